@@ -14,11 +14,10 @@ from te_sched.topi.tag import BROADCAST, ELEMWISE
 from te_sched.topi.utils import (
     Size,
     as_constant,
-    axis_names,
     check_tensor,
-    compute,
     is_same,
     shape_text,
+    tensor_of,
 )
 
 
@@ -82,13 +81,7 @@ def broadcast_to(data: Tensor, shape: Sequence[Size]) -> Tensor:
             "extents stay the same, or 1 becomes any number",
             tensor_label(source),
         )
-    return compute(
-        target,
-        lambda *i: element(source, i, target),
-        name="T_broadcast_to",
-        tag=BROADCAST,
-        varargs_names=axis_names(len(target)),
-    )
+    return tensor_of(target, lambda *i: element(source, i, target), "T_broadcast_to", BROADCAST)
 
 
 def combine(lhs: Any, rhs: Any, function: Callable[[Any, Any], Any], name: str) -> Any:
@@ -97,12 +90,11 @@ def combine(lhs: Any, rhs: Any, function: Callable[[Any, Any], Any], name: str) 
     if not tensors:
         return function(ops.convert(lhs), ops.convert(rhs))
     shape = broadcast_shape([tensor.shape for tensor in tensors], name)
-    return te.compute(
+    return tensor_of(
         shape,
         lambda *i: function(element(lhs, i, shape), element(rhs, i, shape)),
-        name=f"T_{name}",
-        tag=BROADCAST if len(tensors) == 2 else ELEMWISE,
-        varargs_names=axis_names(len(shape)),
+        f"T_{name}",
+        BROADCAST if len(tensors) == 2 else ELEMWISE,
     )
 
 
@@ -214,6 +206,4 @@ def where(condition: Tensor, x: Any, y: Any) -> Tensor:
         holds = ops.not_equal(element(check, i, shape), 0)
         return te.select(holds, element(x, i, shape), element(y, i, shape))
 
-    return te.compute(
-        shape, chosen, name="T_where", tag=BROADCAST, varargs_names=axis_names(len(shape))
-    )
+    return tensor_of(shape, chosen, "T_where", BROADCAST)

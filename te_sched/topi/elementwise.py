@@ -12,7 +12,7 @@ from te_sched.ir.expr import Expr
 from te_sched.ir.intrinsic_table import INTRINSICS
 from te_sched.te.tensor import Tensor
 from te_sched.topi.tag import ELEMWISE
-from te_sched.topi.utils import Number, Size, axis_names, check_same, check_tensor, compute
+from te_sched.topi.utils import Number, check_same, check_tensor, tensor_of
 
 
 def map_elements(
@@ -20,13 +20,7 @@ def map_elements(
 ) -> Tensor:
     """The tensor of `function` of each element of x."""
     data = check_tensor(x, what)
-    return compute(
-        data.shape,
-        lambda *i: function(data(*i)),
-        name=name,
-        tag=ELEMWISE,
-        varargs_names=axis_names(data.ndim, prefix),
-    )
+    return tensor_of(data.shape, lambda *i: function(data(*i)), name, ELEMWISE, prefix)
 
 
 def _sign(x: Any) -> Expr:
@@ -210,7 +204,7 @@ def full(shape: Any, dtype: str, fill_value: Number) -> Tensor:
     """
     value = ops.cast(dtype, ops.convert(fill_value))
     extents = shape if isinstance(shape, list | tuple) else (shape,)
-    return _filled(extents, value, "T_full")
+    return tensor_of(extents, lambda *i: value, "T_full", ELEMWISE)
 
 
 def full_like(x: Tensor, fill_value: Number) -> Tensor:
@@ -221,12 +215,8 @@ def full_like(x: Tensor, fill_value: Number) -> Tensor:
     T.float32(7)
     """
     data = check_tensor(x, "full_like")
-    return _filled(data.shape, ops.cast(data.dtype, ops.convert(fill_value)), "T_full_like")
-
-
-def _filled(shape: Sequence[Size], value: Expr, name: str) -> Tensor:
-    names = axis_names(len(shape))
-    return te.compute(tuple(shape), lambda *i: value, name=name, tag=ELEMWISE, varargs_names=names)
+    value = ops.cast(data.dtype, ops.convert(fill_value))
+    return tensor_of(data.shape, lambda *i: value, "T_full_like", ELEMWISE)
 
 
 def elemwise_sum(xs: Sequence[Tensor]) -> Tensor:
@@ -253,5 +243,4 @@ def elemwise_sum(xs: Sequence[Tensor]) -> Tensor:
             value = value + other(*i)
         return value
 
-    names = axis_names(first.ndim)
-    return compute(first.shape, total, name="T_elemwise_sum", tag=ELEMWISE, varargs_names=names)
+    return tensor_of(first.shape, total, "T_elemwise_sum", ELEMWISE)

@@ -16,7 +16,7 @@ from te_sched.ir import builder, dtypes, ops
 from te_sched.ir.builder import BufferVar, IRBuilder
 from te_sched.signatures import is_sequence
 from te_sched.te.tensor import Tensor
-from te_sched.topi.transform import index_depth, move, reshape
+from te_sched.topi.transform import index_depth, reshape
 from te_sched.topi.utils import (
     Number,
     Size,
@@ -28,6 +28,7 @@ from te_sched.topi.utils import (
     extern,
     normalized_axis,
     prod,
+    tensor_of,
 )
 
 Binary = Callable[[Any, Any], Any]
@@ -305,4 +306,4 @@ def unravel_index(indices: Tensor, shape: Tensor) -> Tensor:
             value = te.if_then_else(ops.equal(part, number), found[rank - 1 - number], value)
         return value
 
-    return move([rank, *where.shape], element, "T_unravel_index")
+    return tensor_of([rank, *where.shape], element, "T_unravel_index")

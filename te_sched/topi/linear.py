@@ -9,14 +9,13 @@ from te_sched import te
 from te_sched.errors import DeclarationError, repr_of
 from te_sched.te.tensor import Tensor
 from te_sched.topi.utils import (
-    axis_names,
     check_rank,
     check_same,
     check_tensor,
-    compute,
     get_const_int,
     normalized_axis,
     prod,
+    tensor_of,
 )
 
 
@@ -38,9 +37,7 @@ def matmul(a: Tensor, b: Tensor, transp_a: bool = False, transp_b: bool = False)
         x = left(k, i) if transp_a else left(i, k)
         return te.sum(x * (right(j, k) if transp_b else right(k, j)), axis=k)
 
-    return compute(
-        (rows, columns), lambda *i: element(*i), "T_matmul", "matmul", varargs_names=axis_names(2)
-    )
+    return tensor_of((rows, columns), element, "T_matmul", "matmul")
 
 
 def tensordot(a: Tensor, b: Tensor, axes: Any) -> Tensor:
@@ -67,8 +64,7 @@ def tensordot(a: Tensor, b: Tensor, axes: Any) -> Tensor:
         )
         return te.sum(product, axis=over) if over else product
 
-    names = axis_names(len(shape))
-    return compute(tuple(shape), element, "T_tensordot", "matmul", varargs_names=names)
+    return tensor_of(shape, element, "T_tensordot", "matmul")
 
 
 def _summed_axes(left: Tensor, right: Tensor, axes: Any) -> tuple[list[int], list[int]]:
@@ -123,9 +119,7 @@ def einsum(subscripts: str, *operand: Any) -> Tensor:
         product = prod(factors)
         return te.sum(product, axis=list(over.values())) if over else product
 
-    shape = tuple([extents[letter] for letter in output])
-    names = axis_names(len(shape))
-    return compute(shape, element, "T_einsum", "einsum", varargs_names=names)
+    return tensor_of([extents[letter] for letter in output], element, "T_einsum", "einsum")
 
 
 def _subscripts(text: str, tensors: Sequence[Tensor]) -> tuple[list[str], str]:

@@ -16,7 +16,6 @@ from te_sched.errors import DeclarationError, repr_of
 from te_sched.ir import ops
 from te_sched.te.tensor import Tensor
 from te_sched.topi import reduction
-from te_sched.topi.transform import move
 from te_sched.topi.utils import (
     Size,
     Sizes,
@@ -37,6 +36,7 @@ from te_sched.topi.utils import (
     ravel_index,
     shape_text,
     simplify,
+    tensor_of,
     unravel_index,
 )
 
@@ -167,7 +167,7 @@ def sliding_window(
         places = [a * step + b for a, step, b in zip(moving, strides, inside, strict=True)]
         return source(*i[:at], *places)
 
-    return move([*source.shape[:at], *stands, *window_shape], element, "T_sliding_window")
+    return tensor_of([*source.shape[:at], *stands, *window_shape], element, "T_sliding_window")
 
 
 def reverse_sequence(
@@ -193,7 +193,7 @@ def reverse_sequence(
         place = te.if_then_else(i[along] < length, length - 1 - i[along], i[along])
         return source(*i[:along], place, *i[along + 1 :])
 
-    return move(source.shape, element, "T_reverse_sequence")
+    return tensor_of(source.shape, element, "T_reverse_sequence")
 
 
 def strided_set(
@@ -240,7 +240,7 @@ def strided_set(
             inside += [far >= 0, ops.equal(ops.floormod(far, width), 0), places[-1] < len(cut)]
         return te.if_then_else(te.all(*inside), value(*places), source(*i))
 
-    return move(source.shape, element, "strided_set")
+    return tensor_of(source.shape, element, "strided_set")
 
 
 _ALIGNMENTS = ("RIGHT_LEFT", "LEFT_RIGHT", "LEFT_LEFT", "RIGHT_RIGHT")
@@ -286,7 +286,7 @@ def matrix_set_diag(
             value = new(*i[:-2], place)
         return te.if_then_else(te.all(number >= first, number <= last), value, source(*i))
 
-    return move(source.shape, element, "matrix_set_diag")
+    return tensor_of(source.shape, element, "matrix_set_diag")
 
 
 def collapse_sum(data: Tensor, target_shape: Sequence[Size]) -> Tensor:
@@ -318,7 +318,7 @@ def collapse_sum(data: Tensor, target_shape: Sequence[Size]) -> Tensor:
     summed = reduction.sum(source, over, keepdims=True) if over else source
     if not extra:
         return summed
-    return move(target, lambda *i: summed(*[0] * extra, *i), "collapse_sum")
+    return tensor_of(target, lambda *i: summed(*[0] * extra, *i), "collapse_sum")
 
 
 def space_to_batch_nd(
@@ -369,7 +369,7 @@ def space_to_batch_nd(
         ]
         return te.if_then_else(te.all(*inside), value, fill) if inside else value
 
-    return move([*shape, *source.shape[count + 1 :]], element, "space_to_batch_nd")
+    return tensor_of([*shape, *source.shape[count + 1 :]], element, "space_to_batch_nd")
 
 
 def _check_blocks(
@@ -416,4 +416,4 @@ def batch_to_space_nd(
         outer = [ops.floordiv(place, block) for place, block in pairs]
         return source(offset * batch + i[0], *outer, *i[count + 1 :])
 
-    return move([batch, *extents, *source.shape[count + 1 :]], element, "batch_to_space_nd")
+    return tensor_of([batch, *extents, *source.shape[count + 1 :]], element, "batch_to_space_nd")

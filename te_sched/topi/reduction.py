@@ -14,11 +14,10 @@ from te_sched.te.tensor import Tensor, tensor_label
 from te_sched.topi.tag import COMM_REDUCE, COMM_REDUCE_IDX
 from te_sched.topi.utils import (
     Sizes,
-    axis_names,
     check_tensor,
-    compute,
     normalized_axis,
     ravel_index,
+    tensor_of,
 )
 
 _any = te.comm_reducer(lambda x, y: te.any(x, y), lambda dtype: te.const(0, dtype), "any")
@@ -52,7 +51,7 @@ def reduce_elements(
         indices = [over[at].var if at in over else outer[at] for at in range(data.ndim)]
         return function(indices, list(over.values()))
 
-    return te.compute(tuple(shape), value, name=name, tag=tag, varargs_names=axis_names(len(shape)))
+    return tensor_of(shape, value, name, tag)
 
 
 def _reduction(
@@ -195,14 +194,7 @@ def _arg_reduction(
         f"{source.op.name}_red_temp",
         COMM_REDUCE_IDX,
     )
-    index = found[0]
-    return compute(
-        index.shape,
-        lambda *i: index(*i),
-        name=f"{source.op.name}_red",
-        tag=COMM_REDUCE_IDX,
-        varargs_names=axis_names(index.ndim),
-    )
+    return tensor_of(found[0].shape, found[0], f"{source.op.name}_red", COMM_REDUCE_IDX)
 
 
 def _better(lhs: Any, rhs: Any, wins: Any, is_last: bool) -> tuple[Any, Any]:

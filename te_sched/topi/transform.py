@@ -8,7 +8,7 @@ from __future__ import annotations
 import builtins
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from te_sched import te
@@ -17,14 +17,13 @@ from te_sched.ir import ops
 from te_sched.ir.expr import Expr, FloatImm, IntImm
 from te_sched.te.tensor import Tensor, tensor_label
 from te_sched.topi.broadcast import broadcast_index, broadcast_shape
-from te_sched.topi.tag import BROADCAST, INJECTIVE
+from te_sched.topi.tag import BROADCAST
 from te_sched.topi.utils import (
     Count,
     Number,
     Size,
     Sizes,
     as_constant,
-    axis_names,
     check_choice,
     check_lengths,
     check_rank,
@@ -39,21 +38,9 @@ from te_sched.topi.utils import (
     ravel_index,
     shape_text,
     simplify,
+    tensor_of,
     wrapped_index,
 )
-
-
-def move(
-    shape: Sequence[Size], function: Callable[..., Any], name: str, tag: str = INJECTIVE
-) -> Tensor:
-    """The tensor of this shape whose element at (i, j, ...) is `function(i, j, ...)`."""
-    return compute(
-        tuple(shape),
-        lambda *i: function(*i),
-        name=name,
-        tag=tag,
-        varargs_names=axis_names(len(shape)),
-    )
 
 
 def transpose(a: Tensor, axes: Sequence[int] | None = None) -> Tensor:
@@ -75,7 +62,7 @@ def transpose(a: Tensor, axes: Sequence[int] | None = None) -> Tensor:
         )
     places = [order.index(at) for at in range(data.ndim)]
     shape = [data.shape[at] for at in order]
-    return move(shape, lambda *i: data(*[i[at] for at in places]), "T_transpose")
+    return tensor_of(shape, lambda *i: data(*[i[at] for at in places]), "T_transpose")
 
 
 def reshape(a: Tensor, newshape: Sizes) -> Tensor:
@@ -95,8 +82,8 @@ def reshape(a: Tensor, newshape: Sizes) -> Tensor:
             tensor_label(data),
         )
     if any(as_constant(extent) == 0 for extent in shape):
-        return move(shape, lambda *i: te.const(0, data.dtype), "T_reshape")
-    return move(
+        return tensor_of(shape, lambda *i: te.const(0, data.dtype), "T_reshape")
+    return tensor_of(
         shape, lambda *i: data(*wrapped_index(ravel_index(i, shape), data.shape)), "T_reshape"
     )
 
@@ -126,7 +113,9 @@ def expand_dims(a: Tensor, axis: int, num_newaxis: Count = 1) -> Tensor:
     data = check_tensor(a, "expand_dims")
     at = normalized_axis(axis, data.ndim + 1, "expand_dims")
     shape = [*data.shape[:at], *[1] * num_newaxis, *data.shape[at:]]
-    return move(shape, lambda *i: data(*i[:at], *i[at + num_newaxis :]), "T_expand_dims", BROADCAST)
+    return tensor_of(
+        shape, lambda *i: data(*i[:at], *i[at + num_newaxis :]), "T_expand_dims", BROADCAST
+    )
 
 
 def squeeze(a: Tensor, axis: Sizes | None = None) -> Tensor:
@@ -150,7 +139,7 @@ def squeeze(a: Tensor, axis: Sizes | None = None) -> Tensor:
         outer = dict(zip(kept, i, strict=True))
         return data(*[outer.get(at, 0) for at in range(data.ndim)])
 
-    return move([data.shape[at] for at in kept], element, "T_squeeze")
+    return tensor_of([data.shape[at] for at in kept], element, "T_squeeze")
 
 
 def concatenate(a_tuple: Sequence[Tensor], axis: int = 0) -> Tensor:
@@ -177,7 +166,7 @@ def concatenate(a_tuple: Sequence[Tensor], axis: int = 0) -> Tensor:
             value = te.if_then_else(inside >= 0, chosen, value)
         return value
 
-    return move(shape, element, "T_concat")
+    return tensor_of(shape, element, "T_concat")
 
 
 def sum_of(extents: Any) -> Any:
@@ -240,7 +229,7 @@ def stack(a: Sequence[Tensor], axis: int = 0) -> Tensor:
         return value
 
     shape = [*first.shape[:at], len(tensors), *first.shape[at:]]
-    return move(shape, element, "T_stack")
+    return tensor_of(shape, element, "T_stack")
 
 
 def split(ary: Tensor, indices_or_sections: Sizes, axis: int = 0) -> list[Tensor]:
@@ -278,7 +267,7 @@ def _equal_bounds(data: Tensor, along: int, sections: int) -> list[int]:
 
 def _piece(data: Tensor, along: int, begin: Any, end: Any, name: str) -> Tensor:
     shape = [*data.shape[:along], simplify(end - begin), *data.shape[along + 1 :]]
-    return move(shape, lambda *i: data(*i[:along], i[along] + begin, *i[along + 1 :]), name)
+    return tensor_of(shape, lambda *i: data(*i[:along], i[along] + begin, *i[along + 1 :]), name)
 
 
 def strided_slice(
@@ -323,7 +312,7 @@ def strided_slice(
         )
 
     name = "T_strided_slice" if axes is None else "T_strided_slice_with_axes"
-    return move(shape, element, name)
+    return tensor_of(shape, element, name)
 
 
 def _cut(whole: builtins.range, begin: Any, end: Any, step: Any, mode: str) -> builtins.range:
@@ -356,7 +345,7 @@ def flip(a: Tensor, axis: int = 0) -> Tensor:
     data = check_tensor(a, "flip")
     at = normalized_axis(axis, data.ndim, "flip")
     last = data.shape[at] - 1
-    return move(
+    return tensor_of(
         data.shape, lambda *i: data(*i[:at], last - i[at], *i[at + 1 :]), "T_reverse_sequence"
     )
 
@@ -371,7 +360,7 @@ def repeat(a: Tensor, repeats: Count, axis: int) -> Tensor:
     data = check_tensor(a, "repeat")
     at = normalized_axis(axis, data.ndim, "repeat")
     shape = [*data.shape[:at], simplify(data.shape[at] * repeats), *data.shape[at + 1 :]]
-    return move(
+    return tensor_of(
         shape,
         lambda *i: data(*i[:at], ops.floordiv(i[at], repeats), *i[at + 1 :]),
         "T_repeat",
@@ -397,7 +386,7 @@ def tile(a: Tensor, reps: Sizes) -> Tensor:
     def element(*i: Any) -> Any:
         return data(*[ops.floormod(x, e) for x, e in zip(i[lead:], data.shape, strict=True)])
 
-    return move(shape, element, "T_tile", BROADCAST)
+    return tensor_of(shape, element, "T_tile", BROADCAST)
 
 
 def take(
@@ -415,7 +404,7 @@ def take(
     check_choice(mode, ("clip", "wrap", "fast"), "take", "mode")
     if axis is None:
         count = prod(data.shape)
-        return move(
+        return tensor_of(
             where.shape,
             lambda *i: data(*wrapped_index(_inside(where(*i), count, mode), data.shape)),
             "T_take",
@@ -435,7 +424,7 @@ def take(
         index = where(*i[:batch], *i[at : at + extra])
         return data(*i[:at], _inside(index, data.shape[at], mode), *i[at + extra :])
 
-    return move(shape, element, "T_take")
+    return tensor_of(shape, element, "T_take")
 
 
 def _inside(index: Any, extent: Any, mode: str) -> Any:
@@ -457,7 +446,7 @@ def gather(data: Tensor, axis: int, indices: Tensor) -> Tensor:
     source, where = check_tensor(data, "gather"), check_tensor(indices, "gather")
     check_same(where.ndim, source.ndim, "gather", "rank of indices")
     at = normalized_axis(axis, source.ndim, "gather")
-    return move(where.shape, lambda *i: source(*i[:at], where(*i), *i[at + 1 :]), "T_gather")
+    return tensor_of(where.shape, lambda *i: source(*i[:at], where(*i), *i[at + 1 :]), "T_gather")
 
 
 def gather_nd(a: Tensor, indices: Tensor, batch_dims: int = 0) -> Tensor:
@@ -482,7 +471,7 @@ def gather_nd(a: Tensor, indices: Tensor, batch_dims: int = 0) -> Tensor:
         index = [where(part, *i[:points]) for part in range(depth)]
         return data(*i[:batch_dims], *index, *i[points:])
 
-    return move(shape, element, "T_gather_nd")
+    return tensor_of(shape, element, "T_gather_nd")
 
 
 def index_depth(where: Tensor, what: str) -> int:
@@ -523,7 +512,7 @@ def adv_index(data: Tensor, indices: Sequence[Tensor]) -> Tensor:
         return source(*inner, *i[rank:])
 
     shape = [*common, *source.shape[len(tensors) :]]
-    return move(shape, element, "advanced_index")
+    return tensor_of(shape, element, "advanced_index")
 
 
 def arange(
@@ -543,7 +532,7 @@ def arange(
             extent = simplify(ops.floordiv(ops.convert(last) - first + step + 1, step))
     else:
         extent = _steps_of_floats(first, last, step)
-    return move([extent], lambda i: ops.cast(dtype, _term(first, step, i)), "T_arange")
+    return tensor_of([extent], lambda i: ops.cast(dtype, _term(first, step, i)), "T_arange")
 
 
 def _steps_of_floats(first: Any, last: Any, step: Any) -> int:
@@ -586,7 +575,9 @@ def meshgrid(a_tuple: Sequence[Tensor], indexing: str) -> list[Tensor]:
 
     def grid(number: int, vector: Tensor) -> Tensor:
         place = order.index(number)
-        return move(shape, lambda *i: vector(i[place]) if vector.ndim else vector(), "T_meshgrid")
+        return tensor_of(
+            shape, lambda *i: vector(i[place]) if vector.ndim else vector(), "T_meshgrid"
+        )
 
     return [grid(number, vector) for number, vector in enumerate(vectors)]
 
@@ -604,7 +595,7 @@ def one_hot(
     at = normalized_axis(axis, where.ndim + 1, "one_hot")
     on, off = (ops.cast(dtype, ops.convert(value)) for value in (on_value, off_value))
     shape = [*where.shape[:at], depth, *where.shape[at:]]
-    return move(
+    return tensor_of(
         shape,
         lambda *i: te.select(ops.equal(where(*i[:at], *i[at + 1 :]), i[at]), on, off),
         "T_one_hot",
@@ -662,7 +653,7 @@ def sequence_mask(
             "use axis 0 or 1 of a tensor of at least two dimensions",
         )
     mask = te.const(mask_value, source.dtype)
-    return move(
+    return tensor_of(
         source.shape,
         lambda *i: te.if_then_else(i[axis] >= lengths(i[1 - axis]), mask, source(*i)),
         "T_sequence_mask",
@@ -684,7 +675,7 @@ def shape(array: Tensor, dtype: str = "int32") -> Tensor:
             value = te.if_then_else(ops.equal(i, at), ops.cast(dtype, extent), value)
         return value
 
-    return move([data.ndim], element, "T_shape")
+    return tensor_of([data.ndim], element, "T_shape")
 
 
 def ndarray_size(array: Tensor, dtype: str = "int32") -> Tensor:
@@ -696,7 +687,7 @@ def ndarray_size(array: Tensor, dtype: str = "int32") -> Tensor:
     """
     data = check_tensor(array, "ndarray_size")
     count = ops.cast(dtype, ops.convert(prod(data.shape)))
-    return move([], lambda: count, "ndarray_size")
+    return tensor_of([], lambda: count, "ndarray_size")
 
 
 def expand_like(a: Tensor, shape_like: Tensor, axis: Sequence[int]) -> Tensor:

@@ -23,7 +23,7 @@ from te_sched.schedule.schedule import Schedule
 from te_sched.signatures import ParameterKind, is_index, is_real, is_sequence
 from te_sched.te.operation import Operation
 from te_sched.te.tensor import Tensor, tensor_label
-from te_sched.topi.tag import is_broadcast
+from te_sched.topi.tag import INJECTIVE, is_broadcast
 
 # What users of TVM call; their arguments are checked where te_sched.topi is imported.
 PUBLIC = (
@@ -342,6 +342,26 @@ def traverse_inline(s: Schedule, final_op: Operation, callback: Callable[[Operat
 
 
 # What follows serves topi alone.
+
+
+def tensor_of(
+    shape: Sequence[Size],
+    function: Callable[..., Any],
+    name: str,
+    tag: str = INJECTIVE,
+    prefix: str = "ax",
+) -> Tensor:
+    """The tensor of this shape whose element at (i, j, ...) is `function(i, j, ...)`.
+
+    Its axes are named `prefix` and a number.
+    """
+    return compute(
+        tuple(shape),
+        lambda *i: function(*i),
+        name=name,
+        tag=tag,
+        varargs_names=axis_names(len(shape), prefix),
+    )
 
 
 def check_lengths(what: str, **sequences: Sequence[Any]) -> None:

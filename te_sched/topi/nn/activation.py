@@ -10,12 +10,11 @@ from te_sched.te.tensor import Tensor
 from te_sched.topi.elementwise import map_elements
 from te_sched.topi.tag import BROADCAST
 from te_sched.topi.utils import (
-    axis_names,
     check_rank,
     check_same,
     check_tensor,
-    compute,
     normalized_axis,
+    tensor_of,
 )
 
 
@@ -58,5 +57,4 @@ def prelu(x: Tensor, slope: Tensor, axis: int = 1) -> Tensor:
         v = data(*i)
         return te.select(v > te.const(0, v.dtype), v, v * slopes(i[at]))
 
-    names = axis_names(data.ndim, "i")
-    return compute(data.shape, value, name="compute", tag=BROADCAST, varargs_names=names)
+    return tensor_of(data.shape, value, "compute", BROADCAST, "i")

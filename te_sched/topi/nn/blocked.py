@@ -10,8 +10,16 @@ from te_sched import te
 from te_sched.ir import ops
 from te_sched.te.tensor import Tensor
 from te_sched.topi.nn.padding import get_pad_tuple_generic, padded
-from te_sched.topi.transform import move
-from te_sched.topi.utils import Padding, Sizes, as_pair, check_rank, check_same, compute, simplify
+from te_sched.topi.utils import (
+    Padding,
+    Sizes,
+    as_pair,
+    check_rank,
+    check_same,
+    compute,
+    simplify,
+    tensor_of,
+)
 
 
 def conv2d_NCHWc(
@@ -169,4 +177,4 @@ def dense_pack(
     )
     if bias is None:
         return product
-    return move(product.shape, lambda i, j: product(i, j) + bias(j), "bias_add", "broadcast")
+    return tensor_of(product.shape, lambda i, j: product(i, j) + bias(j), "bias_add", "broadcast")

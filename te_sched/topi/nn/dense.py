@@ -17,6 +17,7 @@ from te_sched.topi.utils import (
     compute,
     is_same,
     normalized_axis,
+    tensor_of,
 )
 
 
@@ -51,9 +52,7 @@ def matmul(
         return te.sum(x.astype(dtype) * y.astype(dtype), axis=k)
 
     name = f"T_matmul_{'NT'[int(transpose_a)]}{'NT'[int(transpose_b)]}"
-    product: Tensor = te.compute(
-        (rows, columns), lambda *i: element(*i), name, tag, varargs_names=["i0", "i1"]
-    )
+    product = tensor_of((rows, columns), element, name, tag, "i")
     return product if bias is None else broadcast.add(product, elementwise.cast(bias, dtype))
 
 

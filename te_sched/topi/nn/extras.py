@@ -10,7 +10,6 @@ from te_sched.ir import ops
 from te_sched.te.tensor import Tensor
 from te_sched.topi import broadcast, reduction, transform
 from te_sched.topi.nn.normalization import layer_norm
-from te_sched.topi.transform import move
 from te_sched.topi.utils import (
     Count,
     check_choice,
@@ -20,6 +19,7 @@ from te_sched.topi.utils import (
     get_const_int,
     normalized_axis,
     simplify,
+    tensor_of,
 )
 
 
@@ -47,7 +47,7 @@ def instance_norm(
 def _normalized(source: Tensor, axes: list[int], epsilon: float) -> Any:
     """The data with mean 0 and variance 1 along axes."""
     one = te.const(1, source.dtype)
-    ones = move([source.shape[at] for at in axes], lambda *i: one, "T_ones")
+    ones = tensor_of([source.shape[at] for at in axes], lambda *i: one, "T_ones")
     return layer_norm(source, ones, None, axes, epsilon)
 
 
@@ -91,7 +91,7 @@ def scale_shift_nchwc(Input: Tensor, Scale: Tensor, Shift: Tensor) -> Tensor:
     X[ax0, ax1, ax2, ax3, ax4] * W[ax1, ax4] + W[ax1, ax4]
     """
     source = check_rank(Input, 5, "nn.scale_shift_nchwc")
-    return move(
+    return tensor_of(
         source.shape,
         lambda n, c, y, x, b: source(n, c, y, x, b) * Scale(c, b) + Shift(c, b),
         "ScaleShift",
@@ -117,7 +117,7 @@ def nll_loss(
     zero = te.const(0, scores.dtype)
 
     def chosen(value: Any) -> Tensor:
-        return move(
+        return tensor_of(
             wanted.shape,
             lambda *i: te.if_then_else(
                 ops.not_equal(wanted(*i), ignore_index), value(wanted(*i), i), zero
@@ -159,4 +159,4 @@ def fifo_buffer(data: Tensor, buffer: Tensor, axis: int) -> Tensor:
         fresh = new(*i[:at], i[at] - (length - count), *i[at + 1 :])
         return te.if_then_else(i[at] < length - count, kept, fresh)
 
-    return move(old.shape, element, "new_buffer")
+    return tensor_of(old.shape, element, "new_buffer")

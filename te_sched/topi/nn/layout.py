@@ -12,13 +12,12 @@ from te_sched.topi.tag import INJECTIVE
 from te_sched.topi.utils import (
     Count,
     Sizes,
-    axis_names,
     check_choice,
     check_rank,
     check_tensor,
-    compute,
     prod,
     simplify,
+    tensor_of,
     wrapped_index,
 )
 
@@ -92,9 +91,7 @@ def _upsampled(
     def element(*i: Any) -> Any:
         return source(*[ops.truncdiv(x, factor) for x, factor in zip(i, factors, strict=True)])
 
-    return compute(
-        tuple(shape), element, name="resize", tag=INJECTIVE, varargs_names=axis_names(rank, "i")
-    )
+    return tensor_of(shape, element, "resize", prefix="i")
 
 
 def space_to_depth(data: Tensor, block_size: Count, layout: str = "NCHW") -> Tensor:
@@ -152,5 +149,5 @@ def _moved(data: Tensor, shape: list[Any], element: Any, layout: str, name: str)
         read = element(*[i[layout.index(letter)] for letter in "NCHW"])
         return data(*[read["NCHW".index(letter)] for letter in layout])
 
-    extents = tuple([simplify(shape["NCHW".index(letter)]) for letter in layout])
-    return compute(extents, value, name=name, tag=INJECTIVE, varargs_names=axis_names(4, "i"))
+    extents = [simplify(shape["NCHW".index(letter)]) for letter in layout]
+    return tensor_of(extents, value, name, prefix="i")

@@ -10,16 +10,15 @@ from te_sched.errors import DeclarationError
 from te_sched.te.tensor import Tensor
 from te_sched.topi import broadcast, elementwise, reduction, transform
 from te_sched.topi.nn.padding import padded
-from te_sched.topi.tag import BROADCAST, COMM_REDUCE, ELEMWISE, INJECTIVE
+from te_sched.topi.tag import BROADCAST, COMM_REDUCE, ELEMWISE
 from te_sched.topi.utils import (
     Sizes,
-    axis_names,
     check_rank,
     check_same,
     check_tensor,
-    compute,
     normalized_axis,
     prod,
+    tensor_of,
 )
 
 
@@ -162,13 +161,7 @@ def layer_norm(
         value = value * gamma(*inner)
         return value if beta is None else value + beta(*inner)
 
-    return compute(
-        source.shape,
-        element,
-        name="T_layer_norm",
-        tag=INJECTIVE,
-        varargs_names=axis_names(source.ndim),
-    )
+    return tensor_of(source.shape, element, "T_layer_norm")
 
 
 def _check_parameters(
@@ -193,25 +186,13 @@ def rms_norm(data: Tensor, weight: Tensor, axis: Sizes | None, epsilon: float = 
     squares = reduction.sum(broadcast.multiply(source, source), axes)
     count = te.const(1, source.dtype) * prod(source.shape[at] for at in axes)
     small = te.const(epsilon, source.dtype)
-    factor = te.compute(
-        squares.shape,
-        lambda *i: te.rsqrt(squares(*i) / count + small),
-        name="rsqrt",
-        tag=INJECTIVE,
-        varargs_names=axis_names(squares.ndim),
-    )
+    factor = tensor_of(squares.shape, lambda *i: te.rsqrt(squares(*i) / count + small), "rsqrt")
     kept = [at for at in range(source.ndim) if at not in axes]
 
     def element(*i: Any) -> Any:
         return factor(*[i[at] for at in kept]) * source(*i) * weight(*[i[at] for at in axes])
 
-    return compute(
-        source.shape,
-        element,
-        name="T_rms_norm",
-        tag=INJECTIVE,
-        varargs_names=axis_names(source.ndim),
-    )
+    return tensor_of(source.shape, element, "T_rms_norm")
 
 
 def lrn(
@@ -240,14 +221,13 @@ def lrn(
         value = bordered(*i[:at], i[at] + near, *i[at + 1 :])
         return te.sum(value * value, axis=near)
 
-    names = axis_names(4)
-    squares = te.compute(source.shape, square, "tensor", "sqr_sum", varargs_names=names)
+    squares = tensor_of(source.shape, square, "tensor", "sqr_sum")
     kind = source.dtype
 
     def divisor(*i: Any) -> Any:
         mean = te.const(alpha, kind) * squares(*i) / te.const(size, kind)
         return te.power(te.const(bias, kind) + mean, te.const(beta, kind))
 
-    divisors = te.compute(source.shape, divisor, "tensor", ELEMWISE, varargs_names=names)
+    divisors = tensor_of(source.shape, divisor, "tensor", ELEMWISE)
     normalized: Tensor = broadcast.divide(source, divisors)
     return normalized

@@ -26,6 +26,7 @@ from te_sched.topi.utils import (
     equal_const_int,
     get_const_tuple,
     simplify,
+    tensor_of,
 )
 
 PAD_TAG = f"{INJECTIVE},pad"
@@ -122,9 +123,8 @@ def mirror_pad(
         pairs = zip(i, amounts, strict=True)
         return source(*[mirrored(one, low, extent) for one, (low, extent, _) in pairs])
 
-    shape = tuple([simplify(low + extent + high) for low, extent, high in amounts])
-    names = axis_names(source.ndim, "i")
-    return compute(shape, element, name=name, tag=PAD_TAG, varargs_names=names)
+    shape = [simplify(low + extent + high) for low, extent, high in amounts]
+    return tensor_of(shape, element, name, PAD_TAG, "i")
 
 
 def dilate(
@@ -154,13 +154,7 @@ def dilate(
         on_grid = [ops.equal(ops.floormod(a, s), 0) for a, s in pairs if not equal_const_int(s, 1)]
         return te.if_then_else(te.all(*on_grid), value, gap) if on_grid else value
 
-    return compute(
-        tuple(shape),
-        element,
-        name=name,
-        tag=f"{INJECTIVE},dilate",
-        varargs_names=axis_names(source.ndim, "i"),
-    )
+    return tensor_of(shape, element, name, f"{INJECTIVE},dilate", "i")
 
 
 def get_pad_tuple_generic(

@@ -17,13 +17,12 @@ from te_sched.topi.utils import (
     Sizes,
     as_constant,
     as_pair,
-    axis_names,
     check_choice,
     check_rank,
-    compute,
     get_const_tuple,
     prod,
     simplify,
+    tensor_of,
 )
 
 
@@ -197,22 +196,15 @@ def _reduced(
 ) -> Tensor:
     reducer = te.max if pool_type == "max" else te.sum
     kind = f"{name}_{'max' if pool_type == 'max' else 'sum'}"
-    return compute(
-        shape,
-        lambda *i: reducer(read(*i), axis=over),
-        name=kind,
-        tag=kind,
-        varargs_names=axis_names(len(shape)),
-    )
+    return tensor_of(shape, lambda *i: reducer(read(*i), axis=over), kind, kind)
 
 
 def _mean(total: Tensor, size_of_window: Any, name: str) -> Tensor:
-    return te.compute(
+    return tensor_of(
         total.shape,
         lambda *i: ops.div(total(*i), ops.cast(total.dtype, ops.convert(size_of_window(*i)))),
-        name=name,
-        tag=ELEMWISE,
-        varargs_names=axis_names(total.ndim),
+        name,
+        ELEMWISE,
     )
 
 
@@ -286,8 +278,7 @@ def _adaptive(given: Tensor, output_size: Sizes, pool_type: str, layout: str, co
         return reducer(data(*index), axis=over)
 
     kind = "adaptive_pool_max" if pool_type == "max" else "adaptive_pool_sum"
-    names = axis_names(len(shape))
-    total: Tensor = te.compute(tuple(shape), element, name=kind, tag=kind, varargs_names=names)
+    total = tensor_of(shape, element, kind, kind)
     if pool_type == "max":
         return total
     return _mean(total, lambda *i: prod(extent for _, extent in window(i)), "adaptive_pool_avg")
