@@ -14,11 +14,10 @@ from te_sched.topi.tag import BROADCAST, ELEMWISE
 from te_sched.topi.utils import (
     Size,
     as_constant,
-    axis_names,
     check_tensor,
-    compute,
     is_same,
     shape_text,
+    tensor_of,
 )
 
 
@@ -66,7 +65,12 @@ def element(value: Any, indices: Sequence[Any], shape: Sequence[Size]) -> Any:
 
 
 def broadcast_to(data: Tensor, shape: Sequence[Size]) -> Tensor:
-    """The tensor stretched to a shape."""
+    """The tensor stretched to a shape.
+
+    >>> V = te.placeholder((8,), name="V")
+    >>> topi.broadcast_to(V, (4, 8)).op.body[0]
+    V[ax1]
+    """
     source = check_tensor(data, "broadcast_to")
     target = tuple(shape)
     common = broadcast_shape([source.shape, target], "broadcast_to")
@@ -77,13 +81,7 @@ def broadcast_to(data: Tensor, shape: Sequence[Size]) -> Tensor:
             "extents stay the same, or 1 becomes any number",
             tensor_label(source),
         )
-    return compute(
-        target,
-        lambda *i: element(source, i, target),
-        name="T_broadcast_to",
-        tag=BROADCAST,
-        varargs_names=axis_names(len(target)),
-    )
+    return tensor_of(target, lambda *i: element(source, i, target), "T_broadcast_to", BROADCAST)
 
 
 def combine(lhs: Any, rhs: Any, function: Callable[[Any, Any], Any], name: str) -> Any:
@@ -92,12 +90,11 @@ def combine(lhs: Any, rhs: Any, function: Callable[[Any, Any], Any], name: str) 
     if not tensors:
         return function(ops.convert(lhs), ops.convert(rhs))
     shape = broadcast_shape([tensor.shape for tensor in tensors], name)
-    return te.compute(
+    return tensor_of(
         shape,
         lambda *i: function(element(lhs, i, shape), element(rhs, i, shape)),
-        name=f"T_{name}",
-        tag=BROADCAST if len(tensors) == 2 else ELEMWISE,
-        varargs_names=axis_names(len(shape)),
+        f"T_{name}",
+        BROADCAST if len(tensors) == 2 else ELEMWISE,
     )
 
 
@@ -113,43 +110,58 @@ def _floor_mod(a: Any, b: Any) -> Expr:
     return ops.floormod(a, b)
 
 
-# name: (the function of two elements, the meaning)
-_FUNCTIONS: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
-    "add": (ops.add, "a + b"),
-    "subtract": (ops.sub, "a - b"),
-    "multiply": (ops.mul, "a * b"),
-    "divide": (ops.div, "a / b; integers round towards zero"),
-    "floor_divide": (_floor_divide, "a / b rounded towards minus infinity"),
-    "mod": (ops.truncmod, "The remainder of a / b, with the sign of a"),
-    "floor_mod": (_floor_mod, "The remainder of a / b, with the sign of b"),
-    "maximum": (ops.maximum, "The larger of a and b"),
-    "minimum": (ops.minimum, "The smaller of a and b"),
-    "power": (te.power, "a to the power b"),
-    "left_shift": (ops.shift_left, "a shifted to the left by b bits"),
-    "right_shift": (ops.shift_right, "a shifted to the right by b bits"),
-    "logical_and": (ops.logical_and, "a and b"),
-    "logical_or": (ops.logical_or, "a or b"),
-    "logical_xor": (ops.bitwise_xor, "Whether one of a and b holds and not both"),
-    "bitwise_and": (ops.bitwise_and, "The bits that are in a and in b"),
-    "bitwise_or": (ops.bitwise_or, "The bits that are in a or in b"),
-    "bitwise_xor": (ops.bitwise_xor, "The bits that are in one of a and b"),
-    "equal": (ops.equal, "a == b"),
-    "not_equal": (ops.not_equal, "a != b"),
-    "less": (ops.less, "a < b"),
-    "less_equal": (ops.less_equal, "a <= b"),
-    "greater": (ops.greater, "a > b"),
-    "greater_equal": (ops.greater_equal, "a >= b"),
+# name: (the function of two elements, the meaning, dtype and result of the example)
+_FUNCTIONS: dict[str, tuple[Callable[[Any, Any], Any], str, str, str]] = {
+    "add": (ops.add, "a + b", "float32", "{a} + {b}"),
+    "subtract": (ops.sub, "a - b", "float32", "{a} - {b}"),
+    "multiply": (ops.mul, "a * b", "float32", "{a} * {b}"),
+    "divide": (ops.div, "a / b; integers round towards zero", "float32", "{a} / {b}"),
+    "floor_divide": (_floor_divide, "a / b rounded towards -infinity", "int32", "{a} // {b}"),
+    "mod": (ops.truncmod, "The remainder of a / b, with a's sign", "int32", "T.truncmod({a}, {b})"),
+    "floor_mod": (_floor_mod, "The remainder of a / b, with b's sign", "int32", "{a} % {b}"),
+    "maximum": (ops.maximum, "The larger of a and b", "float32", "T.max({a}, {b})"),
+    "minimum": (ops.minimum, "The smaller of a and b", "float32", "T.min({a}, {b})"),
+    "power": (te.power, "a to the power b", "float32", "T.pow({a}, {b})"),
+    "left_shift": (ops.shift_left, "a shifted left by b bits", "int32", "T.shift_left({a}, {b})"),
+    "right_shift": (
+        *(ops.shift_right, "a shifted right by b bits"),
+        *("int32", "T.shift_right({a}, {b})"),
+    ),
+    "logical_and": (ops.logical_and, "a and b", "bool", "{a} and {b}"),
+    "logical_or": (ops.logical_or, "a or b", "bool", "{a} or {b}"),
+    "logical_xor": (ops.bitwise_xor, "a or b but not both", "bool", "T.bitwise_xor({a}, {b})"),
+    "bitwise_and": (ops.bitwise_and, "Bitwise a and b", "int32", "T.bitwise_and({a}, {b})"),
+    "bitwise_or": (ops.bitwise_or, "Bitwise a or b", "int32", "T.bitwise_or({a}, {b})"),
+    "bitwise_xor": (
+        *(ops.bitwise_xor, "Bitwise exclusive or of a and b"),
+        *("int32", "T.bitwise_xor({a}, {b})"),
+    ),
+    "equal": (ops.equal, "a == b", "float32", "{a} == {b}"),
+    "not_equal": (ops.not_equal, "a != b", "float32", "{a} != {b}"),
+    "less": (ops.less, "a < b", "float32", "{a} < {b}"),
+    "less_equal": (ops.less_equal, "a <= b", "float32", "{a} <= {b}"),
+    "greater": (ops.greater, "a > b", "float32", "{a} > {b}"),
+    "greater_equal": (ops.greater_equal, "a >= b", "float32", "{a} >= {b}"),
 }
+_TEXT = """\
+{meaning}, element by element, of tensors broadcast to one shape or of numbers.
+
+>>> A = te.placeholder((4, 8), "{dtype}", name="A")
+>>> B = te.placeholder((8,), "{dtype}", name="B")
+>>> topi.{name}(A, B).op.body[0]
+{result}
+"""
 
 
 def _broadcasting(name: str) -> Callable[[Any, Any], Any]:
-    function, meaning = _FUNCTIONS[name]
+    function, meaning, dtype, example = _FUNCTIONS[name]
 
     def operator(lhs: Any, rhs: Any) -> Any:
         return combine(lhs, rhs, function, name)
 
     operator.__name__ = operator.__qualname__ = name
-    operator.__doc__ = f"{meaning}, element by element; tensors (broadcast) or numbers."
+    result = example.format(a="A[ax0, ax1]", b="B[ax1]")
+    operator.__doc__ = _TEXT.format(meaning=meaning, dtype=dtype, name=name, result=result)
     return operator
 
 
@@ -180,7 +192,12 @@ greater_equal = _broadcasting("greater_equal")
 
 
 def where(condition: Tensor, x: Any, y: Any) -> Tensor:
-    """x where the condition holds (is not zero), else y; the three are broadcast."""
+    """x where the condition holds (is not zero), else y; the three are broadcast.
+
+    >>> A = te.placeholder((4, 8), name="A")
+    >>> topi.where(topi.greater(A, 0), A, 0).op.body[0]
+    T.Select(T.Cast("int32", T_greater[ax0, ax1]) != 0, A[ax0, ax1], T.float32(0))
+    """
     check = check_tensor(condition, "where")
     shapes = [value.shape for value in (check, x, y) if isinstance(value, Tensor)]
     shape = broadcast_shape(shapes, "where")
@@ -189,6 +206,4 @@ def where(condition: Tensor, x: Any, y: Any) -> Tensor:
         holds = ops.not_equal(element(check, i, shape), 0)
         return te.select(holds, element(x, i, shape), element(y, i, shape))
 
-    return te.compute(
-        shape, chosen, name="T_where", tag=BROADCAST, varargs_names=axis_names(len(shape))
-    )
+    return tensor_of(shape, chosen, "T_where", BROADCAST)

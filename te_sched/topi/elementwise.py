@@ -12,7 +12,7 @@ from te_sched.ir.expr import Expr
 from te_sched.ir.intrinsic_table import INTRINSICS
 from te_sched.te.tensor import Tensor
 from te_sched.topi.tag import ELEMWISE
-from te_sched.topi.utils import Number, Size, axis_names, check_same, check_tensor, compute
+from te_sched.topi.utils import Number, check_same, check_tensor, tensor_of
 
 
 def map_elements(
@@ -20,13 +20,7 @@ def map_elements(
 ) -> Tensor:
     """The tensor of `function` of each element of x."""
     data = check_tensor(x, what)
-    return compute(
-        data.shape,
-        lambda *i: function(data(*i)),
-        name=name,
-        tag=ELEMWISE,
-        varargs_names=axis_names(data.ndim, prefix),
-    )
+    return tensor_of(data.shape, lambda *i: function(data(*i)), name, ELEMWISE, prefix)
 
 
 def _sign(x: Any) -> Expr:
@@ -53,6 +47,24 @@ _FUNCTIONS: dict[str, tuple[Callable[[Any], Any], str, str, str]] = {
     "logical_not": (ops.logical_not, "T_logical_not", "ax", "Whether x does not hold"),
     "bitwise_not": (ops.bitwise_not, "T_bitwise_not", "ax", "x with each bit flipped"),
 }
+# What the examples print, and their dtypes, where they are not T.name(element) and float32.
+_RESULTS = {
+    "identity": "{}",
+    "abs": "T.fabs({})",
+    "negative": "{} * T.float32(-1)",
+    "sign": "T.Select({0} > 0, 1, T.Select({0} < 0, -1, 0))",
+    "isinf": 'T.fabs({0}) == T.float32("inf") and not T.isnan({0})',
+    "isfinite": 'not (T.fabs({0}) == T.float32("inf") and not T.isnan({0})) and not T.isnan({0})',
+    "logical_not": "not {}",
+}
+_DTYPES = {"sign": "int32", "logical_not": "bool", "bitwise_not": "int32"}
+_TEXT = """\
+{meaning}, for each element.
+
+>>> A = te.placeholder((4, 8), "{dtype}", name="A")
+>>> topi.{name}(A).op.body[0]
+{result}
+"""
 
 
 def _elementwise(name: str) -> Callable[[Tensor], Tensor]:
@@ -62,7 +74,13 @@ def _elementwise(name: str) -> Callable[[Tensor], Tensor]:
         return map_elements(x, function, name, tensor_name, prefix)
 
     operator.__name__ = operator.__qualname__ = name
-    operator.__doc__ = f"{meaning.removesuffix('.')}, for each element."
+    at, result = f"A[{prefix}0, {prefix}1]", _RESULTS.get(name, f"T.{name}({{}})")
+    operator.__doc__ = _TEXT.format(
+        meaning=meaning.removesuffix("."),
+        dtype=_DTYPES.get(name, "float32"),
+        name=name,
+        result=result.format(at),
+    )
     return operator
 
 
@@ -102,27 +120,52 @@ bitwise_not = _elementwise("bitwise_not")
 
 
 def fast_exp(x: Tensor) -> Tensor:
-    """exp, exact: TVM's approximation of it is not needed."""
+    """exp, exact: TVM's approximation of it is not needed.
+
+    >>> A = te.placeholder((4, 8), name="A")
+    >>> topi.fast_exp(A).op.body[0]
+    T.exp(A[i0, i1])
+    """
     return exp(x)
 
 
 def fast_tanh(x: Tensor) -> Tensor:
-    """tanh, exact: TVM's approximation of it is not needed."""
+    """tanh, exact: TVM's approximation of it is not needed.
+
+    >>> A = te.placeholder((4, 8), name="A")
+    >>> topi.fast_tanh(A).op.body[0]
+    T.tanh(A[i0, i1])
+    """
     return tanh(x)
 
 
 def fast_erf(x: Tensor) -> Tensor:
-    """erf, exact: TVM's approximation of it is not needed."""
+    """erf, exact: TVM's approximation of it is not needed.
+
+    >>> A = te.placeholder((4, 8), name="A")
+    >>> topi.fast_erf(A).op.body[0]
+    T.erf(A[i0, i1])
+    """
     return erf(x)
 
 
 def ceil_log2(x: Any) -> Any:
-    """The logarithm to base 2 rounded upwards: of a tensor's elements, or of a value."""
+    """The logarithm to base 2 rounded upwards: of a tensor's elements, or of a value.
+
+    >>> n = te.var("n", "float32")
+    >>> topi.ceil_log2(n)
+    T.ceil(T.log2(n))
+    """
     return ceil(log2(x)) if isinstance(x, Tensor) else te.ceil(te.log2(x))
 
 
 def clip(x: Tensor, a_min: Number, a_max: Number) -> Tensor:
-    """x, but not below a_min and not above a_max."""
+    """x, but not below a_min and not above a_max.
+
+    >>> A = te.placeholder((4, 8), name="A")
+    >>> topi.clip(A, 0, 6).op.body[0]
+    T.max(T.min(A[i0, i1], T.float32(6)), T.float32(0))
+    """
 
     def clipped(value: Any) -> Expr:
         low, high = (ops.cast(value.dtype, ops.convert(bound)) for bound in (a_min, a_max))
@@ -132,37 +175,57 @@ def clip(x: Tensor, a_min: Number, a_max: Number) -> Tensor:
 
 
 def cast(x: Any, dtype: str, span: object = None) -> Any:
-    """x converted to another type; a tensor, or an expression."""
+    """x converted to another type; a tensor, or an expression.
+
+    >>> A = te.placeholder((4, 8), name="A")
+    >>> topi.cast(A, "int8").op.body[0]
+    T.Cast("int8", A[i0, i1])
+    """
     if not isinstance(x, Tensor):
         return ops.cast(dtype, ops.convert(x))
     return map_elements(x, lambda value: value.astype(dtype), "cast")
 
 
 def reinterpret(x: Tensor, dtype: str) -> Tensor:
-    """The bits of x read as another type of the same width."""
+    """The bits of x read as another type of the same width.
+
+    >>> A = te.placeholder((4, 8), name="A")
+    >>> topi.reinterpret(A, "int32").op.body[0]
+    T.reinterpret("int32", A[ax0, ax1])
+    """
     return map_elements(x, lambda v: te.reinterpret(dtype, v), "reinterpret", "tensor", "ax")
 
 
 def full(shape: Any, dtype: str, fill_value: Number) -> Tensor:
-    """A tensor with one value everywhere."""
+    """A tensor with one value everywhere.
+
+    >>> topi.full((4, 8), "int32", 7).op.body[0]
+    7
+    """
     value = ops.cast(dtype, ops.convert(fill_value))
     extents = shape if isinstance(shape, list | tuple) else (shape,)
-    return _filled(extents, value, "T_full")
+    return tensor_of(extents, lambda *i: value, "T_full", ELEMWISE)
 
 
 def full_like(x: Tensor, fill_value: Number) -> Tensor:
-    """A tensor of the shape and type of x with one value everywhere."""
+    """A tensor of the shape and type of x with one value everywhere.
+
+    >>> A = te.placeholder((4, 8), name="A")
+    >>> topi.full_like(A, 7).op.body[0]
+    T.float32(7)
+    """
     data = check_tensor(x, "full_like")
-    return _filled(data.shape, ops.cast(data.dtype, ops.convert(fill_value)), "T_full_like")
-
-
-def _filled(shape: Sequence[Size], value: Expr, name: str) -> Tensor:
-    names = axis_names(len(shape))
-    return te.compute(tuple(shape), lambda *i: value, name=name, tag=ELEMWISE, varargs_names=names)
+    value = ops.cast(data.dtype, ops.convert(fill_value))
+    return tensor_of(data.shape, lambda *i: value, "T_full_like", ELEMWISE)
 
 
 def elemwise_sum(xs: Sequence[Tensor]) -> Tensor:
-    """The sum of tensors of one shape."""
+    """The sum of tensors of one shape.
+
+    >>> A = te.placeholder((4, 8), name="A")
+    >>> topi.elemwise_sum([A, A, A]).op.body[0]
+    A[ax0, ax1] + A[ax0, ax1] + A[ax0, ax1]
+    """
     if not len(xs):
         raise DeclarationError(
             "topi.elemwise_sum needs at least one tensor, got none", "", "give at least one tensor"
@@ -170,9 +233,9 @@ def elemwise_sum(xs: Sequence[Tensor]) -> Tensor:
     tensors = [check_tensor(x, "elemwise_sum") for x in xs]
     first, rest = tensors[0], tensors[1:]
     for other in rest:
-        check_same(first.ndim, other.ndim, "elemwise_sum", "the tensors differ in dimensions")
+        check_same(other.ndim, first.ndim, "elemwise_sum", f"rank of {other.name}")
         for a, b in zip(first.shape, other.shape, strict=True):
-            check_same(a, b, "elemwise_sum", "the tensors differ in shape")
+            check_same(b, a, "elemwise_sum", f"extent of {other.name}")
 
     def total(*i: Any) -> Any:
         value: Any = first(*i)
@@ -180,5 +243,4 @@ def elemwise_sum(xs: Sequence[Tensor]) -> Tensor:
             value = value + other(*i)
         return value
 
-    names = axis_names(first.ndim)
-    return compute(first.shape, total, name="T_elemwise_sum", tag=ELEMWISE, varargs_names=names)
+    return tensor_of(first.shape, total, "T_elemwise_sum", ELEMWISE)

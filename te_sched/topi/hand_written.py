@@ -16,17 +16,19 @@ from te_sched.ir import builder, dtypes, ops
 from te_sched.ir.builder import BufferVar, IRBuilder
 from te_sched.signatures import is_sequence
 from te_sched.te.tensor import Tensor
-from te_sched.topi.transform import index_depth, move, reshape
+from te_sched.topi.transform import index_depth, reshape
 from te_sched.topi.utils import (
     Number,
     Size,
     Sizes,
+    check_choice,
     check_rank,
     check_same,
     check_tensor,
     extern,
     normalized_axis,
     prod,
+    tensor_of,
 )
 
 Binary = Callable[[Any, Any], Any]
@@ -78,6 +80,10 @@ def scanop(
     identity_value : what a result starts from; it changes nothing.
     dtype : of the result; that of the data unless given.
     exclusive : each result leaves out its own element.
+
+    >>> A = te.placeholder((4, 8), name="A")
+    >>> topi.scanop(A, te.add, 0, "my_sum", axis=1)
+    Tensor(shape=[4, 8], op.name=my_sum)
     """
     source = check_tensor(data, op_name)
     if axis is None:
@@ -105,25 +111,25 @@ def scanop(
 def cumsum(
     data: Tensor, axis: int | None = None, dtype: str | None = None, exclusive: bool | None = None
 ) -> Tensor:
-    """Running sums along an axis, or over all elements; see scanop."""
+    """Running sums along an axis, or over all elements; see scanop.
+
+    >>> A = te.placeholder((4, 8), name="A")
+    >>> topi.cumsum(A, axis=1).shape, topi.cumsum(A).shape
+    ([4, 8], [32])
+    """
     return scanop(data, ops.add, 0, "cumsum_generic", axis, dtype, exclusive)
 
 
 def cumprod(
     data: Tensor, axis: int | None = None, dtype: str | None = None, exclusive: bool | None = None
 ) -> Tensor:
-    """Running products along an axis, or over all elements; see scanop."""
+    """Running products along an axis, or over all elements; see scanop.
+
+    >>> A = te.placeholder((4, 8), name="A")
+    >>> topi.cumprod(A, axis=0).shape
+    [4, 8]
+    """
     return scanop(data, ops.mul, 1, "cumprod_generic", axis, dtype, exclusive)
-
-
-def _combine(mode: str, what: str) -> Binary:
-    if mode not in _REDUCTIONS:
-        raise DeclarationError(
-            f"topi.{what} has no mode {mode!r}",
-            "",
-            f"use one of {', '.join(_REDUCTIONS)}",
-        )
-    return _REDUCTIONS[mode]
 
 
 def scatter_elements(
@@ -133,17 +139,24 @@ def scatter_elements(
 
     reduction : "update", "add", "mul", "min" or "max" of the old and the new value. Negative
     indices count from the end.
+
+    >>> A = te.placeholder((4, 8), name="A")
+    >>> I = te.placeholder((2, 8), "int32", name="I")
+    >>> U = te.placeholder((2, 8), name="U")
+    >>> topi.scatter_elements(A, I, U).shape
+    [4, 8]
     """
-    combine = _combine(reduction, "scatter_elements")
+    check_choice(reduction, _REDUCTIONS, "scatter_elements", "reduction")
+    combine = _REDUCTIONS[reduction]
     source, where = (
         check_tensor(data, "scatter_elements"),
         check_tensor(indices, "scatter_elements"),
     )
     at = normalized_axis(axis, source.ndim, "scatter_elements")
-    check_same(where.ndim, source.ndim, "scatter_elements", "data and indices differ in rank")
-    check_same(where.ndim, updates.ndim, "scatter_elements", "indices and updates differ in rank")
+    check_same(where.ndim, source.ndim, "scatter_elements", "rank of indices")
+    check_same(updates.ndim, where.ndim, "scatter_elements", "rank of updates")
     for a, b in zip(where.shape, updates.shape, strict=True):
-        check_same(a, b, "scatter_elements", "indices and updates differ in extent")
+        check_same(b, a, "scatter_elements", "extent of updates")
 
     def write(ib: IRBuilder, ins: list[BufferVar], out: BufferVar) -> None:
         _copy(ib, ins[0], out, source.shape)
@@ -162,11 +175,18 @@ def scatter_nd(data: Tensor, indices: Tensor, updates: Tensor, mode: str = "upda
     dimension of indices.
 
     mode : as the `reduction` of scatter_elements.
+
+    >>> A = te.placeholder((4, 8), name="A")
+    >>> I = te.placeholder((2, 5), "int32", name="I")
+    >>> U = te.placeholder((5,), name="U")
+    >>> topi.scatter_nd(A, I, U, mode="add").shape
+    [4, 8]
     """
-    combine = _combine(mode, "scatter_nd")
+    check_choice(mode, _REDUCTIONS, "scatter_nd", "mode")
+    combine = _REDUCTIONS[mode]
     source, where = check_tensor(data, "scatter_nd"), check_tensor(indices, "scatter_nd")
     depth, points = index_depth(where, "scatter_nd"), where.ndim - 1
-    check_same(updates.ndim, points + source.ndim - depth, "scatter_nd", "dimensions of updates")
+    check_same(updates.ndim, points + source.ndim - depth, "scatter_nd", "rank of updates")
 
     def write(ib: IRBuilder, ins: list[BufferVar], out: BufferVar) -> None:
         _copy(ib, ins[0], out, source.shape)
@@ -182,7 +202,13 @@ def scatter_nd(data: Tensor, indices: Tensor, updates: Tensor, mode: str = "upda
 def sparse_to_dense(
     sparse_indices: Tensor, output_shape: Sizes, sparse_values: Tensor, default_value: Number = 0
 ) -> Tensor:
-    """A tensor of `default_value` but for the values at the indices, one vector a row."""
+    """A tensor of `default_value` but for the values at the indices, one vector a row.
+
+    >>> I = te.placeholder((5, 2), "int32", name="I")
+    >>> V = te.placeholder((5,), name="V")
+    >>> topi.sparse_to_dense(I, (4, 8), V).shape
+    [4, 8]
+    """
     where, values = (
         check_tensor(one, "sparse_to_dense") for one in (sparse_indices, sparse_values)
     )
@@ -204,7 +230,12 @@ def sparse_to_dense(
 
 
 def invert_permutation(data: Tensor) -> Tensor:
-    """The vector that has i at place data[i]."""
+    """The vector that has i at place data[i].
+
+    >>> P = te.placeholder((8,), "int32", name="P")
+    >>> topi.invert_permutation(P)
+    Tensor(shape=[8], op.name=invert_permutation)
+    """
     source = check_rank(data, 1, "invert_permutation")
 
     def write(ib: IRBuilder, ins: list[BufferVar], out: BufferVar) -> None:
@@ -220,6 +251,10 @@ def searchsorted(
     """How many elements of the sorted last dimension are less than each value (right: or equal).
 
     The sequence is one vector for all values, or has a row for each row of values.
+
+    >>> S, V = te.placeholder((100,), name="S"), te.placeholder((4, 8), name="V")
+    >>> topi.searchsorted(S, V).shape
+    [4, 8]
     """
     source, wanted = (check_tensor(one, "searchsorted") for one in (sorted_sequence, values))
     if source.ndim not in (1, wanted.ndim) or not source.ndim:
@@ -250,7 +285,13 @@ def searchsorted(
 
 
 def unravel_index(indices: Tensor, shape: Tensor) -> Tensor:
-    """The index vectors, along a new first dimension, of places in an array stored row by row."""
+    """The index vectors, along a new first dimension, of places in an array stored row by row.
+
+    >>> I = te.placeholder((5,), "int32", name="I")
+    >>> S = te.placeholder((2,), "int32", name="S")
+    >>> topi.unravel_index(I, S).shape
+    [2, 5]
+    """
     where, extents = check_tensor(indices, "unravel_index"), check_rank(shape, 1, "unravel_index")
     rank = index_depth(extents, "unravel_index")
 
@@ -265,4 +306,4 @@ def unravel_index(indices: Tensor, shape: Tensor) -> Tensor:
             value = te.if_then_else(ops.equal(part, number), found[rank - 1 - number], value)
         return value
 
-    return move([rank, *where.shape], element, "T_unravel_index")
+    return tensor_of([rank, *where.shape], element, "T_unravel_index")

@@ -9,41 +9,48 @@ from te_sched import te
 from te_sched.errors import DeclarationError, repr_of
 from te_sched.te.tensor import Tensor
 from te_sched.topi.utils import (
-    axis_names,
     check_rank,
     check_same,
     check_tensor,
-    compute,
     get_const_int,
     normalized_axis,
     prod,
+    tensor_of,
 )
 
 
 def matmul(a: Tensor, b: Tensor, transp_a: bool = False, transp_b: bool = False) -> Tensor:
-    """The product of two matrices, each transposed if wanted."""
+    """The product of two matrices, each transposed if wanted.
+
+    >>> A = te.placeholder((4, 8), name="A")
+    >>> topi.matmul(A, A, transp_b=True).op.body[0].source[0]
+    A[ax0, k] * A[ax1, k]
+    """
     left, right = check_rank(a, 2, "matmul"), check_rank(b, 2, "matmul")
     transp_a, transp_b = bool(transp_a), bool(transp_b)
     rows, inner = (left.shape[int(transp_a)], left.shape[1 - int(transp_a)])
     columns = right.shape[1 - int(transp_b)]
-    check_same(inner, right.shape[int(transp_b)], "matmul", "the inner extents differ")
+    check_same(right.shape[int(transp_b)], inner, "matmul", "inner extent of b")
     k = te.reduce_axis((0, inner), "k")
 
     def element(i: Any, j: Any) -> Any:
         x = left(k, i) if transp_a else left(i, k)
         return te.sum(x * (right(j, k) if transp_b else right(k, j)), axis=k)
 
-    return compute(
-        (rows, columns), lambda *i: element(*i), "T_matmul", "matmul", varargs_names=axis_names(2)
-    )
+    return tensor_of((rows, columns), element, "T_matmul", "matmul")
 
 
 def tensordot(a: Tensor, b: Tensor, axes: Any) -> Tensor:
-    """The sum of products over axes: the last and first `axes`, or (axes of a, axes of b)."""
+    """The sum of products over axes: the last and first `axes`, or (axes of a, axes of b).
+
+    >>> A = te.placeholder((4, 8), name="A")
+    >>> topi.tensordot(A, A, axes=((1,), (1,))).shape
+    [4, 4]
+    """
     left, right = check_tensor(a, "tensordot"), check_tensor(b, "tensordot")
     of_left, of_right = _summed_axes(left, right, axes)
     for x, y in zip(of_left, of_right, strict=True):
-        check_same(left.shape[x], right.shape[y], "tensordot", "summed extents differ")
+        check_same(right.shape[y], left.shape[x], "tensordot", f"extent of axis {y} of b")
     over = [te.reduce_axis((0, left.shape[x]), f"k{n}") for n, x in enumerate(of_left)]
     free_left = [at for at in range(left.ndim) if at not in of_left]
     free_right = [at for at in range(right.ndim) if at not in of_right]
@@ -57,8 +64,7 @@ def tensordot(a: Tensor, b: Tensor, axes: Any) -> Tensor:
         )
         return te.sum(product, axis=over) if over else product
 
-    names = axis_names(len(shape))
-    return compute(tuple(shape), element, "T_tensordot", "matmul", varargs_names=names)
+    return tensor_of(shape, element, "T_tensordot", "matmul")
 
 
 def _summed_axes(left: Tensor, right: Tensor, axes: Any) -> tuple[list[int], list[int]]:
@@ -85,14 +91,19 @@ def _summed_axes(left: Tensor, right: Tensor, axes: Any) -> tuple[list[int], lis
 
 
 def einsum(subscripts: str, *operand: Any) -> Tensor:
-    """Einstein's summation, as numpy.einsum("ij,jk->ik", a, b) reads it (without `...`)."""
+    """Einstein's summation, as numpy.einsum("ij,jk->ik", a, b) reads it (without `...`).
+
+    >>> A, V = te.placeholder((4, 8), name="A"), te.placeholder((8,), name="V")
+    >>> topi.einsum("ij,j->i", A, V).op.body[0].source[0]
+    A[ax0, j] * V[j]
+    """
     given = operand[0] if len(operand) == 1 and isinstance(operand[0], list | tuple) else operand
     tensors = [check_tensor(one, "einsum") for one in given]
     inputs, output = _subscripts(subscripts, tensors)
     extents: dict[str, Any] = {}
     for letters, tensor in zip(inputs, tensors, strict=True):
         for letter, extent in zip(letters, tensor.shape, strict=True):
-            check_same(extents.setdefault(letter, extent), extent, "einsum", f"{letter} differs")
+            check_same(extent, extents.setdefault(letter, extent), "einsum", f"extent of {letter}")
     over = {
         letter: te.reduce_axis((0, extent), letter)
         for letter, extent in extents.items()
@@ -108,9 +119,7 @@ def einsum(subscripts: str, *operand: Any) -> Tensor:
         product = prod(factors)
         return te.sum(product, axis=list(over.values())) if over else product
 
-    shape = tuple([extents[letter] for letter in output])
-    names = axis_names(len(shape))
-    return compute(shape, element, "T_einsum", "einsum", varargs_names=names)
+    return tensor_of([extents[letter] for letter in output], element, "T_einsum", "einsum")
 
 
 def _subscripts(text: str, tensors: Sequence[Tensor]) -> tuple[list[str], str]:

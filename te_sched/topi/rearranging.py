@@ -16,26 +16,27 @@ from te_sched.errors import DeclarationError, repr_of
 from te_sched.ir import ops
 from te_sched.te.tensor import Tensor
 from te_sched.topi import reduction
-from te_sched.topi.transform import move
 from te_sched.topi.utils import (
     Size,
     Sizes,
     as_constant,
     as_pair,
-    check_alike,
+    check_choice,
+    check_divides,
+    check_lengths,
     check_rank,
     check_same,
     check_tensor,
     compute,
     get_const_int,
     get_const_tuple,
-    is_different,
     is_same,
     normalized_axis,
     prod,
     ravel_index,
     shape_text,
     simplify,
+    tensor_of,
     unravel_index,
 )
 
@@ -71,12 +72,12 @@ def get_shape(src_shape: Sequence[Size], src_layout: str, dst_layout: str) -> tu
             "",
             "let both name the same capital letters",
         )
-    check_same(len(source), len(src_shape), "layout_transform", "dimensions of layout and tensor")
+    check_same(len(source), len(src_shape), "layout_transform", f"rank of {src_layout}")
     whole: dict[str, Any] = {}
     for (letter, _), extent in zip(source, src_shape, strict=True):
         whole[letter.upper()] = whole.get(letter.upper(), 1) * extent
     return get_const_tuple(
-        size if size is not None else _outer(whole[letter], _block(target, letter), dst_layout)
+        size if size is not None else _outer(letter, whole[letter], _block(target, letter))
         for letter, size in target
     )
 
@@ -86,20 +87,20 @@ def _block(layout: _Layout, letter: str) -> int:
     return int(np.prod([size for one, size in layout if size and one.upper() == letter] or [1]))
 
 
-def _outer(extent: Any, block: int, layout: str) -> Any:
-    if is_different(ops.floormod(ops.convert(extent), block), 0):
-        raise DeclarationError(
-            f"topi.layout_transform to {layout}: {block} does not divide extent {extent}",
-            "a dimension must consist of whole blocks",
-            "pad the tensor first (topi.nn.pad)",
-        )
+def _outer(letter: str, extent: Any, block: int) -> Any:
+    check_divides(block, extent, "layout_transform", "block", f"the extent of {letter}")
     return simplify(ops.floordiv(ops.convert(extent), block))
 
 
 def layout_transform(
     array: Tensor, src_layout: str, dst_layout: str, schedule_rule: str = "None"
 ) -> Tensor:
-    """The tensor with its dimensions ordered and blocked by another layout ("NCHW" to "NCHW8c")."""
+    """The tensor with its dimensions ordered and blocked by another layout ("NCHW" to "NCHW8c").
+
+    >>> X = te.placeholder((1, 4, 8, 8), name="X")
+    >>> topi.layout_transform(X, "NCHW", "NCHW2c").shape
+    [1, 2, 8, 8, 2]
+    """
     data = check_tensor(array, "layout_transform")
     shape = get_shape(data.shape, src_layout, dst_layout)
     source, target = _parsed(src_layout), _parsed(dst_layout)
@@ -144,11 +145,16 @@ def _split(layout: _Layout, places: dict[str, Any]) -> list[Any]:
 def sliding_window(
     data: Tensor, axis: int, window_shape: Sequence[int], strides: Sequence[int]
 ) -> Tensor:
-    """Windows over the dimensions from `axis` on: where the window stands, then what is in it."""
+    """Windows over the dimensions from `axis` on: where the window stands, then what is in it.
+
+    >>> A = te.placeholder((4, 8), name="A")
+    >>> topi.sliding_window(A, 0, (2, 2), (1, 3)).shape
+    [3, 3, 2, 2]
+    """
     source = check_tensor(data, "sliding_window")
     at = normalized_axis(axis, source.ndim, "sliding_window")
-    check_same(len(window_shape), source.ndim - at, "sliding_window", "dimensions of the window")
-    check_same(len(strides), source.ndim - at, "sliding_window", "strides of the window")
+    check_same(len(window_shape), source.ndim - at, "sliding_window", "length of window_shape")
+    check_same(len(strides), source.ndim - at, "sliding_window", "length of strides")
     as_pair(window_shape, len(window_shape), "sliding_window window_shape")
     as_pair(strides, len(strides), "sliding_window strides")
     stands = [
@@ -161,13 +167,18 @@ def sliding_window(
         places = [a * step + b for a, step, b in zip(moving, strides, inside, strict=True)]
         return source(*i[:at], *places)
 
-    return move([*source.shape[:at], *stands, *window_shape], element, "T_sliding_window")
+    return tensor_of([*source.shape[:at], *stands, *window_shape], element, "T_sliding_window")
 
 
 def reverse_sequence(
     a: Tensor, seq_lengths: Tensor, seq_axis: int = 1, batch_axis: int = 0
 ) -> Tensor:
-    """The first seq_lengths[b] elements along seq_axis backwards, for each b of batch_axis."""
+    """The first seq_lengths[b] elements along seq_axis backwards, for each b of batch_axis.
+
+    >>> A, L = te.placeholder((4, 8), name="A"), te.placeholder((4,), "int32", name="L")
+    >>> topi.reverse_sequence(A, L).op.body[0]
+    A[ax0, T.if_then_else(ax1 < L[ax0], L[ax0] - 1 - ax1, ax1)]
+    """
     source, lengths = (
         check_tensor(a, "reverse_sequence"),
         check_tensor(seq_lengths, "reverse_sequence"),
@@ -175,14 +186,14 @@ def reverse_sequence(
     along = normalized_axis(seq_axis, source.ndim, "reverse_sequence")
     batch = normalized_axis(batch_axis, source.ndim, "reverse_sequence")
     check_rank(lengths, 1, "reverse_sequence")
-    check_same(source.shape[batch], lengths.shape[0], "reverse_sequence", "sequences and lengths")
+    check_same(lengths.shape[0], source.shape[batch], "reverse_sequence", "extent of seq_lengths")
 
     def element(*i: Any) -> Any:
         length = ops.cast("int32", lengths(i[batch]))
         place = te.if_then_else(i[along] < length, length - 1 - i[along], i[along])
         return source(*i[:along], place, *i[along + 1 :])
 
-    return move(source.shape, element, "T_reverse_sequence")
+    return tensor_of(source.shape, element, "T_reverse_sequence")
 
 
 def strided_set(
@@ -192,17 +203,23 @@ def strided_set(
     end: Sequence[Size | None],
     strides: Sequence[int] | None = None,
 ) -> Tensor:
-    """The tensor with `v` in place of the slice from begin up to before end, as in numpy."""
+    """The tensor with `v` in place of the slice from begin up to before end, as in numpy.
+
+    >>> V, W = te.placeholder((8,), name="V"), te.placeholder((2,), name="W")
+    >>> topi.strided_set(V, W, begin=[3], end=[5]).shape
+    [8]
+    """
     source, value = check_tensor(a, "strided_set"), check_tensor(v, "strided_set")
     taken = () if strides is None else tuple(strides)
     steps = [*taken, *[1] * (source.ndim - len(taken))]
-    check_alike("strided_set", "bounds", begin, end)
-    check_alike("strided_set", "dimensions of data and values", source.shape, value.shape)
+    check_lengths("strided_set", begin=begin, end=end)
+    check_same(value.ndim, source.ndim, "strided_set", "rank of v")
     if max(len(begin), len(taken)) > source.ndim or 0 in steps:
         raise DeclarationError(
-            f"topi.strided_set of {source.name} with {len(begin)} bounds, strides {repr_of(taken)}",
-            f"it has {source.ndim} dimensions, and a stride is not 0",
-            "give at most one bound and one stride for each dimension",
+            f"topi.strided_set: {len(begin)} bounds and strides {repr_of(taken)} do not fit"
+            f" {source.name} of {source.ndim} dimensions",
+            "",
+            "give at most one bound and one stride other than 0 for each dimension",
         )
     bounds = [*zip(begin, end, strict=True), *[(0, None)] * (source.ndim - len(begin))]
     cuts = [
@@ -212,7 +229,7 @@ def strided_set(
         for (low, high), step, extent in zip(bounds, steps, source.shape, strict=True)
     ]
     for cut, extent in zip(cuts, value.shape, strict=True):
-        check_same(len(cut), extent, "strided_set", "the slice and its values differ in extent")
+        check_same(extent, len(cut), "strided_set", "extent of v")
 
     def element(*i: Any) -> Any:
         inside, places = [], []
@@ -223,7 +240,10 @@ def strided_set(
             inside += [far >= 0, ops.equal(ops.floormod(far, width), 0), places[-1] < len(cut)]
         return te.if_then_else(te.all(*inside), value(*places), source(*i))
 
-    return move(source.shape, element, "strided_set")
+    return tensor_of(source.shape, element, "strided_set")
+
+
+_ALIGNMENTS = ("RIGHT_LEFT", "LEFT_RIGHT", "LEFT_LEFT", "RIGHT_RIGHT")
 
 
 def matrix_set_diag(
@@ -232,21 +252,21 @@ def matrix_set_diag(
     """Matrices with other diagonals: number k, or numbers k[0] to k[1], one a row of `diagonal`.
 
     align : at which end rows of diagonals above and below the main one begin, "RIGHT_LEFT" etc.
+
+    >>> A, D = te.placeholder((4, 4), name="A"), te.placeholder((4,), name="D")
+    >>> topi.matrix_set_diag(A, D).shape
+    [4, 4]
     """
     source, new = check_tensor(data, "matrix_set_diag"), check_tensor(diagonal, "matrix_set_diag")
     first, last = map(get_const_int, as_pair(k, 2, "matrix_set_diag diagonals", None))
-    above, below = align.split("_") if align.count("_") == 1 else ("", "")
-    if {above, below} - {"LEFT", "RIGHT"}:
-        raise DeclarationError(
-            f"topi.matrix_set_diag has no alignment {align!r}",
-            "",
-            "use RIGHT_LEFT, LEFT_RIGHT, LEFT_LEFT or RIGHT_RIGHT",
-        )
+    check_choice(align, _ALIGNMENTS, "matrix_set_diag", "align")
+    above, below = align.split("_")
     if source.ndim < 2 or new.ndim != source.ndim - (first == last):
         raise DeclarationError(
-            f"topi.matrix_set_diag of {source.name} of {source.ndim} dimensions",
-            f"the diagonals have {new.ndim}",
-            "give matrices, and for each of them a diagonal, or a row for each of them",
+            f"topi.matrix_set_diag: diagonal of {new.ndim} dimensions does not fit {source.name}"
+            f" of {source.ndim} dimensions",
+            "",
+            "give matrices, and diagonals of one dimension less (of as many if k is a pair)",
         )
     rows, columns = (get_const_int(extent) for extent in source.shape[-2:])
     longest = get_const_int(new.shape[-1])
@@ -266,11 +286,16 @@ def matrix_set_diag(
             value = new(*i[:-2], place)
         return te.if_then_else(te.all(number >= first, number <= last), value, source(*i))
 
-    return move(source.shape, element, "matrix_set_diag")
+    return tensor_of(source.shape, element, "matrix_set_diag")
 
 
 def collapse_sum(data: Tensor, target_shape: Sequence[Size]) -> Tensor:
-    """The sum over what broadcasting from `target_shape` to the shape of the data repeated."""
+    """The sum over what broadcasting from `target_shape` to the shape of the data repeated.
+
+    >>> A = te.placeholder((4, 8), name="A")
+    >>> topi.collapse_sum(A, (8,)).shape
+    [8]
+    """
     source, target = check_tensor(data, "collapse_sum"), list(target_shape)
     extra = source.ndim - len(target)
     if extra < 0:
@@ -293,7 +318,7 @@ def collapse_sum(data: Tensor, target_shape: Sequence[Size]) -> Tensor:
     summed = reduction.sum(source, over, keepdims=True) if over else source
     if not extra:
         return summed
-    return move(target, lambda *i: summed(*[0] * extra, *i), "collapse_sum")
+    return tensor_of(target, lambda *i: summed(*[0] * extra, *i), "collapse_sum")
 
 
 def space_to_batch_nd(
@@ -303,9 +328,15 @@ def space_to_batch_nd(
     pad_after: Sequence[int],
     pad_value: float = 0.0,
 ) -> Tensor:
-    """Blocks of the padded space, which begins at dimension 1, moved in front of the batch."""
+    """Blocks of the padded space, which begins at dimension 1, moved in front of the batch.
+
+    >>> X = te.placeholder((1, 4, 4, 3), name="X")
+    >>> topi.nn.space_to_batch_nd(X, [2, 2], [0, 0], [0, 0]).shape
+    [4, 2, 2, 3]
+    """
     source, count = check_tensor(data, "nn.space_to_batch_nd"), len(block_shape)
-    _check_blocks(source, "nn.space_to_batch_nd", block_shape, pad_before, pad_after)
+    borders = {"pad_before": pad_before, "pad_after": pad_after}
+    _check_blocks(source, "nn.space_to_batch_nd", block_shape, **borders)
     sizes = [
         simplify(extent + low + high)
         for extent, low, high in zip(
@@ -313,9 +344,7 @@ def space_to_batch_nd(
         )
     ]
     for size, block in zip(sizes, block_shape, strict=True):
-        check_same(
-            ops.floormod(ops.convert(size), block), 0, "nn.space_to_batch_nd", "rest of the blocks"
-        )
+        check_divides(block, size, "nn.space_to_batch_nd", "block", "the padded extent")
     outer = [
         ops.floordiv(ops.convert(n), block) for n, block in zip(sizes, block_shape, strict=True)
     ]
@@ -340,18 +369,18 @@ def space_to_batch_nd(
         ]
         return te.if_then_else(te.all(*inside), value, fill) if inside else value
 
-    return move([*shape, *source.shape[count + 1 :]], element, "space_to_batch_nd")
+    return tensor_of([*shape, *source.shape[count + 1 :]], element, "space_to_batch_nd")
 
 
 def _check_blocks(
-    source: Tensor, what: str, blocks: Sequence[int], *borders: Sequence[int]
+    source: Tensor, what: str, blocks: Sequence[int], **borders: Sequence[int]
 ) -> None:
-    check_alike(what, "blocks and borders", blocks, *borders)
+    check_lengths(what, block_shape=blocks, **borders)
     if len(blocks) >= source.ndim:
         raise DeclarationError(
-            f"topi.{what} of {source.name} in {len(blocks)} dimensions of the space",
-            f"it has {source.ndim} dimensions, the first of which is the batch",
-            "give a block for each dimension of the space",
+            f"topi.{what}: {len(blocks)} blocks do not fit {source.name} of rank {source.ndim}",
+            "the first dimension is the batch",
+            "give at most one block for each other dimension",
         )
     as_pair(blocks, len(blocks), f"{what} block_shape")
 
@@ -362,9 +391,15 @@ def batch_to_space_nd(
     crop_begin_list: Sequence[int],
     crop_end_list: Sequence[int],
 ) -> Tensor:
-    """The inverse of space_to_batch_nd: blocks from the batch moved into the space, and cropped."""
+    """The inverse of space_to_batch_nd: blocks from the batch moved into the space, and cropped.
+
+    >>> X = te.placeholder((4, 2, 2, 3), name="X")
+    >>> topi.nn.batch_to_space_nd(X, [2, 2], [0, 0], [0, 0]).shape
+    [1, 4, 4, 3]
+    """
     source, count = check_tensor(data, "nn.batch_to_space_nd"), len(block_shape)
-    _check_blocks(source, "nn.batch_to_space_nd", block_shape, crop_begin_list, crop_end_list)
+    borders = {"crop_begin_list": crop_begin_list, "crop_end_list": crop_end_list}
+    _check_blocks(source, "nn.batch_to_space_nd", block_shape, **borders)
     batch = simplify(ops.floordiv(ops.convert(source.shape[0]), prod(block_shape)))
     crops = list(zip(crop_begin_list, crop_end_list, strict=True))
     extents = [
@@ -381,4 +416,4 @@ def batch_to_space_nd(
         outer = [ops.floordiv(place, block) for place, block in pairs]
         return source(offset * batch + i[0], *outer, *i[count + 1 :])
 
-    return move([batch, *extents, *source.shape[count + 1 :]], element, "batch_to_space_nd")
+    return tensor_of([batch, *extents, *source.shape[count + 1 :]], element, "batch_to_space_nd")

@@ -14,11 +14,10 @@ from te_sched.te.tensor import Tensor, tensor_label
 from te_sched.topi.tag import COMM_REDUCE, COMM_REDUCE_IDX
 from te_sched.topi.utils import (
     Sizes,
-    axis_names,
     check_tensor,
-    compute,
     normalized_axis,
     ravel_index,
+    tensor_of,
 )
 
 _any = te.comm_reducer(lambda x, y: te.any(x, y), lambda dtype: te.const(0, dtype), "any")
@@ -52,7 +51,7 @@ def reduce_elements(
         indices = [over[at].var if at in over else outer[at] for at in range(data.ndim)]
         return function(indices, list(over.values()))
 
-    return te.compute(tuple(shape), value, name=name, tag=tag, varargs_names=axis_names(len(shape)))
+    return tensor_of(shape, value, name, tag)
 
 
 def _reduction(
@@ -77,34 +76,64 @@ def _reduction(
 
 
 def sum(data: Tensor, axis: Sizes | None = None, keepdims: bool = False) -> Tensor:
-    """The sum of the elements along axes (all axes when None); of conditions, whether any holds."""
+    """The sum of the elements along axes (all axes when None); of conditions, whether any holds.
+
+    >>> A = te.placeholder((4, 8), name="A")
+    >>> topi.sum(A, axis=1).shape, topi.sum(A, axis=1, keepdims=True).shape, topi.sum(A).shape
+    ([4], [4, 1], [])
+    """
     reducer = _any if _is_condition(data) else te.sum
     return _reduction(data, axis, keepdims, reducer, "sum")
 
 
 def prod(data: Tensor, axis: Sizes | None = None, keepdims: bool = False) -> Tensor:
-    """The product of the elements along axes; of conditions, whether all hold."""
+    """The product of the elements along axes; of conditions, whether all hold.
+
+    >>> A = te.placeholder((4, 8), name="A")
+    >>> topi.prod(A, axis=0).shape
+    [8]
+    """
     reducer = _all if _is_condition(data) else te.prod
     return _reduction(data, axis, keepdims, reducer, "prod")
 
 
 def max(data: Tensor, axis: Sizes | None = None, keepdims: bool = False) -> Tensor:
-    """The largest element along axes."""
+    """The largest element along axes.
+
+    >>> A = te.placeholder((4, 8), name="A")
+    >>> topi.max(A, axis=(0, 1)).shape
+    []
+    """
     return _reduction(data, axis, keepdims, te.max, "max")
 
 
 def min(data: Tensor, axis: Sizes | None = None, keepdims: bool = False) -> Tensor:
-    """The smallest element along axes."""
+    """The smallest element along axes.
+
+    >>> A = te.placeholder((4, 8), name="A")
+    >>> topi.min(A, axis=-1).shape
+    [4]
+    """
     return _reduction(data, axis, keepdims, te.min, "min")
 
 
 def all(data: Tensor, axis: Sizes | None = None, keepdims: bool = False) -> Tensor:
-    """Whether all conditions along axes hold."""
+    """Whether all conditions along axes hold.
+
+    >>> A = te.placeholder((4, 8), name="A")
+    >>> topi.all(topi.greater(A, 0), axis=1).dtype
+    'bool'
+    """
     return _reduction(_conditions(data, "all"), axis, keepdims, _all, "all")
 
 
 def any(data: Tensor, axis: Sizes | None = None, keepdims: bool = False) -> Tensor:
-    """Whether some condition along axes holds."""
+    """Whether some condition along axes holds.
+
+    >>> A = te.placeholder((4, 8), name="A")
+    >>> topi.any(topi.greater(A, 0), axis=1).dtype
+    'bool'
+    """
     return _reduction(_conditions(data, "any"), axis, keepdims, _any, "any")
 
 
@@ -127,14 +156,24 @@ def _conditions(data: Any, what: str) -> Tensor:
 def argmax(
     data: Tensor, axis: Sizes | None = None, keepdims: bool = False, select_last_index: bool = False
 ) -> Tensor:
-    """The index (int32) of the largest element along axes; of equal ones the first or the last."""
+    """The index (int32) of the largest element along axes; of equal ones the first or the last.
+
+    >>> A = te.placeholder((4, 8), name="A")
+    >>> topi.argmax(A, axis=1)
+    Tensor(shape=[4], op.name=A_red)
+    """
     return _arg_reduction(data, axis, keepdims, select_last_index, "argmax")
 
 
 def argmin(
     data: Tensor, axis: Sizes | None = None, keepdims: bool = False, select_last_index: bool = False
 ) -> Tensor:
-    """The index (int32) of the smallest element along axes; of equal ones the first or the last."""
+    """The index (int32) of the smallest element along axes; of equal ones the first or the last.
+
+    >>> A = te.placeholder((4, 8), name="A")
+    >>> topi.argmin(A, axis=1).dtype
+    'int32'
+    """
     return _arg_reduction(data, axis, keepdims, select_last_index, "argmin")
 
 
@@ -155,14 +194,7 @@ def _arg_reduction(
         f"{source.op.name}_red_temp",
         COMM_REDUCE_IDX,
     )
-    index = found[0]
-    return compute(
-        index.shape,
-        lambda *i: index(*i),
-        name=f"{source.op.name}_red",
-        tag=COMM_REDUCE_IDX,
-        varargs_names=axis_names(index.ndim),
-    )
+    return tensor_of(found[0].shape, found[0], f"{source.op.name}_red", COMM_REDUCE_IDX)
 
 
 def _better(lhs: Any, rhs: Any, wins: Any, is_last: bool) -> tuple[Any, Any]:

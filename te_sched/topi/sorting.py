@@ -11,11 +11,23 @@ from te_sched import te
 from te_sched.errors import DeclarationError
 from te_sched.ir import calls
 from te_sched.te.tensor import Tensor, tensor_label
-from te_sched.topi.utils import Sizes, as_constant, check_tensor, extern, normalized_axis
+from te_sched.topi.utils import (
+    Sizes,
+    as_constant,
+    check_choice,
+    check_tensor,
+    extern,
+    normalized_axis,
+)
 
 
 def sort(data: Tensor, axis: int = -1, is_ascend: bool = True) -> Tensor:
-    """The elements along an axis in order."""
+    """The elements along an axis in order.
+
+    >>> A = te.placeholder((4, 8), name="A")
+    >>> topi.sort(A, axis=1)
+    Tensor(shape=[4, 8], op.name=sort_cpu)
+    """
     source = check_tensor(data, "sort")
     at = normalized_axis(axis, source.ndim, "sort")
     return extern(
@@ -40,6 +52,10 @@ def argsort(
     """Where the elements along an axis come from when they are in order.
 
     valid_count : how many elements of each row to sort; places behind them stay where they are.
+
+    >>> A = te.placeholder((4, 8), name="A")
+    >>> topi.argsort(A, axis=1, dtype="int32").dtype
+    'int32'
     """
     source = check_tensor(data, "argsort")
     at = normalized_axis(axis, source.ndim, "argsort")
@@ -68,15 +84,15 @@ def topk(
     """The k largest (is_ascend: smallest) elements along an axis, and their places.
 
     ret_type : "both" (a list), "values" or "indices". k below 1 means all.
+
+    >>> A = te.placeholder((4, 8), name="A")
+    >>> values, places = topi.topk(A, k=3)
+    >>> values.shape, places.dtype
+    ([4, 3], 'int64')
     """
     source = check_tensor(data, "topk")
     at = normalized_axis(axis, source.ndim, "topk")
-    if ret_type not in ("both", "values", "indices"):
-        raise DeclarationError(
-            f"topi.topk has no ret_type {ret_type!r}",
-            "",
-            'use "both", "values" or "indices"',
-        )
+    check_choice(ret_type, ("both", "values", "indices"), "topk", "ret_type")
     count = as_constant(k)
     if count is None:
         raise DeclarationError(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import builtins
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from te_sched import te
@@ -17,15 +17,15 @@ from te_sched.ir import ops
 from te_sched.ir.expr import Expr, FloatImm, IntImm
 from te_sched.te.tensor import Tensor, tensor_label
 from te_sched.topi.broadcast import broadcast_index, broadcast_shape
-from te_sched.topi.tag import BROADCAST, INJECTIVE
+from te_sched.topi.tag import BROADCAST
 from te_sched.topi.utils import (
     Count,
     Number,
     Size,
     Sizes,
     as_constant,
-    axis_names,
-    check_alike,
+    check_choice,
+    check_lengths,
     check_rank,
     check_same,
     check_tensor,
@@ -33,31 +33,23 @@ from te_sched.topi.utils import (
     get_const_int,
     get_const_tuple,
     is_different,
-    is_same,
     normalized_axis,
     prod,
     ravel_index,
     shape_text,
     simplify,
+    tensor_of,
     wrapped_index,
 )
 
 
-def move(
-    shape: Sequence[Size], function: Callable[..., Any], name: str, tag: str = INJECTIVE
-) -> Tensor:
-    """The tensor of this shape whose element at (i, j, ...) is `function(i, j, ...)`."""
-    return compute(
-        tuple(shape),
-        lambda *i: function(*i),
-        name=name,
-        tag=tag,
-        varargs_names=axis_names(len(shape)),
-    )
-
-
 def transpose(a: Tensor, axes: Sequence[int] | None = None) -> Tensor:
-    """The tensor with its dimensions in another order, reversed unless given."""
+    """The tensor with its dimensions in another order, reversed unless given.
+
+    >>> A = te.placeholder((4, 8), name="A")
+    >>> topi.transpose(A).op.body[0]
+    A[ax1, ax0]
+    """
     data = check_tensor(a, "transpose")
     given = range(data.ndim)[::-1] if axes is None or len(axes) == 0 else axes
     order = [normalized_axis(axis, data.ndim, "transpose") for axis in given]
@@ -70,11 +62,16 @@ def transpose(a: Tensor, axes: Sequence[int] | None = None) -> Tensor:
         )
     places = [order.index(at) for at in range(data.ndim)]
     shape = [data.shape[at] for at in order]
-    return move(shape, lambda *i: data(*[i[at] for at in places]), "T_transpose")
+    return tensor_of(shape, lambda *i: data(*[i[at] for at in places]), "T_transpose")
 
 
 def reshape(a: Tensor, newshape: Sizes) -> Tensor:
-    """The elements, row by row, in another shape; one extent may be -1, to be found out."""
+    """The elements, row by row, in another shape; one extent may be -1, to be found out.
+
+    >>> A = te.placeholder((4, 8), name="A")
+    >>> topi.reshape(A, (2, -1)).shape
+    [2, 16]
+    """
     data = check_tensor(a, "reshape")
     shape = _known_shape(data, newshape)
     if is_different(prod(data.shape), prod(shape)):
@@ -85,8 +82,8 @@ def reshape(a: Tensor, newshape: Sizes) -> Tensor:
             tensor_label(data),
         )
     if any(as_constant(extent) == 0 for extent in shape):
-        return move(shape, lambda *i: te.const(0, data.dtype), "T_reshape")
-    return move(
+        return tensor_of(shape, lambda *i: te.const(0, data.dtype), "T_reshape")
+    return tensor_of(
         shape, lambda *i: data(*wrapped_index(ravel_index(i, shape), data.shape)), "T_reshape"
     )
 
@@ -107,15 +104,27 @@ def _known_shape(data: Tensor, newshape: Sizes) -> list[Any]:
 
 
 def expand_dims(a: Tensor, axis: int, num_newaxis: Count = 1) -> Tensor:
-    """The tensor with new dimensions of extent 1 before `axis`."""
+    """The tensor with new dimensions of extent 1 before `axis`.
+
+    >>> A = te.placeholder((4, 8), name="A")
+    >>> topi.expand_dims(A, axis=1).shape
+    [4, 1, 8]
+    """
     data = check_tensor(a, "expand_dims")
     at = normalized_axis(axis, data.ndim + 1, "expand_dims")
     shape = [*data.shape[:at], *[1] * num_newaxis, *data.shape[at:]]
-    return move(shape, lambda *i: data(*i[:at], *i[at + num_newaxis :]), "T_expand_dims", BROADCAST)
+    return tensor_of(
+        shape, lambda *i: data(*i[:at], *i[at + num_newaxis :]), "T_expand_dims", BROADCAST
+    )
 
 
 def squeeze(a: Tensor, axis: Sizes | None = None) -> Tensor:
-    """The tensor without dimensions of extent 1: those of `axis`, or all."""
+    """The tensor without dimensions of extent 1: those of `axis`, or all.
+
+    >>> A = te.placeholder((1, 8, 1), name="A")
+    >>> topi.squeeze(A).shape, topi.squeeze(A, axis=0).shape
+    ([8], [8, 1])
+    """
     data = check_tensor(a, "squeeze")
     if axis is None:
         lost = {at for at, extent in enumerate(data.shape) if as_constant(extent) == 1}
@@ -123,18 +132,23 @@ def squeeze(a: Tensor, axis: Sizes | None = None) -> Tensor:
         given = axis if isinstance(axis, list | tuple) else [axis]
         lost = {normalized_axis(one, data.ndim, "squeeze") for one in given}
     for at in lost:
-        check_same(data.shape[at], 1, f"squeeze of {data.name}", "the extent and 1 differ")
+        check_same(data.shape[at], 1, "squeeze", f"extent of axis {at} of {data.name}")
     kept = [at for at in range(data.ndim) if at not in lost]
 
     def element(*i: Any) -> Any:
         outer = dict(zip(kept, i, strict=True))
         return data(*[outer.get(at, 0) for at in range(data.ndim)])
 
-    return move([data.shape[at] for at in kept], element, "T_squeeze")
+    return tensor_of([data.shape[at] for at in kept], element, "T_squeeze")
 
 
 def concatenate(a_tuple: Sequence[Tensor], axis: int = 0) -> Tensor:
-    """Tensors one after the other along an axis."""
+    """Tensors one after the other along an axis.
+
+    >>> A = te.placeholder((4, 8), name="A")
+    >>> topi.concatenate([A, A], axis=1).shape
+    [4, 16]
+    """
     tensors = _tensors(a_tuple, "concatenate")
     first = tensors[0]
     along = normalized_axis(axis, first.ndim, "concatenate")
@@ -152,7 +166,7 @@ def concatenate(a_tuple: Sequence[Tensor], axis: int = 0) -> Tensor:
             value = te.if_then_else(inside >= 0, chosen, value)
         return value
 
-    return move(shape, element, "T_concat")
+    return tensor_of(shape, element, "T_concat")
 
 
 def sum_of(extents: Any) -> Any:
@@ -195,7 +209,12 @@ def all_alike(first: Tensor, other: Tensor, along: int | None) -> bool:
 
 
 def stack(a: Sequence[Tensor], axis: int = 0) -> Tensor:
-    """Tensors of one shape joined along a new dimension."""
+    """Tensors of one shape joined along a new dimension.
+
+    >>> A = te.placeholder((4, 8), name="A")
+    >>> topi.stack([A, A, A]).shape
+    [3, 4, 8]
+    """
     tensors = _tensors(a, "stack")
     first = tensors[0]
     for other in tensors[1:]:
@@ -210,11 +229,16 @@ def stack(a: Sequence[Tensor], axis: int = 0) -> Tensor:
         return value
 
     shape = [*first.shape[:at], len(tensors), *first.shape[at:]]
-    return move(shape, element, "T_stack")
+    return tensor_of(shape, element, "T_stack")
 
 
 def split(ary: Tensor, indices_or_sections: Sizes, axis: int = 0) -> list[Tensor]:
-    """The tensor cut along an axis: into equal sections, or before each of the indices."""
+    """The tensor cut along an axis: into equal sections, or before each of the indices.
+
+    >>> A = te.placeholder((4, 8), name="A")
+    >>> [one.shape for one in topi.split(A, [3], axis=1)]
+    [[4, 3], [4, 5]]
+    """
     data = check_tensor(ary, "split")
     along = normalized_axis(axis, data.ndim, "split")
     extent = data.shape[along]
@@ -243,7 +267,7 @@ def _equal_bounds(data: Tensor, along: int, sections: int) -> list[int]:
 
 def _piece(data: Tensor, along: int, begin: Any, end: Any, name: str) -> Tensor:
     shape = [*data.shape[:along], simplify(end - begin), *data.shape[along + 1 :]]
-    return move(shape, lambda *i: data(*i[:along], i[along] + begin, *i[along + 1 :]), name)
+    return tensor_of(shape, lambda *i: data(*i[:along], i[along] + begin, *i[along + 1 :]), name)
 
 
 def strided_slice(
@@ -259,18 +283,17 @@ def strided_slice(
 
     axes : the dimensions meant, by default the first ones.
     slice_mode : "end", or "size", where `end` gives numbers of elements (-1: all the rest).
+
+    >>> A = te.placeholder((4, 8), name="A")
+    >>> topi.strided_slice(A, begin=[1, 0], end=[4, 8], strides=[1, 2]).op.body[0]
+    A[ax0 + 1, ax1 * 2]
     """
     data = check_tensor(a, "strided_slice")
-    if slice_mode not in ("end", "size"):
-        raise DeclarationError(
-            f"topi.strided_slice has no slice_mode={slice_mode!r}",
-            "",
-            'use "end" or "size"',
-        )
+    check_choice(slice_mode, ("end", "size"), "strided_slice", "slice_mode")
     where = range(len(begin)) if axes is None else axes
-    check_alike("strided_slice", "bounds and axes", begin, end, where)
+    check_lengths("strided_slice", begin=begin, end=end, axes=where)
     if strides is not None and len(strides) > len(begin):
-        check_alike("strided_slice", "bounds and strides", begin, strides)
+        check_lengths("strided_slice", begin=begin, strides=strides)
     chosen = [normalized_axis(axis, data.ndim, "strided_slice") for axis in where]
     steps = [*(strides or ()), *[1] * (len(begin) - len(strides or ()))]
     ranges = [range(get_const_int(extent)) for extent in [data.shape[at] for at in chosen]]
@@ -289,7 +312,7 @@ def strided_slice(
         )
 
     name = "T_strided_slice" if axes is None else "T_strided_slice_with_axes"
-    return move(shape, element, name)
+    return tensor_of(shape, element, name)
 
 
 def _cut(whole: builtins.range, begin: Any, end: Any, step: Any, mode: str) -> builtins.range:
@@ -313,21 +336,31 @@ def _cut(whole: builtins.range, begin: Any, end: Any, step: Any, mode: str) -> b
 
 
 def flip(a: Tensor, axis: int = 0) -> Tensor:
-    """The tensor backwards along an axis."""
+    """The tensor backwards along an axis.
+
+    >>> A = te.placeholder((4, 8), name="A")
+    >>> topi.flip(A, axis=1).op.body[0]
+    A[ax0, 7 - ax1]
+    """
     data = check_tensor(a, "flip")
     at = normalized_axis(axis, data.ndim, "flip")
     last = data.shape[at] - 1
-    return move(
+    return tensor_of(
         data.shape, lambda *i: data(*i[:at], last - i[at], *i[at + 1 :]), "T_reverse_sequence"
     )
 
 
 def repeat(a: Tensor, repeats: Count, axis: int) -> Tensor:
-    """Each element `repeats` times along an axis."""
+    """Each element `repeats` times along an axis.
+
+    >>> A = te.placeholder((4, 8), name="A")
+    >>> topi.repeat(A, 3, axis=0).op.body[0]
+    A[ax0 // 3, ax1]
+    """
     data = check_tensor(a, "repeat")
     at = normalized_axis(axis, data.ndim, "repeat")
     shape = [*data.shape[:at], simplify(data.shape[at] * repeats), *data.shape[at + 1 :]]
-    return move(
+    return tensor_of(
         shape,
         lambda *i: data(*i[:at], ops.floordiv(i[at], repeats), *i[at + 1 :]),
         "T_repeat",
@@ -336,7 +369,12 @@ def repeat(a: Tensor, repeats: Count, axis: int) -> Tensor:
 
 
 def tile(a: Tensor, reps: Sizes) -> Tensor:
-    """The tensor several times along each dimension; missing dimensions are added in front."""
+    """The tensor several times along each dimension; missing dimensions are added in front.
+
+    >>> A = te.placeholder((4, 8), name="A")
+    >>> topi.tile(A, (2, 1)).op.body[0]
+    A[ax0 % 4, ax1 % 8]
+    """
     data = check_tensor(a, "tile")
     times = list(reps) if isinstance(reps, list | tuple) else [reps]
     rank = max(data.ndim, len(times))
@@ -348,7 +386,7 @@ def tile(a: Tensor, reps: Sizes) -> Tensor:
     def element(*i: Any) -> Any:
         return data(*[ops.floormod(x, e) for x, e in zip(i[lead:], data.shape, strict=True)])
 
-    return move(shape, element, "T_tile", BROADCAST)
+    return tensor_of(shape, element, "T_tile", BROADCAST)
 
 
 def take(
@@ -357,15 +395,16 @@ def take(
     """The elements at indices along an axis, or of the tensor stored row by row.
 
     mode : what happens to indices outside: "clip", "wrap", or "fast" (they must not occur).
+
+    >>> A, I = te.placeholder((4, 8), name="A"), te.placeholder((3,), "int32", name="I")
+    >>> topi.take(A, I, axis=0, mode="fast").op.body[0]
+    A[I[ax0], ax1]
     """
     data, where = check_tensor(a, "take"), check_tensor(indices, "take")
-    if mode not in ("clip", "wrap", "fast"):
-        raise DeclarationError(
-            f"topi.take has no mode {mode!r}", "", 'use "clip", "wrap" or "fast"'
-        )
+    check_choice(mode, ("clip", "wrap", "fast"), "take", "mode")
     if axis is None:
         count = prod(data.shape)
-        return move(
+        return tensor_of(
             where.shape,
             lambda *i: data(*wrapped_index(_inside(where(*i), count, mode), data.shape)),
             "T_take",
@@ -385,7 +424,7 @@ def take(
         index = where(*i[:batch], *i[at : at + extra])
         return data(*i[:at], _inside(index, data.shape[at], mode), *i[at + extra :])
 
-    return move(shape, element, "T_take")
+    return tensor_of(shape, element, "T_take")
 
 
 def _inside(index: Any, extent: Any, mode: str) -> Any:
@@ -397,15 +436,27 @@ def _inside(index: Any, extent: Any, mode: str) -> Any:
 
 
 def gather(data: Tensor, axis: int, indices: Tensor) -> Tensor:
-    """The elements at the places of `indices`, whose values say where along `axis`."""
+    """The elements at the places of `indices`, whose values say where along `axis`.
+
+    >>> A = te.placeholder((4, 8), name="A")
+    >>> I = te.placeholder((4, 3), "int32", name="I")
+    >>> topi.gather(A, 1, I).op.body[0]
+    A[ax0, I[ax0, ax1]]
+    """
     source, where = check_tensor(data, "gather"), check_tensor(indices, "gather")
-    check_same(source.ndim, where.ndim, "gather", "data and indices differ in dimensions")
+    check_same(where.ndim, source.ndim, "gather", "rank of indices")
     at = normalized_axis(axis, source.ndim, "gather")
-    return move(where.shape, lambda *i: source(*i[:at], where(*i), *i[at + 1 :]), "T_gather")
+    return tensor_of(where.shape, lambda *i: source(*i[:at], where(*i), *i[at + 1 :]), "T_gather")
 
 
 def gather_nd(a: Tensor, indices: Tensor, batch_dims: int = 0) -> Tensor:
-    """The elements, or slices, at index vectors, which lie along the first dimension of indices."""
+    """The elements, or slices, at index vectors, which lie along the first dimension of indices.
+
+    >>> A = te.placeholder((4, 8), name="A")
+    >>> I = te.placeholder((2, 5), "int32", name="I")
+    >>> topi.gather_nd(A, I).op.body[0]
+    A[I[0, ax0], I[1, ax0]]
+    """
     data, where = check_tensor(a, "gather_nd"), check_tensor(indices, "gather_nd")
     depth, points = index_depth(where, "gather_nd"), where.ndim - 1
     if not 0 <= batch_dims <= points or batch_dims + depth > data.ndim:
@@ -420,7 +471,7 @@ def gather_nd(a: Tensor, indices: Tensor, batch_dims: int = 0) -> Tensor:
         index = [where(part, *i[:points]) for part in range(depth)]
         return data(*i[:batch_dims], *index, *i[points:])
 
-    return move(shape, element, "T_gather_nd")
+    return tensor_of(shape, element, "T_gather_nd")
 
 
 def index_depth(where: Tensor, what: str) -> int:
@@ -437,7 +488,12 @@ def index_depth(where: Tensor, what: str) -> int:
 
 
 def adv_index(data: Tensor, indices: Sequence[Tensor]) -> Tensor:
-    """data[indices[0], indices[1], ...], where the indices are tensors that are broadcast."""
+    """data[indices[0], indices[1], ...], where the indices are tensors that are broadcast.
+
+    >>> A, I = te.placeholder((4, 8), name="A"), te.placeholder((3,), "int32", name="I")
+    >>> topi.adv_index(A, [I, I]).op.body[0]
+    A[I[ax0], I[ax0]]
+    """
     source = check_tensor(data, "adv_index")
     tensors = _tensors(indices, "adv_index")
     if len(tensors) > source.ndim:
@@ -456,13 +512,19 @@ def adv_index(data: Tensor, indices: Sequence[Tensor]) -> Tensor:
         return source(*inner, *i[rank:])
 
     shape = [*common, *source.shape[len(tensors) :]]
-    return move(shape, element, "advanced_index")
+    return tensor_of(shape, element, "advanced_index")
 
 
 def arange(
     start: Number, stop: Number | None = None, step: Number = 1, dtype: str = "float32"
 ) -> Tensor:
-    """start, start + step, ... up to before stop; from 0 when only one bound is given."""
+    """start, start + step, ... up to before stop; from 0 when only one bound is given.
+
+    >>> topi.arange(2, 10, 2, dtype="int32").op.body[0]
+    2 + 2 * ax0
+    >>> topi.arange(2, 10, 2).shape
+    [4]
+    """
     first, last = (0, start) if stop is None else (start, stop)
     if all_integers(first, last, step):
         extent = simplify(ops.floordiv(ops.convert(last) - first + step - 1, step))
@@ -470,7 +532,7 @@ def arange(
             extent = simplify(ops.floordiv(ops.convert(last) - first + step + 1, step))
     else:
         extent = _steps_of_floats(first, last, step)
-    return move([extent], lambda i: ops.cast(dtype, _term(first, step, i)), "T_arange")
+    return tensor_of([extent], lambda i: ops.cast(dtype, _term(first, step, i)), "T_arange")
 
 
 def _steps_of_floats(first: Any, last: Any, step: Any) -> int:
@@ -495,17 +557,17 @@ def all_integers(*values: Any) -> bool:
 
 
 def meshgrid(a_tuple: Sequence[Tensor], indexing: str) -> list[Tensor]:
-    """One tensor of coordinates per vector; "ij" gives matrices, "xy" exchanges the first two."""
+    """One tensor of coordinates per vector; "ij" gives matrices, "xy" exchanges the first two.
+
+    >>> X, Y = te.placeholder((3,), name="X"), te.placeholder((5,), name="Y")
+    >>> [one.shape for one in topi.meshgrid([X, Y], "ij")]
+    [[3, 5], [3, 5]]
+    """
     vectors = _tensors(a_tuple, "meshgrid")
     for vector in vectors:
         if vector.ndim > 1:
             check_rank(vector, 1, "meshgrid")
-    if indexing not in ("ij", "xy"):
-        raise DeclarationError(
-            f"topi.meshgrid has no indexing {indexing!r}",
-            "",
-            'use "ij" or "xy"',
-        )
+    check_choice(indexing, ("ij", "xy"), "meshgrid", "indexing")
     order = list(range(len(vectors)))
     if indexing == "xy" and len(order) > 1:
         order[:2] = [1, 0]
@@ -513,7 +575,9 @@ def meshgrid(a_tuple: Sequence[Tensor], indexing: str) -> list[Tensor]:
 
     def grid(number: int, vector: Tensor) -> Tensor:
         place = order.index(number)
-        return move(shape, lambda *i: vector(i[place]) if vector.ndim else vector(), "T_meshgrid")
+        return tensor_of(
+            shape, lambda *i: vector(i[place]) if vector.ndim else vector(), "T_meshgrid"
+        )
 
     return [grid(number, vector) for number, vector in enumerate(vectors)]
 
@@ -521,12 +585,17 @@ def meshgrid(a_tuple: Sequence[Tensor], indexing: str) -> list[Tensor]:
 def one_hot(
     indices: Tensor, on_value: Number, off_value: Number, depth: int, axis: int, dtype: str
 ) -> Tensor:
-    """A new dimension of extent `depth`, with on_value where its index is the value of indices."""
+    """A new dimension of extent `depth`, with on_value where its index is the value of indices.
+
+    >>> I = te.placeholder((3,), "int32", name="I")
+    >>> topi.one_hot(I, 1, 0, depth=10, axis=-1, dtype="int32").op.body[0]
+    T.Select(I[ax0] == ax1, 1, 0)
+    """
     where = check_tensor(indices, "one_hot")
     at = normalized_axis(axis, where.ndim + 1, "one_hot")
     on, off = (ops.cast(dtype, ops.convert(value)) for value in (on_value, off_value))
     shape = [*where.shape[:at], depth, *where.shape[at:]]
-    return move(
+    return tensor_of(
         shape,
         lambda *i: te.select(ops.equal(where(*i[:at], *i[at + 1 :]), i[at]), on, off),
         "T_one_hot",
@@ -534,7 +603,11 @@ def one_hot(
 
 
 def eye(n: int, m: int | None = None, k: int = 0, dtype: str = "float32") -> Tensor:
-    """The matrix with ones on diagonal number k."""
+    """The matrix with ones on diagonal number k.
+
+    >>> topi.eye(3).op.body[0]
+    T.if_then_else(i == j, T.float32(1), T.float32(0))
+    """
     one, zero = te.const(1, dtype), te.const(0, dtype)
     return compute(
         (n, n if m is None else m),
@@ -544,7 +617,12 @@ def eye(n: int, m: int | None = None, k: int = 0, dtype: str = "float32") -> Ten
 
 
 def trilu(data: Tensor, k: Sizes, upper: bool) -> Tensor:
-    """The upper or lower triangle of matrices from diagonal number k on, and zeros."""
+    """The upper or lower triangle of matrices from diagonal number k on, and zeros.
+
+    >>> A = te.placeholder((4, 8), name="A")
+    >>> topi.trilu(A, k=0, upper=True).op.body[0]
+    T.Select(i0 <= i1, A[i0, i1], T.float32(0))
+    """
     source = check_tensor(data, "trilu")
     if source.ndim < 2:
         check_rank(source, 2, "trilu")
@@ -560,7 +638,12 @@ def trilu(data: Tensor, k: Sizes, upper: bool) -> Tensor:
 def sequence_mask(
     data: Tensor, valid_length: Tensor, mask_value: float = 0, axis: int = 0
 ) -> Tensor:
-    """Sequences along axis 0 (batch 1) or 1 (batch 0) with mask_value behind their valid length."""
+    """Sequences along axis 0 (batch 1) or 1 (batch 0) with mask_value behind their valid length.
+
+    >>> A, L = te.placeholder((4, 8), name="A"), te.placeholder((8,), "int32", name="L")
+    >>> topi.sequence_mask(A, L).op.body[0]
+    T.if_then_else(ax0 >= L[ax1], T.float32(0), A[ax0, ax1])
+    """
     source = check_tensor(data, "sequence_mask")
     lengths = check_tensor(valid_length, "sequence_mask")
     if axis not in (0, 1) or source.ndim < 2:
@@ -570,7 +653,7 @@ def sequence_mask(
             "use axis 0 or 1 of a tensor of at least two dimensions",
         )
     mask = te.const(mask_value, source.dtype)
-    return move(
+    return tensor_of(
         source.shape,
         lambda *i: te.if_then_else(i[axis] >= lengths(i[1 - axis]), mask, source(*i)),
         "T_sequence_mask",
@@ -578,7 +661,12 @@ def sequence_mask(
 
 
 def shape(array: Tensor, dtype: str = "int32") -> Tensor:
-    """The extents of a tensor as a tensor."""
+    """The extents of a tensor as a tensor.
+
+    >>> A = te.placeholder((4, 8), name="A")
+    >>> topi.shape(A)
+    Tensor(shape=[2], op.name=T_shape)
+    """
     data = check_tensor(array, "shape")
 
     def element(i: Any) -> Any:
@@ -587,23 +675,32 @@ def shape(array: Tensor, dtype: str = "int32") -> Tensor:
             value = te.if_then_else(ops.equal(i, at), ops.cast(dtype, extent), value)
         return value
 
-    return move([data.ndim], element, "T_shape")
+    return tensor_of([data.ndim], element, "T_shape")
 
 
 def ndarray_size(array: Tensor, dtype: str = "int32") -> Tensor:
-    """The number of elements as a tensor without dimensions."""
+    """The number of elements as a tensor without dimensions.
+
+    >>> A = te.placeholder((4, 8), name="A")
+    >>> topi.ndarray_size(A).op.body[0]
+    32
+    """
     data = check_tensor(array, "ndarray_size")
     count = ops.cast(dtype, ops.convert(prod(data.shape)))
-    return move([], lambda: count, "ndarray_size")
+    return tensor_of([], lambda: count, "ndarray_size")
 
 
 def expand_like(a: Tensor, shape_like: Tensor, axis: Sequence[int]) -> Tensor:
-    """The tensor stretched along new dimensions `axis` to the shape of another."""
+    """The tensor stretched along new dimensions `axis` to the shape of another.
+
+    >>> A, V = te.placeholder((4, 8), name="A"), te.placeholder((8,), name="V")
+    >>> topi.expand_like(V, A, axis=[0]).op.body[0]
+    V[i1]
+    """
     data, target = check_tensor(a, "expand_like"), check_tensor(shape_like, "expand_like")
     new = {normalized_axis(one, target.ndim, "expand_like") for one in axis}
     kept = [at for at in range(target.ndim) if at not in new]
-    check_same(len(kept), data.ndim, "expand_like", "the dimensions do not add up")
+    check_same(data.ndim, len(kept), "expand_like", f"rank of {data.name}")
     for at, extent in zip(kept, data.shape, strict=True):
-        if not is_same(extent, target.shape[at]) and is_different(extent, target.shape[at]):
-            check_same(extent, target.shape[at], "expand_like", "the shapes differ")
+        check_same(extent, target.shape[at], "expand_like", f"extent of {data.name}")
     return te.compute(target.shape, lambda *i: data(*[i[at] for at in kept]))

@@ -23,7 +23,7 @@ from te_sched.schedule.schedule import Schedule
 from te_sched.signatures import ParameterKind, is_index, is_real, is_sequence
 from te_sched.te.operation import Operation
 from te_sched.te.tensor import Tensor, tensor_label
-from te_sched.topi.tag import is_broadcast
+from te_sched.topi.tag import INJECTIVE, is_broadcast
 
 # What users of TVM call; their arguments are checked where te_sched.topi is imported.
 PUBLIC = (
@@ -94,7 +94,11 @@ def as_constant(value: Any) -> int | None:
 
 
 def get_const_int(expr: Size) -> int:
-    """The integer that an expression is; a NotConstantError when it is not constant."""
+    """The integer that an expression is; a NotConstantError when it is not constant.
+
+    >>> topi.utils.get_const_int(te.const(3))
+    3
+    """
     value = as_constant(expr)
     if value is None:
         raise NotConstantError(
@@ -106,7 +110,11 @@ def get_const_int(expr: Size) -> int:
 
 
 def get_const_float(expr: Any) -> float:
-    """The number that an expression is; a NotConstantError when it is not a constant float."""
+    """The number that an expression is; a NotConstantError when it is not a constant float.
+
+    >>> topi.utils.get_const_float(te.const(0.5))
+    0.5
+    """
     if isinstance(expr, float):
         return expr
     value = simplify(expr)
@@ -118,41 +126,70 @@ def get_const_float(expr: Any) -> float:
 
 
 def get_const_tuple(in_tuple: Iterable[Size]) -> tuple[Any, ...]:
-    """The shape with integers where it is constant; other extents stay expressions."""
+    """The shape with integers where it is constant; other extents stay expressions.
+
+    >>> topi.utils.get_const_tuple([te.const(3), te.var("n")])
+    (3, n)
+    """
     values = [(as_constant(value), value) for value in in_tuple]
     return tuple([value if constant is None else constant for constant, value in values])
 
 
 def get_float_tuple(in_tuple: Iterable[Any]) -> tuple[float, ...]:
-    """Constant floats as Python numbers."""
+    """Constant floats as Python numbers.
+
+    >>> topi.utils.get_float_tuple([te.const(0.5), 1.5])
+    (0.5, 1.5)
+    """
     return tuple([get_const_float(value) for value in in_tuple])
 
 
 def equal_const_int(expr: Size, value: int) -> bool:
-    """Whether an expression is this constant."""
+    """Whether an expression is this constant.
+
+    >>> topi.utils.equal_const_int(te.const(3), 3)
+    True
+    """
     return as_constant(expr) == value
 
 
 @walks_deeply("simplify an expression", DeclarationError)
 def simplify(expr: Any) -> Any:
-    """The expression in its simplest form; numbers as they are."""
+    """The expression in its simplest form; numbers as they are.
+
+    >>> n = te.var("n")
+    >>> topi.utils.simplify(n * 4 - n * 3)
+    n
+    """
     if isinstance(expr, IntImm):
         return expr
     return Analyzer().simplify(expr) if isinstance(expr, Expr) else expr
 
 
 def is_dynamic_shape(shape: Iterable[Size]) -> bool:
-    """Whether some extent is known only when the program runs."""
+    """Whether some extent is known only when the program runs.
+
+    >>> topi.utils.is_dynamic_shape([4, te.var("n")])
+    True
+    """
     return any(as_constant(extent) is None for extent in shape)
 
 
 def is_empty_shape(shape: Iterable[Size]) -> bool:
-    """Whether some extent is zero."""
+    """Whether some extent is zero.
+
+    >>> topi.utils.is_empty_shape([4, 0])
+    True
+    """
     return any(as_constant(extent) == 0 for extent in shape)
 
 
 def prod(x: Iterable[Size]) -> Any:
-    """The product of extents, 1 of none."""
+    """The product of extents, 1 of none.
+
+    >>> topi.utils.prod([2, 3, 4])
+    24
+    """
     total: Any = 1
     for value in x:
         total = total * value
@@ -160,7 +197,11 @@ def prod(x: Iterable[Size]) -> Any:
 
 
 def ceil_div(a: Size, b: Size) -> Any:
-    """a / b rounded towards infinity."""
+    """a / b rounded towards infinity.
+
+    >>> topi.utils.ceil_div(9, 4)
+    3
+    """
     if equal_const_int(b, 0):
         raise DeclarationError("topi.utils.ceil_div divides by 0", "", "give another divisor")
     return (a + (b - 1)) // b
@@ -169,12 +210,20 @@ def ceil_div(a: Size, b: Size) -> Any:
 def const_matrix(
     matrix: Any, name: str = "const_matrix", attrs: Mapping[str, Any] | None = None
 ) -> Tensor:
-    """A tensor of two dimensions with the numbers of a numpy array."""
+    """A tensor of two dimensions with the numbers of a numpy array.
+
+    >>> topi.utils.const_matrix([[1, 2], [3, 4]]).shape
+    [2, 2]
+    """
     return _constants(matrix, 2, name, attrs)
 
 
 def const_vector(vector: Any, name: str = "const_vector") -> Tensor:
-    """A tensor of one dimension with the numbers of a numpy array."""
+    """A tensor of one dimension with the numbers of a numpy array.
+
+    >>> topi.const_vector([5, 6]).op.body[0]
+    T.Select(i0 == 1, T.int64(6), T.Select(i0 == 0, T.int64(5), T.int64(0)))
+    """
     return _constants(vector, 1, name, None)
 
 
@@ -205,7 +254,11 @@ def _constants(given: Any, rank: int, name: str, attrs: Mapping[str, Any] | None
 
 
 def swap(arr: Sequence[Any], axis: int) -> tuple[Any, ...]:
-    """The items with that of `axis` and the last one exchanged."""
+    """The items with that of `axis` and the last one exchanged.
+
+    >>> topi.utils.swap([1, 2, 3], 0)
+    (3, 2, 1)
+    """
     items = list(arr)
     axis = normalized_axis(axis, len(items), "utils.swap")
     items[axis], items[-1] = items[-1], items[axis]
@@ -213,7 +266,11 @@ def swap(arr: Sequence[Any], axis: int) -> tuple[Any, ...]:
 
 
 def get_max_power2_factor(n: int, max_value: int | None = None) -> int:
-    """The largest power of two that divides n and is not above max_value."""
+    """The largest power of two that divides n and is not above max_value.
+
+    >>> topi.utils.get_max_power2_factor(24), topi.utils.get_max_power2_factor(24, 4)
+    (8, 4)
+    """
     n = operator.index(n)
     factor = math.gcd(n, 1 << n.bit_length()) if n > 0 else 1
     while max_value is not None and factor > max(max_value, 1):
@@ -222,16 +279,24 @@ def get_max_power2_factor(n: int, max_value: int | None = None) -> int:
 
 
 def ravel_index(indices: Sequence[Size], shape: Sequence[Size]) -> Any:
-    """The place of an element in the array stored row by row."""
+    """The place of an element in the array stored row by row.
+
+    >>> topi.utils.ravel_index([1, 2], [4, 8])
+    10
+    """
     index: Any = 0
-    check_alike("utils.ravel_index", "indices and extents", indices, shape)
+    check_lengths("utils.ravel_index", indices=indices, shape=shape)
     for position, (one, extent) in enumerate(zip(indices, shape, strict=True)):
         index = index * extent + one if position else one
     return index
 
 
 def unravel_index(idx: Size, shape: Sequence[Size]) -> list[Any]:
-    """The indices of the element at a place of the array stored row by row."""
+    """The indices of the element at a place of the array stored row by row.
+
+    >>> topi.utils.unravel_index(te.const(10), [4, 8])
+    [1, 2]
+    """
     indices = []
     for extent in reversed(list(shape)[1:]):
         indices.append(ops.floormod(idx, extent))
@@ -246,7 +311,18 @@ def wrapped_index(idx: Any, shape: Sequence[Any]) -> list[Any]:
 
 
 def traverse_inline(s: Schedule, final_op: Operation, callback: Callable[[Operation], Any]) -> None:
-    """Inline what broadcasts above `final_op`; `callback` sees each operation, inputs first."""
+    """Inline what broadcasts above `final_op`; `callback` sees each operation, inputs first.
+
+    >>> A = te.placeholder((4, 8), name="A")
+    >>> B = topi.exp(topi.negative(A))
+    >>> s = te.create_schedule(B.op)
+    >>> topi.utils.traverse_inline(s, B.op, lambda op: None)
+    >>> s
+    schedule of compute:
+      A, an input
+      compute(i0, i1), inline
+      compute(i0, i1)
+    """
     visited: set[Operation] = set()
     waiting = [(final_op, False)]
     while waiting:
@@ -268,13 +344,35 @@ def traverse_inline(s: Schedule, final_op: Operation, callback: Callable[[Operat
 # What follows serves topi alone.
 
 
-def check_alike(what: str, why: str, *several: Sequence[Any]) -> None:
+def tensor_of(
+    shape: Sequence[Size],
+    function: Callable[..., Any],
+    name: str,
+    tag: str = INJECTIVE,
+    prefix: str = "ax",
+) -> Tensor:
+    """The tensor of this shape whose element at (i, j, ...) is `function(i, j, ...)`.
+
+    Its axes are named `prefix` and a number.
+    """
+    return compute(
+        tuple(shape),
+        lambda *i: function(*i),
+        name=name,
+        tag=tag,
+        varargs_names=axis_names(len(shape), prefix),
+    )
+
+
+def check_lengths(what: str, **sequences: Sequence[Any]) -> None:
     """Refuse sequences of different lengths."""
-    if len({len(one) for one in several}) > 1:
+    lengths = [len(one) for one in sequences.values()]
+    if len(set(lengths)) > 1:
         raise DeclarationError(
-            f"topi.{what} with {' and '.join(str(len(one)) for one in several)} {why}",
-            "there is one for each dimension concerned",
-            "let the lists have the same length",
+            f"topi.{what}: {' and '.join(sequences)} differ in length:"
+            f" {' and '.join(map(str, lengths))}",
+            "",
+            "give one item for each dimension concerned",
         )
 
 
@@ -303,10 +401,35 @@ def check_rank(value: Any, rank: int, what: str) -> Tensor:
     return tensor
 
 
-def check_same(a: Any, b: Any, what: str, why: str) -> None:
-    """Refuse two extents that are certainly different."""
-    if is_different(a, b):
-        raise DeclarationError(f"topi.{what}: {why}: {a} and {b}", "", "let the extents agree")
+def check_same(found: Any, expected: Any, what: str, of: str) -> None:
+    """Refuse an extent that certainly differs from another one."""
+    if is_different(found, expected):
+        raise DeclarationError(
+            f"topi.{what}: {of} is {found}, expected {expected}",
+            "",
+            "pass arguments whose shapes match",
+        )
+
+
+def check_divides(divisor: Any, extent: Any, what: str, name: str, of: str) -> None:
+    """Refuse an extent that is certainly no multiple of a divisor."""
+    if is_different(ops.floormod(ops.convert(extent), divisor), 0):
+        raise DeclarationError(
+            f"topi.{what}: {name} {divisor} does not divide {extent}, {of}",
+            "",
+            "use a divisor, or pad the tensor with topi.nn.pad",
+        )
+
+
+def check_choice(value: str, choices: Iterable[str], what: str, name: str) -> None:
+    """Refuse a value that is none of the choices."""
+    known = list(choices)
+    if value not in known:
+        raise DeclarationError(
+            f"topi.{what}: unknown {name} {value!r}",
+            "",
+            f"use {' or '.join([repr(one) for one in known])}",
+        )
 
 
 def is_different(a: Any, b: Any) -> bool:

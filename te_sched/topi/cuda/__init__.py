@@ -1,6 +1,11 @@
 """Schedules for CUDA: every loop of a kernel is bound to blocks and threads.
 
-All names apply the same rules, which look at the stages and not at the name.
+All functions apply the same rules, which depend on the stages and not on the function.
+
+>>> B = topi.nn.relu(te.placeholder((4, 32), name="A"))
+>>> s = topi.cuda.schedule_injective(B)
+>>> [axis.var.name for axis in s[B].leaf_iter_vars]
+['i0.i1.fused.outer', 'i0.i1.fused.inner']
 """
 
 from __future__ import annotations

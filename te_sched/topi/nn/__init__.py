@@ -2,164 +2,77 @@
 
 import sys
 
-from te_sched.signatures import check_arguments
-from te_sched.topi.nn.activation import (
-    leaky_relu,
-    prelu,
-    relu,
-)  # fmt: skip
-from te_sched.topi.nn.blocked import (
-    conv2d_NCHWc,
-    dense_pack,
-    depthwise_conv2d_NCHWc,
-    unpack_NCHWc_to_nchw,
-)  # fmt: skip
-from te_sched.topi.nn.conv import (
-    conv,
-    conv1d,
-    conv1d_ncw,
-    conv1d_nwc,
-    conv2d,
-    conv2d_hwcn,
-    conv2d_nchw,
-    conv2d_nhwc,
-    conv3d_ncdhw,
-    conv3d_ndhwc,
-    depthwise_conv2d_nchw,
-    depthwise_conv2d_nhwc,
-    group_conv1d_ncw,
-    group_conv1d_nwc,
-    group_conv2d_nchw,
-    group_conv2d_nhwc,
-)  # fmt: skip
+from te_sched import signatures
+from te_sched.topi.nn.activation import leaky_relu as leaky_relu
+from te_sched.topi.nn.activation import prelu as prelu
+from te_sched.topi.nn.activation import relu as relu
+from te_sched.topi.nn.blocked import conv2d_NCHWc as conv2d_NCHWc
+from te_sched.topi.nn.blocked import dense_pack as dense_pack
+from te_sched.topi.nn.blocked import depthwise_conv2d_NCHWc as depthwise_conv2d_NCHWc
+from te_sched.topi.nn.blocked import unpack_NCHWc_to_nchw as unpack_NCHWc_to_nchw
+from te_sched.topi.nn.conv import conv as conv
+from te_sched.topi.nn.conv import conv1d as conv1d
+from te_sched.topi.nn.conv import conv1d_ncw as conv1d_ncw
+from te_sched.topi.nn.conv import conv1d_nwc as conv1d_nwc
+from te_sched.topi.nn.conv import conv2d as conv2d
+from te_sched.topi.nn.conv import conv2d_hwcn as conv2d_hwcn
+from te_sched.topi.nn.conv import conv2d_nchw as conv2d_nchw
+from te_sched.topi.nn.conv import conv2d_nhwc as conv2d_nhwc
+from te_sched.topi.nn.conv import conv3d_ncdhw as conv3d_ncdhw
+from te_sched.topi.nn.conv import conv3d_ndhwc as conv3d_ndhwc
+from te_sched.topi.nn.conv import depthwise_conv2d_nchw as depthwise_conv2d_nchw
+from te_sched.topi.nn.conv import depthwise_conv2d_nhwc as depthwise_conv2d_nhwc
+from te_sched.topi.nn.conv import group_conv1d_ncw as group_conv1d_ncw
+from te_sched.topi.nn.conv import group_conv1d_nwc as group_conv1d_nwc
+from te_sched.topi.nn.conv import group_conv2d_nchw as group_conv2d_nchw
+from te_sched.topi.nn.conv import group_conv2d_nhwc as group_conv2d_nhwc
+from te_sched.topi.nn.conv_transpose import conv1d_transpose_ncw as conv1d_transpose_ncw
+from te_sched.topi.nn.conv_transpose import conv2d_transpose_nchw as conv2d_transpose_nchw
+from te_sched.topi.nn.conv_transpose import conv3d_transpose_ncdhw as conv3d_transpose_ncdhw
+from te_sched.topi.nn.conv_transpose import group_conv1d_transpose_ncw as group_conv1d_transpose_ncw
 from te_sched.topi.nn.conv_transpose import (
-    conv1d_transpose_ncw,
-    conv2d_transpose_nchw,
-    conv3d_transpose_ncdhw,
-    group_conv1d_transpose_ncw,
-    group_conv2d_transpose_nchw,
-)  # fmt: skip
-from te_sched.topi.nn.dense import (
-    batch_matmul,
-    bias_add,
-    dense,
-    matmul,
-)  # fmt: skip
-from te_sched.topi.nn.extras import (
-    fifo_buffer,
-    group_norm,
-    instance_norm,
-    nll_loss,
-    scale_shift_nchwc,
-)  # fmt: skip
-from te_sched.topi.nn.layout import (
-    depth_to_space,
-    flatten,
-    space_to_depth,
-    upsampling,
-    upsampling3d,
-)  # fmt: skip
-from te_sched.topi.nn.normalization import (
-    batch_norm,
-    layer_norm,
-    lrn,
-    rms_norm,
-    scale_shift_nchw,
-    scale_shift_nhwc,
-)  # fmt: skip
-from te_sched.topi.nn.padding import (
-    dilate,
-    get_pad_tuple,
-    get_pad_tuple1d,
-    get_pad_tuple3d,
-    get_pad_tuple_generic,
-    mirror_pad,
-    pad,
-)  # fmt: skip
-from te_sched.topi.nn.pooling import (
-    adaptive_pool,
-    adaptive_pool1d,
-    adaptive_pool3d,
-    global_pool,
-    pool1d,
-    pool2d,
-    pool3d,
-)  # fmt: skip
-from te_sched.topi.nn.softmax import (
-    fast_softmax,
-    log_softmax,
-    softmax,
-)  # fmt: skip
-from te_sched.topi.rearranging import batch_to_space_nd, space_to_batch_nd
+    group_conv2d_transpose_nchw as group_conv2d_transpose_nchw,
+)
+from te_sched.topi.nn.dense import batch_matmul as batch_matmul
+from te_sched.topi.nn.dense import bias_add as bias_add
+from te_sched.topi.nn.dense import dense as dense
+from te_sched.topi.nn.dense import matmul as matmul
+from te_sched.topi.nn.extras import fifo_buffer as fifo_buffer
+from te_sched.topi.nn.extras import group_norm as group_norm
+from te_sched.topi.nn.extras import instance_norm as instance_norm
+from te_sched.topi.nn.extras import nll_loss as nll_loss
+from te_sched.topi.nn.extras import scale_shift_nchwc as scale_shift_nchwc
+from te_sched.topi.nn.layout import depth_to_space as depth_to_space
+from te_sched.topi.nn.layout import flatten as flatten
+from te_sched.topi.nn.layout import space_to_depth as space_to_depth
+from te_sched.topi.nn.layout import upsampling as upsampling
+from te_sched.topi.nn.layout import upsampling3d as upsampling3d
+from te_sched.topi.nn.normalization import batch_norm as batch_norm
+from te_sched.topi.nn.normalization import layer_norm as layer_norm
+from te_sched.topi.nn.normalization import lrn as lrn
+from te_sched.topi.nn.normalization import rms_norm as rms_norm
+from te_sched.topi.nn.normalization import scale_shift_nchw as scale_shift_nchw
+from te_sched.topi.nn.normalization import scale_shift_nhwc as scale_shift_nhwc
+from te_sched.topi.nn.padding import dilate as dilate
+from te_sched.topi.nn.padding import get_pad_tuple as get_pad_tuple
+from te_sched.topi.nn.padding import get_pad_tuple1d as get_pad_tuple1d
+from te_sched.topi.nn.padding import get_pad_tuple3d as get_pad_tuple3d
+from te_sched.topi.nn.padding import get_pad_tuple_generic as get_pad_tuple_generic
+from te_sched.topi.nn.padding import mirror_pad as mirror_pad
+from te_sched.topi.nn.padding import pad as pad
+from te_sched.topi.nn.pooling import adaptive_pool as adaptive_pool
+from te_sched.topi.nn.pooling import adaptive_pool1d as adaptive_pool1d
+from te_sched.topi.nn.pooling import adaptive_pool3d as adaptive_pool3d
+from te_sched.topi.nn.pooling import global_pool as global_pool
+from te_sched.topi.nn.pooling import pool1d as pool1d
+from te_sched.topi.nn.pooling import pool2d as pool2d
+from te_sched.topi.nn.pooling import pool3d as pool3d
+from te_sched.topi.nn.softmax import fast_softmax as fast_softmax
+from te_sched.topi.nn.softmax import log_softmax as log_softmax
+from te_sched.topi.nn.softmax import softmax as softmax
+from te_sched.topi.rearranging import batch_to_space_nd as batch_to_space_nd
+from te_sched.topi.rearranging import space_to_batch_nd as space_to_batch_nd
 
-__all__ = [
-    "adaptive_pool",
-    "adaptive_pool1d",
-    "adaptive_pool3d",
-    "batch_matmul",
-    "batch_norm",
-    "batch_to_space_nd",
-    "bias_add",
-    "conv",
-    "conv1d",
-    "conv1d_ncw",
-    "conv1d_nwc",
-    "conv1d_transpose_ncw",
-    "conv2d",
-    "conv2d_NCHWc",
-    "conv2d_hwcn",
-    "conv2d_nchw",
-    "conv2d_nhwc",
-    "conv2d_transpose_nchw",
-    "conv3d_ncdhw",
-    "conv3d_ndhwc",
-    "conv3d_transpose_ncdhw",
-    "dense",
-    "dense_pack",
-    "depth_to_space",
-    "depthwise_conv2d_NCHWc",
-    "depthwise_conv2d_nchw",
-    "depthwise_conv2d_nhwc",
-    "dilate",
-    "fast_softmax",
-    "fifo_buffer",
-    "flatten",
-    "get_pad_tuple",
-    "get_pad_tuple1d",
-    "get_pad_tuple3d",
-    "get_pad_tuple_generic",
-    "global_pool",
-    "group_conv1d_ncw",
-    "group_conv1d_nwc",
-    "group_conv1d_transpose_ncw",
-    "group_conv2d_nchw",
-    "group_conv2d_nhwc",
-    "group_conv2d_transpose_nchw",
-    "group_norm",
-    "instance_norm",
-    "layer_norm",
-    "leaky_relu",
-    "log_softmax",
-    "lrn",
-    "matmul",
-    "mirror_pad",
-    "nll_loss",
-    "pad",
-    "pool1d",
-    "pool2d",
-    "pool3d",
-    "prelu",
-    "relu",
-    "rms_norm",
-    "scale_shift_nchw",
-    "scale_shift_nchwc",
-    "scale_shift_nhwc",
-    "softmax",
-    "space_to_batch_nd",
-    "space_to_depth",
-    "unpack_NCHWc_to_nchw",
-    "upsampling",
-    "upsampling3d",
-]  # fmt: skip
-
-check_arguments(sys.modules[__name__], __all__)
+_SELF = sys.modules[__name__]
+signatures.list_names(_SELF)
+signatures.check_arguments(_SELF, _SELF.__all__)

@@ -10,8 +10,16 @@ from te_sched import te
 from te_sched.ir import ops
 from te_sched.te.tensor import Tensor
 from te_sched.topi.nn.padding import get_pad_tuple_generic, padded
-from te_sched.topi.transform import move
-from te_sched.topi.utils import Padding, Sizes, as_pair, check_rank, check_same, compute, simplify
+from te_sched.topi.utils import (
+    Padding,
+    Sizes,
+    as_pair,
+    check_rank,
+    check_same,
+    compute,
+    simplify,
+    tensor_of,
+)
 
 
 def conv2d_NCHWc(
@@ -27,6 +35,11 @@ def conv2d_NCHWc(
     """(batch, in, height, width, in block) with (out, in, height, width, in block, out block).
 
     Where the kernel has fewer input channels than the data, the channels fall into groups.
+
+    >>> X = te.placeholder((1, 2, 8, 8, 4), name="X")
+    >>> W = te.placeholder((3, 2, 3, 3, 4, 8), name="W")
+    >>> topi.nn.conv2d_NCHWc(X, W, 1, 1, 1, "NCHW4c", "NCHW8c").shape
+    [1, 3, 8, 8, 8]
     """
     del layout, out_layout  # the shapes tell the blocks
     source, weights = (
@@ -71,7 +84,13 @@ def depthwise_conv2d_NCHWc(
     out_dtype: str | None = None,
 ) -> Tensor:
     """Each channel convolved alone: (batch, channel, height, width, block) with (outputs,
-    1, height, width, 1, output block)."""
+    1, height, width, 1, output block).
+
+    >>> X = te.placeholder((1, 2, 8, 8, 4), name="X")
+    >>> W = te.placeholder((2, 1, 3, 3, 1, 4), name="W")
+    >>> topi.nn.depthwise_conv2d_NCHWc(X, W, 1, 1, 1, "NCHW4c", "NCHW4c").shape
+    [1, 2, 8, 8, 4]
+    """
     del layout, out_layout  # the shapes tell the blocks
     what = "nn.depthwise_conv2d_NCHWc"
     source, weights = check_rank(Input, 5, what), check_rank(Filter, 6, what)
@@ -115,7 +134,12 @@ def _window(source: Tensor, window: Any, stride: Sizes, padding: Padding, dilati
 
 
 def unpack_NCHWc_to_nchw(packed_out: Tensor, out_dtype: str) -> Tensor:
-    """(batch, channel, height, width, block) as (batch, channel, height, width)."""
+    """(batch, channel, height, width, block) as (batch, channel, height, width).
+
+    >>> X = te.placeholder((1, 2, 8, 8, 4), name="X")
+    >>> topi.nn.unpack_NCHWc_to_nchw(X, "float32").shape
+    [1, 8, 8, 8]
+    """
     source = check_rank(packed_out, 5, "nn.unpack_NCHWc_to_nchw")
     n, channels, h, w, block = source.shape
     return te.compute(
@@ -131,9 +155,14 @@ def unpack_NCHWc_to_nchw(packed_out: Tensor, out_dtype: str) -> Tensor:
 def dense_pack(
     data: Tensor, weight: Tensor, bias: Tensor | None = None, out_dtype: str | None = None
 ) -> Tensor:
-    """data @ weight.T + bias, where the weight is (out / block, in, block)."""
+    """data @ weight.T + bias, where the weight is (out / block, in, block).
+
+    >>> X, W = te.placeholder((4, 8), name="X"), te.placeholder((2, 8, 16), name="W")
+    >>> topi.nn.dense_pack(X, W).shape
+    [4, 32]
+    """
     source, packed = check_rank(data, 2, "nn.dense_pack"), check_rank(weight, 3, "nn.dense_pack")
-    check_same(source.shape[1], packed.shape[1], "nn.dense_pack", "data and weight differ in depth")
+    check_same(packed.shape[1], source.shape[1], "nn.dense_pack", "inner extent of weight")
     dtype, block = out_dtype or source.dtype, packed.shape[2]
     k = te.reduce_axis((0, packed.shape[1]), "k")
     product = te.compute(
@@ -148,4 +177,4 @@ def dense_pack(
     )
     if bias is None:
         return product
-    return move(product.shape, lambda i, j: product(i, j) + bias(j), "bias_add", "broadcast")
+    return tensor_of(product.shape, lambda i, j: product(i, j) + bias(j), "bias_add", "broadcast")

@@ -19,10 +19,11 @@ from te_sched.topi.utils import (
     Padding,
     Sizes,
     as_pair,
+    check_choice,
+    check_divides,
     check_rank,
     check_same,
     compute,
-    is_different,
     simplify,
 )
 
@@ -61,18 +62,17 @@ def conv(
     padding : what get_pad_tuple takes: numbers, "SAME" or "VALID".
     groups : the number of groups of channels, which are convolved separately.
     out_dtype : type of the sums; that of inp unless given.
+
+    >>> X, W = te.placeholder((1, 8, 8, 4), name="X"), te.placeholder((3, 3, 4, 6), name="W")
+    >>> topi.nn.conv(X, W, stride=2, padding=1, dilation=1, groups=1, data_layout="NHWC").shape
+    [1, 4, 4, 6]
     """
-    if data_layout not in _KERNEL_LAYOUTS:
-        raise DeclarationError(
-            f"unknown data layout {data_layout!r} of a convolution",
-            "",
-            f"use one of {', '.join(_KERNEL_LAYOUTS)}",
-        )
+    check_choice(data_layout, _KERNEL_LAYOUTS, "nn.conv", "data_layout")
     weights = kernel_layout or _KERNEL_LAYOUTS[data_layout]
     rank = len(data_layout)
     if sorted(weights) != sorted(_KERNEL_LAYOUTS[data_layout]):
         raise DeclarationError(
-            f"invalid kernel_layout {weights!r} of a convolution",
+            f"topi.nn.conv: invalid kernel_layout {weights!r}",
             f"for data of layout {data_layout} a kernel has the dimensions "
             f"{', '.join(_KERNEL_LAYOUTS[data_layout])}",
             f"write them in any order, as in {_KERNEL_LAYOUTS[data_layout]!r}",
@@ -82,7 +82,9 @@ def conv(
     space = _SPACES[rank - 2]
     of_data = dict(zip(data_layout, data.shape, strict=True))
     of_kernel = dict(zip(weights, kernel.shape, strict=True))
-    _check_channels(of_data["C"], of_kernel, groups, kind)
+    inputs = simplify(of_kernel["I"] * groups)
+    check_same(inputs, of_data["C"], f"nn.{kind}", "number of input channels of kernel")
+    check_divides(groups, of_kernel["O"], f"nn.{kind}", "groups", "the number of output channels")
 
     steps = dict(zip(space, as_pair(stride, len(space), f"nn.{kind} stride"), strict=True))
     gaps = dict(zip(space, as_pair(dilation, len(space), f"nn.{kind} dilation"), strict=True))
@@ -130,21 +132,6 @@ def conv(
     )
 
 
-def _check_channels(channels: Any, of_kernel: dict[str, Any], groups: Count, kind: str) -> None:
-    check_same(
-        channels,
-        simplify(of_kernel["I"] * groups),
-        f"nn.{kind}",
-        "the channels of the data and those that the kernel takes differ",
-    )
-    if is_different(ops.floormod(ops.convert(of_kernel["O"]), groups), 0):
-        raise DeclarationError(
-            f"topi.nn.{kind}: {groups} groups do not divide the {of_kernel['O']} output channels",
-            "",
-            "let the number of output channels be a multiple of groups",
-        )
-
-
 def _borders(
     padding: Padding, space: str, widths: dict[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -171,7 +158,12 @@ def conv1d(
     kernel_layout: str = "",
     out_dtype: str | None = None,
 ) -> Tensor:
-    """A convolution along one dimension."""
+    """A convolution along one dimension.
+
+    >>> X, W = te.placeholder((1, 8, 4), name="X"), te.placeholder((3, 4, 6), name="W")
+    >>> topi.nn.conv1d(X, W, data_layout="NWC").shape
+    [1, 6, 6]
+    """
     return conv(
         data, kernel, strides, padding, dilation, groups, data_layout, kernel_layout, out_dtype
     )
@@ -185,7 +177,12 @@ def conv1d_ncw(
     dilation: Sizes = 1,
     out_dtype: str | None = None,
 ) -> Tensor:
-    """A convolution of (batch, channel, width) with (out, in, width)."""
+    """A convolution of (batch, channel, width) with (out, in, width).
+
+    >>> X, W = te.placeholder((1, 4, 8), name="X"), te.placeholder((6, 4, 3), name="W")
+    >>> topi.nn.conv1d_ncw(X, W, padding="SAME").shape
+    [1, 6, 8]
+    """
     return conv(data, kernel, strides, padding, dilation, 1, "NCW", "", out_dtype)
 
 
@@ -197,7 +194,12 @@ def conv1d_nwc(
     dilation: Sizes = 1,
     out_dtype: str | None = None,
 ) -> Tensor:
-    """A convolution of (batch, width, channel) with (width, in, out)."""
+    """A convolution of (batch, width, channel) with (width, in, out).
+
+    >>> X, W = te.placeholder((1, 8, 4), name="X"), te.placeholder((3, 4, 6), name="W")
+    >>> topi.nn.conv1d_nwc(X, W, strides=2).shape
+    [1, 3, 6]
+    """
     return conv(data, kernel, strides, padding, dilation, 1, "NWC", "", out_dtype)
 
 
@@ -210,7 +212,12 @@ def group_conv1d_ncw(
     groups: Count = 1,
     out_dtype: str | None = None,
 ) -> Tensor:
-    """conv1d_ncw in groups."""
+    """conv1d_ncw in groups.
+
+    >>> X, W = te.placeholder((1, 4, 8), name="X"), te.placeholder((6, 2, 3), name="W")
+    >>> topi.nn.group_conv1d_ncw(X, W, groups=2).shape
+    [1, 6, 6]
+    """
     return conv(data, kernel, strides, padding, dilation, groups, "NCW", "", out_dtype)
 
 
@@ -223,7 +230,12 @@ def group_conv1d_nwc(
     groups: Count = 1,
     out_dtype: str | None = None,
 ) -> Tensor:
-    """conv1d_nwc in groups."""
+    """conv1d_nwc in groups.
+
+    >>> X, W = te.placeholder((1, 8, 4), name="X"), te.placeholder((3, 2, 6), name="W")
+    >>> topi.nn.group_conv1d_nwc(X, W, groups=2).shape
+    [1, 6, 6]
+    """
     return conv(data, kernel, strides, padding, dilation, groups, "NWC", "", out_dtype)
 
 
@@ -237,7 +249,12 @@ def conv2d(
     kernel_layout: str = "",
     out_dtype: str | None = None,
 ) -> Tensor:
-    """A convolution along two dimensions."""
+    """A convolution along two dimensions.
+
+    >>> X, W = te.placeholder((1, 4, 8, 8), name="X"), te.placeholder((6, 4, 3, 3), name="W")
+    >>> topi.nn.conv2d(X, W, strides=1, padding=1, dilation=1).shape
+    [1, 6, 8, 8]
+    """
     return conv(input, filter, strides, padding, dilation, 1, data_layout, kernel_layout, out_dtype)
 
 
@@ -249,7 +266,13 @@ def conv2d_nchw(
     dilation: Sizes = 1,
     out_dtype: str | None = None,
 ) -> Tensor:
-    """A convolution of (batch, channel, height, width) with (out, in, height, width)."""
+    """A convolution of (batch, channel, height, width) with (out, in, height, width).
+
+    >>> X, W = te.placeholder((1, 4, 8, 8), name="X"), te.placeholder((6, 4, 3, 3), name="W")
+    >>> C = topi.nn.conv2d_nchw(X, W, stride=1, padding=0)
+    >>> C.shape, C.op.body[0].source[0]
+    ([1, 6, 6, 6], pad_temp[nn, rc, yy + ry, xx + rx] * W[ff, rc, ry, rx])
+    """
     return conv(Input, Filter, stride, padding, dilation, 1, "NCHW", "", out_dtype)
 
 
@@ -263,7 +286,12 @@ def conv2d_nhwc(
     auto_scheduler_rewritten_layout: str = "",
     meta_schedule_original_shape: Any = None,
 ) -> Tensor:
-    """A convolution of (batch, height, width, channel) with (height, width, in, out)."""
+    """A convolution of (batch, height, width, channel) with (height, width, in, out).
+
+    >>> X, W = te.placeholder((1, 8, 8, 4), name="X"), te.placeholder((3, 3, 4, 6), name="W")
+    >>> topi.nn.conv2d_nhwc(X, W, stride=1, padding="SAME").shape
+    [1, 8, 8, 6]
+    """
     return conv(Input, Filter, stride, padding, dilation, 1, "NHWC", "", out_dtype)
 
 
@@ -275,7 +303,12 @@ def conv2d_hwcn(
     dilation: Sizes = 1,
     out_dtype: str | None = None,
 ) -> Tensor:
-    """A convolution of (height, width, channel, batch) with (height, width, in, out)."""
+    """A convolution of (height, width, channel, batch) with (height, width, in, out).
+
+    >>> X, W = te.placeholder((8, 8, 4, 1), name="X"), te.placeholder((3, 3, 4, 6), name="W")
+    >>> topi.nn.conv2d_hwcn(X, W, stride=1, padding="VALID").shape
+    [6, 6, 6, 1]
+    """
     return conv(Input, Filter, stride, padding, dilation, 1, "HWCN", "", out_dtype)
 
 
@@ -288,7 +321,12 @@ def group_conv2d_nchw(
     groups: Count,
     out_dtype: str | None = None,
 ) -> Tensor:
-    """conv2d_nchw in groups."""
+    """conv2d_nchw in groups.
+
+    >>> X, W = te.placeholder((1, 4, 8, 8), name="X"), te.placeholder((6, 2, 3, 3), name="W")
+    >>> topi.nn.group_conv2d_nchw(X, W, 1, 1, 1, groups=2).shape
+    [1, 6, 8, 8]
+    """
     return conv(Input, Filter, stride, padding, dilation, groups, "NCHW", "", out_dtype)
 
 
@@ -301,7 +339,12 @@ def group_conv2d_nhwc(
     groups: Count,
     out_dtype: str | None = None,
 ) -> Tensor:
-    """conv2d_nhwc in groups."""
+    """conv2d_nhwc in groups.
+
+    >>> X, W = te.placeholder((1, 8, 8, 4), name="X"), te.placeholder((3, 3, 2, 6), name="W")
+    >>> topi.nn.group_conv2d_nhwc(X, W, 1, 1, 1, groups=2).shape
+    [1, 8, 8, 6]
+    """
     return conv(Input, Filter, stride, padding, dilation, groups, "NHWC", "", out_dtype)
 
 
@@ -314,7 +357,12 @@ def conv3d_ncdhw(
     groups: Count = 1,
     out_dtype: str | None = None,
 ) -> Tensor:
-    """A convolution of (batch, channel, depth, height, width)."""
+    """A convolution of (batch, channel, depth, height, width).
+
+    >>> X, W = te.placeholder((1, 4, 5, 8, 8), name="X"), te.placeholder((6, 4, 3, 3, 3), name="W")
+    >>> topi.nn.conv3d_ncdhw(X, W, 1, (0, 1, 1), 1).shape
+    [1, 6, 3, 8, 8]
+    """
     return conv(Input, Filter, stride, padding, dilation, groups, "NCDHW", "", out_dtype)
 
 
@@ -327,7 +375,12 @@ def conv3d_ndhwc(
     groups: Count = 1,
     out_dtype: str | None = "float32",
 ) -> Tensor:
-    """A convolution of (batch, depth, height, width, channel)."""
+    """A convolution of (batch, depth, height, width, channel).
+
+    >>> X, W = te.placeholder((1, 5, 8, 8, 4), name="X"), te.placeholder((3, 3, 3, 4, 6), name="W")
+    >>> topi.nn.conv3d_ndhwc(X, W, 1, (0, 1, 1), 1).shape
+    [1, 3, 8, 8, 6]
+    """
     return conv(Input, Filter, stride, padding, dilation, groups, "NDHWC", "", out_dtype)
 
 
@@ -340,7 +393,12 @@ def depthwise_conv2d_nchw(
     out_dtype: str | None = None,
 ) -> Tensor:
     """Each channel convolved alone with its filters: (batch, channel, height, width) with
-    (channel, multiplier, height, width)."""
+    (channel, multiplier, height, width).
+
+    >>> X, W = te.placeholder((1, 4, 8, 8), name="X"), te.placeholder((4, 2, 3, 3), name="W")
+    >>> topi.nn.depthwise_conv2d_nchw(X, W, stride=1, padding=1).shape
+    [1, 8, 8, 8]
+    """
     return _depthwise(Input, Filter, stride, padding, dilation, "NCHW", "CMHW", out_dtype)
 
 
@@ -354,14 +412,15 @@ def depthwise_conv2d_nhwc(
     out_dtype: str | None = None,
 ) -> Tensor:
     """Each channel convolved alone with its filters: (batch, height, width, channel) with
-    (height, width, channel, multiplier), or the last two exchanged for kernel_layout HWIO."""
-    weights = {"HWOI": "HWCM", "HWIO": "HWMC"}.get(kernel_layout)
-    if weights is None:
-        raise DeclarationError(
-            f"topi.nn.depthwise_conv2d_nhwc does not support kernel_layout={kernel_layout!r}",
-            "",
-            'use "HWOI" or "HWIO"',
-        )
+    (height, width, channel, multiplier), or the last two exchanged for kernel_layout HWIO.
+
+    >>> X, W = te.placeholder((1, 8, 8, 4), name="X"), te.placeholder((3, 3, 4, 2), name="W")
+    >>> topi.nn.depthwise_conv2d_nhwc(X, W, stride=1, padding=1).shape
+    [1, 8, 8, 8]
+    """
+    layouts = {"HWOI": "HWCM", "HWIO": "HWMC"}
+    check_choice(kernel_layout, layouts, "nn.depthwise_conv2d_nhwc", "kernel_layout")
+    weights = layouts[kernel_layout]
     return _depthwise(Input, Filter, stride, padding, dilation, "NHWC", weights, out_dtype)
 
 
@@ -379,7 +438,7 @@ def _depthwise(
     data, kernel = check_rank(inp, 4, f"nn.{kind}"), check_rank(filt, 4, f"nn.{kind}")
     of_data = dict(zip(layout, data.shape, strict=True))
     of_kernel = dict(zip(weights, kernel.shape, strict=True))
-    check_same(of_data["C"], of_kernel["C"], f"nn.{kind}", "data and kernel differ in channels")
+    check_same(of_kernel["C"], of_data["C"], f"nn.{kind}", "number of channels of kernel")
     steps = dict(zip("HW", as_pair(stride, 2, f"nn.{kind} stride"), strict=True))
     gaps = dict(zip("HW", as_pair(dilation, 2, f"nn.{kind} dilation"), strict=True))
     widths = {d: simplify((of_kernel[d] - 1) * gaps[d] + 1) for d in "HW"}

@@ -13,6 +13,7 @@ from te_sched.topi.utils import (
     Padding,
     Sizes,
     as_pair,
+    check_divides,
     check_rank,
     check_same,
     compute,
@@ -28,7 +29,12 @@ def conv1d_transpose_ncw(
     out_dtype: str,
     output_padding: Sizes,
 ) -> Tensor:
-    """(batch, in, width) with (in, out, width): stride times as wide, the padding cut off."""
+    """(batch, in, width) with (in, out, width): stride times as wide, the padding cut off.
+
+    >>> X, W = te.placeholder((1, 4, 8), name="X"), te.placeholder((4, 6, 3), name="W")
+    >>> topi.nn.conv1d_transpose_ncw(X, W, 2, 1, "float32", 1).shape
+    [1, 6, 16]
+    """
     return _transposed(data, kernel, stride, padding, out_dtype, output_padding, 1)
 
 
@@ -40,7 +46,12 @@ def conv2d_transpose_nchw(
     out_dtype: str,
     output_padding: Sizes,
 ) -> Tensor:
-    """(batch, in, height, width) with (in, out, height, width)."""
+    """(batch, in, height, width) with (in, out, height, width).
+
+    >>> X, W = te.placeholder((1, 4, 8, 8), name="X"), te.placeholder((4, 6, 3, 3), name="W")
+    >>> topi.nn.conv2d_transpose_nchw(X, W, 2, 1, "float32", 1).shape
+    [1, 6, 16, 16]
+    """
     return _transposed(Input, Filter, strides, padding, out_dtype, output_padding, 2)
 
 
@@ -52,7 +63,12 @@ def conv3d_transpose_ncdhw(
     out_dtype: str,
     output_padding: Sizes,
 ) -> Tensor:
-    """(batch, in, depth, height, width) with (in, out, depth, height, width)."""
+    """(batch, in, depth, height, width) with (in, out, depth, height, width).
+
+    >>> X, W = te.placeholder((1, 4, 5, 8, 8), name="X"), te.placeholder((4, 6, 3, 3, 3), name="W")
+    >>> topi.nn.conv3d_transpose_ncdhw(X, W, 2, 1, "float32", 1).shape
+    [1, 6, 10, 16, 16]
+    """
     return _transposed(Input, Filter, strides, padding, out_dtype, output_padding, 3)
 
 
@@ -65,7 +81,12 @@ def group_conv1d_transpose_ncw(
     output_padding: Sizes,
     groups: Count,
 ) -> Tensor:
-    """conv1d_transpose_ncw in groups; the kernel has the outputs of one group."""
+    """conv1d_transpose_ncw in groups; the kernel has the outputs of one group.
+
+    >>> X, W = te.placeholder((1, 4, 8), name="X"), te.placeholder((4, 3, 3), name="W")
+    >>> topi.nn.group_conv1d_transpose_ncw(X, W, 2, 1, "float32", 1, groups=2).shape
+    [1, 6, 16]
+    """
     return _transposed(data, kernel, stride, padding, out_dtype, output_padding, 1, groups)
 
 
@@ -78,7 +99,12 @@ def group_conv2d_transpose_nchw(
     output_padding: Sizes,
     groups: Count,
 ) -> Tensor:
-    """conv2d_transpose_nchw in groups; the kernel has the outputs of one group."""
+    """conv2d_transpose_nchw in groups; the kernel has the outputs of one group.
+
+    >>> X, W = te.placeholder((1, 4, 8, 8), name="X"), te.placeholder((4, 3, 3, 3), name="W")
+    >>> topi.nn.group_conv2d_transpose_nchw(X, W, 2, 1, "float32", 1, groups=2).shape
+    [1, 6, 16, 16]
+    """
     return _transposed(data, kernel, stride, padding, out_dtype, output_padding, 2, groups)
 
 
@@ -95,7 +121,7 @@ def _transposed(
     kind = f"conv{count}d_transpose_{('ncw', 'nchw', 'ncdhw')[count - 1]}"
     kind = f"group_{kind}" if groups > 1 else kind
     data, kernel = check_rank(inp, count + 2, kind), check_rank(filt, count + 2, kind)
-    check_same(data.shape[1], kernel.shape[0], f"nn.{kind}", "data and kernel differ in channels")
+    check_same(kernel.shape[0], data.shape[1], f"nn.{kind}", "number of input channels of kernel")
     steps = as_pair(strides, count, f"nn.{kind} strides")
     extra = as_pair(output_padding, count, f"nn.{kind} output_padding", None)
     window = list(kernel.shape[2:])
@@ -106,7 +132,7 @@ def _transposed(
     bordered = pad(spread, [0, 0, *before], [0, 0, *after], name="data_pad")
     letters = ["d", "h", "w"][-count:]
     per_group, outputs = simplify(ops.floordiv(data.shape[1], groups)), kernel.shape[1]
-    check_same(ops.floormod(data.shape[1], groups), 0, f"nn.{kind}", "rest of the groups")
+    check_divides(groups, data.shape[1], f"nn.{kind}", "groups", "the number of channels")
     flipped = te.compute(
         (kernel.shape[1], kernel.shape[0], *window),
         lambda o, i, *w: kernel(i, o, *[k - 1 - x for k, x in zip(window, w, strict=True)]),

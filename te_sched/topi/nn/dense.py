@@ -17,6 +17,7 @@ from te_sched.topi.utils import (
     compute,
     is_same,
     normalized_axis,
+    tensor_of,
 )
 
 
@@ -30,13 +31,18 @@ def matmul(
     auto_scheduler_rewritten_layout: str = "",
     meta_schedule_original_shape: Any = None,
 ) -> Tensor:
-    """The product of two matrices, each transposed if wanted, plus a bias for each column."""
+    """The product of two matrices, each transposed if wanted, plus a bias for each column.
+
+    >>> X, W = te.placeholder((4, 8), name="X"), te.placeholder((8, 16), name="W")
+    >>> topi.nn.matmul(X, W).op.body[0].source[0]
+    X[i0, k] * W[k, i1]
+    """
     tag = "dense" if transpose_b and not transpose_a else "matmul"
     a, b = check_rank(tensor_a, 2, "nn.matmul"), check_rank(tensor_b, 2, "nn.matmul")
     transpose_a, transpose_b = bool(transpose_a), bool(transpose_b)
     rows, inner = a.shape[int(transpose_a)], a.shape[1 - int(transpose_a)]
     columns = b.shape[1 - int(transpose_b)]
-    check_same(inner, b.shape[int(transpose_b)], "nn.matmul", "the inner extents differ")
+    check_same(b.shape[int(transpose_b)], inner, "nn.matmul", "inner extent of tensor_b")
     dtype = a.dtype if out_dtype is None else out_dtype
     k = te.reduce_axis((0, inner), "k")
 
@@ -46,9 +52,7 @@ def matmul(
         return te.sum(x.astype(dtype) * y.astype(dtype), axis=k)
 
     name = f"T_matmul_{'NT'[int(transpose_a)]}{'NT'[int(transpose_b)]}"
-    product: Tensor = te.compute(
-        (rows, columns), lambda *i: element(*i), name, tag, varargs_names=["i0", "i1"]
-    )
+    product = tensor_of((rows, columns), element, name, tag, "i")
     return product if bias is None else broadcast.add(product, elementwise.cast(bias, dtype))
 
 
@@ -60,7 +64,12 @@ def dense(
     auto_scheduler_rewritten_layout: str = "",
     meta_schedule_original_shape: Any = None,
 ) -> Tensor:
-    """data (batch, in) times the transpose of weight (out, in), plus a bias (out)."""
+    """data (batch, in) times the transpose of weight (out, in), plus a bias (out).
+
+    >>> X, W = te.placeholder((4, 8), name="X"), te.placeholder((16, 8), name="W")
+    >>> topi.nn.dense(X, W).shape
+    [4, 16]
+    """
     return matmul(data, weight, bias, out_dtype, False, True)
 
 
@@ -74,12 +83,17 @@ def batch_matmul(
     auto_scheduler_rewritten_layout: str = "",
     meta_schedule_original_shape: Any = None,
 ) -> Tensor:
-    """The product of the matrices of each batch; a batch of one goes with all of the other."""
+    """The product of the matrices of each batch; a batch of one goes with all of the other.
+
+    >>> X, W = te.placeholder((2, 4, 8), name="X"), te.placeholder((2, 16, 8), name="W")
+    >>> topi.nn.batch_matmul(X, W).shape
+    [2, 4, 16]
+    """
     a, b = check_rank(tensor_a, 3, "nn.batch_matmul"), check_rank(tensor_b, 3, "nn.batch_matmul")
     transpose_a, transpose_b = bool(transpose_a), bool(transpose_b)
     rows, inner = a.shape[1 + int(transpose_a)], a.shape[2 - int(transpose_a)]
     columns = b.shape[2 - int(transpose_b)]
-    check_same(inner, b.shape[1 + int(transpose_b)], "nn.batch_matmul", "inner extents differ")
+    check_same(b.shape[1 + int(transpose_b)], inner, "nn.batch_matmul", "inner extent of tensor_b")
     (batch,) = broadcast.broadcast_shape([a.shape[:1], b.shape[:1]], "nn.batch_matmul")
     dtype = a.dtype if out_dtype is None else out_dtype
     k = te.reduce_axis((0, inner), "k")
@@ -102,10 +116,15 @@ def batch_matmul(
 
 
 def bias_add(data: Tensor, bias: Tensor, axis: int = 1) -> Tensor:
-    """data plus the bias of its index along `axis`."""
+    """data plus the bias of its index along `axis`.
+
+    >>> A, V = te.placeholder((4, 8), name="A"), te.placeholder((8,), name="V")
+    >>> topi.nn.bias_add(A, V).op.body[0]
+    A[i0, i1] + V[i1]
+    """
     source, amounts = check_tensor(data, "nn.bias_add"), check_rank(bias, 1, "nn.bias_add")
     at = normalized_axis(axis, source.ndim, "nn.bias_add")
-    check_same(source.shape[at], amounts.shape[0], "nn.bias_add", "bias and data differ in extent")
+    check_same(amounts.shape[0], source.shape[at], "nn.bias_add", "extent of bias")
     return te.compute(
         source.shape, lambda *i: source(*i) + amounts(i[at]), name="T_add", tag="broadcast"
     )

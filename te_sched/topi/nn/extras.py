@@ -6,20 +6,20 @@ from collections.abc import Sequence
 from typing import Any
 
 from te_sched import te
-from te_sched.errors import DeclarationError
 from te_sched.ir import ops
 from te_sched.te.tensor import Tensor
 from te_sched.topi import broadcast, reduction, transform
 from te_sched.topi.nn.normalization import layer_norm
-from te_sched.topi.transform import move
 from te_sched.topi.utils import (
     Count,
+    check_choice,
+    check_divides,
     check_rank,
-    check_same,
     check_tensor,
     get_const_int,
     normalized_axis,
     simplify,
+    tensor_of,
 )
 
 
@@ -29,6 +29,11 @@ def instance_norm(
     """(data - mean) / sqrt(variance + epsilon) * gamma + beta, by batch and channel.
 
     axis : of the space, over which the moments are; dimension 1 has the channels.
+
+    >>> X = te.placeholder((1, 4, 8, 8), name="X")
+    >>> G, B = te.placeholder((4,), name="G"), te.placeholder((4,), name="B")
+    >>> topi.nn.instance_norm(X, G, B, axis=[2, 3]).shape
+    [1, 4, 8, 8]
     """
     source = check_tensor(data, "nn.instance_norm")
     axes = reduction.reduced_axes(source, axis, "nn.instance_norm")
@@ -42,7 +47,7 @@ def instance_norm(
 def _normalized(source: Tensor, axes: list[int], epsilon: float) -> Any:
     """The data with mean 0 and variance 1 along axes."""
     one = te.const(1, source.dtype)
-    ones = move([source.shape[at] for at in axes], lambda *i: one, "T_ones")
+    ones = tensor_of([source.shape[at] for at in axes], lambda *i: one, "T_ones")
     return layer_norm(source, ones, None, axes, epsilon)
 
 
@@ -55,13 +60,17 @@ def group_norm(
     axes: Sequence[int],
     epsilon: float = 1e-5,
 ) -> Tensor:
-    """(data - mean) / sqrt(variance + epsilon) * gamma + beta, by batch and group of channels."""
+    """(data - mean) / sqrt(variance + epsilon) * gamma + beta, by batch and group of channels.
+
+    >>> X = te.placeholder((1, 4, 8, 8), name="X")
+    >>> G, B = te.placeholder((4,), name="G"), te.placeholder((4,), name="B")
+    >>> topi.nn.group_norm(X, G, B, num_groups=2, channel_axis=1, axes=[2, 3]).shape
+    [1, 4, 8, 8]
+    """
     source = check_tensor(data, "nn.group_norm")
     at = normalized_axis(channel_axis, source.ndim, "nn.group_norm")
     channels = source.shape[at]
-    check_same(
-        ops.floormod(ops.convert(channels), num_groups), 0, "nn.group_norm", "rest of groups"
-    )
+    check_divides(num_groups, channels, "nn.group_norm", "num_groups", "the number of channels")
     inside = simplify(ops.floordiv(ops.convert(channels), num_groups))
     parts = [*source.shape[:at], num_groups, inside, *source.shape[at + 1 :]]
     space = [normalized_axis(one, source.ndim, "nn.group_norm") for one in axes]
@@ -75,9 +84,14 @@ def group_norm(
 
 
 def scale_shift_nchwc(Input: Tensor, Scale: Tensor, Shift: Tensor) -> Tensor:
-    """Input * Scale + Shift, which are (channel, block), of (batch, channel, h, w, block)."""
+    """Input * Scale + Shift, which are (channel, block), of (batch, channel, h, w, block).
+
+    >>> X, W = te.placeholder((1, 2, 8, 8, 4), name="X"), te.placeholder((2, 4), name="W")
+    >>> topi.nn.scale_shift_nchwc(X, W, W).op.body[0]
+    X[ax0, ax1, ax2, ax3, ax4] * W[ax1, ax4] + W[ax1, ax4]
+    """
     source = check_rank(Input, 5, "nn.scale_shift_nchwc")
-    return move(
+    return tensor_of(
         source.shape,
         lambda n, c, y, x, b: source(n, c, y, x, b) * Scale(c, b) + Shift(c, b),
         "ScaleShift",
@@ -92,18 +106,18 @@ def nll_loss(
 
     predictions : (batch, class, ...), targets : (batch, ...).
     reduction : "none", "sum", or "mean", which divides by the sum of the weights.
+
+    >>> P, W = te.placeholder((5, 3), name="P"), te.placeholder((3,), name="W")
+    >>> T = te.placeholder((5,), "int32", name="T")
+    >>> topi.nn.nll_loss(P, T, W, "none", -1).shape
+    [5]
     """
     scores, wanted = check_tensor(predictions, "nn.nll_loss"), check_tensor(targets, "nn.nll_loss")
-    if reduction not in ("none", "sum", "mean"):
-        raise DeclarationError(
-            f"topi.nn.nll_loss has no reduction {reduction!r}",
-            "",
-            'use "none", "sum" or "mean"',
-        )
+    check_choice(reduction, ("none", "sum", "mean"), "nn.nll_loss", "reduction")
     zero = te.const(0, scores.dtype)
 
     def chosen(value: Any) -> Tensor:
-        return move(
+        return tensor_of(
             wanted.shape,
             lambda *i: te.if_then_else(
                 ops.not_equal(wanted(*i), ignore_index), value(wanted(*i), i), zero
@@ -130,7 +144,12 @@ def _sum(data: Tensor) -> Tensor:
 
 
 def fifo_buffer(data: Tensor, buffer: Tensor, axis: int) -> Tensor:
-    """The buffer moved on along an axis, with the data at its end."""
+    """The buffer moved on along an axis, with the data at its end.
+
+    >>> X, B = te.placeholder((1, 4), name="X"), te.placeholder((8, 4), name="B")
+    >>> topi.nn.fifo_buffer(X, B, axis=0).op.body[0]
+    T.if_then_else(ax0 < 7, B[ax0 + 1, ax1], X[ax0 - 7, ax1])
+    """
     new, old = check_tensor(data, "nn.fifo_buffer"), check_tensor(buffer, "nn.fifo_buffer")
     at = normalized_axis(axis, old.ndim, "nn.fifo_buffer")
     count, length = get_const_int(new.shape[at]), get_const_int(old.shape[at])
@@ -140,4 +159,4 @@ def fifo_buffer(data: Tensor, buffer: Tensor, axis: int) -> Tensor:
         fresh = new(*i[:at], i[at] - (length - count), *i[at + 1 :])
         return te.if_then_else(i[at] < length - count, kept, fresh)
 
-    return move(old.shape, element, "new_buffer")
+    return tensor_of(old.shape, element, "new_buffer")

@@ -12,18 +12,23 @@ from te_sched.topi.tag import INJECTIVE
 from te_sched.topi.utils import (
     Count,
     Sizes,
-    axis_names,
+    check_choice,
     check_rank,
     check_tensor,
-    compute,
     prod,
     simplify,
+    tensor_of,
     wrapped_index,
 )
 
 
 def flatten(data: Tensor) -> Tensor:
-    """(batch, rest): all dimensions but the first in one."""
+    """(batch, rest): all dimensions but the first in one.
+
+    >>> X = te.placeholder((1, 4, 8, 8), name="X")
+    >>> topi.nn.flatten(X).shape
+    [1, 256]
+    """
     source = check_tensor(data, "nn.flatten")
     if not source.ndim:
         check_rank(source, 2, "nn.flatten")
@@ -42,22 +47,13 @@ def upsampling(
     layout: str = "NCHW",
     method: str = "nearest_neighbor",
 ) -> Tensor:
-    """Each element scale_h times along H and scale_w times along W."""
-    source = check_rank(data, 4, "nn.upsampling")
-    if method != "nearest_neighbor" or sorted(layout) != sorted("NCHW"):
-        raise DeclarationError(
-            f"topi.nn.upsampling does not support method={method!r} with layout {layout!r}",
-            "only nearest_neighbor of four dimensions is supported",
-            'use method="nearest_neighbor", or declare the interpolation with te.compute',
-        )
-    factors = [{"H": scale_h, "W": scale_w}.get(letter, 1) for letter in layout]
-    pairs = list(zip(source.shape, factors, strict=True))
-    shape = tuple([simplify(extent * factor) for extent, factor in pairs])
+    """Each element scale_h times along H and scale_w times along W.
 
-    def element(*i: Any) -> Any:
-        return source(*[ops.truncdiv(x, factor) for x, factor in zip(i, factors, strict=True)])
-
-    return compute(shape, element, name="resize", tag=INJECTIVE, varargs_names=axis_names(4, "i"))
+    >>> X = te.placeholder((1, 4, 8, 8), name="X")
+    >>> topi.nn.upsampling(X, 2, 3).shape
+    [1, 4, 16, 24]
+    """
+    return _upsampled(data, {"H": scale_h, "W": scale_w}, layout, method, "upsampling")
 
 
 def upsampling3d(
@@ -68,28 +64,43 @@ def upsampling3d(
     layout: str = "NCDHW",
     method: str = "nearest_neighbor",
 ) -> Tensor:
-    """Each element scale_d times along D, scale_h times along H and scale_w times along W."""
-    source = check_rank(data, 5, "nn.upsampling3d")
-    if method != "nearest_neighbor" or sorted(layout) != sorted("NCDHW"):
+    """Each element scale_d times along D, scale_h times along H and scale_w times along W.
+
+    >>> X = te.placeholder((1, 4, 5, 8, 8), name="X")
+    >>> topi.nn.upsampling3d(X, 2, 2, 3).shape
+    [1, 4, 10, 16, 24]
+    """
+    scales = {"D": scale_d, "H": scale_h, "W": scale_w}
+    return _upsampled(data, scales, layout, method, "upsampling3d")
+
+
+def _upsampled(
+    data: Tensor, scales: dict[str, Count], layout: str, method: str, what: str
+) -> Tensor:
+    rank = len(scales) + 2
+    source = check_rank(data, rank, f"nn.{what}")
+    if method != "nearest_neighbor" or sorted(layout) != sorted(["N", "C", *scales]):
         raise DeclarationError(
-            f"topi.nn.upsampling3d does not support method={method!r} with layout {layout!r}",
-            "only nearest_neighbor of five dimensions is supported",
+            f"topi.nn.{what} does not support method={method!r} with layout {layout!r}",
+            f"only nearest_neighbor of {rank} dimensions is supported",
             'use method="nearest_neighbor", or declare the interpolation with te.compute',
         )
-    scales = {"D": scale_d, "H": scale_h, "W": scale_w}
     factors = [scales.get(letter, 1) for letter in layout]
     shape = [simplify(extent * f) for extent, f in zip(source.shape, factors, strict=True)]
 
     def element(*i: Any) -> Any:
         return source(*[ops.truncdiv(x, factor) for x, factor in zip(i, factors, strict=True)])
 
-    return compute(
-        tuple(shape), element, name="resize", tag=INJECTIVE, varargs_names=axis_names(5, "i")
-    )
+    return tensor_of(shape, element, "resize", prefix="i")
 
 
 def space_to_depth(data: Tensor, block_size: Count, layout: str = "NCHW") -> Tensor:
-    """Blocks of the space moved into channels: H and W shrink by block_size."""
+    """Blocks of the space moved into channels: H and W shrink by block_size.
+
+    >>> X = te.placeholder((1, 4, 8, 8), name="X")
+    >>> topi.nn.space_to_depth(X, 2).shape
+    [1, 16, 4, 4]
+    """
     n, c, h, w = _extents(data, layout, "space_to_depth")
 
     def element(b: Any, k: Sizes, y: Any, x: Any) -> Any:
@@ -105,14 +116,14 @@ def space_to_depth(data: Tensor, block_size: Count, layout: str = "NCHW") -> Ten
 def depth_to_space(
     data: Tensor, block_size: Count, layout: str = "NCHW", mode: str = "DCR"
 ) -> Tensor:
-    """Channels moved into blocks of the space; DCR: the block is the outer part of the channel."""
+    """Channels moved into blocks of the space; DCR: the block is the outer part of the channel.
+
+    >>> X = te.placeholder((1, 4, 8, 8), name="X")
+    >>> topi.nn.depth_to_space(X, 2).shape
+    [1, 1, 16, 16]
+    """
     n, c, h, w = _extents(data, layout, "depth_to_space")
-    if mode not in ("DCR", "CRD"):
-        raise DeclarationError(
-            f"topi.nn.depth_to_space has no mode {mode!r}",
-            "",
-            'use "DCR" or "CRD"',
-        )
+    check_choice(mode, ("DCR", "CRD"), "nn.depth_to_space", "mode")
     channels = ops.floordiv(c, block_size**2)
 
     def element(b: Any, k: Sizes, y: Any, x: Any) -> Any:
@@ -127,12 +138,7 @@ def depth_to_space(
 
 def _extents(data: Tensor, layout: str, what: str) -> list[Any]:
     source = check_rank(data, 4, f"nn.{what}")
-    if layout not in ("NCHW", "NHWC"):
-        raise DeclarationError(
-            f"topi.nn.{what} does not support layout {layout!r}",
-            "",
-            "use NCHW or NHWC",
-        )
+    check_choice(layout, ("NCHW", "NHWC"), f"nn.{what}", "layout")
     return [source.shape[layout.index(letter)] for letter in "NCHW"]
 
 
@@ -143,5 +149,5 @@ def _moved(data: Tensor, shape: list[Any], element: Any, layout: str, name: str)
         read = element(*[i[layout.index(letter)] for letter in "NCHW"])
         return data(*[read["NCHW".index(letter)] for letter in layout])
 
-    extents = tuple([simplify(shape["NCHW".index(letter)]) for letter in layout])
-    return compute(extents, value, name=name, tag=INJECTIVE, varargs_names=axis_names(4, "i"))
+    extents = [simplify(shape["NCHW".index(letter)]) for letter in layout]
+    return tensor_of(extents, value, name, prefix="i")

@@ -10,26 +10,35 @@ from te_sched.errors import DeclarationError
 from te_sched.te.tensor import Tensor
 from te_sched.topi import broadcast, elementwise, reduction, transform
 from te_sched.topi.nn.padding import padded
-from te_sched.topi.tag import BROADCAST, COMM_REDUCE, ELEMWISE, INJECTIVE
+from te_sched.topi.tag import BROADCAST, COMM_REDUCE, ELEMWISE
 from te_sched.topi.utils import (
     Sizes,
-    axis_names,
     check_rank,
     check_same,
     check_tensor,
-    compute,
     normalized_axis,
     prod,
+    tensor_of,
 )
 
 
 def scale_shift_nchw(Input: Tensor, Scale: Tensor, Shift: Tensor) -> Tensor:
-    """Input times the scale of its channel plus the shift of its channel; channels second."""
+    """Input times the scale of its channel plus the shift of its channel; channels second.
+
+    >>> X, W = te.placeholder((1, 4, 8, 8), name="X"), te.placeholder((4,), name="W")
+    >>> topi.nn.scale_shift_nchw(X, W, W).op.body[0]
+    X[b, c, i, j] * W[c] + W[c]
+    """
     return _scale_shift(Input, Scale, Shift, ["b", "c", "i", "j"])
 
 
 def scale_shift_nhwc(Input: Tensor, Scale: Tensor, Shift: Tensor) -> Tensor:
-    """Input times the scale of its channel plus the shift of its channel; channels last."""
+    """Input times the scale of its channel plus the shift of its channel; channels last.
+
+    >>> X, W = te.placeholder((1, 8, 8, 4), name="X"), te.placeholder((4,), name="W")
+    >>> topi.nn.scale_shift_nhwc(X, W, W).op.body[0]
+    X[b, i, j, c] * W[c] + W[c]
+    """
     return _scale_shift(Input, Scale, Shift, ["b", "i", "j", "c"])
 
 
@@ -40,7 +49,7 @@ def _scale_shift(given: Tensor, scale: Tensor, shift: Tensor, names: list[str]) 
         check_rank(shift, 1, "nn.scale_shift"),
     )
     for one in (factors, amounts):
-        check_same(one.shape[0], data.shape[at], "nn.scale_shift", "the channels differ")
+        check_same(one.shape[0], data.shape[at], "nn.scale_shift", f"extent of {one.name}")
     return te.compute(
         data.shape,
         lambda *i: data(*i) * factors(i[at]) + amounts(i[at]),
@@ -76,6 +85,10 @@ def batch_norm(
     Returns
     -------
     The normalised tensor, the moving mean and the moving variance.
+
+    >>> X, W = te.placeholder((1, 4, 8, 8), name="X"), te.placeholder((4,), name="W")
+    >>> [one.shape for one in topi.nn.batch_norm(X, W, W, W, W)]
+    [[1, 4, 8, 8], [4], [4]]
     """
     source = check_tensor(data, "nn.batch_norm")
     at = normalized_axis(1 if axis is None else axis, source.ndim, "nn.batch_norm")
@@ -127,7 +140,12 @@ def _moments(data: Tensor, axes: list[int]) -> tuple[Any, Any]:
 def layer_norm(
     data: Tensor, gamma: Tensor, beta: Tensor | None, axis: Sizes | None, epsilon: float = 1e-5
 ) -> Tensor:
-    """(data - mean) / sqrt(variance + epsilon) * gamma + beta; the moments along `axis`."""
+    """(data - mean) / sqrt(variance + epsilon) * gamma + beta; the moments along `axis`.
+
+    >>> A, V = te.placeholder((4, 8), name="A"), te.placeholder((8,), name="V")
+    >>> topi.nn.layer_norm(A, V, V, axis=1).shape
+    [4, 8]
+    """
     source = check_tensor(data, "nn.layer_norm")
     axes = reduction.reduced_axes(source, axis, "nn.layer_norm")
     _check_parameters(source, axes, [gamma, *([] if beta is None else [beta])], "nn.layer_norm")
@@ -143,13 +161,7 @@ def layer_norm(
         value = value * gamma(*inner)
         return value if beta is None else value + beta(*inner)
 
-    return compute(
-        source.shape,
-        element,
-        name="T_layer_norm",
-        tag=INJECTIVE,
-        varargs_names=axis_names(source.ndim),
-    )
+    return tensor_of(source.shape, element, "T_layer_norm")
 
 
 def _check_parameters(
@@ -158,36 +170,29 @@ def _check_parameters(
     for one in parameters:
         check_rank(one, len(axes), what)
         for at, extent in zip(axes, one.shape, strict=True):
-            check_same(data.shape[at], extent, what, f"{one.name} and the data differ in extent")
+            check_same(extent, data.shape[at], what, f"extent of {one.name}")
 
 
 def rms_norm(data: Tensor, weight: Tensor, axis: Sizes | None, epsilon: float = 1e-5) -> Tensor:
-    """data / sqrt(mean of the squares along `axis` + epsilon) * weight."""
+    """data / sqrt(mean of the squares along `axis` + epsilon) * weight.
+
+    >>> A, V = te.placeholder((4, 8), name="A"), te.placeholder((8,), name="V")
+    >>> topi.nn.rms_norm(A, V, axis=1).op.body[0]
+    rsqrt[ax0] * A[ax0, ax1] * V[ax1]
+    """
     source = check_tensor(data, "nn.rms_norm")
     axes = reduction.reduced_axes(source, axis, "nn.rms_norm")
     _check_parameters(source, axes, [weight], "nn.rms_norm")
     squares = reduction.sum(broadcast.multiply(source, source), axes)
     count = te.const(1, source.dtype) * prod(source.shape[at] for at in axes)
     small = te.const(epsilon, source.dtype)
-    factor = te.compute(
-        squares.shape,
-        lambda *i: te.rsqrt(squares(*i) / count + small),
-        name="rsqrt",
-        tag=INJECTIVE,
-        varargs_names=axis_names(squares.ndim),
-    )
+    factor = tensor_of(squares.shape, lambda *i: te.rsqrt(squares(*i) / count + small), "rsqrt")
     kept = [at for at in range(source.ndim) if at not in axes]
 
     def element(*i: Any) -> Any:
         return factor(*[i[at] for at in kept]) * source(*i) * weight(*[i[at] for at in axes])
 
-    return compute(
-        source.shape,
-        element,
-        name="T_rms_norm",
-        tag=INJECTIVE,
-        varargs_names=axis_names(source.ndim),
-    )
+    return tensor_of(source.shape, element, "T_rms_norm")
 
 
 def lrn(
@@ -198,7 +203,12 @@ def lrn(
     beta: float = 0.75,
     bias: float = 2,
 ) -> Tensor:
-    """data / (bias + alpha / size * sum of the squares of `size` neighbours along axis) ** beta."""
+    """data / (bias + alpha / size * sum of the squares of `size` neighbours along axis) ** beta.
+
+    >>> X = te.placeholder((1, 4, 8, 8), name="X")
+    >>> topi.nn.lrn(X, size=3).shape
+    [1, 4, 8, 8]
+    """
     source = check_rank(data, 4, "nn.lrn")
     at = normalized_axis(axis, 4, "nn.lrn")
     if size <= 0 or size % 2 == 0:
@@ -211,14 +221,13 @@ def lrn(
         value = bordered(*i[:at], i[at] + near, *i[at + 1 :])
         return te.sum(value * value, axis=near)
 
-    names = axis_names(4)
-    squares = te.compute(source.shape, square, "tensor", "sqr_sum", varargs_names=names)
+    squares = tensor_of(source.shape, square, "tensor", "sqr_sum")
     kind = source.dtype
 
     def divisor(*i: Any) -> Any:
         mean = te.const(alpha, kind) * squares(*i) / te.const(size, kind)
         return te.power(te.const(bias, kind) + mean, te.const(beta, kind))
 
-    divisors = te.compute(source.shape, divisor, "tensor", ELEMWISE, varargs_names=names)
+    divisors = tensor_of(source.shape, divisor, "tensor", ELEMWISE)
     normalized: Tensor = broadcast.divide(source, divisors)
     return normalized

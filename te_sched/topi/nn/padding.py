@@ -19,12 +19,14 @@ from te_sched.topi.utils import (
     as_constant,
     as_pair,
     axis_names,
-    check_alike,
+    check_choice,
+    check_same,
     check_tensor,
     compute,
     equal_const_int,
     get_const_tuple,
     simplify,
+    tensor_of,
 )
 
 PAD_TAG = f"{INJECTIVE},pad"
@@ -38,7 +40,12 @@ def pad(
     name: str = "PadInput",
     attrs: Mapping[str, Any] | None = None,
 ) -> Tensor:
-    """The tensor with a border of pad_value; pad_after is pad_before unless given."""
+    """The tensor with a border of pad_value; pad_after is pad_before unless given.
+
+    >>> V = te.placeholder((8,), name="V")
+    >>> topi.nn.pad(V, [1], [2]).op.body[0]
+    T.if_then_else(i0 >= 1 and i0 < 9, V[i0 - 1], T.float32(0))
+    """
     source = check_tensor(data, "nn.pad")
     before = _amounts(source, pad_before)
     after = before if pad_after is None else _amounts(source, pad_after)
@@ -92,14 +99,14 @@ def mirror_pad(
     mode: str = "SYMMETRIC",
     name: str = "MirrorPadInput",
 ) -> Tensor:
-    """The tensor with a border of its own elements mirrored; "REFLECT" leaves out the edge."""
+    """The tensor with a border of its own elements mirrored; "REFLECT" leaves out the edge.
+
+    >>> V = te.placeholder((8,), name="V")
+    >>> topi.nn.mirror_pad(V, [1], [2]).shape
+    [11]
+    """
     source = check_tensor(data, "nn.mirror_pad")
-    if mode not in ("SYMMETRIC", "REFLECT"):
-        raise DeclarationError(
-            f"topi.nn.mirror_pad has no mode {mode!r}",
-            "",
-            'use "SYMMETRIC" or "REFLECT"',
-        )
+    check_choice(mode, ("SYMMETRIC", "REFLECT"), "nn.mirror_pad", "mode")
     before = _amounts(source, pad_before)
     after = before if pad_after is None else _amounts(source, pad_after)
     edge = int(mode == "SYMMETRIC")
@@ -116,15 +123,19 @@ def mirror_pad(
         pairs = zip(i, amounts, strict=True)
         return source(*[mirrored(one, low, extent) for one, (low, extent, _) in pairs])
 
-    shape = tuple([simplify(low + extent + high) for low, extent, high in amounts])
-    names = axis_names(source.ndim, "i")
-    return compute(shape, element, name=name, tag=PAD_TAG, varargs_names=names)
+    shape = [simplify(low + extent + high) for low, extent, high in amounts]
+    return tensor_of(shape, element, name, PAD_TAG, "i")
 
 
 def dilate(
     data: Tensor, strides: Sequence[int], dilation_value: float = 0.0, name: str = "DilatedInput"
 ) -> Tensor:
-    """The tensor with strides[d] - 1 elements of dilation_value between those of dimension d."""
+    """The tensor with strides[d] - 1 elements of dilation_value between those of dimension d.
+
+    >>> V = te.placeholder((8,), name="V")
+    >>> topi.nn.dilate(V, [2]).op.body[0]
+    T.if_then_else(i0 % 2 == 0, V[i0 // 2], T.float32(0))
+    """
     source = check_tensor(data, "nn.dilate")
     steps = as_pair(strides, len(strides), "nn.dilate strides")
     if len(steps) != source.ndim:
@@ -143,13 +154,7 @@ def dilate(
         on_grid = [ops.equal(ops.floormod(a, s), 0) for a, s in pairs if not equal_const_int(s, 1)]
         return te.if_then_else(te.all(*on_grid), value, gap) if on_grid else value
 
-    return compute(
-        tuple(shape),
-        element,
-        name=name,
-        tag=f"{INJECTIVE},dilate",
-        varargs_names=axis_names(source.ndim, "i"),
-    )
+    return tensor_of(shape, element, name, f"{INJECTIVE},dilate", "i")
 
 
 def get_pad_tuple_generic(
@@ -159,6 +164,9 @@ def get_pad_tuple_generic(
 
     padding : "SAME" (the output is as large as the input at stride 1), "VALID" (none), a number,
         one number for each dimension, or the numbers before and then those after.
+
+    >>> topi.nn.get_pad_tuple_generic("SAME", (3, 2))
+    ((1, 1), (1, 0))
     """
     count = len(kernel)
     if isinstance(padding, str):
@@ -195,22 +203,34 @@ def _named_padding(padding: str, kernel: Sequence[Size]) -> tuple[tuple[Any, ...
 
 
 def get_pad_tuple(padding: Padding, kernel: Sequence[Size]) -> tuple[Any, Any, Any, Any]:
-    """The padding (top, left, bottom, right) of two dimensions."""
-    check_alike("nn.get_pad_tuple", "extents of the kernel, of 2 dimensions", kernel, "HW")
+    """The padding (top, left, bottom, right) of two dimensions.
+
+    >>> topi.nn.get_pad_tuple((1, 2), (3, 3))
+    (1, 2, 1, 2)
+    """
+    check_same(len(kernel), 2, "nn.get_pad_tuple", "length of kernel")
     (top, left), (bottom, right) = get_pad_tuple_generic(padding, kernel)
     return top, left, bottom, right
 
 
 def get_pad_tuple1d(padding: Padding, kernel: Sizes) -> tuple[Any, Any]:
-    """The padding (left, right) of one dimension."""
+    """The padding (left, right) of one dimension.
+
+    >>> topi.nn.get_pad_tuple1d(1, 3)
+    (1, 1)
+    """
     extents = kernel if is_sequence(kernel) else (kernel,)
-    check_alike("nn.get_pad_tuple1d", "extents of the kernel, of 1 dimension", extents, "W")
+    check_same(len(extents), 1, "nn.get_pad_tuple1d", "length of kernel")
     (left,), (right,) = get_pad_tuple_generic(padding, extents)
     return left, right
 
 
 def get_pad_tuple3d(padding: Padding, kernel: Sequence[Size]) -> tuple[Any, ...]:
-    """The padding (front, top, left, back, bottom, right) of three dimensions."""
-    check_alike("nn.get_pad_tuple3d", "extents of the kernel, of 3 dimensions", kernel, "DHW")
+    """The padding (front, top, left, back, bottom, right) of three dimensions.
+
+    >>> topi.nn.get_pad_tuple3d("VALID", (3, 3, 3))
+    (0, 0, 0, 0, 0, 0)
+    """
+    check_same(len(kernel), 3, "nn.get_pad_tuple3d", "length of kernel")
     before, after = get_pad_tuple_generic(padding, kernel)
     return (*before, *after)

@@ -17,12 +17,12 @@ from te_sched.topi.utils import (
     Sizes,
     as_constant,
     as_pair,
-    axis_names,
+    check_choice,
     check_rank,
-    compute,
     get_const_tuple,
     prod,
     simplify,
+    tensor_of,
 )
 
 
@@ -37,7 +37,12 @@ def pool1d(
     layout: str = "NCW",
     count_include_pad: bool = True,
 ) -> Tensor:
-    """Pooling along W."""
+    """Pooling along W.
+
+    >>> X = te.placeholder((1, 4, 8), name="X")
+    >>> topi.nn.pool1d(X, 2, 2, 1, 0, "max").shape
+    [1, 4, 4]
+    """
     return _pool(
         data, kernel, stride, dilation, padding, pool_type, ceil_mode, layout, count_include_pad, 1
     )
@@ -62,6 +67,10 @@ def pool2d(
     pool_type : "max" or "avg".
     ceil_mode : round the number of windows up, so that the last ones reach over the border.
     count_include_pad : whether a mean counts the elements of the border.
+
+    >>> X = te.placeholder((1, 4, 8, 8), name="X")
+    >>> topi.nn.pool2d(X, kernel=3, stride=2, dilation=1, padding=1, pool_type="avg").shape
+    [1, 4, 4, 4]
     """
     return _pool(
         data, kernel, stride, dilation, padding, pool_type, ceil_mode, layout, count_include_pad, 2
@@ -79,19 +88,15 @@ def pool3d(
     layout: str = "NCDHW",
     count_include_pad: bool = True,
 ) -> Tensor:
-    """Pooling along D, H and W; padding is (front, top, left, back, bottom, right)."""
+    """Pooling along D, H and W; padding is (front, top, left, back, bottom, right).
+
+    >>> X = te.placeholder((1, 4, 6, 8, 8), name="X")
+    >>> topi.nn.pool3d(X, 2, 2, 1, 0, "max").shape
+    [1, 4, 3, 4, 4]
+    """
     return _pool(
         data, kernel, stride, dilation, padding, pool_type, ceil_mode, layout, count_include_pad, 3
     )
-
-
-def _check_kind(pool_type: str) -> None:
-    if pool_type not in ("max", "avg"):
-        raise DeclarationError(
-            f"pool_type must be 'max' or 'avg', got {pool_type!r}",
-            "",
-            'use "max" or "avg"',
-        )
 
 
 def _places(layout: str, count: int) -> list[int]:
@@ -119,7 +124,7 @@ def _pool(
     count: int,
 ) -> Tensor:
     what = f"nn.pool{count}d"
-    _check_kind(pool_type)
+    check_choice(pool_type, ("max", "avg"), what, "pool_type")
     data = check_rank(given, len(layout), what)
     at = _places(layout, count)
     window = as_pair(kernel, count, f"{what} kernel")
@@ -191,52 +196,65 @@ def _reduced(
 ) -> Tensor:
     reducer = te.max if pool_type == "max" else te.sum
     kind = f"{name}_{'max' if pool_type == 'max' else 'sum'}"
-    return compute(
-        shape,
-        lambda *i: reducer(read(*i), axis=over),
-        name=kind,
-        tag=kind,
-        varargs_names=axis_names(len(shape)),
-    )
+    return tensor_of(shape, lambda *i: reducer(read(*i), axis=over), kind, kind)
 
 
 def _mean(total: Tensor, size_of_window: Any, name: str) -> Tensor:
-    return te.compute(
+    return tensor_of(
         total.shape,
         lambda *i: ops.div(total(*i), ops.cast(total.dtype, ops.convert(size_of_window(*i)))),
-        name=name,
-        tag=ELEMWISE,
-        varargs_names=axis_names(total.ndim),
+        name,
+        ELEMWISE,
     )
 
 
 def adaptive_pool(data: Tensor, output_size: Sizes, pool_type: str, layout: str = "NCHW") -> Tensor:
-    """Pooling of H and W to an output of this size: windows of nearly equal extents."""
+    """Pooling of H and W to an output of this size: windows of nearly equal extents.
+
+    >>> X = te.placeholder((1, 4, 8, 8), name="X")
+    >>> topi.nn.adaptive_pool(X, (2, 4), "avg").shape
+    [1, 4, 2, 4]
+    """
     return _adaptive(data, output_size, pool_type, layout, 2)
 
 
 def adaptive_pool1d(
     data: Tensor, output_size: Sizes, pool_type: str, layout: str = "NCW"
 ) -> Tensor:
-    """adaptive_pool of W."""
+    """adaptive_pool of W.
+
+    >>> X = te.placeholder((1, 4, 8), name="X")
+    >>> topi.nn.adaptive_pool1d(X, 2, "max").shape
+    [1, 4, 2]
+    """
     return _adaptive(data, output_size, pool_type, layout, 1)
 
 
 def adaptive_pool3d(
     data: Tensor, output_size: Sizes, pool_type: str, layout: str = "NCDHW"
 ) -> Tensor:
-    """adaptive_pool of D, H and W."""
+    """adaptive_pool of D, H and W.
+
+    >>> X = te.placeholder((1, 4, 6, 8, 8), name="X")
+    >>> topi.nn.adaptive_pool3d(X, (3, 2, 2), "max").shape
+    [1, 4, 3, 2, 2]
+    """
     return _adaptive(data, output_size, pool_type, layout, 3)
 
 
 def global_pool(data: Tensor, pool_type: str, layout: str = "NCHW") -> Tensor:
-    """One window over all of H and W."""
+    """One window over all of H and W.
+
+    >>> X = te.placeholder((1, 4, 8, 8), name="X")
+    >>> topi.nn.global_pool(X, "avg").shape
+    [1, 4, 1, 1]
+    """
     return _adaptive(data, (1, 1), pool_type, layout, 2)
 
 
 def _adaptive(given: Tensor, output_size: Sizes, pool_type: str, layout: str, count: int) -> Tensor:
-    _check_kind(pool_type)
     what = "nn.adaptive_pool"
+    check_choice(pool_type, ("max", "avg"), what, "pool_type")
     data = check_rank(given, len(layout), what)
     at = _places(layout, count)
     sizes = as_pair(output_size, count, f"{what} output_size")
@@ -260,8 +278,7 @@ def _adaptive(given: Tensor, output_size: Sizes, pool_type: str, layout: str, co
         return reducer(data(*index), axis=over)
 
     kind = "adaptive_pool_max" if pool_type == "max" else "adaptive_pool_sum"
-    names = axis_names(len(shape))
-    total: Tensor = te.compute(tuple(shape), element, name=kind, tag=kind, varargs_names=names)
+    total = tensor_of(shape, element, kind, kind)
     if pool_type == "max":
         return total
     return _mean(total, lambda *i: prod(extent for _, extent in window(i)), "adaptive_pool_avg")

@@ -7,7 +7,7 @@ from typing import Any
 
 from te_sched import te
 from te_sched.te.tensor import Tensor
-from te_sched.topi.utils import axis_names, check_tensor, compute, normalized_axis
+from te_sched.topi.utils import axis_names, check_tensor, normalized_axis, tensor_of
 
 
 def _without(i: Sequence[Any], at: int) -> list[Any]:
@@ -17,27 +17,27 @@ def _without(i: Sequence[Any], at: int) -> list[Any]:
 def _reduced(data: Tensor, at: int, reducer: Any, element: Any, name: str, tag: str) -> Tensor:
     k = te.reduce_axis((0, data.shape[at]), "k")
     shape = _without(data.shape, at)
-    return compute(
-        tuple(shape),
-        lambda *i: reducer(element(*i[:at], k, *i[at:]), axis=k),
-        name=name,
-        tag=tag,
-        varargs_names=axis_names(len(shape), "i"),
+    return tensor_of(
+        shape, lambda *i: reducer(element(*i[:at], k, *i[at:]), axis=k), name, tag, "i"
     )
 
 
 def softmax(x: Tensor, axis: int = -1) -> Tensor:
-    """exp(x) over the sum of exp(x) along an axis."""
+    """exp(x) over the sum of exp(x) along an axis.
+
+    >>> A = te.placeholder((4, 8), name="A")
+    >>> topi.nn.softmax(A).op.body[0]
+    T_softmax_exp[i0, i1] / T_softmax_expsum[i0]
+    """
     data, tag = check_tensor(x, "nn.softmax"), "softmax_output"
     at = normalized_axis(axis, data.ndim, "nn.softmax")
-    names = axis_names(data.ndim, "i")
     largest = _reduced(data, at, te.max, data, "T_softmax_maxelem", tag)
-    power = te.compute(
+    power = tensor_of(
         data.shape,
         lambda *i: te.exp(data(*i) - largest(*_without(i, at))),
-        name="T_softmax_exp",
-        tag=tag,
-        varargs_names=names,
+        "T_softmax_exp",
+        tag,
+        "i",
     )
     total = _reduced(data, at, te.sum, power, "T_softmax_expsum", tag)
     return te.compute(
@@ -46,17 +46,27 @@ def softmax(x: Tensor, axis: int = -1) -> Tensor:
         name="T_softmax_norm",
         tag=tag,
         attrs={"axis": at},
-        varargs_names=names,
+        varargs_names=axis_names(data.ndim, "i"),
     )
 
 
 def fast_softmax(x: Tensor, axis: int = -1) -> Tensor:
-    """softmax: here exp is fast as it is, and TVM's approximation of it is not needed."""
+    """softmax: here exp is fast as it is, and TVM's approximation of it is not needed.
+
+    >>> A = te.placeholder((4, 8), name="A")
+    >>> topi.nn.fast_softmax(A).op.body[0]
+    T_softmax_exp[i0, i1] / T_softmax_expsum[i0]
+    """
     return softmax(x, axis)
 
 
 def log_softmax(x: Tensor, axis: int = -1) -> Tensor:
-    """The logarithm of softmax(x)."""
+    """The logarithm of softmax(x).
+
+    >>> A = te.placeholder((4, 8), name="A")
+    >>> topi.nn.log_softmax(A).shape
+    [4, 8]
+    """
     data, tag = check_tensor(x, "nn.log_softmax"), "log_softmax_output"
     at = normalized_axis(axis, data.ndim, "nn.log_softmax")
     largest = _reduced(data, at, te.max, data, "T_softmax_maxelem", tag)

@@ -1,6 +1,11 @@
 """Schedules for CPUs with vectors: loops in parallel, tiles, vectors inside.
 
-All names apply the same rules, which look at the stages and not at the name.
+All functions apply the same rules, which depend on the stages and not on the function.
+
+>>> B = topi.nn.relu(te.placeholder((4, 32), name="A"))
+>>> s = topi.x86.schedule_injective(B)
+>>> [axis.var.name for axis in s[B].leaf_iter_vars]
+['i0', 'i1.outer', 'i1.inner']
 """
 
 from __future__ import annotations
