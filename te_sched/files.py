@@ -1,8 +1,7 @@
-"""Files that users name: read whole, and written whole or not at all.
+"""Reading and writing of the user's files: a file is read whole, and written whole or not at all.
 
-A path may name anything: a folder, a pipe to which nothing writes, a device without an end. What
-cannot be read or written is a te_sched error, nothing is waited for, and a file that was there
-survives a write that fails. Must not know what files contain.
+A path may name a folder, a pipe without a writer or an endless device. A failure is a te_sched
+error, no call blocks, and a write that fails leaves the old file. Must not know what files contain.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from te_sched.errors import CallError, TeSchedError, repr_of
 if TYPE_CHECKING:
     from pathlib import Path
 
-Refusal = Callable[[str, str, str], TeSchedError]  # of what, why and help
+Refusal = Callable[[str, str, str], TeSchedError]  # of fault, why and help
 
 _NONBLOCK = getattr(os, "O_NONBLOCK", 0)  # Windows has no pipes among its files
 _KINDS = {
@@ -28,29 +27,29 @@ _KINDS = {
     stat.S_IFBLK: "a device",
     stat.S_IFSOCK: "a socket",
 }
-_STREAMS = ("/dev/fd/", "/dev/std", "/proc/")  # paths of what a process has open
+_STREAMS = ("/dev/fd/", "/dev/std", "/proc/")  # paths of open files of a process
 
 
 def check_path(path: Any, verb: str, error: Refusal = CallError) -> str:
-    """The text of a path; refuses what no file can be called."""
+    """The text of a path; raises an `error` for what cannot be one."""
     text = os.fspath(path) if isinstance(path, str | os.PathLike) else path
     if not isinstance(text, str) or not text:
         raise error(
-            f"{verb} {repr_of(path)}", "it is no path of a file", "give a str or a pathlib.Path"
+            f"cannot {verb} {repr_of(path)}: it is not a path", "", "give a str or a pathlib.Path"
         )
     if (why := why_no_path(text)) is not None:
-        raise error(f"{verb} {text!r}", why, "give the path of a file")
+        raise error(f"cannot {verb} {text!r}: {why}", "", "give the path of a file")
     return text
 
 
 def why_no_path(text: str) -> str | None:
-    """Why the system has no file of a path; None where it may have one."""
+    """Why a text cannot be a path; None where it can."""
     if "\0" in text:
-        return "a path has no zero characters"
+        return "a path cannot contain null characters"
     try:
         os.fsencode(text)
     except UnicodeEncodeError:
-        return "it has characters that the system cannot encode"
+        return "it contains characters that the system cannot encode"
     return None
 
 
@@ -59,19 +58,19 @@ def read(path: Any, verb: str, help: str, error: Refusal = CallError) -> bytes:
 
     Raises
     ------
-    An `error` whose first line is the verb and the path.
+    An `error`: "cannot <verb> <path>: <reason>".
     """
     text = check_path(path, verb, error)
-    with refusing(f"{verb} {text}", "it cannot be read", help, error):
+    with refusing(f"{verb} {text}", help, error):
         return read_at_once(text)
 
 
 def read_text(path: Any, verb: str, help: str, error: Refusal = CallError) -> str:
-    """The text of a regular file, which is UTF-8; raises as `read` does."""
+    """The content of a regular file of UTF-8 text; raises as `read` does."""
     try:
         return read(path, verb, help, error).decode()
     except UnicodeDecodeError:
-        raise error(f"{verb} {path}", "it cannot be read: it is no text in UTF-8", help) from None
+        raise error(f"cannot {verb} {path}: it is not UTF-8 text", "", help) from None
 
 
 def write(
@@ -86,11 +85,11 @@ def write(
 
     Raises
     ------
-    An `error` whose first line is the verb and the path.
+    An `error`: "cannot <verb> <path>: <reason>".
     """
     text = check_path(path, verb, error)
     data = content.encode(errors="backslashreplace") if isinstance(content, str) else content
-    with refusing(f"{verb} {text}", "it cannot be written", help, error):
+    with refusing(f"{verb} {text}", help, error):
         try:
             kept = os.stat(text).st_mode
         except FileNotFoundError:
@@ -104,19 +103,19 @@ def write(
 
 @contextmanager
 def temporary_folder(what: str, error: Refusal = CallError) -> Iterator[Path]:
-    """A folder that goes again."""
+    """A folder that is deleted at the end of the `with` block; `what` is done in it."""
     import tempfile  # it and pathlib load a lot
     from pathlib import Path
 
     help = "make room for temporary files, or name another folder for them in TMPDIR"
-    with refusing(what, "no temporary folder can be made", help, error):
+    with refusing(f"create a temporary folder to {what}", help, error):
         folder = tempfile.TemporaryDirectory(prefix="te_sched", ignore_cleanup_errors=True)
     with folder as name:
         yield Path(name)
 
 
 def read_at_once(path: str, pipes: bool = False) -> bytes:
-    """The content of a regular file, or of a pipe to which something writes.
+    """The content of a regular file, or of a pipe that has a writer.
 
     Raises
     ------
@@ -128,12 +127,12 @@ def read_at_once(path: str, pipes: bool = False) -> bytes:
             raise OSError(errno.EINVAL, f"it is {_KINDS[kind]}")
         content = file.read()
     if kind in _KINDS and not content:
-        raise OSError(errno.EINVAL, f"it is {_KINDS[kind]} to which nothing writes")
+        raise OSError(errno.EINVAL, f"it is {_KINDS[kind]} without a writer")
     return content
 
 
 def is_special(path: str) -> bool:
-    """Whether there is something of a path that others would wait for: a pipe, a device."""
+    """Whether a path names a pipe, a device or a socket, on which `open` may block."""
     try:
         return stat.S_IFMT(os.stat(path).st_mode) in _KINDS
     except (OSError, ValueError):
@@ -141,7 +140,7 @@ def is_special(path: str) -> bool:
 
 
 def at_once(path: str, flags: int) -> int:
-    """What `open` takes as an opener: one that does not wait for the other end of a pipe."""
+    """An opener for `open` that does not wait for the other end of a pipe."""
     handle = os.open(path, flags | _NONBLOCK, 0o666)
     if _NONBLOCK:
         os.set_blocking(handle, True)
@@ -149,7 +148,7 @@ def at_once(path: str, flags: int) -> int:
 
 
 def _replace(path: str, data: bytes, kept: int | None, executable: bool) -> None:
-    """Put a new file in the place of the one that is there, whose mode it keeps."""
+    """Replace a file, keeping its mode."""
     if kept is not None and not os.access(path, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     mode = 0o777 if executable else 0o666
@@ -162,10 +161,7 @@ def _replace(path: str, data: bytes, kept: int | None, executable: bool) -> None
 def put_in_place(
     path: str, data: bytes, mode: int, exact: int | None = None, prefix: str = ".te_sched-"
 ) -> None:
-    """Write a file of another name, and give it the name of the one that is there.
-
-    Its mode is as the process's mask leaves it, or `exact`.
-    """
+    """Write a temporary file with mode `exact`, or `mode` less the umask, and rename it."""
     part = os.path.join(os.path.dirname(path), prefix + os.urandom(8).hex())
     try:
         with open(part, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
@@ -180,11 +176,11 @@ def put_in_place(
 
 
 @contextmanager
-def refusing(what: str, whether: str, help: str, error: Refusal = CallError) -> Iterator[None]:
-    """What the system says of files, as a te_sched error."""
+def refusing(what: str, help: str, error: Refusal = CallError) -> Iterator[None]:
+    """Turn an error of the system into an `error`: "cannot <what>: <reason>"."""
     try:
         yield
     except OSError as problem:
-        raise error(what, f"{whether}: {problem.strerror or problem}", help) from None
+        raise error(f"cannot {what}: {problem.strerror or problem}", "", help) from None
     except MemoryError:
-        raise error(what, f"{whether}: there is no memory for it", help) from None
+        raise error(f"cannot {what}: out of memory", "", help) from None

@@ -124,9 +124,8 @@ class GenericFunc:
         for one in [key] if isinstance(key, str) else key:
             if one in self.bodies and not override:
                 raise DeclarationError(
-                    f"cannot register {self.__name__} for {one!r}",  # type: ignore[attr-defined]
-                    "it has a body for this key",
-                    "say override=True to replace it",
+                    f"{self.__name__} is already registered for {one!r}",  # type: ignore[attr-defined]
+                    help="pass override=True to replace it",
                 )
             self.bodies[one] = func
         return func

@@ -83,9 +83,8 @@ def _as_numbers(value: Any) -> Any:
         found = np.asanyarray(None)
     if found.dtype.kind in "OSUMm":
         raise DeclarationError(
-            f"cannot compare {repr_of(value)}",
-            f"{kind_of(value)} has no numbers",
-            "give arrays of numbers",
+            f"cannot compare {repr_of(value)}: {kind_of(value)} has no numbers",
+            help="give arrays of numbers",
         )
     return found
 
@@ -117,7 +116,7 @@ def _needed_pytest(what: str) -> Any:
     found = _pytest()
     if found is None:
         raise TeSchedError(
-            f"cannot use testing.{what}", "pytest is not installed", "pip install pytest"
+            f"cannot use testing.{what}: pytest is not installed", help="pip install pytest"
         )
     return found
 
@@ -148,9 +147,8 @@ def _check_test(test: Any) -> None:
     is_own = isinstance(test, type) and not test.__flags__ & _IMMUTABLE
     if not is_own and not isinstance(test, FunctionType | MethodType | functools.partial):
         raise DeclarationError(
-            f"cannot mark {repr_of(test)} as a test",
-            f"{kind_of(test)} is neither a function nor a class of the user",
-            "write it as a decorator of a test",
+            f"cannot mark {repr_of(test)} as a test: neither a function nor a class of the user",
+            help="apply it as a decorator to a test",
         )
 
 

@@ -153,7 +153,7 @@ class Sequential:
         if not isinstance(mod, IRModule):
             raise LoweringError(
                 f"passes {self.info.name} expect a module, got {kind_of(mod)}",
-                help="pass what te_sched.lower gave",
+                help="pass what te_sched.lower returned",
             )
         for one in self.passes:
             mod = one(mod)

@@ -153,9 +153,9 @@ def install() -> None:
     real = sys.modules.get("tvm")
     if real is not None and not isinstance(real, AliasModule):
         raise TeSchedError(
-            "let tvm be te_sched",
-            f"TVM itself is imported already, from {getattr(real, '__file__', 'elsewhere')}",
-            "call te_sched.compat.install() before anything imports tvm",
+            "cannot install te_sched as tvm: TVM is already imported from "
+            f"{getattr(real, '__file__', 'an unknown place')}",
+            help="call te_sched.compat.install() before anything imports tvm",
         )
     sys.meta_path.insert(0, _finder)
 

@@ -247,9 +247,8 @@ def build_config(**options: Any) -> BuildConfig:
             known = [*_PASS_CONTEXT, *_UNROLLING, *_OPTIONS, *_OF_BUFFERS, *_WITHOUT_EFFECT]
             known += ["disable_select_rewriting", "partition_const_loop"]
             raise LoweringError(
-                f"build_config({name}={value!r})",
-                "there is no such option",
-                f"use one of {', '.join(sorted(known))}",
+                f"unknown option of build_config: {name}",
+                help=f"use one of {', '.join(sorted(known))}",
             )
     if unrolling:
         config["tir.UnrollLoop"] = unrolling

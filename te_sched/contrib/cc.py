@@ -46,7 +46,7 @@ def create_executable(
 
 
 def _linked(command: Sequence[str], output: str | os.PathLike[str]) -> bytes:
-    """What a compiler makes, which is to be written to `output`."""
+    """The output of a linker command, to be written to `output`."""
     what = f"write {files.check_path(output, 'write', BuildError)}"
     with files.temporary_folder(what, BuildError) as folder:
         run_compiler([*command, "-o", str(folder / "whole")], what)
@@ -60,8 +60,7 @@ def _compiler(cc: str | None, output: str | os.PathLike[str]) -> list[str]:
     found = [cc] if cc else compiler_command()
     if not found:
         raise BuildError(
-            f"cannot write {output}",
-            "no C compiler is installed",
-            "install gcc or clang, or set CC",
+            f"cannot link {output}: no C compiler is installed",
+            help="install gcc or clang, or set CC",
         )
     return found

@@ -30,8 +30,7 @@ def find_clang(required: bool = True) -> list[str]:
     if required and not found:
         raise BuildError(
             "cannot find clang",
-            "it is not installed here",
-            'install it, or use the pragma "import_c" with the C source, for which gcc will do',
+            help='install it, or use the pragma "import_c" with the C source, compiled by gcc',
         )
     return found
 
@@ -43,11 +42,11 @@ def create_llvm(
     options: Sequence[str] | None = None,
     cc: str | None = None,
 ) -> str:
-    """Compile C or C++ source text, or files, to LLVM IR; gives its text.
+    """Compile C or C++ source text, or a file, to LLVM IR; return its text.
 
-    It is also written to `output`. Source text with `extern "C"` is taken as C++. Where there is no
-    clang another C compiler translates to assembly, which is LLVM IR as `module asm`: it runs, and
-    is neither inlined nor optimised any further.
+    The text is also written to `output`. Source text with `extern "C"` is compiled as C++. Without
+    clang, another C compiler produces assembly, which is returned as `module asm`: it runs, but is
+    neither inlined nor optimised any further.
     """
     sources = [inputs] if isinstance(inputs, str) else list(inputs)
     compiler = [cc] if cc else find_clang(required=False)[:1] or compiler_command()
@@ -56,9 +55,9 @@ def create_llvm(
         paths = [_as_file(source, folder / f"source{k}") for k, source in enumerate(sources)]
         if len(paths) != 1:
             raise BuildError(
-                f"cannot compile {len(paths)} sources to one LLVM IR",
-                "clang makes one of each",
-                "join them to one source",
+                f"cannot compile {len(paths)} sources to one LLVM module",
+                "clang writes one module for each source",
+                "concatenate the sources",
             )
         made = folder / "code.ll"
         is_clang = _is_clang(compiler)
@@ -77,7 +76,7 @@ _TO_ASSEMBLY = ("-S", "-fPIC", "-fno-asynchronous-unwind-tables")
 
 
 def _is_clang(compiler: list[str]) -> bool:
-    """Whether a compiler is clang, which may be called cc; then it says so."""
+    """Whether a compiler is clang, by its name or by its version text."""
     if "clang" in Path(compiler[0]).name:
         return True
     version = run_compiler([*compiler, "--version"], "ask the C compiler for its version")
@@ -85,7 +84,7 @@ def _is_clang(compiler: list[str]) -> bool:
 
 
 def _module_asm(assembly: str) -> str:
-    """LLVM IR that is assembly as it stands, where labels of its own differ from other texts'."""
+    """LLVM IR with assembly as `module asm`; local labels are made unique by a hash."""
     exported = set(re.findall(r"\.(?:globl|weak)\s+([\w.$]+)", assembly))
     labels = set(re.findall(r"^([\w.$]+):", assembly, re.MULTILINE)) - exported
     mark = hashlib.sha256(assembly.encode()).hexdigest()[:8]
@@ -112,7 +111,7 @@ def _escaped(line: str) -> str:
 
 
 def _as_file(source: str, place: Path) -> str:
-    """A path as it is; text in a file of its own."""
+    """The path of the source; text is written to a file."""
     if "\n" not in source and os.path.isfile(source):
         return source
     path = place.with_suffix(".cc" if 'extern "C"' in source else ".c")

@@ -11,12 +11,17 @@ from te_sched.signatures import checked
 
 __all__ = ["TempDirectory", "tempdir"]
 
-_WHAT = "make the folder"
-_HELP = "name a folder that may be written, or make room for temporary files"
+_WHAT = "create the folder"
+_HELP = "name a writable folder, or free space for temporary files"
 
 
 class TempDirectory:
-    """A folder that goes with the object: keep it as long as its files are needed."""
+    """A folder that is deleted with the object.
+
+    >>> with tempdir() as folder:
+    ...     (folder / "a.txt").write_text("text"), folder.listdir()
+    (4, ['a.txt'])
+    """
 
     @checked
     def __init__(
@@ -24,7 +29,7 @@ class TempDirectory:
     ) -> None:
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         given = "" if custom_path is None else files.check_path(custom_path, _WHAT)
-        with files.refusing(f"{_WHAT} {given}".rstrip(), "it cannot be made", _HELP):
+        with files.refusing(f"{_WHAT} {given}".rstrip(), _HELP):
             if given:
                 os.makedirs(place := given, exist_ok=True)
             elif keep_for_debug:
@@ -37,7 +42,7 @@ class TempDirectory:
         self.temp_dir, self.path = place, Path(place)
 
     def remove(self) -> None:
-        """Delete the folder now, unless it was asked to stay."""
+        """Delete the folder now, unless it was created with a path or `keep_for_debug`."""
         if self._folder is not None:
             self._folder.cleanup()
 
@@ -48,7 +53,7 @@ class TempDirectory:
 
     def listdir(self) -> list[str]:
         """The names in the folder."""
-        with files.refusing(f"list the folder {self.temp_dir}", "it cannot be read", _HELP):
+        with files.refusing(f"list the folder {self.temp_dir}", _HELP):
             return os.listdir(self.temp_dir)
 
     def __truediv__(self, name: str) -> Path:

@@ -57,9 +57,8 @@ def _by_fields(kind: type[Any]) -> Constructor:
     def build(*args: Any, **kwargs: Any) -> Any:
         if len(args) > len(fields):
             raise DeclarationError(
-                f"tir.{kind.__name__} of {len(args)} arguments",
-                f"it takes {len(fields)}",
-                f"give {', '.join(field.name for field in fields)}",
+                f"tir.{kind.__name__} takes {len(fields)} arguments, got {len(args)}",
+                help=f"give {', '.join(field.name for field in fields)}",
             )
         values = dict(zip([field.name for field in fields], args, strict=False)) | kwargs
         values.pop("span", None)
@@ -88,9 +87,8 @@ def _of_two(kind: type[Any], is_logical: bool = False) -> Constructor:
         left, right = ops.operands(a, b)
         if is_logical and not dtypes.is_bool(dtypes.element(left.dtype)):
             raise DeclarationError(
-                f"tir.{kind.__name__} of {left.dtype}",
-                "its operands are conditions",
-                "compare first: a > 0",
+                f"operands of tir.{kind.__name__} must be conditions, got {left.dtype}",
+                help="compare first: a > 0",
             )
         return kind(left, right)
 
@@ -135,11 +133,15 @@ def _select(condition: Any, true_value: Any, false_value: Any, span: object = No
     if isinstance(other, int | float):  # a plain number takes the type of the other value
         other = ops.const(other, chosen.dtype)
     other = ops.convert(other)
-    if chosen.dtype != other.dtype or not dtypes.is_bool(dtypes.element(held.dtype)):
+    if not dtypes.is_bool(dtypes.element(held.dtype)):
         raise DeclarationError(
-            f"tir.Select({held.dtype}, {chosen.dtype}, {other.dtype})",
-            "it takes a condition and two values of one type",
-            "cast one of the values, or use te.if_then_else, which does",
+            f"condition of tir.Select has dtype {held.dtype}, expected bool",
+            help="compare first: a > 0",
+        )
+    if chosen.dtype != other.dtype:
+        raise DeclarationError(
+            f"values of tir.Select have different dtypes: {chosen.dtype} and {other.dtype}",
+            help="cast one of the values, or use te.if_then_else, which does",
         )
     return expr.Select(held, chosen, other)
 
@@ -163,14 +165,13 @@ def _float_imm(dtype: str, value: float, span: object = None) -> Expr:
 
 
 def _one_of(names: tuple[str, ...], given: Any, what: str) -> str:
-    """A kind by its number or name."""
+    """The name of a kind that is given by its number or name."""
     if is_index(given) and 0 <= operator.index(given) < len(names):
         return names[operator.index(given)]
     if not isinstance(given, str) or given not in names:
         raise DeclarationError(
-            f"{what} {repr_of(given)}",
-            "there is no such kind",
-            f"use one of {', '.join(names)}{did_you_mean(given, names)}",
+            f"unknown kind of {what}: {repr_of(given)}",
+            help=f"use one of {', '.join(names)}{did_you_mean(given, names)}",
         )
     return given
 
@@ -185,7 +186,7 @@ def _for(
     annotations: Mapping[str, Any] | None = None,
     span: object = None,
 ) -> Stmt:
-    named = _one_of(FOR_KINDS, kind, "a loop of the kind")
+    named = _one_of(FOR_KINDS, kind, "loop")
     start, size = ops.operands(min, extent)
     statement = _as_statement(body)
     return stmt.For(
@@ -202,13 +203,13 @@ def _iter_var(
         domain = Range(low, ops.sub(end, low))
     if not (domain is None or isinstance(domain, Range)) or not isinstance(var, str | expr.Var):
         raise DeclarationError(
-            f"an axis {repr_of(var)} over {repr_of(dom)}",
-            "an axis has a name or a variable, and a domain",
-            'write tir.IterVar((0, 8), "i", 0)',
+            f"tir.IterVar takes a domain and a name or variable, got {repr_of(dom)} and "
+            f"{repr_of(var)}",
+            help='write tir.IterVar((0, 8), "i", 0)',
         )
     if isinstance(var, str):
         var = expr.Var(var, "int32" if domain is None else domain.extent.dtype)
-    kind = _one_of(ITER_KINDS, iter_type, "an axis of the kind")
+    kind = _one_of(ITER_KINDS, iter_type, "axis")
     return IterVar(domain, var, kind, thread_tag)
 
 

@@ -93,9 +93,8 @@ class PrimFuncPass:
         """The module with every function mapped."""
         if not isinstance(mod, IRModule):
             raise LoweringError(
-                f"run the pass {self.info.name} on {kind_of(mod)}",
-                "a pass maps a module",
-                "pass what te_sched.lower gave",
+                f"pass {self.info.name} expects a module, got {kind_of(mod)}",
+                help="pass what te_sched.lower returned",
             )
         return IRModule({name: self.transform(func) for name, func in mod.functions.items()})
 
@@ -179,9 +178,8 @@ def NarrowDataType(target_bits: int = 32) -> PrimFuncPass:
     """Compute indices in int32 where that is enough."""
     if target_bits != 32:
         raise LoweringError(
-            f"narrow indices to {target_bits} bits",
-            "te_sched narrows them to 32 alone",
-            "use NarrowDataType(32)",
+            f"target_bits of NarrowDataType must be 32, got {target_bits}",
+            help="use NarrowDataType(32)",
         )
     return _named("tir.NarrowDataType")
 

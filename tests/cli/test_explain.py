@@ -50,5 +50,5 @@ def test_explain_rejects_a_place_that_cannot_be_written(te_sched_command, progra
     place = tmp_path / "none" / "page.html"
     done = te_sched_command("explain", "--no-measure", "-o", place, program("gemm"))
     assert done.exit_code == 2
-    assert "it cannot be written: No such file or directory" in done.stderr
+    assert "page.html: No such file or directory" in done.stderr
     assert "-o FILE" in done.stderr

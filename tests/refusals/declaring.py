@@ -141,9 +141,13 @@ CASES: dict[str, Case] = {
     "too many fields": (
         lambda: tir.StringImm("a", "b", "c", "d"),
         DeclarationError,
-        r"tir\.StringImm of 4 arguments",
+        r"tir\.StringImm takes 2 arguments, got 4",
     ),
-    "and of numbers": (lambda: tir.And(N[0], N[1]), DeclarationError, "its operands are cond"),
+    "and of numbers": (
+        lambda: tir.And(N[0], N[1]),
+        DeclarationError,
+        "operands of tir.And must be cond",
+    ),
     # te
     "void": (lambda: te.placeholder((8,), "void"), DeclarationError, "of type void"),
     "extern buffers": (

@@ -270,9 +270,9 @@ LOWERED: dict[str, Case] = {
     "pass": (
         lambda: transform.Simplify()(A),
         LoweringError,
-        "a pass maps a module",
+        "tir.Simplify expects a module, got a Tensor",
     ),
-    "narrow": (lambda: transform.NarrowDataType(16), LoweringError, "to 32 alone"),
+    "narrow": (lambda: transform.NarrowDataType(16), LoweringError, "must be 32, got 16"),
     "unroll": (
         lambda: PassContext(config={"tir.UnrollLoop": 16}),
         LoweringError,

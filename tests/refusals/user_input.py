@@ -267,8 +267,8 @@ RUNNING: dict[str, Case] = {
     "register name": (lambda: te_sched.register_func(3), CallError, "it is no name"),
     "register value": (lambda: te_sched.register_func("f", 3), CallError, "is no function"),  # type: ignore[arg-type]
     "evaluator": (evaluator(number="x"), CallError, "expected at least 1"),
-    "path": (lambda: te_sched.runtime.load_module(3), CallError, "it is no path"),  # type: ignore[arg-type]
-    "export": (lambda: built([B, C])().export_library(3), CallError, "it is no path"),
+    "path": (lambda: te_sched.runtime.load_module(3), CallError, "it is not a path"),  # type: ignore[arg-type]
+    "export": (lambda: built([B, C])().export_library(3), CallError, "it is not a path"),
 }
 
 enter("declarations", DECLARATIONS)

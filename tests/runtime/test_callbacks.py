@@ -133,7 +133,7 @@ def test_llvm_ir_of_a_pragma_is_linked() -> None:
 def test_llvm_ir_of_a_file_is_linked(tmp_path: Path) -> None:
     (tmp_path / "halve.ll").write_text(IR)
     check(unary("halve", ("import_llvm", str(tmp_path / "halve.ll"))), lambda a: a / 2)
-    with pytest.raises(BuildError, match="it cannot be read"):
+    with pytest.raises(BuildError, match=r"cannot import the LLVM IR of .*none.ll: No such file"):
         build(unary("halve", ("import_llvm", str(tmp_path / "none.ll"))))
 
 
@@ -276,5 +276,5 @@ def test_packed_functions_get_no_more_than_64_dimensions() -> None:
     deep = te.compute((1,) * 65, lambda *i: X[0], name="deep")
     Z = te.extern((8,), [deep], lambda i, o: tir.call_packed("looks_at_it", i[0], o[0]), name="Z")
     module = te_sched.build(te.create_schedule(Z.op), [X, Z])
-    with pytest.raises(CallError, match="cannot pass a buffer of 65 dimensions"):
+    with pytest.raises(CallError, match=r"cannot pass a buffer of 65 dimensions"):
         module(np.zeros(8, "float32"), np.zeros(8, "float32"))

@@ -135,7 +135,7 @@ def damaged(path: Path, old: bytes, new: bytes) -> Path:
 
 def test_load_rejects_what_it_cannot_run(tmp_path: Path) -> None:
     path = tmp_path / "module.o"
-    with pytest.raises(CallError, match="it cannot be read"):
+    with pytest.raises(CallError, match=r"cannot load .*module\.o: No such file"):
         load_module(path)
     path.write_bytes(b"\x7fELF nothing")
     with pytest.raises(CallError, match="it was not made by te_sched"):
@@ -174,9 +174,9 @@ def test_a_save_that_fails_leaves_the_old_file(suffix: str, tmp_path: Path) -> N
 def test_pipes_are_neither_saved_to_nor_loaded(suffix: str, tmp_path: Path) -> None:
     path = tmp_path / f"module{suffix}"
     os.mkfifo(path)
-    with pytest.raises(CallError, match="it cannot be written: No such device"):
+    with pytest.raises(CallError, match=r"cannot (save|export) to .*: No such device"):
         make().save(path)
-    with pytest.raises(CallError, match="it cannot be read: it is a pipe"):
+    with pytest.raises(CallError, match=r"cannot load .*: it is a pipe"):
         load_module(path)
     assert path.is_fifo()
 

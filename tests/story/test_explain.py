@@ -327,7 +327,7 @@ def test_the_page_is_written(tmp_path: Path) -> None:
 @pytest.mark.parametrize("path", ["", None, 3])
 def test_save_rejects_what_is_no_path(path: Any) -> None:
     story = tiled()
-    with pytest.raises(te_sched.TeSchedError, match="no path of a file"):
+    with pytest.raises(te_sched.TeSchedError, match="it is not a path"):
         story.save(path)
 
 

@@ -17,7 +17,7 @@ def test_node_constructors_convert_and_do_not_fold():
 def test_select_checks_types():
     x = te.var("x", "float32")
     assert tir.Select(x > 0, x, 0).dtype == "float32"
-    with pytest.raises(DeclarationError, match="two values of one type"):
+    with pytest.raises(DeclarationError, match="different dtypes: float32 and int32"):
         tir.Select(x > 0, x, te.var("n"))
 
 
