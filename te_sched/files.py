@@ -1,8 +1,7 @@
-"""Files that users name: read whole, and written whole or not at all.
+"""Reading and writing of the user's files: a file is read whole, and written whole or not at all.
 
-A path may name anything: a folder, a pipe to which nothing writes, a device without an end. What
-cannot be read or written is a te_sched error, nothing is waited for, and a file that was there
-survives a write that fails. Must not know what files contain.
+A path may name a folder, a pipe without a writer or an endless device. A failure is a te_sched
+error, no call blocks, and a write that fails leaves the old file. Must not know what files contain.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from te_sched.errors import CallError, TeSchedError, repr_of
 if TYPE_CHECKING:
     from pathlib import Path
 
-Refusal = Callable[[str, str, str], TeSchedError]  # of what, why and help
+Refusal = Callable[[str, str, str], TeSchedError]  # of fault, why and help
 
 _NONBLOCK = getattr(os, "O_NONBLOCK", 0)  # Windows has no pipes among its files
 _KINDS = {
@@ -28,7 +27,7 @@ _KINDS = {
     stat.S_IFBLK: "a device",
     stat.S_IFSOCK: "a socket",
 }
-_STREAMS = ("/dev/fd/", "/dev/std", "/proc/")  # paths of what a process has open
+_STREAMS = ("/dev/fd/", "/dev/std", "/proc/")  # paths of open files of a process
 
 
 def check_path(path: Any, verb: str, error: Refusal = CallError) -> str:
@@ -48,11 +47,11 @@ def check_path(path: Any, verb: str, error: Refusal = CallError) -> str:
 def why_no_path(text: str) -> str | None:
     """Why a path cannot be the name of a file; None if it can."""
     if "\0" in text:
-        return "a path has no zero characters"
+        return "a path cannot contain null characters"
     try:
         os.fsencode(text)
     except UnicodeEncodeError:
-        return "it has characters that the system cannot encode"
+        return "it contains characters that the system cannot encode"
     return None
 
 
@@ -69,7 +68,7 @@ def read(path: Any, verb: str, help: str, error: Refusal = CallError) -> bytes:
 
 
 def read_text(path: Any, verb: str, help: str, error: Refusal = CallError) -> str:
-    """The text of a regular file, which is UTF-8; raises as `read` does."""
+    """The content of a regular file of UTF-8 text; raises as `read` does."""
     try:
         return read(path, verb, help, error).decode()
     except UnicodeDecodeError:
@@ -118,7 +117,7 @@ def temporary_folder(what: str, error: Refusal = CallError) -> Iterator[Path]:
 
 
 def read_at_once(path: str, pipes: bool = False) -> bytes:
-    """The content of a regular file, or of a pipe to which something writes.
+    """The content of a regular file, or of a pipe that has a writer.
 
     Raises
     ------
@@ -130,12 +129,12 @@ def read_at_once(path: str, pipes: bool = False) -> bytes:
             raise OSError(errno.EINVAL, f"it is {_KINDS[kind]}")
         content = file.read()
     if kind in _KINDS and not content:
-        raise OSError(errno.EINVAL, f"it is {_KINDS[kind]} to which nothing writes")
+        raise OSError(errno.EINVAL, f"it is {_KINDS[kind]} without a writer")
     return content
 
 
 def is_special(path: str) -> bool:
-    """Whether there is something of a path that others would wait for: a pipe, a device."""
+    """Whether a path names a pipe, a device or a socket, on which `open` may block."""
     try:
         return stat.S_IFMT(os.stat(path).st_mode) in _KINDS
     except (OSError, ValueError):
@@ -143,7 +142,7 @@ def is_special(path: str) -> bool:
 
 
 def at_once(path: str, flags: int) -> int:
-    """What `open` takes as an opener: one that does not wait for the other end of a pipe."""
+    """An opener for `open` that does not wait for the other end of a pipe."""
     handle = os.open(path, flags | _NONBLOCK, 0o666)
     if _NONBLOCK:
         os.set_blocking(handle, True)
@@ -151,7 +150,7 @@ def at_once(path: str, flags: int) -> int:
 
 
 def _replace(path: str, data: bytes, kept: int | None, executable: bool) -> None:
-    """Put a new file in the place of the one that is there, whose mode it keeps."""
+    """Replace a file, keeping its mode."""
     if kept is not None and not os.access(path, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     mode = 0o777 if executable else 0o666
@@ -164,10 +163,7 @@ def _replace(path: str, data: bytes, kept: int | None, executable: bool) -> None
 def put_in_place(
     path: str, data: bytes, mode: int, exact: int | None = None, prefix: str = ".te_sched-"
 ) -> None:
-    """Write a file of another name, and give it the name of the one that is there.
-
-    Its mode is as the process's mask leaves it, or `exact`.
-    """
+    """Write a temporary file with mode `exact`, or `mode` less the umask, and rename it."""
     part = os.path.join(os.path.dirname(path), prefix + os.urandom(8).hex())
     try:
         with open(part, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:

@@ -1,4 +1,4 @@
-"""tvm.rpc.LocalSession: the session of programs that run here what they could send elsewhere.
+"""tvm.rpc.LocalSession: an RPC session on the local machine.
 
 There are no other sessions: te_sched runs programs in this process.
 """
@@ -58,12 +58,12 @@ class LocalSession:
 
 
 def connect(url: str, port: int, *args: Any, **options: Any) -> LocalSession:
-    """Refused: there is no machine but this one."""
+    """Raises CallError: only the local machine is supported."""
     raise CallError(
         f"cannot connect to {repr_of(url)}:{repr_of(port)}", "te_sched has no RPC", advice("rpc")
     )
 
 
 def connect_tracker(url: str, port: int) -> LocalSession:
-    """Refused: there is no machine but this one."""
+    """Raises CallError: only the local machine is supported."""
     return connect(url, port)

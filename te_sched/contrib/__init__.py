@@ -1,4 +1,4 @@
-"""te_sched.contrib: what programs use beside schedules, with TVM's names.
+"""te_sched.contrib: utilities with TVM's names.
 
 Temporary folders, the machine's C compilers, matrix products of numpy's BLAS.
 """

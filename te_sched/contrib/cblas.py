@@ -1,4 +1,4 @@
-"""te_sched.contrib.cblas: matrix products computed by numpy's BLAS, as parts of programs."""
+"""te_sched.contrib.cblas: matrix products by numpy's BLAS, as extern operations."""
 
 from __future__ import annotations
 
@@ -15,13 +15,25 @@ __all__ = ["batch_matmul", "matmul"]
 
 @checked
 def matmul(lhs: Tensor, rhs: Tensor, transa: bool = False, transb: bool = False) -> Any:
-    """The product of two matrices, each transposed first if so asked."""
+    """The product of two matrices, each optionally transposed.
+
+    >>> from te_sched import te
+    >>> A, B = te.placeholder((2, 3), name="A"), te.placeholder((3, 4), name="B")
+    >>> matmul(A, B).shape
+    [2, 4]
+    """
     return _product("matmul", 2, lhs, rhs, bool(transa), bool(transb))
 
 
 @checked
 def batch_matmul(lhs: Tensor, rhs: Tensor, transa: bool = False, transb: bool = False) -> Any:
-    """The products of two rows of matrices."""
+    """The products of two batches of matrices, each optionally transposed.
+
+    >>> from te_sched import te
+    >>> A, B = te.placeholder((5, 2, 3), name="A"), te.placeholder((5, 3, 4), name="B")
+    >>> batch_matmul(A, B).shape
+    [5, 2, 4]
+    """
     return _product("batch_matmul", 3, lhs, rhs, bool(transa), bool(transb))
 
 

@@ -46,7 +46,7 @@ def create_executable(
 
 
 def _linked(command: Sequence[str], output: str | os.PathLike[str]) -> bytes:
-    """What a compiler makes, which is to be written to `output`."""
+    """The output of a linker command, to be written to `output`."""
     what = f"write {files.check_path(output, 'write', BuildError)}"
     with files.temporary_folder(what, BuildError) as folder:
         run_compiler([*command, "-o", str(folder / "whole")], what)

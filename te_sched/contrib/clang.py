@@ -43,11 +43,11 @@ def create_llvm(
     options: Sequence[str] | None = None,
     cc: str | None = None,
 ) -> str:
-    """Compile C or C++ source text, or files, to LLVM IR; gives its text.
+    """Compile C or C++ source text, or a file, to LLVM IR; return its text.
 
-    It is also written to `output`. Source text with `extern "C"` is taken as C++. Where there is no
-    clang another C compiler translates to assembly, which is LLVM IR as `module asm`: it runs, and
-    is neither inlined nor optimised any further.
+    The text is also written to `output`. Source text with `extern "C"` is compiled as C++. Without
+    clang, another C compiler produces assembly, which is returned as `module asm`: it runs, but is
+    neither inlined nor optimised any further.
     """
     sources = [inputs] if isinstance(inputs, str) else list(inputs)
     compiler = [cc] if cc else find_clang(required=False)[:1] or compiler_command()
@@ -77,7 +77,7 @@ _TO_ASSEMBLY = ("-S", "-fPIC", "-fno-asynchronous-unwind-tables")
 
 
 def _is_clang(compiler: list[str]) -> bool:
-    """Whether a compiler is clang, which may be called cc; then it says so."""
+    """Whether a compiler is clang, by its name or by its version text."""
     if "clang" in Path(compiler[0]).name:
         return True
     version = run_compiler([*compiler, "--version"], "ask the C compiler for its version")
@@ -112,7 +112,7 @@ def _escaped(line: str) -> str:
 
 
 def _as_file(source: str, place: Path) -> str:
-    """A path as it is; text in a file of its own."""
+    """The path of the source; text is written to a file."""
     if "\n" not in source and os.path.isfile(source):
         return source
     path = place.with_suffix(".cc" if 'extern "C"' in source else ".c")

@@ -1,4 +1,4 @@
-"""te_sched.contrib.dlpack: compiled functions on the arrays of other libraries."""
+"""te_sched.contrib.dlpack: compiled functions that take arrays of other libraries."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ __all__ = ["to_pytorch_func"]
 
 
 def to_pytorch_func(tvm_func: Callable[..., Any]) -> Callable[..., Any]:
-    """The function itself: te_sched's take every array that has `__dlpack__`."""
+    """The function itself: te_sched's functions accept every array with `__dlpack__`."""
     return tvm_func

@@ -1,4 +1,4 @@
-"""te_sched.contrib.pickle_memoize: computing reference data once in a process."""
+"""te_sched.contrib.pickle_memoize: caching of reference data within a process."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ __all__ = ["memoize"]
 
 
 def memoize(key: str, save_at_exit: bool = False) -> Callable[[Callable[..., Any]], Any]:
-    """A decorator: remember the results of a function; nothing is written to disk."""
+    """A decorator that caches the results of a function in memory; both parameters are ignored."""
     del key, save_at_exit
     return functools.cache

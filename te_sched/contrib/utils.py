@@ -11,12 +11,17 @@ from te_sched.signatures import checked
 
 __all__ = ["TempDirectory", "tempdir"]
 
-_WHAT = "make the folder"
-_HELP = "name a folder that may be written, or make room for temporary files"
+_WHAT = "create the folder"
+_HELP = "name a writable folder, or free space for temporary files"
 
 
 class TempDirectory:
-    """A folder that goes with the object: keep it as long as its files are needed."""
+    """A folder that is deleted with the object.
+
+    >>> with tempdir() as folder:
+    ...     (folder / "a.txt").write_text("text"), folder.listdir()
+    (4, ['a.txt'])
+    """
 
     @checked
     def __init__(
@@ -37,7 +42,7 @@ class TempDirectory:
         self.temp_dir, self.path = place, Path(place)
 
     def remove(self) -> None:
-        """Delete the folder now, unless it was asked to stay."""
+        """Delete the folder now, unless it was created with a path or `keep_for_debug`."""
         if self._folder is not None:
             self._folder.cleanup()
 

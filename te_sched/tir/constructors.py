@@ -1,12 +1,13 @@
-"""Node classes as users of TVM call them: numbers stand for expressions, and types are checked.
+"""Node classes with TVM's constructors: numbers are converted to expressions, types are checked.
 
-`tir.Add(x, 1)` builds exactly that node, unlike `x + 1`, which folds. In `isinstance` each name
-here recognises the nodes of its class.
+`tir.Add(x, 1)` builds exactly that node, while `x + 1` folds constants. Each name here works in
+`isinstance`.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import operator
 import sys
 from collections.abc import Callable, Mapping
@@ -17,15 +18,17 @@ from te_sched.ir import dtypes, expr, ops, stmt
 from te_sched.ir.expr import ITER_KINDS, Expr, IterVar, PointerType, Range
 from te_sched.ir.stmt import FOR_KINDS, Stmt
 from te_sched.signatures import checked, is_index, is_sequence, kind_of_annotation, unfit
+from te_sched.tir.node_examples import example_of
 
 
 class Constructor:
-    """A node class with a constructor that takes what users write."""
+    """A node class whose constructor converts its arguments."""
 
     def __init__(self, kind: type[Any], build: Callable[..., Any]) -> None:
         build.__name__ = f"tir.{kind.__name__}"
         self.kind, self._build = kind, checked(build)
-        self.__name__, self.__doc__ = kind.__name__, kind.__doc__
+        self.__name__ = kind.__name__
+        self.__doc__ = f"{inspect.getdoc(kind)}\n\n{example_of(kind.__name__)}"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._build(*args, **kwargs)
@@ -51,7 +54,7 @@ _CONVERSIONS: dict[str, Callable[[Any], Any]] = {
 
 
 def _by_fields(kind: type[Any]) -> Constructor:
-    """A constructor with the fields as parameters."""
+    """A constructor whose parameters are the fields of the class."""
     fields = [field for field in dataclasses.fields(kind) if field.init]
 
     def build(*args: Any, **kwargs: Any) -> Any:
@@ -72,7 +75,7 @@ def _by_fields(kind: type[Any]) -> Constructor:
 
 
 def _field(kind: type[Any], name: str, annotation: str, value: Any) -> Any:
-    """The value of a field, for what a user gives for it."""
+    """The value of a field, converted from an argument."""
     if name == "dtype":
         return dtypes.spelled(value)
     if annotation in _CONVERSIONS and (is_sequence(value) or not annotation.startswith("tuple[")):
@@ -132,10 +135,10 @@ def _ramp(base: Any, stride: Any, lanes: int) -> Expr:
 def _select(condition: Any, true_value: Any, false_value: Any, span: object = None) -> Expr:
     chosen, held = ops.convert(true_value), ops.convert(condition)
     other = false_value
-    if isinstance(other, int | float):  # a plain number takes the type of the other value
+    if isinstance(other, int | float):  # a number takes the dtype of the other value
         other = ops.const(other, chosen.dtype)
     other = ops.convert(other)
-    if chosen.dtype != other.dtype or not dtypes.is_bool(dtypes.element(held.dtype)):
+    if not dtypes.is_bool(dtypes.element(held.dtype)):
         raise DeclarationError(
             f"tir.Select needs a condition and two values of one dtype, got {held.dtype}, "
             f"{chosen.dtype} and {other.dtype}",
@@ -164,7 +167,7 @@ def _float_imm(dtype: str, value: float, span: object = None) -> Expr:
 
 
 def _one_of(names: tuple[str, ...], given: Any, what: str) -> str:
-    """A kind by its number or name."""
+    """The name of a kind that is given by its number or name."""
     if is_index(given) and 0 <= operator.index(given) < len(names):
         return names[operator.index(given)]
     if not isinstance(given, str) or given not in names:
@@ -186,7 +189,7 @@ def _for(
     annotations: Mapping[str, Any] | None = None,
     span: object = None,
 ) -> Stmt:
-    named = _one_of(FOR_KINDS, kind, "a loop of the kind")
+    named = _one_of(FOR_KINDS, kind, "loop")
     start, size = ops.operands(min, extent)
     statement = _as_statement(body)
     return stmt.For(
@@ -223,10 +226,14 @@ For = Constructor(stmt.For, _for)
 
 
 class _AxisConstructor(Constructor):
-    """IterVar, with its kinds by TVM's names."""
+    """IterVar, with TVM's names of its kinds."""
 
     DataPar, ThreadIndex, CommReduce, Ordered, DimInfo = ITER_KINDS[:5]
     Unrolled, Vectorized, Parallelized, Tensorized = ITER_KINDS[5:]
 
 
 IterVar_ = _AxisConstructor(IterVar, _iter_var)
+
+__test__ = {
+    name: one.__doc__ for name, one in list(globals().items()) if isinstance(one, Constructor)
+}

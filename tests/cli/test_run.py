@@ -158,7 +158,7 @@ def test_a_program_from_a_pipe(program, tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     done = run("run", str(pipe), timeout=60)
-    assert (done.returncode, "it is a pipe to which nothing writes" in done.stderr) == (2, True)
+    assert (done.returncode, "it is a pipe without a writer" in done.stderr) == (2, True)
     shell = f"{sys.executable} -m te_sched run <(cat {program('broken')})"
     done = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, check=False)
     assert "s[C].split(i, 4)\n" in done.stderr

@@ -166,7 +166,7 @@ def test_create_executable_leaves_the_old_file_where_it_fails(tmp_path):
         ("", BuildError, "cannot write '': it is not a path"),
         (None, DeclarationError, "expected a str or a path"),
         ("none/there.so", CallError, "No such file"),
-        ("a\0b.so", BuildError, "no zero characters"),
+        ("a\0b.so", BuildError, "cannot contain null characters"),
     ],
 )
 def test_create_shared_rejects_an_output_that_cannot_be(output, error, match, tmp_path):
@@ -176,7 +176,7 @@ def test_create_shared_rejects_an_output_that_cannot_be(output, error, match, tm
 
 
 def test_run_compiler_rejects_words_that_no_process_has(tmp_path):
-    with pytest.raises(BuildError, match="cannot be run: embedded null byte"):
+    with pytest.raises(BuildError, match=r"cannot be run: embedded null byte"):
         cc.create_shared(str(tmp_path / "f.so"), [], options=["-D\0"], cc="true")
 
 
@@ -187,11 +187,11 @@ def test_create_llvm_takes_one_long_line_for_source():
 
 def test_tempdir_rejects_a_folder_that_cannot_be(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(CallError, match=r"make the folder .*(.|\n)*File exists"):
+    with pytest.raises(CallError, match=r"cannot create the folder .*: File exists"):
         utils.tempdir(str(tmp_path / "file"))
     folder = utils.tempdir()
     folder.remove()
-    with pytest.raises(CallError, match=r"list the folder .*(.|\n)*No such file"):
+    with pytest.raises(CallError, match=r"cannot list the folder .*: No such file"):
         folder.listdir()
 
 

@@ -372,7 +372,7 @@ def _():
     te.const(300, "int16")
 
 
-@mistake("Select of a number", DeclarationError, r"condition")
+@mistake("Select of a number", DeclarationError, r"condition of tir.Select has dtype float32")
 def select_of_a_number():
     te.compute((8,), lambda i: tir.Select(X[i], X[i], 0.0), name="C")
 

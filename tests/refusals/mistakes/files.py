@@ -264,7 +264,11 @@ def _(folder: Path):
     double.save(folder / "double.ll")
 
 
-@mistake("A path with a zero character", CallError, r"no zero characters(.|\n)*path of a file")
+@mistake(
+    "A path with a zero character",
+    CallError,
+    r"cannot contain null characters(.|\n)*path of a file",
+)
 def path_with_a_zero(folder: Path):
     double.export_library(f"{folder}/double\0.o")
 
