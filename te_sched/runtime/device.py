@@ -50,7 +50,11 @@ _EMULATED_FACTS = {
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """A device by its DLPack type and number; `emulated` ones are the processor's imitation."""
+    """A device by its DLPack type and number; `emulated` ones are the processor's imitation.
+
+    >>> te_sched.cpu(0).device_type
+    1
+    """
 
     device_type: int
     device_id: int = 0
@@ -74,18 +78,29 @@ class Device:
 
     @property
     def exist(self) -> bool:
-        """Whether this process can use the device."""
+        """Whether this process can use the device.
+
+        >>> te_sched.cpu(0).exist
+        True
+        """
         if self.is_gpu:
             return 0 <= self.device_id < cuda_driver.device_count()
         return self.device_id == 0 and (self.device_type == DEVICE_TYPES["cpu"] or self.emulated)
 
     @property
     def is_gpu(self) -> bool:
-        """Whether it is a CUDA device that is not emulated."""
+        """Whether it is a CUDA device that is not emulated.
+
+        >>> te_sched.cuda(0).is_gpu
+        True
+        """
         return self.device_type == DEVICE_TYPES["cuda"] and not self.emulated
 
     def sync(self, stream: object = None) -> None:
-        """Wait until the device has finished all work, or that of a stream; others always have."""
+        """Wait until the device has finished all work, or that of a stream; others always have.
+
+        >>> te_sched.cpu(0).sync()
+        """
         if self.is_gpu and self.exist:
             cuda_streams.synchronize(self.device_id, stream)
 
@@ -130,52 +145,92 @@ class Device:
 
 
 def cpu(device_id: int = 0) -> Device:
-    """The processor."""
+    """The processor.
+
+    >>> te_sched.cpu(0)
+    cpu(0)
+    """
     return Device(DEVICE_TYPES["cpu"], device_id)
 
 
 def cuda(device_id: int = 0) -> Device:
-    """A CUDA device, emulated where TE_SCHED_EMULATE=1; `exist` tells whether it is there."""
+    """A CUDA device, emulated where TE_SCHED_EMULATE=1; `exist` tells whether it is there.
+
+    >>> te_sched.cuda(1).device_id
+    1
+    """
     return Device(DEVICE_TYPES["cuda"], device_id, config.current().emulate)
 
 
 def emulated_cuda(device_id: int = 0) -> Device:
-    """A CUDA device that the processor emulates."""
+    """A CUDA device that the processor emulates.
+
+    >>> te_sched.emulated_cuda(0).exist
+    True
+    """
     return Device(DEVICE_TYPES["cuda"], device_id, True)
 
 
 def opencl(device_id: int = 0) -> Device:
-    """An OpenCL device, which no version of te_sched uses: a name for programs that ask."""
+    """An OpenCL device, which no version of te_sched uses: a name for programs that ask.
+
+    >>> te_sched.opencl(0)
+    opencl(0)
+    """
     return Device(DEVICE_TYPES["opencl"], device_id)
 
 
 def rocm(device_id: int = 0) -> Device:
-    """A ROCm device, for programs that ask."""
+    """A ROCm device, for programs that ask.
+
+    >>> te_sched.rocm(0)
+    rocm(0)
+    """
     return Device(DEVICE_TYPES["rocm"], device_id)
 
 
 def metal(device_id: int = 0) -> Device:
-    """A Metal device, for programs that ask."""
+    """A Metal device, for programs that ask.
+
+    >>> te_sched.metal(0)
+    metal(0)
+    """
     return Device(DEVICE_TYPES["metal"], device_id)
 
 
 def vulkan(device_id: int = 0) -> Device:
-    """A Vulkan device, for programs that ask."""
+    """A Vulkan device, for programs that ask.
+
+    >>> te_sched.vulkan(0)
+    vulkan(0)
+    """
     return Device(DEVICE_TYPES["vulkan"], device_id)
 
 
 def vpi(device_id: int = 0) -> Device:
-    """A VPI device, for programs that ask."""
+    """A VPI device, for programs that ask.
+
+    >>> te_sched.vpi(0)
+    vpi(0)
+    """
     return Device(DEVICE_TYPES["vpi"], device_id)
 
 
 def ext_dev(device_id: int = 0) -> Device:
-    """An extension device, for programs that ask."""
+    """An extension device, for programs that ask.
+
+    >>> te_sched.ext_dev(0)
+    ext_dev(0)
+    """
     return Device(DEVICE_TYPES["ext_dev"], device_id)
 
 
 def hexagon(device_id: int = 0) -> Device:
-    """A Hexagon device, for programs that ask."""
+    """A Hexagon device, for programs that ask.
+
+    >>> te_sched.hexagon(0)
+    hexagon(0)
+    """
     return Device(DEVICE_TYPES["hexagon"], device_id)
 
 
@@ -189,7 +244,11 @@ gpu, mtl, cl = cuda, metal, opencl
 
 @checked_as(CallError)
 def device(name: str | int | object, device_id: int = 0) -> Device:
-    """A device by the name of its kind or of a target ("cpu", "llvm", "cuda"), or as "cpu:0"."""
+    """A device by the name of its kind or of a target ("cpu", "llvm", "cuda"), or as "cpu:0".
+
+    >>> te_sched.device("cpu")
+    cpu(0)
+    """
     if isinstance(name, int):
         return Device(name, device_id)
     text = repr_of(name) if not isinstance(name, str) else name

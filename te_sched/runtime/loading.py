@@ -18,6 +18,15 @@ def load_module(path: str | os.PathLike[str], fmt: str = "") -> Module | CudaMod
 
     What is in the file will run: load files that you trust. A file that was damaged since it was
     written, or that another te_sched or another kind of computer wrote, is refused (CallError).
+
+    >>> A = te.placeholder((4,), name="A")
+    >>> B = te.compute((4,), lambda i: A[i] * 2.0, name="B")
+    >>> module = te_sched.build(te.create_schedule(B.op), [A, B], "llvm")
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     module.export_library(f"{folder}/double.o")
+    ...     te_sched.runtime.load_module(f"{folder}/double.o").entry_func.name
+    'main'
     """
     del fmt
     content = files.read(path, "load", "check the path")

@@ -53,7 +53,16 @@ class Unpicklable:
 
 
 class Function(Unpicklable):
-    """A compiled function. Call it with arrays and scalars, outputs included; it gives None."""
+    """A compiled function. Call it with arrays and scalars, outputs included; it gives None.
+
+    >>> A = te.placeholder((4,), name="A")
+    >>> B = te.compute((4,), lambda i: A[i] * 2.0, name="B")
+    >>> module = te_sched.build(te.create_schedule(B.op), [A, B], "llvm")
+    >>> x, y = np.arange(4, dtype="float32"), np.zeros(4, "float32")
+    >>> module["main"](x, y)
+    >>> y
+    array([0., 2., 4., 6.], dtype=float32)
+    """
 
     def __init__(self, code: LoadedCode, signature: Signature) -> None:
         self.signature, self._code = signature, code
@@ -76,7 +85,14 @@ class Function(Unpicklable):
 
     @property
     def name(self) -> str:
-        """The name that the function was built with."""
+        """The name that the function was built with.
+
+        >>> A = te.placeholder((4,), name="A")
+        >>> B = te.compute((4,), lambda i: A[i] * 2.0, name="B")
+        >>> module = te_sched.build(te.create_schedule(B.op), [A, B], "llvm")
+        >>> module["main"].name
+        'main'
+        """
         return self.signature.name
 
     entry_name = name
@@ -184,7 +200,15 @@ class Function(Unpicklable):
 
     @checked_as(CallError)
     def time_evaluator(self, name: str, dev: Device, **options: Any) -> Evaluator:
-        """See Module.time_evaluator; `name` is this function's."""
+        """See Module.time_evaluator; `name` is this function's.
+
+        >>> A = te.placeholder((4,), name="A")
+        >>> B = te.compute((4,), lambda i: A[i] * 2.0, name="B")
+        >>> module = te_sched.build(te.create_schedule(B.op), [A, B], "llvm")
+        >>> x, y = te_sched.nd.zeros((4,)), te_sched.nd.zeros((4,))
+        >>> module["main"].time_evaluator("main", te_sched.cpu(0), number=10)(x, y).mean < 1
+        True
+        """
         del name
         return make_evaluator(self, dev, **options)
 
@@ -288,29 +312,64 @@ class ModuleOf(Shown, Unpicklable, Generic[_F]):
 
     @checked_as(CallError)
     def get_function(self, name: str, query_imports: bool = False) -> _F:
-        """A function by name."""
+        """A function by name.
+
+        >>> A = te.placeholder((4,), name="A")
+        >>> B = te.compute((4,), lambda i: A[i] * 2.0, name="B")
+        >>> module = te_sched.build(te.create_schedule(B.op), [A, B], "llvm")
+        >>> module.get_function("main").name
+        'main'
+        """
         del query_imports
         return self[name]
 
     @property
     def function_names(self) -> tuple[str, ...]:
-        """The names of its functions."""
+        """The names of its functions.
+
+        >>> A = te.placeholder((4,), name="A")
+        >>> B = te.compute((4,), lambda i: A[i] * 2.0, name="B")
+        >>> module = te_sched.build(te.create_schedule(B.op), [A, B], "llvm")
+        >>> module.function_names
+        ('main',)
+        """
         return tuple(self._functions)
 
     @property
     def entry_func(self) -> _F:
-        """The function that a call of the module calls."""
+        """The function that a call of the module calls.
+
+        >>> A = te.placeholder((4,), name="A")
+        >>> B = te.compute((4,), lambda i: A[i] * 2.0, name="B")
+        >>> module = te_sched.build(te.create_schedule(B.op), [A, B], "llvm")
+        >>> module.entry_func.name
+        'main'
+        """
         return self._entry
 
     @checked_as(CallError)
     def implements_function(self, name: str, query_imports: bool = False) -> bool:
-        """Whether there is a function of a name."""
+        """Whether there is a function of a name.
+
+        >>> A = te.placeholder((4,), name="A")
+        >>> B = te.compute((4,), lambda i: A[i] * 2.0, name="B")
+        >>> module = te_sched.build(te.create_schedule(B.op), [A, B], "llvm")
+        >>> module.implements_function("main"), module.implements_function("other")
+        (True, False)
+        """
         del query_imports
         return name in self._functions
 
 
 class Module(ModuleOf[Function]):
-    """Compiled functions: `module(...)` calls the entry function, `module["name"]` is any."""
+    """Compiled functions: `module(...)` calls the entry function, `module["name"]` is any.
+
+    >>> A = te.placeholder((4,), name="A")
+    >>> B = te.compute((4,), lambda i: A[i] * 2.0, name="B")
+    >>> module = te_sched.build(te.create_schedule(B.op), [A, B], "llvm")
+    >>> module.function_names
+    ('main',)
+    """
 
     type_key = "llvm"
 
@@ -338,6 +397,14 @@ class Module(ModuleOf[Function]):
 
         Each of `repeat` measurements runs `number` calls, or more until it takes `min_repeat_ms`.
         The device `dev` was once called `ctx`.
+
+        >>> A = te.placeholder((4,), name="A")
+        >>> B = te.compute((4,), lambda i: A[i] * 2.0, name="B")
+        >>> module = te_sched.build(te.create_schedule(B.op), [A, B], "llvm")
+        >>> x, y = te_sched.nd.zeros((4,)), te_sched.nd.zeros((4,))
+        >>> result = module.time_evaluator("main", te_sched.cpu(0), number=10, repeat=3)(x, y)
+        >>> len(result.results)
+        3
         """
         dev = dev if dev is not None else ctx
         if dev is None:
@@ -350,7 +417,14 @@ class Module(ModuleOf[Function]):
 
     @checked_as(CallError)
     def get_source(self, fmt: str = "") -> str:
-        """The optimised LLVM IR ("ll", the default) or the assembly ("asm", "s")."""
+        """The optimised LLVM IR ("ll", the default) or the assembly ("asm", "s").
+
+        >>> A = te.placeholder((4,), name="A")
+        >>> B = te.compute((4,), lambda i: A[i] * 2.0, name="B")
+        >>> module = te_sched.build(te.create_schedule(B.op), [A, B], "llvm")
+        >>> "fmul" in module.get_source("ll")
+        True
+        """
         kind = {"": "ll", "ll": "ll", "asm": "asm", "s": "asm"}.get(fmt)
         if kind is None:
             raise CallError(
@@ -377,6 +451,15 @@ class Module(ModuleOf[Function]):
 
         A `fcompile` (contrib.cc.create_shared) is given the path, the object files and `options`,
         and writes the library.
+
+        >>> A = te.placeholder((4,), name="A")
+        >>> B = te.compute((4,), lambda i: A[i] * 2.0, name="B")
+        >>> module = te_sched.build(te.create_schedule(B.op), [A, B], "llvm")
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     module.export_library(f"{folder}/double.o")
+        ...     te_sched.runtime.load_module(f"{folder}/double.o").function_names
+        ('main',)
         """
         place = check_place(path)
         if self._compiled is None:

@@ -36,6 +36,10 @@ class NDArray:
     """An array of numbers; call compiled functions with it, or exchange it through DLPack.
 
     `dtype` is one of te_sched's names; bfloat16 elements are kept as their 16 bits.
+
+    >>> a = te_sched.nd.array([1, 2, 3], dtype="int8")
+    >>> a.dtype, a.shape, a.device
+    ('int8', (3,), cpu(0))
     """
 
     __slots__ = ("__weakref__", "_array", "address", "device", "dtype", "key")
@@ -52,22 +56,38 @@ class NDArray:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Extents."""
+        """Extents.
+
+        >>> te_sched.nd.empty((2, 3)).shape
+        (2, 3)
+        """
         return tuple(self._array.shape)
 
     @property
     def ndim(self) -> int:
-        """Number of dimensions."""
+        """Number of dimensions.
+
+        >>> te_sched.nd.empty((2, 3)).ndim
+        2
+        """
         return int(self._array.ndim)
 
     @property
     def size(self) -> int:
-        """Number of elements."""
+        """Number of elements.
+
+        >>> te_sched.nd.empty((2, 3)).size
+        6
+        """
         return int(self._array.size)
 
     @property
     def ctx(self) -> Device:
-        """The device, by its older name."""
+        """The device, by its older name.
+
+        >>> te_sched.nd.empty((2,)).ctx
+        cpu(0)
+        """
         return self.device
 
     @property
@@ -80,7 +100,11 @@ class NDArray:
         self._use(self._array.copy())
 
     def numpy(self) -> np.ndarray[Any, Any]:
-        """A copy as a numpy array (bfloat16 needs ml_dtypes; without it, bits as uint16)."""
+        """A copy as a numpy array (bfloat16 needs ml_dtypes; without it, bits as uint16).
+
+        >>> te_sched.nd.array([1.5, 2.0]).numpy()
+        array([1.5, 2. ], dtype=float32)
+        """
         values = self._readable()
         return values if self._is_on_gpu else values.copy()
 
@@ -99,12 +123,22 @@ class NDArray:
         return values if kind is None else values.view(kind)
 
     def copyfrom(self, source: Any) -> NDArray:
-        """Fill this array from another one, a numpy array or nested lists of the same shape."""
+        """Fill this array from another one, a numpy array or nested lists of the same shape.
+
+        >>> a = te_sched.nd.zeros((2,))
+        >>> a.copyfrom([1.0, 2.0]).numpy()
+        array([1., 2.], dtype=float32)
+        """
         self._assign(source)
         return self
 
     def copyto(self, target: NDArray | Device) -> NDArray:
-        """Copy into an array of the same shape, or into a new one on a device."""
+        """Copy into an array of the same shape, or into a new one on a device.
+
+        >>> a = te_sched.nd.array([1.0, 2.0])
+        >>> a.copyto(te_sched.cpu(0)).numpy()
+        array([1., 2.], dtype=float32)
+        """
         if isinstance(target, Device):
             target = empty(self.shape, self.dtype, target)
         if not isinstance(target, NDArray):
@@ -164,11 +198,20 @@ class NDArray:
         return self._array.__cuda_array_interface__
 
     def to_dlpack(self) -> Any:
-        """The memory as a DLPack capsule."""
+        """The memory as a DLPack capsule.
+
+        >>> type(te_sched.nd.array([1, 2]).to_dlpack()).__name__
+        'PyCapsule'
+        """
         return self.__dlpack__()
 
     def same_as(self, other: object) -> bool:
-        """Whether both are one object."""
+        """Whether both are one object.
+
+        >>> a = te_sched.nd.zeros((2,))
+        >>> a.same_as(a), a.same_as(te_sched.nd.zeros((2,)))
+        (True, False)
+        """
         return self is other
 
     def __dlpack_device__(self) -> tuple[int, int]:
@@ -218,7 +261,11 @@ class NDArray:
 
 
 def array(values: Any, device: Device | None = None, dtype: str | None = None) -> NDArray:
-    """A new array with these values; Python floats become float32, numpy dtypes stay."""
+    """A new array with these values; Python floats become float32, numpy dtypes stay.
+
+    >>> te_sched.nd.array(np.arange(3), dtype="float16").numpy()
+    array([0., 1., 2.], dtype=float16)
+    """
     source = _source(values)
     if isinstance(source, NDArray):
         name = source.dtype
@@ -234,7 +281,11 @@ def array(values: Any, device: Device | None = None, dtype: str | None = None) -
 
 
 def empty(shape: Any, dtype: str = "float32", device: Device | None = None) -> NDArray:
-    """A new array whose elements are undefined."""
+    """A new array whose elements are undefined.
+
+    >>> te_sched.nd.empty((2, 3), "int32").dtype
+    'int32'
+    """
     device = device if device is not None else cpu(0)
     check_usable(device, f"make an array of shape {repr_of(shape)}")
     dtype = dtypes.spelled(dtype)
@@ -265,7 +316,11 @@ def _restored(values: np.ndarray[Any, Any], dtype: str, device: Device) -> NDArr
 
 
 def zeros(shape: Any, dtype: str = "float32", device: Device | None = None) -> NDArray:
-    """A new array whose elements are 0."""
+    """A new array whose elements are 0.
+
+    >>> te_sched.nd.zeros((2,), "int32").numpy()
+    array([0, 0], dtype=int32)
+    """
     result = empty(shape, dtype, device)
     result._fill(np.zeros(result.shape, storage_name(result.dtype)))
     return result
@@ -331,7 +386,11 @@ def _extents(shape: Any) -> tuple[int, ...]:
 
 
 def from_dlpack(source: Any) -> NDArray:
-    """An NDArray over the memory of an array of another library, without a copy."""
+    """An NDArray over the memory of an array of another library, without a copy.
+
+    >>> te_sched.nd.from_dlpack(np.array([1, 2], "int32")).numpy()
+    array([1, 2], dtype=int32)
+    """
     if not hasattr(source, "__dlpack__"):
         raise CallError(
             f"cannot read {kind_of(source)} through DLPack: it has no __dlpack__",

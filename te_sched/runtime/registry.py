@@ -44,7 +44,15 @@ _C_FUNCTION = type(ctypes.CFUNCTYPE(None)()).__mro__[1]
 def register_func(
     name: Any, function: Callable[..., Any] | None = None, override: bool = False
 ) -> Any:
-    """Register a Python function for call_packed; with a name alone, or nothing, a decorator."""
+    """Register a Python function for call_packed; with a name alone, or nothing, a decorator.
+
+    >>> @te_sched.register_func("doc.double")
+    ... def double(source, result):
+    ...     result.copyfrom(source.numpy() * 2)
+    >>> te_sched.get_global_func("doc.double") is double
+    True
+    >>> te_sched.runtime.remove_global_func("doc.double")
+    """
     if callable(name) and hasattr(name, "__name__"):
         return register_func(name.__name__, name, override)
     if name is None and function is None:
@@ -75,7 +83,11 @@ def register_func(
 
 @checked_as(CallError)
 def get_global_func(name: str, allow_missing: bool = False) -> Callable[..., Any] | None:
-    """The Python function registered under a name."""
+    """The Python function registered under a name.
+
+    >>> te_sched.get_global_func("doc.absent", allow_missing=True) is None
+    True
+    """
     function = _functions.get(name, _BROUGHT.get(name))
     if function is None and not allow_missing:
         known = ", ".join(sorted(_functions)) or "none"
@@ -90,7 +102,13 @@ def get_global_func(name: str, allow_missing: bool = False) -> Callable[..., Any
 
 @checked_as(CallError)
 def remove_global_func(name: str) -> None:
-    """Forget a registered function."""
+    """Forget a registered function.
+
+    >>> add = te_sched.register_func("doc.add", lambda a, b: a + b)
+    >>> te_sched.runtime.remove_global_func("doc.add")
+    >>> te_sched.get_global_func("doc.add", allow_missing=True) is None
+    True
+    """
     _functions.pop(name, None)
 
 
@@ -101,6 +119,9 @@ def register_extern(name: str, function: Any, override: bool = True) -> Any:
     `function` is a ctypes or cffi function pointer, an address, an object with an `address`
     (numba's cfunc), or a Python function. Python functions get numbers as int and float, and
     pointers as ctypes pointers to their element type.
+
+    >>> one = te_sched.register_extern("doc_one", lambda: 1)
+    >>> te_sched.runtime.remove_extern("doc_one")
     """
     if name in _externs and not override:
         raise CallError(
@@ -126,7 +147,11 @@ def register_extern(name: str, function: Any, override: bool = True) -> Any:
 
 @checked_as(CallError)
 def remove_extern(name: str) -> None:
-    """Forget a registered extern."""
+    """Forget a registered extern.
+
+    >>> two = te_sched.register_extern("doc_two", lambda: 2)
+    >>> te_sched.runtime.remove_extern("doc_two")
+    """
     _externs.pop(name, None)
 
 

@@ -39,7 +39,13 @@ _boxes: list[Any] = []  # of each process that forked; threads may still look at
 
 @checked_as(CallError)
 def set_num_threads(count: int) -> None:
-    """Run parallel loops on this many threads; 0 means OMP_NUM_THREADS, or all cores."""
+    """Run parallel loops on this many threads; 0 means OMP_NUM_THREADS, or all cores.
+
+    >>> te_sched.runtime.set_num_threads(2)
+    >>> te_sched.runtime.get_num_threads()
+    2
+    >>> te_sched.runtime.set_num_threads(0)
+    """
     global _asked, is_ready
     count = operator.index(count)
     if count < 0:
@@ -54,7 +60,11 @@ def set_num_threads(count: int) -> None:
 
 
 def get_num_threads() -> int:
-    """How many threads parallel loops run on."""
+    """How many threads parallel loops run on.
+
+    >>> te_sched.runtime.get_num_threads() >= 1
+    True
+    """
     return _asked or _default()
 
 
