@@ -4,7 +4,6 @@
     python -m benchmarks.cpu --only GEMM       those whose name begins so (may be repeated)
     python -m benchmarks.cpu --results DIR     also as JSON, Markdown and a plot; what DIR has of
                                                other workloads is kept
-    python -m benchmarks.cpu --page FILE       put the table of --results into a page
     python -m benchmarks.cpu --threads N       how many threads all of them may use
 
 Each schedule is first checked against numpy at sizes that do not divide. Then everybody's calls are
@@ -27,7 +26,6 @@ from pathlib import Path
 from typing import Any
 
 import te_sched
-from benchmarks.pages import fill
 from benchmarks.processor import peaks, report
 from benchmarks.processor.contest import compete, processor
 from benchmarks.processor.measuring import ROUNDS
@@ -123,16 +121,6 @@ def save(figures: dict[str, Any], directory: Path) -> None:
     report.plot(figures, directory / "cpu.png")
 
 
-# Rows for those who only want to see some.
-SHOWN = ("GEMM 1024", "GEMM int8 1024", "conv2d 3x3, 64 to 64, 56x56", "softmax", "blur")
-
-
-def write_page(path: Path, figures: dict[str, Any]) -> None:
-    """Put the table, or some of its rows, between the marks."""
-    some = report.short(figures, SHOWN)
-    fill(path, {"benchmarks.cpu": report.short(figures), "benchmarks.cpu, some rows": some})
-
-
 def chosen(names: Sequence[str]) -> list[Workload]:
     """The workloads whose name begins with one of the names; all without names."""
     found = [one for one in WORKLOADS if not names or one.name.lower().startswith(tuple(names))]
@@ -149,12 +137,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, metavar="N")
     parser.add_argument("--rounds", type=int, default=ROUNDS, metavar="N", help="turns of each")
     parser.add_argument("--results", type=Path, metavar="DIR")
-    parser.add_argument("--page", type=Path, metavar="FILE")
     options = parser.parse_args(arguments)
-    if options.page is not None:
-        directory = options.results or Path("benchmarks/results")
-        write_page(options.page, json.loads((directory / "cpu.json").read_text()))
-        return 0
     workloads = chosen(options.only)
     wanted = with_threads(options.threads)
     if any(os.environ.get(name) != value for name, value in wanted.items()):

@@ -3,7 +3,6 @@
     python -m benchmarks.gemm_gpu                  what can be known on this machine
     python -m benchmarks.gemm_gpu --results DIR    also as JSON, Markdown and, with a GPU, a plot
     python -m benchmarks.gemm_gpu --checked        the checked mode too (a sample of the blocks)
-    python -m benchmarks.gemm_gpu --page FILE      put the table of --results into a page
 
 C = A B with A of (M, K) and B of (K, N), float32; on tensor cores float16 with float32 sums. Each
 version is built, compiled by NVRTC for several architectures (registers of a thread, shared memory
@@ -35,7 +34,6 @@ import numpy as np
 import te_sched
 from benchmarks.gpu import device, moving, peers, products, report, tensor_cores
 from benchmarks.gpu.measuring import How, Row, difference, measure, noting, usage_of
-from benchmarks.pages import fill
 from te_sched.codegen.cuda import nvrtc
 
 TUTORIAL = (1024, 512, 2048)  # M, N, K
@@ -212,11 +210,6 @@ def save(figures: dict[str, Any], directory: Path) -> None:
     report.plot(figures, directory / "gemm_gpu.png")
 
 
-def write_page(path: Path, figures: dict[str, Any]) -> None:
-    """Put the table between the marks."""
-    fill(path, {"benchmarks.gemm_gpu": report.short(figures)})
-
-
 def main(arguments: Sequence[str]) -> int:
     """Measure, print, and save."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.gemm_gpu", description=__doc__)
@@ -225,13 +218,8 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--checked", action="store_true", help="run the checked mode too")
     parser.add_argument("--emulate", action="store_true", help="emulate also where there is a GPU")
     parser.add_argument("--results", type=Path, metavar="DIR")
-    parser.add_argument("--page", type=Path, metavar="FILE")
     parser.add_argument("--tvm-cuda", type=Path, default=peers.HERE, metavar="DIR")
     options = parser.parse_args(arguments)
-    if options.page is not None:
-        directory = options.results or Path("benchmarks/results")
-        write_page(options.page, json.loads((directory / "gemm_gpu.json").read_text()))
-        return 0
     figures = run(options)
     print(report.text(figures))
     rows = [row for part in ("products", "large", "moving", "peers") for row in figures[part]]

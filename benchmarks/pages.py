@@ -1,22 +1,146 @@
-"""Tables in pages, between marks. Must not know what they show."""
+"""Write the figures of benchmarks/results into README.md, docs/faq.md and docs/performance.md.
+
+    python -m benchmarks.pages            write them
+    python -m benchmarks.pages --check    fail if a page is out of date
+
+A figure or a table stands between marks: `<!-- its name -->...<!-- end -->`.
+"""
 
 from __future__ import annotations
 
+import argparse
+import json
+import re
+import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-_END = "<!-- end -->"
+from benchmarks.gpu import report as gpu
+from benchmarks.processor import report as cpu
+from benchmarks.processor.contest import OURS, OURS_TUTORIAL, TVM, TVM_TUTORIAL
+from benchmarks.processor.workload import BEST_PEER, PEAK
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "benchmarks" / "results"
+PAGES = (ROOT / "README.md", ROOT / "docs" / "faq.md", ROOT / "docs" / "performance.md")
+# The workloads in the README.
+_SHORT = ("GEMM 1024", "GEMM int8 1024", "conv2d 3x3, 64 to 64, 56x56", "softmax", "blur")
+_PRODUCTS = ("GEMM 512", "GEMM 1024", "GEMM 2048")
+MARKED = re.compile(r"<!-- (?P<name>(?!end )[^\n]*?) -->.*?<!-- end -->", re.DOTALL)
 
 
-def fill(path: Path, tables: Mapping[str, str]) -> None:
-    """Put each table between its marks, where a page has them: `<!-- name -->`, `<!-- end -->`."""
-    text, found = path.read_text(), False
-    for name, table in tables.items():
-        begin = f"<!-- {name} -->"
-        before, mark, rest = text.partition(begin)
-        _, end, after = rest.partition(_END)
-        if mark and end:
-            text, found = f"{before}{begin}\n{table}\n{_END}{after}", True
-    if not found:
-        raise SystemExit(f"{path} has no <!-- {next(iter(tables))} --> ... {_END}")
-    path.write_text(text)
+def filled(text: str, figures: Mapping[str, str]) -> str:
+    """The text with each figure between its marks; a table is on lines of its own."""
+
+    def marked(match: re.Match[str]) -> str:
+        name = match["name"]
+        if name not in figures:
+            raise SystemExit(f"no figure {name!r}; there are {', '.join(figures)}")
+        figure = f"\n{figures[name]}\n" if "\n" in figures[name] else figures[name]
+        return f"<!-- {name} -->{figure}<!-- end -->"
+
+    return MARKED.sub(marked, text)
+
+
+def figures(results: Path = RESULTS) -> dict[str, str]:
+    """Each figure and table as text, by its name."""
+    workloads, gemm, times, calls = (
+        json.loads((results / f"{name}.json").read_text())
+        for name in ("cpu", "gemm_gpu", "lowering", "calls")
+    )
+    found = {**_of_workloads(workloads), **_of_lowering(times), **_of_calls(calls["seconds"])}
+    return {
+        **found,
+        "results": _summary(found),
+        "workloads": cpu.short(workloads),
+        "some workloads": cpu.short(workloads, _SHORT),
+        "GPU products": gpu.short(gemm),
+    }
+
+
+def _of_workloads(measured: dict[str, Any]) -> dict[str, str]:
+    rows, peaks = measured["rows"], measured["peaks"]
+    to_peer = {row["name"]: cpu.reached(row, BEST_PEER, peaks) or 0.0 for row in rows}
+    products = [row for row in rows if row["name"] in _PRODUCTS]
+    of_peak = [100 * (cpu.reached(row, PEAK, peaks) or 0.0) for row in products]
+    to_numpy = [cpu.reached(row, "numpy", peaks) or 0.0 for row in products]
+    found = {
+        "workload count": str(len(rows)),
+        "workloads to best peer": f"{cpu.geometric(list(to_peer.values())):.2f}",
+        "workloads as fast as any peer": str(sum(ratio >= 1 for ratio in to_peer.values())),
+        "products, % of peak": f"{min(of_peak):.0f} to {max(of_peak):.0f} %",
+        "products to numpy": f"{min(to_numpy):.1f} to {max(to_numpy):.1f}",
+        "product 2048, % of peak": f"{of_peak[-1]:.0f} %",
+        "int8 product to best peer": f"{to_peer['GEMM int8 1024']:.2f}",
+        "1x1 convolution to best peer": f"{to_peer['conv2d 1x1, 64 to 256, 56x56']:.2f}",
+    }
+    for name, ours, theirs in (
+        ("tutorial schedules to TVM", OURS_TUTORIAL, TVM_TUTORIAL),
+        ("best schedules to TVM", OURS, TVM),
+    ):
+        ratios = [row["median_ms"][theirs] / row["median_ms"][ours] for row in rows]
+        found[name] = f"{cpu.geometric(ratios):.2f}"
+        found[f"{name}, lowest"] = f"{min(ratios):.2f}"
+    return found
+
+
+def _of_lowering(measured: dict[str, Any]) -> dict[str, str]:
+    lower, build, cached = (
+        measured["overall"][name] for name in ("lower", "build", "cached build")
+    )
+    ratios = [row["ratios"].get("build") or 0.0 for row in measured["rows"]]
+    return {
+        "lowered programs": str(lower["programs"]),
+        "built programs": str(build["programs"]),
+        "lower to TVM": f"{lower['geometric_mean_ratio']:.2f}",
+        "build to TVM": f"{build['geometric_mean_ratio']:.2f}",
+        "largest build to TVM": f"{build['largest_ratio']:.2f}",
+        "builds above 1.25": str(sum(ratio > 1.25 for ratio in ratios)),
+        "cached build": f"{cached['te_sched_median_of_a_step'] * 1e3:.2f} ms",
+    }
+
+
+def _of_calls(seconds: dict[str, dict[str, float]]) -> dict[str, str]:
+    found = {"import": f"{seconds['imports']['te_sched']:.2f} s"}
+    for name, part in (("call", "calls"), ("parallel loop", "parallel")):
+        for who, suffix in (("te_sched", ""), ("TVM", " of TVM")):
+            found[name + suffix] = f"{seconds[part][who] * 1e6:.2f} us"
+    return found
+
+
+# What, the result, the goal, and the page with all figures.
+_SUMMARY = """\
+| | result | goal | all figures |
+| --- | --- | --- | --- |
+| float32 matrix products | {products, % of peak} of the processor's peak, {products to numpy} times numpy's speed | 90 % at 2048, numpy's speed | [cpu.md](../benchmarks/results/cpu.md) |
+| {workload count} workloads beside the fastest of TVM, numpy, torch and Halide | geometric mean {workloads to best peer}; {workloads as fast as any peer} of {workload count} at least as fast | one for each workload | its last table |
+| the same schedules under TVM 0.19 | geometric means {tutorial schedules to TVM} (schedules of TVM's tutorials, lowest {tutorial schedules to TVM, lowest}) and {best schedules to TVM} (best schedules, lowest {best schedules to TVM, lowest}) | 1.0, none below 0.9 | its second table |
+| `lower()`, {lowered programs} programs | {lower to TVM} of TVM's time | 2 (aim: 1) | [lowering.md](../benchmarks/results/lowering.md) |
+| `build()`, {built programs} programs | {build to TVM} of TVM's time, {cached build} from the cache | 1.25, 2 ms | the same |
+| a call with two arrays of one element | {call} (TVM: {call of TVM}) | TVM's | [calls.md](../benchmarks/results/calls.md) |
+| a parallel loop without work | {parallel loop} (TVM: {parallel loop of TVM}) | 10 us | the same |
+| `import te_sched` | {import} | 0.4 s | the same |"""  # noqa: E501
+
+
+def _summary(found: Mapping[str, str]) -> str:
+    return re.sub(r"{([^{}]+)}", lambda match: found[match[1]], _SUMMARY)
+
+
+def main() -> None:
+    """Write the figures, or compare them."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("--check", action="store_true", help="fail if a page is out of date")
+    is_check = parser.parse_args().check
+    known = figures()
+    new = {page: filled(page.read_text(), known) for page in PAGES}
+    stale = [page.name for page, text in new.items() if text != page.read_text()]
+    if is_check:
+        sys.exit(f"out of date: {', '.join(stale)}" if stale else 0)
+    for page, text in new.items():
+        page.write_text(text)
+
+
+if __name__ == "__main__":
+    main()

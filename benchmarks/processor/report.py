@@ -104,7 +104,7 @@ def _beside_tvm(figures: Figures) -> tuple[list[str], Lines]:
             if mine and other:
                 found.append(other / mine)
         lines.append(line)
-    mean = [["", "", _number(_geometric(found) if found else None)] for found in ratios]
+    mean = [["", "", _number(geometric(found) if found else None)] for found in ratios]
     return header, [*lines, ["geometric mean", *mean[0], *mean[1]]]
 
 
@@ -169,7 +169,8 @@ def failures(figures: Figures) -> list[str]:
     return lines
 
 
-def _geometric(values: Sequence[float]) -> float:
+def geometric(values: Sequence[float]) -> float:
+    """The geometric mean."""
     return math.exp(sum(map(math.log, values)) / len(values))
 
 

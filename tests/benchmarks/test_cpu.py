@@ -181,11 +181,6 @@ def test_a_run_is_saved_and_merged(
     saved = json.loads((tmp_path / "cpu.json").read_text())
     assert [row["name"] for row in saved["rows"]] == ["one", "two"]
     assert "te_sched beside its peers" in capsys.readouterr().out
-    readme = tmp_path / "README.md"
-    readme.write_text("a\n<!-- benchmarks.cpu -->\nold\n<!-- end -->\nb\n")
-    assert cpu.main(["--page", str(readme), "--results", str(tmp_path)]) == 0
-    assert "| two |" in readme.read_text()
-    assert "old" not in readme.read_text()
 
 
 def test_unknown_names_are_refused() -> None:
