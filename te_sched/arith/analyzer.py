@@ -20,7 +20,14 @@ from te_sched.ir.visitor import walk
 
 
 class Analyzer:
-    """What is known at a place of a program, and simplification under it."""
+    """Simplifies, bounds and proves index expressions under known facts.
+
+    >>> from te_sched import te, tir
+    >>> i, analyzer = te.var("i"), Analyzer()
+    >>> analyzer.bind(i, tir.Range(0, 8))
+    >>> analyzer.simplify(i // 8), analyzer.can_prove(i < 8)
+    (0, True)
+    """
 
     def __init__(self, settings: Lowering = AS_TVM) -> None:
         """`settings` of what is lowered: whether numbers are those of a machine (`arith.facts`)."""
@@ -30,9 +37,15 @@ class Analyzer:
     # -- facts -------------------------------------------------------------------
 
     def bind(self, var: Var, value: Range | Expr) -> None:
-        """Note the range of a variable, or the value that it stands for.
+        """Assume the range of a variable, or the value that it stands for.
 
-        A range of one value is that value. The last binding holds.
+        A range of one integer is that value. The last binding holds.
+
+        >>> from te_sched import te, tir
+        >>> i, analyzer = te.var("i"), Analyzer()
+        >>> analyzer.bind(i, tir.Range(0, 8))
+        >>> analyzer.const_bounds(i * 2)
+        (0, 14)
         """
         facts = self._facts
         if isinstance(value, Range) and type(value.extent) is IntImm and value.extent.value == 1:
@@ -47,12 +60,12 @@ class Analyzer:
         facts.forget()
 
     def keep(self, holder: Memo) -> None:
-        """Note an object whose memo is worth only as long as what is known."""
+        """Register an object whose memo is cleared when the facts change."""
         self._facts.keep(holder)
 
     @property
     def settings(self) -> Lowering:
-        """How what is simplified is lowered."""
+        """The settings of the lowering."""
         return self._facts.settings
 
     @property
@@ -62,13 +75,19 @@ class Analyzer:
 
     @property
     def data(self) -> DataDependence:
-        """What depends on integers in memory, or on numbers that a call gives."""
+        """The analysis of which expressions depend on data or on arguments of a call."""
         return self._facts.bounds.data
 
     def mark_nonnegative(self, e: Expr) -> None:
-        """Note that a variable, or a variable and constants, is never negative.
+        """Assume that a variable, or the sum of a variable and constants, is at least 0.
 
-        The last note holds, as in TVM: x >= 0, then x + 2 >= 0, leaves x >= -2.
+        The last assumption holds, as in TVM: x >= 0, then x + 2 >= 0, leaves x >= -2.
+
+        >>> from te_sched import te
+        >>> i, analyzer = te.var("i"), Analyzer()
+        >>> analyzer.mark_nonnegative(i)
+        >>> analyzer.can_prove(i >= 0)
+        True
         """
         least = 0
         while isinstance(e, Add | Sub):
@@ -86,53 +105,119 @@ class Analyzer:
         self._facts.forget()
 
     def constraint(self, condition: Expr) -> AbstractContextManager[None]:
-        """A scope inside of which a condition is known to hold."""
+        """A context manager inside which a condition is assumed.
+
+        >>> from te_sched import te
+        >>> i, analyzer = te.var("i"), Analyzer()
+        >>> with analyzer.constraint(i > 3):
+        ...     print(analyzer.can_prove(i >= 2))
+        True
+        """
         return self._facts.under(condition)
 
     # -- simplifying -------------------------------------------------------------
 
     def simplify(self, e: Expr) -> Expr:
-        """The expression in TVM's simplified form; the same object when it already is."""
+        """The expression in TVM's simplified form; the same object if it already is.
+
+        >>> from te_sched import te, tir
+        >>> i, analyzer = te.var("i"), Analyzer()
+        >>> analyzer.bind(i, tir.Range(0, 8))
+        >>> analyzer.simplify((i * 8 + 3) // 8)
+        i
+        """
         done: Expr = self._simplifier.visit(e)
         return done
 
     def rewrite_simplify(self, e: Expr) -> Expr:
-        """The expression rewritten by rules alone."""
+        """The expression simplified by the rewrite rules alone.
+
+        >>> from te_sched import te
+        >>> i, analyzer = te.var("i"), Analyzer()
+        >>> analyzer.rewrite_simplify(i + 1 - 1)
+        i
+        """
         done: Expr = self._simplifier.rewriter.visit(e)
         return done
 
     def canonical_simplify(self, e: Expr) -> Expr:
-        """The expression in canonical form: sums as linear forms."""
+        """The expression in canonical form, in which sums are linear forms.
+
+        >>> from te_sched import te
+        >>> i, analyzer = te.var("i"), Analyzer()
+        >>> analyzer.canonical_simplify(i * 3 + 2 + i)
+        i * 4 + 2
+        """
         done: Expr = self._simplifier.canonicalizer.visit(e)
         return done
 
     # -- questions ---------------------------------------------------------------
 
     def const_bounds(self, e: Expr) -> tuple[int | None, int | None]:
-        """The smallest and the largest value; None where there is no bound."""
+        """The minimum and maximum of the expression; None where it is unbounded.
+
+        >>> from te_sched import te, tir
+        >>> i, analyzer = te.var("i"), Analyzer()
+        >>> analyzer.bind(i, tir.Range(0, 8))
+        >>> analyzer.const_bounds(i + 1)
+        (1, 8)
+        """
         low, high = self._facts.bounds.of(e)
         return (None if low == -INFINITY else low), (None if high == INFINITY else high)
 
     def may_wrap(self, e: Expr) -> bool:
-        """Whether a part that depends on integers in memory may not fit its type."""
+        """Whether a subexpression that depends on integers in memory may overflow its type.
+
+        >>> from te_sched import te, tir
+        >>> i, analyzer = te.var("i"), Analyzer()
+        >>> analyzer.bind(i, tir.Range(0, 8))
+        >>> analyzer.may_wrap(i + 1)
+        False
+        """
         bounds = self._facts.bounds
         return any(bounds.wraps(part) and bounds.data.of(part) for part in walk(e))
 
     def wraps(self, e: Expr) -> bool:
-        """Whether an operation may not fit its type, where that wraps around."""
+        """Whether an operation may overflow its type, where overflow wraps around.
+
+        >>> from te_sched import te, tir
+        >>> i, analyzer = te.var("i"), Analyzer()
+        >>> analyzer.bind(i, tir.Range(0, 8))
+        >>> analyzer.wraps(i + 1)
+        False
+        """
         return self._facts.bounds.wraps(e)
 
     def modular_set(self, e: Expr) -> tuple[int, int]:
-        """(coeff, base): e is coeff * k + base for some integer k."""
+        """The pair (coeff, base) such that the expression is coeff * k + base for an integer k.
+
+        >>> from te_sched import te
+        >>> i, analyzer = te.var("i"), Analyzer()
+        >>> analyzer.modular_set(i * 4 + 1)
+        (4, 1)
+        """
         return self._facts.modular.of(e)
 
     def can_prove(self, condition: Expr) -> bool:
-        """Whether the condition is known to hold."""
+        """Whether the condition is known to hold.
+
+        >>> from te_sched import te, tir
+        >>> i, analyzer = te.var("i"), Analyzer()
+        >>> analyzer.bind(i, tir.Range(0, 8))
+        >>> analyzer.can_prove(i < 8), analyzer.can_prove(i < 7)
+        (True, False)
+        """
         done = self.simplify(condition)
         return type(done) is IntImm and done.value != 0
 
     def can_prove_equal(self, a: Expr, b: Expr) -> bool:
-        """Whether a and b are known to be equal."""
+        """Whether a and b are known to be equal.
+
+        >>> from te_sched import te
+        >>> i, analyzer = te.var("i"), Analyzer()
+        >>> analyzer.can_prove_equal(i * 2, i + i)
+        True
+        """
         if a is b:
             return True
         if type(a) is IntImm and type(b) is IntImm:
@@ -141,9 +226,23 @@ class Analyzer:
         return self._facts.bounds.of(done) == (0, 0)
 
     def can_prove_greater_equal(self, e: Expr, limit: int) -> bool:
-        """Whether e >= limit is known."""
+        """Whether e >= limit is known.
+
+        >>> from te_sched import te, tir
+        >>> i, analyzer = te.var("i"), Analyzer()
+        >>> analyzer.bind(i, tir.Range(0, 8))
+        >>> analyzer.can_prove_greater_equal(i, 0)
+        True
+        """
         return self._facts.bounds.of(self.rewrite_simplify(e))[0] >= limit
 
     def can_prove_less(self, e: Expr, limit: int) -> bool:
-        """Whether e < limit is known."""
+        """Whether e < limit is known.
+
+        >>> from te_sched import te, tir
+        >>> i, analyzer = te.var("i"), Analyzer()
+        >>> analyzer.bind(i, tir.Range(0, 8))
+        >>> analyzer.can_prove_less(i, 8)
+        True
+        """
         return self._facts.bounds.of(self.rewrite_simplify(e))[1] < limit

@@ -17,9 +17,14 @@ from te_sched.ir.visitor import variables_of
 
 
 def detect_linear_equation(e: Expr, variables: Sequence[Var]) -> tuple[Expr, ...] | None:
-    """Coefficients of the variables, then the rest: e == sum(coefficient * variable) + rest.
+    """Simplified coefficients of the variables and the rest, or None if e is not linear in them.
 
-    None when e is not linear in them. The parts are simplified.
+    e == sum(coefficient * variable) + rest.
+
+    >>> from te_sched import te
+    >>> i, j, n = te.var("i"), te.var("j"), te.var("n")
+    >>> detect_linear_equation(i * n + j * 2 + 1, [i, j])
+    (n, 2, 1)
     """
     coefficients: list[Expr] = []
     rest = e

@@ -28,7 +28,13 @@ IntervalSet = int_set.IntervalSet
 
 @dataclass(frozen=True)
 class ConstIntBound:
-    """The least and the greatest value of an expression."""
+    """The minimum and maximum of an expression.
+
+    >>> from te_sched import te
+    >>> i, analyzer = te.var("i"), Analyzer()
+    >>> analyzer.const_int_bound(i % 4)
+    ConstIntBound(min_value=0, max_value=3)
+    """
 
     min_value: int
     max_value: int
@@ -38,7 +44,13 @@ class ConstIntBound:
 
 @dataclass(frozen=True)
 class ModularSet:
-    """The numbers coeff * k + base."""
+    """The set of integers coeff * k + base.
+
+    >>> from te_sched import te
+    >>> i, analyzer = te.var("i"), Analyzer()
+    >>> analyzer.modular_set(i * 4 + 1)
+    ModularSet(coeff=4, base=1)
+    """
 
     coeff: int
     base: int
@@ -48,7 +60,14 @@ _deeply = walks_deeply("analyse an expression", DeclarationError)
 
 
 class Analyzer(analyzer.Analyzer):
-    """te_sched's Analyzer, with the settings in force; numbers may stand for expressions."""
+    """tvm.arith.Analyzer: uses the settings in force and converts numbers to expressions.
+
+    >>> from te_sched import te, tir
+    >>> i, analyzer = te.var("i"), Analyzer()
+    >>> analyzer.bind(i, tir.Range(0, 8))
+    >>> analyzer.simplify(i // 8)
+    0
+    """
 
     def __init__(self) -> None:
         super().__init__(config.current().lowering)
@@ -56,18 +75,18 @@ class Analyzer(analyzer.Analyzer):
     @checked
     @_deeply
     def bind(self, var: Var, expr: Any) -> None:
-        """Note the range of a variable, or the value that it stands for."""
+        """Assume the range of a variable, or the value that it stands for."""
         super().bind(var, expr if isinstance(expr, Range) else ops.convert(expr))
 
     @_deeply
     def simplify(self, e: Any, steps: int = 2) -> Expr:
-        """The simple form of an expression; `steps` is for TVM's sake."""
+        """The expression in simplified form; `steps` is ignored."""
         del steps
         return super().simplify(ops.convert(e))
 
     @_deeply
     def rewrite_simplify(self, e: Any) -> Expr:
-        """The expression rewritten by rules alone."""
+        """The expression simplified by the rewrite rules alone."""
         return super().rewrite_simplify(ops.convert(e))
 
     @_deeply
@@ -89,16 +108,23 @@ class Analyzer(analyzer.Analyzer):
 
     @_deeply
     def const_bounds(self, e: Any) -> tuple[int | None, int | None]:
-        """The smallest and the largest value; None where there is no bound."""
+        """The minimum and maximum of the expression; None where it is unbounded."""
         return super().const_bounds(ops.convert(e))
 
     def mark_nonnegative(self, e: Any) -> None:
-        """Note that a variable, or a variable and constants, is never negative."""
+        """Assume that a variable, or the sum of a variable and constants, is at least 0."""
         super().mark_nonnegative(ops.convert(e))
 
     @_deeply
     def const_int_bound(self, e: Any) -> ConstIntBound:
-        """The least and the greatest value of an expression."""
+        """The minimum and maximum of the expression.
+
+        >>> from te_sched import te, tir
+        >>> i, analyzer = te.var("i"), Analyzer()
+        >>> analyzer.bind(i, tir.Range(0, 8))
+        >>> analyzer.const_int_bound(i + 1)
+        ConstIntBound(min_value=1, max_value=8)
+        """
         low, high = self.const_bounds(e)
         return ConstIntBound(
             ConstIntBound.NEG_INF if low is None else low,
@@ -107,28 +133,47 @@ class Analyzer(analyzer.Analyzer):
 
     @_deeply
     def modular_set(self, e: Any) -> Any:
-        """The form coeff * k + base of the values of an expression."""
+        """The values of the expression as coeff * k + base.
+
+        >>> from te_sched import te
+        >>> i, analyzer = te.var("i"), Analyzer()
+        >>> analyzer.modular_set(i * 4 + 1)
+        ModularSet(coeff=4, base=1)
+        """
         return ModularSet(*super().modular_set(ops.convert(e)))
 
     @checked
     def constraint_scope(self, constraint: Expr) -> AbstractContextManager[None]:
-        """A scope inside of which a condition is known to hold."""
+        """A context manager inside which a condition is assumed.
+
+        >>> from te_sched import te
+        >>> i, analyzer = te.var("i"), Analyzer()
+        >>> with analyzer.constraint_scope(i > 3):
+        ...     print(analyzer.can_prove(i >= 2))
+        True
+        """
         return self.constraint(constraint)
 
     @_deeply
     def can_prove(self, condition: Any, strength: int = 0) -> bool:
-        """Whether a condition certainly holds; `strength` is for TVM's sake."""
+        """Whether the condition is known to hold; `strength` is ignored."""
         del strength
         return super().can_prove(ops.convert(condition))
 
     @_deeply
     def can_prove_equal(self, a: Any, b: Any) -> bool:
-        """Whether two values are certainly equal."""
+        """Whether two values are known to be equal."""
         return super().can_prove_equal(*ops.operands(a, b))
 
 
 @checked
 @_deeply
 def detect_linear_equation(expr: Any, var_list: Sequence[Var]) -> list[Expr]:
-    """The coefficients of the variables and the rest; [] when the expression is not linear."""
+    """Coefficients of the variables and the rest; [] if the expression is not linear in them.
+
+    >>> from te_sched import te
+    >>> i, j, n = te.var("i"), te.var("j"), te.var("n")
+    >>> detect_linear_equation(i * n + j * 2 + 1, [i, j])
+    [n, 2, 1]
+    """
     return list(detect.detect_linear_equation(ops.convert(expr), var_list) or ())

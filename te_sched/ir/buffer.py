@@ -62,6 +62,10 @@ def decl_buffer(
     data_alignment : of the data, in bytes; -1 means the default of 128.
     offset_factor : elem_offset is a multiple of it.
     buffer_type : "auto_broadcast" lets a dimension of extent 1 stand for any extent.
+
+    >>> A = decl_buffer((4, 8), "float32", "A")
+    >>> A.shape, A.dtype, A[1, 2]
+    ((4, 8), 'float32', A[1, 2])
     """
     dtype = "float32" if dtype is None else dtypes.spelled(dtype)
     offset_factor, data_alignment = index(offset_factor), index(data_alignment)

@@ -25,7 +25,12 @@ def effect_of(expr: Expr) -> Effect:
 
 
 def call_intrin(dtype: str, func_name: str, *args: Any) -> Call:
-    """A call of the intrinsic "tir.<something>"."""
+    """The call of an intrinsic by name, such as "tir.exp".
+
+    >>> from te_sched import te
+    >>> call_intrin("float32", "tir.exp", te.var("x", "float32"))
+    T.exp(x)
+    """
     if not isinstance(func_name, str) or not func_name.startswith("tir."):
         raise DeclarationError(
             f"unknown intrinsic {repr_of(func_name)}",
@@ -39,12 +44,21 @@ call_pure_intrin = call_intrin
 
 
 def call_extern(dtype: str | None, func_name: str, *args: Any) -> Call:
-    """A call of a C function, which may do anything."""
+    """The call of a C function that may have side effects.
+
+    >>> from te_sched import te
+    >>> call_extern("int32", "f", te.var("i"), 1)
+    T.call_extern("int32", "f", i, 1)
+    """
     return _call_named(dtype, "tir.call_extern", func_name, args)
 
 
 def call_pure_extern(dtype: str | None, func_name: str, *args: Any) -> Call:
-    """A call of a C function that only gives a value."""
+    """The call of a C function without side effects.
+
+    >>> call_pure_extern("float32", "sinf", 0.5)
+    T.call_pure_extern("float32", "sinf", T.float32(0.5))
+    """
     return _call_named(dtype, "tir.call_pure_extern", func_name, args)
 
 
@@ -65,17 +79,24 @@ def _call_named(dtype: str | None, op: str, func_name: str, args: tuple[Any, ...
 
 @checked
 def call_llvm_intrin(dtype: str, name: str | int, *args: Any) -> Call:
-    """A call of an intrinsic of LLVM, by name, which may do anything.
+    """The call of an LLVM intrinsic that may have side effects.
 
     TVM's first argument, the number of arguments that choose the intrinsic's types (an unsigned
     constant), is accepted and kept.
+
+    >>> call_llvm_intrin("float32", "llvm.fabs.f32", 0.5)
+    T.call_llvm_intrin("float32", "llvm.fabs.f32", T.float32(0.5))
     """
     return Call(_checked(dtype), "tir.call_llvm_intrin", (_llvm_name(name), *_arguments(args)))
 
 
 @checked
 def call_llvm_pure_intrin(dtype: str, name: str | int, *args: Any) -> Call:
-    """A call of an intrinsic of LLVM that only gives a value."""
+    """The call of an LLVM intrinsic without side effects.
+
+    >>> call_llvm_pure_intrin("float32", "llvm.fabs.f32", 0.5)
+    T.call_llvm_pure_intrin("float32", "llvm.fabs.f32", T.float32(0.5))
+    """
     return Call(_checked(dtype), "tir.call_llvm_pure_intrin", (_llvm_name(name), *_arguments(args)))
 
 
@@ -85,13 +106,21 @@ def _llvm_name(name: str | int) -> Expr:
 
 @checked
 def call_packed(func_name: str, *args: Any) -> Call:
-    """A call of a registered Python function; buffers arrive there as arrays."""
+    """The call of a registered Python function; it receives buffers as arrays.
+
+    >>> call_packed("my_function", 1, "text")
+    T.call_packed("my_function", 1, "text")
+    """
     return Call("int32", "tir.tvm_call_packed", (StringImm(func_name), *_arguments(args, True)))
 
 
 @checked
 def call_cpacked(func_name: str, *args: Any) -> Call:
-    """A call of a registered C function of the packed convention."""
+    """The call of a registered C function with the packed calling convention.
+
+    >>> call_cpacked("my_function", 1)
+    T.call_cpacked("my_function", 1)
+    """
     return Call("int32", "tir.tvm_call_cpacked", (StringImm(func_name), *_arguments(args, True)))
 
 
@@ -130,19 +159,34 @@ def buffer_as_array(buffer: Buffer) -> Call:
 
 
 def type_annotation(dtype: str) -> Call:
-    """A data type as an argument."""
+    """A data type as an argument of a call.
+
+    >>> type_annotation("float32")
+    T.type_annotation("float32")
+    """
     return Call(_checked(dtype), "tir.type_annotation", ())
 
 
 def tvm_access_ptr(ptype: Any, data: Var, offset: Any, extent: Any, rw_mask: Any) -> Call:
-    """The address of element `offset` of `data`, to read (1) or write (2) `extent` elements."""
+    """The address of element `offset` of `data`, to read (1) or write (2) `extent` elements.
+
+    >>> from te_sched import tir
+    >>> A = tir.decl_buffer((8,), name="A")
+    >>> tvm_access_ptr("float32", A.data, 2, 4, 1)
+    T.tvm_access_ptr(T.type_annotation("float32"), A, 2, 4, 1)
+    """
     annotation = type_annotation(ptype) if isinstance(ptype, str) else ptype
     arguments = _arguments((annotation, data, offset, extent, rw_mask))
     return Call("handle", "tir.tvm_access_ptr", arguments)
 
 
 def address_of(load: Any) -> Call:
-    """The address of an element of a buffer (of the first one, for a buffer)."""
+    """The address of an element of a buffer; of the first one for a buffer.
+
+    >>> from te_sched import tir
+    >>> address_of(tir.decl_buffer((8,), name="A")[2])
+    T.address_of(A[2])
+    """
     if isinstance(load, Buffer):
         load = BufferLoad(load, tuple([ops.const(0, extent.dtype) for extent in load.shape]))
     if not isinstance(load, BufferLoad):
@@ -155,15 +199,22 @@ def address_of(load: Any) -> Call:
 
 
 def isnullptr(pointer: Any) -> Call:
-    """Whether a pointer points nowhere."""
+    """Whether a pointer is null.
+
+    >>> from te_sched import tir
+    >>> isnullptr(tir.decl_buffer((8,), name="A").data)
+    T.isnullptr(A)
+    """
     return Call("bool", "tir.isnullptr", (ops.convert(pointer),))
 
 
 def vscale() -> Call:
-    """How many times the vectors of a processor are as long as the shortest scalable ones.
+    """The length of scalable vectors as a multiple of the minimum length.
 
-    Programs with it can be lowered and printed. No target of te_sched has such vectors, and `build`
-    says so.
+    Programs with it can be lowered and printed; `build` refuses them: no target has such vectors.
+
+    >>> vscale()
+    T.vscale()
     """
     return Call("int32", "tir.vscale", ())
 

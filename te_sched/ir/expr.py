@@ -90,14 +90,23 @@ class Operand:
 
 
 class Expr(Node, Operand):
-    """A value. Every expression has a `dtype`, given or derived from its operands."""
+    """Base class of expressions; each has a `dtype`, given or derived from its operands.
+
+    >>> from te_sched import te
+    >>> isinstance(te.var("i") + 1, Expr)
+    True
+    """
 
     __slots__ = ()
     dtype: str
 
 
 class PointerType(NamedTuple):
-    """What a handle variable points to: an element dtype in a storage scope."""
+    """The type of a handle variable: the dtype and storage scope of its elements.
+
+    >>> Var("A", "handle", PointerType("float32", "shared")).scope
+    'shared'
+    """
 
     element: str
     scope: str = "global"
@@ -384,6 +393,11 @@ class IterVar(Node, Operand):
     """An axis: a variable with a domain, a kind and, for threads, a tag such as "threadIdx.x".
 
     `kind` is one of ITER_KINDS. Equality is identity, so axes are keys of dictionaries.
+
+    >>> from te_sched import te
+    >>> k = te.reduce_axis((0, 4), "k")
+    >>> k.var, k.dom, k.kind
+    (k, T.Range(0, 4), 'CommReduce')
     """
 
     dom: Range | None = role(Role.CHILD)
@@ -446,6 +460,11 @@ class Buffer(Node):
     Empty `strides` means compact row-major. `elem_offset` is in elements and a multiple of
     `offset_factor`, `data_alignment` in bytes. `ir.buffer` makes buffers and gives them the methods
     by which users access them.
+
+    >>> from te_sched import tir
+    >>> A = tir.decl_buffer((4, 8), name="A")
+    >>> A[1, 2], A.scope()
+    (A[1, 2], 'global')
     """
 
     data: Var = role(Role.USE)
@@ -498,7 +517,13 @@ class BufferLoad(Expr):
 
 @node
 class CommReducer(Node):
-    """A commutative reduction: result[i] = f(lhs..., rhs...), with an identity per component."""
+    """A commutative reduction: result[i] = f(lhs..., rhs...), with an identity per component.
+
+    >>> from te_sched import te
+    >>> k = te.reduce_axis((0, 4), "k")
+    >>> te.sum(k.var, axis=k).combiner
+    T.comm_reducer(lambda x, y: x + y, [0])
+    """
 
     lhs: tuple[Var, ...] = role(Role.DEFINITION)
     rhs: tuple[Var, ...] = role(Role.DEFINITION)
@@ -508,8 +533,12 @@ class CommReducer(Node):
 
 @node
 class Reduce(Expr):
-    """Component `value_index` of reducing `source` over `axis` where `condition` holds, starting
-    from `init`.
+    """Component `value_index` of the reduction of `source` over `axis` where `condition` holds.
+
+    >>> from te_sched import te
+    >>> k = te.reduce_axis((0, 4), "k")
+    >>> isinstance(te.sum(k.var, axis=k), Reduce)
+    True
     """
 
     combiner: CommReducer = role(Role.USE)

@@ -312,7 +312,12 @@ def reinterpret(dtype: str, x: Any) -> Expr:
 
 
 def q_multiply_shift(x: Any, y: Any, q: Any, s: Any) -> Expr:
-    """round(x * y * 2**-s) of fixed-point int32 numbers with q fractional bits."""
+    """round(x * y * 2**-s) of fixed-point int32 numbers with q fractional bits.
+
+    >>> from te_sched import te
+    >>> q_multiply_shift(te.var("x"), te.var("y"), 31, 1)
+    T.q_multiply_shift(x, y, 31, 1)
+    """
     arguments = tuple([ops.convert(value) for value in (x, y, q, s)])
     return Call("int32", "tir.q_multiply_shift", arguments)
 
@@ -330,6 +335,10 @@ def fixed_point_product(x: Expr, y: Expr, fraction: Expr, shift: Expr) -> Expr:
 
 
 def ret(value: Any) -> Expr:
-    """Return a value from the function."""
+    """The call that returns a value from the function.
+
+    >>> ret(0)
+    T.ret(0)
+    """
     result = ops.convert(value)
     return Call(result.dtype, "tir.ret", (result,))

@@ -148,10 +148,13 @@ def int_limits(dtype: str) -> tuple[int, int]:
 
 
 def convert(value: Any) -> Expr:
-    """Any value that a user may write in an expression, as an expression.
+    """The expression for a value.
 
     Expressions, axes, elements of tensors, numbers (int32, or int64 if large, and float32), bools,
     strings, sympy expressions.
+
+    >>> convert(3), convert(0.5), convert(True)
+    (3, T.float32(0.5), T.bool(True))
     """
     if isinstance(value, Expr):
         return value

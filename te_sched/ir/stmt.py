@@ -17,7 +17,12 @@ from te_sched.signatures import check_fields, checked
 
 
 class Stmt(Node):
-    """Something that is done."""
+    """Base class of statements.
+
+    >>> from te_sched import tir
+    >>> isinstance(tir.Evaluate(0), Stmt)
+    True
+    """
 
     __slots__ = ()
 
@@ -106,7 +111,15 @@ class BufferStore(Stmt):
 
 @node
 class BufferRealize(Stmt):
-    """body, during which the region `bounds` of a buffer exists, if condition holds."""
+    """body with the region `bounds` of a buffer allocated, if condition holds.
+
+    >>> from te_sched import te, tir
+    >>> A = tir.decl_buffer((8,), name="A")
+    >>> BufferRealize(A, (tir.Range(0, 4),), te.const(True), tir.Evaluate(0))
+    A = T.Buffer((8,))
+    with T.realize(A[0:4]):
+        T.evaluate(0)
+    """
 
     buffer: Buffer = role(Role.DEFINITION)
     bounds: tuple[Range, ...] = role(Role.REGION)
@@ -163,12 +176,17 @@ class Evaluate(Stmt):
 
 @node
 class PrimFunc(Node):
-    """A function: parameters, a body, and the buffers behind handle parameters (in their declared
-    shapes).
+    """A function: parameters, a body, and the buffers of its handle parameters.
 
-    `attrs` holds "global_symbol", "tir.noalias", "from_legacy_te_schedule", ... `origin` is where
-    it comes from: "schedule", a "kernel" split off another function, or "written" by hand; unless
-    given, TVM's attribute of functions of schedules tells.
+    `attrs` holds "global_symbol", "tir.noalias", "from_legacy_te_schedule", ... `origin` is
+    "schedule", "kernel" (split off another function) or "written" (by hand); unless given, it is
+    derived from `attrs`.
+
+    >>> from te_sched import te, tir
+    >>> n = te.var("n")
+    >>> func = PrimFunc((n,), tir.Evaluate(tir.call_extern("int32", "f", n)), {})
+    >>> func.params, func.origin
+    ((n,), 'written')
     """
 
     params: tuple[Var, ...] = role(Role.DEFINITION)
@@ -186,11 +204,21 @@ class PrimFunc(Node):
 
     @checked
     def with_body(self, body: Stmt) -> PrimFunc:
-        """The function with another body."""
+        """The function with another body.
+
+        >>> from te_sched import tir
+        >>> PrimFunc((), tir.Evaluate(0), {}).with_body(tir.Evaluate(1)).body
+        T.evaluate(1)
+        """
         return self if body is self.body else replace_fields(self, body=body)
 
     def with_attr(self, attr_key_or_dict: Any, attr_value: Any = None) -> PrimFunc:
-        """The function with an attribute, or a mapping of them, added."""
+        """The function with an attribute, or a mapping of attributes, added.
+
+        >>> from te_sched import tir
+        >>> PrimFunc((), tir.Evaluate(0), {}).with_attr("tir.noalias", True).attrs
+        {'tir.noalias': True}
+        """
         is_several = isinstance(attr_key_or_dict, Mapping)
         for key in attr_key_or_dict if is_several else (attr_key_or_dict,):
             if not isinstance(key, str):
@@ -206,7 +234,12 @@ class PrimFunc(Node):
 
     @checked
     def without_attr(self, attr_key: str) -> PrimFunc:
-        """The function without an attribute."""
+        """The function without an attribute.
+
+        >>> from te_sched import tir
+        >>> PrimFunc((), tir.Evaluate(0), {}, {"a": 1, "b": 2}).without_attr("a").attrs
+        {'b': 2}
+        """
         kept = {key: value for key, value in self.attrs.items() if key != attr_key}
         return replace_fields(self, attrs=kept)
 
@@ -219,7 +252,13 @@ class PrimFunc(Node):
 
 @node
 class IRModule(Node):
-    """Functions by name."""
+    """A mapping of names to functions; immutable.
+
+    >>> from te_sched import tir
+    >>> module = IRModule({"f": tir.PrimFunc((), tir.Evaluate(0), {})})
+    >>> "f" in module, module["f"].body
+    (True, T.evaluate(0))
+    """
 
     functions: Mapping[str, PrimFunc] = role(Role.ANNOTATION, default_factory=dict)
 
@@ -247,22 +286,43 @@ class IRModule(Node):
         return isinstance(name, str) and name in self.functions
 
     def functions_items(self) -> list[tuple[str, PrimFunc]]:
-        """Names and functions."""
+        """Pairs of names and functions.
+
+        >>> from te_sched import tir
+        >>> module = IRModule({"f": tir.PrimFunc((), tir.Evaluate(0), {})})
+        >>> [name for name, func in module.functions_items()]
+        ['f']
+        """
         return list(self.functions.items())
 
     def get_global_vars(self) -> list[str]:
-        """The names of the functions."""
+        """The names of the functions.
+
+        >>> from te_sched import tir
+        >>> IRModule({"f": tir.PrimFunc((), tir.Evaluate(0), {})}).get_global_vars()
+        ['f']
+        """
         return list(self.functions)
 
     def get_global_var(self, name: str) -> str:
-        """The name of a function, if there is one of this name."""
+        """The name of a function; DeclarationError if there is none of this name.
+
+        >>> from te_sched import tir
+        >>> IRModule({"f": tir.PrimFunc((), tir.Evaluate(0), {})}).get_global_var("f")
+        'f'
+        """
         self[name]
         return name
 
     @staticmethod
     @checked
     def from_expr(func: PrimFunc) -> IRModule:
-        """A module with one function, under its global symbol or "main"."""
+        """A module with one function, named by its attribute "global_symbol" or "main".
+
+        >>> from te_sched import tir
+        >>> IRModule.from_expr(tir.PrimFunc((), tir.Evaluate(0), {})).get_global_vars()
+        ['main']
+        """
         return IRModule({str(func.attrs.get("global_symbol", "main")): func})
 
     if TYPE_CHECKING:  # given by ir.printer and te_sched.views

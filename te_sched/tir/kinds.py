@@ -1,4 +1,4 @@
-"""Kinds of loops and effects of calls, as enumerations with TVM's names."""
+"""Enumerations of the kinds of loops and of the effects of calls, with TVM's names."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ from te_sched.ir.intrinsic_table import Effect
 
 
 class ForKind(StrEnum):
-    """How the iterations of a loop run; equal to the `kind` of a loop."""
+    """The execution kind of a loop; a member equals the `kind` field of a loop.
+
+    >>> ForKind.PARALLEL == "parallel"
+    True
+    """
 
     SERIAL = "serial"
     PARALLEL = "parallel"
@@ -18,7 +22,11 @@ class ForKind(StrEnum):
 
 
 class CallEffectKind(IntEnum):
-    """What a call does besides giving a value."""
+    """The side effect of a call; a larger number is a stronger effect.
+
+    >>> CallEffectKind.Pure < CallEffectKind.UpdateState
+    True
+    """
 
     ExprAnnotation = Effect.ANNOTATION
     Pure = Effect.PURE

@@ -1,4 +1,4 @@
-"""Range as users of TVM call it: by its begin and its end."""
+"""Range with TVM's constructor, which takes the begin and the end."""
 
 from __future__ import annotations
 
@@ -12,7 +12,11 @@ class _RangeConstructor(Constructor):
     """Range(begin, end), or Range(extent): the integers begin, ..., end - 1."""
 
     def from_min_extent(self, min_value: Any, extent: Any, span: object = None) -> expr.Range:
-        """The integers from min_value on, extent of them."""
+        """The range that begins at `min_value` and has `extent` integers.
+
+        >>> Range.from_min_extent(2, 6)
+        T.Range(2, 8)
+        """
         del span
         low, size = ops.operands(min_value, extent)
         return expr.Range(low, size)

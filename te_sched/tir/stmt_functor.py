@@ -1,4 +1,4 @@
-"""te_sched.tir.stmt_functor: walking and rewriting programs by functions, with TVM's names."""
+"""te_sched.tir.stmt_functor: visiting and rewriting programs by callbacks, with TVM's names."""
 
 from __future__ import annotations
 
@@ -20,7 +20,17 @@ _Callback = Callable[[Any], Any]
 
 @checked
 def post_order_visit(stmt: Expr | Stmt | PrimFunc | IRModule, fvisit: Callable[[Any], Any]) -> None:
-    """Call `fvisit` on every node, what is below a node before the node."""
+    """Call `fvisit` on every node, children before their parent.
+
+    >>> from te_sched import te
+    >>> i = te.var("i")
+    >>> post_order_visit(i * 2 + 1, print)
+    i
+    2
+    i * 2
+    1
+    i * 2 + 1
+    """
     for root in _roots(stmt):
         for node in _post_order(root):
             fvisit(node)
@@ -28,7 +38,17 @@ def post_order_visit(stmt: Expr | Stmt | PrimFunc | IRModule, fvisit: Callable[[
 
 @checked
 def pre_order_visit(stmt: Expr | Stmt | PrimFunc | IRModule, fvisit: Callable[[Any], Any]) -> None:
-    """Call `fvisit` on every node, a node first; where it gives False, not on what is below."""
+    """Call `fvisit` on every node, a parent before its children; False skips the children.
+
+    >>> from te_sched import te
+    >>> i = te.var("i")
+    >>> pre_order_visit(i * 2 + 1, print)
+    i * 2 + 1
+    i * 2
+    i
+    2
+    1
+    """
     for root in _roots(stmt):
         stack = [root]
         while stack:
@@ -40,7 +60,13 @@ def pre_order_visit(stmt: Expr | Stmt | PrimFunc | IRModule, fvisit: Callable[[A
 @checked
 @walks_deeply("replace variables", DeclarationError)
 def substitute(node: Expr | Stmt | PrimFunc, vmap: Mapping[Var, Any]) -> Any:
-    """The expression or statement with variables replaced."""
+    """The expression or statement with variables replaced.
+
+    >>> from te_sched import te
+    >>> i = te.var("i")
+    >>> substitute(i * 2, {i: i + 1})
+    (i + 1) * 2
+    """
     return visitor.substitute(node, {var: ops.convert(value) for var, value in vmap.items()})
 
 
@@ -52,10 +78,16 @@ def ir_transform(
     postorder: Callable[[Any], Any] | None,
     only_enable: Sequence[str] | None = None,
 ) -> Any:
-    """Rewrite a program node by node.
+    """The program with nodes replaced by callbacks.
 
-    `preorder` is given a node; what it gives instead is taken, None goes on below. `postorder` is
-    given the node after that; None keeps it. `only_enable` names the classes meant ("tir.For").
+    `preorder` returns the replacement of a node, or None to rewrite its children. `postorder` then
+    returns the replacement of the rewritten node, or None to keep it. `only_enable` limits the
+    callbacks to classes, such as "tir.For".
+
+    >>> from te_sched import te, tir
+    >>> i = te.var("i")
+    >>> ir_transform(i * 2, None, lambda node: tir.IntImm("int32", 3), ["tir.IntImm"])
+    i * 3
     """
     kinds = None if only_enable is None else {name.rpartition(".")[2] for name in only_enable}
     return _Rewriter(preorder, postorder, kinds).visit(stmt)
@@ -85,7 +117,7 @@ def _roots(stmt: Any) -> list[Any]:
 
 
 def _post_order(root: Any) -> list[Any]:
-    """Nodes, children first; each object once, however often it is used, as TVM visits them."""
+    """Nodes, children first; a shared object is visited once, as in TVM."""
     found: dict[int, Any] = {}
     stack = [(root, False)]
     while stack:

@@ -1,7 +1,7 @@
 """te_sched.tir.transform: passes over programs, with TVM's names.
 
-A pass is called on an IRModule and gives another: `transform.Simplify()(module)`. They are the
-functions of te_sched.lower; `prim_func_pass` makes one of a function of the user's.
+A pass maps an IRModule to another: `transform.Simplify()(module)`. The passes are the functions of
+te_sched.lower; `prim_func_pass` makes a pass of a user's function.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ __all__ = [
     "prim_func_pass",
 ]
 
-# TVM's names of the passes that te_sched has.
+# The passes by TVM's names.
 PASS_NAMES: Mapping[str, Callable[[PrimFunc, config.Lowering], PrimFunc]] = {
     "tir.InjectPrefetch": inject_prefetch,
     "tir.StorageFlatten": flatten_storage,
@@ -74,7 +74,11 @@ PASS_NAMES: Mapping[str, Callable[[PrimFunc, config.Lowering], PrimFunc]] = {
 
 @dataclass(frozen=True)
 class PassInfo:
-    """What a pass is called and when it is meant to run."""
+    """The name of a pass and its optimization level.
+
+    >>> Simplify().info.name
+    'tir.Simplify'
+    """
 
     opt_level: int = 0
     name: str = ""
@@ -84,13 +88,17 @@ class PassInfo:
 
 @dataclass(frozen=True)
 class PrimFuncPass:
-    """A pass that maps the functions of a module one by one."""
+    """A pass that maps each function of a module.
+
+    >>> isinstance(Simplify(), PrimFuncPass)
+    True
+    """
 
     transform: Callable[[PrimFunc], PrimFunc]
     info: PassInfo = field(default_factory=PassInfo)
 
     def __call__(self, mod: IRModule) -> IRModule:
-        """The module with every function mapped."""
+        """The module with each function replaced by its result."""
         if not isinstance(mod, IRModule):
             raise LoweringError(
                 f"pass {self.info.name} expects a module, got {kind_of(mod)}",
@@ -110,6 +118,14 @@ def prim_func_pass(
 ) -> Any:
     """Make a pass of a function (func, module, context) -> func, or of a class with a method
     `transform_function` of this form. A decorator, with or without arguments.
+
+    >>> import te_sched
+    >>> @prim_func_pass(opt_level=0)
+    ... def mark(func, module, context):
+    ...     return func.with_attr("marked", 1)
+    >>> func = te_sched.tir.PrimFunc((), te_sched.tir.Evaluate(0), {})
+    >>> mark(te_sched.IRModule({"main": func}))["main"].attrs["marked"]
+    1
     """
     if pass_func is None:
         return lambda decorated: prim_func_pass(decorated, opt_level, name, required, traceable)
@@ -146,13 +162,25 @@ def _named(name: str, choose: Callable[[PrimFunc], PrimFunc] | None = None) -> P
 
 @checked
 def Apply(ftransform: Callable[[PrimFunc], PrimFunc]) -> PrimFuncPass:
-    """The pass that maps every function by `ftransform`."""
+    """The pass that applies `ftransform` to each function.
+
+    >>> import te_sched
+    >>> module = te_sched.IRModule({"f": te_sched.tir.PrimFunc((), te_sched.tir.Evaluate(0), {})})
+    >>> Apply(lambda func: func.with_attr("marked", 1))(module)["f"].attrs["marked"]
+    1
+    """
     return PrimFuncPass(ftransform, PassInfo(name="tir.Apply"))
 
 
 @checked
 def Filter(fcond: Callable[[PrimFunc], bool]) -> Callable[[IRModule], IRModule]:
-    """The pass that keeps the functions for which a condition holds."""
+    """The pass that keeps the functions for which `fcond` is true.
+
+    >>> import te_sched
+    >>> module = te_sched.IRModule({"f": te_sched.tir.PrimFunc((), te_sched.tir.Evaluate(0), {})})
+    >>> Filter(lambda func: "global_symbol" in func.attrs)(module).get_global_vars()
+    []
+    """
 
     def keep(mod: IRModule) -> IRModule:
         return IRModule({name: func for name, func in mod.functions.items() if fcond(func)})
@@ -162,21 +190,49 @@ def Filter(fcond: Callable[[PrimFunc], bool]) -> Callable[[IRModule], IRModule]:
 
 @checked
 def VectorizeLoop(enable_vectorize: bool = True) -> PrimFuncPass:
-    """Turn vectorized loops into vectors, or into serial loops."""
+    """The pass that replaces vectorized loops by vector operations; with False, by serial loops.
+
+    >>> from te_sched import IRModule, tir
+    >>> i, A = tir.Var("i"), tir.decl_buffer((4,), name="A")
+    >>> loop = tir.For(i, 0, 4, "vectorized", tir.BufferStore(A, 1.0, [i]))
+    >>> VectorizeLoop()(IRModule.from_expr(tir.PrimFunc((), loop, {})))["main"].body
+    A = T.Buffer((4,))
+    A[0:4] = T.Broadcast(T.float32(1), 4)
+    """
 
     settings = config.Lowering(vectorize=enable_vectorize)
     return _named("tir.VectorizeLoop", lambda func: vectorize_loops(func, settings))
 
 
 def StorageFlatten(cache_line_size: int = 64, create_bound_attribute: bool = False) -> PrimFuncPass:
-    """Make memory one-dimensional; both parameters are for TVM's sake."""
+    """The pass that makes buffers one-dimensional; both parameters are ignored.
+
+    >>> import te_sched
+    >>> A = te_sched.te.placeholder((4, 8), name="A")
+    >>> B = te_sched.te.compute((4, 8), lambda i, j: A[i, j] + 1.0, name="B")
+    >>> s = te_sched.te.create_schedule(B.op)
+    >>> module = te_sched.lower(s, [A, B], stop_after="inject_prefetch")
+    >>> StorageFlatten()(module)["main"].body
+    for i, j in T.grid(4, 8):
+        B = T.Buffer((32,))
+        A = T.Buffer((32,))
+        B[i * 8 + j] = A[i * 8 + j] + T.float32(1)
+    """
     del cache_line_size, create_bound_attribute
     return _named("tir.StorageFlatten")
 
 
 @checked
 def NarrowDataType(target_bits: int = 32) -> PrimFuncPass:
-    """Compute indices in int32 where that is enough."""
+    """The pass that computes int64 indices in int32 where their values fit.
+
+    >>> from te_sched import IRModule, tir
+    >>> i = tir.Var("i", "int64")
+    >>> loop = tir.For(i, 0, tir.IntImm("int64", 4), "serial", tir.Evaluate(i))
+    >>> NarrowDataType()(IRModule.from_expr(tir.PrimFunc((), loop, {})))["main"].body
+    for i in range(4):
+        T.evaluate(i)
+    """
     if target_bits != 32:
         raise LoweringError(
             f"cannot narrow indices to {target_bits} bits",
@@ -187,53 +243,157 @@ def NarrowDataType(target_bits: int = 32) -> PrimFuncPass:
 
 
 def InjectPrefetch() -> PrimFuncPass:
-    """Turn prefetched regions into loops of prefetches."""
+    """The pass that replaces prefetched regions by loops of prefetches.
+
+    >>> import te_sched
+    >>> A = te_sched.te.placeholder((8,), name="A")
+    >>> B = te_sched.te.compute((8,), lambda i: A[i] + 1.0, name="B")
+    >>> s = te_sched.te.create_schedule(B.op)
+    >>> s[B].prefetch(A, B.op.axis[0], 2)
+    >>> module = te_sched.lower(s, [A, B], stop_after="schedule_ops")
+    >>> InjectPrefetch()(module)["main"].body
+    B = T.Buffer((8,))
+    with T.realize(B[0:8]):
+        for i in range(8):
+            A = T.Buffer((8,))
+            for prefetch_A_0 in range(1):
+                T.prefetch(T.address_of(A[i + 2 + prefetch_A_0 * 16]), 0, 3, 1)
+            B[i] = A[i] + T.float32(1)
+    """
     return _named("tir.InjectPrefetch")
 
 
 def Simplify() -> PrimFuncPass:
-    """Simplify expressions and conditions."""
+    """The pass that simplifies expressions and conditions.
+
+    >>> from te_sched import IRModule, tir
+    >>> i = tir.Var("i")
+    >>> loop = tir.For(i, 0, 4, "serial", tir.Evaluate(i * 2 // 8))
+    >>> Simplify()(IRModule.from_expr(tir.PrimFunc((), loop, {})))["main"].body
+    for i in range(4):
+        T.evaluate(0)
+    """
     return _named("tir.Simplify")
 
 
 def LoopPartition() -> PrimFuncPass:
-    """Cut loops where their guards change."""
+    """The pass that splits loops where their guards change.
+
+    >>> from te_sched import IRModule, tir
+    >>> i, n = tir.Var("i"), tir.SizeVar("n")
+    >>> call = tir.Evaluate(tir.call_extern("int32", "f", i))
+    >>> loop = tir.For(i, 0, n + 8, "serial", tir.IfThenElse(tir.likely(i < n), call))
+    >>> LoopPartition()(IRModule.from_expr(tir.PrimFunc((n,), loop, {})))["main"].body
+    n = T.int32(is_size_var=True)
+    for i in range(n):
+        T.call_extern("int32", "f", i)
+    for i in range(8):
+        if i + n < n:
+            T.call_extern("int32", "f", i + n)
+    """
     return _named("tir.LoopPartition")
 
 
 def InjectVirtualThread() -> PrimFuncPass:
-    """Interleave virtual threads."""
+    """The pass that interleaves the statements of virtual threads.
+
+    >>> from te_sched import IRModule, te, tir
+    >>> thread = te.thread_axis((0, 2), "vthread")
+    >>> body = tir.Evaluate(tir.call_extern("int32", "f", thread.var))
+    >>> body = tir.AttrStmt(thread, "virtual_thread", 2, body)
+    >>> InjectVirtualThread()(IRModule.from_expr(tir.PrimFunc((), body, {})))["main"].body
+    T.call_extern("int32", "f", 0)
+    T.call_extern("int32", "f", 1)
+    """
     return _named("tir.InjectVirtualThread")
 
 
 def InjectDoubleBuffer() -> PrimFuncPass:
-    """Fetch into the other half of double buffers."""
+    """The pass that fills double buffers one iteration ahead.
+
+    >>> import te_sched
+    >>> A = te_sched.te.placeholder((4, 2), name="A")
+    >>> B = te_sched.te.compute((4, 2), lambda i, j: A[i, j] + 1.0, name="B")
+    >>> s = te_sched.te.create_schedule(B.op)
+    >>> copy = s.cache_read(A, "local", [B])
+    >>> s[copy].compute_at(s[B], B.op.axis[0])
+    >>> s[copy].double_buffer()
+    >>> module = te_sched.lower(s, [A, B], stop_after="inject_virtual_threads")
+    >>> "allocate([4]" in str(InjectDoubleBuffer()(module))  # twice the 2 elements of a row
+    True
+    """
     return _named("tir.InjectDoubleBuffer")
 
 
 def StorageRewrite() -> PrimFuncPass:
-    """Let allocations share memory."""
+    """The pass that shares memory between allocations.
+
+    >>> import te_sched
+    >>> A = te_sched.te.placeholder((4,), name="A")
+    >>> B = te_sched.te.compute((4,), lambda i: A[i] + 1.0, name="B")
+    >>> C = te_sched.te.compute((4,), lambda i: B[i] * 2.0, name="C")
+    >>> D = te_sched.te.compute((4,), lambda i: C[i] - 1.0, name="D")
+    >>> s = te_sched.te.create_schedule(D.op)
+    >>> module = te_sched.lower(s, [A, D], stop_after="inject_double_buffer")
+    >>> [str(one).count("allocate") for one in (module, StorageRewrite()(module))]
+    [2, 1]
+    """
     return _named("tir.StorageRewrite")
 
 
 def HoistIfThenElse(variant: str | None = None) -> PrimFuncPass:
-    """Move conditions out of loops; `variant` is for TVM's sake."""
+    """The pass that moves invariant conditions out of loops; `variant` is ignored.
+
+    >>> from te_sched import IRModule, tir
+    >>> i, n = tir.Var("i"), tir.SizeVar("n")
+    >>> guard = tir.IfThenElse(n > 2, tir.Evaluate(tir.call_extern("int32", "f", i)))
+    >>> loop = tir.For(i, 0, 4, "serial", guard)
+    >>> HoistIfThenElse()(IRModule.from_expr(tir.PrimFunc((n,), loop, {})))["main"].body
+    n = T.int32(is_size_var=True)
+    if n > 2:
+        for i in range(4):
+            T.call_extern("int32", "f", i)
+    """
     del variant
     return _named("tir.HoistIfThenElse")
 
 
 def UnrollLoop() -> PrimFuncPass:
-    """Repeat the bodies of unrolled loops."""
+    """The pass that unrolls loops.
+
+    >>> from te_sched import IRModule, tir
+    >>> i = tir.Var("i")
+    >>> loop = tir.For(i, 0, 2, "unrolled", tir.Evaluate(tir.call_extern("int32", "f", i)))
+    >>> UnrollLoop()(IRModule.from_expr(tir.PrimFunc((), loop, {})))["main"].body
+    T.call_extern("int32", "f", 0)
+    T.call_extern("int32", "f", 1)
+    """
     return _named("tir.UnrollLoop")
 
 
 def RemoveNoOp() -> PrimFuncPass:
-    """Remove statements that do nothing."""
+    """The pass that removes statements without effect.
+
+    >>> from te_sched import IRModule, tir
+    >>> i = tir.Var("i")
+    >>> loop = tir.For(i, 0, 2, "serial", tir.Evaluate(i))
+    >>> RemoveNoOp()(IRModule.from_expr(tir.PrimFunc((), loop, {})))["main"].body
+    T.evaluate(0)
+    """
     return _named("tir.RemoveNoOp")
 
 
 def RewriteUnsafeSelect() -> PrimFuncPass:
-    """Turn selects whose values may not be evaluated into if_then_else."""
+    """The pass that replaces selects with unsafe values by if_then_else.
+
+    >>> from te_sched import IRModule, tir
+    >>> i, A = tir.Var("i"), tir.decl_buffer((4,), name="A")
+    >>> body = tir.Evaluate(tir.Select(i < 4, A[i], 0.0))
+    >>> RewriteUnsafeSelect()(IRModule.from_expr(tir.PrimFunc((i,), body, {})))["main"].body
+    i = T.int32()
+    A = T.Buffer((4,))
+    T.if_then_else(i < 4, A[i], T.float32(0))
+    """
     return _named("tir.RewriteUnsafeSelect")
 
 
@@ -241,7 +401,16 @@ def RewriteUnsafeSelect() -> PrimFuncPass:
 def CommonSubexprElimTIR(
     enable_cse_tir: bool = True, identify_equiv_terms: bool = False
 ) -> PrimFuncPass:
-    """Compute common sub-expressions once; `identify_equiv_terms` is for TVM's sake."""
+    """The pass that computes common subexpressions once; `identify_equiv_terms` is ignored.
+
+    >>> from te_sched import IRModule, tir
+    >>> i = tir.Var("i")
+    >>> body = tir.Evaluate(tir.call_extern("int32", "f", i * 2 + 1, i * 2 + 1))
+    >>> CommonSubexprElimTIR()(IRModule.from_expr(tir.PrimFunc((i,), body, {})))["main"].body
+    i = T.int32()
+    with T.LetStmt(i * 2 + 1) as cse_var_1:
+        T.call_extern("int32", "f", cse_var_1, cse_var_1)
+    """
     del identify_equiv_terms
     identity: Callable[[PrimFunc], PrimFunc] = lambda func: func  # noqa: E731
     return _named("tir.CommonSubexprElimTIR", None if enable_cse_tir else identity)
