@@ -276,6 +276,11 @@ def with_article(name: str) -> str:
     return f"{'an' if name[0] in 'AEIOaeio' else 'a'} {name}"
 
 
+def counted(number: int, noun: str) -> str:
+    """A number and its noun, in the plural unless the number is 1."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def did_you_mean(given: object, legal: Iterable[str]) -> str:
     """A question after a list of legal names: the one that is almost what was given, if any."""
     if not isinstance(given, str):

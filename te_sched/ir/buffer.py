@@ -16,6 +16,7 @@ from te_sched.errors import (
     DeclarationError,
     OperandError,
     Subject,
+    counted,
     repr_of,
     why_no_text,
     with_article,
@@ -73,8 +74,8 @@ def decl_buffer(
         data = Var(name, "handle", PointerType(element, scope or "global"))
     if buffer_type not in _BUFFER_TYPES:
         raise DeclarationError(
-            f"buffer {name} of the type {buffer_type!r}",
-            "there is no such type of buffer",
+            f"buffer {name} has the unknown buffer_type {buffer_type!r}",
+            "",
             'give "" or "auto_broadcast"',
         )
     return Buffer(
@@ -94,13 +95,13 @@ def decl_buffer(
 def _check_data(name: str, data: Any) -> None:
     if (why := why_no_text(name)) is not None:
         raise DeclarationError(
-            f"buffer {repr_of(name)}", f"a name is a string, and {why}", "give a str"
+            f"the name of a buffer must be a string, got {repr_of(name)}", why, "give a str"
         )
     if data is not None and not (isinstance(data, Var) and data.pointer is not None):
         label = f"variable {data.name}" if isinstance(data, Var) else repr_of(data)
         raise DeclarationError(
-            f"buffer {name} on the {label}",
-            "it does not say what it points to",
+            f"data of buffer {name} must be a pointer variable, got {label}",
+            "a variable without a pointer type has no element type",
             "use the data of another buffer, or leave `data` out",
             Subject("buffer", name),
         )
@@ -112,8 +113,8 @@ def _separators(given: Any, dimensions: int, name: str) -> tuple[int, ...]:
         isinstance(one, int | IntImm) and 0 <= int(one) <= dimensions for one in separators
     ):
         raise DeclarationError(
-            f"buffer {name} with axis_separators={repr_of(given)}",
-            "they are places between its dimensions",
+            f"invalid axis_separators of buffer {name}: {repr_of(given)}",
+            "",
             f"give a list of ints from 0 to {dimensions}",
             Subject("buffer", name),
         )
@@ -129,15 +130,15 @@ def _integer(value: Any, name: str, what: str) -> Expr:
     number, where = ops.convert(value), Subject("buffer", name)
     if not dtypes.is_integral(dtypes.element(number.dtype)):
         raise DeclarationError(
-            f"{where} with {with_article(number.dtype)}",
-            f"{what} is an integer",
+            f"{what} of {where} must be an integer, got {with_article(number.dtype)}",
+            "",
             "give an int or an integer expression",
             where,
         )
     if what == "an extent" and isinstance(number, IntImm) and number.value < 0:
         raise DeclarationError(
-            f"{where} with {number.value}",
-            f"{what} is not negative",
+            f"{what} of {where} must not be negative, got {number.value}",
+            "",
             "give the number of elements; 0 is allowed",
             where,
         )
@@ -153,8 +154,8 @@ def _strides(
         return ()
     if len(strides) != len(shape):
         raise DeclarationError(
-            f"buffer {name} of {len(shape)} dimensions with {len(strides)} strides",
-            "there is one stride for each dimension",
+            f"buffer {name} has {counted(len(shape), 'dimension')} but {len(strides)} strides",
+            "",
             "give all of them, or none for a compact buffer",
             Subject("buffer", name),
         )
@@ -205,9 +206,9 @@ def _mask(mask: str | int) -> int:
     if isinstance(mask, str) and mask and set(mask) <= {"r", "w"}:
         return (READ if "r" in mask else 0) | (WRITE if "w" in mask else 0)
     raise DeclarationError(
-        f"access_ptr({repr_of(mask)})",
-        "it does not say whether the function reads or writes",
-        'give "r", "w" or "rw"',
+        f'access_mask of access_ptr must be "r", "w" or "rw", got {repr_of(mask)}',
+        "it declares whether the function reads or writes",
+        "give one of them",
     )
 
 
@@ -261,8 +262,9 @@ def _indices(buffer: Buffer, indices: Any) -> tuple[Expr, ...]:
     given = tuple(indices) if isinstance(indices, list | tuple) else (indices,)
     if len(given) != len(buffer.shape):
         raise DeclarationError(
-            f"{buffer.name} with {len(given)} {'index' if len(given) == 1 else 'indices'}",
-            f"it has {len(buffer.shape)} dimensions",
+            f"buffer {buffer.name} has {counted(len(buffer.shape), 'dimension')}"
+            f" but is indexed with {len(given)}",
+            "",
             "give one index for each dimension",
             Subject("buffer", buffer.name),
         )
@@ -277,8 +279,8 @@ def _index(index: Any, buffer: Buffer) -> Expr:
     length = ops.ceildiv(ops.sub(index.stop, start), step) if index.stop is not None else None
     if not isinstance(length, IntImm) or length.value < 1:
         raise DeclarationError(
-            f"a slice of {buffer.name}",
-            "its number of elements is not known",
+            f"the length of a slice of buffer {buffer.name} must be constant",
+            "a slice is a vector, whose number of lanes is fixed",
             "write it as start : start + n with a constant n",
             Subject("buffer", buffer.name),
         )
@@ -308,8 +310,8 @@ def _vector_indices(buffer: Buffer, begin: Any, dtype: str | None) -> tuple[Expr
         return indices
     if dtypes.element(dtype) != dtypes.element(buffer.dtype):
         raise DeclarationError(
-            f"an access of {buffer.name} as {dtype}",
-            f"its elements are of type {buffer.dtype}",
+            f"cannot access buffer {buffer.name} of {buffer.dtype} as {dtype}",
+            "",
             "cast the value",
             Subject("buffer", buffer.name),
         )
@@ -324,7 +326,7 @@ def element(self: Buffer, indices: Any) -> BufferLoad:
 
 def _no_iteration(self: Buffer) -> Any:
     raise OperandError(
-        f"iteration over the buffer {self.name}",
+        f"cannot iterate over buffer {self.name}",
         "its elements are known only when the program runs",
         "use a loop of the program: `with ib.for_range(0, n) as i:`",
         Subject("buffer", self.name),

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
-from te_sched.errors import DeclarationError, Subject, repr_of, with_article
+from te_sched.errors import DeclarationError, Subject, counted, kind_of, repr_of
 from te_sched.ir import dtypes, intrinsics, ops
 from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.expr import (
@@ -89,8 +89,8 @@ class BufferVar(Operand):
         expected = BufferLoad(self.buffer, indices).dtype
         if stored.dtype != expected:
             raise DeclarationError(
-                f"a store of {stored.dtype} into {self.buffer.name}",
-                f"its elements are of type {expected}",
+                f"cannot store {stored.dtype} into buffer {self.buffer.name} of {expected}",
+                "",
                 f'cast the value, for example with .astype("{expected}") or tir.const',
                 Subject("buffer", self.buffer.name),
             )
@@ -103,16 +103,17 @@ class BufferVar(Operand):
         for one in indices:
             if not dtypes.is_integral(dtypes.element(one.dtype)):
                 raise DeclarationError(
-                    f"an index of {self.buffer.name} is {with_article(one.dtype)}",
-                    "an index is an integer",
+                    f"index of buffer {self.buffer.name} must be an integer, got {one.dtype}",
+                    "",
                     'cast it, for example with .astype("int32")',
                 )
         if len(indices) == 1 and len(shape) > 1:
             return _unravelled(indices[0], shape)
         if len(indices) != len(shape):
             raise DeclarationError(
-                f"{self.buffer.name} with {len(indices)} indices",
-                f"it has {len(shape)} dimensions",
+                f"buffer {self.buffer.name} has {counted(len(shape), 'dimension')}"
+                f" but is indexed with {len(indices)}",
+                "",
                 "give one index for each dimension, or a single one that counts elements",
                 Subject("buffer", self.buffer.name),
             )
@@ -148,7 +149,7 @@ class IRBuilder:
         """All that was emitted, as one statement."""
         if len(self._scopes) != 1:
             raise DeclarationError(
-                "get() of an ir_builder inside one of its scopes",
+                "cannot get() the statement of an ir_builder inside one of its scopes",
                 "the statement is not complete there",
                 "call it after the `with` blocks",
             )
@@ -191,8 +192,8 @@ class IRBuilder:
         low, high = ops.cast(dtype, low), ops.cast(dtype, high)
         if not dtypes.is_integral(dtype):
             raise DeclarationError(
-                f"a loop over {dtype}",
-                "the bounds of a loop are integers",
+                f"the bounds of a loop must be integers, got {dtype}",
+                "",
                 "give ints or integer expressions",
             )
         variable, extent = Var(name, dtype), ops.sub(high, low)
@@ -220,8 +221,8 @@ class IRBuilder:
         previous = scope[-1] if scope else None
         if not isinstance(previous, IfThenElse) or previous.else_case is not None:
             raise DeclarationError(
-                "an else_scope without an if_scope",
-                "it belongs directly after one",
+                "else_scope must directly follow an if_scope",
+                "",
                 "write `with ib.if_scope(...): ...` before it",
             )
         scope.pop()
@@ -244,8 +245,8 @@ class IRBuilder:
             node = node.buffer
         if not isinstance(node, Node):
             raise DeclarationError(
-                f"an attribute of {repr_of(node)}",
-                "it is not an axis or a variable",
+                f"the node of an attribute cannot be {repr_of(node)}",
+                "",
                 "give a thread axis, a variable or a buffer",
             )
         check_attribute(node, attr_key)
@@ -288,8 +289,8 @@ class IRBuilder:
         """
         if not 0 <= outside < len(self._scopes):
             raise DeclarationError(
-                f"a buffer {outside} scopes from here",
-                f"there are {len(self._scopes)} scopes",
+                f"cannot place a buffer {outside} scopes outwards of {len(self._scopes)}",
+                "",
                 "give a smaller number",
             )
         buffer = decl_buffer(shape, dtype, name, scope=scope)
@@ -306,7 +307,7 @@ class IRBuilder:
         """A buffer, to read and write its elements."""
         if not isinstance(buf, Buffer):
             raise DeclarationError(
-                f"buffer_ptr of {type(buf).__name__}", "it takes a buffer", "use tir.decl_buffer"
+                f"buffer_ptr takes a buffer, got {kind_of(buf)}", "", "use tir.decl_buffer"
             )
         return BufferVar(self, buf)
 
@@ -346,8 +347,8 @@ def _joined(stmts: list[Stmt]) -> Stmt:
 def _check_loop_kind(kind: str) -> None:
     if kind not in _LOOP_KINDS:
         raise DeclarationError(
-            f"a loop of the kind {kind!r}",
-            "there is no such kind",
+            f"unknown kind of loop {kind!r}",
+            "",
             f"use one of {', '.join(_LOOP_KINDS)}",
         )
 

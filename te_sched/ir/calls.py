@@ -28,8 +28,8 @@ def call_intrin(dtype: str, func_name: str, *args: Any) -> Call:
     """A call of the intrinsic "tir.<something>"."""
     if not isinstance(func_name, str) or not func_name.startswith("tir."):
         raise DeclarationError(
-            f"call_intrin of {repr_of(func_name)}",
-            'intrinsics have names like "tir.exp"',
+            f'the name of an intrinsic must begin with "tir.", got {repr_of(func_name)}',
+            "",
             "use call_extern for a function, call_llvm_intrin for an intrinsic of LLVM",
         )
     return Call(_checked(dtype), func_name, _arguments(args))
@@ -51,8 +51,8 @@ def call_pure_extern(dtype: str | None, func_name: str, *args: Any) -> Call:
 def _call_named(dtype: str | None, op: str, func_name: str, args: tuple[Any, ...]) -> Call:
     if not isinstance(func_name, str):
         raise DeclarationError(
-            f"{op.removeprefix('tir.')} of {repr_of(func_name)}",
-            "the second argument is the name of the function",
+            f"the function of {op.removeprefix('tir.')} must be a string, got {repr_of(func_name)}",
+            "",
             'write call_extern("int32", "name", arguments...)',
         )
     is_void = dtype is None or (isinstance(dtype, str) and not dtype)
@@ -104,7 +104,7 @@ def _argument(value: Any, is_packed: bool) -> Expr:
         return ops.convert(value)
     if not is_packed:
         raise DeclarationError(
-            f"the buffer {value.name} as an argument",
+            f"cannot pass buffer {value.name} to a C function",
             "a C function takes a pointer",
             f'give {value.name}.access_ptr("r"), or {value.name}.data for its beginning',
             Subject("buffer", value.name),
@@ -147,7 +147,7 @@ def address_of(load: Any) -> Call:
         load = BufferLoad(load, tuple([ops.const(0, extent.dtype) for extent in load.shape]))
     if not isinstance(load, BufferLoad):
         raise DeclarationError(
-            f"address_of {kind_of(load)}",
+            f"cannot take the address of {kind_of(load)}",
             "only elements of buffers have an address",
             "give an element: buffer[i, j]",
         )

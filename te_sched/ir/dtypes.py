@@ -70,7 +70,7 @@ def spelled(dtype: Any) -> str:
 def _unknown(dtype: Any) -> DeclarationError:
     return DeclarationError(
         f"unknown data type {repr_of(dtype)}",
-        "it names no type that te_sched has",
+        "",
         f"use one of {LEGAL}, with xN for N lanes{did_you_mean(dtype, _NAMES)}",
     )
 

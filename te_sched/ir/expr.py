@@ -106,7 +106,7 @@ class PointerType(NamedTuple):
 
 def _check_text(what: str, text: object) -> None:
     if (why := why_no_text(text)) is not None:
-        raise DeclarationError(f"cannot make {what} of {text!r}", why, "give a str that has a text")
+        raise DeclarationError(f"cannot make {what} of {text!r}", why, "give a valid str")
 
 
 @node

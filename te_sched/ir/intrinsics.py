@@ -30,8 +30,8 @@ def _float_function(name: str) -> Callable[[Any], Expr]:
         value = ops.convert(x)
         if not dtypes.is_float(value.dtype):
             raise DeclarationError(
-                f"{name} of {with_article(value.dtype)}",
-                "it is a function of floating-point numbers",
+                f"{name} takes a floating-point argument, got {with_article(value.dtype)}",
+                "",
                 'cast the argument first, for example with .astype("float32")',
             )
         return Call(value.dtype, f"tir.{name}", (value,))
@@ -92,8 +92,8 @@ def _float_function_of_two(name: str) -> Callable[[Any, Any], Expr]:
         a, b = ops.operands(x, y)
         if not dtypes.is_float(a.dtype):
             raise DeclarationError(
-                f"{name} of {a.dtype} and {b.dtype}",
-                "it is a function of floating-point numbers",
+                f"{name} takes floating-point arguments, got {a.dtype} and {b.dtype}",
+                "",
                 'cast the arguments first, for example with .astype("float32")',
             )
         return Call(a.dtype, f"tir.{name}", (a, b))
@@ -114,8 +114,8 @@ def ldexp(x: Any, exponent: Any) -> Expr:
     value, shift = ops.convert(x), ops.convert(exponent)
     if not dtypes.is_float(value.dtype):
         raise DeclarationError(
-            f"ldexp of {with_article(value.dtype)}",
-            "its first argument is a float",
+            f"the first argument of ldexp must be a float, got {with_article(value.dtype)}",
+            "",
             'cast it, for example with .astype("float32")',
         )
     return Call(value.dtype, "tir.ldexp", (value, shift))
@@ -154,8 +154,8 @@ def _of_integer(name: str, x: Any) -> Expr:
     value = ops.convert(x)
     if not dtypes.is_integral(value.dtype) and not dtypes.is_bool(value.dtype):
         raise DeclarationError(
-            f"{name} of {with_article(value.dtype)}",
-            "it counts the bits of an integer",
+            f"{name} takes an integer, got {with_article(value.dtype)}",
+            "it counts bits",
             "cast it to an integer type, or use te.reinterpret",
         )
     return value
@@ -211,7 +211,7 @@ def _limit(dtype: str, side: int) -> Expr:
     kind = dtypes.parse(dtype)
     if kind.lanes != 1 or kind.code in ("handle", "void"):
         raise DeclarationError(
-            f"the limits of the type {dtype}",
+            f"data type {dtype} has no limits",
             "only scalar numbers have limits",
             f"use one of {dtypes.LEGAL}",
         )
@@ -225,7 +225,7 @@ def infinity(dtype: str) -> Expr:
     dtype = dtypes.spelled(dtype)
     if dtypes.parse(dtype).code != "float" or dtypes.lanes(dtype) != 1:
         raise DeclarationError(
-            f"the infinity of the type {dtype}",
+            f"data type {dtype} has no infinity",
             "only floats have one",
             "use te.max_value(dtype) for integers",
         )
@@ -252,8 +252,8 @@ def _condition(value: Any, name: str) -> Expr:
     condition = ops.convert(value)
     if not dtypes.is_bool(dtypes.element(condition.dtype)):
         raise DeclarationError(
-            f"{name} with a condition of type {condition.dtype}",
-            "a condition is a bool",
+            f"the condition of {name} must be a bool, got {with_article(condition.dtype)}",
+            "",
             "compare with something, for example x != 0",
         )
     return condition
@@ -274,8 +274,8 @@ def _chain(combine: Callable[[Any, Any], Expr], conditions: tuple[Any, ...], nam
         conditions = tuple(conditions[0])
     if not conditions:
         raise DeclarationError(
-            f"te.{name} of nothing",
-            "it needs at least one condition",
+            f"te.{name} needs at least one condition",
+            "",
             f"write te.{name}(a, b, ...)",
         )
     total = _condition(conditions[0], f"te.{name}")
@@ -304,8 +304,8 @@ def reinterpret(dtype: str, x: Any) -> Expr:
         value.dtype
     ):
         raise DeclarationError(
-            f"reinterpret of {value.dtype} as {dtype}",
-            "they have different widths",
+            f"cannot reinterpret {value.dtype} as {dtype}: their widths differ",
+            "",
             "use a type of the same width, or a cast (.astype)",
         )
     return Call(dtype, "tir.reinterpret", (value,))

@@ -50,8 +50,8 @@ def register_op_attr(op_name: str, attr_key: str, value: Any = None, level: int 
     if attr_key == "TCallEffectKind":
         if value not in tuple(Effect):
             raise DeclarationError(
-                f"register the effect {repr_of(value)} of {op_name}",
-                "there is no such effect",
+                f"unknown call effect {repr_of(value)} for {op_name}",
+                "",
                 f"use one of {', '.join(f'{one.value} ({one.name})' for one in Effect)}",
             )
         EFFECTS[op_name] = Effect(value)
@@ -73,16 +73,16 @@ def register_intrin_lowering(
         return lambda decorated: register_intrin_lowering(op_name, target, f=decorated, level=level)
     if not op_name.startswith("tir."):
         raise DeclarationError(
-            f"register a rule for the intrinsic {op_name!r}",
-            'intrinsics have names like "tir.exp"',
+            f'the name of an intrinsic must begin with "tir.", got {op_name!r}',
+            "",
             f'write "tir.{op_name}"',
         )
     rules = RULES.setdefault(op_name, {})
     if target in rules and rules[target][0] == level and rules[target][1] is not f:
         raise DeclarationError(
-            f"register a rule for {op_name} on {target}",
-            f"there is one of level {level}",
-            "give another level; the highest one holds",
+            f"{op_name} has a lowering rule of level {level} for {target} already",
+            "",
+            "give another level; the rule with the highest level applies",
         )
     if target not in rules or rules[target][0] <= level:
         rules[target] = (level, f)

@@ -37,8 +37,8 @@ def division(a: Any, b: Any) -> Expr:
     a, b = ops.convert(a), ops.convert(b)
     if dtypes.is_int(a.dtype) and dtypes.is_int(b.dtype):
         raise DeclarationError(
-            f"{a.dtype} / {b.dtype}",
-            "integers can be divided in several ways",
+            f"cannot divide {a.dtype} by {b.dtype} with /",
+            "the rounding of an integer division must be chosen",
             "use // (te.floordiv, rounds down) or te.truncdiv (rounds to zero), or cast to float",
         )
     return ops.div(a, b)
@@ -57,9 +57,10 @@ def _truth(self: Operand) -> bool:
         if type(a) is type(b) is Var:
             return (a is b) is isinstance(self, EQ)
     text = str(self) if isinstance(self, Expr) else ""
+    label = text if 0 < len(text) <= _SHORT else "an expression"
     raise DeclarationError(
-        f"the truth value of {text if 0 < len(text) <= _SHORT else 'an expression'}",
-        "it is known only when the program runs, so `if`, `and`, `or` and `not` cannot see it",
+        f"cannot take the truth value of {label}",
+        "it is known only when the program runs, not by `if`, `and`, `or` and `not` now",
         "use te.if_then_else, te.all, te.any or te.not_",
     )
 
@@ -101,18 +102,21 @@ _OTHERS: dict[str, Any] = {
 }
 # What Python does with values only, and what to write instead.
 _NOT_FOR_EXPRESSIONS = {
-    "__int__": ("int() of", 'cast it: .astype("int32")'),
-    "__float__": ("float() of", 'cast it: .astype("float32")'),
-    "__abs__": ("abs() of", "use te.abs"),
-    "__round__": ("round() of", "use te.round"),
-    "__trunc__": ("math.trunc() of", "use te.trunc"),
-    "__floor__": ("math.floor() of", "use te.floor"),
-    "__ceil__": ("math.ceil() of", "use te.ceil"),
-    "__pow__": ("** on", "use te.power, or multiply"),
-    "__rpow__": ("** on", "use te.power, or multiply"),
-    "__len__": ("len() of", "the extents of a tensor are tensor.shape"),
-    "__iter__": ("iteration over", "use te.reduce_axis with te.sum, te.max or te.min for a loop"),
-    "__contains__": ("`in` on", "compare with te.any(a == b, ...)"),
+    "__int__": ("convert the {} to int", 'cast it: .astype("int32")'),
+    "__float__": ("convert the {} to float", 'cast it: .astype("float32")'),
+    "__abs__": ("apply abs() to the {}", "use te.abs"),
+    "__round__": ("apply round() to the {}", "use te.round"),
+    "__trunc__": ("apply math.trunc() to the {}", "use te.trunc"),
+    "__floor__": ("apply math.floor() to the {}", "use te.floor"),
+    "__ceil__": ("apply math.ceil() to the {}", "use te.ceil"),
+    "__pow__": ("apply ** to the {}", "use te.power, or multiply"),
+    "__rpow__": ("apply ** to the {}", "use te.power, or multiply"),
+    "__len__": ("take len() of the {}", "the extents of a tensor are tensor.shape"),
+    "__iter__": (
+        "iterate over the {}",
+        "use te.reduce_axis with te.sum, te.max or te.min for a loop",
+    ),
+    "__contains__": ("apply `in` to the {}", "compare with te.any(a == b, ...)"),
 }
 
 
@@ -123,7 +127,7 @@ def refusal(what: str, help: str) -> Callable[..., Any]:
         name = getattr(self, "name", None)
         kind = f"{type(self).__name__} {name}" if isinstance(name, str) else type(self).__name__
         raise OperandError(
-            f"{what} the {kind}", "its value is known only when the program runs", help
+            f"cannot {what.format(kind)}", "its value is known only when the program runs", help
         )
 
     return refuse

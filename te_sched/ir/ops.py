@@ -68,7 +68,7 @@ def const(value: Any, dtype: str | None = None) -> Expr:
     dtype = _default_dtype(value) if dtype is None else dtypes.spelled(dtype)
     if not isinstance(value, numbers.Number) and not hasattr(value, "item"):
         raise DeclarationError(
-            f"a constant {repr_of(value)}", "it is not a number", "give a bool, int or float"
+            f"a constant must be a number, got {repr_of(value)}", "", "give a bool, int or float"
         )
     element = dtypes.element(dtype)
     kind = dtypes.parse(element)
@@ -78,7 +78,7 @@ def const(value: Any, dtype: str | None = None) -> Expr:
         scalar = _int_const(value, element)
     else:
         raise DeclarationError(
-            f"a constant of type {dtype}",
+            f"cannot make a constant of type {dtype}",
             "only numbers have constants",
             "use a bool, integer or float type",
         )
@@ -91,8 +91,8 @@ def _as_float(value: Any, dtype: str) -> float:
         return float(value)
     except (OverflowError, ValueError, TypeError):
         raise DeclarationError(
-            f"the constant {repr_of(value)} of type {dtype}",
-            f"no {dtype} holds it",
+            f"{dtype} cannot represent the constant {repr_of(value)}",
+            "",
             "give a real number, or float('inf')",
         ) from None
 
@@ -110,8 +110,8 @@ def _default_dtype(value: Any) -> str:
 def _float_const(value: float, dtype: str) -> Expr:
     if abs(value) > _FLOAT_MAX.get(dtype, math.inf) and not math.isinf(value):
         raise DeclarationError(
-            f"the constant {value!r} of type {dtype}",
-            f"the largest {dtype} is {_FLOAT_MAX[dtype]!r}",
+            f"the constant {value!r} is out of range of {dtype}",
+            f"its largest value is {_FLOAT_MAX[dtype]!r}",
             "use a wider type, or float('inf')",
         )
     return FloatImm(value, dtype)
@@ -122,13 +122,15 @@ def _int_const(value: Any, dtype: str) -> Expr:
         number = int(value)
     except (OverflowError, ValueError, TypeError):
         raise DeclarationError(
-            f"the constant {repr_of(value)} of type {dtype}", "it is no integer", "use a float type"
+            f"{dtype} cannot represent the constant {repr_of(value)}",
+            "it is not an integer",
+            "use a float type",
         ) from None
     low, high = int_limits(dtype)
     if not low <= number <= high:
         raise DeclarationError(
-            f"the constant {repr_of(number)} of type {dtype}",
-            f"{with_article(dtype)} lies between {low} and {high}",
+            f"the constant {repr_of(number)} is out of range of {dtype}",
+            f"its values are from {low} to {high}",
             "use a wider type",
         )
     if number > _INT64_MAX:  # such constants are calls, as in TVM: an IntImm has 63 bits
@@ -172,8 +174,8 @@ def convert(value: Any) -> Expr:
     if type(value).__module__ == "numpy" and getattr(value, "shape", None) == ():
         return const(value.item())
     raise DeclarationError(
-        f"{kind_of(value)} in an expression",
-        "it is not a number or an expression",
+        f"cannot use {kind_of(value)} in an expression",
+        "it is neither a number nor an expression",
         "use numbers, axes, variables and elements of tensors",
     )
 
@@ -211,16 +213,16 @@ def match_types(a: Expr, b: Expr) -> tuple[Expr, Expr]:
     kind_a, kind_b = dtypes.parse(a.dtype), dtypes.parse(b.dtype)
     if "handle" in (kind_a.code, kind_b.code):
         raise DeclarationError(
-            f"an operation on {a.dtype} and {b.dtype}",
+            f"cannot compute with {a.dtype} and {b.dtype}",
             "handles and strings are not numbers",
             "compute with numbers, axes and elements of tensors",
         )
     if kind_a.lanes != kind_b.lanes:
         if 1 not in (kind_a.lanes, kind_b.lanes):
             raise DeclarationError(
-                f"an operation on {a.dtype} and {b.dtype}",
-                "their numbers of lanes differ",
-                "let both have as many lanes, or one of them a single one",
+                f"cannot combine {a.dtype} and {b.dtype}: their numbers of lanes differ",
+                "",
+                "give both the same number of lanes, or one of them a single lane",
             )
         if kind_a.lanes == 1:
             return match_types(Broadcast(a, kind_b.lanes), b)
@@ -245,8 +247,8 @@ def cast(dtype: str, value: Any) -> Expr:
         return Broadcast(cast(dtypes.element(dtype), source), count)
     if dtypes.lanes(source.dtype) != count:
         raise DeclarationError(
-            f"a cast of {source.dtype} to {dtype}",
-            "the numbers of lanes differ",
+            f"cannot cast {source.dtype} to {dtype}: their numbers of lanes differ",
+            "",
             "cast to a type with as many lanes",
         )
     if isinstance(source, Broadcast):
@@ -258,7 +260,7 @@ def cast(dtype: str, value: Any) -> Expr:
             return const(source.value, dtype)
     if dtypes.parse(source.dtype).code == "handle" and dtypes.parse(dtype).code != "handle":
         raise DeclarationError(
-            f"a cast of a handle to {dtype}",
+            f"cannot cast a handle to {dtype}",
             "handles and strings are not numbers",
             "use te.reinterpret for the bits of a pointer",
         )
@@ -345,8 +347,8 @@ def negative(a: Any) -> Expr:
     a = convert(a)
     if dtypes.parse(a.dtype).code in ("uint", "bool"):
         raise DeclarationError(
-            f"the negative of {with_article(a.dtype)}",
-            "it has no negative numbers",
+            f"cannot negate {with_article(a.dtype)}",
+            "the type has no negative numbers",
             'cast it first, for example with .astype("int32")',
         )
     return mul(a, const(-1, a.dtype))
@@ -356,8 +358,8 @@ def _divisible(a: Any, b: Any, name: str) -> tuple[Any, Any]:
     a, b = operands(a, b)
     if not dtypes.is_integral(a.dtype) and not dtypes.is_bool(a.dtype):
         raise DeclarationError(
-            f"{name} of {a.dtype} and {b.dtype}",
-            "it is a division of integers",
+            f"{name} takes integers, got {a.dtype} and {b.dtype}",
+            "",
             "use / or te.fmod for floats, or cast to an integer type",
         )
     _check_divisor(b)
@@ -366,9 +368,7 @@ def _divisible(a: Any, b: Any, name: str) -> tuple[Any, Any]:
 
 def _check_divisor(b: Any) -> None:
     if _is(b, 0):
-        raise DeclarationError(
-            "a division by zero", "the divisor is the constant 0", "divide by another number"
-        )
+        raise DeclarationError("division by the constant 0", "", "divide by another number")
 
 
 def truncate_division(a: int, b: int) -> int:
@@ -479,8 +479,8 @@ def _conditions(a: Any, b: Any, name: str) -> tuple[Expr, Expr]:
     a, b = operands(a, b)
     if not dtypes.is_bool(dtypes.element(a.dtype)):
         raise DeclarationError(
-            f"{name} of {a.dtype} and {b.dtype}",
-            "its operands are conditions",
+            f"the operands of `{name}` must be conditions, got {a.dtype} and {b.dtype}",
+            "",
             "compare with something, or cast to bool",
         )
     return a, b
@@ -521,7 +521,9 @@ def _bit_operands(a: Any, b: Any, name: str) -> tuple[Expr, Expr]:
     a, b = operands(a, b)
     if dtypes.is_float(a.dtype):
         raise DeclarationError(
-            f"{name} of {a.dtype} and {b.dtype}", "floats have no bits to work on", "cast first"
+            f"{name} takes integers, got {a.dtype} and {b.dtype}",
+            "",
+            "cast to an integer type first",
         )
     return a, b
 
@@ -545,8 +547,8 @@ def _shift(name: str, function: Callable[[Any, Any], int]) -> _Binary:
         if type(y) is IntImm and is_index_type(x.dtype):
             if not 0 <= y.value < dtypes.bits(x.dtype):
                 raise DeclarationError(
-                    f"a shift of {x.dtype} by {y.value}",
-                    f"it goes from 0 to {dtypes.bits(x.dtype) - 1}",
+                    f"cannot shift {x.dtype} by {y.value}",
+                    f"a shift count must be from 0 to {dtypes.bits(x.dtype) - 1}",
                     "shift by less",
                 )
             if type(x) is IntImm:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace as replace_fields
 from typing import TYPE_CHECKING, Any
 
-from te_sched.errors import DeclarationError, kind_of, repr_of
+from te_sched.errors import DeclarationError, repr_of
 from te_sched.ir.expr import Buffer, Expr, IterVar, Node, Range, Var, node
 from te_sched.ir.roles import Role, role
 from te_sched.signatures import check_fields, checked
@@ -80,8 +80,8 @@ def check_attribute(target: Any, key: str) -> None:
     """Refuse an attribute of threads whose target is no axis."""
     if key in THREAD_KEYS and not isinstance(target, IterVar):
         raise DeclarationError(
-            f"an attribute {key} of {repr_of(target)}",
-            f"it is {kind_of(target)}, and only an axis of threads has threads",
+            f"the node of attribute {key} must be a thread axis, got {repr_of(target)}",
+            "",
             'give te.thread_axis("threadIdx.x"), or another axis of threads',
         )
 
@@ -195,8 +195,8 @@ class PrimFunc(Node):
         for key in attr_key_or_dict if is_several else (attr_key_or_dict,):
             if not isinstance(key, str):
                 raise DeclarationError(
-                    f"an attribute called {repr_of(key)}",
-                    f"it is {kind_of(key)}",
+                    f"the name of an attribute must be a string, got {repr_of(key)}",
+                    "",
                     "give a name and a value, or a dictionary",
                 )
         added = attr_key_or_dict if is_several else {attr_key_or_dict: attr_value}
@@ -228,8 +228,8 @@ class IRModule(Node):
         for name, func in self.functions.items():
             if not isinstance(func, PrimFunc):
                 raise DeclarationError(
-                    f"a module with {repr_of(func)} as {repr_of(name)}",
-                    f"it is {kind_of(func)}, not a function",
+                    f"function {repr_of(name)} of a module must be a PrimFunc, got {repr_of(func)}",
+                    "",
                     "give PrimFuncs by name",
                 )
 
@@ -237,8 +237,8 @@ class IRModule(Node):
         found = self.functions.get(name) if isinstance(name, str) else None
         if found is None:
             raise DeclarationError(
-                f"take the function {repr_of(name)} of a module",
-                "it has no function of this name",
+                f"module has no function {repr_of(name)}",
+                "",
                 f"use one of {', '.join(self.functions) or 'none: it is empty'}",
             )
         return found

@@ -9,7 +9,14 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, overload
 
-from te_sched.errors import DeclarationError, kind_of, repr_of, why_no_text
+from te_sched.errors import (
+    DeclarationError,
+    counted,
+    kind_of,
+    repr_of,
+    why_no_text,
+    with_article,
+)
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Expr, IntImm, IterVar, Range, Reduce, StringImm, Var
 from te_sched.ir.operators import declaring
@@ -40,7 +47,9 @@ def checked_name(name: Any, what: str) -> str:
     """A name, which is a string."""
     if (why := why_no_text(name)) is not None:
         why = f"a name is a string, and {why}"
-        raise DeclarationError(f"{what} with the name {repr_of(name)}", why, "give a str")
+        raise DeclarationError(
+            f"the name of a {what} must be a string, got {repr_of(name)}", why, "give a str"
+        )
     assert isinstance(name, str)
     return name
 
@@ -49,8 +58,8 @@ def as_shape(shape: Any, what: str) -> tuple[Expr, ...]:
     """A shape as expressions; a DeclarationError says what is wrong with it."""
     if isinstance(shape, str | bytes):
         raise DeclarationError(
-            f"{what} of the shape {repr_of(shape)}",
-            "a shape is a tuple of integers",
+            f"the shape of {what} must be a tuple of integers, got {repr_of(shape)}",
+            "",
             "write (rows, columns)",
         )
     is_array = type(shape).__module__ == "numpy" and getattr(shape, "ndim", 0) == 1
@@ -63,22 +72,22 @@ def _as_extent(extent: Any, what: str) -> Expr:
         extent = int(extent)
     if isinstance(extent, IterVar):
         raise DeclarationError(
-            f"{what} with the axis {extent.var.name} for an extent",
-            "an axis is a loop, and not its length",
+            f"cannot use axis {extent.var.name} as an extent of {what}",
+            "an axis is a loop, not its length",
             f"use {extent.var.name}.dom.extent",
         )
     value = ops.convert(extent)
     if not dtypes.is_integral(value.dtype) or dtypes.lanes(value.dtype) > 1:
         raise DeclarationError(
-            f"{what} with the extent {repr_of(extent)}",
-            "an extent is an integer",
+            f"an extent of {what} must be an integer, got {repr_of(extent)}",
+            "",
             "give an int, or a te.var for one that is known only when the program runs",
         )
     _check_told(value, what)
     if isinstance(value, IntImm) and value.value < 0:
         raise DeclarationError(
-            f"{what} with the extent {value.value}",
-            "an extent is not negative",
+            f"an extent of {what} must not be negative, got {value.value}",
+            "",
             "give the number of elements; 0 is allowed",
         )
     return value
@@ -88,8 +97,8 @@ def _check_told(extent: Expr, what: str) -> None:
     """Refuse an extent that is known only when the program has read its inputs."""
     if reads_data(extent):
         raise DeclarationError(
-            f"the extent {extent} reads data: {what}",
-            "shapes are known before the program runs, or told by its call",
+            f"the extent {extent} of {what} reads a tensor",
+            "extents must be known before the program runs",
             "give a te.var, and pass the number as an argument of its own",
         )
 
@@ -111,7 +120,9 @@ def placeholder(shape: Any, dtype: str | None = None, name: str = "placeholder")
     element = dtypes.spelled("float32" if dtype is None else dtype)
     if dtypes.parse(element).code == "void":
         raise DeclarationError(
-            f"placeholder {name} of type void", "it has no values", f"use one of {dtypes.LEGAL}"
+            f"placeholder {name} cannot have type void",
+            "void has no values",
+            f"use one of {dtypes.LEGAL}",
         )
     extents = as_shape(shape, f"placeholder {name}")
     return PlaceholderOp(name, extents, element).output(0)
@@ -165,8 +176,8 @@ def compute(
     names = index_names(fcompute, len(extents), what, varargs_names)
     for name in keyword_names(fcompute):
         raise DeclarationError(
-            f"{what} by a function with the keyword argument {name}",
-            "the function is called with the indices alone",
+            f"the function of {what} requires the keyword argument {name}",
+            "it is called with the indices only",
             f"give {name} a default",
         )
     axis = tuple(map(axis_of, extents, names))
@@ -200,12 +211,14 @@ def check_labels(tag: Any, attrs: Any, what: str) -> None:
     """Refuse a tag or attributes that are none."""
     if (why := why_no_text(tag)) is not None:
         why = f"a tag is a string, and {why}"
-        raise DeclarationError(f"{what} with tag={repr_of(tag)}", why, "give a str")
+        raise DeclarationError(
+            f"the tag of {what} must be a string, got {repr_of(tag)}", why, "give a str"
+        )
     is_mapping = attrs is None or isinstance(attrs, Mapping)
     if not is_mapping or not all(isinstance(key, str) for key in attrs or ()):
         raise DeclarationError(
-            f"{what} with attrs={repr_of(attrs)}",
-            "attributes are known by names",
+            f"attrs of {what} must be a mapping with string keys, got {repr_of(attrs)}",
+            "",
             'give {"name": value}',
         )
 
@@ -214,7 +227,7 @@ def check_function(function: Any, arguments: int, what: str, example: str) -> No
     """Refuse what cannot be called with so many arguments."""
     if not callable(function):
         raise DeclarationError(
-            f"{what} by {repr_of(function)}", "it is not a function", f"give {example}"
+            f"{what} takes a function, got {repr_of(function)}", "", f"give {example}"
         )
     try:
         signature = inspect.signature(function)
@@ -224,7 +237,7 @@ def check_function(function: Any, arguments: int, what: str, example: str) -> No
         signature.bind(*[None] * arguments)
     except TypeError as error:
         raise DeclarationError(
-            f"{what} by a function that does not take {arguments} arguments",
+            f"the function of {what} must take {arguments} arguments",
             f"calling it fails: {error}",
             f"give {example}",
         ) from None
@@ -245,8 +258,8 @@ def index_names(
     """The names that a function of `count` indices gives to them; `last` end it by themselves."""
     if not callable(function):
         raise DeclarationError(
-            f"{what} by {repr_of(function)}",
-            "it is not a function of the indices",
+            f"{what} takes a function of the indices, got {repr_of(function)}",
+            "",
             "give one, for example lambda i, j: A[i, j] + 1",
         )
     try:
@@ -263,9 +276,10 @@ def index_names(
     names += last
     if len(names) != count:
         raise DeclarationError(
-            f"{what} of {count} dimensions by a function of {len(names)} arguments",
-            "the function takes one index for each dimension",
-            "let them agree, or take any number of indices with `lambda *i: ...`",
+            f"the shape of {what} has {counted(count, 'dimension')}"
+            f" but its function takes {counted(len(names), 'argument')}",
+            "",
+            "give one parameter for each dimension, or take all indices with `lambda *i: ...`",
         )
     return names
 
@@ -285,22 +299,24 @@ def _checked_names(names: Any, what: str) -> list[str]:
     if isinstance(names, list | tuple) and all(isinstance(name, str) for name in names):
         return list(names)
     raise DeclarationError(
-        f"{what} with varargs_names={repr_of(names)}", "axes have names", "give a list of strings"
+        f"varargs_names of {what} must be a list of strings, got {repr_of(names)}",
+        "",
+        "give a list of strings",
     )
 
 
 def _as_body(value: Any, what: str) -> Expr:
     if value is None:
         raise DeclarationError(
-            f"{what} by a function that returns nothing",
-            "the function gives the value of an element",
+            f"the function of {what} returns None",
+            "it must return the value of an element",
             "return an expression",
         )
     body = ops.convert(value)
     if isinstance(body, StringImm) or dtypes.parse(body.dtype).code in ("handle", "void"):
         raise DeclarationError(
-            f"{what} by a function that returns {kind_of(value)}",
-            "the value of an element is a number",
+            f"the function of {what} must return a number, got {kind_of(value)}",
+            "",
             "return an expression",
         )
     return body
@@ -309,8 +325,8 @@ def _as_body(value: Any, what: str) -> Expr:
 def _check_body(body: tuple[Expr, ...], what: str) -> None:
     if not body:
         raise DeclarationError(
-            f"{what} by a function that returns an empty tuple",
-            "there is nothing to compute",
+            f"the function of {what} returns an empty tuple",
+            "it must return at least one value",
             "return the value of an element",
         )
     for value in body:
@@ -320,14 +336,14 @@ def _check_body(body: tuple[Expr, ...], what: str) -> None:
         for number, node in enumerate(below):
             if type(node) is Reduce:
                 raise DeclarationError(
-                    f"{what} with a reduction inside an expression",
-                    "a reduction is the whole value of a tensor",
+                    f"{what} has a reduction inside an expression",
+                    "a reduction must be the whole value of a tensor",
                     "make the reduction a tensor of its own and compute with its elements",
                 )
             if number == MOST_NODES:
                 raise DeclarationError(
-                    f"{what} by an expression of more than {MOST_NODES} operations",
-                    "a part that is used twice counts twice, and all of them are computed again",
+                    f"the expression of {what} has more than {MOST_NODES} operations",
+                    "a part that is used twice counts, and is computed, twice",
                     "make such a part a tensor of its own and compute with its elements",
                 )
     if len(body) > 1 and any(isinstance(value, Reduce) for value in body):
@@ -347,8 +363,8 @@ def _check_tuple_reduction(body: tuple[Expr, ...], what: str) -> None:
         )
         if not is_same:
             raise DeclarationError(
-                f"{what} of a tuple with different reductions",
-                "the outputs of one operation come out of one loop nest",
+                f"{what} has a tuple of different reductions",
+                "all outputs of one operation are computed by one loop nest",
                 "use one reducer of several values (te.comm_reducer), or several te.compute",
             )
 
@@ -361,24 +377,24 @@ def as_range(dom: Any, what: str) -> Range:
         dom = (dom.min, ops.add(dom.min, dom.extent))
     if not isinstance(dom, list | tuple) or len(dom) != 2:
         raise DeclarationError(
-            f"{what} with the domain {repr_of(dom)}",
-            "a domain is a pair (min, end)",
+            f"the domain of {what} must be a pair (min, end), got {repr_of(dom)}",
+            "",
             "write (0, extent)",
         )
     low, end = (ops.convert(bound) for bound in dom)
     for bound in (low, end):
         if not dtypes.is_integral(bound.dtype):
             raise DeclarationError(
-                f"{what} with a bound of type {bound.dtype}",
-                "the bounds of an axis are integers",
+                f"the bounds of {what} must be integers, got {with_article(bound.dtype)}",
+                "",
                 "give ints or integer expressions",
             )
     low, end = ops.match_types(low, end)
     extent = ops.sub(end, low)
     if isinstance(extent, IntImm) and extent.value < 0:
         raise DeclarationError(
-            f"{what} with the domain {repr_of(dom)}",
-            "its end lies before its beginning",
+            f"the domain {repr_of(dom)} of {what} ends before it begins",
+            "",
             "write (min, end) with min <= end",
         )
     return Range(low, extent)
@@ -411,12 +427,9 @@ def thread_axis(dom: Any = None, tag: str = "", name: str = "", span: object = N
     if isinstance(dom, str):
         tag, dom = dom, None
     if not isinstance(tag, str) or not tag:
-        is_none = tag is None or isinstance(tag, str)
         raise DeclarationError(
-            "a thread axis without a tag"
-            if is_none
-            else f"a thread axis with the tag {repr_of(tag)}",
-            "the tag says which threads it runs over",
+            f"the tag of a thread axis must be a non-empty string, got {repr_of(tag)}",
+            "it names the threads",
             'write te.thread_axis("threadIdx.x")',
         )
     tag = checked_name(tag, "thread_axis")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from te_sched.errors import DeclarationError, Subject, kind_of, repr_of
+from te_sched.errors import DeclarationError, Subject, counted, kind_of, repr_of
 from te_sched.ir import dtypes
 from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.expr import Buffer, Expr, Var
@@ -60,8 +60,8 @@ def _tensors(inputs: Any, name: str) -> tuple[Tensor, ...]:
     for tensor in tensors:
         if not isinstance(tensor, Tensor):
             raise DeclarationError(
-                f"extern {name} of {repr_of(tensor)}",
-                "its inputs are tensors",
+                f"an input of extern {name} must be a tensor, got {repr_of(tensor)}",
+                "",
                 "give a list of what te.placeholder and te.compute returned",
             )
     return tensors
@@ -85,8 +85,8 @@ def _input_buffers(tensors: tuple[Tensor, ...], given: Any, name: str) -> tuple[
     buffers = _buffers(given)
     if len(buffers) != len(tensors):
         raise DeclarationError(
-            f"extern {name} of {len(tensors)} inputs with {len(buffers)} in_buffers",
-            "there is one buffer for each input",
+            f"extern {name} has {counted(len(tensors), 'input')} but {len(buffers)} in_buffers",
+            "",
             "give as many buffers as inputs, or none",
         )
     for tensor, buffer in zip(tensors, buffers, strict=True):
@@ -98,8 +98,8 @@ def check_buffer_of(tensor: Tensor, buffer: Buffer, what: str) -> None:
     """Refuse a buffer that cannot stand for a tensor: another type or another shape."""
     if not isinstance(buffer, Buffer):
         raise DeclarationError(
-            f"{what} with {repr_of(buffer)} for {tensor.name}",
-            "it is not a buffer",
+            f"{what} needs a buffer for tensor {tensor.name}, got {repr_of(buffer)}",
+            "",
             "declare it with decl_buffer(tensor.shape, tensor.dtype, ...)",
         )
     if buffer.dtype != tensor.dtype:
@@ -111,7 +111,7 @@ def check_buffer_of(tensor: Tensor, buffer: Buffer, what: str) -> None:
     else:
         return
     raise DeclarationError(
-        f"{what} with the buffer {buffer.name} for the tensor {tensor.name}",
+        f"buffer {buffer.name} of {what} does not match tensor {tensor.name}",
         problem,
         "declare it with decl_buffer(tensor.shape, tensor.dtype, ...)",
         Subject("buffer", buffer.name),
@@ -126,8 +126,8 @@ def _output_buffers(
         for buffer in buffers:
             if not isinstance(buffer, Buffer):
                 raise DeclarationError(
-                    f"extern {name} with out_buffers={repr_of(given)}",
-                    "they are no buffers",
+                    f"out_buffers of extern {name} must be buffers, got {repr_of(given)}",
+                    "",
                     "declare one with decl_buffer for each output",
                 )
         return buffers
@@ -150,9 +150,9 @@ def _dtypes(dtype: Any, count: int, tensors: tuple[Tensor, ...], name: str) -> l
         kinds = {tensor.dtype for tensor in tensors}
         if len(kinds) != 1:
             raise DeclarationError(
-                f"extern {name} without a dtype",
-                "it cannot be told from the inputs, which are of"
-                + (f" the types {', '.join(sorted(kinds))}" if kinds else " no type"),
+                f"cannot infer the dtype of extern {name}",
+                "its inputs have "
+                + (f"the dtypes {', '.join(sorted(kinds))}" if kinds else "no common dtype"),
                 'give one, for example dtype="float32", or a list with one for each output',
             )
         return [*kinds] * count
@@ -160,8 +160,8 @@ def _dtypes(dtype: Any, count: int, tensors: tuple[Tensor, ...], name: str) -> l
     types = [dtypes.spelled(one) for one in (dtype if many else [dtype] * count)]
     if len(types) != count:
         raise DeclarationError(
-            f"extern {name} of {count} outputs with {len(types)} dtypes",
-            "there is one dtype for each output",
+            f"extern {name} has {counted(count, 'output')} but {len(types)} dtypes",
+            "",
             "give a list with as many, or a single one for all",
         )
     return types
@@ -175,5 +175,5 @@ def as_statement(value: Any, what: str, expected: str, help: str) -> Stmt:
     if isinstance(value, Expr):
         return Evaluate(value)
     raise DeclarationError(
-        f"{what} by a function that returns {kind_of(value)}", f"it gives {expected}", help
+        f"the function of {what} must return {expected}, got {kind_of(value)}", "", help
     )

@@ -56,8 +56,8 @@ class Script(WrittenLoops):
             bound = self.signature.bind(*args, **named)
         except TypeError as error:
             raise DeclarationError(
-                f"call the hybrid script {self.function.__name__}",
-                str(error),
+                f"cannot call hybrid script {self.function.__name__}: {error}",
+                "",
                 f"its parameters are {', '.join(self.signature.parameters)}",
             ) from None
         bound.apply_defaults()
@@ -76,8 +76,8 @@ def script(function: Callable[..., Any]) -> Script:
     """A function of loops over elements as an operation; the module says how it is written."""
     if not isinstance(function, FunctionType):
         raise DeclarationError(
-            f"hybrid.script of {repr_of(function)}",
-            "it takes a Python function",
+            f"hybrid.script takes a Python function, got {repr_of(function)}",
+            "",
             "decorate a `def`",
         )
     return Script(function)

@@ -18,7 +18,7 @@ from functools import partial, reduce
 from types import FunctionType
 from typing import Any, NoReturn
 
-from te_sched.errors import DeclarationError, SourceLocation, TeSchedError
+from te_sched.errors import DeclarationError, SourceLocation, Subject, TeSchedError, counted
 from te_sched.ir import dtypes, intrinsics, ops
 from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.builder import BufferVar, IRBuilder
@@ -105,8 +105,8 @@ def translate(script: WrittenLoops, args: tuple[Any, ...]) -> Any:
     named = [value.buffer for value in values if isinstance(value, BufferVar)]
     if not outputs or len(named) != len(values) or {*named} != {*outputs}:
         raise DeclarationError(
-            f"the hybrid script {script.function.__name__}",
-            "it returns something else than all its output tensors",
+            f"hybrid script {script.function.__name__} must return exactly its output tensors",
+            "",
             "end it with `return` and the names of what output_tensor gave",
         )
     body = builder.get()
@@ -168,7 +168,11 @@ class _Walk:
         assert isinstance(tree, ast.FunctionDef)
         names = [arg.arg for arg in tree.args.args]
         if len(names) != len(args) or tree.args.vararg or tree.args.kwonlyargs:
-            self._refuse(tree, f"it has the parameters {', '.join(names)}, not {len(args)}", "")
+            self._refuse(
+                tree,
+                f"hybrid script {tree.name} takes {len(names)} plain arguments, got {len(args)}",
+                f"its parameters are {', '.join(names) or 'none'}",
+            )
         self.values: dict[str, Any] = dict(zip(names, args, strict=True))
         self.stores = Counter(_assigned_names(tree))
         self._body(tree.body)
@@ -178,10 +182,12 @@ class _Walk:
     def _body(self, stmts: list[ast.stmt]) -> None:
         for stmt in stmts:
             if self.result is not None:
-                self._refuse(stmt, "it comes after the return", "put the return last")
+                self._refuse(
+                    stmt, "statement after the return of a hybrid script", "put the return last"
+                )
             handler = getattr(self, f"_do_{type(stmt).__name__}", None)
             if handler is None:
-                self._refuse(stmt, f"a hybrid script has no {type(stmt).__name__}", "")
+                self._refuse(stmt, f"a hybrid script cannot contain {type(stmt).__name__}", "")
             try:
                 handler(stmt)
             except TeSchedError as error:
@@ -224,12 +230,12 @@ class _Walk:
             nothing = Evaluate(IntImm(0))
             self.builder.emit(AssertStmt(ops.convert(held), StringImm(str(text)), nothing))
         elif not held:
-            self._refuse(stmt, "it does not hold", "")
+            self._refuse(stmt, "assertion of a hybrid script is false", "")
 
     def _do_Return(self, stmt: ast.Return) -> None:
         if self.scopes:
-            why = "it stands in a loop or a condition, and what follows would be done all the same"
-            self._refuse(stmt, why, "put the return last, outside of loops and conditions")
+            help = "put the return last, outside of loops and conditions"
+            self._refuse(stmt, "cannot return from inside a loop or a condition", help)
         self.result = self.value(stmt.value) if stmt.value is not None else ()
 
     def _do_If(self, stmt: ast.If) -> None:
@@ -246,14 +252,14 @@ class _Walk:
     def _do_For(self, stmt: ast.For) -> None:
         call = stmt.iter
         if not isinstance(stmt.target, ast.Name) or stmt.orelse:
-            self._refuse(stmt, "a loop has one variable and no else", "")
+            self._refuse(stmt, "a loop must have one variable and no else", "")
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.keywords:
-            self._refuse(stmt, "a loop is over range(...) or a word like it", "")
+            self._refuse(stmt, "a loop must be over range(...) or another loop function", "")
         word, args = call.func.id, [self._now(self.value(arg)) for arg in call.args]
         name = stmt.target.id
         if name in self.values:
-            why = f"{name} has a value before the loop, which the loop would change for good"
-            self._refuse(stmt, why, "give the loop a variable of another name")
+            fault = f"cannot use {name} as a loop variable: it has a value before the loop"
+            self._refuse(stmt, fault, "give the loop a variable of another name")
         if word == "const_range":
             for number in range(*args):
                 with self._inside(self.builder.new_scope()):
@@ -270,7 +276,9 @@ class _Walk:
         else:
             words = ", ".join((*LOOPS, "const_range", "bind"))
             self._refuse(
-                stmt, f"{word} with {len(args)} arguments is no loop", f"use one of {words}"
+                stmt,
+                f"cannot loop over {word} with {counted(len(args), 'argument')}",
+                f"use one of {words}",
             )
 
     def _thread(self, stmt: ast.stmt, tag: str, extent: Any) -> Expr:
@@ -280,8 +288,8 @@ class _Walk:
         if before is not number and not structural_equal(before, number):
             self._refuse(
                 stmt,
-                f"{tag} has {before} threads already",
-                "bind it everywhere to as many, and guard with `if` where there is less to do",
+                f"cannot bind {number} threads to {tag}, which has {before}",
+                "bind the same number everywhere, and guard smaller loops with `if`",
             )
         return axis.var
 
@@ -300,7 +308,7 @@ class _Walk:
 
     def _do_Assign(self, stmt: ast.Assign) -> None:
         if len(stmt.targets) != 1:
-            self._refuse(stmt, "an assignment has one target", "write several assignments")
+            self._refuse(stmt, "an assignment must have one target", "write several assignments")
         target = stmt.targets[0]
         if isinstance(target, ast.Name) and isinstance(stmt.value, ast.Call):
             word = stmt.value.func
@@ -311,7 +319,7 @@ class _Walk:
         names = target.elts if isinstance(target, ast.Tuple | ast.List) else [target]
         parts = value if isinstance(target, ast.Tuple | ast.List) else [value]
         if not isinstance(parts, list | tuple) or len(parts) != len(names):
-            self._refuse(stmt, f"there are {len(names)} names for something else", "")
+            self._refuse(stmt, f"cannot unpack the value into {counted(len(names), 'name')}", "")
         # the first one is stored before anything changes
         for one, part in zip(names, [*parts[:1], *map(self._now, parts[1:])], strict=True):
             self._store(stmt, one, part)
@@ -343,13 +351,13 @@ class _Walk:
             self._write(stmt, buffer, index, value)
             return
         if not isinstance(target, ast.Name):
-            self._refuse(stmt, "only names and elements are assigned", "")
+            self._refuse(stmt, "only names and elements can be assigned", "")
         known = self.values.get(target.id)
         if isinstance(known, _Scalar):
             self._write(stmt, known, 0, value)
         elif target.id in self.values and target.id not in self.bound_here:
-            why = f"{target.id} is known when the script is read, and would change at run time"
-            self._refuse(stmt, why, "begin with a variable of another name")
+            fault = f"cannot assign {target.id}, a constant of the enclosing scope, at run time"
+            self._refuse(stmt, fault, "begin with a variable of another name")
         elif not isinstance(value, Expr | float | int) or (
             self.stores[target.id] == 1 and isinstance(value, FloatImm | IntImm | float | int)
         ):
@@ -363,14 +371,16 @@ class _Walk:
     def _write(self, stmt: ast.stmt, buffer: Any, index: Any, value: Any) -> None:
         if not isinstance(buffer, BufferVar) or isinstance(buffer, _Input):
             self._refuse(
-                stmt, "inputs and constants are not written", "write to output_tensor or allocate"
+                stmt, "inputs and constants cannot be written", "write to output_tensor or allocate"
             )
         self._check_index(stmt, buffer, index)
         stored = ops.convert(value)
         if isinstance(buffer, _Scalar) and _loses(stored, buffer.dtype):
-            why = f"{buffer.buffer.name} began as {buffer.dtype}, and this is {stored.dtype}"
+            fault = (
+                f"cannot assign a value of {stored.dtype} to {buffer.buffer.name} of {buffer.dtype}"
+            )
             begun = "0.0" if stored.dtype == "float32" else f"{stored.dtype}(0)"
-            self._refuse(stmt, why, f"begin with {begun}, or cast with {buffer.dtype}(...)")
+            self._refuse(stmt, fault, f"begin with {begun}, or cast with {buffer.dtype}(...)")
         self.written.add(buffer.buffer)
         buffer[index] = ops.cast(buffer.dtype, stored)
 
@@ -380,7 +390,7 @@ class _Walk:
         """What an expression is: of Python, a buffer, or an expression of the program."""
         handler = getattr(self, f"_of_{type(node).__name__}", None)
         if handler is None:
-            self._refuse(node, f"a hybrid script has no {type(node).__name__}", "")
+            self._refuse(node, f"a hybrid script cannot contain {type(node).__name__}", "")
         self.depth += 1
         found = handler(node)
         self.depth -= 1
@@ -398,7 +408,7 @@ class _Walk:
             self._refuse(node, f"{node.id} has no value here", "assign it before, outside the loop")
         found = SYMBOLIC.get(node.id, self.outside.get(node.id, self))
         if found is self:
-            self._refuse(node, f"there is nothing called {node.id}", "")
+            self._refuse(node, f"name {node.id} is not defined", "")
         return found
 
     def _of_Tuple(self, node: ast.Tuple) -> Any:
@@ -412,8 +422,8 @@ class _Walk:
         if isinstance(owner, BufferVar) and node.attr == "shape":
             return owner.buffer.shape
         if isinstance(owner, list | dict | set) and node.attr in _CHANGING:
-            why = "it changes when the script is read, once, and not when it runs"
-            self._refuse(node, why, "use memory: allocate(shape, dtype)")
+            fault = f"cannot call {node.attr} of a {type(owner).__name__} in a hybrid script"
+            self._refuse(node, fault, "use memory: allocate(shape, dtype)")
         return getattr(owner, node.attr)
 
     def _of_Subscript(self, node: ast.Subscript) -> Any:
@@ -471,8 +481,8 @@ class _Walk:
         self.written |= callee.written
         if changed and self.depth > 1:
             name = changed[0].buffer.name
-            why = f"it writes {name}, which the expression round it may have read before"
-            self._refuse(node, why, "call it in a statement of its own")
+            fault = f"the call writes {name}, which the enclosing expression may have read before"
+            self._refuse(node, fault, "call it in a statement of its own")
         return callee.result
 
     def _inner_output(self, function: str, shape: Any, dtype: str, name: str) -> BufferVar:
@@ -483,23 +493,25 @@ class _Walk:
 
     def _operator(self, kind: ast.AST, node: ast.AST) -> Callable[..., Any]:
         if type(kind) not in _OPERATORS:
-            self._refuse(node, f"a hybrid script has no operator {type(kind).__name__}", "")
+            self._refuse(node, f"a hybrid script cannot use the operator {type(kind).__name__}", "")
         return _OPERATORS[type(kind)]
 
     def _check_index(self, node: ast.AST, buffer: BufferVar, index: Any) -> None:
         count = len(index) if isinstance(index, tuple) else 1
         expected = len(buffer.buffer.shape)
         if count != expected:
-            why = f"{buffer.buffer.name} has {expected} dimensions, not {count}"
-            self._refuse(node, why, "give one index for each, as in a[i, j]")
+            dimensions = counted(expected, "dimension")
+            fault = f"{buffer.buffer.name} has {dimensions} but is indexed with {count}"
+            self._refuse(node, fault, "give one index for each, as in a[i, j]")
 
     def _line(self, node: ast.AST) -> _Line:
         return _Line(self.file, self.first_line + getattr(node, "lineno", 1) - 1)
 
-    def _refuse(self, node: ast.AST, why: str, help: str) -> NoReturn:
+    def _refuse(self, node: ast.AST, fault: str, help: str) -> NoReturn:
         text = ast.unparse(node).partition("\n")[0]
         help = help or "use te.extern with tir.ir_builder for what hybrid scripts do not have"
-        raise DeclarationError(f"hybrid script: {text}", why, help, [self._line(node)])
+        statement = Subject("statement", text, f"`{text}`")
+        raise DeclarationError(fault, "", help, [statement, self._line(node)])
 
 
 class _Line(SourceLocation):
@@ -522,8 +534,8 @@ def _source(function: FunctionType) -> tuple[list[str], int]:
         return inspect.getsourcelines(function)
     except OSError:
         raise DeclarationError(
-            f"the hybrid script {function.__name__}",
-            "its text is not in a file, and loops are translated from the text",
+            f"cannot find the source of hybrid script {function.__name__}",
+            "its loops are translated from the source, which must be in a file",
             "define it in a file or a notebook, not by exec or on the interactive prompt",
         ) from None
 

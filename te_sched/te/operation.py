@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
-from te_sched.errors import DeclarationError, ScheduleError, Subject, repr_of, user_place
+from te_sched.errors import DeclarationError, ScheduleError, Subject, counted, repr_of, user_place
 from te_sched.ir.expr import Buffer, BufferLoad, Expr, IntImm, IterVar, ProducerLoad, Range, Reduce
 from te_sched.ir.stmt import BufferStore, For, Stmt
 from te_sched.ir.visitor import Mapper, children, parts_of, replace, walk
@@ -54,8 +54,8 @@ class Operation:
         """Tensor number `index` that the operation makes."""
         if not isinstance(index, int) or not 0 <= index < len(self._outputs):
             raise DeclarationError(
-                f"output {repr_of(index)} of {self.name}",
-                f"it has {len(self._outputs)} outputs",
+                f"operation {self.name} has no output {repr_of(index)}",
+                f"it has {counted(len(self._outputs), 'output')}",
                 f"use a number from 0 to {len(self._outputs) - 1}",
                 Subject("operation", self.name),
             )
@@ -330,8 +330,8 @@ def replace_tensors(body: tuple[Expr, ...], mapping: Mapping[Tensor, Tensor]) ->
         if load.producer in mapping:
             name = load.producer.name
             raise ScheduleError(
-                f"read {name} from elsewhere",
-                f"{load} says how far a reduction loop goes, and a loop keeps its extent",
+                f"cannot replace tensor {name} as the bound of a reduction loop",
+                f"{load} is the bound, and a loop keeps its extent",
                 f"leave {name} as it is: without cache_read, cache_write and rfactor, and "
                 "without compute_inline for what it is computed from",
                 Subject("tensor", name),

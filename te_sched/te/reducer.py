@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any, overload
 
-from te_sched.errors import DeclarationError, repr_of, why_no_text, with_article
+from te_sched.errors import DeclarationError, counted, repr_of, why_no_text, with_article
 from te_sched.ir import dtypes, intrinsics, ops
 from te_sched.ir.expr import CommReducer, Expr, IterVar, Reduce, Var
 
@@ -79,7 +79,7 @@ class Reducer:
     def _fold(self, values: list[Any]) -> Any:
         if len(values) < 2:
             raise DeclarationError(
-                f"{self.__name__} of one value",
+                f"te.{self.__name__} of one value needs an axis",
                 "there is no axis to reduce over",
                 f"give one: te.{self.__name__}(expr, axis=k), with k = te.reduce_axis((0, n))",
             )
@@ -95,16 +95,17 @@ class Reducer:
         condition = ops.TRUE if where is None else ops.convert(where)
         if not dtypes.is_bool(condition.dtype):
             raise DeclarationError(
-                f"{self.__name__} where {with_article(condition.dtype)}",
-                "`where` is a condition, which is a bool",
+                f"`where` of te.{self.__name__} must be a bool, got {condition.dtype}",
+                "",
                 "compare: where=a > 0",
             )
         start = () if init is None else tuple([ops.convert(value) for value in _as_tuple(init)])
         if start and len(start) != len(sources):
             raise DeclarationError(
-                f"{self.__name__} of {len(sources)} values with {len(start)} initial values",
-                "there is one initial value for each reduced value",
-                "give a tuple of as many",
+                f"te.{self.__name__} reduces {counted(len(sources), 'value')}"
+                f" but has {counted(len(start), 'initial value')}",
+                "",
+                "give one initial value for each reduced value",
             )
         if start:
             self._check_types("the initial value", start, sources)
@@ -123,14 +124,14 @@ class Reducer:
                     else repr_of(one)
                 )
                 raise DeclarationError(
-                    f"{self.__name__} over {label}",
-                    "a reduction runs over reduction axes",
+                    f"te.{self.__name__} cannot reduce over {label}",
+                    "only reduction axes can be reduced over",
                     "make one with te.reduce_axis((0, extent))",
                 )
         if len(set(axes)) != len(axes):
             names = ", ".join(one.var.name for one in axes)
             raise DeclarationError(
-                f"{self.__name__} over {names}", "an axis is given twice", "give each axis once"
+                f"te.{self.__name__} has an axis twice: {names}", "", "give each axis once"
             )
 
     def _combiner(self, is_tuple: bool, sources: tuple[Expr, ...]) -> CommReducer:
@@ -144,12 +145,13 @@ class Reducer:
         identity = self._called("identity", self.identity, [source.dtype for source in sources])
         if len(result) != len(sources) or len(identity) != len(sources):
             raise DeclarationError(
-                f"{self.__name__} of {len(sources)} values",
-                f"its combiner gives {len(result)} values and its identity {len(identity)}",
+                f"{self.__name__} reduces {counted(len(sources), 'value')}, but its combiner"
+                f" returns {len(result)} and its identity {len(identity)}",
+                "",
                 "let both give one value for each reduced value",
             )
-        self._check_types("its combiner", result, sources)
-        self._check_types("its identity", identity, sources)
+        self._check_types("the combiner", result, sources)
+        self._check_types("the identity", identity, sources)
         return CommReducer(lhs, rhs, result, identity)
 
     def _called(
@@ -160,10 +162,10 @@ class Reducer:
         except (TypeError, IndexError) as error:
             number = f"{len(arguments)} values"
             if what == "combiner":
-                number = "several values" if isinstance(arguments[0], tuple) else "one"
+                number = "several values" if isinstance(arguments[0], tuple) else "one value"
             raise DeclarationError(
-                f"{self.__name__} of {number}",
-                f"its {what} fails: {error}",
+                f"the {what} of {self.__name__} fails for {number}: {error}",
+                "",
                 "its functions take one value or dtype for each reduced value; of several values "
                 "the combiner takes two tuples",
             ) from error
@@ -173,8 +175,8 @@ class Reducer:
         for value, source in zip(values, sources, strict=True):
             if value.dtype != source.dtype:
                 raise DeclarationError(
-                    f"{self.__name__} of {with_article(source.dtype)}",
-                    f"{what} gives {with_article(value.dtype)}",
+                    f"{what} of {self.__name__} must be {source.dtype}, got {value.dtype}",
+                    "",
                     f'give {with_article(source.dtype)}, for example te.const(0, "{source.dtype}")',
                 )
 
@@ -182,8 +184,8 @@ class Reducer:
         names = list(inspect.signature(self.combine).parameters)
         if len(names) != 2:
             raise DeclarationError(
-                f"the combiner of {self.__name__} takes {len(names)} arguments",
-                "a combiner takes two: the result so far and the next value",
+                f"the combiner of {self.__name__} must take 2 arguments, takes {len(names)}",
+                "they are the result so far and the next value",
                 "write lambda x, y: ...; for several values x and y are tuples",
             )
         return names[0], names[1]
@@ -205,12 +207,14 @@ def comm_reducer(
     """
     if not callable(fcombine) or not callable(fidentity):
         raise DeclarationError(
-            "comm_reducer",
-            "the combiner and the identity are functions",
+            "the combiner and the identity of comm_reducer must be functions",
+            "",
             "write te.comm_reducer(lambda x, y: x + y, lambda dtype: te.const(0, dtype))",
         )
     if (why := why_no_text(name)) is not None:
-        raise DeclarationError(f"name of a reducer must be a string: {why}", "", "give a str")
+        raise DeclarationError(
+            f"the name of a reducer must be a string, got {repr_of(name)}", why, "give a str"
+        )
     return Reducer(fcombine, fidentity, name)
 
 

@@ -66,9 +66,9 @@ def scan(
     first, steps, places = states
     if not first or not len(first) == len(steps) == len(places):
         raise DeclarationError(
-            f"scan {name} of {len(first)} initial tensors, {len(steps)} updates and"
-            f" {len(places)} placeholders",
-            "each state has one of each",
+            f"scan {name} has {len(first)} initial tensors, {len(steps)} updates"
+            f" and {len(places)} placeholders",
+            "each state needs one of each",
             "give lists of the same length",
         )
     for start, step, place in zip(first, steps, places, strict=True):
@@ -101,8 +101,8 @@ def _tensors(given: Any, name: str) -> tuple[Tensor, ...]:
     for tensor in tensors:
         if not isinstance(tensor, Tensor) or tensor.ndim == 0:
             raise DeclarationError(
-                f"scan {name} of {repr_of(tensor)}",
-                "states are tensors of at least one dimension",
+                f"a state of scan {name} must be a tensor with dimensions, got {repr_of(tensor)}",
+                "",
                 "give what te.compute and te.placeholder returned",
             )
     return tensors
@@ -121,7 +121,7 @@ def _check_state(init: Tensor, update: Tensor, state: Tensor, name: str) -> None
         else:
             continue
         raise DeclarationError(
-            f"scan {name} with the {what} {_text(tensor)}",
+            f"the {what} {_text(tensor)} of scan {name} does not match its state",
             f"{problem} {_text(state)}",
             "declare them with one shape and type; only the initial tensor is shorter",
             tensor_label(tensor),
@@ -155,8 +155,8 @@ def _check_past(update: Tensor, places: tuple[Tensor, ...], at: int, name: str) 
                 pending.append((load.producer.op, steps))  # type: ignore[attr-defined]
             elif steps > 0 or (steps == 0 and late >= at):
                 raise DeclarationError(
-                    f"scan {name} with the update {update.name}",
-                    f"{op.name} reads {load}, which is not there yet when it is computed",
+                    f"update {update.name} of scan {name} reads a value not computed yet",
+                    f"{op.name} reads {load} at or after the step that computes it",
                     "read the state at an earlier step: state[t - 1, ...]",
                     tensor_label(update),
                 )
@@ -166,7 +166,7 @@ def _scan_axis(init: Tensor, update: Tensor, name: str) -> IterVar:
     start, end = ops.match_types(init.shape[0], update.shape[0])
     if isinstance(start, IntImm) and isinstance(end, IntImm) and start.value > end.value:
         raise DeclarationError(
-            f"scan {name} with the initial tensor {_text(init)}",
+            f"the initial tensor {_text(init)} of scan {name} is longer than the state",
             f"it has {start.value} entries, the state {_text(update)} only {end.value}",
             "let the initial tensor be as long as the beginning of the state",
             tensor_label(init),

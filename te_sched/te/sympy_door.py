@@ -81,8 +81,8 @@ def to_sympy(value: Any) -> Any:
     expression = ops.convert(value)
     if not dtypes.is_integral(expression.dtype) and not dtypes.is_bool(expression.dtype):
         raise DeclarationError(
-            f"an expression of type {expression.dtype} in sympy",
-            "only integer expressions and conditions are mathematics there",
+            f"cannot use an expression of type {expression.dtype} in sympy",
+            "only integer expressions and conditions are converted",
             "keep it outside of the sympy expression",
         )
     return _forward(expression)
@@ -184,14 +184,14 @@ class _Freezer:
         if e.is_Number:
             raise self._not_an_integer(e)
         raise DeclarationError(
-            f"the sympy expression {self.whole}",
-            f"te_sched has no form for {type(e).__name__}",
+            f"cannot convert the sympy expression {self.whole}",
+            f"{type(e).__name__} has no equivalent expression",
             "use +, -, *, powers, floor, ceiling, Mod, Min, Max, Abs, Piecewise and conditions",
         )
 
     def _not_an_integer(self, e: Any) -> DeclarationError:
         return DeclarationError(
-            f"the sympy expression {self.whole}",
+            f"cannot convert the sympy expression {self.whole}",
             f"{e} is not an integer, or sympy cannot show that it is",
             "say how it is rounded: sympy.floor(...) or sympy.ceiling(...)",
         )
@@ -201,8 +201,8 @@ class _Freezer:
             found: Expr = symbol.expression
             return found
         raise DeclarationError(
-            f"the sympy expression {self.whole}",
-            f"the symbol {symbol} stands for no axis or variable",
+            f"cannot convert the sympy expression {self.whole}",
+            f"the symbol {symbol} is not an axis or variable",
             "build it from axes and te.var: sympy.sympify(axis) gives the symbol of an axis",
         )
 
@@ -279,7 +279,7 @@ class _Freezer:
         *cases, (value, condition) = e.args
         if condition != True:  # noqa: E712  (sympy's own truth)
             raise DeclarationError(
-                f"the sympy expression {self.whole}",
+                f"cannot convert the sympy expression {self.whole}",
                 "the Piecewise has no value where none of its conditions holds",
                 "let its last case be (value, True)",
             )

@@ -22,7 +22,7 @@ class TagScope:
     def __enter__(self) -> TagScope:
         if _CURRENT.get() is not None:
             raise TagError(
-                f"the tag scope {repr_of(self.tag)} inside the tag scope {_CURRENT.get()!r}",
+                f"cannot enter tag scope {repr_of(self.tag)} inside tag scope {_CURRENT.get()!r}",
                 "an operation has one tag",
                 "leave the outer scope first",
             )
@@ -52,7 +52,7 @@ def tag_or_current(tag: str) -> str:
     current = _CURRENT.get()
     if current is not None and tag:
         raise TagError(
-            f"the tag {repr_of(tag)} inside the tag scope {current!r}",
+            f"cannot use tag {repr_of(tag)} inside tag scope {current!r}",
             "an operation has one tag",
             "leave out one of the two",
         )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from te_sched.errors import DeclarationError, Subject, with_article
+from te_sched.errors import DeclarationError, Subject, counted
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import DataProducer, Expr, IterVar, Operand, ProducerLoad
 
@@ -73,8 +73,9 @@ class Tensor(DataProducer, Operand):
         """The element at these indices, one for each dimension."""
         if len(indices) != self.ndim:
             raise DeclarationError(
-                f"{self.name} with {len(indices)} {'index' if len(indices) == 1 else 'indices'}",
-                f"it has {self.ndim} dimensions, of shape {self._shape_text()}",
+                f"tensor {self.name} has {counted(self.ndim, 'dimension')}"
+                f" but is indexed with {len(indices)}",
+                f"its shape is {self._shape_text()}",
                 "give one index for each dimension",
                 tensor_label(self),
             )
@@ -87,8 +88,8 @@ class Tensor(DataProducer, Operand):
         value = ops.convert(index)
         if not dtypes.is_integral(value.dtype):
             raise DeclarationError(
-                f"index {at} of {self.name} is {with_article(value.dtype)}",
-                "an index is an integer",
+                f"index {at} of tensor {self.name} must be an integer, got {value.dtype}",
+                "",
                 'cast it, for example with .astype("int32")',
                 tensor_label(self),
             )
@@ -104,7 +105,7 @@ class Tensor(DataProducer, Operand):
         """The only element of a tensor without dimensions."""
         if self.ndim != 0:
             raise DeclarationError(
-                f"tensor {self.name} with {self.ndim} dimensions is used as a scalar expression",
+                f"cannot use tensor {self.name} with {counted(self.ndim, 'dimension')} as a scalar",
                 "expressions operate on single elements",
                 f"index it: {self.name}[{', '.join('ijklmnop'[: self.ndim])}]",
                 tensor_label(self),

@@ -72,26 +72,28 @@ def decl_tensor_intrin(
         scalar_params is None or (is_sequence(scalar_params) and not len(scalar_params))
     ):
         raise DeclarationError(
-            f"{what} with scalar_params={repr_of(scalar_params)}",
-            "they are variables",
+            f"scalar_params of {what} must be variables, got {repr_of(scalar_params)}",
+            "",
             "give a list of te.var",
         )
     if not isinstance(op, ComputeOp):
         raise DeclarationError(
-            f"{what} of {repr_of(op)}", "it does a computation", "give the op of a te.compute"
+            f"{what} takes a compute operation, got {repr_of(op)}",
+            "",
+            "give the op of a te.compute",
         )
     for tensor in op.input_tensors:
         if not isinstance(tensor.op, PlaceholderOp):
             raise DeclarationError(
-                f"{what} of a computation that reads {tensor.name}",
-                "its inputs are placeholders, and this one is computed itself",
+                f"{what} reads tensor {tensor.name}, which is not a placeholder",
+                "it must be a single computation of placeholders",
                 "describe a single computation",
                 tensor_label(tensor),
             )
     for label, given in (("binds", binds), ("default_buffer_params", default_buffer_params)):
         if given is not None and not isinstance(given, Mapping):
             raise DeclarationError(
-                f"{what} with {label}={repr_of(given)}", "it is no mapping", "give a dict"
+                f"{label} of {what} must be a mapping, got {repr_of(given)}", "", "give a dict"
             )
     buffers = {
         tensor: _buffer(tensor, binds or {}, default_buffer_params or {}, what)
@@ -112,8 +114,8 @@ def _buffer(
     if bound is not None:
         if not isinstance(bound, Buffer):
             raise DeclarationError(
-                f"{what} with {repr_of(bound)} for {tensor.name}",
-                "it is not a buffer",
+                f"{what} needs a buffer for tensor {tensor.name}, got {repr_of(bound)}",
+                "",
                 "declare it with decl_buffer(tensor.shape, tensor.dtype, ...)",
             )
         return bound
@@ -121,8 +123,8 @@ def _buffer(
         return decl_buffer(tensor.shape, tensor.dtype, tensor.op.name, **defaults)
     except TypeError as error:
         raise DeclarationError(
-            f"{what} with default_buffer_params={repr_of(dict(defaults))}",
-            f"decl_buffer says: {error}",
+            f"invalid default_buffer_params of {what}: {error}",
+            "",
             "give keyword arguments of decl_buffer",
         ) from None
 
@@ -132,16 +134,16 @@ def _statements(made: Any, what: str) -> tuple[Stmt | None, Stmt | None, Stmt | 
     statements = [_statement(part, what) for part in parts]
     if not 1 <= len(statements) <= 3:
         raise DeclarationError(
-            f"{what} with {len(statements)} statements",
-            "there are body, reset and update",
+            f"{what} has {len(statements)} statements",
+            "it can have body, reset and update",
             "return one to three statements",
         )
     statements += [None] * (3 - len(statements))
     body, init, update = statements
     if body is None and (init is None or update is None):
         raise DeclarationError(
-            f"{what} without a body",
-            "it must do the whole computation, or both reset and update it",
+            f"{what} has no body",
+            "without a body it must have both a reset and an update",
             "return a call, a statement, or a tuple (body, reset, update)",
         )
     return body, init, update

@@ -39,7 +39,7 @@ def test_single_index_of_a_matrix_counts_elements():
 def test_store_rejects_another_type():
     ib = builder.create()
     b = ib.buffer_ptr(decl_buffer((4,), name="B"))
-    with pytest.raises(DeclarationError, match="elements are of type float32"):
+    with pytest.raises(DeclarationError, match="cannot store int32 into buffer B of float32"):
         b[0] = 1
 
 
@@ -64,7 +64,7 @@ def test_else_belongs_to_the_if_before():
     with ib.else_scope():
         ib.emit(2)
     assert ib.get().else_case.value.value == 2
-    with pytest.raises(DeclarationError, match="directly after one"):
+    with pytest.raises(DeclarationError, match="else_scope must directly follow an if_scope"):
         ib.else_scope()
 
 

@@ -36,7 +36,9 @@ def test_rules_are_of_a_target_each() -> None:
     register_op_attr("tir.mine", "cuda.FLowerIntrinsic", rule)
     assert RULES["tir.mine"] == {"llvm": (10, rule), "cuda": (10, rule)}
     register_intrin_lowering("tir.mine", "llvm", f=rule)  # the same again is none
-    with pytest.raises(DeclarationError, match="there is one of level 10"):
+    with pytest.raises(
+        DeclarationError, match=r"tir\.mine has a lowering rule of level 10 for llvm already"
+    ):
         register_intrin_lowering("tir.mine", "llvm", f=lambda call: call)
 
 

@@ -81,14 +81,14 @@ def test_division_of_integers_is_refused_with_advice():
 
 @pytest.mark.parametrize("divide", [ops.floordiv, ops.floormod, ops.truncdiv, ops.div])
 def test_division_by_zero_is_refused(divide):
-    with pytest.raises(DeclarationError, match="division by zero"):
+    with pytest.raises(DeclarationError, match="division by the constant 0"):
         divide(var(), 0)
 
 
 def test_constants_out_of_range_are_refused():
-    with pytest.raises(DeclarationError, match="between -128 and 127"):
+    with pytest.raises(DeclarationError, match="the constant 300 is out of range of int8"):
         ops.const(300, "int8")
-    with pytest.raises(DeclarationError, match="between 0 and 255"):
+    with pytest.raises(DeclarationError, match="the constant -1 is out of range of uint8"):
         ops.const(-1, "uint8")
     with pytest.raises(DeclarationError, match="65504"):
         ops.const(1e6, "float16")
@@ -109,7 +109,9 @@ def test_bit_operations_take_the_type_of_the_other_operand():
 
 
 def test_bit_operations_reject_floats_and_long_shifts():
-    with pytest.raises(DeclarationError, match="floats have no bits"):
+    with pytest.raises(
+        DeclarationError, match="bitwise_and takes integers, got float32 and float32"
+    ):
         _ = var("float32") & 1
     with pytest.raises(DeclarationError, match="from 0 to 31"):
         _ = var() << 32
@@ -120,7 +122,9 @@ def test_conditions_fold_and_check_their_operands():
     assert ops.logical_and(x > 1, True).a is x
     assert ops.logical_or(x > 1, True).value == 1
     assert type(ops.logical_not(x > 1)) is E.Not
-    with pytest.raises(DeclarationError, match="operands are conditions"):
+    with pytest.raises(
+        DeclarationError, match="the operands of `and` must be conditions, got int32 and int32"
+    ):
         ops.logical_and(x, x > 1)
 
 

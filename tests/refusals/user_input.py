@@ -39,7 +39,11 @@ def reduction(combine: Any, identity: Any, value: Any = None) -> Callable[[], An
 
 
 DECLARATIONS: dict[str, Case] = {
-    "shape bytes": (lambda: te.placeholder(b"ab"), DeclarationError, "a shape is a tuple"),  # type: ignore[arg-type]
+    "shape bytes": (
+        lambda: te.placeholder(b"ab"),
+        DeclarationError,
+        "the shape of placeholder placeholder must be a tuple of",
+    ),  # type: ignore[arg-type]
     "shape axis": (lambda: te.placeholder((K,)), DeclarationError, r"use k\.dom\.extent"),
     "dtype class": (
         lambda: te.placeholder((4,), dtype=float),
@@ -56,12 +60,12 @@ DECLARATIONS: dict[str, Case] = {
     "attrs": (
         lambda: te.compute((8,), lambda i: B[i], attrs=3),
         DeclarationError,
-        "known by names",
+        "attrs of compute compute must be a mapping with string keys,",
     ),  # type: ignore[arg-type]
     "varargs_names": (
         lambda: te.compute((8,), lambda *i: B[i], varargs_names=3),  # type: ignore[arg-type]
         DeclarationError,
-        "axes have names",
+        "varargs_names of compute compute must be a list of strings,",
     ),
     "keyword-only": (element(lambda i, *, q: B[i]), DeclarationError, "keyword argument q"),
     "power": (element(lambda i: i**2), OperandError, r"use te\.power"),
@@ -70,45 +74,57 @@ DECLARATIONS: dict[str, Case] = {
     "round": (element(lambda i: round(B[i])), OperandError, r"use te\.round"),
     "int": (element(int), OperandError, "cast it"),
     "float": (element(lambda i: float(B[i])), OperandError, "cast it"),
-    "max": (element(max), OperandError, "iteration over the Var i"),
+    "max": (element(max), OperandError, "cannot iterate over the Var i"),
     "len": (element(lambda i: len(B)), OperandError, "tensor.shape"),
-    "iterate tensor": (element(lambda i: list(B)), OperandError, "iteration over the Tensor B"),
-    "iterate slice": (element(lambda i: list(A[i])), OperandError, "iteration"),
+    "iterate tensor": (
+        element(lambda i: list(B)),
+        OperandError,
+        "cannot iterate over the Tensor B",
+    ),
+    "iterate slice": (
+        element(lambda i: list(A[i])),
+        OperandError,
+        "cannot iterate over the TensorSlice",
+    ),
     "iterate buffer": (
         lambda: list(tir.decl_buffer((4,))),
         OperandError,
-        "iteration over the buffer",
+        "cannot iterate over buffer buffer",
     ),
     "range of ints": (lambda: te.thread_axis((0, 4), ["threadIdx.x"]), DeclarationError, "the tag"),  # type: ignore[arg-type]
     "thread array": (
         lambda: te.thread_axis(None, np.array([2, 3])),
         DeclarationError,
-        "the tag says",
+        "the tag of a thread axis must be a non-empty string, got",
     ),  # type: ignore[arg-type]
     "thread name": (
         lambda: te.thread_axis((0, 4), "threadIdx.x", name=3),
         DeclarationError,
         "a name is",
     ),  # type: ignore[arg-type]
-    "output": (lambda: C.op.output(1), DeclarationError, "it has 1 outputs"),
+    "output": (lambda: C.op.output(1), DeclarationError, "operation C has no output 1"),
     "reducer arity": (
         reduction(
             lambda x, y: (x[0] + y[0], x[1] + y[1]),
             lambda t, u: (te.const(0, t), te.const(0, u)),
         ),
         DeclarationError,
-        "its combiner fails",
+        "the combiner of reduce fails for one value: 'Var' object is not",
     ),
     "reducer init": (
         lambda: te.sum(A[0, K], K, init="x"),
         DeclarationError,
-        "the initial value gives a handle",
+        "the initial value of sum must be float32, got handle",
     ),
-    "extern function": (lambda: te.extern((8,), [A], None), DeclarationError, "not a function"),  # type: ignore[arg-type]
+    "extern function": (
+        lambda: te.extern((8,), [A], None),
+        DeclarationError,
+        "extern extern takes a function, got None",
+    ),  # type: ignore[arg-type]
     "extern arity": (
         lambda: te.extern((8,), [A], lambda i: 1),
         DeclarationError,
-        "does not take 2",
+        "the function of .* must take 2 arguments",
     ),
     "extern dtype": (
         lambda: te.extern((8,), [A], lambda i, o: 1, dtype=3),  # type: ignore[arg-type]
@@ -118,24 +134,28 @@ DECLARATIONS: dict[str, Case] = {
     "extern buffers": (
         lambda: te.extern((8,), [A], lambda i, o: 1, out_buffers=3),  # type: ignore[arg-type]
         DeclarationError,
-        "they are no buffers",
+        "out_buffers of extern extern must be buffers, got 3",
     ),
     "scan of nothing": (lambda: te.scan([], [], []), DeclarationError, "same length"),
-    "scan inputs": (lambda: te.scan(C, C, B, inputs=3), DeclarationError, "states are tensors"),  # type: ignore[arg-type]
+    "scan inputs": (
+        lambda: te.scan(C, C, B, inputs=3),
+        DeclarationError,
+        "a state of scan scan must be a tensor with dimensions, got 3",
+    ),  # type: ignore[arg-type]
     "intrinsic arity": (
         lambda: te.decl_tensor_intrin(C.op, lambda i: 1),
         DeclarationError,
-        "does not take 2",
+        "the function of .* must take 2 arguments",
     ),
     "intrinsic binds": (
         lambda: te.decl_tensor_intrin(C.op, lambda i, o: 1, binds={C: 3}),  # type: ignore[dict-item]
         DeclarationError,
-        "it is not a buffer",
+        "needs a buffer for tensor",
     ),
     "intrinsic scalars": (
         lambda: te.decl_tensor_intrin(C.op, lambda i, o: 1, scalar_params=[3]),  # type: ignore[list-item]
         DeclarationError,
-        "they are variables",
+        "scalar_params of tensor intrinsic tensor_intrin must be",
     ),
     "intrinsic defaults": (
         lambda: te.decl_tensor_intrin(C.op, lambda i, o: 1, default_buffer_params={"x": 3}),
@@ -147,7 +167,11 @@ DECLARATIONS: dict[str, Case] = {
         DeclarationError,
         "strides of decl_buffer is 3",
     ),  # type: ignore[arg-type]
-    "buffer data": (lambda: tir.decl_buffer((4,), data=3), DeclarationError, "what it points to"),  # type: ignore[arg-type]
+    "buffer data": (
+        lambda: tir.decl_buffer((4,), data=3),
+        DeclarationError,
+        "data of buffer buffer must be a pointer variable, got 3",
+    ),  # type: ignore[arg-type]
     "buffer factor": (
         lambda: tir.decl_buffer((4,), offset_factor="x"),
         DeclarationError,
@@ -161,7 +185,7 @@ DECLARATIONS: dict[str, Case] = {
     "buffer separators": (
         lambda: tir.decl_buffer((4,), axis_separators=[9]),
         DeclarationError,
-        "places between its dimensions",
+        r"invalid axis_separators of buffer buffer: \[9\]",
     ),
 }
 
@@ -213,7 +237,7 @@ LOWERING: dict[str, Case] = {
     "foreign tensor": (built([B, C, OTHER]), BuildError, "is not computed by the schedule"),
     "binds": (lowered(binds=3), LoweringError, "binds must be a mapping"),
     "binds key": (lowered(binds={"A": 3}), LoweringError, "key of binds must be a tensor"),
-    "binds value": (lowered(binds={B: 3}), DeclarationError, "it is not a buffer"),
+    "binds value": (lowered(binds={B: 3}), DeclarationError, "needs a buffer for tensor"),
     "binds dtype": (lowered(binds={B: WRONG}), DeclarationError, "the buffer of int32"),
     "binds shape": (
         lowered(binds={B: tir.decl_buffer((4,))}),

@@ -210,7 +210,7 @@ def test_script_rejects_a_write_of_an_input():
         a[0, 0] = 1.0
         return a
 
-    _refused(wrong, r"a\[0, 0\] = 1\.0\n(.*\n)*.*inputs and constants are not written")
+    _refused(wrong, "inputs and constants cannot be written")
 
 
 def test_script_rejects_fractions_in_a_counter():
@@ -224,7 +224,7 @@ def test_script_rejects_fractions_in_a_counter():
             b[i] = total
         return b
 
-    _refused(wrong, "total began as int32, and this is float32")
+    _refused(wrong, "cannot assign a value of float32 to total of int32")
 
 
 def test_script_rejects_too_few_indices():
@@ -235,7 +235,7 @@ def test_script_rejects_too_few_indices():
             b[i] = a[i]
         return b
 
-    _refused(wrong, "a has 2 dimensions, not 1")
+    _refused(wrong, "a has 2 dimensions but is indexed with 1")
 
 
 def test_script_rejects_while():
@@ -246,7 +246,7 @@ def test_script_rejects_while():
             b[0] = 1.0
         return b
 
-    _refused(wrong, "no While")
+    _refused(wrong, "a hybrid script cannot contain While")
 
 
 def test_script_rejects_a_word_that_is_not_there():
@@ -256,7 +256,7 @@ def test_script_rejects_a_word_that_is_not_there():
         b[0] = nothing(a[0, 0])  # noqa: F821
         return b
 
-    _refused(wrong, "there is nothing called nothing")
+    _refused(wrong, "name nothing is not defined")
 
 
 def test_script_rejects_another_return():
@@ -266,7 +266,7 @@ def test_script_rejects_another_return():
         b[0] = 1.0
         return a
 
-    _refused(wrong, "something else than all its output tensors")
+    _refused(wrong, "hybrid script wrong must return exactly its output tensors")
 
 
 def test_arguments_by_name_and_by_default():
@@ -337,7 +337,9 @@ def test_what_is_known_when_read_rejects_a_change_at_run_time():
             b[i] = a[i]
         return b
 
-    with pytest.raises(DeclarationError, match="i is known when the script is read"):
+    with pytest.raises(
+        DeclarationError, match="cannot assign i, a constant of the enclosing scope, at run"
+    ):
         counted(te.placeholder((4,), name="a"))
 
 
@@ -403,7 +405,9 @@ def test_arguments_of_inner_scripts_are_read_before_they_are_written():
 
     a = te.placeholder((9,), name="a")
     check(outer, a)
-    with pytest.raises(DeclarationError, match="which the expression round it may have read"):
+    with pytest.raises(
+        DeclarationError, match="the call writes c, which the enclosing expression may have"
+    ):
         within(a)
 
 
@@ -464,12 +468,12 @@ counts = 3  # a name of the module, which Python does not see in a function that
 @pytest.mark.parametrize(
     ("function", "why"),
     [
-        (_shadowing, "i has a value before the loop"),
+        (_shadowing, "cannot use i as a loop variable: it has a value before the"),
         (_leaking, "counts has no value here"),
-        (_returning, "it stands in a loop or a condition"),
-        (_listing, "it changes when the script is read"),
-        (_narrowing, r"x began as int32, and this is int64\n.*int64\(0\)"),
-        (_rounding, r"x began as float32, and this is float64\n.*float64\(0\)"),
+        (_returning, "cannot return from inside a loop or a condition"),
+        (_listing, "cannot call append of a list in a hybrid script"),
+        (_narrowing, r"cannot assign a value of int64 to x of int32\n(.|\n)*int64\(0\)"),
+        (_rounding, r"cannot assign a value of float64 to x of float32\n(.|\n)*float64\(0\)"),
     ],
 )
 def test_what_python_computes_otherwise_is_refused(function, why):

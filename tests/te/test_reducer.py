@@ -61,7 +61,7 @@ def test_reduction_over_a_spatial_axis_is_refused(A):
     C = te.compute((4,), lambda i: A[i, 0])
     with pytest.raises(DeclarationError, match="the DataPar axis i"):
         te.sum(A[0, 0], axis=C.op.axis[0])
-    with pytest.raises(DeclarationError, match="runs over reduction axes"):
+    with pytest.raises(DeclarationError, match=r"te\.sum cannot reduce over i"):
         te.compute((4,), lambda i: te.sum(A[i, 0], axis=i))
 
 

@@ -32,21 +32,24 @@ def test_scan_axes():
 @pytest.mark.parametrize(
     ("changes", "match"),
     [
-        ({"init": []}, "each state has one of each"),
+        ({"init": []}, "scan scan has 0 initial tensors, 1 updates and 1 placeholders"),
         ({"init": te.placeholder((1, 2, 3), name="Z")}, "it has 3 dimensions, the state 2"),
         (
             {"init": te.placeholder((1, 2), "int8", name="Z")},
-            r"initial tensor Z\(1, 2\) int8\n.*\n.*its type is not float32 state\(m, n\) float32",
+            r"initial tensor Z\(1, 2\) int8 of scan(.|\n)*its type is not float32 state\(m, n\) float32",
         ),
         ({"init": te.placeholder((1, 7), name="Z")}, r"not those of the state state\(m, n\)"),
         (
             {"update": te.placeholder((9, 7), name="Z")},
-            r"update Z\(9, 7\) float32\n.*\n.*after the first are .* state\(m, n\) float32",
+            r"update Z\(9, 7\) float32 of scan(.|\n)*after the first are .* state\(m, n\) float32",
         ),
         ({"update": te.placeholder((9, 7, 2), name="Z")}, "it has 3 dimensions, the state 2"),
-        ({"update": te.placeholder((9, 7), "int8", name="Z")}, r"Z\(9, 7\) int8\n"),
+        (
+            {"update": te.placeholder((9, 7), "int8", name="Z")},
+            r"the update Z\(9, 7\) int8 of scan scan does not match its state",
+        ),
         ({"update": [te.placeholder((9, 7), name="Z")] * 2}, "2 updates and 1 placeholders"),
-        ({"update": 3}, "states are tensors"),
+        ({"update": 3}, "a state of scan scan must be a tensor with dimensions, got 3"),
     ],
 )
 def test_scan_rejects(changes, match):
@@ -91,15 +94,18 @@ def test_extern_with_declared_buffers():
 @pytest.mark.parametrize(
     ("arguments", "match"),
     [
-        ({"inputs": []}, "extern E without a dtype"),
-        ({"dtype": ["int8", "int8"]}, "1 outputs with 2 dtypes"),
-        ({"fcompute": lambda ins, outs: None}, "returns None"),
+        ({"inputs": []}, "cannot infer the dtype of extern E"),
+        ({"dtype": ["int8", "int8"]}, "extern E has 1 output but 2 dtypes"),
+        (
+            {"fcompute": lambda ins, outs: None},
+            "the function of extern E must return a call or a statement,",
+        ),
         (
             {"in_buffers": [tir.decl_buffer((3,), name="Ab")]},
             "the tensor has 2 dimensions, the buffer 1",
         ),
-        ({"inputs": [3]}, "its inputs are tensors"),
-        ({"shape": (-4,)}, "not negative"),
+        ({"inputs": [3]}, "an input of extern E must be a tensor, got 3"),
+        ({"shape": (-4,)}, "an extent of extern E must not be negative, got -4"),
     ],
 )
 def test_extern_rejects(arguments, match):
@@ -144,7 +150,7 @@ def test_tensor_intrin_scalars():
     ("fcompute", "match"),
     [
         (lambda i, o: None, "without a body"),
-        (lambda i, o: 3, "returns an int"),
+        (lambda i, o: 3, "the function of tensor intrinsic tensor_intrin must return a"),
         (lambda i, o: (gemv(i, o),) * 4, "body, reset and update"),
     ],
 )
@@ -157,9 +163,13 @@ def test_tensor_intrin_rejects_chains_and_placeholders():
     a = te.placeholder((4,), name="a")
     b = te.compute((4,), lambda i: a[i] + 1, name="b")
     c = te.compute((4,), lambda i: b[i] + 1)
-    with pytest.raises(DeclarationError, match="reads b"):
+    with pytest.raises(
+        DeclarationError, match="tensor intrinsic tensor_intrin reads tensor b, which is not a"
+    ):
         te.decl_tensor_intrin(c.op, gemv)
-    with pytest.raises(DeclarationError, match="it does a computation"):
+    with pytest.raises(
+        DeclarationError, match="tensor intrinsic tensor_intrin takes a compute operation, got"
+    ):
         te.decl_tensor_intrin(a.op, gemv)
 
 
@@ -170,7 +180,9 @@ def scan_of(read, first=1):
 
 
 def test_an_update_reads_the_past():
-    with pytest.raises(DeclarationError, match="which is not there yet"):
+    with pytest.raises(
+        DeclarationError, match="update up of scan scan reads a value not computed yet"
+    ):
         scan_of(lambda state, t, i: state[t, i] + 1)
 
 

@@ -85,8 +85,8 @@ def test_conditions_are_accepted():
     [
         (lambda n: S(n) / 2, "say how it is rounded"),
         (lambda n: S(n) * sympy.Float(0.5), "say how it is rounded"),
-        (lambda n: sympy.Symbol("q") + S(n), "stands for no axis or variable"),
-        (lambda n: sympy.cos(S(n)), "no form for cos"),
+        (lambda n: sympy.Symbol("q") + S(n), r"cannot convert the sympy expression _n \+ q"),
+        (lambda n: sympy.cos(S(n)), r"cannot convert the sympy expression cos\(_n\)"),
         (lambda n: sympy.Piecewise((S(n), S(n) > 1)), "no value where none"),
     ],
 )
