@@ -230,7 +230,7 @@ def _judge(frame: FrameType, filename: str) -> bool | str:
     is_users = not (
         filename.startswith((_PACKAGE_DIRECTORY, "<frozen"))
         or module in _BETWEEN
-        or module.startswith(("sympy.", "te_sched."))
+        or module.startswith(("sympy.", "numpy.", "te_sched."))
     )
     found = _COMMAND_LINE if module.startswith("te_sched.cli.") else is_users
     if not filename.startswith("<"):

@@ -50,7 +50,6 @@ class Operand:
     """
 
     __slots__ = ()
-    __array_ufunc__ = None  # numpy leaves `array + operand` to the operand
     __hash__ = object.__hash__
 
     if TYPE_CHECKING:
@@ -86,6 +85,7 @@ class Operand:
         def __eq__(self, other: object) -> Expr: ...  # type: ignore[override]
         def __ne__(self, other: object) -> Expr: ...  # type: ignore[override]
         def __bool__(self) -> bool: ...
+        def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any: ...
         def equal(self, other: Any) -> Expr: ...
         def astype(self, dtype: str) -> Expr: ...
 

@@ -13,6 +13,7 @@ from typing import Any
 from te_sched.errors import DeclarationError, OperandError
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import EQ, NE, Cast, Expr, IterVar, Operand, Var
+from te_sched.ir.intrinsic_table import INTRINSICS
 
 # The axes of the te.compute whose function is running, else None. There `a == b` of two variables
 # is a condition, never a truth value.
@@ -70,6 +71,31 @@ def _without_cast(e: Expr) -> Expr:
     return e.value if type(e) is Cast else e
 
 
+def _array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+    """Operators between numpy's scalars and expressions; other functions of numpy are refused."""
+    names = _OF_UFUNCS.get(ufunc.__name__)
+    if names is not None and method == "__call__" and len(inputs) == 2 and not options:
+        a, b = inputs
+        return getattr(a, names[0])(b) if isinstance(a, Operand) else getattr(b, names[1])(a)
+    function = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
+    name = _IN_TE.get(function, function)
+    help = "use the functions of te or topi"
+    if name in INTRINSICS or function in _IN_TE:
+        over = "elements" if method == "__call__" else "elements, over a te.reduce_axis"
+        help = f"use te.{name} of {over}"
+    raise OperandError(
+        f"cannot apply numpy's {function} to {_label(self)}",
+        "numpy computes with values, which are known only when the program runs",
+        help,
+    )
+
+
+def _label(value: object) -> str:
+    name = getattr(value, "name", None)
+    kind = type(value).__name__
+    return f"the {kind} {name}" if isinstance(name, str) else f"the {kind}"
+
+
 def _reflected(function: Callable[[Any, Any], Expr]) -> Callable[[Any, Any], Expr]:
     return lambda self, other: function(other, self)
 
@@ -97,26 +123,70 @@ _OTHERS: dict[str, Any] = {
     "__neg__": ops.negative,
     "__invert__": ops.bitwise_not,
     "__bool__": _truth,
+    "__array_ufunc__": _array_ufunc,
     "equal": ops.equal,
     "astype": _astype,
 }
+_COMPARISONS = {
+    "less": ("__lt__", "__gt__"),
+    "less_equal": ("__le__", "__ge__"),
+    "greater": ("__gt__", "__lt__"),
+    "greater_equal": ("__ge__", "__le__"),
+    "equal": ("__eq__", "__eq__"),
+    "not_equal": ("__ne__", "__ne__"),
+}
+_ARITHMETIC_UFUNCS = {
+    "add": "add",
+    "subtract": "sub",
+    "multiply": "mul",
+    "divide": "truediv",
+    "floor_divide": "floordiv",
+    "remainder": "mod",
+    "left_shift": "lshift",
+    "right_shift": "rshift",
+    "bitwise_and": "and",
+    "bitwise_or": "or",
+    "bitwise_xor": "xor",
+}
+# The methods that numpy's function of two arguments stands for, the reflected one second.
+_OF_UFUNCS = _COMPARISONS | {
+    ufunc: (f"__{name}__", f"__r{name}__") for ufunc, name in _ARITHMETIC_UFUNCS.items()
+}
+# te's names of numpy's functions, where they differ.
+_IN_TE = {
+    "absolute": "abs",
+    "maximum": "max",
+    "minimum": "min",
+    "rint": "nearbyint",
+    "power": "power",
+    "float_power": "power",
+    "logical_and": "all",
+    "logical_or": "any",
+    "logical_not": "not_",
+    "invert": "bitwise_not",
+    "add.reduce": "sum",
+    "multiply.reduce": "prod",
+    "maximum.reduce": "max",
+    "minimum.reduce": "min",
+    **{f"arc{name}": f"a{name}" for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh", "tan2")},
+}
 # What Python does with values only, and what to write instead.
 _NOT_FOR_EXPRESSIONS = {
-    "__int__": ("convert the {} to int", 'cast it: .astype("int32")'),
-    "__float__": ("convert the {} to float", 'cast it: .astype("float32")'),
-    "__abs__": ("apply abs() to the {}", "use te.abs"),
-    "__round__": ("apply round() to the {}", "use te.round"),
-    "__trunc__": ("apply math.trunc() to the {}", "use te.trunc"),
-    "__floor__": ("apply math.floor() to the {}", "use te.floor"),
-    "__ceil__": ("apply math.ceil() to the {}", "use te.ceil"),
-    "__pow__": ("apply ** to the {}", "use te.power, or multiply"),
-    "__rpow__": ("apply ** to the {}", "use te.power, or multiply"),
-    "__len__": ("take len() of the {}", "the extents of a tensor are tensor.shape"),
+    "__int__": ("convert {} to int", 'cast it: .astype("int32")'),
+    "__float__": ("convert {} to float", 'cast it: .astype("float32")'),
+    "__abs__": ("apply abs() to {}", "use te.abs"),
+    "__round__": ("apply round() to {}", "use te.round"),
+    "__trunc__": ("apply math.trunc() to {}", "use te.trunc"),
+    "__floor__": ("apply math.floor() to {}", "use te.floor"),
+    "__ceil__": ("apply math.ceil() to {}", "use te.ceil"),
+    "__pow__": ("apply ** to {}", "use te.power, or multiply"),
+    "__rpow__": ("apply ** to {}", "use te.power, or multiply"),
+    "__len__": ("take len() of {}", "the extents of a tensor are tensor.shape"),
     "__iter__": (
-        "iterate over the {}",
+        "iterate over {}",
         "use te.reduce_axis with te.sum, te.max or te.min for a loop",
     ),
-    "__contains__": ("apply `in` to the {}", "compare with te.any(a == b, ...)"),
+    "__contains__": ("apply `in` to {}", "compare with te.any(a == b, ...)"),
 }
 
 
@@ -124,10 +194,10 @@ def refusal(what: str, help: str) -> Callable[..., Any]:
     """A special method that refuses: expressions stand for values that are not known yet."""
 
     def refuse(self: object, *others: object) -> Any:
-        name = getattr(self, "name", None)
-        kind = f"{type(self).__name__} {name}" if isinstance(name, str) else type(self).__name__
         raise OperandError(
-            f"cannot {what.format(kind)}", "its value is known only when the program runs", help
+            f"cannot {what.format(_label(self))}",
+            "its value is known only when the program runs",
+            help,
         )
 
     return refuse

@@ -276,7 +276,7 @@ def index_names(
     names += last
     if len(names) != count:
         raise DeclarationError(
-            f"the shape of {what} has {counted(count, 'dimension')}"
+            f"{what} has {counted(count, 'dimension')}"
             f" but its function takes {counted(len(names), 'argument')}",
             "",
             "give one parameter for each dimension, or take all indices with `lambda *i: ...`",

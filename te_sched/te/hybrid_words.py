@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from te_sched.errors import DeclarationError
 from te_sched.ir import intrinsics, ops
 from te_sched.ir.intrinsic_table import INTRINSICS
 
@@ -30,12 +31,26 @@ _SAME_NAMES = (
     *("exp", "log", "sqrt", "rsqrt", "tanh", "sigmoid", "power", "popcount", "floor", "ceil"),
     *("round", "trunc", "abs", "likely"),
 )
+
+
+def _extreme(name: str, combine: Callable[[Any, Any], Any], *values: Any) -> Any:
+    """min or max of several values, or of a list of them as in Python."""
+    listed = values[0] if len(values) == 1 and isinstance(values[0], list | tuple) else values
+    if not listed or (listed is values and len(values) == 1):
+        raise DeclarationError(
+            f"{name}() of a hybrid script takes at least 2 values, got {len(listed)}",
+            "",
+            f"give them, {name}(a, b); loop over an array to reduce it",
+        )
+    return reduce(combine, listed)
+
+
 # What a word makes of expressions.
 SYMBOLIC: dict[str, Callable[..., Any]] = {
     **{name: getattr(intrinsics, name) for name in _SAME_NAMES},
     **{dtype: partial(ops.cast, dtype) for dtype in TYPES},
-    "min": lambda *values: reduce(ops.minimum, values),
-    "max": lambda *values: reduce(ops.maximum, values),
+    "min": partial(_extreme, "min", ops.minimum),
+    "max": partial(_extreme, "max", ops.maximum),
     "ceil_div": ops.ceildiv,
 }
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from te_sched.errors import DeclarationError, Subject, counted
+from te_sched.errors import DeclarationError, OperandError, Subject, counted
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import DataProducer, Expr, IterVar, Operand, ProducerLoad
 
@@ -85,6 +85,14 @@ class Tensor(DataProducer, Operand):
 
     def index(self, index: Any, at: int) -> Expr:
         """Index number `at` as an expression; a DeclarationError when it is not an integer."""
+        if isinstance(index, slice):
+            raise DeclarationError(
+                f"cannot index tensor {self.name} with a slice",
+                "an expression reads single elements",
+                f"declare k = te.reduce_axis((0, {self.shape[at]})) to reduce over dimension {at}"
+                f" (te.sum(..., axis=k)), or use topi.strided_slice of the tensor",
+                tensor_label(self),
+            )
         value = ops.convert(index)
         if not dtypes.is_integral(value.dtype):
             raise DeclarationError(
@@ -140,7 +148,13 @@ class Tensor(DataProducer, Operand):
         def astype(self, dtype: str) -> Tensor: ...  # type: ignore[override]
 
     def __bool__(self) -> bool:
-        return True
+        """Refused: elements have values only when the program runs."""
+        raise OperandError(
+            f"cannot take the truth value of tensor {self.name}",
+            "its elements are known only when the program runs",
+            "test `is None`, or compare elements with te.if_then_else, te.all or te.any",
+            tensor_label(self),
+        )
 
     def __repr__(self) -> str:
         return f"Tensor(shape={self.shape}, op.name={self.op.name})"

@@ -82,7 +82,7 @@ def test_call_extern_rejects_buffers_with_advice():
 
 
 def test_call_intrin_rejects_names_without_namespace():
-    with pytest.raises(DeclarationError, match='must begin with "tir."'):
+    with pytest.raises(DeclarationError, match=r'must begin with "tir\."'):
         calls.call_intrin("float32", "exp", var())
 
 

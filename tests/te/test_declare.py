@@ -98,7 +98,7 @@ def test_placeholder_rejects_dtype(dtype):
 @pytest.mark.parametrize(
     ("shape", "function", "match"),
     [
-        ((4, 5), lambda i: i, "the shape of compute compute has 2 dimensions but its"),
+        ((4, 5), lambda i: i, "compute compute has 2 dimensions but its"),
         ((4,), lambda i: None, "the function of compute compute returns None"),
         ((4,), lambda i: "text", "the function of compute compute must return a number, got a"),
         ((4,), lambda i: [], "the function of compute compute returns an empty tuple"),

@@ -36,7 +36,7 @@ def test_scan_axes():
         ({"init": te.placeholder((1, 2, 3), name="Z")}, "it has 3 dimensions, the state 2"),
         (
             {"init": te.placeholder((1, 2), "int8", name="Z")},
-            r"initial tensor Z\(1, 2\) int8 of scan(.|\n)*its type is not float32 state\(m, n\) float32",
+            r"initial tensor Z\(1, 2\) int8(.|\n)*its type is not float32 state\(m, n\) float32",
         ),
         ({"init": te.placeholder((1, 7), name="Z")}, r"not those of the state state\(m, n\)"),
         (

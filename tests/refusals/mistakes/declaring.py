@@ -1,5 +1,7 @@
 """Declaring tensors and axes."""
 
+import numpy as np
+
 from te_sched import te, tir, topi
 from te_sched.errors import DeclarationError, OperandError
 from tests.refusals.table import mistake
@@ -27,7 +29,7 @@ def _():
 @mistake(
     "Another number of parameters than of dimensions",
     DeclarationError,
-    "the shape of compute C has 2 dimensions but its function",
+    "compute C has 2 dimensions but its function",
 )
 def wrong_arity():
     te.compute((8, 8), lambda i: X[i], name="C")
@@ -578,3 +580,107 @@ def axis_that_is_no_integer():
 @axis_that_is_no_integer.help
 def _():
     topi.sum(X, axis=0)
+
+
+@mistake(
+    "A function of numpy",
+    OperandError,
+    r"cannot apply numpy's exp to the TensorSlice(.|\n)*use te\.exp of elements",
+)
+def function_of_numpy():
+    te.compute((8,), lambda i: np.exp(X[i]), name="C")
+
+
+@function_of_numpy.help
+def _():
+    te.compute((8,), lambda i: te.exp(X[i]), name="C")
+
+
+@mistake(
+    "numpy's maximum",
+    OperandError,
+    r"cannot apply numpy's maximum to the TensorSlice(.|\n)*use te\.max of elements",
+)
+def maximum_of_numpy():
+    te.compute((8,), lambda i: np.maximum(X[i], 0), name="C")
+
+
+@maximum_of_numpy.help
+def _():
+    te.compute((8,), lambda i: te.max(X[i], 0), name="C")
+
+
+@mistake(
+    "numpy's sum of a tensor",
+    OperandError,
+    r"cannot apply numpy's add\.reduce to the Tensor X(.|\n)*te\.sum of elements, over a te\.red",
+)
+def sum_of_numpy():
+    te.compute((), lambda: np.sum(X), name="C")
+
+
+@sum_of_numpy.help
+def _():
+    te.compute((), lambda: te.sum(X[k], axis=k), name="C")
+
+
+@mistake(
+    "The truth of a tensor",
+    OperandError,
+    r"cannot take the truth value of tensor X(.|\n)*test `is None`",
+)
+def truth_of_a_tensor():
+    def add(bias):
+        return te.compute((8,), lambda i: X[i] + bias[i] if bias else X[i], name="C")
+
+    add(X)
+
+
+@truth_of_a_tensor.help
+def _():
+    def add(bias):
+        return te.compute((8,), lambda i: X[i] if bias is None else X[i] + bias[i], name="C")
+
+    add(X)
+
+
+@mistake(
+    "A slice of a tensor to reduce",
+    DeclarationError,
+    r"cannot index tensor A with a slice(.|\n)*k = te\.reduce_axis\(\(0, 8\)\)",
+)
+def slice_to_reduce():
+    te.compute((8,), lambda i: te.sum(A[i, :]), name="C")
+
+
+@slice_to_reduce.help
+def _():
+    te.compute((8,), lambda i: te.sum(A[i, k], axis=k), name="C")
+
+
+@mistake(
+    "One value for min in a hybrid script",
+    DeclarationError,
+    r"min\(\) of a hybrid script takes at least 2 values, got 1(.|\n)*min\(a, b\)",
+)
+def one_value_for_min():
+    @te.hybrid.script
+    def least(a):
+        c = output_tensor((8,), "float32")  # noqa: F821
+        for i in range(8):
+            c[i] = min(a[i])
+        return c
+
+    least(X)
+
+
+@one_value_for_min.help
+def _():
+    @te.hybrid.script
+    def least(a):
+        c = output_tensor((8,), "float32")  # noqa: F821
+        for i in range(8):
+            c[i] = min(a[i], 1.0)
+        return c
+
+    least(X)

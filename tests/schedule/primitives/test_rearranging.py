@@ -51,7 +51,7 @@ def test_arguments_after_a_star_are_the_last_indices():
     axes = p.s[p.B].transform_layout(lambda *i, n: [n // 4, *i, n % 4])
     assert [axis.dom.extent.value for axis in axes] == [2, 16, 4]
     check(p.s, [p.A, p.D], (A + 1) * 2 - 3, A)
-    with pytest.raises(DeclarationError, match="of 2 dimensions by a function of 3 arguments"):
+    with pytest.raises(DeclarationError, match="transform_layout of C has 2 dimensions but its"):
         p.s[p.C].transform_layout(lambda *, a, b, c: [a, b, c])
 
 
