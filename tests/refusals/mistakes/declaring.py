@@ -1,5 +1,7 @@
 """Declaring tensors and axes."""
 
+import numpy as np
+
 from te_sched import te, tir, topi
 from te_sched.errors import DeclarationError, OperandError
 from tests.refusals.table import mistake
@@ -372,7 +374,11 @@ def _():
     te.const(300, "int16")
 
 
-@mistake("Select of a number", DeclarationError, r"condition of tir.Select has dtype float32")
+@mistake(
+    "Select of a number",
+    DeclarationError,
+    r"tir\.Select needs a condition and two values of one dtype, got fl",
+)
 def select_of_a_number():
     te.compute((8,), lambda i: tir.Select(X[i], X[i], 0.0), name="C")
 
@@ -582,3 +588,107 @@ def axis_that_is_no_integer():
 @axis_that_is_no_integer.help
 def _():
     topi.sum(X, axis=0)
+
+
+@mistake(
+    "A function of numpy",
+    OperandError,
+    r"numpy\.exp cannot be applied to X\[i\](.|\n)*use te\.exp for elements",
+)
+def function_of_numpy():
+    te.compute((8,), lambda i: np.exp(X[i]), name="C")
+
+
+@function_of_numpy.help
+def _():
+    te.compute((8,), lambda i: te.exp(X[i]), name="C")
+
+
+@mistake(
+    "numpy's maximum",
+    OperandError,
+    r"numpy\.maximum cannot be applied to X\[i\](.|\n)*use te\.max for elements",
+)
+def maximum_of_numpy():
+    te.compute((8,), lambda i: np.maximum(X[i], 0), name="C")
+
+
+@maximum_of_numpy.help
+def _():
+    te.compute((8,), lambda i: te.max(X[i], 0), name="C")
+
+
+@mistake(
+    "numpy's sum of a tensor",
+    OperandError,
+    r"numpy\.sum cannot be applied to tensor X(.|\n)*use te\.sum for elements",
+)
+def sum_of_numpy():
+    te.compute((), lambda: np.sum(X), name="C")
+
+
+@sum_of_numpy.help
+def _():
+    te.compute((), lambda: te.sum(X[k], axis=k), name="C")
+
+
+@mistake(
+    "The truth of a tensor",
+    DeclarationError,
+    r"tensor X has no truth value(.|\n)*compare with None",
+)
+def truth_of_a_tensor():
+    def add(bias):
+        return te.compute((8,), lambda i: X[i] + bias[i] if bias else X[i], name="C")
+
+    add(X)
+
+
+@truth_of_a_tensor.help
+def _():
+    def add(bias):
+        return te.compute((8,), lambda i: X[i] if bias is None else X[i] + bias[i], name="C")
+
+    add(X)
+
+
+@mistake(
+    "A slice of a tensor to reduce",
+    DeclarationError,
+    r"index 1 of tensor A is a slice(.|\n)*k = te\.reduce_axis\(\(0, 8\)\)",
+)
+def slice_to_reduce():
+    te.compute((8,), lambda i: te.sum(A[i, :]), name="C")
+
+
+@slice_to_reduce.help
+def _():
+    te.compute((8,), lambda i: te.sum(A[i, k], axis=k), name="C")
+
+
+@mistake(
+    "One value for min in a hybrid script",
+    DeclarationError,
+    "wrong arguments: min takes 2 values or more, got 1",
+)
+def one_value_for_min():
+    @te.hybrid.script
+    def least(a):
+        c = output_tensor((8,), "float32")  # noqa: F821
+        for i in range(8):
+            c[i] = min(a[i])
+        return c
+
+    least(X)
+
+
+@one_value_for_min.help
+def _():
+    @te.hybrid.script
+    def least(a):
+        c = output_tensor((8,), "float32")  # noqa: F821
+        for i in range(8):
+            c[i] = min(a[i], 1.0)
+        return c
+
+    least(X)
