@@ -215,8 +215,21 @@ def hides_frames(info: Any) -> bool:
 
 
 def is_shortened(error: BaseException | None) -> bool:
-    """Whether the frames of te_sched say nothing to the user: of all but its own faults."""
+    """Whether the frames of te_sched are of no use to the user: of all but its own faults."""
+    if isinstance(error, AttributeError):
+        return _is_of_a_name(error)
     return isinstance(error, TeSchedError) and not isinstance(error, InternalError)
+
+
+def _is_of_a_name(error: AttributeError) -> bool:
+    """Whether te_sched says that it has no such name."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None:
+        return False
+    code = trace.tb_frame.f_code
+    return code.co_name == "__getattr__" and code.co_filename.startswith(_PACKAGE_DIRECTORY)
 
 
 _COMMAND_LINE = "te-sched"  # what calls its commands is not a user's program

@@ -62,7 +62,7 @@ def users_part(frames: TracebackType | None) -> TracebackType | None:
     of them where nothing else is there.
     """
     kept: TracebackType | None = None
-    for frame in reversed(list(_chain(frames))):
+    for frame in reversed(list(frames_of(frames))):
         file = frame.tb_frame.f_code.co_filename
         module = str(frame.tb_frame.f_globals.get("__name__", ""))
         if not file.startswith(_OURS) and module.partition(".")[0] not in _MACHINERY:
@@ -70,7 +70,8 @@ def users_part(frames: TracebackType | None) -> TracebackType | None:
     return kept or frames
 
 
-def _chain(frames: TracebackType | None) -> Iterator[TracebackType]:
+def frames_of(frames: TracebackType | None) -> Iterator[TracebackType]:
+    """The frames of a traceback, the outermost first."""
     while frames is not None:
         yield frames
         frames = frames.tb_next

@@ -22,13 +22,13 @@ import click
 from te_sched import compat, config, files
 from te_sched.cli.problems import CommandError, ExitCode, flush_output
 from te_sched.cli.recording import Found, ScheduleRecorder
-from te_sched.errors import InternalError, TeSchedError, did_you_mean
+from te_sched.errors import did_you_mean
 from te_sched.runtime.device import cuda
+from te_sched.short_tracebacks import frames_of, shown_part
 from te_sched.trace.observing import observed_by
 
 # TVM walks programs in C++, where hundreds of stages inside each other are nothing special.
 _NESTING = 20_000
-_PACKAGE = str(Path(__file__).parent.parent) + os.sep
 
 
 @dataclass(eq=False)
@@ -139,33 +139,27 @@ def run_as_main(path: str, arguments: Sequence[str]) -> int:
 
 
 def _show_failure(failure: BaseException, path: str) -> None:
-    """Show the traceback of what ended a program, unless Ctrl-C did."""
+    """Show the traceback of what ended a program, as Python shows it, unless Ctrl-C did."""
     if type(failure) is KeyboardInterrupt:
         raise failure
-    click.echo(_traceback_of(failure, path), err=True, nl=False)
+    _trim(failure, path, set())
+    # Python's own hook says "Did you mean", and reads the lines of files only
+    show = sys.__excepthook__ if os.path.isfile(path) else traceback.print_exception
+    show(type(failure), failure, failure.__traceback__)
 
 
-def _traceback_of(error: BaseException, path: str) -> str:
-    """The traceback of an exception, without the frames of te_sched that the user cannot mend."""
-    told = traceback.TracebackException.from_exception(error)
-    _trim(told, path, isinstance(error, TeSchedError) and not isinstance(error, InternalError))
-    shown = [told]
-    while shown:
-        one = shown.pop()
-        others = (one.__cause__, one.__context__, *(one.exceptions or ()))
-        for other in filter(None, others):
-            _trim(other, path, False)
-            shown.append(other)
-    return "".join(told.format())
-
-
-def _trim(told: traceback.TracebackException, path: str, is_ours: bool) -> None:
-    frames = list(told.stack)
-    own = [index for index, frame in enumerate(frames) if frame.filename == path]
-    kept = frames[own[0] :] if own else frames
-    while is_ours and len(kept) > 1 and kept[-1].filename.startswith(_PACKAGE):
-        kept.pop()
-    told.stack = traceback.StackSummary.from_list(kept)
+def _trim(error: BaseException, path: str, seen: set[int]) -> None:
+    """Leave out the frames that called the program, and those of te_sched in its own errors."""
+    if id(error) in seen:
+        return
+    seen.add(id(error))
+    frames = list(frames_of(error.__traceback__))
+    own = [frame for frame in frames if frame.tb_frame.f_code.co_filename == path]
+    if own:
+        error.__traceback__ = shown_part(error, own[0])
+    for other in (error.__cause__, error.__context__, *getattr(error, "exceptions", ())):
+        if other is not None:
+            _trim(other, path, seen)
 
 
 def read(path: str) -> Any:

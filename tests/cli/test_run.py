@@ -171,3 +171,18 @@ def test_names_that_the_terminal_has_not(program):
     assert done.returncode == 0, done.stderr
     done = run("build", "-q", path, env={**os.environ, "PYTHONIOENCODING": "latin-1"})
     assert done.returncode == 0, done.stderr
+
+
+def test_run_keeps_the_suggestions_of_python(te_sched_command, program):
+    done = te_sched_command("run", program("from tvm import te\nprnt(1)\n"))
+    assert "NameError: name 'prnt' is not defined. Did you mean: 'print'?" in done.stderr
+    done = te_sched_command("run", program("from tvm import te\nte.placeholdr\n"))
+    assert "Did you mean: 'placeholder'?" in done.stderr
+    assert "aliases.py" not in done.stderr
+
+
+def test_run_leaves_out_frames_between_those_of_the_user(te_sched_command, program):
+    text = "from tvm import te\nA = te.placeholder((4,))\nte.compute((4,), lambda i: A[i, i])\n"
+    done = te_sched_command("run", program(text))
+    assert "in <lambda>" in done.stderr
+    assert "declare.py" not in done.stderr

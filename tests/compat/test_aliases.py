@@ -107,7 +107,7 @@ def test_uninstall_leaves_nothing():
 def test_install_refuses_beside_the_real_one(monkeypatch):
     compat.uninstall()
     monkeypatch.setitem(sys.modules, "tvm", sys)
-    with pytest.raises(TeSchedError, match="TVM is already imported from"):
+    with pytest.raises(TeSchedError, match="TVM itself is imported already, from"):
         compat.install()
 
 
