@@ -118,6 +118,15 @@ def lower(
     Raises
     ------
     LoweringError when args do not fit the schedule or the schedule cannot be turned into loops.
+
+    >>> from te_sched import te
+    >>> A = te.placeholder((8,), name="A")
+    >>> B = te.compute((8,), lambda i: A[i] + 1.0, name="B")
+    >>> lower(te.create_schedule(B.op), [A, B])["main"].body
+    for i in range(8):
+        B = T.Buffer((8,))
+        A = T.Buffer((8,))
+        B[i] = A[i] + T.float32(1)
     """
     if stop_after is not None and stop_after not in pass_names():
         raise LoweringError(
