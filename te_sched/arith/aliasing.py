@@ -256,7 +256,7 @@ class Apart:
         return found
 
     def _width(self, factor: Any, scale: Form) -> Form | None:
-        """The bounds of the difference of scale * factor between the two iterations."""
+        """The largest difference of scale * factor between the two iterations."""
         ends = self._ends(factor)
         if ends is None:
             return None

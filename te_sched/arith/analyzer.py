@@ -29,7 +29,7 @@ class Analyzer:
     """
 
     def __init__(self, settings: Lowering = AS_TVM) -> None:
-        """`settings` of the lowering decide whether integers overflow as at run time (`arith.facts`)."""
+        """`settings` of the lowering decide whether integers overflow (`arith.facts`)."""
         self._facts = Facts(settings)
         self._simplifier = Simplifier(self._facts)
 

@@ -1,6 +1,7 @@
 """Construction of integer and bool expressions whose operands have the same type.
 
-Folds constants as `ir.ops` does, without matching types, which is faster. Must not simplify beyond folding constants and neutral elements.
+Folds constants as `ir.ops` does, without matching types, which is faster. Must not simplify beyond
+folding constants and neutral elements.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Functions over whole schedules that stand in tvm.te.schedule and tvm.driver.build_module.
 
-They show the steps of lowering one by one: who reads whom, the ranges of axes, the loops.
+They show single steps of lowering: dependences of operations, ranges of axes, loops.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ __all__ = [
 
 
 def AutoInlineInjective(sch: Schedule) -> None:
-    """Inline every stage that is computed element by element and not scheduled yet."""
+    """Inline every stage without a reduction that is not scheduled yet."""
     _inline_where(sch, _is_injective)
 
 
 def AutoInlineElemWise(sch: Schedule) -> None:
-    """Inline every stage that reads what it reads at its own index, and is not scheduled yet."""
+    """Inline every stage that reads its inputs at its own index, and is not scheduled yet."""
     _inline_where(sch, _is_elementwise)
 
 

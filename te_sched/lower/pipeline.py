@@ -1,4 +1,4 @@
-"""Lowering: the story from a schedule to a program, as tuples of passes.
+"""Lowering: from a schedule to a program, by tuples of passes.
 
 `lower` prints what TVM printed, also for a schedule that would race; whether a program may run is
 judged by `build`. The switches are read where `lower` is entered; passes are given their settings.
@@ -231,7 +231,7 @@ def _loops(
 
 
 def pass_names() -> list[str]:
-    """Names that `stop_after` takes, in the order of lowering."""
+    """The values of `stop_after`, in the order of lowering."""
     return list(dict.fromkeys(["schedule_ops", *(one.name for one in PASSES)]))
 
 

@@ -1,4 +1,4 @@
-"""Kernels that are certainly wrong: what threads share is not what the program means.
+"""Kernels with certain errors in the memory that threads share.
 
 A schedule can put a stage where all threads store different values into one element. `lower`
 prints such programs, as TVM does; `build` asks here. Only what is certain is refused; the checked

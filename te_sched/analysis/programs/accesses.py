@@ -1,4 +1,4 @@
-"""Who touches which elements of which memory, and when: the accesses of a program.
+"""The accesses of a program: the elements of each memory that they touch, and their order.
 
 Reads programs of any level, from what `schedule_ops` leaves to what is compiled. Views that extern
 operations and tensor intrinsics declare are resolved to the buffers they are views of; a function
@@ -27,7 +27,7 @@ _ONE = IntImm(1)
 
 @node
 class Access:
-    """One read or write. `index` and `sizes` say which elements, None where nobody knows.
+    """One read or write of the elements `index`, `sizes`; None if they are unknown.
 
     `order` tells where in the program it stands: numbers of statements, and loops. `conditions`
     hold when it happens; `is_sure` says whether they are all that it needs. `by_call` marks what a
@@ -243,7 +243,7 @@ class _Collector:
         is_sure: bool = False,
         by_call: bool = False,
     ) -> None:
-        """Note an access."""
+        """Add an access."""
         self.program.accesses.append(
             Access(
                 data,
