@@ -1,7 +1,8 @@
 """The table of TVM's names that te_sched does not have, with alternatives.
 
 It is the source of every ImportError and AttributeError about a missing name, and of the
-compatibility page. Must not import the rest of te_sched, since its errors are raised while that is imported.
+compatibility page. Must not import the rest of te_sched, since its errors are raised while that is
+imported.
 """
 
 from __future__ import annotations
