@@ -1,8 +1,8 @@
-"""Public functions check their arguments against the annotations of their parameters.
+"""Checks of the arguments of public functions against their annotations.
 
-`checked` reads what an annotation says: an int, a str, a class, an optional one, a sequence of
-them, or `Annotated[Any, Kind(...)]` for what no class says. `Any` and what is not known here are
-left to the function. Must not know what the functions do.
+`checked` understands an int, a str, a class, an optional one, a sequence of them, and
+`Annotated[Any, ParameterKind(...)]`. `Any` and other annotations are not checked. Must not know
+the functions.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ _T = TypeVar("_T")
 
 
 class ParameterKind(NamedTuple):
-    """What a parameter takes: a test of values, and words for it."""
+    """The values that a parameter accepts: a predicate, and its description."""
 
     fits: Callable[[Any], bool]
     words: str
 
 
 def is_index(value: Any) -> bool:
-    """Whether a value is an integer of 64 bits: Python's, numpy's, or a constant."""
+    """Whether a value is an integer that fits into 64 bits: Python's, numpy's, or a constant."""
     try:
         return -(1 << 63) <= operator.index(value) < 1 << 64
     except (TypeError, TeSchedError):  # also of arrays
@@ -46,7 +46,7 @@ def is_index(value: Any) -> bool:
 
 
 def is_real(value: Any) -> bool:
-    """Whether a value is a number that a float can hold, at least as an infinity."""
+    """Whether a value is a number that converts to a float."""
     if isinstance(value, str | bytes | bytearray):
         return False
     try:
@@ -57,7 +57,7 @@ def is_real(value: Any) -> bool:
 
 
 def has_truth(value: Any) -> bool:
-    """Whether a value is true or false."""
+    """Whether a value has a truth value."""
     try:
         bool(value)
     except (TypeError, ValueError, TeSchedError):  # of arrays and expressions
@@ -88,12 +88,12 @@ _SIMPLE: dict[Any, ParameterKind] = {
 _SEVERAL = (Sequence, Iterable, list, tuple)
 
 
-# Parameters of which the functions say better themselves what is wrong.
+# Parameters that the functions check themselves, with better messages.
 _LEFT = ("dtype", "dtypes", "out_dtype")
 
 
 class _Signature(NamedTuple):
-    """The names and kinds of parameters: by place, by name, and of what `*args` takes."""
+    """The names and kinds of parameters: by position, by name, and of `*args`."""
 
     by_place: list[tuple[str, ParameterKind]]
     by_name: dict[str, ParameterKind]
@@ -106,8 +106,8 @@ def checked(
     face: str = "",
     but: Iterable[str] = (),
 ) -> Callable[_P, _T]:
-    """The function with a check of its arguments in front; `face` is the module users name."""
-    known: list[_Signature] = []  # annotations are read when it is first called
+    """The function with its arguments checked; `face` is the public module in messages."""
+    known: list[_Signature] = []  # annotations are evaluated at the first call
 
     @wraps(function)
     def call(*args: _P.args, **kwargs: _P.kwargs) -> _T:
@@ -130,15 +130,15 @@ def checked(
 def checked_as(
     error: type[TeSchedError], but: Iterable[str] = ()
 ) -> Callable[[Callable[_P, _T]], Callable[_P, _T]]:
-    """`checked` with errors of another kind, of all parameters but some."""
+    """`checked` with another class of error, for all parameters except `but`."""
     return lambda function: checked(function, error, "", but)
 
 
 def list_names(module: ModuleType, *more: str, late: Iterable[str] = ()) -> None:
-    """Make `__all__` of a module that gives names of others: public ones, no modules, and `more`.
+    """Set `__all__` of a module that re-exports names: the public ones, no modules, and `more`.
 
-    Those that are imported `as` themselves are what type checkers take for public. `dir` and
-    completion show these, and the names that the module loads `late`.
+    Type checkers treat names imported `as` themselves as public. `dir` and completion list these
+    and the names that the module loads `late`.
     """
     found = [name for name, value in vars(module).items() if not isinstance(value, ModuleType)]
     names = sorted({*more, *(name for name in found if name[0] != "_")})
@@ -147,7 +147,7 @@ def list_names(module: ModuleType, *more: str, late: Iterable[str] = ()) -> None
 
 
 def check_arguments(module: ModuleType, names: Iterable[str]) -> None:
-    """Let these functions check their arguments when they are called by the names of a module."""
+    """Replace functions of a module by their checked versions."""
     face = module.__name__.removeprefix("te_sched.") + "."
     for name in names:
         value = getattr(module, name)
@@ -156,7 +156,7 @@ def check_arguments(module: ModuleType, names: Iterable[str]) -> None:
 
 
 def check_fields(node: Any) -> None:
-    """Refuse a node of the IR whose fields are not what their annotations say."""
+    """Raise DeclarationError for a node of the IR whose fields do not match their annotations."""
     kind: Any = type(node)
     for name, expected in _kinds_of_fields(kind):
         value = getattr(node, name)
@@ -187,10 +187,10 @@ def _signature(function: Callable[..., Any], left: set[str]) -> _Signature:
 
 
 def kind_of_annotation(annotation: str, names: dict[str, Any]) -> ParameterKind:
-    """What an annotation says, in the names of the module that it stands in."""
+    """The kind of an annotation, evaluated with the names of its module."""
     try:
         return _kind_of(eval(annotation, names))
-    except NameError:  # of what only type checkers know
+    except NameError:  # a name for type checkers only
         return _ANYTHING
 
 
@@ -220,7 +220,7 @@ def _kind_of_several(outer: Any, part: ParameterKind) -> ParameterKind:
 
     def fits(value: Any) -> bool:
         is_stream = outer is Iterable and not is_sequence(value)
-        if is_stream:  # which may be read but once
+        if is_stream:  # can be iterated only once
             return isinstance(value, Iterable) and not isinstance(value, str | bytes)
         return is_sequence(value) and all(map(part.fits, value))
 
@@ -230,7 +230,7 @@ def _kind_of_several(outer: Any, part: ParameterKind) -> ParameterKind:
 def unfit(
     error: type[TeSchedError], function: str, name: str, value: Any, expected: ParameterKind
 ) -> TeSchedError:
-    """The error for an argument that is not what was expected."""
+    """The error for an argument of the wrong kind."""
     return error(
         f"argument {name} of {function} is {repr_of(value)}, expected {expected.words}",
         "" if repr_of(value) == kind_of(value) else f"it is {kind_of(value)}",

@@ -30,7 +30,11 @@ __all__ = [
 
 
 def create(target: Any) -> Target:
-    """A target from its text, as `Target(target)`."""
+    """The target of a target string, as `Target(target)`.
+
+    >>> create("llvm -mcpu=znver4").options
+    {'mcpu': 'znver4'}
+    """
     return Target(target)
 
 
@@ -45,55 +49,91 @@ def _with_options(words: Iterable[str], options: str | Sequence[str] | None) -> 
 def cuda(
     model: str = "unknown", arch: str | None = None, options: str | Sequence[str] | None = None
 ) -> Target:
-    """A CUDA target: cuda(arch="sm_80")."""
+    """A CUDA target.
+
+    >>> cuda(arch="sm_80").options
+    {'model': 'unknown', 'arch': 'sm_80'}
+    """
     arches = [f"-arch={arch}"] if arch else []
     return _with_options(["cuda", f"-model={model}", *arches], options)
 
 
 @checked
 def opencl(model: str = "unknown", options: str | Sequence[str] | None = None) -> Target:
-    """An OpenCL target, for programs that name one."""
+    """An OpenCL target; no code is generated for it.
+
+    >>> opencl().kind
+    'opencl'
+    """
     return _with_options(["opencl", f"-model={model}"], options)
 
 
 @checked
 def rocm(model: str = "unknown", options: str | Sequence[str] | None = None) -> Target:
-    """A ROCm target, for programs that name one."""
+    """A ROCm target; no code is generated for it.
+
+    >>> rocm().kind
+    'rocm'
+    """
     return _with_options(["rocm", f"-model={model}"], options)
 
 
 @checked
 def mali(model: str = "unknown", options: str | Sequence[str] | None = None) -> Target:
-    """An OpenCL target for ARM Mali GPUs, for programs that name one."""
+    """An OpenCL target for ARM Mali GPUs; no code is generated for it.
+
+    >>> mali().kind
+    'opencl'
+    """
     return _with_options(["opencl", "-device=mali", f"-model={model}"], options)
 
 
 @checked
 def bifrost(model: str = "unknown", options: str | Sequence[str] | None = None) -> Target:
-    """An OpenCL target for ARM Bifrost GPUs, for programs that name one."""
+    """An OpenCL target for ARM Bifrost GPUs; no code is generated for it.
+
+    >>> bifrost().kind
+    'opencl'
+    """
     return _with_options(["opencl", "-device=bifrost", f"-model={model}"], options)
 
 
 @checked
 def intel_graphics(model: str = "unknown", options: str | Sequence[str] | None = None) -> Target:
-    """An OpenCL target for Intel GPUs, for programs that name one."""
+    """An OpenCL target for Intel GPUs; no code is generated for it.
+
+    >>> intel_graphics().kind
+    'opencl'
+    """
     return _with_options(["opencl", "-device=intel_graphics", f"-model={model}"], options)
 
 
 @checked
 def arm_cpu(model: str = "unknown", options: str | Sequence[str] | None = None) -> Target:
-    """An LLVM target for ARM processors; say -mtriple=... to compile for one elsewhere."""
+    """An LLVM target for ARM processors; -mtriple=... compiles for another machine.
+
+    >>> arm_cpu(options="-mtriple=aarch64-linux-gnu").kind
+    'llvm'
+    """
     return _with_options(["llvm", "-device=arm_cpu", f"-model={model}"], options)
 
 
 @checked
 def rasp(options: str | Sequence[str] | None = None) -> Target:
-    """An LLVM target for the Raspberry Pi 3."""
+    """An LLVM target for the Raspberry Pi 3.
+
+    >>> rasp().options["mtriple"]
+    'armv8l-linux-gnueabihf'
+    """
     return _with_options(["llvm", "-device=arm_cpu", "-mtriple=armv8l-linux-gnueabihf"], options)
 
 
 def list_tags() -> dict[str, Target]:
-    """Targets by tag: te_sched has none."""
+    """Targets by tag; te_sched defines none.
+
+    >>> list_tags()
+    {}
+    """
     return {}
 
 

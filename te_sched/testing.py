@@ -70,6 +70,8 @@ def assert_allclose(actual: Any, desired: Any, rtol: float = 1e-7, atol: float =
     """Fail unless two arrays are equal up to `atol + rtol * |desired|` in every element.
 
     Both may be arrays of te_sched or of numpy.
+
+    >>> assert_allclose([1.0, 2.0], [1.0, 2.0 + 1e-9])
     """
     actual, desired = map(_as_numbers, (actual, desired))
     np.testing.assert_allclose(actual, desired, rtol=rtol, atol=atol, verbose=True)

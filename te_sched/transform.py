@@ -68,7 +68,7 @@ _warned: set[str] = set()
 
 
 class PassContext:
-    """How programs are lowered inside the `with`.
+    """A context manager that sets how programs are lowered.
 
     Parameters
     ----------
@@ -79,6 +79,18 @@ class PassContext:
     config : options by TVM's names: tir.disable_vectorize, tir.LoopPartition, tir.UnrollLoop,
         tir.add_lower_pass, tir.disable_storage_rewrite, tir.disable_cse_tir. One is te_sched's own:
         `te_sched.as_older` lowers as TVM 0.9 did, whose `astext()` stands in books and papers.
+
+    >>> import te_sched
+    >>> A = te_sched.te.placeholder((4,), name="A")
+    >>> B = te_sched.te.compute((4,), lambda i: A[i] + 1.0, name="B")
+    >>> s = te_sched.te.create_schedule(B.op)
+    >>> s[B].vectorize(B.op.axis[0])
+    >>> with PassContext(config={"tir.disable_vectorize": True}):
+    ...     print(te_sched.lower(s, [A, B])["main"].body)
+    for i in range(4):
+        B = T.Buffer((4,))
+        A = T.Buffer((4,))
+        B[i] = A[i] + T.float32(1)
     """
 
     def __init__(
@@ -112,12 +124,20 @@ class PassContext:
 
     @staticmethod
     def current() -> PassContext:
-        """The context in force."""
+        """The context in force.
+
+        >>> PassContext.current().opt_level
+        2
+        """
         return _scope.get() or PassContext()
 
     @staticmethod
     def list_configs() -> list[str]:
-        """The options that do something."""
+        """The names of the options with an effect.
+
+        >>> "tir.UnrollLoop" in PassContext.list_configs()
+        True
+        """
         return [
             "te_sched.as_older",
             "tir.LoopPartition",
@@ -132,7 +152,14 @@ _scope: ContextVar[PassContext | None] = ContextVar("te_sched_pass_context", def
 
 
 class Sequential:
-    """Passes one after the other, as a pass."""
+    """A pass that applies passes in order.
+
+    >>> from te_sched import IRModule, tir
+    >>> i = tir.Var("i")
+    >>> module = IRModule.from_expr(tir.PrimFunc((i,), tir.Evaluate(i + 1 - i), {}))
+    >>> Sequential([tir.transform.Simplify(), tir.transform.RemoveNoOp()])(module)["main"].body
+    T.evaluate(1)
+    """
 
     @checked
     def __init__(
@@ -164,7 +191,15 @@ class Sequential:
 def module_pass(
     pass_func: Callable[..., Any] | None = None, opt_level: int = 0, **options: Any
 ) -> Any:
-    """Make a pass of a function (module, context) -> module: a decorator."""
+    """Make a pass of a function (module, context) -> module; a decorator.
+
+    >>> from te_sched import IRModule, tir
+    >>> @module_pass(opt_level=0)
+    ... def keep(module, context):
+    ...     return module
+    >>> keep(IRModule()).get_global_vars()
+    []
+    """
     if pass_func is None:
         return lambda decorated: module_pass(decorated, opt_level, **options)
 

@@ -1,6 +1,6 @@
-"""Whether two accesses touch one element only in one iteration of some loops.
+"""Proofs that two accesses touch the same element only in the same iteration of some loops.
 
-Must not know what accesses are for.
+Must not know the purpose of accesses.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from te_sched.ir.expr import Expr, FloorDiv, FloorMod, Var
 
 @dataclass(frozen=True, slots=True)
 class Touch:
-    """Which elements an access touches: `sizes` of them from `index` on, where conditions hold."""
+    """The elements of an access: `sizes` of them, starting at `index`, where conditions hold."""
 
     index: tuple[Expr, ...]
     sizes: tuple[Expr, ...]
@@ -37,9 +37,9 @@ class Touch:
 
 
 class _Digit(NamedTuple):
-    """A part scale * factor of a difference, and the ends between which it is, if they are known.
+    """A part scale * factor of a difference, with its bounds if they are known.
 
-    `forms` is what it is on the side or the sides that have it, `factor` what both have.
+    `forms` are its forms on the sides that have it, `factor` is the common factor.
     """
 
     scale: Form
@@ -49,15 +49,15 @@ class _Digit(NamedTuple):
 
 
 class Apart:
-    """Proves that two accesses touch one element only in one iteration of the loops.
+    """Proves that two accesses touch the same element only in the same iteration of the loops.
 
-    Say that iteration x of the first and y of the second touch one element. Then each index of the
-    first equals that of the second, and the difference is a sum over what differs: factor *
-    (value in x - value in y). The part with the largest factor must be equal in both when its
-    factor is larger than all that the others can add up to, and then the next one.
+    Assume that iteration x of the first and y of the second touch one element. Then each index of
+    the first equals that of the second, and their difference is a sum of terms factor * (value in x
+    - value in y). If the largest factor exceeds the largest sum of the other terms, its values in x
+    and y are equal; then the next largest is considered.
 
-    `forms` know the ranges of variables. Those of `fixed` are the same in both, those of `wanted`
-    shall be proved to be, and `memory` is what may have changed in between.
+    `forms` have the ranges of variables. Variables of `fixed` are equal in both, those of `wanted`
+    are to be proved equal; `memory` are the buffers that may change in between.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Apart:
         self.gaps: tuple[list[Form], list[Form]] | None = None  # what conditions say
 
     def is_proved(self, a: Touch, b: Touch) -> bool:
-        """Whether the loops have the same values where both touch one element."""
+        """Whether the loop variables are equal wherever both touch the same element."""
         if len(a.index) != len(b.index):
             return False
         first, second = single_values(a.conditions), single_values(b.conditions)
@@ -94,7 +94,7 @@ class Apart:
         return False
 
     def _form(self, e: Expr, single: Mapping[Var, int]) -> Form:
-        """An expression as a form, with numbers in the place of variables."""
+        """The form of an expression, with numbers in place of variables."""
         form = self.forms.of(e)
         for var, value in single.items():
             scale, rest = split(form, var)
@@ -103,12 +103,12 @@ class Apart:
         return form
 
     def _gaps_of(self, touch: Touch) -> list[Form]:
-        """What is not negative where elements are touched."""
+        """Forms that are not negative where elements are touched."""
         parts = [part for condition in touch.conditions for part in conjuncts(condition)]
         return [gap for part in parts if (gap := gap_of(part, self.forms)) is not None]
 
     def _wholes(self) -> Iterator[Form]:
-        """What is equal because its quotient and its remainder are."""
+        """Parts that are equal because their quotients and remainders are equal."""
         parts = [part for part in self.equal if type(part) is Part]
         for part in parts:
             if part.kind is FloorDiv and part not in self.resolved:
@@ -119,7 +119,7 @@ class Apart:
                         yield part.whole
 
     def _use(self, x: Form, y: Form, size_x: Form, size_y: Form) -> bool:
-        """Draw conclusions from x == y; gives whether they never are equal."""
+        """Record what follows from x == y; returns whether they are never equal."""
         shared: list[tuple[Form, Any]] = []
         loose: tuple[list[_Digit], list[_Digit]] = ([], [])  # of one side alone
         step = 0  # all that differs is a multiple of it
@@ -175,7 +175,7 @@ class Apart:
         return factor in self.forms.ranges and factor not in self.fixed
 
     def _span(self, factor: Any, scale: Form, sign: int) -> Span | None:
-        """The least and the greatest value of scale * factor, times sign."""
+        """The minimum and maximum of sign * scale * factor."""
         if not scale:
             return Span({}, {})
         ends = self._ends(factor)
@@ -191,9 +191,9 @@ class Apart:
         return None if low is None or high is None else Span(low, high)
 
     def _find_equal(self, digits: Sequence[_Digit], rest: Span) -> bool:
-        """Note the parts with large factors, which must be equal; or see that a sum is never zero.
+        """Record the parts with large factors, which must be equal, or that a sum is never zero.
 
-        `rest` has the ends of what else there is in it.
+        `rest` has the bounds of the remaining terms.
         """
         reaches = [rest]  # of what is below each digit, and of all
         for digit in digits:
@@ -218,16 +218,16 @@ class Apart:
         return False
 
     def _is_never(self, ends: Span) -> bool:
-        """Whether zero is not between two ends."""
+        """Whether an interval excludes zero."""
         return self.forms.is_less({}, ends.min) or self.forms.is_less(ends.max, {})
 
     def _is_within(self, size: Form, ends: Span) -> bool:
-        """Whether what is between two ends is smaller than a factor."""
+        """Whether all values of an interval are smaller in magnitude than a factor."""
         is_less = self.forms.is_less
         return is_less(ends.max, size) and is_less(plus({}, ends.min, -1), size)
 
     def _reach_where(self, digits: Sequence[_Digit], start: Span) -> Span | None:
-        """How far apart the sums of some digits can be by the conditions of both."""
+        """The bounds that both conditions set on the difference of sums of digits."""
         if self.gaps is None:
             self.gaps = self._gaps_of(self.touches[0]), self._gaps_of(self.touches[1])
         if not digits or not any(self.gaps):
@@ -242,7 +242,7 @@ class Apart:
         return _sum(start, Span(plus(least_x, most_y, -1), plus(most_x, least_y, -1)))
 
     def _most_where(self, total: Form, gaps: Iterable[Form]) -> Form | None:
-        """The most that a sum can be, where some other sums are not negative."""
+        """The maximum of a sum, where some other sums are not negative."""
         found = self.forms.bounds(total, self.fixed).max
         for gap in gaps:
             for factor in factors(total):
@@ -256,7 +256,7 @@ class Apart:
         return found
 
     def _width(self, factor: Any, scale: Form) -> Form | None:
-        """How much scale * factor can differ by."""
+        """The largest difference of scale * factor between the two iterations."""
         ends = self._ends(factor)
         if ends is None:
             return None
@@ -272,7 +272,7 @@ def _sum(a: Span | None, b: Span | None) -> Span:
 
 
 def _paired(left: list[_Digit], right: list[_Digit]) -> Iterator[_Digit]:
-    """Takes parts of either side that have the same scale; such are digits of the difference."""
+    """Pairs parts of the two sides with the same scale, as digits of the difference."""
     for end in list(left):
         for place, other in enumerate(right):
             if other.scale == end.scale:
@@ -283,6 +283,6 @@ def _paired(left: list[_Digit], right: list[_Digit]) -> Iterator[_Digit]:
 
 
 def _step(scale: Form) -> int:
-    """The number that a factor is multiplied by; 1 where it is more than a number."""
+    """The constant that a factor is multiplied by; 1 if it is not constant."""
     number = number_of(scale)
     return 1 if number is None else abs(number)

@@ -1,8 +1,7 @@
-"""The Analyzer: simplifying, bounding and proving index expressions where variables have ranges
-and conditions hold.
+"""The Analyzer: simplifies, bounds and proves index expressions under ranges and conditions.
 
-Its face is TVM's `tvm.arith.Analyzer`, its canonical forms are TVM's: terms of a sum by falling
-scale, constants last.
+Its interface is that of `tvm.arith.Analyzer`, and its canonical forms are TVM's: the terms of a sum
+by decreasing scale, constants last.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ class Analyzer:
     """
 
     def __init__(self, settings: Lowering = AS_TVM) -> None:
-        """`settings` of what is lowered: whether numbers are those of a machine (`arith.facts`)."""
+        """`settings` of the lowering decide whether integers overflow (`arith.facts`)."""
         self._facts = Facts(settings)
         self._simplifier = Simplifier(self._facts)
 
@@ -151,7 +150,7 @@ class Analyzer:
         done: Expr = self._simplifier.canonicalizer.visit(e)
         return done
 
-    # -- questions ---------------------------------------------------------------
+    # -- queries -----------------------------------------------------------------
 
     def const_bounds(self, e: Expr) -> tuple[int | None, int | None]:
         """The minimum and maximum of the expression; None where it is unbounded.

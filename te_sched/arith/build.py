@@ -1,7 +1,7 @@
-"""Building integer and bool expressions whose operands already agree in type.
+"""Construction of integer and bool expressions whose operands have the same type.
 
-The folding that `ir.ops` does for users, without its matching of types: what rewriting calls
-thousands of times. Must not simplify beyond folding constants and neutral elements.
+Folds constants as `ir.ops` does, without matching types, which is faster. Must not simplify beyond
+folding constants and neutral elements.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ _WRAP = {
 
 
 class Overflow(ArithmeticError):
-    """A simpler form needs a constant that its type does not hold."""
+    """Raised where a simpler form needs a constant that its type cannot represent."""
 
 
 def fitting(value: int, dtype: str) -> Expr:
-    """An integer constant of a simpler form; raises Overflow where an index type does not hold it.
+    """An integer constant of a simpler form; raises Overflow if an index type cannot represent it.
 
     Indices do not overflow, so x - 2147483647 < 5 is not x < 5 + 2147483647.
     """
@@ -86,7 +86,7 @@ def _other_imm(value: int, dtype: str) -> Expr:
 
 
 def truth(value: bool, dtype: str = "bool") -> Expr:
-    """True or False, for every lane of a bool type."""
+    """The constant True or False of a bool type."""
     scalar = TRUE if value else FALSE
     return scalar if dtype == "bool" else Broadcast(scalar, dtypes.lanes(dtype))
 
@@ -190,7 +190,7 @@ equal, not_equal = _comparison(EQ, operator.eq), _comparison(NE, operator.ne)
 
 
 def _connective(kind: type[Any], decisive: bool) -> Binary:
-    """A condition made of two, of which one that is `decisive` decides."""
+    """The conjunction or disjunction of two conditions; a `decisive` constant is the result."""
 
     def connect(a: Any, b: Any) -> Any:
         for one, other in ((a, b), (b, a)):

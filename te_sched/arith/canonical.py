@@ -1,5 +1,4 @@
-"""Canonical forms: rewriting that keeps sums as sums of parts; what `Analyzer.canonical_simplify`
-does.
+"""Canonical forms, in which sums are sums of parts: `Analyzer.canonical_simplify`.
 
 Owns the arithmetic of floor division and remainder on sums of parts. The rules of `tables` apply
 to everything else.
@@ -56,7 +55,7 @@ class Canonicalizer(Rewriter):
         return method(self, e)
 
     def atom(self, e: Any) -> IterSumExpr:
-        """An expression that is done, as a form: a sum that took another's place stays one part."""
+        """The form of a simplified expression; a sum that replaced another stays one part."""
         if type(e) is IntImm:
             return IterSumExpr((), e.value, e.dtype)
         return IterSumExpr((split_of(e),), 0, e.dtype, False)
@@ -137,7 +136,7 @@ class Canonicalizer(Rewriter):
         return IterSumExpr((one,) if one.scale else (), 0, dtype, False)
 
     def _opaque(self, kind: type[Any], a: IterSumExpr, b: IterSumExpr) -> IterSumExpr:
-        """A division of which nothing is known here: only the rules apply."""
+        """A division to which only the rules apply."""
         left, right = to_expr(a), to_expr(b)
         folded = build.BINARY[kind](left, right)
         done = self.finish_arithmetic(folded) if type(folded) is kind else folded
@@ -181,7 +180,7 @@ class Canonicalizer(Rewriter):
         return IterSplitExpr(one.expr(), 1, divisor, trunc=trunc)
 
     def visit_LT(self, e: Any) -> Any:
-        """a < b (and b > a): a common factor is divided out with what is too small.
+        """a < b (and b > a), divided by a common factor; terms too small to matter are dropped.
 
         TVM also drops small args that may be negative, which changes the condition (it takes
         x * 8 < y for x < 0, wrong at x = 0, y = 1); here those stay.
@@ -220,7 +219,7 @@ class Canonicalizer(Rewriter):
         return None
 
     def form_cast(self, e: Any) -> IterSumExpr:
-        """A conversion between index types moves into the sum, to its atoms."""
+        """A conversion between index types, moved to the atoms of the sum."""
         if e.value.dtype not in INDEX_TYPES or e.dtype not in INDEX_TYPES:
             return self.atom(Rewriter.visit_Cast(self, e))
         inner = self.form(e.value)
@@ -230,7 +229,7 @@ class Canonicalizer(Rewriter):
         return IterSumExpr(tuple(args), inner.base, e.dtype, inner.is_sum)
 
     def _fits(self, form: IterSumExpr) -> bool:
-        """Whether every part of a sum, and each partial sum, has a place in int32."""
+        """Whether every part of a sum, and each partial sum, fits into int32."""
         low = high = 0
         limit = 1 << 31
         for one in form.args:

@@ -1,4 +1,4 @@
-"""What follows from conditions that hold.
+"""Facts that follow from conditions.
 
 Must not know statements.
 """
@@ -13,14 +13,14 @@ from te_sched.ir.expr import EQ, GE, GT, LE, LT, And, Call, Expr, IntImm, Var
 
 
 def plain(condition: Expr) -> Expr:
-    """A condition without the mark that it is likely."""
+    """A condition without `likely`."""
     if isinstance(condition, Call) and condition.op == "tir.likely":
         return condition.args[0]
     return condition
 
 
 def conjuncts(condition: Expr) -> Iterator[Expr]:
-    """The conditions that hold where a condition holds."""
+    """The conjuncts of a condition."""
     condition = plain(condition)
     if type(condition) is And:
         yield from conjuncts(condition.a)
@@ -30,7 +30,7 @@ def conjuncts(condition: Expr) -> Iterator[Expr]:
 
 
 def single_values(conditions: Iterable[Expr]) -> dict[Var, int]:
-    """Variables that have one value under conditions: of a == 3, and of a thread's a < 1."""
+    """Variables with a single value under conditions, such as a == 3, or a < 1 of a thread."""
     found: dict[Var, int] = {}
     for condition in conditions:
         for part in conjuncts(condition):
@@ -43,7 +43,7 @@ def single_values(conditions: Iterable[Expr]) -> dict[Var, int]:
 
 
 def gap_of(condition: Any, forms: Forms) -> Form | None:
-    """What is not negative where a comparison holds."""
+    """An expression that is not negative where a comparison holds."""
     kind = type(condition)
     if kind not in (LT, LE, GT, GE):
         return None

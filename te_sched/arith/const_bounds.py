@@ -1,8 +1,8 @@
-"""Constant intervals: the smallest and the largest value that an expression can have.
+"""Constant intervals: the minimum and maximum of an expression.
 
-Owns interval arithmetic on integers that saturates at INFINITY. The text of TVM takes it that
-nothing wraps around; bounds that are `exact`, for proofs and for programs to run, know that what is
-computed with integers in memory does. Must not know how expressions are rewritten.
+Owns saturating interval arithmetic on integers. TVM assumes that nothing overflows; `exact` bounds,
+for proofs and for programs to run, take into account that computations with integers in memory wrap
+around. Must not know how expressions are rewritten.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ EVERYTHING: ConstBound = (-INFINITY, INFINITY)
 
 @cache
 def of_dtype(dtype: str) -> ConstBound:
-    """What a dtype can hold."""
+    """The range of a dtype."""
     kind = dtypes.parse(dtype)
     if kind.code == "bool":
         return (0, 1)
@@ -74,7 +74,7 @@ def _corners(a: ConstBound, b: ConstBound, function: Callable[[int, int], int]) 
 
 
 def _division(divide: Callable[[int, int], int]) -> Callable[[ConstBound, ConstBound], ConstBound]:
-    """Division, the divisor being known not to be zero when the program runs."""
+    """The interval of a quotient; the divisor is not zero at run time."""
 
     def quotient(x: int, y: int) -> int:
         if x == INFINITY or x == -INFINITY:
@@ -96,7 +96,7 @@ def _division(divide: Callable[[int, int], int]) -> Callable[[ConstBound, ConstB
 
 
 class ConstBounds(Visitor):
-    """The constant intervals of expressions, under what is known of variables and others."""
+    """The constant intervals of expressions, under known facts."""
 
     __slots__ = ("data", "exact", "facts", "memo", "variables")
 
@@ -108,7 +108,7 @@ class ConstBounds(Visitor):
         self.memo: dict[Expr, ConstBound] = {}
 
     def bind(self, var: Var, value: Range | Expr) -> None:
-        """Note what a variable stands for, or the range it runs over."""
+        """Set the value or the range of a variable."""
         if isinstance(value, Range):
             low, high = self.of(value.min), self.of(value.extent)
             self.variables[var] = (low[0], add(low[1], add(high[1], -1)))
@@ -118,7 +118,7 @@ class ConstBounds(Visitor):
                 self.data.add(var)
 
     def of(self, e: Expr) -> ConstBound:
-        """The smallest and the largest value of e."""
+        """The minimum and maximum of e."""
         kind = type(e)
         if kind is IntImm:
             return (e.value, e.value)  # type: ignore[attr-defined]
@@ -141,7 +141,7 @@ class ConstBounds(Visitor):
         return found
 
     def wraps(self, e: Any, interval: ConstBound | None = None) -> bool:
-        """Whether an operation on integers, with results in an interval, may not fit its type."""
+        """Whether an integer operation with results in an interval may overflow its type."""
         kind = type(e)
         if kind not in _WRAPPING or not dtypes.is_integral(e.dtype):
             return False
@@ -153,7 +153,7 @@ class ConstBounds(Visitor):
         return low < max(least, 1 - INFINITY) or high > min(most, INFINITY - 1)
 
     def within_facts(self, e: Expr, interval: ConstBound) -> ConstBound:
-        """An interval of e, with what is known of expressions that are written alike."""
+        """The interval of e, intersected with facts about structurally equal expressions."""
         low, high = interval
         for fact, fact_low, fact_high in self.facts:
             if type(fact) is type(e) and same(fact, e):
@@ -180,15 +180,15 @@ class ConstBounds(Visitor):
         if not (dtypes.is_integral(value.dtype) or dtypes.is_bool(value.dtype)):
             return whole
         low, high = self.of(value)
-        if not self.exact:  # as in TVM, what does not fit is left out
+        if not self.exact:  # as in TVM, clamped to the range of the dtype
             kept = max(low, whole[0]), min(high, whole[1])
             return kept if kept[0] <= kept[1] else whole
-        # A value that does not fit wraps, so that anything may come out.
+        # A value that overflows wraps around, so the result may be any value of the dtype.
         is_wide = high == INFINITY and dtypes.is_uint(value.dtype) and not dtypes.is_uint(e.dtype)
         return (low, high) if whole[0] <= low and high <= whole[1] and not is_wide else whole
 
     def _is_kept(self, e: Any) -> bool:
-        """Whether a float holds all values of the integer that it is made of."""
+        """Whether a float represents all values of the integer converted to it."""
         if not (dtypes.is_integral(e.value.dtype) or dtypes.is_bool(e.value.dtype)):
             return False
         low, high = self.of(e.value)
@@ -244,7 +244,7 @@ def _trunc_remainder(a: ConstBound, b: ConstBound) -> ConstBound:
     return max(-reach, min(a[0], 0)), min(reach, max(a[1], 0))
 
 
-# What an operation makes of two intervals.
+# The interval of an operation, of those of its operands.
 BINARY: dict[type, Callable[[ConstBound, ConstBound], ConstBound]] = {
     Add: _sum,
     Sub: _difference,

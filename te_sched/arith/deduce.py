@@ -1,10 +1,10 @@
-"""For which values of a variable a comparison holds, whatever other variables are.
+"""The values of a variable for which a comparison holds, for all values of other variables.
 
     deduce_bound(i, i*32 + j < n, {j: [0, 31]})  ->  i in (-inf, n//32 - 1]
 
-The comparison is turned round the variable one operation at a time; what stands beside the
-variable goes to the other side, where it is replaced by its end that is hardest to fulfil. (TVM's
-name: arith.deduce_bound.) Must not know programs.
+The comparison is solved for the variable one operation at a time. Other terms are moved to the
+other side, where they are replaced by their least favourable bound. (TVM's name:
+arith.deduce_bound.) Must not know programs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from te_sched.ir.visitor import variables_of, walk
 
 
 class _Goal(NamedTuple):
-    """`expr` at most (least: at least; exact: equal to) `bound`."""
+    """The comparison `expr` <= `bound` ("most"), >= ("least") or == ("exact")."""
 
     expr: Expr
     bound: Expr
@@ -36,8 +36,8 @@ COMPARISONS = frozenset(NEGATION)
 def deduce_bound(
     var: Var, condition: Expr, relaxed: Domains, settings: Lowering = AS_TVM
 ) -> IntervalSet:
-    """The values of `var` for which the condition holds for all values of the variables in
-    `relaxed`; NOTHING where no such interval is known. Its ends are simplified.
+    """The interval of `var` in which the condition holds for all values of the variables in
+    `relaxed`, with simplified ends; NOTHING if none is known.
     """
     goal = _goal(var, condition)
     while goal is not None and goal.expr is not var:
@@ -52,13 +52,13 @@ def deduce_bound(
 
 
 def opposite(condition: Any) -> Expr | None:
-    """The comparison that holds where this one does not."""
+    """The negated comparison; None if the condition is not a comparison."""
     kind: Any = NEGATION.get(type(condition))
     return None if kind is None else kind(condition.a, condition.b)
 
 
 def _goal(var: Var, condition: Any) -> _Goal | None:
-    """The comparison with the side of the variable first."""
+    """The comparison with the variable on its left side."""
     kind = type(condition)
     if kind not in NEGATION or kind is NE or condition.a.dtype not in ("int32", "int64"):
         return None
@@ -81,7 +81,7 @@ def _goal(var: Var, condition: Any) -> _Goal | None:
 
 
 def _relax(goal: _Goal, relaxed: Domains, settings: Lowering) -> _Goal | None:
-    """The goal with the end of its bound that is hardest to fulfil."""
+    """The goal with the least favourable end of its bound."""
     if variables_of(goal.bound).isdisjoint(relaxed):
         return goal
     values = eval_set(goal.bound, relaxed, settings)
@@ -92,7 +92,7 @@ def _relax(goal: _Goal, relaxed: Domains, settings: Lowering) -> _Goal | None:
 
 
 def _step(goal: _Goal, var: Var, relaxed: Domains, settings: Lowering) -> _Goal | None:
-    """The goal with one operation less round the variable."""
+    """The goal after solving for one operation around the variable."""
     expr: Any = goal.expr
     if type(expr) in (Add, Sub, Mul, FloorDiv):
         is_first = var in variables_of(expr.a)

@@ -1,8 +1,7 @@
-"""Detecting that an expression is linear in some variables, with symbolic coefficients.
+"""Detection of expressions that are linear in some variables, with symbolic coefficients.
 
-The coefficients are expressions as they were written, simplified in the end, because TVM's users
-see them: neither sums of parts of iterators (`iter_expr`) nor forms (`forms`), which are both
-other sums than those that were written. Must not know what callers do with the coefficients.
+The coefficients are built from subexpressions and simplified as in TVM, whose users see them; sums
+of iterator parts (`iter_expr`) and forms (`forms`) would reorder them.
 """
 
 from __future__ import annotations

@@ -55,14 +55,14 @@ class Difference:
 
 
 class Memo(Protocol):
-    """Something that remembers results."""
+    """An object that caches results."""
 
     memo: dict[Expr, Any]
 
 
 @dataclass(slots=True)
 class Facts:
-    """Everything known at a place of the program.
+    """The facts at a point of the program.
 
     `is_exact` says that floats are the numbers of IEEE 754 (of NaN neither x < y nor y <= x holds,
     and x - x is not always 0), and that what is computed with integers in memory wraps around. So
@@ -84,18 +84,18 @@ class Facts:
         self.holders += (self.bounds, self.modular)
 
     def keep(self, holder: Memo) -> None:
-        """Note an object whose memo is worth only as long as the facts hold."""
+        """Register an object whose cache is cleared when the facts change."""
         self.holders.append(holder)
 
     def forget(self) -> None:
-        """Drop what was found with other facts."""
+        """Clear the caches of registered objects."""
         for holder in self.holders:
             if holder.memo:
                 holder.memo = {}
 
     @contextmanager
     def under(self, condition: Expr) -> Iterator[None]:
-        """A scope in which a condition holds."""
+        """A context manager inside which a condition holds."""
         lengths = tuple(map(len, self._lists()))
         memos = [holder.memo for holder in self.holders]
         for holder in self.holders:
@@ -113,13 +113,13 @@ class Facts:
         return self.true, self.differences, self.bounds.facts, self.modular.facts
 
     def unbind(self, var: Var) -> None:
-        """Forget the value and the ends that a variable was bound to."""
+        """Remove the value and the bounds of a variable."""
         self.values.pop(var, None)
         if self.differences:
             self.differences = [known for known in self.differences if known.owner is not var]
 
     def assume_range(self, var: Var, bound: Range) -> None:
-        """Note the symbolic ends of a range: min <= var < min + extent."""
+        """Add the symbolic bounds of a range: min <= var < min + extent."""
         if type(bound.min) is not IntImm:
             first, offset = split_offset(bound.min)
             self.differences.append(Difference(first, var, -offset, var))
@@ -128,14 +128,14 @@ class Facts:
             self.differences.append(Difference(var, last, offset - 1, var))
 
     def assume(self, condition: Any) -> None:
-        """Note that a condition holds."""
+        """Add the fact that a condition holds."""
         kind = type(condition)
         if kind is And:
             self.assume(condition.a)
             self.assume(condition.b)
             return
         is_pure = effect_of(condition) <= Effect.PURE
-        if is_pure:  # memory may change while a condition on it is taken to hold
+        if is_pure:  # memory may change while a condition on it is assumed
             self.true.append(condition)
         if kind is Not and type(condition.a) in NEGATION:
             # Known literally; TVM draws no bounds from a negation that is not rewritten.

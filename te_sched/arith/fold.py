@@ -1,4 +1,4 @@
-"""Folding constants and neutral operands: what needs neither rules nor facts.
+"""Folding of constants and neutral operands.
 
 Integers fold exactly. Floats fold in the precision of their type, as TVM does it, for which they
 are real numbers; or, exactly, only where no number, infinity, NaN or signed zero gets another
@@ -119,14 +119,14 @@ _COMPARE: dict[type, Callable[[Any, Any], bool]] = {
 
 
 def fold_comparison(kind: type, a: Any, b: Any) -> Any | None:
-    """The truth of a comparison of constants, or None."""
+    """The value of a comparison of constants, or None."""
     if type(a) in (IntImm, FloatImm) and type(b) is type(a):
         return build.truth(_COMPARE[kind](a.value, b.value))
     return None
 
 
 def fold_call(e: Any) -> Any | None:
-    """The value of a call of a function of integer constants; None of another call."""
+    """The value of a call with integer constants as arguments; None for other calls."""
     meaning = FOLDED.get(e.op)
     if meaning is None or not all([type(arg) is IntImm for arg in e.args]):
         return None

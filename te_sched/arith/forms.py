@@ -1,8 +1,8 @@
-"""Index expressions as sums of products with integer factors, and what they can be at least.
+"""Index expressions as sums of products with integer coefficients, and their lower bounds.
 
     (i_outer * 8 + i_inner) * m + j   ->   8 * (i_outer, m) + 1 * (i_inner, m) + 1 * (j)
 
-Factors may be symbolic, which is what the extents of arguments are. A quotient or remainder stays
+Factors may be symbolic, such as the extents of arguments. A quotient or remainder stays
 one factor, known by its parts. Forms are for proofs; what is printed is made of the sums of
 `iter_expr`, in which a product of variables is not part of an iterator. Must not know statements.
 """
@@ -41,7 +41,7 @@ _DEEPEST = 24
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Part:
-    """A quotient or remainder of forms, or (kind None) an expression that is not looked into."""
+    """A quotient or remainder of forms, or (kind None) an opaque expression."""
 
     kind: type | None
     number: int
@@ -54,7 +54,7 @@ class Part:
 
 
 def constant(value: int) -> Form:
-    """A number as a form."""
+    """The form of a number."""
     return {(): value} if value else {}
 
 
@@ -92,7 +92,7 @@ def linear_form(e: Expr) -> Form | None:
 
 
 def expr_of(a: Form, dtype: str) -> Expr:
-    """A form of variables as an expression."""
+    """The expression of a form of variables."""
     total: Expr = IntImm(0, dtype)
     for term, scale in a.items():
         if term:
@@ -111,7 +111,7 @@ def number_of(a: Form) -> int | None:
 
 
 def factors(a: Form) -> set[Any]:
-    """The variables and parts that a form is made of."""
+    """The variables and parts of a form."""
     return {factor for term in a for factor in term}
 
 
@@ -132,14 +132,14 @@ class Forms:
         self.known: dict[Expr, Form] = {}
 
     def bind(self, var: Var, low: Form, extent: Form) -> None:
-        """Note the values of a loop's variable."""
+        """Set the range of a loop variable."""
         self.ranges[var] = Interval(low, plus(plus(low, extent), constant(-1)))
         self.depth[var] = len(self.depth)
 
     # -- making forms ------------------------------------------------------------------------------
 
     def of(self, e: Expr) -> Form:
-        """An expression as a form."""
+        """The form of an expression."""
         kind = type(e)
         if kind is IntImm:
             return constant(e.value)  # type: ignore[attr-defined]
@@ -299,7 +299,7 @@ class Forms:
         return self.is_nonnegative(plus(plus(b, a, -1), constant(-1)))
 
     def is_nonnegative(self, a: Form) -> bool:
-        """Whether a >= 0 is known, whatever the variables are."""
+        """Whether a >= 0 is known for all values of the variables."""
         number = number_of(a)
         if number is not None:
             return number >= 0
@@ -319,7 +319,7 @@ class Forms:
         return -1 if self.is_nonnegative(plus({}, a, -1)) else 0
 
     def _numbers(self, a: Form) -> Iterator[Any]:
-        """The quotients that stand for numbers like (n + 7) // 8."""
+        """The quotients of symbolic numbers such as (n + 7) // 8."""
         for factor in factors(a):
             if type(factor) is Part and not (factor.variables & self.ranges.keys()):
                 yield factor
@@ -421,7 +421,7 @@ def _without(term: tuple[Any, ...], factors_of: tuple[Any, ...]) -> tuple[Any, .
 
 
 def rank(a: Form) -> float:
-    """How large a form looks; proofs do not rest on it."""
+    """A heuristic estimate of the size of a form; proofs do not depend on it."""
     total = 0.0
     for term, scale in a.items():
         value = float(scale)

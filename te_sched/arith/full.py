@@ -1,8 +1,8 @@
-"""Full simplification: what `Analyzer.simplify` does, expression by expression.
+"""Full simplification: `Analyzer.simplify`.
 
 Index arithmetic and comparisons go through canonical form, rules, and canonical form again, as
 in TVM. What holds them (loads, floating-point arithmetic, calls, choices) is rebuilt once. Sums
-of variables and guards such as `i * 8 + j < 60` have short roads of their own.
+of variables and guards such as `i * 8 + j < 60` have fast paths.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ _LEAVES = frozenset((IntImm, FloatImm, StringImm))
 
 
 class Simplifier(Rewriter):
-    """Simplifies under facts; gives back the same object where nothing changes."""
+    """Simplifies under facts; returns the same object where nothing changes."""
 
     @cached_property  # most analyzers are asked for sums of variables alone, which need neither
     def rewriter(self) -> Rewriter:
-        """What `Analyzer.rewrite_simplify` does."""
+        """Implements `Analyzer.rewrite_simplify`."""
         return Rewriter(self.facts)
 
     @cached_property
     def canonicalizer(self) -> Canonicalizer:
-        """What `Analyzer.canonical_simplify` does."""
+        """Implements `Analyzer.canonical_simplify`."""
         return Canonicalizer(self.facts)
 
     def visit(self, e: Any) -> Any:

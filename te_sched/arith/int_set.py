@@ -1,5 +1,4 @@
-"""Sets of integers as intervals with symbolic ends, and what an expression can be when its
-variables run over sets.
+"""Integer sets as intervals with symbolic ends, and the values of an expression over such sets.
 
 The engine of bound inference: the region of a tensor that is read is the set of the index
 expressions. Ends are built by folding constants only; callers simplify where they need it. Must
@@ -70,7 +69,7 @@ def is_nothing(interval: IntervalSet) -> bool:
 
 
 def is_everything(interval: IntervalSet) -> bool:
-    """Whether nothing is known of the ends."""
+    """Whether both ends are unknown."""
     return interval is not NOTHING and interval.min is None and interval.max is None
 
 
@@ -80,7 +79,7 @@ def is_single_point(interval: IntervalSet) -> bool:
 
 
 def union(sets: Sequence[IntervalSet], settings: Lowering = AS_TVM) -> IntervalSet:
-    """The smallest interval round all sets; its ends are simplified when there are several."""
+    """The smallest interval that contains all sets; simplified if there are several sets."""
     return _folded(_hull, sets, settings)
 
 
@@ -91,7 +90,7 @@ def _hull(a: IntervalSet, b: IntervalSet) -> IntervalSet:
 
 
 def intersect(sets: Sequence[IntervalSet], settings: Lowering = AS_TVM) -> IntervalSet:
-    """What all sets have in common; its ends are simplified when there are several."""
+    """The intersection of the sets; simplified if there are several sets."""
     return _folded(partial(_overlap, settings=settings), sets, settings)
 
 
@@ -121,7 +120,7 @@ def _mapped(function: Callable[[Expr], Expr], interval: IntervalSet) -> Interval
 
 
 def cover_range(interval: IntervalSet, default: Range, settings: Lowering = AS_TVM) -> Range:
-    """The range of the set's values, or the default when an end is not known."""
+    """The range of the set, or the default if an end is unknown."""
     low, high = interval
     if low is None or high is None:
         return default
@@ -159,7 +158,7 @@ class _Evaluator(Visitor):
 
     @cached_property
     def analyzer(self) -> Analyzer:
-        """An analyzer that knows nothing."""
+        """An analyzer without facts."""
         return Analyzer(self.settings)
 
     def visit(self, e: Any) -> IntervalSet:

@@ -1,4 +1,4 @@
-"""How indices are found to be sums of parts of iterators, and what is proved of them.
+"""Detection of indices that are sums of iterator parts, and proofs about them.
 
 A sum whose scales fit is fused: it is a new mark, of which parts may be taken again. A condition on
 a sum makes a mark with fewer values. Must not know what maps are for.
@@ -35,7 +35,7 @@ from te_sched.ir.visitor import Visitor, variables_of
 
 
 class IterMapLevel(enum.IntEnum):
-    """What is asked of a map.
+    """The property that a map must have.
 
     SURJECTIVE: the indices take all combinations of their values. BIJECTIVE: and no two iterations
     give the same. NO_CHECK: nothing but its form.
@@ -69,7 +69,7 @@ class IterMapResult:
 
 
 def _without(parts: list[IterSplitExpr], one: IterSplitExpr) -> list[IterSplitExpr]:
-    """The other parts; one that is there twice is still there once."""
+    """The parts without the first occurrence of one of them."""
     place = next(i for i, other in enumerate(parts) if other is one)
     return parts[:place] + parts[place + 1 :]
 
@@ -165,13 +165,13 @@ class Prover:
         return self.number((a + b - 1) // b) if exact is None else exact
 
     def least(self, a: Factor | None, b: Factor) -> Factor:
-        """The lesser of two numbers; None is infinite."""
+        """The minimum of two numbers; None is infinity."""
         if a is None or self.is_at_least(a, b):
             return b
         return a if self.is_at_least(b, a) else self.number(ops.minimum(a, b))
 
     def most(self, a: Factor | None, b: Factor) -> Factor:
-        """The greater of two numbers; None is infinitely small."""
+        """The maximum of two numbers; None is minus infinity."""
         if a is None or self.is_at_least(b, a):
             return b
         return a if self.is_at_least(a, b) else self.number(ops.maximum(a, b))

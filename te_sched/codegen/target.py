@@ -48,7 +48,11 @@ _DEVICE_TYPES = {"llvm": 1, "c": 1, "cuda": 2, "nvptx": 2, "opencl": 4, "vulkan"
 
 
 class TargetKind(str):
-    """The kind of a target: a string, with the `name` that TVM's kinds have."""
+    """The kind of a target: a string with the `name` of TVM's kinds.
+
+    >>> Target("llvm").kind.name
+    'llvm'
+    """
 
     __slots__ = ()
 
@@ -68,7 +72,11 @@ class Target:
     products, and results of NaNs and infinities are undefined. Without it, arithmetic is exact but
     for products and sums that are fused into one operation.
 
-    Inside `with target:` it is what `te_sched.build` compiles for when it is not told.
+    Inside `with target:` it is the default of `te_sched.build`.
+
+    >>> target = Target("llvm -mcpu=znver4")
+    >>> target.kind, target.options
+    ('llvm', {'mcpu': 'znver4'})
     """
 
     __slots__ = ("_tokens", "host", "kind", "options", "text")

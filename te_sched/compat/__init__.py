@@ -1,4 +1,4 @@
-"""Programs of all generations of TVM, as they are: `import tvm` gives te_sched.
+"""Compatibility with programs of all generations of TVM: `import tvm` imports te_sched.
 
     import te_sched.compat
 
@@ -6,8 +6,8 @@
     import tvm
     from tvm import te
 
-`python -m te_sched run PROGRAM.py` does it for a program that must not be changed. Names that only
-older generations had live here; TVM 0.19's own are te_sched's.
+`python -m te_sched run PROGRAM.py` does this for an unchanged program. Names of older generations
+are defined here, those of TVM 0.19 in te_sched.
 """
 
 from __future__ import annotations

@@ -1,12 +1,13 @@
-"""What TVM has and te_sched has not, and what there is instead: one table.
+"""The table of TVM's names that te_sched does not have, with alternatives.
 
-Every ImportError and AttributeError about a missing name, and the compatibility page, speak from
-it. Must not import the rest of te_sched, since its errors are raised while that is imported.
+It is the source of every ImportError and AttributeError about a missing name, and of the
+compatibility page. Must not import the rest of te_sched, since its errors are raised while that is
+imported.
 """
 
 from __future__ import annotations
 
-# By TVM's dotted name, without "tvm."; what is said of a module holds for all below it.
+# By TVM's dotted name, without "tvm."; the text of a module applies to all names below it.
 ABSENT: dict[str, str] = {
     "relay": "te_sched has no graphs; write the operators with te.compute or te_sched.topi "
     "(relay.build_config alone works, as transform.PassContext)",
@@ -149,7 +150,7 @@ ABSENT |= {
     "testing.requires(condition, reason) marks a test",
     "contrib": "it is about libraries and devices that te_sched does not use",
 }
-# Names that begin alike.
+# By prefix.
 _FAMILIES = {
     **dict.fromkeys(("tir.ptx_", "tir.mma_", "tir.simdgroup_", "tir.make_filled_"), _TENSOR_CORES),
     **dict.fromkeys(("tir.tvm_bmma", "tir.tvm_mma", "tir.tvm_fill_fragment"), _TENSOR_CORES),
@@ -159,7 +160,7 @@ _FAMILIES = {
 
 
 def advice(name: str) -> str:
-    """What is said of a name of TVM ("te.hybrid.script"), or "" when there is nothing to say."""
+    """The alternative to a name of TVM ("te.hybrid.script"), or "" if none is known."""
     while name:
         if name in ABSENT:
             return ABSENT[name]

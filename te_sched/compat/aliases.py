@@ -22,7 +22,7 @@ _ROOTS = ("tvm", "topi")  # until 0.6 the operators were a package of their own
 
 
 class AliasModule(ModuleType):
-    """A module of tvm. A name is looked up when it is first asked for."""
+    """A module of tvm, whose names are looked up at their first use."""
 
     def __getattr__(self, name: str) -> Any:
         if name == "__all__":
@@ -55,7 +55,7 @@ _NOTHING = object()
 
 
 def _look_up(place: str, name: str) -> Any:
-    """The value of a name in the module at a place of the tree."""
+    """The value of a name in a module of the tree."""
     alias = _alias_at(place)
     if name in alias.names:
         module, _, attribute = alias.names[name].partition(":")
@@ -135,18 +135,18 @@ class _Finder(MetaPathFinder, Loader):
         return AliasModule(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Nothing to run: names are looked up when they are asked for."""
+        """Does nothing: names are looked up at their first use."""
 
 
 _finder = _Finder()
 
 
 def install() -> None:
-    """Make `import tvm` in this process give te_sched, with the names of all generations.
+    """Make `import tvm` in this process import te_sched, with the names of all generations.
 
     Raises
     ------
-    TeSchedError when TVM itself is imported already.
+    TeSchedError if TVM itself is already imported.
     """
     if is_installed():
         return
@@ -161,7 +161,7 @@ def install() -> None:
 
 
 def uninstall() -> None:
-    """Undo `install`; modules that programs hold go on working."""
+    """Undo `install`; modules that are already imported keep working."""
     if is_installed():
         sys.meta_path.remove(_finder)
     for name in [name for name, one in sys.modules.items() if isinstance(one, AliasModule)]:
@@ -169,5 +169,5 @@ def uninstall() -> None:
 
 
 def is_installed() -> bool:
-    """Whether `import tvm` gives te_sched."""
+    """Whether `import tvm` imports te_sched."""
     return _finder in sys.meta_path

@@ -1,4 +1,4 @@
-"""tvm.arith: the Analyzer, with the objects that TVM's gives."""
+"""tvm.arith: the Analyzer, with TVM's types of results."""
 
 from __future__ import annotations
 

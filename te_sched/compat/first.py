@@ -103,7 +103,7 @@ class _IsConstant(type):
 
 
 class ConstExpr(metaclass=_IsConstant):
-    """A constant, in isinstance."""
+    """A constant, for isinstance."""
 
 
 class _IsNothing(type):
@@ -116,12 +116,12 @@ class UnknownExtent(metaclass=_IsNothing):
 
 
 def cast(src: object, dtype: str) -> E.Expr:
-    """A value as another type."""
+    """The value converted to another dtype."""
     return ops.cast(dtype, ops.convert(src))
 
 
 class _LoopConstructor(Constructor):
-    """For, with the kinds that were its attributes, and the argument device_api it had."""
+    """For with its former attributes of kinds and its former parameter device_api."""
 
     Serial, Parallel, Vectorized, Unrolled = range(4)
 
@@ -136,7 +136,7 @@ For = _LoopConstructor(ForNode, _loop)
 
 
 def stmt_seq(*args: Any) -> Stmt:
-    """Statements one after the other."""
+    """The sequence of statements."""
     stmts: list[Stmt] = []
     for one in args:
         stmts += one.seq if isinstance(one, SeqStmt) else [one]
@@ -149,7 +149,7 @@ def stmt_list(stmt: Stmt) -> list[Stmt]:
 
 
 def range_by_min_extent(min_value: Any, extent: Any) -> Range:
-    """The integers from min_value on, extent of them."""
+    """The range that begins at `min_value` and has `extent` integers."""
     low, size = ops.operands(min_value, extent)
     return Range(low, size)
 
@@ -223,7 +223,7 @@ _WITHOUT_EFFECT = {
 
 
 def build_config(**options: Any) -> BuildConfig:
-    """How programs are lowered inside a `with`, by the names of TVM until 0.6, or Relay's."""
+    """A context manager that sets how programs are lowered, with the options of TVM until 0.6."""
     config: dict[str, Any] = dict(options.pop("config", None) or {})
     given: dict[str, Any] = {}
     unrolling: dict[str, Any] = {}
@@ -265,7 +265,7 @@ def decl_tensor_intrin(
     binds: Mapping[Tensor, Buffer] | None = None,
     **options: Any,
 ) -> TensorIntrin:
-    """te.decl_tensor_intrin, whose buffers were once declared as build_config said."""
+    """te.decl_tensor_intrin with the buffer parameters of build_config."""
     context = PassContext.current()
     if isinstance(context, BuildConfig) and context.buffer_params:
         options = {"default_buffer_params": context.buffer_params, **options}

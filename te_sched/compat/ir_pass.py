@@ -37,7 +37,7 @@ def IRTransform(
     postorder: Callable[[Any], Any] | None,
     only_enable: Sequence[str] | None = None,
 ) -> Any:
-    """Rewrite a statement, or the functions that `lower` gave, node by node."""
+    """A statement, or the functions of a module, with nodes replaced by callbacks."""
     return _of_bodies(
         stmt, lambda body: stmt_functor.ir_transform(body, preorder, postorder, only_enable)
     )
@@ -52,7 +52,7 @@ def Substitute(node: Expr | Stmt, vmap: Mapping[Var, Any]) -> Any:
 @checked
 @walks_deeply("simplify a program", DeclarationError)
 def Simplify(node: Expr | Stmt | IRModule, vrange: Mapping[Var, Range] | None = None) -> Any:
-    """An expression or statement in its simple form, where variables have ranges."""
+    """The simplified expression or statement, given ranges of variables."""
     settings = config.current().lowering
     if not isinstance(node, Expr):
         return _of_functions(node, lambda func: simplify(func, settings))
@@ -66,7 +66,7 @@ def Simplify(node: Expr | Stmt | IRModule, vrange: Mapping[Var, Range] | None = 
 def CanonicalSimplify(
     node: Expr | Stmt | IRModule, vrange: Mapping[Var, Range] | None = None
 ) -> Any:
-    """As Simplify: te_sched has one simple form."""
+    """Same as Simplify."""
     return Simplify(node, vrange)
 
 
@@ -77,7 +77,7 @@ def Equal(lhs: Any, rhs: Any) -> bool:
 
 @checked
 def RemoveNoOp(stmt: Stmt | IRModule) -> Any:
-    """A statement without what does nothing."""
+    """A statement without parts that have no effect."""
     return _of_functions(stmt, remove_no_op)
 
 

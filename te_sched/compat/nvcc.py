@@ -1,6 +1,6 @@
-"""tvm.contrib.nvcc, for programs that import it: questions about GPUs, and the nvcc compiler.
+"""tvm.contrib.nvcc: properties of GPUs, and the nvcc compiler.
 
-te_sched compiles its kernels with NVRTC, so that nothing calls `compile_cuda` but programs.
+Only users call `compile_cuda`: te_sched compiles its kernels with NVRTC.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = [
 
 
 def parse_compute_version(compute_version: str) -> tuple[int, int]:
-    """(8, 6) of "8.6"."""
+    """The major and minor number of a version: (8, 6) of "8.6"."""
     major, _, minor = str(compute_version).partition(".")
     return int(major), int(minor or 0)
 
@@ -50,7 +50,7 @@ def compile_cuda(
     path_target: str | None = None,
     target: str | None = None,
 ) -> bytearray:
-    """CUDA source compiled by nvcc, which must be installed, to "ptx", "cubin" or "fatbin"."""
+    """Compile CUDA source to "ptx", "cubin" or "fatbin" with nvcc, which must be installed."""
     form = target or target_format
     extra = [options] if isinstance(options, str) else list(options or [])
     what = "compile CUDA source with nvcc"

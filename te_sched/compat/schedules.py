@@ -36,12 +36,12 @@ __all__ = [
 
 
 def AutoInlineInjective(sch: Schedule) -> None:
-    """Inline every stage that is computed element by element and not scheduled yet."""
+    """Inline every stage without a reduction that is not scheduled yet."""
     _inline_where(sch, _is_injective)
 
 
 def AutoInlineElemWise(sch: Schedule) -> None:
-    """Inline every stage that reads what it reads at its own index, and is not scheduled yet."""
+    """Inline every stage that reads its inputs at its own index, and is not scheduled yet."""
     _inline_where(sch, _is_elementwise)
 
 

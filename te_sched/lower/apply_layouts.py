@@ -1,4 +1,4 @@
-"""The elements of rearranged tensors (`Stage.transform_layout`) go where their layouts say.
+"""Apply the layouts of transformed tensors (`Stage.transform_layout`) to their accesses.
 
 Their buffers get new shapes, and every read and store new indices. A rearranged tensor exists as a
 whole while it exists. Must not know loops.

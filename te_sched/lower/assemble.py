@@ -187,7 +187,7 @@ class _Assembly:
         return buffer
 
     def buffer_of(self, producer: DataProducer) -> Buffer:
-        """The buffer of a tensor; made at its first use."""
+        """The buffer of a tensor; created at its first use."""
         assert isinstance(producer, Tensor)
         tensor = self.origin.get(producer, producer)
         while tensor in self.origin:
@@ -208,7 +208,7 @@ class _Assembly:
         return buffer
 
     def pipeline(self, stage: Stage, consumer: Stmt | None, threads: frozenset[IterVar]) -> Stmt:
-        """A stage followed by its consumers, inside the lifetime of its result."""
+        """A stage and its consumers, with the result of the stage allocated."""
         outside = threads | self._threads_outside(stage)
         scope = NestContext(self.ranges, self.buffer_of, self._attach, outside, self.settings)
         producer = self.provide(stage.op, stage, scope)
@@ -295,7 +295,7 @@ class _Assembly:
         return wrap_levels(inner, stage, scope, nest, 0, threads)
 
     def realize(self, stage: Stage, body: Stmt) -> Stmt:
-        """The body, during which the outputs of a stage exist."""
+        """The body with the outputs of a stage allocated."""
         op = stage.op
         for i in reversed(range(op.num_outputs)):
             tensor = op.output(i)

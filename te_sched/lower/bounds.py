@@ -54,7 +54,7 @@ def thread_rank(tag: str) -> int:
 
 
 def is_private(scope: str, tag: str) -> bool:
-    """Whether each thread of a tag has memory of a scope by itself."""
+    """Whether each thread of a tag has its own memory of a scope."""
     return bool(scope) and not _spans(_rank_of_scope(scope), tag)
 
 
@@ -157,7 +157,7 @@ class _Inference:
         return Range(self.analyzer.simplify(bound.min), self.analyzer.simplify(bound.extent))
 
     def infer_root_axes(self, stage: Stage) -> None:
-        """Ranges of the axes that a stage was declared with."""
+        """The ranges of the declared axes of a stage."""
         if stage.attach_type in (AttachType.INLINED_ALREADY, AttachType.INLINE):
             return
         if stage.is_output or stage.layouts or isinstance(stage.op, PlaceholderOp):
@@ -371,7 +371,7 @@ def _(op: ScanOp, analyzer: Analyzer, domains: Mapping[Var, IntervalSet], region
 
 @singledispatch
 def gather_bound(op: Operation, regions: Regions, ranges: Ranges, settings: Lowering) -> None:
-    """Set the ranges of an operation's own axes from the regions that are needed of its outputs."""
+    """Set the ranges of the axes of an operation from the required regions of its outputs."""
     raise TypeError(op)
 
 

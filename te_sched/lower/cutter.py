@@ -1,4 +1,4 @@
-"""Cutting loops at their guards as TVM does, and taking out what is then decided.
+"""Partitioning of loops at their guards as in TVM, and removal of decided conditions.
 
 A loop is cut into the iterations before, those in which its guards are decided, and those after;
 a loop over blocks becomes a choice between two bodies. Must not know how the guards are found.
@@ -147,7 +147,7 @@ class _BlockChooser(StatementMapper):
 
 
 class Decider(Mapper):
-    """Replaces conditions that are decided; unreachable statements stay, as in TVM."""
+    """Replaces conditions with known values; unreachable statements stay, as in TVM."""
 
     def __init__(self, known: Mapping[Expr, bool]) -> None:
         self.known = known

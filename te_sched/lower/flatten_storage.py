@@ -1,4 +1,4 @@
-"""Storage becomes flat: realised regions become allocations, indices become one number.
+"""Flatten storage: realized regions become allocations, indices become one number.
 
 An index is relative to the region that is realised. Strides come from the buffer, from
 storage_align, or are compact; the storage scope that a stage left open follows from the threads

@@ -1,4 +1,4 @@
-"""What a loop extent or a condition reads is read only where something happens.
+"""Guard the reads of loop extents and conditions by the conditions of their bodies.
 
     for k in range(M[i]):            if likely(i < 7):
         if likely(i < 7):      ->        for k in range(M[i]):

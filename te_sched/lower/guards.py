@@ -1,4 +1,4 @@
-"""Guards of loops, and the iterations of a loop in which they are decided.
+"""Guards of loops, and the iterations of a loop in which they have known values.
 
     for i in range(13):
         for j in range(8):
@@ -83,7 +83,7 @@ def values(bound: Range) -> IntervalSet:
 
 
 def note_range(node: Any, analyzer: Analyzer) -> None:
-    """Tell an analyzer the values of the variable of a loop or a thread, if a statement is one."""
+    """Bind the variable of a loop or of a thread axis in an analyzer."""
     loop = loop_of(node)
     if loop is not None:
         analyzer.bind(loop.var, loop.range)
@@ -167,7 +167,7 @@ class _Bounds:
         return None if self._are_ordered(end, begin) else (begin, end)
 
     def common(self, intervals: Iterable[_Iterations]) -> _Iterations | None:
-        """What intervals have in common, each end within the loop."""
+        """The intersection of intervals, with ends within the loop."""
         begin, end = self.first, self.stop
         for low, high in intervals:
             begin, end = self._most(begin, low), self._least(end, high)

@@ -1,4 +1,4 @@
-"""Conditions that a loop does not change are asked before the loop.
+"""Hoist loop-invariant conditions out of loops.
 
     for j in range(32):                     if likely(i < 20):
         if likely(i < 20):          ->          for j in range(32):

@@ -1,4 +1,4 @@
-"""Double buffers: while one half of a buffer is read, the other is filled for the next iteration.
+"""Double buffering: one half of a buffer is read while the other is filled for the next iteration.
 
 What fills the buffer (`double_buffer_scope`) is done once before the innermost loop round it, and
 then inside of the loop one iteration ahead; the last iteration stands alone, since there is

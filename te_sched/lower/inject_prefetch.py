@@ -1,4 +1,4 @@
-"""Prefetches become loops that ask for one cache line after the other.
+"""Replace prefetches by loops that prefetch one cache line at a time.
 
 A `prefetch_scope` attribute inside of a loop asks for the region of a buffer that the loop's body
 will read some iterations later: the region that the body reads, moved along the loop. Before and

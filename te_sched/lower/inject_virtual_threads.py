@@ -1,4 +1,4 @@
-"""Virtual threads become copies of the statements that depend on them, and shares of buffers.
+"""Replace virtual threads by copies of the statements that depend on them, and parts of buffers.
 
 A buffer whose content depends on the virtual thread gets room for all of them; a statement that
 depends on the virtual thread, or touches such a buffer, is done for each: as copies, or as a loop

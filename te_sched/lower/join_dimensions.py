@@ -1,4 +1,4 @@
-"""Every access by one index, as code is generated for it.
+"""Replace the indices of each access by one flat index, as code generation needs it.
 
     T = Buffer((2, 4))                  T = Buffer((8,))
     T[i, j] = 1.0              ->       T[i * 4 + j] = 1.0

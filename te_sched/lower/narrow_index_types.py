@@ -1,4 +1,4 @@
-"""64-bit index arithmetic whose values fit into 32 bits is done in 32 bits.
+"""Narrow 64-bit index arithmetic whose values fit into 32 bits.
 
     for i in range(int64(64)):                        for i in range(64):
         A[i * int64(8) + cast("int64", tx)]     ->        A[i * 8 + tx]

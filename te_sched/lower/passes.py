@@ -1,7 +1,6 @@
-"""What a pass is, and how passes are applied one after the other.
+"""The interface of passes, and their application in order.
 
-A pass maps a function to a function, with the settings of the lowering, and does nothing where it
-has nothing to do. Must not know any pass.
+A pass maps a function to a function, under the settings of the lowering. Must not know any pass.
 """
 
 from __future__ import annotations
@@ -30,19 +29,19 @@ class Pass(NamedTuple):
 
 
 class Watcher(Protocol):
-    """Told of a program before passes, and after each of them."""
+    """Observes a program before the passes and after each of them."""
 
     def begin(self, func: PrimFunc, title: str) -> None:
-        """The program before the first pass."""
+        """Called with the program before the first pass."""
 
     def after(self, one: Callable[..., Any], func: PrimFunc) -> None:
-        """The program that a pass made."""
+        """Called with the result of a pass."""
 
 
 def apply_passes(
     passes: Iterable[Pass], func: PrimFunc, switches: Config, watcher: Watcher | None = None
 ) -> PrimFunc:
-    """The function after the passes, with these switches; verified after each if they say so."""
+    """The function after the passes; `switches.verify_passes` verifies it after each."""
     for one in passes:
         func = one.run(func, switches.lowering)
         if watcher is not None:

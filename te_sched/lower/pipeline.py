@@ -1,4 +1,4 @@
-"""Lowering: the story from a schedule to a program, as tuples of passes.
+"""Lowering: from a schedule to a program, by tuples of passes.
 
 `lower` prints what TVM printed, also for a schedule that would race; whether a program may run is
 judged by `build`. The switches are read where `lower` is entered; passes are given their settings.
@@ -118,6 +118,15 @@ def lower(
     Raises
     ------
     LoweringError when args do not fit the schedule or the schedule cannot be turned into loops.
+
+    >>> from te_sched import te
+    >>> A = te.placeholder((8,), name="A")
+    >>> B = te.compute((8,), lambda i: A[i] + 1.0, name="B")
+    >>> lower(te.create_schedule(B.op), [A, B])["main"].body
+    for i in range(8):
+        B = T.Buffer((8,))
+        A = T.Buffer((8,))
+        B[i] = A[i] + T.float32(1)
     """
     if stop_after is not None and stop_after not in pass_names():
         raise LoweringError(
@@ -222,7 +231,7 @@ def _loops(
 
 
 def pass_names() -> list[str]:
-    """Names that `stop_after` takes, in the order of lowering."""
+    """The values of `stop_after`, in the order of lowering."""
     return list(dict.fromkeys(["schedule_ops", *(one.name for one in PASSES)]))
 
 

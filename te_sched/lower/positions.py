@@ -1,4 +1,4 @@
-"""Where an element lies in storage: positions in rows and in memory with strides.
+"""Positions of elements in row-major and in strided storage.
 
 An index that was split by a division, x // n in one dimension and x % n in the next one of n
 elements, is x again in the position. (TVM's name: MergeMulMod.) Must not know buffers.
@@ -18,7 +18,7 @@ from te_sched.lower.simplify import index_simplifier
 
 
 def row_major(indices: Sequence[Expr], shape: Sequence[Expr], settings: Lowering = AS_TVM) -> Expr:
-    """The position of an element of an array without gaps, not simplified."""
+    """The position of an element of a compact array, not simplified."""
     total: Expr | None = None
     for index, extent in zip(indices, shape, strict=True):
         total = index if total is None else _one_more(total, extent, index, settings)

@@ -1,4 +1,4 @@
-"""What one compute stage does inside its loops: stores, reductions, cross-thread reductions.
+"""The statements of a compute stage: stores, reductions, cross-thread reductions.
 
 Must not know how stages are put together.
 """

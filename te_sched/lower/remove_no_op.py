@@ -1,4 +1,4 @@
-"""Statements that do nothing go: empty loops and branches, values without use.
+"""Remove statements without effect: empty loops and branches, unused values.
 
     for i in range(n):             A[0] = 1
         evaluate(A[i])       ->    evaluate(call_extern("f"))
@@ -35,7 +35,7 @@ from te_sched.lower.statements import NOTHING, is_nothing, keeps_memory, sequenc
 
 
 def remove_no_op(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
-    """The function without statements that do nothing."""
+    """The function without statements that have no effect."""
     return func.with_body(_Remover(settings).visit(func.body))
 
 

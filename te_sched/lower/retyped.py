@@ -1,4 +1,4 @@
-"""Programs whose variables change their types: what is computed with them follows.
+"""Rebuilding of programs whose variables change their types.
 
 Must not know which variables change, or why.
 """

@@ -43,7 +43,7 @@ class PassPrinter:
 
     @property
     def text(self) -> str:
-        """All of it."""
+        """The whole output."""
         idle = ", ".join(name for name, did in self._did.items() if not did)
         return "\n".join([*self._parts, *([f"Nothing to do: {idle}."] if idle else [])])
 

@@ -1,4 +1,4 @@
-"""Simplify every expression of a program with the facts that hold at its place.
+"""Simplify every expression of a program under the facts at its position.
 
 Owns which statements tell what: loops and threads give ranges, conditions hold in their
 branches, branches that cannot be reached go. (TVM's name: Simplify.) Must not know how

@@ -1,4 +1,4 @@
-"""Whether every access is within its memory: proved, certainly not, or not known.
+"""Bounds analysis of accesses: proved in bounds, certainly out of bounds, or unknown.
 
 An index is judged by the ranges of the loops round it and the conditions that lead to it. What is
 certainly outside in some iteration is refuted, and that iteration is named; where it depends on the

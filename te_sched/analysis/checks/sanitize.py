@@ -1,4 +1,4 @@
-"""The debug build: a program that watches each of its accesses.
+"""The sanitizer: instruments each access of a program with checks.
 
 Before a statement touches memory, the program it becomes checks that
 

@@ -1,4 +1,4 @@
-"""Shadow memory: what a sanitized program notes of each element, as ordinary buffers.
+"""Shadow memory of sanitized programs, as ordinary buffers.
 
 One byte says whether an element was written. For memory that several iterations of a loop reach
 which run at once, and that one of them writes, three numbers say which iterations touched it last:

@@ -1,1 +1,1 @@
-"""What kernels need of a GPU, and of each other's threads."""
+"""Checks of kernels: limits of the GPU, and races of threads."""

@@ -1,4 +1,4 @@
-"""What a GPU allows: threads in a block, blocks in a grid, shared memory, and who touches memory.
+"""Limits of a GPU: threads in a block, blocks in a grid, shared memory, memory of the host.
 
 Asked by `build` before anything is compiled, so that a user hears of stages and axes, not of the
 driver's error codes. Must not know how kernels are made.
@@ -46,7 +46,7 @@ _SCOPES = ("local", "warp", "shared", "shared.dyn", *_FRAGMENTS)
 
 @dataclass(frozen=True, slots=True)
 class DeviceLimits:
-    """What a target says of its GPU: threads and bytes of shared memory in a block."""
+    """The limits of a target's GPU: threads and bytes of shared memory in a block."""
 
     arch: str = "sm_80"
     threads: int = 1024

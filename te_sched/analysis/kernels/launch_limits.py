@@ -1,4 +1,4 @@
-"""What `device_limits` cannot judge before a call: launches whose sizes are symbolic.
+"""Run-time checks of launches with symbolic sizes, which `device_limits` cannot check.
 
 The host's function gets an assertion before such a launch, which a call reports. It holds on a GPU
 and on the emulated device alike. Must not know who launches.

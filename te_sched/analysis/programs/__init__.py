@@ -1,1 +1,1 @@
-"""What a program does, judged at any level of lowering: who touches what, and when."""
+"""Checks of programs at any level of lowering: accesses, races, initialization."""

@@ -1,4 +1,4 @@
-"""Who touches which elements of which memory, and when: the accesses of a program.
+"""The accesses of a program: the elements of each memory that they touch, and their order.
 
 Reads programs of any level, from the result of `schedule_ops` to compiled ones. Views that extern
 operations and tensor intrinsics declare are resolved to the buffers they are views of; a function
@@ -243,7 +243,7 @@ class _Collector:
         is_sure: bool = False,
         by_call: bool = False,
     ) -> None:
-        """Note an access."""
+        """Add an access."""
         self.program.accesses.append(
             Access(
                 data,

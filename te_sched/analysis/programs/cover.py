@@ -1,4 +1,4 @@
-"""Which elements statements write: whether all of a region are.
+"""Proofs that statements write all elements of a region.
 
     for i_outer in range(3):
         for i_inner in range(8):

@@ -1,4 +1,4 @@
-"""Whether the loops that take turns with double buffers run one iteration after the other.
+"""Check that loops with double buffers run serially.
 
 Reads a lowered program, where a fetch ahead is marked `double_buffer_write`: which loop takes turns
 is known when vectorized ones and those of one iteration are gone, so the accesses of the program

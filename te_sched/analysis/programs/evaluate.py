@@ -1,4 +1,4 @@
-"""Executing the indices of a program with numpy: all its loops at once, for given sizes.
+"""Evaluation of the indices of a program with numpy, for given sizes and all iterations.
 
 `Points` are the iterations of a nest of loops in the order in which they run. Where there are too
 many, loops are cut short, and what is found holds for the iterations that are left. Must not know
@@ -35,7 +35,7 @@ class Unevaluable(Exception):
 
 
 class TooMany(Unevaluable):
-    """There are more iterations than shall be executed."""
+    """The number of iterations exceeds the limit."""
 
 
 def _truncated(a: Any, b: Any) -> Any:
@@ -128,7 +128,7 @@ class Points:
         return evaluate(e, self.values, self.lets)
 
     def where(self, conditions: Iterable[Expr]) -> Any:
-        """In which iterations conditions hold."""
+        """A mask of the iterations in which conditions hold."""
         chosen: Any = np.ones(self.count, bool)
         for condition in conditions:
             chosen = np.logical_and(chosen, self.of(condition))

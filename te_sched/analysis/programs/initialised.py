@@ -1,4 +1,4 @@
-"""Whether what a program reads of its own results and temporaries was written before.
+"""Check that a program writes its results and temporaries before it reads them.
 
 Proof: a statement before the read, in the same iteration of the loops round both, writes all that
 is read there (`cover`). Refutation: the program is executed for small sizes

@@ -1,4 +1,4 @@
-"""Memory of threads and of warps as what it is: memory that each of them has for itself.
+"""Memory that is private to threads or warps.
 
     S_local[tx + i]      is element [tx, tx + i], the first index saying which thread's it is
     S_warp[i]            is element [tx // 32, i]

@@ -1,4 +1,4 @@
-"""Whether iterations that run at once keep out of each other's way.
+"""Race analysis of iterations that run at the same time.
 
 For each parallel or vectorized loop, and for the axes of blocks and threads, two different
 iterations must not touch one element of memory that lives outside of the loop when one of them

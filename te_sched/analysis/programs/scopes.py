@@ -1,4 +1,4 @@
-"""Whether memory lasts as long as it is used: scopes of threads and of blocks.
+"""Check that the lifetime of memory in thread and block scopes covers its uses.
 
 Shared memory is a block's, registers are a thread's. What is allocated outside of the blocks, and
 used in them, is neither. Must not know schedules.

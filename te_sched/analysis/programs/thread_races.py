@@ -1,4 +1,4 @@
-"""Threads of a block that race: within one statement, or in a kernel in which none ever waits.
+"""Races of threads of a block: within one statement, or in a kernel without barriers.
 
     for tx in threads(32):  C[tx // 2] = A[tx]        two threads store different values
     for tx in threads(32):  C[tx] = C[31 - tx]        a thread reads what another one writes

@@ -1,4 +1,4 @@
-"""What is read and was not written before, found by executing the indices of accesses.
+"""Reads of uninitialized elements, found by evaluating the indices of accesses.
 
 An element is missing where nothing has written it since its memory was allocated. Must not know
 what is proved.

@@ -1,1 +1,1 @@
-"""What a schedule asks for, judged before it is lowered. Must not know statements."""
+"""Checks of schedules before lowering. Must not know statements."""

@@ -1,4 +1,4 @@
-"""Whether a schedule may run as it says: loops that run at once must not depend on each other.
+"""Legality of schedules: iterations that run at the same time must be independent.
 
 `lower` prints any schedule; `build` asks here first. Must not know targets beyond what threads can
 combine.

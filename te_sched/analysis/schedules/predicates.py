@@ -1,4 +1,4 @@
-"""Whether store predicates leave out what a result is made of.
+"""Check that store predicates do not drop needed stores.
 
 `set_store_predicate` is for values that several threads have, of which one stores. The stores of a
 program are held against those of the same program without predicates, by executing their indices:

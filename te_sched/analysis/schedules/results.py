@@ -1,4 +1,4 @@
-"""Whether the caller of a function gets what its schedule computes.
+"""Check that all results of a schedule are arguments of its function.
 
 `lower` prints any list of arguments; `build` asks here. Must not know loops.
 """

@@ -1,4 +1,4 @@
-"""Which extents of a schedule depend on the call, and what they may be.
+"""Extents of a schedule that depend on the call, and their valid ranges.
 
 An extent is never negative. Where it is 0 there are no elements, and nothing is computed, as in
 numpy; but a reduction that chooses one of its values (max, min, argmax) has nothing to choose from
