@@ -20,20 +20,15 @@ _BINARY: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-def _forward(name: str, function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+def _operator(
+    name: str, function: Callable[[Any, Any], Any], is_reflected: bool = False
+) -> Callable[[Any, Any], Any]:
     on_element = getattr(Tensor, name)
 
     def operator(self: Tensor, other: Any) -> Any:
-        return function(self, other) if self.ndim else on_element(self, other)
-
-    return operator
-
-
-def _reflected(name: str, function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    on_element = getattr(Tensor, name)
-
-    def operator(self: Tensor, other: Any) -> Any:
-        return function(other, self) if self.ndim else on_element(self, other)
+        if not self.ndim:
+            return on_element(self, other)
+        return function(other, self) if is_reflected else function(self, other)
 
     return operator
 
@@ -53,8 +48,8 @@ def _negative(on_element: Callable[..., Any]) -> Callable[[Tensor], Any]:
 def give_operators() -> None:
     """Let +, -, *, /, unary - and astype of a tensor with dimensions give tensors."""
     for name, function in _BINARY.items():
-        setattr(Tensor, f"__{name}__", _forward(f"__{name}__", function))
-        setattr(Tensor, f"__r{name}__", _reflected(f"__r{name}__", function))
+        setattr(Tensor, f"__{name}__", _operator(f"__{name}__", function))
+        setattr(Tensor, f"__r{name}__", _operator(f"__r{name}__", function, True))
     setattr(Tensor, "__neg__", _negative(Tensor.__neg__))  # noqa: B010 (its type is that of te)
     setattr(Tensor, "astype", _astype(Tensor.astype))  # noqa: B010
 

@@ -14,7 +14,7 @@ from typing import Any
 from te_sched import te
 from te_sched.errors import DeclarationError
 from te_sched.ir import ops
-from te_sched.ir.expr import Expr, FloatImm, IntImm
+from te_sched.ir.expr import FloatImm, IntImm
 from te_sched.te.tensor import Tensor, tensor_label
 from te_sched.topi.broadcast import broadcast_index, broadcast_shape
 from te_sched.topi.tag import BROADCAST
@@ -154,32 +154,19 @@ def concatenate(a_tuple: Sequence[Tensor], axis: int = 0) -> Tensor:
     along = normalized_axis(axis, first.ndim, "concatenate")
     for other in tensors[1:]:
         _check_alike(first, other, along)
-    starts = [as_index(sum_of(t.shape[along] for t in tensors[:n])) for n in range(len(tensors))]
-    total = simplify(sum_of(tensor.shape[along] for tensor in tensors))
+    ends = itertools.accumulate(tensor.shape[along] for tensor in tensors)
+    *starts, total = [simplify(end) for end in ends]
     shape = [*first.shape[:along], total, *first.shape[along + 1 :]]
 
     def element(*i: Any) -> Any:
         value: Any = first(*i)
-        for tensor, start in zip(tensors[1:], starts[1:], strict=True):
+        for tensor, start in zip(tensors[1:], starts, strict=True):
             inside = i[along] - start
             chosen = tensor(*i[:along], inside, *i[along + 1 :])
             value = te.if_then_else(inside >= 0, chosen, value)
         return value
 
     return tensor_of(shape, element, "T_concat")
-
-
-def sum_of(extents: Any) -> Any:
-    """The sum of extents."""
-    total: Any = 0
-    for extent in extents:
-        total = total + extent
-    return total
-
-
-def as_index(value: Any) -> Any:
-    """A simplified extent."""
-    return simplify(value)
 
 
 def _tensors(given: Any, what: str) -> list[Tensor]:
@@ -192,20 +179,14 @@ def _tensors(given: Any, what: str) -> list[Tensor]:
 
 
 def _check_alike(first: Tensor, other: Tensor, along: int | None) -> None:
-    is_alike = first.ndim == other.ndim and all_alike(first, other, along)
-    if not is_alike:
+    pairs = enumerate(zip(first.shape, other.shape, strict=False))
+    if first.ndim != other.ndim or any(at != along and is_different(a, b) for at, (a, b) in pairs):
         raise DeclarationError(
             f"cannot join {first.name} and {other.name}: their shapes differ",
             f"their shapes are {shape_text(first.shape)} and {shape_text(other.shape)}",
             "let them agree" + ("" if along is None else f" in all dimensions but number {along}"),
             tensor_label(other),
         )
-
-
-def all_alike(first: Tensor, other: Tensor, along: int | None) -> bool:
-    """Whether the extents may be equal, but for those of one dimension."""
-    pairs = enumerate(zip(first.shape, other.shape, strict=True))
-    return not any(at != along and is_different(a, b) for at, (a, b) in pairs)
 
 
 def stack(a: Sequence[Tensor], axis: int = 0) -> Tensor:
@@ -526,13 +507,15 @@ def arange(
     [4]
     """
     first, last = (0, start) if stop is None else (start, stop)
-    if all_integers(first, last, step):
+    if not any(ops.convert(one).dtype.startswith("float") for one in (first, last, step)):
         extent = simplify(ops.floordiv(ops.convert(last) - first + step - 1, step))
         if as_constant(step) is not None and get_const_int(step) < 0:
             extent = simplify(ops.floordiv(ops.convert(last) - first + step + 1, step))
     else:
         extent = _steps_of_floats(first, last, step)
-    return tensor_of([extent], lambda i: ops.cast(dtype, _term(first, step, i)), "T_arange")
+    return tensor_of(
+        [extent], lambda i: ops.cast(dtype, ops.add(first, ops.mul(step, i))), "T_arange"
+    )
 
 
 def _steps_of_floats(first: Any, last: Any, step: Any) -> int:
@@ -545,15 +528,6 @@ def _steps_of_floats(first: Any, last: Any, step: Any) -> int:
             "give finite constants, and a step that is not 0; or integers",
         )
     return math.ceil((numbers[1] - numbers[0]) / numbers[2])
-
-
-def _term(first: Any, step: Any, index: Any) -> Expr:
-    return ops.add(first, ops.mul(step, index))
-
-
-def all_integers(*values: Any) -> bool:
-    """Whether all bounds are integers, as numbers or as expressions."""
-    return not any(ops.convert(value).dtype.startswith("float") for value in values)
 
 
 def meshgrid(a_tuple: Sequence[Tensor], indexing: str) -> list[Tensor]:

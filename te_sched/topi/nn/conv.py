@@ -6,7 +6,7 @@ inputs. One function declares them all; the others choose layouts.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from te_sched import te
@@ -86,23 +86,8 @@ def conv(
     check_same(inputs, of_data["C"], f"nn.{kind}", "number of input channels of kernel")
     check_divides(groups, of_kernel["O"], f"nn.{kind}", "groups", "the number of output channels")
 
-    steps = dict(zip(space, as_pair(stride, len(space), f"nn.{kind} stride"), strict=True))
-    gaps = dict(zip(space, as_pair(dilation, len(space), f"nn.{kind} dilation"), strict=True))
-    widths = {d: simplify((of_kernel[d] - 1) * gaps[d] + 1) for d in space}
-    before, after = _borders(padding, space, widths)
-    bordered = padded(
-        data,
-        [before.get(d, 0) for d in data_layout],
-        [after.get(d, 0) for d in data_layout],
-        0,
-        "pad_temp",
-    )
-    out = {
-        d: simplify(
-            ops.floordiv(ops.convert(of_data[d] + before[d] + after[d] - widths[d]), steps[d]) + 1
-        )
-        for d in space
-    }
+    window = [of_kernel[d] for d in space]
+    bordered, out, place = _windows(data, data_layout, window, stride, padding, dilation, kind)
     out |= {"N": of_data["N"], "C": of_kernel["O"]}
 
     names = dict(zip(space if rank < 5 else "DHW", ("y", "x", "z"), strict=False))
@@ -112,8 +97,7 @@ def conv(
 
     def element(*i: Any) -> Any:
         index = dict(zip(data_layout, i, strict=True))
-        read = {d: index[d] * steps[d] + over[d] * gaps[d] for d in space}
-        read |= {"N": index["N"], "C": over["I"].var}
+        read = {**place(index, over), "N": index["N"], "C": over["I"].var}
         if groups > 1:
             per_group = simplify(ops.floordiv(of_kernel["O"], groups))
             read["C"] = ops.floordiv(index["C"], per_group) * of_kernel["I"] + over["I"]
@@ -132,11 +116,35 @@ def conv(
     )
 
 
-def _borders(
-    padding: Padding, space: str, widths: dict[str, Any]
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    before, after = get_pad_tuple_generic(padding, [widths[d] for d in space])
-    return dict(zip(space, before, strict=True)), dict(zip(space, after, strict=True))
+def _windows(
+    data: Tensor,
+    layout: str,
+    window: Sequence[Any],
+    stride: Sizes,
+    padding: Padding,
+    dilation: Sizes,
+    kind: str,
+    name: str = "pad_temp",
+) -> tuple[Tensor, dict[str, Any], Callable[[Any, Any], dict[str, Any]]]:
+    """The padded data, the output extents of the space, and the indices that a window reads."""
+    space = _SPACES[len(window)]
+    steps = dict(zip(space, as_pair(stride, len(space), f"nn.{kind} stride"), strict=True))
+    gaps = dict(zip(space, as_pair(dilation, len(space), f"nn.{kind} dilation"), strict=True))
+    sizes = dict(zip(space, window, strict=True))
+    widths = {d: simplify((sizes[d] - 1) * gaps[d] + 1) for d in space}
+    low, high = get_pad_tuple_generic(padding, list(widths.values()))
+    before, after = dict(zip(space, low, strict=True)), dict(zip(space, high, strict=True))
+    extents = {
+        d: simplify(ops.floordiv(ops.convert(n + before[d] + after[d] - widths[d]), steps[d]) + 1)
+        for d, n in zip(layout, data.shape, strict=True)
+        if d in space
+    }
+
+    def place(index: Any, over: Any) -> dict[str, Any]:
+        return {d: index[d] * steps[d] + over[d] * gaps[d] for d in space}
+
+    borders = [before.get(d, 0) for d in layout], [after.get(d, 0) for d in layout]
+    return padded(data, *borders, 0, name), extents, place
 
 
 def _reduction_order(data_layout: str, kernel_layout: str) -> str:
@@ -439,17 +447,10 @@ def _depthwise(
     of_data = dict(zip(layout, data.shape, strict=True))
     of_kernel = dict(zip(weights, kernel.shape, strict=True))
     check_same(of_kernel["C"], of_data["C"], f"nn.{kind}", "number of channels of kernel")
-    steps = dict(zip("HW", as_pair(stride, 2, f"nn.{kind} stride"), strict=True))
-    gaps = dict(zip("HW", as_pair(dilation, 2, f"nn.{kind} dilation"), strict=True))
-    widths = {d: simplify((of_kernel[d] - 1) * gaps[d] + 1) for d in "HW"}
-    before, after = _borders(padding, "HW", widths)
-    bordered = padded(data, _along(layout, before), _along(layout, after), 0, "PaddedInput")
-    out = {
-        d: simplify(
-            ops.floordiv(ops.convert(of_data[d] + before[d] + after[d] - widths[d]), steps[d]) + 1
-        )
-        for d in "HW"
-    }
+    window = [of_kernel[d] for d in "HW"]
+    bordered, out, place = _windows(
+        data, layout, window, stride, padding, dilation, kind, "PaddedInput"
+    )
     multiplier = of_kernel["M"]
     out |= {"N": of_data["N"], "C": simplify(of_data["C"] * multiplier)}
     over = {"H": te.reduce_axis((0, of_kernel["H"]), "di")}
@@ -459,8 +460,7 @@ def _depthwise(
     def element(*i: Any) -> Any:
         index = dict(zip(layout, i, strict=True))
         channel = ops.floordiv(index["C"], multiplier)
-        read = {d: index[d] * steps[d] + over[d] * gaps[d] for d in "HW"}
-        read |= {"N": index["N"], "C": channel}
+        read = {**place(index, over), "N": index["N"], "C": channel}
         weigh: dict[str, Any] = {**over, "C": channel, "M": ops.floormod(index["C"], multiplier)}
         value = bordered(*[read[d] for d in layout]).astype(dtype)
         return te.sum(
@@ -475,7 +475,3 @@ def _depthwise(
         tag=kind,
         varargs_names=[axes[d] for d in layout],
     )
-
-
-def _along(layout: str, amounts: dict[str, Any]) -> Sequence[Any]:
-    return [amounts.get(d, 0) for d in layout]

@@ -37,9 +37,13 @@ def instance_norm(
     """
     source = check_tensor(data, "nn.instance_norm")
     axes = reduction.reduced_axes(source, axis, "nn.instance_norm")
-    column = [source.shape[1] if at == 1 else 1 for at in range(source.ndim)]
-    plain = _normalized(source, axes, epsilon)
-    scaled = broadcast.multiply(plain, transform.reshape(gamma, column))
+    return _scaled(_normalized(source, axes, epsilon), gamma, beta, 1)
+
+
+def _scaled(data: Tensor, gamma: Tensor, beta: Tensor, channel_axis: int) -> Tensor:
+    """data * gamma + beta, which have an element for each channel."""
+    column = [extent if at == channel_axis else 1 for at, extent in enumerate(data.shape)]
+    scaled = broadcast.multiply(data, transform.reshape(gamma, column))
     shifted: Tensor = broadcast.add(scaled, transform.reshape(beta, column))
     return shifted
 
@@ -76,11 +80,7 @@ def group_norm(
     space = [normalized_axis(one, source.ndim, "nn.group_norm") for one in axes]
     over = sorted({at + 1, *[one if one < at else one + 1 for one in space if one != at]})
     plain = _normalized(transform.reshape(source, parts), over, epsilon)
-    column = [channels if one == at else 1 for one in range(source.ndim)]
-    whole = transform.reshape(plain, list(source.shape))
-    scaled = broadcast.multiply(whole, transform.reshape(gamma, column))
-    shifted: Tensor = broadcast.add(scaled, transform.reshape(beta, column))
-    return shifted
+    return _scaled(transform.reshape(plain, list(source.shape)), gamma, beta, at)
 
 
 def scale_shift_nchwc(Input: Tensor, Scale: Tensor, Shift: Tensor) -> Tensor:
