@@ -1,7 +1,7 @@
-"""Python's operators on whole tensors: `A + B` is topi.add(A, B), as in TVM.
+"""Python operators on tensors: `A + B` is topi.add(A, B), as in TVM.
 
-Imported by te_sched.topi for this effect. A tensor without dimensions goes on standing for its
-element, which is what te gives it.
+Importing this module installs them. In an operator, a tensor of rank 0 stands for its element, as
+in te.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def _operator(
 
 def _astype(on_element: Callable[..., Any]) -> Callable[..., Any]:
     def astype(self: Tensor, dtype: str, span: object = None) -> Any:
-        """The tensor, or the value of one without dimensions, converted to a dtype."""
+        """The tensor, or the element of one of rank 0, converted to a dtype."""
         return elementwise.cast(self, dtype) if self.ndim else on_element(self, dtype)
 
     return astype
@@ -46,7 +46,7 @@ def _negative(on_element: Callable[..., Any]) -> Callable[[Tensor], Any]:
 
 
 def give_operators() -> None:
-    """Let +, -, *, /, unary - and astype of a tensor with dimensions give tensors."""
+    """Make +, -, *, /, unary - and astype of tensors elementwise operators."""
     for name, function in _BINARY.items():
         setattr(Tensor, f"__{name}__", _operator(f"__{name}__", function))
         setattr(Tensor, f"__r{name}__", _operator(f"__r{name}__", function, True))

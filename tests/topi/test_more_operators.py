@@ -520,7 +520,7 @@ REFUSED = {
         "block 4 does not divide 6, the extent of C",
     ),
     "letters": (lambda: topi.layout_transform(T, "NC", "NH"), "name different dimensions"),
-    "layout text": (lambda: topi.layout_transform(T, "NC", "N4C"), "by a capital letter"),
+    "layout text": (lambda: topi.layout_transform(T, "NC", "N4C"), "is one capital letter"),
     "layout rank": (lambda: topi.layout_transform(T, "NCH", "NHC"), "rank of NCH is 3, expected 2"),
     "scatter": (lambda: topi.scatter_elements(T, I, T, 0, "mean"), "unknown reduction 'mean'"),
     "axis": (lambda: topi.cumsum(T, 2), "axes are -2 to 1"),
