@@ -198,7 +198,7 @@ def _arg_reduction(
 
 
 def _better(lhs: Any, rhs: Any, wins: Any, is_last: bool) -> tuple[Any, Any]:
-    """The better of two pairs (index, value); `wins` compares their values, then the indices."""
+    """lhs where `wins`, or where the values are equal and its index is preferred; else rhs."""
     first = lhs[0] > rhs[0] if is_last else lhs[0] < rhs[0]
     stays = te.any(wins, te.all(lhs[1] == rhs[1], first))
     return te.select(stays, lhs[0], rhs[0]), te.select(wins, lhs[1], rhs[1])

@@ -523,7 +523,7 @@ REFUSED = {
     "layout text": (lambda: topi.layout_transform(T, "NC", "N4C"), "is one capital letter"),
     "layout rank": (lambda: topi.layout_transform(T, "NCH", "NHC"), "rank of NCH is 3, expected 2"),
     "scatter": (lambda: topi.scatter_elements(T, I, T, 0, "mean"), "unknown reduction 'mean'"),
-    "axis": (lambda: topi.cumsum(T, 2), "axes are -2 to 1"),
+    "axis": (lambda: topi.cumsum(T, 2), "use an axis from -2 to 1"),
     "topk": (lambda: topi.topk(T, te.var("k")), "must be constant"),
     "topk of few": (lambda: topi.topk(T, 7), "exceeds extent 6"),
     "topk type": (lambda: topi.topk(T, 1, ret_type="all"), "unknown ret_type 'all'"),
