@@ -1,8 +1,8 @@
-"""topi: ready-made operators for TE programs, and schedules for them, with TVM's names.
+"""topi: predefined operators for TE programs, and schedules for them, with TVM's names.
 
-Operators take and give tensors (`topi.nn.relu(A)`); the schedules of `generic`, `x86` and `cuda`
-take the outputs and give a Schedule that can be built. Tensors have the operators
-+, -, *, / and astype, which load topi where it is not.
+Operators take and return tensors (`topi.nn.relu(A)`). The functions of `generic`, `x86` and `cuda`
+take the outputs and return a Schedule. The operators +, -, *, / and astype of tensors load topi
+when they are first used.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""Operators of two operands whose shapes are broadcast as numpy does, as a table."""
+"""Binary operators with numpy broadcasting, as a table."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from te_sched.topi.utils import (
 
 
 def broadcast_shape(shapes: Sequence[Sequence[Any]], what: str) -> tuple[Any, ...]:
-    """The shape that all the shapes can be stretched to; the last dimensions are aligned."""
+    """The shape that all shapes broadcast to, aligned at the last dimension."""
     rank = max(len(shape) for shape in shapes)
     columns = [
         [shape[at - rank] for shape in shapes if len(shape) >= rank - at] for at in range(rank)
@@ -42,13 +42,13 @@ def _common_extent(extents: list[Any], shapes: Sequence[Sequence[Any]], what: st
             raise DeclarationError(
                 f"topi.{what} cannot broadcast shapes {' and '.join(map(shape_text, shapes))}",
                 f"extents {result} and {extent} differ",
-                "extents are equal or one of them is 1; a shape may have fewer dimensions",
+                "make the extents equal, or one of them 1",
             )
     return result
 
 
 def broadcast_index(tensor: Tensor, indices: Sequence[Any], shape: Sequence[Size]) -> list[Any]:
-    """The indices of a tensor stretched to `shape`: 0 where it has one element for all."""
+    """The indices into a tensor broadcast to `shape`: 0 in a dimension of extent 1."""
     rank = tensor.ndim
     pairs = zip(indices[len(indices) - rank :], shape[len(shape) - rank :], strict=True)
     return [
@@ -58,14 +58,14 @@ def broadcast_index(tensor: Tensor, indices: Sequence[Any], shape: Sequence[Size
 
 
 def element(value: Any, indices: Sequence[Any], shape: Sequence[Size]) -> Any:
-    """The element of a stretched tensor; a number is the same everywhere."""
+    """The element of a broadcast tensor, or the number itself."""
     if not isinstance(value, Tensor):
         return value
     return value(*broadcast_index(value, indices, shape))
 
 
 def broadcast_to(data: Tensor, shape: Sequence[Size]) -> Tensor:
-    """The tensor stretched to a shape.
+    """The tensor broadcast to a shape.
 
     >>> V = te.placeholder((8,), name="V")
     >>> topi.broadcast_to(V, (4, 8)).op.body[0]
@@ -78,14 +78,14 @@ def broadcast_to(data: Tensor, shape: Sequence[Size]) -> Tensor:
         raise DeclarationError(
             f"topi.broadcast_to: cannot broadcast {source.name} to {shape_text(target)}",
             f"its shape is {shape_text(source.shape)}",
-            "extents stay the same, or 1 becomes any number",
+            "keep each extent, or broadcast an extent of 1",
             tensor_label(source),
         )
     return tensor_of(target, lambda *i: element(source, i, target), "T_broadcast_to", BROADCAST)
 
 
 def combine(lhs: Any, rhs: Any, function: Callable[[Any, Any], Any], name: str) -> Any:
-    """The tensor of `function` of the elements of two operands; an expression for two numbers."""
+    """`function` applied to two broadcast operands: a tensor, or an expression for two numbers."""
     tensors = [value for value in (lhs, rhs) if isinstance(value, Tensor)]
     if not tensors:
         return function(ops.convert(lhs), ops.convert(rhs))
@@ -192,7 +192,7 @@ greater_equal = _broadcasting("greater_equal")
 
 
 def where(condition: Tensor, x: Any, y: Any) -> Tensor:
-    """x where the condition holds (is not zero), else y; the three are broadcast.
+    """x where the condition is not zero, else y; the three are broadcast.
 
     >>> A = te.placeholder((4, 8), name="A")
     >>> topi.where(topi.greater(A, 0), A, 0).op.body[0]

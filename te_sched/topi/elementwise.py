@@ -1,4 +1,4 @@
-"""Operators that work on each element alone, as a table, and constant tensors."""
+"""Elementwise operators, as a table, and constant tensors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from te_sched.topi.utils import Number, check_same, check_tensor, tensor_of
 def map_elements(
     x: Any, function: Callable[[Any], Any], what: str, name: str = "compute", prefix: str = "i"
 ) -> Tensor:
-    """The tensor of `function` of each element of x."""
+    """The tensor with `function` applied to each element of x."""
     data = check_tensor(x, what)
     return tensor_of(data.shape, lambda *i: function(data(*i)), name, ELEMWISE, prefix)
 
@@ -44,8 +44,8 @@ _FUNCTIONS: dict[str, tuple[Callable[[Any], Any], str, str, str]] = {
     "isnan": (te.isnan, "compute", "i", "Whether x is not a number"),
     "isinf": (te.isinf, "compute", "i", "Whether x is infinite"),
     "isfinite": (te.isfinite, "compute", "i", "Whether x is a number and not infinite"),
-    "logical_not": (ops.logical_not, "T_logical_not", "ax", "Whether x does not hold"),
-    "bitwise_not": (ops.bitwise_not, "T_bitwise_not", "ax", "x with each bit flipped"),
+    "logical_not": (ops.logical_not, "T_logical_not", "ax", "Logical not of x"),
+    "bitwise_not": (ops.bitwise_not, "T_bitwise_not", "ax", "Bitwise not of x"),
 }
 # What the examples print, and their dtypes, where they are not T.name(element) and float32.
 _RESULTS = {
@@ -120,7 +120,7 @@ bitwise_not = _elementwise("bitwise_not")
 
 
 def fast_exp(x: Tensor) -> Tensor:
-    """exp, exact: TVM's approximation of it is not needed.
+    """exp; unlike TVM's function of this name, not an approximation.
 
     >>> A = te.placeholder((4, 8), name="A")
     >>> topi.fast_exp(A).op.body[0]
@@ -130,7 +130,7 @@ def fast_exp(x: Tensor) -> Tensor:
 
 
 def fast_tanh(x: Tensor) -> Tensor:
-    """tanh, exact: TVM's approximation of it is not needed.
+    """tanh; unlike TVM's function of this name, not an approximation.
 
     >>> A = te.placeholder((4, 8), name="A")
     >>> topi.fast_tanh(A).op.body[0]
@@ -140,7 +140,7 @@ def fast_tanh(x: Tensor) -> Tensor:
 
 
 def fast_erf(x: Tensor) -> Tensor:
-    """erf, exact: TVM's approximation of it is not needed.
+    """erf; unlike TVM's function of this name, not an approximation.
 
     >>> A = te.placeholder((4, 8), name="A")
     >>> topi.fast_erf(A).op.body[0]
@@ -150,7 +150,7 @@ def fast_erf(x: Tensor) -> Tensor:
 
 
 def ceil_log2(x: Any) -> Any:
-    """The logarithm to base 2 rounded upwards: of a tensor's elements, or of a value.
+    """The base-2 logarithm of a tensor or an expression, rounded up.
 
     >>> n = te.var("n", "float32")
     >>> topi.ceil_log2(n)
@@ -160,7 +160,7 @@ def ceil_log2(x: Any) -> Any:
 
 
 def clip(x: Tensor, a_min: Number, a_max: Number) -> Tensor:
-    """x, but not below a_min and not above a_max.
+    """x limited to the interval [a_min, a_max].
 
     >>> A = te.placeholder((4, 8), name="A")
     >>> topi.clip(A, 0, 6).op.body[0]
@@ -175,7 +175,7 @@ def clip(x: Tensor, a_min: Number, a_max: Number) -> Tensor:
 
 
 def cast(x: Any, dtype: str, span: object = None) -> Any:
-    """x converted to another type; a tensor, or an expression.
+    """x, a tensor or an expression, converted to another dtype.
 
     >>> A = te.placeholder((4, 8), name="A")
     >>> topi.cast(A, "int8").op.body[0]
@@ -187,7 +187,7 @@ def cast(x: Any, dtype: str, span: object = None) -> Any:
 
 
 def reinterpret(x: Tensor, dtype: str) -> Tensor:
-    """The bits of x read as another type of the same width.
+    """The bits of x reinterpreted as another dtype of the same width.
 
     >>> A = te.placeholder((4, 8), name="A")
     >>> topi.reinterpret(A, "int32").op.body[0]
@@ -197,7 +197,7 @@ def reinterpret(x: Tensor, dtype: str) -> Tensor:
 
 
 def full(shape: Any, dtype: str, fill_value: Number) -> Tensor:
-    """A tensor with one value everywhere.
+    """A tensor filled with one value.
 
     >>> topi.full((4, 8), "int32", 7).op.body[0]
     7
@@ -208,7 +208,7 @@ def full(shape: Any, dtype: str, fill_value: Number) -> Tensor:
 
 
 def full_like(x: Tensor, fill_value: Number) -> Tensor:
-    """A tensor of the shape and type of x with one value everywhere.
+    """A tensor of the shape and dtype of x filled with one value.
 
     >>> A = te.placeholder((4, 8), name="A")
     >>> topi.full_like(A, 7).op.body[0]
@@ -220,7 +220,7 @@ def full_like(x: Tensor, fill_value: Number) -> Tensor:
 
 
 def elemwise_sum(xs: Sequence[Tensor]) -> Tensor:
-    """The sum of tensors of one shape.
+    """The elementwise sum of tensors of one shape.
 
     >>> A = te.placeholder((4, 8), name="A")
     >>> topi.elemwise_sum([A, A, A]).op.body[0]

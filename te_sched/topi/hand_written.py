@@ -1,7 +1,6 @@
-"""Operators made of loops by hand, because an element depends on others of the result: running
-sums, scattering, searching.
+"""Operators written as explicit loops: scans, scatters and searches.
 
-Must not know targets: the loops are serial, but for independent rows.
+Must not know targets: only loops over independent rows are parallel.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ _REDUCTIONS: dict[str, Binary] = {
 
 
 def _loops(ib: IRBuilder, extents: Sequence[Any], stack: ExitStack, kind: str = "serial") -> Any:
-    """Loops within each other, entered into `stack`; gives their variables."""
+    """Enters nested loops into `stack` and returns their variables."""
     return [stack.enter_context(ib.for_range(0, extent, kind=kind)) for extent in extents]
 
 
@@ -73,13 +72,13 @@ def scanop(
     dtype: str | None = None,
     exclusive: bool | None = None,
 ) -> Tensor:
-    """Running results of `binop` along an axis, or over all elements row by row.
+    """The scan of `binop` along an axis, or over all elements in row-major order.
 
     Parameters
     ----------
-    identity_value : what a result starts from; it changes nothing.
-    dtype : of the result; that of the data unless given.
-    exclusive : each result leaves out its own element.
+    identity_value : the identity of `binop`, which each scan starts from.
+    dtype : dtype of the result, by default that of the data.
+    exclusive : whether each result excludes its own element.
 
     >>> A = te.placeholder((4, 8), name="A")
     >>> topi.scanop(A, te.add, 0, "my_sum", axis=1)
@@ -111,7 +110,7 @@ def scanop(
 def cumsum(
     data: Tensor, axis: int | None = None, dtype: str | None = None, exclusive: bool | None = None
 ) -> Tensor:
-    """Running sums along an axis, or over all elements; see scanop.
+    """The cumulative sum along an axis, or over all elements; see scanop.
 
     >>> A = te.placeholder((4, 8), name="A")
     >>> topi.cumsum(A, axis=1).shape, topi.cumsum(A).shape
@@ -123,7 +122,7 @@ def cumsum(
 def cumprod(
     data: Tensor, axis: int | None = None, dtype: str | None = None, exclusive: bool | None = None
 ) -> Tensor:
-    """Running products along an axis, or over all elements; see scanop.
+    """The cumulative product along an axis, or over all elements; see scanop.
 
     >>> A = te.placeholder((4, 8), name="A")
     >>> topi.cumprod(A, axis=0).shape
@@ -135,10 +134,13 @@ def cumprod(
 def scatter_elements(
     data: Tensor, indices: Tensor, updates: Tensor, axis: int = 0, reduction: str = "update"
 ) -> Tensor:
-    """The data with updates at the places of `indices`, whose values say where along `axis`.
+    """A copy of the data with updates written at `indices` along `axis`.
 
-    reduction : "update", "add", "mul", "min" or "max" of the old and the new value. Negative
-    indices count from the end.
+    indices, updates : tensors of one shape and the rank of the data.
+
+    reduction : how to combine the old and the new value: "update", "add", "mul", "min" or "max".
+
+    Negative indices count from the end.
 
     >>> A = te.placeholder((4, 8), name="A")
     >>> I = te.placeholder((2, 8), "int32", name="I")
@@ -171,10 +173,10 @@ def scatter_elements(
 
 
 def scatter_nd(data: Tensor, indices: Tensor, updates: Tensor, mode: str = "update") -> Tensor:
-    """The data with updates, elements or slices, at index vectors, which lie along the first
-    dimension of indices.
+    """A copy of the data with updates, elements or slices, written at index vectors.
 
-    mode : as the `reduction` of scatter_elements.
+    indices : index vectors along the first dimension.
+    mode : as `reduction` of scatter_elements.
 
     >>> A = te.placeholder((4, 8), name="A")
     >>> I = te.placeholder((2, 5), "int32", name="I")
@@ -202,7 +204,9 @@ def scatter_nd(data: Tensor, indices: Tensor, updates: Tensor, mode: str = "upda
 def sparse_to_dense(
     sparse_indices: Tensor, output_shape: Sizes, sparse_values: Tensor, default_value: Number = 0
 ) -> Tensor:
-    """A tensor of `default_value` but for the values at the indices, one vector a row.
+    """A dense tensor with values at the given indices and `default_value` elsewhere.
+
+    sparse_indices : one index vector in each row.
 
     >>> I = te.placeholder((5, 2), "int32", name="I")
     >>> V = te.placeholder((5,), name="V")
@@ -230,7 +234,7 @@ def sparse_to_dense(
 
 
 def invert_permutation(data: Tensor) -> Tensor:
-    """The vector that has i at place data[i].
+    """The inverse permutation: element data[i] of the result is i.
 
     >>> P = te.placeholder((8,), "int32", name="P")
     >>> topi.invert_permutation(P)
@@ -248,9 +252,10 @@ def invert_permutation(data: Tensor) -> Tensor:
 def searchsorted(
     sorted_sequence: Tensor, values: Tensor, right: bool = False, out_dtype: str = "int64"
 ) -> Tensor:
-    """How many elements of the sorted last dimension are less than each value (right: or equal).
+    """The insertion indices of values into a sorted sequence.
 
-    The sequence is one vector for all values, or has a row for each row of values.
+    sorted_sequence : sorted along its last dimension; a vector, or a row for each row of values.
+    right : insert after equal elements instead of before them.
 
     >>> S, V = te.placeholder((100,), name="S"), te.placeholder((4, 8), name="V")
     >>> topi.searchsorted(S, V).shape
@@ -261,7 +266,7 @@ def searchsorted(
         raise DeclarationError(
             f"topi.searchsorted sequence has {source.ndim} dimensions, values have {wanted.ndim}",
             "",
-            "give one vector, or a row for each row of values",
+            "give a vector, or a row for each row of values",
         )
     count = source.shape[-1]
 
@@ -285,7 +290,7 @@ def searchsorted(
 
 
 def unravel_index(indices: Tensor, shape: Tensor) -> Tensor:
-    """The index vectors, along a new first dimension, of places in an array stored row by row.
+    """The index vectors, along a new first dimension, of flat indices into a row-major array.
 
     >>> I = te.placeholder((5,), "int32", name="I")
     >>> S = te.placeholder((2,), "int32", name="S")

@@ -1,4 +1,4 @@
-"""Products of matrices and tensors: matmul, tensordot, einsum."""
+"""Matrix and tensor products: matmul, tensordot, einsum."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from te_sched.topi.utils import (
 
 
 def matmul(a: Tensor, b: Tensor, transp_a: bool = False, transp_b: bool = False) -> Tensor:
-    """The product of two matrices, each transposed if wanted.
+    """The product of two matrices, each optionally transposed.
 
     >>> A = te.placeholder((4, 8), name="A")
     >>> topi.matmul(A, A, transp_b=True).op.body[0].source[0]
@@ -41,7 +41,9 @@ def matmul(a: Tensor, b: Tensor, transp_a: bool = False, transp_b: bool = False)
 
 
 def tensordot(a: Tensor, b: Tensor, axes: Any) -> Tensor:
-    """The sum of products over axes: the last and first `axes`, or (axes of a, axes of b).
+    """The tensor contraction over axes, as numpy.tensordot.
+
+    axes : a number n (the last n axes of a, the first n of b), or (axes of a, axes of b).
 
     >>> A = te.placeholder((4, 8), name="A")
     >>> topi.tensordot(A, A, axes=((1,), (1,))).shape
@@ -74,14 +76,14 @@ def _summed_axes(left: Tensor, right: Tensor, axes: Any) -> tuple[list[int], lis
             raise DeclarationError(
                 f"topi.tensordot cannot sum over {count} axes",
                 f"the tensors have {left.ndim} and {right.ndim} dimensions",
-                "give a number of axes that both have",
+                "sum over fewer axes",
             )
         return list(range(left.ndim - count, left.ndim)), list(range(count))
     pair = [list(one) if isinstance(one, list | tuple) else [one] for one in axes]
     if len(pair) != 2 or len(pair[0]) != len(pair[1]):
         raise DeclarationError(
             f"topi.tensordot: invalid axes {repr_of(axes)}",
-            "each summed axis of the one tensor belongs to one of the other",
+            "a and b must have the same number of summed axes",
             "give a number, or (axes of a, axes of b) of equal length",
         )
     return (
@@ -91,7 +93,7 @@ def _summed_axes(left: Tensor, right: Tensor, axes: Any) -> tuple[list[int], lis
 
 
 def einsum(subscripts: str, *operand: Any) -> Tensor:
-    """Einstein's summation, as numpy.einsum("ij,jk->ik", a, b) reads it (without `...`).
+    """Einstein summation, as numpy.einsum("ij,jk->ik", a, b), without ellipses.
 
     >>> A, V = te.placeholder((4, 8), name="A"), te.placeholder((8,), name="V")
     >>> topi.einsum("ij,j->i", A, V).op.body[0].source[0]
@@ -129,13 +131,13 @@ def _subscripts(text: str, tensors: Sequence[Tensor]) -> tuple[list[str], str]:
     output = right if arrow else "".join(sorted(c for c in set(letters) if letters.count(c) == 1))
     problem = ""
     if not (letters + output).isalpha() and letters + output:
-        problem = "a subscript is a letter"
+        problem = "subscripts must be letters"
     elif len(inputs) != len(tensors):
-        problem = f"it is for {len(inputs)} tensors and {len(tensors)} are given"
+        problem = f"it has {len(inputs)} operands but {len(tensors)} are given"
     elif any(len(one) != tensor.ndim for one, tensor in zip(inputs, tensors, strict=True)):
-        problem = "there is one letter for each dimension of each tensor"
+        problem = "each operand must have one letter for each dimension"
     elif set(output) - set(letters) or len(set(output)) != len(output):
-        problem = f"the result {output!r} takes letters of the operands, each once"
+        problem = f"output {output!r} must use letters of the operands, each once"
     if problem:
         raise DeclarationError(f"topi.einsum({text!r}): {problem}", "", 'write it like "ij,jk->ik"')
     return inputs, output

@@ -1,7 +1,7 @@
-"""Python's operators on whole tensors: `A + B` is topi.add(A, B), as in TVM.
+"""Python operators on tensors: `A + B` is topi.add(A, B), as in TVM.
 
-Imported by te_sched.topi for this effect. A tensor without dimensions goes on standing for its
-element, which is what te gives it.
+Importing this module installs them. In an operator, a tensor of rank 0 stands for its element, as
+in te.
 """
 
 from __future__ import annotations
@@ -20,27 +20,22 @@ _BINARY: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-def _forward(name: str, function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+def _operator(
+    name: str, function: Callable[[Any, Any], Any], is_reflected: bool = False
+) -> Callable[[Any, Any], Any]:
     on_element = getattr(Tensor, name)
 
     def operator(self: Tensor, other: Any) -> Any:
-        return function(self, other) if self.ndim else on_element(self, other)
-
-    return operator
-
-
-def _reflected(name: str, function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    on_element = getattr(Tensor, name)
-
-    def operator(self: Tensor, other: Any) -> Any:
-        return function(other, self) if self.ndim else on_element(self, other)
+        if not self.ndim:
+            return on_element(self, other)
+        return function(other, self) if is_reflected else function(self, other)
 
     return operator
 
 
 def _astype(on_element: Callable[..., Any]) -> Callable[..., Any]:
     def astype(self: Tensor, dtype: str, span: object = None) -> Any:
-        """The tensor, or the value of one without dimensions, converted to a dtype."""
+        """The tensor, or the element of one of rank 0, converted to a dtype."""
         return elementwise.cast(self, dtype) if self.ndim else on_element(self, dtype)
 
     return astype
@@ -51,10 +46,10 @@ def _negative(on_element: Callable[..., Any]) -> Callable[[Tensor], Any]:
 
 
 def give_operators() -> None:
-    """Let +, -, *, /, unary - and astype of a tensor with dimensions give tensors."""
+    """Make +, -, *, /, unary - and astype of tensors elementwise operators."""
     for name, function in _BINARY.items():
-        setattr(Tensor, f"__{name}__", _forward(f"__{name}__", function))
-        setattr(Tensor, f"__r{name}__", _reflected(f"__r{name}__", function))
+        setattr(Tensor, f"__{name}__", _operator(f"__{name}__", function))
+        setattr(Tensor, f"__r{name}__", _operator(f"__r{name}__", function, True))
     setattr(Tensor, "__neg__", _negative(Tensor.__neg__))  # noqa: B010 (its type is that of te)
     setattr(Tensor, "astype", _astype(Tensor.astype))  # noqa: B010
 

@@ -1,4 +1,4 @@
-"""Operators that rearrange elements by a rule of their own: layouts, windows, diagonals, sequences.
+"""Operators that rearrange elements: layouts, windows, diagonals, sequences.
 
 Must not know targets.
 """
@@ -40,7 +40,7 @@ from te_sched.topi.utils import (
     unravel_index,
 )
 
-# Parts of a layout: a letter and, of a part inside a block, its extent ("NCHW8c": C, and 8 of c).
+# Dimensions of a layout: a letter and, of a block, its extent ("NCHW8c": C is split into 8 of c).
 _Layout = list[tuple[str, int | None]]
 
 
@@ -53,8 +53,7 @@ def _parsed(layout: str) -> _Layout:
     if not parts or not is_whole or not is_right or not set(blocks) <= set(letters):
         raise DeclarationError(
             f"topi.layout_transform: invalid layout {layout!r}",
-            "a layout names each dimension once by a capital letter, and its blocks by a size and "
-            "its small letter",
+            "each dimension is one capital letter, and each block a size and its small letter",
             'write "NCHW" or "NCHW8c"',
         )
     return parts
@@ -64,13 +63,13 @@ _PART = re.compile(r"(\d*)([A-Za-z])")
 
 
 def get_shape(src_shape: Sequence[Size], src_layout: str, dst_layout: str) -> tuple[Any, ...]:
-    """The shape of a tensor of one layout in another."""
+    """The shape, in another layout, of a tensor."""
     source, target = _parsed(src_layout), _parsed(dst_layout)
     if {letter.upper() for letter, _ in source} != {letter.upper() for letter, _ in target}:
         raise DeclarationError(
             f"topi.layout_transform: {src_layout} and {dst_layout} name different dimensions",
             "",
-            "let both name the same capital letters",
+            "use the same capital letters in both",
         )
     check_same(len(source), len(src_shape), "layout_transform", f"rank of {src_layout}")
     whole: dict[str, Any] = {}
@@ -83,7 +82,7 @@ def get_shape(src_shape: Sequence[Size], src_layout: str, dst_layout: str) -> tu
 
 
 def _block(layout: _Layout, letter: str) -> int:
-    """How many elements of a dimension lie in the blocks of a layout."""
+    """The number of elements of a dimension that a layout puts into blocks."""
     return int(np.prod([size for one, size in layout if size and one.upper() == letter] or [1]))
 
 
@@ -95,7 +94,7 @@ def _outer(letter: str, extent: Any, block: int) -> Any:
 def layout_transform(
     array: Tensor, src_layout: str, dst_layout: str, schedule_rule: str = "None"
 ) -> Tensor:
-    """The tensor with its dimensions ordered and blocked by another layout ("NCHW" to "NCHW8c").
+    """The tensor in another layout ("NCHW" to "NCHW8c").
 
     >>> X = te.placeholder((1, 4, 8, 8), name="X")
     >>> topi.layout_transform(X, "NCHW", "NCHW2c").shape
@@ -129,7 +128,7 @@ def layout_transform(
 
 
 def _split(layout: _Layout, places: dict[str, Any]) -> list[Any]:
-    """The indices of an element whose place in each dimension is known."""
+    """The indices, in a layout, of the element at a place in each dimension."""
     left = {letter: _block(layout, letter) for letter in places}
     indices = []
     for letter, size in layout:
@@ -145,7 +144,9 @@ def _split(layout: _Layout, places: dict[str, Any]) -> list[Any]:
 def sliding_window(
     data: Tensor, axis: int, window_shape: Sequence[int], strides: Sequence[int]
 ) -> Tensor:
-    """Windows over the dimensions from `axis` on: where the window stands, then what is in it.
+    """Windows over the dimensions from `axis` on: one dimension for each window position, then one
+    for each element of a window.
+
 
     >>> A = te.placeholder((4, 8), name="A")
     >>> topi.sliding_window(A, 0, (2, 2), (1, 3)).shape
@@ -173,7 +174,7 @@ def sliding_window(
 def reverse_sequence(
     a: Tensor, seq_lengths: Tensor, seq_axis: int = 1, batch_axis: int = 0
 ) -> Tensor:
-    """The first seq_lengths[b] elements along seq_axis backwards, for each b of batch_axis.
+    """The tensor with the first seq_lengths[b] elements along seq_axis reversed in each batch b.
 
     >>> A, L = te.placeholder((4, 8), name="A"), te.placeholder((4,), "int32", name="L")
     >>> topi.reverse_sequence(A, L).op.body[0]
@@ -203,7 +204,7 @@ def strided_set(
     end: Sequence[Size | None],
     strides: Sequence[int] | None = None,
 ) -> Tensor:
-    """The tensor with `v` in place of the slice from begin up to before end, as in numpy.
+    """A copy of `a` with the slice begin:end:strides set to `v`, as in numpy.
 
     >>> V, W = te.placeholder((8,), name="V"), te.placeholder((2,), name="W")
     >>> topi.strided_set(V, W, begin=[3], end=[5]).shape
@@ -249,9 +250,11 @@ _ALIGNMENTS = ("RIGHT_LEFT", "LEFT_RIGHT", "LEFT_LEFT", "RIGHT_RIGHT")
 def matrix_set_diag(
     data: Tensor, diagonal: Tensor, k: Sizes = 0, align: str = "RIGHT_LEFT"
 ) -> Tensor:
-    """Matrices with other diagonals: number k, or numbers k[0] to k[1], one a row of `diagonal`.
+    """A copy of matrices with diagonal k, or diagonals k[0] to k[1], set.
 
-    align : at which end rows of diagonals above and below the main one begin, "RIGHT_LEFT" etc.
+    diagonal : the new diagonal, or one in each row, the highest first.
+
+    align : alignment of the rows of superdiagonals and of subdiagonals, e.g. "RIGHT_LEFT".
 
     >>> A, D = te.placeholder((4, 4), name="A"), te.placeholder((4,), name="D")
     >>> topi.matrix_set_diag(A, D).shape
@@ -290,7 +293,7 @@ def matrix_set_diag(
 
 
 def collapse_sum(data: Tensor, target_shape: Sequence[Size]) -> Tensor:
-    """The sum over what broadcasting from `target_shape` to the shape of the data repeated.
+    """The sum over the dimensions that broadcasting `target_shape` to the data would repeat.
 
     >>> A = te.placeholder((4, 8), name="A")
     >>> topi.collapse_sum(A, (8,)).shape
@@ -302,7 +305,7 @@ def collapse_sum(data: Tensor, target_shape: Sequence[Size]) -> Tensor:
         raise DeclarationError(
             f"topi.collapse_sum cannot add dimensions to {source.name}: {shape_text(target)}",
             f"it has {source.ndim} dimensions",
-            "let each extent be that of the data, or 1",
+            "use an extent of the data or 1 for each dimension",
         )
     wanted = [*[1] * extra, *target]
     over = [
@@ -312,7 +315,7 @@ def collapse_sum(data: Tensor, target_shape: Sequence[Size]) -> Tensor:
         raise DeclarationError(
             f"topi.collapse_sum: {shape_text(target)} does not broadcast to {source.name}",
             f"its shape is {shape_text(source.shape)}",
-            "let each extent be that of the data, or 1",
+            "use an extent of the data or 1 for each dimension",
         )
     over = sorted({*over, *range(extra)})
     summed = reduction.sum(source, over, keepdims=True) if over else source
@@ -328,7 +331,9 @@ def space_to_batch_nd(
     pad_after: Sequence[int],
     pad_value: float = 0.0,
 ) -> Tensor:
-    """Blocks of the padded space, which begins at dimension 1, moved in front of the batch.
+    """The tensor with blocks of the padded spatial dimensions moved into the batch.
+
+    data : (batch, space..., rest...), with a spatial dimension for each item of block_shape.
 
     >>> X = te.placeholder((1, 4, 4, 3), name="X")
     >>> topi.nn.space_to_batch_nd(X, [2, 2], [0, 0], [0, 0]).shape
@@ -391,7 +396,7 @@ def batch_to_space_nd(
     crop_begin_list: Sequence[int],
     crop_end_list: Sequence[int],
 ) -> Tensor:
-    """The inverse of space_to_batch_nd: blocks from the batch moved into the space, and cropped.
+    """The inverse of space_to_batch_nd: blocks moved from the batch into space, which is cropped.
 
     >>> X = te.placeholder((4, 2, 2, 3), name="X")
     >>> topi.nn.batch_to_space_nd(X, [2, 2], [0, 0], [0, 0]).shape

@@ -1,4 +1,4 @@
-"""Operators that combine the elements along axes of a tensor."""
+"""Reductions along axes of a tensor."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _all = te.comm_reducer(lambda x, y: te.all(x, y), lambda dtype: te.const(1, dtyp
 
 
 def reduced_axes(data: Tensor, axis: Sizes | None, what: str) -> list[int]:
-    """The axes to reduce, in their order; all of them when none is given."""
+    """The axes to reduce, sorted; all axes when none is given."""
     given = list(axis) if isinstance(axis, list | tuple) else [] if axis is None else [axis]
     axes = [normalized_axis(one, data.ndim, what) for one in given]
     if len(set(axes)) != len(axes):
@@ -41,7 +41,7 @@ def reduce_elements(
     name: str,
     tag: str = COMM_REDUCE,
 ) -> Any:
-    """The tensor of `function(indices of the element, reduction axes)`."""
+    """The reduction whose elements are `function(indices into data, reduction axes)`."""
     over = {at: te.reduce_axis((0, data.shape[at]), f"k{at}") for at in axes}
     kept = [at for at in range(data.ndim) if keepdims or at not in over]
     shape = [1 if at in over else data.shape[at] for at in kept]
@@ -76,7 +76,7 @@ def _reduction(
 
 
 def sum(data: Tensor, axis: Sizes | None = None, keepdims: bool = False) -> Tensor:
-    """The sum of the elements along axes (all axes when None); of conditions, whether any holds.
+    """The sum along axes, by default all; for dtype bool, whether any element is true.
 
     >>> A = te.placeholder((4, 8), name="A")
     >>> topi.sum(A, axis=1).shape, topi.sum(A, axis=1, keepdims=True).shape, topi.sum(A).shape
@@ -87,7 +87,7 @@ def sum(data: Tensor, axis: Sizes | None = None, keepdims: bool = False) -> Tens
 
 
 def prod(data: Tensor, axis: Sizes | None = None, keepdims: bool = False) -> Tensor:
-    """The product of the elements along axes; of conditions, whether all hold.
+    """The product along axes, by default all; for dtype bool, whether all elements are true.
 
     >>> A = te.placeholder((4, 8), name="A")
     >>> topi.prod(A, axis=0).shape
@@ -98,7 +98,7 @@ def prod(data: Tensor, axis: Sizes | None = None, keepdims: bool = False) -> Ten
 
 
 def max(data: Tensor, axis: Sizes | None = None, keepdims: bool = False) -> Tensor:
-    """The largest element along axes.
+    """The maximum along axes, by default all.
 
     >>> A = te.placeholder((4, 8), name="A")
     >>> topi.max(A, axis=(0, 1)).shape
@@ -108,7 +108,7 @@ def max(data: Tensor, axis: Sizes | None = None, keepdims: bool = False) -> Tens
 
 
 def min(data: Tensor, axis: Sizes | None = None, keepdims: bool = False) -> Tensor:
-    """The smallest element along axes.
+    """The minimum along axes, by default all.
 
     >>> A = te.placeholder((4, 8), name="A")
     >>> topi.min(A, axis=-1).shape
@@ -118,7 +118,7 @@ def min(data: Tensor, axis: Sizes | None = None, keepdims: bool = False) -> Tens
 
 
 def all(data: Tensor, axis: Sizes | None = None, keepdims: bool = False) -> Tensor:
-    """Whether all conditions along axes hold.
+    """Whether all elements (dtype bool) along axes are true.
 
     >>> A = te.placeholder((4, 8), name="A")
     >>> topi.all(topi.greater(A, 0), axis=1).dtype
@@ -128,7 +128,7 @@ def all(data: Tensor, axis: Sizes | None = None, keepdims: bool = False) -> Tens
 
 
 def any(data: Tensor, axis: Sizes | None = None, keepdims: bool = False) -> Tensor:
-    """Whether some condition along axes holds.
+    """Whether any element (dtype bool) along axes is true.
 
     >>> A = te.placeholder((4, 8), name="A")
     >>> topi.any(topi.greater(A, 0), axis=1).dtype
@@ -147,7 +147,7 @@ def _conditions(data: Any, what: str) -> Tensor:
         raise DeclarationError(
             f"topi.{what} needs a tensor of bool, {source.name} has dtype {source.dtype}",
             "",
-            'compare with something, or use topi.cast(data, "bool")',
+            'pass a comparison, or topi.cast(data, "bool")',
             tensor_label(source),
         )
     return source
@@ -156,7 +156,7 @@ def _conditions(data: Any, what: str) -> Tensor:
 def argmax(
     data: Tensor, axis: Sizes | None = None, keepdims: bool = False, select_last_index: bool = False
 ) -> Tensor:
-    """The index (int32) of the largest element along axes; of equal ones the first or the last.
+    """The index (int32) of the maximum along axes; the first of equal ones, or the last.
 
     >>> A = te.placeholder((4, 8), name="A")
     >>> topi.argmax(A, axis=1)
@@ -168,7 +168,7 @@ def argmax(
 def argmin(
     data: Tensor, axis: Sizes | None = None, keepdims: bool = False, select_last_index: bool = False
 ) -> Tensor:
-    """The index (int32) of the smallest element along axes; of equal ones the first or the last.
+    """The index (int32) of the minimum along axes; the first of equal ones, or the last.
 
     >>> A = te.placeholder((4, 8), name="A")
     >>> topi.argmin(A, axis=1).dtype
@@ -198,7 +198,7 @@ def _arg_reduction(
 
 
 def _better(lhs: Any, rhs: Any, wins: Any, is_last: bool) -> tuple[Any, Any]:
-    """The pair (index, value) of two that wins; between equal values the index decides."""
+    """lhs where `wins`, or where the values are equal and its index is preferred; else rhs."""
     first = lhs[0] > rhs[0] if is_last else lhs[0] < rhs[0]
     stays = te.any(wins, te.all(lhs[1] == rhs[1], first))
     return te.select(stays, lhs[0], rhs[0]), te.select(wins, lhs[1], rhs[1])

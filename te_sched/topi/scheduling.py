@@ -1,7 +1,7 @@
-"""What the schedules of all targets share: which stages there are, and what is inlined.
+"""Shared by the schedules of all targets: classification of stages, and inlining.
 
-A schedule of topi is made of rules for kinds of operations, which are told by their tags and by
-their form. Must not know targets.
+topi schedules by rules for kinds of operations, which are recognized by tags and structure. Must
+not know targets.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from te_sched.te.tensor import Tensor
 from te_sched.topi.tag import is_broadcast, is_injective
 from te_sched.topi.utils import as_constant, is_same, prod
 
-# The operators of which each target has a schedule, besides those that its module defines.
+# The operators for which every target has a schedule function, besides those that it defines.
 _SCHEDULED = (
     *("softmax", "dense", "matmul", "batch_matmul", "lrn", "batch_norm"),
     *("conv1d_ncw", "conv1d_nwc", "group_conv1d_ncw", "group_conv1d_nwc", "conv1d_transpose_ncw"),
@@ -50,15 +50,13 @@ def start_schedule(outs: Any) -> Schedule:
 def schedule_functions(
     target: str, schedule: Callable[[Any], Schedule], *more: str
 ) -> dict[str, Callable[[Any], Schedule]]:
-    """`schedule_dense` and the like, which schedule the outputs of an operator on a target; also
-    for `more` operators.
-    """
+    """The functions `schedule_dense` etc. of a target, by name, also for `more` operators."""
 
     def function(operator: str) -> Callable[[Any], Schedule]:
         def scheduled(outs: Any) -> Schedule:
             return schedule(outs)
 
-        scheduled.__doc__ = f"A schedule for {target} of {operator}; outs is a tensor or a list."
+        scheduled.__doc__ = f"A schedule of {operator} for {target}; outs is a tensor or a list."
         return scheduled
 
     return {f"schedule_{name}": function(name) for name in (*_SCHEDULED, *more)}
@@ -83,7 +81,7 @@ def tile_axes(op: Operation) -> tuple[int, int]:
 
 
 def has_fixed_window(op: Operation) -> bool:
-    """Whether the extents of the reduction are the same for all elements of the output."""
+    """Whether the extents of all reduction axes are constant."""
     return all(as_constant(extent_of(axis)) is not None for axis in op.reduce_axis)
 
 
@@ -93,12 +91,12 @@ def extent_of(axis: IterVar) -> Any:
 
 
 def reduction_size(op: Operation) -> int | None:
-    """Number of elements reduced into one, where it is constant."""
+    """The number of elements reduced into one, or None when it is not constant."""
     return as_constant(prod([extent_of(axis) for axis in op.reduce_axis]))
 
 
 def moves_only(op: Operation) -> bool:
-    """Whether each element is an element of an input as it is."""
+    """Whether each element is a copy of an input element."""
     return isinstance(op, ComputeOp) and isinstance(op.body[0], ProducerLoad)
 
 
@@ -144,7 +142,7 @@ def roots(s: Schedule) -> list[Operation]:
 
 
 def epilogue(s: Schedule, op: Operation) -> Operation | None:
-    """The elementwise operation of the same shape that alone reads `op`, if there is one."""
+    """The only consumer of `op`, if it is elementwise and of the same shape."""
     found = readers(s, op)
     if len(found) != 1 or op in s.outputs or is_reduction(found[0]):
         return None
@@ -156,7 +154,7 @@ def epilogue(s: Schedule, op: Operation) -> Operation | None:
 
 
 def _reads_in_place(s: Schedule, op: Operation, reader: Operation) -> bool:
-    """Whether every operation between reads the element of its own index."""
+    """Whether every operation from `op` to `reader` reads the element at its own index."""
     step = [one for one in direct_readers(s, op)]
     return all(
         (is_broadcast(one.tag) or one.tag.endswith("_idx"))
@@ -166,7 +164,7 @@ def _reads_in_place(s: Schedule, op: Operation, reader: Operation) -> bool:
 
 
 def fuse_axes(stage: Stage, axes: Iterable[IterVar]) -> IterVar:
-    """One axis of several; without any, one of a single step."""
+    """The fusion of axes; of none, an axis of extent 1."""
     items = list(axes)
     return items[0] if len(items) == 1 else stage.fuse(*items)
 
@@ -184,8 +182,8 @@ class Task:
     """Stages to schedule together.
 
     kind : "injective", "reduction", "contraction" or "softmax".
-    op : the operation that the kind is about.
-    final : the stage whose loops compute it: itself, or the elementwise operation that reads it.
+    op : the operation that the kind describes.
+    final : the operation whose loops compute it: itself, or its elementwise consumer.
     members : the stages before the last one of a softmax.
     """
 
@@ -196,7 +194,7 @@ class Task:
 
 
 def plan(s: Schedule) -> list[Task]:
-    """What is to be scheduled, consumers first. Made before any stage is changed."""
+    """The tasks of a schedule, consumers first. Call it before changing any stage."""
     epilogues = {epilogue(s, op): op for op in roots(s) if is_reduction(op) and not _is_softmax(op)}
     done: set[Operation] = set()
     tasks = []

@@ -1,6 +1,6 @@
-"""Sorting: packed functions of the runtime (`tvm.contrib.sort.*`), which sort with numpy.
+"""Stable sorting by packed functions of the runtime (`tvm.contrib.sort.*`).
 
-Equal elements keep their order. Must not know how they are sorted.
+Must not know how they sort.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from te_sched.topi.utils import (
 
 
 def sort(data: Tensor, axis: int = -1, is_ascend: bool = True) -> Tensor:
-    """The elements along an axis in order.
+    """The elements sorted along an axis.
 
     >>> A = te.placeholder((4, 8), name="A")
     >>> topi.sort(A, axis=1)
@@ -49,9 +49,9 @@ def argsort(
     is_ascend: bool = True,
     dtype: str = "float32",
 ) -> Tensor:
-    """Where the elements along an axis come from when they are in order.
+    """The indices that sort the elements along an axis.
 
-    valid_count : how many elements of each row to sort; places behind them stay where they are.
+    valid_count : the number of elements to sort in each row; the rest keep their indices.
 
     >>> A = te.placeholder((4, 8), name="A")
     >>> topi.argsort(A, axis=1, dtype="int32").dtype
@@ -81,9 +81,10 @@ def topk(
     is_ascend: bool = False,
     dtype: str = "int64",
 ) -> Any:
-    """The k largest (is_ascend: smallest) elements along an axis, and their places.
+    """The k largest elements along an axis (smallest if is_ascend), and their indices.
 
-    ret_type : "both" (a list), "values" or "indices". k below 1 means all.
+    k : number of elements; all if less than 1.
+    ret_type : "both" (a list), "values" or "indices".
 
     >>> A = te.placeholder((4, 8), name="A")
     >>> values, places = topi.topk(A, k=3)
@@ -96,7 +97,7 @@ def topk(
     count = as_constant(k)
     if count is None:
         raise DeclarationError(
-            "k of topi.topk must be constant",
+            "topi.topk: k must be constant",
             "the shape of the result depends on it",
             "give an integer",
         )
@@ -104,10 +105,9 @@ def topk(
     available = as_constant(source.shape[at])
     if available is not None and count > available:
         raise DeclarationError(
-            f"topi.topk of {count} elements exceeds extent {available} of axis {at} of"
-            f" {source.name}",
+            f"topi.topk: k={count} exceeds extent {available} of axis {at} of {source.name}",
             "",
-            "give a k that is not larger",
+            "use a smaller k",
             tensor_label(source),
         )
     shape = (*source.shape[:at], extent, *source.shape[at + 1 :])

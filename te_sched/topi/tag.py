@@ -1,4 +1,4 @@
-"""The tags by which schedules recognise the operators of topi. Must not know the operators."""
+"""Tags by which schedules classify operations. Must not know the operators."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ COMM_REDUCE_IDX = "comm_reduce_idx"
 
 
 def is_broadcast(tag: str) -> bool:
-    """Whether an operation reads the element of its own index only, or one that is broadcast."""
+    """Whether each element depends only on the input elements at its own (broadcast) index."""
     return tag in (ELEMWISE, BROADCAST) or tag.startswith((f"{ELEMWISE},", f"{BROADCAST},"))
 
 
 def is_injective(tag: str) -> bool:
-    """Whether each element comes from single elements of the inputs, so that it can be inlined."""
+    """Whether each element depends on one element of each input, so that it can be inlined."""
     return is_broadcast(tag) or tag.startswith(INJECTIVE)

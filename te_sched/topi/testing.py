@@ -1,8 +1,7 @@
-"""Operators written with numpy, to compare with, and the schedules of a target by its name.
+"""Reference operators in numpy, and the schedule functions of a target, with TVM's names.
 
-The names and arguments are those of TVM's module of this name, which programs and tests use. The
-functions of numpy follow the definitions, element by element, and are slow. Must not know how
-operators are declared.
+The reference operators follow the definitions and are slow. Must not know how operators are
+declared.
 """
 
 from __future__ import annotations
@@ -117,7 +116,7 @@ def depthwise_conv2d_python_nchw(
 
 
 def dilate_python(input_np: Array, strides: Sequence[int], dilation_value: float = 0.0) -> Array:
-    """The array with strides[d] - 1 elements of a value between its elements in dimension d."""
+    """The array with strides[d] - 1 elements dilation_value between elements of dimension d."""
     shape = [(n - 1) * step + 1 for n, step in zip(input_np.shape, strides, strict=True)]
     result = np.full(shape, dilation_value, input_np.dtype)
     result[tuple([slice(None, None, step) for step in strides])] = input_np
@@ -127,7 +126,7 @@ def dilate_python(input_np: Array, strides: Sequence[int], dilation_value: float
 def batch_matmul(
     x: Array, y: Array, out_dtype: str | None = None, trans_x: bool = False, trans_y: bool = True
 ) -> Array:
-    """Products of matrices (batch, M, K) and (batch, N, K), or the other way round."""
+    """The product of each pair of matrices; by default (batch, M, K) and (batch, N, K)."""
     a = x.transpose(0, 2, 1) if trans_x else x
     b = y.transpose(0, 2, 1) if trans_y else y
     dtype = out_dtype or x.dtype
@@ -165,7 +164,7 @@ def layer_norm_python(
 
 
 def lrn_python(a_np: Array, size: int, axis: int, bias: float, alpha: float, beta: float) -> Array:
-    """Local response normalisation over `size` neighbours along an axis."""
+    """Local response normalization over `size` neighbors along an axis."""
     rolled = np.moveaxis(a_np, axis, 0)
     result = np.empty_like(rolled)
     for n in range(len(rolled)):
@@ -177,7 +176,7 @@ def lrn_python(a_np: Array, size: int, axis: int, bias: float, alpha: float, bet
 def one_hot(
     indices: Array, on_value: float, off_value: float, depth: int, axis: int, dtype: str
 ) -> Array:
-    """A new dimension of `depth`, in which the element of each index has the one value."""
+    """on_value where the index along a new dimension equals indices, else off_value."""
     marks = np.arange(depth) == np.asarray(indices)[..., None]
     made = np.where(marks, on_value, off_value).astype(dtype)
     return np.moveaxis(made, -1, axis)
@@ -193,7 +192,7 @@ def strided_slice_python(
 ) -> Array:
     """data[begin:end:stride] in each dimension, or in those of `axes`.
 
-    With slice_mode "size", `end` says how many elements there are; -1 means all that follow.
+    With slice_mode "size", `end` has numbers of elements; -1 means all remaining.
     """
     at = [slice(None)] * data.ndim
     for place, axis in enumerate(range(len(begin)) if axes is None else axes):
@@ -206,13 +205,13 @@ def strided_slice_python(
 
 
 def _of_target(target: Any) -> Any:
-    """The module with the schedules of a target."""
+    """The module of schedule functions of a target."""
     kind = target.partition(" ")[0] if isinstance(target, str) else target.kind.name
     return {"llvm": x86, "cuda": cuda}.get(kind, generic)
 
 
 def get_injective_schedule(target: Any) -> ScheduleFunction:
-    """The schedule of what is computed element by element, on a target."""
+    """The function that schedules injective operators for a target."""
     schedule: ScheduleFunction = _of_target(target).schedule_injective
     return schedule
 
@@ -221,17 +220,17 @@ get_elemwise_schedule = get_broadcast_schedule = get_injective_schedule
 
 
 def get_reduce_schedule(target: Any) -> ScheduleFunction:
-    """The schedule of reductions on a target."""
+    """The function that schedules reductions for a target."""
     schedule: ScheduleFunction = _of_target(target).schedule_reduce
     return schedule
 
 
 def get_softmax_schedule(target: Any) -> ScheduleFunction:
-    """The schedule of softmax on a target."""
+    """The function that schedules softmax for a target."""
     schedule: ScheduleFunction = _of_target(target).schedule_softmax
     return schedule
 
 
 def get_conv2d_nchw_implement(target: Any) -> tuple[Callable[..., Any], ScheduleFunction]:
-    """The convolution of (N, C, H, W), and its schedule on a target."""
+    """The convolution of (N, C, H, W), and the function that schedules it for a target."""
     return nn.conv2d_nchw, _of_target(target).schedule_conv2d_nchw

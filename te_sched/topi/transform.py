@@ -1,6 +1,6 @@
 """Operators that move elements: transpose, reshape, slices, concatenation, gathering.
 
-No element is computed with; each output element is one input element or a constant.
+Each output element is an input element or a constant.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 from te_sched import te
 from te_sched.errors import DeclarationError
 from te_sched.ir import ops
-from te_sched.ir.expr import Expr, FloatImm, IntImm
+from te_sched.ir.expr import FloatImm, IntImm
 from te_sched.te.tensor import Tensor, tensor_label
 from te_sched.topi.broadcast import broadcast_index, broadcast_shape
 from te_sched.topi.tag import BROADCAST
@@ -44,7 +44,7 @@ from te_sched.topi.utils import (
 
 
 def transpose(a: Tensor, axes: Sequence[int] | None = None) -> Tensor:
-    """The tensor with its dimensions in another order, reversed unless given.
+    """The tensor with its dimensions permuted, by default reversed.
 
     >>> A = te.placeholder((4, 8), name="A")
     >>> topi.transpose(A).op.body[0]
@@ -57,7 +57,7 @@ def transpose(a: Tensor, axes: Sequence[int] | None = None) -> Tensor:
         raise DeclarationError(
             f"topi.transpose axes {tuple(given)} are not a permutation of the axes of {data.name}",
             f"it has {data.ndim} dimensions",
-            f"give an order of 0 to {data.ndim - 1}",
+            f"give a permutation of 0 to {data.ndim - 1}",
             tensor_label(data),
         )
     places = [order.index(at) for at in range(data.ndim)]
@@ -66,7 +66,7 @@ def transpose(a: Tensor, axes: Sequence[int] | None = None) -> Tensor:
 
 
 def reshape(a: Tensor, newshape: Sizes) -> Tensor:
-    """The elements, row by row, in another shape; one extent may be -1, to be found out.
+    """The elements, in row-major order, in another shape; one extent may be -1 and is inferred.
 
     >>> A = te.placeholder((4, 8), name="A")
     >>> topi.reshape(A, (2, -1)).shape
@@ -76,9 +76,9 @@ def reshape(a: Tensor, newshape: Sizes) -> Tensor:
     shape = _known_shape(data, newshape)
     if is_different(prod(data.shape), prod(shape)):
         raise DeclarationError(
-            f"topi.reshape to {shape_text(shape)} changes the number of elements of {data.name}",
+            f"topi.reshape: {shape_text(shape)} changes the number of elements of {data.name}",
             f"its shape is {shape_text(data.shape)}",
-            "let the product of the extents stay the same",
+            "keep the product of the extents",
             tensor_label(data),
         )
     if any(as_constant(extent) == 0 for extent in shape):
@@ -93,9 +93,9 @@ def _known_shape(data: Tensor, newshape: Sizes) -> list[Any]:
     unknown = [at for at, extent in enumerate(shape) if as_constant(extent) == -1]
     if len(unknown) > 1:
         raise DeclarationError(
-            "topi.reshape to a shape with more than one -1",
+            "topi.reshape: newshape has more than one -1",
             "only one extent can be inferred",
-            "give all others",
+            "give the other extents",
         )
     if unknown:
         known = prod(extent for at, extent in enumerate(shape) if at != unknown[0])
@@ -119,7 +119,7 @@ def expand_dims(a: Tensor, axis: int, num_newaxis: Count = 1) -> Tensor:
 
 
 def squeeze(a: Tensor, axis: Sizes | None = None) -> Tensor:
-    """The tensor without dimensions of extent 1: those of `axis`, or all.
+    """The tensor without its dimensions of extent 1, or without those of `axis`.
 
     >>> A = te.placeholder((1, 8, 1), name="A")
     >>> topi.squeeze(A).shape, topi.squeeze(A, axis=0).shape
@@ -143,7 +143,7 @@ def squeeze(a: Tensor, axis: Sizes | None = None) -> Tensor:
 
 
 def concatenate(a_tuple: Sequence[Tensor], axis: int = 0) -> Tensor:
-    """Tensors one after the other along an axis.
+    """Tensors concatenated along an axis.
 
     >>> A = te.placeholder((4, 8), name="A")
     >>> topi.concatenate([A, A], axis=1).shape
@@ -154,32 +154,19 @@ def concatenate(a_tuple: Sequence[Tensor], axis: int = 0) -> Tensor:
     along = normalized_axis(axis, first.ndim, "concatenate")
     for other in tensors[1:]:
         _check_alike(first, other, along)
-    starts = [as_index(sum_of(t.shape[along] for t in tensors[:n])) for n in range(len(tensors))]
-    total = simplify(sum_of(tensor.shape[along] for tensor in tensors))
+    ends = itertools.accumulate(tensor.shape[along] for tensor in tensors)
+    *starts, total = [simplify(end) for end in ends]
     shape = [*first.shape[:along], total, *first.shape[along + 1 :]]
 
     def element(*i: Any) -> Any:
         value: Any = first(*i)
-        for tensor, start in zip(tensors[1:], starts[1:], strict=True):
+        for tensor, start in zip(tensors[1:], starts, strict=True):
             inside = i[along] - start
             chosen = tensor(*i[:along], inside, *i[along + 1 :])
             value = te.if_then_else(inside >= 0, chosen, value)
         return value
 
     return tensor_of(shape, element, "T_concat")
-
-
-def sum_of(extents: Any) -> Any:
-    """The sum of extents."""
-    total: Any = 0
-    for extent in extents:
-        total = total + extent
-    return total
-
-
-def as_index(value: Any) -> Any:
-    """A simplified extent."""
-    return simplify(value)
 
 
 def _tensors(given: Any, what: str) -> list[Tensor]:
@@ -192,24 +179,18 @@ def _tensors(given: Any, what: str) -> list[Tensor]:
 
 
 def _check_alike(first: Tensor, other: Tensor, along: int | None) -> None:
-    is_alike = first.ndim == other.ndim and all_alike(first, other, along)
-    if not is_alike:
+    pairs = enumerate(zip(first.shape, other.shape, strict=False))
+    if first.ndim != other.ndim or any(at != along and is_different(a, b) for at, (a, b) in pairs):
         raise DeclarationError(
             f"cannot join {first.name} and {other.name}: their shapes differ",
             f"their shapes are {shape_text(first.shape)} and {shape_text(other.shape)}",
-            "let them agree" + ("" if along is None else f" in all dimensions but number {along}"),
+            "make the shapes equal" + ("" if along is None else f" except in dimension {along}"),
             tensor_label(other),
         )
 
 
-def all_alike(first: Tensor, other: Tensor, along: int | None) -> bool:
-    """Whether the extents may be equal, but for those of one dimension."""
-    pairs = enumerate(zip(first.shape, other.shape, strict=True))
-    return not any(at != along and is_different(a, b) for at, (a, b) in pairs)
-
-
 def stack(a: Sequence[Tensor], axis: int = 0) -> Tensor:
-    """Tensors of one shape joined along a new dimension.
+    """Tensors of one shape stacked along a new dimension.
 
     >>> A = te.placeholder((4, 8), name="A")
     >>> topi.stack([A, A, A]).shape
@@ -233,7 +214,7 @@ def stack(a: Sequence[Tensor], axis: int = 0) -> Tensor:
 
 
 def split(ary: Tensor, indices_or_sections: Sizes, axis: int = 0) -> list[Tensor]:
-    """The tensor cut along an axis: into equal sections, or before each of the indices.
+    """The tensor split along an axis into equal sections, or before each of the indices.
 
     >>> A = te.placeholder((4, 8), name="A")
     >>> [one.shape for one in topi.split(A, [3], axis=1)]
@@ -279,10 +260,10 @@ def strided_slice(
     slice_mode: str = "end",
     assume_inbound: bool = True,
 ) -> Tensor:
-    """Every strides[d]-th element of dimension d from begin[d] up to before end[d], as in numpy.
+    """The slice begin:end:strides of each dimension, as in numpy.
 
-    axes : the dimensions meant, by default the first ones.
-    slice_mode : "end", or "size", where `end` gives numbers of elements (-1: all the rest).
+    axes : the dimensions to slice, by default the first ones.
+    slice_mode : "end", or "size" if `end` has numbers of elements (-1 for all remaining).
 
     >>> A = te.placeholder((4, 8), name="A")
     >>> topi.strided_slice(A, begin=[1, 0], end=[4, 8], strides=[1, 2]).op.body[0]
@@ -319,7 +300,7 @@ def _cut(whole: builtins.range, begin: Any, end: Any, step: Any, mode: str) -> b
     first, last, stride = as_constant(begin), as_constant(end), as_constant(step)
     if first is None or last is None or stride is None:
         raise DeclarationError(
-            "topi.strided_slice bounds are not constant",
+            "topi.strided_slice: begin, end and strides must be constant",
             "the shape of the result depends on them",
             "give integers, or use te.compute",
         )
@@ -328,15 +309,15 @@ def _cut(whole: builtins.range, begin: Any, end: Any, step: Any, mode: str) -> b
         return whole[first : len(whole) if last < 0 else first + last]
     if stride == 0:
         raise DeclarationError(
-            "topi.strided_slice stride must not be 0",
+            "topi.strided_slice: strides must not be 0",
             "",
-            "use a stride of 1 or more, or a negative one",
+            "use a positive or negative stride",
         )
     return whole[first:last:stride]
 
 
 def flip(a: Tensor, axis: int = 0) -> Tensor:
-    """The tensor backwards along an axis.
+    """The tensor reversed along an axis.
 
     >>> A = te.placeholder((4, 8), name="A")
     >>> topi.flip(A, axis=1).op.body[0]
@@ -351,7 +332,7 @@ def flip(a: Tensor, axis: int = 0) -> Tensor:
 
 
 def repeat(a: Tensor, repeats: Count, axis: int) -> Tensor:
-    """Each element `repeats` times along an axis.
+    """The tensor with each element repeated along an axis.
 
     >>> A = te.placeholder((4, 8), name="A")
     >>> topi.repeat(A, 3, axis=0).op.body[0]
@@ -369,7 +350,7 @@ def repeat(a: Tensor, repeats: Count, axis: int) -> Tensor:
 
 
 def tile(a: Tensor, reps: Sizes) -> Tensor:
-    """The tensor several times along each dimension; missing dimensions are added in front.
+    """The tensor repeated reps[d] times along each dimension d; missing dimensions are prepended.
 
     >>> A = te.placeholder((4, 8), name="A")
     >>> topi.tile(A, (2, 1)).op.body[0]
@@ -392,9 +373,9 @@ def tile(a: Tensor, reps: Sizes) -> Tensor:
 def take(
     a: Tensor, indices: Tensor, axis: int | None = None, batch_dims: int = 0, mode: str = "clip"
 ) -> Tensor:
-    """The elements at indices along an axis, or of the tensor stored row by row.
+    """The elements at indices along an axis, or at flat row-major indices if axis is None.
 
-    mode : what happens to indices outside: "clip", "wrap", or "fast" (they must not occur).
+    mode : treatment of indices out of bounds: "clip", "wrap", or "fast" (undefined).
 
     >>> A, I = te.placeholder((4, 8), name="A"), te.placeholder((3,), "int32", name="I")
     >>> topi.take(A, I, axis=0, mode="fast").op.body[0]
@@ -414,7 +395,7 @@ def take(
     if not 0 <= batch <= min(at, where.ndim):
         raise DeclarationError(
             f"topi.take along axis {at} cannot have batch_dims={batch_dims}",
-            f"the batch lies before the axis and in the {where.ndim} dimensions of the indices",
+            f"the batch dimensions precede the axis, and indices has {where.ndim} dimensions",
             f"give a number from 0 to {min(at, where.ndim)}",
         )
     extra = where.ndim - batch
@@ -436,7 +417,7 @@ def _inside(index: Any, extent: Any, mode: str) -> Any:
 
 
 def gather(data: Tensor, axis: int, indices: Tensor) -> Tensor:
-    """The elements at the places of `indices`, whose values say where along `axis`.
+    """The elements whose position along `axis` is given by `indices`, as numpy.take_along_axis.
 
     >>> A = te.placeholder((4, 8), name="A")
     >>> I = te.placeholder((4, 3), "int32", name="I")
@@ -450,7 +431,9 @@ def gather(data: Tensor, axis: int, indices: Tensor) -> Tensor:
 
 
 def gather_nd(a: Tensor, indices: Tensor, batch_dims: int = 0) -> Tensor:
-    """The elements, or slices, at index vectors, which lie along the first dimension of indices.
+    """The elements, or slices, at index vectors.
+
+    indices : index vectors along the first dimension.
 
     >>> A = te.placeholder((4, 8), name="A")
     >>> I = te.placeholder((2, 5), "int32", name="I")
@@ -461,9 +444,9 @@ def gather_nd(a: Tensor, indices: Tensor, batch_dims: int = 0) -> Tensor:
     depth, points = index_depth(where, "gather_nd"), where.ndim - 1
     if not 0 <= batch_dims <= points or batch_dims + depth > data.ndim:
         raise DeclarationError(
-            f"topi.gather_nd cannot index {data.ndim} dimensions by vectors of {depth} indices",
-            f"there are {batch_dims} batch dimensions, and {points} of the indices",
-            "let batch_dims and the length of the vectors fit both tensors",
+            f"topi.gather_nd: {depth} indices do not fit {data.name} of rank {data.ndim}",
+            f"batch_dims is {batch_dims}, and indices has {points} dimensions besides the first",
+            "use shorter vectors or fewer batch dimensions",
         )
     shape = [*where.shape[1:], *data.shape[batch_dims + depth :]]
 
@@ -475,12 +458,12 @@ def gather_nd(a: Tensor, indices: Tensor, batch_dims: int = 0) -> Tensor:
 
 
 def index_depth(where: Tensor, what: str) -> int:
-    """How many indices a vector has, of those that lie along the first dimension."""
+    """The length of the index vectors along the first dimension."""
     depth = as_constant(where.shape[0]) if where.ndim else None
     if not depth:
         raise DeclarationError(
             f"topi.{what} cannot take indices of shape {shape_text(where.shape)}",
-            "the first dimension has the indices of a vector, of a constant number from 1 on",
+            "the first extent, the length of the index vectors, must be a constant from 1 on",
             "give a tensor of shape (indices, ...)",
             tensor_label(where),
         )
@@ -488,7 +471,7 @@ def index_depth(where: Tensor, what: str) -> int:
 
 
 def adv_index(data: Tensor, indices: Sequence[Tensor]) -> Tensor:
-    """data[indices[0], indices[1], ...], where the indices are tensors that are broadcast.
+    """data[indices[0], indices[1], ...], with the index tensors broadcast.
 
     >>> A, I = te.placeholder((4, 8), name="A"), te.placeholder((3,), "int32", name="I")
     >>> topi.adv_index(A, [I, I]).op.body[0]
@@ -518,7 +501,7 @@ def adv_index(data: Tensor, indices: Sequence[Tensor]) -> Tensor:
 def arange(
     start: Number, stop: Number | None = None, step: Number = 1, dtype: str = "float32"
 ) -> Tensor:
-    """start, start + step, ... up to before stop; from 0 when only one bound is given.
+    """The vector start, start + step, ... below stop; arange(n) is arange(0, n).
 
     >>> topi.arange(2, 10, 2, dtype="int32").op.body[0]
     2 + 2 * ax0
@@ -526,13 +509,15 @@ def arange(
     [4]
     """
     first, last = (0, start) if stop is None else (start, stop)
-    if all_integers(first, last, step):
+    if not any(ops.convert(one).dtype.startswith("float") for one in (first, last, step)):
         extent = simplify(ops.floordiv(ops.convert(last) - first + step - 1, step))
         if as_constant(step) is not None and get_const_int(step) < 0:
             extent = simplify(ops.floordiv(ops.convert(last) - first + step + 1, step))
     else:
         extent = _steps_of_floats(first, last, step)
-    return tensor_of([extent], lambda i: ops.cast(dtype, _term(first, step, i)), "T_arange")
+    return tensor_of(
+        [extent], lambda i: ops.cast(dtype, ops.add(first, ops.mul(step, i))), "T_arange"
+    )
 
 
 def _steps_of_floats(first: Any, last: Any, step: Any) -> int:
@@ -547,17 +532,10 @@ def _steps_of_floats(first: Any, last: Any, step: Any) -> int:
     return math.ceil((numbers[1] - numbers[0]) / numbers[2])
 
 
-def _term(first: Any, step: Any, index: Any) -> Expr:
-    return ops.add(first, ops.mul(step, index))
-
-
-def all_integers(*values: Any) -> bool:
-    """Whether all bounds are integers, as numbers or as expressions."""
-    return not any(ops.convert(value).dtype.startswith("float") for value in values)
-
-
 def meshgrid(a_tuple: Sequence[Tensor], indexing: str) -> list[Tensor]:
-    """One tensor of coordinates per vector; "ij" gives matrices, "xy" exchanges the first two.
+    """A coordinate tensor for each vector, as numpy.meshgrid.
+
+    indexing : "ij" (matrix), or "xy" (Cartesian: the first two dimensions are exchanged).
 
     >>> X, Y = te.placeholder((3,), name="X"), te.placeholder((5,), name="Y")
     >>> [one.shape for one in topi.meshgrid([X, Y], "ij")]
@@ -585,7 +563,9 @@ def meshgrid(a_tuple: Sequence[Tensor], indexing: str) -> list[Tensor]:
 def one_hot(
     indices: Tensor, on_value: Number, off_value: Number, depth: int, axis: int, dtype: str
 ) -> Tensor:
-    """A new dimension of extent `depth`, with on_value where its index is the value of indices.
+    """on_value where the index along a new dimension equals indices, else off_value.
+
+    depth : extent of the new dimension. axis : its position.
 
     >>> I = te.placeholder((3,), "int32", name="I")
     >>> topi.one_hot(I, 1, 0, depth=10, axis=-1, dtype="int32").op.body[0]
@@ -603,7 +583,7 @@ def one_hot(
 
 
 def eye(n: int, m: int | None = None, k: int = 0, dtype: str = "float32") -> Tensor:
-    """The matrix with ones on diagonal number k.
+    """The n x m matrix with ones on diagonal k and zeros elsewhere.
 
     >>> topi.eye(3).op.body[0]
     T.if_then_else(i == j, T.float32(1), T.float32(0))
@@ -617,7 +597,7 @@ def eye(n: int, m: int | None = None, k: int = 0, dtype: str = "float32") -> Ten
 
 
 def trilu(data: Tensor, k: Sizes, upper: bool) -> Tensor:
-    """The upper or lower triangle of matrices from diagonal number k on, and zeros.
+    """The upper or lower triangle of matrices, bounded by diagonal k, and zeros elsewhere.
 
     >>> A = te.placeholder((4, 8), name="A")
     >>> topi.trilu(A, k=0, upper=True).op.body[0]
@@ -638,7 +618,9 @@ def trilu(data: Tensor, k: Sizes, upper: bool) -> Tensor:
 def sequence_mask(
     data: Tensor, valid_length: Tensor, mask_value: float = 0, axis: int = 0
 ) -> Tensor:
-    """Sequences along axis 0 (batch 1) or 1 (batch 0) with mask_value behind their valid length.
+    """The tensor with mask_value after the valid length of each sequence.
+
+    axis : of the sequences, 0 or 1; the other one is the batch.
 
     >>> A, L = te.placeholder((4, 8), name="A"), te.placeholder((8,), "int32", name="L")
     >>> topi.sequence_mask(A, L).op.body[0]
@@ -649,7 +631,7 @@ def sequence_mask(
     if axis not in (0, 1) or source.ndim < 2:
         raise DeclarationError(
             f"topi.sequence_mask cannot mask {source.name} along axis {axis}",
-            "the first two dimensions are the time and the batch",
+            "the first two dimensions are the sequence and the batch",
             "use axis 0 or 1 of a tensor of at least two dimensions",
         )
     mask = te.const(mask_value, source.dtype)
@@ -661,7 +643,7 @@ def sequence_mask(
 
 
 def shape(array: Tensor, dtype: str = "int32") -> Tensor:
-    """The extents of a tensor as a tensor.
+    """The shape of a tensor as a vector.
 
     >>> A = te.placeholder((4, 8), name="A")
     >>> topi.shape(A)
@@ -679,7 +661,7 @@ def shape(array: Tensor, dtype: str = "int32") -> Tensor:
 
 
 def ndarray_size(array: Tensor, dtype: str = "int32") -> Tensor:
-    """The number of elements as a tensor without dimensions.
+    """The number of elements as a tensor of rank 0.
 
     >>> A = te.placeholder((4, 8), name="A")
     >>> topi.ndarray_size(A).op.body[0]
@@ -691,7 +673,7 @@ def ndarray_size(array: Tensor, dtype: str = "int32") -> Tensor:
 
 
 def expand_like(a: Tensor, shape_like: Tensor, axis: Sequence[int]) -> Tensor:
-    """The tensor stretched along new dimensions `axis` to the shape of another.
+    """The tensor broadcast along new dimensions `axis` to the shape of another.
 
     >>> A, V = te.placeholder((4, 8), name="A"), te.placeholder((8,), name="V")
     >>> topi.expand_like(V, A, axis=[0]).op.body[0]

@@ -1,4 +1,4 @@
-"""Constants, shapes and indices: what operators and schedules share, with TVM's names.
+"""Constants, shapes and indices: helpers of operators and schedules, with TVM's names.
 
 Must not know any operator.
 """
@@ -25,7 +25,7 @@ from te_sched.te.operation import Operation
 from te_sched.te.tensor import Tensor, tensor_label
 from te_sched.topi.tag import INJECTIVE, is_broadcast
 
-# What users of TVM call; their arguments are checked where te_sched.topi is imported.
+# Public functions; te_sched.topi adds checks of their arguments.
 PUBLIC = (
     *("get_const_int", "get_const_float", "get_const_tuple", "get_float_tuple", "equal_const_int"),
     *("simplify", "is_dynamic_shape", "is_empty_shape", "prod", "ceil_div", "const_matrix"),
@@ -33,7 +33,7 @@ PUBLIC = (
     *("traverse_inline",),
 )
 
-# Declarations of one tensor: which of its results `te` gives depends on what a function returns.
+# Declarations of a single tensor; `te` also declares several.
 compute = cast(Callable[..., Tensor], te.compute)
 extern = cast(Callable[..., Tensor], te.extern)
 
@@ -43,7 +43,7 @@ class InvalidShapeError(DeclarationError, ValueError):
 
 
 class NotConstantError(DeclarationError, ValueError):
-    """A number must be known when the operator is declared."""
+    """A value that must be constant is not."""
 
 
 def _is_size(value: Any) -> bool:
@@ -60,7 +60,7 @@ def _is_one_or_several(value: Any) -> bool:
     return all(map(_is_size, value)) if is_sequence(value) else _is_size(value)
 
 
-# What parameters take that no class tells: see te_sched.signatures.
+# Annotations of parameters that te_sched.signatures checks.
 Size = Annotated[Any, ParameterKind(_is_size, "an integer")]
 Sizes = Annotated[Any, ParameterKind(_is_one_or_several, "an integer, or a list or tuple of them")]
 Padding = Annotated[
@@ -80,12 +80,12 @@ Number = Annotated[
 
 
 def as_constant(value: Any) -> int | None:
-    """The integer that a value is, or None when it is known only when the program runs."""
+    """The value as an int, or None when it is not constant."""
     if not _is_size(value):
         raise DeclarationError(
             f"{repr_of(value)} is not an integer",
             f"it is {kind_of(value)}",
-            "give an int, or an integer expression where an extent is meant",
+            "give an int or an integer expression",
         )
     if isinstance(value, Operand):
         value = simplify(ops.convert(value))
@@ -94,7 +94,7 @@ def as_constant(value: Any) -> int | None:
 
 
 def get_const_int(expr: Size) -> int:
-    """The integer that an expression is; a NotConstantError when it is not constant.
+    """The value of a constant integer expression; otherwise raises NotConstantError.
 
     >>> topi.utils.get_const_int(te.const(3))
     3
@@ -103,14 +103,14 @@ def get_const_int(expr: Size) -> int:
     if value is None:
         raise NotConstantError(
             f"{expr} is not a constant integer",
-            "its value is known only when the program runs",
+            "",
             "give an int",
         )
     return value
 
 
 def get_const_float(expr: Any) -> float:
-    """The number that an expression is; a NotConstantError when it is not a constant float.
+    """The value of a constant float expression; otherwise raises NotConstantError.
 
     >>> topi.utils.get_const_float(te.const(0.5))
     0.5
@@ -126,7 +126,7 @@ def get_const_float(expr: Any) -> float:
 
 
 def get_const_tuple(in_tuple: Iterable[Size]) -> tuple[Any, ...]:
-    """The shape with integers where it is constant; other extents stay expressions.
+    """The values as a tuple, constants as ints and others as expressions.
 
     >>> topi.utils.get_const_tuple([te.const(3), te.var("n")])
     (3, n)
@@ -136,7 +136,7 @@ def get_const_tuple(in_tuple: Iterable[Size]) -> tuple[Any, ...]:
 
 
 def get_float_tuple(in_tuple: Iterable[Any]) -> tuple[float, ...]:
-    """Constant floats as Python numbers.
+    """The values of constant float expressions.
 
     >>> topi.utils.get_float_tuple([te.const(0.5), 1.5])
     (0.5, 1.5)
@@ -145,7 +145,7 @@ def get_float_tuple(in_tuple: Iterable[Any]) -> tuple[float, ...]:
 
 
 def equal_const_int(expr: Size, value: int) -> bool:
-    """Whether an expression is this constant.
+    """Whether an expression is the constant `value`.
 
     >>> topi.utils.equal_const_int(te.const(3), 3)
     True
@@ -155,7 +155,7 @@ def equal_const_int(expr: Size, value: int) -> bool:
 
 @walks_deeply("simplify an expression", DeclarationError)
 def simplify(expr: Any) -> Any:
-    """The expression in its simplest form; numbers as they are.
+    """The simplified expression; Python numbers are unchanged.
 
     >>> n = te.var("n")
     >>> topi.utils.simplify(n * 4 - n * 3)
@@ -167,7 +167,7 @@ def simplify(expr: Any) -> Any:
 
 
 def is_dynamic_shape(shape: Iterable[Size]) -> bool:
-    """Whether some extent is known only when the program runs.
+    """Whether any extent is not constant.
 
     >>> topi.utils.is_dynamic_shape([4, te.var("n")])
     True
@@ -176,7 +176,7 @@ def is_dynamic_shape(shape: Iterable[Size]) -> bool:
 
 
 def is_empty_shape(shape: Iterable[Size]) -> bool:
-    """Whether some extent is zero.
+    """Whether any extent is zero.
 
     >>> topi.utils.is_empty_shape([4, 0])
     True
@@ -185,7 +185,7 @@ def is_empty_shape(shape: Iterable[Size]) -> bool:
 
 
 def prod(x: Iterable[Size]) -> Any:
-    """The product of extents, 1 of none.
+    """The product of extents; 1 if there are none.
 
     >>> topi.utils.prod([2, 3, 4])
     24
@@ -197,7 +197,7 @@ def prod(x: Iterable[Size]) -> Any:
 
 
 def ceil_div(a: Size, b: Size) -> Any:
-    """a / b rounded towards infinity.
+    """a / b rounded up.
 
     >>> topi.utils.ceil_div(9, 4)
     3
@@ -210,7 +210,7 @@ def ceil_div(a: Size, b: Size) -> Any:
 def const_matrix(
     matrix: Any, name: str = "const_matrix", attrs: Mapping[str, Any] | None = None
 ) -> Tensor:
-    """A tensor of two dimensions with the numbers of a numpy array.
+    """A constant tensor with the elements of a matrix.
 
     >>> topi.utils.const_matrix([[1, 2], [3, 4]]).shape
     [2, 2]
@@ -219,7 +219,7 @@ def const_matrix(
 
 
 def const_vector(vector: Any, name: str = "const_vector") -> Tensor:
-    """A tensor of one dimension with the numbers of a numpy array.
+    """A constant tensor with the elements of a vector.
 
     >>> topi.const_vector([5, 6]).op.body[0]
     T.Select(i0 == 1, T.int64(6), T.Select(i0 == 0, T.int64(5), T.int64(0)))
@@ -254,7 +254,7 @@ def _constants(given: Any, rank: int, name: str, attrs: Mapping[str, Any] | None
 
 
 def swap(arr: Sequence[Any], axis: int) -> tuple[Any, ...]:
-    """The items with that of `axis` and the last one exchanged.
+    """The items with item `axis` and the last one swapped.
 
     >>> topi.utils.swap([1, 2, 3], 0)
     (3, 2, 1)
@@ -266,7 +266,7 @@ def swap(arr: Sequence[Any], axis: int) -> tuple[Any, ...]:
 
 
 def get_max_power2_factor(n: int, max_value: int | None = None) -> int:
-    """The largest power of two that divides n and is not above max_value.
+    """The largest power of two that divides n and is at most max_value.
 
     >>> topi.utils.get_max_power2_factor(24), topi.utils.get_max_power2_factor(24, 4)
     (8, 4)
@@ -279,7 +279,7 @@ def get_max_power2_factor(n: int, max_value: int | None = None) -> int:
 
 
 def ravel_index(indices: Sequence[Size], shape: Sequence[Size]) -> Any:
-    """The place of an element in the array stored row by row.
+    """The row-major flat index of an element.
 
     >>> topi.utils.ravel_index([1, 2], [4, 8])
     10
@@ -292,7 +292,7 @@ def ravel_index(indices: Sequence[Size], shape: Sequence[Size]) -> Any:
 
 
 def unravel_index(idx: Size, shape: Sequence[Size]) -> list[Any]:
-    """The indices of the element at a place of the array stored row by row.
+    """The indices of the element at a row-major flat index.
 
     >>> topi.utils.unravel_index(te.const(10), [4, 8])
     [1, 2]
@@ -305,13 +305,13 @@ def unravel_index(idx: Size, shape: Sequence[Size]) -> list[Any]:
 
 
 def wrapped_index(idx: Any, shape: Sequence[Any]) -> list[Any]:
-    """unravel_index for an index that is not known to lie inside: the first one wraps around."""
+    """unravel_index with the first index wrapped around, for a flat index out of bounds."""
     indices = unravel_index(idx, shape)
     return [ops.floormod(indices[0], shape[0]), *indices[1:]] if indices else []
 
 
 def traverse_inline(s: Schedule, final_op: Operation, callback: Callable[[Operation], Any]) -> None:
-    """Inline what broadcasts above `final_op`; `callback` sees each operation, inputs first.
+    """Inline broadcast producers of `final_op`; call `callback` for each operation, inputs first.
 
     >>> A = te.placeholder((4, 8), name="A")
     >>> B = topi.exp(topi.negative(A))
@@ -341,7 +341,7 @@ def traverse_inline(s: Schedule, final_op: Operation, callback: Callable[[Operat
             waiting += [(one, False) for one in reversed(producers) if one.input_tensors]
 
 
-# What follows serves topi alone.
+# Internal to topi.
 
 
 def tensor_of(
@@ -402,7 +402,7 @@ def check_rank(value: Any, rank: int, what: str) -> Tensor:
 
 
 def check_same(found: Any, expected: Any, what: str, of: str) -> None:
-    """Refuse an extent that certainly differs from another one."""
+    """Refuse an extent that provably differs from the expected one."""
     if is_different(found, expected):
         raise DeclarationError(
             f"topi.{what}: {of} is {found}, expected {expected}",
@@ -412,7 +412,7 @@ def check_same(found: Any, expected: Any, what: str, of: str) -> None:
 
 
 def check_divides(divisor: Any, extent: Any, what: str, name: str, of: str) -> None:
-    """Refuse an extent that is certainly no multiple of a divisor."""
+    """Refuse an extent that is provably not a multiple of a divisor."""
     if is_different(ops.floormod(ops.convert(extent), divisor), 0):
         raise DeclarationError(
             f"topi.{what}: {name} {divisor} does not divide {extent}, {of}",
@@ -433,13 +433,13 @@ def check_choice(value: str, choices: Iterable[str], what: str, name: str) -> No
 
 
 def is_different(a: Any, b: Any) -> bool:
-    """Whether two extents are constants and differ."""
+    """Whether two extents are different constants."""
     left, right = as_constant(a), as_constant(b)
     return left is not None and right is not None and left != right
 
 
 def is_same(a: Any, b: Any) -> bool:
-    """Whether two extents are certainly equal."""
+    """Whether two extents are provably equal."""
     left, right = as_constant(a), as_constant(b)
     if left is not None or right is not None:
         return left == right
@@ -447,35 +447,35 @@ def is_same(a: Any, b: Any) -> bool:
 
 
 def shape_text(shape: Iterable[Any]) -> str:
-    """A shape as a user writes it."""
+    """The text of a shape."""
     return f"({', '.join(str(extent) for extent in get_const_tuple(shape))})"
 
 
 def axis_names(count: int, prefix: str = "ax") -> list[str]:
-    """Names of the axes of an operator."""
+    """The names of axes: the prefix and a number."""
     return [f"{prefix}{position}" for position in range(count)]
 
 
 def normalized_axis(axis: Any, rank: int, what: str) -> int:
-    """An axis counted from the front; a DeclarationError when there is none such."""
+    """The non-negative form of an axis; raises DeclarationError when it is out of range."""
     position = get_const_int(axis)
     if not -rank <= position < rank:
         raise DeclarationError(
             f"topi.{what}: axis {position} is out of range for {rank} dimensions",
             "",
-            f"axes are {-rank} to {rank - 1}" if rank else "give no axis",
+            f"use an axis from {-rank} to {rank - 1}" if rank else "pass no axis",
         )
     return position % rank
 
 
 def as_pair(value: Any, count: int, what: str, least: int | None = 1) -> tuple[Any, ...]:
-    """One number for each of `count` dimensions, from one number or from a sequence of them."""
+    """A number for each of `count` dimensions, from one number or a sequence."""
     values = tuple(value) if is_sequence(value) else (value,)
     if len(values) == 1:
         values = values * count
     if len(values) != count:
         raise DeclarationError(
-            f"topi.{what} has {len(values)} numbers for {count} dimensions, got {repr_of(values)}",
+            f"topi.{what} {repr_of(values)} has {len(values)} numbers for {count} dimensions",
             "",
             f"give one number or {count}",
         )
@@ -483,8 +483,8 @@ def as_pair(value: Any, count: int, what: str, least: int | None = 1) -> tuple[A
     for number in numbers:
         if least is not None and isinstance(number, int) and number < least:
             raise DeclarationError(
-                f"topi.{what} is {number}, expected at least {least}",
-                "no window has such a size or step",
-                f"give a number from {least} on",
+                f"topi.{what} must be at least {least}, got {number}",
+                "",
+                f"use {least} or more",
             )
     return numbers

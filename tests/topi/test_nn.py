@@ -453,7 +453,7 @@ def test_layer_computes_its_definition(one: Case) -> None:
         (lambda x, k: nn.pool2d(x, 2, 2, 1, 0, "mean"), "nn.pool2d: unknown pool_type 'mean'"),
         (lambda x, k: nn.pad(x, (1, 1)), "for each dimension"),
         (lambda x, k: nn.lrn(x, 4), "odd number"),
-        (lambda x, k: nn.softmax(x, 4), "axes are -4 to 3"),
+        (lambda x, k: nn.softmax(x, 4), "use an axis from -4 to 3"),
     ],
 )
 def test_layer_rejects(declare: Any, message: str) -> None:

@@ -1,7 +1,7 @@
-"""How each kind of stage is scheduled for a GPU: every root stage is a kernel of its own.
+"""Scheduling rules for a GPU: every root stage becomes a kernel.
 
-Contractions are tiled through shared memory, reductions run across the threads of a warp, softmax
-has a block for each row, all else one thread for each element.
+Contractions are tiled in shared memory, reductions run across the threads of a warp, softmax has a
+block for each row, and other stages a thread for each element.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from te_sched.topi.scheduling import (
 )
 from te_sched.topi.utils import as_constant
 
-THREADS = 256  # of a block of elementwise work
-WARP = 32  # threads that share a reduction
-RESULTS = 8  # results of a block of reductions
+THREADS = 256  # threads of a block of an elementwise stage
+WARP = 32  # threads of one reduction
+RESULTS = 8  # reductions of a block
 SIDE = 16  # threads along each side of a tile
 PER_THREAD = 4  # results of a thread along each side of a tile
-STEP = 8  # steps of the reduction whose inputs lie in shared memory
+STEP = 8  # iterations of a reduction whose inputs are in shared memory
 
 
 def apply_rules(s: Schedule) -> Schedule:
@@ -58,7 +58,7 @@ def _bind(stage: Stage, axis: IterVar, tag: str) -> IterVar:
 
 
 def schedule_injective_stage(stage: Stage, op: Operation) -> IterVar:
-    """A thread for each element. Gives the axis bound to the threads."""
+    """Bind a thread to each element. Returns the axis bound to the threads."""
     fused = fuse_axes(stage, op.axis)
     block, thread = stage.split(fused, factor=THREADS)
     _bind(stage, block, "blockIdx.x")
@@ -67,7 +67,7 @@ def schedule_injective_stage(stage: Stage, op: Operation) -> IterVar:
 
 
 def _schedule_window(s: Schedule, op: Operation, final: Operation) -> None:
-    """A thread for each result, which goes through its window alone."""
+    """Bind a thread to each result; the reduction is serial."""
     thread = schedule_injective_stage(s[final], final)
     if final is not op:
         s[op].set_scope("local")
@@ -75,8 +75,10 @@ def _schedule_window(s: Schedule, op: Operation, final: Operation) -> None:
 
 
 def schedule_reduction(s: Schedule, op: Operation, final: Operation) -> None:
-    """A warp for each result: each thread reduces a part, then the parts are reduced."""
-    thread = _reduce_across_threads(s, op.output(0), WARP)  # first: it makes the stage anew
+    """Bind a warp to each result: each thread reduces a part, then the parts are reduced."""
+    thread = _reduce_across_threads(
+        s, op.output(0), WARP
+    )  # first, because it replaces the operation
     stage = s[final]
     fused = fuse_axes(stage, stage.op.axis)
     block, result = stage.split(fused, factor=RESULTS)
@@ -89,7 +91,7 @@ def schedule_reduction(s: Schedule, op: Operation, final: Operation) -> None:
 
 
 def _reduce_across_threads(s: Schedule, output: Tensor, threads: int) -> IterVar:
-    """Divide a reduction among threads. Gives the thread axis."""
+    """Divide a reduction among threads. Returns the thread axis."""
     stage = s[output]
     _, inner = stage.split(fuse_axes(stage, stage.op.reduce_axis), factor=threads)
     parts = s.rfactor(output, inner)
@@ -101,7 +103,7 @@ def _reduce_across_threads(s: Schedule, output: Tensor, threads: int) -> IterVar
 
 
 def schedule_softmax(s: Schedule, op: Operation, members: tuple[Operation, ...]) -> None:
-    """A block for each row, whose sums lie in shared memory."""
+    """Bind a block to each row, with its maximum and sum in shared memory."""
     at = int(op.attrs["axis"])
     stage, axes = s[op], list(op.axis)
     others = [axis for place, axis in enumerate(axes) if place != at]
@@ -123,7 +125,7 @@ def schedule_softmax(s: Schedule, op: Operation, members: tuple[Operation, ...])
 
 
 def schedule_contraction(s: Schedule, op: Operation, final: Operation) -> None:
-    """Tiles of results in registers, tiles of the inputs in shared memory."""
+    """Tile the results in registers and the inputs in shared memory."""
     row, column = tile_axes(op)
     output = op.output(0)
     if final is op:
@@ -164,7 +166,7 @@ def _tile(stage: Stage, axis: IterVar) -> tuple[IterVar, IterVar, IterVar, int]:
 
 
 def _order_sums(stage: Stage, row: int, column: int) -> IterVar:
-    """Go through the longest reduction axis in steps. Gives the axis of the steps."""
+    """Split the longest reduction axis by STEP. Returns the outer axis."""
     own = list(stage.op.axis)
     over = list(stage.op.reduce_axis)
     lengths = [as_constant(extent_of(axis)) or STEP for axis in over]
@@ -177,7 +179,7 @@ def _order_sums(stage: Stage, row: int, column: int) -> IterVar:
 
 
 def _share_copy(stage: Stage, rows: int, columns: int) -> None:
-    """All threads of the block fetch the copy together."""
+    """Distribute the copy over all threads of the block."""
     fused = fuse_axes(stage, stage.op.axis)
     _, together = stage.split(fused, factor=rows * columns)
     row, column = stage.split(together, factor=columns)

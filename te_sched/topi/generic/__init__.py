@@ -37,7 +37,7 @@ def default_schedule(outs: Any, auto_inline: bool = False) -> Schedule:
 
 
 def schedule_injective(outs: Any) -> Schedule:
-    """Injective operators."""
+    """A schedule of injective operators for any CPU."""
     return default_schedule(outs, True)
 
 
@@ -48,17 +48,17 @@ def schedule_injective_from_existing(sch: Schedule, out: Tensor) -> Schedule:
 
 
 def schedule_extern(outs: Any) -> Schedule:
-    """Outputs made by te.extern."""
+    """A schedule of te.extern outputs for any CPU."""
     return start_schedule(outs)
 
 
 def schedule_pool(outs: Any, layout: str = "NCHW") -> Schedule:
-    """Pooling."""
+    """A schedule of pooling for any CPU."""
     return default_schedule(outs, False)
 
 
 def schedule_reduce(outs: Any) -> Schedule:
-    """Reductions, and elementwise operators round them."""
+    """A schedule of reductions and of elementwise operators for any CPU."""
     return default_schedule(outs, True)
 
 

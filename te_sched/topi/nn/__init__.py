@@ -1,4 +1,4 @@
-"""Layers of neural networks, with TVM's names."""
+"""Neural network layers, with TVM's names."""
 
 import sys
 

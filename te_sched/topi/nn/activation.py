@@ -29,7 +29,7 @@ def relu(x: Tensor) -> Tensor:
 
 
 def leaky_relu(x: Tensor, alpha: float) -> Tensor:
-    """x where it is positive, else x * alpha.
+    """x where x > 0, else x * alpha.
 
     >>> A = te.placeholder((4, 8), name="A")
     >>> topi.nn.leaky_relu(A, 0.5).op.body[0]
@@ -43,7 +43,7 @@ def leaky_relu(x: Tensor, alpha: float) -> Tensor:
 
 
 def prelu(x: Tensor, slope: Tensor, axis: int = 1) -> Tensor:
-    """x where it is positive, else x times the slope of its index along `axis`.
+    """x where x > 0, else x * slope, with one slope for each index along `axis`.
 
     >>> A, V = te.placeholder((4, 8), name="A"), te.placeholder((8,), name="V")
     >>> topi.nn.prelu(A, V).op.body[0]

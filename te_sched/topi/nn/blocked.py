@@ -1,6 +1,4 @@
-"""Convolutions and products of blocked layouts (NCHW8c), whose innermost dimension is a block of
-channels.
-"""
+"""Convolutions and dense layers in blocked layouts (NCHW8c: the last dimension is a block)."""
 
 from __future__ import annotations
 
@@ -32,16 +30,19 @@ def conv2d_NCHWc(
     out_layout: str,
     out_dtype: str = "float32",
 ) -> Tensor:
-    """(batch, in, height, width, in block) with (out, in, height, width, in block, out block).
+    """A 2D convolution in the layout NCHWc.
 
-    Where the kernel has fewer input channels than the data, the channels fall into groups.
+    data : (batch, in, height, width, in block).
+    kernel : (out, in, height, width, in block, out block).
+
+    It is grouped if the kernel has fewer input channels than the data.
 
     >>> X = te.placeholder((1, 2, 8, 8, 4), name="X")
     >>> W = te.placeholder((3, 2, 3, 3, 4, 8), name="W")
     >>> topi.nn.conv2d_NCHWc(X, W, 1, 1, 1, "NCHW4c", "NCHW8c").shape
     [1, 3, 8, 8, 8]
     """
-    del layout, out_layout  # the shapes tell the blocks
+    del layout, out_layout  # the shapes determine the blocks
     source, weights = (
         check_rank(data, 5, "nn.conv2d_NCHWc"),
         check_rank(kernel, 6, "nn.conv2d_NCHWc"),
@@ -83,15 +84,17 @@ def depthwise_conv2d_NCHWc(
     out_layout: str,
     out_dtype: str | None = None,
 ) -> Tensor:
-    """Each channel convolved alone: (batch, channel, height, width, block) with (outputs,
-    1, height, width, 1, output block).
+    """A 2D depthwise convolution in the layout NCHWc.
+
+    Input : (batch, channel, height, width, block).
+    Filter : (out, 1, height, width, 1, out block).
 
     >>> X = te.placeholder((1, 2, 8, 8, 4), name="X")
     >>> W = te.placeholder((2, 1, 3, 3, 1, 4), name="W")
     >>> topi.nn.depthwise_conv2d_NCHWc(X, W, 1, 1, 1, "NCHW4c", "NCHW4c").shape
     [1, 2, 8, 8, 4]
     """
-    del layout, out_layout  # the shapes tell the blocks
+    del layout, out_layout  # the shapes determine the blocks
     what = "nn.depthwise_conv2d_NCHWc"
     source, weights = check_rank(Input, 5, what), check_rank(Filter, 6, what)
     block, out_block = source.shape[4], weights.shape[5]
@@ -117,7 +120,7 @@ def depthwise_conv2d_NCHWc(
 
 
 def _window(source: Tensor, window: Any, stride: Sizes, padding: Padding, dilation: Sizes) -> Any:
-    """The padded data, the extents of the result, and the place that a window reads."""
+    """The padded data, the spatial extents of the output, and the function of the input indices."""
     steps, gaps = as_pair(stride, 2, "nn stride"), as_pair(dilation, 2, "nn dilation")
     widths = [simplify((size - 1) * gap + 1) for size, gap in zip(window, gaps, strict=True)]
     low, high = get_pad_tuple_generic(padding, widths)
@@ -134,7 +137,7 @@ def _window(source: Tensor, window: Any, stride: Sizes, padding: Padding, dilati
 
 
 def unpack_NCHWc_to_nchw(packed_out: Tensor, out_dtype: str) -> Tensor:
-    """(batch, channel, height, width, block) as (batch, channel, height, width).
+    """The tensor (batch, channel, height, width, block) in the layout NCHW.
 
     >>> X = te.placeholder((1, 2, 8, 8, 4), name="X")
     >>> topi.nn.unpack_NCHWc_to_nchw(X, "float32").shape

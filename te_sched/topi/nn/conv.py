@@ -1,12 +1,12 @@
-"""Convolutions of one, two and three dimensions, in any layout, grouped and depthwise.
+"""Convolutions of one, two and three dimensions, in several layouts, grouped and depthwise.
 
-A layout names the dimensions: N batch, C channels, W, HW or DHW the space; of a kernel O outputs, I
-inputs. One function declares them all; the others choose layouts.
+A layout names the dimensions: N batch, C channels, D, H and W space; of a kernel, O output and I
+input channels.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from te_sched import te
@@ -28,7 +28,7 @@ from te_sched.topi.utils import (
 )
 
 _SPACES = {1: "W", 2: "HW", 3: "DHW"}
-# Data layouts with the kernel layout that belongs to them unless another is asked for.
+# The default kernel layout of each data layout.
 _KERNEL_LAYOUTS = {
     "NCW": "OIW",
     "NWC": "WIO",
@@ -54,7 +54,7 @@ def conv(
     meta_schedule_original_shape: Any = None,
     auto_scheduler_should_rewrite_layout: bool = False,
 ) -> Tensor:
-    """A convolution of a layout; zero borders, the kernel not flipped.
+    """A convolution (cross-correlation: the kernel is not flipped) with zero padding.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def conv(
     if sorted(weights) != sorted(_KERNEL_LAYOUTS[data_layout]):
         raise DeclarationError(
             f"topi.nn.conv: invalid kernel_layout {weights!r}",
-            f"for data of layout {data_layout} a kernel has the dimensions "
+            f"the kernel dimensions of data layout {data_layout} are "
             f"{', '.join(_KERNEL_LAYOUTS[data_layout])}",
             f"write them in any order, as in {_KERNEL_LAYOUTS[data_layout]!r}",
         )
@@ -86,23 +86,8 @@ def conv(
     check_same(inputs, of_data["C"], f"nn.{kind}", "number of input channels of kernel")
     check_divides(groups, of_kernel["O"], f"nn.{kind}", "groups", "the number of output channels")
 
-    steps = dict(zip(space, as_pair(stride, len(space), f"nn.{kind} stride"), strict=True))
-    gaps = dict(zip(space, as_pair(dilation, len(space), f"nn.{kind} dilation"), strict=True))
-    widths = {d: simplify((of_kernel[d] - 1) * gaps[d] + 1) for d in space}
-    before, after = _borders(padding, space, widths)
-    bordered = padded(
-        data,
-        [before.get(d, 0) for d in data_layout],
-        [after.get(d, 0) for d in data_layout],
-        0,
-        "pad_temp",
-    )
-    out = {
-        d: simplify(
-            ops.floordiv(ops.convert(of_data[d] + before[d] + after[d] - widths[d]), steps[d]) + 1
-        )
-        for d in space
-    }
+    window = [of_kernel[d] for d in space]
+    bordered, out, place = _windows(data, data_layout, window, stride, padding, dilation, kind)
     out |= {"N": of_data["N"], "C": of_kernel["O"]}
 
     names = dict(zip(space if rank < 5 else "DHW", ("y", "x", "z"), strict=False))
@@ -112,8 +97,7 @@ def conv(
 
     def element(*i: Any) -> Any:
         index = dict(zip(data_layout, i, strict=True))
-        read = {d: index[d] * steps[d] + over[d] * gaps[d] for d in space}
-        read |= {"N": index["N"], "C": over["I"].var}
+        read = {**place(index, over), "N": index["N"], "C": over["I"].var}
         if groups > 1:
             per_group = simplify(ops.floordiv(of_kernel["O"], groups))
             read["C"] = ops.floordiv(index["C"], per_group) * of_kernel["I"] + over["I"]
@@ -132,15 +116,39 @@ def conv(
     )
 
 
-def _borders(
-    padding: Padding, space: str, widths: dict[str, Any]
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    before, after = get_pad_tuple_generic(padding, [widths[d] for d in space])
-    return dict(zip(space, before, strict=True)), dict(zip(space, after, strict=True))
+def _windows(
+    data: Tensor,
+    layout: str,
+    window: Sequence[Any],
+    stride: Sizes,
+    padding: Padding,
+    dilation: Sizes,
+    kind: str,
+    name: str = "pad_temp",
+) -> tuple[Tensor, dict[str, Any], Callable[[Any, Any], dict[str, Any]]]:
+    """The padded data, the spatial extents of the output, and the function of the input indices."""
+    space = _SPACES[len(window)]
+    steps = dict(zip(space, as_pair(stride, len(space), f"nn.{kind} stride"), strict=True))
+    gaps = dict(zip(space, as_pair(dilation, len(space), f"nn.{kind} dilation"), strict=True))
+    sizes = dict(zip(space, window, strict=True))
+    widths = {d: simplify((sizes[d] - 1) * gaps[d] + 1) for d in space}
+    low, high = get_pad_tuple_generic(padding, list(widths.values()))
+    before, after = dict(zip(space, low, strict=True)), dict(zip(space, high, strict=True))
+    extents = {
+        d: simplify(ops.floordiv(ops.convert(n + before[d] + after[d] - widths[d]), steps[d]) + 1)
+        for d, n in zip(layout, data.shape, strict=True)
+        if d in space
+    }
+
+    def place(index: Any, over: Any) -> dict[str, Any]:
+        return {d: index[d] * steps[d] + over[d] * gaps[d] for d in space}
+
+    borders = [before.get(d, 0) for d in layout], [after.get(d, 0) for d in layout]
+    return padded(data, *borders, 0, name), extents, place
 
 
 def _reduction_order(data_layout: str, kernel_layout: str) -> str:
-    """Channels are summed outside the window where they lie outside it in the data."""
+    """The order of the reduction axes: that of the data layout, except for HWCN."""
     if data_layout == "HWCN":
         return "WHI"
     space = _SPACES[len(data_layout) - 2]
@@ -158,7 +166,7 @@ def conv1d(
     kernel_layout: str = "",
     out_dtype: str | None = None,
 ) -> Tensor:
-    """A convolution along one dimension.
+    """A 1D convolution; grouped if groups > 1.
 
     >>> X, W = te.placeholder((1, 8, 4), name="X"), te.placeholder((3, 4, 6), name="W")
     >>> topi.nn.conv1d(X, W, data_layout="NWC").shape
@@ -177,7 +185,7 @@ def conv1d_ncw(
     dilation: Sizes = 1,
     out_dtype: str | None = None,
 ) -> Tensor:
-    """A convolution of (batch, channel, width) with (out, in, width).
+    """A 1D convolution of data (batch, in, width) with kernel (out, in, width).
 
     >>> X, W = te.placeholder((1, 4, 8), name="X"), te.placeholder((6, 4, 3), name="W")
     >>> topi.nn.conv1d_ncw(X, W, padding="SAME").shape
@@ -194,7 +202,7 @@ def conv1d_nwc(
     dilation: Sizes = 1,
     out_dtype: str | None = None,
 ) -> Tensor:
-    """A convolution of (batch, width, channel) with (width, in, out).
+    """A 1D convolution of data (batch, width, in) with kernel (width, in, out).
 
     >>> X, W = te.placeholder((1, 8, 4), name="X"), te.placeholder((3, 4, 6), name="W")
     >>> topi.nn.conv1d_nwc(X, W, strides=2).shape
@@ -212,7 +220,7 @@ def group_conv1d_ncw(
     groups: Count = 1,
     out_dtype: str | None = None,
 ) -> Tensor:
-    """conv1d_ncw in groups.
+    """A grouped conv1d_ncw; the kernel has the input channels of one group.
 
     >>> X, W = te.placeholder((1, 4, 8), name="X"), te.placeholder((6, 2, 3), name="W")
     >>> topi.nn.group_conv1d_ncw(X, W, groups=2).shape
@@ -230,7 +238,7 @@ def group_conv1d_nwc(
     groups: Count = 1,
     out_dtype: str | None = None,
 ) -> Tensor:
-    """conv1d_nwc in groups.
+    """A grouped conv1d_nwc; the kernel has the input channels of one group.
 
     >>> X, W = te.placeholder((1, 8, 4), name="X"), te.placeholder((3, 2, 6), name="W")
     >>> topi.nn.group_conv1d_nwc(X, W, groups=2).shape
@@ -249,7 +257,7 @@ def conv2d(
     kernel_layout: str = "",
     out_dtype: str | None = None,
 ) -> Tensor:
-    """A convolution along two dimensions.
+    """A 2D convolution.
 
     >>> X, W = te.placeholder((1, 4, 8, 8), name="X"), te.placeholder((6, 4, 3, 3), name="W")
     >>> topi.nn.conv2d(X, W, strides=1, padding=1, dilation=1).shape
@@ -266,7 +274,7 @@ def conv2d_nchw(
     dilation: Sizes = 1,
     out_dtype: str | None = None,
 ) -> Tensor:
-    """A convolution of (batch, channel, height, width) with (out, in, height, width).
+    """A 2D convolution of (batch, in, height, width) with (out, in, height, width).
 
     >>> X, W = te.placeholder((1, 4, 8, 8), name="X"), te.placeholder((6, 4, 3, 3), name="W")
     >>> C = topi.nn.conv2d_nchw(X, W, stride=1, padding=0)
@@ -286,7 +294,7 @@ def conv2d_nhwc(
     auto_scheduler_rewritten_layout: str = "",
     meta_schedule_original_shape: Any = None,
 ) -> Tensor:
-    """A convolution of (batch, height, width, channel) with (height, width, in, out).
+    """A 2D convolution of (batch, height, width, in) with (height, width, in, out).
 
     >>> X, W = te.placeholder((1, 8, 8, 4), name="X"), te.placeholder((3, 3, 4, 6), name="W")
     >>> topi.nn.conv2d_nhwc(X, W, stride=1, padding="SAME").shape
@@ -303,7 +311,7 @@ def conv2d_hwcn(
     dilation: Sizes = 1,
     out_dtype: str | None = None,
 ) -> Tensor:
-    """A convolution of (height, width, channel, batch) with (height, width, in, out).
+    """A 2D convolution of (height, width, in, batch) with (height, width, in, out).
 
     >>> X, W = te.placeholder((8, 8, 4, 1), name="X"), te.placeholder((3, 3, 4, 6), name="W")
     >>> topi.nn.conv2d_hwcn(X, W, stride=1, padding="VALID").shape
@@ -321,7 +329,7 @@ def group_conv2d_nchw(
     groups: Count,
     out_dtype: str | None = None,
 ) -> Tensor:
-    """conv2d_nchw in groups.
+    """A grouped conv2d_nchw; the kernel has the input channels of one group.
 
     >>> X, W = te.placeholder((1, 4, 8, 8), name="X"), te.placeholder((6, 2, 3, 3), name="W")
     >>> topi.nn.group_conv2d_nchw(X, W, 1, 1, 1, groups=2).shape
@@ -339,7 +347,7 @@ def group_conv2d_nhwc(
     groups: Count,
     out_dtype: str | None = None,
 ) -> Tensor:
-    """conv2d_nhwc in groups.
+    """A grouped conv2d_nhwc; the kernel has the input channels of one group.
 
     >>> X, W = te.placeholder((1, 8, 8, 4), name="X"), te.placeholder((3, 3, 2, 6), name="W")
     >>> topi.nn.group_conv2d_nhwc(X, W, 1, 1, 1, groups=2).shape
@@ -357,7 +365,7 @@ def conv3d_ncdhw(
     groups: Count = 1,
     out_dtype: str | None = None,
 ) -> Tensor:
-    """A convolution of (batch, channel, depth, height, width).
+    """A 3D convolution of (batch, in, depth, height, width) with (out, in, depth, height, width).
 
     >>> X, W = te.placeholder((1, 4, 5, 8, 8), name="X"), te.placeholder((6, 4, 3, 3, 3), name="W")
     >>> topi.nn.conv3d_ncdhw(X, W, 1, (0, 1, 1), 1).shape
@@ -375,7 +383,7 @@ def conv3d_ndhwc(
     groups: Count = 1,
     out_dtype: str | None = "float32",
 ) -> Tensor:
-    """A convolution of (batch, depth, height, width, channel).
+    """A 3D convolution of (batch, depth, height, width, in) with (depth, height, width, in, out).
 
     >>> X, W = te.placeholder((1, 5, 8, 8, 4), name="X"), te.placeholder((3, 3, 3, 4, 6), name="W")
     >>> topi.nn.conv3d_ndhwc(X, W, 1, (0, 1, 1), 1).shape
@@ -392,8 +400,10 @@ def depthwise_conv2d_nchw(
     dilation: Sizes = 1,
     out_dtype: str | None = None,
 ) -> Tensor:
-    """Each channel convolved alone with its filters: (batch, channel, height, width) with
-    (channel, multiplier, height, width).
+    """A 2D depthwise convolution.
+
+    Input : (batch, channel, height, width).
+    Filter : (channel, multiplier, height, width).
 
     >>> X, W = te.placeholder((1, 4, 8, 8), name="X"), te.placeholder((4, 2, 3, 3), name="W")
     >>> topi.nn.depthwise_conv2d_nchw(X, W, stride=1, padding=1).shape
@@ -411,8 +421,11 @@ def depthwise_conv2d_nhwc(
     kernel_layout: str = "HWOI",
     out_dtype: str | None = None,
 ) -> Tensor:
-    """Each channel convolved alone with its filters: (batch, height, width, channel) with
-    (height, width, channel, multiplier), or the last two exchanged for kernel_layout HWIO.
+    """A 2D depthwise convolution.
+
+    Input : (batch, height, width, channel).
+    Filter : (height, width, channel, multiplier), or with kernel_layout "HWIO"
+        (height, width, multiplier, channel).
 
     >>> X, W = te.placeholder((1, 8, 8, 4), name="X"), te.placeholder((3, 3, 4, 2), name="W")
     >>> topi.nn.depthwise_conv2d_nhwc(X, W, stride=1, padding=1).shape
@@ -439,17 +452,10 @@ def _depthwise(
     of_data = dict(zip(layout, data.shape, strict=True))
     of_kernel = dict(zip(weights, kernel.shape, strict=True))
     check_same(of_kernel["C"], of_data["C"], f"nn.{kind}", "number of channels of kernel")
-    steps = dict(zip("HW", as_pair(stride, 2, f"nn.{kind} stride"), strict=True))
-    gaps = dict(zip("HW", as_pair(dilation, 2, f"nn.{kind} dilation"), strict=True))
-    widths = {d: simplify((of_kernel[d] - 1) * gaps[d] + 1) for d in "HW"}
-    before, after = _borders(padding, "HW", widths)
-    bordered = padded(data, _along(layout, before), _along(layout, after), 0, "PaddedInput")
-    out = {
-        d: simplify(
-            ops.floordiv(ops.convert(of_data[d] + before[d] + after[d] - widths[d]), steps[d]) + 1
-        )
-        for d in "HW"
-    }
+    window = [of_kernel[d] for d in "HW"]
+    bordered, out, place = _windows(
+        data, layout, window, stride, padding, dilation, kind, "PaddedInput"
+    )
     multiplier = of_kernel["M"]
     out |= {"N": of_data["N"], "C": simplify(of_data["C"] * multiplier)}
     over = {"H": te.reduce_axis((0, of_kernel["H"]), "di")}
@@ -459,8 +465,7 @@ def _depthwise(
     def element(*i: Any) -> Any:
         index = dict(zip(layout, i, strict=True))
         channel = ops.floordiv(index["C"], multiplier)
-        read = {d: index[d] * steps[d] + over[d] * gaps[d] for d in "HW"}
-        read |= {"N": index["N"], "C": channel}
+        read = {**place(index, over), "N": index["N"], "C": channel}
         weigh: dict[str, Any] = {**over, "C": channel, "M": ops.floormod(index["C"], multiplier)}
         value = bordered(*[read[d] for d in layout]).astype(dtype)
         return te.sum(
@@ -475,7 +480,3 @@ def _depthwise(
         tag=kind,
         varargs_names=[axes[d] for d in layout],
     )
-
-
-def _along(layout: str, amounts: dict[str, Any]) -> Sequence[Any]:
-    return [amounts.get(d, 0) for d in layout]

@@ -1,4 +1,4 @@
-"""Transposed convolutions: the gradient of a convolution with regard to its input."""
+"""Transposed convolutions: gradients of convolutions with respect to their inputs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ def conv1d_transpose_ncw(
     out_dtype: str,
     output_padding: Sizes,
 ) -> Tensor:
-    """(batch, in, width) with (in, out, width): stride times as wide, the padding cut off.
+    """A transposed 1D convolution of (batch, in, width) with (in, out, width).
+
+    output_padding : elements to add at the end of each spatial dimension.
 
     >>> X, W = te.placeholder((1, 4, 8), name="X"), te.placeholder((4, 6, 3), name="W")
     >>> topi.nn.conv1d_transpose_ncw(X, W, 2, 1, "float32", 1).shape
@@ -46,7 +48,7 @@ def conv2d_transpose_nchw(
     out_dtype: str,
     output_padding: Sizes,
 ) -> Tensor:
-    """(batch, in, height, width) with (in, out, height, width).
+    """A transposed 2D convolution of (batch, in, height, width) with (in, out, height, width).
 
     >>> X, W = te.placeholder((1, 4, 8, 8), name="X"), te.placeholder((4, 6, 3, 3), name="W")
     >>> topi.nn.conv2d_transpose_nchw(X, W, 2, 1, "float32", 1).shape
@@ -63,7 +65,9 @@ def conv3d_transpose_ncdhw(
     out_dtype: str,
     output_padding: Sizes,
 ) -> Tensor:
-    """(batch, in, depth, height, width) with (in, out, depth, height, width).
+    """A transposed 3D convolution of (batch, in, depth, height, width) with
+    (in, out, depth, height, width).
+
 
     >>> X, W = te.placeholder((1, 4, 5, 8, 8), name="X"), te.placeholder((4, 6, 3, 3, 3), name="W")
     >>> topi.nn.conv3d_transpose_ncdhw(X, W, 2, 1, "float32", 1).shape
@@ -81,7 +85,7 @@ def group_conv1d_transpose_ncw(
     output_padding: Sizes,
     groups: Count,
 ) -> Tensor:
-    """conv1d_transpose_ncw in groups; the kernel has the outputs of one group.
+    """A grouped conv1d_transpose_ncw; the kernel has the output channels of one group.
 
     >>> X, W = te.placeholder((1, 4, 8), name="X"), te.placeholder((4, 3, 3), name="W")
     >>> topi.nn.group_conv1d_transpose_ncw(X, W, 2, 1, "float32", 1, groups=2).shape
@@ -99,7 +103,7 @@ def group_conv2d_transpose_nchw(
     output_padding: Sizes,
     groups: Count,
 ) -> Tensor:
-    """conv2d_transpose_nchw in groups; the kernel has the outputs of one group.
+    """A grouped conv2d_transpose_nchw; the kernel has the output channels of one group.
 
     >>> X, W = te.placeholder((1, 4, 8, 8), name="X"), te.placeholder((4, 3, 3, 3), name="W")
     >>> topi.nn.group_conv2d_transpose_nchw(X, W, 2, 1, "float32", 1, groups=2).shape

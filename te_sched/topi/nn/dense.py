@@ -1,4 +1,4 @@
-"""Layers that multiply matrices: dense, matmul, batch_matmul, bias_add."""
+"""Matrix products: dense, matmul, batch_matmul, bias_add."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def matmul(
     auto_scheduler_rewritten_layout: str = "",
     meta_schedule_original_shape: Any = None,
 ) -> Tensor:
-    """The product of two matrices, each transposed if wanted, plus a bias for each column.
+    """The product of two matrices, each optionally transposed, plus an optional bias (columns,).
 
     >>> X, W = te.placeholder((4, 8), name="X"), te.placeholder((8, 16), name="W")
     >>> topi.nn.matmul(X, W).op.body[0].source[0]
@@ -64,7 +64,7 @@ def dense(
     auto_scheduler_rewritten_layout: str = "",
     meta_schedule_original_shape: Any = None,
 ) -> Tensor:
-    """data (batch, in) times the transpose of weight (out, in), plus a bias (out).
+    """data @ weight.T + bias, of shapes (batch, in), (out, in) and (out,).
 
     >>> X, W = te.placeholder((4, 8), name="X"), te.placeholder((16, 8), name="W")
     >>> topi.nn.dense(X, W).shape
@@ -83,7 +83,7 @@ def batch_matmul(
     auto_scheduler_rewritten_layout: str = "",
     meta_schedule_original_shape: Any = None,
 ) -> Tensor:
-    """The product of the matrices of each batch; a batch of one goes with all of the other.
+    """The product of each pair of matrices of two batches; a batch of extent 1 is broadcast.
 
     >>> X, W = te.placeholder((2, 4, 8), name="X"), te.placeholder((2, 16, 8), name="W")
     >>> topi.nn.batch_matmul(X, W).shape
@@ -116,7 +116,7 @@ def batch_matmul(
 
 
 def bias_add(data: Tensor, bias: Tensor, axis: int = 1) -> Tensor:
-    """data plus the bias of its index along `axis`.
+    """data plus a bias for each index along `axis`.
 
     >>> A, V = te.placeholder((4, 8), name="A"), te.placeholder((8,), name="V")
     >>> topi.nn.bias_add(A, V).op.body[0]

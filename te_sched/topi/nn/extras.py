@@ -1,4 +1,4 @@
-"""Layers of few programs: normalisation by instance and group, a loss, a queue."""
+"""Less common layers: instance and group normalization, nll_loss, fifo_buffer."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from te_sched.topi.utils import (
 def instance_norm(
     data: Tensor, gamma: Tensor, beta: Tensor, axis: Sequence[int], epsilon: float = 1e-5
 ) -> Tensor:
-    """(data - mean) / sqrt(variance + epsilon) * gamma + beta, by batch and channel.
+    """(data - mean) / sqrt(variance + epsilon) * gamma + beta, for each batch and channel.
 
-    axis : of the space, over which the moments are; dimension 1 has the channels.
+    axis : the spatial axes, over which mean and variance are taken; axis 1 is the channels.
 
     >>> X = te.placeholder((1, 4, 8, 8), name="X")
     >>> G, B = te.placeholder((4,), name="G"), te.placeholder((4,), name="B")
@@ -37,15 +37,19 @@ def instance_norm(
     """
     source = check_tensor(data, "nn.instance_norm")
     axes = reduction.reduced_axes(source, axis, "nn.instance_norm")
-    column = [source.shape[1] if at == 1 else 1 for at in range(source.ndim)]
-    plain = _normalized(source, axes, epsilon)
-    scaled = broadcast.multiply(plain, transform.reshape(gamma, column))
+    return _scaled(_normalized(source, axes, epsilon), gamma, beta, 1)
+
+
+def _scaled(data: Tensor, gamma: Tensor, beta: Tensor, channel_axis: int) -> Tensor:
+    """data * gamma + beta, with an element of gamma and beta for each channel."""
+    column = [extent if at == channel_axis else 1 for at, extent in enumerate(data.shape)]
+    scaled = broadcast.multiply(data, transform.reshape(gamma, column))
     shifted: Tensor = broadcast.add(scaled, transform.reshape(beta, column))
     return shifted
 
 
 def _normalized(source: Tensor, axes: list[int], epsilon: float) -> Any:
-    """The data with mean 0 and variance 1 along axes."""
+    """The data normalized to mean 0 and variance 1 along axes."""
     one = te.const(1, source.dtype)
     ones = tensor_of([source.shape[at] for at in axes], lambda *i: one, "T_ones")
     return layer_norm(source, ones, None, axes, epsilon)
@@ -60,7 +64,7 @@ def group_norm(
     axes: Sequence[int],
     epsilon: float = 1e-5,
 ) -> Tensor:
-    """(data - mean) / sqrt(variance + epsilon) * gamma + beta, by batch and group of channels.
+    """(data - mean) / sqrt(variance + epsilon) * gamma + beta, for each batch and channel group.
 
     >>> X = te.placeholder((1, 4, 8, 8), name="X")
     >>> G, B = te.placeholder((4,), name="G"), te.placeholder((4,), name="B")
@@ -76,15 +80,11 @@ def group_norm(
     space = [normalized_axis(one, source.ndim, "nn.group_norm") for one in axes]
     over = sorted({at + 1, *[one if one < at else one + 1 for one in space if one != at]})
     plain = _normalized(transform.reshape(source, parts), over, epsilon)
-    column = [channels if one == at else 1 for one in range(source.ndim)]
-    whole = transform.reshape(plain, list(source.shape))
-    scaled = broadcast.multiply(whole, transform.reshape(gamma, column))
-    shifted: Tensor = broadcast.add(scaled, transform.reshape(beta, column))
-    return shifted
+    return _scaled(transform.reshape(plain, list(source.shape)), gamma, beta, at)
 
 
 def scale_shift_nchwc(Input: Tensor, Scale: Tensor, Shift: Tensor) -> Tensor:
-    """Input * Scale + Shift, which are (channel, block), of (batch, channel, h, w, block).
+    """Input (batch, channel, height, width, block) * Scale (channel, block) + Shift.
 
     >>> X, W = te.placeholder((1, 2, 8, 8, 4), name="X"), te.placeholder((2, 4), name="W")
     >>> topi.nn.scale_shift_nchwc(X, W, W).op.body[0]
@@ -102,7 +102,7 @@ def scale_shift_nchwc(Input: Tensor, Scale: Tensor, Shift: Tensor) -> Tensor:
 def nll_loss(
     predictions: Tensor, targets: Tensor, weights: Tensor, reduction: str, ignore_index: int
 ) -> Tensor:
-    """-predictions of the target classes times their weights; 0 where the target is ignore_index.
+    """The negative log likelihood loss; 0 where the target is ignore_index.
 
     predictions : (batch, class, ...), targets : (batch, ...).
     reduction : "none", "sum", or "mean", which divides by the sum of the weights.
@@ -144,7 +144,7 @@ def _sum(data: Tensor) -> Tensor:
 
 
 def fifo_buffer(data: Tensor, buffer: Tensor, axis: int) -> Tensor:
-    """The buffer moved on along an axis, with the data at its end.
+    """The buffer shifted along an axis, with the data appended.
 
     >>> X, B = te.placeholder((1, 4), name="X"), te.placeholder((8, 4), name="B")
     >>> topi.nn.fifo_buffer(X, B, axis=0).op.body[0]

@@ -23,7 +23,7 @@ from te_sched.topi.utils import (
 
 
 def flatten(data: Tensor) -> Tensor:
-    """(batch, rest): all dimensions but the first in one.
+    """The tensor reshaped to (batch, product of the other extents).
 
     >>> X = te.placeholder((1, 4, 8, 8), name="X")
     >>> topi.nn.flatten(X).shape
@@ -47,7 +47,7 @@ def upsampling(
     layout: str = "NCHW",
     method: str = "nearest_neighbor",
 ) -> Tensor:
-    """Each element scale_h times along H and scale_w times along W.
+    """The tensor with each element repeated scale_h times along H and scale_w times along W.
 
     >>> X = te.placeholder((1, 4, 8, 8), name="X")
     >>> topi.nn.upsampling(X, 2, 3).shape
@@ -64,7 +64,7 @@ def upsampling3d(
     layout: str = "NCDHW",
     method: str = "nearest_neighbor",
 ) -> Tensor:
-    """Each element scale_d times along D, scale_h times along H and scale_w times along W.
+    """The tensor with each element repeated scale_d, scale_h and scale_w times along D, H and W.
 
     >>> X = te.placeholder((1, 4, 5, 8, 8), name="X")
     >>> topi.nn.upsampling3d(X, 2, 2, 3).shape
@@ -95,7 +95,7 @@ def _upsampled(
 
 
 def space_to_depth(data: Tensor, block_size: Count, layout: str = "NCHW") -> Tensor:
-    """Blocks of the space moved into channels: H and W shrink by block_size.
+    """Spatial blocks moved into the channels; H and W shrink by block_size.
 
     >>> X = te.placeholder((1, 4, 8, 8), name="X")
     >>> topi.nn.space_to_depth(X, 2).shape
@@ -116,7 +116,9 @@ def space_to_depth(data: Tensor, block_size: Count, layout: str = "NCHW") -> Ten
 def depth_to_space(
     data: Tensor, block_size: Count, layout: str = "NCHW", mode: str = "DCR"
 ) -> Tensor:
-    """Channels moved into blocks of the space; DCR: the block is the outer part of the channel.
+    """Channels moved into spatial blocks; H and W grow by block_size.
+
+    mode : whether the block is the outer ("DCR") or the inner ("CRD") part of the channel.
 
     >>> X = te.placeholder((1, 4, 8, 8), name="X")
     >>> topi.nn.depth_to_space(X, 2).shape
@@ -143,7 +145,7 @@ def _extents(data: Tensor, layout: str, what: str) -> list[Any]:
 
 
 def _moved(data: Tensor, shape: list[Any], element: Any, layout: str, name: str) -> Tensor:
-    """The tensor given in the order NCHW, in the order of its layout."""
+    """The tensor in `layout` of a shape and a function of indices in the order NCHW."""
 
     def value(*i: Any) -> Any:
         read = element(*[i[layout.index(letter)] for letter in "NCHW"])

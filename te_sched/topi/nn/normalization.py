@@ -1,4 +1,4 @@
-"""Normalisation: batch_norm, layer_norm, lrn, and scaling by channel."""
+"""Normalization: batch_norm, layer_norm, rms_norm, lrn, and scaling by channel."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from te_sched.topi.utils import (
 
 
 def scale_shift_nchw(Input: Tensor, Scale: Tensor, Shift: Tensor) -> Tensor:
-    """Input times the scale of its channel plus the shift of its channel; channels second.
+    """Input * Scale + Shift for each channel, in the layout NCHW.
 
     >>> X, W = te.placeholder((1, 4, 8, 8), name="X"), te.placeholder((4,), name="W")
     >>> topi.nn.scale_shift_nchw(X, W, W).op.body[0]
@@ -33,7 +33,7 @@ def scale_shift_nchw(Input: Tensor, Scale: Tensor, Shift: Tensor) -> Tensor:
 
 
 def scale_shift_nhwc(Input: Tensor, Scale: Tensor, Shift: Tensor) -> Tensor:
-    """Input times the scale of its channel plus the shift of its channel; channels last.
+    """Input * Scale + Shift for each channel, in the layout NHWC.
 
     >>> X, W = te.placeholder((1, 8, 8, 4), name="X"), te.placeholder((4,), name="W")
     >>> topi.nn.scale_shift_nhwc(X, W, W).op.body[0]
@@ -72,19 +72,19 @@ def batch_norm(
     training: bool | None = None,
     momentum: float | None = None,
 ) -> list[Tensor]:
-    """(data - mean) / sqrt(variance + epsilon) * gamma + beta, by channel.
+    """(data - mean) / sqrt(variance + epsilon) * gamma + beta, for each channel.
 
     Parameters
     ----------
-    axis : of the channels; 1 unless given.
-    epsilon : 1e-5 unless given.
-    center, scale : whether to add beta, to multiply by gamma; they are True unless given.
-    training : take mean and variance from the data, and move the moving ones by `momentum` (0.1)
-        towards them. Otherwise the moving ones are used.
+    axis : the channel axis, by default 1.
+    epsilon : by default 1e-5.
+    center, scale : whether to add beta and to multiply by gamma, by default True.
+    training : use mean and variance of the data, and update the moving ones with weight `momentum`
+        (by default 0.1). Otherwise the moving ones are used.
 
     Returns
     -------
-    The normalised tensor, the moving mean and the moving variance.
+    The normalized tensor, the moving mean and the moving variance.
 
     >>> X, W = te.placeholder((1, 4, 8, 8), name="X"), te.placeholder((4,), name="W")
     >>> [one.shape for one in topi.nn.batch_norm(X, W, W, W, W)]
@@ -140,7 +140,7 @@ def _moments(data: Tensor, axes: list[int]) -> tuple[Any, Any]:
 def layer_norm(
     data: Tensor, gamma: Tensor, beta: Tensor | None, axis: Sizes | None, epsilon: float = 1e-5
 ) -> Tensor:
-    """(data - mean) / sqrt(variance + epsilon) * gamma + beta; the moments along `axis`.
+    """(data - mean) / sqrt(variance + epsilon) * gamma + beta, with mean and variance along `axis`.
 
     >>> A, V = te.placeholder((4, 8), name="A"), te.placeholder((8,), name="V")
     >>> topi.nn.layer_norm(A, V, V, axis=1).shape
@@ -174,7 +174,7 @@ def _check_parameters(
 
 
 def rms_norm(data: Tensor, weight: Tensor, axis: Sizes | None, epsilon: float = 1e-5) -> Tensor:
-    """data / sqrt(mean of the squares along `axis` + epsilon) * weight.
+    """data / sqrt(mean(data**2 along `axis`) + epsilon) * weight.
 
     >>> A, V = te.placeholder((4, 8), name="A"), te.placeholder((8,), name="V")
     >>> topi.nn.rms_norm(A, V, axis=1).op.body[0]
@@ -203,7 +203,7 @@ def lrn(
     beta: float = 0.75,
     bias: float = 2,
 ) -> Tensor:
-    """data / (bias + alpha / size * sum of the squares of `size` neighbours along axis) ** beta.
+    """data / (bias + alpha / size * sum(data**2 of `size` neighbors along axis)) ** beta.
 
     >>> X = te.placeholder((1, 4, 8, 8), name="X")
     >>> topi.nn.lrn(X, size=3).shape

@@ -1,4 +1,4 @@
-"""Borders and gaps round the elements of a tensor, and how paddings are written."""
+"""Padding and dilation, and the forms of padding arguments."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def pad(
     name: str = "PadInput",
     attrs: Mapping[str, Any] | None = None,
 ) -> Tensor:
-    """The tensor with a border of pad_value; pad_after is pad_before unless given.
+    """The tensor padded with pad_value; pad_after is by default pad_before.
 
     >>> V = te.placeholder((8,), name="V")
     >>> topi.nn.pad(V, [1], [2]).op.body[0]
@@ -62,7 +62,7 @@ def padded(
     prefix: str = "i",
     attrs: Mapping[str, Any] | None = None,
 ) -> Tensor:
-    """`pad` with the name, tag and axes of the operator that it serves."""
+    """`pad` with the name, tag and axis names of the calling operator."""
     border = ops.cast(data.dtype, ops.convert(pad_value))
     amounts = list(zip(before, data.shape, after, strict=True))
     shape = tuple([simplify(low + extent + high) for low, extent, high in amounts])
@@ -99,7 +99,7 @@ def mirror_pad(
     mode: str = "SYMMETRIC",
     name: str = "MirrorPadInput",
 ) -> Tensor:
-    """The tensor with a border of its own elements mirrored; "REFLECT" leaves out the edge.
+    """The tensor padded with its mirrored elements; "REFLECT" does not repeat the edge.
 
     >>> V = te.placeholder((8,), name="V")
     >>> topi.nn.mirror_pad(V, [1], [2]).shape
@@ -130,7 +130,7 @@ def mirror_pad(
 def dilate(
     data: Tensor, strides: Sequence[int], dilation_value: float = 0.0, name: str = "DilatedInput"
 ) -> Tensor:
-    """The tensor with strides[d] - 1 elements of dilation_value between those of dimension d.
+    """The tensor with strides[d] - 1 elements dilation_value inserted between those of dimension d.
 
     >>> V = te.placeholder((8,), name="V")
     >>> topi.nn.dilate(V, [2]).op.body[0]
@@ -162,8 +162,8 @@ def get_pad_tuple_generic(
 ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     """The padding (before, after) of each dimension.
 
-    padding : "SAME" (the output is as large as the input at stride 1), "VALID" (none), a number,
-        one number for each dimension, or the numbers before and then those after.
+    padding : "SAME" (at stride 1 the output has the extents of the input), "VALID" (none), a
+        number, a number for each dimension, or the numbers before and then those after.
 
     >>> topi.nn.get_pad_tuple_generic("SAME", (3, 2))
     ((1, 1), (1, 0))

@@ -1,4 +1,4 @@
-"""Pooling: the largest or the mean element of windows, in any number of dimensions."""
+"""Max and average pooling of one, two and three dimensions."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def pool1d(
     layout: str = "NCW",
     count_include_pad: bool = True,
 ) -> Tensor:
-    """Pooling along W.
+    """Max or average pooling along W; see pool2d.
 
     >>> X = te.placeholder((1, 4, 8), name="X")
     >>> topi.nn.pool1d(X, 2, 2, 1, 0, "max").shape
@@ -59,14 +59,14 @@ def pool2d(
     layout: str = "NCHW",
     count_include_pad: bool = True,
 ) -> Tensor:
-    """Pooling along H and W.
+    """Max or average pooling along H and W.
 
     Parameters
     ----------
     padding : (top, left, bottom, right), or (vertical, horizontal).
     pool_type : "max" or "avg".
-    ceil_mode : round the number of windows up, so that the last ones reach over the border.
-    count_include_pad : whether a mean counts the elements of the border.
+    ceil_mode : round the number of windows up, so that the last ones may exceed the padding.
+    count_include_pad : whether averages count padding.
 
     >>> X = te.placeholder((1, 4, 8, 8), name="X")
     >>> topi.nn.pool2d(X, kernel=3, stride=2, dilation=1, padding=1, pool_type="avg").shape
@@ -88,7 +88,9 @@ def pool3d(
     layout: str = "NCDHW",
     count_include_pad: bool = True,
 ) -> Tensor:
-    """Pooling along D, H and W; padding is (front, top, left, back, bottom, right).
+    """Max or average pooling along D, H and W; see pool2d.
+
+    padding : (front, top, left, back, bottom, right), or (front, top, left).
 
     >>> X = te.placeholder((1, 4, 6, 8, 8), name="X")
     >>> topi.nn.pool3d(X, 2, 2, 1, 0, "max").shape
@@ -100,7 +102,7 @@ def pool3d(
 
 
 def _places(layout: str, count: int) -> list[int]:
-    """The dimensions of the space in a layout such as NCHW."""
+    """The spatial dimensions in a layout such as NCHW."""
     space = "DHW"[3 - count :]
     if any(letter not in layout for letter in space):
         raise DeclarationError(
@@ -209,7 +211,7 @@ def _mean(total: Tensor, size_of_window: Any, name: str) -> Tensor:
 
 
 def adaptive_pool(data: Tensor, output_size: Sizes, pool_type: str, layout: str = "NCHW") -> Tensor:
-    """Pooling of H and W to an output of this size: windows of nearly equal extents.
+    """Pooling of H and W to output_size, with windows of nearly equal extents.
 
     >>> X = te.placeholder((1, 4, 8, 8), name="X")
     >>> topi.nn.adaptive_pool(X, (2, 4), "avg").shape
@@ -243,7 +245,7 @@ def adaptive_pool3d(
 
 
 def global_pool(data: Tensor, pool_type: str, layout: str = "NCHW") -> Tensor:
-    """One window over all of H and W.
+    """Pooling of H and W to extent 1.
 
     >>> X = te.placeholder((1, 4, 8, 8), name="X")
     >>> topi.nn.global_pool(X, "avg").shape
@@ -285,7 +287,7 @@ def _adaptive(given: Tensor, output_size: Sizes, pool_type: str, layout: str, co
 
 
 def _window(index: Any, extent: Any, size: Any) -> tuple[Any, Any]:
-    """Beginning and extent of window `index` of `size` windows: they share what is left over."""
+    """Start and extent of window `index` of `size` windows; the windows may overlap."""
     parts, whole = as_constant(size), as_constant(extent)
     if parts == 1 or (parts is not None and whole is not None and whole % parts == 0):
         step = simplify(ops.floordiv(ops.convert(extent), size))

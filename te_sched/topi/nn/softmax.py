@@ -1,4 +1,4 @@
-"""softmax and log_softmax, computed so that no exponential overflows."""
+"""softmax and log_softmax; the maximum is subtracted first so that exp does not overflow."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _reduced(data: Tensor, at: int, reducer: Any, element: Any, name: str, tag: 
 
 
 def softmax(x: Tensor, axis: int = -1) -> Tensor:
-    """exp(x) over the sum of exp(x) along an axis.
+    """exp(x) / sum(exp(x)) along an axis.
 
     >>> A = te.placeholder((4, 8), name="A")
     >>> topi.nn.softmax(A).op.body[0]
@@ -51,7 +51,7 @@ def softmax(x: Tensor, axis: int = -1) -> Tensor:
 
 
 def fast_softmax(x: Tensor, axis: int = -1) -> Tensor:
-    """softmax: here exp is fast as it is, and TVM's approximation of it is not needed.
+    """softmax; unlike TVM's function of this name, not an approximation.
 
     >>> A = te.placeholder((4, 8), name="A")
     >>> topi.nn.fast_softmax(A).op.body[0]
@@ -61,7 +61,7 @@ def fast_softmax(x: Tensor, axis: int = -1) -> Tensor:
 
 
 def log_softmax(x: Tensor, axis: int = -1) -> Tensor:
-    """The logarithm of softmax(x).
+    """The logarithm of softmax(x) along an axis.
 
     >>> A = te.placeholder((4, 8), name="A")
     >>> topi.nn.log_softmax(A).shape

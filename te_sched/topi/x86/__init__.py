@@ -22,7 +22,7 @@ from te_sched.topi.x86.rules import apply_rules, schedule_injective_stage
 
 
 def schedule_injective(outs: Any) -> Schedule:
-    """A schedule for CPUs of operators that are computed element by element."""
+    """A schedule of injective operators for CPUs."""
     return apply_rules(start_schedule(outs))
 
 
@@ -33,7 +33,7 @@ def schedule_injective_from_existing(sch: Schedule, out: Tensor) -> Schedule:
 
 
 def schedule_pool(outs: Any, layout: str = "NCHW") -> Schedule:
-    """A schedule for CPUs of pooling."""
+    """A schedule of pooling for CPUs."""
     return schedule_injective(outs)
 
 

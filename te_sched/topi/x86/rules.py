@@ -1,7 +1,7 @@
-"""How each kind of stage is scheduled for a CPU: parallel outside, vectors inside.
+"""Scheduling rules for a CPU: outer loops parallel, inner loops vectorized.
 
-One rule for contractions (tiled, the sums of a tile in a local buffer), one for softmax, one for
-other reductions, one for all else.
+There is a rule for contractions (tiled, with the sums of a tile in a local buffer), for softmax,
+for other reductions, and for all other stages.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from te_sched.topi.scheduling import (
 from te_sched.topi.tag import is_injective
 
 LANES = 16  # float32 elements of the widest vector
-ROWS = 4  # rows of a tile: their sums and a vector of columns fit the registers
-PARTS = 64  # pieces that a sum over everything is cut into
-LONG = 1024  # a sum over everything that is worth cutting
+ROWS = 4  # rows of a tile, chosen so that its sums fit in registers
+PARTS = 64  # parallel parts of a full reduction
+LONG = 1024  # the least size of a full reduction that is split
 
 
 def apply_rules(s: Schedule) -> Schedule:
@@ -47,7 +47,7 @@ def apply_rules(s: Schedule) -> Schedule:
 
 
 def _computed_once(s: Schedule) -> list[Operation]:
-    """What contractions read many times and is not a mere copy."""
+    """Injective inputs of contractions, which read elements repeatedly, except plain copies."""
     return [
         tensor.op
         for stage in s.stages
@@ -58,7 +58,7 @@ def _computed_once(s: Schedule) -> list[Operation]:
 
 
 def schedule_injective_stage(stage: Stage, op: Operation) -> None:
-    """Rows in parallel, each in vectors."""
+    """Parallelize the outer axes and vectorize the last one."""
     axes = list(op.axis)
     if not axes:
         return
@@ -81,7 +81,7 @@ def extent_value(axis: IterVar) -> int:
 
 
 def schedule_contraction(s: Schedule, op: Operation, final: Operation) -> None:
-    """Tiles of rows and vectors of columns, whose sums stay in a local buffer."""
+    """Tile rows and columns, vectorize columns, and accumulate each tile in a local buffer."""
     row, column = tile_axes(op)
     output = op.output(0)
     sums = s.cache_write(output, "global") if final is op else output
@@ -108,7 +108,7 @@ def schedule_contraction(s: Schedule, op: Operation, final: Operation) -> None:
 
 
 def schedule_reduction(s: Schedule, op: Operation, final: Operation) -> None:
-    """Elements in parallel; neighbours in a vector where they lie together in memory."""
+    """Parallelize output elements; vectorize them where their inputs are contiguous."""
     if not op.axis:
         _cut_whole_reduction(s, op)
         return
@@ -135,7 +135,7 @@ def _schedule_elements(stage: Stage, op: Operation) -> None:
 
 
 def _reads_rows(op: Operation) -> bool:
-    """Whether a sum of one value reads neighbours in memory for neighbours of the output."""
+    """Whether adjacent output elements read adjacent input elements."""
     if not isinstance(op, ComputeOp) or len(op.body) != 1 or not has_fixed_window(op):
         return False
     value = op.body[0].source[0] if isinstance(op.body[0], Reduce) else None
@@ -143,7 +143,7 @@ def _reads_rows(op: Operation) -> bool:
 
 
 def _cut_whole_reduction(s: Schedule, op: Operation) -> None:
-    """A long sum over everything: parts in parallel, then the sum of the parts."""
+    """Split a long full reduction: reduce parts in parallel, then the results of the parts."""
     size = reduction_size(op)
     parts = divisor_of(size, PARTS) if size is not None else 1
     if size is None or size < LONG or parts == 1:
@@ -156,7 +156,7 @@ def _cut_whole_reduction(s: Schedule, op: Operation) -> None:
 
 
 def schedule_softmax(s: Schedule, op: Operation, members: tuple[Operation, ...]) -> None:
-    """The rows in parallel, everything for a row computed there."""
+    """Parallelize the rows, and compute all stages of a row in its iteration."""
     at = int(op.attrs["axis"])
     if at > 0:
         stage = s[op]
