@@ -85,8 +85,8 @@ returns the IR and `module.get_source("asm")` the assembly. `runtime` checks the
 call, caches the result of the check, and calls the function.
 """
 
-CUDA = """`codegen/cuda` prints the kernel. Without a GPU, `codegen/emulator` turns it into loops for
-the processor.
+CUDA = """`codegen/cuda` prints the kernel. Without a GPU, `codegen/emulator` turns it into loops
+for the processor.
 """
 
 
@@ -123,8 +123,8 @@ def _loops(names: dict[str, Any]) -> Iterator[str]:
     yield "## Loops\n"
     yield f"`lower.assemble.schedule_ops`: {_summary(schedule_ops)}\n"
     yield _block(_text(func), "python")
-    yield "Each of the following passes takes a function and returns one. They are the tuple `PASSES`"
-    yield "of `te_sched/lower/pipeline.py`, with loops split at guards as `build` does.\n"
+    yield "Each of the following passes takes a function and returns one. They are the tuple"
+    yield "`PASSES` of `te_sched/lower/pipeline.py`, with loops split at guards as `build` does.\n"
     with transform.PassContext(config={"tir.LoopPartition": {"partition_const_loop": True}}):
         yield from _passes(func, PASSES)
 

@@ -324,7 +324,9 @@ def test_a_loop_does_not_wait_for_threads_that_do_something_else(double: Module)
         registry.remove_extern("hold")
 
 
-@pytest.mark.skipif(sys.platform != "linux" or len(os.sched_getaffinity(0)) == 1, reason="needs cores to leave")
+@pytest.mark.skipif(
+    sys.platform != "linux" or len(os.sched_getaffinity(0)) == 1, reason="needs cores to leave"
+)
 def test_a_thread_that_is_queued_behind_its_caller_leaves_the_core() -> None:
     code = """
 import ctypes, os, time
