@@ -1,10 +1,10 @@
-"""Writes docs/compatibility.md: each public name of TVM 0.19 that TE programs touch.
+"""Write docs/compatibility.md: each public name of TVM 0.19 that TE programs use.
 
     python scripts/compatibility.py             write the page
-    python scripts/compatibility.py --collect   list TVM's names anew (needs TVM 0.19 as `tvm`)
+    python scripts/compatibility.py --collect   list TVM's names again (needs TVM 0.19 as `tvm`)
 
-Whether a name works is read off te_sched; why it is absent is the table of te_sched.compat.absent,
-how it differs the table below and the parameters of functions.
+Whether a name works is read from te_sched; the reasons for absent names are in
+te_sched.compat.absent, differences in the table below and in the parameters of functions.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parent.parent
 NAMES = Path(__file__).with_name("tvm_names.json")
 PAGE = ROOT / "docs" / "compatibility.md"
 
-# Sections of the page: what is listed, and the classes whose members are.
+# Sections of the page: modules, and classes whose members are listed.
 SECTIONS = {
     "tvm": "building programs and finding devices",
     "te": "declaring and scheduling",
@@ -50,34 +50,34 @@ SECTIONS = {
     "target": "targets",
     "target.Target": "members",
     "testing": "tests",
-    "contrib": "beside schedules",
+    "contrib": "additional libraries",
     "topi": "operators",
     "topi.nn": "operators of networks",
     "topi.utils": "helpers of operators",
 }
-# How a name that is there differs from TVM's.
+# How a name differs from TVM's.
 NOTES = {
     "build": "refuses a schedule that would race or computes nothing (pass `verify=False` to build "
-    "anyway); compiles for the processor alone in this version",
+    "anyway); compiles for processors and CUDA only",
     "lower": "`stop_after=` shows a pass's result",
-    "TVMError": "is TeSchedError, the base of all errors, each with what, where, why and help",
-    "cuda": "emulated by the processor where TE_SCHED_EMULATE=1",
+    "TVMError": "is TeSchedError, the base of all errors, each with fault, where, why and help",
+    "cuda": "emulated by the processor if TE_SCHED_EMULATE=1",
     "gpu": "as `cuda`",
-    "opencl": "a name for programs that ask: `exist` is False",
+    "opencl": "for programs that query it: `exist` is False",
     "cl": "as `opencl`",
     "rocm": "as `opencl`",
     "metal": "as `opencl`",
     "mtl": "as `opencl`",
     "vulkan": "as `opencl`",
-    "te.hybrid": "`script` alone, without `build`, which writes loops back as Python",
+    "te.hybrid": "only `script`, not `build`, which converts loops to Python",
     "te.compute": "the axes are also sympy integers; a condition has no truth value",
-    "te.var": "an expression without a truth value: `if n == 1` raises and says what to write",
+    "te.var": "an expression without a truth value: `if n == 1` raises an error with help",
     "tir.const": "without a dtype a Python float is float32",
     "tir.For": "`kind` is a string; the members of ForKind equal it",
     "tir.Call": "`op` is a string; in rules of intrinsics it also has `name`",
-    "tir.transform.StorageFlatten": "its parameters change nothing",
-    "tir.transform.NarrowDataType": "32 bits alone",
-    "ir.register_op_attr": "`TCallEffectKind` and `FLowerIntrinsic` alone have a use",
+    "tir.transform.StorageFlatten": "its parameters are ignored",
+    "tir.transform.NarrowDataType": "32 bits only",
+    "ir.register_op_attr": "only `TCallEffectKind` and `FLowerIntrinsic` have an effect",
     "ir.Array": "is tuple",
     "ir.Map": "is dict",
     "ir.GlobalVar": "is str",
@@ -86,12 +86,11 @@ NOTES = {
     "runtime.String": "is str",
     "runtime.ShapeTuple": "is tuple",
     "runtime.convert": "lists become tuples",
-    "runtime.enabled": "true for `llvm` alone in this version",
     "runtime.Module.get_source": "LLVM IR, or assembly with `asm`",
-    "target.Target": "its text is as it was given; options are checked",
+    "target.Target": "keeps its text unchanged; options are checked",
     "target.Target.mattr": "is the text of the option",
-    "testing.parameters": "needs pytest; combinations that do not belong together are skipped",
-    "testing.known_failing_targets": "leaves the targets out",
+    "testing.parameters": "needs pytest; invalid combinations are skipped",
+    "testing.known_failing_targets": "omits the targets",
     "testing.requires_rpc": "always skips",
     "testing.requires_tensorcore": "always skips",
     "transform.PassContext": "honours tir.disable_vectorize, tir.UnrollLoop, tir.add_lower_pass, "
@@ -99,20 +98,20 @@ NOTES = {
     "arith.Analyzer": "`te_sched.arith.Analyzer` has `const_bounds`; under the `tvm` alias it has "
     "TVM's objects too",
     "contrib.cblas": "computed by numpy's BLAS",
-    "contrib.nvcc": "for programs that import it; nothing calls it",
+    "contrib.nvcc": "for programs that import it; te_sched does not call it",
     **dict.fromkeys(
         ("tir.PrimFunc.script", "tir.PrimFunc.show", "IRModule.script", "IRModule.show"),
-        "without the parameters for other looks",
+        "without the parameters for formatting",
     ),
-    "relay": "`relay.build_config` alone",
+    "relay": "only `relay.build_config`",
 }
 # Parameters that te_sched leaves out, because nothing depends on them.
 _IGNORED = {"span", "self", "kwargs", "args"}
-# Functions whose many parameters are about the look of a text.
+# Functions whose parameters control the formatting of a text.
 _PRINTING = {"script", "show", "astext"}
-# Names of TVM's own machinery: its objects in C++, its hooks for Python's debuggers.
+# Internal names of TVM: its C++ objects, its hooks for Python's debuggers.
 _INTERNAL = {"handle", "legacy_repr", "register_ffi", "tvm_wrap_excepthook", "tvm"}
-# Packages in which a name counts only when it was written there.
+# Packages in which only names defined there are listed.
 _CLOSED = {"topi", "testing", "contrib"}
 
 
@@ -238,13 +237,13 @@ def _head(rows: dict[str, list[tuple[str, str, str]]]) -> list[str]:
     return [
         "# Compatibility with TVM 0.19",
         "",
-        "Written by `python scripts/compatibility.py`; a test checks that it is up to date.",
+        "Generated by `python scripts/compatibility.py`; a test checks that it is up to date.",
         "",
         "Programs of three generations run unchanged: `python -m te_sched run PROGRAM.py`, or",
         "`te_sched.compat.install()` before `import tvm`. Names that TVM had until 0.6",
         "(`tvm.placeholder`, `tvm.create_schedule`, `tvm.context`, `tvm.build_config`,",
-        "`tvm.ir_pass`, ...) work there too. A name that is not here raises an error that says",
-        "what there is instead.",
+        "`tvm.ir_pass`, ...) work there too. An absent name raises an error that names the",
+        "alternative.",
         "",
         f"Of {sum(count.values())} public names in the modules that TE programs use "
         f"{count['works']} work as in TVM, {count['differs']} differ, {count['absent']} are "
@@ -261,7 +260,7 @@ def _table(section: str, rows: dict[str, list[tuple[str, str, str]]]) -> list[st
     if works:
         lines += ["Works: " + ", ".join(f"`{name}`" for name in works) + ".", ""]
     if others:
-        lines += ["| name | state | how, or what there is instead |", "| --- | --- | --- |"]
+        lines += ["| name | state | difference or alternative |", "| --- | --- | --- |"]
         lines += [f"| `{name}` | {state} | {remark} |" for name, state, remark in _joined(others)]
         lines.append("")
     return lines
@@ -276,9 +275,9 @@ def _joined(rows: list[tuple[str, str, str]]) -> list[tuple[str, str, str]]:
 
 
 def main() -> None:
-    """Read the command line, write."""
+    """Write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--collect", action="store_true", help="list TVM's names anew")
+    parser.add_argument("--collect", action="store_true", help="refresh the list of TVM's names")
     if parser.parse_args().collect:
         NAMES.write_text(json.dumps(collect(), indent=1) + "\n")
     PAGE.write_text(page(json.loads(NAMES.read_text())))

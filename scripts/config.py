@@ -1,7 +1,7 @@
-"""Writes docs/config.md: the table of all switches, from te_sched.config.
+"""Write docs/config.md: the table of all switches, from te_sched.config.
 
 python scripts/config.py            write the page
-python scripts/config.py --check    fail where the page is another
+python scripts/config.py --check    fail if it is out of date
 """
 
 from __future__ import annotations
@@ -20,8 +20,7 @@ PAGE = ROOT / "docs" / "config.md"
 _HEAD = """\
 # Switches
 
-What te_sched does otherwise when it is told to. A switch is changed for a block of code, in this
-thread or task alone:
+A switch changes the behaviour of te_sched for a block of code, in the current thread or task:
 
 ```python
 import te_sched
@@ -30,16 +29,16 @@ with te_sched.config(verify_passes=True):
     te_sched.lower(s, [A, B])
 ```
 
-or, for a whole run, by its environment variable, which is read when it is first needed: `1`, `true`
-and `on` say yes, `0`, `false`, `off` and nothing say no. `te_sched.config.current()` gives the
-switches in force, `te_sched.config.table()` the records of this table.
+or, for a whole process, by its environment variable, which is read on first use: `1`, `true` and
+`on` enable it; `0`, `false`, `off` and the empty string disable it. `te_sched.config.current()`
+returns the switches in force, `te_sched.config.table()` the records of this table.
 
-| switch | variable | default | what it does |
+| switch | variable | default | effect |
 | --- | --- | --- | --- |
 """
 _FOOT = """
-A variable without a switch is of the whole process. What `te_sched.transform.PassContext` changes
-is in its documentation.
+A variable without a switch applies to the whole process. The options of
+`te_sched.transform.PassContext` are in its documentation.
 """
 
 
@@ -64,7 +63,7 @@ def main() -> int:
     parser.add_argument("--check", action="store_true")
     if parser.parse_args().check:
         is_same = PAGE.read_text() == page()
-        print("docs/config.md is as it should be" if is_same else "run python scripts/config.py")
+        print("docs/config.md is up to date" if is_same else "run python scripts/config.py")
         return 0 if is_same else 1
     PAGE.write_text(page())
     return 0

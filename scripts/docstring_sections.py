@@ -1,8 +1,8 @@
-"""Docstrings as the reference shows them: their sections and examples in the form it reads.
+"""Convert docstrings to the form that the reference generator reads.
 
-An extension of griffe (mkdocs.yml names it). Our docstrings have the headings of numpy's (a word
-over a line of dashes), with plain text below: `name : what it is`. Types stand in the signature.
-Must not know what the docstrings say.
+An extension of griffe (mkdocs.yml names it). The docstrings have numpy's headings (a word over a
+line of dashes), with plain text below: `name : description`. Types are in the signature.
+Must not know the content of the docstrings.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Run the examples of the documentation and put what they print below them.
+"""Run the examples of the documentation and write their output below them.
 
-    python scripts/examples.py                 write README.md and the pages that have examples
-    python scripts/examples.py --check         say which are not up to date
-    python scripts/examples.py [--check] faq   the same for the pages of these names alone
+    python scripts/examples.py                 update README.md and the pages with examples
+    python scripts/examples.py --check         list the pages that are out of date
+    python scripts/examples.py [--check] faq   only the pages of these names
 
 The blocks of a page marked `python` are one program, from top to bottom; a block marked `text`
-right behind one of them is what it prints. Must not know what a page says.
+directly after one of them is its output. Must not know what a page says.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Fits the polynomials of te_sched/codegen/llvm/math_coefficients.py, and prints that file.
+"""Fit the polynomials of te_sched/codegen/llvm/math_coefficients.py, and print that file.
 
     python scripts/fit_polynomials.py > te_sched/codegen/llvm/math_coefficients.py
 
-Each polynomial has the least relative errors, squared and summed over nodes of Chebyshev, which is
-within a small factor of the least largest error; in 60 digits. Coefficients are rounded to their
-type one after the other, from the constant term on, and the rest is fitted again each time, so that
-it makes up for the rounding.
+Each polynomial minimizes the sum of squared relative errors over Chebyshev nodes, computed with 60
+digits; its largest error is within a small factor of the minimax polynomial's. Coefficients are
+rounded to their type one by one, from the constant term on, and the others are fitted again after
+each, to compensate for the rounding.
 """
 
 from __future__ import annotations

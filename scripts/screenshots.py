@@ -1,7 +1,7 @@
 """Take the pictures of the page of te_sched.explain: docs/images/explain-light.png and -dark.png.
 
 Needs a Chromium: the one that TE_SCHED_BROWSER names, or one on the path. The times on the pictures
-are measured here and now.
+are measured by the script.
 """
 
 from __future__ import annotations

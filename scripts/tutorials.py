@@ -1,15 +1,15 @@
-"""Executes the tutorials and keeps their outputs: tutorials/NN_name.ipynb.
+"""Execute the tutorials and store their outputs: tutorials/NN_name.ipynb.
 
-    python -m scripts.tutorials              execute all, and rewrite the outputs that they store
-    python -m scripts.tutorials 00 04        those whose names begin so
-    python -m scripts.tutorials --check      change nothing; fail where an output is another
+    python -m scripts.tutorials              execute all, and store the outputs
+    python -m scripts.tutorials 00 04        those whose names begin with these
+    python -m scripts.tutorials --check      change nothing; fail if an output differs
 
 A notebook is the only source of a tutorial. Edit it in Jupyter, or as text:
 
     jupytext --to py:percent --output /tmp/00.py tutorials/00_first_schedule.ipynb
     jupytext --to ipynb --output tutorials/00_first_schedule.ipynb /tmp/00.py
 
-Tags of cells: `measured` (its texts change from run to run, and are not compared),
+Tags of cells: `measured` (its text varies between runs and is not compared),
 `raises-exception` (it ends with an error, on purpose). Each notebook runs in a fresh kernel of
 this interpreter, in the folder of the tutorials.
 """

@@ -11,6 +11,7 @@ from tests.golden.corpus import load
 
 pytest.importorskip("griffe", reason="the extra docs is not installed")
 pytest.importorskip("mkdocs", reason="the extra docs is not installed")
+pytest.importorskip("latex2mathml", reason="the extra docs is not installed")
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = ROOT / "scripts"
@@ -81,3 +82,12 @@ def test_links_lead_to_pages(link, shown):
     pages = {"README.md", "benchmarks/results/cpu.md", "passes.md"}
     files = SimpleNamespace(get_file_from_path=lambda uri: uri if uri in pages else None)
     assert load(SCRIPTS / "site_pages.py").on_page_markdown(link, page, None, files) == shown
+
+
+def test_formulas_of_notebooks_become_mathml():
+    html = load(SCRIPTS / "site_pages.py").with_formulas(
+        "<p>$x &lt; 2^3$ and $y$, for $5</p><pre>$z$</pre>"
+    )
+    assert html.count("<math") == 2
+    assert "<msup><mn>2</mn><mn>3</mn></msup>" in html
+    assert html.endswith("for $5</p><pre>$z$</pre>")
