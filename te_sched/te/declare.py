@@ -34,12 +34,20 @@ def var(name: str = "tindex", dtype: str = "int32") -> Var:
 
     Extents are integers, of int32 unless `dtype` says otherwise; as an argument by itself a
     variable may have any dtype.
+
+    >>> n = te.var("n")
+    >>> te.placeholder((n, 4), name="A").shape
+    [n, 4]
     """
     return Var(checked_name(name, "var"), dtypes.spelled(dtype))
 
 
 def size_var(name: str = "size", dtype: str = "int32") -> Var:
-    """A `var` that is never negative."""
+    """A `var` that is never negative.
+
+    >>> te.size_var("n").is_size
+    True
+    """
     return Var(checked_name(name, "size_var"), dtypes.spelled(dtype), is_size=True)
 
 
@@ -115,6 +123,11 @@ def placeholder(shape: Any, dtype: str | None = None, name: str = "placeholder")
     Raises
     ------
     DeclarationError for extents that are no integers or negative, and for unknown dtypes.
+
+    Example
+    -------
+    >>> te.placeholder((8, 4), "int8", name="A")
+    Tensor(shape=[8, 4], op.name=A)
     """
     checked_name(name, "placeholder")
     element = dtypes.spelled("float32" if dtype is None else dtype)
@@ -169,6 +182,12 @@ def compute(
     Returns
     -------
     The tensor, or a tuple of them when `fcompute` gives several values.
+
+    Example
+    -------
+    >>> A = te.placeholder((4,), name="A")
+    >>> te.compute((4,), lambda i: A[i] * 2, name="B").op.body
+    [A[i] * T.float32(2)]
     """
     what = f"compute {checked_name(name, 'compute')}"
     extents = as_shape(shape, what)
@@ -408,6 +427,13 @@ def reduce_axis(dom: Any, name: str = "rv", thread_tag: str = "", span: object =
     dom : (begin, end) of its values, integers or integer expressions.
     name : as it is printed, and named in errors.
     thread_tag, span : accepted for TVM's sake.
+
+    Example
+    -------
+    >>> A = te.placeholder((8, 4), name="A")
+    >>> k = te.reduce_axis((0, 4), name="k")
+    >>> te.compute((8,), lambda i: te.sum(A[i, k], axis=k), name="B").op.reduce_axis
+    [T.iter_var(k, T.Range(0, 4), "CommReduce", "")]
     """
     domain = as_range(dom, f"reduce_axis {checked_name(name, 'reduce_axis')}")
     return IterVar(domain, Var(name, domain.extent.dtype), "CommReduce", thread_tag)
@@ -423,6 +449,11 @@ def thread_axis(dom: Any = None, tag: str = "", name: str = "", span: object = N
         given in the place of `dom`.
     name : as it is printed; the tag unless given.
     span : accepted for TVM's sake.
+
+    Example
+    -------
+    >>> te.thread_axis((0, 32), "threadIdx.x")
+    T.iter_var(threadIdx_x, T.Range(0, 32), "ThreadIndex", "threadIdx.x")
     """
     if isinstance(dom, str):
         tag, dom = dom, None

@@ -41,6 +41,13 @@ def extern(
     Returns
     -------
     A tensor, or a list of them for several outputs.
+
+    Example
+    -------
+    >>> A = te.placeholder((4,), name="A")
+    >>> C = te.extern((4,), [A], lambda ins, outs: tir.call_packed("f", ins[0], outs[0]), name="C")
+    >>> C.op.input_tensors
+    (Tensor(shape=[4], op.name=A),)
     """
     what = f"extern {checked_name(name, 'extern')}"
     check_labels(tag, attrs, what)

@@ -29,7 +29,8 @@ init : the value to begin with, by default the identity.
 Example
 -------
 >>> A, k = te.placeholder((8, 4)), te.reduce_axis((0, 4))
->>> B = te.compute((8,), lambda i: te.{name}(A[i, k], axis=k))
+>>> te.compute((8,), lambda i: te.{name}(A[i, k], axis=k), name="B")
+Tensor(shape=[8], op.name=B)
 """
 _RESULTS = {"sum": "sum", "prod": "product", "max": "largest", "min": "least"}
 
@@ -38,6 +39,9 @@ class Reducer:
     """A way to combine values, called as `reducer(expr, axis, where=None, init=None)`.
 
     Without an axis, `reducer(a, b, ...)` combines the values at hand.
+
+    >>> te.max, te.max(te.var("n"), 0)
+    (<te.max(expr, axis, where=None, init=None)>, T.max(n, 0))
     """
 
     def __init__(
@@ -204,6 +208,14 @@ def comm_reducer(
     ----------
     fcombine : (x, y) -> value; for several values x, y and the result are tuples.
     fidentity : (dtype, ...) -> the value that changes nothing, one for each reduced value.
+
+    Example
+    -------
+    >>> A = te.placeholder((8, 4), name="A")
+    >>> k = te.reduce_axis((0, 4), name="k")
+    >>> product = te.comm_reducer(lambda x, y: x * y, lambda dtype: te.const(1, dtype))
+    >>> te.compute((8,), lambda i: product(A[i, k], axis=k), name="B").shape
+    [8]
     """
     if not callable(fcombine) or not callable(fidentity):
         raise DeclarationError(
@@ -222,3 +234,4 @@ sum = comm_reducer(lambda x, y: x + y, lambda dtype: ops.const(0, dtype), "sum")
 prod = comm_reducer(lambda x, y: x * y, lambda dtype: ops.const(1, dtype), "prod")
 max = comm_reducer(lambda x, y: ops.maximum(x, y), lambda dtype: intrinsics.min_value(dtype), "max")
 min = comm_reducer(lambda x, y: ops.minimum(x, y), lambda dtype: intrinsics.max_value(dtype), "min")
+__test__ = {one.__name__: one.__doc__ for one in (sum, prod, max, min)}  # for doctest
