@@ -61,6 +61,14 @@ class TeSchedError(RuntimeError):
     can_override : whether `build(..., verify=False)` does it anyway, which `help` then says.
 
     `about` has what `where` gave and the user's line, `advice` the help without the override.
+
+    Example
+    -------
+    >>> error = TeSchedError("cannot split axis i", "its extent is 0", "give it an extent")
+    >>> error.summary
+    'cannot split axis i: its extent is 0'
+    >>> error.help
+    'give it an extent'
     """
 
     def __init__(
@@ -90,7 +98,11 @@ class TeSchedError(RuntimeError):
         return f"{self.fault}: {self.why}" if self.why else self.fault
 
     def names(self, kind: str) -> list[str]:
-        """The names of what it is about, of one kind: "stage", "axis", "buffer", ..."""
+        """The names of what it is about, of one kind: "stage", "axis", "buffer", ...
+
+        >>> TeSchedError("stage B has no loops", where=Subject("stage", "B")).names("stage")
+        ['B']
+        """
         return [one.name for one in self.about if isinstance(one, Subject) and one.kind == kind]
 
     def __str__(self) -> str:
@@ -105,43 +117,108 @@ TVMError = TeSchedError  # TVM's name of it, in tvm.error
 
 
 class DeclarationError(TeSchedError):
-    """A computation is declared wrongly (placeholder, compute, reduce_axis, expressions)."""
+    """A computation is declared wrongly (placeholder, compute, reduce_axis, expressions).
+
+    >>> te.placeholder((-1,), name="A")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    te_sched.errors.DeclarationError: an extent of placeholder A must not be negative, got -1...
+    """
 
 
 class OperandError(DeclarationError, TypeError):
-    """Python asks an expression for what only a value has: int(), len(), iteration, ..."""
+    """Python asks an expression for what only a value has: int(), len(), iteration, ...
+
+    >>> A = te.placeholder((8,), name="A")
+    >>> int(A[0])  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    te_sched.errors.OperandError: int() cannot be applied to A[0]...
+    """
 
 
 class TagError(DeclarationError, ValueError):
-    """An operation would have two tags, which TVM calls a ValueError."""
+    """An operation would have two tags, which TVM calls a ValueError.
+
+    >>> with te.tag_scope("a"), te.tag_scope("b"):  # doctest: +ELLIPSIS
+    ...     pass
+    Traceback (most recent call last):
+        ...
+    te_sched.errors.TagError: tag scope 'b' is nested in tag scope 'a'...
+    """
 
 
 class ScheduleError(TeSchedError):
-    """A schedule primitive was asked for something it cannot do. The schedule is unchanged."""
+    """A schedule primitive was asked for something it cannot do. The schedule is unchanged.
+
+    >>> A = te.placeholder((8,), name="A")
+    >>> B = te.compute((8,), lambda i: A[i] + 1, name="B")
+    >>> s = te.create_schedule(B.op)
+    >>> s[B].split(B.op.axis[0], factor=0)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    te_sched.errors.ScheduleError: split factor of axis i must be at least 1, got 0...
+    """
 
 
 class LoweringError(TeSchedError):
-    """A schedule cannot be turned into loops."""
+    """A schedule cannot be turned into loops.
+
+    >>> A = te.placeholder((8,), name="A")
+    >>> B = te.compute((8,), lambda i: A[i] + 1, name="B")
+    >>> te_sched.lower(te.create_schedule(B.op), [A, B, B])  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    te_sched.errors.LoweringError: tensor B is given twice as an argument...
+    """
 
 
 class BuildError(TeSchedError):
-    """A lowered program cannot be compiled for the target, or is not legal to run."""
+    """A lowered program cannot be compiled for the target, or is not legal to run.
+
+    >>> A = te.placeholder((8,), name="A")
+    >>> B = te.compute((8,), lambda i: A[i] + 1, name="B")
+    >>> te_sched.build(te.create_schedule(B.op), [A, B], "nowhere")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    te_sched.errors.BuildError: invalid target 'nowhere'...
+    """
 
 
 class CallError(TeSchedError):
-    """A compiled function was called with arguments that it cannot take."""
+    """A compiled function was called with arguments that it cannot take.
+
+    >>> te_sched.nd.array(np.zeros(3)).copyfrom(np.zeros(4))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    te_sched.errors.CallError: cannot copy an array of shape (4,) into one of shape (3,)...
+    """
 
 
 class ElementError(CallError, IndexError):
-    """An array has no such element, as Python and numpy call it an IndexError."""
+    """An array has no such element, as Python and numpy call it an IndexError.
+
+    >>> te_sched.nd.array(np.zeros(3))[4]  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    te_sched.errors.ElementError: ...read element 4 of an array of shape (3,)...
+    """
 
 
 class AccessError(CallError):
-    """A running program was about to touch memory as it must not; it was stopped before that."""
+    """A running program was about to touch memory as it must not; it was stopped before that.
+
+    >>> issubclass(AccessError, CallError)
+    True
+    """
 
 
 class InternalError(TeSchedError):
-    """A bug in te_sched itself; please report it with the program that shows it."""
+    """A bug in te_sched itself; please report it with the program that shows it.
+
+    >>> issubclass(InternalError, TeSchedError)
+    True
+    """
 
 
 def _cell(file: str) -> str:

@@ -38,7 +38,12 @@ class Node:
     __slots__ = ()
 
     def same_as(self, other: object) -> bool:
-        """Whether both are one object; `==` between expressions is a condition instead."""
+        """Whether both are one object; `==` between expressions is a condition instead.
+
+        >>> n = te.var("n")
+        >>> n.same_as(n), n == 1
+        (True, n == 1)
+        """
         return self is other
 
 

@@ -110,7 +110,11 @@ copysign = _float_function_of_two("copysign")
 
 
 def ldexp(x: Any, exponent: Any) -> Expr:
-    """x * 2**exponent, of a float and an integer."""
+    """x * 2**exponent, of a float and an integer.
+
+    >>> te.ldexp(te.var("x", "float32"), 3)
+    T.ldexp(x, 3)
+    """
     value, shift = ops.convert(x), ops.convert(exponent)
     if not dtypes.is_float(value.dtype):
         raise DeclarationError(
@@ -122,7 +126,11 @@ def ldexp(x: Any, exponent: Any) -> Expr:
 
 
 def abs(x: Any) -> Expr:
-    """x without its sign."""
+    """x without its sign.
+
+    >>> te.abs(-2), te.abs(te.var("x", "float32"))
+    (2, T.fabs(x))
+    """
     value = ops.convert(x)
     if dtypes.is_float(value.dtype):
         if type(value) is FloatImm:
@@ -140,13 +148,21 @@ fabs = abs
 
 
 def popcount(x: Any) -> Expr:
-    """The number of bits that are set."""
+    """The number of bits that are set.
+
+    >>> te.popcount(te.var("n"))
+    T.popcount(n)
+    """
     value = _of_integer("popcount", x)
     return Call(value.dtype, "tir.popcount", (value,))
 
 
 def clz(x: Any) -> Expr:
-    """The number of zeros before the first bit that is set, as an int32."""
+    """The number of zeros before the first bit that is set, as an int32.
+
+    >>> te.clz(te.var("n"))
+    T.clz(n)
+    """
     return Call("int32", "tir.clz", (_of_integer("clz", x),))
 
 
@@ -162,7 +178,11 @@ def _of_integer(name: str, x: Any) -> Expr:
 
 
 def isnan(x: Any) -> Expr:
-    """Whether x is not a number."""
+    """Whether x is not a number.
+
+    >>> te.isnan(te.var("x", "float32"))
+    T.isnan(x)
+    """
     value = ops.convert(x)
     if not dtypes.is_float(value.dtype):
         return ops.const(0, _bool_like(value))
@@ -174,7 +194,11 @@ def isnan(x: Any) -> Expr:
 
 
 def isinf(x: Any) -> Expr:
-    """Whether x is infinite."""
+    """Whether x is infinite.
+
+    >>> te.isinf(te.const(float("inf")))
+    T.bool(True)
+    """
     value = ops.convert(x)
     if not dtypes.is_float(value.dtype):
         return ops.const(0, _bool_like(value))
@@ -185,7 +209,11 @@ def isinf(x: Any) -> Expr:
 
 
 def isfinite(x: Any) -> Expr:
-    """Whether x is a number and not infinite."""
+    """Whether x is a number and not infinite.
+
+    >>> te.isfinite(te.const(1.5))
+    T.bool(True)
+    """
     infinite, invalid = isinf(x), isnan(x)
     if type(infinite) is Broadcast:
         return ops.const(1, infinite.dtype)
@@ -197,12 +225,20 @@ def _bool_like(value: Expr) -> str:
 
 
 def max_value(dtype: str) -> Expr:
-    """The largest finite value of a data type."""
+    """The largest finite value of a data type.
+
+    >>> te.max_value("int8"), te.max_value("uint16")
+    (T.int8(127), T.uint16(65535))
+    """
     return _limit(dtype, 1)
 
 
 def min_value(dtype: str) -> Expr:
-    """The smallest finite value of a data type."""
+    """The smallest finite value of a data type.
+
+    >>> te.min_value("int8"), te.min_value("float16")
+    (T.int8(-128), T.float16(-65504))
+    """
     return _limit(dtype, 0)
 
 
@@ -221,7 +257,11 @@ def _limit(dtype: str, side: int) -> Expr:
 
 
 def infinity(dtype: str) -> Expr:
-    """The infinity of a floating-point type."""
+    """The infinity of a floating-point type.
+
+    >>> te.infinity("float32")
+    T.float32("inf")
+    """
     dtype = dtypes.spelled(dtype)
     if dtypes.parse(dtype).code != "float" or dtypes.lanes(dtype) != 1:
         raise DeclarationError(
@@ -233,7 +273,12 @@ def infinity(dtype: str) -> Expr:
 
 
 def if_then_else(cond: Any, t: Any, f: Any) -> Expr:
-    """t where cond holds, else f; only the one needed is evaluated (so it can guard a load)."""
+    """t where cond holds, else f; only the one needed is evaluated (so it can guard a load).
+
+    >>> A = te.placeholder((4,), name="A")
+    >>> te.compute((6,), lambda i: te.if_then_else(i < 4, A[i], 0.0), name="B").op.body
+    [T.if_then_else(i < 4, A[i], T.float32(0))]
+    """
     condition = _condition(cond, "if_then_else")
     a, b = ops.operands(t, f)
     if type(condition) is IntImm:
@@ -243,7 +288,12 @@ def if_then_else(cond: Any, t: Any, f: Any) -> Expr:
 
 
 def select(condition: Any, true_value: Any, false_value: Any) -> Expr:
-    """true_value where condition holds, else false_value; both may be evaluated."""
+    """true_value where condition holds, else false_value; both may be evaluated.
+
+    >>> n = te.var("n")
+    >>> te.select(n > 0, n, 0)
+    T.Select(n > 0, n, 0)
+    """
     a, b = ops.operands(true_value, false_value)
     return Select(_condition(condition, "Select"), a, b)
 
@@ -260,12 +310,22 @@ def _condition(value: Any, name: str) -> Expr:
 
 
 def all(*conditions: Any) -> Expr:
-    """Whether all conditions hold; one after the other is evaluated until one does not."""
+    """Whether all conditions hold; one after the other is evaluated until one does not.
+
+    >>> n = te.var("n")
+    >>> te.all(n > 0, n < 8)
+    n > 0 and n < 8
+    """
     return _chain(ops.logical_and, conditions, "all")
 
 
 def any(*conditions: Any) -> Expr:
-    """Whether a condition holds; one after the other is evaluated until one does."""
+    """Whether a condition holds; one after the other is evaluated until one does.
+
+    >>> n = te.var("n")
+    >>> te.any(n < 0, n > 8)
+    n < 0 or n > 8
+    """
     return _chain(ops.logical_or, conditions, "any")
 
 
@@ -285,18 +345,30 @@ def _chain(combine: Callable[[Any, Any], Expr], conditions: tuple[Any, ...], nam
 
 
 def not_(condition: Any) -> Expr:
-    """Whether the condition does not hold."""
+    """Whether the condition does not hold.
+
+    >>> te.not_(te.var("n") > 0)
+    not n > 0
+    """
     return ops.logical_not(_condition(condition, "te.not_"))
 
 
 def likely(condition: Any) -> Expr:
-    """The condition, marked as one that nearly always holds."""
+    """The condition, marked as one that nearly always holds.
+
+    >>> te.likely(te.var("n") > 0)
+    T.likely(n > 0)
+    """
     value = ops.convert(condition)
     return value if type(value) is IntImm else Call(value.dtype, "tir.likely", (value,))
 
 
 def reinterpret(dtype: str, x: Any) -> Expr:
-    """The same bits read as another type of the same width."""
+    """The same bits read as another type of the same width.
+
+    >>> te.reinterpret("int32", te.var("x", "float32"))
+    T.reinterpret("int32", x)
+    """
     value, dtype = ops.convert(x), dtypes.spelled(dtype)
     if value.dtype == dtype:
         return value

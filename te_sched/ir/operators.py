@@ -21,7 +21,11 @@ declaring: ContextVar[tuple[IterVar, ...] | None] = ContextVar("declaring", defa
 
 
 def _astype(self: Any, dtype: str) -> Expr:
-    """The value converted to a dtype, as C converts it; constants at once."""
+    """The value converted to a dtype, as C converts it; constants at once.
+
+    >>> te.var("n").astype("float32")
+    T.Cast("float32", n)
+    """
     return ops.cast(dtypes.spelled(dtype), self)
 
 

@@ -45,7 +45,7 @@ from te_sched.ir.expr import (
     StringImm,
     Sub,
 )  # fmt: skip
-from te_sched.ir.intrinsic_table import INTRINSICS
+from te_sched.ir.intrinsic_table import INTRINSICS, MATHEMATICS
 
 TRUE = IntImm(1, "bool")
 FALSE = IntImm(0, "bool")
@@ -64,6 +64,11 @@ def const(value: Any, dtype: str | None = None) -> Expr:
 
     The default dtype is bool, int32 (int64 for large integers) or float32, or that of a numpy
     scalar. A DeclarationError says when the value has no place in the dtype.
+
+    >>> te.const(1.5)
+    T.float32(1.5)
+    >>> te.const(3, "int8").dtype
+    'int8'
     """
     dtype = _default_dtype(value) if dtype is None else dtypes.spelled(dtype)
     if not isinstance(value, numbers.Number) and not hasattr(value, "item"):
@@ -303,7 +308,11 @@ def _is_zero(value: Any, sign: float) -> bool:
 
 
 def add(a: Any, b: Any) -> Expr:
-    """a + b"""
+    """a + b
+
+    >>> te.add(te.var("n"), 1)
+    n + 1
+    """
     x, y = operands(a, b)
     if type(x) in _CONSTANTS:
         if (folded := _folded(operator.add, x, y)) is not None:
@@ -314,7 +323,11 @@ def add(a: Any, b: Any) -> Expr:
 
 
 def subtract(a: Any, b: Any) -> Expr:
-    """a - b"""
+    """a - b
+
+    >>> te.subtract(te.var("n"), 1)
+    n - 1
+    """
     x, y = operands(a, b)
     if type(y) in _CONSTANTS:
         if (folded := _folded(operator.sub, x, y)) is not None:
@@ -325,7 +338,11 @@ def subtract(a: Any, b: Any) -> Expr:
 
 
 def multiply(a: Any, b: Any) -> Expr:
-    """a * b"""
+    """a * b
+
+    >>> te.multiply(te.var("n"), 2)
+    n * 2
+    """
     x, y = operands(a, b)
     if type(x) in _CONSTANTS:
         if (folded := _folded(operator.mul, x, y)) is not None:
@@ -383,7 +400,11 @@ def truncate_division(a: int, b: int) -> int:
 
 
 def div(a: Any, b: Any) -> Expr:
-    """a / b; integers round towards zero"""
+    """a / b; integers round towards zero
+
+    >>> te.div(-7, 2)
+    -3
+    """
     a, b = operands(a, b)
     _check_divisor(b)
     is_float = dtypes.is_float(a.dtype)
@@ -394,18 +415,30 @@ def div(a: Any, b: Any) -> Expr:
 
 
 def truncdiv(a: Any, b: Any) -> Expr:
-    """a / b of integers, rounded towards zero"""
+    """a / b of integers, rounded towards zero
+
+    >>> te.truncdiv(-7, 2)
+    -3
+    """
     return div(*_divisible(a, b, "truncdiv"))
 
 
 def truncmod(a: Any, b: Any) -> Expr:
-    """The remainder of truncdiv, with the sign of a"""
+    """The remainder of truncdiv, with the sign of a
+
+    >>> te.truncmod(-7, 2)
+    -1
+    """
     a, b = operands(a, b)
     return _modulo(Mod, lambda x, y: x - y * truncate_division(x, y), a, b)
 
 
 def floordiv(a: Any, b: Any) -> Expr:
-    """a / b of integers, rounded towards minus infinity"""
+    """a / b of integers, rounded towards minus infinity
+
+    >>> te.floordiv(-7, 2)
+    -4
+    """
     a, b = _divisible(a, b, "floordiv")
     if (folded := _folded(operator.floordiv, a, b)) is not None:
         return folded
@@ -413,7 +446,11 @@ def floordiv(a: Any, b: Any) -> Expr:
 
 
 def floormod(a: Any, b: Any) -> Expr:
-    """The remainder of floordiv, with the sign of b"""
+    """The remainder of floordiv, with the sign of b
+
+    >>> te.floormod(-7, 2)
+    1
+    """
     return _modulo(FloorMod, operator.mod, *_divisible(a, b, "floormod"))
 
 
@@ -433,7 +470,11 @@ def is_index_type(dtype: str) -> bool:
 
 
 def ceildiv(a: Any, b: Any) -> Expr:
-    """a / b of integers, rounded towards infinity"""
+    """a / b of integers, rounded towards infinity
+
+    >>> te.ceildiv(7, 2), te.ceildiv(te.var("n"), 8)
+    (4, (n + 8 - 1) // 8)
+    """
     a, b = _divisible(a, b, "ceildiv")
     return floordiv(sub(add(a, b), const(1, a.dtype)), b)
 
@@ -468,7 +509,11 @@ def _comparison(
             return TRUE if function(a.value, b.value) else FALSE
         return kind(a, b)
 
-    compare.__doc__ = f"The condition a {sign} b."
+    compare.__doc__ = f"""The condition a {sign} b.
+
+    >>> te.var("a") {sign} 1
+    a {sign} 1
+    """
     return compare
 
 
@@ -566,7 +611,12 @@ def _shift(name: str, function: Callable[[Any, Any], int]) -> _Binary:
 def named(function: _Function, name: str) -> _Function:
     """The function with the name and the meaning of an intrinsic."""
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = INTRINSICS[name].text
+    row = INTRINSICS[name]
+    dtype = "float32" if row.types == "float" or row.name in MATHEMATICS else "int32"
+    names = ("x", "y")[: row.arity]
+    made = [f'>>> {one} = te.var("{one}", "{dtype}")' for one in names]
+    called = f"{name}({', '.join(names)})"
+    function.__doc__ = "\n".join((row.text, "", *made, f">>> te.{called}", f"T.{called}"))
     return function
 
 
@@ -578,7 +628,11 @@ shift_right = _shift("shift_right", operator.rshift)
 
 
 def bitwise_not(a: Any) -> Expr:
-    """~a"""
+    """~a
+
+    >>> te.bitwise_not(te.var("n"))
+    T.bitwise_not(n)
+    """
     a, _ = _bit_operands(a, a, "bitwise_not")
     return Call(a.dtype, "tir.bitwise_not", (a,))
 

@@ -51,6 +51,9 @@ class Script(WrittenLoops):
             return translate(self, args)
         return self._emulate(args)
 
+    def __repr__(self) -> str:
+        return f"<te.hybrid.script {self.function.__name__}{self.signature}>"
+
     def _in_order(self, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
         try:
             bound = self.signature.bind(*args, **named)
@@ -73,7 +76,18 @@ class Script(WrittenLoops):
 
 
 def script(function: Callable[..., Any]) -> Script:
-    """A function of loops over elements as an operation; the module says how it is written."""
+    """A function of loops over elements as an operation; the module says how it is written.
+
+    >>> @te.hybrid.script
+    ... def double(a):
+    ...     b = output_tensor((4,), "float32")
+    ...     for i in range(4):
+    ...         b[i] = a[i] * 2.0
+    ...     return b
+    ...
+    >>> double(te.placeholder((4,), name="A"))
+    Tensor(shape=[4], op.name=double)
+    """
     if not isinstance(function, FunctionType):
         raise DeclarationError(
             f"te.hybrid.script needs a Python function, got {repr_of(function)}",

@@ -23,6 +23,11 @@ class Operation:
 
     `name`, `tag` and `attrs` are the user's; shapes and dtypes are those of the tensors. `place` is
     the user's line that made it.
+
+    >>> A = te.placeholder((4,), name="A")
+    >>> B = te.compute((4,), lambda i: A[i] + 1, name="B")
+    >>> B.op.name, B.op.input_tensors, B.op.axis
+    ('B', [Tensor(shape=[4], op.name=A)], [T.iter_var(i, T.Range(0, 4), "DataPar", "")])
     """
 
     _inputs: tuple[Tensor, ...] = ()
@@ -51,7 +56,12 @@ class Operation:
         return self._outputs
 
     def output(self, index: int) -> Tensor:
-        """Tensor number `index` that the operation makes."""
+        """Tensor number `index` that the operation makes.
+
+        >>> A = te.placeholder((4,), name="A")
+        >>> A.op.output(0) is A
+        True
+        """
         if not isinstance(index, int) or not 0 <= index < len(self._outputs):
             raise DeclarationError(
                 f"operation {self.name} has no output {repr_of(index)}",
@@ -77,11 +87,24 @@ class Operation:
         return ()
 
     def root_iter_vars(self) -> tuple[IterVar, ...]:
-        """The axes that a stage of this operation starts with."""
+        """The axes that a stage of this operation starts with.
+
+        >>> A = te.placeholder((8, 4), name="A")
+        >>> k = te.reduce_axis((0, 4), name="k")
+        >>> B = te.compute((8,), lambda i: te.sum(A[i, k], axis=k), name="B")
+        >>> [axis.var for axis in B.op.root_iter_vars()]
+        [i, k]
+        """
         return self.axis + self.reduce_axis
 
     def replace_inputs(self, mapping: Mapping[Tensor, Tensor]) -> Operation:
-        """The operation reading other tensors; itself when it reads none of `mapping`."""
+        """The operation reading other tensors; itself when it reads none of `mapping`.
+
+        >>> A = te.placeholder((4,), name="A")
+        >>> B = te.compute((4,), lambda i: A[i] + 1, name="B")
+        >>> B.op.replace_inputs({A: te.placeholder((4,), name="C")}).body
+        [C[i] + T.float32(1)]
+        """
         if not any(tensor in mapping for tensor in self._inputs):
             return self
         return self._reading(mapping)
@@ -90,11 +113,22 @@ class Operation:
         raise NotImplementedError
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.name})"
+        outputs = self._outputs
+        fields = {
+            "shape": outputs[0].shape,
+            "dtype": ", ".join([one.dtype for one in outputs]),
+            "inputs": f"[{', '.join([one.name for one in self.input_tensors])}]",
+        }
+        described = ", ".join([f"{label}={value}" for label, value in fields.items()])
+        return f"{type(self).__name__}({self.name}, {described})"
 
 
 class PlaceholderOp(Operation):
-    """An input of the program."""
+    """An input of the program.
+
+    >>> te.placeholder((4,), name="A").op
+    PlaceholderOp(A, shape=[4], dtype=float32, inputs=[])
+    """
 
     def __init__(self, name: str, shape: tuple[Expr, ...], dtype: str) -> None:
         super().__init__(name, "", None, [(shape, dtype)])
@@ -105,6 +139,11 @@ class ComputeOp(Operation):
     """Every element of the outputs by an expression of its indices, `axis`.
 
     `body` has one expression for each output. In a reduction each is a `Reduce` over the same axes.
+
+    >>> A = te.placeholder((4,), name="A")
+    >>> B = te.compute((4,), lambda i: A[i] + 1, name="B")
+    >>> B.op.body
+    [A[i] + T.float32(1)]
     """
 
     def __init__(
@@ -141,6 +180,12 @@ class ScanOp(Operation):
 
     The first entries come from `init`, each next one from `update`, which reads the entries before
     it through `state_placeholder`.
+
+    >>> S = te.placeholder((8, 4), name="S")
+    >>> init = te.compute((1, 4), lambda _, i: 0.0, name="init")
+    >>> update = te.compute((8, 4), lambda t, i: S[t - 1, i] + 1, name="update")
+    >>> te.scan(init, update, S, name="scan").op.scan_axis
+    T.iter_var(scan_idx, T.Range(1, 8), "Ordered", "")
     """
 
     def __init__(
@@ -175,7 +220,12 @@ class ScanOp(Operation):
 
 
 class ExternOp(Operation):
-    """Outputs made by a statement over buffers: a call of a function, or hand-written loops."""
+    """Outputs made by a statement over buffers: a call of a function, or hand-written loops.
+
+    >>> A = te.placeholder((4,), name="A")
+    >>> te.extern((4,), [A], lambda ins, outs: tir.call_packed("f", ins[0], outs[0]), name="C").op
+    ExternOp(C, shape=[4], dtype=float32, inputs=[A])
+    """
 
     def __init__(
         self,
@@ -204,6 +254,16 @@ class HybridOp(ExternOp):
     """Outputs made by loops that the user wrote, over the tensors themselves and no views.
 
     `axis` are these loops, of statements in sequence the last one's first, as in TVM.
+
+    >>> @te.hybrid.script
+    ... def double(a):
+    ...     b = output_tensor((4,), "float32")
+    ...     for i in range(4):
+    ...         b[i] = a[i] * 2.0
+    ...     return b
+    ...
+    >>> double(te.placeholder((4,), name="A")).op.axis
+    [T.iter_var(i, T.Range(0, 4), "DataPar", "")]
     """
 
     def __init__(self, *fields: Any, axis: tuple[IterVar, ...] | None = None) -> None:

@@ -29,7 +29,8 @@ init : the value to begin with, by default the identity.
 Example
 -------
 >>> A, k = te.placeholder((8, 4)), te.reduce_axis((0, 4))
->>> B = te.compute((8,), lambda i: te.{name}(A[i, k], axis=k))
+>>> te.compute((8,), lambda i: te.{name}(A[i, k], axis=k), name="B")
+Tensor(shape=[8], op.name=B)
 """
 _RESULTS = {"sum": "sum", "prod": "product", "max": "largest", "min": "least"}
 
@@ -230,3 +231,4 @@ sum = comm_reducer(lambda x, y: x + y, lambda dtype: ops.const(0, dtype), "sum")
 prod = comm_reducer(lambda x, y: x * y, lambda dtype: ops.const(1, dtype), "prod")
 max = comm_reducer(lambda x, y: ops.maximum(x, y), lambda dtype: intrinsics.min_value(dtype), "max")
 min = comm_reducer(lambda x, y: ops.minimum(x, y), lambda dtype: intrinsics.max_value(dtype), "min")
+__test__ = {one.__name__: one.__doc__ for one in (sum, prod, max, min)}  # for doctest

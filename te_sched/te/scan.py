@@ -58,6 +58,14 @@ def scan(
     Returns
     -------
     The state, or a list of them when lists are given.
+
+    Example
+    -------
+    >>> S = te.placeholder((8, 4), name="S")
+    >>> init = te.compute((1, 4), lambda _, i: 0.0, name="init")
+    >>> update = te.compute((8, 4), lambda t, i: S[t - 1, i] + 1, name="update")
+    >>> te.scan(init, update, S, name="scan")
+    Tensor(shape=[8, 4], op.name=scan)
     """
     what = f"scan {checked_name(name, 'scan')}"
     check_labels(tag, attrs, what)

@@ -13,11 +13,18 @@ _CURRENT: ContextVar[str | None] = ContextVar("tag", default=None)
 
 
 class TagScope:
-    """`with te.tag_scope("tag"):`, or a decorator of a function that declares operations."""
+    """`with te.tag_scope("tag"):`, or a decorator of a function that declares operations.
+
+    >>> te.tag_scope("mine")
+    te.tag_scope('mine')
+    """
 
     def __init__(self, tag: str) -> None:
         self.tag = tag
         self._token: Token[str | None] | None = None
+
+    def __repr__(self) -> str:
+        return f"te.tag_scope({self.tag!r})"
 
     def __enter__(self) -> TagScope:
         if _CURRENT.get() is not None:
@@ -43,7 +50,13 @@ class TagScope:
 
 
 def tag_scope(tag: str) -> TagScope:
-    """Tag the operations declared in a `with` block or in a decorated function."""
+    """Tag the operations declared in a `with` block or in a decorated function.
+
+    >>> with te.tag_scope("mine"):
+    ...     B = te.compute((4,), lambda i: i, name="B")
+    >>> B.op.tag
+    'mine'
+    """
     return TagScope(tag)
 
 

@@ -42,6 +42,10 @@ class Tensor(DataProducer, Operand):
 
     `t[i, j]`, `t(i, j)` and `t[i][j]` read an element. A tensor without dimensions stands for its
     element.
+
+    >>> A = te.placeholder((8, 4), name="A")
+    >>> A.shape, A.dtype, A[1, 2]
+    ([8, 4], 'float32', A[1, 2])
     """
 
     __slots__ = ("__weakref__", "dtype", "op", "shape", "value_index")
@@ -84,7 +88,12 @@ class Tensor(DataProducer, Operand):
         )
 
     def index(self, index: Any, at: int) -> Expr:
-        """Index number `at` as an expression; a DeclarationError when it is not an integer."""
+        """Index number `at` as an expression; a DeclarationError when it is not an integer.
+
+        >>> A = te.placeholder((8, 4), name="A")
+        >>> A.index(3, 0)
+        3
+        """
         if isinstance(index, slice):
             self._refuse_slice(at)
         value = ops.convert(index)
@@ -172,7 +181,14 @@ def tensor_label(tensor: Tensor) -> Subject:
 
 
 class TensorSlice(Operand):
-    """A tensor with its first indices given: `t[i]`. With all of them it stands for the element."""
+    """A tensor with its first indices given: `t[i]`. With all of them it stands for the element.
+
+    >>> A = te.placeholder((8, 4), name="A")
+    >>> A[1, 2], A[1]
+    (A[1, 2], A[1, :])
+    >>> A[1][2] + 1
+    A[1, 2] + T.float32(1)
+    """
 
     __slots__ = ("indices", "tensor")
 
@@ -192,9 +208,11 @@ class TensorSlice(Operand):
         checked = [self.tensor.index(index, first + at) for at, index in enumerate(more)]
         return TensorSlice(self.tensor, (*self.indices, *checked))
 
-    def __repr__(self) -> str:
-        return f"{self.tensor.name}[{', '.join(map(str, self.indices))}]"
-
     def _te_expr_(self) -> Expr:
         """The element."""
         return self.tensor(*self.indices)
+
+    def __repr__(self) -> str:
+        """The element as in an expression, A[0, 1]; where indices are missing, A[0, :]."""
+        indices = [*map(str, self.indices), *":" * (self.tensor.ndim - len(self.indices))]
+        return f"{self.tensor.name}[{', '.join(indices)}]"

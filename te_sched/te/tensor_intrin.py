@@ -24,6 +24,11 @@ class TensorIntrin:
 
     `buffers` are those of the inputs, then those of the outputs. `body` does the whole computation;
     for a reduction `reduce_init` and `reduce_update` do its beginning and a step, where given.
+
+    >>> A = te.placeholder((4,), name="A")
+    >>> B = te.compute((4,), lambda i: A[i] + 1, name="B")
+    >>> te.decl_tensor_intrin(B.op, lambda ins, outs: tir.call_extern("int32", "f"), name="f")
+    TensorIntrin(f, op=B, inputs=[A])
     """
 
     def __init__(
@@ -42,7 +47,8 @@ class TensorIntrin:
         self.body, self.reduce_init, self.reduce_update = body, reduce_init, reduce_update
 
     def __repr__(self) -> str:
-        return f"TensorIntrin({self.name})"
+        inputs = ", ".join([one.name for one in self.inputs])
+        return f"TensorIntrin({self.name}, op={self.op.name}, inputs=[{inputs}])"
 
 
 def decl_tensor_intrin(
@@ -63,6 +69,17 @@ def decl_tensor_intrin(
     binds : buffers for some of the tensors; the others get compact ones.
     scalar_params : further arguments of the intrinsic.
     default_buffer_params : arguments of `tir.decl_buffer` for the tensors that are not bound.
+
+    Example
+    -------
+    >>> A = te.placeholder((4,), name="A")
+    >>> B = te.compute((4,), lambda i: A[i] + 1, name="B")
+    >>> intrin = te.decl_tensor_intrin(
+    ...     B.op, lambda ins, outs: tir.call_extern("int32", "add_one", outs[0].access_ptr("w"))
+    ... )
+    >>> intrin.body
+    B = T.handle("float32")
+    T.call_extern("int32", "add_one", T.tvm_access_ptr(T.type_annotation("float32"), B, 0, 4, 2))
     """
     what = f"tensor intrinsic {checked_name(name, 'tensor_intrin')}"
     scalars = tuple(scalar_params) if isinstance(scalar_params, list | tuple) else ()

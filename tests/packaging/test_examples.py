@@ -1,0 +1,61 @@
+"""Every public name has an executed example in its docstring, or is in `WITHOUT`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import te_sched
+from te_sched import errors, te, tir, topi
+from te_sched.arith import Analyzer
+
+OWNERS: dict[str, Any] = {
+    "te_sched": te_sched,
+    "errors": errors,
+    "te": te,
+    "tir": tir,
+    "topi": topi,
+    "topi.nn": topi.nn,
+    "Analyzer": Analyzer,
+    "Schedule": te.Schedule,
+    "Stage": te.Stage,
+    "Tensor": te.Tensor,
+    "Operation": te.Operation,
+}
+# Names without one: internals that have no underscore, and values that are called.
+WITHOUT: dict[str, set[str]] = {
+    "te_sched": {"config"},
+    "te": {"Reducer"},
+    "tir": {"Prefetch"},
+    "topi": {"InvalidShapeError"},
+    "Analyzer": {"keep"},
+    "Schedule": {
+        *("copy_from", "members_of", "readers_of", "reads", "replace_operation", "rewired"),
+        "stage_of",
+    },
+    "Stage": {"copy_from"},
+    "Tensor": {"astype"},
+}
+
+
+def _public(owner: Any) -> dict[str, Any]:
+    """The functions, classes and methods of a module or a class."""
+    names = getattr(owner, "__all__", None) or dir(owner)
+    found = {name: getattr(owner, name) for name in names if name[0] != "_"}
+    of_modules = not isinstance(owner, type)
+    return {
+        name: value
+        for name, value in found.items()
+        if callable(value)
+        and (not of_modules or getattr(value, "__module__", "").startswith("te_sched"))
+        and (owner is not errors or (isinstance(value, type) and issubclass(value, Exception)))
+    }
+
+
+@pytest.mark.parametrize("label", OWNERS)
+def test_public_names_have_examples(label: str) -> None:
+    without = {
+        name for name, one in _public(OWNERS[label]).items() if ">>> " not in (one.__doc__ or "")
+    }
+    assert without == WITHOUT.get(label, set())
