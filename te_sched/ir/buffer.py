@@ -184,7 +184,7 @@ def access_ptr(
     Parameters
     ----------
     access_mask : "r", "w" or "rw", what the function does with the elements.
-    content_lanes : the function sees vectors of so many elements.
+    content_lanes : number of elements of the vectors that the function accesses.
     offset : elements before the pointer.
     extent : number of elements that are accessed; the rest of the buffer unless given.
     """

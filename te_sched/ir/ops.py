@@ -1,7 +1,7 @@
 """Building expressions as a user expects: types matched, lanes broadcast, constants folded.
 
 The functions take anything that a user may write (`convert` says what that is) and fold as much as
-TVM's operators do, because what they build is what is printed; but x * 0, x + 0 and 0 / x of floats
+TVM's operators do, because the result is printed; but x * 0, x + 0 and 0 / x of floats
 stay as they are, since they are not always 0 and x (`reals` folds them for the text). Must not
 simplify beyond that (that is `arith`).
 """
@@ -153,7 +153,7 @@ def int_limits(dtype: str) -> tuple[int, int]:
 
 
 def convert(value: Any) -> Expr:
-    """Any value that a user may write in an expression, as an expression.
+    """Convert any value allowed in an expression to an expression.
 
     Expressions, axes, elements of tensors, numbers (int32, or int64 if large, and float32), bools,
     strings, sympy expressions.
@@ -200,7 +200,7 @@ _Binary = Callable[[Any, Any], Expr]
 
 
 def operands(a: Any, b: Any) -> tuple[Expr, Expr]:
-    """Two values that meet in an operation: expressions of one dtype."""
+    """Both operands of an operation as expressions of one dtype."""
     if not isinstance(a, Expr):
         a = convert(a)
     if not isinstance(b, Expr):

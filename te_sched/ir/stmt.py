@@ -77,7 +77,7 @@ class AttrStmt(Stmt):
 
 
 def check_attribute(target: Any, key: str) -> None:
-    """Refuse an attribute of threads whose target is no axis."""
+    """Refuse an attribute of threads whose target is not an axis."""
     if key in THREAD_KEYS and not isinstance(target, IterVar):
         raise DeclarationError(
             f"the node of attribute {key} must be a thread axis, got {repr_of(target)}",

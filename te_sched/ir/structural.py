@@ -247,7 +247,7 @@ def _symbols(buffer: Buffer) -> list[Var]:
 
 
 def _are_equal(a: Any, b: Any) -> bool:
-    """Whether two values that are no nodes are equal; arrays and their like are compared whole."""
+    """Whether two values other than nodes are equal; arrays and their like are compared whole."""
     try:
         return bool(a == b)
     except (ValueError, TypeError, TeSchedError):

@@ -1,6 +1,6 @@
 """Declaring tensors and axes: placeholder, compute, reduce_axis, thread_axis, var.
 
-Owns what a user may write there and the errors for what he may not. Must not know schedules.
+Owns which arguments they accept and the errors for the others. Must not know schedules.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def size_var(name: str = "size", dtype: str = "int32") -> Var:
 
 
 def checked_name(name: Any, what: str) -> str:
-    """A name, which is a string."""
+    """The name; raises DeclarationError where it is not a string."""
     if (why := why_no_text(name)) is not None:
         why = f"a name is a string, and {why}"
         raise DeclarationError(
@@ -63,7 +63,7 @@ def checked_name(name: Any, what: str) -> str:
 
 
 def as_shape(shape: Any, what: str) -> tuple[Expr, ...]:
-    """A shape as expressions; a DeclarationError says what is wrong with it."""
+    """The shape as a tuple of expressions; raises DeclarationError where it is invalid."""
     if isinstance(shape, str | bytes):
         raise DeclarationError(
             f"the shape of {what} must be a tuple of integers, got {repr_of(shape)}",
@@ -91,7 +91,7 @@ def _as_extent(extent: Any, what: str) -> Expr:
             "",
             "give an int, or a te.var for one that is known only when the program runs",
         )
-    _check_told(value, what)
+    _check_reads_no_data(value, what)
     if isinstance(value, IntImm) and value.value < 0:
         raise DeclarationError(
             f"an extent of {what} must not be negative, got {value.value}",
@@ -101,8 +101,8 @@ def _as_extent(extent: Any, what: str) -> Expr:
     return value
 
 
-def _check_told(extent: Expr, what: str) -> None:
-    """Refuse an extent that is known only when the program has read its inputs."""
+def _check_reads_no_data(extent: Expr, what: str) -> None:
+    """Raise for an extent that depends on the values of tensors."""
     if reads_data(extent):
         raise DeclarationError(
             f"the extent {extent} of {what} reads a tensor",
@@ -116,13 +116,13 @@ def placeholder(shape: Any, dtype: str | None = None, name: str = "placeholder")
 
     Parameters
     ----------
-    shape : an extent, or a tuple of them: ints, or variables that each call tells (`te.var`).
+    shape : an extent, or a tuple of them: ints, or variables (`te.var`) that calls determine.
     dtype : of the elements, "float32" unless given.
-    name : as it is printed, and named in errors.
+    name : used in printed programs and in errors.
 
     Raises
     ------
-    DeclarationError for extents that are no integers or negative, and for unknown dtypes.
+    DeclarationError for extents that are negative or not integers, and for unknown dtypes.
 
     Example
     -------
@@ -175,7 +175,7 @@ def compute(
     fcompute : gives an expression, a reduction, or a tuple of them for several outputs, whose
         dtypes are those of the tensors. Its parameters name the axes; `lambda *i: ...` takes any
         number of them.
-    name : as it is printed, and named in errors.
+    name : used in printed programs and in errors.
     tag, attrs : kept with the operation.
     varargs_names : names of the axes that `*i` takes; i0, i1, ... by default.
 
@@ -213,7 +213,7 @@ def compute(
 
 
 class _AxisSeparator:
-    """Its only object, AXIS_SEPARATOR, stands between the dimensions of a layout."""
+    """Class of AXIS_SEPARATOR, which separates groups of dimensions of a layout."""
 
     __slots__ = ()
 
@@ -227,7 +227,7 @@ AXIS_SEPARATOR = _AxisSeparator()
 
 
 def check_labels(tag: Any, attrs: Any, what: str) -> None:
-    """Refuse a tag or attributes that are none."""
+    """Raise for an invalid tag or invalid attributes."""
     if (why := why_no_text(tag)) is not None:
         why = f"a tag is a string, and {why}"
         raise DeclarationError(
@@ -243,14 +243,14 @@ def check_labels(tag: Any, attrs: Any, what: str) -> None:
 
 
 def check_function(function: Any, arguments: int, what: str, example: str) -> None:
-    """Refuse what cannot be called with so many arguments."""
+    """Raise unless `function` can be called with this number of arguments."""
     if not callable(function):
         raise DeclarationError(
             f"{what} takes a function, got {repr_of(function)}", "", f"give {example}"
         )
     try:
         signature = inspect.signature(function)
-    except ValueError:  # some functions written in C do not tell
+    except ValueError:  # some functions written in C have no signature
         return
     try:
         signature.bind(*[None] * arguments)
@@ -263,7 +263,7 @@ def check_function(function: Any, arguments: int, what: str, example: str) -> No
 
 
 def axis_of(extent: Expr, name: str, kind: str = "DataPar") -> IterVar:
-    """An axis of a dimension: its values are from 0 on."""
+    """An axis over a dimension, from 0 to extent - 1."""
     return IterVar(Range(IntImm(0, extent.dtype), extent), Var(name, extent.dtype), kind)
 
 
@@ -274,7 +274,7 @@ def index_names(
     varargs_names: Sequence[str] | None = None,
     last: Sequence[str] = (),
 ) -> list[str]:
-    """The names that a function of `count` indices gives to them; `last` end it by themselves."""
+    """Names of the `count` indices of a function, from its parameters, followed by `last`."""
     if not callable(function):
         raise DeclarationError(
             f"{what} takes a function of the indices, got {repr_of(function)}",
@@ -283,7 +283,7 @@ def index_names(
         )
     try:
         parameters = inspect.signature(function).parameters.values()
-    except ValueError:  # some functions written in C do not tell
+    except ValueError:  # some functions written in C have no signature
         return [f"i{i}" for i in range(count)]
     required = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     names = [p.name for p in required]
@@ -304,7 +304,7 @@ def index_names(
 
 
 def keyword_names(function: Any) -> list[str]:
-    """The arguments of a function that must be given by their names."""
+    """The keyword-only parameters of a function that have no default."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):  # not a function, or one written in C
@@ -389,7 +389,7 @@ def _check_tuple_reduction(body: tuple[Expr, ...], what: str) -> None:
 
 
 def as_range(dom: Any, what: str) -> Range:
-    """A domain given as (min, end) or as a Range."""
+    """The Range of a domain given as (min, end) or as a Range."""
     if isinstance(dom, Range) and isinstance(dom.min, Expr) and isinstance(dom.extent, Expr):
         return dom
     if isinstance(dom, Range):
@@ -425,8 +425,8 @@ def reduce_axis(dom: Any, name: str = "rv", thread_tag: str = "", span: object =
     Parameters
     ----------
     dom : (begin, end) of its values, integers or integer expressions.
-    name : as it is printed, and named in errors.
-    thread_tag, span : accepted for TVM's sake.
+    name : used in printed programs and in errors.
+    thread_tag, span : accepted for compatibility with TVM, ignored.
 
     Example
     -------
@@ -444,11 +444,11 @@ def thread_axis(dom: Any = None, tag: str = "", name: str = "", span: object = N
 
     Parameters
     ----------
-    dom : how many threads, or (0, so many); that of the axis bound to it unless given.
+    dom : the number of threads n, or (0, n); by default the extent of the axis bound to it.
     tag : "threadIdx.x" to "threadIdx.z", "blockIdx.x" to "blockIdx.z", "vthread"; it may also be
         given in the place of `dom`.
     name : as it is printed; the tag unless given.
-    span : accepted for TVM's sake.
+    span : accepted for compatibility with TVM, ignored.
 
     Example
     -------
@@ -467,6 +467,6 @@ def thread_axis(dom: Any = None, tag: str = "", name: str = "", span: object = N
     name = checked_name(name, "thread_axis") or tag
     domain = None if dom is None else as_range(dom, f"thread_axis {name}")
     if domain is not None:
-        _check_told(domain.extent, f"thread_axis {name}")
+        _check_reads_no_data(domain.extent, f"thread_axis {name}")
     dtype = "int32" if domain is None else domain.extent.dtype
     return IterVar(domain, Var(name, dtype), "ThreadIndex", tag)

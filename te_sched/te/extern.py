@@ -29,7 +29,7 @@ def extern(
     tag: str = "",
     attrs: Mapping[str, Any] | None = None,
 ) -> Any:
-    """Tensors made by a statement.
+    """Tensors computed by a statement.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def _input_buffers(tensors: tuple[Tensor, ...], given: Any, name: str) -> tuple[
 
 
 def check_buffer_of(tensor: Tensor, buffer: Buffer, what: str) -> None:
-    """Refuse a buffer that cannot stand for a tensor: another type or another shape."""
+    """Raise where the type or shape of a buffer differs from that of its tensor."""
     if not isinstance(buffer, Buffer):
         raise DeclarationError(
             f"{what} needs a buffer for tensor {tensor.name}, got {repr_of(buffer)}",

@@ -1,6 +1,6 @@
-"""Commutative reductions: sum, max, min, prod, and reducers of the user's own.
+"""Commutative reductions: sum, max, min, prod, and user-defined reducers.
 
-Must not know where a reduction is used; `te.compute` checks that.
+Must not check where a reduction is used; `te.compute` does.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _RESULTS = {"sum": "sum", "prod": "product", "max": "largest", "min": "least"}
 class Reducer:
     """A way to combine values, called as `reducer(expr, axis, where=None, init=None)`.
 
-    Without an axis, `reducer(a, b, ...)` combines the values at hand.
+    Without an axis, `reducer(a, b, ...)` combines its arguments.
 
     >>> te.max, te.max(te.var("n"), 0)
     (<te.max(expr, axis, where=None, init=None)>, T.max(n, 0))
@@ -89,7 +89,7 @@ class Reducer:
             )
         for value in values:
             for one in _as_tuple(value):
-                ops.convert(one)  # which refuses what is no number and no expression
+                ops.convert(one)  # raises unless it is a number or an expression
         return reduce(self.combine, values)
 
     def _reduce(self, expr: Any, axis: Any, where: Any, init: Any) -> Any:
@@ -202,12 +202,12 @@ def _as_tuple(value: Any) -> tuple[Any, ...]:
 def comm_reducer(
     fcombine: Callable[..., Any], fidentity: Callable[..., Any], name: str = "reduce"
 ) -> Reducer:
-    """A reducer of the user's own.
+    """Make a commutative reducer.
 
     Parameters
     ----------
     fcombine : (x, y) -> value; for several values x, y and the result are tuples.
-    fidentity : (dtype, ...) -> the value that changes nothing, one for each reduced value.
+    fidentity : (dtype, ...) -> the identity element, one for each reduced value.
 
     Example
     -------

@@ -92,14 +92,14 @@ class ScriptPrinter(ExprPrinter):
     # Blocks
 
     def enter(self, node: Any, indent: str) -> tuple[Block, Block]:
-        """Open a block for a statement; returns it and the block round it."""
+        """Open a block for a statement; returns it and its parent."""
         outer, inner = self.block, Block(node, indent)
         self.open.setdefault(id(node), inner)
         self.block = inner
         return inner, outer
 
     def leave(self, inner: Block, outer: Block) -> None:
-        """Close a block: its names are free again, and its lines go into the block round it."""
+        """Close a block: its names are free again, and its lines are appended to its parent."""
         if self.open.get(id(inner.node)) is inner:
             del self.open[id(inner.node)]
         self.release(inner)
@@ -123,7 +123,7 @@ class ScriptPrinter(ExprPrinter):
         return name
 
     def alias(self, one: Any, text: str, block: Block) -> None:
-        """Call something by a text that is no name of its own, such as `A.data`."""
+        """Call something by a text that is not a name, such as `A.data`."""
         self.names[one] = text
         block.named.append(one)
 

@@ -265,7 +265,7 @@ def _folds(node: Any) -> bool:
         return False
     try:
         built = ops.BUILDERS[kind](a, b)
-    except DeclarationError:  # what nobody may build can still be looked at
+    except DeclarationError:  # invalid nodes can still be printed
         return False
     return built is a or built is b or type(built) is not kind
 
