@@ -454,7 +454,7 @@ class ProducerLoad(Expr):
         self.dtype = self.producer.dtype  # type: ignore[misc]
 
 
-# What a buffer's data is aligned to where nothing else is said, in bytes (as printed by TVM 0.9).
+# What a buffer's data is aligned to by default, in bytes (as printed by TVM 0.9).
 DEFAULT_ALIGNMENT = 128
 
 

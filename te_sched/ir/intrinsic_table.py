@@ -18,12 +18,12 @@ import numpy as np
 class Effect(IntEnum):
     """What a call does besides giving a value, the weakest first."""
 
-    ANNOTATION = 0  # says something about a value
+    ANNOTATION = 0  # annotates a value
     PURE = 1
     READ_STATE = 2  # reads memory or other state
-    UPDATE_STATE = 3  # writes memory, synchronises, calls the unknown
+    UPDATE_STATE = 3  # writes memory, synchronises, calls unknown functions
     SPECIAL_ARGUMENT = 4  # means something only as the argument of another call
-    EMBED_INFO = 5  # tells the compiler something
+    EMBED_INFO = 5  # a hint for the compiler
     CONTROL_JUMP = 6  # leaves the function
 
 

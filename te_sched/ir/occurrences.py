@@ -54,9 +54,9 @@ Guard = Expr | tuple[Var, Expr]
 class Occurrence(NamedTuple):
     """One read or write of elements in a program.
 
-    A function from outside gets `extent` elements from an offset in flat memory, behind `data`, and
-    `buffer` is None; else `extent` is None. If both are None, it gets all that `data` points to.
-    What is atomic reads and writes at once, and meets no other access.
+    An external function is passed `extent` elements from an offset in the flat memory of `data`,
+    and `buffer` is None; else `extent` is None. If both are None, it is passed all of `data`.
+    An atomic access both reads and writes, and conflicts with no other access.
     """
 
     data: Var

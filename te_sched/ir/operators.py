@@ -1,7 +1,7 @@
 """Gives `Operand` its Python operators (`+`, `<`, `==`, ...), which are the functions of `ir.ops`.
 
-Owns what an expression answers when Python asks for its truth value. Imported by te_sched.ir for
-this effect.
+Owns the truth value of expressions, and the refusal of other conversions to Python values.
+Imported by te_sched.ir for this effect.
 """
 
 from __future__ import annotations
@@ -190,7 +190,7 @@ def _described(value: object) -> str:
 
 
 def refusal(what: str, help: str) -> Callable[..., Any]:
-    """A special method that refuses: expressions stand for values that are not known yet."""
+    """A special method that raises: an expression has no value before the program runs."""
 
     def refuse(self: object, *others: object, **options: object) -> Any:
         raise OperandError(

@@ -203,7 +203,7 @@ _Binary = Callable[[Any, Any], Expr]
 
 
 def operands(a: Any, b: Any) -> tuple[Expr, Expr]:
-    """Two values that meet in an operation: expressions of one dtype."""
+    """Both operands of an operation as expressions of one dtype."""
     if not isinstance(a, Expr):
         a = convert(a)
     if not isinstance(b, Expr):

@@ -102,7 +102,7 @@ def whole(shape: Iterable[Expr]) -> Region:
 
 
 def default_scope(thread: str) -> str:
-    """Where a stage lives that has no storage scope, by the innermost axis of threads round it:
+    """Where a stage lives that has no storage scope, by the innermost enclosing thread axis:
     threads share what is outside of them.
     """
     if not thread:
@@ -123,11 +123,11 @@ class Definitions:
 
 
 class Scope(NamedTuple):
-    """What is in force at a place. Nothing changes it: `inside` gives the scope of a part.
+    """What is in scope at a position. Immutable: `inside` returns the scope of a nested part.
 
-    `order` tells where in the program the place is: numbers of statements, and loops. `is_sure`
-    says whether the loops and conditions tell all of when it is reached, `extern` is the attribute
-    of the operation whose body a user wrote.
+    `order` is the position in the program: numbers of statements, and loops. `is_sure` is whether
+    the loops and conditions determine exactly when it is reached, `extern` the attribute of the
+    operation whose body is user-written.
     """
 
     defined: Definitions

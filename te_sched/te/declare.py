@@ -209,7 +209,7 @@ def compute(
 
 
 class _AxisSeparator:
-    """Its only object, AXIS_SEPARATOR, stands between the dimensions of a layout."""
+    """Class of AXIS_SEPARATOR, which separates groups of dimensions of a layout."""
 
     __slots__ = ()
 
@@ -385,7 +385,7 @@ def _check_tuple_reduction(body: tuple[Expr, ...], what: str) -> None:
 
 
 def as_range(dom: Any, what: str) -> Range:
-    """A domain given as (min, end) or as a Range."""
+    """The Range of a domain given as (min, end) or as a Range."""
     if isinstance(dom, Range) and isinstance(dom.min, Expr) and isinstance(dom.extent, Expr):
         return dom
     if isinstance(dom, Range):

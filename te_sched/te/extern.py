@@ -103,7 +103,7 @@ def _input_buffers(tensors: tuple[Tensor, ...], given: Any, name: str) -> tuple[
 
 
 def check_buffer_of(tensor: Tensor, buffer: Buffer, what: str) -> None:
-    """Refuse a buffer that cannot stand for a tensor: another type or another shape."""
+    """Raise where the type or shape of a buffer differs from that of its tensor."""
     if not isinstance(buffer, Buffer):
         raise DeclarationError(
             f"{what} has {repr_of(buffer)} for tensor {tensor.name}, expected a buffer",

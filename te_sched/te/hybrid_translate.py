@@ -157,9 +157,9 @@ class _Walk:
         self.constant = constant  # what no statement writes
         self.written: set[Buffer] = set()
         self.result: Any = None
-        self.ifs = 0  # round this place, inside of its loop
-        self.scopes = 0  # loops and conditions round this place
-        self.depth = 0  # expressions round this one
+        self.ifs = 0  # conditions enclosing this place within its loop
+        self.scopes = 0  # enclosing loops and conditions
+        self.depth = 0  # enclosing expressions
         self.bound_here: set[str] = set()
         self.outside = script.names()
         lines, self.first_line = _source(script.function)

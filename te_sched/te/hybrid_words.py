@@ -1,4 +1,4 @@
-"""The words of hybrid scripts that Python does not have, for arrays and for expressions: tables."""
+"""Tables of the built-in functions of hybrid scripts, for arrays and for expressions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TYPES = (
     *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
     *("float16", "float32", "float64"),
 )
-# Words for loops, and the kinds of tir.For that they make.
+# Loop functions, and their kinds of tir.For.
 LOOPS = {
     "range": "serial",
     "serial": "serial",
@@ -54,7 +54,7 @@ def _zeros(shape: Any, dtype: str, scope: str | None = None) -> Any:
     return np.zeros(tuple(shape) if isinstance(shape, list | tuple) else shape, dtype)
 
 
-# What a word is while the script runs as Python, on numpy arrays.
+# The functions while the script runs as Python, on numpy arrays.
 EMULATED: dict[str, Any] = {
     **dict.fromkeys(("serial", "parallel", "vectorize", "unroll", "const_range"), builtins.range),
     **{dtype: getattr(np, dtype) for dtype in TYPES},

@@ -1,4 +1,4 @@
-"""Operations: how tensors are made.
+"""Operations: the computations that produce tensors.
 
 Each operation knows its outputs, the tensors it reads and the axes it runs over. Operations are
 immutable and equal only to themselves; `op.output(i)` is always the same tensor. Must not know
@@ -47,16 +47,16 @@ class Operation:
 
     @property
     def num_outputs(self) -> int:
-        """Number of tensors that the operation makes."""
+        """Number of output tensors."""
         return len(self._outputs)
 
     @property
     def outputs(self) -> tuple[Tensor, ...]:
-        """The tensors that the operation makes."""
+        """The output tensors."""
         return self._outputs
 
     def output(self, index: int) -> Tensor:
-        """Tensor number `index` that the operation makes.
+        """Output tensor number `index`.
 
         >>> A = te.placeholder((4,), name="A")
         >>> A.op.output(0) is A
@@ -136,7 +136,7 @@ class PlaceholderOp(Operation):
 
 
 class ComputeOp(Operation):
-    """Every element of the outputs by an expression of its indices, `axis`.
+    """Computes each element of the outputs by an expression of its indices, `axis`.
 
     `body` has one expression for each output. In a reduction each is a `Reduce` over the same axes.
 
@@ -176,7 +176,7 @@ class ComputeOp(Operation):
 
 
 class ScanOp(Operation):
-    """States that grow along `scan_axis`, the first dimension.
+    """A recurrence along `scan_axis`, the first dimension of its states.
 
     The first entries come from `init`, each next one from `update`, which reads the entries before
     it through `state_placeholder`.
@@ -220,7 +220,7 @@ class ScanOp(Operation):
 
 
 class ExternOp(Operation):
-    """Outputs made by a statement over buffers: a call of a function, or hand-written loops.
+    """Outputs computed by a statement over buffers: a call of a function, or hand-written loops.
 
     >>> A = te.placeholder((4,), name="A")
     >>> te.extern((4,), [A], lambda ins, outs: tir.call_packed("f", ins[0], outs[0]), name="C").op
@@ -251,7 +251,7 @@ class ExternOp(Operation):
 
 
 class HybridOp(ExternOp):
-    """Outputs made by loops that the user wrote, over the tensors themselves and no views.
+    """Outputs computed by user-written loops over the tensors themselves, not over views.
 
     `axis` are these loops, of statements in sequence the last one's first, as in TVM.
 
@@ -272,7 +272,7 @@ class HybridOp(ExternOp):
 
     @property
     def axis(self) -> tuple[IterVar, ...]:
-        """The loops that were written."""
+        """The loops of the script."""
         return self._axis
 
     @cached_property
@@ -360,7 +360,7 @@ def loaded_tensors(roots: Iterable[Expr]) -> Iterator[Tensor]:
 
 
 class _ReplaceTensors(Mapper):
-    """Makes loads read other tensors."""
+    """Replaces the tensors of loads."""
 
     def __init__(self, mapping: Mapping[Any, Tensor]) -> None:
         self.mapping = mapping
@@ -372,7 +372,7 @@ class _ReplaceTensors(Mapper):
 
 
 def domain_loads(body: Expr) -> list[ProducerLoad]:
-    """What is read to know how far the loops of a reduction go."""
+    """The loads in the bounds of reduction loops."""
     if type(body) is not Reduce:
         return []
     bounds = [

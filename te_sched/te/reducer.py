@@ -1,6 +1,6 @@
-"""Commutative reductions: sum, max, min, prod, and reducers of the user's own.
+"""Commutative reductions: sum, max, min, prod, and user-defined reducers.
 
-Must not know where a reduction is used; `te.compute` checks that.
+Must not check where a reduction is used; `te.compute` does.
 """
 
 from __future__ import annotations

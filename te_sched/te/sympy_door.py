@@ -32,7 +32,7 @@ def _sympy() -> Any:
 
 
 def open_door() -> None:
-    """Let expressions and sympy meet: `sympify` of an expression, sympy objects in expressions."""
+    """Register both conversions: `sympify` of an expression, and sympy objects in expressions."""
     setattr(Operand, "_sympy_", to_sympy)  # noqa: B010
     if _converted not in ops.FOREIGN_CONVERSIONS:
         ops.FOREIGN_CONVERSIONS.append(_converted)

@@ -1,4 +1,4 @@
-"""Tensors: what operations produce and expressions read.
+"""Tensors: outputs of operations, read by expressions.
 
 Owns indexing. Must not know how a tensor is computed, scheduled or stored.
 """
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 class Array(tuple[Any, ...]):
-    """A tuple that is printed as TVM prints its arrays, [8, n], and whose parts are added to lists.
+    """A tuple that prints as TVM prints arrays, [8, n], and whose slices can be added to lists.
 
-    A part of TVM's arrays is a list, so programs write `[batch] + A.shape[1:]`.
+    A slice of a TVM array is a list, so programs write `[batch] + A.shape[1:]`.
     """
 
     __slots__ = ()

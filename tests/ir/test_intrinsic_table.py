@@ -40,5 +40,5 @@ def test_functions_that_users_call_are_in_the_table():
 
 
 def test_functions_have_the_meaning_of_the_table_as_their_text():
-    assert te.exp10.__doc__ == INTRINSICS["exp10"].text
-    assert tir.shift_left.__doc__ == INTRINSICS["shift_left"].text
+    assert te.exp10.__doc__.startswith(INTRINSICS["exp10"].text)
+    assert tir.shift_left.__doc__.startswith(INTRINSICS["shift_left"].text)

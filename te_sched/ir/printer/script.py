@@ -92,14 +92,14 @@ class ScriptPrinter(ExprPrinter):
     # Blocks
 
     def enter(self, node: Any, indent: str) -> tuple[Block, Block]:
-        """Open a block for a statement; returns it and the block round it."""
+        """Open a block for a statement; returns it and its parent."""
         outer, inner = self.block, Block(node, indent)
         self.open.setdefault(id(node), inner)
         self.block = inner
         return inner, outer
 
     def leave(self, inner: Block, outer: Block) -> None:
-        """Close a block: its names are free again, and its lines go into the block round it."""
+        """Close a block: its names are free again, and its lines are appended to its parent."""
         if self.open.get(id(inner.node)) is inner:
             del self.open[id(inner.node)]
         self.release(inner)
