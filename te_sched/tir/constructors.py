@@ -140,10 +140,13 @@ def _select(condition: Any, true_value: Any, false_value: Any, span: object = No
     other = ops.convert(other)
     if not dtypes.is_bool(dtypes.element(held.dtype)):
         raise DeclarationError(
-            f"tir.Select needs a condition and two values of one dtype, got {held.dtype}, "
-            f"{chosen.dtype} and {other.dtype}",
-            "",
-            "cast one of the values, or use te.if_then_else, which does",
+            f"condition of tir.Select has dtype {held.dtype}, expected bool",
+            help="compare first: a > 0",
+        )
+    if chosen.dtype != other.dtype:
+        raise DeclarationError(
+            f"values of tir.Select have different dtypes: {chosen.dtype} and {other.dtype}",
+            help="cast one of the values, or use te.if_then_else, which does",
         )
     return expr.Select(held, chosen, other)
 

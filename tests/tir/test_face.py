@@ -18,7 +18,7 @@ def test_select_checks_types():
     x = te.var("x", "float32")
     assert tir.Select(x > 0, x, 0).dtype == "float32"
     with pytest.raises(
-        DeclarationError, match=r"tir\.Select needs a condition and two values of one dtype, got bo"
+        DeclarationError, match=r"values of tir\.Select have different dtypes: float32 and int32"
     ):
         tir.Select(x > 0, x, te.var("n"))
 

@@ -377,7 +377,7 @@ def _():
 @mistake(
     "Select of a number",
     DeclarationError,
-    r"tir\.Select needs a condition and two values of one dtype, got fl",
+    r"condition of tir\.Select has dtype float32, expected bool",
 )
 def select_of_a_number():
     te.compute((8,), lambda i: tir.Select(X[i], X[i], 0.0), name="C")
