@@ -14,8 +14,8 @@ SITE_CSS = Path(__file__).resolve().parents[2] / "docs" / "site.css"
 STYLES = Path(material.__file__).parent.glob("templates/assets/stylesheets/*.css")
 
 LOOK = """() => {
-  const names = ["display", "margin", "padding", "borderWidth", "boxShadow", "backgroundColor", "font",
-                 "content", "position", "left", "maskImage", "width", "height"];
+  const names = ["display", "margin", "padding", "borderWidth", "boxShadow", "backgroundColor",
+                 "font", "content", "position", "left", "maskImage", "width", "height"];
   const seen = [];
   for (const element of document.querySelectorAll(".te-card :is(details, summary, dd)"))
     for (const part of [null, "::before", "::after"]) {
