@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import ast
 import difflib
+import html
 import inspect
 import re
 import sys
@@ -95,7 +96,7 @@ def _classes() -> str:
 
 def _link(one: Refusal, text: str, page: str) -> str:
     """The first line of a message as a link to its entry."""
-    fault = re.sub(r"([\\`*_\[\]<>])", r"\\\1", text.splitlines()[0])
+    fault = re.sub(r"([\\`*_\[\]])", r"\\\1", html.escape(text.splitlines()[0], quote=False))
     return f"- [{fault}]({page}#{_anchor(one.title)})"
 
 
