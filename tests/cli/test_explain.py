@@ -71,3 +71,11 @@ def test_explain_rejects_a_budget_of_nothing(te_sched_command, program):
     done = te_sched_command("explain", "--budget", 0, program("gemm"))
     assert done.exit_code == 2
     assert "--budget" in done.stderr
+
+
+def test_explain_rejects_a_file_that_cannot_be_written(te_sched_command, program, tmp_path):
+    page = tmp_path / f"{'long' * 100}.html"
+    done = te_sched_command("explain", "--no-measure", "-o", page, program("gemm"))
+    assert done.exit_code == 2
+    assert "File name too long" in done.stderr
+    assert "-o FILE" in done.stderr
