@@ -125,10 +125,6 @@ _NOT_FOR_EXPRESSIONS = {
         "use te.reduce_axis with te.sum, te.max or te.min for a loop",
     ),
     "__contains__": ("`in` cannot be applied to", "compare with te.any(a == b, ...)"),
-    "__array__": (
-        "numpy.array() cannot be applied to",
-        "run the program on arrays, and use the array of its result",
-    ),
 }
 # Operators of numpy's scalars and arrays, which call functions by these names: the methods of an
 # expression on the left, and on the right of numpy's value.

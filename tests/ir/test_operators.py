@@ -79,3 +79,8 @@ def test_division_of_integers_is_refused() -> None:
 def test_functions_of_values_are_refused(use: Callable[[Any], Any], help: str) -> None:
     with pytest.raises(OperandError, match=help):
         use(x)
+
+
+def test_arrays_of_axes_are_arrays_of_objects() -> None:
+    axes = [IterVar(Range(IntImm(0), IntImm(4)), Var(name, "int32"), "DataPar") for name in "ij"]
+    assert list(np.array(axes)[::-1]) == axes[::-1]
