@@ -18,7 +18,7 @@ from te_sched.story.compiling import Builder, from_error
 from te_sched.story.figures import figures_of_loops, temporary_bytes
 from te_sched.story.headings import heading
 from te_sched.story.model import Figures, Line, LoopRow, StoryStep
-from te_sched.story.outputs import changes, program_lines
+from te_sched.story.outputs import changes, numbered, program_lines
 from te_sched.story.stages import Stages
 from te_sched.story.steps import Moment, shown_place, source_line
 from te_sched.story.timing import Run
@@ -75,12 +75,14 @@ class Teller:
         built = self._builder.build(schedule, args, module[name], work)
         if built.run is not None:
             self.runs[moment.number] = built.run
-        before, self._before = self._before, program_lines(module, stages)
+        compiled = next((one.lines for one in built.outputs if one.kind == "compiled"), ())
+        program = numbered(program_lines(module, stages), compiled)
+        before, self._before = self._before, program
         return replace(
             step,
             nest=_rows(tree, stages, figures),
-            program=self._before,
-            changes=changes(before, self._before),
+            program=program,
+            changes=changes(before, program),
             outputs=built.outputs,
             problems=built.problems,
             timing=built.timing,

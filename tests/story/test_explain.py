@@ -277,7 +277,7 @@ def test_a_schedule_with_threads_is_for_a_gpu_by_default() -> None:
     assert story.data.target == "cuda"
     assert "no kernels" in story.steps[0].notes[0]
     assert story.steps[0].outputs == ()
-    assert [one.kind for one in story.steps[1].outputs] == ["cuda", "check"]
+    assert [one.kind for one in story.steps[1].outputs] == ["compiled", "cuda", "check"]
 
 
 def test_a_program_that_gets_very_long_is_not_compiled() -> None:
