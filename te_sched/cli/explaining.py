@@ -95,6 +95,7 @@ def _story(
         return te_sched.explain(
             found.inputs,  # type: ignore[arg-type]  # it refuses functions
             found.arguments,
+            name=found.function,
             target=found.target_of(target),
             title=f"{Path(ran.path).name}: {found.name}",
             source=ran.path,

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from te_sched import config
 from te_sched.codegen.target import Target
 from te_sched.config import Lowering
-from te_sched.errors import SourceLocation
+from te_sched.errors import LoweringError, SourceLocation
 from te_sched.ir.stmt import IRModule, PrimFunc
+from te_sched.lower.pipeline import check_name
 from te_sched.schedule.bindings import has_threads
 from te_sched.schedule.schedule import Schedule
 from te_sched.trace.observing import Observer
@@ -108,7 +110,10 @@ class ScheduleRecorder(Observer):
         target, verify = options["target"], options["verify"]
         if isinstance(inputs, Schedule):
             found = self._of(inputs)
-            found.target, found.verify, found.function = target, verify, options["name"]
+            found.target, found.verify = target, verify
+            with suppress(LoweringError):  # which the build will raise
+                check_name(options["name"])
+                found.function = options["name"]
             found.binds, found.choices = options["binds"], config.current().lowering
             if options["args"] is not None:
                 found.args = list(options["args"])

@@ -204,12 +204,12 @@ def lower_schedule(
 
 
 @walks_deeply("show the loops of a schedule")
-def scheduled_loops(schedule: Schedule, args: Sequence[Any]) -> PrimFunc:
+def scheduled_loops(schedule: Schedule, args: Sequence[Any], name: str = "main") -> PrimFunc:
     """What `lower(schedule, args, stop_after="schedule_ops")` gives, to look at: no observer is
     told, since nothing is lowered on behalf of the user's program.
     """
     with adding_places(schedule):
-        return _loops(schedule, _checked_args(args), config.current())
+        return _loops(schedule, _checked_args(args), config.current(), name)
 
 
 def _loops(

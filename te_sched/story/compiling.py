@@ -62,10 +62,11 @@ class Built:
 
 @dataclass(frozen=True, slots=True)
 class Builder:
-    """Builds schedules for a target, to be timed if `is_timed`."""
+    """Builds schedules as functions of a name for a target, to be timed if `is_timed`."""
 
     target: Target
     is_timed: bool
+    name: str = "main"
 
     def build(
         self, schedule: Schedule, args: Sequence[Any], func: PrimFunc, work: float | None
@@ -89,7 +90,7 @@ class Builder:
     def _for_processor(
         self, schedule: Schedule, args: Sequence[Any], stages: Stages, work: float | None
     ) -> Built:
-        functions = functions_for_processor(schedule, args, self.target)
+        functions = functions_for_processor(schedule, args, self.target, self.name)
         outputs = of_processor(functions, self.target, stages)
         if not self.is_timed:
             return Built(outputs)
@@ -100,7 +101,7 @@ class Builder:
     ) -> Built:
         if not has_threads(schedule):
             return Built(notes=(_ON_PROCESSOR,))
-        module = build(schedule, args, self.target)
+        module = build(schedule, args, self.target, name=self.name)
         assert isinstance(module, CudaModule)
         outputs = (*of_kernels(module.kernels, stages), *_checked(module, args, stages))
         if not self.is_timed:

@@ -18,6 +18,7 @@ import te_sched
 from te_sched import files
 from te_sched.codegen.target import Target, as_target, check_available
 from te_sched.errors import ScheduleError, SourceLocation, kind_of, place_of_error, repr_of
+from te_sched.lower.pipeline import check_name
 from te_sched.progress import progress
 from te_sched.schedule.bindings import has_threads
 from te_sched.schedule.schedule import Schedule
@@ -38,6 +39,7 @@ def explain(
     schedule: Schedule,
     args: Sequence[Any] | None = None,
     *,
+    name: str = "main",
     target: str | Target | None = None,
     title: str | None = None,
     source: str | os.PathLike[str] | None = None,
@@ -56,6 +58,7 @@ def explain(
     ----------
     schedule : what te.create_schedule returned; it stays as it is.
     args : the parameters of the function, as for `lower`; by default all inputs, then the outputs.
+    name : the name of the function, as for `lower`.
     target : as for `build`; by default "cuda" where loops are bound to threads of a GPU.
     title : of the page.
     source : the program's file, if it is not the one of the first primitive; or its text.
@@ -69,6 +72,7 @@ def explain(
     ScheduleError for arguments of other types, BuildError for a target without code generation.
     """
     _check(schedule, args, max_steps, error)
+    check_name(name)
     if not isinstance(budget, int | float) or not 0 < budget < float("inf"):
         raise ScheduleError(
             f"budget of explain must be a positive number of seconds, got {repr_of(budget)}",
@@ -79,12 +83,13 @@ def explain(
     check_available(wanted)
     with unobserved():
         seconds = budget if measure else None
-        return Story(_told(schedule, args, wanted, title, source, seconds, max_steps, error))
+        return Story(_told(schedule, args, name, wanted, title, source, seconds, max_steps, error))
 
 
 def _told(
     schedule: Schedule,
     args: Sequence[Any] | None,
+    name: str,
     target: Target,
     title: str | None,
     source: str | os.PathLike[str] | None,
@@ -94,7 +99,7 @@ def _told(
 ) -> StoryData:
     retelling = Retelling(schedule, max_steps)
     parameters = default_args(schedule) if args is None else list(args)
-    teller = Teller(Builder(target, budget is not None))
+    teller = Teller(Builder(target, budget is not None, name))
     steps: list[StoryStep] = []
     stages = StageList()
     places: list[tuple[int, SourceLocation]] = []

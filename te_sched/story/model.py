@@ -17,22 +17,25 @@ class Line:
     """A line of a text, and the names of the stages whose work it does.
 
     A loop is of all stages computed in it, a store of the one it computes and of those it reads;
-    `stages[0]` is the one that the line computes, where there is one.
+    `stages[0]` is the one that the line computes, where there is one. `numbers` are the lines of
+    the compiled program, from 1, that show the same statement or that the line was generated from.
     """
 
     text: str
     stages: tuple[str, ...] = ()
+    numbers: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
     """A line of the difference to the step before: `mark` is "+", "-", " ", or "@" of a gap,
-    whose text says how many lines are left out.
+    whose text says how many lines are left out. `numbers` are those of a `Line`.
     """
 
     mark: str
     text: str
     stages: tuple[str, ...] = ()
+    numbers: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +93,8 @@ class LoopRow:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """Text that the program became: `kind` is "llvm", "assembly", or "cuda".
+    """Text that the program became: `kind` is "compiled" (the program of loops that code is
+    generated for), "llvm", "assembly", "cuda", or "check".
 
     `left_out` counts lines at the end that a story does not keep.
     """

@@ -1,14 +1,15 @@
-"""Programs and what they become, as lines that know their stages: loops, LLVM IR, assembly, CUDA.
+"""Programs and what they become, as lines that know their statements: loops, LLVM IR, CUDA.
 
-Each instruction says which line of the program it is of (`codegen.llvm.module`), each line of CUDA
-which statement it shows. What is of several lines, or made by LLVM for none, is of no stage. Must
-not know schedules.
+Each instruction has the line of the compiled program that it is of (`codegen.llvm.module`), each
+line of CUDA the statement that it shows. An instruction of several lines, or of none, has no stage.
+Must not know schedules.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from difflib import SequenceMatcher
 from itertools import takewhile
 
@@ -22,9 +23,12 @@ from te_sched.runtime.registry import extern_kind
 from te_sched.story.model import Change, Line, Output
 from te_sched.story.stages import Stages
 
+_NO_LINE = Line("")
 MOST_LINES = 1500  # that a story keeps of one text
 _CONTEXT = 2  # unchanged lines that are shown round a change
 _NUMBERED = re.compile(r"\bcse_var_\d+")
+_NAMED_AGAIN = re.compile(r"(?<=\w)_\d+\b")  # of buffers, common subexpressions
+_LIKELY = re.compile(r"T\.likely\((.*)\):$")
 
 _LOCATION = re.compile(r"^!(\d+) = !DILocation\(line: (\d+)")
 _OF_INSTRUCTION = re.compile(r", !dbg !(\d+)")
@@ -32,6 +36,10 @@ _METADATA = re.compile(r",? ![\w.]+ !\d+|,? #\d+$| #\d+(?= \{$)")
 _LABEL = re.compile(r"^[\w.$\"-]+:")
 _LOC = re.compile(r"^\t\.loc\t1 (\d+)")
 _SYMBOL = re.compile(r'^(?:define [^@]*@)?"?(te_sched_[^"(:]*)"?[(:]')
+_COMPILED = (
+    "Code is generated for this program: loops are cut at their guards, and indices are checked "
+    "where nothing proves them."
+)
 _CLEAN = (
     "Helper functions, attributes and metadata are left out; a line that several statements share, "
     "or that LLVM added, is of no stage."
@@ -40,7 +48,35 @@ _CLEAN = (
 
 def program_lines(module: IRModule, stages: Stages) -> tuple[Line, ...]:
     """The text of a module, line by line."""
-    return tuple(Line(str(line), stages.of(origin_of(line))) for line in script_lines(module))
+    return _lines(script_lines(module), stages, {})
+
+
+def numbered(program: Sequence[Line], compiled: Sequence[Line]) -> tuple[Line, ...]:
+    """The lines of a program with the numbers of equal ones of the compiled program.
+
+    Names may differ in their numbers. Lowering may copy a statement, so one line may equal several;
+    where there are several equal ones on both sides, they must be equally many.
+    """
+    here, there = _places(program), _places(compiled)
+    numbers: dict[int, tuple[int, ...]] = {}
+    for key, places in here.items():
+        found = [compiled[place].numbers for place in there.get(key, ())]
+        if len(places) == 1:
+            numbers[places[0]] = tuple(dict.fromkeys(number for one in found for number in one))
+        elif len(places) == len(found):
+            numbers |= zip(places, found, strict=True)
+    return tuple(replace(line, numbers=numbers.get(k, ())) for k, line in enumerate(program))
+
+
+def _places(lines: Sequence[Line]) -> dict[tuple[str, tuple[str, ...]], list[int]]:
+    """Where each statement stands, by its text without the numbers of names, and its stages."""
+    places: dict[tuple[str, tuple[str, ...]], list[int]] = {}
+    for place, line in enumerate(lines):
+        if line.stages:
+            text = _LIKELY.sub(r"\1:", line.text.strip())
+            key = _NAMED_AGAIN.sub("", text), line.stages
+            places.setdefault(key, []).append(place)
+    return places
 
 
 def changes(before: Sequence[Line], after: Sequence[Line]) -> tuple[Change, ...]:
@@ -61,13 +97,17 @@ def _changes(before: Sequence[Line], after: Sequence[Line]) -> Iterator[Change]:
         yield from _gap(group[0][3] - shown)
         for tag, low, high, new_low, new_high in group:
             if tag == "equal":
-                yield from (Change(" ", one.text, one.stages) for one in after[new_low:new_high])
+                yield from _marked(" ", after[new_low:new_high])
                 continue
             yield from (Change("-", one.text, one.stages) for one in before[low:high])
-            yield from (Change("+", one.text, one.stages) for one in after[new_low:new_high])
+            yield from _marked("+", after[new_low:new_high])
         shown = group[-1][4]
     if shown:
         yield from _gap(len(after) - shown)
+
+
+def _marked(mark: str, lines: Sequence[Line]) -> Iterator[Change]:
+    return (Change(mark, line.text, line.stages, line.numbers) for line in lines)
 
 
 def _gap(count: int) -> Iterator[Change]:
@@ -78,28 +118,47 @@ def _gap(count: int) -> Iterator[Change]:
 def of_processor(
     functions: Mapping[str, PrimFunc], target: Target, stages: Stages
 ) -> tuple[Output, ...]:
-    """The optimised LLVM IR and the assembly of functions as they are compiled.
+    """The program that is compiled, and the optimised LLVM IR and assembly of its functions.
 
     Raises
     ------
     BuildError for what cannot be compiled.
     """
     module = IRModule({name: one.without_attr(ATTRIBUTE) for name, one in functions.items()})
-    lines = script_lines(module)
-    numbers = {id(statement): number for statement, number in lines_of_statements(lines)}
-    of_line = {number: stages.of(statement) for statement, number in lines_of_statements(lines)}
+    compiled, numbers = _compiled(module, stages)
+    of_line = {line.numbers[0]: line for line in compiled if line.numbers}
     llvm, assembly = show_functions(module.functions, target, extern_kind, numbers)
     names = [f"te_sched_{name}" for name in functions]
     return (
+        _output("compiled", "As compiled", compiled, _COMPILED),
         _output("llvm", "LLVM IR", _llvm_lines(llvm, names, of_line), _CLEAN),
         _output("assembly", "Assembly", _assembly_lines(assembly, names, of_line), _CLEAN),
     )
 
 
 def of_kernels(kernels: Mapping[str, PrimFunc], stages: Stages) -> tuple[Output, ...]:
-    """The CUDA source of kernels."""
-    lines = (Line(str(line), stages.of(origin_of(line))) for line in kernel_lines(kernels))
-    return (_output("cuda", "CUDA", lines),)
+    """The kernels that are compiled, and their CUDA source."""
+    compiled, numbers = _compiled(IRModule(dict(kernels)), stages)
+    lines = _lines(kernel_lines(kernels), stages, numbers)
+    program = _output("compiled", "As compiled", compiled)
+    return (program, _output("cuda", "CUDA", lines))
+
+
+def _compiled(module: IRModule, stages: Stages) -> tuple[tuple[Line, ...], dict[int, int]]:
+    """The lines of a program, and the numbers of its statements by their identity."""
+    texts = script_lines(module)
+    numbers = {id(statement): number for statement, number in lines_of_statements(texts)}
+    return _lines(texts, stages, numbers), numbers
+
+
+def _lines(texts: Iterable[str], stages: Stages, numbers: Mapping[int, int]) -> tuple[Line, ...]:
+    """Printed lines with the stages and numbers of the statements that they show."""
+    lines = []
+    for text in texts:
+        origin = origin_of(text)
+        number = numbers.get(id(origin))
+        lines.append(Line(str(text), stages.of(origin), () if number is None else (number,)))
+    return tuple(lines)
 
 
 def _output(kind: str, title: str, lines: Iterable[Line], note: str = "") -> Output:
@@ -107,10 +166,8 @@ def _output(kind: str, title: str, lines: Iterable[Line], note: str = "") -> Out
     return Output(kind, title, kept[:MOST_LINES], max(0, len(kept) - MOST_LINES), note)
 
 
-def _llvm_lines(
-    text: str, names: Sequence[str], of_line: Mapping[int, tuple[str, ...]]
-) -> Iterator[Line]:
-    """The functions of a module; a label is of the stages of what follows it."""
+def _llvm_lines(text: str, names: Sequence[str], of_line: Mapping[int, Line]) -> Iterator[Line]:
+    """The functions of a module; a label has the stages and line of the instruction after it."""
     all_lines = text.splitlines()
     found = filter(None, map(_LOCATION.match, all_lines))
     line_of = {number: int(line) for number, line in (one.groups() for one in found)}
@@ -118,14 +175,13 @@ def _llvm_lines(
         lines = []
         for line in function:
             location = _OF_INSTRUCTION.search(line)
-            stages = of_line.get(line_of.get(location[1], 0), ()) if location else ()
-            lines.append(Line(_METADATA.sub("", line.partition(" ; ")[0]).rstrip(), stages))
+            source = of_line.get(line_of.get(location[1], 0), _NO_LINE) if location else _NO_LINE
+            bare = _METADATA.sub("", line.partition(" ; ")[0]).rstrip()
+            lines.append(replace(source, text=bare))
         yield from _with_labels(lines)
 
 
-def _assembly_lines(
-    text: str, names: Sequence[str], of_line: Mapping[int, tuple[str, ...]]
-) -> Iterator[Line]:
+def _assembly_lines(text: str, names: Sequence[str], of_line: Mapping[int, Line]) -> Iterator[Line]:
     """The instructions and labels of a module."""
     for function in _functions(text.splitlines(), names, "", ".Lfunc_end"):
         number, lines = 0, []
@@ -136,7 +192,7 @@ def _assembly_lines(
                 if not line.startswith((".Ltmp", ".Lfunc_")):
                     lines.append(Line(line))
             elif not line.startswith("\t."):
-                lines.append(Line(line.expandtabs(8), of_line.get(number, ())))
+                lines.append(replace(of_line.get(number, _NO_LINE), text=line.expandtabs(8)))
         yield from _with_labels(lines)
 
 
@@ -160,7 +216,6 @@ def _with_labels(lines: list[Line]) -> Iterator[Line]:
     for place, line in enumerate(lines):
         if _LABEL.match(line.text):
             rest = (one for one in lines[place + 1 :] if not _LABEL.match(one.text))
-            follower = next(rest, None)
-            yield Line(line.text, follower.stages if follower is not None else ())
+            yield replace(next(rest, _NO_LINE), text=line.text)
         else:
             yield line

@@ -141,11 +141,12 @@ def _bar(step: StoryStep, longest: float) -> str:
     if time is None:
         return ""
     width = 100 * time / longest if longest > 0 else 0
+    kind, about = ("", "") if step.timing.runs else (" estimated", "about ")
     faster = step.timing.against_first
     factor = "" if faster is None or abs(faster - 1) < NOISE else f"<b>{factor_text(faster)}</b>"
     return (
-        f'<span class="time"><span class="track"><span style="width:{width:.1f}%"></span></span>'
-        f"<b>{time_text(time)}</b>{factor}</span>"
+        f'<span class="time{kind}"><span class="track"><span style="width:{width:.1f}%"></span>'
+        f"</span><b>{about}{time_text(time)}</b>{factor}</span>"
     )
 
 

@@ -15,6 +15,7 @@ from te_sched.story.page_texts import (
     StageIds,
     bytes_text,
     highlighted,
+    marks,
     time_text,
     words_html,
 )
@@ -164,10 +165,11 @@ def _program(step: StoryStep, stages: StageIds) -> str:
     """The whole program as declared, for readers without a script."""
     code = highlighted(line.text for line in step.program)
     lines = [
-        f'<span class="l"{stages.attribute(line.stages)}>{html}</span>'
+        f'<span class="l"{marks(line, stages)}>{html}</span>'
         for line, html in zip(step.program, code, strict=True)
     ]
-    return f'<section class="panel" data-tab="program">{_code("Program", 0, lines)}</section>'
+    shown = _code("As lowered", 0, lines)
+    return f'<section class="panel" data-tab="program" data-title="As lowered">{shown}</section>'
 
 
 def _code(title: str, number: int, lines: Iterable[str]) -> str:
@@ -199,7 +201,7 @@ def _change_line(change: Change, html: str, stages: StageIds) -> str:
         return f'<span class="l gap">{escape(change.text)}</span>'
     element = _ELEMENTS.get(change.mark, "span")
     mark = f'<span class="diff">{change.mark.replace("-", "&minus;")}</span>'
-    return f'<{element} class="l"{stages.attribute(change.stages)}>{mark}{html}</{element}>'
+    return f'<{element} class="l"{marks(change, stages)}>{mark}{html}</{element}>'
 
 
 def _for_readers_without_script(step: StoryStep) -> str:

@@ -13,10 +13,16 @@ import zlib
 from collections.abc import Iterable
 from html import escape, unescape
 
-from te_sched.story.model import Line, Output, StoryStep
+from te_sched.story.model import Change, Line, Output, StoryStep
 from te_sched.views.highlight import html_lines
 
-_LANGUAGES = {"program": "python", "llvm": "llvm", "assembly": "asm", "cuda": "cuda"}
+_LANGUAGES = {
+    "program": "python",
+    "compiled": "python",
+    "llvm": "llvm",
+    "assembly": "asm",
+    "cuda": "cuda",
+}
 _QUOTED = re.compile(r"`([^`]+)`")
 _STYLE = re.compile(r"<style>(.*?)</style>", re.DOTALL)
 _WIDTH = re.compile(r'<svg[^>]* width="([\d.]+)"')
@@ -44,6 +50,12 @@ class StageIds:
         """The attribute of an element, with a space before it; nothing where there are none."""
         text = self.text(names)
         return f' data-s="{text}"' if text else ""
+
+
+def marks(line: Line | Change, stages: StageIds) -> str:
+    """The attributes of a line: its stages, and in `data-l` the lines of the compiled program."""
+    numbers = " ".join(map(str, line.numbers))
+    return stages.attribute(line.stages) + (f' data-l="{numbers}"' if numbers else "")
 
 
 class Pictures:
@@ -89,17 +101,19 @@ class TextTable:
     def add(self, step: StoryStep, figures: str) -> None:
         """Take in what a step's program is and became, and the table of its figures."""
         self._figures[step.number] = figures
-        texts = [self._text("program", "program", "Program", step.program)]
+        texts = [self._text("program", "program", "As lowered", step.program)]
         for number, output in enumerate(step.outputs):
             is_first = all(output.kind != one.kind for one in step.outputs[:number])
-            texts.append(self._output(output, "" if is_first else f"-{number}"))
+            if output.kind != "compiled" or _differ(output.lines, step.program):
+                texts.append(self._output(output, "" if is_first else f"-{number}"))
         self._texts[step.number] = [text for text in texts if text["runs"] or "note" in text]
 
     def _output(self, output: Output, suffix: str) -> dict[str, object]:
         notes = [output.note] if output.note else []
         if output.left_out:
             notes.append(f"{output.left_out:,} more lines are left out.")
-        text = self._text("output", output.kind, output.title, output.lines)
+        group = "program" if output.kind == "compiled" else "output"
+        text = self._text(group, output.kind, output.title, output.lines)
         text["name"] = f"{output.kind}{suffix}"
         return {**text, "note": " ".join(notes)} if notes else text
 
@@ -110,7 +124,9 @@ class TextTable:
         index, stages = self._index, self._stages
         keys = [(language, line.text, stages.text(line.stages)) for line in lines]
         runs = _runs([index.setdefault(key, len(index)) for key in keys])
-        return {"group": group, "name": name, "title": title, "runs": runs}
+        text: dict[str, object] = {"group": group, "name": name, "title": title, "runs": runs}
+        numbers = [" ".join(map(str, line.numbers)) for line in lines]
+        return {**text, "numbers": numbers} if any(numbers) else text
 
     def packed(self) -> str:
         """The table as base64 of deflated JSON, in which nothing can end the script it is in."""
@@ -133,6 +149,10 @@ class TextTable:
             for place, line in zip(of_it, highlighted(of_it.values(), language), strict=True):
                 html[place] = line
         return html
+
+
+def _differ(some: tuple[Line, ...], others: tuple[Line, ...]) -> bool:
+    return [line.text for line in some] != [line.text for line in others]
 
 
 def _runs(numbers: Iterable[int]) -> list[int]:

@@ -18,7 +18,7 @@ from te_sched.story.compiling import Builder, from_error
 from te_sched.story.figures import figures_of_loops, temporary_bytes
 from te_sched.story.headings import heading
 from te_sched.story.model import Figures, Line, LoopRow, StoryStep
-from te_sched.story.outputs import changes, program_lines
+from te_sched.story.outputs import changes, numbered, program_lines
 from te_sched.story.stages import Stages
 from te_sched.story.steps import Moment, shown_place, source_line
 from te_sched.story.timing import Run
@@ -57,7 +57,8 @@ class Teller:
     @walks_deeply("explain a schedule")
     def _told(self, moment: Moment, args: Sequence[Any]) -> StoryStep:
         schedule = moment.schedule
-        tree = loop_tree(schedule, args)
+        name = self._builder.name
+        tree = loop_tree(schedule, args, name)
         step = StoryStep(moment.number, moment.title, dataflow=dataflow_svg(schedule))
         if moment.error is not None:
             problem = from_error("schedule", moment.error)
@@ -65,26 +66,28 @@ class Teller:
         stages, func = Stages(schedule), tree[0].node
         try:
             start = func if isinstance(func, PrimFunc) else schedule  # of which there is no tree
-            module = lower(start, args, simple_mode=True)
+            module = lower(start, args, name, simple_mode=True)
         except TeSchedError as error:
             problem = from_error("lower", error)
             return replace(step, nest=_rows(tree, stages, {}), problems=(problem,))
         figures = figures_of_loops(func, stages.of_memory)
         work = _work(figures[id(func)])
-        built = self._builder.build(schedule, args, module["main"], work)
+        built = self._builder.build(schedule, args, module[name], work)
         if built.run is not None:
             self.runs[moment.number] = built.run
-        before, self._before = self._before, program_lines(module, stages)
+        compiled = next((one.lines for one in built.outputs if one.kind == "compiled"), ())
+        program = numbered(program_lines(module, stages), compiled)
+        before, self._before = self._before, program
         return replace(
             step,
             nest=_rows(tree, stages, figures),
-            program=self._before,
-            changes=changes(before, self._before),
+            program=program,
+            changes=changes(before, program),
             outputs=built.outputs,
             problems=built.problems,
             timing=built.timing,
             notes=built.notes,
-            memory=temporary_bytes(module["main"]),
+            memory=temporary_bytes(module[name]),
         )
 
 

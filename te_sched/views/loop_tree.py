@@ -42,12 +42,12 @@ _OF_ONE_STAGE = frozenset(["thread_extent", "virtual_thread", "buffer_bind_scope
 
 
 def loop_tree(
-    what: Schedule | PrimFunc | IRModule, args: Sequence[Any] | None = None
+    what: Schedule | PrimFunc | IRModule, args: Sequence[Any] | None = None, name: str = "main"
 ) -> tuple[TreeLine, ...]:
     """The lines of the loop tree of a schedule or a program, from the top.
 
-    `args` are the arguments that a schedule is lowered with: by default `default_args`. A schedule
-    that cannot be lowered is shown by its stages and axes, after a line that says why.
+    `args` and `name` are what a schedule is lowered with: by default `default_args` and "main". A
+    schedule that cannot be lowered is shown by its stages and axes, after a line that says why.
     """
     if isinstance(what, PrimFunc):
         return tuple(_Walk(what).lines())
@@ -61,7 +61,7 @@ def loop_tree(
         )
     try:
         given = default_args(what) if args is None else args
-        func = scheduled_loops(what, given)
+        func = scheduled_loops(what, given, name)
     except TeSchedError as error:
         return stage_tree(what, error)
     return tuple(_Walk(func, {stage.origin_op.name for stage in what.stages}).lines())

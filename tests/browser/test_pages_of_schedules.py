@@ -56,6 +56,41 @@ def test_every_step_reads_well(open_page, html):
             assert contrasts(page, below=4.5) == []
 
 
+def test_a_statement_and_its_instructions_are_highlighted_both_ways(open_page):
+    A = te.placeholder((64,), name="A")
+    B, C = te.compute((64,), lambda i: (A[i] * 3.0, A[i] + 7.0), name="B")
+    s = te.create_schedule(B.op)
+    s[B].vectorize(B.op.axis[0])
+    page = open_page(te_sched.explain(s, [A, B, C], measure=False).html(), "#step-1")
+
+    def outlined(pane):
+        return page.locator(f".current {pane} .l").evaluate_all(
+            "all => all.filter(it => getComputedStyle(it).outlineStyle !== 'none')"
+            ".map(it => it.textContent.trim())"
+        )
+
+    page.locator(".current .program .l", has_text=" * ").last.hover()
+    instructions = outlined(".output [data-tab=llvm]")
+    assert any("fmul" in one for one in instructions)
+    assert not any("fadd" in one for one in instructions)
+    page.locator(".current .output [data-tab=llvm] .l", has_text="fadd").first.hover()
+    (line,) = outlined(".program")
+    assert " + " in line
+    assert any(" + " in one for one in outlined(".changes"))
+    page.locator(".current .program .l", has_text=" * ").last.click()
+    page.mouse.move(5, 5)
+    assert outlined(".output [data-tab=llvm]") == instructions
+    page.keyboard.press("Escape")
+    assert outlined(".output [data-tab=llvm]") == []
+
+
+@pytest.mark.parametrize(("make", "names"), [(blur, []), (kernels, ["As lowered", "As compiled"])])
+def test_the_compiled_program_is_a_tab_where_it_differs(open_page, make, names):
+    story = te_sched.explain(make(), measure=False)
+    page = open_page(story.html(), f"#step-{len(story.steps) - 1}")
+    assert page.locator(".current .program [role=tab]").all_text_contents() == names
+
+
 def test_stages_are_highlighted_in_nest_picture_and_program(open_page, html):
     page = open_page(html, "#step-1")
     page.locator(".current .flow [data-s]").last.click()

@@ -33,6 +33,18 @@ def test_explain_ends_with_the_error(te_sched_command, program):
     assert "Traceback" in done.stderr
 
 
+@pytest.mark.parametrize(("name", "shown"), [("'gemm'", "gemm"), ("3", "main"), ("''", "main")])
+def test_explain_names_the_function_as_the_program_does(te_sched_command, tmp_path, name, shown):
+    path = tmp_path / "named.py"
+    path.write_text(
+        "import te_sched\nfrom te_sched import te\nA = te.placeholder((8,), name='A')\n"
+        "s = te.create_schedule(te.compute((8,), lambda i: A[i] + 1, name='B').op)\n"
+        f"te_sched.build(s, [A, s.outputs[0].output(0)], name={name})\n"
+    )
+    done = te_sched_command("explain", "--text", "--no-measure", path)
+    assert f"{shown}(A: float32[8], B: float32[8])" in done.stdout
+
+
 def test_explain_as_text(te_sched_command, program):
     done = te_sched_command("explain", "--text", "--max-steps", 2, program("gemm"))
     assert "s[C].parallel(i_outer)" in done.stdout

@@ -256,6 +256,19 @@ def test_arguments_are_the_inputs_and_outputs_by_default() -> None:
     assert te_sched.explain(s, measure=False).data.arguments == ("A", "B", "C")
 
 
+@pytest.mark.parametrize("target", ["llvm", "cuda"])
+def test_the_function_has_its_own_name(target: str) -> None:
+    s, A, B, C = matmul()
+    if target == "cuda":
+        s[C].bind(C.op.axis[0], te.thread_axis("blockIdx.x"))
+    story = te_sched.explain(s, [A, B, C], name="gemm", target=target, measure=False)
+    last = story.steps[-1]
+    assert last.nest[0].text.startswith("gemm(A: ")
+    texts = [last.program, *(output.lines for output in last.outputs if output.kind != "check")]
+    assert all(any("gemm" in line.text for line in lines) for lines in texts)
+    assert not any("main" in line.text for lines in texts for line in lines)
+
+
 def test_a_schedule_with_threads_is_for_a_gpu_by_default() -> None:
     s, _, _, C = matmul()
     assert te_sched.explain(s, measure=False).data.target == "llvm"
@@ -264,7 +277,7 @@ def test_a_schedule_with_threads_is_for_a_gpu_by_default() -> None:
     assert story.data.target == "cuda"
     assert "no kernels" in story.steps[0].notes[0]
     assert story.steps[0].outputs == ()
-    assert [one.kind for one in story.steps[1].outputs] == ["cuda", "check"]
+    assert [one.kind for one in story.steps[1].outputs] == ["compiled", "cuda", "check"]
 
 
 def test_a_program_that_gets_very_long_is_not_compiled() -> None:
@@ -309,6 +322,7 @@ _REFUSED: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
         te_sched.ScheduleError,
         "error of explain .* got a str",
     ),
+    (lambda s: te_sched.explain(s, name=""), te_sched.LoweringError, "non-empty string"),
     (lambda s: te_sched.explain(s, target="opencl"), te_sched.BuildError, "opencl"),
 ]
 

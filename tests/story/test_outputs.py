@@ -11,7 +11,7 @@ from te_sched import te
 from te_sched.codegen.target import Target
 from te_sched.driver import functions_for_processor
 from te_sched.story.model import Line, StoryStep
-from te_sched.story.outputs import changes
+from te_sched.story.outputs import changes, numbered
 from tests.golden.corpus import programs
 
 
@@ -124,7 +124,7 @@ def test_kernels_that_the_host_launches_in_a_loop_are_not_checked() -> None:
     B = te.compute((4, 64), lambda i, j: A[i, j] + 1.0, name="B")
     s = te.create_schedule(B.op)
     s[B].bind(B.op.axis[1], te.thread_axis("threadIdx.x"))
-    assert [one.kind for one in last(s, [A, B]).outputs] == ["cuda"]
+    assert [one.kind for one in last(s, [A, B]).outputs] == ["compiled", "cuda"]
 
 
 def test_extern_code_is_of_its_stage() -> None:
@@ -172,6 +172,63 @@ def test_an_unbuildable_schedule_has_no_functions_for_a_processor() -> None:
     s[B].parallel(k)
     with pytest.raises(te_sched.BuildError, match="axis k"):
         functions_for_processor(s, [A, B], Target("llvm"))
+
+
+def generated_from(step: StoryStep, kind: str, line: Line) -> list[str]:
+    """The instructions of the statement that a line of the program shows."""
+    return [one.text for one in output(step, kind) if set(one.numbers) & set(line.numbers)]
+
+
+@pytest.mark.parametrize("kind", ["llvm", "assembly"])
+def test_each_statement_has_its_own_instructions(kind: str) -> None:
+    A = te.placeholder((64,), name="A")
+    B, C = te.compute((64,), lambda i: (A[i] * 3.0, A[i] + 7.0), name="B")
+    step = last(te.create_schedule(B.op), [A, B, C])
+    product, total = lines_with(step.program, "] = ")
+    assert product.stages == total.stages
+    assert product.numbers != total.numbers
+    multiplies, adds = (generated_from(step, kind, one) for one in (product, total))
+    assert any("mul" in one for one in multiplies)
+    assert not any("mul" in one for one in adds)
+
+
+def test_a_statement_that_lowering_copies_has_the_instructions_of_all_copies() -> None:
+    A, B = (te.placeholder((128, 128), name=name) for name in "AB")
+    k = te.reduce_axis((0, 128), "k")
+    C = te.compute((128, 128), lambda i, j: te.sum(A[i, k] * B[k, j], axis=k), name="C")
+    s = te.create_schedule(C.op)
+    sums = s.cache_write(C, "local")
+    rows, columns, _, inner = s[C].tile(*C.op.axis, 30, 64)
+    s[sums].compute_at(s[C], columns)
+    s[sums].reorder(k, *s[sums].op.axis)
+    s[sums].vectorize(s[sums].op.axis[1])
+    s[C].vectorize(inner)
+    s[C].parallel(rows)
+    step = last(s, [A, B, C])
+    (zeros,) = lines_with(step.program, "= T.Broadcast(T.float32(0), 64)")
+    copies = lines_with(output(step, "compiled"), "= T.Broadcast(T.float32(0), 64)")
+    assert len(copies) == 2
+    assert zeros.numbers == tuple(number for line in copies for number in line.numbers)
+
+
+def test_lines_of_cuda_are_generated_from_their_statements() -> None:
+    s, (A, C) = two_stages()
+    for stage in s.stages[1:]:
+        s[stage.op].bind(stage.op.axis[0], te.thread_axis("threadIdx.x"))
+    step = last(s, [A, C])
+    (store,) = lines_with(output(step, "compiled"), "C_1[threadIdx_x] = ")
+    (line,) = generated_from(step, "cuda", store)
+    assert line.strip().startswith("C[")
+
+
+def test_equal_lines_are_matched_in_order_or_not_at_all() -> None:
+    twice = [Line("x_1 = 0", ("X",), (number,)) for number in (3, 5)]
+    same = [Line("x = 0", ("X",)), Line("  x_2 = 0", ("X",))]
+    plain = [Line(one.text.replace("x_2", "x").replace("x =", "x_9 ="), ("X",)) for one in same]
+    assert [line.numbers for line in numbered(plain, twice)] == [(3,), (5,)]
+    assert [line.numbers for line in numbered(plain[:1], twice)] == [(3, 5)]
+    assert [line.numbers for line in numbered(plain * 2, twice)] == [()] * 4
+    assert [line.numbers for line in numbered([Line("x_1 = 0")], twice)] == [()]
 
 
 def test_changes_show_two_lines_round_them_and_count_the_rest() -> None:

@@ -201,6 +201,13 @@ def test_bars_are_relative_to_the_longest():
     assert re.findall(r'style="width:([\d.]+)%"', html) == ["100.0", "50.0"]
 
 
+def test_estimates_are_labelled_in_the_list():
+    steps = (step(0, "declared", timing=Timing(8.0, note="estimated")), step(1, "split"))
+    html = page_html(sample(steps=steps))
+    assert html.count('class="time estimated"') == 1
+    assert html.count("<b>about 8 ms</b>") == 1
+
+
 def test_problems_say_where_why_and_cure():
     html = page_html(sample())
     for part in ("where", "why", "help"):

@@ -9,13 +9,16 @@ async function unpackTexts() {
   return new Response(stream).json();
 }
 
-/** The lines of a text as HTML. `runs` is [first, count, first, count, ...] of the table. */
-function linesOf(table, runs) {
+/** The lines of a text as HTML: its `runs` are [first, count, first, count, ...] of the table, its
+ *  `numbers` for each line those of the compiled program. */
+function linesOf(table, { runs, numbers = [] }) {
   const parts = [];
   for (let at = 0; at < runs.length; at += 2) {
     for (let index = runs[at]; index < runs[at] + runs[at + 1]; index += 1) {
       const stages = table.sets[table.of[index]];
-      parts.push(`<span class="l"${stages && ` data-s="${stages}"`}>${table.lines[index]}</span>`);
+      const lines = numbers[parts.length];
+      const marks = (stages && ` data-s="${stages}"`) + (lines ? ` data-l="${lines}"` : "");
+      parts.push(`<span class="l"${marks}>${table.lines[index]}</span>`);
     }
   }
   return parts.join("");
@@ -28,7 +31,7 @@ function fillTexts(page, table) {
   for (const text of table.texts[page.dataset.step] ?? []) {
     const group = page.querySelector(`.group[data-group="${text.group}"]`);
     if (group.querySelector(`[data-tab="${text.name}"]`) === null) {
-      group.append(makePanel(page, text, linesOf(table, text.runs)));
+      group.append(makePanel(page, text, linesOf(table, text)));
     }
   }
 }
