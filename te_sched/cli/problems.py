@@ -25,7 +25,7 @@ class ExitCode(IntEnum):
     FOUND = 1  # the program failed, cannot be built, or something is wrong with it
     MISUSED = 2  # no such file, command, option, schedule, ...
     STOPPED = 130  # by Ctrl-C
-    CLOSED = 141  # who read the output has gone, as in `te-sched ... | head`
+    CLOSED = 141  # the reader of the output has closed it, as in `te-sched ... | head`
 
 
 class CommandError(TeSchedError):
@@ -41,7 +41,7 @@ class UsageError(CommandError):
 
 
 def exit_code_of(run: Callable[[], Any]) -> int:
-    """What a command returns, 0 for None; what goes wrong is said on stderr."""
+    """What a command returns, 0 for None; errors are printed on stderr."""
     try:
         result = run()
         flush_output()

@@ -146,7 +146,7 @@ def _has_loops(func: PrimFunc) -> bool:
 
 
 def _stages_of(line: str, stages: Stages) -> tuple[str, ...]:
-    """The stage of a line that tells how an element of a buffer is read or written."""
+    """The stage of a line about a read or write of a buffer."""
     access = _ACCESS.match(line)
     stage = stages.of_printed(access[1]) if access is not None else ""
     return (stage,) if stage else ()

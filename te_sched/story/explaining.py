@@ -1,6 +1,6 @@
 """explain: the story of a schedule, from its trace.
 
-Must not know what is told of a step, nor HTML.
+Must not know the details of a step, nor HTML.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from te_sched.story.compiling import Builder, from_error, wrong_result
 from te_sched.story.machine import caches, peak_gigaflops
 from te_sched.story.model import StoryData, StoryStep
 from te_sched.story.stage_list import StageList
-from te_sched.story.step_details import Teller
-from te_sched.story.steps import Retelling, shown_path, shown_place, source_line, source_lines
+from te_sched.story.step_details import StepBuilder
+from te_sched.story.steps import TraceReplay, shown_path, shown_place, source_line, source_lines
 from te_sched.story.story import Story
 from te_sched.story.timing import BUDGET, Timed, measure_all
 from te_sched.te.tensor import Tensor
@@ -51,8 +51,8 @@ def explain(
     """The story of a schedule: what each of its primitives did.
 
     Each step shows the loops with what they touch and compute, the program and how it changed, the
-    dataflow, the code that is generated, and how long it takes to run. What a step cannot be
-    lowered or built for is told, and the story goes on. docs/explain.md says what figures mean.
+    dataflow, the generated code, and how long it takes to run. A step that cannot be lowered or
+    built has a problem, and the story goes on. docs/explain.md defines the figures.
 
     Parameters
     ----------
@@ -83,10 +83,10 @@ def explain(
     check_available(wanted)
     with unobserved():
         seconds = budget if measure else None
-        return Story(_told(schedule, args, name, wanted, title, source, seconds, max_steps, error))
+        return Story(_data(schedule, args, name, wanted, title, source, seconds, max_steps, error))
 
 
-def _told(
+def _data(
     schedule: Schedule,
     args: Sequence[Any] | None,
     name: str,
@@ -97,18 +97,18 @@ def _told(
     max_steps: int | None,
     error: BaseException | None,
 ) -> StoryData:
-    retelling = Retelling(schedule, max_steps)
+    replay = TraceReplay(schedule, max_steps)
     parameters = default_args(schedule) if args is None else list(args)
-    teller = Teller(Builder(target, budget is not None, name))
+    step_builder = StepBuilder(Builder(target, budget is not None, name))
     steps: list[StoryStep] = []
     stages = StageList()
     places: list[tuple[int, SourceLocation]] = []
-    for moment in progress(retelling.moments(), "explaining", len(retelling)):
-        steps.append(teller.tell(moment, [retelling.argument(arg) for arg in parameters]))
-        stages.see(moment.schedule, moment.number)
-        places.append((moment.number, moment.place))
+    for snapshot in progress(replay.snapshots(), "explaining", len(replay)):
+        steps.append(step_builder.step(snapshot, [replay.argument(arg) for arg in parameters]))
+        stages.see(snapshot.schedule, snapshot.number)
+        places.append((snapshot.number, snapshot.place))
     if budget is not None:
-        timed = measure_all(parameters, teller.runs, budget)
+        timed = measure_all(parameters, step_builder.runs, budget)
         peak = _peak(schedule, target) if timed else None
         steps = [
             _with_time(step, timed[step.number], peak) if step.number in timed else step
@@ -216,7 +216,7 @@ def _versions() -> tuple[tuple[str, str], ...]:
 
 
 def _check(schedule: Any, args: Any, max_steps: Any, error: Any) -> None:
-    """Refuse what there is no story of."""
+    """Refuse arguments of wrong types."""
     if not isinstance(schedule, Schedule):
         raise ScheduleError(
             f"explain needs a schedule, got {kind_of(schedule)}",

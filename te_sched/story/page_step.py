@@ -21,7 +21,7 @@ from te_sched.story.page_texts import (
 )
 from te_sched.story.text import rate_text, speedup_text
 
-_SHOWN_AT_END = 200  # lines of a text that a reader without JavaScript gets of the last step
+_SHOWN_AT_END = 200  # lines of each text of the last step that are shown without JavaScript
 _ELEMENTS = {"+": "ins", "-": "del"}
 _PHASES = {
     "program": "The program fails here",

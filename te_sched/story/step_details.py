@@ -1,7 +1,7 @@
-"""What is told of one step: its loops, program, picture, code, figures and time.
+"""The details of one step: its loops, program, picture, code, figures and time.
 
-What cannot be made is told as a problem, and what could be made is there. Must not know how steps
-follow each other, nor pages.
+A failure of lowering or building is a problem of the step, which has the details made before it.
+Must not know the order of steps, nor pages.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from te_sched.story.headings import heading
 from te_sched.story.model import Figures, Line, LoopRow, StoryStep
 from te_sched.story.outputs import changes, numbered, program_lines
 from te_sched.story.stages import Stages
-from te_sched.story.steps import Moment, shown_place, source_line
+from te_sched.story.steps import Snapshot, shown_place, source_line
 from te_sched.story.timing import Run
 from te_sched.views.dataflow import dataflow_svg
 from te_sched.views.lines import TreeLine
@@ -29,8 +29,8 @@ from te_sched.views.loop_tree import loop_tree
 _COUNTED = ("function", "loop", "thread")  # lines that have figures
 
 
-class Teller:
-    """Tells steps of one schedule, each after the one before."""
+class StepBuilder:
+    """Makes the steps of one schedule in their order: each has the changes since the one before."""
 
     def __init__(self, builder: Builder) -> None:
         self._builder = builder
@@ -38,34 +38,34 @@ class Teller:
         self._nest: tuple[LoopRow, ...] = ()  # of the step before
         self.runs: dict[int, Run] = {}  # programs to time, by the numbers of their steps
 
-    def tell(self, moment: Moment, args: Sequence[Any]) -> StoryStep:
-        """The step of a moment, without its time; `args` are the function's arguments."""
-        with repeating(moment.place):
-            told = self._told(moment, args)
-        nest, self._nest = self._nest, told.nest
+    def step(self, snapshot: Snapshot, args: Sequence[Any]) -> StoryStep:
+        """The step of a snapshot, without its time; `args` are the function's arguments."""
+        with repeating(snapshot.place):
+            details = self._details(snapshot, args)
+        nest, self._nest = self._nest, details.nest
         return replace(
-            told,
-            heading="" if moment.entry is None else heading(moment.entry, nest, told.nest),
-            method=moment.method,
-            stage=moment.stage,
-            code="\n".join(moment.code),
-            where=shown_place(moment.place),
-            source_line=source_line(moment.place),
-            summary=moment.summary,
+            details,
+            heading="" if snapshot.entry is None else heading(snapshot.entry, nest, details.nest),
+            method=snapshot.method,
+            stage=snapshot.stage,
+            code="\n".join(snapshot.code),
+            where=shown_place(snapshot.place),
+            source_line=source_line(snapshot.place),
+            summary=snapshot.summary,
         )
 
     @walks_deeply("explain a schedule")
-    def _told(self, moment: Moment, args: Sequence[Any]) -> StoryStep:
-        schedule = moment.schedule
+    def _details(self, snapshot: Snapshot, args: Sequence[Any]) -> StoryStep:
+        schedule = snapshot.schedule
         name = self._builder.name
         tree = loop_tree(schedule, args, name)
-        step = StoryStep(moment.number, moment.title, dataflow=dataflow_svg(schedule))
-        if moment.error is not None:
-            problem = from_error("schedule", moment.error)
+        step = StoryStep(snapshot.number, snapshot.title, dataflow=dataflow_svg(schedule))
+        if snapshot.error is not None:
+            problem = from_error("schedule", snapshot.error)
             return replace(step, nest=_rows(tree, Stages(schedule), {}), problems=(problem,))
         stages, func = Stages(schedule), tree[0].node
         try:
-            start = func if isinstance(func, PrimFunc) else schedule  # of which there is no tree
+            start = func if isinstance(func, PrimFunc) else schedule  # a schedule without a tree
             module = lower(start, args, name, simple_mode=True)
         except TeSchedError as error:
             problem = from_error("lower", error)
@@ -74,7 +74,7 @@ class Teller:
         work = _work(figures[id(func)])
         built = self._builder.build(schedule, args, module[name], work)
         if built.run is not None:
-            self.runs[moment.number] = built.run
+            self.runs[snapshot.number] = built.run
         compiled = next((one.lines for one in built.outputs if one.kind == "compiled"), ())
         program = numbered(program_lines(module, stages), compiled)
         before, self._before = self._before, program

@@ -1,7 +1,7 @@
-"""A schedule made again, one primitive at a time.
+"""Replays the trace of a schedule, one primitive at a time.
 
-Entries of the trace that only name axes belong to the primitive after them. Must not know what is
-told of a step.
+Entries of the trace that only name axes belong to the primitive after them. Must not know the
+details of a step.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _HEAD = 3  # lines of a trace's text before those of its entries
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
-    """A schedule between two primitives: what was just done, by which lines of the trace.
+class Snapshot:
+    """A schedule after the primitives `entries`, and the lines of the trace that show them.
 
-    `schedule` changes when the next moment is asked for. `error` is why it could not be done again.
+    The next snapshot changes `schedule`. `error` is why the last primitive could not be replayed.
     """
 
     number: int
@@ -82,8 +82,8 @@ class Moment:
         return self.done[-1].primitive.summary
 
 
-class Retelling:
-    """A schedule as it was made, on a fresh one of the same declarations."""
+class TraceReplay:
+    """The trace of a schedule, replayed on a new schedule of the same declarations."""
 
     def __init__(self, schedule: Schedule, max_steps: int | None = None) -> None:
         self._trace = schedule.trace
@@ -91,9 +91,9 @@ class Retelling:
         self._replay = Replay(self._trace.handles, self._fresh)
         self._groups = _grouped(list(self._trace), max_steps)
 
-    def moments(self) -> Iterator[Moment]:
+    def snapshots(self) -> Iterator[Snapshot]:
         """The schedule as declared, then after each primitive, up to one that fails."""
-        yield Moment(0, self._fresh)
+        yield Snapshot(0, self._fresh)
         lines = iter(str(self._trace).splitlines()[_HEAD:])
         for number, group in enumerate(self._groups, 1):
             code = tuple(next(lines) for _ in group)
@@ -102,9 +102,9 @@ class Retelling:
                     with repeating(entry.place):
                         self._replay.call(entry)
             except TeSchedError as error:
-                yield Moment(number, self._fresh, group, code, error)
+                yield Snapshot(number, self._fresh, group, code, error)
                 return
-            yield Moment(number, self._fresh, group, code)
+            yield Snapshot(number, self._fresh, group, code)
 
     def argument(self, arg: Any) -> Any:
         """An argument of the function as it is here: a tensor that a primitive made is another."""

@@ -20,7 +20,7 @@ _HEIGHT = "720px"  # of the page in a notebook
 
 
 class Story:
-    """The story of a schedule, as `te_sched.explain` tells it.
+    """The story of a schedule, as `te_sched.explain` returns it.
 
     `steps` has each step, `data` all there is. A notebook shows the page; `save` writes it.
     """

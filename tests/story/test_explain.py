@@ -18,7 +18,7 @@ from te_sched import te
 from te_sched.story.machine import fitting_cache
 from te_sched.story.model import StoryStep
 from te_sched.story.page import page_html
-from te_sched.story.steps import Retelling
+from te_sched.story.steps import TraceReplay
 from te_sched.story.story import Story
 from te_sched.story.text import story_text
 from tests.golden.corpus import Program, programs
@@ -128,18 +128,18 @@ _STORIES = programs("primitives", "gemm_gpu", "programs")
 def test_every_step_shows_what_lower_gives(program: Program) -> None:
     *_, (schedule, args) = program.steps(te_sched)
     story = te_sched.explain(schedule, args, measure=False, max_steps=6)
-    retelling = Retelling(schedule, 6)
-    for moment, step in zip(retelling.moments(), story.steps, strict=True):
-        arguments = [retelling.argument(arg) for arg in args]
-        check_step(moment.schedule, arguments, step)
+    replay = TraceReplay(schedule, 6)
+    for snapshot, step in zip(replay.snapshots(), story.steps, strict=True):
+        arguments = [replay.argument(arg) for arg in args]
+        check_step(snapshot.schedule, arguments, step)
     assert json.loads(json.dumps(story.to_json()))["steps"]
 
 
 @pytest.mark.parametrize("program", programs("primitives"), ids=lambda one: one.name)
 def test_every_primitive_says_what_it_is_for(program: Program) -> None:
     *_, (schedule, _) = program.steps(te_sched)
-    *_, moment = Retelling(schedule).moments()
-    assert moment.summary.endswith((".", ":", ")"))
+    *_, snapshot = TraceReplay(schedule).snapshots()
+    assert snapshot.summary.endswith((".", ":", ")"))
 
 
 def check_step(schedule: Any, args: Any, step: StoryStep) -> None:

@@ -48,7 +48,7 @@ function highlightAt(target) {
   highlightLines(stage === null && !numbers ? pinnedLines : numbers);
 }
 
-/** Keep a stage highlighted, or let go of the one that is. */
+/** Keep a stage highlighted, or stop highlighting it. */
 function pin(stage) {
   pinned = pinned === stage ? null : stage;
   pinnedLines = "";

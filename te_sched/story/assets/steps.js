@@ -6,7 +6,7 @@ const last = pages.length - 1;
 let current = -1;
 let table = null; // of texts, once they are unpacked
 
-/** Say something to those who listen to the page. */
+/** Announce a text to screen readers. */
 function announce(text) {
   document.getElementById("announce").textContent = text;
 }
