@@ -15,6 +15,7 @@ class Role(Enum):
     VALUE = "a plain value"
     CHILD = "expressions, statements or ranges below the node"
     BODY = "statements of which the node consists, or expressions for which it defines variables"
+    HEADER = "what a node states of its body, in the scope of its definitions"
     REGION = "ranges of the dimensions of a buffer"
     DEFINITION = "variables, axes or a buffer that the node defines for its body"
     USE = "a variable or reducer that is defined elsewhere"
@@ -22,7 +23,7 @@ class Role(Enum):
     ANNOTATION = "any value or mapping, which may hold nodes"
 
 
-CHILDREN = frozenset([Role.CHILD, Role.BODY, Role.REGION])
+CHILDREN = frozenset([Role.CHILD, Role.BODY, Role.HEADER, Role.REGION])
 EVERY_ROLE = frozenset(Role) - {Role.VALUE}
 
 

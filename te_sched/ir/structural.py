@@ -12,6 +12,8 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
 from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import DeclarationError, TeSchedError, repr_of
 from te_sched.ir import expr as E
@@ -23,6 +25,13 @@ from te_sched.ir.visitor import INIT_FIELDS, NODE_CLASSES, fields_with
 # What a node defines comes into being before the rest of the node is compared.
 _DEFINITIONS = fields_with(Role.DEFINITION)
 _HISTORY = ("is_scalarized",)  # how a node came about, which no text says
+_BODIES = fields_with(Role.BODY)
+_COMPARED = {  # the fields by which nodes are compared, what they consist of last
+    kind: tuple(
+        sorted([name for name in fields if name not in _HISTORY], key=_BODIES[kind].__contains__)
+    )
+    for kind, fields in INIT_FIELDS.items()
+}
 
 
 _deeply = walks_deeply("compare two programs", DeclarationError)
@@ -105,8 +114,8 @@ class _Comparer:
             self.path.append(f".{name}")
             self.bind(getattr(a, name), getattr(b, name))
             self.path.pop()
-        for name in INIT_FIELDS[kind]:
-            if name not in binding and name not in _HISTORY:
+        for name in _COMPARED[kind]:
+            if name not in binding:
                 self.at(f".{name}", getattr(a, name), getattr(b, name))
 
     def items(self, a: Any, b: Any) -> None:
@@ -249,6 +258,8 @@ def _symbols(buffer: Buffer) -> list[Var]:
 def _are_equal(a: Any, b: Any) -> bool:
     """Whether two values that are not nodes are equal; arrays and their like are compared whole."""
     try:
+        if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+            return a.dtype == b.dtype and np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
         return bool(a == b)
     except (ValueError, TypeError, TeSchedError):
         return False

@@ -21,6 +21,7 @@ from te_sched.errors import (
     TeSchedError,
     kind_of,
 )
+from te_sched.ir import blocks as B
 from te_sched.ir import dtypes
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
@@ -43,6 +44,8 @@ _PLAIN: _Nodes = frozenset(
         *(S.Allocate, S.BufferStore, S.Evaluate),
     ]
 )
+_VIEWS: _Nodes = frozenset([B.DeclBuffer, B.AllocateConst])
+_BLOCKS: _Nodes = frozenset([B.Block, B.BlockRealize, B.BufferRegion, B.MatchBufferRegion])
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,7 @@ class Level:
     `is_flat`: buffers are accessed by one index, and one for each axis separator. `loop_kinds`: how
     loops may run. `gone_attributes`, `gone_calls`, `gone_scopes`: keys of AttrStmt, intrinsics and
     scopes of memory that may not occur any more. `is_closed`: every variable is defined in it.
+    `is_opaque`: blocks have no iterators and no initialisation.
     """
 
     nodes: _Nodes
@@ -61,6 +65,7 @@ class Level:
     gone_calls: frozenset[str] = frozenset()
     gone_scopes: frozenset[str] = frozenset()
     is_closed: bool = False
+    is_opaque: bool = False
 
 
 _SCALAR_KINDS = frozenset(S.FOR_KINDS) - {"vectorized"}
@@ -75,6 +80,8 @@ _FINAL = Level(
 _KERNEL = replace(_FINAL, gone_calls=frozenset(["tir.launch_kernel"]), is_closed=True)
 _REDUCED = replace(_KERNEL, gone_attributes=_KERNEL.gone_attributes | {"reduce_scope"})
 LEVELS: dict[str, Level] = {
+    "blocks": Level(_PLAIN | _VIEWS | _BLOCKS),
+    "opaque": Level(_PLAIN | _VIEWS | _BLOCKS, is_opaque=True),
     "tensors": Level(_PLAIN | _PRODUCERS | _REALIZED | {E.Reduce}),
     "buffers": Level(_PLAIN | _REALIZED),
     "flat": Level(_PLAIN, is_flat=True),
@@ -97,7 +104,8 @@ def verify(func: S.PrimFunc, level: str, free: Collection[Var] | None = None) ->
 
     Parameters
     ----------
-    level : one of LEVELS: "tensors" (after schedule_ops), "buffers" (tensors have buffers),
+    level : one of LEVELS: "blocks" (of TensorIR), "opaque" (their iterators have been substituted),
+        "tensors" (after schedule_ops), "buffers" (tensors have buffers),
         "flat" (one index), "vector" (no vectorised loops), "final" (nothing left to lower);
         "host" and "kernel", the parts of it for a GPU, "kernel_reduced" (threads are combined),
         "kernel_final" (memory of warps is in registers).
@@ -236,7 +244,30 @@ class _Verifier:
             return self.attribute(node)
         if isinstance(node, S.BufferRealize) and node.buffer.data in self.scope:
             return []  # a parameter
+        if isinstance(node, B.Block):
+            return self.block(node)
         return [var for var in _defined_by(node) if self.define(var, node)]
+
+    def block(self, node: B.Block) -> list[Var]:
+        """Check what a block states of its body; returns what it defines for it."""
+        for axis in node.iter_vars:
+            for domain in children(axis):
+                self.part(domain)
+        added = [var for var in _defined_by(node) if self.define(var, node)]
+        for region in (*node.reads, *node.writes):
+            self.region(region)
+        for match in node.match_buffers:
+            self.region(match.source)
+            own = _described(match.buffer) - self.scope
+            added += [var for var in own if self.define(var, node)]
+        return added
+
+    def region(self, node: B.BufferRegion) -> None:
+        """Check the region of a buffer."""
+        self.known(node)
+        self.accesses(node)
+        for one in node.region:
+            self.part(one)
 
     def accesses(self, node: Any) -> None:
         """The memory of the buffers that a node accesses is used."""
@@ -499,7 +530,29 @@ def _sequence(node: S.SeqStmt, level: Level) -> str | None:
     return "a sequence in a sequence" if any(type(s) is S.SeqStmt for s in node.seq) else None
 
 
+def _block(node: B.Block, level: Level) -> str | None:
+    if level.is_opaque and (node.iter_vars or node.init is not None):
+        return "it has iterators or an initialisation after those of blocks were lowered"
+    kinds = [axis.kind for axis in node.iter_vars if axis.kind not in B.BLOCK_KINDS]
+    return f"a block has an iterator of kind {kinds[0]}" if kinds else None
+
+
+def _realize(node: B.BlockRealize, level: Level) -> str | None:
+    if len(node.iter_values) != len(node.block.iter_vars):
+        return f"{len(node.block.iter_vars)} iterators have {len(node.iter_values)} values"
+    return None if _is_bool(node.predicate.dtype) else f"its predicate is {node.predicate.dtype}"
+
+
+def _buffer_region(node: B.BufferRegion, level: Level) -> str | None:
+    if len(node.region) != len(node.buffer.shape):
+        return f"{len(node.region)} ranges, but {node.buffer.name} has {len(node.buffer.shape)}"
+    return None
+
+
 _RULES: dict[type, _Rule] = {
+    B.Block: _block,
+    B.BlockRealize: _realize,
+    B.BufferRegion: _buffer_region,
     **dict.fromkeys((E.Add, E.Sub, E.Mul, E.Div, E.Mod, E.Min, E.Max), _same_types),
     **dict.fromkeys((E.FloorDiv, E.FloorMod), _integers),
     **dict.fromkeys((E.EQ, E.NE, E.LT, E.LE, E.GT, E.GE), _same_types),

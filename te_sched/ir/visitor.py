@@ -15,6 +15,7 @@ from itertools import chain
 from operator import is_, is_not
 from typing import Any, ClassVar, TypeVar, overload
 
+from te_sched.ir import blocks
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
 from te_sched.ir.expr import Buffer, Expr, Node, Var
@@ -25,7 +26,7 @@ _Method = Callable[[Any, Any], Any]
 
 NODE_CLASSES: tuple[type[Node], ...] = tuple(
     cls
-    for module in (E, S)
+    for module in (E, S, blocks)
     for cls in vars(module).values()
     if isinstance(cls, type) and issubclass(cls, Node) and dataclasses.is_dataclass(cls)
 )
@@ -215,7 +216,7 @@ def _rebuilder(kind: type, reached: Collection[Role]) -> _Method:
     it. Definitions of a node are mapped after its parts outside of their scope, before its body.
     """
     roles = {name: what for name, what in FIELD_ROLES[kind].items() if what in reached}
-    in_scope = {Role.DEFINITION: 1, Role.BODY: 2}
+    in_scope = {Role.DEFINITION: 1, Role.HEADER: 2, Role.BODY: 2}
     order = sorted(roles, key=lambda name: in_scope.get(roles[name], 0))
     plan = [(name, _FIELD_MAPPERS.get(roles[name])) for name in order]
     init_fields = INIT_FIELDS[kind]

@@ -23,6 +23,7 @@ PRINTERS = {
     "primfn": ("primfn._EXPRESSIONS", "primfn._STATEMENTS"),
 }
 PLAIN_TYPES = {"str", "int", "float", "bool", "tuple[int, ...]", "PointerType | None"}
+PLAIN_TYPES.add("np.ndarray[Any, Any]")
 
 
 def node_classes() -> list[type]:

@@ -13,14 +13,17 @@ from collections.abc import Callable
 from typing import Any
 
 from te_sched.deep_recursion import walks_deeply
+from te_sched.ir import blocks as B
 from te_sched.ir import expr as E
 from te_sched.ir import ops
 from te_sched.ir import stmt as S
-from te_sched.ir.expr import Buffer, Expr, IntImm, IterVar, Var
+from te_sched.ir.expr import Buffer, Expr, IntImm, IterVar, Range, Var
 from te_sched.ir.printer.names import UniqueNames, identifier
 from te_sched.ir.printer.script_expr import ExprPrinter, quoted
 from te_sched.ir.printer.uses import Uses
 from te_sched.ir.reals import as_reals
+from te_sched.ir.root_block import is_root
+from te_sched.ir.structural import structural_equal
 from te_sched.ir.visitor import walk
 
 _TIR = "# from tvm.script import tir as T"
@@ -88,6 +91,7 @@ class ScriptPrinter(ExprPrinter):
         self.uses = Uses(None)
         self.open: dict[int, Block] = {}
         self.block = self.root = Block(None, "")
+        self.domains: dict[Var, Range] = {}  # of the variables of the loops of this text
 
     # Blocks
 
@@ -149,23 +153,27 @@ class ScriptPrinter(ExprPrinter):
         block = self.home(buffer)
         return self.view(buffer, block, "T.Buffer(")
 
-    def view(self, buffer: Buffer, block: Block, call: str) -> str:
-        """Declare a buffer, and with it what it alone brings in (its data, its strides)."""
+    def view(self, buffer: Buffer, block: Block, call: str, owner: Block | None = None) -> str:
+        """Declare a buffer, and with it what it alone brings in (its data, its strides).
+
+        The names are those of `owner`, or of the block itself.
+        """
+        owner = owner or block
         for part in (*buffer.shape, *buffer.strides, buffer.elem_offset):
             if type(part) is not IntImm and type(part) is not Var:
                 self.text(part)  # declares what is free in it
         self._declare_extents(buffer.shape, block)
-        name = self.name(buffer, buffer.name, block, "buffer")
+        name = self.name(buffer, buffer.name, owner, "buffer")
         args = [_python_tuple([self.text(extent) for extent in buffer.shape])]
         if buffer.dtype != "float32":
             args.append(quoted(buffer.dtype))
         if buffer.data in self.names:
             args.append(f"data={self.names[buffer.data]}")
         else:
-            self.alias(buffer.data, f"{name}.data", block)
+            self.alias(buffer.data, f"{name}.data", owner)
         if buffer.strides:
-            args.append(f"strides={self._strides(buffer, name, block)}")
-        args += self._offset(buffer, name, block)
+            args.append(f"strides={self._strides(buffer, name, owner)}")
+        args += self._offset(buffer, name, owner)
         if buffer.scope() != "global":
             args.append(f"scope={quoted(buffer.scope())}")
         args += _layout(buffer, name, self.names.get(buffer.elem_offset))
@@ -239,7 +247,10 @@ class ScriptPrinter(ExprPrinter):
             if param in func.buffer_map and param not in plain:
                 buffer = func.buffer_map[param]
                 self.view(buffer, root, f"T.match_buffer({self.names[param]}, ")
-        self.body(func.body)
+        if is_root(func.body):
+            self.root_block(func.body)
+        else:
+            self.body(func.body)
         result = f" -> T.{func.ret_type}" if func.ret_type != "void" else ""
         decorator = "@T.prim_func" if symbol is not None else "@T.prim_func(private=True)"
         return [
@@ -321,6 +332,7 @@ class ScriptPrinter(ExprPrinter):
             while _continues_grid(loops):
                 loops.append(loops[-1].body)  # type: ignore[arg-type]
         names = [self.name(loop.loop_var, loop.loop_var.name, inner) for loop in loops]
+        self.domains.update({loop.loop_var: Range(loop.min, loop.extent) for loop in loops})
         if len(loops) > 1:
             header = f"T.grid({self.commas([loop.extent for loop in loops])})"
         else:
@@ -389,6 +401,10 @@ class ScriptPrinter(ExprPrinter):
         if node.annotations:
             args.append(f"annotations={self.text(node.annotations)}")
         call = f"T.allocate({', '.join(args)})"
+        if _is_declared(node):
+            inner, outer = self.enter(node, self.block.indent + ("" if is_last else "    "))
+            self._declared(node.body.buffer, node.body.body, inner, outer, is_last)  # type: ignore[attr-defined]
+            return
         inner, outer = self.enter(node, self.block.indent + ("" if is_last else "    "))
         name = self.name(node.buffer_var, node.buffer_var.name, inner)
         self.body(node.body)
@@ -448,6 +464,118 @@ class ScriptPrinter(ExprPrinter):
         outer.add(f"{name} = {call}" if is_last else f"with {call} as {name}:")
         self.leave(inner, outer)
 
+    # Blocks of TensorIR
+
+    def root_block(self, root: B.BlockRealize) -> None:
+        """The block at the root of a function, which a script leaves out."""
+        self.block.add('# with T.block("root"):')
+        for buffer in root.block.alloc_buffers:
+            self.view(buffer, self.block, "T.alloc_buffer(")
+        self.body(root.block.body)
+
+    def _realize_block(self, node: B.BlockRealize, is_last: bool) -> None:
+        self._block(node.block, is_last, node)
+
+    def _block(self, block: B.Block, is_last: bool, realize: B.BlockRealize | None = None) -> None:
+        node = block if realize is None else realize
+        inner, outer = self.enter(node, self.block.indent + "    ")
+        self.open.setdefault(id(block), inner)
+        if realize is None:
+            header = f"T.block({quoted(block.name_hint)}, no_realize=True)"
+            for axis in block.iter_vars:
+                self._bind_axis(axis, None, inner)
+        else:
+            header = f"T.block({quoted(block.name_hint)})"
+            self._bind_axes(block.iter_vars, realize.iter_values, inner)
+            if not ops.is_const(realize.predicate, 1):
+                inner.add(f"T.where({self.text(realize.predicate)})")
+        for keyword, regions in (("reads", block.reads), ("writes", block.writes)):
+            inner.add(f"T.{keyword}({self.commas(regions)})")
+        if block.annotations:
+            inner.add(f"T.block_attr({self.text(block.annotations)})")
+        for buffer in block.alloc_buffers:
+            self.view(buffer, inner, "T.alloc_buffer(")
+        for match in block.match_buffers:
+            self.view(match.buffer, inner, f"T.match_buffer({self.text(match.source)}, ")
+        if block.init is not None:
+            opened, _ = self.enter(block.init, inner.indent + "    ")
+            self.body(block.init)
+            inner.add("with T.init():")
+            self.leave(opened, inner)
+        self.body(block.body)
+        outer.add(f"with {header}:")
+        self.open.pop(id(block), None)
+        self.leave(inner, outer)
+
+    def _bind_axes(self, axes: tuple[IterVar, ...], values: tuple[Expr, ...], block: Block) -> None:
+        """The lines that bind the iterators of a block; neighbours that are loop variables over
+        their whole domains share one.
+        """
+        pairs = list(zip(axes, values, strict=True))
+        while pairs:
+            count = 0
+            while count < len(pairs) and self._is_loop(*pairs[count]):
+                count += 1
+            if count > 1:
+                letters = "".join([B.BLOCK_KINDS[axis.kind][0] for axis, _ in pairs[:count]])
+                bound = self.commas([value for _, value in pairs[:count]])
+                names = [self.name(axis.var, axis.var.name, block) for axis, _ in pairs[:count]]
+                block.add(f'{", ".join(names)} = T.axis.remap("{letters}", [{bound}])')
+            else:
+                count = 1
+                self._bind_axis(*pairs[0], block)
+            del pairs[:count]
+
+    def _is_loop(self, axis: IterVar, value: Expr) -> bool:
+        domain = self.domains.get(value) if type(value) is Var else None
+        return (
+            domain is not None
+            and axis.dom is not None
+            and axis.kind in ("DataPar", "CommReduce")
+            and structural_equal(domain, axis.dom)
+        )
+
+    def _bind_axis(self, axis: IterVar, value: Expr | None, block: Block) -> None:
+        dom = axis.dom
+        assert dom is not None
+        args = [self.text(dom.extent)]
+        if not ops.is_const(dom.min, 0):
+            args = [f"({self.text(dom.min)}, {self.text(ops.add(dom.min, dom.extent))})"]
+        if value is not None:
+            args.append(self.text(value))
+        name = self.name(axis.var, axis.var.name, block)
+        block.add(f"{name} = T.axis.{B.BLOCK_KINDS[axis.kind][1]}({', '.join(args)})")
+
+    def _declare(self, node: B.DeclBuffer, is_last: bool) -> None:
+        inner, outer = self.enter(node, self.block.indent + ("" if is_last else "    "))
+        self._declared(node.buffer, node.body, inner, outer, is_last)
+
+    def _declared(
+        self, buffer: Buffer, body: S.Stmt, inner: Block, outer: Block, is_last: bool
+    ) -> None:
+        known = Block(None, outer.indent)
+        name = self.view(buffer, known, "T.decl_buffer(", inner)
+        *free, line = known.lines
+        self.body(body)
+        outer.lines += free
+        if is_last:
+            outer.lines.append(line)
+        else:
+            call = line.strip().removeprefix(f"{name} = ")
+            outer.add(f"with {call} as {name}:")
+        self.leave(inner, outer)
+
+    def _allocate_const(self, node: B.AllocateConst, is_last: bool) -> None:
+        args = [self.text(node.data.tolist()), quoted(node.dtype), self.text(node.extents)]
+        if node.annotations:
+            args.append(f"annotations={self.text(node.annotations)}")
+        call = f"T.allocate_const({', '.join(args)})"
+        inner, outer = self.enter(node, self.block.indent + ("" if is_last else "    "))
+        name = self.name(node.buffer_var, node.buffer_var.name, inner)
+        self.body(node.body)
+        outer.add(f"{name} = {call}" if is_last else f"with {call} as {name}:")
+        self.leave(inner, outer)
+
 
 def _is_grid_loop(node: S.For) -> bool:
     return (
@@ -467,6 +595,23 @@ def _continues_grid(loops: list[S.For]) -> bool:
         return True
     outer_vars = {loop.loop_var for loop in loops}
     return not any(type(node) is Var and node in outer_vars for node in walk(inner.extent))
+
+
+def _is_declared(node: S.Allocate) -> bool:
+    """Whether an allocation and the declaration in it are one `T.decl_buffer` that allocates."""
+    declared = node.body
+    if type(declared) is not B.DeclBuffer:
+        return False
+    buffer = declared.buffer
+    return (
+        buffer.data is node.buffer_var
+        and buffer.dtype == node.dtype
+        and structural_equal(buffer.shape, node.extents)
+        and not buffer.strides
+        and not node.annotations
+        and ops.is_const(node.condition, 1)
+        and ops.is_const(buffer.elem_offset, 0)
+    )
 
 
 def _layout(buffer: Buffer, name: str, offset: str | None) -> list[str]:
@@ -521,4 +666,8 @@ _STATEMENTS: dict[type, Callable[[ScriptPrinter, Any, bool], None]] = {
     S.Prefetch: ScriptPrinter._prefetch,
     S.AttrStmt: ScriptPrinter._attribute,
     S.SeqStmt: lambda printer, node, is_last: printer.body(node),
+    B.BlockRealize: ScriptPrinter._realize_block,
+    B.Block: ScriptPrinter._block,
+    B.DeclBuffer: ScriptPrinter._declare,
+    B.AllocateConst: ScriptPrinter._allocate_const,
 }

@@ -9,6 +9,7 @@ from typing import Any
 from te_sched.errors import DeclarationError, repr_of
 from te_sched.ir import dtypes, ops
 from te_sched.ir import expr as E
+from te_sched.ir.blocks import BufferRegion, MatchBufferRegion
 from te_sched.ir.expr import Buffer, Expr, FloatImm, IntImm, IterVar, StringImm, Var
 
 _OR, _AND, _NOT, _COMPARE, _SUM, _PRODUCT = range(1, 7)
@@ -216,6 +217,18 @@ class ExprPrinter:
             f"{self.text(r.min)}:{self.text(ops.add(r.min, r.extent))}" for r in ranges
         )
 
+    def _buffer_region(self, node: BufferRegion) -> str:
+        parts = [
+            self.text(r.min)
+            if ops.is_const(r.extent, 1)
+            else f"{self.text(r.min)}:{self.text(ops.add(r.min, r.extent))}"
+            for r in node.region
+        ]
+        return f"{self.buffer(node.buffer)}[{', '.join(parts) or '()'}]"
+
+    def _match_buffer(self, node: MatchBufferRegion) -> str:
+        return f"T.match_buffer({self.text(node.source)})"
+
     def commas(self, items: Any) -> str:
         """Texts with commas between."""
         return ", ".join([self.text(item) for item in items])
@@ -291,6 +304,8 @@ _METHODS |= {
     E.CommReducer: ExprPrinter._reducer,
     E.Reduce: ExprPrinter._reduce,
     E.Range: ExprPrinter._range,
+    BufferRegion: ExprPrinter._buffer_region,
+    MatchBufferRegion: ExprPrinter._match_buffer,
     IterVar: ExprPrinter._axis,
     Buffer: ExprPrinter.buffer,
     tuple: lambda printer, node: f"[{printer.commas(node)}]",

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from te_sched.ir import blocks as B
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
 from te_sched.ir.expr import Buffer, BufferLoad, Call, Expr, FloatImm, IntImm, StringImm, Var
@@ -44,6 +45,7 @@ def _common(a: TextScope, b: TextScope) -> TextScope:
     return a
 
 
+_WITH_BUFFER = (S.BufferRealize, S.Prefetch, B.DeclBuffer)
 _CONSTANTS = (IntImm, FloatImm, StringImm)
 
 
@@ -123,6 +125,15 @@ class Uses:
                     return
                 node, scope = node.else_case, self._inner(node.else_case, scope)
                 continue
+            if kind is B.BlockRealize:
+                scope = self._inner(node, scope)
+                for value in (*node.iter_values, node.predicate):
+                    self._expression(value, scope)
+                node = node.block
+                continue
+            if kind is B.Block:
+                node, scope = self._block(node, scope)
+                continue
             body = getattr(node, "body", None)
             if body is not None:
                 scope = self._inner(node, scope)
@@ -131,11 +142,31 @@ class Uses:
                 return
             node = body
 
+    def _block(self, node: B.Block, scope: TextScope) -> tuple[S.Stmt, TextScope]:
+        """Note the uses in a block but for its body; returns that and its scope."""
+        if scope.node is None or getattr(scope.node, "block", None) is not node:
+            scope = self._inner(node, scope)
+        sources = [match.source for match in node.match_buffers]
+        for region in (*node.reads, *node.writes, *sources):
+            self._buffer(region.buffer, scope)
+        ranges = [axis.dom for axis in node.iter_vars if axis.dom is not None]
+        ranges += [one for part in (*node.reads, *node.writes, *sources) for one in part.region]
+        for one in ranges:
+            self._expression(one.min, scope)
+            self._expression(one.extent, scope)
+        for buffer in (*node.alloc_buffers, *(match.buffer for match in node.match_buffers)):
+            self._buffer(buffer, scope)
+        if node.init is not None:
+            self._statement(node.init, self._inner(node.init, scope))
+        return node.body, scope
+
     def _header(self, node: Any, scope: TextScope) -> None:
         """Note what a statement uses by itself."""
         if isinstance(node, S.AttrStmt):
             self._attribute_node(node, scope)
-        elif isinstance(node, S.BufferRealize | S.Prefetch) and isinstance(node.buffer, Buffer):
+        elif isinstance(node, S.BufferRealize | S.Prefetch | B.DeclBuffer) and isinstance(
+            node.buffer, Buffer
+        ):
             self._buffer(node.buffer, scope)
         for child in children(node):
             if isinstance(child, Expr):
