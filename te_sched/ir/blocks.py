@@ -61,8 +61,8 @@ class Block(Stmt):
     reads: tuple[BufferRegion, ...] = role(Role.HEADER)
     writes: tuple[BufferRegion, ...] = role(Role.HEADER)
     name_hint: str
+    init: Stmt | None = role(Role.BODY)
     body: Stmt = role(Role.BODY)
-    init: Stmt | None = role(Role.BODY, default=None)
     alloc_buffers: tuple[Buffer, ...] = role(Role.DEFINITION, default=())
     match_buffers: tuple[MatchBufferRegion, ...] = role(Role.HEADER, default=())
     annotations: Mapping[str, Any] = role(Role.ANNOTATION, default_factory=dict)
