@@ -137,6 +137,21 @@ class OperandError(DeclarationError, TypeError):
     """
 
 
+class ScriptError(DeclarationError, ValueError):
+    """A script of TVMScript is wrong; `excerpt` shows the lines and where.
+
+    >>> te_sched.script.from_source("x = ")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    te_sched.errors.ScriptError: invalid syntax...
+    """
+
+    excerpt = ""
+
+    def __str__(self) -> str:
+        return "\n".join(filter(None, (super().__str__(), self.excerpt)))
+
+
 class TagError(DeclarationError, ValueError):
     """An operation would have two tags, which TVM calls a ValueError.
 

@@ -10,26 +10,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from te_sched.ir.expr import Buffer, Expr, IntImm, IterVar, Node, Range, Var, node
+from te_sched.ir.expr import (
+    Buffer,
+    BufferRegion,
+    Expr,
+    IntImm,
+    IterVar,
+    Node,
+    Range,
+    Var,
+    node,
+)
 from te_sched.ir.roles import Role, role
 from te_sched.ir.stmt import Stmt
 
 if TYPE_CHECKING:
     import numpy as np
-
-
-@node
-class BufferRegion(Node):
-    """A region of a buffer: a range for each dimension.
-
-    >>> from te_sched import tir
-    >>> A = tir.decl_buffer((8, 8), name="A")
-    >>> BufferRegion(A, (tir.Range(0, 1), tir.Range(2, 6)))
-    A[0, 2:6]
-    """
-
-    buffer: Buffer = role(Role.BUFFER)
-    region: tuple[Range, ...] = role(Role.REGION)
 
 
 @node

@@ -23,13 +23,16 @@ from te_sched.errors import (
 from te_sched.ir import calls, dtypes, ops
 from te_sched.ir.expr import (
     DEFAULT_ALIGNMENT,
+    Broadcast,
     Buffer,
     BufferLoad,
+    BufferRegion,
     Call,
     Expr,
     IntImm,
     PointerType,
     Ramp,
+    Range,
     Var,
 )
 from te_sched.ir.stmt import BufferStore
@@ -263,8 +266,7 @@ def get_flattened_buffer(self: Buffer) -> Buffer:
     )
 
 
-def _indices(buffer: Buffer, indices: Any) -> tuple[Expr, ...]:
-    given = tuple(indices) if isinstance(indices, list | tuple) else (indices,)
+def _check_rank(buffer: Buffer, given: tuple[Any, ...]) -> None:
     if len(given) != len(buffer.shape):
         raise DeclarationError(
             f"buffer {buffer.name} has {counted(len(buffer.shape), 'dimension')} but "
@@ -273,6 +275,11 @@ def _indices(buffer: Buffer, indices: Any) -> tuple[Expr, ...]:
             "give one index for each dimension",
             Subject("buffer", buffer.name),
         )
+
+
+def _indices(buffer: Buffer, indices: Any) -> tuple[Expr, ...]:
+    given = tuple(indices) if isinstance(indices, list | tuple) else (indices,)
+    _check_rank(buffer, given)
     return tuple([_index(index, buffer) for index in given])
 
 
@@ -324,9 +331,62 @@ def _vector_indices(buffer: Buffer, begin: Any, dtype: str | None) -> tuple[Expr
     return (*indices[:-1], Ramp(indices[-1], ops.const(1, indices[-1].dtype), count))
 
 
-def element(self: Buffer, indices: Any) -> BufferLoad:
-    """`buffer[i, j]`; a slice with a constant number of elements gives a vector."""
+def element(self: Buffer, indices: Any) -> BufferLoad | BufferRegion:
+    """`buffer[i, j]`; with slices a region, which is a vector where it is used as a value."""
+    given = tuple(indices) if isinstance(indices, list | tuple) else (indices,)
+    if any(isinstance(one, slice) and one.step is None for one in given):
+        _check_rank(self, given)
+        return BufferRegion(
+            self,
+            tuple([_range(self, one, size) for one, size in zip(given, self.shape, strict=True)]),
+        )
     return BufferLoad(self, _indices(self, indices))
+
+
+def _range(buffer: Buffer, index: Any, extent: Expr) -> Range:
+    if not isinstance(index, slice):
+        position = _integer(index, buffer.name, "an index")
+        return Range(position, IntImm(1, position.dtype))
+    if index.step is not None:
+        raise DeclarationError(
+            f"a region of buffer {buffer.name} has a step",
+            "",
+            "leave the step out, or give all other indices as numbers",
+            Subject("buffer", buffer.name),
+        )
+    low = _integer(0 if index.start is None else index.start, buffer.name, "an index")
+    high = _integer(extent if index.stop is None else index.stop, buffer.name, "an index")
+    low, high = ops.operands(low, high)
+    return Range(low, ops.sub(high, low))
+
+
+def buffer_region(value: Any) -> BufferRegion:
+    """The region of a buffer that an element, a vector of elements or a region is."""
+    if isinstance(value, BufferRegion):
+        return value
+    if not isinstance(value, BufferLoad):
+        raise DeclarationError(
+            f"{repr_of(value)} is no region of a buffer", "", "write A[0:4, i], or an element"
+        )
+    return BufferRegion(value.buffer, tuple([_range_of(index) for index in value.indices]))
+
+
+def _range_of(index: Expr) -> Range:
+    if not isinstance(index, Ramp):
+        return Range(index, IntImm(1, index.dtype))
+    return Range(index.base, ops.mul(index.stride, index.lanes))
+
+
+def store_in(buffer: Buffer, indices: Any, value: Any) -> BufferStore:
+    """A store, of a value that is converted to the dtype of the elements."""
+    target = element(buffer, indices)
+    places = target.indices
+    stored = ops.convert(value)
+    dtype = BufferLoad(buffer, places).dtype
+    count = dtypes.lanes(dtype)
+    if dtypes.lanes(stored.dtype) == 1 < count:
+        stored = Broadcast(ops.cast(dtypes.element(dtype), stored), count)
+    return BufferStore(buffer, ops.cast(dtype, stored), places)
 
 
 def _no_iteration(self: Buffer) -> Any:

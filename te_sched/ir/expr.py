@@ -521,6 +521,46 @@ class BufferLoad(Expr):
 
 
 @node
+class BufferRegion(Node, Operand):
+    """A region of a buffer: a range for each dimension. As an operand it is the elements in it.
+
+    >>> from te_sched import tir
+    >>> A = tir.decl_buffer((8, 8), name="A")
+    >>> BufferRegion(A, (tir.Range(0, 1), tir.Range(2, 6)))
+    A[0, 2:6]
+    """
+
+    buffer: Buffer = role(Role.BUFFER)
+    region: tuple[Range, ...] = role(Role.REGION)
+
+    @property
+    def indices(self) -> tuple[Expr, ...]:
+        """The indices of its elements: a number or, of several elements, a vector.
+
+        DeclarationError where the number of elements is not constant.
+        """
+        return tuple([self._index(one) for one in self.region])
+
+    def _index(self, one: Range) -> Expr:
+        if not isinstance(one.extent, IntImm):
+            raise DeclarationError(
+                f"the number of elements of region {self} is not constant",
+                "only a constant number of elements is a value",
+                "write start : start + n with a constant n",
+            )
+        return (
+            one.min
+            if one.extent.value == 1
+            else Ramp(one.min, IntImm(1, one.min.dtype), one.extent.value)
+        )
+
+    @property
+    def dtype(self) -> str:
+        """The type of the elements, a vector where there are several."""
+        return BufferLoad(self.buffer, self.indices).dtype
+
+
+@node
 class CommReducer(Node):
     """A commutative reduction: result[i] = f(lhs..., rhs...), with an identity per component.
 

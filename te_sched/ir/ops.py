@@ -27,6 +27,8 @@ from te_sched.ir.expr import (
     Add,
     And,
     Broadcast,
+    BufferLoad,
+    BufferRegion,
     Call,
     Cast,
     Div,
@@ -165,6 +167,8 @@ def convert(value: Any) -> Expr:
         return value
     if isinstance(value, IterVar):
         return value.var
+    if isinstance(value, BufferRegion):
+        return BufferLoad(value.buffer, value.indices)
     if isinstance(value, bool):
         return IntImm(int(value), "bool")
     if isinstance(value, numbers.Integral):  # numpy's integers too: their width is not meant

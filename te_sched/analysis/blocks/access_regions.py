@@ -1,0 +1,271 @@
+"""The regions of buffers that a block reads and writes, as its iterators see them.
+
+Loops inside of the block are relaxed: the region is the union over their iterations. A block inside
+counts by the regions that it states. Must not know where the answer is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from te_sched.arith.analyzer import Analyzer
+from te_sched.arith.deduce import COMPARISONS, deduce_bound, opposite
+from te_sched.arith.int_set import (
+    NOTHING,
+    IntervalSet,
+    cover_range,
+    eval_set,
+    from_range,
+    intersect,
+    single_point,
+    union,
+)
+from te_sched.ir import expr as E
+from te_sched.ir import ops
+from te_sched.ir import stmt as S
+from te_sched.ir.blocks import Block, BlockRealize, whole_buffer
+from te_sched.ir.expr import Buffer, BufferRegion, Expr, IntImm, Range, Var
+from te_sched.ir.visitor import children, parts_of, substitute, variables_of
+
+_Regions = tuple[BufferRegion, ...]
+
+
+def access_regions(
+    block: Block, buffers: Mapping[Var, Buffer]
+) -> tuple[_Regions, _Regions, _Regions]:
+    """What a block reads, writes, and accesses in an unknown way (by a pointer).
+
+    Parameters
+    ----------
+    buffers : the buffers that exist around the block and in it, by their data.
+
+    Buffers that the block allocates are left out, views stand for what they view. A buffer that is
+    written in a block with an initialisation is not read.
+    """
+    found = _Accesses(block, buffers)
+    if block.init is not None:
+        found.statement(block.init)
+    found.statement(block.body)
+    reads = found.reads
+    if block.init is not None:
+        reads = {buffer: one for buffer, one in reads.items() if buffer not in found.writes}
+    return found.regions(reads), found.regions(found.writes), found.regions(found.opaque)
+
+
+_Sets = dict[Buffer, list[IntervalSet]]
+
+
+class _Accesses:
+    """Collects the accesses of a block; `domains` has the values of the loops inside of it."""
+
+    def __init__(self, block: Block, buffers: Mapping[Var, Buffer]) -> None:
+        self.buffers = buffers
+        self.own = set(block.alloc_buffers)
+        self.views = {match.buffer: match.source for match in block.match_buffers}
+        self.domains: dict[Var, IntervalSet] = {}
+        self.lets: dict[Var, Expr] = {}
+        self.reads: _Sets = {}
+        self.writes: _Sets = {}
+        self.opaque: _Sets = {}
+
+    def regions(self, sets: _Sets) -> _Regions:
+        """What was collected, as regions."""
+        found = []
+        for buffer, per_dimension in sets.items():
+            if buffer in self.own:
+                continue
+            whole = whole_buffer(buffer).region
+            ranges = [cover_range(one, w) for one, w in zip(per_dimension, whole, strict=True)]
+            analyzer = Analyzer()
+            simplified = tuple(
+                [Range(analyzer.simplify(r.min), analyzer.simplify(r.extent)) for r in ranges]
+            )
+            found.append(BufferRegion(buffer, simplified))
+        return tuple(found)
+
+    def update(self, sets: _Sets, buffer: Buffer, region: list[IntervalSet]) -> None:
+        """Add a region of a buffer, or of what it is a view of."""
+        source = self.views.get(buffer)
+        if source is not None:
+            buffer, region = source.buffer, _of_view(source, region)
+        known = sets.get(buffer)
+        if known is None:
+            sets[buffer] = region
+        else:
+            sets[buffer] = [union(both) for both in zip(known, region, strict=True)]
+
+    def relaxed(self, e: Expr) -> IntervalSet:
+        """The values of an index in all iterations of the loops inside."""
+        e = substitute(e, self.lets)
+        if not self.domains.keys() & variables_of(e):
+            return IntervalSet(e.base, _last(e)) if type(e) is E.Ramp else single_point(e)
+        return eval_set(e, self.domains)
+
+    # Statements
+
+    def statement(self, node: Any) -> None:
+        """Collect what a statement accesses."""
+        method = _STATEMENTS.get(type(node))
+        if method is not None:
+            method(self, node)
+            return
+        parts = parts_of(node)
+        for child in children(node):
+            if not any(child is part for part in parts):
+                self.part(child)
+        for part in parts:
+            self.statement(part)
+
+    def part(self, node: Any) -> None:
+        """Collect what an expression or range reads."""
+        for one in children(node) if isinstance(node, Range) else (node,):
+            self.expression(one)
+
+    def _loop(self, node: S.For) -> None:
+        self.expression(node.min)
+        self.expression(node.extent)
+        low = self.lets_of(node.min)
+        self.domains[node.loop_var] = from_range(Range(low, self.lets_of(node.extent)))
+        self.statement(node.body)
+        del self.domains[node.loop_var]
+
+    def lets_of(self, e: Expr) -> Expr:
+        """An expression without the variables that stand for values."""
+        return substitute(e, self.lets)
+
+    def _let(self, node: S.LetStmt) -> None:
+        self.expression(node.value)
+        self.lets[node.var] = self.lets_of(node.value)
+        self.statement(node.body)
+
+    def _store(self, node: S.BufferStore) -> None:
+        self.update(self.writes, node.buffer, [self.relaxed(index) for index in node.indices])
+        self.expression(node.value)
+        for index in node.indices:
+            self.expression(index)
+
+    def _condition(self, node: S.IfThenElse) -> None:
+        self.expression(node.condition)
+        self.where(node.condition, True, lambda: self.statement(node.then_case))
+        if node.else_case is not None:
+            other = node.else_case
+            self.where(node.condition, False, lambda: self.statement(other))
+
+    def _realize(self, node: BlockRealize) -> None:
+        block = node.block
+        for value in (*node.iter_values, node.predicate):
+            self.expression(value)
+        values = {
+            axis.var: value for axis, value in zip(block.iter_vars, node.iter_values, strict=True)
+        }
+        for sets, regions in ((self.reads, block.reads), (self.writes, block.writes)):
+            for region in regions:
+                mapped = substitute(region, values)
+                self.update(sets, region.buffer, [self._relaxed_range(r) for r in mapped.region])
+
+    def _relaxed_range(self, one: Range) -> IntervalSet:
+        low = self.relaxed(one.min)
+        last = ops.sub(ops.add(one.min, one.extent), 1)
+        high = low if ops.is_const(one.extent, 1) else self.relaxed(last)
+        return IntervalSet(low.min, high.max)
+
+    def where(self, condition: Expr, holds: bool, action: Any) -> None:
+        """Collect what is accessed where a condition on the loops inside holds, or does not."""
+        outside = dict(self.domains)
+        for var, bound in _bounds(self.lets_of(condition), holds, outside):
+            if bound is not NOTHING:
+                self.domains[var] = intersect([self.domains[var], bound])
+        action()
+        self.domains = outside
+
+    # Expressions
+
+    def expression(self, node: Any) -> None:
+        """Collect what an expression reads."""
+        kind = type(node)
+        if kind is E.BufferLoad:
+            self.update(self.reads, node.buffer, [self.relaxed(index) for index in node.indices])
+        elif kind is Var:
+            self._pointer(node)
+        elif kind is E.Call and node.op == "tir.tvm_access_ptr":
+            self._access_pointer(node)
+            return
+        elif kind is E.Call and node.op == "tir.if_then_else":
+            condition, then, other = node.args
+            self.expression(condition)
+            self.where(condition, True, lambda: self.expression(then))
+            self.where(condition, False, lambda: self.expression(other))
+            return
+        elif kind is E.Let:
+            self.expression(node.value)
+            self.lets[node.var] = self.lets_of(node.value)
+            self.expression(node.body)
+            return
+        for child in children(node):
+            self.part(child)
+
+    def _pointer(self, var: Var) -> None:
+        buffer = self.buffers.get(var)
+        if buffer is not None:
+            self.update(self.opaque, buffer, _whole(buffer))
+
+    def _access_pointer(self, node: E.Call) -> None:
+        data, mask = node.args[1], node.args[4]
+        buffer = self.buffers.get(data) if type(data) is Var else None
+        if buffer is not None and type(mask) is IntImm:
+            if mask.value & 1:
+                self.update(self.reads, buffer, _whole(buffer))
+            if mask.value & 2:
+                self.update(self.writes, buffer, _whole(buffer))
+        for argument in node.args[2:]:
+            self.expression(argument)
+
+
+_STATEMENTS: dict[type, Any] = {
+    S.For: _Accesses._loop,
+    S.LetStmt: _Accesses._let,
+    S.BufferStore: _Accesses._store,
+    S.IfThenElse: _Accesses._condition,
+    BlockRealize: _Accesses._realize,
+}
+
+
+def _last(ramp: E.Ramp) -> Expr:
+    return ops.add(ramp.base, ops.mul(ramp.stride, ramp.lanes - 1))
+
+
+def _whole(buffer: Buffer) -> list[IntervalSet]:
+    return [from_range(one) for one in whole_buffer(buffer).region]
+
+
+def _of_view(source: BufferRegion, region: list[IntervalSet]) -> list[IntervalSet]:
+    """The region of the viewed buffer; a view may have fewer dimensions, which are the last."""
+    first = len(source.region) - len(region)
+    found = [from_range(one) for one in source.region[:first]]
+    for one, own in zip(source.region[first:], region, strict=True):
+        low = None if own.min is None else ops.add(one.min, own.min)
+        high = None if own.max is None else ops.add(one.min, own.max)
+        found.append(from_range(one) if low is None or high is None else IntervalSet(low, high))
+    return found
+
+
+def _bounds(
+    condition: Expr, holds: bool, domains: Mapping[Var, IntervalSet]
+) -> list[tuple[Var, IntervalSet]]:
+    """The bounds that a condition gives variables of loops: those against constants."""
+    if type(condition) is E.Call and condition.op == "tir.likely":
+        condition = condition.args[0]
+    if type(condition) is E.Not:
+        return _bounds(condition.a, not holds, domains)
+    if type(condition) is (E.And if holds else E.Or):
+        both = (condition.a, condition.b)  # type: ignore[attr-defined]
+        return [bound for one in both for bound in _bounds(one, holds, domains)]
+    comparison = condition if holds else opposite(condition)
+    if type(comparison) not in COMPARISONS:
+        return []
+    variables = variables_of(comparison)
+    if len(variables) != 1 or not variables <= domains.keys():
+        return []
+    (var,) = variables
+    return [(var, deduce_bound(var, comparison, {}))]

@@ -1,0 +1,10 @@
+"""TVMScript: programs of loops and blocks, written in Python's syntax.
+
+`@T.prim_func` and `@I.ir_module` read functions and classes, `from_source` reads text.
+"""
+
+from te_sched.script import ir as ir
+from te_sched.script import tir as tir
+from te_sched.script.ir import ir_module as ir_module
+from te_sched.script.parser import from_source as from_source
+from te_sched.script.parser import parse as parse

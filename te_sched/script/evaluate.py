@@ -1,0 +1,251 @@
+"""Expressions of scripts: Python's, with `and`, `or`, `not` and comparisons of program values.
+
+The tree is evaluated directly, so that an error points at the smallest expression that is wrong.
+What holds no program values by itself (comprehensions, f-strings) is left to Python. Must not know
+statements.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+import operator
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from te_sched.errors import ScriptError, did_you_mean
+from te_sched.ir import ops
+from te_sched.ir.expr import Expr, Operand
+from te_sched.script.source import Source
+
+_BINARY: dict[type, Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: operator.pow,
+    ast.LShift: operator.lshift,
+    ast.RShift: operator.rshift,
+    ast.BitAnd: operator.and_,
+    ast.BitOr: operator.or_,
+    ast.BitXor: operator.xor,
+    ast.MatMult: operator.matmul,
+}
+_UNARY: dict[type, Callable[[Any], Any]] = {
+    ast.USub: operator.neg,
+    ast.UAdd: operator.pos,
+    ast.Invert: operator.invert,
+}
+_COMPARE: dict[type, Callable[[Any, Any], Any]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Is: operator.is_,
+    ast.IsNot: operator.is_not,
+    ast.In: lambda a, b: operator.contains(b, a),
+    ast.NotIn: lambda a, b: not operator.contains(b, a),
+}
+# What the text of a program may call, besides the names that are given to it.
+SAFE_BUILTINS = {
+    name: getattr(builtins, name)
+    for name in (
+        *("abs", "all", "any", "bool", "dict", "enumerate", "float", "int", "len", "list", "max"),
+        *("min", "range", "reversed", "round", "set", "sorted", "str", "sum", "tuple", "zip"),
+    )
+}
+
+
+class Evaluator:
+    """Evaluates expressions of one source; `scopes` has the names of scripts, the innermost last."""
+
+    def __init__(self, source: Source, names: Mapping[str, Any], is_trusted: bool = True) -> None:
+        self.source, self.names, self.is_trusted = source, names, is_trusted
+        self.builtins = vars(builtins) if is_trusted else SAFE_BUILTINS
+        self.scopes: list[dict[str, Any]] = [{}]
+
+    def value(self, node: Any) -> Any:
+        """The value of an expression."""
+        method = _METHODS.get(type(node))
+        try:
+            if method is None:
+                return self._by_python(node)
+            return method(self, node)
+        except ScriptError as error:
+            if error.excerpt:
+                raise
+            raise self.source.error(node, error) from None
+        except Exception as error:  # of a function of the user's: shown at its place
+            raise self.source.error(node, error) from error
+
+    def lookup(self, name: str) -> Any:
+        """What a name stands for; NameError if it stands for nothing."""
+        for scope in reversed(self.scopes):
+            if name in scope:
+                return scope[name]
+        if name in self.names:
+            return self.names[name]
+        if name in self.builtins:
+            return self.builtins[name]
+        known = [*self.names, *(one for scope in self.scopes for one in scope)]
+        raise NameError(f"undefined variable {name}{did_you_mean(name, known)}")
+
+    def all_names(self) -> dict[str, Any]:
+        """Every name that is visible."""
+        found = {"__builtins__": dict(self.builtins), **self.names}
+        for scope in self.scopes:
+            found.update(scope)
+        return found
+
+    def _by_python(self, node: Any) -> Any:
+        if not self.is_trusted:
+            for one in ast.walk(node):
+                if isinstance(one, ast.Attribute):
+                    _check_attribute(one.attr)
+        code = compile(ast.Expression(node), self.source.file, "eval")
+        return eval(code, self.all_names())  # noqa: S307  of the user's own script
+
+    def _name(self, node: ast.Name) -> Any:
+        return self.lookup(node.id)
+
+    def _attribute(self, node: ast.Attribute) -> Any:
+        if not self.is_trusted:
+            _check_attribute(node.attr)
+        return getattr(self.value(node.value), node.attr)
+
+    def _call(self, node: ast.Call) -> Any:
+        function = self.value(node.func)
+        args: list[Any] = []
+        for one in node.args:
+            if isinstance(one, ast.Starred):
+                args += self.value(one.value)
+            else:
+                args.append(self.value(one))
+        named: dict[str, Any] = {}
+        for keyword in node.keywords:
+            if keyword.arg is None:
+                named.update(self.value(keyword.value))
+            else:
+                named[keyword.arg] = self.value(keyword.value)
+        return self.call(function, args, named)
+
+    def call(self, function: Any, args: list[Any], named: dict[str, Any]) -> Any:
+        """Call a function; the parser treats macros."""
+        return function(*args, **named)
+
+    def _subscript(self, node: ast.Subscript) -> Any:
+        return self.value(node.value)[self.value(node.slice)]
+
+    def _slice(self, node: ast.Slice) -> slice:
+        parts = (node.lower, node.upper, node.step)
+        return slice(*[None if part is None else self.value(part) for part in parts])
+
+    def _items(self, nodes: list[Any]) -> list[Any]:
+        found: list[Any] = []
+        for one in nodes:
+            if isinstance(one, ast.Starred):
+                found += self.value(one.value)
+            else:
+                found.append(self.value(one))
+        return found
+
+    def _dict(self, node: ast.Dict) -> dict[Any, Any]:
+        found: dict[Any, Any] = {}
+        for key, value in zip(node.keys, node.values, strict=True):
+            if key is None:
+                found.update(self.value(value))
+            else:
+                found[self.value(key)] = self.value(value)
+        return found
+
+    def _binary(self, node: ast.BinOp) -> Any:
+        return _BINARY[type(node.op)](self.value(node.left), self.value(node.right))
+
+    def _unary(self, node: ast.UnaryOp) -> Any:
+        value = self.value(node.operand)
+        if isinstance(node.op, ast.Not):
+            return ops.logical_not(value) if isinstance(value, Operand) else not value
+        return _UNARY[type(node.op)](value)
+
+    def _bool(self, node: ast.BoolOp) -> Any:
+        is_and = isinstance(node.op, ast.And)
+        combine = ops.logical_and if is_and else ops.logical_or
+        found = self.value(node.values[0])
+        for one in node.values[1:]:
+            if not isinstance(found, Operand):
+                if bool(found) is not is_and:
+                    return found
+                value = self.value(one)
+                found = value if not isinstance(value, Operand) else combine(bool(found), value)
+            else:
+                found = combine(found, self.value(one))
+        return found
+
+    def _compare(self, node: ast.Compare) -> Any:
+        left, found = self.value(node.left), None
+        for op, right_node in zip(node.ops, node.comparators, strict=True):
+            right = self.value(right_node)
+            one = _COMPARE[type(op)](left, right)
+            if found is None:
+                found = one
+            elif isinstance(found, Expr) or isinstance(one, Expr):
+                found = ops.logical_and(found, one)
+            else:
+                found = found and one
+            left = right
+        return found
+
+    def _if(self, node: ast.IfExp) -> Any:
+        condition = self.value(node.test)
+        if isinstance(condition, Operand):
+            from te_sched.ir.intrinsics import if_then_else
+
+            return if_then_else(condition, self.value(node.body), self.value(node.orelse))
+        return self.value(node.body if condition else node.orelse)
+
+    def _lambda(self, node: ast.Lambda) -> Any:
+        scopes = list(self.scopes)
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        signature = inspect.Signature([inspect.Parameter(a.arg, kind) for a in node.args.args])
+
+        def function(*args: Any, **named: Any) -> Any:
+            bound = signature.bind(*args, **named)
+            outside, self.scopes = self.scopes, [*scopes, dict(bound.arguments)]
+            try:
+                return self.value(node.body)
+            finally:
+                self.scopes = outside
+
+        function.__signature__ = signature  # type: ignore[attr-defined]
+        return function
+
+
+def _check_attribute(name: str) -> None:
+    if name.startswith("__"):
+        raise ScriptError(
+            f"a script cannot use the attribute {name}", "", "use the names of T and I"
+        )
+
+
+_METHODS: dict[type, Callable[[Any, Any], Any]] = {
+    ast.Constant: lambda evaluator, node: node.value,
+    ast.Name: Evaluator._name,
+    ast.Attribute: Evaluator._attribute,
+    ast.Call: Evaluator._call,
+    ast.Subscript: Evaluator._subscript,
+    ast.Slice: Evaluator._slice,
+    ast.Tuple: lambda evaluator, node: tuple(evaluator._items(node.elts)),
+    ast.List: lambda evaluator, node: evaluator._items(node.elts),
+    ast.Dict: Evaluator._dict,
+    ast.BinOp: Evaluator._binary,
+    ast.UnaryOp: Evaluator._unary,
+    ast.BoolOp: Evaluator._bool,
+    ast.Compare: Evaluator._compare,
+    ast.IfExp: Evaluator._if,
+    ast.Lambda: Evaluator._lambda,
+}

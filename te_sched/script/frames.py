@@ -1,0 +1,417 @@
+"""Building programs frame by frame: what `with T.block(...)` and its like open and close.
+
+A frame collects the statements inside of it and makes one statement of them when it closes. Frames
+that a script opens without `with` reach to the end of the frame around them. The parser and users
+(`IRBuilder`) build programs with the same frames. Must not know Python's syntax.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from te_sched.errors import DeclarationError, ScriptError, repr_of
+from te_sched.ir import ops
+from te_sched.ir.blocks import Block, BlockRealize, BufferRegion, MatchBufferRegion
+from te_sched.ir.expr import Buffer, Expr, IntImm, IterVar, Range, Var
+from te_sched.ir.stmt import (
+    AttrStmt,
+    Evaluate,
+    For,
+    IfThenElse,
+    IRModule,
+    PrimFunc,
+    SeqStmt,
+    Stmt,
+)
+
+_F = TypeVar("_F", bound="Frame")
+_STATE = threading.local()  # .builders: those that are open in this thread, the innermost last
+
+
+def sequence(statements: Sequence[Stmt]) -> Stmt:
+    """One statement that executes several in their order."""
+    flat: list[Stmt] = []
+    for one in statements:
+        flat += one.seq if isinstance(one, SeqStmt) else (one,)
+    if not flat:
+        return Evaluate(IntImm(0))
+    return flat[0] if len(flat) == 1 else SeqStmt(tuple(flat))
+
+
+class IRBuilder:
+    """A program that is built by frames.
+
+    >>> from te_sched.script import tir as T
+    >>> with IRBuilder() as builder:
+    ...     with T.serial(4) as i:
+    ...         T.evaluate(i)
+    >>> IRBuilder.name("i", i)
+    i
+    >>> builder.get()
+    for i in range(4):
+        T.evaluate(i)
+    """
+
+    def __init__(self) -> None:
+        self.frames: list[Frame] = []
+        self.results: list[Any] = []
+
+    def __enter__(self) -> IRBuilder:
+        builders = _builders()
+        builders.append(self)
+        return self
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        builders = _builders()
+        if kind is None and self.frames:
+            self.close_down_to(0)
+        self.frames.clear()
+        builders.remove(self)
+
+    @staticmethod
+    def current() -> IRBuilder:
+        """The builder that is open in this thread; ValueError if there is none."""
+        builders = _builders()
+        if not builders:
+            raise ScriptError(
+                "no program is being built",
+                "functions such as T.block and T.reads belong into one",
+                "use them in a function with @T.prim_func, or inside of `with IRBuilder():`",
+            )
+        return builders[-1]
+
+    @staticmethod
+    def is_in_scope() -> bool:
+        """Whether a builder is open in this thread."""
+        return bool(_builders())
+
+    def get(self) -> Any:
+        """What was built."""
+        if len(self.results) == 1:
+            return self.results[0]
+        if self.results and all(isinstance(one, Stmt) for one in self.results):
+            return sequence(self.results)
+        raise ScriptError(
+            "nothing was built" if not self.results else f"{len(self.results)} things were built",
+            "",
+            "build one module, function or statement inside of `with IRBuilder():`",
+        )
+
+    @staticmethod
+    def name(name: str, value: Any) -> Any:
+        """Give a variable, axis or buffer that was just made its name; returns it."""
+        rename(value, name)
+        return value
+
+    def add(self, statement: Any) -> None:
+        """Append a statement to the innermost frame."""
+        if self.frames:
+            self.frames[-1].statements.append(statement)
+        else:
+            self.results.append(statement)
+
+    def find(self, kind: type[_F]) -> _F | None:
+        """The innermost frame of a class."""
+        return next((one for one in reversed(self.frames) if isinstance(one, kind)), None)
+
+    def close_down_to(self, depth: int) -> None:
+        """Close frames until so many are open."""
+        while len(self.frames) > depth:
+            self.frames[-1].close()
+
+
+def _builders() -> list[IRBuilder]:
+    builders: list[IRBuilder] | None = getattr(_STATE, "builders", None)
+    if builders is None:
+        builders = _STATE.builders = []
+    return builders
+
+
+def rename(value: Any, name: str) -> None:
+    """Name what was made without a name. Nodes are immutable but for this, while they are new."""
+    if isinstance(value, Buffer):
+        _set_name(value, name)
+        _set_name(value.data, name)
+        for position, stride in enumerate(value.strides):
+            if type(stride) is Var and not _is_named(stride):
+                _set_name(stride, f"{name}_{stride.name[1:] or f's{position}'}")
+        if type(value.elem_offset) is Var and not _is_named(value.elem_offset):
+            _set_name(value.elem_offset, f"{name}_elem_offset")
+    elif isinstance(value, IterVar):
+        _set_name(value.var, name)
+    elif isinstance(value, Var):
+        _set_name(value, name)
+    elif isinstance(value, Frame):
+        value.rename(name)
+
+
+def _is_named(var: Var) -> bool:
+    return not (var.name in ("", "_elem_offset") or var.name.startswith("?"))
+
+
+def _set_name(node: Any, name: str) -> None:
+    object.__setattr__(node, "name", name)
+
+
+class Frame:
+    """Something that holds statements while it is open; `value` is what `with` gives."""
+
+    value: Any = None
+
+    def __init__(self) -> None:
+        self.statements: list[Any] = []
+        self.is_open = False
+
+    def __enter__(self) -> Any:
+        IRBuilder.current().frames.append(self)
+        self.is_open = True
+        self.opened()
+        return self.value
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        builder = IRBuilder.current()
+        if kind is None:
+            builder.close_down_to(builder.frames.index(self) + 1)
+            self.close()
+        elif self in builder.frames:
+            del builder.frames[builder.frames.index(self) :]
+
+    def close(self) -> None:
+        """Close the frame, which is the innermost one, and add what it makes to the next."""
+        builder = IRBuilder.current()
+        builder.frames.pop()
+        self.is_open = False
+        made = self.make(sequence([one for one in self.statements if isinstance(one, Stmt)]))
+        if made is not None:
+            builder.add(made)
+
+    def opened(self) -> None:
+        """The frame has become the innermost one."""
+
+    def make(self, body: Stmt) -> Any:
+        """What the frame becomes: a statement, function or module, or None."""
+        raise NotImplementedError
+
+    def rename(self, name: str) -> None:
+        """Name what the frame defines."""
+        rename(self.value, name)
+
+
+class Wrapper(Frame):
+    """A statement with one body: an allocation, a let, an attribute, an assertion."""
+
+    def __init__(self, value: Any, wrap: Callable[[Stmt], Stmt]) -> None:
+        super().__init__()
+        self.value, self._wrap = value, wrap
+
+    def make(self, body: Stmt) -> Stmt:
+        return self._wrap(body)
+
+
+class ForFrame(Frame):
+    """One loop, or a nest of them (`T.grid`)."""
+
+    def __init__(
+        self,
+        ranges: Sequence[tuple[Expr, Expr]],
+        kind: str = "serial",
+        thread: str = "",
+        annotations: dict[str, Any] | None = None,
+        is_grid: bool = False,
+    ) -> None:
+        super().__init__()
+        self.ranges, self.kind, self.thread = ranges, kind, thread
+        self.annotations = annotations or {}
+        self.vars = [Var("v", extent.dtype) for _, extent in ranges]
+        self.value = self.vars if is_grid else self.vars[0]
+
+    def make(self, body: Stmt) -> Stmt:
+        for var, (low, extent) in zip(reversed(self.vars), reversed(self.ranges), strict=True):
+            axis = None
+            if self.thread:
+                axis = IterVar(None, Var("", var.dtype), "ThreadIndex", self.thread)
+            body = For(var, low, extent, self.kind, body, axis, self.annotations)
+        return body
+
+
+class BlockFrame(Frame):
+    """A block: its iterators, regions, annotations, initialisation and body."""
+
+    def __init__(self, name: str, no_realize: bool = False) -> None:
+        super().__init__()
+        self.name, self.no_realize = name, no_realize
+        self.iter_vars: list[IterVar] = []
+        self.iter_values: list[Expr] = []
+        self.predicate: Expr | None = None
+        self.reads: list[BufferRegion] | None = None
+        self.writes: list[BufferRegion] | None = None
+        self.alloc_buffers: list[Buffer] = []
+        self.match_buffers: list[MatchBufferRegion] = []
+        self.annotations: dict[str, Any] | None = None
+        self.init: Stmt | None = None
+
+    def rename(self, name: str) -> None:
+        raise ScriptError("a block gives no value", "", "write `with T.block(...):` without `as`")
+
+    def make(self, body: Stmt) -> Stmt:
+        annotations = dict(self.annotations or {})
+        missing = (self.reads is None) + 2 * (self.writes is None)
+        if missing:  # found when the function is complete
+            annotations[DETECT_ACCESS] = IntImm(missing, "int64")
+        block = Block(
+            tuple(self.iter_vars),
+            tuple(self.reads or ()),
+            tuple(self.writes or ()),
+            self.name,
+            self.init,
+            body,
+            tuple(self.alloc_buffers),
+            tuple(self.match_buffers),
+            annotations,
+        )
+        if self.no_realize:
+            return block
+        predicate = ops.TRUE if self.predicate is None else self.predicate
+        return BlockRealize(tuple(self.iter_values), predicate, block)
+
+
+# The annotation of a block whose regions of reads (1) or writes (2) have to be found.
+DETECT_ACCESS = "tir.script_parsing_detect_access"
+
+
+class InitFrame(Frame):
+    """What a block does before its body in the first iteration of a reduction."""
+
+    def make(self, body: Stmt) -> None:
+        block = innermost(BlockFrame, "T.init")
+        if block.init is not None:
+            raise ScriptError(
+                f"block {block.name} has two initialisations", "", "write T.init() once"
+            )
+        block.init = body
+
+
+class IfFrame(Frame):
+    """A condition, with the frames of its cases inside."""
+
+    def __init__(self, condition: Expr) -> None:
+        super().__init__()
+        self.condition = condition
+        self.cases: dict[str, Stmt] = {}
+
+    def make(self, body: Stmt) -> Stmt:
+        if "then" not in self.cases:
+            raise ScriptError(
+                "a condition has no T.Then()", "", "write what is done where it holds"
+            )
+        return IfThenElse(self.condition, self.cases["then"], self.cases.get("else"))
+
+
+class CaseFrame(Frame):
+    """A case of a condition: "then" or "else"."""
+
+    def __init__(self, case: str) -> None:
+        super().__init__()
+        self.case = case
+
+    def make(self, body: Stmt) -> None:
+        innermost(IfFrame, f"T.{self.case.title()}").cases[self.case] = body
+
+
+class PrimFuncFrame(Frame):
+    """A function: its parameters, attributes and body."""
+
+    def __init__(self, is_private: bool = False) -> None:
+        super().__init__()
+        self.is_private = is_private
+        self.name = ""
+        self.params: list[Var] = []
+        self.buffer_map: dict[Var, Buffer] = {}
+        self.attrs: dict[str, Any] | None = None
+        self.ret_type = "void"
+        self.alloc_buffers: list[Buffer] = []
+        self.threads: dict[Var, IterVar] = {}
+        self.finish: Callable[[PrimFunc, list[Buffer]], PrimFunc] | None = None
+        self.decorate: Callable[[Any], Any] | None = None
+
+    def __call__(self, function: Any) -> Any:
+        """What the frame makes of a function that it decorates."""
+        assert self.decorate is not None
+        return self.decorate(function)
+
+    def make(self, body: Stmt) -> Any:
+        attrs = dict(self.attrs or {})
+        if not self.is_private and self.name:
+            attrs.setdefault("global_symbol", self.name)
+        func = PrimFunc(tuple(self.params), body, self.buffer_map, attrs, self.ret_type)
+        if self.finish is not None:
+            func = self.finish(func, self.alloc_buffers)
+        module = IRBuilder.current().find(ModuleFrame)
+        if module is None:
+            return func
+        module.functions[self.name] = func
+        return None
+
+
+class ModuleFrame(Frame):
+    """A module: its functions and attributes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.functions: dict[str, Any] = {}
+        self.attrs: dict[str, Any] | None = None
+        self.decorate: Callable[[Any], Any] | None = None
+
+    def __call__(self, cls: Any) -> Any:
+        """What the frame makes of a class that it decorates."""
+        assert self.decorate is not None
+        return self.decorate(cls)
+
+    def make(self, body: Stmt) -> IRModule:
+        return IRModule({name: func for name, func in self.functions.items() if func is not None})
+
+
+def innermost(kind: type[_F], what: str) -> _F:
+    """The innermost frame of all, which must be of a class."""
+    frames = IRBuilder.current().frames
+    if not frames or not isinstance(frames[-1], kind):
+        place = "a block" if kind is BlockFrame else f"a {kind.__name__.removesuffix('Frame')}"
+        raise ScriptError(
+            f"{what} does not stand directly in {place}",
+            "",
+            "write it among the first statements of one",
+        )
+    return frames[-1]
+
+
+def around(kind: type[_F], what: str) -> _F:
+    """The innermost frame of a class, which must be there."""
+    found = IRBuilder.current().find(kind)
+    if found is None:
+        place = "function" if kind is PrimFuncFrame else "block"
+        raise ScriptError(f"{what} stands outside of a {place}", "", f"use it inside of a {place}")
+    return found
+
+
+def attribute(node: Any, key: str, value: Any) -> Wrapper:
+    """The frame of an attribute."""
+    return Wrapper(None, lambda body: AttrStmt(node, key, value, body))
+
+
+def whole_range(extent: Any) -> Range:
+    """The range from 0 of an extent, which may be a Range, a pair of ends, or a slice."""
+    if isinstance(extent, Range):
+        return extent
+    if isinstance(extent, list | tuple):
+        if len(extent) != 2:
+            raise DeclarationError(
+                f"the domain of an axis is {repr_of(extent)}, expected an extent or (begin, end)",
+                "",
+                "give an extent, or a pair of ends",
+            )
+        low, high = ops.operands(*extent)
+        return Range(low, ops.sub(high, low))
+    size = ops.convert(extent)
+    return Range(IntImm(0, size.dtype), size)

@@ -1,0 +1,29 @@
+"""The names of TVMScript for modules: `from te_sched.script import ir as I`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from te_sched.errors import ScriptError
+from te_sched.script import frames
+from te_sched.script.frames import ModuleFrame
+
+
+def ir_module(mod: Any = None, check_well_formed: bool = True) -> Any:
+    """A module, written as a class of functions: a decorator, or the frame of one."""
+    from te_sched.script.parser import decorate_module
+
+    if mod is not None:
+        return decorate_module(mod, check_well_formed)
+    frame = ModuleFrame()
+    frame.decorate = lambda cls: decorate_module(cls, check_well_formed)
+    return frame
+
+
+def module_attrs(attrs: Mapping[str, Any]) -> None:
+    """Give the module attributes."""
+    module = frames.around(ModuleFrame, "I.module_attrs")
+    if module.attrs is not None:
+        raise ScriptError("I.module_attrs is used twice", "", "give one dictionary")
+    module.attrs = dict(attrs)

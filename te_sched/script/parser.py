@@ -1,0 +1,679 @@
+"""TVMScript source becomes IR: statements of Python open and close the frames of a program.
+
+    @T.prim_func
+    def double(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+        for i in range(8):
+            with T.block("B"):
+                vi = T.axis.spatial(8, i)
+                B[vi] = A[vi] * T.float32(2)
+
+A script is executed once, statement by statement, in the names of the function that it is written
+in: loops and conditions of the program become IR, everything else is Python.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import linecache
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from types import FunctionType
+from typing import Any
+
+from te_sched.deep_recursion import walks_deeply
+from te_sched.errors import DeclarationError, ScriptError, repr_of
+from te_sched.ir import calls, ops
+from te_sched.ir.expr import (
+    Buffer,
+    BufferRegion,
+    Call,
+    Expr,
+    IterVar,
+    Node,
+    Operand,
+    StringImm,
+    Var,
+)
+from te_sched.ir.stmt import IRModule, PrimFunc, Stmt
+from te_sched.ir.visitor import replace
+from te_sched.script import frames
+from te_sched.script import tir as T
+from te_sched.script.complete import complete
+from te_sched.script.evaluate import _BINARY, Evaluator
+from te_sched.script.frames import (
+    CaseFrame,
+    ForFrame,
+    Frame,
+    IfFrame,
+    IRBuilder,
+    ModuleFrame,
+    PrimFuncFrame,
+    rename,
+)
+from te_sched.script.source import Source, names_around
+
+_LOOPS = "range, T.serial, T.grid, T.parallel, T.vectorized, T.unroll, T.thread_binding"
+
+
+class Parser(Evaluator):
+    """Executes the statements of one script."""
+
+    def __init__(self, source: Source, names: Mapping[str, Any], is_trusted: bool = True) -> None:
+        super().__init__(source, names, is_trusted)
+        self.defined: set[Var] = set()  # variables that have a name already
+
+    # Definitions
+
+    def module(self, node: ast.ClassDef, functions: Mapping[str, Any] | None = None) -> IRModule:
+        """A class of functions."""
+        defined = [one for one in node.body if isinstance(one, ast.FunctionDef)]
+        proxy = ModuleNames({one.name: self._result(one) for one in defined})
+        self.scopes[-1].update({node.name: proxy, "cls": proxy})
+        with ModuleFrame() as _:
+            frame = frames.around(ModuleFrame, "a module")
+            frame.functions.update(dict.fromkeys([one.name for one in defined]))
+            for one in node.body:
+                if isinstance(one, ast.FunctionDef):
+                    self.function(one, (functions or {}).get(one.name))
+                elif isinstance(one, ast.Expr):
+                    self.value(one.value)
+                elif not isinstance(one, ast.Pass):
+                    raise self.source.error(
+                        one, "a module holds functions alone", "move this out of the class"
+                    )
+        return IRBuilder.current().results[-1]  # type: ignore[no-any-return]
+
+    def _result(self, node: ast.FunctionDef) -> str:
+        """The type of what a function returns."""
+        if node.returns is None or _is_none(node.returns):
+            return "void"
+        return str(getattr(self.value(node.returns), "dtype", "void"))
+
+    def function(self, node: ast.FunctionDef, raw: Any = None) -> None:
+        """A function of loops and blocks."""
+        is_private, _checked = self._options(node)
+        frame = PrimFuncFrame(is_private)
+        frame.finish = self._finish(node)
+        with self.scope(), self.framed(node, frame):
+            T.func_name(node.name)
+            if node.returns is not None and not _is_none(node.returns):
+                T.func_ret(self.value(node.returns))
+            self._parameters(node, raw)
+            self.body(node.body)
+
+    def _finish(self, node: ast.FunctionDef) -> Callable[[PrimFunc, list[Buffer]], PrimFunc]:
+        def finish(func: PrimFunc, buffers: list[Buffer]) -> PrimFunc:
+            try:
+                return complete(func, buffers)
+            except DeclarationError as error:
+                header = ast.copy_location(ast.Pass(), node)
+                header.lineno, header.end_lineno = node.lineno, node.lineno
+                raise self.source.error(header, error) from None
+
+        return finish
+
+    def _options(self, node: ast.FunctionDef) -> tuple[bool, bool]:
+        """Whether a decorator says private=True, and whether the function is checked."""
+        for one in node.decorator_list:
+            if isinstance(one, ast.Call):
+                named = {word.arg: self.value(word.value) for word in one.keywords}
+                return bool(named.get("private")), bool(named.get("check_well_formed", True))
+        return False, True
+
+    def _parameters(self, node: ast.FunctionDef, raw: Any) -> None:
+        known = getattr(raw, "__annotations__", {})
+        args = node.args
+        if args.vararg or args.kwarg or args.kwonlyargs or args.defaults:
+            raise self.source.error(
+                node, f"parameters of {node.name} have defaults or stars", "name each parameter"
+            )
+        for one in args.args:
+            if one.annotation is None:
+                raise self.source.error(
+                    one, f"parameter {one.arg} has no type", "annotate it: T.handle, T.int32, ..."
+                )
+            value = self._annotation(one.annotation, known.get(one.arg))
+            try:
+                self.define(one, one.arg, T.arg(one.arg, value))
+            except DeclarationError as error:
+                raise self.source.error(one, error) from None
+
+    def _annotation(self, node: Any, known: Any) -> Any:
+        """The variable or buffer of a type, a new one each time."""
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            parsed = ast.parse(node.value, mode="eval").body
+            node = ast.copy_location(parsed, node)
+        try:
+            value = self.value(node)
+        except ScriptError:
+            if known is None or isinstance(known, str):
+                raise
+            value = known
+        if isinstance(value, T.ScalarType | T.HandleType):
+            return value()
+        if isinstance(value, Buffer) and value.name:
+            return replace(value, data=Var("", "handle", value.data.pointer), name="")
+        if isinstance(value, Var) and value.name:
+            return replace(value, name="")
+        return value
+
+    # Names
+
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        """Names that are forgotten afterwards."""
+        self.scopes.append({})
+        try:
+            yield
+        finally:
+            self.scopes.pop()
+
+    @contextmanager
+    def framed(self, node: Any, frame: Frame) -> Iterator[Any]:
+        """A frame that is open; what goes wrong when it closes is an error of the node."""
+        value = frame.__enter__()
+        try:
+            yield value
+        except BaseException as error:
+            frame.__exit__(type(error), error, None)
+            raise
+        try:
+            frame.__exit__(None, None, None)
+        except ScriptError as error:
+            if error.excerpt:
+                raise
+            raise self.source.error(node, error) from None
+
+    def define(self, node: Any, name: str, value: Any) -> None:
+        """Give a name a value in the innermost scope."""
+        if name in self.scopes[-1] and isinstance(value, Var | Buffer | IterVar):
+            raise self.source.error(node, f"{name} is defined twice", "use another name")
+        if isinstance(value, Var):
+            self.defined.add(value)
+        self.scopes[-1][name] = value
+
+    def assign(self, target: Any, value: Any, bind: Callable[[Any, str, Any], Any]) -> None:
+        """Assign to names, tuples and stars of them, as Python does."""
+        if isinstance(target, ast.Name):
+            self.define(target, target.id, bind(target, target.id, value))
+        elif isinstance(target, ast.Starred):
+            self.assign(target.value, list(value), bind)
+        elif isinstance(target, ast.Tuple | ast.List):
+            values = self._unpacked(target, value)
+            star = next(
+                (i for i, one in enumerate(target.elts) if isinstance(one, ast.Starred)), None
+            )
+            if star is not None:
+                after = len(target.elts) - star - 1
+                end = len(values) - after
+                values = [*values[:star], values[star:end], *values[end:]]
+            if len(values) != len(target.elts):
+                raise self.source.error(
+                    target,
+                    f"{len(values)} values are assigned to {len(target.elts)} names",
+                    "give a name for each value",
+                )
+            for one, item in zip(target.elts, values, strict=True):
+                self.assign(one, item, bind)
+        else:
+            raise self.source.error(target, "this cannot be assigned to", "assign to a name")
+
+    def _unpacked(self, target: Any, value: Any) -> list[Any]:
+        if isinstance(value, Frame) and not isinstance(value, ForFrame):
+            value = self.enter(value)
+        try:
+            return list(value)
+        except (TypeError, DeclarationError):
+            raise self.source.error(
+                target, f"{repr_of(value)} is one value, not several", "give it one name"
+            ) from None
+
+    def bind_loop(self, node: Any, name: str, value: Any) -> Any:
+        """Name the variable, or the variables, of a loop."""
+        if isinstance(value, list | tuple):
+            for place, one in enumerate(value):
+                self.bind_loop(node, f"{name}_{place}", one)
+            return value
+        rename(value, name)
+        self.defined.add(value)
+        return value
+
+    def bind_with(self, node: Any, name: str, value: Any) -> Any:
+        """Name what a `with` statement gives."""
+        if not isinstance(value, Var | Buffer):
+            raise self.source.error(node, "this `with` gives no value", "leave out `as`")
+        rename(value, name)
+        return value
+
+    def bind_value(self, node: Any, name: str, value: Any) -> Any:
+        """What a name stands for after an assignment: a new variable for the value of an
+        expression.
+        """
+        if isinstance(value, T.meta_var):
+            return value.value
+        if isinstance(value, list | tuple):
+            for place, one in enumerate(value):
+                self.bind_value(node, f"{name}_{place}", one)
+            return value
+        if isinstance(value, Frame):
+            given = self.enter(value)
+            rename(given, name)
+            return given
+        if isinstance(value, Buffer | IterVar) or (
+            isinstance(value, Var) and value not in self.defined
+        ):
+            if not (isinstance(value, Buffer) and value.name):
+                rename(value, name)
+            return value
+        if isinstance(value, Operand | bool | int | float | str) or hasattr(value, "dtype"):
+            let = T.LetStmt(ops.convert(value))
+            self.enter(let)
+            rename(let.value, name)
+            return let.value
+        if isinstance(value, Node) or callable(value) or isinstance(value, Mapping):
+            return value
+        raise self.source.error(
+            node,
+            f"{name} is assigned {repr_of(value)}, expected an expression",
+            "use T.meta_var(...) to name a value of Python",
+        )
+
+    def enter(self, frame: Frame) -> Any:
+        """Open a frame that reaches to the end of the frame around it."""
+        return frame.__enter__()
+
+    # Statements
+
+    def body(self, nodes: list[Any]) -> None:
+        """Execute statements."""
+        for node in nodes:
+            self.statement(node)
+
+    def statement(self, node: Any) -> None:
+        """Execute a statement."""
+        method = _STATEMENTS.get(type(node))
+        if method is None:
+            raise self.source.error(
+                node,
+                f"{type(node).__name__} is no statement of scripts",
+                "use assignments, for, while, if, with, assert, return and calls",
+            )
+        method(self, node)
+
+    def _checked(self, node: Any, action: Callable[..., Any], *args: Any) -> Any:
+        """Do something that may fail; the error shows the node."""
+        try:
+            return action(*args)
+        except ScriptError as error:
+            if error.excerpt:
+                raise
+            raise self.source.error(node, error) from None
+        except Exception as error:
+            raise self.source.error(node, error) from error
+
+    def _for(self, node: ast.For) -> None:
+        frame = self.value(node.iter)
+        if isinstance(frame, range):
+            frame = T.serial(frame.start, frame.stop, step=frame.step)
+        if not isinstance(frame, ForFrame):
+            raise self.source.error(
+                node.iter, f"{repr_of(frame)} is no loop", f"use one of {_LOOPS}"
+            )
+        if node.orelse:
+            raise self.source.error(node.orelse[0], "a loop has no else", "write it after the loop")
+        with self.scope(), self.framed(node, frame) as variables:
+            self.assign(node.target, variables, self.bind_loop)
+            self.body(node.body)
+
+    def _while(self, node: ast.While) -> None:
+        with self.scope(), self.framed(node, T.While(self.value(node.test))):
+            self.body(node.body)
+
+    def _with(self, node: ast.With) -> None:
+        opened: list[Any] = []
+        with self.scope():
+            self._with_items(node, list(node.items), opened)
+
+    def _with_items(self, node: ast.With, items: list[ast.withitem], opened: list[Any]) -> None:
+        if not items:
+            self.body(node.body)
+            return
+        item = items.pop(0)
+        frame = self.value(item.context_expr)
+        if not isinstance(frame, Frame):
+            raise self.source.error(
+                item.context_expr,
+                f"{repr_of(frame)} opens nothing",
+                "use T.block, T.init, T.launch_thread, T.allocate, ...",
+            )
+        with self.framed(node, frame) as value:
+            if item.optional_vars is not None:
+                self.assign(item.optional_vars, value, self.bind_with)
+            self._with_items(node, items, opened)
+
+    def _if(self, node: ast.If) -> None:
+        condition = self.value(node.test)
+        if not isinstance(condition, Operand | BufferRegion):
+            if not isinstance(condition, bool | int | str | list | tuple | dict | type(None)):
+                raise self.source.error(
+                    node.test, f"{repr_of(condition)} is no condition", "compare values"
+                )
+            with self.scope():
+                pass
+            self.body(node.body if condition else node.orelse)
+            return
+        with self.framed(node, self._checked(node.test, T.If, condition)) as _:
+            assert isinstance(IRBuilder.current().frames[-1], IfFrame)
+            with self.scope(), self.framed(node, CaseFrame("then")):
+                self.body(node.body)
+            if node.orelse:
+                with self.scope(), self.framed(node, CaseFrame("else")):
+                    self.body(node.orelse)
+
+    def _assert(self, node: ast.Assert) -> None:
+        message = self.value(node.msg) if node.msg is not None else ""
+        self.enter(self._checked(node, T.Assert, self.value(node.test), message))
+
+    def _return(self, node: ast.Return) -> None:
+        if node.value is None:
+            raise self.source.error(
+                node, "a return has no value", "return a value, or leave it out"
+            )
+        value = self.value(node.value)
+        if value is None:
+            raise self.source.error(node, "the returned expression has no value", "return a value")
+        self._checked(node, lambda: T.evaluate(T.ret(value)))  # type: ignore[attr-defined]
+
+    def _expression(self, node: ast.Expr) -> None:
+        value = self.value(node.value)
+        if isinstance(value, Frame):
+            self._checked(node, self.enter, value)
+        elif isinstance(value, Stmt):
+            IRBuilder.current().add(value)
+        elif (
+            isinstance(value, T.meta_var) or value is None or isinstance(value, str | tuple | list)
+        ):
+            return
+        elif isinstance(value, Operand | bool | int | float | BufferRegion | Var):
+            self._checked(node, T.evaluate, value)
+        else:
+            raise self.source.error(
+                node, f"{repr_of(value)} is no statement", "use T.evaluate for its effect"
+            )
+
+    def _assign(self, node: ast.Assign) -> None:
+        if len(node.targets) != 1:
+            raise self.source.error(
+                node, "one statement assigns twice", "write a statement for each assignment"
+            )
+        target = node.targets[0]
+        value = self.value(node.value)
+        if isinstance(target, ast.Subscript):
+            self._store(target, value)
+        elif isinstance(target, ast.Attribute):
+            raise self.source.error(target, "an attribute cannot be assigned", "assign to a name")
+        else:
+            self._checked(node, self.assign, target, value, self.bind_value)
+
+    def _store(self, target: ast.Subscript, value: Any) -> None:
+        buffer, indices = self.value(target.value), self.value(target.slice)
+        self._checked(target, T.buffer_store, buffer, value, indices)
+
+    def _augmented(self, node: ast.AugAssign) -> None:
+        old = self.value(_as_read(node.target))
+        value = self._checked(node, _BINARY[type(node.op)], old, self.value(node.value))
+        if isinstance(node.target, ast.Subscript):
+            self._store(node.target, value)
+        else:
+            assert isinstance(node.target, ast.Name)
+            self.scopes[-1].pop(node.target.id, None)
+            self._checked(node, self.assign, node.target, value, self.bind_value)
+
+    def _annotated(self, node: ast.AnnAssign) -> None:
+        if not isinstance(node.target, ast.Name):
+            raise self.source.error(node, "only a name can have a type", "assign to a name")
+        var = self._annotation(node.annotation, None)
+        if not isinstance(var, Var):
+            raise self.source.error(
+                node.annotation, f"{repr_of(var)} is no type of a variable", "use T.int32, ..."
+            )
+        rename(var, node.target.id)
+        if node.value is not None:
+            value = self.value(node.value)
+            self.enter(self._checked(node, lambda: T.LetStmt(value, var=var)))
+        self.define(node.target, node.target.id, var)
+
+    def _function(self, node: ast.FunctionDef) -> None:
+        raise self.source.error(
+            node, "a function stands inside of a function", "define it before, or use T.macro"
+        )
+
+    def call(self, function: Any, args: list[Any], named: dict[str, Any]) -> Any:
+        if isinstance(function, Macro):
+            return function.expand(self, args, named)
+        if isinstance(function, PrimFunc):
+            name = str(function.attrs.get("global_symbol", "main"))
+            return _call_of(name, function.ret_type, args)
+        if function is range and any(isinstance(one, Operand) for one in args):
+            return T.serial(*args)
+        return function(*args, **named)
+
+
+def _as_read(target: Any) -> Any:
+    """The target of an assignment, as an expression that is read."""
+    read = ast.copy_location(
+        type(target)(**{**{f: getattr(target, f) for f in target._fields}, "ctx": ast.Load()}),
+        target,
+    )
+    return read
+
+
+def _is_none(node: Any) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+_STATEMENTS: dict[type, Callable[[Parser, Any], None]] = {
+    ast.For: Parser._for,
+    ast.While: Parser._while,
+    ast.With: Parser._with,
+    ast.If: Parser._if,
+    ast.Assert: Parser._assert,
+    ast.Return: Parser._return,
+    ast.Expr: Parser._expression,
+    ast.Assign: Parser._assign,
+    ast.AugAssign: Parser._augmented,
+    ast.AnnAssign: Parser._annotated,
+    ast.FunctionDef: Parser._function,
+    ast.Pass: lambda parser, node: None,
+}
+
+
+class ModuleNames:
+    """The functions of a module while it is read: `Module.f(x)` calls one."""
+
+    def __init__(self, results: Mapping[str, str]) -> None:
+        self._results = results
+
+    def __getattr__(self, name: str) -> Callable[..., Expr]:
+        if name not in self._results:
+            raise AttributeError(f"the module has no function {name}")
+        return lambda *args: _call_of(name, self._results[name], list(args))
+
+
+def _call_of(name: str, ret_type: str, args: list[Any]) -> Expr:
+    """The call of another function of the module."""
+    values = [calls.buffer_as_array(a) if isinstance(a, Buffer) else ops.convert(a) for a in args]
+    return Call(ret_type, "tir.call_function", (StringImm(name), *values))
+
+
+class Macro:
+    """A function whose statements stand where it is called. `hygienic`: names that are not
+    parameters are those of the place of its definition.
+    """
+
+    def __init__(self, function: FunctionType, hygienic: bool = True) -> None:
+        self.function, self.hygienic = function, hygienic
+        self.__name__ = function.__name__
+        self._source: Source | None = None
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        """As a method, a macro is called with its object first."""
+        if instance is None:
+            return self
+        bound = Macro(self.function, self.hygienic)
+        bound.expand = lambda parser, args, named: self.expand(  # type: ignore[method-assign]
+            parser, [instance, *args], named
+        )
+        return bound
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        raise ScriptError(
+            f"macro {self.__name__} is called outside of a script",
+            "",
+            "call it in a function with @T.prim_func",
+        )
+
+    def expand(self, parser: Parser, args: list[Any], named: dict[str, Any]) -> None:
+        """Execute its statements in the place of a call."""
+        if self._source is None:
+            self._source = Source(self.function)
+        bound = inspect.signature(self.function).bind(*args, **named)
+        bound.apply_defaults()
+        names = names_around(self.function)
+        if not self.hygienic:
+            names = {**names, **parser.all_names()}
+        inner = Parser(self._source, names)
+        inner.defined = parser.defined
+        inner.scopes.append(dict(bound.arguments))
+        inner.body(self._source.function.body)
+
+
+# Decorators
+
+
+def macro(*args: Any, hygienic: bool = True) -> Any:
+    """A macro: a function whose statements stand where it is called."""
+    if len(args) == 1 and inspect.isfunction(args[0]):
+        return Macro(args[0], hygienic)
+    if args:
+        raise ValueError("T.macro takes keyword arguments alone: use @T.macro(hygienic=False)")
+    return lambda function: Macro(function, hygienic)
+
+
+@walks_deeply("read a script", DeclarationError)
+def parse(
+    program: Any,
+    extra_vars: Mapping[str, Any] | None = None,
+    check_well_formed: bool = True,
+    *,
+    is_trusted: bool = True,
+) -> Any:
+    """The function or module of a text, function or class."""
+    source = program if isinstance(program, Source) else Source(program)
+    names = default_names()
+    raw: Any = None
+    if inspect.isfunction(program):
+        names.update(names_around(program))
+        raw = program
+    elif inspect.isclass(program):
+        names.update(vars(sys.modules[program.__module__]))
+        raw = {k: v for k, v in vars(program).items() if inspect.isfunction(v)}
+        for one in raw.values():
+            names.update(names_around(one))
+    names.update(extra_vars or {})
+    parser = Parser(source, names, is_trusted)
+    with IRBuilder() as builder:
+        node = source.definition
+        if isinstance(node, ast.ClassDef):
+            return parser.module(node, raw)
+        parser.function(node, raw)
+        return builder.results[-1]
+
+
+def default_names() -> dict[str, Any]:
+    """The names that every script has."""
+    import te_sched
+    from te_sched.script import ir as I
+
+    return {"T": T, "I": I, "tir": T, "tvm": te_sched}
+
+
+def from_source(
+    program: Any, extra_vars: Mapping[str, Any] | None = None, check_well_formed: bool = True
+) -> Any:
+    """The function or module that a text in TVMScript is.
+
+    Parameters
+    ----------
+    program : a text, or a function or class.
+    extra_vars : names that the text may use, besides T and I.
+
+    Errors: ScriptError, which shows the place.
+
+    >>> text = "@T.prim_func\\ndef f():\\n    T.evaluate(1)"
+    >>> print(from_source(text))
+    # from tvm.script import tir as T
+    <BLANKLINE>
+    @T.prim_func
+    def f():
+        T.evaluate(1)
+    """
+    return parse(program, extra_vars, check_well_formed, is_trusted=not isinstance(program, str))
+
+
+def decorate_function(function: Any, is_private: bool, check_well_formed: bool) -> Any:
+    """What `@T.prim_func` makes of a function: the PrimFunc, or, in a module, the function itself,
+    which the module reads.
+    """
+    if not inspect.isfunction(function):
+        raise ScriptError(
+            f"@T.prim_func stands before {repr_of(function)}, expected a function",
+            "",
+            "write it before `def`",
+        )
+    if _is_in_module(function):
+        return function
+    return parse(function, None, check_well_formed)
+
+
+def _is_in_module(function: FunctionType) -> bool:
+    """Whether a function stands in a class that is decorated with ir_module."""
+    outside = function.__qualname__.rpartition(".")[0]
+    if not outside or outside.endswith("<locals>"):
+        return False
+    name = outside.rpartition(".")[2]
+    frame: Any = sys._getframe(1)
+    while frame is not None and frame.f_code.co_name != name:
+        frame = frame.f_back
+    if frame is None or frame.f_back is None:
+        return False
+    file, first = frame.f_code.co_filename, frame.f_code.co_firstlineno
+    for number in range(first, first + 20):
+        line = linecache.getline(file, number).strip()
+        if line.startswith("class "):
+            return _has_module_decorator(file, first, number)
+    return _has_module_decorator(file, frame.f_back.f_lineno, frame.f_back.f_lineno + 1)
+
+
+def _has_module_decorator(file: str, first: int, last: int) -> bool:
+    """Whether lines from the first on, or before it, are decorators with ir_module."""
+    lines = [linecache.getline(file, number).strip() for number in range(first, last)]
+    number = first - 1
+    while number > 0 and (line := linecache.getline(file, number).strip()).startswith("@"):
+        lines.append(line)
+        number -= 1
+    return any(line.startswith("@") and "ir_module" in line for line in lines)
+
+
+def decorate_module(cls: Any, check_well_formed: bool = True) -> IRModule:
+    """What `@I.ir_module` makes of a class."""
+    if not inspect.isclass(cls):
+        raise ScriptError(
+            f"@I.ir_module stands before {repr_of(cls)}, expected a class",
+            "",
+            "write it before `class`",
+        )
+    module: IRModule = parse(cls, None, check_well_formed)
+    return module

@@ -1,0 +1,132 @@
+"""The text of a script: where it stands in its file, and errors that show the place.
+
+Must not know what scripts mean.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from types import FunctionType
+from typing import Any
+
+from te_sched.errors import (
+    DeclarationError,
+    ScriptError,
+    SourceLocation,
+    TeSchedError,
+    repeating,
+    repr_of,
+)
+
+
+class Source:
+    """The text of a function, class or file, and its tree.
+
+    >>> Source("def f(): pass").function.name
+    'f'
+    """
+
+    def __init__(self, program: Any, file: str = "<string>") -> None:
+        self.file, self.first_line, self.indent = file, 1, 0
+        if isinstance(program, str):
+            text = program
+        else:
+            text = self._text_of(program)
+        self.text = textwrap.dedent(text)
+        self.lines = self.text.splitlines()
+        try:
+            tree = ast.parse(self.text)
+        except SyntaxError as error:
+            place = SourceLocation(self.file, self.first_line + (error.lineno or 1) - 1)
+            with repeating(place):
+                found = ScriptError(error.msg or "invalid syntax", "", "write it as Python")
+            column = max((error.offset or 1) - 1, 0)
+            found.excerpt = self._excerpt(error.lineno or 1, column, column + 1)
+            raise found from None
+        self.tree = tree
+
+    def _text_of(self, program: Any) -> str:
+        try:
+            self.file = inspect.getsourcefile(program) or "<string>"
+            lines, self.first_line = inspect.getsourcelines(program)
+        except (OSError, TypeError):
+            raise ScriptError(
+                f"the source of {getattr(program, '__name__', repr_of(program))} cannot be read",
+                "a script is read as text",
+                "write it in a file, or give its text to from_source",
+            ) from None
+        self.indent = len(lines[0]) - len(lines[0].lstrip())
+        return "".join(lines)
+
+    @property
+    def definition(self) -> ast.FunctionDef | ast.ClassDef:
+        """The first function or class in it."""
+        for one in self.tree.body:
+            if isinstance(one, ast.FunctionDef | ast.ClassDef):
+                return one
+        raise ScriptError(
+            "a script has no function", "", "write `@T.prim_func` and a function, or a module"
+        )
+
+    @property
+    def function(self) -> ast.FunctionDef:
+        """The first function in it."""
+        found = self.definition
+        assert isinstance(found, ast.FunctionDef)
+        return found
+
+    def place(self, node: Any) -> SourceLocation:
+        """The line of a node in its file."""
+        return SourceLocation(self.file, self.first_line + getattr(node, "lineno", 1) - 1)
+
+    def error(self, node: Any, error: Exception | str, help: str = "") -> ScriptError:
+        """The error of a node: what was wrong, the line, and a caret below."""
+        with repeating(self.place(node)):
+            if isinstance(error, TeSchedError):
+                found = ScriptError(
+                    error.fault,
+                    error.why,
+                    error.advice,
+                    [one for one in error.about if not isinstance(one, SourceLocation)],
+                )
+            elif isinstance(error, Exception):
+                text = str(error) or type(error).__name__
+                kind = "" if isinstance(error, NameError) else f"{type(error).__name__}: "
+                found = ScriptError(f"{kind}{text}", "", help or "change the script")
+            else:
+                found = ScriptError(error, "", help or "change the script")
+        found.excerpt = self._excerpt(
+            getattr(node, "lineno", 1),
+            getattr(node, "col_offset", 0),
+            getattr(node, "end_col_offset", 0) or 0,
+            getattr(node, "end_lineno", None),
+        )
+        return found
+
+    def _excerpt(self, line: int, start: int, end: int, last: int | None = None) -> str:
+        if not 1 <= line <= len(self.lines):
+            return ""
+        text = self.lines[line - 1]
+        if last is not None and last != line:
+            end = len(text)
+        shown = str(self.first_line + line - 1)
+        margin = " " * (self.indent + start)
+        carets = "^" * max(end - start, 1)
+        gap = " " * len(shown)
+        return f"\n  {shown} | {' ' * self.indent}{text}\n  {gap} | {margin}{carets}"
+
+
+def names_around(function: FunctionType) -> dict[str, Any]:
+    """The names that a function can use: its module's, and those of the functions around it."""
+    names = dict(function.__globals__)
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        try:
+            names[name] = cell.cell_contents
+        except ValueError:  # not assigned yet
+            continue
+    return names
+
+
+__all__ = ["DeclarationError", "Source", "names_around"]
