@@ -22,8 +22,6 @@ ABSENT: dict[str, str] = {
     "rpc": "te_sched runs programs in this process (rpc.LocalSession); on another machine, install "
     "te_sched there, or load what module.export_library wrote with runtime.load_module",
     "micro": "te_sched has no microcontroller targets",
-    "script": "te_sched prints TVMScript and does not read it; build programs with te.compute and "
-    "te.create_schedule, or tir.ir_builder",
     "parser": "te_sched does not read Relay text",
     "support": "te_sched has no build information of libraries: it is pure Python on llvmlite",
     "_ffi": "te_sched is Python and has no FFI; the registry is te_sched.register_func and "

@@ -46,6 +46,10 @@ class Node:
         """
         return self is other
 
+    if TYPE_CHECKING:  # given by ir.printer
+
+        def script(self, **options: Any) -> str: ...
+
 
 class Operand:
     """What a user may compute with: expressions, axes, elements of tensors.

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, TypeGuard
 
 from te_sched.ir.blocks import Block, BlockRealize
+from te_sched.ir.ops import is_const
 from te_sched.ir.stmt import Stmt
 from te_sched.ir.visitor import parts_of
 
@@ -16,18 +17,20 @@ ROOT = "root"
 
 
 def is_root(realize: Any) -> TypeGuard[BlockRealize]:
-    """Whether a statement is a root block that a script leaves out: nothing but what it allocates,
-    and a body with blocks.
+    """Whether a statement is a root block that a script leaves out: it does nothing but allocate
+    buffers, and its body has blocks and is no such block itself.
     """
-    if type(realize) is not BlockRealize:
+    if type(realize) is not BlockRealize or not is_const(realize.predicate, 1):
         return False
-    block = realize.block
+    block, body = realize.block, realize.block.body
     is_bare = not (
         block.iter_vars or block.reads or block.writes or block.match_buffers or block.annotations
     )
-    if not is_bare or block.name_hint != ROOT or block.init is not None:
+    if not is_bare or block.init is not None:
         return False
-    return bool(block.alloc_buffers) or has_blocks(block.body)
+    if block.alloc_buffers:
+        return True
+    return has_blocks(body) and not (type(body) is BlockRealize and not body.block.iter_vars)
 
 
 def has_blocks(statement: Stmt) -> bool:

@@ -153,6 +153,12 @@ class SeqStmt(Stmt):
 
     seq: tuple[Stmt, ...] = role(Role.BODY)
 
+    def __getitem__(self, position: Any) -> Any:
+        return self.seq[position]
+
+    def __len__(self) -> int:
+        return len(self.seq)
+
 
 @node
 class IfThenElse(Stmt):
@@ -202,6 +208,11 @@ class PrimFunc(Node):
             is_scheduled = "from_legacy_te_schedule" in self.attrs
             object.__setattr__(self, "origin", "schedule" if is_scheduled else "written")
 
+    @property
+    def __name__(self) -> str:
+        """The name by which it is called."""
+        return str(self.attrs.get("global_symbol", "main"))
+
     @checked
     def with_body(self, body: Stmt) -> PrimFunc:
         """The function with another body.
@@ -245,7 +256,6 @@ class PrimFunc(Node):
 
     if TYPE_CHECKING:  # given by ir.printer and te_sched.views
 
-        def script(self) -> str: ...
         def astext(self) -> str: ...
         def show(self) -> None: ...
 
@@ -261,8 +271,12 @@ class IRModule(Node):
     """
 
     functions: Mapping[str, PrimFunc] = role(Role.ANNOTATION, default_factory=dict)
+    attrs: Mapping[str, Any] = role(Role.ANNOTATION, default_factory=dict)
 
     def __post_init__(self) -> None:
+        for name in ("functions", "attrs"):
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, {})
         check_fields(self)
         for name, func in self.functions.items():
             if not isinstance(func, PrimFunc):
@@ -327,6 +341,5 @@ class IRModule(Node):
 
     if TYPE_CHECKING:  # given by ir.printer and te_sched.views
 
-        def script(self) -> str: ...
         def astext(self) -> str: ...
         def show(self) -> None: ...

@@ -105,6 +105,11 @@ class IRBuilder:
         rename(value, name)
         return value
 
+    @staticmethod
+    def name_many(names: Sequence[str], values: Sequence[Any]) -> list[Any]:
+        """Name several values; returns them."""
+        return [IRBuilder.name(name, one) for name, one in zip(names, values, strict=True)]
+
     def add(self, statement: Any) -> None:
         """Append a statement to the innermost frame."""
         if self.frames:
@@ -370,7 +375,8 @@ class ModuleFrame(Frame):
         return self.decorate(cls)
 
     def make(self, body: Stmt) -> IRModule:
-        return IRModule({name: func for name, func in self.functions.items() if func is not None})
+        functions = {name: func for name, func in self.functions.items() if func is not None}
+        return IRModule(functions, self.attrs or {})
 
 
 def innermost(kind: type[_F], what: str) -> _F:

@@ -97,9 +97,6 @@ from te_sched.ir.ops import shift_right as shift_right
 from te_sched.ir.ops import subtract as subtract
 from te_sched.ir.ops import truncdiv as truncdiv
 from te_sched.ir.ops import truncmod as truncmod
-from te_sched.ir.stmt import BufferRealize as BufferRealize
-from te_sched.ir.stmt import Prefetch as Prefetch
-from te_sched.ir.stmt import PrimFunc as PrimFunc
 from te_sched.ir.stmt import Stmt as Stmt
 from te_sched.te.reducer import comm_reducer as comm_reducer
 from te_sched.te.reducer import max as max
@@ -107,6 +104,15 @@ from te_sched.te.reducer import min as min
 from te_sched.te.reducer import sum as sum
 from te_sched.tir import stmt_functor as stmt_functor
 from te_sched.tir import transform as transform
+from te_sched.tir.blocks import AllocateConst as AllocateConst
+from te_sched.tir.blocks import Block as Block
+from te_sched.tir.blocks import BlockRealize as BlockRealize
+from te_sched.tir.blocks import BufferRealize as BufferRealize
+from te_sched.tir.blocks import BufferRegion_ as _BufferRegion
+from te_sched.tir.blocks import DeclBuffer as DeclBuffer
+from te_sched.tir.blocks import MatchBufferRegion as MatchBufferRegion
+from te_sched.tir.blocks import Prefetch as Prefetch
+from te_sched.tir.blocks import PrimFunc as PrimFunc
 from te_sched.tir.constructors import EQ as EQ
 from te_sched.tir.constructors import GE as GE
 from te_sched.tir.constructors import GT as GT
@@ -156,6 +162,7 @@ from te_sched.tir.ranges import Range as Range
 
 PrimExpr = _Expr
 IterVar = _IterVar
+BufferRegion = _BufferRegion
 ir_builder = _builder
 indexdiv = floordiv
 indexmod = floormod

@@ -179,7 +179,7 @@ def _one_of(names: tuple[str, ...], given: Any, what: str) -> str:
             "",
             f"use one of {', '.join(names)}{did_you_mean(given, names)}",
         )
-    return given
+    return names[names.index(given)]
 
 
 def _for(

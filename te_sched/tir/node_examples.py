@@ -88,6 +88,38 @@ _EXAMPLES = {
         "tir.SeqStmt([body, body])",
         "i = T.int32()\nT.evaluate(i)\nT.evaluate(i)",
     ),
+    "BufferRegion": ("tir.BufferRegion(A, [tir.Range(2, 6)])", "A[2:6]"),
+    "MatchBufferRegion": (
+        "tir.MatchBufferRegion(A, tir.BufferRegion(A, [tir.Range(2, 6)]))",
+        "A = T.Buffer((8,))\nA = T.match_buffer(A[2:6], (8,))",
+    ),
+    "Block": (
+        'tir.Block([], [], [], "B", body)',
+        'with T.block("B", no_realize=True):\n    i = T.int32()\n    T.reads()\n'
+        "    T.writes()\n    T.evaluate(i)",
+    ),
+    "BlockRealize": (
+        'tir.BlockRealize([], True, tir.Block([], [A[0]], [], "B", tir.Evaluate(0)))',
+        'with T.block("B"):\n    A = T.Buffer((8,))\n    T.reads(A[0])\n    T.writes()\n'
+        "    T.evaluate(0)",
+    ),
+    "DeclBuffer": (
+        "tir.DeclBuffer(A, tir.Evaluate(0))",
+        "with T.decl_buffer((8,)) as A:\n    T.evaluate(0)",
+    ),
+    "AllocateConst": (
+        'tir.AllocateConst(data, "float32", [2], [1, 2], tir.Evaluate(0))',
+        'with T.allocate_const([1, 2], "float32", [2]) as data:\n    T.evaluate(0)',
+    ),
+    "PrimFunc": ("tir.PrimFunc([i], tir.Evaluate(i)).params", "(i,)"),
+    "BufferRealize": (
+        "tir.BufferRealize(A, [tir.Range(0, 4)], True, tir.Evaluate(0))",
+        "A = T.Buffer((8,))\nwith T.realize(A[0:4]):\n    T.evaluate(0)",
+    ),
+    "Prefetch": (
+        "tir.Prefetch(A, [tir.Range(0, 4)])",
+        "A = T.Buffer((8,))\nT.prefetch(A, [T.Range(0, 4)])",
+    ),
     "Allocate": (
         'tir.Allocate(data, "float32", [4], True, tir.Evaluate(0))',
         'with T.allocate([4], "float32", "global") as data:\n    T.evaluate(0)',

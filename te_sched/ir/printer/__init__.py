@@ -24,8 +24,8 @@ def _text(self: Any) -> str:
 
 def _install_methods() -> None:
     Node.__str__ = Node.__repr__ = _text  # type: ignore[method-assign]
+    Node.script = script  # type: ignore[assignment]
     for kind in (PrimFunc, IRModule):
-        kind.script = script  # type: ignore[assignment]
         kind.astext = primfn  # type: ignore[assignment]
 
 

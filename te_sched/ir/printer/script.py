@@ -20,11 +20,12 @@ from te_sched.ir import stmt as S
 from te_sched.ir.expr import Buffer, Expr, IntImm, IterVar, Range, Var
 from te_sched.ir.printer.names import UniqueNames, identifier
 from te_sched.ir.printer.script_expr import ExprPrinter, quoted
+from te_sched.ir.printer.style import PLAIN, Style, UnderlinedLine
 from te_sched.ir.printer.uses import Uses
 from te_sched.ir.reals import as_reals
 from te_sched.ir.root_block import is_root
 from te_sched.ir.structural import structural_equal
-from te_sched.ir.visitor import walk
+from te_sched.ir.visitor import parts_of, walk
 
 _TIR = "# from tvm.script import tir as T"
 _IR = "# from tvm.script import ir as I"
@@ -33,20 +34,35 @@ _DEFAULT_ALIGNMENTS = (64, E.DEFAULT_ALIGNMENT)  # of TVM 0.17, of the IR
 _OMITTED = "# Metadata omitted. Use show_meta=True in script() method to show it."
 
 
+def script(node: Any, *, style: Style | None = None, **options: Any) -> str:
+    """The TVMScript text of a node. The options are the fields of `Style`.
+
+    >>> from te_sched import te, tir
+    >>> print(script(tir.Evaluate(te.var("i")), tir_prefix="TT"))
+    i = TT.int32()
+    TT.evaluate(i)
+    """
+    return _text(node, Style(**options) if style is None else style)
+
+
 @walks_deeply("print a program")
-def script(node: Any) -> str:
-    """The TVMScript text of a module, function, statement or expression."""
+def _text(node: Any, style: Style) -> str:
     if isinstance(node, S.IRModule):
-        return "\n".join(module_lines(node, ScriptPrinter))
-    printer = ScriptPrinter()
+        return "\n".join(style.finished(module_lines(node, lambda: ScriptPrinter(style))))
+    printer = ScriptPrinter(style)
     if isinstance(node, S.PrimFunc):
-        name = str(node.attrs.get("global_symbol", "main"))
+        name = style.name or str(node.attrs.get("global_symbol", "main"))
         lines = [_TIR, "", *printer.function(node, name, "")]
     elif isinstance(node, S.Stmt):
         lines = printer.fragment(node)
+    elif isinstance(node, B.MatchBufferRegion):
+        printer.view(node.buffer, printer.root, f"T.match_buffer({printer.text(node.source)}, ")
+        lines = printer.root.lines
     else:
         lines = [printer.expression(as_reals(node))]
-    return "\n".join([*lines, *printer.footer(isinstance(node, S.PrimFunc))])
+        lines = [*(printer.root.lines if style.verbose_expr else []), *lines]
+    lines += printer.footer(isinstance(node, S.PrimFunc))
+    return "\n".join(style.finished(lines))
 
 
 def module_lines(module: S.IRModule, make_printer: Callable[[], ScriptPrinter]) -> list[str]:
@@ -55,14 +71,14 @@ def module_lines(module: S.IRModule, make_printer: Callable[[], ScriptPrinter]) 
     lines += ["", "@I.ir_module", "class Module:"]
     if not module.functions:
         return [*lines, "    pass"]
-    footer: list[str] = []
+    metadata: list[Any] = []
     for position, name in enumerate(sorted(module.functions)):
         printer = make_printer()
+        printer.metadata = metadata
         if position:
             lines.append("")
         lines += printer.function(module.functions[name], name, "    ")
-        footer = footer if footer else printer.footer(after_function=True)
-    return [*lines, *footer]
+    return [*lines, *printer.footer(after_function=True)]
 
 
 class Block:
@@ -85,9 +101,10 @@ class Block:
 class ScriptPrinter(ExprPrinter):
     """Prints one text."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.allocator = UniqueNames(_RESERVED)
+    def __init__(self, style: Style = PLAIN) -> None:
+        super().__init__(style)
+        reserved = (style.ir_prefix, style.tir_prefix, style.relax_prefix)
+        self.allocator = UniqueNames((*_RESERVED, *reserved))
         self.uses = Uses(None)
         self.open: dict[int, Block] = {}
         self.block = self.root = Block(None, "")
@@ -121,7 +138,10 @@ class ScriptPrinter(ExprPrinter):
         known = self.names.get(one)
         if known is not None:
             return known
-        name = self.allocator.take(identifier(hint, default))
+        hint = identifier(hint, default)
+        if self.style.show_object_address:
+            hint = f"{hint}_{id(one):#x}"
+        name = self.allocator.take(hint)
         block.names.append(name)
         self.alias(one, name, block)
         return name
@@ -165,7 +185,7 @@ class ScriptPrinter(ExprPrinter):
         self._declare_extents(buffer.shape, block)
         name = self.name(buffer, buffer.name, owner, "buffer")
         args = [_python_tuple([self.text(extent) for extent in buffer.shape])]
-        if buffer.dtype != "float32":
+        if buffer.dtype != self.style.buffer_dtype:
             args.append(quoted(buffer.dtype))
         if buffer.data in self.names:
             args.append(f"data={self.names[buffer.data]}")
@@ -247,7 +267,7 @@ class ScriptPrinter(ExprPrinter):
             if param in func.buffer_map and param not in plain:
                 buffer = func.buffer_map[param]
                 self.view(buffer, root, f"T.match_buffer({self.names[param]}, ")
-        if is_root(func.body):
+        if self.style.syntax_sugar and is_root(func.body):
             self.root_block(func.body)
         else:
             self.body(func.body)
@@ -263,7 +283,8 @@ class ScriptPrinter(ExprPrinter):
         """Whether a parameter's buffer can be written as an annotation, without match_buffer."""
         buffer = func.buffer_map.get(param)
         return (
-            buffer is not None
+            self.style.syntax_sugar
+            and buffer is not None
             and param not in self.uses.lowest
             and all(type(extent) is IntImm for extent in buffer.shape)
             and not buffer.strides
@@ -298,7 +319,28 @@ class ScriptPrinter(ExprPrinter):
 
     def statement(self, node: Any, is_last: bool) -> None:
         """Print one statement into the current block."""
+        if self.style.marks:
+            self._marked(node, is_last)
+        else:
+            _STATEMENTS[type(node)](self, node, is_last)
+
+    def _marked(self, node: Any, is_last: bool) -> None:
+        """Print a statement with its comment, or underlined."""
+        comments = self.style.obj_to_annotate or {}
+        targets = self.style.obj_to_underline or ()
+        block = getattr(node, "block", node)
+        comment = next((comments[one] for one in comments if one is node or one is block), None)
+        lines = self.block.lines
+        start = len(lines)
+        if comment is not None and parts_of(node):
+            is_last = False
         _STATEMENTS[type(node)](self, node, is_last)
+        if comment is not None and parts_of(node):
+            lines.insert(start, f"{self.block.indent}# {comment}")
+        elif comment is not None:
+            lines[-1] = f"{lines[-1]}  # {comment}"
+        if any(one is node or one is block for one in targets):
+            lines[start:] = map(UnderlinedLine, lines[start:])
 
     def nested(self, node: S.Stmt, line: str, is_last: bool, as_block: str) -> None:
         """Print `line` and the body after it, or `with as_block:` and the body inside."""
@@ -328,7 +370,7 @@ class ScriptPrinter(ExprPrinter):
     def _for(self, node: S.For, is_last: bool) -> None:
         inner, outer = self.enter(node, self.block.indent + "    ")
         loops = [node]
-        if _is_grid_loop(node):
+        if self.style.syntax_sugar and _is_grid_loop(node):
             while _continues_grid(loops):
                 loops.append(loops[-1].body)  # type: ignore[arg-type]
         names = [self.name(loop.loop_var, loop.loop_var.name, inner) for loop in loops]
@@ -401,7 +443,7 @@ class ScriptPrinter(ExprPrinter):
         if node.annotations:
             args.append(f"annotations={self.text(node.annotations)}")
         call = f"T.allocate({', '.join(args)})"
-        if _is_declared(node):
+        if self.style.syntax_sugar and _is_declared(node):
             inner, outer = self.enter(node, self.block.indent + ("" if is_last else "    "))
             self._declared(node.body.buffer, node.body.body, inner, outer, is_last)  # type: ignore[attr-defined]
             return
@@ -529,7 +571,8 @@ class ScriptPrinter(ExprPrinter):
     def _is_loop(self, axis: IterVar, value: Expr) -> bool:
         domain = self.domains.get(value) if type(value) is Var else None
         return (
-            domain is not None
+            self.style.syntax_sugar
+            and domain is not None
             and axis.dom is not None
             and axis.kind in ("DataPar", "CommReduce")
             and structural_equal(domain, axis.dom)

@@ -11,6 +11,7 @@ from te_sched.ir import dtypes, ops
 from te_sched.ir import expr as E
 from te_sched.ir.blocks import BufferRegion, MatchBufferRegion
 from te_sched.ir.expr import Buffer, Expr, FloatImm, IntImm, IterVar, StringImm, Var
+from te_sched.ir.printer.style import PLAIN, Style
 
 _OR, _AND, _NOT, _COMPARE, _SUM, _PRODUCT = range(1, 7)
 _BINARY: dict[type, tuple[str, int]] = {
@@ -89,7 +90,8 @@ def float_text(value: float) -> str:
 class ExprPrinter:
     """Text of expressions; a subclass says what variables and buffers are called."""
 
-    def __init__(self) -> None:
+    def __init__(self, style: Style = PLAIN) -> None:
+        self.style = style
         self.names: dict[Any, str] = {}
         self.metadata: list[Any] = []
 
@@ -119,20 +121,24 @@ class ExprPrinter:
         return name if name is not None else self.declare_variable(node)
 
     def _integer(self, node: IntImm) -> str:
-        if node.dtype == "int32":
+        if node.dtype == self.style.int_dtype:
             return str(node.value)
         if node.dtype == "bool":
             return "T.bool(True)" if node.value else "T.bool(False)"
         return f"T.{node.dtype}({node.value})"
 
     def _float(self, node: FloatImm) -> str:
+        if node.dtype == self.style.float_dtype:
+            return float_text(node.value)
         return f"T.{node.dtype}({float_text(node.value)})"
 
     def _string(self, node: StringImm) -> str:
         if "\n" not in node.value:
             return quoted(node.value)
-        self.metadata.append(node)
-        return f'metadata["tir.StringImm"][{len(self.metadata) - 1}]'
+        if not any(one is node for one in self.metadata):
+            self.metadata.append(node)
+        place = next(place for place, one in enumerate(self.metadata) if one is node)
+        return f'metadata["tir.StringImm"][{place}]'
 
     def _binary(self, node: Any) -> str:
         kind, a, b = type(node), node.a, node.b
@@ -167,10 +173,10 @@ class ExprPrinter:
         return f"T.Select({self.commas((node.condition, node.true_value, node.false_value))})"
 
     def _ramp(self, node: E.Ramp) -> str:
-        return f"T.Ramp({self.text(node.base)}, {self.text(node.stride)}, {node.lanes})"
+        return f"T.Ramp({self.text(node.base)}, {self.text(node.stride)}, {self.text(IntImm(node.lanes))})"
 
     def _broadcast(self, node: E.Broadcast) -> str:
-        return f"T.Broadcast({self.text(node.value)}, {node.lanes})"
+        return f"T.Broadcast({self.text(node.value)}, {self.text(IntImm(node.lanes))})"
 
     def _shuffle(self, node: E.Shuffle) -> str:
         return f"T.Shuffle({self.text(node.vectors)}, {self.text(node.indices)})"
@@ -181,6 +187,10 @@ class ExprPrinter:
 
     def _call(self, node: E.Call) -> str:
         op = node.op
+        if op == "tir.call_function":
+            name, *given = node.args
+            assert isinstance(name, StringImm)
+            return f"Module.{name.value}({self.commas(given)})"
         args = [self.text(arg) for arg in node.args]
         if op in _DTYPE_FIRST:
             args.insert(0, quoted(node.dtype))

@@ -1,0 +1,127 @@
+"""The options of `script()`, and what they do to finished lines.
+
+Must not know any node.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from te_sched.errors import DeclarationError
+
+
+@dataclass(frozen=True)
+class Style:
+    """How a text is written. The defaults are TVM's.
+
+    `name`: of the function; `show_meta`: print metadata; `ir_prefix`, `tir_prefix`: what the names
+    of modules and of functions are taken from; `buffer_dtype`, `int_dtype`, `float_dtype`: types
+    that are not printed; `verbose_expr`: declare the variables of an expression;
+    `syntax_sugar`: use T.grid, T.axis.remap and annotations of parameters;
+    `print_line_numbers`, `num_context_lines`: of lines around what is underlined;
+    `show_object_address`: add the identity of variables to their names; `obj_to_underline`: statements
+    whose lines are underlined; `obj_to_annotate`: comments of statements.
+    """
+
+    name: str | None = None
+    show_meta: bool = False
+    ir_prefix: str = "I"
+    tir_prefix: str = "T"
+    relax_prefix: str = "R"
+    module_alias: str = "cls"
+    buffer_dtype: str = "float32"
+    int_dtype: str = "int32"
+    float_dtype: str = "void"
+    verbose_expr: bool = False
+    indent_spaces: int = 4
+    print_line_numbers: bool = False
+    num_context_lines: int = -1
+    syntax_sugar: bool = True
+    show_object_address: bool = False
+    show_all_struct_info: bool = True
+    obj_to_underline: Sequence[Any] | None = None
+    obj_to_annotate: Mapping[Any, str] | None = None
+
+    def __post_init__(self) -> None:
+        for option in ("ir_prefix", "tir_prefix", "relax_prefix", "module_alias"):
+            if not getattr(self, option).isidentifier():
+                raise DeclarationError(
+                    f"{option} is {getattr(self, option)!r}, expected an identifier",
+                    "",
+                    'give a name such as "T"',
+                )
+
+    @property
+    def marks(self) -> bool:
+        """Whether something is underlined or has a comment."""
+        return bool(self.obj_to_underline or self.obj_to_annotate)
+
+    def finished(self, lines: Iterable[str]) -> list[str]:
+        """The lines with the prefixes and the indentation of this style, and what is underlined."""
+        found = list(lines)
+        marked = [isinstance(line, UnderlinedLine) for line in found]
+        prefixes = {"T": self.tir_prefix, "I": self.ir_prefix}
+        if prefixes != {"T": "T", "I": "I"}:
+            found = [_PREFIX.sub(lambda m: _prefixed(m, prefixes), line) for line in found]
+        if self.indent_spaces != 4:
+            found = [self._indented(line) for line in found]
+        if any(marked) or self.print_line_numbers:
+            return self._underlined(found, marked)
+        return found
+
+    def _underlined(self, lines: list[str], marked: list[bool]) -> list[str]:
+        width = len(str(len(lines))) + 1 if self.print_line_numbers else 0
+        shown, found = self._shown(marked), []
+        place = 0
+        while place < len(lines):
+            if not shown[place]:
+                end = shown.index(True, place) if True in shown[place:] else len(lines)
+                found.append(f"(... {end - place} lines skipped ...)")
+                place = end
+                continue
+            text = lines[place]
+            number = str(place + 1).ljust(width) if width else ""
+            found.append(f"{number}{text}" if text or not number else number.rstrip())
+            if marked[place] and text.strip():
+                start = len(text) - len(text.lstrip(" "))
+                found.append(" " * (width + start) + "^" * (len(text) - start))
+            place += 1
+        return found
+
+    def _shown(self, marked: list[bool]) -> list[bool]:
+        """Which lines are near one that is underlined; a single line is not left out."""
+        count = self.num_context_lines
+        if count < 0 or not any(marked):
+            return [True] * len(marked)
+        near = [any(marked[max(0, i - count) : i + count + 1]) for i in range(len(marked))]
+        for i in range(len(near)):
+            if not near[i] and (i == 0 or near[i - 1]) and (i + 1 == len(near) or near[i + 1]):
+                near[i] = True
+        return near
+
+    def _indented(self, line: str) -> str:
+        text = line.lstrip(" ")
+        return " " * ((len(line) - len(text)) // 4 * self.indent_spaces) + text
+
+
+class UnderlinedLine(str):
+    """A line that is underlined."""
+
+    __slots__ = ()
+
+
+PLAIN = Style()
+_PREFIX = re.compile(
+    r'# with T.block.*|"(?:\\.|[^"\\])*"|(?<![\w.])([TI])\.|^# from tvm\.script import (t?ir) as [TI]'
+)
+
+
+def _prefixed(match: re.Match[str], prefixes: dict[str, str]) -> str:
+    if match[2]:
+        return (
+            f"# from tvm.script import {match[2]} as {prefixes['I' if match[2] == 'ir' else 'T']}"
+        )
+    return f"{prefixes[match[1]]}." if match[1] else match[0]
