@@ -131,6 +131,7 @@ TREE: dict[str, Alias] = {
     "script.ir": Alias(("te_sched.script.ir",)),
     "script.parser": Alias(("te_sched.script",)),
     "script.parser.tir": Alias(("te_sched.script.tir",)),
+    "script.parser.relax": Alias(()),
     "script.parser.ir": Alias(("te_sched.script.ir",)),
     "script.ir_builder": Alias((), {"IRBuilder": "te_sched.script.frames:IRBuilder"}),
     "script.ir_builder.tir": Alias(("te_sched.script.tir",)),

@@ -45,6 +45,10 @@ BLOCK_KINDS = {
 }
 
 
+# The annotation of a block whose regions of reads (1), writes (2) or both (3) have to be found.
+DETECT_ACCESS = "tir.script_parsing_detect_access"
+
+
 @node
 class Block(Stmt):
     """A computation over the domains of `iter_vars`, which reads and writes regions of buffers.

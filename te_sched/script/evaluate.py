@@ -14,12 +14,13 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from te_sched.arith.analyzer import Analyzer
 from te_sched.errors import ScriptError, did_you_mean
 from te_sched.ir import ops
-from te_sched.ir.expr import Expr, Operand
+from te_sched.ir.expr import Buffer, BufferRegion, Expr, IntImm, Operand, Ramp, Range
 from te_sched.script.source import Source
 
-_BINARY: dict[type, Callable[[Any, Any], Any]] = {
+BINARY: dict[type, Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
@@ -50,6 +51,14 @@ _COMPARE: dict[type, Callable[[Any, Any], Any]] = {
     ast.IsNot: operator.is_not,
     ast.In: lambda a, b: operator.contains(b, a),
     ast.NotIn: lambda a, b: not operator.contains(b, a),
+}
+_CONDITIONS: dict[type, Callable[[Any, Any], Any]] = {
+    ast.Eq: ops.equal,
+    ast.NotEq: ops.not_equal,
+    ast.Lt: ops.less,
+    ast.LtE: ops.less_equal,
+    ast.Gt: ops.greater,
+    ast.GtE: ops.greater_equal,
 }
 # What the text of a program may call, besides the names that are given to it.
 SAFE_BUILTINS = {
@@ -108,7 +117,7 @@ class Evaluator:
                 if isinstance(one, ast.Attribute):
                     _check_attribute(one.attr)
         code = compile(ast.Expression(node), self.source.file, "eval")
-        return eval(code, self.all_names())  # noqa: S307  of the user's own script
+        return eval(code, self.all_names())
 
     def _name(self, node: ast.Name) -> Any:
         return self.lookup(node.id)
@@ -139,7 +148,10 @@ class Evaluator:
         return function(*args, **named)
 
     def _subscript(self, node: ast.Subscript) -> Any:
-        return self.value(node.value)[self.value(node.slice)]
+        holder, key = self.value(node.value), self.value(node.slice)
+        if isinstance(holder, Buffer):
+            return element_at(holder, key)
+        return holder[key]
 
     def _slice(self, node: ast.Slice) -> slice:
         parts = (node.lower, node.upper, node.step)
@@ -164,7 +176,7 @@ class Evaluator:
         return found
 
     def _binary(self, node: ast.BinOp) -> Any:
-        return _BINARY[type(node.op)](self.value(node.left), self.value(node.right))
+        return BINARY[type(node.op)](self.value(node.left), self.value(node.right))
 
     def _unary(self, node: ast.UnaryOp) -> Any:
         value = self.value(node.operand)
@@ -190,7 +202,11 @@ class Evaluator:
         left, found = self.value(node.left), None
         for op, right_node in zip(node.ops, node.comparators, strict=True):
             right = self.value(right_node)
-            one = _COMPARE[type(op)](left, right)
+            kind = type(op)
+            if kind in _CONDITIONS and (isinstance(left, Operand) or isinstance(right, Operand)):
+                one = _CONDITIONS[kind](left, right)  # Python would turn `1 < x` around
+            else:
+                one = _COMPARE[kind](left, right)
             if found is None:
                 found = one
             elif isinstance(found, Expr) or isinstance(one, Expr):
@@ -223,6 +239,31 @@ class Evaluator:
 
         function.__signature__ = signature  # type: ignore[attr-defined]
         return function
+
+
+def element_at(buffer: Buffer, key: Any) -> Any:
+    """An element of a buffer, or a region; the lengths of slices are simplified."""
+    keys = tuple(key) if isinstance(key, list | tuple) else (key,)
+    found = buffer[tuple([_stepped(one) for one in keys])]
+    if not isinstance(found, BufferRegion):
+        return found
+    analyzer = Analyzer()
+    ranges = [
+        one if type(one.extent) is IntImm else Range(one.min, analyzer.simplify(one.extent))
+        for one in found.region
+    ]
+    return BufferRegion(buffer, tuple(ranges))
+
+
+def _stepped(key: Any) -> Any:
+    """A slice with a step as a vector of indices, where its length is known."""
+    if not isinstance(key, slice) or key.step is None or key.stop is None:
+        return key
+    start, step = ops.operands(0 if key.start is None else key.start, key.step)
+    length = Analyzer().simplify(ops.ceildiv(ops.sub(key.stop, start), step))
+    if type(length) is not IntImm or length.value < 1:
+        return key
+    return Ramp(start, step, length.value) if length.value > 1 else start
 
 
 def _check_attribute(name: str) -> None:

@@ -11,9 +11,10 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
+from te_sched.arith.analyzer import Analyzer
 from te_sched.errors import DeclarationError, ScriptError, repr_of
 from te_sched.ir import ops
-from te_sched.ir.blocks import Block, BlockRealize, BufferRegion, MatchBufferRegion
+from te_sched.ir.blocks import DETECT_ACCESS, Block, BlockRealize, BufferRegion, MatchBufferRegion
 from te_sched.ir.expr import Buffer, Expr, IntImm, IterVar, Range, Var
 from te_sched.ir.stmt import (
     AttrStmt,
@@ -282,10 +283,6 @@ class BlockFrame(Frame):
         return BlockRealize(tuple(self.iter_values), predicate, block)
 
 
-# The annotation of a block whose regions of reads (1) or writes (2) have to be found.
-DETECT_ACCESS = "tir.script_parsing_detect_access"
-
-
 class InitFrame(Frame):
     """What a block does before its body in the first iteration of a reduction."""
 
@@ -418,6 +415,12 @@ def whole_range(extent: Any) -> Range:
                 "give an extent, or a pair of ends",
             )
         low, high = ops.operands(*extent)
-        return Range(low, ops.sub(high, low))
+        return Range(low, difference(high, low))
     size = ops.convert(extent)
     return Range(IntImm(0, size.dtype), size)
+
+
+def difference(high: Expr, low: Expr) -> Expr:
+    """high - low, simplified."""
+    found = ops.sub(high, low)
+    return found if type(found) is IntImm else Analyzer().simplify(found)

@@ -22,6 +22,7 @@ from contextlib import contextmanager
 from types import FunctionType
 from typing import Any
 
+from te_sched.arith.complete import complete
 from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import DeclarationError, ScriptError, repr_of
 from te_sched.ir import calls, ops
@@ -40,8 +41,7 @@ from te_sched.ir.stmt import IRModule, PrimFunc, Stmt
 from te_sched.ir.visitor import replace
 from te_sched.script import frames
 from te_sched.script import tir as T
-from te_sched.script.complete import complete
-from te_sched.script.evaluate import _BINARY, Evaluator
+from te_sched.script.evaluate import BINARY, Evaluator, element_at
 from te_sched.script.frames import (
     CaseFrame,
     ForFrame,
@@ -419,11 +419,13 @@ class Parser(Evaluator):
 
     def _store(self, target: ast.Subscript, value: Any) -> None:
         buffer, indices = self.value(target.value), self.value(target.slice)
+        if isinstance(buffer, Buffer):
+            indices = self._checked(target, element_at, buffer, indices).indices
         self._checked(target, T.buffer_store, buffer, value, indices)
 
     def _augmented(self, node: ast.AugAssign) -> None:
         old = self.value(_as_read(node.target))
-        value = self._checked(node, _BINARY[type(node.op)], old, self.value(node.value))
+        value = self._checked(node, BINARY[type(node.op)], old, self.value(node.value))
         if isinstance(node.target, ast.Subscript):
             self._store(node.target, value)
         else:

@@ -7,6 +7,7 @@ being written (`script.frames`). Must not know Python's syntax.
 from __future__ import annotations
 
 import builtins
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -26,7 +27,8 @@ from te_sched.ir.blocks import (
     MatchBufferRegion,
     whole_buffer,
 )
-from te_sched.ir.buffer import buffer_region, decl_buffer as _decl_buffer, store_in
+from te_sched.ir.buffer import buffer_region, store_in
+from te_sched.ir.buffer import decl_buffer as _decl_buffer
 from te_sched.ir.expr import (
     Buffer as _Buffer,
 )
@@ -38,12 +40,22 @@ from te_sched.ir.expr import (
 )
 from te_sched.ir.expr import (
     Expr,
-    IntImm as _IntImm,
-    IterVar as _IterVar,
     Node,
     PointerType,
+)
+from te_sched.ir.expr import (
+    IntImm as _IntImm,
+)
+from te_sched.ir.expr import (
+    IterVar as _IterVar,
+)
+from te_sched.ir.expr import (
     Range as _Range,
+)
+from te_sched.ir.expr import (
     StringImm as _StringImm,
+)
+from te_sched.ir.expr import (
     Var as _Var,
 )
 from te_sched.script import frames as _frames
@@ -144,12 +156,16 @@ class BufferType:
         buffer_type: str = "",
         axis_separators: Any = None,
     ) -> _Buffer:
+        sizes = shape if isinstance(shape, list | tuple) else [shape]
+        index_type = _ops.convert(sizes[0]).dtype if sizes else "int32"
         if strides is not None:
-            strides = [_Var(f"?{one}") if isinstance(one, str) else one for one in strides]
+            strides = [
+                _Var(f"?{one}", index_type) if isinstance(one, str) else one for one in strides
+            ]
         if isinstance(elem_offset, str):
-            elem_offset = _Var(f"?{elem_offset}")
+            elem_offset = _Var(f"?{elem_offset}", index_type)
         return _decl_buffer(
-            list(shape) if isinstance(shape, list | tuple) else [shape],
+            list(sizes),
             _type_name(dtype),
             "",
             data,
@@ -185,7 +201,7 @@ def var(dtype: Any = "int32", name: str = "") -> _Var:
     return _Var(name, _type_name(dtype))
 
 
-class meta_var:  # noqa: N801
+class meta_var:
     """A value of Python, which an assignment in a script names without binding it."""
 
     def __init__(self, value: Any) -> None:
@@ -519,7 +535,8 @@ def _loop(
                 f"a bound of a loop is {repr_of(bound)}, expected an integer", "", "give an integer"
             )
     annotations = {key: _attribute_value(one) for key, one in (annotations or {}).items()}
-    return ForFrame([(low, _ops.sub(high, low))], kind, thread, annotations)
+    extent = _frames.difference(high, low)
+    return ForFrame([(low, extent)], kind, thread, annotations)
 
 
 def serial(start: Any, stop: Any = None, *, annotations: Any = None, step: Any = None) -> ForFrame:
@@ -586,7 +603,7 @@ def buffer_store(buffer: Any, value: Any, indices: Any, predicate: Any = None) -
     IRBuilder.current().add(store_in(buffer, indices, value))
 
 
-def Assert(condition: Any, message: Any = "") -> Wrapper:  # noqa: N802
+def Assert(condition: Any, message: Any = "") -> Wrapper:
     """Stop the program with a message unless a condition holds."""
     held, text = _condition(condition), _ops.convert(message)
     return Wrapper(None, lambda body: _S.AssertStmt(held, text, body))
@@ -597,28 +614,28 @@ def _condition(value: Any) -> Expr:
     return held if held.dtype == "bool" else _ops.cast("bool", held)
 
 
-def While(condition: Any) -> Wrapper:  # noqa: N802
+def While(condition: Any) -> Wrapper:
     """A loop that runs as long as a condition holds."""
     held = _condition(condition)
     return Wrapper(None, lambda body: _S.While(held, body))
 
 
-def If(condition: Any) -> IfFrame:  # noqa: N802
+def If(condition: Any) -> IfFrame:
     """A condition, with `T.Then()` and `T.Else()` inside."""
     return IfFrame(_condition(condition))
 
 
-def Then() -> CaseFrame:  # noqa: N802
+def Then() -> CaseFrame:
     """What is done where the condition holds."""
     return CaseFrame("then")
 
 
-def Else() -> CaseFrame:  # noqa: N802
+def Else() -> CaseFrame:
     """What is done where the condition does not hold."""
     return CaseFrame("else")
 
 
-def LetStmt(value: Any, type_annotation: Any = None, *, var: Any = None) -> Wrapper:  # noqa: N802
+def LetStmt(value: Any, type_annotation: Any = None, *, var: Any = None) -> Wrapper:
     """A variable with a value."""
     bound = _ops.convert(value)
     if var is None:
@@ -638,7 +655,7 @@ def let(var: Any, value: Any, body: Any = None) -> Any:
     return LetStmt(value, var=var)
 
 
-def Let(expr: Any, where: Mapping[Any, Any]) -> Expr:  # noqa: N802
+def Let(expr: Any, where: Mapping[Any, Any]) -> Expr:
     """An expression in which variables stand for values."""
     result = _ops.convert(expr)
     for var, value in reversed(list(where.items())):
@@ -717,6 +734,8 @@ def attr(node: Any, attr_key: str, value: Any) -> Wrapper:
     """A fact about a node."""
     if isinstance(node, str):
         node = _StringImm(node)
+    elif isinstance(node, list | tuple):
+        node = tuple(node)
     elif not isinstance(node, Node):
         node = _ops.convert(node)
     _S.check_attribute(node, attr_key)
@@ -760,6 +779,11 @@ def prefetch(buffer: _Buffer, bounds: Any) -> None:
     IRBuilder.current().add(_S.Prefetch(buffer, tuple(map(_frames.whole_range, bounds))))
 
 
+def llvm_lookup_intrinsic_id(name: str) -> str:
+    """The intrinsic of LLVM of this name, as an argument of T.call_llvm_intrin."""
+    return name
+
+
 def target(config: Any, host: Any = None) -> _Target:
     """A target, in attributes."""
     if isinstance(config, Mapping):
@@ -774,7 +798,7 @@ def target(config: Any, host: Any = None) -> _Target:
 # Expressions
 
 
-def Range(begin: Any, end: Any = None) -> _Range:  # noqa: N802
+def Range(begin: Any, end: Any = None) -> _Range:
     """The integers from begin to end - 1."""
     return _tir.Range(begin, end)
 
@@ -817,7 +841,7 @@ def cast(value: Any, dtype: Any) -> Expr:
     return _ops.cast(_type_name(dtype), _ops.convert(value))
 
 
-def Cast(dtype: Any, value: Any) -> Expr:  # noqa: N802
+def Cast(dtype: Any, value: Any) -> Expr:
     """A conversion, even where none is needed."""
     from te_sched.ir.expr import Cast as CastNode
 
@@ -857,7 +881,7 @@ def truncdiv(a: Any, b: Any) -> Expr:
     return _ops.truncdiv(a, b)
 
 
-def Not(a: Any) -> Expr:  # noqa: N802
+def Not(a: Any) -> Expr:
     """not a"""
     return _ops.logical_not(a)
 
@@ -903,11 +927,11 @@ def _typed(op: str) -> Callable[..., Expr]:
     return call
 
 
-def _fixed(op: str, dtype: str) -> Callable[..., Expr]:
+def _fixed(op: str, result: str) -> Callable[..., Expr]:
     """An intrinsic whose result always has the same type."""
 
-    def call(*args: Any) -> Expr:
-        return _Call(dtype, f"tir.{op}", _arguments(args))
+    def call(*args: Any, dtype: Any = None) -> Expr:
+        return _Call(_type_name(dtype or result), f"tir.{op}", _arguments(args))
 
     return call
 
@@ -915,7 +939,7 @@ def _fixed(op: str, dtype: str) -> Callable[..., Expr]:
 def _like_argument(op: str, position: int) -> Callable[..., Expr]:
     """An intrinsic whose result has the type of an argument."""
 
-    def call(*args: Any) -> Expr:
+    def call(*args: Any, dtype: Any = None) -> Expr:
         values = _arguments(args)
         return _Call(values[position].dtype, f"tir.{op}", values)
 
@@ -966,7 +990,7 @@ globals().update({name: _like_argument(name, place) for name, place in _LIKE.ite
 def _packed(op: str) -> Callable[..., Expr]:
     """A call of a packed function; buffers become arrays."""
 
-    def call(*args: Any) -> Expr:
+    def call(*args: Any, dtype: Any = None) -> Expr:
         values = [
             _calls.buffer_as_array(one) if isinstance(one, _Buffer) else _argument(one)
             for one in args
@@ -991,12 +1015,19 @@ def tvm_struct_get(arr: Any, index: Any, field: Any, dtype: Any) -> Expr:
     return _Call(_type_name(dtype), "tir.tvm_struct_get", _arguments([arr, index, field]))
 
 
+def call_tir(function: Callable[..., Expr], *args: Any) -> Expr:
+    """The call of a function of the module: `T.call_tir(Module.f, x)` is `Module.f(x)`."""
+    return function(*args)
+
+
 def call_intrin(dtype: Any, op: str, *args: Any) -> Expr:
     """The call of an intrinsic by its name."""
     return _Call(_type_name(dtype), op, _arguments(args))
 
 
-def tvm_access_ptr(ptype: Any, data: Any, offset: Any, extent: Any, rw_mask: Any) -> Expr:
+def tvm_access_ptr(
+    ptype: Any, data: Any, offset: Any, extent: Any, rw_mask: Any, *, dtype: Any = None
+) -> Expr:
     """A pointer to elements of memory that are read (1) or written (2)."""
     return _calls.tvm_access_ptr(ptype, data, offset, extent, rw_mask)
 
@@ -1014,7 +1045,26 @@ _OF_TIR = (
     *("FloatImm", "StringImm", "Var", "SizeVar", "IterVar", "ProducerLoad", "Reduce"),
     *("CommReducer", "CallEffectKind"),
 )
-globals().update({name: getattr(_tir, name) for name in _OF_TIR})
+
+
+def _with_dtype(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function to which older scripts give the type of its result, which is known."""
+
+    @functools.wraps(function)
+    def call(*args: Any, dtype: Any = None, **named: Any) -> Any:
+        return function(*args, **named)
+
+    return call
+
+
+globals().update(
+    {
+        name: found
+        if isinstance(found, type | _tir.constructors.Constructor)
+        else _with_dtype(found)
+        for name, found in [(name, getattr(_tir, name)) for name in _OF_TIR]
+    }
+)
 reduce = getattr(_tir, "Reduce")  # noqa: B009
 bfloat16 = ScalarType("bfloat16")
 q_multiply_shift_per_axis = _fixed("q_multiply_shift_per_axis", "int32")

@@ -91,12 +91,11 @@ _EXAMPLES = {
     "BufferRegion": ("tir.BufferRegion(A, [tir.Range(2, 6)])", "A[2:6]"),
     "MatchBufferRegion": (
         "tir.MatchBufferRegion(A, tir.BufferRegion(A, [tir.Range(2, 6)]))",
-        "A = T.Buffer((8,))\nA = T.match_buffer(A[2:6], (8,))",
+        "A = T.Buffer((8,))\nA = T.match_buffer(A[2:6], (8,), data=A.data)",
     ),
     "Block": (
-        'tir.Block([], [], [], "B", body)',
-        'with T.block("B", no_realize=True):\n    i = T.int32()\n    T.reads()\n'
-        "    T.writes()\n    T.evaluate(i)",
+        'tir.Block([], [], [], "B", tir.Evaluate(0))',
+        'with T.block("B", no_realize=True):\n    T.reads()\n    T.writes()\n    T.evaluate(0)',
     ),
     "BlockRealize": (
         'tir.BlockRealize([], True, tir.Block([], [A[0]], [], "B", tir.Evaluate(0)))',

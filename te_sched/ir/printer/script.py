@@ -69,8 +69,10 @@ def module_lines(module: S.IRModule, make_printer: Callable[[], ScriptPrinter]) 
     """The lines of a module, with a printer for each function."""
     lines = [_IR, _TIR] if module.functions else [_IR]
     lines += ["", "@I.ir_module", "class Module:"]
+    if module.attrs:
+        lines.append(f"    I.module_attrs({make_printer().text(dict(module.attrs))})")
     if not module.functions:
-        return [*lines, "    pass"]
+        return lines if module.attrs else [*lines, "    pass"]
     metadata: list[Any] = []
     for position, name in enumerate(sorted(module.functions)):
         printer = make_printer()
@@ -590,11 +592,18 @@ class ScriptPrinter(ExprPrinter):
         block.add(f"{name} = T.axis.{B.BLOCK_KINDS[axis.kind][1]}({', '.join(args)})")
 
     def _declare(self, node: B.DeclBuffer, is_last: bool) -> None:
+        if node.buffer.data not in self.names:
+            self.declare_variable(node.buffer.data)
         inner, outer = self.enter(node, self.block.indent + ("" if is_last else "    "))
         self._declared(node.buffer, node.body, inner, outer, is_last)
 
     def _declared(
-        self, buffer: Buffer, body: S.Stmt, inner: Block, outer: Block, is_last: bool
+        self,
+        buffer: Buffer,
+        body: S.Stmt,
+        inner: Block,
+        outer: Block,
+        is_last: bool,
     ) -> None:
         known = Block(None, outer.indent)
         name = self.view(buffer, known, "T.decl_buffer(", inner)
@@ -691,9 +700,7 @@ def _declaration(var: Var) -> str:
 
 def _pointer(var: Var) -> str:
     assert var.pointer is not None
-    if var.pointer.scope in ("global", ""):
-        return quoted(var.pointer.element)
-    return f"{quoted(var.pointer.element)}, {quoted(var.pointer.scope)}"
+    return f"{quoted(var.pointer.element)}, {quoted(var.pointer.scope or 'global')}"
 
 
 _STATEMENTS: dict[type, Callable[[ScriptPrinter, Any, bool], None]] = {

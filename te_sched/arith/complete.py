@@ -9,15 +9,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from te_sched.analysis.blocks.access_regions import access_regions
+from te_sched.arith.regions import access_regions
 from te_sched.errors import ScriptError
 from te_sched.ir import ops
-from te_sched.ir.blocks import Block, BlockRealize
+from te_sched.ir.blocks import DETECT_ACCESS, Block, BlockRealize
 from te_sched.ir.expr import Buffer, IntImm, Var
 from te_sched.ir.root_block import ROOT, has_blocks
 from te_sched.ir.stmt import PrimFunc, Stmt
 from te_sched.ir.visitor import StatementMapper
-from te_sched.script.frames import DETECT_ACCESS
 
 
 def complete(func: PrimFunc, buffers: list[Buffer]) -> PrimFunc:

@@ -1,1 +1,0 @@
-"""What blocks of TensorIR access, and how their parts depend on each other."""
