@@ -108,6 +108,7 @@ from te_sched.te.tensor_intrin import TensorIntrin as TensorIntrin
 from te_sched.te.tensor_intrin import decl_tensor_intrin as decl_tensor_intrin
 
 if typing.TYPE_CHECKING:  # see __getattr__
+    from te_sched.lower.prim_func import create_prim_func as create_prim_func
     from te_sched.schedule import Schedule as Schedule
     from te_sched.schedule import Stage as Stage
     from te_sched.schedule import create_schedule as create_schedule
@@ -118,12 +119,14 @@ indexmod = floormod
 sympy_door.open_door()
 
 _OF_SCHEDULES = ("Schedule", "Stage", "create_schedule")
-signatures.list_names(sys.modules[__name__], late=(*_OF_SCHEDULES, "hybrid"))
+signatures.list_names(sys.modules[__name__], late=(*_OF_SCHEDULES, "create_prim_func", "hybrid"))
 
 
 def __getattr__(name: str) -> typing.Any:
     if name in _OF_SCHEDULES:
         return getattr(importlib.import_module("te_sched.schedule"), name)
+    if name == "create_prim_func":
+        return importlib.import_module("te_sched.lower.prim_func").create_prim_func
     if name == "hybrid":  # it reads Python texts, which few programs need
         return importlib.import_module("te_sched.te.hybrid")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

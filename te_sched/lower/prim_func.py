@@ -1,0 +1,394 @@
+"""`te.create_prim_func`: tensor expressions become a function of blocks (TensorIR).
+
+Each computed operation is a nest of loops round a block, in the order in which operations read each
+other. Must not know schedules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from te_sched.arith.analyzer import Analyzer
+from te_sched.arith.complete import complete
+from te_sched.errors import DeclarationError, Subject, kind_of
+from te_sched.ir import dtypes, intrinsics, ops
+from te_sched.ir.blocks import DETECT_ACCESS, Block, BlockRealize
+from te_sched.ir.buffer import decl_buffer
+from te_sched.ir.expr import (
+    Buffer,
+    BufferLoad,
+    Expr,
+    IntImm,
+    IterVar,
+    ProducerLoad,
+    Range,
+    Reduce,
+    Var,
+)
+from te_sched.ir.printer.names import UniqueNames
+from te_sched.ir.stmt import BufferStore, Evaluate, For, LetStmt, PrimFunc, SeqStmt, Stmt
+from te_sched.ir.visitor import AccessMapper, Mapper, substitute, variables_of
+from te_sched.lower.index_dtype import with_index_dtype
+from te_sched.te.operation import ComputeOp, ExternOp, Operation, PlaceholderOp, domain_of
+from te_sched.te.tensor import Tensor
+
+# Attributes of operations that say something to tools alone.
+_DROPPED = ("workload", "const_matrix", "auto_scheduler_simplify_const_tensor_indices")
+_FREE_LAYOUT = "layout_free_placeholders"
+
+
+def create_prim_func(
+    ops: Sequence[Tensor | Var] | Tensor, index_dtype_override: str | None = None
+) -> PrimFunc:
+    """A function of blocks that computes tensors.
+
+    Parameters
+    ----------
+    ops : the parameters, tensors and variables: all placeholders that are read, and the results.
+        Computed tensors that are not among them become buffers of the function.
+    index_dtype_override : the dtype of all loops, indices and shapes, such as "int64".
+
+    Errors: DeclarationError for a placeholder that is not a parameter, and for operations without
+    a form in blocks (te.scan).
+
+    >>> A = te.placeholder((8,), name="A")
+    >>> B = te.compute((8,), lambda i: A[i] * 2, name="B")
+    >>> print(create_prim_func([A, B]))
+    # from tvm.script import tir as T
+    <BLANKLINE>
+    @T.prim_func
+    def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+        T.func_attr({"tir.noalias": T.bool(True)})
+        # with T.block("root"):
+        for i in range(8):
+            with T.block("B"):
+                v_i = T.axis.spatial(8, i)
+                T.reads(A[v_i])
+                T.writes(B[v_i])
+                B[v_i] = A[v_i] * T.float32(2)
+    """
+    params = [ops] if isinstance(ops, Tensor) else list(ops)
+    for one in params:
+        if not isinstance(one, Tensor | Var):
+            raise DeclarationError(
+                f"a parameter of create_prim_func is {kind_of(one)}, expected a tensor",
+                "",
+                "give a list of tensors, and of variables",
+            )
+    builder = _Builder([one for one in params if isinstance(one, Tensor)])
+    func = builder.function(params)
+    if index_dtype_override is not None:
+        func = with_index_dtype(func, dtypes.spelled(index_dtype_override))
+    return func
+
+
+def operations_of(tensors: Iterable[Tensor]) -> list[Operation]:
+    """The operations that compute tensors, each after those that it reads."""
+    found: dict[Operation, None] = {}
+    stack: list[tuple[Operation, bool]] = [(one.op, False) for one in reversed(list(tensors))]
+    while stack:
+        op, is_after = stack.pop()
+        if is_after:
+            found.setdefault(op)
+        elif op not in found:
+            stack.append((op, True))
+            stack += [(one.op, False) for one in reversed(op.input_tensors)]
+    return list(found)
+
+
+class _Builder:
+    """Builds the body of one function."""
+
+    def __init__(self, arguments: list[Tensor]) -> None:
+        self.arguments = arguments
+        self.operations = operations_of(arguments)
+        self.names = UniqueNames()
+        self.buffers: dict[Tensor, Buffer] = {}
+        self.allocated: list[Buffer] = []
+        for op in self.operations:  # buffers that the user declared
+            if isinstance(op, ExternOp):
+                for tensor, buffer in zip(op.inputs, op.input_placeholders, strict=True):
+                    self.buffers.setdefault(tensor, buffer)
+                for tensor, buffer in zip(op.outputs, op.output_placeholders, strict=True):
+                    self.buffers.setdefault(tensor, buffer)
+
+    def function(self, params: list[Any]) -> PrimFunc:
+        """The function with these parameters."""
+        statements: list[Stmt] = []
+        for op in self.operations:
+            if isinstance(op, PlaceholderOp):
+                self._placeholder(op)
+            elif isinstance(op, ComputeOp):
+                statements.append(self._compute(op))
+            elif isinstance(op, ExternOp):
+                statements.append(self._extern(op))
+            else:
+                raise DeclarationError(
+                    f"operation {op.name} has no form in blocks",
+                    f"it is a {type(op).__name__.removesuffix('Op').lower()}",
+                    "use te.compute and te.extern, or schedule it with te.create_schedule",
+                    Subject("operation", op.name),
+                )
+        variables, buffer_map = [], {}
+        for one in params:
+            if isinstance(one, Var):
+                variables.append(one)
+                continue
+            buffer = self.buffers[one]
+            param = Var(f"var_{buffer.name}", "handle")
+            buffer_map[param] = buffer
+            variables.append(param)
+        attrs: dict[str, Any] = {"global_symbol": "main", "tir.noalias": True}
+        free = self._free_layouts(params)
+        if free:
+            attrs["layout_free_buffers"] = free
+        body = _sequence(statements)
+        return complete(PrimFunc(tuple(variables), body, buffer_map, attrs), self.allocated)
+
+    def _free_layouts(self, params: list[Any]) -> list[int]:
+        """The numbers of the parameters whose layout the program leaves open."""
+        free = [t for op in self.operations for t in (op.attrs or {}).get(_FREE_LAYOUT, ())]
+        return sorted({place for place, one in enumerate(params) if any(one is t for t in free)})
+
+    def _placeholder(self, op: PlaceholderOp) -> None:
+        tensor = op.output(0)
+        if not any(tensor is one for one in self.arguments):
+            names = ", ".join([one.name for one in self.arguments])
+            raise DeclarationError(
+                f"placeholder {op.name} is not a parameter",
+                f"it is read, and the parameters are {names}",
+                "give it to create_prim_func too",
+                Subject("tensor", op.name),
+            )
+        self.buffers.setdefault(tensor, decl_buffer(tensor.shape, tensor.dtype, op.name))
+
+    # Computed operations
+
+    def _outputs(self, op: Operation) -> list[Buffer]:
+        """The buffers of what an operation computes, allocated where they are no parameters."""
+        found = []
+        for place, tensor in enumerate(op.outputs):
+            name = op.name if op.num_outputs == 1 else f"{op.name}_v{place}"
+            buffer = self.buffers.get(tensor) or decl_buffer(tensor.shape, tensor.dtype, name)
+            self.buffers[tensor] = buffer
+            found.append(buffer)
+            if not any(tensor is one for one in self.arguments):
+                self.allocated.append(buffer)
+        return found
+
+    def _compute(self, op: ComputeOp) -> Stmt:
+        buffers = self._outputs(op)
+        if isinstance(op.body[0], Reduce):
+            return self._reduced(op, buffers)
+        loops = [_Loop(axis) for axis in op.axis]
+        realized = []
+        for buffer, value in zip(buffers, op.body, strict=True):
+            axes = [_block_axis(axis) for axis in op.axis]
+            mapping = _variables(op.axis, axes)
+            store = self._store(op, buffer, self._value(value, mapping), mapping)
+            realized.append(self._realize(op, buffer.name, axes, loops, None, store))
+        return _in_loops(loops, _sequence(realized))
+
+    def _reduced(self, op: ComputeOp, buffers: list[Buffer]) -> Stmt:
+        """The nest of a reduction. Axes whose ranges depend on others stand in a block inside of
+        the block of these.
+        """
+        levels = _levels(op.root_iter_vars())
+        loops = {axis: _Loop(axis) for level in levels for axis in level}
+        kinds = {axis.var: axis.kind for axis in op.root_iter_vars()}
+        outer: dict[Var, Var] = {}  # what the axes are in the block around
+        nests: list[tuple[list[_Loop], list[IterVar], list[Expr], Stmt]] = []
+        for level in levels:
+            own = [_block_axis(axis, outer) for axis in level]
+            passed = [(axis, _one_of(var, kinds[axis])) for axis, var in outer.items()]
+            mapping = {axis: at.var for axis, at in passed} | _variables(level, own)
+            in_loops = [loops[axis].within(outer) for axis in level]
+            values: list[Expr] = [*outer.values(), *[loop.var for loop in in_loops]]
+            axes = [*[at for _, at in passed], *own]
+            init, update = self._reduction(op, buffers, mapping)
+            nests.append((in_loops, axes, values, init))
+            outer = mapping
+        body = update
+        for depth in range(len(nests) - 1, -1, -1):
+            in_loops, axes, values, init = nests[depth]
+            name = op.name if depth == len(nests) - 1 else f"{op.name}_l{depth + 1}"
+            block = self._block(op, name, axes, init, body)
+            body = _in_loops(in_loops, BlockRealize(tuple(values), ops.TRUE, block))
+        return body
+
+    def _realize(
+        self,
+        op: Operation,
+        name: str,
+        axes: list[IterVar],
+        loops: list[_Loop],
+        init: Stmt | None,
+        body: Stmt,
+    ) -> Stmt:
+        values: list[Expr] = [loop.var for loop in loops]
+        if not axes:
+            axes = [IterVar(Range(IntImm(0), IntImm(1)), Var("vi"), "DataPar")]
+            values = [IntImm(0)]
+        return BlockRealize(tuple(values), ops.TRUE, self._block(op, name, axes, init, body))
+
+    def _store(
+        self, op: ComputeOp, buffer: Buffer, value: Expr, mapping: Mapping[Var, Expr]
+    ) -> Stmt:
+        return BufferStore(buffer, value, tuple([mapping[axis.var] for axis in op.axis]))
+
+    def _value(self, value: Expr, mapping: Mapping[Var, Expr]) -> Expr:
+        """An expression of a body over the axes of the block and the buffers."""
+        loads: Expr = _ToBuffers(self.buffers).visit(value)
+        return Analyzer().simplify(substitute(loads, dict(mapping)))
+
+    def _reduction(
+        self, op: ComputeOp, buffers: list[Buffer], mapping: Mapping[Var, Expr]
+    ) -> tuple[Stmt, Stmt]:
+        """The initialisation and the update of a reduction."""
+        reduce = op.body[0]
+        assert isinstance(reduce, Reduce)
+        indices = tuple([mapping[axis.var] for axis in op.axis])
+        combiner = reduce.combiner
+        starts = reduce.init or combiner.identity
+        stores = [
+            BufferStore(buffer, self._value(start, mapping), indices)
+            for buffer, start in zip(buffers, starts, strict=True)
+        ]
+        before = [BufferLoad(buffer, indices) for buffer in buffers]
+        sources = [self._value(one, mapping) for one in reduce.source]
+        arguments: dict[Var, Expr] = {
+            **dict(zip(combiner.lhs, before, strict=True)),
+            **dict(zip(combiner.rhs, sources, strict=True)),
+        }
+        results = [substitute(one, arguments) for one in combiner.result]
+        condition = self._value(reduce.condition, mapping)
+        if not ops.is_const(condition, 1):
+            results = [
+                intrinsics.if_then_else(condition, new, old)
+                for new, old in zip(results, before, strict=True)
+            ]
+        if len(buffers) == 1:
+            update: Stmt = BufferStore(buffers[0], results[0], indices)
+        else:  # all results are computed before one is stored
+            variables = [Var(f"v_{buffer.name}", buffer.dtype) for buffer in buffers]
+            update = _sequence(
+                [
+                    BufferStore(buffer, var, indices)
+                    for buffer, var in zip(buffers, variables, strict=True)
+                ]
+            )
+            for var, value in zip(reversed(variables), reversed(results), strict=True):
+                update = LetStmt(var, value, update)
+        return _sequence(stores), update
+
+    def _block(
+        self, op: Operation, name: str, axes: list[IterVar], init: Stmt | None, body: Stmt
+    ) -> Block:
+        notes = {key: self._note(value) for key, value in (op.attrs or {}).items()}
+        notes = {k: v for k, v in notes.items() if k not in (*_DROPPED, _FREE_LAYOUT)}
+        if not isinstance(op, ExternOp):
+            notes[DETECT_ACCESS] = IntImm(3, "int64")
+        return Block(tuple(axes), (), (), self.names.take(name), init, body, annotations=notes)
+
+    def _note(self, value: Any) -> Any:
+        """An attribute, with buffers in the place of tensors."""
+        if isinstance(value, Tensor):
+            return self.buffers.get(value, value.name)
+        if isinstance(value, list | tuple):
+            return [self._note(one) for one in value]
+        return ops.const(value) if isinstance(value, float) else value
+
+    def _extern(self, op: ExternOp) -> Stmt:
+        outputs = self._outputs(op)
+        moved = {
+            given: self.buffers[tensor]
+            for tensor, given in zip(op.inputs, op.input_placeholders, strict=True)
+        }
+        moved |= dict(zip(op.output_placeholders, outputs, strict=True))
+        body = _ToOther(moved).visit(op.body)
+        return BlockRealize((), ops.TRUE, self._block(op, op.name, [], None, body))
+
+
+class _Loop:
+    """The loop of an axis."""
+
+    def __init__(self, axis: IterVar) -> None:
+        domain = domain_of(axis)
+        self.var = Var(axis.var.name, axis.var.dtype)
+        self.low = ops.cast(self.var.dtype, domain.min)
+        self.extent = ops.cast(self.var.dtype, domain.extent)
+
+    def within(self, outer: Mapping[Var, Expr]) -> _Loop:
+        """The loop with bounds over the axes of the block around."""
+        self.low, self.extent = [substitute(e, dict(outer)) for e in (self.low, self.extent)]
+        return self
+
+
+def _in_loops(loops: list[_Loop], body: Stmt) -> Stmt:
+    for loop in reversed(loops):
+        body = For(loop.var, loop.low, loop.extent, "serial", body)
+    return body
+
+
+def _block_axis(axis: IterVar, outer: Mapping[Var, Expr] | None = None) -> IterVar:
+    """The iterator of a block for an axis."""
+    dtype, domain = axis.var.dtype, domain_of(axis)
+    ends = [ops.cast(dtype, substitute(e, dict(outer or {}))) for e in (domain.min, domain.extent)]
+    return IterVar(Range(*ends), Var(f"v_{axis.var.name}", dtype), axis.kind)
+
+
+def _one_of(var: Var, kind: str = "DataPar") -> IterVar:
+    """An iterator that has the value of one of the block around."""
+    return IterVar(Range(var, IntImm(1, var.dtype)), Var(var.name, var.dtype), kind)
+
+
+def _variables(axes: Sequence[IterVar], own: Sequence[IterVar]) -> dict[Var, Var]:
+    return {axis.var: at.var for axis, at in zip(axes, own, strict=True)}
+
+
+def _levels(axes: Sequence[IterVar]) -> list[list[IterVar]]:
+    """The axes in groups: the ranges of a group depend on groups before it alone."""
+    levels: list[list[IterVar]] = [[]]
+    for axis in axes:
+        domain = domain_of(axis)
+        used = variables_of(domain.min, domain.extent)
+        if any(one.var in used for one in levels[-1]):
+            levels.append([])
+        levels[-1].append(axis)
+    return levels
+
+
+def _sequence(statements: list[Stmt]) -> Stmt:
+    flat: list[Stmt] = []
+    for one in statements:
+        flat += one.seq if isinstance(one, SeqStmt) else (one,)
+    if not flat:
+        return Evaluate(IntImm(0))
+    return flat[0] if len(flat) == 1 else SeqStmt(tuple(flat))
+
+
+class _ToBuffers(Mapper):
+    """Loads of tensors become loads of their buffers."""
+
+    def __init__(self, buffers: Mapping[Tensor, Buffer]) -> None:
+        self.buffers = buffers
+
+    def visit_ProducerLoad(self, node: ProducerLoad) -> Expr:
+        indices = tuple([self.visit(index) for index in node.indices])
+        assert isinstance(node.producer, Tensor)
+        return BufferLoad(self.buffers[node.producer], indices)
+
+
+class _ToOther(AccessMapper):
+    """Accesses move to other buffers, and their pointers with them."""
+
+    def __init__(self, moved: Mapping[Buffer, Buffer]) -> None:
+        self.moved_to = moved
+        self.data = {old.data: new.data for old, new in moved.items()}
+
+    def renewed(self, node: Any) -> Any:
+        return self.moved_to.get(node) or self.generic(node)
+
+    def visit_Var(self, node: Var) -> Var:
+        return self.data.get(node, node)
