@@ -24,7 +24,8 @@ from te_sched.ir.visitor import INIT_FIELDS, NODE_CLASSES, fields_with
 
 # What a node defines comes into being before the rest of the node is compared.
 _DEFINITIONS = fields_with(Role.DEFINITION)
-_HISTORY = ("is_scalarized",)  # how a node came about, which no text says
+# What does not count: how a node came about, which no text says, and names.
+_HISTORY = ("is_scalarized", "name_hint")
 _BODIES = fields_with(Role.BODY)
 _COMPARED = {  # the fields by which nodes are compared, what they consist of last
     kind: tuple(

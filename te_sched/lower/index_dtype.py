@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from te_sched.ir import dtypes, ops
-from te_sched.ir.expr import Buffer, BufferLoad, Expr, Range, Var
+from te_sched.ir.expr import Buffer, BufferLoad, Cast, Expr, Range, Var
 from te_sched.ir.stmt import BufferStore, For, LetStmt, PrimFunc, Stmt
 from te_sched.ir.visitor import ReferenceMapper, replace, walk
 from te_sched.lower.retyped import Retyper
@@ -63,6 +63,10 @@ class _Indices(Retyper, ReferenceMapper):
         low, extent = self.index(node.min), self.index(node.extent)
         loop: For = self.generic(node)
         return replace(loop, min=low, extent=extent)
+
+    def visit_Cast(self, node: Cast) -> Expr:
+        value = self.visit(node.value)
+        return node if value is node.value else ops.cast(node.dtype, value)
 
     def visit_BufferLoad(self, node: BufferLoad) -> Expr:
         return BufferLoad(self.visit(node.buffer), tuple(map(self.index, node.indices)))

@@ -11,7 +11,7 @@ from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.complete import complete
-from te_sched.errors import DeclarationError, Subject, kind_of
+from te_sched.errors import DeclarationError, OperandError, Subject, kind_of
 from te_sched.ir import dtypes, intrinsics, ops
 from te_sched.ir.blocks import DETECT_ACCESS, Block, BlockRealize
 from te_sched.ir.buffer import decl_buffer
@@ -124,9 +124,10 @@ class _Builder:
             elif isinstance(op, ExternOp):
                 statements.append(self._extern(op))
             else:
-                raise DeclarationError(
+                raise OperandError(
                     f"operation {op.name} has no form in blocks",
-                    f"it is a {type(op).__name__.removesuffix('Op').lower()}",
+                    f"Unsupported Operation: {type(op).__name__}. Blocks compute elements, or call "
+                    "functions",
                     "use te.compute and te.extern, or schedule it with te.create_schedule",
                     Subject("operation", op.name),
                 )
@@ -213,7 +214,8 @@ class _Builder:
         for depth in range(len(nests) - 1, -1, -1):
             in_loops, axes, values, init = nests[depth]
             name = op.name if depth == len(nests) - 1 else f"{op.name}_l{depth + 1}"
-            block = self._block(op, name, axes, init, body)
+            is_reducing = any(axis.kind == "CommReduce" for axis in axes)
+            block = self._block(op, name, axes, init if is_reducing else None, body)
             body = _in_loops(in_loops, BlockRealize(tuple(values), ops.TRUE, block))
         return body
 
