@@ -59,8 +59,10 @@ _Sets = dict[Buffer, list[IntervalSet]]
 class _Accesses:
     """Collects the accesses of a block; `domains` has the values of the loops inside of it."""
 
-    def __init__(self, block: Block, buffers: Mapping[Var, Buffer]) -> None:
-        self.buffers = buffers
+    def __init__(
+        self, block: Block, buffers: Mapping[Var, Buffer], is_inside: bool = False
+    ) -> None:
+        self.buffers, self.is_inside = buffers, is_inside  # inside: of blocks in the block
         self.own = set(block.alloc_buffers)
         self.views = {match.buffer: match.source for match in block.match_buffers}
         self.domains: dict[Var, IntervalSet] = {}
@@ -156,6 +158,11 @@ class _Accesses:
         block = node.block
         for value in (*node.iter_values, node.predicate):
             self.expression(value)
+        if self.is_inside:
+            self.views |= {match.buffer: match.source for match in block.match_buffers}
+            parts = [part for part in (block.init, block.body) if part is not None]
+            self.where(node.predicate, True, lambda: [self.statement(part) for part in parts])
+            return
         values = {
             axis.var: value for axis, value in zip(block.iter_vars, node.iter_values, strict=True)
         }
@@ -269,3 +276,26 @@ def _bounds(
         return []
     (var,) = variables
     return [(var, deduce_bound(var, comparison, {}))]
+
+
+def accessed_sets(
+    block: Block, buffer: Buffer, relaxed: Mapping[Var, IntervalSet]
+) -> list[IntervalSet] | None:
+    """What is accessed of a buffer in an opaque block, by dimension; None where that is unknown.
+
+    Parameters
+    ----------
+    relaxed : variables from outside that take all their values.
+    """
+    found = _Accesses(block, {buffer.data: buffer}, is_inside=True)
+    found.own = set()
+    found.domains = dict(relaxed)
+    for part in (block.init, block.body):
+        if part is not None:
+            found.statement(part)
+    if buffer in found.opaque:
+        return None
+    both = [sets[buffer] for sets in (found.reads, found.writes) if buffer in sets]
+    if not both:
+        return None
+    return both[0] if len(both) == 1 else [union(pair) for pair in zip(*both, strict=True)]

@@ -27,9 +27,10 @@ from te_sched.ir.expr import (
     Var,
 )
 from te_sched.ir.printer.names import UniqueNames
-from te_sched.ir.stmt import BufferStore, Evaluate, For, LetStmt, PrimFunc, SeqStmt, Stmt
+from te_sched.ir.stmt import BufferStore, For, LetStmt, PrimFunc, Stmt
 from te_sched.ir.visitor import AccessMapper, Mapper, substitute, variables_of
 from te_sched.lower.index_dtype import with_index_dtype
+from te_sched.lower.statements import sequence
 from te_sched.te.operation import ComputeOp, ExternOp, Operation, PlaceholderOp, domain_of
 from te_sched.te.tensor import Tensor
 
@@ -144,7 +145,7 @@ class _Builder:
         free = self._free_layouts(params)
         if free:
             attrs["layout_free_buffers"] = free
-        body = _sequence(statements)
+        body = sequence(statements)
         return complete(PrimFunc(tuple(variables), body, buffer_map, attrs), self.allocated)
 
     def _free_layouts(self, params: list[Any]) -> list[int]:
@@ -189,7 +190,7 @@ class _Builder:
             mapping = _variables(op.axis, axes)
             store = self._store(op, buffer, self._value(value, mapping), mapping)
             realized.append(self._realize(op, buffer.name, axes, loops, None, store))
-        return _in_loops(loops, _sequence(realized))
+        return _in_loops(loops, sequence(realized))
 
     def _reduced(self, op: ComputeOp, buffers: list[Buffer]) -> Stmt:
         """The nest of a reduction. Axes whose ranges depend on others stand in a block inside of
@@ -274,7 +275,7 @@ class _Builder:
             update: Stmt = BufferStore(buffers[0], results[0], indices)
         else:  # all results are computed before one is stored
             variables = [Var(f"v_{buffer.name}", buffer.dtype) for buffer in buffers]
-            update = _sequence(
+            update = sequence(
                 [
                     BufferStore(buffer, var, indices)
                     for buffer, var in zip(buffers, variables, strict=True)
@@ -282,7 +283,7 @@ class _Builder:
             )
             for var, value in zip(reversed(variables), reversed(results), strict=True):
                 update = LetStmt(var, value, update)
-        return _sequence(stores), update
+        return sequence(stores), update
 
     def _block(
         self, op: Operation, name: str, axes: list[IterVar], init: Stmt | None, body: Stmt
@@ -359,15 +360,6 @@ def _levels(axes: Sequence[IterVar]) -> list[list[IterVar]]:
             levels.append([])
         levels[-1].append(axis)
     return levels
-
-
-def _sequence(statements: list[Stmt]) -> Stmt:
-    flat: list[Stmt] = []
-    for one in statements:
-        flat += one.seq if isinstance(one, SeqStmt) else (one,)
-    if not flat:
-        return Evaluate(IntImm(0))
-    return flat[0] if len(flat) == 1 else SeqStmt(tuple(flat))
 
 
 class _ToBuffers(Mapper):

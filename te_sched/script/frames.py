@@ -18,27 +18,16 @@ from te_sched.ir.blocks import DETECT_ACCESS, Block, BlockRealize, BufferRegion,
 from te_sched.ir.expr import Buffer, Expr, IntImm, IterVar, Range, Var
 from te_sched.ir.stmt import (
     AttrStmt,
-    Evaluate,
     For,
     IfThenElse,
     IRModule,
     PrimFunc,
-    SeqStmt,
     Stmt,
 )
+from te_sched.lower.statements import sequence
 
 _F = TypeVar("_F", bound="Frame")
 _STATE = threading.local()  # .builders: those that are open in this thread, the innermost last
-
-
-def sequence(statements: Sequence[Stmt]) -> Stmt:
-    """One statement that executes several in their order."""
-    flat: list[Stmt] = []
-    for one in statements:
-        flat += one.seq if isinstance(one, SeqStmt) else (one,)
-    if not flat:
-        return Evaluate(IntImm(0))
-    return flat[0] if len(flat) == 1 else SeqStmt(tuple(flat))
 
 
 class IRBuilder:

@@ -1,0 +1,118 @@
+"""Replace views of regions, which blocks declare, by the buffers that they view.
+
+Their pointers, offsets, strides and shapes become those of the region. (TVM's name:
+LowerMatchBuffer.)
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from te_sched.arith.analyzer import Analyzer
+from te_sched.config import AS_TVM, Lowering
+from te_sched.errors import LoweringError, Subject
+from te_sched.ir import ops
+from te_sched.ir.blocks import Block, MatchBufferRegion
+from te_sched.ir.expr import Buffer, BufferRegion, Expr, IntImm, Range, Var
+from te_sched.ir.stmt import AssertStmt, PrimFunc, Stmt
+from te_sched.ir.visitor import AccessMapper, replace
+
+
+def lower_match_buffers(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
+    """The function without views of regions."""
+    return func.with_body(_Lowering(Analyzer(settings)).visit(func.body))
+
+
+class _Lowering(AccessMapper):
+    """Replaces views: `views` has the region of each, `values` what describes them."""
+
+    def __init__(self, analyzer: Analyzer) -> None:
+        self.analyzer = analyzer
+        self.views: dict[Buffer, BufferRegion] = {}
+        self.values: dict[Var, Expr] = {}
+
+    def renewed(self, node: Any) -> Any:
+        region = self.views.get(node) if isinstance(node, Buffer) else None
+        return self.generic(node) if region is None else region.buffer
+
+    def moved(self, buffer: Buffer, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        region = self.views.get(buffer)
+        if region is None:
+            return indices
+        dropped = len(region.region) - len(indices)
+        begins = [one.min for one in region.region]
+        own = [ops.add(b, i) for b, i in zip(begins[dropped:], indices, strict=True)]
+        return (*begins[:dropped], *own)
+
+    def visit_BufferRegion(self, node: BufferRegion) -> BufferRegion:
+        region = self.views.get(node.buffer)
+        inside: BufferRegion = self.generic(node)
+        if region is None:
+            return inside
+        dropped = len(region.region) - len(inside.region)
+        own = [
+            Range(ops.add(outer.min, one.min), one.extent)
+            for outer, one in zip(region.region[dropped:], inside.region, strict=True)
+        ]
+        return BufferRegion(region.buffer, (*region.region[:dropped], *own))
+
+    def visit_Var(self, node: Var) -> Expr:
+        return self.values.get(node, node)
+
+    def visit_Block(self, node: Block) -> Stmt:
+        asserts: list[tuple[Expr, str]] = []
+        for match in node.match_buffers:
+            self._bind(match, asserts)
+        block: Block = self.generic(replace(node, match_buffers=()))
+        body = block.body
+        for condition, message in reversed(asserts):
+            body = AssertStmt(condition, ops.convert(message), body)
+        return replace(block, body=body)
+
+    def _bind(self, match: MatchBufferRegion, asserts: list[tuple[Expr, str]]) -> None:
+        """Note what a view is of; `asserts` gets what has to hold for it."""
+        view, source = match.buffer, self.visit(match.source)
+        whole = source.buffer
+        self.views[view] = source
+        self.values[view.data] = whole.data
+        begins = tuple([one.min for one in source.region])
+        dropped = len(source.region) - len(view.shape)
+        for wanted, one in zip(view.shape, source.region[dropped:], strict=True):
+            self._value(view, wanted, one.extent, asserts, "shape")
+        if view.elem_offset is not None and not ops.is_const(view.elem_offset, 0):
+            offset = self.analyzer.simplify(whole.offset_of(begins))
+            self._value(view, view.elem_offset, offset, asserts, "elem_offset")
+        for wanted, stride in zip(view.strides, strides_of(whole)[dropped:], strict=False):
+            self._value(view, wanted, stride, asserts, "stride")
+
+    def _value(
+        self, view: Buffer, wanted: Expr, given: Expr, asserts: list[tuple[Expr, str]], what: str
+    ) -> None:
+        if type(wanted) is Var and wanted not in self.values:
+            self.values[wanted] = given
+            return
+        equal = self.analyzer.simplify(ops.equal(self.visit(wanted), given))
+        if isinstance(equal, IntImm):
+            if not equal.value:
+                raise LoweringError(
+                    f"the {what} of view {view.name} is {wanted}, expected {given}",
+                    "it differs from that of the region that it matches",
+                    "match a region of this size",
+                    Subject("buffer", view.name),
+                )
+            return
+        asserts.append((equal, f"the {what} of {view.name} is not that of its region"))
+
+
+def strides_of(buffer: Buffer) -> tuple[Expr, ...]:
+    """The strides of a buffer, also where they are compact."""
+    if buffer.strides:
+        return buffer.strides
+    strides: list[Expr] = []
+    for place in reversed(range(len(buffer.shape))):
+        extent = buffer.shape[place]
+        is_last = place == len(buffer.shape) - 1
+        strides.append(
+            IntImm(1, extent.dtype) if is_last else ops.mul(strides[-1], buffer.shape[place + 1])
+        )
+    return tuple(reversed(strides))

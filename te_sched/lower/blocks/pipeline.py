@@ -1,0 +1,20 @@
+"""The passes from blocks to loops with realized buffers, in TVM's order."""
+
+from __future__ import annotations
+
+from te_sched.lower.blocks.compact_buffers import compact_buffers
+from te_sched.lower.blocks.lower_init import lower_init
+from te_sched.lower.blocks.lower_match_buffers import lower_match_buffers
+from te_sched.lower.blocks.lower_opaque_blocks import lower_opaque_blocks
+from te_sched.lower.blocks.make_opaque import make_opaque
+from te_sched.lower.blocks.place_allocations import place_allocations
+from te_sched.lower.passes import Pass
+
+BLOCK_PASSES = (
+    Pass(lower_init, "blocks", 0),
+    Pass(place_allocations, "blocks", 0),
+    Pass(make_opaque, "opaque", 0),
+    Pass(compact_buffers, "opaque", 0),
+    Pass(lower_match_buffers, "opaque", 0),
+    Pass(lower_opaque_blocks, "buffers", 0),
+)

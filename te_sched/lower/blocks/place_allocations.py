@@ -1,0 +1,143 @@
+"""Allocate buffers where they are used: at the lowest common ancestor of their accesses.
+
+A buffer of a block moves to the innermost loop or block around all of its accesses; in a loop it is
+allocated by a block without a name. What a reduction accumulates stays outside of the loops of the
+reduction. (TVM's name: PlanAndUpdateBufferAllocationLocation.) Must not know how much of a buffer
+is used.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from te_sched.config import AS_TVM, Lowering
+from te_sched.ir import ops
+from te_sched.ir.blocks import Block, BlockRealize, BufferRegion
+from te_sched.ir.expr import Buffer, BufferLoad, Var
+from te_sched.ir.stmt import AttrStmt, BufferStore, For, PrimFunc, Stmt
+from te_sched.ir.visitor import StatementMapper, children, parts_of, replace, variables_of, walk
+
+_Path = tuple[Any, ...]  # the loops and blocks around a place, the outermost first
+
+
+def place_allocations(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
+    """The function with each buffer allocated around its accesses."""
+    search = _Search()
+    search.statement(func.body, ())
+    if not search.allocated:
+        return func
+    places: dict[int, list[Buffer]] = {}
+    for buffer, block in search.allocated.items():
+        path = search.common.get(buffer)
+        owner = path[-1] if path else block
+        places.setdefault(id(owner), []).append(buffer)
+    return func.with_body(_Placing(places, set(search.allocated)).visit(func.body))
+
+
+class _Search:
+    """Finds where the buffers of blocks are accessed."""
+
+    def __init__(self) -> None:
+        self.allocated: dict[Buffer, Block] = {}
+        self.by_data: dict[Var, Buffer] = {}
+        self.common: dict[Buffer, _Path] = {}
+
+    def statement(self, node: Any, path: _Path) -> None:
+        """Note the accesses of a statement."""
+        kind = type(node)
+        if kind is BlockRealize:
+            for value in (*node.iter_values, node.predicate):
+                self.expression(value, path)
+            self.block(node, path)
+            return
+        if kind is For:
+            self.expression(node.min, path)
+            self.expression(node.extent, path)
+            self.statement(node.body, (*path, node))
+            return
+        if kind is BufferStore:
+            self.note(node.buffer, path)
+        elif kind is AttrStmt and isinstance(node.node, Buffer):
+            self.note(node.node, path)
+        parts = parts_of(node)
+        for child in children(node):
+            if not any(child is part for part in parts):
+                self.expression(child, path)
+        for part in parts:
+            self.statement(part, path)
+
+    def block(self, realize: BlockRealize, path: _Path) -> None:
+        """Note the accesses of a block; what it reduces into is used by all loops of that."""
+        block = realize.block
+        for buffer in block.alloc_buffers:
+            self.allocated[buffer] = block
+            self.by_data[buffer.data] = buffer
+        own = (*path, block)
+        for match in block.match_buffers:
+            self.note(match.source.buffer, own)
+            self.by_data[match.buffer.data] = match.source.buffer
+        for part in parts_of(block):
+            self.statement(part, own)
+        carried = {
+            variable
+            for axis, value in zip(block.iter_vars, realize.iter_values, strict=True)
+            if axis.kind != "DataPar"
+            for variable in variables_of(value)
+        }
+        first = next(
+            (n for n, one in enumerate(path) if type(one) is For and one.loop_var in carried), None
+        )
+        if first is not None:
+            for region in block.writes:
+                self.note(region.buffer, path[:first])
+
+    def expression(self, root: Any, path: _Path) -> None:
+        """Note the accesses of an expression or region."""
+        for node in walk(root):
+            if type(node) in (BufferLoad, BufferRegion):
+                self.note(node.buffer, path)
+            elif type(node) is Var and node in self.by_data:
+                self.note(self.by_data[node], path)
+
+    def note(self, buffer: Buffer, path: _Path) -> None:
+        """A buffer is accessed at a place."""
+        if buffer not in self.allocated:
+            viewed = self.by_data.get(buffer.data)
+            if viewed is None or viewed not in self.allocated:
+                return
+            buffer = viewed
+        known = self.common.get(buffer)
+        if known is None:
+            self.common[buffer] = path
+            return
+        count = 0
+        for a, b in zip(known, path, strict=False):
+            if a is not b:
+                break
+            count += 1
+        self.common[buffer] = known[:count]
+
+
+class _Placing(StatementMapper):
+    """Moves allocations: `places` has the buffers by the identity of their loop or block."""
+
+    def __init__(self, places: dict[int, list[Buffer]], moved: set[Buffer]) -> None:
+        self.places, self.moved = places, moved
+
+    def visit_Block(self, node: Block) -> Stmt:
+        block: Block = self.generic(node)
+        kept = [one for one in block.alloc_buffers if one not in self.moved]
+        return replace(block, alloc_buffers=(*kept, *self.places.get(id(node), ())))
+
+    def visit_For(self, node: For) -> Stmt:
+        loop: For = self.generic(node)
+        buffers = self.places.get(id(node))
+        if not buffers:
+            return loop
+        block = Block((), (), (), "", None, loop.body, tuple(buffers))
+        return replace(loop, body=BlockRealize((), ops.TRUE, block))
+
+
+def is_allocating(block: Block) -> bool:
+    """Whether a block was made to allocate buffers in a loop."""
+    return block.name_hint == "" and bool(block.alloc_buffers)
