@@ -41,10 +41,13 @@ from te_sched.ir.stmt import (
     AttrStmt,
     BufferRealize,
     BufferStore,
+    For,
+    IfThenElse,
     PrimFunc,
     Stmt,
 )
 from te_sched.ir.visitor import Mapper, replace
+from te_sched.lower.guards import note_range
 from te_sched.lower.positions import row_major, weighted_sum
 from te_sched.lower.simplify import index_simplifier
 from te_sched.lower.view_binder import ViewBinder
@@ -76,10 +79,13 @@ class _Flattener(Mapper):
     """Rebuilds the body; `layouts` has the layout of the elements of each buffer."""
 
     def __init__(self, func: PrimFunc, settings: Lowering) -> None:
-        # It knows no ranges: those are used by `simplify`, which comes next.
+        # Of a schedule it knows no ranges: those are used by `simplify`, which comes next.
         self.analyzer, self.settings = Analyzer(settings), settings
         self.simplified = index_simplifier(self.analyzer)
         self.params = set(func.buffer_map.values())
+        # TVM's FlattenBuffer, which lowers functions that are written, makes all buffers anew,
+        # and simplifies indices within loops and conditions.
+        self.is_written = func.origin == "written"
         self.layouts: dict[Buffer, _Layout] = {}
         # storage_align: factor and offset of some dimensions
         self.alignments: dict[Buffer, dict[int, tuple[int, int]]] = {}
@@ -121,7 +127,7 @@ class _Flattener(Mapper):
     def index(self, buffer: Buffer, indices: tuple[Expr, ...]) -> Expr:
         """The flat index of an element."""
         key = (buffer, indices)
-        found = self.found.get(key)
+        found = None if self.is_written else self.found.get(key)
         if found is None:
             mapped = [self.mapped(index) for index in indices]
             found = self.found[key] = self.simplified(self.position(buffer, mapped))
@@ -152,8 +158,11 @@ class _Flattener(Mapper):
         layout = self.layouts.get(buffer)
         if layout is None:
             offset = None if ops.is_const(buffer.elem_offset, 0) else buffer.elem_offset
+            flat = _flat_buffer(buffer, buffer.data, buffer.shape, buffer.strides)
+            if flat is buffer and self.is_written and buffer in self.params:
+                flat = replace(buffer)
             layout = _Layout(
-                _flat_buffer(buffer, buffer.data, buffer.shape, buffer.strides),
+                flat,
                 buffer.shape,
                 buffer.strides,
                 None,
@@ -172,7 +181,26 @@ class _Flattener(Mapper):
             value = Cast(dtypes.with_lanes(layout.flat.dtype, dtypes.lanes(value.dtype)), value)
         return BufferStore(layout.flat, value, places)
 
+    def visit_For(self, node: For) -> Stmt:
+        if self.is_written:
+            note_range(node, self.analyzer)
+        return self.generic(node)
+
+    def visit_IfThenElse(self, node: IfThenElse) -> Stmt:
+        if not self.is_written:
+            return self.generic(node)
+        condition = self.visit(node.condition)
+        with self.analyzer.constraint(condition):
+            then_case = self.visit(node.then_case)
+        else_case = node.else_case
+        if else_case is not None:
+            with self.analyzer.constraint(ops.logical_not(condition)):
+                else_case = self.visit(else_case)
+        return replace(node, condition=condition, then_case=then_case, else_case=else_case)
+
     def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
+        if self.is_written:
+            note_range(node, self.analyzer)
         method = _ATTRIBUTES.get(node.key)
         if method is not None:
             return method(self, node)
@@ -210,8 +238,9 @@ class _Flattener(Mapper):
         strides = self.aligned_strides(buffer, shape)
         data = self.scoped(buffer)
         flat = _flat_buffer(buffer, data, shape, strides)
-        alignment = _temporary_alignment(_product(shape), buffer.dtype)
-        flat = replace(flat, data_alignment=alignment)
+        if not self.is_written:
+            alignment = _temporary_alignment(_product(shape), buffer.dtype)
+            flat = replace(flat, data_alignment=alignment)
         self.layouts[buffer] = _Layout(flat, shape, strides, origin)
         if self.found:
             self.found = {}

@@ -53,7 +53,8 @@ class _Compaction(AccessMapper):
             sets = accessed_sets(node, buffer, self._relaxed(buffer))
             if sets is not None and not buffer.strides:
                 self.regions[buffer] = self._region(buffer, sets)
-        return self.generic(node)
+        buffers = tuple([self.visit(buffer) for buffer in node.alloc_buffers])
+        return self.generic(replace(node, alloc_buffers=buffers))
 
     def _relaxed(self, buffer: Buffer) -> dict[Var, IntervalSet]:
         """The threads around that have the memory of a buffer in common."""
