@@ -14,6 +14,7 @@ from te_sched.ir.blocks import AllocateConst, Block, BlockRealize, DeclBuffer, w
 from te_sched.ir.expr import Buffer, Call, Expr, IntImm, IterVar, Range, StringImm, Var
 from te_sched.ir.stmt import AttrStmt, BufferRealize, For, IfThenElse, PrimFunc, Stmt
 from te_sched.ir.visitor import ReferenceMapper, replace
+from te_sched.lower.blocks.unify_threads import is_virtual
 from te_sched.lower.statements import statements
 
 _PRAGMA = "pragma_"
@@ -83,10 +84,9 @@ class _Lowering(ReferenceMapper):
         assert node.thread_binding is not None
         tag = node.thread_binding.thread_tag
         axis = IterVar(Range(low, extent), node.loop_var, "ThreadIndex", tag)
-        is_virtual = tag.startswith("vthread") or tag == "cthread"
         body = self.visit(node.body)
         launch: Stmt = AttrStmt(
-            axis, "virtual_thread" if is_virtual else "thread_extent", extent, body
+            axis, "virtual_thread" if is_virtual(tag) else "thread_extent", extent, body
         )
         for key, value in _pragmas(node):
             launch = AttrStmt(node.loop_var, key, _as_value(value), launch)

@@ -8,12 +8,14 @@ from te_sched.lower.blocks.lower_match_buffers import lower_match_buffers
 from te_sched.lower.blocks.lower_opaque_blocks import lower_opaque_blocks
 from te_sched.lower.blocks.make_opaque import make_opaque
 from te_sched.lower.blocks.place_allocations import place_allocations
+from te_sched.lower.blocks.unify_threads import unify_threads
 from te_sched.lower.passes import Pass
 
 BLOCK_PASSES = (
     Pass(lower_init, "blocks", 0),
     Pass(place_allocations, "blocks", 0),
     Pass(make_opaque, "opaque", 0),
+    Pass(unify_threads, "opaque", 0),
     Pass(compact_buffers, "opaque", 0),
     Pass(lower_match_buffers, "opaque", 0),
     Pass(lower_opaque_blocks, "buffers", 0),
