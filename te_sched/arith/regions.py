@@ -160,8 +160,7 @@ class _Accesses:
             self.expression(value)
         if self.is_inside:
             self.views |= {match.buffer: match.source for match in block.match_buffers}
-            parts = [part for part in (block.init, block.body) if part is not None]
-            self.where(node.predicate, True, lambda: [self.statement(part) for part in parts])
+            self.where(node.predicate, True, lambda: self._inside(block))
             return
         values = {
             axis.var: value for axis, value in zip(block.iter_vars, node.iter_values, strict=True)
@@ -170,6 +169,11 @@ class _Accesses:
             for region in regions:
                 mapped = substitute(region, values)
                 self.update(sets, region.buffer, [self._relaxed_range(r) for r in mapped.region])
+
+    def _inside(self, block: Block) -> None:
+        for part in (block.init, block.body):
+            if part is not None:
+                self.statement(part)
 
     def _relaxed_range(self, one: Range) -> IntervalSet:
         low = self.relaxed(one.min)
@@ -266,10 +270,10 @@ def _bounds(
     if type(condition) is E.Not:
         return _bounds(condition.a, not holds, domains)
     if type(condition) is (E.And if holds else E.Or):
-        both = (condition.a, condition.b)  # type: ignore[attr-defined]
+        both = (condition.a, condition.b)
         return [bound for one in both for bound in _bounds(one, holds, domains)]
     comparison = condition if holds else opposite(condition)
-    if type(comparison) not in COMPARISONS:
+    if comparison is None or type(comparison) not in COMPARISONS:
         return []
     variables = variables_of(comparison)
     if len(variables) != 1 or not variables <= domains.keys():

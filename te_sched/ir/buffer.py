@@ -366,7 +366,7 @@ def buffer_region(value: Any) -> BufferRegion:
         return value
     if not isinstance(value, BufferLoad):
         raise DeclarationError(
-            f"{repr_of(value)} is no region of a buffer", "", "write A[0:4, i], or an element"
+            f"{repr_of(value)} is not a region of a buffer", "", "write A[0:4, i], or an element"
         )
     return BufferRegion(value.buffer, tuple([_range_of(index) for index in value.indices]))
 

@@ -18,7 +18,7 @@ ROOT = "root"
 
 def is_root(realize: Any) -> TypeGuard[BlockRealize]:
     """Whether a statement is a root block that a script leaves out: it does nothing but allocate
-    buffers, and its body has blocks and is no such block itself.
+    buffers, and its body has blocks and is not such a block itself.
     """
     if type(realize) is not BlockRealize or not is_const(realize.predicate, 1):
         return False

@@ -45,7 +45,7 @@ _PLAIN: _Nodes = frozenset(
     ]
 )
 _VIEWS: _Nodes = frozenset([B.DeclBuffer, B.AllocateConst])
-_BLOCKS: _Nodes = frozenset([B.Block, B.BlockRealize, B.BufferRegion, B.MatchBufferRegion])
+_BLOCKS: _Nodes = frozenset([B.Block, B.BlockRealize, E.BufferRegion, B.MatchBufferRegion])
 
 
 @dataclass(frozen=True)
@@ -262,7 +262,7 @@ class _Verifier:
             added += [var for var in own if self.define(var, node)]
         return added
 
-    def region(self, node: B.BufferRegion) -> None:
+    def region(self, node: E.BufferRegion) -> None:
         """Check the region of a buffer."""
         self.known(node)
         self.accesses(node)
@@ -543,7 +543,7 @@ def _realize(node: B.BlockRealize, level: Level) -> str | None:
     return None if _is_bool(node.predicate.dtype) else f"its predicate is {node.predicate.dtype}"
 
 
-def _buffer_region(node: B.BufferRegion, level: Level) -> str | None:
+def _buffer_region(node: E.BufferRegion, level: Level) -> str | None:
     if len(node.region) != len(node.buffer.shape):
         return f"{len(node.region)} ranges, but {node.buffer.name} has {len(node.buffer.shape)}"
     return None
@@ -552,7 +552,7 @@ def _buffer_region(node: B.BufferRegion, level: Level) -> str | None:
 _RULES: dict[type, _Rule] = {
     B.Block: _block,
     B.BlockRealize: _realize,
-    B.BufferRegion: _buffer_region,
+    E.BufferRegion: _buffer_region,
     **dict.fromkeys((E.Add, E.Sub, E.Mul, E.Div, E.Mod, E.Min, E.Max), _same_types),
     **dict.fromkeys((E.FloorDiv, E.FloorMod), _integers),
     **dict.fromkeys((E.EQ, E.NE, E.LT, E.LE, E.GT, E.GE), _same_types),

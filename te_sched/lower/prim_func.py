@@ -168,7 +168,7 @@ class _Builder:
     # Computed operations
 
     def _outputs(self, op: Operation) -> list[Buffer]:
-        """The buffers of what an operation computes, allocated where they are no parameters."""
+        """The buffers of what an operation computes, allocated where they are not parameters."""
         found = []
         for place, tensor in enumerate(op.outputs):
             name = op.name if op.num_outputs == 1 else f"{op.name}_v{place}"

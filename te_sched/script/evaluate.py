@@ -18,6 +18,7 @@ from te_sched.arith.analyzer import Analyzer
 from te_sched.errors import ScriptError, did_you_mean
 from te_sched.ir import ops
 from te_sched.ir.expr import Buffer, BufferRegion, Expr, IntImm, Operand, Ramp, Range
+from te_sched.ir.intrinsics import if_then_else
 from te_sched.script.source import Source
 
 BINARY: dict[type, Callable[[Any, Any], Any]] = {
@@ -71,7 +72,7 @@ SAFE_BUILTINS = {
 
 
 class Evaluator:
-    """Evaluates expressions of one source; `scopes` has the names of scripts, the innermost last."""
+    """Evaluates expressions of one source; `scopes` has the names of scripts, innermost last."""
 
     def __init__(self, source: Source, names: Mapping[str, Any], is_trusted: bool = True) -> None:
         self.source, self.names, self.is_trusted = source, names, is_trusted
@@ -216,11 +217,9 @@ class Evaluator:
             left = right
         return found
 
-    def _if(self, node: ast.IfExp) -> Any:
+    def _choice(self, node: ast.IfExp) -> Any:
         condition = self.value(node.test)
         if isinstance(condition, Operand):
-            from te_sched.ir.intrinsics import if_then_else
-
             return if_then_else(condition, self.value(node.body), self.value(node.orelse))
         return self.value(node.body if condition else node.orelse)
 
@@ -287,6 +286,6 @@ _METHODS: dict[type, Callable[[Any, Any], Any]] = {
     ast.UnaryOp: Evaluator._unary,
     ast.BoolOp: Evaluator._bool,
     ast.Compare: Evaluator._compare,
-    ast.IfExp: Evaluator._if,
+    ast.IfExp: Evaluator._choice,
     ast.Lambda: Evaluator._lambda,
 }

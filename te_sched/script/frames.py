@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 from te_sched.arith.analyzer import Analyzer
 from te_sched.errors import DeclarationError, ScriptError, repr_of
 from te_sched.ir import ops
-from te_sched.ir.blocks import DETECT_ACCESS, Block, BlockRealize, BufferRegion, MatchBufferRegion
-from te_sched.ir.expr import Buffer, Expr, IntImm, IterVar, Range, Var
+from te_sched.ir.blocks import DETECT_ACCESS, Block, BlockRealize, MatchBufferRegion
+from te_sched.ir.expr import Buffer, BufferRegion, Expr, IntImm, IterVar, Range, Var
 from te_sched.ir.stmt import (
     AttrStmt,
     For,
@@ -112,7 +112,7 @@ class IRBuilder:
         return next((one for one in reversed(self.frames) if isinstance(one, kind)), None)
 
     def close_down_to(self, depth: int) -> None:
-        """Close frames until so many are open."""
+        """Close frames until this number of them is open."""
         while len(self.frames) > depth:
             self.frames[-1].close()
 

@@ -8,12 +8,11 @@ from typing import Any
 from te_sched.errors import ScriptError
 from te_sched.script import frames
 from te_sched.script.frames import ModuleFrame
+from te_sched.script.parser import decorate_module
 
 
 def ir_module(mod: Any = None, check_well_formed: bool = True) -> Any:
     """A module, written as a class of functions: a decorator, or the frame of one."""
-    from te_sched.script.parser import decorate_module
-
     if mod is not None:
         return decorate_module(mod, check_well_formed)
     frame = ModuleFrame()

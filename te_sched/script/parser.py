@@ -40,7 +40,7 @@ from te_sched.ir.expr import (
 from te_sched.ir.stmt import IRModule, PrimFunc, Stmt
 from te_sched.ir.visitor import replace
 from te_sched.script import frames
-from te_sched.script import tir as T
+from te_sched.script import words as T
 from te_sched.script.evaluate import BINARY, Evaluator, element_at
 from te_sched.script.frames import (
     CaseFrame,
@@ -55,6 +55,9 @@ from te_sched.script.frames import (
 from te_sched.script.source import Source, names_around
 
 _LOOPS = "range, T.serial, T.grid, T.parallel, T.vectorized, T.unroll, T.thread_binding"
+
+
+NAMES: dict[str, Any] = {}  # that every script has: T, I, tvm
 
 
 class Parser(Evaluator):
@@ -297,7 +300,7 @@ class Parser(Evaluator):
         if method is None:
             raise self.source.error(
                 node,
-                f"{type(node).__name__} is no statement of scripts",
+                f"{type(node).__name__} is not a statement of scripts",
                 "use assignments, for, while, if, with, assert, return and calls",
             )
         method(self, node)
@@ -319,7 +322,7 @@ class Parser(Evaluator):
             frame = T.serial(frame.start, frame.stop, step=frame.step)
         if not isinstance(frame, ForFrame):
             raise self.source.error(
-                node.iter, f"{repr_of(frame)} is no loop", f"use one of {_LOOPS}"
+                node.iter, f"{repr_of(frame)} is not a loop", f"use one of {_LOOPS}"
             )
         if node.orelse:
             raise self.source.error(node.orelse[0], "a loop has no else", "write it after the loop")
@@ -358,7 +361,7 @@ class Parser(Evaluator):
         if not isinstance(condition, Operand | BufferRegion):
             if not isinstance(condition, bool | int | str | list | tuple | dict | type(None)):
                 raise self.source.error(
-                    node.test, f"{repr_of(condition)} is no condition", "compare values"
+                    node.test, f"{repr_of(condition)} is not a condition", "compare values"
                 )
             with self.scope():
                 pass
@@ -400,7 +403,7 @@ class Parser(Evaluator):
             self._checked(node, T.evaluate, value)
         else:
             raise self.source.error(
-                node, f"{repr_of(value)} is no statement", "use T.evaluate for its effect"
+                node, f"{repr_of(value)} is not a statement", "use T.evaluate for its effect"
             )
 
     def _assign(self, node: ast.Assign) -> None:
@@ -439,7 +442,7 @@ class Parser(Evaluator):
         var = self._annotation(node.annotation, None)
         if not isinstance(var, Var):
             raise self.source.error(
-                node.annotation, f"{repr_of(var)} is no type of a variable", "use T.int32, ..."
+                node.annotation, f"{repr_of(var)} is not a type of a variable", "use T.int32, ..."
             )
         rename(var, node.target.id)
         if node.value is not None:
@@ -574,7 +577,7 @@ def parse(
 ) -> Any:
     """The function or module of a text, function or class."""
     source = program if isinstance(program, Source) else Source(program)
-    names = default_names()
+    names = dict(NAMES)
     raw: Any = None
     if inspect.isfunction(program):
         names.update(names_around(program))
@@ -592,14 +595,6 @@ def parse(
             return parser.module(node, raw)
         parser.function(node, raw)
         return builder.results[-1]
-
-
-def default_names() -> dict[str, Any]:
-    """The names that every script has."""
-    import te_sched
-    from te_sched.script import ir as I
-
-    return {"T": T, "I": I, "tir": T, "tvm": te_sched}
 
 
 def from_source(

@@ -30,10 +30,7 @@ class Source:
 
     def __init__(self, program: Any, file: str = "<string>") -> None:
         self.file, self.first_line, self.indent = file, 1, 0
-        if isinstance(program, str):
-            text = program
-        else:
-            text = self._text_of(program)
+        text = program if isinstance(program, str) else self._text_of(program)
         self.text = textwrap.dedent(text)
         self.lines = self.text.splitlines()
         try:

@@ -27,7 +27,6 @@ OWNERS: dict[str, Any] = {
 WITHOUT: dict[str, set[str]] = {
     "te_sched": {"config"},
     "te": {"Reducer"},
-    "tir": {"Prefetch"},
     "topi": {"InvalidShapeError"},
     "Analyzer": {"keep"},
     "Schedule": {

@@ -9,8 +9,8 @@ from typing import Any
 from te_sched.errors import DeclarationError, repr_of
 from te_sched.ir import dtypes, ops
 from te_sched.ir import expr as E
-from te_sched.ir.blocks import BufferRegion, MatchBufferRegion
-from te_sched.ir.expr import Buffer, Expr, FloatImm, IntImm, IterVar, StringImm, Var
+from te_sched.ir.blocks import MatchBufferRegion
+from te_sched.ir.expr import Buffer, BufferRegion, Expr, FloatImm, IntImm, IterVar, StringImm, Var
 from te_sched.ir.printer.style import PLAIN, Style
 
 _OR, _AND, _NOT, _COMPARE, _SUM, _PRODUCT = range(1, 7)
@@ -173,10 +173,10 @@ class ExprPrinter:
         return f"T.Select({self.commas((node.condition, node.true_value, node.false_value))})"
 
     def _ramp(self, node: E.Ramp) -> str:
-        return f"T.Ramp({self.text(node.base)}, {self.text(node.stride)}, {self.text(IntImm(node.lanes))})"
+        return f"T.Ramp({self.commas((node.base, node.stride, IntImm(node.lanes)))})"
 
     def _broadcast(self, node: E.Broadcast) -> str:
-        return f"T.Broadcast({self.text(node.value)}, {self.text(IntImm(node.lanes))})"
+        return f"T.Broadcast({self.commas((node.value, IntImm(node.lanes)))})"
 
     def _shuffle(self, node: E.Shuffle) -> str:
         return f"T.Shuffle({self.text(node.vectors)}, {self.text(node.indices)})"
@@ -188,9 +188,9 @@ class ExprPrinter:
     def _call(self, node: E.Call) -> str:
         op = node.op
         if op == "tir.call_function":
-            name, *given = node.args
-            assert isinstance(name, StringImm)
-            return f"Module.{name.value}({self.commas(given)})"
+            function, *given = node.args
+            assert isinstance(function, StringImm)
+            return f"Module.{function.value}({self.commas(given)})"
         args = [self.text(arg) for arg in node.args]
         if op in _DTYPE_FIRST:
             args.insert(0, quoted(node.dtype))

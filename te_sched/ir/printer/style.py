@@ -22,8 +22,9 @@ class Style:
     that are not printed; `verbose_expr`: declare the variables of an expression;
     `syntax_sugar`: use T.grid, T.axis.remap and annotations of parameters;
     `print_line_numbers`, `num_context_lines`: of lines around what is underlined;
-    `show_object_address`: add the identity of variables to their names; `obj_to_underline`: statements
-    whose lines are underlined; `obj_to_annotate`: comments of statements.
+    `show_object_address`: add the identity of variables to their names;
+    `obj_to_underline`: statements whose lines are underlined;
+    `obj_to_annotate`: comments of statements.
     """
 
     name: str | None = None
@@ -115,7 +116,8 @@ class UnderlinedLine(str):
 
 PLAIN = Style()
 _PREFIX = re.compile(
-    r'# with T.block.*|"(?:\\.|[^"\\])*"|(?<![\w.])([TI])\.|^# from tvm\.script import (t?ir) as [TI]'
+    r'# with T.block.*|"(?:\\.|[^"\\])*"|(?<![\w.])([TI])\.'
+    r"|^# from tvm\.script import (t?ir) as [TI]"
 )
 
 

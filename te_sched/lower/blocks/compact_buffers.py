@@ -17,8 +17,8 @@ from te_sched.arith.int_set import IntervalSet, from_range
 from te_sched.arith.regions import accessed_sets
 from te_sched.config import AS_TVM, Lowering
 from te_sched.ir import ops
-from te_sched.ir.blocks import Block, BufferRegion
-from te_sched.ir.expr import Buffer, Expr, IntImm, Range, Var
+from te_sched.ir.blocks import Block
+from te_sched.ir.expr import Buffer, BufferRegion, Expr, IntImm, Range, Var
 from te_sched.ir.scopes import OF_BLOCK
 from te_sched.ir.stmt import For, PrimFunc, Stmt
 from te_sched.ir.visitor import AccessMapper, replace

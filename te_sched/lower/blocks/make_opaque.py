@@ -32,5 +32,6 @@ class _Values(ReferenceMapper):
         self.values |= {
             axis.var: value for axis, value in zip(block.iter_vars, values, strict=True)
         }
-        inside: Block = self.visit(replace(block, iter_vars=()))
+        inside = self.visit(replace(block, iter_vars=()))
+        assert isinstance(inside, Block)
         return BlockRealize((), predicate, inside)

@@ -12,8 +12,8 @@ from typing import Any
 
 from te_sched.config import AS_TVM, Lowering
 from te_sched.ir import ops
-from te_sched.ir.blocks import Block, BlockRealize, BufferRegion
-from te_sched.ir.expr import Buffer, BufferLoad, Var
+from te_sched.ir.blocks import Block, BlockRealize
+from te_sched.ir.expr import Buffer, BufferLoad, BufferRegion, Var
 from te_sched.ir.stmt import AttrStmt, BufferStore, For, PrimFunc, Stmt
 from te_sched.ir.visitor import StatementMapper, children, parts_of, replace, variables_of, walk
 
@@ -136,8 +136,3 @@ class _Placing(StatementMapper):
             return loop
         block = Block((), (), (), "", None, loop.body, tuple(buffers))
         return replace(loop, body=BlockRealize((), ops.TRUE, block))
-
-
-def is_allocating(block: Block) -> bool:
-    """Whether a block was made to allocate buffers in a loop."""
-    return block.name_hint == "" and bool(block.alloc_buffers)

@@ -1,9 +1,9 @@
 """One variable for each axis of threads of a kernel, launched at its outermost loop of threads.
 
-    for i in T.thread_binding(8, "blockIdx.x"):      for blockIdx_x in T.thread_binding(8, ...):
-        for k in range(4):                               for threadIdx_x in T.thread_binding(32, ...):
-            for j in T.thread_binding(32, ...):     ->       for k in range(4):
-                C[i * 128 + k * 32 + j] = ...                    C[blockIdx_x * 128 + ...] = ...
+    for i in T.thread_binding(8, ...):            for blockIdx_x in T.thread_binding(8, ...):
+        for k in range(4):                            for threadIdx_x in T.thread_binding(32, ...):
+            for j in T.thread_binding(32, ...):  ->       for k in range(4):
+                C[i * 128 + k * 32 + j] = ...                 C[blockIdx_x * 128 + ...] = ...
 
 (TVM's names: LiftThreadBinding, UnifyThreadBinding.)
 """
