@@ -133,7 +133,7 @@ TREE: dict[str, Alias] = {
     "script.parser.tir": Alias(("te_sched.script.tir",)),
     "script.parser.relax": Alias(()),
     "script.parser.ir": Alias(("te_sched.script.ir",)),
-    "script.ir_builder": Alias((), {"IRBuilder": "te_sched.script.frames:IRBuilder"}),
+    "script.ir_builder": Alias((), {"IRBuilder": "te_sched.script.frames:ScriptBuilder"}),
     "script.ir_builder.tir": Alias(("te_sched.script.tir",)),
     "script.ir_builder.ir": Alias(("te_sched.script.ir",)),
     "nd": Alias(("te_sched.nd",), _ARRAYS),

@@ -344,10 +344,11 @@ def element(self: Buffer, indices: Any) -> BufferLoad | BufferRegion:
 
 
 def _range(buffer: Buffer, index: Any, extent: Expr) -> Range:
-    if not isinstance(index, slice):
-        position = _integer(index, buffer.name, "an index")
+    is_slice = isinstance(index, slice)
+    position = None if is_slice else _integer(index, buffer.name, "an index")
+    if position is not None and dtypes.lanes(position.dtype) == 1:
         return Range(position, IntImm(1, position.dtype))
-    if index.step is not None:
+    if not is_slice or index.step is not None:
         raise DeclarationError(
             f"a region of buffer {buffer.name} has a step",
             "",

@@ -83,9 +83,9 @@ class _Flattener(Mapper):
         self.analyzer, self.settings = Analyzer(settings), settings
         self.simplified = index_simplifier(self.analyzer)
         self.params = set(func.buffer_map.values())
-        # TVM's FlattenBuffer, which lowers functions that are written, makes all buffers anew,
+        # TVM's FlattenBuffer, which lowers functions of blocks, makes all buffers anew,
         # and simplifies indices within loops and conditions.
-        self.is_written = func.origin == "written"
+        self.is_of_blocks = func.origin == "blocks"
         self.layouts: dict[Buffer, _Layout] = {}
         # storage_align: factor and offset of some dimensions
         self.alignments: dict[Buffer, dict[int, tuple[int, int]]] = {}
@@ -127,7 +127,7 @@ class _Flattener(Mapper):
     def index(self, buffer: Buffer, indices: tuple[Expr, ...]) -> Expr:
         """The flat index of an element."""
         key = (buffer, indices)
-        found = None if self.is_written else self.found.get(key)
+        found = None if self.is_of_blocks else self.found.get(key)
         if found is None:
             mapped = [self.mapped(index) for index in indices]
             found = self.found[key] = self.simplified(self.position(buffer, mapped))
@@ -159,7 +159,7 @@ class _Flattener(Mapper):
         if layout is None:
             offset = None if ops.is_const(buffer.elem_offset, 0) else buffer.elem_offset
             flat = _flat_buffer(buffer, buffer.data, buffer.shape, buffer.strides)
-            if flat is buffer and self.is_written and buffer in self.params:
+            if flat is buffer and self.is_of_blocks and buffer in self.params:
                 flat = replace(buffer)
             layout = _Layout(
                 flat,
@@ -182,12 +182,12 @@ class _Flattener(Mapper):
         return BufferStore(layout.flat, value, places)
 
     def visit_For(self, node: For) -> Stmt:
-        if self.is_written:
+        if self.is_of_blocks:
             note_range(node, self.analyzer)
         return self.generic(node)
 
     def visit_IfThenElse(self, node: IfThenElse) -> Stmt:
-        if not self.is_written:
+        if not self.is_of_blocks:
             return self.generic(node)
         condition = self.visit(node.condition)
         with self.analyzer.constraint(condition):
@@ -199,7 +199,7 @@ class _Flattener(Mapper):
         return replace(node, condition=condition, then_case=then_case, else_case=else_case)
 
     def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
-        if self.is_written:
+        if self.is_of_blocks:
             note_range(node, self.analyzer)
         method = _ATTRIBUTES.get(node.key)
         if method is not None:
@@ -238,7 +238,7 @@ class _Flattener(Mapper):
         strides = self.aligned_strides(buffer, shape)
         data = self.scoped(buffer)
         flat = _flat_buffer(buffer, data, shape, strides)
-        if not self.is_written:
+        if not self.is_of_blocks:
             alignment = _temporary_alignment(_product(shape), buffer.dtype)
             flat = replace(flat, data_alignment=alignment)
         self.layouts[buffer] = _Layout(flat, shape, strides, origin)

@@ -118,13 +118,7 @@ class _Builder:
         """The function with these parameters."""
         statements: list[Stmt] = []
         for op in self.operations:
-            if isinstance(op, PlaceholderOp):
-                self._placeholder(op)
-            elif isinstance(op, ComputeOp):
-                statements.append(self._compute(op))
-            elif isinstance(op, ExternOp):
-                statements.append(self._extern(op))
-            else:
+            if not isinstance(op, PlaceholderOp | ComputeOp | ExternOp):
                 raise OperandError(
                     f"operation {op.name} has no form in blocks",
                     f"Unsupported Operation: {type(op).__name__}. Blocks compute elements, or call "
@@ -132,6 +126,13 @@ class _Builder:
                     "use te.compute and te.extern, or schedule it with te.create_schedule",
                     Subject("operation", op.name),
                 )
+        for op in self.operations:
+            if isinstance(op, PlaceholderOp):
+                self._placeholder(op)
+            elif isinstance(op, ComputeOp):
+                statements.append(self._compute(op))
+            elif isinstance(op, ExternOp):
+                statements.append(self._extern(op))
         variables, buffer_map = [], {}
         for one in params:
             if isinstance(one, Var):
@@ -212,11 +213,14 @@ class _Builder:
             nests.append((in_loops, axes, values, init))
             outer = mapping
         body = update
+        has_reduction = [any(at.kind == "CommReduce" for at in axes) for _, axes, _, _ in nests]
+        first = has_reduction.index(True)
         for depth in range(len(nests) - 1, -1, -1):
             in_loops, axes, values, init = nests[depth]
             name = op.name if depth == len(nests) - 1 else f"{op.name}_l{depth + 1}"
-            is_reducing = any(axis.kind == "CommReduce" for axis in axes)
-            block = self._block(op, name, axes, init if is_reducing else None, body)
+            # Once: TVM initialises in all blocks with reduction iterators, and loses partial sums.
+            is_first = depth == first
+            block = self._block(op, name, axes, init if is_first else None, body)
             body = _in_loops(in_loops, BlockRealize(tuple(values), ops.TRUE, block))
         return body
 

@@ -71,7 +71,7 @@ SAFE_BUILTINS = {
 }
 
 
-class Evaluator:
+class ScriptEvaluator:
     """Evaluates expressions of one source; `scopes` has the names of scripts, innermost last."""
 
     def __init__(self, source: Source, names: Mapping[str, Any], is_trusted: bool = True) -> None:
@@ -274,18 +274,18 @@ def _check_attribute(name: str) -> None:
 
 _METHODS: dict[type, Callable[[Any, Any], Any]] = {
     ast.Constant: lambda evaluator, node: node.value,
-    ast.Name: Evaluator._name,
-    ast.Attribute: Evaluator._attribute,
-    ast.Call: Evaluator._call,
-    ast.Subscript: Evaluator._subscript,
-    ast.Slice: Evaluator._slice,
+    ast.Name: ScriptEvaluator._name,
+    ast.Attribute: ScriptEvaluator._attribute,
+    ast.Call: ScriptEvaluator._call,
+    ast.Subscript: ScriptEvaluator._subscript,
+    ast.Slice: ScriptEvaluator._slice,
     ast.Tuple: lambda evaluator, node: tuple(evaluator._items(node.elts)),
     ast.List: lambda evaluator, node: evaluator._items(node.elts),
-    ast.Dict: Evaluator._dict,
-    ast.BinOp: Evaluator._binary,
-    ast.UnaryOp: Evaluator._unary,
-    ast.BoolOp: Evaluator._bool,
-    ast.Compare: Evaluator._compare,
-    ast.IfExp: Evaluator._choice,
-    ast.Lambda: Evaluator._lambda,
+    ast.Dict: ScriptEvaluator._dict,
+    ast.BinOp: ScriptEvaluator._binary,
+    ast.UnaryOp: ScriptEvaluator._unary,
+    ast.BoolOp: ScriptEvaluator._bool,
+    ast.Compare: ScriptEvaluator._compare,
+    ast.IfExp: ScriptEvaluator._choice,
+    ast.Lambda: ScriptEvaluator._lambda,
 }

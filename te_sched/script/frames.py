@@ -2,7 +2,7 @@
 
 A frame collects the statements inside of it and makes one statement of them when it closes. Frames
 that a script opens without `with` reach to the end of the frame around them. The parser and users
-(`IRBuilder`) build programs with the same frames. Must not know Python's syntax.
+(`ScriptBuilder`) build programs with the same frames. Must not know Python's syntax.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ _F = TypeVar("_F", bound="Frame")
 _STATE = threading.local()  # .builders: those that are open in this thread, the innermost last
 
 
-class IRBuilder:
+class ScriptBuilder:
     """A program that is built by frames.
 
     >>> from te_sched.script import tir as T
-    >>> with IRBuilder() as builder:
+    >>> with ScriptBuilder() as builder:
     ...     with T.serial(4) as i:
     ...         T.evaluate(i)
-    >>> IRBuilder.name("i", i)
+    >>> ScriptBuilder.name("i", i)
     i
     >>> builder.get()
     for i in range(4):
@@ -48,7 +48,7 @@ class IRBuilder:
         self.frames: list[Frame] = []
         self.results: list[Any] = []
 
-    def __enter__(self) -> IRBuilder:
+    def __enter__(self) -> ScriptBuilder:
         builders = _builders()
         builders.append(self)
         return self
@@ -61,14 +61,14 @@ class IRBuilder:
         builders.remove(self)
 
     @staticmethod
-    def current() -> IRBuilder:
+    def current() -> ScriptBuilder:
         """The builder that is open in this thread; ValueError if there is none."""
         builders = _builders()
         if not builders:
             raise ScriptError(
                 "no program is being built",
                 "functions such as T.block and T.reads belong into one",
-                "use them in a function with @T.prim_func, or inside of `with IRBuilder():`",
+                "use them in a function with @T.prim_func, or inside of `with ScriptBuilder():`",
             )
         return builders[-1]
 
@@ -86,7 +86,7 @@ class IRBuilder:
         raise ScriptError(
             "nothing was built" if not self.results else f"{len(self.results)} things were built",
             "",
-            "build one module, function or statement inside of `with IRBuilder():`",
+            "build one module, function or statement inside of `with ScriptBuilder():`",
         )
 
     @staticmethod
@@ -98,7 +98,7 @@ class IRBuilder:
     @staticmethod
     def name_many(names: Sequence[str], values: Sequence[Any]) -> list[Any]:
         """Name several values; returns them."""
-        return [IRBuilder.name(name, one) for name, one in zip(names, values, strict=True)]
+        return [ScriptBuilder.name(name, one) for name, one in zip(names, values, strict=True)]
 
     def add(self, statement: Any) -> None:
         """Append a statement to the innermost frame."""
@@ -117,8 +117,8 @@ class IRBuilder:
             self.frames[-1].close()
 
 
-def _builders() -> list[IRBuilder]:
-    builders: list[IRBuilder] | None = getattr(_STATE, "builders", None)
+def _builders() -> list[ScriptBuilder]:
+    builders: list[ScriptBuilder] | None = getattr(_STATE, "builders", None)
     if builders is None:
         builders = _STATE.builders = []
     return builders
@@ -138,8 +138,6 @@ def rename(value: Any, name: str) -> None:
         _set_name(value.var, name)
     elif isinstance(value, Var):
         _set_name(value, name)
-    elif isinstance(value, Frame):
-        value.rename(name)
 
 
 def _is_named(var: Var) -> bool:
@@ -160,13 +158,13 @@ class Frame:
         self.is_open = False
 
     def __enter__(self) -> Any:
-        IRBuilder.current().frames.append(self)
+        ScriptBuilder.current().frames.append(self)
         self.is_open = True
         self.opened()
         return self.value
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        builder = IRBuilder.current()
+        builder = ScriptBuilder.current()
         if kind is None:
             builder.close_down_to(builder.frames.index(self) + 1)
             self.close()
@@ -175,7 +173,7 @@ class Frame:
 
     def close(self) -> None:
         """Close the frame, which is the innermost one, and add what it makes to the next."""
-        builder = IRBuilder.current()
+        builder = ScriptBuilder.current()
         builder.frames.pop()
         self.is_open = False
         made = self.make(sequence([one for one in self.statements if isinstance(one, Stmt)]))
@@ -188,10 +186,6 @@ class Frame:
     def make(self, body: Stmt) -> Any:
         """What the frame becomes: a statement, function or module, or None."""
         raise NotImplementedError
-
-    def rename(self, name: str) -> None:
-        """Name what the frame defines."""
-        rename(self.value, name)
 
 
 class Wrapper(Frame):
@@ -339,7 +333,7 @@ class PrimFuncFrame(Frame):
         func = PrimFunc(tuple(self.params), body, self.buffer_map, attrs, self.ret_type)
         if self.finish is not None:
             func = self.finish(func, self.alloc_buffers)
-        module = IRBuilder.current().find(ModuleFrame)
+        module = ScriptBuilder.current().find(ModuleFrame)
         if module is None:
             return func
         module.functions[self.name] = func
@@ -367,7 +361,7 @@ class ModuleFrame(Frame):
 
 def innermost(kind: type[_F], what: str) -> _F:
     """The innermost frame of all, which must be of a class."""
-    frames = IRBuilder.current().frames
+    frames = ScriptBuilder.current().frames
     if not frames or not isinstance(frames[-1], kind):
         place = "a block" if kind is BlockFrame else f"a {kind.__name__.removesuffix('Frame')}"
         raise ScriptError(
@@ -380,7 +374,7 @@ def innermost(kind: type[_F], what: str) -> _F:
 
 def around(kind: type[_F], what: str) -> _F:
     """The innermost frame of a class, which must be there."""
-    found = IRBuilder.current().find(kind)
+    found = ScriptBuilder.current().find(kind)
     if found is None:
         place = "function" if kind is PrimFuncFrame else "block"
         raise ScriptError(f"{what} stands outside of a {place}", "", f"use it inside of a {place}")

@@ -22,7 +22,7 @@ def ir_module(mod: Any = None, check_well_formed: bool = True) -> Any:
 
 def module_attrs(attrs: Mapping[str, Any]) -> None:
     """Give the module attributes. Python executes it too, with the class: there it does nothing."""
-    if not frames.IRBuilder.is_in_scope():
+    if not frames.ScriptBuilder.is_in_scope():
         return
     module = frames.around(ModuleFrame, "I.module_attrs")
     if module.attrs is not None:

@@ -41,15 +41,15 @@ from te_sched.ir.stmt import IRModule, PrimFunc, Stmt
 from te_sched.ir.visitor import replace
 from te_sched.script import frames
 from te_sched.script import words as T
-from te_sched.script.evaluate import BINARY, Evaluator, element_at
+from te_sched.script.evaluate import BINARY, ScriptEvaluator, element_at
 from te_sched.script.frames import (
     CaseFrame,
     ForFrame,
     Frame,
     IfFrame,
-    IRBuilder,
     ModuleFrame,
     PrimFuncFrame,
+    ScriptBuilder,
     rename,
 )
 from te_sched.script.source import Source, names_around
@@ -60,7 +60,7 @@ _LOOPS = "range, T.serial, T.grid, T.parallel, T.vectorized, T.unroll, T.thread_
 NAMES: dict[str, Any] = {}  # that every script has: T, I, tvm
 
 
-class Parser(Evaluator):
+class Parser(ScriptEvaluator):
     """Executes the statements of one script."""
 
     def __init__(self, source: Source, names: Mapping[str, Any], is_trusted: bool = True) -> None:
@@ -86,7 +86,7 @@ class Parser(Evaluator):
                     raise self.source.error(
                         one, "a module holds functions alone", "move this out of the class"
                     )
-        return IRBuilder.current().results[-1]  # type: ignore[no-any-return]
+        return ScriptBuilder.current().results[-1]  # type: ignore[no-any-return]
 
     def _result(self, node: ast.FunctionDef) -> str:
         """The type of what a function returns."""
@@ -261,6 +261,8 @@ class Parser(Evaluator):
                 self.bind_value(node, f"{name}_{place}", one)
             return value
         if isinstance(value, Frame):
+            if value.value is None:
+                raise self.source.error(node, "this gives no value", "open it by `with`")
             given = self.enter(value)
             rename(given, name)
             return given
@@ -368,7 +370,7 @@ class Parser(Evaluator):
             self.body(node.body if condition else node.orelse)
             return
         with self.framed(node, self._checked(node.test, T.If, condition)) as _:
-            assert isinstance(IRBuilder.current().frames[-1], IfFrame)
+            assert isinstance(ScriptBuilder.current().frames[-1], IfFrame)
             with self.scope(), self.framed(node, CaseFrame("then")):
                 self.body(node.body)
             if node.orelse:
@@ -394,7 +396,7 @@ class Parser(Evaluator):
         if isinstance(value, Frame):
             self._checked(node, self.enter, value)
         elif isinstance(value, Stmt):
-            IRBuilder.current().add(value)
+            ScriptBuilder.current().add(value)
         elif (
             isinstance(value, T.meta_var) or value is None or isinstance(value, str | tuple | list)
         ):
@@ -423,7 +425,7 @@ class Parser(Evaluator):
     def _store(self, target: ast.Subscript, value: Any) -> None:
         buffer, indices = self.value(target.value), self.value(target.slice)
         if isinstance(buffer, Buffer):
-            indices = self._checked(target, element_at, buffer, indices).indices
+            indices = self._checked(target, lambda: element_at(buffer, indices).indices)
         self._checked(target, T.buffer_store, buffer, value, indices)
 
     def _augmented(self, node: ast.AugAssign) -> None:
@@ -589,7 +591,7 @@ def parse(
             names.update(names_around(one))
     names.update(extra_vars or {})
     parser = Parser(source, names, is_trusted)
-    with IRBuilder() as builder:
+    with ScriptBuilder() as builder:
         node = source.definition
         if isinstance(node, ast.ClassDef):
             return parser.module(node, raw)

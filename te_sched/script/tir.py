@@ -23,8 +23,8 @@ def prim_func(func: Any = None, private: bool = False, check_well_formed: bool =
     private : leave out the attribute "global_symbol", by which other modules call it.
     check_well_formed : refuse variables that are not defined.
 
-    >>> from te_sched.script.frames import IRBuilder
-    >>> with IRBuilder() as builder, prim_func():
+    >>> from te_sched.script.frames import ScriptBuilder
+    >>> with ScriptBuilder() as builder, prim_func():
     ...     _words.func_name("f")
     ...     _words.evaluate(1)
     >>> print(builder.get())

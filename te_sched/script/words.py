@@ -38,8 +38,8 @@ from te_sched.script.frames import (
     ForFrame,
     IfFrame,
     InitFrame,
-    IRBuilder,
     PrimFuncFrame,
+    ScriptBuilder,
     Wrapper,
 )
 from te_sched.target import Target as _Target
@@ -365,7 +365,7 @@ def alloc_buffer(
         shape, dtype, data, strides, elem_offset, scope, builtins.max(align, 0), offset_factor,
         "" if buffer_type == "default" else buffer_type, axis_separators,
     )  # fmt: skip
-    builder = IRBuilder.current()
+    builder = ScriptBuilder.current()
     owner = builder.find(BlockFrame) or _frames.around(PrimFuncFrame, "T.alloc_buffer")
     owner.alloc_buffers.append(made)
     return made
@@ -451,7 +451,7 @@ def _axis(kind: str, dom: Any, binding: Any) -> _E.Var:
 
 def _loop_domain(value: Any) -> _E.Range:
     """The domain of the loop that a variable belongs to."""
-    for frame in reversed(IRBuilder.current().frames):
+    for frame in reversed(ScriptBuilder.current().frames):
         if isinstance(frame, ForFrame):
             for var, (low, extent) in zip(frame.vars, frame.ranges, strict=True):
                 if var is value:
@@ -531,7 +531,7 @@ def evaluate(value: Any) -> None:
         value = _E.StringImm(value)
     if isinstance(value, _E.BufferRegion | Node) and not isinstance(value, Expr):
         value = _ops.convert(value)
-    IRBuilder.current().add(_S.Evaluate(_ops.convert(value)))
+    ScriptBuilder.current().add(_S.Evaluate(_ops.convert(value)))
 
 
 def buffer_store(buffer: Any, value: Any, indices: Any, predicate: Any = None) -> None:
@@ -544,7 +544,7 @@ def buffer_store(buffer: Any, value: Any, indices: Any, predicate: Any = None) -
             "only elements of buffers are stored",
             "use a buffer",
         )
-    IRBuilder.current().add(store_in(buffer, indices, value))
+    ScriptBuilder.current().add(store_in(buffer, indices, value))
 
 
 def Assert(condition: Any, message: Any = "") -> Wrapper:
@@ -720,7 +720,7 @@ def launch_thread(thread: Any, extent: Any) -> Wrapper:
 
 def prefetch(buffer: _E.Buffer, bounds: Any) -> None:
     """Prefetch a region of a buffer."""
-    IRBuilder.current().add(_S.Prefetch(buffer, tuple(map(_frames.whole_range, bounds))))
+    ScriptBuilder.current().add(_S.Prefetch(buffer, tuple(map(_frames.whole_range, bounds))))
 
 
 def llvm_lookup_intrinsic_id(name: str) -> str:

@@ -7,17 +7,24 @@ from typing import Any
 
 import numpy as np
 
-from te_sched.errors import DeclarationError, kind_of
+from te_sched.errors import DeclarationError, kind_of, repr_of
 from te_sched.ir import blocks, dtypes, ops, stmt
 from te_sched.ir.buffer import buffer_region
 from te_sched.ir.expr import Buffer, BufferRegion, IterVar, Var
 from te_sched.ir.expr import Range as _Range
 from te_sched.ir.stmt import Stmt
+from te_sched.signatures import is_sequence
 from te_sched.tir.constructors import Constructor, _as_statement
 from te_sched.tir.ranges import Range as _make_range
 
 
 def _ranges(given: Any) -> tuple[_Range, ...]:
+    if not is_sequence(given) or not all(isinstance(one, _Range | list | tuple) for one in given):
+        raise DeclarationError(
+            f"a region is {repr_of(given)}, expected a range for each dimension",
+            "",
+            "give a list of tir.Range(begin, end)",
+        )
     return tuple([one if isinstance(one, _Range) else _make_range(*one) for one in given])
 
 

@@ -350,6 +350,7 @@ def tensor_of(
     name: str,
     tag: str = INJECTIVE,
     prefix: str = "ax",
+    attrs: Mapping[str, Any] | None = None,
 ) -> Tensor:
     """The tensor of this shape whose element at (i, j, ...) is `function(i, j, ...)`.
 
@@ -361,6 +362,7 @@ def tensor_of(
         name=name,
         tag=tag,
         varargs_names=axis_names(len(shape), prefix),
+        attrs=attrs,
     )
 
 

@@ -20,7 +20,7 @@ from te_sched.ir import stmt as S
 from te_sched.ir.expr import Buffer, Expr, IntImm, IterVar, Range, Var
 from te_sched.ir.printer.names import UniqueNames, identifier
 from te_sched.ir.printer.script_expr import ExprPrinter, quoted
-from te_sched.ir.printer.style import PLAIN, Style, UnderlinedLine
+from te_sched.ir.printer.style import PLAIN, Style, UnderlinedLine, checked_options
 from te_sched.ir.printer.uses import Uses
 from te_sched.ir.reals import as_reals
 from te_sched.ir.root_block import is_root
@@ -34,7 +34,7 @@ _DEFAULT_ALIGNMENTS = (64, E.DEFAULT_ALIGNMENT)  # of TVM 0.17, of the IR
 _OMITTED = "# Metadata omitted. Use show_meta=True in script() method to show it."
 
 
-def script(node: Any, *, style: Style | None = None, **options: Any) -> str:
+def script(node: Any, **options: Any) -> str:
     """The TVMScript text of a node. The options are the fields of `Style`.
 
     >>> from te_sched import te, tir
@@ -42,7 +42,7 @@ def script(node: Any, *, style: Style | None = None, **options: Any) -> str:
     i = TT.int32()
     TT.evaluate(i)
     """
-    return _text(node, Style(**options) if style is None else style)
+    return _text(node, Style(**checked_options(options)) if options else PLAIN)
 
 
 @walks_deeply("print a program")
@@ -83,7 +83,7 @@ def module_lines(module: S.IRModule, make_printer: Callable[[], ScriptPrinter]) 
     return [*lines, *printer.footer(after_function=True)]
 
 
-class Block:
+class TextBlock:
     """An open block: its lines so far, its indentation, and what it named."""
 
     __slots__ = ("indent", "lines", "named", "names", "node")
@@ -108,20 +108,20 @@ class ScriptPrinter(ExprPrinter):
         reserved = (style.ir_prefix, style.tir_prefix, style.relax_prefix)
         self.allocator = UniqueNames((*_RESERVED, *reserved))
         self.uses = Uses(None)
-        self.open: dict[int, Block] = {}
-        self.block = self.root = Block(None, "")
+        self.open: dict[int, TextBlock] = {}
+        self.block = self.root = TextBlock(None, "")
         self.domains: dict[Var, Range] = {}  # of the variables of the loops of this text
 
     # Blocks
 
-    def enter(self, node: Any, indent: str) -> tuple[Block, Block]:
+    def enter(self, node: Any, indent: str) -> tuple[TextBlock, TextBlock]:
         """Open a block for a statement; returns it and its parent."""
-        outer, inner = self.block, Block(node, indent)
+        outer, inner = self.block, TextBlock(node, indent)
         self.open.setdefault(id(node), inner)
         self.block = inner
         return inner, outer
 
-    def leave(self, inner: Block, outer: Block) -> None:
+    def leave(self, inner: TextBlock, outer: TextBlock) -> None:
         """Close a block: its names are free again, and its lines are appended to its parent."""
         if self.open.get(id(inner.node)) is inner:
             del self.open[id(inner.node)]
@@ -129,13 +129,13 @@ class ScriptPrinter(ExprPrinter):
         outer.lines += inner.lines
         self.block = outer
 
-    def release(self, block: Block) -> None:
+    def release(self, block: TextBlock) -> None:
         """The names that a block defined may be taken again."""
         self.allocator.give_back(block.names)
         for one in block.named:
             del self.names[one]
 
-    def name(self, one: Any, hint: str, block: Block, default: str = "v") -> str:
+    def name(self, one: Any, hint: str, block: TextBlock, default: str = "v") -> str:
         """Name something for as long as a block is open; what has a name keeps it."""
         known = self.names.get(one)
         if known is not None:
@@ -148,12 +148,12 @@ class ScriptPrinter(ExprPrinter):
         self.alias(one, name, block)
         return name
 
-    def alias(self, one: Any, text: str, block: Block) -> None:
+    def alias(self, one: Any, text: str, block: TextBlock) -> None:
         """Call something by a text that is not a name of its own, such as `A.data`."""
         self.names[one] = text
         block.named.append(one)
 
-    def home(self, one: Any) -> Block:
+    def home(self, one: Any) -> TextBlock:
         """The open block in which something free is declared."""
         scope = self.uses.lowest.get(one)
         while scope is not None:
@@ -175,7 +175,9 @@ class ScriptPrinter(ExprPrinter):
         block = self.home(buffer)
         return self.view(buffer, block, "T.Buffer(")
 
-    def view(self, buffer: Buffer, block: Block, call: str, owner: Block | None = None) -> str:
+    def view(
+        self, buffer: Buffer, block: TextBlock, call: str, owner: TextBlock | None = None
+    ) -> str:
         """Declare a buffer, and with it what it alone brings in (its data, its strides).
 
         The names are those of `owner`, or of the block itself.
@@ -202,13 +204,13 @@ class ScriptPrinter(ExprPrinter):
         block.add(f"{name} = {call}{', '.join(args)})")
         return name
 
-    def _declare_extents(self, shape: tuple[Expr, ...], block: Block) -> None:
+    def _declare_extents(self, shape: tuple[Expr, ...], block: TextBlock) -> None:
         free = [v for v in dict.fromkeys(shape) if type(v) is Var and v not in self.names]
         if free:
             names = ", ".join([self.name(var, var.name, block) for var in free])
             block.add(f"{names} = {', '.join([_declaration(var) for var in free])}")
 
-    def _strides(self, buffer: Buffer, name: str, block: Block) -> str:
+    def _strides(self, buffer: Buffer, name: str, block: TextBlock) -> str:
         texts = []
         for position, stride in enumerate(buffer.strides):
             if type(stride) is Var and stride not in self.names:
@@ -218,7 +220,7 @@ class ScriptPrinter(ExprPrinter):
                 texts.append(self.text(stride))
         return _python_tuple(texts)
 
-    def _offset(self, buffer: Buffer, name: str, block: Block) -> list[str]:
+    def _offset(self, buffer: Buffer, name: str, block: TextBlock) -> list[str]:
         offset = buffer.elem_offset
         if type(offset) is IntImm and offset.value == 0:
             return []
@@ -228,7 +230,7 @@ class ScriptPrinter(ExprPrinter):
         return [f"elem_offset={self.text(offset)}"]
 
     def named_for(self, variables: tuple[Var, ...], result: tuple[Expr, ...]) -> tuple[str, str]:
-        block = Block(None, "")
+        block = TextBlock(None, "")
         names = [self.name(var, var.name, block) for var in variables]
         text = self.commas(result)
         self.release(block)
@@ -258,7 +260,7 @@ class ScriptPrinter(ExprPrinter):
     def function(self, func: S.PrimFunc, name: str, indent: str) -> list[str]:
         """A function, from its decorator on."""
         self.uses = Uses(func.body)
-        root = self.root = self.block = Block(func, indent + "    ")
+        root = self.root = self.block = TextBlock(func, indent + "    ")
         plain = {p: func.buffer_map[p] for p in func.params if self._is_plain(func, p)}
         params = [self._parameter(param, plain.get(param)) for param in func.params]
         symbol = func.attrs.get("global_symbol")
@@ -412,7 +414,7 @@ class ScriptPrinter(ExprPrinter):
         outer = self.block
         for header, branch in ((f"if {condition}:", node.then_case), ("else:", node.else_case)):
             if branch is not None:
-                collected = self.block = Block(None, outer.indent)
+                collected = self.block = TextBlock(None, outer.indent)
                 inner, _ = self.enter(branch, outer.indent + "    ")
                 self.body(branch)
                 collected.add(header)
@@ -551,7 +553,9 @@ class ScriptPrinter(ExprPrinter):
         self.open.pop(id(block), None)
         self.leave(inner, outer)
 
-    def _bind_axes(self, axes: tuple[IterVar, ...], values: tuple[Expr, ...], block: Block) -> None:
+    def _bind_axes(
+        self, axes: tuple[IterVar, ...], values: tuple[Expr, ...], block: TextBlock
+    ) -> None:
         """The lines that bind the iterators of a block; neighbours that are loop variables over
         their whole domains share one.
         """
@@ -580,7 +584,7 @@ class ScriptPrinter(ExprPrinter):
             and structural_equal(domain, axis.dom)
         )
 
-    def _bind_axis(self, axis: IterVar, value: Expr | None, block: Block) -> None:
+    def _bind_axis(self, axis: IterVar, value: Expr | None, block: TextBlock) -> None:
         dom = axis.dom
         assert dom is not None
         args = [self.text(dom.extent)]
@@ -601,11 +605,11 @@ class ScriptPrinter(ExprPrinter):
         self,
         buffer: Buffer,
         body: S.Stmt,
-        inner: Block,
-        outer: Block,
+        inner: TextBlock,
+        outer: TextBlock,
         is_last: bool,
     ) -> None:
-        known = Block(None, outer.indent)
+        known = TextBlock(None, outer.indent)
         name = self.view(buffer, known, "T.decl_buffer(", inner)
         *free, line = known.lines
         self.body(body)

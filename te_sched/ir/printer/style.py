@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
-from te_sched.errors import DeclarationError
+from te_sched.errors import DeclarationError, did_you_mean, repr_of
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Style:
     `obj_to_annotate`: comments of statements.
     """
 
-    name: str | None = None
+    name: str | None = ""
     show_meta: bool = False
     ir_prefix: str = "I"
     tir_prefix: str = "T"
@@ -106,6 +106,30 @@ class Style:
     def _indented(self, line: str) -> str:
         text = line.lstrip(" ")
         return " " * ((len(line) - len(text)) // 4 * self.indent_spaces) + text
+
+
+def checked_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options that have the names and types of the fields of `Style`; others are refused."""
+    known = {field.name: field for field in fields(Style)}
+    for name, value in options.items():
+        if name not in known:
+            raise DeclarationError(
+                f"script() has no option {name}",
+                "",
+                f"use {', '.join(known)}{did_you_mean(name, known)}",
+            )
+        default = known[name].default
+        wanted = Sequence | Mapping if name.startswith("obj_to") else type(default)
+        if not (isinstance(value, wanted) or (name in _MAY_BE_NONE and value is None)):
+            raise DeclarationError(
+                f"option {name} of script() is {repr_of(value)}",
+                "",
+                f"give a value such as {default!r}",
+            )
+    return dict(options)
+
+
+_MAY_BE_NONE = ("name", "obj_to_underline", "obj_to_annotate")
 
 
 class UnderlinedLine(str):

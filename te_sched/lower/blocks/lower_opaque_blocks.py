@@ -22,7 +22,8 @@ _PRAGMA = "pragma_"
 
 def lower_opaque_blocks(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     """The function without blocks."""
-    return func.with_body(_Lowering(_alignments(func.body)).visit(func.body))
+    body = _Lowering(_alignments(func.body)).visit(func.body)
+    return replace(func, body=body, origin="blocks")
 
 
 _Alignments = dict[Buffer, list[tuple[int, int, int]]]

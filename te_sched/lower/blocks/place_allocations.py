@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from te_sched.arith.regions import access_regions
 from te_sched.config import AS_TVM, Lowering
 from te_sched.ir import ops
 from te_sched.ir.blocks import Block, BlockRealize
@@ -135,4 +136,6 @@ class _Placing(StatementMapper):
         if not buffers:
             return loop
         block = Block((), (), (), "", None, loop.body, tuple(buffers))
+        reads, writes, _ = access_regions(block, {})
+        block = replace(block, reads=reads, writes=writes)
         return replace(loop, body=BlockRealize((), ops.TRUE, block))

@@ -52,7 +52,8 @@ def matmul(
         return te.sum(x.astype(dtype) * y.astype(dtype), axis=k)
 
     name = f"T_matmul_{'NT'[int(transpose_a)]}{'NT'[int(transpose_b)]}"
-    product = tensor_of((rows, columns), element, name, tag, "i")
+    free = {"layout_free_placeholders": [b]}
+    product = tensor_of((rows, columns), element, name, tag, "i", free)
     return product if bias is None else broadcast.add(product, elementwise.cast(bias, dtype))
 
 
@@ -111,7 +112,12 @@ def batch_matmul(
     shape = tuple(oshape) if oshape is not None else (batch, rows, columns)
     name = f"T_batch_matmul_{'NT'[int(transpose_a)]}{'NT'[int(transpose_b)]}"
     return compute(
-        shape, lambda *i: element(*i), name, "batch_matmul", varargs_names=["b", "i", "j"]
+        shape,
+        lambda *i: element(*i),
+        name,
+        "batch_matmul",
+        attrs={"layout_free_placeholders": [b]},
+        varargs_names=["b", "i", "j"],
     )
 
 

@@ -1,0 +1,41 @@
+"""Views of regions are replaced by what they view."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import te_sched
+from te_sched.lower.blocks.lower_match_buffers import lower_match_buffers
+from te_sched.script import from_source
+from tests.lower.blocks.programs import ROWS, VIEW, after
+
+
+def test_text_of_view() -> None:
+    expected = """
+# with T.block("root"):
+for i, j in T.grid(8, 4):
+    with T.block("B"):
+        T.reads(A[i, j * 4:j * 4 + 4])
+        T.writes(B[i, j * 4:j * 4 + 4])
+        for x in range(4):
+            B[i, j * 4 + x] = A[i, j * 4 + (3 - x)] + T.Cast("float32", i * 16 + j * 4 + 16)
+"""
+    assert after(VIEW, "lower_match_buffers") == expected.strip("\n")
+
+
+def test_other_functions_stay() -> None:
+    func = from_source(ROWS)
+    assert lower_match_buffers(func).body is func.body
+
+
+def test_results() -> None:
+    rng = np.random.default_rng(0)
+    a = rng.random((8, 16)).astype("float32")
+    expected = (
+        a.reshape(8, 4, 4)[:, :, ::-1].reshape(8, 16)
+        + np.add.outer(np.arange(8) * 16, np.arange(16) // 4 * 4)
+        + 16
+    )
+    out = te_sched.nd.array(np.zeros(expected.shape, "float32"))
+    te_sched.build(from_source(VIEW))(te_sched.nd.array(a), out)
+    np.testing.assert_allclose(out.numpy(), expected, rtol=1e-5)

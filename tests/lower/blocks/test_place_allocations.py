@@ -1,0 +1,70 @@
+"""Buffers are allocated around their accesses."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import te_sched
+from te_sched.lower.blocks.place_allocations import place_allocations
+from te_sched.script import from_source
+from tests.lower.blocks.programs import GUARDED, MATMUL, ROWS, after
+
+
+def test_text_of_rows() -> None:
+    expected = """
+# with T.block("root"):
+for i in range(8):
+    with T.block(""):
+        T.reads(A[i, 0:16])
+        T.writes(B[i, 0:16])
+        C = T.alloc_buffer((8, 16))
+        for j in range(16):
+            with T.block("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                T.reads(A[vi, vj])
+                T.writes(C[vi, vj])
+                C[vi, vj] = A[vi, vj] + T.float32(1)
+        for j in range(16):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                T.reads(C[vi, vj])
+                T.writes(B[vi, vj])
+                B[vi, vj] = C[vi, vj] * T.float32(2)
+"""
+    assert after(ROWS, "place_allocations") == expected.strip("\n")
+
+
+def test_text_of_matmul() -> None:
+    expected = """
+# with T.block("root"):
+C = T.alloc_buffer((8, 8))
+for i, j, k in T.grid(8, 8, 8):
+    with T.block("C"):
+        vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+        T.reads(A[vi, vk], B[vk, vj])
+        T.writes(C[vi, vj])
+        if vk == 0:
+            C[vi, vj] = T.float32(0)
+        C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+for i, j in T.grid(8, 8):
+    with T.block("D"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        T.reads(C[vi, vj])
+        T.writes(D[vi, vj])
+        D[vi, vj] = T.max(C[vi, vj], T.float32(0))
+"""
+    assert after(MATMUL, "place_allocations") == expected.strip("\n")
+
+
+def test_other_functions_stay() -> None:
+    func = from_source(GUARDED)
+    assert place_allocations(func).body is func.body
+
+
+def test_results() -> None:
+    rng = np.random.default_rng(0)
+    a = rng.random((8, 16)).astype("float32")
+    expected = (a + 1) * 2
+    out = te_sched.nd.array(np.zeros(expected.shape, "float32"))
+    te_sched.build(from_source(ROWS))(te_sched.nd.array(a), out)
+    np.testing.assert_allclose(out.numpy(), expected, rtol=1e-5)

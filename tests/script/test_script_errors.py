@@ -1,0 +1,287 @@
+"""Errors of scripts: the fault, the line and the caret."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+import te_sched
+from te_sched import errors, te, tir
+from te_sched.errors import DeclarationError, ScriptError
+from te_sched.script import from_source
+from te_sched.script import ir as I
+from te_sched.script import tir as T
+from te_sched.script.frames import ScriptBuilder
+
+IN_FUNCTION = "@T.prim_func\ndef f(A: T.Buffer((16, 16), 'float32'), p: T.handle):\n"
+IN_BLOCK = (
+    "    for i, j in T.grid(16, 16):\n"
+    "        with T.block('B'):\n"
+    "            vi, vj = T.axis.remap('SS', [i, j])\n"
+)
+
+# Statements of a function, the first line of the error, and what the carets stand under.
+STATEMENTS = [
+    ("x = C[0, 0]", "undefined variable C", "C"),
+    ("T.evaluate(A.nothing)", "AttributeError: 'Buffer' object has no attribute", "A.nothing"),
+    ("for i in T.evaluate(0):\n        pass", "None is not a loop", "T.evaluate(0)"),
+    ("for i in range(4):\n        pass\n    else:\n        pass", "a loop has no else", "pass"),
+    ("for i, j in range(16):\n        pass", ".* is one value, not several", "i, j"),
+    ("for i, j, k in T.grid(4, 4):\n        pass", "2 values are assigned to 3 names", "i, j, k"),
+    ("for i in T.serial('1'):\n        pass", "cannot compute with int32 and handle", None),
+    ("for i in T.serial(1.5):\n        pass", "a bound of a loop is", None),
+    ("for i in T.serial(0, 8, step=2):\n        pass", "a loop has a step", None),
+    ("for i in T.thread_binding(4):\n        pass", "T.thread_binding has no thread", None),
+    ("for i in T.grid():\n        pass", "T.grid has no extents", None),
+    ("for i in T.grid((1, 2, 3)):\n        pass", "the domain of an axis is .1, 2, 3.", None),
+    ("with T.evaluate(0):\n        pass", "None opens nothing", "T.evaluate(0)"),
+    ("with T.block('x') as b:\n        pass", "this `with` gives no value", "b"),
+    ("b = T.block('x')", "this gives no value", "b"),
+    ("with T.init():\n        pass", "T.init does not stand directly in a block", None),
+    ("T.reads(A[0, 0])", "T.reads does not stand directly in a block", None),
+    ("if 1.5:\n        pass", "1.5 is not a condition", "1.5"),
+    ("return", "a return has no value", "return"),
+    ("return T.evaluate(0)", "the returned expression has no value", None),
+    ("def g():\n        pass", "a function stands inside of a function", None),
+    ("A", "A is not a statement|.*is not a statement", "A"),
+    ("import numpy", "Import is not a statement of scripts", "import numpy"),
+    ("x = y = 1", "one statement assigns twice", None),
+    ("A.shape = 1", "an attribute cannot be assigned", "A.shape"),
+    ("x = T.alloc_buffer((4,))\n    x = T.alloc_buffer((4,))", "x is defined twice", None),
+    ("x = None", "x is assigned None, expected an expression", None),
+    ("(f(1)) = 2", "cannot assign to function call.*", None),
+    ("[A[0, 0], x] = [1, 2]", "this cannot be assigned to", "A[0, 0]"),
+    ("A[0]: T.int32 = 1", "only a name can have a type", None),
+    ("x: A = 1", ".*is not a type of a variable", "A"),
+    ("x: 3 = 1", "3 is not a type of a variable", "3"),
+    ("A[0] = 1.0", "buffer A has 2 dimensions but 1 index given", "A[0]"),
+    ("A[0, 0] = A", ".*cannot be used in an expression|.*", None),
+    ("x = 1\n    x[0] = 2", "cannot store in x", None),
+    ("A[0:4:2, 0:4] = 1.0", "a region of buffer A has a step", None),
+    (
+        "n = T.int32()\n    A[0, 0:n] = 1.0",
+        "the number of elements of region .* is not constant",
+        None,
+    ),
+    ("T.buffer_store(A, 1.0, [0, 0], predicate=True)", "a store with a predicate", None),
+    ("T.func_attr({})\n    T.func_attr({})", "T.func_attr is used twice", None),
+    ("B = T.match_buffer(p)", "T.match_buffer of a parameter has no shape", None),
+    ("B = T.match_buffer(A.data, (4,))", "T.match_buffer of .*, expected a parameter", None),
+    (
+        "B = T.match_buffer(p, (4,))\n    C = T.match_buffer(p, (4,))",
+        "parameter p has two buffers",
+        None,
+    ),
+    ("T.launch_thread(T.int32(), 4)", "T.launch_thread of .*, expected a thread", None),
+    ("T.attr(A, 'thread_extent', 4)", "the node of attribute thread_extent is", None),
+    ("x = T.float32('big')", "T.float32 has no value 'big'", None),
+    ("T.evaluate(T.index_map(lambda i: i))", "T.index_map is not there yet", None),
+    ("with T.If(A[0, 0] > 0.0):\n        T.evaluate(0)", "a condition has no T.Then", None),
+    ("with T.Then():\n        T.evaluate(0)", "T.Then does not stand directly in a If", None),
+]
+# The same, of statements of a block.
+BLOCKS = [
+    ("vi = T.axis.S(16, i)", "vi is defined twice", "vi"),
+    ("v = T.axis.S(16, A)", ".*", None),
+    ("v = T.axis.S(16, 1.5)", "an iterator of block B is bound to T.float32.1.5., not", None),
+    ("v, w = T.axis.remap('TT', [i, j])", "unknown kinds of iterators: 'TT'", None),
+    ("v, w = T.axis.remap('SS', [i])", "T.axis.remap has 2 kinds and 1 loop variables", None),
+    ("v = T.axis.remap('S', [i + j])", "T.axis.remap of .*, expected a variable of a loop", None),
+    ("T.where(i < 4)\n            T.where(j < 4)", "T.where is used twice in a block", None),
+    ("T.reads()\n            T.reads()", "T.reads is used twice in a block", None),
+    ("T.writes()\n            T.writes()", "T.writes is used twice in a block", None),
+    ("T.reads(3)", "3 is not a region of a buffer", None),
+    ("T.block_attr({})\n            T.block_attr({})", "T.block_attr is used twice", None),
+    (
+        "with T.init():\n                pass\n            with T.init():\n                pass",
+        "block B has two initialisations",
+        None,
+    ),
+    ("M = T.match_buffer(vi)", "T.match_buffer of a parameter has no shape", None),
+]
+
+
+def failed(text: str) -> ScriptError:
+    with pytest.raises(ScriptError) as caught:
+        from_source(text)
+    return caught.value
+
+
+def check(text: str, fault: str, under: str | None) -> None:
+    error = failed(text)
+    assert re.match(fault, str(error)), str(error)
+    line, carets = error.excerpt.splitlines()[1:3]
+    start = carets.index("^")
+    shown = line[start : start + carets.count("^")]
+    if under is not None:
+        assert shown == under
+    assert error.help
+
+
+@pytest.mark.parametrize(("code", "fault", "under"), STATEMENTS)
+def test_statements(code: str, fault: str, under: str | None) -> None:
+    check(f"{IN_FUNCTION}    {code}\n", fault, under)
+
+
+@pytest.mark.parametrize(("code", "fault", "under"), BLOCKS)
+def test_blocks(code: str, fault: str, under: str | None) -> None:
+    check(f"{IN_FUNCTION}{IN_BLOCK}            {code}\n            T.evaluate(0)\n", fault, under)
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("@T.prim_func\ndef f(a):\n    pass", "parameter a has no type"),
+        ("@T.prim_func\ndef f(a: 3):\n    pass", "parameter a is 3, expected a type"),
+        ("@T.prim_func\ndef f(*a: T.int32):\n    pass", "parameters of f have defaults or stars"),
+        ("@T.prim_func\ndef f(a: T.Nope):\n    pass", "AttributeError: .*Nope"),
+        (
+            "@T.prim_func(private=True)\ndef f():\n    T.func_attr({'global_symbol': 'f'})",
+            "a private function has no global_symbol",
+        ),
+        ("@I.ir_module\nclass M:\n    x = 1", "a module holds functions alone"),
+        (
+            "@I.ir_module\nclass M:\n    I.module_attrs({})\n    I.module_attrs({})",
+            "I.module_attrs is used twice",
+        ),
+        (
+            "@I.ir_module\nclass M:\n    @T.prim_func\n    def f():\n        M.g()",
+            "AttributeError: the module has no function g",
+        ),
+        ("@T.prim_func\ndef f():\n    T.evaluate(().__class__)", "a script cannot use .*__class__"),
+        (
+            "@T.prim_func\ndef f():\n    x = [a.__class__ for a in ()]",
+            "a script cannot use the attribute __class__",
+        ),
+        ("@T.prim_func\ndef f():\n    open('x')", "undefined variable open"),
+        (
+            "@T.prim_func\ndef f(A: T.Buffer(4)):\n    with T.block():\n"
+            "        v = T.axis.S(4, 0)\n        T.call_extern('int32', 'g', A.data)",
+            "block  accesses A in an unknown way",
+        ),
+    ],
+)
+def test_definitions(text: str, fault: str) -> None:
+    error = failed(text)
+    assert re.match(fault, str(error)), str(error)
+    assert "^" in error.excerpt
+
+
+def test_a_text_that_is_not_python_shows_its_place() -> None:
+    error = failed("@T.prim_func\ndef f(:\n    pass")
+    assert error.fault == "invalid syntax"
+    assert error.excerpt.splitlines()[-1].strip().endswith("^")
+
+
+def test_a_text_without_a_function_is_refused() -> None:
+    with pytest.raises(ScriptError, match="a script has no function"):
+        from_source("x = 1")
+
+
+def test_a_function_without_a_source_is_refused() -> None:
+    namespace: dict[str, object] = {}
+    exec("def f(): pass", namespace)
+    with pytest.raises(ScriptError, match="the source of f cannot be read"):
+        T.prim_func(namespace["f"])
+
+
+def test_decorators_stand_before_functions_and_classes() -> None:
+    with pytest.raises(ScriptError, match=r"@T.prim_func stands before 3, expected a function"):
+        T.prim_func(3)
+    with pytest.raises(ScriptError, match=r"@I.ir_module stands before 3, expected a class"):
+        I.ir_module(3)
+
+
+def test_macros_are_called_in_scripts() -> None:
+    @T.macro
+    def one(x: T.int32) -> None:
+        T.evaluate(x)
+
+    with pytest.raises(ScriptError, match="macro one is called outside of a script"):
+        one(1)
+    with pytest.raises(ValueError, match=r"T.macro takes keyword arguments alone"):
+        T.macro(True)
+
+
+def test_words_stand_in_a_program() -> None:
+    with pytest.raises(ScriptError, match="no program is being built"):
+        T.evaluate(0)
+    with (
+        ScriptBuilder(),
+        pytest.raises(ScriptError, match=r"T.func_attr stands outside of a function"),
+    ):
+        T.func_attr({})
+    with ScriptBuilder() as builder:
+        pass
+    with pytest.raises(ScriptError, match="nothing was built"):
+        builder.get()
+
+
+def test_the_place_is_that_of_the_file() -> None:
+    with pytest.raises(ScriptError) as caught:
+
+        @T.prim_func
+        def wrong(A: T.Buffer((4,), "float32")) -> None:
+            for i in range(4):
+                A[i] = nothing  # noqa: F821
+
+    assert "test_script_errors.py" in caught.value.where
+    assert "A[i] = nothing" in caught.value.excerpt
+
+
+def test_errors_of_create_prim_func() -> None:
+    A = te.placeholder((8,), name="A")
+    B = te.compute((8,), lambda i: A[i] + 1, name="B")
+    with pytest.raises(DeclarationError, match="placeholder A is not a parameter"):
+        te.create_prim_func([B])
+    with pytest.raises(DeclarationError, match=r"a parameter of create_prim_func is an? int"):
+        te.create_prim_func([A, 3])
+    S = te.placeholder((8, 4), name="S")
+    init = te.compute((1, 4), lambda _, i: 0.0, name="init")
+    update = te.compute((8, 4), lambda t, i: S[t - 1, i] + 1, name="update")
+    with pytest.raises(errors.OperandError, match="operation scan has no form in blocks"):
+        te.create_prim_func([te.scan(init, update, S, name="scan")])
+
+
+def test_errors_of_constructors() -> None:
+    A = tir.decl_buffer((8, 8), name="A")
+    with pytest.raises(DeclarationError, match="a region of buffer A has 1 ranges, expected 2"):
+        tir.BufferRegion(A, [tir.Range(0, 4)])
+    block = tir.Block([tir.IterVar((0, 8), "i", 0)], [], [], "B", tir.Evaluate(0))
+    with pytest.raises(DeclarationError, match="block B has 1 iterators, got 0 values"):
+        tir.BlockRealize([], True, block)
+    with pytest.raises(DeclarationError, match=r"a parameter of a function is an? int"):
+        tir.PrimFunc([3], tir.Evaluate(0))
+    with pytest.raises(DeclarationError, match=r"tir_prefix is '2T', expected an identifier"):
+        tir.Evaluate(0).script(tir_prefix="2T")
+
+
+def test_threads_of_a_kernel_have_one_extent() -> None:
+    text = (
+        "@T.prim_func\ndef f(A: T.Buffer((8, 8), 'float32')):\n"
+        "    for b in T.thread_binding(8, thread='blockIdx.x'):\n"
+        "        for x in T.thread_binding(8, thread='threadIdx.x'):\n"
+        "            with T.block('a'):\n"
+        "                vb, vx = T.axis.remap('SS', [b, x])\n"
+        "                A[vb, vx] = T.float32(0)\n"
+        "        for x in T.thread_binding(4, thread='threadIdx.x'):\n"
+        "            with T.block('b'):\n"
+        "                vb, vx = T.axis.remap('SS', [b, x])\n"
+        "                A[vb, vx] = T.float32(1)\n"
+    )
+    with pytest.raises(errors.LoweringError, match=r"thread axis threadIdx.x has extents 8 and 4"):
+        te_sched.lower(from_source(text))
+
+
+def test_views_have_the_shape_of_their_region() -> None:
+    text = (
+        "@T.prim_func\ndef f(A: T.Buffer((8, 8), 'float32')):\n"
+        "    for i in range(8):\n"
+        "        with T.block('a'):\n"
+        "            vi = T.axis.S(8, i)\n"
+        "            M = T.match_buffer(A[vi, 0:4], (5,))\n"
+        "            M[0] = T.float32(0)\n"
+    )
+    with pytest.raises(errors.LoweringError, match="the shape of view M is 5, expected 4"):
+        te_sched.lower(from_source(text))
