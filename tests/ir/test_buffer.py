@@ -4,7 +4,7 @@ import pytest
 
 from te_sched.errors import DeclarationError
 from te_sched.ir import expr as E
-from te_sched.ir.buffer import decl_buffer
+from te_sched.ir.buffer import buffer_region, decl_buffer, store_in
 from te_sched.ir.structural import structural_equal
 
 
@@ -87,7 +87,27 @@ def test_slices_are_vectors():
     with pytest.raises(
         DeclarationError, match="the length of a slice of buffer buffer is not constant"
     ):
-        _ = buffer[0 : E.Var("n", "int32")]
+        _ = buffer[0 : E.Var("n", "int32") : 2]
+
+
+def test_slices_are_regions_and_values():
+    buffer = decl_buffer((16, 8), name="B")
+    n = E.Var("n", "int32")
+    assert str(buffer[0:n, 3]) == "B[0:n, 3]"
+    assert str(buffer[2, 0:4] + buffer[3, 4:8]) == "B[2, 0:4] + B[3, 4:8]"
+    assert buffer[2, 0:4].dtype == "float32x4"
+    with pytest.raises(DeclarationError, match=r"the number of elements of region .* is not const"):
+        _ = buffer[0:n, 3] + 1.0
+    with pytest.raises(DeclarationError, match="a region of buffer B has a step"):
+        _ = buffer[0:8:2, 0:4]
+    with pytest.raises(DeclarationError, match="3 is not a region of a buffer"):
+        buffer_region(3)
+
+
+def test_stores_convert_their_values():
+    buffer = decl_buffer((16,), name="B")
+    assert str(store_in(buffer, 2, 1)).endswith("B[2] = T.float32(1)")
+    assert str(store_in(buffer, slice(0, 4), 1)).endswith("B[0:4] = T.Broadcast(T.float32(1), 4)")
 
 
 def test_offset_of_and_flattened_buffer():

@@ -1,0 +1,94 @@
+"""Options of script(), whose texts are TVM 0.19's."""
+
+from __future__ import annotations
+
+import pytest
+
+from te_sched import tir
+from te_sched.errors import DeclarationError
+from te_sched.ir.printer.style import Style, UnderlinedLine
+from te_sched.script import from_source
+
+FUNC = from_source(
+    """
+@T.prim_func
+def f(A: T.Buffer((4, 4), "float32")):
+    for i, j in T.grid(4, 4):
+        with T.block("x"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            A[vi, vj] = A[vi, vj] + T.float32(1)
+"""
+)
+
+
+def lines(**options: object) -> list[str]:
+    return FUNC.script(**options).splitlines()
+
+
+def test_without_sugar() -> None:
+    assert lines(syntax_sugar=False)[3:] == [
+        "def f(A_handle: T.handle):",
+        "    A = T.match_buffer(A_handle, (4, 4))",
+        '    with T.block("root"):',
+        "        T.reads()",
+        "        T.writes()",
+        "        for i in range(4):",
+        "            for j in range(4):",
+        '                with T.block("x"):',
+        "                    vi = T.axis.spatial(4, i)",
+        "                    vj = T.axis.spatial(4, j)",
+        "                    T.reads(A[vi, vj])",
+        "                    T.writes(A[vi, vj])",
+        "                    A[vi, vj] = A[vi, vj] + T.float32(1)",
+    ]
+
+
+def test_prefixes_and_indentation() -> None:
+    text = lines(tir_prefix="TT", indent_spaces=2)
+    assert text[0] == "# from tvm.script import tir as TT"
+    assert text[3] == 'def f(A: TT.Buffer((4, 4), "float32")):'
+    assert text[4:6] == ['  # with T.block("root"):', "  for i, j in TT.grid(4, 4):"]
+
+
+def test_types_that_are_not_printed() -> None:
+    text = lines(int_dtype="int64", buffer_dtype="int8", float_dtype="float32")
+    assert text[5] == "    for i, j in T.grid(T.int32(4), T.int32(4)):"
+    assert text[-1].endswith("A[vi, vj] + 1")
+
+
+def test_underlined_and_annotated() -> None:
+    loop = FUNC.body.block.body
+    text = lines(obj_to_underline=[loop.body.body], obj_to_annotate={loop: "the loops"})
+    assert text[5] == "    # the loops"
+    assert text[7:9] == ['        with T.block("x"):', "        ^^^^^^^^^^^^^^^^^^"]
+
+
+def test_line_numbers_and_context() -> None:
+    made = [f"x{n}" for n in range(10)]
+    made[4] = UnderlinedLine("x4")
+    assert Style(num_context_lines=2).finished(made) == [
+        *("(... 2 lines skipped ...)", "x2", "x3", "x4", "^^", "x5", "x6"),
+        "(... 3 lines skipped ...)",
+    ]
+    assert Style(print_line_numbers=True).finished(["a", "b"]) == ["1 a", "2 b"]
+
+
+def test_variables_of_an_expression() -> None:
+    assert (tir.Var("i") + 1).script(verbose_expr=True) == "i = T.int32()\ni + 1"
+
+
+def test_names_with_addresses() -> None:
+    assert tir.Var("i").script(show_object_address=True, verbose_expr=True).startswith("i_0x")
+
+
+@pytest.mark.parametrize(
+    ("options", "fault"),
+    [
+        ({"tir_prefx": "T"}, r"script\(\) has no option tir_prefx"),
+        ({"tir_prefix": 3}, r"option tir_prefix of script\(\) is 3"),
+        ({"tir_prefix": "2"}, "tir_prefix is '2', expected an identifier"),
+    ],
+)
+def test_wrong_options(options: dict[str, object], fault: str) -> None:
+    with pytest.raises(DeclarationError, match=fault):
+        FUNC.script(**options)

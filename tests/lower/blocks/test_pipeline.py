@@ -1,0 +1,46 @@
+"""The passes of blocks come first, in TVM's order, and leave what TE's passes take."""
+
+from __future__ import annotations
+
+import te_sched
+from te_sched.ir.root_block import has_blocks
+from te_sched.lower.blocks.pipeline import BLOCK_PASSES
+from te_sched.lower.pipeline import pass_names
+from te_sched.script import from_source
+from tests.lower.blocks.programs import MATMUL, after, module_of
+
+
+def test_they_come_first() -> None:
+    names = [one.name for one in BLOCK_PASSES]
+    assert pass_names()[1 : 1 + len(names)] == names
+
+
+def test_levels() -> None:
+    assert [one.level for one in BLOCK_PASSES] == [*["blocks"] * 2, *["opaque"] * 4, "buffers"]
+    assert not has_blocks(te_sched.lower(module_of(MATMUL))["main"].body)
+
+
+def test_the_text_is_that_of_tvm() -> None:
+    expected = """
+C = T.allocate([64], "float32", "global")
+C_1 = T.Buffer((64,), data=C)
+for i, j, k in T.grid(8, 8, 8):
+    cse_var_2: T.int32 = i * 8
+    cse_var_1: T.int32 = cse_var_2 + j
+    if k == 0:
+        C_1[cse_var_1] = T.float32(0)
+    A_1 = T.Buffer((64,), data=A.data)
+    B_1 = T.Buffer((64,), data=B.data)
+    C_1[cse_var_1] = C_1[cse_var_1] + A_1[cse_var_2 + k] * B_1[k * 8 + j]
+for i, j in T.grid(8, 8):
+    cse_var_3: T.int32 = i * 8 + j
+    D_1 = T.Buffer((64,), data=D.data)
+    D_1[cse_var_3] = T.max(C_1[cse_var_3], T.float32(0))
+"""
+    assert after(MATMUL, "eliminate_common_subexpressions") == expected.strip("\n")
+
+
+def test_functions_without_blocks_are_as_before() -> None:
+    func = from_source("@T.prim_func\ndef main(A: T.Buffer((4,), 'float32')):\n    A[0] = 1.0\n")
+    assert te_sched.lower(func)["main"].body is not None
+    assert not has_blocks(func.body)

@@ -1,0 +1,37 @@
+"""All loops, indices and shapes of a function in one dtype."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import te_sched
+from te_sched import te
+from te_sched.ir.expr import Var
+from te_sched.ir.verify import verify
+from te_sched.ir.visitor import walk
+from te_sched.lower.index_dtype import with_index_dtype
+
+
+def gather() -> tuple[te.Tensor, ...]:
+    A, ids = te.placeholder((8, 16), name="A"), te.placeholder((8,), "int32", name="ids")
+    return A, ids, te.compute((8,), lambda i: A[i, ids[i] + i] * 2.0, name="B")
+
+
+def test_indices_are_wide_and_data_is_not() -> None:
+    func = with_index_dtype(te.create_prim_func([*gather()]), "int64")
+    verify(func, "blocks")
+    assert {node.dtype for node in walk(func.body) if type(node) is Var} == {"int64"}
+    assert [buffer.dtype for buffer in func.buffer_map.values()] == ["float32", "int32", "float32"]
+
+
+def test_the_same_dtype_changes_nothing() -> None:
+    func = te.create_prim_func([*gather()])
+    assert str(with_index_dtype(func, "int32")) == str(func)
+
+
+def test_results() -> None:
+    a, ids = np.random.rand(8, 16).astype("float32"), np.arange(8, dtype="int32")
+    out = te_sched.nd.array(np.zeros(8, "float32"))
+    module = te_sched.build(te.create_prim_func([*gather()], index_dtype_override="int64"))
+    module(te_sched.nd.array(a), te_sched.nd.array(ids), out)
+    np.testing.assert_allclose(out.numpy(), a[np.arange(8), 2 * np.arange(8)] * 2)
