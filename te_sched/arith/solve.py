@@ -13,9 +13,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from te_sched.arith.analyzer import Analyzer
+from te_sched.arith.iter_detect import IterMapLevel
+from te_sched.arith.iter_map import detect_iter_map, inverse_affine_iter_map
 from te_sched.ir import ops
-from te_sched.ir.expr import Add, Expr, FloorDiv, FloorMod, IntImm, Mul, Range, Sub, Var
-from te_sched.ir.visitor import reads_data, substitute, variables_of
+from te_sched.ir.expr import Add, Div, Expr, FloorDiv, FloorMod, IntImm, Mod, Mul, Range, Sub, Var
+from te_sched.ir.visitor import Mapper, reads_data, substitute, variables_of, walk
 
 Equation = tuple[Expr, Expr]
 
@@ -50,9 +52,26 @@ def solve(
     {j: s * 5 + t}
     """
     system = _System(equations, axes, known)
+    system.invert()
     while any(system.apply(rule) for rule in _RULES):
         pass
     return system.solution()
+
+
+class _Floors(Mapper):
+    """Divisions of nonnegative integers, which round down."""
+
+    def __init__(self, analyzer: Analyzer) -> None:
+        self.analyzer = analyzer
+
+    def division(self, node: Div | Mod) -> Expr:
+        new: Div | Mod = self.generic(node)
+        is_positive = type(new.b) is IntImm and new.b.value > 0
+        if not is_positive or not self.analyzer.can_prove_greater_equal(new.a, 0):
+            return new
+        return FloorDiv(new.a, new.b) if type(new) is Div else FloorMod(new.a, new.b)
+
+    visit_Div = visit_Mod = division
 
 
 class _Sum(NamedTuple):
@@ -90,12 +109,26 @@ class _System:
         self.added: set[Var] = set()  # by rules
         self.values: dict[Var, Expr] = {}
         self.conditions: list[Expr] = []
-        self.equations = list(equations)
         for var, domain in axes.items():
             self.add_axis(var, domain)
+        floors = _Floors(self.analyzer)
+        self.equations = [(floors.visit(a), b) for a, b in equations]
         for var, domain in axes.items():
             if isinstance(domain.extent, IntImm) and domain.extent.value == 1:
                 self.assign(var, domain.min)
+
+    def invert(self) -> None:
+        """Solve a system of quotients and remainders that is a bijection, as reshaping is.
+
+        The equations stay, to be proved or to be conditions.
+        """
+        indices = [index for index, _ in self.equations]
+        if any(type(part) is FloorDiv for index in indices for part in walk(index)):
+            found = detect_iter_map(indices, self.free, level=IterMapLevel.BIJECTIVE)
+            if not found.errors:
+                values = [value for _, value in self.equations]
+                for var, value in inverse_affine_iter_map(found.indices, values).items():
+                    self.assign(var, value)
 
     def add_axis(self, var: Var, domain: Range) -> None:
         self.free[var] = domain
@@ -105,7 +138,7 @@ class _System:
         """Apply a rule to the first equation that it fits."""
         for place, equation in enumerate(self.equations):
             step = rule(self.sum_of(equation), self)
-            if step is None:
+            if step is None or (step.solved is not None and self.is_circular(*step.solved)):
                 continue
             self.equations[place : place + 1] = step.equations
             self.conditions += step.conditions
@@ -116,6 +149,13 @@ class _System:
                 self.assign(*step.solved)
             return True
         return False
+
+    def is_circular(self, var: Var, value: Expr) -> bool:
+        """Whether a value has an axis whose domain depends on the variable."""
+        return any(
+            axis in self.free and var in variables_of(self.free[axis])
+            for axis in variables_of(value)
+        )
 
     def assign(self, var: Var, value: Expr) -> None:
         """Replace an axis by its value, which has to be in its domain."""

@@ -79,7 +79,6 @@ _PARTIALS: dict[str, tuple[_Rule, ...]] = {
     "copysign": (lambda c, f, x, y: _sign(c, x) * intrinsics.copysign(c(1), y),),
     "ldexp": (lambda c, f, x, e: intrinsics.ldexp(c(1), e),),
     "fma": (lambda c, f, x, y, z: y, lambda c, f, x, y, z: x, lambda c, f, x, y, z: c(1)),
-    "likely": (lambda c, f, x: c(1),),
     **dict.fromkeys(("floor", "ceil", "trunc", "round", "nearbyint", "rint"), ()),
 }
 
