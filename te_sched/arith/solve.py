@@ -25,14 +25,15 @@ Equation = tuple[Expr, Expr]
 class Solution(NamedTuple):
     """Values of axes by those that stay free, and the conditions under which there are any.
 
-    The values are within the domains of the axes where all conditions hold. `free` may have axes
-    that the system did not. A condition that reads data comes after all others, whose truth the
-    indices that it reads need.
+    The values are within the domains of the axes where all `conditions` hold. `unsolved` are the
+    equations that determine no axis. Conditions that read data come after those that do not.
+    `free` may have axes that the system does not.
     """
 
     values: dict[Var, Expr]
     free: dict[Var, Range]
     conditions: tuple[Expr, ...]
+    unsolved: tuple[Expr, ...]
 
 
 def solve(
@@ -189,13 +190,20 @@ class _System:
         return _Sum(linear, rest, self.analyzer.simplify(value))
 
     def solution(self) -> Solution:
-        """The values and conditions, simplified; an equation left is a condition."""
+        """The values and conditions, simplified."""
         simplify = self.analyzer.simplify
-        found = [*self.conditions, *[ops.equal(a, b) for a, b in self.equations]]
-        conditions = [one for one in map(simplify, found) if not ops.is_const(one, 1)]
         asked = {var: value for var, value in self.values.items() if var not in self.added}
-        values = {var: simplify(value) for var, value in asked.items()}
-        return Solution(values, self.free, tuple(sorted(conditions, key=reads_data)))
+        return Solution(
+            {var: simplify(value) for var, value in asked.items()},
+            self.free,
+            self.unproved(self.conditions),
+            self.unproved([ops.equal(a, b) for a, b in self.equations]),
+        )
+
+    def unproved(self, conditions: Iterable[Expr]) -> tuple[Expr, ...]:
+        """The conditions that are not known to hold, simplified, those that read data last."""
+        found = [self.analyzer.simplify(one) for one in conditions]
+        return tuple(sorted([one for one in found if not ops.is_const(one, 1)], key=reads_data))
 
 
 def _terms(e: Any, scale: int) -> Iterator[tuple[Expr, int]]:

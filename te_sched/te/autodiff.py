@@ -1,9 +1,9 @@
 """Reverse-mode automatic differentiation of tensors.
 
 The adjoint of a tensor is the derivative of the output with respect to its elements, times the
-head. It is the sum over all elements that read the tensor, of their adjoints times the derivative
-by the element read. `arith.solve` finds the elements that read element t, so that an adjoint loops
-over these alone. Must not know schedules.
+head. It is a sum over the elements computed from it: their adjoints times the derivatives of their
+expressions (`derivative`). `arith.solve` determines which of them read element t, and the loops of
+an adjoint run over these alone. Must not know schedules.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ def gradient(
 ) -> list[Tensor]:
     """The derivatives of a tensor with respect to others, by reverse-mode differentiation.
 
-    Each derivative is a tensor of te.compute with an adjoint of each tensor in between, which can
-    be scheduled as any other. A maximum passes the adjoint to its first argument where both are
-    equal, and a reduction to the first of its greatest values.
+    The derivatives, and the adjoints of the tensors between, are tensors of te.compute, which can
+    be scheduled as any others. Where values are equal, the derivative of a maximum or minimum is
+    that of the first of them.
 
     Parameters
     ----------
@@ -209,9 +209,9 @@ def _uses(tensor: Tensor, relevant: Collection[Tensor], adjoint: _Adjoint) -> It
 def _factors(op: ComputeOp, body: Reduce) -> list[Expr | None]:
     """The derivatives of a reduction by each value of its source.
 
-    A reduction is combine(combine(before, source), after), where `before` and `after` reduce the
-    values on both sides. They are computed only if the derivative has them, which that of a sum has
-    not: they take a loop over the reduction for each of its values.
+    A reduction is combine(combine(before, source), after), where `before` and `after` are the
+    reductions of the values before and after one. Computing these takes time quadratic in the
+    length of the reduction; the derivative of a sum does not contain them.
     """
     combiner = body.combiner
     if _is_extremum(combiner):
@@ -379,9 +379,11 @@ def _term(use: _Use, axes: Sequence[IterVar], prefix: int) -> Expr | None:
     analyzer = Analyzer()
     for var, domain in (known | found.free).items():
         analyzer.bind(var, domain)
+    guards = [analyzer.simplify(substitute(one, found.values)) for one in guards]
     condition: Expr = ops.TRUE
-    for one in (*found.conditions, *guards):
-        condition = ops.logical_and(condition, analyzer.simplify(substitute(one, found.values)))
+    # Indices of data are within bounds only where the conditions before them hold.
+    for one in sorted((*found.conditions, *guards, *found.unsolved), key=reads_data):
+        condition = ops.logical_and(condition, one)
     if ops.is_const(condition, 0):
         return None
     value = analyzer.simplify(substitute(value, found.values))

@@ -72,7 +72,7 @@ def test_solutions_are_all_solutions(equations, axes):
         solved = [
             tuple([at[var] if var in at else value(found.values[var], at) for var in axes])
             for _, at in iterations(found.free, found.free.values(), known)
-            if all(value(one, at) for one in found.conditions)
+            if all(value(one, at) for one in (*found.conditions, *found.unsolved))
         ]
         assert sorted(solved) == expected
 
@@ -109,6 +109,19 @@ def test_symbolic_extents():
 
 def test_conditions_that_read_data_come_last():
     data = te.placeholder((8,), "int32", name="data")
-    found = solve([(data(i), s), (i + k, t)], {i: Range(0, 8), k: Range(0, 3)}, {t: Range(0, 9)})
-    assert "data[" in str(found.conditions[-1])
-    assert not any("data[" in str(one) for one in found.conditions[:-1])
+    axes = {i: Range(0, 8), k: Range(0, 3), j: Range(0, 4)}
+    found = solve([(data(i) + j, s), (i + k, t)], axes, {t: Range(0, 9)})
+    assert [str(one) for one in found.conditions] == [
+        "0 <= t - k",
+        "t - k < 8",
+        "0 <= s - data[t - k]",
+        "s - data[t - k] < 4",
+    ]
+    assert found.unsolved == ()
+
+
+def test_an_equation_without_a_linear_axis_is_unsolved():
+    data = te.placeholder((8,), "int32", name="data")
+    found = solve([(data(i), t)], {i: Range(0, 8)}, {t: Range(0, 9)})
+    assert [*found.free] == [i]
+    assert [str(one) for one in found.unsolved] == ["data[i] == t"]

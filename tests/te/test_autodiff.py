@@ -125,6 +125,19 @@ def test_elements_read_at_indices_of_data():
     check(B, X, V, others=[(rows_read, np.array([0, 3, 3, 1, 0, 0, 3], "int32"))])
 
 
+def test_indices_of_data_are_read_under_their_guard():
+    places = te.placeholder((4,), "int32", name="places")
+    B = te.compute(
+        (8,), lambda i: te.if_then_else(i < 4, V[places[i]] * V[i % 6], V[i % 6]), name="B"
+    )
+    check(B, V, others=[(places, np.array([5, 0, 0, 2], "int32"))])
+
+
+def test_indices_of_another_dtype():
+    B = te.compute((4, 6), lambda i, j: V[(i + j % 3).astype("int64")] * V[j], name="B")
+    check(B, V)
+
+
 def test_loops_of_lengths_in_data():
     """Rows of a sparse matrix; windows whose lengths differ."""
     begins, lengths = (te.placeholder((n,), "int32", name=name) for n, name in ((5, "b"), (4, "n")))
