@@ -87,7 +87,7 @@ class _Sum(NamedTuple):
 
 
 class _Step(NamedTuple):
-    """The result of a rule: equations and conditions in the place of an equation, an axis with its
+    """The result of a rule: the equations and conditions that replace an equation, an axis with its
     value, and a new axis with its domain.
     """
 
@@ -98,7 +98,7 @@ class _Step(NamedTuple):
 
 
 class _System:
-    """Equations, of which rules eliminate one axis after the other."""
+    """Equations from which rules eliminate one axis after another."""
 
     def __init__(
         self, equations: Iterable[Equation], axes: Mapping[Var, Range], known: Mapping[Var, Range]
@@ -119,9 +119,9 @@ class _System:
                 self.assign(var, domain.min)
 
     def invert(self) -> None:
-        """Solve a system of quotients and remainders that is a bijection, as reshaping is.
+        """Solve a system of quotients and remainders that is a bijection, as of reshaping.
 
-        The equations stay, to be proved or to be conditions.
+        The equations stay: they are proved in the end, or are conditions.
         """
         indices = [index for index, _ in self.equations]
         if any(type(part) is FloorDiv for index in indices for part in walk(index)):
@@ -161,7 +161,7 @@ class _System:
     def assign(self, var: Var, value: Expr) -> None:
         """Replace an axis by its value, which has to be in its domain."""
         domain = self.free.pop(var)
-        value = self.analyzer.simplify(value)
+        value = self.analyzer.simplify(ops.cast(var.dtype, value))
         self.conditions += [value >= domain.min, value < domain.min + domain.extent]
         mapping = {var: value}
         self.values = {old: substitute(e, mapping) for old, e in self.values.items()} | mapping

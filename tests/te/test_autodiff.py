@@ -133,9 +133,28 @@ def test_indices_of_data_are_read_under_their_guard():
     check(B, V, others=[(places, np.array([5, 0, 0, 2], "int32"))])
 
 
-def test_indices_of_another_dtype():
-    B = te.compute((4, 6), lambda i, j: V[(i + j % 3).astype("int64")] * V[j], name="B")
-    check(B, V)
+@pytest.mark.parametrize(
+    "index",
+    [
+        lambda i, j: ((i + j % 3).astype("int64"), j),
+        lambda i, j: ((i * 6 + j).astype("int64") // 6 % 4, (i * 6 + j) % 6),
+        lambda i, j: ((i * 6 + j) // 8, (i * 6 + j).astype("int64") % 6),
+    ],
+)
+def test_indices_of_another_dtype(index):
+    B = te.compute((2, 6), lambda i, j: X[index(i, j)] * V[j], name="B")
+    check(B, X, V)
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int32"])
+def test_axes_of_another_dtype(dtype):
+    n = te.const(4, dtype)
+    A = te.placeholder((n, 6), "float64", name="A")
+    B = te.compute((te.const(8, dtype), 3), lambda i, j: A[(i * 3 + j) // 6, (i * 3 + j) % 6])
+    (dA,) = te.gradient(topi.sum(B * B, axis=1), [A], topi.full((8,), "float64", 1.0))
+    a = np.random.rand(4, 6)
+    (found,) = function_of([dA], [A])([a])
+    np.testing.assert_allclose(found, 2 * a)
 
 
 def test_loops_of_lengths_in_data():
