@@ -27,6 +27,7 @@ from te_sched.signatures import checked
 __all__ = [
     "assert_allclose",
     "assert_structural_equal",
+    "check_numerical_grads",
     "device_enabled",
     "device_test",
     "enabled_targets",
@@ -75,6 +76,80 @@ def assert_allclose(actual: Any, desired: Any, rtol: float = 1e-7, atol: float =
     """
     actual, desired = map(_as_numbers, (actual, desired))
     np.testing.assert_allclose(actual, desired, rtol=rtol, atol=atol, verbose=True)
+
+
+@checked
+def check_numerical_grads(
+    function: Callable[..., Any],
+    input_values: Sequence[Any] | dict[str, Any],
+    grad_values: Sequence[Any] | dict[str, Any],
+    function_value: Any = None,
+    delta: float = 1e-3,
+    atol: float = 1e-2,
+    rtol: float = 0.1,
+) -> None:
+    """Fail unless derivatives of a function agree with finite differences.
+
+    Differences of two points are tried first, then of three and five points for the elements that
+    disagree.
+
+    Parameters
+    ----------
+    function : takes the input arrays, by position or by name, and returns a number.
+    input_values : the arrays at which the derivatives are taken: a list, or a dict by name.
+    grad_values : the derivatives with respect to them, or to the first of a list, in a container
+        of the same kind.
+    function_value : the value of the function there, if it is known.
+    delta : the distance between points.
+    atol, rtol : the norm of the error of a derivative of n elements is at most
+        `atol * sqrt(n) + rtol * norm`.
+
+    >>> x = np.array([1.0, 2.0])
+    >>> check_numerical_grads(lambda x: (x * x).sum(), [x], [2 * x])
+    """
+    is_named = isinstance(input_values, dict)
+    given_values: Any = input_values if is_named else dict(enumerate(input_values))
+    values = {name: np.array(value) for name, value in given_values.items()}
+
+    def at(name: Any, index: tuple[int, ...], distance: float) -> float:
+        """The function where one element has moved."""
+        moved = values[name].copy()
+        moved[index] += distance
+        new = {**values, name: moved}
+        return float(function(**new) if is_named else function(*new.values()))
+
+    def central(name: Any, index: tuple[int, ...], step: float) -> float:
+        return (at(name, index, step) - at(name, index, -step)) / (2 * step)
+
+    def difference(name: Any, index: tuple[int, ...], points: int) -> float:
+        if points == 2:
+            return (at(name, index, delta) - start) / delta
+        wide = central(name, index, delta)
+        return wide if points == 3 else (4 * central(name, index, delta / 2) - wide) / 3
+
+    grads: Any = grad_values if is_named else dict(enumerate(grad_values))
+    given = function_value
+    if given is None:
+        given = function(**values) if is_named else function(*values.values())
+    start = float(given)
+    for name, derivative in grads.items():
+        expected = np.asarray(derivative, "float64")
+        found, count = np.zeros_like(expected), max(expected.size, 1)
+        wrong = list(np.ndindex(expected.shape))
+        for points in (2, 3, 5):
+            for index in wrong:
+                found[index] = difference(name, index, points)
+            error = np.abs(found - expected)
+            limit = atol * count**0.5 + rtol * float(np.linalg.norm(found))
+            distance = float(np.linalg.norm(error))
+            if distance <= limit:
+                break
+            wrong = [i for i in wrong if not error[i] <= atol + rtol * abs(found[i])] or wrong
+        else:
+            raise AssertionError(
+                f"the derivative with respect to input {name} differs from finite differences by "
+                f"{distance:.3g}, at most {limit:.3g} is allowed\n{expected}\n{found}"
+            )
 
 
 def _as_numbers(value: Any) -> Any:

@@ -1,5 +1,6 @@
 """te_sched.testing: marks, with pytest and without."""
 
+import numpy as np
 import pytest
 
 from te_sched import testing
@@ -61,3 +62,37 @@ one_of = testing.parameter("a", "b")
 
 def test_parameter(one_of):
     assert one_of in "ab"
+
+
+def of_two(x, y):
+    return np.sum(np.sin(x) * y) + np.sum(1 / x)
+
+
+@pytest.fixture
+def point():
+    x, y = np.random.default_rng(0).uniform(0.5, 3.0, (2, 3, 4))
+    return x, y, np.cos(x) * y - 1 / (x * x), np.sin(x)
+
+
+def test_numerical_gradients_that_agree(point):
+    x, y, by_x, by_y = point
+    testing.check_numerical_grads(of_two, [x, y], [by_x, by_y])
+    testing.check_numerical_grads(of_two, [x, y], [by_x])
+    testing.check_numerical_grads(of_two, {"x": x, "y": y}, {"y": by_y}, of_two(x, y))
+
+
+def test_more_points_where_two_are_not_enough():
+    x = np.array([np.pi / 2 - 0.003])
+    testing.check_numerical_grads(lambda x: np.tan(x).sum(), [x], [1 / np.cos(x) ** 2], rtol=0.02)
+
+
+@pytest.mark.parametrize("index", [(0, 0), (2, 3)])
+def test_numerical_gradients_that_differ(point, index):
+    x, y, by_x, by_y = point
+    by_y = by_y.copy()
+    by_y[index] += 2.0
+    with pytest.raises(AssertionError, match=r"^the derivative with respect to input 1 differs"):
+        testing.check_numerical_grads(of_two, [x, y], [by_x, by_y])
+    by_y[index] = np.nan
+    with pytest.raises(AssertionError, match="by nan"):
+        testing.check_numerical_grads(of_two, [x, y], [by_x, by_y])

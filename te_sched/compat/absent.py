@@ -41,8 +41,6 @@ ABSENT: dict[str, str] = {
     "arith.solve_linear_inequalities": "te_sched does not solve systems; sympy does",
     "te.hybrid": "call a te.hybrid.script with tensors: it gives the tensors of a te.HybridOp",
     "hybrid": "call a hybrid.script with tensors: it gives the tensors of a te.HybridOp",
-    "te.gradient": "te_sched does not differentiate",
-    "te.autodiff": "te_sched does not differentiate",
     "te.create_prim_func": "it is for TensorIR schedules; te_sched.lower(s, args) gives a PrimFunc "
     "of a TE schedule",
     "te.extern_primfunc": "it needs TVMScript; use te.extern",

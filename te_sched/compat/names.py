@@ -108,6 +108,7 @@ TREE: dict[str, Alias] = {
     "te.operation": Alias(("te_sched.te",), _TE_CLASSES),
     "te.schedule": Alias((), _SCHEDULE),
     "te.hybrid": Alias(("te_sched.te.hybrid",)),
+    "te.autodiff": Alias((), {"gradient": "te_sched.te:gradient"}),
     "te.tag": Alias(("te_sched.te",)),
     "te.tensor_intrin": Alias(("te_sched.te",)),
     "tir": Alias(
@@ -183,7 +184,7 @@ TREE: dict[str, Alias] = {
     "error": Alias((), _ERRORS),
     "driver": Alias((), _BUILDING),
     "driver.build_module": Alias((), _BUILDING),
-    "topi": Alias(("te_sched.topi",)),
+    "topi": Alias(("te_sched.topi",), {"reshape": "te_sched.compat.operators:reshape"}),
     "topi.util": Alias(("te_sched.topi.utils",)),
     # The second and the first generation.
     "_ffi": Alias((), _REGISTRY),

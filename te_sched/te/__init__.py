@@ -78,6 +78,7 @@ from te_sched.ir.ops import subtract as subtract
 from te_sched.ir.ops import truncdiv as truncdiv
 from te_sched.ir.ops import truncmod as truncmod
 from te_sched.te import sympy_door
+from te_sched.te.autodiff import gradient as gradient
 from te_sched.te.declare import AXIS_SEPARATOR as AXIS_SEPARATOR
 from te_sched.te.declare import compute as compute
 from te_sched.te.declare import const as const

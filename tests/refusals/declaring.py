@@ -22,12 +22,21 @@ N = te.placeholder((8,), "int32", name="N")
 A = te.placeholder((8, 8), name="A")
 k = te.reduce_axis((0, 8), name="k")
 copy = te.compute((8,), lambda i: X[i], name="copy")
+scaled = te.extern((8,), [copy], lambda ins, outs: tir.call_packed("f", *ins, *outs), name="scaled")
 matrix = tir.decl_buffer((8, 8), name="matrix")
 handle = te.var("h", "handle")
 
 
 def built(use: Any) -> Any:
     return lambda: use(IRBuilder())
+
+
+def product_of_rows() -> Any:
+    def row(i: Any) -> Any:
+        r = te.reduce_axis((0, N[i]), name="r")
+        return te.prod(X[r], axis=r)
+
+    return te.compute((8,), row, name="B")
 
 
 def tag_in_a_tag() -> None:
@@ -46,6 +55,54 @@ def in_sympy(value: Any) -> Any:
 
 
 CASES: dict[str, Case] = {
+    # derivatives
+    "gradient of integers": (
+        lambda: te.gradient(te.compute((8,), lambda i: N[i] + 1, name="B"), [N]),
+        DeclarationError,
+        "^cannot differentiate tensor B of dtype int32\n(.|\n)*give a tensor of a float dtype",
+    ),
+    "gradient by integers": (
+        lambda: te.gradient(te.compute((8,), lambda i: X[N[i]], name="B"), [X, N]),
+        DeclarationError,
+        "^cannot differentiate with respect to tensor N of dtype int32\n",
+    ),
+    "gradient of te.extern": (
+        lambda: te.gradient(te.compute((8,), lambda i: scaled[i] * 2, name="B"), [X], X),
+        DeclarationError,
+        "^cannot differentiate tensor scaled: it is not of te.compute\n",
+    ),
+    "gradient of a function without derivative": (
+        lambda: te.gradient(te.compute((8,), lambda i: te.nextafter(X[i], 1.0)), [X], X),
+        DeclarationError,
+        "^cannot differentiate nextafter\n(.|\n)*no rule for it",
+    ),
+    "gradient with another head": (
+        lambda: te.gradient(copy, [X], te.placeholder((4,), name="head")),
+        DeclarationError,
+        r"^head head has shape \[4\], expected one that ends with \[8\]\n",
+    ),
+    "gradient with a small head": (
+        lambda: te.gradient(te.compute((8, 8), lambda i, j: X[i] * X[j]), [X], X),
+        DeclarationError,
+        r"^head X has shape \[8\], expected one that ends with \[8, 8\]\n",
+    ),
+    "gradient of an initial value": (
+        lambda: te.gradient(
+            te.compute((8,), lambda i: te.sum(A[i, k], axis=k, init=X[i]), name="B"), [X]
+        ),
+        DeclarationError,
+        "^cannot differentiate the initial value of reduction B\n",
+    ),
+    "gradient of a product of unknown length": (
+        lambda: te.gradient(product_of_rows(), [X]),
+        DeclarationError,
+        r"^cannot differentiate reduction B over axis r\n(.|\n)*extent N\[i\] depends on",
+    ),
+    "gradient of a number": (
+        lambda: te.gradient(X[0], [X]),
+        DeclarationError,
+        "te.gradient|gradient",
+    ),
     # builders
     "index of a float": (
         built(lambda ib: ib.buffer_ptr(matrix)[te.const(1.5), 0]),
