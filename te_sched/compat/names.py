@@ -184,7 +184,7 @@ TREE: dict[str, Alias] = {
     "error": Alias((), _ERRORS),
     "driver": Alias((), _BUILDING),
     "driver.build_module": Alias((), _BUILDING),
-    "topi": Alias(("te_sched.topi",), {"reshape": "te_sched.compat.operators:reshape"}),
+    "topi": Alias(("te_sched.topi",)),
     "topi.util": Alias(("te_sched.topi.utils",)),
     # The second and the first generation.
     "_ffi": Alias((), _REGISTRY),
