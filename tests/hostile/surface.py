@@ -25,7 +25,6 @@ MODULES = (
     *("te_sched.contrib.cc", "te_sched.contrib.cblas", "te_sched.contrib.dlpack"),
     *("te_sched.contrib.pickle_memoize", "te_sched.analysis", "te_sched.runtime"),
     *("te_sched.compat.arith", "te_sched.compat.ir_pass", "te_sched.compat.rpc"),
-    "te_sched.compat.operators",
     *("te_sched.tools.table", "te_sched.views.comparison", "te_sched.views.loop_tree"),
     *("te_sched.views.dataflow", "te_sched.story.explaining"),
 )
