@@ -108,6 +108,7 @@ TREE: dict[str, Alias] = {
     "te.operation": Alias(("te_sched.te",), _TE_CLASSES),
     "te.schedule": Alias((), _SCHEDULE),
     "te.hybrid": Alias(("te_sched.te.hybrid",)),
+    "te.hybrid.runtime": Alias((), {"HYBRID_GLOBALS": "te_sched.te.hybrid_words:EMULATED"}),
     "te.autodiff": Alias((), {"gradient": "te_sched.te:gradient"}),
     "te.tag": Alias(("te_sched.te",)),
     "te.tensor_intrin": Alias(("te_sched.te",)),
@@ -156,8 +157,8 @@ TREE: dict[str, Alias] = {
         ("te_sched.target",), _all_from(_OLD, "current_target build_config BuildConfig")
     ),
     "target.target": Alias(("te_sched.target",)),
-    "testing": Alias(("te_sched.testing",)),
-    "testing.utils": Alias(("te_sched.testing",)),
+    "testing": Alias(("te_sched.testing",), _all_from(_OLD, "skip_if_wheel_test")),
+    "testing.utils": Alias(("te_sched.testing",), _all_from(_OLD, "skip_if_wheel_test")),
     "transform": Alias(("te_sched.transform",)),
     "contrib": Alias(("te_sched.contrib",)),
     "contrib.util": Alias(("te_sched.contrib.utils",)),
