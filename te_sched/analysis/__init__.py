@@ -1,4 +1,4 @@
-"""What may run: judged before anything is compiled, by `build` and by `check`."""
+"""Legality analysis of programs, for `build` and `check`, before code generation."""
 
 from __future__ import annotations
 

@@ -58,12 +58,12 @@ class Finding:
 
 
 def broken_rule(name: str, message: str, why: str, help: str) -> Finding:
-    """What no schedule may ask for of the memory of a stage."""
+    """An illegal request of a schedule about the memory of a stage."""
     return Finding(RULE, REFUTED, message, name, stage=name, why=why, help=help)
 
 
 class Findings(tuple[Finding, ...], Shown):
-    """All that was judged of a program, the worst first."""
+    """The findings about a program, the worst first."""
 
     __slots__ = ()
 

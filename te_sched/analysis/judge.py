@@ -1,4 +1,4 @@
-"""check: everything that is judged of a program, as findings.
+"""`check`: all analyses of a program, as findings.
 
 `build` asks here, and refuses what is refuted. Must not know how anything is judged.
 """
@@ -33,7 +33,7 @@ def check(
     args: Sequence[Any] | None = None,
     target: Any = None,
 ) -> Findings:
-    """What can be said of a program before it runs.
+    """The findings about a program before it runs.
 
     Parameters
     ----------
@@ -82,13 +82,13 @@ def _as_finding(error: TeSchedError) -> Finding:
 
 
 def _all_of(func: PrimFunc) -> Iterator[Finding]:
-    """What can be said of one function, and whether it stays within its tensors."""
+    """The findings about one function, with those about bounds."""
     yield from check_program(func)
     yield from guard_accesses(func, insert=False).findings
 
 
 def check_program(func: PrimFunc) -> Findings:
-    """What can be said of one function, at whichever level of lowering it stands."""
+    """The findings about one function at any level of lowering."""
     program = accesses_of(func)
     judges = (judge_scopes, judge_races, judge_coverage, judge_initialised)
     return Findings(found for judge in judges for found in judge(program))

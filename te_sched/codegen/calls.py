@@ -80,6 +80,6 @@ def target_of(pointer: E.Expr) -> E.BufferLoad | None:
 
 
 def of_type(e: E.Expr, element: str) -> E.Expr:
-    """A value, or a vector, as one of some type of elements."""
+    """The value or vector converted to an element type."""
     wanted = dtypes.with_lanes(element, dtypes.lanes(e.dtype))
     return e if e.dtype == wanted else E.Cast(wanted, e)

@@ -1,4 +1,4 @@
-"""What a compiled function expects: the contract of generated code, callers and saved files.
+"""Signatures of compiled functions: the interface of generated code, callers and saved files.
 
 A `Signature` is plain data (it travels as JSON inside exported files). Shapes are integers or small
 trees over symbols, so that a caller can check and bind symbolic dimensions without any IR. Must not
@@ -198,7 +198,7 @@ class SignatureBuilder:
         return [name, self._dimension(value.a), self._dimension(value.b)]
 
     def _extents(self, sizes: Iterable[Size]) -> Iterator[Extent]:
-        """What a call checks of the sizes of the program, as far as its arguments tell them."""
+        """The conditions on sizes that a call checks, as far as its arguments determine them."""
         for param in self.func.params:
             if param in self._index and param.is_size:
                 yield Extent(

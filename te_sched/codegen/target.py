@@ -171,7 +171,8 @@ class Target:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """What a schedule may be chosen by: "cpu", "gpu", "cuda", ... and the device's name."""
+        """The keys by which schedules are selected: "cpu", "gpu", "cuda", ... and the device's
+        name."""
         named = [key for key in self.options.get("keys", "").split(",") if key]
         device = [self.device_name] if self.device_name else []
         usual = _KEYS.get(self.kind) or _OTHER_KINDS.get(self.kind, ())

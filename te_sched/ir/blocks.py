@@ -84,7 +84,8 @@ class DeclBuffer(Stmt):
     >>> from te_sched import tir
     >>> A = tir.decl_buffer((8,), name="A")
     >>> print(DeclBuffer(A, tir.Evaluate(0)))
-    with T.decl_buffer((8,)) as A:
+    A = T.handle("float32", "global")
+    with T.decl_buffer((8,), data=A) as A_1:
         T.evaluate(0)
     """
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.complete import complete
+from te_sched.config import AS_TVM
 from te_sched.errors import DeclarationError, OperandError, Subject, kind_of
 from te_sched.ir import dtypes, intrinsics, ops
 from te_sched.ir.blocks import DETECT_ACCESS, Block, BlockRealize
@@ -247,7 +248,7 @@ class _Builder:
     def _value(self, value: Expr, mapping: Mapping[Var, Expr]) -> Expr:
         """An expression of a body over the axes of the block and the buffers."""
         loads: Expr = _ToBuffers(self.buffers).visit(value)
-        return Analyzer().simplify(substitute(loads, dict(mapping)))
+        return Analyzer(settings=AS_TVM).simplify(substitute(loads, dict(mapping)))
 
     def _reduction(
         self, op: ComputeOp, buffers: list[Buffer], mapping: Mapping[Var, Expr]

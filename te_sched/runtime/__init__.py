@@ -1,6 +1,6 @@
 """Running compiled code: devices, arrays, modules, threads, timing, registered functions.
 
-What needs LLVM is loaded when it is first used.
+Modules that need LLVM are loaded at their first use.
 """
 
 import importlib

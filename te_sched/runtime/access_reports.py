@@ -1,6 +1,6 @@
-"""What a compiled program calls when a check of an access fails: the errors of its caller.
+"""The functions that compiled programs call when a check of an access fails: they raise errors.
 
-The program gives what was known when it was built, as JSON, and then numbers. Must not know how
+The program passes what was known at build time, as JSON, and numbers. Must not know how
 checks are made.
 """
 
@@ -14,7 +14,7 @@ from te_sched.errors import AccessError, Subject
 
 
 def report_access(site: str, *numbers: int) -> None:
-    """End a call: an access that it was about to do is wrong.
+    """End a call before an invalid access.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """Checking the arguments of a call before native code runs.
 
-What was found good is remembered by `module` under the key of the arguments, so this module may
-take its time and say exactly what is wrong. Must not know how functions are called.
+`module` caches the keys of accepted arguments, so the checks here may be slow and
+thorough. Must not know how functions are called.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ _COPIES = {
 
 
 def view_of(value: Any, keep: list[Any]) -> ArrayView | None:
-    """An argument as an array, or None; what must live during the call is put into `keep`."""
+    """An argument as an array, or None; objects that must live during the call are added to
+    `keep`."""
     if isinstance(value, NDArray):
         return ArrayView(*value.key, value.address)
     if isinstance(value, np.ndarray):
@@ -107,7 +108,7 @@ def check(
 
 
 def check_sizes(signature: Signature, values: Sequence[Any]) -> None:
-    """Check what numbers and the shapes of numpy arrays say of a program's sizes, and no more."""
+    """Check only the sizes that numbers and shapes of numpy arrays determine."""
     checked = _Check(signature)
     for parameter, value in zip(signature.parameters, values, strict=False):
         if parameter.kind == "scalar":
@@ -230,7 +231,7 @@ class _Check:
             )
 
     def _bind(self, parameter: FunctionParameter, view: ArrayView) -> list[int]:
-        """Take symbols from where they stand alone: extents, then strides that are used.
+        """Bind symbols that are dimensions by themselves: extents, then used strides.
 
         Gives the array's strides in elements.
         """
@@ -244,7 +245,7 @@ class _Check:
         return strides
 
     def _bind_unused(self, parameter: FunctionParameter, strides: Sequence[int]) -> None:
-        """Take symbols that nothing else gives from strides of axes of one element or none."""
+        """Bind the remaining symbols from strides of axes with at most one element."""
         for dimension, step in zip(parameter.strides or [], strides, strict=False):
             if isinstance(dimension, list) and dimension[0] == "symbol":
                 number = dimension[1]
@@ -375,7 +376,7 @@ class _Check:
     def _check_own_overlap(
         self, parameter: FunctionParameter, view: ArrayView, strides: list[int]
     ) -> None:
-        """Refuse an output of which two elements are one, as those of sliding windows are."""
+        """Refuse an output whose elements overlap, as in sliding windows."""
         axes = sorted((step, extent) for step, extent in zip(strides, view.shape, strict=True))
         reach = 0  # of the inner axes
         for step, extent in axes:
@@ -416,7 +417,7 @@ class _Check:
 
 
 def _meet(axes: list[tuple[int, int]]) -> bool:
-    """Whether two elements of an array with these strides and extents are one."""
+    """Whether elements of an array with these strides and extents overlap."""
     if math.prod(extent for _, extent in axes) > 1 + sum((e - 1) * step for step, e in axes):
         return True  # there are fewer places than elements
     places = np.zeros((), np.int64)

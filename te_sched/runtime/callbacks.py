@@ -1,6 +1,6 @@
 """C entry points for Python functions: how generated code calls registered functions.
 
-Each gives DONE, or a code by which the caller finds the exception that was raised. Must not know
+Each returns DONE, or a code that identifies the exception that was raised. Must not know
 how code is loaded.
 """
 
@@ -107,14 +107,14 @@ class _Lent:
         self._array, self.memory = weakref.ref(array), weakref.ref(array.base)
 
     def detach(self) -> None:
-        """Give the array memory of its own, if somebody has it still."""
+        """Copy the array to memory of its own if it is still referenced."""
         array = self._array()
         if array is not None:
             array.own_memory()
         del array
 
     def is_held(self) -> bool:
-        """Whether something else reaches the caller's memory: a view, or an array through DLPack.
+        """Whether another object refers to the caller's memory: a view, or an array through DLPack.
 
         Unreachable cycles of objects do not count.
         """

@@ -1,9 +1,9 @@
-"""Compiled programs that were kept: found by what was built, or by their LLVM text.
+"""The cache of compiled programs, by the identity of the input or by LLVM text.
 
-An object is kept under the name of its LLVM text and machine. A program (whatever `fingerprint` can
-name) is kept as the name of its object and what the registry said while it was compiled, which has
-to hold again. So a build that was done before neither lowers nor compiles, and one that differs in
-what does not matter lowers alone. Must not know programs.
+An object is kept under the name of its LLVM text and machine. A program (anything with a
+`fingerprint`) is stored as the name of its object and the answers of the registry during
+compilation, which must be the same again. A repeated build thus neither lowers nor compiles, and
+one with irrelevant differences only lowers. Must not know programs.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from te_sched.runtime.object_cache import ObjectCache, current_cache
 
 @dataclass
 class QueryRecorder:
-    """What `codegen` asks while it compiles: answers as the registry and LLVM do, and remembers."""
+    """Answers the questions of `codegen` about the registry and LLVM, and records them."""
 
     cache: ObjectCache | None
     kinds: dict[str, str | None] = field(default_factory=dict)

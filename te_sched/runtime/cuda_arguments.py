@@ -1,4 +1,4 @@
-"""What kernels do with the arrays that a host's function is given: writing, wide accesses.
+"""How kernels access the array arguments of a host function: writes, wide accesses.
 
 A wide access needs an address that is a multiple of its bytes. Must not know devices.
 """
@@ -25,7 +25,7 @@ _POINTERS = ("tir.address_of", "tir.tvm_access_ptr")  # these do nothing by them
 
 @dataclass(slots=True)
 class Use:
-    """What is done with a pointer."""
+    """The accesses through a pointer."""
 
     alignment: int = 1
     written: bool = False
@@ -47,7 +47,7 @@ def uses_of_arguments(program: IRModule, name: str) -> dict[Var, Use]:
 
 
 def alignments_of_arguments(program: IRModule, name: str) -> dict[int, int]:
-    """What the address of each argument is a multiple of, by its number; others need nothing."""
+    """The required alignment of each argument, by its number."""
     func, uses = program[name], uses_of_arguments(program, name)
     buffers = [func.buffer_map.get(param) for param in func.params]
     return {

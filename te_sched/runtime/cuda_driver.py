@@ -1,8 +1,8 @@
 """The CUDA driver, through ctypes: devices, their contexts, and what the driver's errors mean.
 
 The driver is loaded at first use, and never on a computer without one. All work is done in the
-primary context of a device, which cupy and torch use too, and which is current only while it is
-done: the caller's own stays as it was. Must not know arrays or kernels.
+primary context of a device, which cupy and torch use too, and which is current only during this
+work: the caller's context is restored. Must not know arrays or kernels.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ class _Rooms(threading.local):
 
 
 class Launcher:
-    """The kernels of one module on one device; they go when this object goes."""
+    """The kernels of one module on one device, unloaded with this object."""
 
     def __init__(self, compile_for: Callable[[str], Any], device_id: int) -> None:
         cubin = compile_for(cuda_driver.architecture(device_id)).cubin
@@ -106,12 +106,12 @@ class Launcher:
         return int(room.ptr)
 
     def free(self, address: Any) -> int:
-        """Give memory back; the stream keeps the order of those who use it."""
+        """Free memory; the stream preserves the order of its users."""
         self._rooms.taken.pop(ctypes.cast(address, ctypes.c_void_p).value or 0, None)
         return 0
 
     def release(self) -> None:
-        """Give all memory of this thread back: its call has failed."""
+        """Free all memory of this thread after a failed call."""
         self._rooms.taken.clear()
 
 
@@ -179,7 +179,7 @@ class _Calls(StatementMapper):
 
 
 def _passed(value: Expr) -> Expr:
-    """An argument as Python is given it: small floats, which C has no type for, as their bits."""
+    """An argument as passed to Python: small floats, which C has no type for, as their bits."""
     if dtypes.is_float(value.dtype) and dtypes.bits(value.dtype) == 16:
         return Call("uint16", "tir.reinterpret", (value,))
     return value

@@ -1,7 +1,7 @@
 """Memory of real CUDA devices: arrays of cupy, from its pool.
 
-All that is done to them is put onto the stream that kernels are launched on, so that it happens in
-the order of the program. Must not know NDArray; what it needs of cupy is loaded at first use.
+All operations use the stream of kernel launches, so that they run in program
+order. Must not know NDArray; what it needs of cupy is loaded at first use.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def cupy() -> Any:
 
 @contextmanager
 def working_on(device_id: int, what: str) -> Iterator[Any]:
-    """cupy, on a device and its current stream; what it complains of is told in our words."""
+    """cupy on a device and its current stream; its errors become errors of te_sched."""
     library = cupy()
     with ExitStack() as scope:
         try:
@@ -66,7 +66,7 @@ def fill(target: Any, values: Any, device_id: int) -> None:
 
 
 def to_host(array: Any, device_id: int) -> np.ndarray[Any, Any]:
-    """A copy in the processor's memory, when what was begun before has written the array."""
+    """A copy in the processor's memory, after pending operations on the array."""
     with working_on(device_id, f"copy {array.nbytes} bytes from cuda({device_id})") as library:
         return np.asarray(library.asnumpy(array))
 

@@ -1,7 +1,7 @@
 """Modules for CUDA devices: real ones, and the one that the processor emulates.
 
-A module has the host's functions and their kernels. What is needed to run them is made at the first
-call, for the device that the arrays are on: on an emulated device the kernels become loops for the
+A module has the host's functions and their kernels. The executable form is made at the first call,
+for the device of the arrays: on an emulated device the kernels become loops for the
 processor; on a real one NVRTC compiles the CUDA source, and the host's function, compiled for the
 processor, launches the kernels. Must not know how kernels are made.
 """
@@ -120,7 +120,7 @@ class CudaModule(ModuleOf["CudaFunction"]):
 
     @contextmanager
     def releasing(self) -> Iterator[None]:
-        """For a call: if it fails, what it took of a device's memory is given back."""
+        """The scope of a call, which frees its device memory if it fails."""
         try:
             yield
         except BaseException:
@@ -209,7 +209,7 @@ class CudaFunction(Unpicklable):
         return function.measure(dev, count, *args)
 
     def _function(self, args: tuple[Any, ...]) -> Function:
-        """The function for the device of the arguments; what is wrong with others, it says."""
+        """The function for the device of the arguments; other arguments are refused."""
         device = _device_of(args)
         if device.is_gpu:
             check_usable(device, f"call {self.name!r} with arrays on {device}")

@@ -39,7 +39,7 @@ def current_stream(device_id: int) -> int:
 
 
 def chosen_stream(device_id: int) -> int | None:
-    """The stream that this thread has set; None where it follows cupy."""
+    """The stream that this thread has set; None for the current stream of cupy."""
     return _set.streams.get(device_id)
 
 
@@ -91,7 +91,7 @@ def synchronize(device_id: int, stream: Any = None) -> None:
 
 
 def seconds_of(device_id: int, run: Callable[[], object]) -> float:
-    """How long the device takes for what `run` puts onto the current stream, by CUDA's events."""
+    """The device time of the work that `run` puts onto the current stream, by CUDA events."""
     what, stream = f"measure time on cuda({device_id})", current_stream(device_id)
     driver, elapsed = loaded(), ctypes.c_float()
     begin, end = ctypes.c_void_p(), ctypes.c_void_p()

@@ -36,7 +36,7 @@ _FACTS = frozenset(
 )
 
 
-# What an emulated device answers: the limits of every CUDA device since compute capability 7.
+# Attributes of an emulated device: the limits of every CUDA device since compute capability 7.
 _EMULATED_FACTS = {
     "max_threads_per_block": 1024,
     "max_shared_memory_per_block": 49152,
@@ -120,7 +120,7 @@ class Device:
         self._on_gpu("set a stream", cuda_streams.choose_stream, stream)
 
     def _on_gpu(self, what: str, act: Callable[..., Any], *args: object) -> Any:
-        """What streams are asked for; devices that finish each call at once have none."""
+        """The module for streams; None for devices that finish each call at once."""
         if self.device_type == DEVICE_TYPES["cpu"] or self.emulated:
             return None
         check_usable(self, f"{what} on {self}")

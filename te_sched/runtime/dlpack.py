@@ -1,4 +1,4 @@
-"""DLPack: reading arrays of other libraries in place, and giving ours to them.
+"""DLPack: import of arrays of other libraries without a copy, and export of arrays.
 
 Owns the memory layout of DLPack's structures. Must not know NDArray.
 """
@@ -57,7 +57,7 @@ _LAYOUTS: dict[bytes, Any] = {
 
 
 class ArrayView(NamedTuple):
-    """What a call must know of an array. `strides` are in elements; None means compact."""
+    """The description of an array for calls. `strides` are in elements; None means compact."""
 
     dtype: str
     shape: tuple[int, ...]
@@ -95,7 +95,7 @@ def read_capsule(capsule: Any) -> ArrayView:
 
 
 def _read(capsule: Any, name: bytes) -> tuple[_Tensor, tuple[int, ...], int]:
-    """The tensor in a capsule of a name, its shape and address; refuses what is certainly none."""
+    """The tensor in a capsule, its shape and address; refuses invalid ones."""
     tensor: _Tensor = ctypes.cast(_pointer(capsule, name), _LAYOUTS[name]).contents.tensor
     ndim, extents = tensor.ndim, tensor.shape
     if not 0 <= ndim <= MOST_DIMENSIONS:
@@ -138,7 +138,7 @@ class Checked:
 
 @contextmanager
 def asking(value: Any, how: str) -> Iterator[None]:
-    """Asking another library for its array: it may say no, in its own words."""
+    """The scope of a request to another library, whose exceptions become errors of te_sched."""
     try:
         yield
     except CallError:
@@ -153,7 +153,7 @@ def asking(value: Any, how: str) -> Iterator[None]:
 
 
 def refuse_negated(value: Any) -> None:
-    """Refuse a tensor of torch that stands for the negative of its memory: DLPack cannot say so."""
+    """Refuse a tensor of torch with the negative bit, which DLPack does not represent."""
     is_negated = getattr(value, "is_neg", None)
     if callable(is_negated) and is_negated():
         raise CallError(
@@ -196,7 +196,7 @@ _DESTROY = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(_destroy_capsule)
 
 
 def make_capsule(view: ArrayView, keep_alive: Any, code: str, bits: int) -> Any:
-    """A capsule for an array; `keep_alive` lives until its consumer lets go."""
+    """A capsule for an array; `keep_alive` lives until its consumer deletes the tensor."""
     managed = _Managed()
     shape = (ctypes.c_int64 * len(view.shape))(*view.shape)
     strides = None if view.strides is None else (ctypes.c_int64 * len(view.strides))(*view.strides)

@@ -1,9 +1,9 @@
-"""Names for what a build is made from: the same name only for what gives the same code.
+"""Fingerprints of the inputs of builds: equal fingerprints imply equal code.
 
 `fingerprint` names whole graphs of objects (a schedule with its tensors, axes and arguments) by
 their complete state: every field of every object and which objects are one, as pickle writes them.
-Two graphs with one name differ in nothing that te_sched could see. Where state cannot be seen, as
-in functions and in objects of other libraries, there is no name.
+Graphs with equal fingerprints are indistinguishable for te_sched. Objects with hidden state, such
+as functions and objects of other libraries, have none.
 
 `environment` names everything else that code depends on: te_sched itself, LLVM and Python. Must
 not know what the objects are.

@@ -1,8 +1,8 @@
-"""Ctrl-C in native code, and its clock: `poll`, which what runs for long calls now and then.
+"""Ctrl-C in native code, and its clock: `poll`, which long-running code calls periodically.
 
 Python's handlers of signals run in the main thread alone, between two instructions of Python. So
-poll lets them run every tenth of a second, if it is called there. What they raise is kept, and
-`take` gives it. Must not know what runs.
+poll runs them every tenth of a second, if it is called there. Exceptions are stored, and `take`
+returns them. Must not know the code that polls.
 """
 
 from __future__ import annotations

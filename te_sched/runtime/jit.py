@@ -21,7 +21,7 @@ _LINKS_OF_ENGINE = 64
 
 
 class Linked:
-    """Code in memory; it goes when this object goes."""
+    """Code in memory, freed with this object."""
 
     def __init__(self, tracker: Any, addresses: dict[str, int], engine: Any) -> None:
         self._tracker, self._addresses, self._engine = tracker, addresses, engine
@@ -32,7 +32,8 @@ class Linked:
 
 
 def _engine() -> Any:
-    """An engine of LLVM's: a new one now and then, since each keeps the names of all it linked."""
+    """An LLVM engine, renewed after a number of links, since an engine keeps the names of all
+    symbols."""
     with _lock:
         links = _state.get("links", 0)
         if links % _LINKS_OF_ENGINE == 0:

@@ -1,9 +1,9 @@
 """Files that modules are saved in: object files, shared libraries, archives of one.
 
 An LLVM module is saved as its machine code. A program for a GPU is saved as data inside of an
-object file, so that all are files of the same kinds. Each ends with a digest of all before it, the
-seal, by which a damaged file is known before anything of it runs. It proves nothing about who wrote
-the file. Must not know modules.
+object file, so that all are files of the same kinds. Each ends with a digest of its content, the
+seal, which detects damaged files before their code runs. It does not authenticate the
+author. Must not know modules.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _LENGTH = 8  # bytes of the number that tells how long the program is
 
 
 def check_place(path: str | os.PathLike[str]) -> Path:
-    """Where to write; refuses what is not a path, and folders that are not there."""
+    """The path to write to; refuses other objects, and folders that do not exist."""
     place = Path(files.check_path(path, _EXPORT))
     if not os.path.isdir(place.parent):
         raise CallError(
@@ -52,7 +52,7 @@ def write_library(
     fcompile: Callable[..., Any] | None,
     options: Mapping[str, Any],
 ) -> None:
-    """Write object files as what the suffix says, or let `fcompile` link them."""
+    """Write object files in the format of the suffix, or link them with `fcompile`."""
     if fcompile is None:
         if place.suffix not in (*_LIBRARIES, ".tar"):
             why = f"{place.suffix!r} is not a kind of library"
@@ -170,7 +170,7 @@ def unpack(data: bytes, where: str) -> Any:
 
 
 class _Reader(pickle.Unpickler):
-    """Reads programs, and makes nothing but what they consist of."""
+    """An unpickler that creates only the classes of programs."""
 
     def find_class(self, module: str, name: str) -> Any:
         found = super().find_class(module, name) if module.startswith("te_sched.") else None

@@ -144,7 +144,7 @@ def load_objects(objects: tuple[bytes, ...], metadata: dict[str, Any]) -> Loaded
 
 
 def _unload(trim: int, loaded: Any) -> None:
-    """Give back what the code of a module keeps, and let the code go."""
+    """Free the memory that the code of a module keeps, and unload the code."""
     ctypes.CFUNCTYPE(None)(trim)()
     if isinstance(loaded, ctypes.CDLL) and os.name == "posix":
         _ctypes.dlclose(loaded._handle)

@@ -1,7 +1,7 @@
-"""Modules and functions that can be called: the lean road from Python into compiled code.
+"""Modules and functions that can be called: the fast path from Python into compiled code.
 
-A call makes a key of its arguments (dtypes, shapes, strides; not addresses), and arguments whose
-key was found good before go straight to the native function. Must not know how code is compiled.
+A call makes a key of its arguments (dtypes, shapes, strides; not addresses); if the key is known,
+the native function is called without further checks. Must not know how code is compiled.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _ENTRY_ALIASES = ("__tvm_main__", "default_function")
 
 
 class Unpicklable:
-    """What has addresses of this process, which mean nothing in another one or in a copy."""
+    """An object with addresses of this process, which cannot be copied or pickled."""
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
         what = "module" if hasattr(self, "export_library") else "compiled function"
@@ -124,7 +124,7 @@ class Function(Unpicklable):
         return self.run_repeatedly(count, *args)
 
     def _prepare(self, args: tuple[Any, ...], keep: list[Any]) -> list[Any]:
-        """The native arguments of a call, for which all is ready."""
+        """The native arguments of a call, after the checks."""
         keys: list[Any] = []
         values: list[Any] = []
         bits = 0
@@ -218,7 +218,7 @@ class Function(Unpicklable):
 
 
 def _nothing(*kept: Any) -> None:
-    """What is done when kept objects go."""
+    """The actions when cached objects are freed."""
 
 
 def _widest(signature: Signature) -> int:

@@ -96,7 +96,7 @@ class NDArray:
         return self._array.base
 
     def own_memory(self) -> None:
-        """Become a copy, because the memory is going to be somebody else's."""
+        """Replace the memory by a copy, because its owner will reuse it."""
         self._use(self._array.copy())
 
     def numpy(self) -> np.ndarray[Any, Any]:
@@ -239,7 +239,7 @@ class NDArray:
 
     @contextmanager
     def _indexed(self, what: str, index: Any) -> Iterator[None]:
-        """What numpy says of an index, as an error of te_sched that Python knows too."""
+        """numpy's error for an index, as an ElementError."""
         try:
             yield
         except (IndexError, OverflowError, ValueError, TypeError) as error:
@@ -344,7 +344,7 @@ def _empty_numpy(extents: tuple[int, ...], dtype: str, device_id: int) -> np.nda
 
 
 def _source(values: Any) -> NDArray | np.ndarray[Any, Any]:
-    """What is copied from: arrays of te_sched and on GPUs as they are, all else as numpy has it."""
+    """The source of a copy: arrays of te_sched and on GPUs unchanged, others as numpy arrays."""
     if isinstance(values, NDArray):
         return values
     if not isinstance(values, np.ndarray) and hasattr(values, "__cuda_array_interface__"):
@@ -440,7 +440,7 @@ def as_storage(values: np.ndarray[Any, Any], dtype: str) -> np.ndarray[Any, Any]
 
 
 def refuse_masked(values: np.ndarray[Any, Any]) -> None:
-    """Refuse an array with a mask, which nothing here would see."""
+    """Refuse a masked array, whose mask would be ignored."""
     if isinstance(values, np.ma.MaskedArray):
         raise CallError(
             f"cannot read {kind_of(values)}: its mask would be ignored",
@@ -456,7 +456,7 @@ def view_interface(
     memory: int = 1,
     device_id: int = 0,
 ) -> dlpack.ArrayView:
-    """An array as calls see it, from what numpy's and CUDA's array interface say alike."""
+    """The description of an array for calls, from numpy's or CUDA's array interface."""
     address, readonly = interface["data"]
     strides, size = interface.get("strides"), kind.itemsize
     if strides is not None and size:
@@ -469,7 +469,7 @@ def view_interface(
 
 
 def view_storage(storage: Any, dtype: str, memory: int, device_id: int) -> dlpack.ArrayView:
-    """An array of numpy or cupy as calls see it, with elements of one of te_sched's types."""
+    """The description for calls of a numpy or cupy array with elements of a type of te_sched."""
     is_numpy = isinstance(storage, np.ndarray)
     interface = storage.__array_interface__ if is_numpy else storage.__cuda_array_interface__
     return view_interface(interface, storage.dtype, dtype, memory, device_id)

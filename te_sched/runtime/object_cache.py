@@ -1,13 +1,13 @@
 """Compiled programs on disk, so that a program is compiled once and not in every process.
 
-An entry is a file named by its key, beginning with a digest of the key and the content: readers
-take nothing that is damaged, cut off, or of another key. Writers write a file of their own and
-rename it, so processes may share a folder. What cannot be read is not there, and what cannot be
-written is not kept: no error of the file system becomes an error of a build.
+An entry is a file named by its key, with a digest of the key and the content: damaged, truncated or
+foreign entries are ignored. Entries are written to a temporary file and renamed, so processes may
+share a folder. Errors of the file system are treated as missing entries, never as errors of a
+build.
 
-Entries are executed. So the folder is the user's alone (0700), and one that others may write is
-refused, as is a file of somebody else. The entries that were not used for longest go when all
-together are larger than the limit. Must not know what entries say.
+Entries are executed. So the folder is private (0700); folders that others may write, and files of
+other users, are refused. The least recently used entries are deleted when the total exceeds the
+limit. Must not know what entries say.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class ObjectCache:
         self._unlooked = limit  # bytes written since the folder was last looked through
 
     def get(self, key: str) -> bytes | None:
-        """What was put under a key, if it is there and whole."""
+        """The content of a key, if there is a valid entry."""
         try:
             with open(self.folder / key, "rb", opener=at_once) as file:
                 status = os.fstat(file.fileno())
@@ -99,7 +99,7 @@ class ObjectCache:
             total -= size
 
     def _entries(self) -> Iterator[tuple[float, int, str]]:
-        """When each entry was used, its size and path; what others left unfinished is removed."""
+        """The time of use, size and path of each entry; unfinished files are removed."""
         with os.scandir(self.folder) as found:
             for entry in found:
                 with suppress(OSError):

@@ -188,9 +188,8 @@ _PENDING_LIMIT = 64
 
 
 def keep_exception(error: BaseException, memory: Sequence[Any] = ()) -> int:
-    """Keep an exception; gives the (negative) code by which its caller finds it.
-
-    `memory` is what views may still reach of the memory that the callback was lent; None is none.
+    """Store an exception and return its (negative) code. `memory` is the borrowed memory of the
+    callback that views may still refer to, or None.
     """
     code = -(next(_tickets) % (1 << 30) + 1)
     with _lock:
@@ -201,9 +200,8 @@ def keep_exception(error: BaseException, memory: Sequence[Any] = ()) -> int:
 
 
 def take_exception(code: int) -> tuple[BaseException, Sequence[Any]]:
-    """The exception that a callback raised, and the memory that was kept with it.
-
-    Of a callback that came to no report, it is what stopped it.
+    """The exception of a callback, and the memory stored with it; for a callback that was
+    interrupted before it could report, the interruption.
     """
     stopped = KeyboardInterrupt("a callback of compiled code was stopped before it began")
     with _lock:

@@ -1,12 +1,12 @@
 """The team that runs parallel loops, as LLVM text: threads that wait for shares of a loop.
 
-A thread has a box in which whoever runs a loop (the caller) puts a record of a share. The thread
-takes it out, runs it, and counts it as done. A share that its thread does not begin at once, since
+Each thread has a box, in which the caller of a loop puts the record of a share. The thread takes it
+out, runs it, and counts it as done. A share that its thread does not begin at once, since
 another process has the core, is taken back by the caller, so no loop waits for a thread that does
 not run. Such a thread is told to leave the core of the caller: Linux may queue a thread that mostly
-sleeps behind its caller, beside an idle core, and leave it there. A thread without work looks at
-its box for a short time, letting others run in between, then sleeps. Several callers share the
-threads; who finds a box full runs that share itself.
+sleeps behind its caller, beside an idle core, and leave it there. A thread without work polls its
+box for a short time, yielding in between, then sleeps. Several callers share the threads; a caller
+that finds a box full runs the share itself.
 
     box     record (null: empty), 1 while asleep, 1 since a share was taken back, lock to sleep on,
             the system's number of the thread, 1 + the core that it was told to leave (0: none)

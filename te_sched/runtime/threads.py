@@ -1,4 +1,4 @@
-"""How many threads run parallel loops, and starting them; `team` is what they run.
+"""The number of threads of parallel loops, and their start; `team` is their code.
 
 Threads start at the first call of a function with parallel loops, and again in a process that was
 forked. They are not Python's own until a callback makes them so. Must not know modules.
@@ -60,7 +60,7 @@ def set_num_threads(count: int) -> None:
 
 
 def get_num_threads() -> int:
-    """How many threads parallel loops run on.
+    """The number of threads of parallel loops.
 
     >>> te_sched.runtime.get_num_threads() >= 1
     True
@@ -97,7 +97,7 @@ def _start(native: jit.Linked, running: ctypes.c_int32, wanted: int) -> None:
 
 
 def _make_room(native: jit.Linked, boxes: ctypes.c_void_p) -> None:
-    """Boxes for all threads that there may be, and locks on which callers sleep."""
+    """Boxes for the largest number of threads, and locks on which callers sleep."""
     memory = ctypes.create_string_buffer((MOST + 1) * team.BOX_BYTES)
     _boxes.append(memory)
     address = ctypes.addressof(memory) + -ctypes.addressof(memory) % team.BOX_BYTES
@@ -185,7 +185,7 @@ def _read_count(variable: str, text: str) -> int:
 
 
 def _read_openmp(variable: str, default: int) -> int:
-    """What a variable of OpenMP says; as there, nonsense is warned of and ignored."""
+    """The value of a variable of OpenMP; as there, invalid ones are ignored with a warning."""
     text = os.environ.get(variable, "")
     if not text.strip():
         return default

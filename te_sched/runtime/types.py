@@ -1,4 +1,4 @@
-"""What programs ask of data types and values: `DataType`, `convert`, `enabled`."""
+"""Functions of data types and values: `DataType`, `convert`, `enabled`."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def convert(value: Any) -> Any:
 
 
 def enabled(target: str) -> bool:
-    """Whether this te_sched, here, compiles for a kind of target and runs the result."""
+    """Whether code for a kind of target can be compiled and executed on this machine."""
     try:
         check_available(Target(target))
     except BuildError:

@@ -78,7 +78,7 @@ def decl_tensor_intrin(
     ...     B.op, lambda ins, outs: tir.call_extern("int32", "add_one", outs[0].access_ptr("w"))
     ... )
     >>> intrin.body
-    B = T.handle("float32")
+    B = T.handle("float32", "global")
     T.call_extern("int32", "add_one", T.tvm_access_ptr(T.type_annotation("float32"), B, 0, 4, 2))
     """
     what = f"tensor intrinsic {checked_name(name, 'tensor_intrin')}"

@@ -104,7 +104,8 @@ _EXAMPLES = {
     ),
     "DeclBuffer": (
         "tir.DeclBuffer(A, tir.Evaluate(0))",
-        "with T.decl_buffer((8,)) as A:\n    T.evaluate(0)",
+        'A = T.handle("float32", "global")\n'
+        "with T.decl_buffer((8,), data=A) as A_1:\n    T.evaluate(0)",
     ),
     "AllocateConst": (
         'tir.AllocateConst(data, "float32", [2], [1, 2], tir.Evaluate(0))',

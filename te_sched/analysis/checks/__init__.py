@@ -1,1 +1,1 @@
-"""What an access needs: proved, or under a check when the program runs."""
+"""Bounds of accesses: proofs, and checks at run time."""

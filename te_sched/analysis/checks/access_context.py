@@ -1,6 +1,6 @@
-"""A place in a program: what is known there, and what an access there needs of its indices.
+"""The context of a place in a program: known facts, and the conditions of an access there.
 
-Whoever walks a program says into which statements it goes. Must not know what is judged.
+The walker of a program enters the scopes of its statements. Must not know the analyses.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _ZERO = IntImm(0)
 
 
 class Need(NamedTuple):
-    """What an access needs of one of its indices: low <= at < low + extent."""
+    """The condition of an index of an access: low <= at < low + extent."""
 
     number: int
     at: Expr
@@ -45,7 +45,7 @@ class Need(NamedTuple):
 
 
 class AccessContext:
-    """The place at which a walk through a program has arrived, and what is known there."""
+    """The current place of a walk through a program, and the facts known there."""
 
     def __init__(self, func: PrimFunc) -> None:
         self.analyzer = Analyzer(TO_RUN)
@@ -166,10 +166,9 @@ class AccessContext:
         return Ramp(flat, last.stride, last.lanes)
 
     def declared(self, occurrence: Occurrence) -> Iterator[Need]:
-        """What reads need by the declared shape of a tensor of which there is a region alone.
-
-        Where it is not known, nothing has to be checked, since memory is safe by its region, except
-        for what data alone tell: an element that no stage computes may be in the region.
+        """The conditions of reads by the declared shape of a tensor of which only a region is
+        stored. Unknown indices need no check, since the region bounds memory, except those from
+        data: the region may hold an element that no stage computes.
         """
         memory = self.memory.get(occurrence.data)
         if memory is None or memory.is_argument or occurrence.buffer is None:
@@ -215,7 +214,7 @@ class AccessContext:
         return whole
 
     def name_of(self, occurrence: Occurrence) -> str:
-        """What messages call the memory of an access."""
+        """The name of the memory of an access in messages."""
         if occurrence.buffer is not None and occurrence.data not in self.views:
             return occurrence.buffer.name
         return self.memory[occurrence.data].name
@@ -223,7 +222,7 @@ class AccessContext:
     def site(
         self, kind: str, occurrence: Occurrence, named: Callable[[str], Subject], **more: Any
     ) -> dict[str, Any]:
-        """What a report says of an access that is known now."""
+        """The description of an access for reports, as far as it is known at build time."""
         stage = self.place_name()
         return {
             "kind": kind,

@@ -1,8 +1,8 @@
 """Bounds analysis of accesses: proved in bounds, certainly out of bounds, or unknown.
 
-An index is judged by the ranges of the loops round it and the conditions that lead to it. What is
-certainly outside in some iteration is refuted, and that iteration is named; where it depends on the
-sizes of a call alone, the call has to fulfil a condition (`Size`). The rest stays unproved:
+An index is judged by the ranges of the loops round it and the conditions that lead to it. An index
+that is certainly out of bounds in some iteration is refuted, with that iteration; if it depends
+only on the sizes of a call, the call checks a condition (`Size`). The rest stays unproved:
 `guard_accesses` puts it under a check. Must not know schedules.
 """
 
@@ -68,7 +68,8 @@ class Bounds(AccessContext):
     # -- judging ---------------------------------------------------------------------------------
 
     def judge(self, occurrence: Occurrence) -> list[Need]:
-        """What is not proved of an access, and needs a check; findings and sizes are noted.
+        """The conditions of an access that are not proved and need a check; findings and sizes are
+        recorded.
 
         Raises
         ------
@@ -213,7 +214,7 @@ class Bounds(AccessContext):
         return is_sure
 
     def _outside(self, need: Need, conditions: Sequence[Expr]) -> tuple[str, str] | None:
-        """An index that is outside, and how that comes about; None where all are inside.
+        """An index that is out of bounds, with its iteration; None if there is none.
 
         Raises
         ------
@@ -242,8 +243,8 @@ class Bounds(AccessContext):
         return str(values[first]), text
 
     def _is_inside_at_ends(self, need: Need, conditions: Sequence[Expr]) -> bool:
-        """Whether all is well where those variables have their least and greatest values of which
-        an index is a sum and that nothing else depends on.
+        """Whether all accesses are in bounds for the extreme values of independent variables of
+        which an index is a sum.
         """
         index = need.at
         for _ in range(len(self.values)):
@@ -322,7 +323,7 @@ class Bounds(AccessContext):
         )
 
     def _is_told(self, e: Expr) -> bool:
-        """Whether the sizes of a call tell a number."""
+        """Whether the sizes of a call determine a number."""
         kind = type(e)
         if kind is IntImm or kind is Var:
             return kind is IntImm or e in self.symbols
@@ -333,7 +334,7 @@ class Bounds(AccessContext):
         return self._is_told(e.a) and self._is_told(e.b)
 
     def _require(self, occurrence: Occurrence, need: Need, shown: Expr) -> bool:
-        """Note what a call must fulfil, where an access depends on its sizes alone."""
+        """Record the condition on a call for an access that depends on its sizes only."""
         known = self._span(need)
         if known is None or not self._are_loops_known():
             return False

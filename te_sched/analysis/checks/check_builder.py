@@ -1,4 +1,4 @@
-"""Checks as statements: of one index, in loops of their own, and what is called where they fail.
+"""Construction of checks: the check of one index, its loops, and the call on failure.
 
 Must not know which accesses need one, nor where it goes.
 """
@@ -44,9 +44,8 @@ Noter = Callable[[Buffer, Expr], Stmt]
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A check that has not found its place yet: what it reads and depends on, of what.
-
-    It takes `width` flags to note whether it fails: one, or one for each lane of a vector.
+    """A check that is not placed yet, with its reads and dependences. It needs `width` flags for
+    its result: one, or one for each lane of a vector.
     """
 
     make: Maker
@@ -143,9 +142,8 @@ def _lane_of_guard(guard: Guard, lane: Expr) -> Guard:
 
 
 def check_over(loop: For, check: Check, notes: bool = True) -> Check:
-    """The check in a loop of its own: whether all is well, and if not, a search for what is not.
-
-    It is the search alone where nothing is to be noted.
+    """The check in a loop of its own: a test of all iterations, then a search for the one that
+    fails. Without flags it is the search only.
     """
     old = loop.loop_var
     is_vector = loop.kind == "vectorized" and type(loop.extent) is IntImm and check.width == 1

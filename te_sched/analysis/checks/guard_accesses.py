@@ -13,8 +13,8 @@ outside, which many lanes do at once:
     if outside: for i in range(8): if I[i] < 0 or 64 <= I[i]: fail(...)
     for i in range(8): B[i] = A[I[i]]
 
-Where what it reads is written in that loop, it stays, and a vectorized loop becomes serial. Within
-the threads of a kernel a check notes nothing: it is the search alone. Must not know how accesses
+If the loop writes what the check reads, it stays, and a vectorized loop becomes serial. In kernels
+a check has no flags: it is the search only. Must not know how accesses
 are judged (`bounds`), nor how a check looks (`check_builder`).
 """
 

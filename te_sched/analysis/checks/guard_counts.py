@@ -1,4 +1,4 @@
-"""What a call alone decides, and a type may not count: elements of temporaries, extents.
+"""Overflow of counts that depend on the call: elements of temporaries, extents.
 
     B = allocate([n * n])   ->   assert n <= 46340 ...: "B has n * n elements ..."
                                  B = allocate([n * n])

@@ -1,11 +1,11 @@
-"""Loops under guards as one loop: what an uneven split or bound leaves of an axis.
+"""Merges guarded loops into one: the axis of an uneven split or bound.
 
     for o in range((n + 63) // 64):
         for i in range(64):
             if o * 64 + i < n:                      for y in range(n):
                 B[o * 64 + i] = A[o * 64 + i + 1]  ->    B[y] = A[y + 1]
 
-So the ends of an index are known although a guard stands before it. Must not know accesses.
+The bounds of an index are thus known although it is guarded. Must not know accesses.
 """
 
 from __future__ import annotations

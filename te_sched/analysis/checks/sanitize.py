@@ -7,7 +7,7 @@ Before a statement touches memory, the program it becomes checks that
     no other iteration of a loop round it that runs in parallel touches the same element;
 
 it calls what `check_builder.report` names where that does not hold, which ends the call. Loops run
-serially, in order, so that what is found does not depend on chance. Must not know schedules.
+serially, in order, so that findings are deterministic. Must not know schedules.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class _Sanitizer(StatementMapper):
         self.levels: list[_Level] = []
 
     def function(self) -> PrimFunc:
-        """The function, watched."""
+        """The instrumented function."""
         func = self.func
         made: list[ShadowMemory] = []
         for buffer in func.buffer_map.values():
@@ -172,7 +172,7 @@ class _Sanitizer(StatementMapper):
         return self.temporary(node, node.buffer_var)
 
     def temporary(self, node: BufferRealize | Allocate, data: Var) -> Stmt:
-        """What happens while a temporary exists."""
+        """The instrumented body of an allocation."""
         with self.here.inside(node):
             made = [] if data in self.shadows else list(self.add_shadow(data, True).buffers())
             body = allocated(made, self.visit(node.body))  # nothing is made for an argument
@@ -304,7 +304,7 @@ class _Sanitizer(StatementMapper):
             yield IfThenElse(is_new, self.fail(occurrence, "uninitialised", numbers))
 
     def raced(self, occurrence: Occurrence, shadow: ShadowMemory, place: Expr) -> Iterator[Stmt]:
-        """Checks that no other iteration meets this one, and who it was."""
+        """Checks of races with other iterations, and the update of the shadow memory."""
         if occurrence.is_atomic:
             return  # an atomic access races with no other one
         for depth, level in enumerate(self.levels):

@@ -1,8 +1,8 @@
 """Shadow memory of sanitized programs, as ordinary buffers.
 
-One byte says whether an element was written. For memory that several iterations of a loop reach
-which run at once, and that one of them writes, three numbers say which iterations touched it last:
-the one that wrote it, the last two that read it. `survey` finds what memory needs which. Must not
+One byte says whether an element was written. For memory that is shared by concurrent iterations of
+a loop and written by one of them, three numbers record the last iterations that accessed it: the
+last writer and the last two readers. `survey` determines which memory needs which. Must not
 know what is checked.
 """
 

@@ -1,7 +1,7 @@
 """Limits of a GPU: threads in a block, blocks in a grid, shared memory, memory of the host.
 
-Asked by `build` before anything is compiled, so that a user hears of stages and axes, not of the
-driver's error codes. Must not know how kernels are made.
+Called by `build` before compilation, so that errors name stages and axes, not error codes of the
+driver. Must not know how kernels are made.
 """
 
 from __future__ import annotations

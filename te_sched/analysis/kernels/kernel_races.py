@@ -1,4 +1,4 @@
-"""Kernels that are certainly wrong: threads share memory that the program means to be their own.
+"""Certain races in kernels: threads share memory that should be private.
 
 A schedule can put a stage where all threads store different values into one element. `lower`
 prints such programs, as TVM does; `build` asks here. Only what is certain is refused; the checked
@@ -116,7 +116,7 @@ class _Checker:
         """The thread axes that expressions name, directly or through lets and loops.
 
         Without `through_memory`, those in the indices of loads from registers and shared memory do
-        not count: who knows what is stored there.
+        not count, since the loaded values are unknown.
         """
         found: frozenset[Var] = frozenset()
         stack: list[Expr] = list(expressions)

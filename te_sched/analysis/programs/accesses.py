@@ -1,8 +1,8 @@
 """The accesses of a program: the elements of each memory that they touch, and their order.
 
 Reads programs of any level, from the result of `schedule_ops` to compiled ones. Views that extern
-operations and tensor intrinsics declare are resolved to the buffers they are views of; a function
-from outside that gets a view touches all of it, as declared. Must not know what is judged.
+operations and tensor intrinsics declare are resolved to the buffers they are views of; an external
+function that receives a view accesses all of it, as declared. Must not know what is judged.
 """
 
 from __future__ import annotations
@@ -29,10 +29,9 @@ _ONE = IntImm(1)
 class Access:
     """One read or write. `index` and `sizes` say which elements, None where that is not known.
 
-    `order` tells where in the program it stands: numbers of statements, and loops. `conditions`
-    hold when it happens; `is_sure` says whether they are all that it needs. `by_call` marks what a
-    function from outside does with a region that it gets, `by_user` what stands in a body that a
-    user wrote.
+    `order` is its position in the program: numbers of statements, and loops. It is executed if
+    `conditions` hold; `is_sure` says whether they are sufficient. `by_call` marks accesses of
+    external functions, `by_user` those in bodies written by the user.
     """
 
     data: Var
@@ -153,7 +152,7 @@ class _Collector:
         self.is_by_user = "from_legacy_te_schedule" not in func.attrs
 
     def collect(self, node: Any, scope: Scope) -> None:
-        """Collect what a statement itself does: a store reads first, then writes."""
+        """Collect the accesses of a statement itself: a store reads first, then writes."""
         if scope.loops:
             self.program.loops[scope.loops[-1]] = None
         found = occurrences_of(node)
@@ -180,7 +179,7 @@ class _Collector:
             self.given(one, scope)
 
     def given(self, one: Occurrence, scope: Scope) -> None:
-        """A function from outside gets a pointer, and touches what it was declared to."""
+        """An external function with a pointer argument accesses its declared region."""
         data, view, memory = one.data, self.views.get(one.data), self.program.memory.get(one.data)
         index: tuple[Expr, ...] | None = None
         sizes: tuple[Expr, ...] = () if one.extent is None else (one.extent,)

@@ -5,8 +5,8 @@
             if i_inner + i_outer * 8 < 20:       writes C[0:20]: i_inner counts ones, i_outer eights
                 C[i_inner + i_outer * 8] = ...
 
-An index whose loops count like digits takes all values from its least to its greatest; loops that
-appear in one index only do so whatever the other indices are. Must not know schedules.
+An index whose loops are digits of a mixed radix takes all values between its bounds; loops that
+appear in one index only do so independently of the other indices. Must not know schedules.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class _Unknown(Exception):
 
 
 class Cover:
-    """Which part of a region an access writes, when some loops (`fixed`) are held."""
+    """The part of a region that an access writes for fixed values of some loops (`fixed`)."""
 
     def __init__(
         self,
@@ -106,9 +106,8 @@ class Cover:
                     self.maybe_empty.add(loop.var)
 
     def _values(self, form: Form, reach: Form, user: Any, wanted: FormInterval | None) -> Span:
-        """All values of a form and of what is up to `reach` more, if they are all between two ends.
-
-        Its factors count like digits.
+        """The values of a form extended by `reach`, if they are contiguous. Its factors are digits
+        of a mixed radix.
         """
         forms = self.forms
         low = form
@@ -214,7 +213,7 @@ class Cover:
         )
 
     def _multiples(self, gap: Form) -> Iterable[Form]:
-        """What is not negative only where a whole number is not: it is more than -1 then."""
+        """A condition `e >= 0` of integers, tightened to `e > -1`."""
         yield gap
         for factor in factors(gap):
             times_ = number_of(factor.divisor) if type(factor) is Part else None

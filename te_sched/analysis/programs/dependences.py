@@ -47,7 +47,7 @@ class Meeting:
         return store is not None and reads_own(store)
 
     def text(self, name: str) -> str:
-        """What happens, in words."""
+        """The description of the race."""
         one, other = (
             ", ".join(f"{axis} = {value}" for axis, value in zip(self.names, values, strict=True))
             for values in self.iterations
@@ -71,7 +71,7 @@ def _written(access: Access) -> str:
 def find_meeting(
     program: ProgramAccesses, loops: tuple[Loop, ...], accesses: Sequence[Access]
 ) -> Meeting | bool:
-    """Where two iterations certainly meet, for whatever sizes; or whether they certainly do not."""
+    """An element that two iterations access for all sizes; or whether there certainly is none."""
     found: Meeting | bool = False
     try:
         for run in executions_of(program, _LIMIT):
@@ -93,7 +93,8 @@ class _Iterations:
     is_complete: bool = True  # whether all of them are looked at
 
     def meeting(self) -> Meeting | bool:
-        """Two iterations that meet; else whether all of them were looked at."""
+        """Two iterations that access the same element; else whether all iterations were
+        executed."""
         known = [one for one in self.accesses if one.index is not None and one.is_sure]
         self.is_complete = len(known) == len(self.accesses)
         rows = [row for access in known if (row := self._row(access)) is not None]

@@ -1,8 +1,8 @@
 """Check that loops with double buffers run serially.
 
-Reads a lowered program, where a fetch ahead is marked `double_buffer_write`: which loop takes turns
-is known when vectorized ones and those of one iteration are gone, so the accesses of the program
-that is judged before do not tell. Must not know schedules.
+Reads a lowered program, where a fetch ahead is marked `double_buffer_write`: the loop of the double
+buffer is known only after vectorized loops and loops of one iteration are lowered, so earlier
+accesses do not determine it. Must not know schedules.
 """
 
 from __future__ import annotations

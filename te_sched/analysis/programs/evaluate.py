@@ -1,7 +1,7 @@
 """Evaluation of the indices of a program with numpy, for given sizes and all iterations.
 
-`Points` are the iterations of a nest of loops in the order in which they run. Where there are too
-many, loops are cut short, and what is found holds for the iterations that are left. Must not know
+`Points` are the iterations of a nest of loops in the order in which they run. If there are too
+many, loops are truncated, and findings hold for the remaining iterations. Must not know
 what is judged.
 """
 
@@ -31,7 +31,7 @@ _SAMPLES = ((16, 2), (21, 2), (13, -1))
 
 
 class Unevaluable(Exception):
-    """An expression reads memory, or asks for what has no value here."""
+    """An expression reads memory, or has variables without a value."""
 
 
 class TooMany(Unevaluable):
@@ -105,7 +105,7 @@ def evaluate(e: Any, values: Values, lets: Mapping[Var, Expr]) -> Any:
 
 
 def _in_type(dtype: str, value: Any) -> Any:
-    """What wraps around in a type, as integers of 64 bits."""
+    """Values wrapped around in a type, as 64-bit integers."""
     kind = dtypes.parse(dtype)
     if kind.code == "bool":
         return np.not_equal(value, 0)

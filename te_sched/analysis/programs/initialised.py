@@ -2,8 +2,8 @@
 
 Proof: a statement before the read, in the same iteration of the loops round both, writes all that
 is read there (`cover`). Refutation: the program is executed for small sizes
-(`uninitialised_reads`), and an element is read that nothing has written, or only those who have
-memory of their own (`private_memory`). Must not know schedules.
+(`uninitialised_reads`), and reads an element that is not written, or is written only in private
+memory of other threads (`private_memory`). Must not know schedules.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def _advice(memory: Memory) -> str:
 
 
 def _is_written_by_others(program: ProgramAccesses, memory: Memory, accesses: list[Access]) -> bool:
-    """Whether what a thread has not written would be there if all had the memory in common."""
+    """Whether an element missing in a thread would be initialised if the memory were shared."""
     loops = tuple(loop for loop in memory.loops if loop.kind != "thread")
     common = replace(memory, loops=loops, scope="shared")
     return not isinstance(find_missing(program, common, accesses), Missing)
@@ -145,7 +145,7 @@ def _of_others(name: str, owners: MemoryOwners, why: str) -> Finding:
 def _written(
     program: ProgramAccesses, memory: Memory, accesses: Sequence[Access]
 ) -> Missing | bool | None:
-    """What was not written before it is read, as `find_missing` says it."""
+    """The reads of elements that are not written before, as found by `find_missing`."""
     reads = [one for one in accesses if not one.writes]
     if all(_is_initialised(program, memory, accesses, read) for read in _unique(reads)):
         return True

@@ -3,7 +3,8 @@
     S_local[tx + i]      is element [tx, tx + i], the first index saying which thread's it is
     S_warp[i]            is element [tx // 32, i]
 
-What stands in no loop over an axis of threads is done by all threads along it. Must not know what
+Statements outside of loops over an axis of threads are executed by all threads along
+it. Must not know what
 is judged.
 """
 
@@ -23,10 +24,9 @@ _ONE = IntImm(1)
 
 
 class MemoryOwners:
-    """Those who have a memory, numbered by indices before those of the element, one by axis.
-
-    There are no axes where all threads have it in common, or each iteration of the loops round the
-    allocation has its own. `have_parts` says whether different ones write different elements.
+    """The owners of a memory, one index per axis before those of the element. There are no axes if
+    all threads share it, or each iteration of the loops around the allocation has its own.
+    `have_parts` says whether different owners write different elements.
     """
 
     def __init__(self, memory: Memory, accesses: Sequence[Access]) -> None:

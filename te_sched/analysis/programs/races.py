@@ -59,7 +59,7 @@ def _at_once(program: ProgramAccesses) -> Iterator[tuple[Loop, ...]]:
 
 
 class _Judge:
-    """Judges one loop, or the axes of one grid of blocks."""
+    """Analyses one loop, or the axes of one grid of blocks."""
 
     def __init__(self, program: ProgramAccesses, loops: tuple[Loop, ...]) -> None:
         self.program, self.loops = program, loops
@@ -107,7 +107,7 @@ class _Judge:
         return Finding(RACE, UNPROVED, what, name, names, name, why)
 
     def _are_apart(self, a: Access, b: Access) -> bool:
-        """Whether it is proved that iterations keep out of each other's way in two accesses."""
+        """Whether it is proved that two accesses of different iterations are disjoint."""
         outside = a.loops[: a.loops.index(self.loops[0])]
         return self.program.are_apart(a, b, self.loops, outside)
 

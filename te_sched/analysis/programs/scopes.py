@@ -1,7 +1,7 @@
 """Check that the lifetime of memory in thread and block scopes covers its uses.
 
-Shared memory is a block's, registers are a thread's. What is allocated outside of the blocks, and
-used in them, is neither. Must not know schedules.
+Shared memory belongs to a block, registers to a thread. Memory allocated outside of the blocks and
+used in them violates this. Must not know schedules.
 """
 
 from __future__ import annotations

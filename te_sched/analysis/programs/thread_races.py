@@ -3,9 +3,9 @@
     for tx in threads(32):  C[tx // 2] = A[tx]        two threads store different values
     for tx in threads(32):  C[tx] = C[31 - tx]        a thread reads what another one writes
 
-Where threads store the same value there is no harm: a stage that each of them computes. What is
-stored is known as far as it is made of numbers and of arguments that nothing writes. Other races
-are for the checked mode, which knows the barriers. Must not know schedules.
+Stores of the same value by several threads are harmless: each thread computes the stage. Stored
+values are known if they are made of constants and of arguments that are not written. Other races
+are found by the checked mode, which knows the barriers. Must not know schedules.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Reads of uninitialized elements, found by evaluating the indices of accesses.
 
-An element is missing where nothing has written it since its memory was allocated. Must not know
+An element is missing if it was not written since its memory was allocated. Must not know
 what is proved.
 """
 
@@ -52,8 +52,8 @@ class Missing(NamedTuple):
 def find_missing(
     program: ProgramAccesses, memory: Memory, accesses: Sequence[Access]
 ) -> Missing | bool | None:
-    """What is missing for whatever sizes. True where it is known that nothing is, False where
-    nothing is for some sizes, None where that is not known.
+    """An element that is missing for all sizes. True if no element is missing, False if none is
+    missing for some sizes, None if unknown.
 
     Where there are too many iterations, some of those in which the memory is allocated are
     executed, and some of those that read it there.

@@ -1,6 +1,7 @@
 """Legality of schedules: iterations that run at the same time must be independent.
 
-`lower` prints any schedule; `build` asks here first. Must not know targets beyond what threads can
+`lower` prints any schedule; `build` checks it here
+first. Must not know targets beyond what threads can
 combine.
 """
 
@@ -88,7 +89,8 @@ def _stemming_from(stage: Stage, roots: tuple[IterVar, ...]) -> Flags:
 
 
 def _runs_at_once(stage: Stage, axis: IterVar) -> str | None:
-    """What makes the iterations of an axis run at once, of {}, if they cannot be combined."""
+    """The annotation by which the iterations of an axis run concurrently, if they cannot be
+    combined."""
     attr = stage.iter_var_attrs.get(axis)
     if attr is None:
         return None

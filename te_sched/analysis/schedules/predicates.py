@@ -1,9 +1,10 @@
 """Check that store predicates do not drop needed stores.
 
 `set_store_predicate` is for values that several threads have, of which one stores. The stores of a
-program are held against those of the same program without predicates, by executing their indices:
-some thread must do all that is done to an element there. An element of a temporary may be left out
-where it is not read. What cannot be executed is refused, too. Must not know statements.
+program are compared with those of the same program without predicates, by evaluating their indices:
+some thread must execute all updates of each element. An element of a temporary may be left out
+where it is not read. Predicates that cannot be evaluated are refused,
+too. Must not know statements.
 """
 
 from __future__ import annotations

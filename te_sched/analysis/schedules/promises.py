@@ -1,6 +1,6 @@
 """Whether splits without guards need none, as `split(..., disable_predication=True)` promises.
 
-What is known when a program is built is judged then, what depends on the sizes of a call by the
+Constant conditions are checked at build time, those on sizes of a call by the
 call. Must not know statements.
 """
 

@@ -20,7 +20,7 @@ from te_sched.te.tensor import Tensor
 
 
 def check_sums(schedule: Schedule) -> None:
-    """Refuse sums of booleans, which count nothing.
+    """Refuse sums of booleans, which do not count.
 
     Raises
     ------
@@ -38,7 +38,7 @@ def check_sums(schedule: Schedule) -> None:
 
 
 def warn_of_extrema(schedule: Schedule) -> None:
-    """Warn where the extremum of NaN or infinities is another one than numpy's."""
+    """Warn where extrema of NaN or infinities differ from numpy's."""
     names = [
         stage.op.name
         for stage, reduction in _reductions(schedule)

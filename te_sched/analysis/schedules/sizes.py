@@ -2,8 +2,8 @@
 
 An extent is never negative. Where it is 0 there are no elements, and nothing is computed, as in
 numpy; but a reduction that chooses one of its values (max, min, argmax) has nothing to choose from
-then, and sums and products give their identity. `check_sizes` judges the extents that are known
-when a program is built, `symbolic_sizes` names the others: a call judges these, by their values.
+then, and sums and products give their identity. `check_sizes` checks the extents that are known at
+build time, `symbolic_sizes` lists the others, which a call checks.
 So it does the lengths of splits, which are at least 1 (`StageState.lengths` has those that a call
 tells), and what sizes are computed of, which their types must hold (`within_types`).
 

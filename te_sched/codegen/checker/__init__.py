@@ -1,4 +1,5 @@
-"""The checked mode of the emulated GPU: kernels run with all threads at once, and are watched.
+"""The checked mode of the emulated GPU: kernels executed with numpy, all threads at once, and each
+access is checked.
 
 `check_program` runs a host's function and its kernels with numpy and reports data races, divergent
 barriers, accesses out of bounds, uninitialised reads, and how memory is used.
@@ -6,9 +7,9 @@ barriers, accesses out of bounds, uninitialised reads, and how memory is used.
     check.py        arguments, the host's function, launches, batches of blocks
     machine.py      the state of a running kernel: variables, mask, memories, findings
     statements.py   statements as closures      expressions.py, intrinsics.py, warps.py   values
-    accesses.py     loads, stores, atomics      memory.py, shadow.py   what memory holds, and who
-                                                touched it since the last barrier
-    checks.py       what the program checks itself
+    accesses.py     loads, stores, atomics      memory.py, shadow.py   the elements of memory, and
+    the accesses since the last barrier
+    checks.py       the checks in the program itself
     counters.py     banks and sectors           occupancy.py   blocks that fit a multiprocessor
     report.py       findings as data and as text
 """

@@ -1,4 +1,5 @@
-"""Loads, stores and atomic operations: bounds, what was written, races, counters, then memory.
+"""Loads, stores and atomic operations: checks of bounds, initialisation and races, counters, then
+the access.
 
 Must not know statements.
 """
@@ -32,7 +33,7 @@ from te_sched.ir import stmt as S
 def inside(
     machine: KernelState, memory: TrackedMemory, place: Place, site: Site
 ) -> tuple[Place, Mask] | None:
-    """The elements that exist and the threads that want them; None if there are none."""
+    """The accesses that are within bounds, and their threads; None if there are none."""
     mask = machine.mask
     low, high = bounds_of(place)
     if low >= 0 and high < memory.size:

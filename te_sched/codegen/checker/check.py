@@ -1,6 +1,6 @@
-"""Running a whole program under watch: arguments, the host's function, launches.
+"""Execution of a whole program in the checked mode: arguments, host function, launches.
 
-A launch is run in batches of blocks, each of which needs no more than some lanes and memory.
+A launch is executed in batches of blocks with limited numbers of lanes and bytes.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _MOST_STEPS = 20_000_000
 
 @dataclass(frozen=True, slots=True)
 class RunLimits:
-    """How much is run at once, and how much at all."""
+    """Limits of a batch and of a run."""
 
     max_steps: int
     max_lanes: int
@@ -61,7 +61,7 @@ def check_program(
     max_blocks: int | None = None,
     registers: Mapping[str, int] | None = None,
 ) -> Report:
-    """Run what `device_passes` gave, with all threads watched.
+    """Execute the result of `device_passes` in the checked mode.
 
     The arguments are numpy arrays (bfloat16 also as uint16) and numbers, in the order of the
     function's parameters; arrays that it writes hold the results afterwards.

@@ -1,7 +1,7 @@
-"""The checks that a program makes itself of its indices (`analysis/checks`), as findings.
+"""Findings of the checks of indices that the program contains (`analysis/checks`).
 
-They say more than what is seen of flat memory: which dimension of a tensor an index leaves. Must
-not know which accesses have one.
+They name the dimension of the tensor that is out of bounds, which flat memory does not. Must not
+know which accesses are checked.
 """
 
 from __future__ import annotations

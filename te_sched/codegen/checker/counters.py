@@ -1,7 +1,7 @@
-"""How the warps of a kernel use memory: passes through the banks, and sectors.
+"""Counters of memory accesses by warps: bank passes and sectors.
 
-Shared memory has 32 banks of 4 bytes: a request takes as many passes as the fullest bank has
-different words (vectors of 8 and 16 bytes go in halves and quarters of the warp). Global memory
+Shared memory has 32 banks of 4 bytes: the passes of a request are the largest number of different
+words in one bank (vectors of 8 and 16 bytes go in halves and quarters of the warp). Global memory
 moves sectors of 32 bytes. Only the 1st, 2nd, 4th, 8th, ... execution of an access is looked at,
 and four blocks of it.
 """
@@ -92,7 +92,7 @@ def _passes(starts: np.ndarray, size: int, active: np.ndarray) -> tuple[int, int
 
 
 def _sectors(starts: np.ndarray, size: int, active: np.ndarray) -> tuple[int, int]:
-    """Sectors that requests touch, and the fewest that would hold as many bytes."""
+    """Sectors that requests access, and the fewest sectors of the same number of bytes."""
     warps = len(starts)
     where = np.repeat(active, starts.shape[2], axis=1)
     rows = starts.reshape(warps, -1)
@@ -103,7 +103,7 @@ def _sectors(starts: np.ndarray, size: int, active: np.ndarray) -> tuple[int, in
 
 
 def _distinct(rows: np.ndarray, where: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Rows in order, and where each different value of them is met first."""
+    """Sorted rows, and the first position of each distinct value."""
     unused = np.iinfo(np.int64).max
     ordered = np.sort(np.where(where, rows, unused), axis=1)
     new = np.ones(ordered.shape, np.bool_)

@@ -1,6 +1,6 @@
 """Expressions become closures that compute them for all threads at once.
 
-What does not depend on the innermost loops is kept from one iteration to the next. Must not know
+Values that do not depend on the innermost loops are cached between iterations. Must not know
 statements; calls are in `intrinsics`, `warps` and `accesses`.
 """
 
@@ -37,8 +37,8 @@ _KEPT_BYTES = 8 << 20
 
 @dataclass(slots=True)
 class ExprClosure:
-    """How to compute a value: `slots` are the variables it needs, `is_pure` says that it needs
-    nothing else, `reads` that it reads memory.
+    """A compiled expression: `slots` are its variables, `is_pure` whether it depends on nothing
+    else, `reads` whether it reads memory.
     """
 
     run: Run
@@ -70,7 +70,7 @@ class Compiler:
         return method(self, node)
 
     def value(self, node: E.Expr) -> ExprClosure:
-        """The code of an expression, kept between iterations where that pays."""
+        """The code of an expression, with caching between iterations where it is worthwhile."""
         code = self.expression(node)
         return self.kept(code) if self._pays(code) else code
 
@@ -89,12 +89,12 @@ class Compiler:
         made = ExprClosure(run, code.slots, code.is_pure, code.reads, code.is_leaf)
         if not code.is_pure:
             return made
-        # Equal indices share their arrays: who sees one again need not look at it again.
+        # Equal indices share their arrays, so that results for one are found by its identity.
         shared = self.indices[key] = self.kept(made) if code.slots & self.threads else made
         return shared
 
     def place(self, buffer: E.Buffer, indices: Sequence[E.Expr]) -> ExprClosure:
-        """Where an access goes, counted in elements of the memory."""
+        """The position of an access in elements of the memory."""
         offset: E.Expr = buffer.offset_of(list(indices))
         lanes = dtypes.lanes(buffer.dtype)
         if lanes > 1:
@@ -127,7 +127,7 @@ class Compiler:
         return ExprClosure(run, slots, pure, any(part.reads for part in parts))
 
     def operands(self, nodes: Sequence[E.Expr]) -> list[ExprClosure]:
-        """The codes of operands; those that need fewer variables than all together are kept."""
+        """The codes of operands; those that depend on fewer variables than the whole are cached."""
         codes = [self.expression(node) for node in nodes]
         slots = frozenset().union(*[code.slots for code in codes])
         return [
@@ -138,7 +138,7 @@ class Compiler:
         return code.is_pure and not code.is_leaf and bool(code.slots & self.threads)
 
     def kept(self, code: ExprClosure) -> ExprClosure:
-        """The code, with its results kept by the values of its variables."""
+        """The code, with its results cached by the values of its variables."""
         versions, inner = self.machine.versions, code.run
         key_of = operator.itemgetter(*code.slots)
         results: dict[Any, Any] = {}
@@ -276,7 +276,7 @@ def _not(c: Compiler, node: E.Not) -> ExprClosure:
 
 
 def under(machine: KernelState, condition: np.ndarray, run: Run) -> Any:
-    """What `run` gives where a condition holds; 0 if no thread comes there."""
+    """The result of `run` under a condition; 0 if it holds for no thread."""
     before = machine.mask
     mask = condition if before is None else before & condition
     if not mask.any():
@@ -308,7 +308,7 @@ def _logical(c: Compiler, node: E.And | E.Or) -> ExprClosure:
 
 
 def conditional(c: Compiler, condition: E.Expr, first: E.Expr, second: E.Expr) -> ExprClosure:
-    """One of two values; each is read from memory only where it is wanted."""
+    """One of two values; each is loaded only for the threads that select it."""
     parts = c.operands((condition, first, second))
     test, yes, no = (part.run for part in parts)
     machine, dtype = c.machine, first.dtype

@@ -1,4 +1,4 @@
-"""What intrinsics compute that know nothing of threads: mathematics, bits, choices."""
+"""Intrinsics that do not depend on threads: mathematics, bits, choices."""
 
 from __future__ import annotations
 

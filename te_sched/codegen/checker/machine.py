@@ -1,4 +1,4 @@
-"""The state of a kernel while some of its blocks run, and what is found in it.
+"""The state of a kernel during the execution of a batch of blocks, and its findings.
 
 Must not know expressions or statements.
 """
@@ -43,7 +43,7 @@ class Site:
 
 @dataclass(slots=True)
 class KernelState:
-    """Variables have slots; `versions` tell the values of a slot apart, for those who keep results.
+    """Variables have slots; `versions` identify the values of a slot, for caches.
 
     `mask` is where threads take part, None where all do. `epoch` counts the barriers that each
     block has passed, `warp_epoch` those of warps since then.
@@ -124,11 +124,11 @@ class KernelState:
         )
 
     def loop_values(self, position: tuple[int, ...]) -> dict[str, int]:
-        """The values of the loops round what is done now, for one thread."""
+        """The values of the enclosing loops for one thread."""
         return {self.names[slot]: int(value_at(self.values[slot], position)) for slot in self.loops}
 
     def add(self, finding: Violation, key: tuple[Any, ...], count: int = 1) -> None:
-        """Add a finding, or count one that is known."""
+        """Add a finding, or count a known one again."""
         full = (finding.kind, finding.buffer, finding.access, *key)
         known = self.found.get(full)
         if known is None:

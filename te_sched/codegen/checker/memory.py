@@ -1,10 +1,10 @@
-"""What memory holds, and which of it was ever written.
+"""The elements of memory, and which of them are initialised.
 
     global   one row of elements                        (elements,)
     shared   for each element, that of each block        (elements, blocks)
     local    for each element, that of each thread       (elements, z, y, x, blocks)
 
-so that an index that threads agree on is a row. Must not know races.
+so that an index that is equal for all threads selects a row. Must not know races.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class TrackedMemory:
         return found
 
     def forget(self) -> None:
-        """Nothing is written any more: its allocation is entered again."""
+        """Mark all elements uninitialised: the allocation is entered again."""
         self.is_complete, self.part = False, None
         self.known.clear()
         self.rows[...] = False
@@ -169,14 +169,14 @@ class TrackedMemory:
         self.part.reshape(-1)[flat[where]] = True
 
     def remember(self, place: Place, mask: Mask) -> None:
-        """All that this access touches is written."""
+        """Whether all elements of this access are initialised."""
         if isinstance(place, Index):
             if len(self.known) >= _KNOWN:
                 self.known.clear()
             self.known[id(place), id(mask)] = (place, mask)
 
     def unwritten(self, place: Place, mask: Mask) -> np.ndarray | None:
-        """Where uninitialised elements are read; None if nowhere."""
+        """The reads of uninitialised elements; None if there are none."""
         if (id(place), id(mask)) in self.known:
             return None
         if type(place) is int and self.rows[place]:

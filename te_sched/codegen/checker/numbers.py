@@ -80,7 +80,7 @@ def typed(value: Value, dtype: str) -> Value:
 
 
 def plain(value: Value) -> Value:
-    """What numpy made of numbers that are the same for all threads, as they are kept here."""
+    """A result of numpy for uniform numbers, in the representation of this module."""
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
     if isinstance(value, np.integer | np.bool_):
@@ -89,7 +89,7 @@ def plain(value: Value) -> Value:
 
 
 def same_bits(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Where two arrays of one type hold the same, NaN included."""
+    """The positions at which two arrays of one type are equal, NaN included."""
     if a.dtype.kind != "f":
         return np.asarray(a == b)
     bits = np.dtype(f"u{a.dtype.itemsize}")
@@ -106,7 +106,7 @@ def from_argument(array: np.ndarray, dtype: str) -> np.ndarray:
 
 
 def to_argument(kept: np.ndarray, array: np.ndarray, dtype: str) -> None:
-    """Bring results into an argument that `kept` is not a view of."""
+    """Copy results into an argument of which `kept` is not a view."""
     if np.shares_memory(kept, array):
         return
     if dtypes.element(dtype) == "bfloat16":

@@ -1,4 +1,4 @@
-"""How many blocks of a kernel fit a multiprocessor at once: an estimate from what blocks take.
+"""Occupancy: the number of blocks that fit a multiprocessor, estimated from their resources.
 
 The limits are those of the CUDA C++ Programming Guide's table of technical specifications. Must not
 know kernels.
@@ -11,7 +11,7 @@ from typing import Any
 
 _WARP = 32
 _REGISTERS = 65536
-_REGISTER_UNIT = 256  # registers are given to warps in such portions
+_REGISTER_UNIT = 256  # granularity of register allocation, per warp
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
-"""What the checked mode has found: data, and text for a terminal.
+"""Reports of the checked mode: data, and text for a terminal.
 
-Must not know how it was found.
+Must not know how findings are made.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class ThreadId:
 
 @dataclass(slots=True)
 class Violation:
-    """One thing that is wrong, as it was first met; `count` says how often it was met.
+    """One finding at its first occurrence; `count` is the number of occurrences.
 
     `access` is what `thread` does to element `index` of `buffer`; for races, `other_access` is what
     `other` does. `loops` are the values of the loops round the access.
@@ -119,7 +119,7 @@ class AccessCounter:
 
     @property
     def factor(self) -> float:
-        """How many times the ideal it takes; 1 is best."""
+        """The ratio of the actual to the ideal number; 1 is best."""
         return self.taken / self.ideal if self.ideal else 1.0
 
 
@@ -134,7 +134,7 @@ def stage_name(buffer: str) -> str:
 
 @dataclass(slots=True)
 class Report(Shown):
-    """All that one run has shown.
+    """The result of one run.
 
     `counters` has the accesses of each kernel, `occupancy` for each kernel and architecture how
     many blocks fit a multiprocessor, `unchecked` what was left out.

@@ -1,17 +1,17 @@
-"""Who touched which element since the last barrier, and whether two of them clash.
+"""Detection of data races: the accesses to each element since the last barrier.
 
 For each element the last writer is kept, the last reader, and the last readers of another thread,
-of another warp (where warps have barriers) and of another block; of atomic operations likewise. So
-if any reader clashes with a writer, one that is kept does: who comes later is either unordered as
-well, or of the writer's own thread, warp or block. What is kept are stamps:
+of another warp (where warps have barriers) and of another block; of atomic operations likewise. If
+any reader races with a writer, one of the recorded readers does: a later one is unordered as well,
+or belongs to the thread, warp or block of the writer. The records are stamps:
 
     bits 0-9 thread   10-20 site   21-36 barriers of the warp   37-62 barriers of the block
 
-(the way of Eraser-like detectors, with barriers instead of locks). Two threads of a block clash
-when they come between the same two barriers, threads of different blocks always do. Writing what
-is there already is not a clash of writers: all threads may compute the same.
+(the way of Eraser-like detectors, with barriers instead of locks). Accesses of two threads of a
+block race if they are between the same two barriers; those of different blocks always do. Writing
+the value that is there already is not a race: all threads may compute the same value.
 
-Reads are only noted; they are entered when somebody writes. Must not know expressions.
+Reads are collected and recorded at the next write. Must not know expressions.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class _Who:
 
 @dataclass(slots=True)
 class _Noted:
-    """A read that is not entered yet."""
+    """A read that is not recorded yet."""
 
     place: Place
     mask: Mask
@@ -87,7 +87,7 @@ class _Role:
 
 
 class AccessHistory:
-    """Watches one memory that some threads write."""
+    """Detects races in one memory that threads write."""
 
     def __init__(self, machine: KernelState, memory: TrackedMemory) -> None:
         self.machine, self.memory = machine, memory
@@ -95,7 +95,7 @@ class AccessHistory:
         self.roles: dict[str, _Role] = {}
         self.noted: list[_Noted] = []
         self.noted_bytes = 0
-        self.is_dirty = False  # somebody wrote since the last barrier (global: in this kernel)
+        self.is_dirty = False  # there was a write since the last barrier (global: in this kernel)
         self.seen: dict[tuple[Any, ...], tuple[Any, ...]] = {}
         # While only one access with a thread of its own for each element goes on, as for a sum that
         # is kept in global memory, its last write and read are kept here and not entered.
@@ -112,7 +112,7 @@ class AccessHistory:
         self.is_clean = True
 
     def pass_barrier(self, all_blocks: bool) -> None:
-        """Blocks have come by a barrier."""
+        """Note that blocks have passed a barrier."""
         self.seen.clear()
         if self.is_shared and not all_blocks:
             self._leave()
@@ -214,7 +214,7 @@ class AccessHistory:
     # -- sequences that are known ------------------------------------------------------------------
 
     def _follow(self, key: tuple[Any, ...], noted: _Noted) -> bool:
-        """Whether this access continues a sequence that is known; it is entered later if ever."""
+        """Whether this access continues a known sequence; then it is recorded later, if at all."""
         if not self.follows or self.step is None:
             return False
         found = self.step.next.get(key)
@@ -226,7 +226,7 @@ class AccessHistory:
         return True
 
     def _leave(self) -> None:
-        """Enter what was followed: the sequence goes on in a way that is not known."""
+        """Record the accesses of the sequence, which continues in an unknown way."""
         self.follows = False
         for does, noted in self.followed:
             if does == "w":
@@ -268,13 +268,13 @@ class AccessHistory:
         return own is not None and own[0] is place and own[1] is mask
 
     def flush(self) -> None:
-        """Bring what is kept into the memory."""
+        """Write the cached elements to the memory."""
         if self.kept is not None and self.own is not None:
             self.memory.put(self.memory.dtype, self.own[0], self.own[1], self.kept)
         self.kept = None
 
     def _release(self) -> None:
-        """Enter what `own` has done: somebody else comes."""
+        """Record the accesses of `own`: another access follows."""
         if self.own is None:
             return
         self.flush()
@@ -310,7 +310,7 @@ class AccessHistory:
                     role.blocks[flat[where]] = block[where]
 
     def _groups(self) -> Iterator[tuple[str, _IsOther]]:
-        """In what the thread of a stamp may differ from another; what matters here."""
+        """The bits of a stamp in which threads differ."""
         yield "thread", partial(self._is_other, 1)
         if self.machine.has_warp_barriers:
             yield "warp", partial(self._is_other, WARP)
@@ -332,7 +332,7 @@ class AccessHistory:
         roles: tuple[str, ...],
         where: np.ndarray | None = None,
     ) -> None:
-        """Report where another thread has touched the element, and nothing is between."""
+        """Report accesses of another thread to the element without a barrier in between."""
         for name in roles:
             role = self.roles.get(name)
             if role is None:
@@ -383,7 +383,7 @@ class AccessHistory:
     # -- threads -----------------------------------------------------------------------------------
 
     def _who(self, noted: _Noted) -> list[_Who]:
-        """Who accesses: the first and the last of threads that agree on the element."""
+        """The accessing threads: the first and the last of those that access the same element."""
         first, _, every = self._spread(noted, None)
         return [first] if every else [first, self._spread(noted, None, last=True)[0]]
 
@@ -423,7 +423,7 @@ class AccessHistory:
         return found
 
     def _remember(self, key: tuple[Any, ...], place: Place, mask: Mask) -> None:
-        """The same threads need not be looked at again until a barrier."""
+        """The threads of an access, cached until a barrier."""
         if len(self.seen) > _SEEN:
             self.seen.clear()
         self.seen[key] = (place, mask)  # kept alive: the key is their identity

@@ -1,7 +1,8 @@
 """The threads that run together: some blocks of a launch.
 
-Values of threads are arrays of the shape (z, y, x, blocks); an extent of 1 means that threads along
-this axis agree, so that most values are small. Vectors have one axis more, in front. Must not know
+Values of threads are arrays of the shape (z, y, x, blocks); an extent of 1 means that the value is
+uniform along this axis, so that most arrays are
+small. Vectors have one axis more, in front. Must not know
 what threads do.
 """
 

@@ -1,4 +1,4 @@
-"""Statements become closures that all threads of some blocks run at once.
+"""Statements become closures, executed for all threads of a batch of blocks at once.
 
 A condition on which threads differ becomes a mask. Must not know how kernels are launched.
 """
@@ -28,7 +28,7 @@ _NOBODY: Any = object()  # a mask that holds nowhere; None is one that holds eve
 
 
 def statement(c: Compiler, node: S.Stmt) -> Do:
-    """How to do a statement."""
+    """A compiled statement."""
     method = _METHODS.get(type(node))
     if method is None:
         raise c.unknown(f"the statement {type(node).__name__}")
@@ -136,11 +136,11 @@ def _if(c: Compiler, node: S.IfThenElse) -> Do:
     c.is_counted = True
     first = statement(c, node.then_case)
     second = statement(c, node.else_case) if node.else_case is not None else None
-    # What the last condition came to; objects are kept, so that the same one is known again.
+    # The last value of the condition, found again by its identity.
     last: tuple[Any, Any, Any, Any] = (None, None, None, None)
 
     def masks(before: Any, holds: np.ndarray) -> tuple[Any, Any]:
-        """Who goes into each branch."""
+        """The threads of each branch."""
         nonlocal last
         if last[0] is holds and last[1] is before:
             return last[2], last[3]

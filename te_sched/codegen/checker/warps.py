@@ -1,4 +1,4 @@
-"""What threads do together: barriers, shuffles, matrix fragments."""
+"""Collective operations of threads: barriers, shuffles, matrix fragments."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _barrier(c: Compiler, node: E.Call) -> ExprClosure:
 
 
 def _check_together(machine: KernelState, site: Site, grouped: Any, axis: int) -> np.ndarray | None:
-    """Report where some threads of a group are here and others are not; the groups that are."""
+    """Report divergent groups of threads; returns the groups that are complete."""
     mask = machine.mask
     if mask is None:
         return None

@@ -34,7 +34,7 @@ def linear(unit: Unit, name: str, a: Piece, b: Piece, dtype: str, may_wrap: bool
 
 
 def narrowed(unit: Unit, value: Piece, dtype: str) -> Piece:
-    """What C computed as int, in the width of the type."""
+    """A value that C computed as int, converted to the type."""
     return converted(unit.type_of(dtype), value) if types.is_narrow(dtype) else value
 
 

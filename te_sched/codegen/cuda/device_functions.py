@@ -1,4 +1,4 @@
-"""Functions of CUDA that kernels call by name, said in te_sched's own terms.
+"""CUDA device functions that kernels call by name, expressed by intrinsics of te_sched.
 
 Where a kernel does not run on a GPU, `call_extern("float32", "__expf", x)` has no function to call:
 

@@ -110,7 +110,7 @@ def _logical(out: KernelText, node: E.CompareOp) -> list[Piece]:
 def _assign_after(
     out: KernelText, lines: list[str], target: list[Piece], lanes: list[Piece], dtype: str
 ) -> None:
-    """Captured lines, and what they compute given to a variable: inside of a branch."""
+    """The captured lines followed by an assignment of their result: the body of a branch."""
     out.lines += lines
     out.depth += 1
     out.assign(target, lanes, dtype)

@@ -1,7 +1,7 @@
 """Small device functions that kernels call, written into the source where one does.
 
-They give what the processor's code gives: division by zero is zero, of a NaN and a number the
-extremum is the second operand. Must not know their callers.
+Their results equal those of the code for processors: division by zero is zero, the extremum of a
+NaN and a number is the second operand. Must not know their callers.
 """
 
 from __future__ import annotations

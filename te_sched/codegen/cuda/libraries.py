@@ -1,4 +1,4 @@
-"""Where NVIDIA's run-time compiler is installed: its library, and the headers that go with it.
+"""Search for NVIDIA's run-time compiler: its library and its headers.
 
 PyPI's wheels first (`nvrtc.INSTALL`), then those of cupy, then the system's CUDA.
 Must not know how the compiler is called.

@@ -1,4 +1,4 @@
-"""Which lane of a warp has which elements of the matrices of mma.sync and ldmatrix.
+"""The mapping of matrix elements to lanes and registers for mma.sync and ldmatrix.
 
 One rule gives all layouts of the PTX manual from m8n8k16 to m16n8k32. With g = lane // 4 and
 t = lane % 4, and p elements in a register (or one, where an element fills it):

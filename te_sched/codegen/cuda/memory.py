@@ -1,7 +1,7 @@
 """Loads and stores: single elements, wide accesses where they are aligned, gathers and scatters.
 
-A wide access must be a multiple of its size away from the beginning of an array, which arithmetic
-proves; what it cannot prove is done in smaller parts, at last element by element. Arrays themselves
+The offset of a wide access must be a multiple of its size, which arithmetic proves; accesses
+without a proof are split into smaller ones, down to single elements. Arrays themselves
 begin at multiples of 16 bytes. Must not know statements.
 """
 

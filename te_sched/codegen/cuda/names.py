@@ -1,4 +1,4 @@
-"""Names of variables in a kernel: identifiers of C++, each with one meaning where it is seen.
+"""Names of variables in a kernel: identifiers of C++, unique in their scope.
 
 A name is none of C++'s words, nor what headers may define as a macro, nor a function or type that
 the kernel's own text needs: a first text, whose variables are all numbered, tells these
@@ -59,7 +59,7 @@ class ScopedNames:
         self._scopes.pop()
 
     def fresh(self, wanted: str) -> str:
-        """A name like `wanted` that means nothing yet."""
+        """An unused name derived from `wanted`."""
         base = identifier(wanted)
         name, count = base, 0
         while (
@@ -82,7 +82,7 @@ class NumberedNames(ScopedNames):
 
 
 def words_of(lines: Iterable[str]) -> set[str]:
-    """The words of a text that are not variables, nor members, nor said of a namespace."""
+    """The identifiers of a text that are not variables, members or in a namespace."""
     return {
         word
         for line in lines

@@ -32,7 +32,7 @@ INSTALL = "pip install " + " ".join(
 
 @dataclass(frozen=True, slots=True)
 class CompiledKernels:
-    """Machine code for one architecture, and what the compiler said of it."""
+    """Machine code for one architecture, and the compiler's report."""
 
     source: str
     arch: str
@@ -48,7 +48,7 @@ _compiled: dict[_Key, Future[CompiledKernels]] = {}
 
 
 def _forget_unfinished() -> None:
-    """Forget what other threads of the parent process compile, which is not finished here."""
+    """Discard compilations of other threads of the parent process after a fork."""
     for key in [key for key, future in _compiled.items() if not future.done()]:
         del _compiled[key]
 

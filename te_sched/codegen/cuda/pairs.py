@@ -21,8 +21,8 @@ def compute_pairs(
 ) -> PieceLanes | None:
     """add, sub or mul of vectors; None where lanes are better computed one by one.
 
-    That is where neither operand is a vector in memory or in a variable, and where the lines that
-    are written might not be executed.
+    None is returned if no operand is a vector in memory or in a variable, and if the lines might
+    not be executed.
     """
     element, count = dtypes.element(dtype), dtypes.lanes(dtype)
     if element not in _SPREAD or count % 2 or out.is_captured:

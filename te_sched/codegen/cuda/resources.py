@@ -1,4 +1,4 @@
-"""What the assembler says that kernels use: registers, memory, spills.
+"""Resource usage of kernels from the assembler's report: registers, memory, spills.
 
 Owns the reading of its report (ptxas -v). Must not know how it is called.
 """

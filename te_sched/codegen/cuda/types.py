@@ -41,7 +41,7 @@ _VECTORS = {
 }
 # What makes one is make_NAME, except where it is written here.
 _MAKERS = {"nv_bfloat162": "make_bfloat162"}
-# What carries that many bytes at once, for types that CUDA has no vector of.
+# Types of this number of bytes, for element types without CUDA vector types.
 _CARRIERS = {2: "unsigned short", 4: "unsigned int", 8: "uint2", 16: "uint4"}
 _FIELDS = "xyzw"
 

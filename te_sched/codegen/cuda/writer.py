@@ -1,4 +1,4 @@
-"""The text of one kernel while it is written: lines, scopes, variables, and what is known of them.
+"""The text of one kernel during code generation: lines, scopes, variables and facts.
 
 Expressions give their lanes as pieces of text. An expression that cannot be one piece (a vector
 load, a let) writes statements before the statement that it is part of; what must not be evaluated
@@ -192,7 +192,7 @@ class KernelText:
         return call(types.maker(vector), *lanes).text
 
     def simple(self, value: Piece, dtype: str, wanted: str = "v") -> Piece:
-        """A piece that may be written several times: itself if it is a name or a constant."""
+        """A piece that may be duplicated: itself if it is a name or a constant, else a variable."""
         if value.level == PRIMARY or value.text.lstrip("-").replace(".", "").isalnum():
             return value
         return self.define(wanted, dtypes.element(dtype), [value])[0]

@@ -1,7 +1,7 @@
-"""A limit on the iterations of loops that nothing else bounds.
+"""A limit on the iterations of loops without a known bound.
 
-Only loops are counted whose number of iterations the program does not tell: `while`, and loops over
-an extent that is loaded or given by the caller. Each thread counts for itself, of a `for` loop all
+Only loops with an unknown number of iterations are counted: `while`, and loops over an extent that
+is loaded or passed by the caller. Each thread counts for itself, of a `for` loop all
 iterations at once:
 
     while not done[tx]:              steps[0] += 1

@@ -1,4 +1,4 @@
-"""The host's function with its kernels in the place of their launches.
+"""Replaces kernel launches in the host function by loops over blocks and threads.
 
 Must not know how kernels become loops.
 """
@@ -27,8 +27,8 @@ def emulate(module: IRModule, is_checked: bool = False) -> dict[str, PrimFunc]:
 
     Parameters
     ----------
-    is_checked : what kernels do by pointers stays within bounds, or ends the call. Which elements
-        that are is seen here alone; all other accesses were judged before.
+    is_checked : check accesses by pointers at run time. Their elements are known here only; all
+    other accesses were checked before.
 
     Raises
     ------

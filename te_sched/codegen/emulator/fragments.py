@@ -1,7 +1,7 @@
 """Fragments of matrices (wmma) on the emulated device: an array per warp, and loops over its rows.
 
-A fragment belongs to the 32 threads of a warp together, and what is done with it they do together:
-the emulated device does it once per warp, where the first lane comes by.
+A fragment belongs to the 32 threads of a warp, and operations on it are collective: the emulated
+device executes them once per warp, for its first lane.
 
     C_frag = allocate([2 * 256], scope="wmma.accumulator")        2 fragments of 16 x 16
     tvm_fill_fragment(C_frag, 16, 16, 16, 1, 0.0)

@@ -1,7 +1,7 @@
-"""mma.sync and ldmatrix on the emulated device: lanes tell each other what they have in registers.
+"""mma.sync and ldmatrix on the emulated device: lanes exchange registers through arrays.
 
-All threads write what they have of A and B into arrays, as the whole matrices of their warp; then
-each of them computes its own elements of C:
+All threads write their registers of A and B into arrays, which hold the whole matrices of their
+warp; then each thread computes its own elements of C:
 
     ptx_mma("m16n8k8", ..., a, 0, b, 0, c, 0)
                          ->
@@ -43,7 +43,7 @@ def is_of_registers(node: object) -> bool:
 def exchange_registers(
     call: E.Call, thread: E.Expr, new_exchange: NewExchange
 ) -> tuple[S.Stmt, S.Stmt]:
-    """What all threads tell, and what then each of them does.
+    """The exchange of registers by all threads, then the computation of each thread.
 
     `new_exchange(dtype, n)` gives an array with n elements for each thread.
     """

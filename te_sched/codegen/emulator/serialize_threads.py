@@ -1,8 +1,8 @@
-"""The threads of a kernel one after the other: loops that are cut where threads wait.
+"""Serialises the threads of a kernel: loops over threads, split at synchronisation points.
 
-What stands between two barriers is done by all threads of a block, one by one, before any of them
-goes on. So a barrier in a loop turns the loop inside out, and what a thread keeps across a barrier
-gets a place per thread:
+The code between two barriers is executed for all threads of a block, one after the other, before
+any thread continues. A barrier in a loop thus interchanges the loop and the threads, and values
+that live across a barrier are stored per thread:
 
     attr(bx, "thread_extent", 4)                  for bx in parallel(4):
         attr(tx, "thread_extent", 16)                 A_shared = allocate([16])
@@ -13,7 +13,7 @@ gets a place per thread:
                 tvm_storage_sync("shared")                for tx in range(16):
                 C_local[0] += A_shared[15 - tx]               C_local[tx] += A_shared[15 - tx]
 
-A shuffle is a cut as well: all threads say what they have, then all of them take what they want
+A shuffle is a cut as well: all threads store their values, then all load the values that they need
 (so are products of matrices in registers, `matrix_registers`).
 So is what warps do with fragments of matrices (`fragments`), which is done once for each warp.
 Must not know how the result is compiled.
@@ -124,7 +124,7 @@ class _Serializer(Mapper):
         return body
 
     def each_warp(self, node: S.Stmt) -> S.Stmt:
-        """What warps do with fragments, for one warp after the other: as its first lane."""
+        """Operations on fragments, executed for the first lane of each warp."""
         first = ops.equal(ops.floormod(self.thread, WARP), 0)
         return self.each_thread(S.IfThenElse(first, self.fragments.expand(node)))
 
@@ -211,7 +211,7 @@ class _Serializer(Mapper):
         return self.shuffled(node)
 
     def shuffled(self, node: S.Stmt) -> S.Stmt:
-        """A statement that takes values of other lanes: all threads say, then all take."""
+        """A statement with shuffles: all threads store their values, then all load."""
         told: list[S.Stmt] = []
         exchange = _Exchange(self, told)
         node = exchange.visit(node)
@@ -240,7 +240,7 @@ class _Serializer(Mapper):
         return substitute(e, self.values)
 
     def check_uniform(self, e: E.Expr, what: str) -> None:
-        """Refuse a cut that not all threads would come by."""
+        """Refuse a cut that not all threads reach."""
         for node in walk(self.outside(e)):
             private = isinstance(node, E.BufferLoad) and scope_of(node.buffer.data) in _PRIVATE
             if private or (isinstance(node, E.Var) and node in self.differing):
@@ -269,7 +269,7 @@ class _Serializer(Mapper):
 
 
 class _Spread:
-    """Where what each thread keeps is: in turns (element by element), or thread by thread."""
+    """The layout of per-thread storage: interleaved by element, or contiguous by thread."""
 
     def __init__(self, data: E.Var, size: E.Expr, by_thread: bool) -> None:
         self.data, self.size, self.by_thread = data, size, by_thread
@@ -289,7 +289,7 @@ class _Spread:
 
 
 class _Spreader(AccessMapper):
-    """Gives accesses to what threads keep their places; replaces lets across cuts."""
+    """Rewrites accesses to per-thread storage; replaces lets across cuts."""
 
     def __init__(
         self,
@@ -318,7 +318,7 @@ class _Spreader(AccessMapper):
 
 
 class _Exchange(Mapper):
-    """Replaces shuffles by loads of what other lanes have told."""
+    """Replaces shuffles by loads of values of other lanes."""
 
     def __init__(self, serializer: _Serializer, told: list[S.Stmt]) -> None:
         self.serializer, self.told = serializer, told

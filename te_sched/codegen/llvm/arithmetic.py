@@ -98,7 +98,7 @@ def _linear(name: str) -> Callable[[FunctionText, Value, Value], Value]:
 
 
 def _float_flags(out: FunctionText, name: str) -> str:
-    """What LLVM may do to an operation; comparisons and divisions are never contracted."""
+    """The fast-math flags of an operation; comparisons and divisions are never contracted."""
     flags = out.module.float_flags
     return flags if name in ("add", "sub", "mul") or flags.startswith("fast") else ""
 
@@ -143,7 +143,7 @@ def _safe_operands(out: FunctionText, a: Value, b: Value) -> tuple[Value, Value,
 
 
 def frozen(out: FunctionText, value: Value) -> Value:
-    """The value, or some number where LLVM takes it that there is none (its poison)."""
+    """The value with poison frozen to an arbitrary number."""
     if not value.text.startswith("%"):
         return value
     text = out.emit(f"freeze {llvm_type(value.dtype)} {value.text}")

@@ -1,4 +1,4 @@
-"""Calls of the outside world: C functions, Python callbacks, packed functions, LLVM intrinsics.
+"""Calls of external code: C functions, Python callbacks, packed functions, LLVM intrinsics.
 
 A C function that the process or a linked module defines is called by its name. Everything
 registered in Python is called through a slot that the loader fills; such calls give an error code,

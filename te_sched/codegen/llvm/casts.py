@@ -110,7 +110,7 @@ def _from_float(out: FunctionText, value: Value, dtype: str) -> Value:
 
 
 def _whole(out: FunctionText, instruction: str, value: Value, dtype: str) -> Value:
-    """A float cut to an integer: some number, where it is NaN or out of range."""
+    """A float truncated to an integer; an arbitrary number where it is NaN or out of range."""
     text = _convert(out, instruction, value.text, value.dtype, dtype)
     return unknown(out.emit(f"freeze {llvm_type(dtype)} {text}"), dtype, value.data)
 

@@ -1,4 +1,4 @@
-"""From PrimFuncs by name to an object file, and what is needed to show or link it.
+"""Compiles PrimFuncs to an object file, with the data for showing and linking it.
 
 Must not know how code is loaded; `extern_kinds` and `is_defined` are what the runtime says about
 names.

@@ -1,4 +1,4 @@
-"""The function that callers see: arguments in, an error code out.
+"""The entry function of a PrimFunc: takes its arguments, returns an error code.
 
 int32 te_sched_<name>(one pointer or scalar for each argument, then the symbols of shapes); 0 is
 success, a positive code is a row of `Signature.failures`, a negative one names an exception that a

@@ -34,7 +34,7 @@ def evaluate_index(out: FunctionText, node: E.Expr) -> Value:
 
 
 def evaluate_condition(out: FunctionText, node: E.Expr) -> Value:
-    """A condition, a bound or an extent: what depends on loop variables alone does not overflow."""
+    """A condition, a bound or an extent: expressions of loop variables alone do not overflow."""
     out.deciding += 1
     value = evaluate(out, node)
     out.deciding -= 1
@@ -42,9 +42,8 @@ def evaluate_condition(out: FunctionText, node: E.Expr) -> Value:
 
 
 def _apart(out: FunctionText, writer: Callable[[FunctionText, Any], Value], node: Any) -> Value:
-    """Non-sums, in indices too: only expressions of loop variables alone do not overflow.
-
-    What an index adds up of memory was checked; what comes of it otherwise may wrap.
+    """Operands other than sums, in indices too: only expressions of loop variables alone do not
+    overflow. Sums of loaded values in an index were checked; other results of them may wrap.
     """
     indexing, out.indexing = out.indexing, 0
     out.deciding += indexing

@@ -20,7 +20,7 @@ STACK_ITEM_LIMIT = 32 * 1024
 
 
 class AliasScopes:
-    """What is known of memory: which pointers never meet, and how they are aligned.
+    """Facts about memory: pointers that do not alias, and alignment.
 
     There is one scope, which is metadata, for each buffer's data pointer.
     """

@@ -1,4 +1,4 @@
-"""The serial loop, and what the optimiser is told about it. Must not know other statements."""
+"""The serial loop, and its metadata for the optimiser. Must not know other statements."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _run(out: FunctionText, node: S.For, start: Value, end: Value, body: Body) -
 
 
 def _loop_metadata(out: FunctionText, node: S.For) -> str:
-    """What the optimiser should know: the loop ends, and what the schedule wants of it."""
+    """Metadata for the optimiser: the loop terminates, and the pragmas of the schedule."""
     wishes = ['!"llvm.loop.mustprogress"']
     if node.kind == "unrolled":
         full = isinstance(node.extent, E.IntImm) and node.extent.value <= 256
@@ -101,7 +101,7 @@ def _loop_metadata(out: FunctionText, node: S.For) -> str:
 
 
 def _scalarized_lanes(node: S.For) -> int:
-    """The lanes of a vectorised loop that had no vector form, if masks can give it one."""
+    """The lanes of a scalarised vectorised loop, if it can be vectorised with masks."""
     if not node.is_scalarized or not isinstance(node.extent, E.IntImm):
         return 0
     lanes = node.extent.value
@@ -112,9 +112,8 @@ def _scalarized_lanes(node: S.For) -> int:
 
 
 def _has_masked_form(loop: S.For) -> bool:
-    """Whether lanes store to elements of their own, read no other's, and call nothing strange.
-
-    LLVM would find out by itself, but prints remarks where it cannot do what it was asked for.
+    """Whether lanes store to distinct elements, read only their own, and call known functions only.
+    LLVM would check this itself, but it prints remarks for loops that it cannot vectorise.
     """
     stores, loads = dict[E.Var, S.BufferStore](), list[E.BufferLoad]()
     lanes = {loop.loop_var}  # and what is computed from it
@@ -154,7 +153,7 @@ def _is_lane_of(indices: tuple[E.Expr, ...], lanes: set[E.Var]) -> bool:
 
 
 def _is_scattered(index: E.Expr, lane: E.Var) -> bool:
-    """Whether lanes are known to lie apart, or by a variable such as a stride."""
+    """Whether lanes have a stride other than zero, constant or symbolic."""
     parts = detect_linear_equation(index, (lane,))
     if parts is None:
         return False

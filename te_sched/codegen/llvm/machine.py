@@ -45,7 +45,7 @@ class TargetMachine:
     handle: Any
 
     def describe(self) -> dict[str, Any]:
-        """What an object file says about the machine that it needs."""
+        """The description of the target machine in an object file."""
         needed = [name for name in self.features.split(",") if name.startswith("+")]
         return {"triple": self.triple, "cpu": self.cpu, "features": ",".join(needed)}
 

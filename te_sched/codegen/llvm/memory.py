@@ -48,7 +48,7 @@ def _as_i64(out: FunctionText, index: Value) -> str:
 
 
 class LaneAddresses(NamedTuple):
-    """Where the lanes of an access are: at base + lane * stride, or at the lanes of a vector."""
+    """The positions of the lanes of an access: base + lane * stride, or the lanes of a vector."""
 
     lanes: int
     base: Value  # of all lanes where there is no stride
@@ -113,7 +113,7 @@ def _each(out: FunctionText, buffer: Buffer, place: LaneAddresses) -> Iterator[s
 
 
 def _load_strided(out: FunctionText, buffer: Buffer, place: LaneAddresses, stride: int) -> Value:
-    """Strided accesses: loads of whole vectors, from which lanes are picked.
+    """Strided accesses: loads of contiguous vectors and shuffles of their lanes.
 
     The last of these vectors ends with the last lane, so that nothing is read beyond it.
     """
@@ -206,7 +206,7 @@ def shuffle(out: FunctionText, vectors: list[Value], indices: list[int]) -> Valu
 
 
 def _alignment(out: FunctionText, buffer: Buffer, index: Value) -> int:
-    """The bytes that divide the address of an element, as far as they are known."""
+    """The known alignment of the address of an element, in bytes."""
     known = out.scopes.alignments.get(buffer.data, 0)
     return min(known, power_of_two_in(index.multiple * dtypes.storage_bytes(buffer.dtype)))
 

@@ -1,4 +1,4 @@
-"""What the functions of one LLVM module share: declarations, constants, metadata, imports.
+"""State shared by the functions of one LLVM module: declarations, constants, metadata, imports.
 
 Everything that is known only when code is loaded (threads, Python callbacks, registered functions)
 is reached through the global array `te_sched_slots`; `imports[k]` says what the loader puts into

@@ -1,4 +1,4 @@
-"""Arguments that share memory: code is generated as if outputs did not, so calls check it first.
+"""Checks of overlapping arguments: generated code assumes that outputs overlap no argument.
 
 Must not know statements.
 """

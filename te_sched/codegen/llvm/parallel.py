@@ -1,6 +1,7 @@
-"""Parallel loops: the body becomes a function of a share, which threads of a team run.
+"""Parallel loops: the body becomes a function of a share of the iterations, executed by the threads
+of a team.
 
-The loader puts what starts the team into a slot, and into another one where its size stands. A
+The loader stores the function that starts the team and the address of its size in slots. A
 parallel loop may be anywhere in the nest; inside a parallel loop it runs serially. A share is a
 contiguous part of the iterations, one for each thread, and the loop ends when all are done.
 
@@ -10,8 +11,8 @@ Pragmas on the axis of a parallel loop, or on one outside it, say more:
     parallel_stride_pattern   deal the iterations out one by one, for those of uneven length
 
 TVM's parallel_launch_point and parallel_barrier_when_finish join several loops under one start of
-the team, because a start is dear there. They change nothing here: each loop starts its own team,
-and waits for it.
+the team, because starting threads is expensive there. They have no effect here: each loop starts
+its own team and waits for it.
 """
 
 from __future__ import annotations
@@ -99,7 +100,7 @@ def _narrowed(out: FunctionText, number: str, kind: str) -> str:
 
 
 def _team_limit(out: FunctionText, extent: Value) -> str:
-    """How many shares to ask for, as i32."""
+    """The requested number of shares, as i32."""
     size = out.emit(f"load i32, ptr {out.load_slot(kind='thread', name='size')}, align 4")
     grain = out.team_wishes.get(_GRAIN, E.IntImm(1))
     if not isinstance(grain, E.IntImm) or grain.value < 1:

@@ -1,4 +1,4 @@
-"""Where a program asks whether it shall stop: now and then in loops that may take long.
+"""Polling for interrupts: periodic checks in loops that may run for a long time.
 
 A loop whose iterations are short, of a known number of steps, runs in parts of some million steps,
 and asks after each part but the last, so that its body stays as it is:
@@ -10,9 +10,9 @@ and asks after each part but the last, so that its body stays as it is:
                                     begin = end
                                     if begin < n: leave if poll()
 
-One whose iterations have loops of extents that only a call tells counts the steps that they take,
-and asks when that many are over; so does one that has such a loop inside, which may have no
-iterations, of the steps beside it. Loops of few steps stay as they are.
+A loop whose body has loops of symbolic extents counts their steps and polls after this number; it
+also counts the steps beside such loops, which may have no iterations. Loops of few steps are not
+changed.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _ATTRIBUTES = "cold nounwind memory(inaccessiblemem: readwrite)"
 
 
 class Cost(NamedTuple):
-    """About how many steps a statement takes, 1 or more: an int64 of what is known before it.
+    """The approximate number of steps of a statement, at least 1, as an int64 computed before it.
 
     `beside` are the steps without those that loops inside count themselves, if there are such
     loops.
@@ -55,7 +55,7 @@ Counted = dict[S.Stmt, Cost]
 
 
 def part_of(out: FunctionText, node: S.For, most: int) -> int | None:
-    """How many iterations a part of a loop has, which has at most `most`; None if it is whole."""
+    """The number of iterations of a part of a loop, at most `most`; None if it is not split."""
     if node.kind in ("vectorized", "unrolled") or _is_counting(out.module.steps, node):
         return None
     body = _cost(out.module.steps, node.body)
@@ -73,7 +73,7 @@ def part_end(out: FunctionText, begin: str, end: Value, part: int) -> str:
 
 
 def poll(out: FunctionText) -> None:
-    """Leave if a Ctrl-C says so, or an error of another thread of a parallel loop."""
+    """Leave after Ctrl-C, or after an error of another thread of a parallel loop."""
     if out.parent is not None:
         out.leave_unless_zero(out.emit(f"load atomic i32, ptr {out.error_slot} monotonic, align 4"))
     function = out.load_slot(kind="thread", name="poll")

@@ -1,7 +1,8 @@
 """Names of processors, their features and their intrinsics, checked before LLVM sees them.
 
-LLVM ends the process on some names, and on an instruction that a processor lacks; and it lists the
-names it knows on its standard error only. So another process asks it. Nothing is asked for a target
+LLVM aborts the process on some names, and on an instruction that a processor lacks; and it lists
+the known names on its standard error only. So another process queries
+it. Nothing is asked for a target
 without -mcpu and -mattr, nor for intrinsics whose features this computer's processor is known to
 have. Must not generate code.
 """

@@ -1,7 +1,7 @@
 """Stores of vectors whose lanes are not a power of two, as several that LLVM has registers for.
 
 A store of 48 lanes is one of 32 and one of 16: LLVM would keep such vectors in memory where a loop
-adds to them. Only what computes each lane by itself is split. Must not know how stores are written.
+adds to them. Only elementwise computations are split. Must not know how stores are written.
 """
 
 from __future__ import annotations

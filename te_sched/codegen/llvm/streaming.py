@@ -1,4 +1,4 @@
-"""Stores past the caches, for output that nothing reads soon: the pragma "nontemporal".
+"""Non-temporal stores, which bypass the caches: the pragma "nontemporal".
 
 `s[C].pragma(axis, "nontemporal")` makes the vector stores below the axis non-temporal, of arrays
 that are not read there. A processor does this with aligned vectors only, so the body is generated

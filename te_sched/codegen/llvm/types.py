@@ -1,4 +1,4 @@
-"""Data types as LLVM writes them, constants, and values with what is known about them.
+"""Data types in LLVM's syntax, constants, and values with known facts.
 
 Must not know how instructions are written.
 """
