@@ -97,7 +97,8 @@ def check_numerical_grads(
     ----------
     function : takes the input arrays, by position or by name, and returns a number.
     input_values : the arrays at which the derivatives are taken: a list, or a dict by name.
-    grad_values : the derivatives with respect to them, in a container of the same kind.
+    grad_values : the derivatives with respect to them, in a container of the same kind; those of
+        some inputs may be left out.
     function_value : the value of the function there, if it is known.
     delta : the distance between points.
     atol, rtol : the norm of the error of a derivative of n elements is at most
@@ -131,8 +132,14 @@ def check_numerical_grads(
     if given is None:
         given = function(**values) if is_named else function(*values.values())
     start = float(given)
-    for name in values:
-        expected = np.asarray(grads[name], "float64")
+    if unknown := [name for name in grads if name not in values]:
+        raise DeclarationError(
+            f"a derivative is given for input {unknown[0]!r}, but there is no such input",
+            "",
+            f"give derivatives of the inputs {', '.join(map(repr, values))}",
+        )
+    for name, grad in grads.items():
+        expected = np.asarray(grad, "float64")
         found, count = np.zeros_like(expected), max(expected.size, 1)
         wrong = list(np.ndindex(expected.shape))
         for points in (2, 3, 5):

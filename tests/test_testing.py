@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from te_sched import testing
+from te_sched.errors import DeclarationError
 
 
 def skips(test):
@@ -79,6 +80,8 @@ def test_numerical_gradients_that_agree(point):
     testing.check_numerical_grads(of_two, [x, y], [by_x, by_y])
     testing.check_numerical_grads(of_two, [x, y], [by_x])
     testing.check_numerical_grads(of_two, {"x": x, "y": y}, {"y": by_y}, of_two(x, y))
+    with pytest.raises(DeclarationError, match="no such input"):
+        testing.check_numerical_grads(of_two, [x, y], [by_x, by_y, by_y])
 
 
 def test_more_points_where_two_are_not_enough():

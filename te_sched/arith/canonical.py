@@ -157,7 +157,7 @@ class Canonicalizer(Rewriter):
             return IterSplitExpr(source, lowest, trunc=trunc)
         if extent % share == 0:
             return IterSplitExpr(source, lowest, extent // share, trunc=trunc)
-        # x % 6 // 4 is not part of x: x // 4 % 2 is something else
+        # x % 6 // 4 is not part of x: it differs from x // 4 % 2
         rest = IterSplitExpr(source, 1, lower * extent, trunc=trunc)
         return IterSplitExpr(rest.expr(), lowest, trunc=trunc)
 

@@ -1,6 +1,5 @@
-"""A function that was written becomes complete: its root block, and the regions of its blocks.
-
-A script may leave out the block at the root, and what its blocks read and write. Must not know
+"""Complete a function that was written as a script: its root block, and the regions of its blocks.
+A script may omit the root block, and the regions that its blocks read and write. Must not know
 Python's syntax.
 """
 

@@ -1,5 +1,4 @@
-"""What is known: about variables, about conditions that hold, and about differences of
-expressions.
+"""Facts about variables, conditions that hold, and differences of expressions.
 
 Owns the bookkeeping (adding facts, and taking them back when a scope ends) and the search for x
 - y <= k through known inequalities. Must not know how expressions are rewritten.
@@ -51,7 +50,7 @@ class Difference:
     a: Expr
     b: Expr
     limit: int
-    owner: Var | None = None  # the variable whose range says so
+    owner: Var | None = None  # the variable whose range implies it
 
 
 class Memo(Protocol):
@@ -64,9 +63,9 @@ class Memo(Protocol):
 class Facts:
     """The facts at a point of the program.
 
-    `is_exact` says that floats are the numbers of IEEE 754 (of NaN neither x < y nor y <= x holds,
-    and x - x is not always 0), and that what is computed with integers in memory wraps around. So
-    it is in programs to run; the text that TVM prints takes them for real numbers.
+    `is_exact` means that floats follow IEEE 754 (for NaN neither x < y nor y <= x holds, and x - x
+    is not always 0), and that arithmetic with integers in memory wraps around, as in programs to
+    run; in the text that TVM prints, floats are real numbers and integers do not overflow.
     """
 
     settings: Lowering = AS_TVM
@@ -106,7 +105,7 @@ class Facts:
         finally:
             for facts, length in zip(self._lists(), lengths, strict=True):
                 del facts[length:]
-            for holder, memo in zip_longest(self.holders, memos):  # one may have come since
+            for holder, memo in zip_longest(self.holders, memos):  # there may be new ones
                 holder.memo = {} if memo is None else memo
 
     def _lists(self) -> tuple[list[Any], ...]:
@@ -138,7 +137,7 @@ class Facts:
         if is_pure:  # memory may change while a condition on it is assumed
             self.true.append(condition)
         if kind is Not and type(condition.a) in NEGATION:
-            # Known literally; TVM draws no bounds from a negation that is not rewritten.
+            # Known literally; TVM derives no bounds from a negation that is not rewritten.
             inner = condition.a
             if is_pure and not self.may_be_unordered(inner):
                 self.true.append(_plain(NEGATION[type(inner)], inner.a, inner.b))
@@ -147,7 +146,7 @@ class Facts:
             self._assume_comparison(kind, condition.a, condition.b, is_pure)
 
     def may_be_unordered(self, e: Any) -> bool:
-        """Whether e compares floats by order, so that neither it nor its reverse holds of NaN."""
+        """Whether e compares floats by order, so that neither it nor its reverse holds for NaN."""
         return self.is_exact and type(e) in _ORDERS and dtypes.is_float(e.a.dtype)
 
     def _assume_comparison(self, kind: type, a: Expr, b: Expr, is_pure: bool) -> None:

@@ -1,8 +1,8 @@
 """Folding of constants and neutral operands.
 
-Integers fold exactly. Floats fold in the precision of their type, as TVM does it, for which they
-are real numbers; or, exactly, only where no number, infinity, NaN or signed zero gets another
-result. Must not know how expressions are visited.
+Integers fold exactly. Floats fold in the precision of their type as in TVM, which treats them as
+real numbers; or, if exact, only if the result is the same for all numbers, infinities, NaN and
+signed zeros. Must not know how expressions are visited.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from te_sched.ir.intrinsic_table import FOLDED
 
 
 def fold(e: Any, is_exact: bool) -> Any | None:
-    """The value of an operation on constants, or what a neutral operand leaves; else None.
+    """The value of an operation on constants, or the other operand of a neutral one; else None.
 
     `is_exact` is about floats.
     """

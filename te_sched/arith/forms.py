@@ -2,8 +2,8 @@
 
     (i_outer * 8 + i_inner) * m + j   ->   8 * (i_outer, m) + 1 * (i_inner, m) + 1 * (j)
 
-Factors may be symbolic, such as the extents of arguments. A quotient or remainder stays
-one factor, known by its parts. Forms are for proofs; what is printed is made of the sums of
+Factors may be symbolic, such as the extents of arguments. A quotient or remainder is one factor,
+identified by its parts. Forms are for proofs; printed expressions are made of the sums of
 `iter_expr`, in which a product of variables is not part of an iterator. Must not know statements.
 """
 
@@ -34,7 +34,7 @@ from te_sched.ir.visitor import walk
 
 Form = dict[tuple[Any, ...], int]  # factors, in the order of their ids, and how often
 Span = Interval[Form]
-Ends = Interval[Form | None]  # where one may not be known
+Ends = Interval[Form | None]  # where a fact may be unknown
 _MOST_TERMS = 40
 _DEEPEST = 24
 
@@ -81,7 +81,7 @@ def times(a: Form, b: Form) -> Form:
 
 
 def linear_form(e: Expr) -> Form | None:
-    """A sum of scaled variables as a form, quickly; None where it is more than that."""
+    """A sum of scaled variables as a form, quickly; None for other expressions."""
     scales: dict[Var, int] = {}
     try:
         base = collect(e, 1, scales, {})
@@ -118,8 +118,8 @@ def factors(a: Form) -> set[Any]:
 class Forms:
     """Makes forms, and bounds them by the ranges of variables.
 
-    `ranges` holds what loops say of their variables, `least` the least values of others, `values`
-    what lets stand for.
+    `ranges` has the ranges of loop variables, `least` the least values of others, `values` those of
+    lets.
     """
 
     def __init__(self, least: Mapping[Var, int], values: dict[Var, Expr]) -> None:
@@ -325,7 +325,7 @@ class Forms:
                 yield factor
 
     def _without_quotients(self, a: Form) -> Iterator[Form]:
-        """What is at most `a`: multiples of (x // 8) that make up 8 are at least x - 7."""
+        """A lower bound of `a`: (x // 8) * 8 is at least x - 7."""
         changed = False
         for factor in factors(a):
             if type(factor) is not Part or factor.kind is not FloorDiv:
@@ -392,7 +392,7 @@ def split(a: Form, factor: Any) -> tuple[Form | None, Form]:
 
 
 def divided(whole: Form, divisor: Form) -> tuple[Form, Form]:
-    """The multiples of a divisor of one term in a form, and what is left."""
+    """The multiples of a divisor of one term in a form, and the rest."""
     if len(divisor) != 1:
         return {}, whole
     ((factors_of, by),) = divisor.items()
@@ -410,7 +410,7 @@ def divided(whole: Form, divisor: Form) -> tuple[Form, Form]:
 
 
 def _without(term: tuple[Any, ...], factors_of: tuple[Any, ...]) -> tuple[Any, ...] | None:
-    """The other factors of a product; None where it has not all of these."""
+    """The other factors of a product; None if it does not have all of these."""
     left = list(term)
     for factor in factors_of:
         place = next((i for i, one in enumerate(left) if one is factor), None)

@@ -1,7 +1,8 @@
 """Full simplification: `Analyzer.simplify`.
 
 Index arithmetic and comparisons go through canonical form, rules, and canonical form again, as
-in TVM. What holds them (loads, floating-point arithmetic, calls, choices) is rebuilt once. Sums
+in TVM. Expressions that contain them (loads, floating-point arithmetic, calls, choices) are rebuilt
+once. Sums
 of variables and guards such as `i * 8 + j < 60` have fast paths.
 """
 
@@ -25,7 +26,7 @@ _LEAVES = frozenset((IntImm, FloatImm, StringImm))
 class Simplifier(Rewriter):
     """Simplifies under facts; returns the same object where nothing changes."""
 
-    @cached_property  # most analyzers are asked for sums of variables alone, which need neither
+    @cached_property  # most analyzers simplify sums of variables only, which need neither
     def rewriter(self) -> Rewriter:
         """Implements `Analyzer.rewrite_simplify`."""
         return Rewriter(self.facts)
@@ -55,7 +56,7 @@ class Simplifier(Rewriter):
         return self.in_steps(e) if done is None else done
 
     def in_steps(self, e: Any) -> Any:
-        """Canonical form, rules, canonical form."""
+        """Apply canonical form, rules, and canonical form again."""
         e = self.canonicalizer.visit(e)
         if type(e) is IntImm:
             return e

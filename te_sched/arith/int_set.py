@@ -45,7 +45,7 @@ class IntervalSet(Interval[Expr | None]):
 
 
 EVERYTHING = IntervalSet(None, None)
-# Told apart by identity: an interval whose ends are constants never is this object.
+# Compared by identity: an interval with constant ends is never this object.
 NOTHING = IntervalSet(None, None)
 Domains = Mapping[Var, IntervalSet]
 
@@ -115,7 +115,7 @@ def _folded(
 
 
 def _mapped(function: Callable[[Expr], Expr], interval: IntervalSet) -> IntervalSet:
-    """The interval between what a function makes of its ends."""
+    """The interval between the images of its ends under a function."""
     return IntervalSet(*[None if end is None else function(end) for end in interval])
 
 
@@ -154,7 +154,7 @@ class _Evaluator(Visitor):
     def __init__(self, domains: Domains, settings: Lowering) -> None:
         self.domains, self.settings = domains, settings
         self._depth = 0
-        self._found: dict[tuple[Var, int], IntervalSet] = {}  # by the depth, which ends it
+        self._found: dict[tuple[Var, int], IntervalSet] = {}  # by the depth, which is limited
 
     @cached_property
     def analyzer(self) -> Analyzer:
@@ -211,7 +211,7 @@ class _Evaluator(Visitor):
     visit_CompareOp = visit_BinaryOp
 
     def within_type(self, found: IntervalSet) -> IntervalSet:
-        """What is computed of a set, in its type: beyond the open end of one, it wraps around."""
+        """The result of an operation on a set, in its type: beyond an open end it wraps around."""
         is_open = (found.min is None) != (found.max is None)
         return EVERYTHING if is_open and self.settings.to_run else found
 
@@ -234,7 +234,7 @@ class _Evaluator(Visitor):
     def _monotone(
         self, a: IntervalSet, factor: Expr, operation: Callable[[Any, Any], Any]
     ) -> IntervalSet:
-        """a * factor or a / factor: the sign of the factor decides which end is which."""
+        """a * factor or a / factor: a negative factor exchanges the ends."""
         first, second = _end(operation, a.min, factor), _end(operation, a.max, factor)
         if self.analyzer.can_prove_greater_equal(factor, 0):
             return IntervalSet(first, second)
@@ -298,10 +298,10 @@ class _Evaluator(Visitor):
         return self.within_type(_mapped(partial(build.cast, e.dtype), inner))
 
     def visit_BufferLoad(self, e: Any) -> IntervalSet:
-        """A loaded value is one value when its place is; then it may stand in an end."""
+        """A loaded value is one value if its index is; then it may be part of an end."""
         for index in e.indices:
             if self.visit(index).min is not index or not is_single_point(self.visit(index)):
-                return EVERYTHING  # the place is not one, or has another name outside
+                return EVERYTHING  # the index is not one value, or has another name outside
         return single_point(e)
 
     def visit_Ramp(self, e: Any) -> IntervalSet:
@@ -317,7 +317,7 @@ class _Evaluator(Visitor):
 
 
 def _lesser(a: Expr | None, b: Expr | None, choose: Callable[[Any, Any], Any]) -> Expr | None:
-    """The end that the other side cannot pass."""
+    """The end that bounds the other side."""
     if a is None or b is None:
         return b if a is None else a
     chosen: Expr = choose(a, b)
@@ -325,7 +325,7 @@ def _lesser(a: Expr | None, b: Expr | None, choose: Callable[[Any, Any], Any]) -
 
 
 def _end(operation: Callable[[Any, Any], Expr], a: Expr | None, b: Expr | None) -> Expr | None:
-    """What is computed of two ends; of constants that leave their type no end."""
+    """The result of an operation on two ends; none if constants overflow their type."""
     if a is None or b is None:
         return None
     exactly = _EXACTLY.get(operation)

@@ -1,8 +1,7 @@
-"""Intervals: a least and a greatest value, of whatever kind. Must not know what the ends are.
-
-Expressions (`int_set`), forms (`forms`, `aliasing`), and several forms of which the greatest or the
-least counts (`analysis.programs.cover`). Constant bounds, which lowering asks for most of all, are
-plain pairs of integers instead (`const_bounds`).
+"""Intervals: a least and a greatest value of any kind. Must not know what the ends are. Ends are
+expressions (`int_set`), forms (`forms`, `aliasing`), or several forms of which the greatest or the
+least counts (`analysis.programs.cover`). Constant bounds, which lowering needs most often, are
+pairs of integers instead (`const_bounds`).
 """
 
 from __future__ import annotations

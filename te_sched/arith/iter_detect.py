@@ -1,7 +1,7 @@
 """Detection of indices that are sums of iterator parts, and proofs about them.
 
-A sum whose scales fit is fused: it is a new mark, of which parts may be taken again. A condition on
-a sum makes a mark with fewer values. Must not know what maps are for.
+A sum with matching scales is fused into a new mark, which may be divided into parts again. A
+condition on a sum gives a mark with fewer values. Must not know what maps are for.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class IterMapLevel(enum.IntEnum):
     """The property that a map must have.
 
     SURJECTIVE: the indices take all combinations of their values. BIJECTIVE: and no two iterations
-    give the same. NO_CHECK: nothing but its form.
+    give the same. NO_CHECK: only the form is checked.
     """
 
     BIJECTIVE = 0
@@ -47,9 +47,8 @@ class IterMapLevel(enum.IntEnum):
 
 
 class Dividing(enum.Enum):
-    """How a sum is divided: as one mark, without multiples of the divisor, or part by part.
-
-    A map divides what it fuses again in one of these ways, so that all digits are of one mark.
+    """How a sum is divided: as one mark, without multiples of the divisor, or part by part. A map
+    divides its fused sums in one of these ways, so that all digits are of one mark.
     """
 
     WHOLE = enum.auto()
@@ -59,7 +58,7 @@ class Dividing(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class IterMapResult:
-    """The sums that indices are, or why they are none: then there are no indices."""
+    """The sums that are equal to the indices, or the reason why there are none."""
 
     indices: tuple[IterSumExpr, ...]
     errors: tuple[str, ...] = ()
@@ -79,7 +78,7 @@ def is_number(a: Factor, number: int) -> bool:
 
 
 def expr_of(e: Any) -> Any:
-    """A number, or an expression, of a number or of what a map is made of."""
+    """A number or an expression, of a number or of a part of a map."""
     if isinstance(e, IterMark):
         return expr_of(e.source)
     if isinstance(e, IterSplitExpr):
@@ -110,20 +109,20 @@ def _is_at_least(a: Factor, b: Factor) -> bool:
 
 
 class Prover:
-    """Arithmetic on numbers and symbols: what is not known is taken not to be so."""
+    """Arithmetic on numbers and symbols; unknown comparisons are false."""
 
     def __init__(self, analyzer: Analyzer | None) -> None:
         self.analyzer = Analyzer() if analyzer is None else analyzer
 
     def number(self, e: Factor) -> Factor:
-        """An expression, simplified; a number where it is one."""
+        """An expression, simplified; a number if it is constant."""
         if isinstance(e, int):
             return e
         done = e if isinstance(e, IntImm | Var) else self.analyzer.simplify(e)
         return done.value if isinstance(done, IntImm) else done
 
     def forms(self, *numbers: Factor) -> tuple[Forms, list[Form]]:
-        """Numbers as sums of products, of which variables are at least 1, as sizes are."""
+        """Numbers as sums of products of variables, which are at least 1, as sizes are."""
         parts = [ops.convert(one) for one in numbers]
         forms = Forms(dict.fromkeys(variables_of(*parts), 1), {})
         return forms, [forms.of(one) for one in parts]
@@ -197,7 +196,7 @@ class Constraint:
     low: Factor
 
     def condition(self) -> Expr:
-        """What holds of the sum."""
+        """The condition on the sum."""
         total = expr_of(IterSumExpr(self.args, -self.low))
         least = is_number(self.low, 0)
         below = total < self.mark.extent
@@ -206,7 +205,7 @@ class Constraint:
 
 @dataclass(slots=True)
 class Detector(Visitor):
-    """One attempt to understand indices. Iterators of extent 1 are taken for constants."""
+    """One detection of indices. Iterators of extent 1 are treated as constants."""
 
     input_iters: Mapping[Var, Range]
     level: IterMapLevel
@@ -229,7 +228,7 @@ class Detector(Visitor):
             self.sums[var] = IterSumExpr((IterSplitExpr(mark, 1, extent),), low)
 
     def detect(self, indices: Sequence[Expr], predicate: Expr | None) -> IterMapResult:
-        """The indices as sums of one part each, or why they are not what `level` asks for."""
+        """The indices as sums of one part each, or the reason why they do not satisfy `level`."""
         try:
             if any(isinstance(one.extent, int) and one.extent < 1 for one in self.inputs):
                 raise NotAffine("an iterator has no values")
@@ -365,7 +364,7 @@ class Detector(Visitor):
     # -- fusing ------------------------------------------------------------------------------------
 
     def matched(self, a: IterSumExpr) -> IterSumExpr:
-        """A sum with the marks of conditions in the place of the sums that they are about."""
+        """A sum with the marks of conditions in place of their sums."""
         for constraint in self.constraints:
             a = self._matched(a._replace(args=tuple(self.joined(a.args))), constraint)
         return a._replace(args=tuple(self.joined(a.args)))
@@ -519,7 +518,7 @@ class Detector(Visitor):
     # -- conditions --------------------------------------------------------------------------------
 
     def constrain(self, predicate: Expr) -> None:
-        """Note marks for the sums that conditions are about, those of fewer iterators first."""
+        """Record marks for the sums in conditions, those of fewer iterators first."""
         bounds: list[_Bound] = []
         for condition in conjuncts(predicate):
             try:
@@ -630,7 +629,7 @@ class Detector(Visitor):
             raise NotAffine("an iterator is not used")
 
     def _use(self, mark: IterMark, used: dict[IterMark, list[IterSplitExpr]]) -> None:
-        """Note the parts that a mark is made of."""
+        """Record the parts that a mark is made of."""
         if mark in used:
             return
         used[mark] = []

@@ -1,9 +1,9 @@
 """Sums of scaled parts of iterators: the one affine form of index expressions.
 
 A part of an iterator is ((source // lower_factor) % extent) * scale. Splitting and fusing loops
-make indices of exactly this kind, and putting the parts of one source together again (x // 4 * 4 +
-x % 4 is x) is merging of parts. `canonical` simplifies with sums whose sources are expressions and
-whose numbers are integers; `iter_map` proves what maps of iterators are, with marks as sources.
+give indices of exactly this kind, and joining the parts of one source (x // 4 * 4 + x % 4 is x) is
+merging of parts. `canonical` simplifies sums whose sources are expressions and whose numbers are
+integers; `iter_map` analyses maps of iterators, with marks as sources.
 Must not know how expressions are visited.
 """
 
@@ -33,8 +33,8 @@ class IterMark:
 class IterSplitExpr(NamedTuple):
     """((source // lower_factor) % extent) * scale.
 
-    The extent is UNBOUNDED where no remainder is taken. `trunc` says that / and % round towards
-    zero. It also tells parts never divided from parts joined again, for their order.
+    The extent is UNBOUNDED where no remainder is taken. `trunc` means that / and % round towards
+    zero. For their order, it also separates parts that were never divided from joined ones.
     """
 
     source: Any  # an expression or a mark
@@ -148,7 +148,7 @@ def split_multiples(a: IterSumExpr, divisor: int) -> tuple[IterSumExpr, IterSumE
 
 
 def merged(args: tuple[IterSplitExpr, ...]) -> list[IterSplitExpr]:
-    """The parts put together: a coarse and a fine part of one source become one."""
+    """The parts merged: a coarse and a fine part of one source become one."""
     found = list(args)
     for i, coarse in enumerate(found):
         if coarse.scale == 0:
@@ -177,14 +177,14 @@ def merged(args: tuple[IterSplitExpr, ...]) -> list[IterSplitExpr]:
 
 
 def _order(one: IterSplitExpr) -> tuple[int, int, int, bool]:
-    # Last: what was joined from floor quotients and remainders, before what never was divided.
+    # Last: parts joined from floor quotients and remainders, before those never divided.
     return (-one.scale, -one.lower_factor, -one.extent, one.trunc)
 
 
 def to_expr(a: IterSumExpr) -> Expr:
     """The expression: positive scales in falling order, the constant, then negative scales.
 
-    Raises build.Overflow where its type does not hold one of these.
+    Raises build.Overflow if its type cannot represent one of these.
     """
     if not a.args:
         return build.fitting(a.base, a.dtype)
@@ -216,7 +216,7 @@ def _written(parts: list[tuple[int, Expr]], base: int, dtype: str) -> Expr:
 
 
 def split_of(e: Any) -> IterSplitExpr:
-    """An expression as one part, which is seen when it is written as ((x % u) // l) * s."""
+    """An expression as one part, recognised if it is written as ((x % u) // l) * s."""
     scale, lower, extent = 1, 1, UNBOUNDED
     if type(e) is Mul and type(e.b) is IntImm:
         e, scale = e.a, e.b.value
@@ -234,7 +234,7 @@ def _is_positive(e: Any) -> bool:
     return type(e) is IntImm and e.value > 0
 
 
-# -- sums of whole variables: more than nine in ten of all index expressions -----------------------
+# -- sums of whole variables: over 90 % of all index expressions -----------------------
 
 
 class NotAffine(Exception):
@@ -274,7 +274,7 @@ def sum_of(scales: Mapping[Var, int], base: int, dtype: str) -> Expr:
 
 
 def _is_negated(e: Any) -> bool:
-    """Whether e is written x * -1: TVM keeps that, and writes 0 - x for what comes of a sum."""
+    """Whether e is written x * -1: TVM keeps that, and writes 0 - x for results of sums."""
     factor = 1
     while type(e) is Mul:
         e, factor = e.a, factor * (e.b.value if type(e.b) is IntImm else 0)

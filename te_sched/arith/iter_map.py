@@ -1,12 +1,12 @@
-"""Iterator maps: index expressions as sums of parts of iterators, and what such a map is.
+"""Iterator maps: index expressions as sums of parts of iterators, and properties of such maps.
 
     y // 4, y % 4      of y in [0, 32)                      bijective
     x * 4 + y          of x in [0, 8), y in [0, 4)          bijective, onto [0, 32)
     x * 4 + y          where also x * 4 + y < 30            bijective, onto [0, 30)
     x * 2 + y          of x in [0, 8), y in [0, 4)          surjective, onto [0, 18)
 
-Symbols in extents are taken to be positive, as sizes are. (TVM's names: arith.detect_iter_map and
-those beside it.) Must not know statements.
+Symbols in extents are assumed to be positive, as sizes are. (TVM's names: arith.detect_iter_map and
+related functions.) Must not know statements.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ class Division:
     predicates: tuple[Expr, Expr]  # of the iterators outside and inside
 
 
-# -- what a map is ---------------------------------------------------------------------------------
+# -- detection of
+# maps ---------------------------------------------------------------------------------
 
 
 def detect_iter_map(
@@ -51,15 +52,13 @@ def detect_iter_map(
     level: IterMapLevel = IterMapLevel.SURJECTIVE,
     analyzer: Analyzer | None = None,
 ) -> IterMapResult:
-    """The indices as sums of parts of iterators, if the map is what `level` asks for.
-
-    Each index that is found is one part, times a scale, plus a constant: the values of the index
-    are those of the part.
+    """The indices as sums of parts of iterators, if the map satisfies `level`. Each detected index
+    is one part, times a scale, plus a constant: the values of the index are those of the part.
 
     Parameters
     ----------
     input_iters : the range of each iterator.
-    predicate : the iterations for which it does not hold are none.
+    predicate : iterations for which it does not hold are excluded.
     """
     return _detected(indices, input_iters, predicate, level, Prover(analyzer))[0]
 
@@ -71,7 +70,7 @@ def _detected(
     level: IterMapLevel,
     prover: Prover,
 ) -> tuple[IterMapResult, Sequence[Constraint]]:
-    """What is detected, and what the predicate says."""
+    """The detector, and the conditions of the predicate."""
     for dividing in Dividing:
         detector = Detector(input_iters, level, prover, dividing)
         found = detector.detect(indices, predicate)
@@ -83,7 +82,7 @@ def _detected(
 def normalize_to_iter_sum(
     index: Expr, input_iters: Domains, analyzer: Analyzer | None = None
 ) -> IterSumExpr:
-    """The index as a sum of parts of iterators; whatever is not such a part goes to the base."""
+    """The index as a sum of parts of iterators; other terms are part of the base."""
     prover = Prover(analyzer)
     detector = Detector(input_iters, IterMapLevel.NO_CHECK, prover, Dividing.REST, lenient=True)
     found = detector.sum_of(index)
@@ -93,10 +92,9 @@ def normalize_to_iter_sum(
 def join_constrained(
     index: Expr, input_iters: Domains, predicate: Expr, analyzer: Analyzer | None = None
 ) -> tuple[IterSumExpr, tuple[IterMark, ...]] | None:
-    """The index as a sum of iterators that are under no condition and of marks, and these marks:
-    the sums that conditions are about, each with all values that its condition leaves.
-
-    None where the index or a condition is not such a sum.
+    """The index as a sum of iterators without conditions and of marks, and these marks: the sums in
+    conditions, each with the values that satisfy its condition. None if the index or a condition is
+    not such a sum.
     """
     prover = Prover(analyzer)
     detector = Detector(input_iters, IterMapLevel.SURJECTIVE, prover, Dividing.REST)
@@ -120,7 +118,7 @@ def iter_map_simplify(
     level: IterMapLevel = IterMapLevel.SURJECTIVE,
     analyzer: Analyzer | None = None,
 ) -> tuple[Expr, ...]:
-    """The indices as `detect_iter_map` finds them; unchanged where it finds none."""
+    """The indices as `detect_iter_map` finds them; unchanged if it finds none."""
     found = detect_iter_map(indices, input_iters, predicate, level, analyzer)
     return tuple(indices) if found.errors else tuple(map(normalize_iter_map_to_expr, found.indices))
 
@@ -133,9 +131,8 @@ def normalize_iter_map_to_expr(e: IterSumExpr | IterSplitExpr | IterMark | Expr)
 def inverse_affine_iter_map(
     iter_map: Sequence[IterSumExpr], outputs: Sequence[Expr]
 ) -> dict[Var, Expr]:
-    """What the iterators of a bijective map are where the indices are the outputs.
-
-    Iterators of extent 1, which `detect_iter_map` takes for constants, are not among them.
+    """The iterators of a bijective map as expressions of the outputs. Iterators of extent 1, which
+    `detect_iter_map` treats as constants, are not included.
     """
     values: dict[IterMark, Factor] = {}
     inverse: dict[Var, Expr] = {}
@@ -191,7 +188,7 @@ def subspace_divide(
 
         z * 12 + y * 3 + x, of the subspace of x    ->    outer z * 4 + y, inner x of extent 3
 
-    None where the map is not what `level` asks for, or an index mixes both kinds of iterators.
+    None if the map does not satisfy `level`, or an index mixes both kinds of iterators.
     """
     prover = Prover(analyzer)
     found, constraints = _detected(bindings, input_iters, predicate, level, prover)

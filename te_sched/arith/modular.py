@@ -37,12 +37,12 @@ def _normalized(coeff: int, base: int) -> Residue:
 
 
 def _union(a: Residue, b: Residue) -> Residue:
-    """What is known of a value that is in a or in b."""
+    """The modular set of a value that is in a or in b."""
     return _normalized(gcd(a[0], b[0], abs(a[1] - b[1])), a[1])
 
 
 class ModularSets(Visitor):
-    """The modular sets of expressions, under what is known of variables and others."""
+    """The modular sets of expressions, under known facts."""
 
     __slots__ = ("facts", "memo", "variables")
 
@@ -52,7 +52,7 @@ class ModularSets(Visitor):
         self.memo: dict[Expr, Residue] = {}
 
     def bind(self, var: Var, value: Range | Expr) -> None:
-        """Note what a variable stands for; a range of more than one value says nothing."""
+        """Record the value of a variable; a range of more than one value gives no fact."""
         if not isinstance(value, Range):
             self.variables[var] = self.of(value)
         elif type(value.extent) is IntImm and value.extent.value == 1:
@@ -126,7 +126,7 @@ def _floormod(a: Residue, b: Residue) -> Residue:
     return _normalized(gcd(a[0], b[1]), a[1]) if a[0] else (0, a[1] % b[1])
 
 
-# What an operation makes of two sets.
+# The result of an operation on two sets.
 _BINARY: dict[type, Callable[[Residue, Residue], Residue]] = {
     Add: _add,
     Sub: _sub,

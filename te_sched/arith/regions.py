@@ -1,7 +1,7 @@
 """The regions of buffers that a block reads and writes, as its iterators see them.
 
-Loops inside of the block are relaxed: the region is the union over their iterations. A block inside
-counts by the regions that it states. Must not know where the answer is used.
+Loops inside of the block are relaxed: the region is the union over their iterations. Inner blocks
+contribute the regions that they declare. Must not know its users.
 """
 
 from __future__ import annotations

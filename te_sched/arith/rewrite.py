@@ -1,4 +1,4 @@
-"""Rewriting bottom-up by the rules of `tables`: what `Analyzer.rewrite_simplify` does.
+"""Bottom-up rewriting by the rules of `tables`: `Analyzer.rewrite_simplify`.
 
 Owns the traversal, and the decisions that need proofs (comparisons, min and max by bounds).
 Must not know linear forms.
@@ -56,7 +56,7 @@ _MAX_DEPTH = 24
 
 
 def _cancelled(a: Any, b: Any, difference: Sub) -> Any:
-    """a - b of numbers that are not indices: what is in both goes, as in real numbers."""
+    """a - b of numbers that are not indices: common terms cancel, as in real numbers."""
     if same(a, b):
         return ops.const(0, difference.dtype) if _is_repeatable(a) else difference
     if type(a) is Add and (same(a.a, b) or same(a.b, b)):
@@ -70,12 +70,12 @@ def _cancelled(a: Any, b: Any, difference: Sub) -> Any:
 
 
 def _is_repeatable(e: Any) -> bool:
-    """Whether e is the same value each time, and nothing else happens."""
+    """Whether e has no effect and the same value at each evaluation."""
     return effect_of(e) <= Effect.READ_STATE
 
 
 class Rewriter(Visitor):
-    """Rewrites expressions under facts, and keeps the results until facts change."""
+    """Rewrites expressions under facts; results are cached until facts change."""
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
@@ -84,7 +84,7 @@ class Rewriter(Visitor):
         self._depth = 0
         self._children = _Children(self)
 
-    # -- what rules ask ----------------------------------------------------------
+    # -- predicates of rules ----------------------------------------------------------
 
     def low(self, e: Expr) -> int:
         """The smallest value of e."""
@@ -95,11 +95,11 @@ class Rewriter(Visitor):
         return self.facts.bounds.of(e)[1]
 
     def is_ieee(self, dtype: str) -> bool:
-        """Whether a type has infinities, NaN and signed zeros that count."""
+        """Whether infinities, NaN and signed zeros of a type matter."""
         return self.facts.is_exact and dtypes.is_float(dtype)
 
     def zero(self, e: Expr) -> bool:
-        """Whether e may be zero as far as rules care: only the constant is."""
+        """Whether e is zero for the rules: only the constant is."""
         return type(e) is IntImm and e.value == 0
 
     def constant(self, e: Expr) -> bool:
@@ -111,7 +111,7 @@ class Rewriter(Visitor):
         return type(e) in (Min, Max)
 
     def newer(self) -> bool:
-        """Whether the rules count that TVM 0.9 did not have (see `config.Lowering.as_older`)."""
+        """Whether rules that TVM 0.9 did not have apply (see `config.Lowering.as_older`)."""
         return not self.facts.settings.as_older
 
     def in_one_bin(self, base: Expr, stride: int, lanes: int, divisor: int) -> bool:
@@ -125,7 +125,7 @@ class Rewriter(Visitor):
         if coeff % divisor == 0:
             return rest % divisor // divisor == (rest % divisor + last) // divisor
         if divisor % coeff == 0:
-            # base % divisor is rest + k * coeff: the extremes decide.
+            # base % divisor is rest + k * coeff: its extremes suffice.
             lowest, highest = rest, divisor - coeff + rest
             return min(lowest, lowest + last) >= 0 and max(highest, highest + last) < divisor
         return False
@@ -152,7 +152,7 @@ class Rewriter(Visitor):
         return e if a is e.a and b is e.b else type(e)(a, b)
 
     def by_rules(self, e: Any, dtype: str) -> Any:
-        """What the rules for operands of a type make of an operation; itself where none matches."""
+        """The result of the rules for operands of a type; the operation itself if none matches."""
         if dtype in INDEX_TYPES:
             table = INDEX
         elif dtypes.lanes(dtype) > 1:
@@ -162,7 +162,7 @@ class Rewriter(Visitor):
         return self.by_table(table, e, type(e.a), type(e.b))
 
     def by_table(self, table: RuleTable, e: Any, *operands: type) -> Any:
-        """What a table makes of an operation on operands of some classes."""
+        """The result of the rules of a table for operands of some classes."""
         rules = table.rules(type(e), *operands)
         found = apply(rules, e, self) if rules else None
         return e if found is None else found
@@ -174,11 +174,11 @@ class Rewriter(Visitor):
         return _FINISH[type(e)](self, e) if folded is None else folded
 
     def finish_arithmetic(self, e: Any) -> Any:
-        """The rules for an operation whose operands are done and not all constant."""
+        """The rules for an operation whose operands are rewritten and not all constant."""
         return self.by_rules(e, e.dtype)
 
     def finish_sub(self, e: Any) -> Any:
-        """Differences: of other numbers than indices, what is in both operands goes."""
+        """Differences: for numbers that are not indices, common terms cancel."""
         if e.dtype not in INDEX_TYPES and not self.is_ieee(e.dtype):
             done = _cancelled(e.a, e.b, e)
             if done is not e:
@@ -257,7 +257,7 @@ class Rewriter(Visitor):
         return is_equal if kind is EQ else self.negated(is_equal)
 
     def less(self, a: Any, b: Any) -> Any:
-        """a < b, of operands that are done."""
+        """a < b, of rewritten operands."""
         if (folded := fold_comparison(LT, a, b)) is not None:
             return folded
         e = LT(a, b)
@@ -272,7 +272,7 @@ class Rewriter(Visitor):
         return self.by_rules(e, a.dtype)
 
     def at_most(self, a: Any, b: Any) -> Any:
-        """a <= b, of operands that are done."""
+        """a <= b, of rewritten operands."""
         if not self.is_ieee(a.dtype):
             return self.negated(self.less(b, a))
         e = LE(a, b)
@@ -281,7 +281,7 @@ class Rewriter(Visitor):
         return e if known is None else known
 
     def equals(self, a: Any, b: Any) -> Any:
-        """a == b, of operands that are done."""
+        """a == b, of rewritten operands."""
         if (folded := fold_comparison(EQ, a, b)) is not None:
             return folded
         e = EQ(a, b)
@@ -298,7 +298,7 @@ class Rewriter(Visitor):
         return self.by_rules(e, a.dtype)
 
     def negated(self, e: Any) -> Any:
-        """not e, of an e that is done."""
+        """not e, of a rewritten e."""
         if type(e) is IntImm:
             return build.truth(not e.value)
         result: Any = Not(e)
@@ -313,7 +313,7 @@ class Rewriter(Visitor):
         return result
 
     def tightened(self, e: Any) -> Any:
-        """What a <= b or a != b comes to when one of the three orders of a and b is excluded."""
+        """a <= b or a != b, if one of the three orders of a and b is excluded."""
         low, high = self.difference(e.a, e.b)
         if type(e) is LE:
             if low >= 0:
@@ -355,7 +355,7 @@ class Rewriter(Visitor):
         return done
 
     def visit_Select(self, e: Any) -> Any:
-        """select and if_then_else, each value under what the condition tells"""
+        """select and if_then_else, each value under the facts of the condition"""
         old: Any = choice_of(e)
         condition, yes, no = old
         condition = self.visit(condition)
@@ -401,12 +401,12 @@ class Rewriter(Visitor):
         if type(value) is IntImm and dtypes.is_integral(e.dtype):
             return build.cast(e.dtype, value)  # it wraps around
         if type(value) in (IntImm, FloatImm):
-            with suppress(DeclarationError):  # it has no place there
+            with suppress(DeclarationError):  # it must not occur there
                 return ops.cast(e.dtype, value)
         return e if value is e.value else Cast(e.dtype, value)
 
     def visit_Let(self, e: Any) -> Any:
-        """let: a constant or a variable is put in place of the name."""
+        """let: a constant or a variable replaces the bound variable."""
         value = self.visit(e.value)
         if type(value) in (IntImm, FloatImm, Var):
             return self.visit(substitute(e.body, {e.var: value}))
@@ -422,7 +422,7 @@ class Rewriter(Visitor):
         return e
 
     def visit_Node(self, e: Any) -> Any:
-        """Any other expression: only what is below it."""
+        """Any other expression: only its operands."""
         return self._children.generic(e)
 
 
@@ -436,7 +436,7 @@ class _Children(Mapper):
         return self._rewriter.visit(node)
 
 
-# What comes after the operands, which are done and not all constant.
+# Rewriting after the operands, which are rewritten and not all constant.
 _FINISH: dict[type, Callable[[Any, Any], Any]] = {
     **dict.fromkeys((Add, Mul, Div, Mod), Rewriter.finish_arithmetic),
     Sub: Rewriter.finish_sub,

@@ -58,7 +58,7 @@ _DUALS = {"min": "max", "max": "min"}
 
 
 def rows_of(text: str) -> Iterator[Row]:
-    """The rows of lines of text; lines without an arrow are remarks."""
+    """The rows of lines of text; lines without an arrow are comments."""
     for is_dual, pattern, arrow, result, when in _LINE.findall(text):
         for one in _in_all_orders(pattern):
             yield Row(one, result, when, arrow == "=>")
@@ -71,7 +71,7 @@ def _dual(side: str) -> str:
 
 
 def _in_all_orders(pattern: str) -> Iterator[str]:
-    """The patterns that one with operations in brackets stands for."""
+    """The patterns that one with operations in brackets expands to."""
     if "[" not in pattern:
         yield pattern
         return
@@ -260,7 +260,7 @@ def _is_constant(tree: ast.expr) -> bool:
 
 
 def _class_of(tree: ast.expr) -> str | None:
-    """The class that part of a pattern asks for; None where it is any expression."""
+    """The class that part of a pattern requires; None for any expression."""
     if isinstance(tree, ast.Name) and not is_constant_name(tree.id):
         return None
     return "IntImm" if _is_constant(tree) else _head(tree)[0]
@@ -310,7 +310,7 @@ class RuleTable:
         self._chosen: dict[tuple[type, ...], tuple[Rule, ...]] = {}
 
     def rows(self, name: str) -> list[tuple[Row, list[str | None]]]:
-        """The rows for a class, each with the classes that it asks for of the operands."""
+        """The rows for a class, each with the classes that it requires of the operands."""
         if name not in self._rows:
             rows = [(row, _head(parse_side(row.pattern))) for row in rows_of(self.texts[name])]
             self._rows[name] = [
@@ -336,7 +336,7 @@ class RuleTable:
 
 
 def apply(rules: tuple[Rule, ...], e: Expr, engine: Any) -> Expr | None:
-    """What the first rule that matches makes of e, or None."""
+    """The result of the first rule that matches e, or None."""
     for rule in rules:
         try:
             found: Expr | None = rule(e, engine)

@@ -23,7 +23,7 @@ Equation = tuple[Expr, Expr]
 
 
 class Solution(NamedTuple):
-    """Values of axes by those that stay free, and the conditions under which there are any.
+    """Values of axes in terms of the free ones, and the conditions under which there are any.
 
     The values are within the domains of the axes where all `conditions` hold. `unsolved` are the
     equations that determine no axis. Conditions that read data come after those that do not.

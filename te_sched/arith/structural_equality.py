@@ -20,12 +20,12 @@ _OTHER_FIELDS = {
 
 
 def all_same(a: Sequence[Any], b: Sequence[Any]) -> bool:
-    """Whether there are as many expressions, and they are written alike."""
+    """Whether two sequences of expressions are structurally equal."""
     return len(a) == len(b) and all(map(same, a, b))
 
 
 def same(a: Any, b: Any) -> bool:
-    """Whether two expressions are written alike."""
+    """Whether two expressions are structurally equal."""
     if a is b:
         return True
     kind = type(a)

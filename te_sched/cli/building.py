@@ -1,4 +1,4 @@
-"""te-sched build: what a schedule is compiled to, as text or as a file."""
+"""te-sched build: the compiled form of a schedule, as text or as a file."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FORMS = (*_LANGUAGES, "object")
 
 
 def build_found(found: Found, target: Target, sanitize: bool = False) -> Any:
-    """The module of a schedule, built as its program builds it."""
+    """The module of a schedule, built with the options of its program."""
     with config.scoped(lowering=found.choices):
         return build(
             found.inputs,

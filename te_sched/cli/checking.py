@@ -1,4 +1,4 @@
-"""te-sched check: what is wrong with schedules, judged before they run and watched as they do."""
+"""te-sched check: mistakes of schedules, found before they run and while they run."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from te_sched.codegen.target import Target
 from te_sched.errors import TeSchedError
 from te_sched.runtime.ndarray import array
 
-_MOST_ITERATIONS = 2_000_000_000  # that are watched unless --run asks for more: some 20 s
+_MOST_ITERATIONS = 2_000_000_000  # that are watched unless --run raises the limit: about 20 s
 _PER_SECOND = 100_000_000
 _BLOCKS = 64
 
 
 @dataclass(slots=True)
 class _Result:
-    """What was found of one schedule; `watched` says what the run was, or why there was none."""
+    """The findings of one schedule; `watched` describes the run, or why there was none."""
 
     found: Found
     target: str
@@ -39,7 +39,7 @@ class _Result:
     watched: str = ""
 
     def is_wrong(self, strict: bool) -> bool:
-        """Whether something is wrong; `strict` is whether what is not proved counts too."""
+        """Whether there are findings; with `strict`, also if something is not proved."""
         is_reported = self.report is not None and not self.report.ok
         doubts = strict and bool(self.judged.unproved)
         return bool(self.judged.refuted) or self.error is not None or is_reported or doubts
@@ -75,9 +75,10 @@ def command(
     strict: bool,
     as_json: bool,
 ) -> int:
-    """Judge each schedule that PROGRAM.py builds, lowers or makes: races, elements that are not
-    written or read before that, accesses outside of tensors. Then watch it run: on the
-    processor with build(..., sanitize=True), kernels of a GPU in the checked mode.
+    """Check each schedule that PROGRAM.py builds, lowers or makes: races, elements that are not
+    written or are read before they are written, accesses outside of tensors. Then run it with all
+    accesses checked: on the processor with build(..., sanitize=True), kernels of a GPU in the
+    checked mode.
 
     Exits with 1 if something is wrong.
     """

@@ -1,4 +1,4 @@
-"""te-sched completion: what a shell needs to complete te-sched's words."""
+"""te-sched completion: the script by which a shell completes te-sched's words."""
 
 from __future__ import annotations
 

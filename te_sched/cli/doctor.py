@@ -19,7 +19,7 @@ _COLOURS = {"ok": "green", "absent": "yellow", "broken": "red"}
 @json_option
 def command(as_json: bool) -> int:
     """List required and optional dependencies: whether each is installed, what it enables, and
-    how to install it. Exits with 1 only if something that is needed is broken.
+    how to install it. Exits with 1 only if a required dependency is broken.
     """
     rows = [probe(one) for one in PROBES]
     failed = any(row.needed and row.state != "ok" for row in rows)

@@ -1,4 +1,4 @@
-"""te-sched explain: the story of a schedule as one page."""
+"""te-sched explain: an explain report of a schedule as one page."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ def command(
     max_steps: int | None,
     as_json: bool,
 ) -> int:
-    """Write a page that shows a schedule of PROGRAM.py step by step: its loops, the program they
-    become, the code, what is touched and how long it takes. If the program fails, the story ends
+    """Write a page that shows a schedule of PROGRAM.py step by step: its loops, the lowered
+    program, the generated code, working sets and run times. If the program fails, the report ends
     with the error.
     """
     ran = execute(program, arguments, quiet)
@@ -77,7 +77,7 @@ def command(
 
 
 def _choose(ran: UserProgram, schedule: str | None) -> Found:
-    """The schedule that was asked for, or of a program that failed the one it was at."""
+    """The requested schedule, or for a program that failed the one that it was working on."""
     if schedule is None and ran.error is not None and ran.found:
         return ran.found[-1]
     return ran.one(schedule, "explain")

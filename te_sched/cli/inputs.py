@@ -1,6 +1,5 @@
-"""Arguments to call a program with: random inputs, outputs of zeros, and how much it computes.
-
-Must not know what the calls are for.
+"""Arguments for calls of a program: random inputs, outputs of zeros, and its number of operations.
+Must not know the purpose of calls.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ _ARITHMETIC = (Add, Sub, Mul, Div)
 
 
 class Sizes:
-    """What the symbolic extents of a schedule are."""
+    """The symbolic extents of a schedule."""
 
     def __init__(self, found: Found, given: Mapping[str, int]) -> None:
         self.values: dict[Var, Expr] = {
@@ -58,7 +57,7 @@ class Sizes:
 
 
 def check_sizes(chosen: Sequence[Found], given: Mapping[str, int]) -> None:
-    """Refuse sizes of what no schedule has."""
+    """Refuse sizes of extents that no schedule has."""
     names = list(dict.fromkeys(var.name for found in chosen for var in _symbols(found)))
     for name in given.keys() - set(names):
         raise CommandError(
@@ -130,15 +129,14 @@ def _array(
 
 
 def iterations(schedule: Any, sizes: Sizes) -> int | None:
-    """How many elements and terms of reductions a schedule declares; None if that is not known."""
+    """The number of elements and terms of reductions that a schedule declares; None if unknown."""
     counts = [_points(op, sizes) for op in _computations(schedule)]
     return None if None in counts else sum(one for one in counts if one is not None)
 
 
 def operations(schedule: Any, sizes: Sizes) -> int | None:
-    """How many floats a schedule declares to add, subtract, multiply and divide, if all is known.
-
-    Each computation counts once, however often the schedule repeats it.
+    """The number of float additions, subtractions, multiplications and divisions that a schedule
+    declares, or None. Each computation counts once, however often the schedule repeats it.
     """
     if not isinstance(schedule, Schedule):
         return None

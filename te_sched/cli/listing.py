@@ -1,4 +1,4 @@
-"""te-sched schedules: what schedules a program makes, and what it does with them."""
+"""te-sched schedules: the schedules that a program makes, and their uses."""
 
 from __future__ import annotations
 

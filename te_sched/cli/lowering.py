@@ -29,14 +29,14 @@ _DIALECTS = ("script", "primfn")
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """How programs are to be printed."""
+    """How programs are printed."""
 
     dialect: str
     after: str | None
     simple: bool | None
 
     def lowered(self, found: Found, inputs: Any, **more: Any) -> IRModule:
-        """A schedule lowered like the one that was found."""
+        """A schedule, lowered with the options of the recorded one."""
         simple = (self.simple, found.simple, True)  # it is easier to read
         return lower(
             inputs,
@@ -48,14 +48,14 @@ class _Asked:
         )
 
     def text_of(self, found: Found, inputs: Any) -> str:
-        """The program that a schedule becomes, as text."""
+        """The lowered program of a schedule, as text."""
         module = self.lowered(found, inputs, stop_after=self.after)
         return module.script() if self.dialect == "script" else module.astext()
 
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """A schedule after one more primitive: the lines that did it, and the program it became."""
+    """A schedule after one more primitive: its lines in the trace, and the lowered program."""
 
     code: str
     place: SourceLocation
@@ -145,7 +145,7 @@ def command(
 
 
 def _steps(found: Found, asked: _Asked, each: bool, passes: bool) -> Iterator[_Step]:
-    """What there is to show of a schedule."""
+    """The texts to show for a schedule."""
     if each and isinstance(found.inputs, Schedule):
         yield from _after_each_primitive(found, found.inputs, asked)
         return
@@ -173,7 +173,7 @@ def _after_each_primitive(found: Found, schedule: Schedule, asked: _Asked) -> It
 def _lowered(code: str, place: SourceLocation, found: Found, schedule: Any, asked: _Asked) -> _Step:
     try:
         return _Step(code, place, asked.text_of(found, schedule))
-    except TeSchedError as error:  # a schedule that is not finished need not be one that lowers
+    except TeSchedError as error:  # an unfinished schedule may not be valid
         return _Step(code, place, "", error)
 
 
@@ -195,7 +195,7 @@ def _show(found: Found, steps: list[_Step], diff: bool, titled: bool) -> None:
         for line in one.code.splitlines():
             where = f"  # {short(one.place)}" if one.place.file else ""
             show(f">>> {line}{where}", "python")
-        if one.error is not None and one is not steps[-1]:  # the last one is said by itself
+        if one.error is not None and one is not steps[-1]:
             show_title(f"not lowered: {one.error.summary}", "python")
         elif diff and before is not None and one.text:
             show(_difference(before, one.text), "diff")

@@ -21,7 +21,7 @@ from te_sched.cli.problems import (
 
 _NAME = "te-sched"
 
-# Each with the module of te_sched.cli that has it, as `command`, and what it does.
+# Each with its module in te_sched.cli, which has it as `command`, and its description.
 _COMMANDS = {
     "run": ("running", "Run a program; its `import tvm` gives te_sched."),
     "schedules": ("listing", "List the schedules that a program makes."),
@@ -36,7 +36,7 @@ _COMMANDS = {
 
 
 class Commands(click.Group):
-    """The commands, in the order of their use, and one way to end for all of them."""
+    """The commands, in the order of their use, with common exit handling."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Their names."""
@@ -55,7 +55,7 @@ class Commands(click.Group):
             formatter.write_dl([(name, purpose) for name, (_, purpose) in _COMMANDS.items()])
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """What may come where a word was begun."""
+        """The completions of an incomplete word."""
         named = [
             CompletionItem(name, help=purpose)
             for name, (_, purpose) in _COMMANDS.items()
@@ -70,7 +70,7 @@ class Commands(click.Group):
         name = args[0]
         if name not in _COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
             raise unknown_command(name, list(_COMMANDS))
-        if name != "run":  # whose program prints as Python has it print
+        if name != "run":  # whose program prints as in Python
             escape_output()
         return super().resolve_command(ctx, args)
 
@@ -81,7 +81,7 @@ class Commands(click.Group):
         sys.exit(exit_code_of(lambda: parse_and_run(*args, **options)))
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; click would take a closed pipe for a failure."""
+        """Run the command; click would treat a closed pipe as a failure."""
         try:
             result = super().invoke(ctx)
             flush_output()
@@ -94,12 +94,11 @@ class Commands(click.Group):
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(te_sched.__version__, message="te-sched %(version)s")
 def main() -> None:
-    """Look at what programs do with schedules: their loops, code, speed and mistakes.
+    """Inspect the schedules of programs: their loops, code, speed and mistakes.
 
     PROGRAM.py is a Python file that makes schedules (te.create_schedule), with `import te_sched`
-    or, of any generation of TVM, with `import tvm`. It is executed once, as Python would.
-
-    Exit codes: 0 fine, 1 something was found or the program failed, 2 wrong use.
+    or, of any generation of TVM, with `import tvm`. It is executed once, as by Python. Exit codes:
+    0 success, 1 findings or a failed program, 2 wrong usage.
     """
 
 

@@ -1,7 +1,6 @@
-"""What `te-sched doctor` looks for, one function for each row.
-
-A probe says what it found, or raises: `Absent` for what is not there, anything else for what is
-there and does not work. Must not know how rows are shown.
+"""The probes of `te-sched doctor`, one function for each row. A probe returns what it found, or
+raises: `Absent` for a missing dependency, any other exception for a broken one. Must not know how
+rows are shown.
 """
 
 from __future__ import annotations
@@ -35,12 +34,12 @@ OK, ABSENT, BROKEN = "ok", "absent", "broken"
 
 
 class _Absent(Exception):
-    """What is looked for is not there; the text says more, if there is more to say."""
+    """The dependency is missing; the text has details, if any."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProbeRow:
-    """What was found of one thing. `help` is what to do where it is not ok."""
+    """The result of one probe. `help` is what to do if it is not ok."""
 
     name: str
     state: str
@@ -52,7 +51,7 @@ class ProbeRow:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """A thing to look for, what it is for, and what to do where it is missing."""
+    """A dependency, its purpose, and what to do if it is missing."""
 
     name: str
     look: Callable[[], str]
@@ -62,7 +61,7 @@ class Probe:
 
 
 def probe(one: Probe) -> ProbeRow:
-    """Look for a thing, whatever happens."""
+    """Run a probe; exceptions are part of the result."""
     try:
         with warnings.catch_warnings(), redirect_stdout(sys.stderr):
             warnings.simplefilter("ignore")
@@ -90,7 +89,7 @@ def _te_sched() -> str:
 
 
 def _package(name: str, distribution: str | None = None) -> Callable[[], str]:
-    """A probe of a package: it is imported, since a broken one is often found only then."""
+    """A probe of a package: it is imported, since broken packages often fail only then."""
 
     def look() -> str:
         try:
@@ -106,7 +105,7 @@ def _package(name: str, distribution: str | None = None) -> Callable[[], str]:
 
 
 def _switches() -> str:
-    te_sched.config.from_environment(os.environ)  # refuses what means nothing
+    te_sched.config.from_environment(os.environ)  # refuses options without effect
     named = [f"{name}={os.environ[name]}" for name in sorted(os.environ) if _SWITCH in name]
     return ", ".join(named) or f"none of {_SWITCH}* is set"
 
@@ -119,7 +118,7 @@ def _llvm() -> str:
     return f"llvmlite {importlib.metadata.version('llvmlite')}, LLVM {version}"
 
 
-# By name, since they load LLVM, which may be what is broken.
+# By name, since they load LLVM, which may be broken.
 _MACHINE, _THREADS = "te_sched.codegen.llvm.machine", "te_sched.runtime.threads"
 
 
@@ -176,7 +175,7 @@ def _cache() -> str:
 
 
 def _tool(path: str | None, line: int = 0) -> str:
-    """A program, with the line of what it says of its version that names it."""
+    """A program, with the line of its version output that names it."""
     if path is None:
         raise _Absent("")
     command = [path, "--version"]

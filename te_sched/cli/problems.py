@@ -19,17 +19,17 @@ from te_sched.errors import TeSchedError, did_you_mean
 
 
 class ExitCode(IntEnum):
-    """What te-sched exits with, except after `run`, whose program has its own."""
+    """Exit codes of te-sched, except for `run`, which exits as its program."""
 
     FINE = 0
-    FOUND = 1  # the program failed, cannot be built, or something is wrong with it
+    FOUND = 1  # the program failed, cannot be built, or has findings
     MISUSED = 2  # no such file, command, option, schedule, ...
     STOPPED = 130  # by Ctrl-C
     CLOSED = 141  # the reader of the output has closed it, as in `te-sched ... | head`
 
 
 class CommandError(TeSchedError):
-    """What was asked of the command line cannot be done; `code` is what it exits with."""
+    """A request that cannot be fulfilled; `code` is the exit code."""
 
     def __init__(self, fault: str, why: str, help: str, code: ExitCode = ExitCode.MISUSED) -> None:
         super().__init__(fault, why, help)
@@ -41,7 +41,7 @@ class UsageError(CommandError):
 
 
 def exit_code_of(run: Callable[[], Any]) -> int:
-    """What a command returns, 0 for None; errors are printed on stderr."""
+    """The exit code of a command, 0 for None; errors are printed on stderr."""
     try:
         result = run()
         flush_output()
@@ -77,19 +77,19 @@ def say(error: TeSchedError) -> None:
 
 
 def escape_output() -> None:
-    """Let the output escape what its encoding does not have, as the names in a program."""
+    """Let the output escape characters that its encoding does not have, such as those of names."""
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def flush_output() -> None:
-    """Write what was printed, if the program has left an output to write it to."""
+    """Flush the output, if the program has not closed it."""
     if not getattr(sys.stdout, "closed", True):
         sys.stdout.flush()
 
 
 def forget_output() -> None:
-    """Let what is left for a closed pipe go nowhere, so that Python's exit is quiet."""
+    """Discard output for a closed pipe, so that Python's exit prints nothing."""
     try:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (OSError, ValueError):  # stdout is not a file
@@ -97,7 +97,7 @@ def forget_output() -> None:
 
 
 def as_usage_error(error: click.UsageError) -> UsageError:
-    """What click complains of, in our words."""
+    """An error of click in the form of te_sched's errors."""
     context = error.ctx
     path = context.command_path if context is not None else "te-sched"
     if isinstance(error, click.NoSuchOption):

@@ -1,6 +1,6 @@
 """The user's program, executed once as `__main__`, and the schedules that it made meanwhile.
 
-Owns how a program is run and which schedules are meant. Must not know what is done with them.
+Owns how a program is run and which schedules are selected. Must not know their use.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from te_sched.runtime.device import cuda
 from te_sched.short_tracebacks import frames_of, shown_part
 from te_sched.trace.observing import observed_by
 
-# TVM walks programs in C++, where hundreds of stages inside each other are nothing special.
+# TVM visits programs in C++, where recursion into hundreds of nested stages works.
 _NESTING = 20_000
 
 
 @dataclass(eq=False)
 class UserProgram:
-    """A program that was executed: all it made, and the exception that ended it, if any."""
+    """An executed program: its schedules, and the exception that ended it, if any."""
 
     path: str
     found: list[Found]
@@ -41,17 +41,18 @@ class UserProgram:
 
     @property
     def code(self) -> ExitCode:
-        """What to exit with if nothing else is wrong."""
+        """The exit code if there are no other problems."""
         return ExitCode.FINE if self.error is None else ExitCode.FOUND
 
     def as_data(self, schedules: Sequence[Any]) -> dict[str, Any]:
-        """What --json prints: the program, what ended it, and what was asked of its schedules."""
+        """The output of --json: the program, the exception that ended it, and the data of its
+        schedules."""
         failed = self.error
         told = None if failed is None else f"{type(failed).__name__}: {_text_of(failed)}"
         return {"program": self.path, "error": told, "schedules": list(schedules)}
 
     def chosen(self, wanted: str | None = None) -> list[Found]:
-        """The schedules that are meant: by number or name, or else those lowered or built, if any.
+        """The selected schedules: by number or name, or else those lowered or built, if any.
 
         Raises
         ------
@@ -62,7 +63,7 @@ class UserProgram:
         return [one for one in self.found if one.args is not None or one.target] or self.found
 
     def one(self, wanted: str | None, purpose: str) -> Found:
-        """The one schedule that is meant."""
+        """The single selected schedule."""
         chosen = self.chosen(wanted)
         if len(chosen) > 1:
             raise CommandError(
@@ -90,11 +91,11 @@ def _listed(found: Sequence[Found]) -> str:
 
 
 def execute(path: str, arguments: Sequence[str] = (), quiet: bool = False) -> UserProgram:
-    """Execute a program and see what schedules it makes; what it prints goes to stderr,
-    or nowhere if `quiet`.
+    """Execute a program and record its schedules; its output goes to stderr, or is discarded if
+    `quiet`.
 
     Where there is no GPU, its cuda(0) is the emulated device. If it fails, its traceback is shown,
-    and what it made until then is there.
+    and the schedules made before are returned.
 
     Raises
     ------
@@ -125,7 +126,7 @@ def execute(path: str, arguments: Sequence[str] = (), quiet: bool = False) -> Us
 
 
 def run_as_main(path: str, arguments: Sequence[str]) -> int:
-    """Execute a program for its own sake; what it exits with. A failure shows its traceback."""
+    """Execute a program, and return its exit code. A failure shows its traceback."""
     code = read(path)
     try:
         _run(code, ModuleType("__main__"), path, arguments)
@@ -139,7 +140,7 @@ def run_as_main(path: str, arguments: Sequence[str]) -> int:
 
 
 def _show_failure(failure: BaseException, path: str) -> None:
-    """Show the traceback of what ended a program, as Python shows it, unless Ctrl-C did."""
+    """Show the traceback of a failed program, as Python does, unless it was interrupted."""
     if type(failure) is KeyboardInterrupt:
         raise failure
     _trim(failure, path, set())
@@ -149,7 +150,7 @@ def _show_failure(failure: BaseException, path: str) -> None:
 
 
 def _trim(error: BaseException, path: str, seen: set[int]) -> None:
-    """Leave out the frames that called the program, and those of te_sched in its own errors."""
+    """Remove the frames that called the program, and those of te_sched in its own errors."""
     if id(error) in seen:
         return
     seen.add(id(error))
@@ -174,7 +175,7 @@ def read(path: str) -> Any:
         raise CommandError(f"{path} is a notebook, expected a Python program", "", help)
     try:
         source = files.read_at_once(path, pipes=True)
-        if not os.path.isfile(path):  # for tracebacks, which would read the pipe once more
+        if not os.path.isfile(path):  # for tracebacks, which would read the pipe again
             lines = source.decode(errors="replace").splitlines(keepends=True)
             linecache.cache[path] = (len(source), None, lines, path)
     except FileNotFoundError:
@@ -232,7 +233,7 @@ def _run(code: Any, module: ModuleType, path: str, arguments: Sequence[str]) -> 
 
 @contextmanager
 def _as_main(module: ModuleType, arguments: list[str], folder: str) -> Iterator[None]:
-    """Be Python that was started with a program."""
+    """Set up the interpreter as if Python was started with the program."""
     before, given, first = sys.modules["__main__"], sys.argv, sys.path[:1]
     sys.modules["__main__"], sys.argv, sys.path[:1] = module, arguments, [folder]
     try:
@@ -250,7 +251,7 @@ def _reason(leaving: SystemExit) -> str:
 
 
 def _text_of(value: object) -> str:
-    """What an object of the program says, which may fail."""
+    """The text of an object of the program, whose methods may fail."""
     try:
         return str(value)
     except Exception:

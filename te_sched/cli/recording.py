@@ -1,4 +1,4 @@
-"""What a program did with its schedules: each as it was lowered or built last.
+"""Records of the schedules of a program: each as it was lowered or built last.
 
 Must not know how programs are run.
 """
@@ -25,7 +25,7 @@ from te_sched.views.loop_tree import default_args
 
 @dataclass(eq=False)
 class Found:
-    """A schedule, or a function of loops, and what the program did with it last.
+    """A schedule, or a function of loops, and its last use by the program.
 
     `args` are None as long as it was not lowered or built; `simple` is the simple_mode it was
     lowered with, None where it was built alone.
@@ -44,7 +44,7 @@ class Found:
 
     @property
     def name(self) -> str:
-        """What it is called by: the function, if it was given a name, or its outputs."""
+        """Its name: that of the function, if it was given one, or those of its outputs."""
         if self.function not in ("main", "default_function") or isinstance(self.inputs, PrimFunc):
             return self.function
         return ",".join(op.name for op in self.inputs.outputs)
@@ -56,7 +56,7 @@ class Found:
 
     @property
     def arguments(self) -> list[Any] | None:
-        """What it was lowered with, or else its placeholders and outputs."""
+        """The arguments it was lowered with, or else its placeholders and outputs."""
         if self.args is not None or isinstance(self.inputs, PrimFunc):
             return self.args
         return list(default_args(self.inputs))
@@ -70,7 +70,8 @@ class Found:
         return list(self.arguments or ())
 
     def target_of(self, asked: Target | None = None) -> Target:
-        """The target that was asked for, or that it was built for, or that its threads need."""
+        """The requested target, or the one it was built for, or the one that its threads
+        require."""
         if asked is not None:
             return asked
         if self.target is not None:
@@ -80,7 +81,7 @@ class Found:
 
 
 class ScheduleRecorder(Observer):
-    """Keeps what a program does with each of its schedules."""
+    """Records the uses of each schedule of a program."""
 
     def __init__(self) -> None:
         self.schedules: dict[Any, Found] = {}
@@ -89,7 +90,7 @@ class ScheduleRecorder(Observer):
 
     @property
     def found(self) -> list[Found]:
-        """The schedules; where there are none, functions that were built without one."""
+        """The schedules; if there are none, functions that were built without one."""
         return list(self.schedules.values()) or self.functions
 
     def created(self, schedule: Any, place: SourceLocation) -> None:

@@ -1,4 +1,4 @@
-"""Programs and code on a terminal: coloured where a person reads. Must not know what they say."""
+"""Programs and code on a terminal, in colours if it is interactive. Must not know their content."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _COMMENTS = {"python": "#", "llvm": ";", "cuda": "//", "asm": "#", "text": "#", 
 
 
 def has_colour() -> bool:
-    """Whether colours are wanted: a person reads, and NO_COLOR is not set."""
+    """Whether to print colours: the terminal is interactive, and NO_COLOR is not set."""
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 
 

@@ -1,4 +1,4 @@
-"""te-sched bench: how long schedules take on this computer."""
+"""te-sched bench: run times of schedules on this computer."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ def command(
     """Time each schedule that PROGRAM.py builds, lowers or makes, called with random inputs.
 
     Operations are the float additions, subtractions, multiplications and divisions of the
-    declaration. Kernels for a GPU run on it, or on the emulated device, whose times say nothing
-    about a GPU.
+    declaration. Kernels for a GPU run on it, or on the emulated device, whose times are not those
+    of a GPU.
     """
     ran = execute(program, arguments, quiet)
     rows: list[dict[str, Any]] = []

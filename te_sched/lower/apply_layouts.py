@@ -1,7 +1,7 @@
 """Apply the layouts of transformed tensors (`Stage.transform_layout`) to their accesses.
 
-Their buffers get new shapes, and every read and store new indices. A rearranged tensor exists as a
-whole while it exists. Must not know loops.
+Their buffers get new shapes, and all reads and stores new indices. A transformed tensor is always
+allocated whole. Must not know loops.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
-"""From a schedule with known bounds to one program: stages become loops, and loops are put into
-loops.
+"""Convert a schedule with known bounds to a program: stages become nested loops.
 
-A stage's statement is made when the loop that it is attached to is made; what is attached nowhere
-runs in
-sequence, producers first. Tensors become buffers on the way. (TVM's names: ScheduleOps and
+The statement of a stage is made together with the loop that it is attached to; stages that are not
+attached run in sequence, producers first. Tensors become buffers. (TVM's names: ScheduleOps and
 SchedulePostProcToPrimFunc.)
 """
 
@@ -54,8 +52,8 @@ def schedule_ops(
     binds: Mapping[Tensor, Buffer] | None = None,
     settings: Lowering = AS_TVM,
 ) -> PrimFunc:
-    """The program of a normalised schedule, with a BufferRealize round the life of each stage's
-    result.
+    """The program of a normalised schedule, with a BufferRealize around the lifetime of each
+    stage's result.
 
     `args` are the function's parameters: tensors, buffers, or variables; `binds` gives some tensors
     a buffer.
@@ -64,7 +62,7 @@ def schedule_ops(
 
 
 class _Assembly:
-    """Puts the statements of all stages together."""
+    """Combines the statements of all stages."""
 
     def __init__(
         self,
@@ -83,9 +81,8 @@ class _Assembly:
         self.scan_init: dict[Stage, list[Stage]] = {}
         self.scan_update: dict[Stage, list[Stage]] = {}
         self.root: list[Stage] = []
-        # Under which tensor the result of a stage is known to the user: a cached or factored stage
-        # and the parts
-        # of a scan stand for the operation they were made from.
+        # The tensor by which the user knows the result of a stage: cached and factored stages, and
+        # the parts of a scan, are mapped to the operation they were made from.
         self.origin: dict[Tensor, Tensor] = {}
         self.binds = binds
         self.buffers: dict[Tensor, Buffer] = dict(binds)
@@ -322,7 +319,7 @@ class _Assembly:
             axes = op.spatial_axis_[skip : skip + len(shape) - 1]
             count = steps.extent
             if not {axis.var for axis in self.ranges}.isdisjoint(variables_of(count)):
-                count = ops.maximum(count, 0)  # where no step is read, the first ones are made
+                count = ops.maximum(count, 0)  # if no step is read, the first ones are made
             return (
                 range_of(0, Analyzer(self.settings).simplify(count + steps.min)),
                 *(self.ranges[axis] for axis in axes),

@@ -1,5 +1,5 @@
-"""Bound inference: the range of every axis, from what consumers read of a stage at its attach
-point.
+"""Bound inference: the range of every axis, from the regions that consumers read of a stage at its
+attach point.
 
 Stages are visited from the outputs to the inputs. The region of a tensor that its consumers need is
 found by
@@ -75,8 +75,8 @@ def infer_bound(schedule: Schedule, settings: Lowering = AS_TVM) -> Ranges:
 
 
 def attach_path(stage: Stage) -> list[IterVar]:
-    """The loops round the place where a stage is computed, innermost first, across the stages it
-    sits in.
+    """The loops around the place where a stage is computed, innermost first, including those of the
+    stages it is attached to.
     """
     path: list[IterVar] = []
     visited = {stage: None}
@@ -171,9 +171,7 @@ class _Inference:
         gather_bound(stage.op, regions, self.ranges, self.settings)
 
     def _require(self, stage: Stage, consumer: Stage, regions: Regions) -> None:
-        """Add to `regions` what one consumer reads of a stage at the place where the stage is
-        computed.
-        """
+        """Add to `regions` the region that one consumer reads of a stage at its attach point."""
         spec = stage.attach_spec
         scope_rank = self._scope_rank(stage)
         points = _attach_points(spec)
@@ -222,7 +220,8 @@ class _Inference:
             dom = domain_of(axis)
             bound = int_set.cover_range(sets[axis], dom, settings) if axis in sets else dom
             if type(bound.min) in (FloorDiv, FloorMod):
-                # Simplified apart, quotient and remainder of a fused axis may no longer fit.
+                # If simplified separately, quotient and remainder of a fused axis may no longer
+                # match.
                 bound = Range(Analyzer(settings).simplify(bound.min), bound.extent)
             if relaxed:
                 low = int_set.eval_set(bound.min, relaxed, settings).min
@@ -325,7 +324,7 @@ def _(
             if type(load) is ProducerLoad and load.producer in regions:
                 for dimension, index in enumerate(load.indices):
                     if analyzer.settings.to_run and dtypes.is_uint(index.dtype):
-                        index = ops.cast("int64", index)  # what is computed with it has signs
+                        index = ops.cast("int64", index)  # expressions that contain it are signed
                     read = int_set.eval_set(index, domains, analyzer.settings)
                     read = _clipped(read, load.producer.shape[dimension], analyzer)
                     regions[load.producer][dimension].append(read)  # type: ignore[index]
@@ -404,16 +403,16 @@ def _(op: ScanOp, regions: Regions, ranges: Ranges, settings: Lowering) -> None:
     whole = domain_of(op.scan_axis)
     steps = [step for tensor in outputs for step in regions[tensor][0]]
     needed = _cover(steps, op.scan_axis, settings)
-    # A scan starts from its first step whichever steps are read.
+    # A scan starts from its first step, no matter which steps are read.
     extent = Analyzer(settings).simplify(needed.extent + needed.min - whole.min)
     ranges[op.scan_axis] = Range(whole.min, extent)
-    # The steps are stored whole, whatever is read of them (TVM makes room for less).
+    # Steps are stored whole, whichever part of them is read (TVM allocates less).
     ranges.update(domains(op.spatial_axis_))
 
 
 def _cover_all(outputs: list[list[IntervalSet]], axis: IterVar, settings: Lowering) -> Range:
-    """The range for all results of an operation: that of the first one where it covers the others,
-    and the whole axis where nothing reads the first one.
+    """The range for all results of an operation: that of the first result if it covers the others,
+    and the whole axis if the first result is not read.
     """
     first = _cover(outputs[0], axis, settings)
     others = [interval for sets in outputs[1:] for interval in sets]

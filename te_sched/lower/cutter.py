@@ -22,7 +22,8 @@ from te_sched.lower.statements import NOTHING, fresh_copy, is_nothing, sequence
 
 
 class Cutter(StatementMapper):
-    """Cuts from the outside in. What is cut off is looked at again where its size is a number."""
+    """Cuts from the outermost loop inwards. Parts of constant size that are cut off are visited
+    again."""
 
     def __init__(self, settings: Lowering) -> None:
         self.settings = settings
@@ -32,7 +33,7 @@ class Cutter(StatementMapper):
 
     def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
         if is_hint(node):
-            # In a copy, the hint still names the loop that was copied.
+            # In a copy, the hint still names the original loop.
             loop = node.body if type(node.body) is For else None
             about = node.node.var if isinstance(node.node, IterVar) else node.node
             self.hinted.add(about if loop is None else loop.loop_var)
@@ -56,7 +57,8 @@ class Cutter(StatementMapper):
         return _without_nothing(node, self.generic(node))
 
     def settled(self, node: For) -> tuple[For, Cut | None]:
-        """The loop without guards that all iterations decide alike, and where to cut it then."""
+        """The loop without guards that have the same value in all iterations, and where to cut
+        it."""
         whole = Range(node.min, node.extent)
         self.analyzer.bind(node.loop_var, whole)
         while (cut := self.find(node.loop_var, whole, node.body)) is not None and cut.is_whole:
@@ -77,11 +79,11 @@ class Cutter(StatementMapper):
 
     @property
     def cuts_constant_loops(self) -> bool:
-        """Whether loops of constant extents are cut, too."""
+        """Whether loops of constant extents are also cut."""
         return bool(self.settings.partition_const_loop)
 
     def uncut(self, node: For) -> Stmt:
-        """The loop with those inside cut; one with a hint is unrolled where that is asked."""
+        """The loop with its inner loops cut; a loop with a hint is unrolled if requested."""
         new = self.generic(node)
         is_unrolled = (
             self.settings.unroll_loop_with_partition_hint_no_interval
@@ -97,7 +99,7 @@ class Cutter(StatementMapper):
         return sequence([self.outside(before), inside, self.outside(after)])
 
     def outside(self, part: Stmt | None) -> Stmt | None:
-        """What is cut off, cut again where the number of its iterations is known."""
+        """The part that is cut off, cut again if the number of its iterations is known."""
         is_hinted, is_known = False, type(part) is not For
         if type(part) is For:
             is_hinted, is_known = part.loop_var in self.hinted, type(part.extent) is IntImm
@@ -171,7 +173,7 @@ class Decider(Mapper):
         return new.args[0] if is_mark(new) and self.drops(new) else new
 
     def drops(self, mark: Call) -> bool:
-        """Whether a mark is of no use."""
+        """Whether a mark is not needed."""
         return type(mark.args[0]) is IntImm
 
 

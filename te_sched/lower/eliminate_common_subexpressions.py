@@ -10,13 +10,13 @@ After::
     cse_var_1 = cse_var_2 + j
     C[cse_var_1] = C[cse_var_1] + A[cse_var_2 + k]
 
-The program falls into levels: the function, the bounds and the body of a loop, a condition and each
-of its branches, the body of a let. A level counts the largest terms (expressions without loads and
-calls) that it computes; of the levels inside, only what two of the same statement compute. Larger
-terms are looked at first: one that is counted twice, over variables that are defined, becomes a
-variable of the level; any other term counts once for each of its operands. The variables' values
-are looked at again, until nothing is counted twice. Threads are not defined by any statement, so
-terms that read them have no variable, as in TVM.
+A program is divided into levels: the function, the bounds and the body of a loop, a condition and
+each of its branches, the body of a let. A level counts the largest terms (expressions without loads
+and calls) that it computes, and those that two inner levels of one statement both compute. Terms
+are considered by decreasing size: a term that is counted twice, over defined variables, becomes a
+variable of the level; any other term is counted once for each of its operands. The values of the
+variables are counted again, until no term is counted twice. Threads are not defined by a statement,
+so terms that read them get no variable, as in TVM.
 
 Each level works on shared terms and their counts, never on the statements again.
 """
@@ -53,10 +53,9 @@ def eliminate_common_subexpressions(func: PrimFunc, settings: Lowering = AS_TVM)
 
 
 class _Levels(Mapper):
-    """Goes down through the levels.
-
-    `defined` holds the variables that may be read where it stands, `values` the terms that a
-    variable of the program holds already, `renaming` what is replaced.
+    """Visits the levels from the outside in. `defined` has the variables that may be read at the
+    current place, `values` the terms that are values of variables of the program, `renaming` the
+    replaced terms.
     """
 
     def __init__(self, func: PrimFunc) -> None:
@@ -68,7 +67,7 @@ class _Levels(Mapper):
         self.created = 0
 
     def may_repeat(self, body: Stmt) -> bool:
-        """Whether some term is used twice anywhere, or a variable holds one that is."""
+        """Whether some term is used twice anywhere, or is the value of a variable and used."""
         self.tables.of(body)  # and with it of all levels
         return self.tables.has_let or any(
             term.is_candidate and term.uses > 1 for term in self.terms.shared.values()
@@ -85,10 +84,9 @@ class _Levels(Mapper):
         return node
 
     def _bind(self, bindings: list[_Binding], counts: _Counts, node: Any, let: _LetClass) -> Any:
-        """The node with bindings (innermost first), and what is found with them, around it.
-
-        Where a statement binds, the values are looked at again at once; where an expression does,
-        only when they are reached.
+        """The node inside of bindings (innermost first) and of those that are found with them.
+        Values that a statement binds are visited again at once; those that an expression binds,
+        when they are reached.
         """
         is_again = bool(counts or bindings)
         while is_again:
@@ -133,15 +131,15 @@ class _Levels(Mapper):
         return bindings, _mapped(counts, renaming.replace), bool(created)
 
     def _has_more_inside(self, bindings: list[_Binding], counts: _Counts) -> bool:
-        """Whether something counts twice once the variables of the bindings are defined."""
+        """Whether a term is counted twice when the variables of the bindings are defined."""
         total = _with_values(bindings, counts)
         reach = self.defined.union([variable.node for _, variable in bindings])
         return bool(_decompose(total, lambda term, n: n > 1 and term.variables <= reach, list))
 
     def _choose(self, counts: _Counts) -> list[Term]:
-        """What to replace by variables, in the order of the variables' numbers."""
+        """The terms to replace by variables, in the order of the variables' numbers."""
         chosen = _decompose(counts, self._is_wanted, list)
-        if len({term.size for term in chosen}) < len(chosen):  # then it matters who comes first
+        if len({term.size for term in chosen}) < len(chosen):  # then the order matters
             chosen = _decompose(counts, self._is_wanted, _by_text)
         return chosen
 
@@ -176,7 +174,7 @@ class _Levels(Mapper):
     visit_For = visit_IfThenElse = visit_While = visit_branching
 
     def visit_let(self, node: Any) -> Any:
-        """What gives a variable a value that may be held by it already."""
+        """The statement or expression that binds a variable whose value may be replaced by it."""
         value = self.visit(node.value)
         held = self.terms.of(value)
         is_new = held is not None and held.is_candidate and held not in self.values
@@ -239,7 +237,8 @@ class _Tables:
                     self._collect(below, counts)
 
     def _collect_common(self, node: Any, counts: _Counts) -> None:
-        """What at least two of a node's children compute: each of them may not be reached."""
+        """The terms that at least two children of a node compute: each child may not be
+        executed."""
         tables = [table for child in children(node) if (table := self.of(child))]
         if len(tables) < 2:
             return
@@ -292,9 +291,8 @@ def _decompose(
     is_wanted: Callable[[Term, int], bool],
     ordered: Callable[[list[Term]], Iterable[Term]],
 ) -> list[Term]:
-    """The wanted terms, the larger first; any other counts once for each of its operands.
-
-    Terms of one size come in the given order, those that came from larger terms last.
+    """The wanted terms by decreasing size; any other term is counted once for each of its operands.
+    Terms of equal size are in the given order, those that are part of larger terms last.
     """
     by_size: dict[int, list[Term]] = {}
     for term in counts:

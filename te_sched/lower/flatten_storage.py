@@ -1,9 +1,9 @@
-"""Flatten storage: realized regions become allocations, indices become one number.
+"""Flatten storage: realized regions become allocations, multi-dimensional indices one index.
 
 An index is relative to the region that is realised. Strides come from the buffer, from
-storage_align, or are compact; the storage scope that a stage left open follows from the threads
-round it. Views that tensor intrinsics and extern operations declare (`buffer_bind_scope`)
-disappear: their pointers, offsets, strides and shapes become those of the regions they stand for.
+storage_align, or are compact; a storage scope that is not given follows from the threads around the
+stage. Views that tensor intrinsics and extern operations declare (`buffer_bind_scope`) are
+replaced: their pointers, offsets, strides and shapes become those of the regions they view.
 Before and after, for a stage realised in a loop over i:
 
     realize(B[i * 4:i * 4 + 4, 0:8])         B = allocate([32], "float32")
@@ -60,10 +60,9 @@ def flatten_storage(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
 
 @dataclass(slots=True)
 class _Layout:
-    """How elements of a buffer lie in its flat buffer.
-
-    `shape` is that of the region which exists, `origin` its first element (None: all zeros),
-    `strides` are empty where the region is compact. `view_of` is the buffer that this one is a view
+    """The layout of a buffer in its flat buffer. `shape` is that of the realized region, `origin`
+    its first element (None: all zeros), `strides` are empty if the region is
+    compact. `view_of` is the buffer that this one is a view
     of, beginning at `origin`.
     """
 
@@ -79,7 +78,7 @@ class _Flattener(Mapper):
     """Rebuilds the body; `layouts` has the layout of the elements of each buffer."""
 
     def __init__(self, func: PrimFunc, settings: Lowering) -> None:
-        # Of a schedule it knows no ranges: those are used by `simplify`, which comes next.
+        # For schedules, ranges are not used here but by `simplify`, which follows.
         self.analyzer, self.settings = Analyzer(settings), settings
         self.simplified = index_simplifier(self.analyzer)
         self.params = set(func.buffer_map.values())
@@ -139,7 +138,7 @@ class _Flattener(Mapper):
         return new if dtypes.bits(new.dtype) >= 32 else ops.cast(_of_32_bits(new.dtype), new)
 
     def position(self, buffer: Buffer, indices: Sequence[Expr]) -> Expr:
-        """Where an element lies in flat storage, not simplified."""
+        """The position of an element in flat storage, not simplified."""
         layout = self.layout_of(buffer)
         if layout.view_of is not None:
             return self.position(layout.view_of, _inside_view(layout.origin or (), indices))
@@ -154,7 +153,8 @@ class _Flattener(Mapper):
         return flat if layout.offset is None else ops.add(flat, layout.offset)
 
     def layout_of(self, buffer: Buffer) -> _Layout:
-        """How a buffer lies in memory; parameters and temporaries as they are declared."""
+        """The layout of a buffer; parameters and temporaries have the one they are declared
+        with."""
         layout = self.layouts.get(buffer)
         if layout is None:
             offset = None if ops.is_const(buffer.elem_offset, 0) else buffer.elem_offset
@@ -210,7 +210,7 @@ class _Flattener(Mapper):
         return self.generic(node)
 
     def roll(self, node: AttrStmt) -> Stmt:
-        """rolling_buffer: known by the shape of the region, not by its memory."""
+        """rolling_buffer: recognised by the shape of the region, not by its memory."""
         tile = replace(node.node, shape=self.layout_of(node.node).shape)
         return AttrStmt(tile, node.key, node.value, self.visit(node.body))
 
@@ -270,7 +270,7 @@ class _Flattener(Mapper):
         return tuple(reversed(strides))
 
     def scoped(self, buffer: Buffer) -> Var:
-        """The pointer of a realised buffer; its threads suggest a scope where none is given."""
+        """The pointer of a realised buffer; without a scope, that of its threads."""
         data = buffer.data
         if data.scope:
             return data

@@ -5,9 +5,9 @@
             Y[i] = ...                       if likely(i < 7):
                                                  Y[i] = ...
 
-Of uneven tiles, the last would read M beyond its end to find out how often to do nothing. `build`
-asks for this pass, because the texts of TVM have the guard inside until a later pass, and
-sometimes to the end. Must not know where guards come from.
+The last of uneven tiles would read M beyond its end, for a loop that does nothing. Only `build`
+applies this pass: the texts of TVM have the guard inside until a later pass, and sometimes to the
+end. Must not know where guards come from.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from te_sched.lower.statements import statements
 
 
 def guard_extents(func: PrimFunc) -> PrimFunc:
-    """The function with extents and conditions that read memory below the guards of what they do.
+    """The function with extents and conditions that read memory inside of the guards of their
+    bodies.
 
     `func` is a program as `schedule_ops` leaves it.
     """
@@ -52,7 +53,7 @@ class _Guard(StatementMapper):
 
 
 def _guarded(node: Stmt, value: Expr, below: Stmt, inner: set[Var]) -> Stmt:
-    """The statement, guarded by conditions from below on variables that `value` reads."""
+    """The statement, guarded by conditions of its body on variables that `value` reads."""
     if not reads_data(value):
         return node
     read_by = variables_of(value)
@@ -63,7 +64,8 @@ def _guarded(node: Stmt, value: Expr, below: Stmt, inner: set[Var]) -> Stmt:
 
 
 def _guards(node: Stmt, inner: set[Var]) -> list[Expr]:
-    """Conditions without which a statement does nothing, known outside of it."""
+    """Conditions under which alone a statement has an effect, that can be evaluated outside of
+    it."""
     if isinstance(node, For):
         return _guards(node.body, inner | {node.loop_var})
     if isinstance(node, IfThenElse) and node.else_case is None:
@@ -95,5 +97,5 @@ def _is_known(condition: Expr, inner: set[Var]) -> bool:
 
 
 def contains(conditions: Iterable[Expr], wanted: Expr) -> bool:
-    """Whether one of some conditions is as another one is written."""
+    """Whether a condition is structurally equal to one of some conditions."""
     return any(structural_equal(one, wanted) for one in conditions)

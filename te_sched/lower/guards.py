@@ -5,7 +5,7 @@
             if likely(i * 8 + j < 100): ...     ->  the guard holds for i in [0, 12), whatever j is
 
 A guard is a condition marked `likely`; under the pragma `loop_partition_hint` each comparison is
-one. Must not know what is made of the answer.
+one. Must not know how the result is used.
 """
 
 from __future__ import annotations
@@ -32,8 +32,7 @@ _Iterations = tuple[Expr, Expr]  # from the first to before the second
 
 class Cut(NamedTuple):
     """In the iterations from `begin` to before `end`, within `whole`, the conditions are `known`.
-
-    Its three parts, some of them perhaps empty, are all iterations for all values of variables.
+    Its three parts, some of which may be empty, are all iterations for all values of variables.
     """
 
     begin: Expr
@@ -53,7 +52,7 @@ class Cut(NamedTuple):
 
     @property
     def is_fixed(self) -> bool:
-        """Whether these are the same iterations wherever the loop is placed."""
+        """Whether these are the same iterations for all values of outer variables."""
         return type(self.begin) is IntImm and type(self.end) is IntImm
 
     def has(self, var: Var) -> Expr:
@@ -152,7 +151,7 @@ class _Bounds:
         self.first, self.stop = whole.min, _sum(whole.min, whole.extent)
 
     def of(self, condition: Any) -> _Iterations | None:
-        """From where to before where a condition holds."""
+        """The interval in which a condition holds."""
         if condition is None or _depends_on_memory(condition):
             return None
         settings = self.analyzer.settings

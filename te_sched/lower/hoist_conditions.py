@@ -4,9 +4,9 @@
         if likely(i < 20):          ->          for j in range(32):
             A[i, j] = B[j]                          A[i, j] = B[j]
 
-A condition leaves all the loops round it that its value does not depend on, as long as nothing
-but the condition happens in them: a sequence of statements or a thread axis is a wall. Conditions
-that read memory, name threads or have a side effect stay. (TVM's name: HoistIfThenElse.) Must not
+A condition is moved out of the loops that its value does not depend on and that contain nothing
+else: it is not moved out of a sequence of statements or a thread axis. Conditions that read memory,
+name threads or have a side effect are not moved. (TVM's name: HoistIfThenElse.) Must not
 know where guards come from.
 """
 
@@ -60,14 +60,14 @@ class _Finder:
             self.visit(node.body, loops)
 
     def condition(self, node: IfThenElse, loops: list[For]) -> None:
-        """Decide for one condition, then go on below."""
+        """Decide for one condition, then visit its branches."""
         outermost = self.outermost(node.condition, loops)
         if outermost is not None:
             self.hoisted.setdefault(outermost, []).append(node)
         if node.else_case is None:
             self.visit(node.then_case, loops)
             return
-        # What is asked in one branch says nothing about the other.
+        # Conditions of one branch tell nothing about the other.
         self.visit(node.then_case, [])
         self.visit(node.else_case, [])
 
@@ -87,7 +87,7 @@ class _Finder:
 
 
 class _Hoister(StatementMapper):
-    """Puts the conditions where they belong."""
+    """Places the conditions."""
 
     def __init__(self, hoisted: dict[For, list[IfThenElse]]) -> None:
         self.hoisted = hoisted

@@ -39,7 +39,7 @@ class _Loops(StatementMapper):
         self.guards = [substitute(guard, self.values) for guard in self.nest.guards]
         self.roots = {axis.var: axis for axis in stage.op.root_iter_vars()}
         self.sources = _sources(stage)
-        self.last = -1  # the position of the innermost leaf round this place
+        self.last = -1  # the position of the innermost leaf around this place
 
     def visit_For(self, node: For) -> Stmt:
         chain, body = [node], node.body
@@ -61,7 +61,8 @@ class _Loops(StatementMapper):
     def _wrapped(
         self, body: Stmt, leaves: list[tuple[int, IterVar]], roots: frozenset[IterVar]
     ) -> Stmt:
-        """The loops of a chain, each bound check as far outside as its axes are known."""
+        """The loops of a chain, each bound check at the outermost place where its axes are
+        defined."""
         pending = [guard for guard in self.guards if self._concerns(guard, roots)]
         for position, axis in reversed(leaves):
             here = [guard for guard in pending if not self._variables(axis).isdisjoint(walk(guard))]

@@ -1,8 +1,8 @@
 """Double buffering: one half of a buffer is read while the other is filled for the next iteration.
 
-What fills the buffer (`double_buffer_scope`) is done once before the innermost loop round it, and
-then inside of the loop one iteration ahead; the last iteration stands alone, since there is
-nothing more to fetch.
+The statement that fills the buffer (`double_buffer_scope`) is executed once before the innermost
+loop around it, and then inside of the loop one iteration ahead; the last iteration is peeled, since
+nothing remains to be fetched.
 
     for i in range(n):                        B = allocate([2 * m])
         B = allocate([m])                     B[0 * m + j] = A[0, j]
@@ -13,8 +13,8 @@ nothing more to fetch.
                                                   C[o, j] = B[o % 2 * m + j]
                                               C[n - 1, j] = B[(n - 1) % 2 * m + j]
 
-Of a loop that runs no iteration there is none to take out of it: where the extent is not constant,
-programs to run (`to_run`) ask first. (TVM's name: InjectDoubleBuffer.) Must not know how
+A loop of zero iterations has no iteration to peel: if the extent is not constant, programs to run
+(`to_run`) check it. (TVM's name: InjectDoubleBuffer.) Must not know how
 buffers get into memory.
 """
 
@@ -74,7 +74,7 @@ class _Double:
 
     allocation: Allocate
     room: Expr  # elements of one half
-    loop: For | None = None  # the loop whose iterations take turns
+    loop: For | None = None  # the loop whose iterations alternate the halves
     half_written: Var | None = None
 
 
@@ -166,7 +166,7 @@ class _Injector(AccessMapper):
         double = self.doubles.get(buffer.data)
         if double is None:
             return buffer
-        # TVM 0.9 declared far more than it allocated: the square of a half.
+        # TVM 0.9 declared more than it allocated: the square of a half.
         grown = ops.mul if self.settings.as_older else ops.add
         return replace(buffer, shape=(grown(buffer.shape[0], double.room), *buffer.shape[1:]))
 
@@ -192,7 +192,7 @@ class _Injector(AccessMapper):
         return Call(node.dtype, node.op, (element, data, offset, self.visit(extent), mask))
 
     def half(self, double: _Double) -> Expr:
-        """The half that is accessed here: 0 or 1."""
+        """The half that is accessed at this place: 0 or 1."""
         if double.loop is None or double.half_written is None:
             raise _no_loop(double.allocation.buffer_var)
         if double.allocation.buffer_var in self.filled:
@@ -201,7 +201,8 @@ class _Injector(AccessMapper):
 
 
 def _filled_at_once(node: AttrStmt) -> tuple[list[Var], Stmt]:
-    """The buffers that one statement fills, those of a stage of several outputs, and it."""
+    """The buffers that one statement fills (several for a stage of several outputs), and the
+    statement."""
     names: list[Var] = []
     fill: Stmt = node
     while type(fill) is AttrStmt and fill.key == _SCOPE:
@@ -211,7 +212,7 @@ def _filled_at_once(node: AttrStmt) -> tuple[list[Var], Stmt]:
 
 
 def _take_turns(loop: For, body: Stmt) -> list[Stmt]:
-    """All iterations but the last as a loop, and the last by itself."""
+    """All iterations but the last as a loop, and the last as a statement."""
     old = loop.loop_var
     last = ops.sub(loop.extent, 1)
     outer = Var(f"{old.name}.outer", old.dtype)

@@ -9,9 +9,8 @@ after, for `A` of (1024, 1024) float32 read at A[i, k], one iteration of k ahead
         B[i] = B[i] + A[i, k]          ->          prefetch(address_of(A[k + 1 + p1 * 16, p0 + i]))
                                                B[i] = B[i] + A[i, k]
 
-The order of the indices and of the loops is the one that programs have always printed: both run
-from the last dimension to the first. A wrong address does no harm to a prefetch, so the text is
-kept. (TVM's name: InjectPrefetch.)
+Indices and loops are in the order that TVM prints: from the last dimension to the first. A prefetch
+of a wrong address is harmless, so the text is kept. (TVM's name: InjectPrefetch.)
 """
 
 from __future__ import annotations
@@ -111,7 +110,8 @@ class _Injector(StatementMapper):
 
 
 def _region_read(body: Stmt, buffer: Buffer, settings: Lowering) -> list[Range] | None:
-    """What the statement reads of a buffer; None when it reads nothing or one cannot say what."""
+    """The region of a buffer that the statement reads; None if it reads nothing or the region is
+    unknown."""
     reader = _Reader(buffer, settings)
     reader.visit(body)
     analyzer = Analyzer(settings)
@@ -126,10 +126,9 @@ def _region_read(body: Stmt, buffer: Buffer, settings: Lowering) -> list[Range] 
 
 
 def _depends_on_parts(region: Sequence[Range], body: Stmt) -> bool:
-    """Whether one must run parts of the statement to know what it reads: its loops, its memory.
-
-    Where a condition compares a size with a loop inside, TVM prints an address with the variable
-    of that loop, which means nothing in front of it.
+    """Whether the region depends on the execution of the statement: its loops, its memory. If a
+    condition compares a size with an inner loop, TVM prints an address with the variable of that
+    loop, which is undefined before it.
     """
     used = {
         part.buffer if type(part) is BufferLoad else part
@@ -149,10 +148,9 @@ def _variable_of(node: Any) -> Var:
 
 
 class _Reader:
-    """Collects the sets of the indices by which a buffer is read; `domains` holds where it looks.
-
-    A condition bounds the variables that it compares, also those that are otherwise fixed: what is
-    read for all i < 16 is not known, if i is of a loop outside.
+    """Collects the sets of the indices by which a buffer is read; `domains` are the current ones. A
+    condition bounds the variables that it compares, also those that are otherwise fixed: the region
+    for all i < 16 is unknown if i is of an outer loop.
     """
 
     def __init__(self, buffer: Buffer, settings: Lowering) -> None:
@@ -211,7 +209,7 @@ def _bounds_by(condition: Expr) -> list[tuple[Var, IntervalSet]]:
 
 
 def _interval(kind: type, b: Expr) -> IntervalSet:
-    """The values that compare in a way with b."""
+    """The values for which the comparison with b holds."""
     if kind is EQ:
         return IntervalSet(b, b)
     if kind in (LT, LE):

@@ -1,8 +1,9 @@
-"""Replace virtual threads by copies of the statements that depend on them, and parts of buffers.
+"""Replace virtual threads by copies of the statements that depend on them, and enlarge their
+buffers.
 
-A buffer whose content depends on the virtual thread gets room for all of them; a statement that
-depends on the virtual thread, or touches such a buffer, is done for each: as copies, or as a loop
-when there are many or it has loops itself.
+A buffer whose content depends on the virtual thread is enlarged to hold the content of all; a
+statement that depends on the virtual thread, or accesses such a buffer, is executed for each: as
+copies, or as a loop if there are many or the statement contains loops.
 
     attr(vthread, "virtual_thread", 2)        B = allocate([8])
     B = allocate([4])                         for i in range(4):
@@ -42,7 +43,7 @@ from te_sched.lower.statements import (
     statements,
 )
 
-# As many virtual threads as this, or more, are a loop.
+# This number of virtual threads, or more, become a loop.
 _LOOP_FROM = 16
 # Virtual threads with this tag may share buffers that do not depend on them.
 _SHARING_TAG = "vthread"
@@ -142,9 +143,9 @@ class _Replicator(AccessMapper):
     ) -> None:
         self.var, self.count, self.touched, self.shares = var, count, touched, shares
         self.analyzer = Analyzer(settings)
-        self.rooms: dict[Var, Expr] = {}  # elements that each virtual thread has of a buffer
+        self.rooms: dict[Var, Expr] = {}  # elements of a buffer per virtual thread
         self.depends = False  # an expression just visited depends on the virtual thread
-        self.inside = False  # inside of a statement that is done for each virtual thread
+        self.inside = False  # inside of a statement that is executed for each virtual thread
 
     # -- expressions -------------------------------------------------------------------------------
 
@@ -178,14 +179,14 @@ class _Replicator(AccessMapper):
         return self.analyzer.simplify(ops.add(index, start))
 
     def renewed(self, buffer: Buffer) -> Buffer:
-        """The buffer as those of all virtual threads."""
+        """The buffer, enlarged for all virtual threads."""
         room = self.rooms.get(buffer.data)
         if room is None:
             return buffer
         return replace(buffer, shape=(*buffer.shape[:-1], ops.mul(buffer.shape[-1], room)))
 
     def mapped(self, *exprs: Expr) -> tuple[list[Expr], bool]:
-        """Expressions with indices moved, and whether they depend on the virtual thread."""
+        """Expressions with their indices shifted, and whether they depend on the virtual thread."""
         self.depends = False
         result = [self.visit(expr) for expr in exprs]
         depends, self.depends = self.depends, False
@@ -216,7 +217,7 @@ class _Replicator(AccessMapper):
         return replace(node, extents=tuple(extents), body=self.visit(node.body))
 
     def visit_outer(self, node: Stmt) -> Stmt:
-        """A statement with others inside; as a whole for each thread if its head depends on it."""
+        """A compound statement; executed as a whole for each thread if its header depends on it."""
         heads, depends = self.mapped(*[getattr(node, name) for name in HEADS[type(node)]])
         if depends and not self.inside:
             return self.whole(node)
@@ -227,7 +228,7 @@ class _Replicator(AccessMapper):
     visit_AssertStmt = visit_IfThenElse = visit_While = visit_outer
 
     def whole(self, node: Stmt) -> Stmt:
-        """A statement with all that is in it, for each virtual thread."""
+        """A compound statement, for each virtual thread."""
         self.inside = True
         done = self.visit(node)
         self.inside = False

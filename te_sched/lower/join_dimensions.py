@@ -3,8 +3,8 @@
     T = Buffer((2, 4))                  T = Buffer((8,))
     T[i, j] = 1.0              ->       T[i * 4 + j] = 1.0
 
-Flattening keeps the dimensions that `te.AXIS_SEPARATOR` sets apart and the strides of views, as TVM
-prints them. For what runs. Must not know targets.
+Flattening keeps the dimensions that `te.AXIS_SEPARATOR` separates and the strides of views, as TVM
+prints them. Used by programs to run. Must not know targets.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from te_sched.ir.visitor import AccessMapper, replace
 
 
 def join_dimensions(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
-    """The function, which accesses each buffer by one index, in elements from its start."""
+    """The function with one index for each access, in elements from the start of the buffer."""
     return func.with_body(_Joiner().visit(func.body))
 
 
@@ -34,7 +34,7 @@ class _Joiner(AccessMapper):
 
 
 def _flat(buffer: Buffer, indices: tuple[Expr, ...]) -> Expr:
-    """How many elements from the start an element is; only the last index may be a vector."""
+    """The offset of an element from the start, in elements; only the last index may be a vector."""
     if not indices:
         return IntImm(0)
     strides = buffer.strides or _compact(buffer.shape)

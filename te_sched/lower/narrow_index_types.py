@@ -3,9 +3,9 @@
     for i in range(int64(64)):                        for i in range(64):
         A[i * int64(8) + cast("int64", tx)]     ->        A[i * 8 + tx]
 
-A loop variable is narrowed when no expression that it takes part in can exceed 32 bits; constants
-and casts are narrowed in indices and extents alone, since elsewhere they are data. Values that
-are stored or given to functions from elsewhere keep their type. (TVM's name: NarrowDataType.)
+A loop variable is narrowed if no expression that contains it can exceed 32 bits; constants and
+casts are narrowed in indices and extents only, since elsewhere they are data. Values that are
+stored or passed to external functions keep their type. (TVM's name: NarrowDataType.)
 Must not know what the indices mean.
 """
 
@@ -108,7 +108,7 @@ class _Narrower(Retyper):
         return replace(node, value=value)
 
     def matched(self, *old: Expr) -> tuple[Expr, Expr]:
-        """Two operands of one type. Those that differ are narrowed as indices are, both."""
+        """Two operands of one type. If they differ, both are narrowed as indices are."""
         a, b = [self.visit(operand) for operand in old]
         if a.dtype == b.dtype:
             return a, b
@@ -136,7 +136,8 @@ class _Narrower(Retyper):
         return replace(node, value=value, indices=self.indices(node.indices))
 
     def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
-        # TVM takes all that threads do for index arithmetic; stores restore the type of data.
+        # TVM treats all expressions inside of threads as index arithmetic; stores restore the type
+        # of data.
         outside, self.in_index = self.in_index, self.in_index or node.key == "thread_extent"
         mapped = self.generic(node)
         self.in_index = outside

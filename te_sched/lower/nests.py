@@ -1,5 +1,4 @@
-"""The loops of one stage: what each axis becomes, the value of the axes it came from, and the
-guards.
+"""The loops of one stage: the loop of each axis, the values of its sources, and guards.
 
 A nest is a list of levels, one per leaf axis; a level is a list of functions that wrap a statement,
 outermost
@@ -46,9 +45,9 @@ VIRTUAL_THREADS = ("vthread", "cthread")
 class BindTensors(Retyper):
     """Replaces variables by values and reads of tensors by reads of their buffers.
 
-    A value may be wider than its variable, where indices of 64 bits say what is needed of a stage;
-    then what is computed with it is wider too. In programs to run (`to_run`), data is computed with
-    in the types as written, in which it wraps around.
+    A value may be wider than its variable, if indices of 64 bits determine the region of a stage;
+    then expressions that contain it are widened. In programs to run (`to_run`), data keeps the
+    types as written, in which it wraps around.
     """
 
     def __init__(
@@ -77,7 +76,7 @@ class BindTensors(Retyper):
 
 
 class ReplaceBuffers(AccessMapper):
-    """Reads and writes other buffers, at the same indices."""
+    """Replaces buffers by others, at the same indices."""
 
     def __init__(self, buffers: Mapping[Buffer, Buffer]) -> None:
         self.buffers = buffers
@@ -88,11 +87,8 @@ class ReplaceBuffers(AccessMapper):
 
 @dataclass(frozen=True, slots=True)
 class NestContext:
-    """The surroundings of a stage's statements.
-
-    `attach(stage, axis, body)` puts the stages that are computed at an axis before `body`;
-    `outer_threads` are
-    launched round the stage.
+    """The context of a stage's statements. `attach(stage, axis, body)` puts the stages that are
+    computed at an axis before `body`; `outer_threads` are launched around the stage.
     """
 
     ranges: Ranges
@@ -118,7 +114,7 @@ class Nest:
     guards: list[Expr]
 
     def substitution(self) -> dict[Var, Expr]:
-        """What to put for the variable of each axis."""
+        """The value of the variable of each axis."""
         return {axis.var: value for axis, value in self.values.items() if value is not axis.var}
 
 
@@ -175,7 +171,8 @@ def make_nest(
 
 
 def has_dependent_domain(op: Operation) -> bool:
-    """Whether some axis of an operation runs over more than numbers and variables."""
+    """Whether the range of some axis of an operation is not made of constants and variables
+    alone."""
     return any(
         axis.dom is not None
         and not (type(axis.dom.min) is IntImm and type(axis.dom.extent) in (IntImm, Var))
@@ -184,7 +181,7 @@ def has_dependent_domain(op: Operation) -> bool:
 
 
 def _resolve(values: Values, op: Operation, scope: NestContext) -> None:
-    """Where an axis begins may depend on data and on the axes declared before it."""
+    """The minimum of an axis may depend on data and on the axes declared before it."""
     known: dict[Var, Expr] = {}
     bind = scope.binding(known)
     for axis in op.root_iter_vars():
@@ -227,7 +224,7 @@ def _thread_level(
             where=At(stage, axis),
         )
     extent = ops.cast(thread.var.dtype, bound.extent)
-    is_own = is_private(stage.scope, thread.thread_tag)  # each thread computes all of its memory
+    is_own = is_private(stage.scope, thread.thread_tag)  # each computes all of its memory
     if not virtual and (is_own or ops.is_const(bound.extent, 1)):
         values[axis] = ops.cast(axis.var.dtype, bound.min)
     else:

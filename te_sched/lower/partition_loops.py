@@ -12,8 +12,8 @@ becomes
         for j in range(32):
             if i * 32 + n // 32 * 32 + j < n: C[i * 32 + n // 32 * 32 + j] = 1
 
-No mark of a guard remains. (TVM's name: LoopPartition.) Guards are found in `guards`, cut as TVM
-does in `cutter`, and as far as it pays in `speed_cutter`.
+No marks of guards remain. (TVM's name: LoopPartition.) `guards` finds guards, `cutter` cuts as TVM
+does, and `speed_cutter` as far as it is profitable.
 """
 
 from __future__ import annotations

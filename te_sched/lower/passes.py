@@ -14,8 +14,8 @@ from te_sched.ir.verify import verify
 
 
 class Pass(NamedTuple):
-    """A pass, the level of the IR that it leaves (see `ir.verify`), and the last of the phases of
-    `config.Lowering.added_passes` that come before it.
+    """A pass, the level of the IR of its result (see `ir.verify`), and the last of the phases of
+    `config.Lowering.added_passes` that are applied before it.
     """
 
     run: Callable[[PrimFunc, Lowering], PrimFunc]

@@ -1,7 +1,7 @@
 """Lowering: from a schedule to a program, by tuples of passes.
 
-`lower` prints what TVM printed, also for a schedule that would race; whether a program may run is
-judged by `build`. The switches are read where `lower` is entered; passes are given their settings.
+`lower` prints TVM's text, also for schedules with races; `build` checks whether a program may run.
+The switches are read on entry to `lower`; passes receive their settings.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from te_sched.te.extern import check_buffer_of
 from te_sched.te.tensor import Tensor
 from te_sched.trace.observing import observers
 
-# What happens to a program after schedule_ops, to be printed or to run.
+# The passes after schedule_ops, for programs to be printed or to run.
 PASSES = (
     Pass(inject_prefetch, "buffers", 0),
     Pass(flatten_storage, "flat", 0),
@@ -72,21 +72,21 @@ PASSES = (
 )
 _PHASE_LEVELS = ("buffers", "flat", "vector", "vector")
 
-# As TVM 0.9: it hoisted conditions out of the loops that unrolling had left.
+# As in TVM 0.9: conditions are hoisted out of the loops that remain after unrolling.
 AS_OLDER_PASSES = (
     *(one for one in PASSES[:-1] if one.run is not hoist_conditions),
     Pass(hoist_conditions, "vector", 3),
     PASSES[-1],
 )
 
-# To run with each access watched: without those that move or copy what happens.
+# To run with all accesses watched: without passes that move or copy statements.
 _MOVING = {
     *(inject_prefetch, partition_loops, inject_double_buffer, rewrite_storage),
     *(hoist_conditions, unroll_loops, eliminate_common_subexpressions),
 }
 WATCHED_PASSES = tuple(one for one in PASSES if one.run not in _MOVING)
 
-# What runs has one index, as wide as it needs to be.
+# Programs to run have one index per access, as wide as needed.
 TARGET_PASSES = (Pass(join_dimensions, "final"), Pass(widen_indices, "final"))
 
 
@@ -175,7 +175,7 @@ def lower_schedule(
     simple_mode: bool = False,
     watcher: Watcher | None = None,
 ) -> IRModule:
-    """The loops of a schedule after the passes up to `stop_after`, which observers are told of."""
+    """The loops of a schedule after the passes up to `stop_after`; observers are notified."""
     if not isinstance(inputs, Schedule):
         raise LoweringError(
             f"lower expects a schedule, got {kind_of(inputs)}",
@@ -207,8 +207,8 @@ def lower_schedule(
 
 @walks_deeply("show the loops of a schedule")
 def scheduled_loops(schedule: Schedule, args: Sequence[Any], name: str = "main") -> PrimFunc:
-    """What `lower(schedule, args, stop_after="schedule_ops")` gives, to look at: no observer is
-    told, since nothing is lowered on behalf of the user's program.
+    """The result of `lower(schedule, args, stop_after="schedule_ops")`, for analyses: observers are
+    not notified, since the user's program does not lower.
     """
     with adding_places(schedule):
         return _loops(schedule, _checked_args(args), config.current(), name)
@@ -247,9 +247,9 @@ def run_passes(
 ) -> PrimFunc:
     """The function after passes, up to the last one named `stop_after`.
 
-    Unless given, these are PASSES, or AS_OLDER_PASSES where `switches.lowering` says so. It may
-    leave out passes and add some; `simple_mode` leaves out partition_loops. A `watcher` is told of
-    each pass.
+    By default these are PASSES, or AS_OLDER_PASSES if `switches.lowering` asks for them.
+    `switches.lowering` may disable passes and add others; `simple_mode` disables partition_loops. A
+    `watcher` is notified of each pass.
     """
     settings = switches.lowering
     if passes is None:
@@ -277,7 +277,7 @@ def _end_of(passes: Sequence[Pass], name: str) -> int:
 
 
 def _chosen_passes(passes: Sequence[Pass], settings: Lowering) -> list[Pass]:
-    """Passes without those that a program takes away, and with those that it adds."""
+    """Passes without those that a program disables, and with those that it adds."""
     added = [
         Pass(_with_settings(one), _PHASE_LEVELS[min(phase, 3)], min(phase, 3))
         for phase, one in settings.added_passes
@@ -287,7 +287,7 @@ def _chosen_passes(passes: Sequence[Pass], settings: Lowering) -> list[Pass]:
 
 
 def _with_settings(one: Callable[[PrimFunc], PrimFunc]) -> Callable[[PrimFunc, Lowering], PrimFunc]:
-    """A pass of the user's, as those of te_sched."""
+    """A user's pass in the form of te_sched's passes."""
 
     def run(func: PrimFunc, settings: Lowering) -> PrimFunc:
         return one(func)
@@ -341,7 +341,7 @@ def _checked_args(args: Any) -> list[Any]:
         )
     others = (Tensor, Buffer, Var, Mapping, Set, str)
     if isinstance(args, others) or not isinstance(args, Iterable):
-        given = kind_of(args) if isinstance(args, Set) else repr_of(args)  # which has an order
+        given = kind_of(args) if isinstance(args, Set) else repr_of(args)  # whose order is fixed
         raise LoweringError(
             f"args must be a list of tensors, buffers or variables, got {given}",
             "the parameters of a function have an order",

@@ -1,7 +1,7 @@
 """Positions of elements in row-major and in strided storage.
 
 An index that was split by a division, x // n in one dimension and x % n in the next one of n
-elements, is x again in the position. (TVM's name: MergeMulMod.) Must not know buffers.
+elements, becomes x in the position. (TVM's name: MergeMulMod.) Must not know buffers.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def weighted_sum(
 ) -> Expr:
     """The position of an element of an array with strides, not simplified as a whole.
 
-    It is simplified before the last product is added: so its products keep their order.
+    It is simplified before the last product is added, so that its products keep their order.
     """
     products = [ops.mul(i, s) for i, s in zip(indices, strides, strict=True)]
     if len(products) < 3 or all(type(stride) in (IntImm, Var) for stride in strides):
@@ -49,7 +49,7 @@ def _one_more(position: Expr, extent: Expr, index: Expr, settings: Lowering) -> 
             if quotient is not None:
                 rest = ops.mul(_without(position, quotient), extent)
                 return ops.add(ops.add(quotient.a, rest), _without(index, remainder))
-    # Simplified step by step, a remainder may no longer fit the quotients of outer dimensions.
+    # If simplified step by step, a remainder may no longer match the quotients of outer dimensions.
     return _joined(_simplified(total, settings), settings)
 
 

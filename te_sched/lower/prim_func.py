@@ -1,7 +1,6 @@
 """`te.create_prim_func`: tensor expressions become a function of blocks (TensorIR).
 
-Each computed operation is a nest of loops round a block, in the order in which operations read each
-other. Must not know schedules.
+Each computed operation is a loop nest around a block, producers first. Must not know schedules.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ from te_sched.lower.statements import sequence
 from te_sched.te.operation import ComputeOp, ExternOp, Operation, PlaceholderOp, domain_of
 from te_sched.te.tensor import Tensor
 
-# Attributes of operations that say something to tools alone.
+# Attributes of operations that only tools use.
 _DROPPED = ("workload", "const_matrix", "auto_scheduler_simplify_const_tensor_indices")
 _FREE_LAYOUT = "layout_free_placeholders"
 
@@ -219,7 +218,8 @@ class _Builder:
         for depth in range(len(nests) - 1, -1, -1):
             in_loops, axes, values, init = nests[depth]
             name = op.name if depth == len(nests) - 1 else f"{op.name}_l{depth + 1}"
-            # Once: TVM initialises in all blocks with reduction iterators, and loses partial sums.
+            # Initialised once: TVM does so in all blocks with reduction iterators, and loses
+            # partial sums.
             is_first = depth == first
             block = self._block(op, name, axes, init if is_first else None, body)
             body = _in_loops(in_loops, BlockRealize(tuple(values), ops.TRUE, block))

@@ -167,7 +167,7 @@ def combine_into(
     mapping: dict[Var, Expr] = dict(zip(combiner.lhs, places, strict=True))
     mapping.update(zip(combiner.rhs, sources, strict=True))
     values = [substitute(result, mapping) for result in combiner.result]
-    # A component is stored before the next is computed, unless the next still needs the old value.
+    # A component is stored before the next one is computed, unless that reads the old value.
     kept: list[tuple[Var, Expr]] = []
     for position in range(1, len(values)):
         before = {place.buffer for place in places[:position]}
@@ -228,8 +228,8 @@ def _provide_across_threads(stage: Stage, op: ComputeOp, scope: NestContext) -> 
     indices = tuple([bind.visit(axis.var) for axis in op.axis])
     buffers = [scope.buffer_of(op.output(i)) for i in range(op.num_outputs)]
     stores = [BufferStore(b, load, indices) for b, load in zip(buffers, loads, strict=True)]
-    # A bound check of the reduction is in the predicate; one of the data must keep the store in
-    # bounds, which TVM forgets.
+    # A bound check of the reduction is in the predicate; one of data axes must guard the store,
+    # which TVM omits.
     combined = {*threads, *(axis.var for axis in serial)}
     data_guards = [guard for guard in nest.guards if combined.isdisjoint(walk(guard))]
     store = guarded(sequence(stores), data_guards, likely=True)
@@ -254,7 +254,7 @@ def _inside(
     axes: list[IterVar],
     loops: Sequence[IterVar] = (),
 ) -> Stmt:
-    """`body`, which has these `loops`, inside the levels of some axes."""
+    """`body` with these `loops`, inside the levels of some axes."""
     chosen = frozenset(axes)
     inner: frozenset[Var | Buffer] = frozenset(axis.var for axis in loops)
     inner |= {node.buffer for node in walk(body) if type(node) is BufferRealize}
@@ -268,7 +268,7 @@ def _inside(
 
 
 def _before(whole: Stmt, body: Stmt) -> Iterator[Any]:
-    """What a statement has besides its last part."""
+    """The parts of a statement but the last."""
     left: list[Any] = [whole]
     while left:
         node = left.pop()

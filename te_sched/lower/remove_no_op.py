@@ -6,8 +6,8 @@
     if call_extern("f"):
         evaluate(0)
 
-What is evaluated for an effect (a call of the unknown) stays, wherever it stood. (TVM's name:
-RemoveNoOp.) Must not know which pass left the remains behind.
+Expressions that are evaluated for an effect (calls of unknown functions) stay. (TVM's name:
+RemoveNoOp.) Must not know other passes.
 """
 
 from __future__ import annotations
@@ -66,7 +66,8 @@ class _Remover(StatementMapper):
         return self.around(node, self.visit(node.body), *node.extents)
 
     def around(self, node: For | LetStmt | AttrStmt | Allocate, body: Stmt, *values: Expr) -> Stmt:
-        """The statement with another body; of one that does nothing, the values remain."""
+        """The statement with another body; if that has no effect, only the evaluation of its
+        values."""
         if is_nothing(body):
             return _evaluations(*values)
         return node if body is node.body else replace(node, body=body)

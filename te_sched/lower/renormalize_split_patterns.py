@@ -9,7 +9,7 @@ After (and the simplifier that follows drops `// 25 < 1` again)::
 
     if likely((i.outer * 8 + i.inner // 4) // 25 < 1): A[i.outer * 4 + i.inner // 8]
 
-In programs to run, what is computed of integers in memory stays as it is: it may wrap around.
+In programs to run, expressions of integers in memory are not changed: they may wrap around.
 """
 
 from __future__ import annotations

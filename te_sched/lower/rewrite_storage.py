@@ -17,13 +17,13 @@ After::
         for j in range(64): B[j] = B[j] * 2
         ...
 
-An allocation lives from the first to the last statement that touches it, among the statements of
-the scope in which it was made. It moves to the top of its region: the launch of threads or the
-parallel loop around it, or else the function; one whose size depends on a loop in between stays
-where it is in programs to run (`to_run`). Two allocations of a region whose lives do not overlap
-share memory if their sizes are near enough; a statement that computes every element of one from the
-same element of another may do so in place. At last, memory that is only touched in whole vectors
-becomes memory of vectors (`vectorize_storage`).
+An allocation is live from the first to the last statement that accesses it, among the statements of
+its scope. It moves to the top of its region: the launch of threads or the parallel loop around it,
+or else the function; an allocation whose size depends on a loop in between is not moved in programs
+to run (`to_run`). Two allocations of a region with disjoint lifetimes share memory if their sizes
+are similar; a statement that computes every element of one from the same element of another may do
+so in place. Finally, memory that is only accessed in whole vectors gets a vector type
+(`vectorize_storage`).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from te_sched.ir.visitor import AccessMapper, children, replace, variables_of
 from te_sched.lower.statements import rebuilt
 from te_sched.lower.vectorize_storage import vectorize_storage
 
-# A freed slot serves for sizes that differ from its own by no more than this factor.
+# A free slot is reused for sizes that differ from its own by at most this factor.
 _SIZE_RANGE = 16
 # Up to this size, and always in these scopes, memory is in registers: sharing it has no effect.
 _REGISTER_BITS = 32
@@ -67,9 +67,10 @@ def rewrite_storage(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
 
 @dataclass(slots=True, eq=False)
 class _Moment:
-    """A statement without statements inside that touches memory, or the begin or end of one with.
+    """A leaf statement that accesses memory, or entry to or exit from a compound statement.
 
-    `partner` is the position of the end at a begin, of the begin at an end, and None otherwise.
+    `partner` is the position of the exit for an entry, of the entry for an exit, and None
+    otherwise.
     """
 
     stmt: Stmt
@@ -86,9 +87,8 @@ class _Allocation:
 
 
 class _History:
-    """The moments of a program in their order, each with the memory that it touches.
-
-    A touch counts for the statement that lies directly in the scope of the allocation.
+    """The events of a program in order, each with the memory that it accesses. An access belongs to
+    the statement that is directly in the scope of the allocation.
     `has_vectors`: some access is of a ramp.
     """
 
@@ -179,9 +179,8 @@ _LEAVES = {S.BufferStore, S.Evaluate}
 
 
 def _lives(moments: list[_Moment]) -> tuple[dict[int, list[Var]], dict[int, list[Var]]]:
-    """Which memory each moment's statement begins to use, and which it uses for the last time.
-
-    Both are keyed by the position of the statement's first moment.
+    """The memory whose lifetime begins and ends at the statement of each event. Both are keyed by
+    the position of the statement's first event.
     """
     begins: dict[int, list[Var]] = {}
     ends: dict[int, list[Var]] = {}
@@ -226,7 +225,7 @@ class _Slot:
 
 
 class _Plan:
-    """Which allocations share a slot. Follows the moments with a stock of slots that are free."""
+    """The allocations that share a slot. Visits the events with a list of free slots."""
 
     def __init__(self, history: _History) -> None:
         self.slots: list[_Slot] = []
@@ -239,7 +238,7 @@ class _Plan:
 
     def _follow(self, moments: list[_Moment]) -> None:
         begins, ends = _lives(moments)
-        kept: set[Var] = set()  # their slot went to another in place
+        kept: set[Var] = set()  # their slot was taken by another in place
         for position, moment in enumerate(moments):
             first = position if moment.partner is None else min(position, moment.partner)
             dying = ends.get(first, [])
@@ -275,7 +274,7 @@ class _Plan:
     def _in_place_source(
         self, stmt: Stmt, allocate: Allocate, dying: list[Var], kept: set[Var]
     ) -> Var | None:
-        """Memory that dies in this statement and that its result may overwrite."""
+        """Memory whose lifetime ends in this statement and that its result may overwrite."""
         for source in dying:
             slot = self.slot_of.get(source)
             if (
@@ -341,7 +340,7 @@ def _size(entry: tuple[int, _Slot]) -> int:
 
 
 def _is_region(stmt: Stmt) -> bool:
-    """Whether memory does not leave this statement: each thread has its own."""
+    """Whether memory is private to this statement: each thread has its own."""
     if type(stmt) is S.For:
         return stmt.kind == "parallel"
     return type(stmt) is S.AttrStmt and stmt.key in S.THREAD_KEYS
@@ -376,10 +375,8 @@ def _is_in_registers(scope: str, dtype: str, bits: int) -> bool:
 
 
 class _InPlaceCheck:
-    """Whether a statement may write `target` over `source`.
-
-    So it is when it reads `source` only to write the same element of `target`, and never reads
-    `target`.
+    """Whether a statement may write `target` over `source`: it reads `source` only to write the
+    same element of `target`, and never reads `target`.
     """
 
     def __init__(self, target: Var, source: Var) -> None:

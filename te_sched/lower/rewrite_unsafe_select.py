@@ -1,4 +1,4 @@
-"""Evaluate only the value that is needed where the other might fail (TVM's RewriteUnsafeSelect).
+"""Evaluate only the selected value if the other one might fail (TVM's RewriteUnsafeSelect).
 
 Before::
 
@@ -8,9 +8,8 @@ After::
 
     if_then_else(i < n, A[i], 0)
 
-A select may compute both values. That is wrong where one of them reads memory, which may lie
-outside of its buffer, or calls something with an effect. Selects between lanes stay: lanes have no
-branches.
+A select may compute both values. That is wrong if one of them reads memory, possibly out of bounds,
+or calls a function with an effect. Selects between lanes stay: lanes have no branches.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ class _Rewriter(Mapper):
 
 
 def _is_unsafe(node: Any) -> bool:
-    """Whether evaluating an expression where it is not needed may go wrong."""
+    """Whether evaluating an expression that is not selected may fail."""
     kind = type(node)
     if kind is E.BufferLoad or kind is E.ProducerLoad:
         return True

@@ -52,8 +52,8 @@ class PassPrinter:
 def shown(
     what: str | None, printers: Mapping[str, Callable[[], Any]], call: str, kind: type[TeSchedError]
 ) -> Iterator[Any]:
-    """What notes how a call goes on, if asked for; it prints that in the end, also where the call
-    fails.
+    """The observer of the passes of a call, if requested; it prints its text at the end, also if
+    the call fails.
     """
     if what is None:
         yield None
@@ -66,7 +66,7 @@ def shown(
     printer = printers[what]()
     try:
         yield printer
-    except RecursionError:  # it is tried again, on a larger stack
+    except RecursionError:  # the call is repeated on a larger stack
         printer = printers[what]()
         raise
     finally:

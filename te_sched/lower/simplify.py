@@ -1,18 +1,18 @@
 """Simplify every expression of a program under the facts at its position.
 
-Owns which statements tell what: loops and threads give ranges, conditions hold in their
-branches, branches that cannot be reached go. (TVM's name: Simplify.) Must not know how
+Owns the facts that statements give: ranges of loops and threads, conditions in their branches.
+Unreachable branches are removed. (TVM's name: Simplify.) Must not know how
 expressions are simplified.
 
     for i in range(8):                      for i in range(8):
         if likely(i + j * 8 < 64):    ->        if likely(j < 8):
             A[i + j * 8] = 0                        A[j * 8 + i] = 0
 
-Simplifying takes it that integers do not overflow, as TVM does, and as indices do not. What is
-loaded, or given by a call, may be anything: in programs to run (`to_run`) only the parts are
-simplified of what is computed with such integers, for `B[i] - 2 > A[i]` is another thing than
-`B[i] > A[i] + 2` where that wraps around, and so it is with values that are stored. There, floats
-are not taken for real numbers either (`arith.facts`).
+It assumes that integers do not overflow, as TVM does, and as holds for indices. Loaded values and
+results of calls may be any integers: in programs to run (`to_run`) only the operands of arithmetic
+with such integers are simplified, since `B[i] - 2 > A[i]` differs from `B[i] > A[i] + 2` if that
+wraps around; the same holds for stored values. In these programs, floats are not real numbers
+either (`arith.facts`).
 """
 
 from __future__ import annotations
@@ -85,8 +85,8 @@ class _Simplifier(Mapper):
             self.value, self.condition, self.index = exact.visit_Expr, exact.condition, exact.index
 
     def assuming(self, condition: Expr, holds: bool = True) -> AbstractContextManager[None]:
-        """A scope in which a condition holds, or does not; one that may wrap around says nothing
-        of the integers in it.
+        """A scope in which a condition holds, or does not; a condition that may wrap around gives
+        no facts about the integers in it.
         """
         if self.is_exact and self.analyzer.may_wrap(condition):
             return nullcontext()
@@ -117,7 +117,7 @@ class _Simplifier(Mapper):
         value = self.value(node.value) if is_float else self.condition(node.value)
         if type(value) in (IntImm, FloatImm, Var):
             self.analyzer.bind(node.var, value)
-            # What may wrap around keeps its variables.
+            # Values that may wrap around keep their variables.
             is_kept = self.is_exact and not is_float
             return self.visit(substitute(node.body, {node.var: value}) if is_kept else node.body)
         if self.data.of(value):
@@ -162,7 +162,7 @@ class _Simplifier(Mapper):
 
 
 def _steps_if_any(extent: Expr) -> Expr | None:
-    """n of the extent max(n, 0): where such a loop runs at all, it has n steps."""
+    """n of the extent max(n, 0): if such a loop runs at all, it has n iterations."""
     if type(extent) is Max:
         for bound, steps in ((extent.a, extent.b), (extent.b, extent.a)):
             if type(bound) is IntImm and bound.value <= 0:
@@ -171,18 +171,18 @@ def _steps_if_any(extent: Expr) -> Expr | None:
 
 
 def index_simplifier(analyzer: Analyzer) -> Callable[[Expr], Expr]:
-    """What simplifies an index: exactly in programs to run."""
+    """The simplifier of indices, exact in programs to run."""
     return Exact(analyzer).index if analyzer.is_exact else analyzer.simplify
 
 
 class Exact(Mapper):
-    """Simplifies what is computed; of what may wrap around, the parts alone."""
+    """Simplifies values; of expressions that may wrap around, only the operands."""
 
     def __init__(self, analyzer: Analyzer) -> None:
         self.analyzer = analyzer
         self.data = analyzer.data
-        self.is_condition = False  # what is computed of loop variables alone does not overflow
-        self.memo: dict[Any, bool] = {}  # what may wrap around, under the facts of the analyzer
+        self.is_condition = False  # expressions of loop variables alone do not overflow
+        self.memo: dict[Any, bool] = {}  # what may wrap around, under facts
         analyzer.keep(self)
 
     def condition(self, e: Expr) -> Expr:
@@ -208,7 +208,7 @@ class Exact(Mapper):
         return _folded(with_choice(e, self.condition(condition), self.visit(yes), self.visit(no)))
 
     def wraps(self, e: Any, is_condition: bool) -> bool:
-        """Whether something in a value may wrap around, or in an index at which it is loaded."""
+        """Whether a part of a value, or of an index in it, may wrap around."""
         found = self.memo.get((e, is_condition))
         if found is None:
             found = self.memo[e, is_condition] = self._wraps(e, is_condition)
@@ -225,10 +225,9 @@ class Exact(Mapper):
         return any(self.wraps(child, is_condition) for child in below)
 
     def index(self, e: Expr) -> Expr:
-        """An index: a sum, of which the parts are hidden that may wrap around.
-
-        It stays as it is where a part of the simple form may wrap around: x is at least 5 in
-        max(x, 5) - 5, and any number in max(x - 5, 0).
+        """An index: a sum whose terms that may wrap around are replaced by variables. It is not
+        changed if a part of its simplified form may wrap around: max(x, 5) - 5 does not, but max(x
+        - 5, 0) may.
         """
         if not self.data.of(e):
             return self.analyzer.simplify(e)
@@ -253,7 +252,7 @@ class Exact(Mapper):
 
 
 def _folded(e: Expr) -> Expr:
-    """Logic with constants in it, and choices by them."""
+    """Logic and choices with constant conditions."""
     if isinstance(e, And):
         return ops.logical_and(e.a, e.b)
     if isinstance(e, Or):

@@ -1,12 +1,13 @@
-"""A second body for the strides that arrays mostly have: 1 between the elements of a row.
+"""A second body for the most common strides of arrays: 1 between the elements of a row.
 
     if A_stride == 1 and B_stride == 1:         vectors of neighbours
         B[ramp(i * 8, 1, 8)] = ...
     else:                                       lane by lane
         B[ramp(i * 8 * B_stride, B_stride, 8)] = ...
 
-TVM leaves such strides to run time too, and loses its vectors. For what runs, not for what is
-printed; a long program stays one, since two take twice as long to compile. Must not know callers.
+TVM also has such strides at run time, but then does not vectorize. Applied to programs to run, not
+to printed ones; a long program gets no second body, since that doubles compile time. Must not know
+callers.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _LONG = 256  # stores and calls
 
 
 def specialize_strides(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
-    """The function, with a body of its own for dense rows, where strides are not constants."""
+    """The function, with a second body for dense rows if strides are not constants."""
     innermost = [buffer.strides[-1] for buffer in func.buffer_map.values() if buffer.strides]
     used = variables_of(func.body)
     dense = {one: IntImm(1, one.dtype) for one in innermost if type(one) is Var and one in used}

@@ -1,10 +1,9 @@
-"""Cutting loops at their guards for a processor, as far as it pays.
+"""Cutting loops at their guards for a processor, as far as it is profitable.
 
-More is cut than TVM cuts: loops of constant extents, and what is cut off, as long as a loop runs
-often for what its copies add to the program, and there is room for them: without that, each of
-several loops in one another doubles it. A parallel loop stays one loop, in which each
-iteration chooses its body. Where a cut moves with the loops outside, the loop gets a version
-without guards:
+More loops are cut than in TVM: loops of constant extents, and the parts that are cut off, if a loop
+runs often in comparison with the size of its copies, and within a budget: without one, each of
+several nested loops would double the program. A parallel loop stays one loop, in which each
+iteration chooses its body. If a cut depends on outer loops, the loop gets a version without guards:
 
     for i in range(100):                        for i in range(100):
         for j in range(8):                          if i % 13 < 12:
@@ -32,19 +31,19 @@ from te_sched.lower.cutter import Cleaner, Cutter
 from te_sched.lower.guards import Cut, is_mark
 from te_sched.lower.statements import fresh_copy, has_attribute, is_nothing, nodes_of, sequence
 
-_SYMBOLIC = 1024  # iterations of a loop that may have any number of them
-_SHARE = 32  # part of a program's runs below which guards do not matter
+_SYMBOLIC = 1024  # assumed iterations of a loop of unknown extent
+_SHARE = 32  # share of a program's executions below which guards do not matter
 _GROWTH, _ALWAYS = (
     3,
     64,
-)  # statements added: a factor of the statements there were, and a number in all
-_LANES = 8  # of a vector are one instruction, about; a guard makes them as many
+)  # allowed growth in statements: a factor of those of the program, and a number in all
+_LANES = 8  # lanes of a vector are about one instruction; with a guard, one each
 _CALLS = frozenset((Call,))
 
 
 class _Size(NamedTuple):
-    """How many statements are compiled, loops unrolled, how often one of them runs, and how often
-    one runs under a guard.
+    """The number of statements to compile with loops unrolled, of their executions, and of their
+    executions under a guard.
     """
 
     statements: int
@@ -53,11 +52,11 @@ class _Size(NamedTuple):
 
 
 class SpeedCutter(Cutter):
-    """Cuts where a loop runs often; `turns` is how often what is being visited does, `room` how
-    many statements may still be added.
+    """Cuts loops that run often; `turns` is the number of executions of the visited statement,
+    `room` the number of statements that may still be added.
     """
 
-    worth = 16384  # runs under guards, for each statement added
+    worth = 16384  # executions under guards, per added statement
 
     def __init__(self, settings: Lowering, body: Stmt) -> None:
         super().__init__(with_settings(settings, no_unroll_loop_with_extent_one=True))
@@ -72,7 +71,7 @@ class SpeedCutter(Cutter):
         return Cleaner(cut.known, is_last=False).visit(body)
 
     def visit_Allocate(self, node: Allocate) -> Stmt:
-        # Room whose size moves with the loops outside will be allocated before them.
+        # Memory whose size depends on outer loops will be allocated before them.
         extents = tuple([self._largest(extent) for extent in node.extents])
         return self.generic(replace(node, extents=extents))
 
@@ -80,11 +79,11 @@ class SpeedCutter(Cutter):
         if not all(map(self._is_bounded, variables_of(extent))):
             return extent
         most = self.analyzer.const_bounds(extent)[1]
-        fits = most is not None and most < ops.int_limits(extent.dtype)[1]  # or nothing is known
+        fits = most is not None and most < ops.int_limits(extent.dtype)[1]
         return build.imm(most, extent.dtype) if fits and most is not None else extent
 
     def _is_bounded(self, var: Var) -> bool:
-        """Whether a variable is of a loop of a known length, not any number."""
+        """Whether a variable is of a loop of known extent."""
         most = self.analyzer.const_bounds(var)[1]
         return most is not None and most < ops.int_limits(var.dtype)[1]
 
@@ -96,7 +95,7 @@ class SpeedCutter(Cutter):
 
     def split(self, node: For, cut: Cut) -> Stmt:
         if node.kind == "vectorized" and has_attribute(node.body, "double_buffer_scope"):
-            return self.uncut(node)  # what an iteration outside fetches, the next one reads
+            return self.uncut(node)  # an outer iteration reads what the previous one fetched
         if node.kind == "parallel":
             return self.choosing(node, cut)
         if type(node.extent) is IntImm and not cut.is_fixed:
@@ -112,11 +111,11 @@ class SpeedCutter(Cutter):
         return sequence([cut_again[part] for part in parts])
 
     def again(self, part: For) -> Stmt:
-        """A part of a loop, cut again unless the number of its iterations is not known."""
+        """A part of a loop, cut again if the number of its iterations is known."""
         return self.visit(part) if type(part.extent) is IntImm else self.uncut(part)
 
     def choosing(self, node: For, cut: Cut) -> Stmt:
-        """One loop, in which the iterations of the cut have a body of their own."""
+        """One loop, in which the iterations of the cut have a separate body."""
         var, inside = node.loop_var, self.decided(node.body, cut)
         if not self.pays(node, [inside, node.body]):
             return self.uncut(node)
@@ -133,7 +132,7 @@ class SpeedCutter(Cutter):
         return replace(node, body=IfThenElse(cut.has(var), inside, others))
 
     def versions(self, node: For, cut: Cut) -> Stmt:
-        """The loop without guards where they hold throughout, and with them elsewhere."""
+        """The loop without guards if they hold in all iterations, otherwise with them."""
         is_whole = self.analyzer.simplify(
             build.both(build.less_equal(cut.begin, node.min), build.less_equal(cut.stop, cut.end))
         )
@@ -145,8 +144,8 @@ class SpeedCutter(Cutter):
         return IfThenElse(is_whole, self.visit(inside), self.uncut(guarded))
 
     def pays(self, node: For, parts: Sequence[Stmt]) -> bool:
-        """Whether a loop runs often enough to be replaced by what may be more statements. Takes
-        the room for them.
+        """Whether a loop runs often enough to be replaced by possibly more statements, which are
+        taken from the budget.
         """
         added = sum(self.size(part).statements for part in parts) - self.size(node).statements
         guarded = self.turns * self.size(node).guarded
@@ -158,14 +157,14 @@ class SpeedCutter(Cutter):
 
     @contextmanager
     def repeated(self, count: int) -> Iterator[None]:
-        """A scope in which everything runs `count` times as often."""
+        """A scope whose statements run `count` times as often."""
         outside = self.turns
         self.turns *= count
         yield
         self.turns = outside
 
     def count(self, extent: Expr) -> int:
-        """About how many iterations a loop has."""
+        """An estimate of the number of iterations of a loop."""
         if type(extent) is IntImm:
             return max(extent.value, 1)
         most = self.analyzer.const_bounds(extent)[1]

@@ -1,7 +1,4 @@
-"""Looking at statements: which there are, and copying them.
-
-Shared by passes. Must not know what any of them is for.
-"""
+"""Queries on statements, and copies of them. Shared by passes. Must not know any pass."""
 
 from __future__ import annotations
 
@@ -29,7 +26,7 @@ from te_sched.ir.visitor import (
 
 NOTHING = Evaluate(IntImm(0))
 _USES = fields_with(Role.USE)
-HEADS = fields_with(Role.CHILD)  # what a statement evaluates besides the statements in it
+HEADS = fields_with(Role.CHILD)  # the expressions of a statement outside of its inner statements
 _PARTS = {kind: names[::-1] for kind, names in PART_FIELDS.items()}  # the last first
 
 
@@ -58,12 +55,12 @@ def rebuilt(node: Stmt, head: Callable[[Any], Expr], inside: Callable[[Any], Stm
 
 
 def stores_and_calls(root: Stmt) -> int:
-    """How many there are: about how long a program takes to compile."""
+    """The number of statements, which determines compile time."""
     return sum(type(node) is BufferStore or type(node) is Evaluate for node in statements(root))
 
 
 def has_attribute(root: Stmt, key: str) -> bool:
-    """Whether a statement carries an attribute somewhere."""
+    """Whether a statement contains an attribute."""
     return any(type(node) is AttrStmt and node.key == key for node in statements(root))
 
 
@@ -116,7 +113,7 @@ def sequence(parts: Iterable[Stmt | None]) -> Stmt:
 def fresh_copy(statement: Stmt, values: dict[Var, Expr]) -> Stmt:
     """The statement with variables replaced and new variables for all that it defines.
 
-    A program defines a variable once: loops, allocations and lets of a copy need their own.
+    A program defines each variable once: loops, allocations and lets of a copy need new ones.
     """
     return _FreshCopy(dict(values)).visit(statement)
 
@@ -132,7 +129,7 @@ class _FreshCopy(Substitute):
 
     def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
         new = self.generic(node)
-        return replace(node) if new is node else new  # regions are told apart by identity
+        return replace(node) if new is node else new  # regions are compared by identity
 
 
 def _mentions(node: Any, var: Var) -> bool:

@@ -1,4 +1,4 @@
-"""Tensorize: the loops from an axis inwards become one call of a tensor intrinsic.
+"""Tensorize: replace the loops from an axis inwards by a tensor intrinsic.
 
 The regions that the replaced loops read and write are found by bound inference, the computation is
 compared
@@ -70,7 +70,7 @@ class _Tensorizer:
             )
         if self.intrin.reduce_init is None:
             later = self._is_later_step()
-            assert self.intrin.body is not None  # decl_tensor_intrin saw to it
+            assert self.intrin.body is not None  # ensured by decl_tensor_intrin
             whole = self._bound_branches(later, self.intrin.body, update, scalars)
             return wrap_levels(whole, stage, scope, nest, 0, point)
         init = init_nest(stage, scope, nest, self.common, self.pure)
@@ -107,7 +107,7 @@ class _Tensorizer:
         )
 
     def _mismatch(self, problem: str, help: str, detail: str = "") -> LoweringError:
-        """An error that shows the declared regions against the given ones."""
+        """An error that shows the declared regions beside the given ones."""
         given = [
             _region_text(tensor, region)
             for tensor, region in zip(self.inputs, self.in_regions, strict=True)
@@ -124,8 +124,8 @@ class _Tensorizer:
         )
 
     def _regions(self) -> tuple[Ranges, list[list[Range]]]:
-        """What the tensorized loops write (a range per axis) and read (a range per dimension of
-        each input).
+        """The regions that the tensorized loops write (a range per axis) and read (a range per
+        dimension of each input).
         """
         ranges, sets, settings = self.scope.ranges, Sets(), self.scope.settings
         for position, axis in enumerate(self.stage.leaf_iter_vars):
@@ -239,7 +239,7 @@ class _Tensorizer:
                     )
 
     def _declared_axes(self, declared: ComputeOp, analyzer: Analyzer) -> dict[Var, Expr]:
-        """Each axis of the stage as an axis of the intrinsic, or as the one value that it has."""
+        """Each axis of the stage as an axis of the intrinsic, or as its only value."""
         remap: dict[Var, Expr] = {}
         pairs = ((self.op.axis, declared.axis), (self.op.reduce_axis, declared.reduce_axis))
         for mine, theirs in pairs:
@@ -336,14 +336,14 @@ class _Tensorizer:
 
 
 def _values(body: Expr) -> list[Expr]:
-    """What a body computes; of a reduction its values, its condition and where it starts."""
+    """The values of a body; for a reduction its values, condition and initial values."""
     if not isinstance(body, Reduce):
         return [body]
     return [*body.source, body.condition, *body.init]
 
 
 def _reduce_alike(a: Expr, b: Expr) -> bool:
-    """Whether two bodies reduce in the same way, or both do not."""
+    """Whether two bodies have the same reduction, or both have none."""
     if isinstance(a, Reduce) and isinstance(b, Reduce):
         is_alike = len(a.init) == len(b.init) and a.value_index == b.value_index
         return is_alike and structural_equal(a.combiner, b.combiner)
@@ -351,7 +351,7 @@ def _reduce_alike(a: Expr, b: Expr) -> bool:
 
 
 def _body_text(body: Expr, values: Sequence[Expr]) -> str:
-    """A body as a user thinks of it: `a[k] * b[k] reduced by x + y where k < 3`."""
+    """A body as text: `a[k] * b[k] reduced by x + y where k < 3`."""
     if not isinstance(body, Reduce):
         return _text(values)
     count = len(body.source)
@@ -379,9 +379,7 @@ def _text(values: Sequence[Expr]) -> str:
 
 
 class _Relative(Mapper):
-    """A computation seen from inside the tensorized region: indices relative to it, in the
-    intrinsic's axes.
-    """
+    """A computation relative to the tensorized region, in the intrinsic's axes."""
 
     def __init__(
         self,
@@ -404,8 +402,7 @@ class _Relative(Mapper):
                 for index, bound in zip(indices, self.offsets[tensor], strict=True)
             ]
             declared = self.tensors[tensor]
-            # Leading dimensions of which one index is read are dropped by an intrinsic of fewer
-            # dimensions.
+            # An intrinsic of fewer dimensions drops leading dimensions of which one index is read.
             indices = indices[len(indices) - len(declared.shape) :]
             tensor = declared
         return ProducerLoad(tensor, tuple([self.analyzer.simplify(index) for index in indices]))

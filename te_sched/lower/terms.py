@@ -16,10 +16,9 @@ from te_sched.ir.visitor import CHILD_FIELDS, INIT_FIELDS
 
 
 class Term:
-    """One expression, whatever number of equal nodes it has. Equality is identity.
-
-    `size` counts its nodes, `uses` the terms that it is part of. `is_candidate` tells what may get
-    a variable of its own: not variables, constants, ramps and broadcasts.
+    """One expression for all structurally equal nodes. Equality is identity. `size` is the number
+    of its nodes, `uses` are the terms that it is part of. `is_candidate` is whether it may be bound
+    to a variable: not variables, constants, ramps and broadcasts.
     """
 
     __slots__ = ("_text", "_variables", "is_candidate", "node", "parts", "size", "uses")
@@ -115,7 +114,7 @@ class Terms:
 
 
 class Renaming:
-    """Replaces terms by variables, after what an outer Renaming replaces."""
+    """Replaces terms by variables, after the replacements of an outer Renaming."""
 
     def __init__(self, terms: Terms, mapping: Mapping[Term, Term], outer: Renaming | None) -> None:
         self.terms = terms

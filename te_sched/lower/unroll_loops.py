@@ -9,9 +9,10 @@ After::
     C[0] = A[0]
     C[1] = A[1]
 
-Loops of kind "unrolled" are always meant. Under the pragma `auto_unroll_max_step` so are innermost
-serial loops that take no more steps than it says. Under `unroll_explicit = False` loops are marked
-for the compiler instead, and stay loops. `config.Lowering` says the same for whole programs.
+Loops of kind "unrolled" are always unrolled. Under the pragma `auto_unroll_max_step`, innermost
+serial loops of at most that number of steps are unrolled too. Under `unroll_explicit = False` loops
+are marked for the compiler instead of being unrolled. `config.Lowering` sets the same for whole
+programs.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ from te_sched.lower.statements import (
 _MAX_STEP = "pragma_auto_unroll_max_step"
 _EXPLICIT = "pragma_unroll_explicit"
 _PRAGMAS = (_MAX_STEP, _EXPLICIT)
-_MOST = 1 << 16  # statements; loops that are to be unrolled further are a mistake
+_MOST = 1 << 16  # statements; unrolling beyond this is refused as a mistake
 
 
 def unroll_loops(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
@@ -59,8 +60,8 @@ def _concerns(stmt: Any) -> bool:
 class _Unroller(Mapper):
     """Unrolls from the inside outwards.
 
-    `steps`, `serial_depth` and `unrolled_depth` describe what has been met below: how many stores
-    and calls it takes, and how deep its loops are.
+    `steps`, `serial_depth` and `unrolled_depth` describe the visited statement: its number of
+    stores and calls, and the depth of its loops.
     """
 
     def __init__(self, settings: Lowering) -> None:
@@ -100,7 +101,7 @@ class _Unroller(Mapper):
         return sequence([stmt for stmt in new if not is_nothing(stmt)])
 
     def _part(self, stmt: Stmt) -> Stmt:
-        """A part of a sequence: steps add up, of the depths the largest counts."""
+        """A part of a sequence: steps are added, of depths the maximum is taken."""
         before = self.steps, self.serial_depth, self.unrolled_depth
         self.steps = self.serial_depth = self.unrolled_depth = 0
         new: Stmt = self.visit(stmt)

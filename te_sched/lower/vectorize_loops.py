@@ -8,9 +8,9 @@ After::
 
     C[ramp(0, 2, 4)] = A[ramp(0, 1, 4)] + broadcast(x, 4)
 
-The loop variable becomes a ramp; what meets a vector becomes one. A statement that has no vector
-form (a condition that differs between lanes, a call that knows no vectors) becomes a serial loop of
-its own.
+The loop variable becomes a ramp; operations with a vector operand become vectors. A statement
+without a vector form (a condition that differs between lanes, a call that does not support vectors)
+becomes a serial loop.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from te_sched.lower.statements import rebuilt, statements
 
 # Calls whose arguments may be vectors.
 _VECTOR_CALLS = frozenset(f"tir.{one.name}" for one in INTRINSICS.values() if one.takes_vectors)
-# Their first arguments say what is called.
+# Their first arguments name the called function.
 _LEADING_SCALARS = {"tir.call_llvm_pure_intrin": 2}
 
 
@@ -186,7 +186,7 @@ class _Vectorizer(Mapper):
         return replace(node, var=var, value=value, body=self.visit(node.body))
 
     def _bound(self, var: Var, old_value: Expr, value: Expr) -> Var:
-        """The variable that holds a value, another one when the value became a vector."""
+        """The variable bound to a value; a new one if the value became a vector."""
         if value.dtype == old_value.dtype:
             return var
         vector = Var(var.name, value.dtype)
@@ -258,7 +258,8 @@ class _Vectorizer(Mapper):
         return S.BufferStore(node.buffer, _broadcast(value, count), (*indices[:-1], last))
 
     def outer(self, node: Stmt) -> Any:
-        """Lanes take the same branches, loops have the same bounds, attributes the same value."""
+        """Lanes must take the same branches; bounds of loops and values of attributes must be
+        uniform."""
         return rebuilt(node, self.scalar, self.visit)
 
     def while_loop(self, node: S.While) -> Any:
@@ -285,7 +286,8 @@ _STATEMENTS: dict[type, Any] = {
 
 
 class _LanesOfMemory(AccessMapper):
-    """Moves the accesses of memory that is made inside of the loop to the part of their lane."""
+    """Moves the accesses to memory that is allocated inside of the loop to the part of their
+    lane."""
 
     def __init__(self, memory: Var, lane: Var, lanes: int, settings: Lowering) -> None:
         self.memory = memory

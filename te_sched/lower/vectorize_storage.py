@@ -1,4 +1,4 @@
-"""Memory that is only touched in whole vectors becomes memory of vectors.
+"""Give memory that is only accessed in whole vectors a vector type.
 
 Part of TVM's StorageRewrite: `allocate([8192], "float32")` that is read and written by aligned
 ramps of 4 becomes `allocate([2048], "float32x4")`, and each ramp the index of one element.
@@ -21,7 +21,7 @@ from te_sched.ir.visitor import AccessMapper, replace, walk
 
 
 def vectorize_storage(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
-    """Give allocations a vector type where every access is one aligned vector of it."""
+    """Give allocations a vector type if every access is one aligned vector."""
     lanes = _lanes_of_memory(func, settings)
     if not lanes:
         return func
@@ -30,7 +30,7 @@ def vectorize_storage(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
 
 
 def _lanes_of_memory(func: PrimFunc, settings: Lowering) -> dict[Var, int]:
-    """The memory to be made of vectors, and of how many lanes."""
+    """The memory that gets a vector type, and its lanes."""
     allocations: dict[Var, S.Allocate] = {}
     accesses: dict[Var, set[int]] = {}
     analyzer = Analyzer(settings)
@@ -55,7 +55,7 @@ def _lanes_of_memory(func: PrimFunc, settings: Lowering) -> dict[Var, int]:
 
 
 def _access_lanes(node: Any, analyzer: Analyzer) -> int:
-    """How many lanes an access takes as one aligned vector; 1 for any other access."""
+    """The number of lanes of an aligned vector access; 1 for any other access."""
     index = node.indices[-1] if node.indices else None
     if type(index) is not Ramp or not ops.is_const(index.stride, 1):
         return 1

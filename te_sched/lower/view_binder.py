@@ -1,7 +1,7 @@
 """Binding of buffers that intrinsics and extern operations declare to regions.
 
-Variables in the declaration (offset, strides, shape) take the values of the region; what is fixed
-in it must hold there. Must not know how regions are found or how accesses are rewritten.
+Variables in the declaration (offset, strides, shape) get the values of the region; constants in it
+must equal these. Must not know how regions are found or how accesses are rewritten.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
-"""Indices and conditions are computed in 64 bits where 32 bits may not hold what they count.
+"""Compute indices and conditions in 64 bits where 32 bits may overflow.
 
     for i in range(60000):                  for i in range(60000):
         B[i] = A[max(0 - i * i, -7) + 7]        wide = cast("int64", i)
                                        ->       B[i] = A[max(0 - wide * wide, -7) + 7]
 
-Proofs and checks of accesses, and the simplifier, take it that what is computed of loop variables
-alone does not overflow: this makes it true of programs to run. What must be within an array says
-how large the terms of an index may be, so that A[i * m + j] stays as it is for all sizes. Integers
-in memory wrap around, as numpy's do; where an index adds them up it is checked before, and its
-terms are widened like others. Must not know how indices are judged.
+Proofs and checks of accesses, and the simplifier, assume that expressions of loop variables alone
+do not overflow: this pass ensures it in programs to run. The bounds of an array limit the terms of
+an index, so that A[i * m + j] is unchanged for all sizes. Integers in memory wrap around, as
+numpy's do; an index that adds them is checked before, and its terms are widened like others. Must
+not know how indices are checked.
 """
 
 from __future__ import annotations
@@ -65,14 +65,14 @@ from te_sched.ir.stmt import (
 from te_sched.ir.visitor import NODE_CLASSES, Mapper, children, replace, variables_of
 
 NARROW, WIDE = "int32", "int64"
-# Sizes that a call tells are at most this, which the runtime checks of arrays: so that the sums in
-# loops over tiles of them, which end a little later, are 32-bit integers.
+# The runtime checks that dynamic sizes are at most this, so that sums in loops over tiles of them,
+# which exceed the size a little, are 32-bit integers.
 LARGEST_SIZE = 2**31 - 2**16
 _INT32 = of_dtype(NARROW)
 
 
 def widen_indices(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
-    """The function with wider arithmetic where it is needed; the same one where it is not."""
+    """The function with wider arithmetic where it is needed; the same object if nowhere."""
     return func.with_body(_Widener(func).visit(func.body))
 
 
@@ -93,7 +93,7 @@ class _Widener(Mapper):
             self.note_sizes(buffer)
 
     def note_sizes(self, buffer: Buffer) -> None:
-        """Note that the elements of an array, and of its rows, can be counted."""
+        """Note that numbers of elements of an array, and of its rows, do not overflow."""
         size: Expr | None = None
         for extent in reversed(buffer.shape):
             size = extent if size is None else ops.mul(extent, size)
@@ -103,9 +103,8 @@ class _Widener(Mapper):
     # -- expressions -------------------------------------------------------------------------------
 
     def exact(self, e: Any, room: ConstBound | None = None) -> Expr:
-        """An integer or a condition as it is without overflow, in 32 or 64 bits.
-
-        `room` is where the value of a sum must lie that is an index, or part of one.
+        """An integer or a condition without overflow, in 32 or 64 bits. `room` is the interval of a
+        sum that is an index, or part of one.
         """
         method = _EXACT.get(type(e))
         return method(self, e, room) if method is not None else self.visit(e)
@@ -148,11 +147,11 @@ class _Widener(Mapper):
             low, high = max(low, room[0]), min(high, room[1])
         if _is_narrow(self.bounds.within_facts(e, (low, high))):
             return True
-        # Rows that were found within their array are counted by its strides: so far it reaches.
+        # Rows that are within their array are multiplied by its strides: within its extent.
         return room is not None and not self.sizes.isdisjoint(variables_of(e))
 
     def rooms(self, e: Any, room: ConstBound) -> tuple[ConstBound, ConstBound]:
-        """Where the operands of a sum must lie."""
+        """The intervals of the operands of a sum."""
         a, b = self.bounds.of(e.a), self.bounds.of(e.b)
         plus, minus = BINARY[Add], BINARY[Sub]
         if type(e) is Add:
@@ -164,7 +163,7 @@ class _Widener(Mapper):
         return EVERYTHING, EVERYTHING
 
     def exact_operands(self, e: Any, room: ConstBound | None) -> Expr:
-        """An operation on two operands that no sum is."""
+        """A binary operation that is not a sum."""
         return _rebuilt(e, self.exact(e.a), self.exact(e.b))
 
     def exact_not(self, e: Not, room: ConstBound | None) -> Expr:
@@ -200,7 +199,7 @@ class _Widener(Mapper):
         return with_choice(e, condition, *values)
 
     def side(self, e: Expr, room: ConstBound | None) -> Expr:
-        """One of two values to choose from; one of data wraps around, as it does in conditions."""
+        """One of two values to choose from; values of data wrap around, as in conditions."""
         return self.exact(e, None if self.bounds.data.of(e) else room)
 
     def exact_call(self, e: Call, room: ConstBound | None) -> Expr:
@@ -227,10 +226,10 @@ class _Widener(Mapper):
         var, value = self.named(e)
         return replace(e, var=var, value=value, body=self.exact(e.body, room))
 
-    # -- what is data ------------------------------------------------------------------------------
+    # -- data ------------------------------------------------------------------------------
 
     def visit_Var(self, node: Var) -> Expr:
-        """Elsewhere a variable is cast to its former 32 bits."""
+        """In data a variable is cast to its original 32 bits."""
         wide = self.widened.get(node)
         return node if wide is None else Cast(node.dtype, wide)
 
@@ -278,7 +277,7 @@ class _Widener(Mapper):
         return replace(node, var=var, value=value, body=self.visit(node.body))
 
     def named(self, node: LetStmt | Let) -> tuple[Var, Expr]:
-        """A variable and its value, of the type that it needs."""
+        """A variable and its value, of the required type."""
         var, kind = node.var, dtypes.parse(node.var.dtype).code
         value: Expr = self.exact(node.value) if kind in ("int", "bool") else self.visit(node.value)
         if value.dtype != var.dtype:

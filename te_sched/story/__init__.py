@@ -1,4 +1,3 @@
-"""The story of a schedule: what each of its primitives did to the program, as data and as a page.
-
-Must not know how a schedule is made or a program compiled: it asks the layers below.
+"""Explain reports: the effect of each primitive of a schedule, as data and as a page. Must not know
+how schedules are made or programs compiled.
 """

@@ -1,7 +1,6 @@
-"""The generated code of a schedule, or why it is refused, and what to time.
-
-For a GPU there is CUDA source and the report of the checked mode for some blocks; a time only where
-there is a GPU. Must not know steps.
+"""The generated code of a schedule, or why it is refused, and the program to time. For a GPU this
+is CUDA source and the report of the checked mode for some blocks; times need a GPU. Must not know
+steps.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from te_sched.story.outputs import of_kernels, of_processor
 from te_sched.story.stages import Stages
 from te_sched.story.timing import Run, arrays, why_no_arrays
 
-_MOST_STATEMENTS = 2000  # of a program that is compiled for a story
+_MOST_STATEMENTS = 2000  # limit of programs that are compiled for a story
 _BLOCKS, _STEPS = 2, 1000  # blocks of a kernel that are checked, and iterations of their loops
 _MOST_CHECKED = 1e8  # elements of the arguments
 _ON_PROCESSOR = (
@@ -113,7 +112,7 @@ class Builder:
 
 
 def _checked(module: CudaModule, args: Sequence[Any], stages: Stages) -> tuple[Output, ...]:
-    """What the checked mode says of some blocks, on random numbers."""
+    """The report of the checked mode for some blocks, on random numbers."""
     hosts = [module.program[name] for name in module.function_names]
     if why_no_arrays(args) or any(_has_loops(host) for host in hosts):
         return ()
@@ -153,14 +152,14 @@ def _stages_of(line: str, stages: Stages) -> tuple[str, ...]:
 
 
 def _text(report: Report) -> str:
-    """A report without what it says of being cut short."""
+    """A report without its remark that it is incomplete."""
     report.findings = [one for one in report.findings if one.kind is not ViolationKind.STEP_LIMIT]
     report.unchecked = []
     return str(report)
 
 
 def from_error(phase: str, error: BaseException) -> Problem:
-    """What an error says."""
+    """The text of an error."""
     kind = type(error).__name__
     if not isinstance(error, TeSchedError):
         return Problem(phase, kind, str(error) or kind)
@@ -168,9 +167,7 @@ def from_error(phase: str, error: BaseException) -> Problem:
 
 
 def _of_build(error: TeSchedError, schedule: Schedule, args: Sequence[Any]) -> tuple[Problem, ...]:
-    """Why a schedule does not build: the error, and what its program is refused for on account of
-    other axes.
-    """
+    """Why a schedule does not build: the error, and findings about other axes of its program."""
     first = from_error("build", error)
     if not isinstance(error, BuildError):
         return (first,)
@@ -178,7 +175,7 @@ def _of_build(error: TeSchedError, schedule: Schedule, args: Sequence[Any]) -> t
         findings = check(schedule, args).refuted
     except TeSchedError:
         return (first,)
-    said = error.names("axis") if error.can_override else ()  # others say what cannot be compiled
+    said = error.names("axis") if error.can_override else ()
     others = [_from_finding(found, schedule) for found in findings if found.axis not in said]
     return (first, *(one for one in others if one.fault != first.fault))
 

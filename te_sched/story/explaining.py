@@ -48,23 +48,22 @@ def explain(
     max_steps: int | None = None,
     error: BaseException | None = None,
 ) -> Story:
-    """The story of a schedule: what each of its primitives did.
-
-    Each step shows the loops with what they touch and compute, the program and how it changed, the
-    dataflow, the generated code, and how long it takes to run. A step that cannot be lowered or
-    built has a problem, and the story goes on. docs/explain.md defines the figures.
+    """Explain a schedule: a report of the effect of each primitive. Each step shows the loops with
+    their working sets and operations, the program and its changes, the dataflow, the generated
+    code, and the run time. A step that cannot be lowered or built has a problem, and the report
+    continues. docs/explain.md defines the figures.
 
     Parameters
     ----------
-    schedule : what te.create_schedule returned; it stays as it is.
+    schedule : the result of te.create_schedule; it is not changed.
     args : the parameters of the function, as for `lower`; by default all inputs, then the outputs.
     name : the name of the function, as for `lower`.
     target : as for `build`; by default "cuda" where loops are bound to threads of a GPU.
     title : of the page.
-    source : the program's file, if it is not the one of the first primitive; or its text.
+    source : the file of the program, if it is not that of the first primitive; or its text.
     measure : time the steps that can run, with random inputs, in about 0.2 s each; the last first.
     budget : seconds that all steps together may take; the time of others is estimated.
-    max_steps : if there would be more steps, several primitives make one.
+    max_steps : the largest number of steps; beyond it, several primitives form one step.
     error : an exception of a primitive, `lower`, `build` or of the program, shown as the last step.
 
     Raises
@@ -136,7 +135,7 @@ def _data(
 
 
 def _peak(schedule: Schedule, target: Target) -> float | None:
-    """The processor's peak in GFLOP/s of the type of the results; None for others than floats."""
+    """The processor's peak in GFLOP/s for the dtype of the results; None if it is not a float."""
     dtypes = {tensor.dtype for op in schedule.outputs for tensor in op.outputs}
     if target.kind != "llvm" or not dtypes <= {"float32", "float64"}:
         return None
@@ -167,7 +166,7 @@ _PHASES = {
 def _with_error(
     steps: list[StoryStep], error: BaseException, place: SourceLocation
 ) -> list[StoryStep]:
-    """The steps with what was raised, as one more step unless the last one says so already."""
+    """The steps with the exception, as one more step unless the last one has it."""
     last = steps[-1]
     kinds = [kind.__name__ for kind in type(error).__mro__]
     phase = next((_PHASES[kind] for kind in kinds if kind in _PHASES), "program")
@@ -202,7 +201,7 @@ def _source(
 
 
 def _is(place: SourceLocation, path: str) -> bool:
-    """Whether a line is of the program that the story shows."""
+    """Whether a line is part of the program that the story shows."""
     return bool(place.file) and os.path.abspath(place.file) == os.path.abspath(path)
 
 

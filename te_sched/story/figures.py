@@ -1,8 +1,7 @@
-"""What loops touch and compute: working sets, reuse and arithmetic, from the loops as scheduled.
-
-A loop is looked at in the middle iteration of each loop round it, which is seldom at a border, and
-in the first of threads. A temporary that lives inside of it counts once, since every iteration uses
-the same memory. Must not know how elements are counted, nor how figures are shown.
+"""Working sets, reuse and arithmetic of loops, from the loops as scheduled. A loop is measured in
+the middle iteration of each loop around it, which is seldom at a border, and in the first thread. A
+temporary that is allocated inside of it counts once, since every iteration uses the same
+memory. Must not know how elements are counted, nor how figures are shown.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ def figures_of_loops(func: S.PrimFunc, stage_of: Callable[[Var], str]) -> dict[i
     for node, scope in scoped(func.body):
         loop, tags = loop_of(node), [outer.tag for outer in scope.loops if outer.is_launched]
         if loop is not None and not (loop.is_launched and loop.tag in tags):
-            known = next(remaining)  # of threads, where they are launched for the first time
+            known = next(remaining)  # of threads, at their first launch
             if known in chains:
                 found[id(node)] = counter.figures(chains[known])
     return found
@@ -56,7 +55,7 @@ class _Counter:
 
     def __init__(self, program: ProgramAccesses, stage_of: Callable[[Var], str]) -> None:
         self.program, self.stage_of = program, stage_of
-        self.elements = cache(self._elements)  # a loop asks for what the one round it has asked
+        self.elements = cache(self._elements)  # reused by the loop and the one around it
 
     def figures(self, chain: tuple[Loop, ...]) -> Figures:
         """The figures of the last loop of a chain; of an empty one, those of the function."""
@@ -85,7 +84,7 @@ class _Counter:
     def _traffic(
         self, data: Var, accesses: tuple[Access, ...], depth: int, notes: dict[str, None]
     ) -> tuple[Traffic, int | None]:
-        """What accesses do to one buffer, and the number of its elements that they touch."""
+        """The traffic of accesses to one buffer, and the number of its elements that they touch."""
         name, standing = self._name(data), max(depth - 1, 0)
 
         def known(count: Callable[[], int]) -> int | None:
@@ -128,7 +127,7 @@ class _Counter:
 
     def _elements(self, accesses: tuple[Access, ...], standing: int) -> int:
         """The distinct elements that accesses to one buffer touch. Accesses in different loops are
-        put together in a box of all of these.
+        combined in a box of all of these.
         """
         loops = dict.fromkeys([loop for one in accesses for loop in one.loops[standing:]])
         outer = accesses[0].loops[:standing]
@@ -168,7 +167,7 @@ class _Counter:
 
 
 def _middle(loop: Loop, box: Box) -> int:
-    """An iteration that stands for all; of threads, the first, which takes part in most."""
+    """A representative iteration; for threads the first, which executes most statements."""
     begin = box.value(loop.min)
     if loop.kind == "thread":
         return begin
@@ -179,7 +178,7 @@ def _middle(loop: Loop, box: Box) -> int:
 
 
 def _arithmetic(e: Expr) -> int:
-    """Operations on values in an expression, one for each lane; indices and choices are none."""
+    """Operations on values in an expression, one for each lane, without indices and choices."""
     if isinstance(e, E.BufferLoad | Var | IntImm):
         return 0
     own = isinstance(e, _ARITHMETIC) or (isinstance(e, E.Call) and e.op not in _NOT_ARITHMETIC)
@@ -198,7 +197,7 @@ def _ratio(a: float | None, b: float | None) -> float | None:
 
 
 def temporary_bytes(func: S.PrimFunc) -> int | None:
-    """The most memory of temporaries that is there at once, of one thread, after lowering."""
+    """The peak memory of temporaries of one thread, after lowering."""
     return _peak(func.body)
 
 

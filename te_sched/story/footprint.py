@@ -1,8 +1,8 @@
-"""Counting: the distinct elements that references to an array touch while loops run, and how often
-something happens there.
+"""Counts of the distinct elements that references to an array touch while loops run, and of
+executions.
 
-Indices are sums of scaled variables, for which sets of numbers are added; others, and what
-conditions cut, are executed with numpy. Counts are exact, or Unknown is raised. Must not know
+For sums of scaled variables, sets of numbers are added; other indices, and those under conditions,
+are evaluated with numpy. Counts are exact, or Unknown is raised. Must not know
 programs.
 """
 
@@ -23,21 +23,21 @@ from te_sched.ir import ops
 from te_sched.ir.expr import Expr, Var
 from te_sched.ir.visitor import walk
 
-_MOST_POINTS = 1 << 20  # of what is executed, or held as a set
-_MOST_CELLS = 1 << 24  # of the box in which sets are put together
+_MOST_POINTS = 1 << 20  # of points that are evaluated, or elements of a set
+_MOST_CELLS = 1 << 24  # of the box in which sets are combined
 
 Numbers = range | np.ndarray[Any, Any]
-# A part of the dimensions, and the numbers there; of several dimensions, rows of numbers.
+# A subset of the dimensions, and its numbers; for several dimensions, rows of numbers.
 Part = tuple[tuple[int, ...], Numbers]
 
 
 class Unknown(Exception):
-    """A count that cannot be found; the message says why."""
+    """A count that cannot be determined; the message is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """Loops that run, as begin and extent of their variables, and those that stand still."""
+    """Running loops, as begin and extent of their variables, and fixed ones."""
 
     running: Mapping[Var, tuple[int, int]]
     standing: Mapping[Var, int]
@@ -52,7 +52,7 @@ class Box:
         return frozenset(variables_in(self.lets, e) & self.running.keys())
 
     def points(self, variables: frozenset[Var]) -> dict[Var, Any]:
-        """The values of variables at all points where these run, each along an axis of its own."""
+        """The values of running variables at all points, each along its own axis."""
         names = [var for var in self.running if var in variables]
         if math.prod([self.running[var][1] for var in names]) > _MOST_POINTS:
             raise Unknown("there are too many iterations to look at each")
@@ -72,7 +72,7 @@ class Box:
             raise Unknown(self._why_not(e)) from None
 
     def _why_not(self, e: Expr) -> str:
-        """Why an expression has no value here."""
+        """Why an expression cannot be evaluated."""
         known = (*self.running, *self.standing, *self.lets)
         free = [node.name for node in walk(e) if isinstance(node, Var) and node not in set(known)]
         if free:
@@ -82,7 +82,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ArrayReference:
-    """An access: where it begins in each dimension, how long it is, and when it happens."""
+    """An access: its begin and length in each dimension, and its conditions."""
 
     begins: tuple[Expr, ...]
     sizes: tuple[Expr, ...]
@@ -119,7 +119,7 @@ def distinct(references: Sequence[ArrayReference], box: Box) -> int:
 
 
 def _elements(one: ArrayReference, box: Box) -> list[Part] | None:
-    """The elements of a reference, as parts whose product they are; None where it never happens."""
+    """The elements of a reference, as a product of sets; None if it is never executed."""
     begins, box = _with_lengths(one, box)
     parts: list[Part] = []
     items: list[tuple[Any, frozenset[Var]]] = []
@@ -161,7 +161,7 @@ def _with_lengths(one: ArrayReference, box: Box) -> tuple[list[Expr], Box]:
 
 
 def _scales(e: Expr, box: Box) -> tuple[int, dict[Var, int]] | None:
-    """The constant and the scales of running variables in a sum; None where it is none."""
+    """The constant and the scales of running variables in a sum; None for other expressions."""
     found: dict[Var, int] = {}
     try:
         base = collect(e, 1, found, {})
@@ -242,7 +242,7 @@ def _simplest(numbers: np.ndarray[Any, Any]) -> Numbers:
     return numbers
 
 
-# -- putting sets together -------------------------------------------------------------------------
+# -- unions of sets -------------------------------------------------------------------------
 
 
 def _merged_dimensions(sets: Sequence[Sequence[Part]]) -> list[tuple[int, ...]]:

@@ -1,4 +1,4 @@
-"""The heading of a step: what its primitive did here, as "Split j (1024) into j.outer (64), ...".
+"""The heading of a step: the effect of its primitive, as "Split j (1024) into j.outer (64), ...".
 
 Must not know pages.
 """
@@ -19,7 +19,7 @@ _LOOP = re.compile(r"(\S+)  \d+:")  # its name in a line of a loop tree
 
 
 def heading(entry: Entry, before: Iterable[LoopRow], after: Iterable[LoopRow]) -> str:
-    """What a primitive did; extents of loops are those of the nests before and after it."""
+    """The effect of a primitive; extents of loops are those of the nests before and after it."""
     owner = entry.arguments.get("parent", entry.arguments.get("tensor"))  # of the axes
     is_owner = isinstance(owner, HandleReference | Tensor)
     stage = owner.name if is_owner else entry.target_name
@@ -36,7 +36,7 @@ def _extents(rows: Iterable[LoopRow], stage: str) -> dict[str, int]:
 
 
 def _words(value: Any, extents: Mapping[str, int]) -> str:
-    """A value as users call it; of an axis with its extent."""
+    """The name of a value; for an axis with its extent."""
     if isinstance(value, list | tuple):
         words = [_words(one, extents) for one in value]
         return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))

@@ -17,7 +17,7 @@ from te_sched.runtime import cpu, get_num_threads
 
 _CACHES = Path("/sys/devices/system/cpu/cpu0/cache")  # of Linux
 _UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
-REGISTERS, LANES = 12, 16  # sums of vectors, enough that none waits for another
+REGISTERS, LANES = 12, 16  # sums of vectors, enough to hide the latency of additions
 _STEPS = 400_000  # about a millisecond
 
 

@@ -1,6 +1,5 @@
-"""What a story is made of: plain frozen data, from which pages and texts are made.
-
-Owns the words of a story and their JSON form (`to_json`). Must not know schedules, programs or
+"""The data model of explain reports: frozen dataclasses, from which pages and texts are made. Owns
+their JSON form (`to_json`). Must not know schedules, programs or
 HTML. Wherever a figure cannot be computed it is None, and a note beside it says why.
 """
 
@@ -9,12 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
-NOISE = 0.03  # by which measured times differ for no reason
+NOISE = 0.03  # the noise of measured times
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of a text, and the names of the stages whose work it does.
+    """A line of a text, and the names of the stages that it computes.
 
     A loop is of all stages computed in it, a store of the one it computes and of those it reads;
     `stages[0]` is the one that the line computes, where there is one. `numbers` are the lines of
@@ -40,9 +39,9 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """What a loop does to one buffer. Sizes are bytes of distinct elements.
+    """The accesses of a loop to one buffer. Sizes are bytes of distinct elements.
 
-    `iteration` is touched by one iteration of the loop, `whole` by all of them, once through;
+    `iteration` is touched by one iteration of the loop, `whole` by one execution of the loop;
     `accesses` counts loads and stores of the whole loop, and `reuse` is accesses per distinct
     element.
     """
@@ -57,8 +56,8 @@ class Traffic:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What a loop touches and computes: in one iteration, and in all, once through. The loops round
-    it stand at their middle iterations, threads at the first.
+    """The working set and operations of a loop: of one iteration, and of one execution of the loop.
+    The loops around it are at their middle iterations, threads at the first.
 
     `operations` counts arithmetic on values, not on indices, of the whole loop; `intensity` is
     operations per byte of `whole`. `note` says why figures are missing.
@@ -93,7 +92,7 @@ class LoopRow:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """Text that the program became: `kind` is "compiled" (the program of loops that code is
+    """Generated text: `kind` is "compiled" (the program of loops that code is
     generated for), "llvm", "assembly", "cuda", or "check".
 
     `left_out` counts lines at the end that a story does not keep.
@@ -110,7 +109,8 @@ class Output:
 class Problem:
     """An error or a finding, in te_sched's four parts, and a drawing of loops where there is one.
 
-    `phase` is where it came up: "schedule", "lower", "build", "run", or "program" for an exception
+    `phase` is where it was
+    raised: "schedule", "lower", "build", "run", or "program" for an exception
     of the user's program.
     """
 
@@ -158,10 +158,10 @@ class Timing:
 class StoryStep:
     """The schedule after one more primitive; step 0 is the schedule as declared.
 
-    `title` is the call, `heading` what it did here ("" where a step has several primitives).
+    `title` is the call, `heading` its effect ("" if a step has several primitives).
     `code` is the lines of the trace that belong to the step, `where` file:line of the primitive in
-    the user's program and `source_line` the text of that line. `problems` are what keeps the step
-    from being scheduled, lowered or built; what could be made before them is there.
+    the user's program and `source_line` the text of that line. `problems` are the reasons why the
+    step cannot be scheduled, lowered or built; results of earlier phases are present.
     `memory` is the peak of temporaries, in bytes.
     """
 

@@ -1,7 +1,7 @@
-"""Programs and what they become, as lines that know their statements: loops, LLVM IR, CUDA.
-
-Each instruction has the line of the compiled program that it is of (`codegen.llvm.module`), each
-line of CUDA the statement that it shows. An instruction of several lines, or of none, has no stage.
+"""Programs and their generated code, as lines with their statements: loops, LLVM IR, CUDA. Each
+instruction has the line of the compiled program that it is generated from (`codegen.llvm.module`),
+each line of CUDA the statement that it shows. An instruction of several lines, or of none, has no
+stage.
 Must not know schedules.
 """
 
@@ -25,7 +25,7 @@ from te_sched.story.stages import Stages
 
 _NO_LINE = Line("")
 MOST_LINES = 1500  # that a story keeps of one text
-_CONTEXT = 2  # unchanged lines that are shown round a change
+_CONTEXT = 2  # unchanged lines that are shown around a change
 _NUMBERED = re.compile(r"\bcse_var_\d+")
 _NAMED_AGAIN = re.compile(r"(?<=\w)_\d+\b")  # of buffers, common subexpressions
 _LIKELY = re.compile(r"T\.likely\((.*)\):$")
@@ -55,7 +55,7 @@ def numbered(program: Sequence[Line], compiled: Sequence[Line]) -> tuple[Line, .
     """The lines of a program with the numbers of equal ones of the compiled program.
 
     Names may differ in their numbers. Lowering may copy a statement, so one line may equal several;
-    where there are several equal ones on both sides, they must be equally many.
+    if several lines on both sides are equal, their numbers must be the same.
     """
     here, there = _places(program), _places(compiled)
     numbers: dict[int, tuple[int, ...]] = {}
@@ -80,9 +80,8 @@ def _places(lines: Sequence[Line]) -> dict[tuple[str, tuple[str, ...]], list[int
 
 
 def changes(before: Sequence[Line], after: Sequence[Line]) -> tuple[Change, ...]:
-    """The lines that differ, with context; nothing where there is no program.
-
-    Lines that differ in their indentation, or in the numbers of common subexpressions, are alike.
+    """The lines that differ, with context; empty if there is no program. Differences in indentation
+    and in the numbers of common subexpressions are ignored.
     """
     return tuple(_changes(before, after)) if before and after else ()
 

@@ -1,7 +1,7 @@
 """The page of a story: one HTML file that needs nothing else, from a template, a style and scripts.
 
-Owns the frame of the page: what is around the steps, and the overview before them. Must not know
-how a story is found out.
+Owns the frame of the page: the parts around the steps, and the overview before them. Must not know
+how a story is made.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _asset(name: str) -> str:
 
 
 def _policy(*scripts: str) -> str:
-    """What the browser may do for the page: run these scripts, and load nothing at all."""
+    """The content security policy of the page: run these scripts, and load nothing."""
     hashes = [base64.b64encode(hashlib.sha256(one.encode()).digest()).decode() for one in scripts]
     allowed = " ".join(f"'sha256-{one}'" for one in hashes)
     return f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data:"
@@ -97,7 +97,7 @@ def _scale(steps: Iterable[StoryStep]) -> str:
 
 
 def _links(steps: tuple[StoryStep, ...]) -> Iterable[str]:
-    """The list of steps, which is the chart of their times too."""
+    """The list of steps, which is also the chart of their times."""
     yield (
         '<li value="0"><a href="#overview"><span class="number" aria-hidden="true"></span>'
         '<span class="name">Overview</span></a></li>'
@@ -115,7 +115,7 @@ def _links(steps: tuple[StoryStep, ...]) -> Iterable[str]:
 
 
 def _mended(steps: tuple[StoryStep, ...]) -> dict[int, int]:
-    """The step that mends what is wrong with a step: the next one with which nothing is."""
+    """The step that repairs the problems of a step: the next one without problems."""
     mended: dict[int, int] = {}
     sound: int | None = None
     for step in reversed(steps):
@@ -127,7 +127,7 @@ def _mended(steps: tuple[StoryStep, ...]) -> dict[int, int]:
 
 
 def _badge(step: StoryStep, is_kept: bool) -> str:
-    """What went wrong; loudly where no later step mends it."""
+    """The problems of a step; highlighted if no later step repairs them."""
     if not step.problems:
         return ""
     said = escape(_STATES.get(step.problems[0].phase, "problem"))
@@ -169,7 +169,7 @@ def _type(stage: StoryStage) -> str:
 
 
 def _refused(last: StoryStep) -> str:
-    """What keeps the whole schedule from being built."""
+    """The problems that prevent the whole schedule from being built."""
     if not last.problems:
         return ""
     what = escape(last.problems[0].fault)

@@ -1,6 +1,5 @@
-"""The loop nest as HTML: a tree to fold, with what each loop touches in columns beside it.
-
-What each loop does to each buffer is a table of its own, which `texts.js` puts below the tree. Must
+"""The loop nest as HTML: a tree to fold, with the working set of each loop in columns. The accesses
+of each loop to each buffer are a separate table, which `texts.js` puts below the tree. Must
 not know how the figures are computed.
 """
 
@@ -37,7 +36,7 @@ Caches = tuple[tuple[str, int], ...]  # their names and bytes
 
 
 def nest_html(rows: tuple[LoopRow, ...], stages: StageIds, caches: Caches = ()) -> str:
-    """The tree of a nest, and a place for the table of its figures where there are any."""
+    """The tree of a nest, and an element for the table of its figures if there are any."""
     has_figures = any(row.figures is not None for row in rows)
     heads = "<span></span>" + "".join(
         f'<span title="{escape(_TERMS[head])}">{head}</span>' for head in _HEADS
@@ -90,7 +89,7 @@ def _columns(figures: Figures | None, caches: Caches) -> str:
 
 
 def figures_html(rows: tuple[LoopRow, ...]) -> str:
-    """The table of what each loop does to each buffer; nothing where there are no figures."""
+    """The table of the accesses of each loop to each buffer; empty if there are no figures."""
     body = "".join(
         _row(_name(row), row.figures) + "".join(_traffic(one) for one in row.figures.buffers)
         for row in rows
@@ -104,7 +103,7 @@ def figures_html(rows: tuple[LoopRow, ...]) -> str:
 
 
 def _name(row: LoopRow) -> str:
-    """What the table calls a row: of a function its name is enough."""
+    """The label of a row in the table: for a function its name."""
     return row.text.partition("(")[0] if row.kind == "function" else row.text
 
 

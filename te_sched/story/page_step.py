@@ -1,4 +1,4 @@
-"""One step as HTML: what was done, what is wrong, and the panes that need no script.
+"""One step as HTML: its heading, its problems, and the panes that need no script.
 
 The whole program and generated code are put in by `texts.js`. Must not know the page around it.
 """
@@ -40,7 +40,8 @@ def step_html(
     pictures: Pictures,
     caches: Caches,
 ) -> str:
-    """A step of a story, which has steps 0 to `last`; `mended` is the step that mends this one."""
+    """A step of a story, which has steps 0 to `last`; `mended` is the step that repairs this
+    one."""
     number = step.number
     return (
         f'<article class="page" id="step-{number}" data-step="{number}" '
@@ -76,7 +77,7 @@ def _source(place: str, code: str) -> str:
 
 
 def _place(where: str) -> str:
-    """Where the user asked for a step, with a link to the line; of the file its name alone."""
+    """The user's line of a step, with a link; of the path only the name of the file."""
     line = where.rpartition(":")[2]
     name = where.replace("\\", "/").rpartition("/")[2]
     shown = f'<code title="{escape(where)}">{escape(name)}</code>'
@@ -145,7 +146,7 @@ def _flow(step: StoryStep, pictures: Pictures) -> str:
 
 def _pane(step: StoryStep, kind: str, title: str, content: str) -> str:
     name = f"step-{step.number}-{kind}"
-    # without a script the program is there at the first step, and after it what changes
+    # without scripts, the first step shows the program, later steps their changes
     rest = " only-script" if kind == "output" or (kind == "program" and step.number > 0) else ""
     return (
         f'<section class="pane {kind}{rest}" aria-labelledby="{name}-title">'

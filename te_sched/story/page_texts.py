@@ -1,7 +1,6 @@
-"""What the parts of the page share: stages by number, the packed table of lines, figures as text.
-
-Every line of the texts is kept once, highlighted, however many steps have it; `texts.js` is the
-other end. Must not know where on the page a text is shown.
+"""Shared by the parts of the page: stages by number, the packed table of lines, figures as text.
+Every line of the texts is stored once, highlighted, however many steps have it; `texts.js` reads
+the table. Must not know where on the page a text is shown.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ class StageIds:
         return " ".join(str(numbers.setdefault(name, len(numbers))) for name in names)
 
     def attribute(self, names: Iterable[str]) -> str:
-        """The attribute of an element, with a space before it; nothing where there are none."""
+        """The attribute of an element, with a space before it; empty if there are no stages."""
         text = self.text(names)
         return f' data-s="{text}"' if text else ""
 
@@ -85,7 +84,7 @@ class Pictures:
 
 
 def _not_too_narrow(found: re.Match[str]) -> str:
-    """The start of a picture, which may shrink to what can be read and no further."""
+    """The start tag of a picture, which may shrink while it stays legible."""
     return f'{found[0]} style="min-width:{_LEGIBLE * float(found[1]):.0f}px"'
 
 
@@ -99,7 +98,7 @@ class TextTable:
         self._figures: dict[int, str] = {}
 
     def add(self, step: StoryStep, figures: str) -> None:
-        """Take in what a step's program is and became, and the table of its figures."""
+        """Add a step's program, its generated code, and the table of its figures."""
         self._figures[step.number] = figures
         texts = [self._text("program", "program", "As lowered", step.program)]
         for number, output in enumerate(step.outputs):
@@ -129,7 +128,8 @@ class TextTable:
         return {**text, "numbers": numbers} if any(numbers) else text
 
     def packed(self) -> str:
-        """The table as base64 of deflated JSON, in which nothing can end the script it is in."""
+        """The table as base64 of deflated JSON, which cannot end the script element that contains
+        it."""
         sets: dict[str, int] = {}
         data = {
             "lines": self._highlighted(),
@@ -170,28 +170,28 @@ def _runs(numbers: Iterable[int]) -> list[int]:
 
 def highlighted(lines: Iterable[str], language: str = "python") -> list[str]:
     """Lines of a program as HTML, in the classes that `te_sched.views.highlight` colours."""
-    # what Python, unlike pygments, takes for ends of lines must not stand inside of one
+    # characters that Python, unlike pygments, treats as ends of lines must not occur in lines
     text = "".join(f"{' '.join(line.splitlines())}\n" for line in lines)
     return [_PLAIN.sub(r"\1", line.rstrip("\n")) for line in html_lines(text, language)]
 
 
 def words_html(text: str) -> str:
-    """A sentence whose `code` stands in backquotes."""
+    """A sentence with `code` in backquotes, as HTML."""
     return _QUOTED.sub(r"<code>\1</code>", escape(text))
 
 
 def bytes_text(count: int | None) -> str:
-    """A size as a person says it: 512 B, 24 KiB, 1.5 MiB."""
+    """A readable size: 512 B, 24 KiB, 1.5 MiB."""
     return _in_units(count, 1024, ("B", "KiB", "MiB", "GiB"))
 
 
 def count_text(count: float | None) -> str:
-    """A number as a person says it: 64, 1.5 K, 2.1 G."""
+    """A readable number: 64, 1.5 K, 2.1 G."""
     return _in_units(count, 1000, ("", "K", "M", "G", "T"))
 
 
 def _in_units(number: float | None, step: int, units: tuple[str, ...]) -> str:
-    """A number in the largest unit of which there is one; nothing where it is not known."""
+    """A number in the largest unit that is not above it; empty if it is unknown."""
     if number is None:
         return ""
     for unit in units:

@@ -1,6 +1,5 @@
-"""The stages of a story: those declared, and those that primitives make on the way.
-
-Must not know what primitives do.
+"""The stages of a story: those declared, and those that primitives create. Must not know what
+primitives do.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ class StageList:
                 self._known[name] = _described(stage, number)
 
     def listed(self) -> tuple[StoryStage, ...]:
-        """Those of the last step in the order of their computation, then those that are gone."""
+        """The stages of the last step in the order of computation, then the removed ones."""
         names = dict.fromkeys([*self._last, *self._known])
         return tuple(self._known[name] for name in names)
 

@@ -1,10 +1,10 @@
-"""Which stages a statement of a program is of, by the memory that it touches.
+"""The stages that a statement of a program computes, found by the memory that it accesses.
 
-A statement that writes is of the stage that it computes, then of those that it reads. One round
-others is of the stage computed last in it, then of the others computed there. Memory is known by
-its name: where lowering lets several stages share memory, it has the name of the first. The
-stages of a statement follow from those inside of it, so `ir.scopes` is not used, which says
-what is in force outside. Must not know texts.
+A leaf statement belongs to the stage that it writes, then to those that it reads. A compound
+statement belongs to the stage computed last in it, then to the others computed there. Memory is
+identified by its name: if lowering lets several stages share memory, it has the name of the first.
+The stages of a statement follow from its inner statements, so `ir.scopes`, which tracks outer ones,
+is not used. Must not know texts.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Stages:
             yield from self._computed(below)
 
     def _computed(self, node: S.Stmt) -> Iterator[str]:
-        """What a statement inside of another computes; reading is its own affair."""
+        """The stages that an inner statement computes, without those that it reads."""
         if type(node) is S.BufferStore:
             yield from self._named([node.buffer.data])
         elif type(node) is S.Evaluate:

@@ -1,6 +1,5 @@
-"""The details of one step: its loops, program, picture, code, figures and time.
-
-A failure of lowering or building is a problem of the step, which has the details made before it.
+"""The details of one step: its loops, program, picture, code, figures and time. A failure of
+lowering or building is recorded as a problem of the step, with the details made before it.
 Must not know the order of steps, nor pages.
 """
 
@@ -112,7 +111,7 @@ def _rows(
 
 
 def _work(figures: Figures) -> float | None:
-    """About how many operations and accesses there are."""
+    """An estimate of the number of operations and accesses."""
     counts = [one.accesses for one in figures.buffers]
     known = [count for count in (figures.operations, *counts) if count is not None]
     return sum(known) if known else None

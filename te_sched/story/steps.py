@@ -1,6 +1,6 @@
 """Replays the trace of a schedule, one primitive at a time.
 
-Entries of the trace that only name axes belong to the primitive after them. Must not know the
+Entries of the trace that only name axes belong to the next primitive. Must not know the
 details of a step.
 """
 
@@ -26,7 +26,8 @@ _HEAD = 3  # lines of a trace's text before those of its entries
 class Snapshot:
     """A schedule after the primitives `entries`, and the lines of the trace that show them.
 
-    The next snapshot changes `schedule`. `error` is why the last primitive could not be replayed.
+    The next snapshot changes `schedule`. `error` is the reason why the last primitive could not be
+    replayed.
     """
 
     number: int
@@ -69,12 +70,12 @@ class Snapshot:
 
     @property
     def entry(self) -> Entry | None:
-        """The primitive of a step that has one."""
+        """The primitive of a step of one primitive."""
         return self.done[0] if len(self.done) == 1 else None
 
     @property
     def summary(self) -> str:
-        """What the primitive does, as its documentation begins."""
+        """The first sentence of the primitive's documentation."""
         if not self.done:
             return "Every stage computed whole, in plain loops, one after the other."
         if len({entry.method for entry in self.done}) > 1:
@@ -107,7 +108,7 @@ class TraceReplay:
             yield Snapshot(number, self._fresh, group, code)
 
     def argument(self, arg: Any) -> Any:
-        """An argument of the function as it is here: a tensor that a primitive made is another."""
+        """The argument of the function in this schedule: tensors made by primitives differ."""
         return self._replay.twins.get(arg, arg) if isinstance(arg, Tensor) else arg
 
     def __len__(self) -> int:
@@ -115,9 +116,7 @@ class TraceReplay:
 
 
 def _grouped(entries: Sequence[Entry], most: int | None) -> list[tuple[Entry, ...]]:
-    """The entries of each step; if there would be more than `most` steps, several primitives make
-    one.
-    """
+    """The entries of each step; beyond `most` steps, several primitives form one step."""
     steps: list[list[Entry]] = []
     naming: list[Entry] = []
     for entry in entries:
@@ -133,15 +132,15 @@ def _grouped(entries: Sequence[Entry], most: int | None) -> list[tuple[Entry, ..
 
 
 def shown_place(place: SourceLocation) -> str:
-    """file:line, with the file as seen from where the program runs."""
+    """file:line, with the file relative to the working directory."""
     return f"{shown_path(place.file)}:{place.line}" if place.file else ""
 
 
 def shown_path(path: str) -> str:
-    """A path as seen from where the program runs; of a file elsewhere, its name."""
+    """A path relative to the working directory; for a file elsewhere, its name."""
     called = str(SourceLocation(path, 0)).removesuffix(
         ":0"
-    )  # cells of notebooks have names of their own
+    )  # cells of notebooks have their own names
     if called != path:
         return called
     if not os.path.isabs(path):
@@ -157,6 +156,6 @@ def source_line(place: SourceLocation) -> str:
 
 
 def source_lines(path: str) -> list[str]:
-    """The lines of a program, as far as they can be had without waiting for them."""
+    """The lines of a program, if they can be read without blocking."""
     is_known = path in linecache.cache or not files.is_special(path)
     return linecache.getlines(path) if path and is_known else []

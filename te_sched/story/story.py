@@ -1,7 +1,4 @@
-"""A story as users have it: to see, to print, to save, to compute with.
-
-Must not know how a story is found out.
-"""
+"""The story object of users: to show, print and save. Must not know how a story is made."""
 
 from __future__ import annotations
 
@@ -22,7 +19,7 @@ _HEIGHT = "720px"  # of the page in a notebook
 class Story:
     """The story of a schedule, as `te_sched.explain` returns it.
 
-    `steps` has each step, `data` all there is. A notebook shows the page; `save` writes it.
+    `steps` has each step, `data` all data. A notebook shows the page; `save` writes it.
     """
 
     def __init__(self, data: StoryData) -> None:
@@ -30,12 +27,12 @@ class Story:
 
     @property
     def steps(self) -> tuple[StoryStep, ...]:
-        """The schedule as declared, then what each primitive did."""
+        """The schedule as declared, then the effect of each primitive."""
         return self.data.steps
 
     @property
     def title(self) -> str:
-        """What the page is called."""
+        """The title of the page."""
         return self.data.title
 
     def text(self) -> str:

@@ -1,6 +1,6 @@
 """A story for a terminal: its steps with their loops, figures, changes, times and problems.
 
-Must not know how a story is found out.
+Must not know how a story is made.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def _time(timing: Timing) -> str:
 
 
 def rate_text(timing: Timing) -> str:
-    """ "12.3 GFLOP/s, 40 % of the peak", as far as it is known."""
+    """ "12.3 GFLOP/s, 40 % of the peak", as far as known."""
     if timing.gigaflops is None:
         return ""
     share = "" if timing.of_peak is None else f", {100 * timing.of_peak:.2g} % of the peak"
@@ -64,7 +64,7 @@ def rate_text(timing: Timing) -> str:
 
 def speedup_text(timing: Timing) -> str:
     """The speedup over the first step, where there is one."""
-    if timing.against_first is None or timing.against_first == 1:  # which the first one has
+    if timing.against_first is None or timing.against_first == 1:  # the one of the first step
         return ""
     if abs(timing.against_first - 1) < NOISE:
         return "about as fast as at first"

@@ -1,4 +1,4 @@
-"""How long programs take to run, within a budget, and whether they still compute the same.
+"""Run times of programs, within a budget, and comparison of their results.
 
 Inputs are random numbers, the same ones each time. Must not know schedules.
 """
@@ -24,12 +24,12 @@ from te_sched.te.tensor import Tensor
 STEP_SECONDS = 0.2  # of measuring one program
 BUDGET = 10.0  # seconds of measuring all programs
 _LEAST_RUNS, _MOST_RUNS = 3, 200
-_SHARE = 4  # of the budget that is left, for the least runs of one program
-_READING = 1e-3  # seconds that one reading of the clock takes at least
-_SPEED = 1e9  # operations and accesses in a second that are expected of a program
-_FASTEST = 1e10  # of the last one, which is to have a time, and is mostly fast
+_SHARE = 4  # share of the remaining budget for the fewest runs of one program
+_READING = 1e-3  # least seconds of one reading of the clock
+_SPEED = 1e9  # expected operations and accesses per second
+_FASTEST = 1e10  # of the last program, which should have a time, and is usually fast
 _MOST_BYTES = 1 << 30  # of all arrays together
-_NEAR = {2: 2e-2, 4: 1e-3, 8: 1e-6}  # how much floats may differ, by their bytes
+_NEAR = {2: 2e-2, 4: 1e-3, 8: 1e-6}  # tolerance of floats, by their bytes
 
 Values = list[np.ndarray[Any, Any]]
 
@@ -57,7 +57,7 @@ def measure_all(
 ) -> dict[int, Timed]:
     """The times of modules whose functions take the same arguments, by the numbers of their steps.
 
-    The last one is timed first, so that it has a time whatever the others take.
+    The last one is timed first, so that it always has a time.
     """
     if why := why_no_arrays(args):
         return dict.fromkeys(runs, Timed(Timing(note=f"Not measured: {why}.")))
@@ -95,7 +95,7 @@ class _Clock:
     def time(self, run: Run, speed: float) -> tuple[Timing, Values]:
         """The time of a program, and the values of its arguments after a run, if there was one.
 
-        It is run where its work fits the budget at a speed.
+        It is run if its estimated time fits the budget.
         """
         if run.work is not None and run.work / speed > self._left:
             return self._estimate(run.work), []
@@ -106,7 +106,7 @@ class _Clock:
             return self._measure(run)
         except TeSchedError as error:
             return Timing(note=f"Not measured: {error.summary}."), []
-        except Exception as error:  # of functions of the user that the program calls
+        except Exception as error:  # of external functions that the program calls
             return Timing(note=f"Not measured: {type(error).__name__}: {error}"), []
         finally:
             self._left -= time.perf_counter() - start

@@ -8,7 +8,7 @@ from te_sched.errors import SourceLocation
 
 
 class _Field:
-    """A field of a draft, which has a value of its own once it was read or written."""
+    """A field of a draft, which gets its own value when it is first read or written."""
 
     __slots__ = ("name",)
 
@@ -24,10 +24,9 @@ class _Field:
 
 
 class Draft:
-    """The new state of an object, which `commit` gives to it.
-
-    A subclass annotates the fields that may change. A list or dict is copied when it is first read,
-    so that the object stays as it is until the commit.
+    """The new state of an object, which `commit` assigns to it. A subclass annotates the fields
+    that may change. A list or dict is copied when it is first read, so that the object is unchanged
+    until the commit.
     """
 
     __slots__ = ("__dict__", "changes", "origin")
@@ -40,7 +39,7 @@ class Draft:
             setattr(cls, name, _Field(name))
 
     def commit(self) -> None:
-        """Give the new state to the object."""
+        """Assign the new state to the object."""
         for name, value in self.__dict__.items():
             setattr(self.origin, name, value)
 
@@ -71,7 +70,7 @@ class Changes:
                 draft.commit()
 
     def draft(self, origin: Any, kind: type[Draft]) -> Any:
-        """The draft of an object, the same whenever it is asked for."""
+        """The draft of an object, the same on each call."""
         drafts = self._drafts
         if origin not in drafts:
             drafts[origin] = kind(origin, self)

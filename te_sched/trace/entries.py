@@ -1,4 +1,4 @@
-"""What a trace is made of. Must not know how it is printed or replayed."""
+"""The entries of a trace. Must not know how it is printed or replayed."""
 
 from __future__ import annotations
 
@@ -35,5 +35,5 @@ class Entry:
 
     @property
     def target_name(self) -> str:
-        """What users call the part of the schedule, "" if it has no name."""
+        """The name of the part of the schedule, "" if it has none."""
         return self.target.name if isinstance(self.target, HandleReference) else ""

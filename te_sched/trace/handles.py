@@ -1,6 +1,5 @@
-"""What a trace asks of the kind of schedule it is of: how its handles are named and found again.
-
-A handle is what primitives take and return: a tensor, an axis, a block, a loop. Must not know any
+"""The interface of a kind of schedule for traces: how its handles are named and found. Handles are
+the arguments and results of primitives: tensors, axes, blocks, loops. Must not know any
 kind of schedule.
 """
 
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class HandleReference:
-    """A value that is found by means of a handle, as the stage of a tensor."""
+    """A value that is found by a handle, such as the stage of a tensor."""
 
     __slots__ = ()
 
@@ -28,7 +27,7 @@ class HandleReference:
 
     @property
     def name(self) -> str:
-        """What users call the value."""
+        """The name of the value for users."""
         raise NotImplementedError
 
     def text(self, name: str) -> str:
@@ -41,11 +40,11 @@ class HandleReference:
 
 
 class Handles(Protocol):
-    """How schedules of one kind name their handles; each schedule has its own."""
+    """How schedules of one kind name their handles; one object per schedule."""
 
     @property
     def reserved(self) -> Sequence[str]:
-        """Names that handles do not get in programs. The first is the schedule's."""
+        """Names that are reserved in programs. The first is the schedule's."""
 
     @property
     def references(self) -> Mapping[str, Callable[[Any], HandleReference]]:
@@ -53,28 +52,28 @@ class Handles(Protocol):
 
     @property
     def roots(self) -> Sequence[Any]:
-        """What is known before the first entry: handles, and the extents in their types."""
+        """The objects known before the first entry: handles, and the extents in their types."""
 
     @property
     def signature(self) -> Any:
-        """What two schedules have in common that one trace can be applied to, as JSON."""
+        """The JSON that is equal for schedules to which the same trace can be applied."""
 
     def head(self, name: Callable[[Any], str]) -> list[str]:
         """The first lines of a program, in which handles have these names."""
 
     def name_of(self, value: Any, number: int) -> str | None:
-        """The name that a program should give to a value, which is its handle with this number;
-        None for what is written as it is.
+        """The name of a value in a program, of which it is the handle with this number; None for
+        values that are written literally.
         """
 
     def variable_of(self, handle: Any) -> Var | None:
         """The variable that stands for a handle in expressions."""
 
     def reference(self, target: Any) -> Any:
-        """What stands in the trace for an object that a primitive was called on."""
+        """The value that represents the object of a primitive's call in the trace."""
 
     def introduced(self, schedule: Any, entry: Entry, known: set[Any]) -> Iterable[Entry]:
-        """Entries that say where handles of an entry come from which are not known yet."""
+        """Entries that define the unknown handles of an entry."""
 
     def primitive(self, schedule: Any, name: str) -> Primitive | None:
         """The primitive that has this name."""

@@ -114,6 +114,6 @@ class Listing:
 
     def _operand(self, expr: Expr) -> str:
         if isinstance(expr, IntImm):
-            return f"te.const({expr.value}, {expr.dtype!r})"  # Python would swap 0 == x
+            return f"te.const({expr.value}, {expr.dtype!r})"  # Python would reverse 0 == x
         text = self._expression(expr)
         return f"({text})" if type(expr) in _OPERATORS else text

@@ -14,16 +14,16 @@ from te_sched.errors import SourceLocation
 
 
 class Observer:
-    """Notified of each call with its arguments before it has an effect; does nothing."""
+    """Notified of each call with its arguments before its effect; does nothing by default."""
 
     def created(self, schedule: Any, place: SourceLocation) -> None:
-        """A schedule was made by create_schedule, called in a line of the user."""
+        """A schedule was made by create_schedule, called on a line of the user."""
 
     def lowering(self, inputs: Any, **options: Any) -> None:
         """A program is about to be lowered, with these options of `lower`."""
 
     def lowered(self, inputs: Any, module: Any) -> None:
-        """A schedule was lowered, and gave a module."""
+        """A schedule was lowered to a module."""
 
     def building(self, inputs: Any, place: SourceLocation, **options: Any) -> None:
         """A program is about to be built, with these options of `build`, called in the line
@@ -37,7 +37,7 @@ observers: list[Observer] = []
 
 @contextmanager
 def observed_by(observer: Observer) -> Iterator[None]:
-    """Tell somebody of all that happens meanwhile."""
+    """Notify an observer of all events inside the `with`."""
     observers.append(observer)
     try:
         yield
@@ -47,7 +47,7 @@ def observed_by(observer: Observer) -> Iterator[None]:
 
 @contextmanager
 def unobserved() -> Iterator[None]:
-    """Disable all observers inside the `with`, for calls that the program did not make."""
+    """Disable all observers inside the `with`, for calls that are not the program's."""
     outside = observers[:]
     observers.clear()
     try:

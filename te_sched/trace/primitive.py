@@ -1,6 +1,6 @@
 """The declaration of a primitive: a function with the kinds of its parameters.
 
-How a call is applied, recorded, printed, replayed and saved all follows from it. Must not know any
+Applying, recording, printing, replaying and saving of calls follow from it. Must not know any
 primitive.
 """
 
@@ -22,12 +22,11 @@ DECISION = "decision"  # the parameter of primitives that sample; the entry has 
 
 
 class ArgumentKind(NamedTuple):
-    """What the trace does with an argument.
-
-    `record` makes of it what the trace keeps, in a schedule as it was before the call; without one
-    the trace keeps what was given. An attribute is a constant, never a handle or an expression.
-    Programs write `by_name` arguments as `name=value`, and leave out those that have their default
-    value, except if `is_always_shown`.
+    """How the trace handles an argument. `record` converts it to the value that the trace stores,
+    in the schedule before the call; without it the argument is
+    stored. An attribute is a constant, never a handle or an expression.
+    Programs write `by_name` arguments as `name=value`, and omit default values, except if
+    `is_always_shown`.
     """
 
     record: Callable[[Any, Any], Any] | None = None
@@ -56,7 +55,7 @@ class PrimitiveParameter(NamedTuple):
 
 
 class Primitive:
-    """What a primitive is called, takes and does. `has_target`: it is a method of a part of the
+    """The name, parameters and effect of a primitive. `has_target`: it is a method of a part of the
     schedule, such as a stage, rather than of the schedule.
     """
 
@@ -72,7 +71,7 @@ class Primitive:
         "text",
     )
 
-    is_naming = False  # whether it only says where handles come from
+    is_naming = False  # whether it only defines handles
     gives_tuple = False  # even of one result
 
     def __init__(
@@ -92,13 +91,13 @@ class Primitive:
 
     @property
     def summary(self) -> str:
-        """What the primitive does, as its documentation begins."""
+        """The first sentence of the primitive's documentation."""
         return " ".join(self.text.strip().partition("\n\n")[0].split())
 
     def recorded(
         self, schedule: Any, args: Sequence[Any], options: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """The arguments of a call by name, as the trace keeps them."""
+        """The arguments of a call by name, as the trace stores them."""
         given = self._defaults.copy()
         given.update(zip(self._by_place, args, strict=False))
         if options:
@@ -111,7 +110,7 @@ class Primitive:
         return given
 
     def shown(self, entry: Entry) -> tuple[list[Any], dict[str, Any]]:
-        """The arguments that a program gives by place and by name."""
+        """The positional and keyword arguments in a program."""
         by_place: list[Any] = []
         by_name: dict[str, Any] = {}
         for one in self.parameters:
@@ -145,11 +144,11 @@ def primitive(
 ) -> Callable[[_F], _F]:
     """Make a method a primitive: `kinds` are those of its parameters that are not plain.
 
-    `heading` says what a call does, with {parameter}, {results} and {stage}, its target.
+    `heading` describes a call, with {parameter}, {results} and {stage}, its target.
 
-    The method checks its arguments and computes the new state on drafts (`self.draft`). When it has
-    succeeded, the call is recorded and the drafts are committed; when it has raised, the schedule
-    is as before.
+    The method checks its arguments and computes the new state on drafts (`self.draft`). If it
+    succeeds, the call is recorded and the drafts are committed; if it raises, the schedule is
+    unchanged.
     """
 
     def declare(body: _F) -> _F:
@@ -198,7 +197,7 @@ def _parameters(
 
 
 def as_results(made: Any) -> tuple[Any, ...]:
-    """The handles among what a primitive returns."""
+    """The handles among the results of a primitive."""
     if made is None:
         return ()
     return tuple(made) if isinstance(made, (tuple, list)) else (made,)

@@ -1,9 +1,9 @@
 """Traces as JSON: `[instructions, decisions]`, in the form of TVM's `tir.schedule.Trace`.
 
 An instruction is `[name, inputs, attributes, results]`, a decision `[number of the instruction,
-value]`. The first instruction says what the schedule was created of. Inputs and results are the
-names of handles in the trace's program; texts have quotes of their own, nodes of expressions are
-`{class: fields}`. Must not know what any primitive does.
+value]`. The first instruction has the tensors that the schedule was created of. Inputs and results
+are the names of handles in the trace's program; texts contain their quotes, nodes of expressions
+are `{class: fields}`. Must not know what any primitive does.
 """
 
 from __future__ import annotations
@@ -131,8 +131,8 @@ class _Reader:
         self.known = dict(names)
 
     def read_roots(self, instructions: list[Any]) -> int:
-        """Name what the schedule was created of, where the kind of schedule has such handles;
-        returns how many instructions say it.
+        """Name the tensors that the schedule was created of, if the kind of schedule has such
+        handles; returns the number of instructions for them.
         """
         roots = self._handles.roots
         if not roots:
@@ -143,7 +143,7 @@ class _Reader:
         return 1
 
     def read(self, instruction: Any, decision: Any) -> tuple[Any, Entry, list[str]]:
-        """What an instruction calls its primitive on, the call, and the names of its results."""
+        """The target of an instruction's primitive, the call, and the names of its results."""
         name, inputs, attributes, labels = instruction
         primitive: Primitive | None = self._handles.primitive(self._schedule, name)
         if primitive is None:

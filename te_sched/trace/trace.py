@@ -1,7 +1,7 @@
 """The trace: the primitives applied to a schedule, which can be printed, replayed and saved.
 
-Each primitive appends its entries when it has done its work. Entries keep the objects that the user
-gave; names are made when the trace is printed. Must not know what any primitive does.
+Each primitive appends its entries when it has succeeded. Entries keep the objects of the user;
+names are made when the trace is printed. Must not know what any primitive does.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Trace:
     """The history of a schedule: a sequence of entries.
 
     `str(trace)` is a Python program that makes the schedule from the declared tensors, and
-    `names()` has what it needs. `replay` does the same to another schedule; `as_json` saves it, for
+    `names()` has what it needs. `replay` applies it to another schedule; `as_json` saves it, for
     `apply_json_to_schedule`.
     """
 
@@ -50,7 +50,7 @@ class Trace:
         self.known.update(entry.results)
 
     def replay(self, schedule: _S) -> _S:
-        """Do the same to a schedule of the same declarations, and return it.
+        """Apply the trace to a schedule of the same declarations, and return it.
 
         Its declarations may be the same objects, or others made by the same program.
         """
@@ -81,15 +81,15 @@ class Trace:
         ----------
         json_obj : what `as_json` returned.
         sch : the schedule.
-        names : what no JSON holds, by the names that `names()` of the trace has: tensor intrinsics,
-            functions, and variables that are not extents of the declared tensors.
+        names : objects that JSON cannot represent, by their names in `names()` of the trace: tensor
+        intrinsics, functions, and variables that are not extents of the declared tensors.
         """
         check_schedule(sch, "apply_json_to_schedule")
         apply_json(json_obj, sch, {} if names is None else names)
 
     def names(self) -> dict[str, Any]:
-        """What `exec(str(trace), ...)` needs, by the names that the program uses: the declared
-        tensors, symbolic extents, tensor intrinsics.
+        """The globals for `exec(str(trace), ...)`: the declared tensors, symbolic extents, tensor
+        intrinsics.
         """
         return self._listing().needed
 

@@ -1,5 +1,3 @@
-"""Views: one object, shown to a person. Loop trees, pictures of the dataflow, highlighted text, and
-what a notebook shows of each.
-
-Must not change what is shown, nor know stories of several schedules.
+"""Views of single objects: loop trees, pictures of the dataflow, highlighted text, and their
+representation in notebooks. Must not change the objects, nor know explain reports.
 """

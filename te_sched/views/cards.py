@@ -1,6 +1,5 @@
-"""What notebooks show of each kind of object: small pieces of HTML with their own style.
-
-Nothing here needs a script, and all text of the user is escaped. Must not know notebooks.
+"""The representation of each kind of object in notebooks: pieces of HTML with their own style. No
+scripts are needed, and all text of the user is escaped. Must not know notebooks.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ _STYLE = (
 
 
 def schedule_html(schedule: Schedule) -> str:
-    """A schedule: its loops, its dataflow, and what was done to it."""
+    """A schedule: its loops, its dataflow, and its trace."""
     count = len(schedule.stages)
     flow = f"<p>{count} stages are too many for a picture.</p>"
     if count <= _MOST_STAGES:
@@ -53,7 +52,7 @@ def schedule_html(schedule: Schedule) -> str:
 
 
 def stage_html(stage: Stage) -> str:
-    """A stage: what it computes, and its loops."""
+    """A stage: its computation, and its loops."""
     if stage.is_group:
         return _card(_pre(repr(stage)))
     tensors = [stage.origin_op.output(index) for index in range(stage.origin_op.num_outputs)]
@@ -62,7 +61,7 @@ def stage_html(stage: Stage) -> str:
 
 
 def tensor_html(tensor: Tensor) -> str:
-    """A tensor: its type, and what it was declared as."""
+    """A tensor: its type and declaration."""
     head = f'<div class="te-what">{escape(tensor.name)}: {escape(type_text(tensor))}</div>'
     return _card(head, _pre("\n".join(declaration(tensor))), _note("declared at", tensor.op.place))
 
@@ -73,7 +72,7 @@ def program_html(program: Any) -> str:
 
 
 def trace_html(trace: Trace) -> str:
-    """What was done to a schedule, as a program."""
+    """The trace of a schedule, as a program."""
     return _card(_code(trace))
 
 
@@ -113,7 +112,7 @@ def cuda_module_html(module: Any) -> str:
 
 
 def text_html(thing: Any) -> str:
-    """What has a good text: findings, times."""
+    """Objects with a readable text: findings, times."""
     lines = str(thing).split("\n")
     left_out = len(lines) - _MOST_LINES
     return _card(_pre("\n".join(lines[:_MOST_LINES])), _more(left_out) if left_out > 0 else "")

@@ -17,7 +17,7 @@ _CONTEXT = 2
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Comparison:
-    """What is different in another schedule: lines that begin with "-", "+" or " "."""
+    """The differences of another schedule: lines that begin with "-", "+" or " "."""
 
     trace: tuple[str, ...]
     loops: tuple[str, ...]
@@ -40,7 +40,7 @@ class Comparison:
 
 
 def compare(schedule: Schedule, other: Schedule) -> Comparison:
-    """What `other` does otherwise than `schedule`; printed, it is a difference of lines."""
+    """Compare two schedules; printed, the result is a diff of lines."""
     for one in (schedule, other):
         if not isinstance(one, Schedule):
             raise DeclarationError(

@@ -1,7 +1,6 @@
-"""The dataflow of a schedule as a picture: stages as boxes, what they read as arrows, inline SVG.
-
-A stage that is attached to a loop of its reader says so, and its arrow is dashed; inlined stages
-are faded. Must not know how boxes are placed.
+"""The dataflow of a schedule as inline SVG: stages as boxes, reads as arrows. A stage that is
+attached to a loop of its reader is labelled, and its arrow is dashed; inlined stages are faded.
+Must not know how boxes are placed.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from te_sched.views.layers import Segment, place
 from te_sched.views.notation import Notation, shortened
 from te_sched.views.theme import colours
 
-_LINE, _PAD, _CHAR = 16, 8, 7.3  # pixels: a line of text, round it, a letter
+_LINE, _PAD, _CHAR = 16, 8, 7.3  # pixels: height of a line of text, padding, width of a letter
 _LONGEST = 26  # letters of a label
 _MARGIN = 6
 _STYLE = (
@@ -49,7 +48,7 @@ class _Box:
 
 
 def dataflow_svg(schedule: Schedule) -> str:
-    """The stages of a schedule and what they read, as one `<svg>` element."""
+    """The stages of a schedule and their reads, as one `<svg>` element."""
     if not isinstance(schedule, Schedule):
         raise DeclarationError(
             f"cannot make a dataflow of {kind_of(schedule)}",

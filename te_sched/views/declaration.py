@@ -1,4 +1,4 @@
-"""What a tensor was declared as, in the notation of a person. Must not know schedules."""
+"""The declaration of a tensor in mathematical notation. Must not know schedules."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def type_text(tensor: Tensor) -> str:
 
 
 def declaration(tensor: Tensor) -> tuple[str, ...]:
-    """The lines that say what a tensor is: "C[i, j] = sum(A[i, k] * B[k, j], axis=k)", then the
+    """The lines that describe a tensor: "C[i, j] = sum(A[i, k] * B[k, j], axis=k)", then the
     domains of its axes.
     """
     op = tensor.op

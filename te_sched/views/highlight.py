@@ -1,6 +1,5 @@
-"""Program text in colours, for pages, terminals and notebooks. Must not know what the text is of.
-
-pygments does the work, and is loaded when a text is first shown.
+"""Syntax highlighting for pages, terminals and notebooks, by pygments, which is loaded when a text
+is first shown. Must not know the origin of texts.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from typing import Any
 from te_sched.errors import DeclarationError, did_you_mean, repr_of
 from te_sched.views.theme import colours
 
-# What languages are called here, and what pygments calls them.
+# Names of languages, and pygments' names of them.
 _LEXERS = {
     "python": "python",
     "llvm": "llvm",
@@ -24,7 +23,7 @@ _LEXERS = {
     "diff": "diff",
     "text": "text",
 }
-# Colours of pygments' classes, by how their names begin.
+# Colours of pygments' classes, by prefixes of their names.
 _RULES = (
     ('[class^="k"],.ow', "keyword"),
     (".nd,.nf,.nc,.nb,.bp,.nl", "name"),
@@ -36,7 +35,7 @@ _RULES = (
     (".gu,.gh", "mark"),
 )
 
-# Marks of parts that have no colour: names, operators, punctuation, white space.
+# Classes of parts without a colour: names, operators, punctuation, white space.
 _PLAIN = re.compile(r'<span class="(?:n|na|nn|nv|nx|o|p|w|err)">([^<]*)</span>')
 
 
@@ -46,7 +45,7 @@ def to_html(text: str, language: str = "python") -> str:
 
 
 def html_lines(text: str, language: str = "python") -> list[str]:
-    """The lines of a text as HTML, each complete in itself."""
+    """The lines of a text as HTML, each well-formed."""
     from pygments.formatters.html import HtmlFormatter
 
     marked = _highlighted(text, language, HtmlFormatter(nowrap=True))
@@ -73,13 +72,13 @@ def css(selector: str = ".te-code") -> str:
 
 
 def own_style() -> str:
-    """`css`, and the letters of program text, for pages whose own style of <pre> is another's."""
+    """`css` and the font of program text, for pages with another style of <pre>."""
     font = "font:13px/1.45 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace"
     return f"{css()}:root .te-code{{{font};margin:.2em 0;padding:0;border:0;white-space:pre}}"
 
 
 def show(text: str, language: str = "python") -> None:
-    """Print a text: in colours in a terminal or notebook, plainly elsewhere."""
+    """Print a text: in colours in a terminal or notebook, without them elsewhere."""
     if "ipykernel" in sys.modules:
         from IPython.display import HTML, display
 

@@ -1,7 +1,6 @@
-"""Where the boxes of a graph go: in layers from left to right, each after all that it reads.
-
-Long edges pass through the layers between by points that take room, so that they cross no box.
-Everything is in the order given, and the result is the same each time. Must not know what the boxes
+"""Layered layout of the boxes of a graph, from left to right, each box after all that it reads.
+Long edges pass through points in the layers between, so that they do not cross boxes. The layout is
+deterministic. Must not know what the boxes
 are.
 """
 
@@ -21,7 +20,7 @@ _MOST_POINTS = 2000  # beyond these, edges go straight
 class Segment:
     """A part of the edges from `box`: a curve from one layer to the next, from `start` to `end`.
 
-    It ends at the box `reader`, or, where that is None, goes on in a straight line to `beyond`.
+    It ends at the box `reader`, or, if that is None, continues in a straight line to `beyond`.
     """
 
     box: int
@@ -42,9 +41,8 @@ class Placed:
 
 
 def place(sizes: Sequence[tuple[float, float]], reads: Sequence[Sequence[int]]) -> Placed:
-    """Places for boxes of some sizes; `reads` has for each box those that it reads, by number.
-
-    A box reads only boxes with smaller numbers.
+    """Positions for boxes of given sizes; `reads` has the numbers of the boxes that each box reads,
+    which are smaller than its own.
     """
     return _Layout(sizes, reads).placed()
 
@@ -61,7 +59,7 @@ class _Layout:
         self._add_points()
         self.before: list[list[int]] = [[] for _ in self.sizes]
         self.after: list[list[int]] = [[] for _ in self.sizes]
-        self.parts: dict[tuple[int, int], int] = {}  # of edges, and of which box's
+        self.parts: dict[tuple[int, int], int] = {}  # of edges, and the box that they start at
         self._connect()
 
     def _add_points(self) -> None:
@@ -74,7 +72,8 @@ class _Layout:
                         self.layer.append(layer)
 
     def _connect(self) -> None:
-        """Go from each box through its points to its readers; parts of several edges are one."""
+        """Draw edges from each box through its points to its readers; common parts are drawn
+        once."""
         for reader, read in enumerate(self.reads):
             for box in read:
                 between = range(self.layer[box] + 1, self.layer[reader])
@@ -86,7 +85,7 @@ class _Layout:
                         self.before[pair[1]].append(pair[0])
 
     def placed(self) -> Placed:
-        """The places of everything."""
+        """The positions of all items."""
         rows: list[list[int]] = [[] for _ in range(max(self.layer, default=-1) + 1)]
         for item, layer in enumerate(self.layer):
             rows[layer].append(item)
@@ -133,7 +132,7 @@ class _Layout:
     def _stack(
         self, row: list[int], middles: list[float], wish: dict[int, float] | None = None
     ) -> None:
-        """Put the items of a layer below each other, their mean height where they wish it."""
+        """Place the items of a layer below each other, with the mean of their wanted heights."""
         total = sum(self.sizes[item][1] + _GAP_Y for item in row) - _GAP_Y
         wished = sum(wish.values()) / len(wish) if wish else 0.0
         height = wished - total / 2

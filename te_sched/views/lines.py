@@ -25,13 +25,12 @@ _STYLE = """\
 
 @dataclass(frozen=True, slots=True)
 class TreeLine:
-    """One line of a loop tree.
-
-    `kind` is "function", "stage", "loop", "thread", "memory", "guard", "compute" or "other";
-    `stages` the stages that the line is of; `extent` the iterations of a loop where they are
+    """One line of a loop tree. `kind` is "function", "stage", "loop", "thread", "memory", "guard",
+    "compute" or "other"; `stages` the stages of the
+    line; `extent` the iterations of a loop where they are
     constant, `annotation` how it runs ("parallel", "vectorized", "unrolled", "threadIdx.x", or "");
-    `scope` and `nbytes` are of memory; `node` is what the line shows: a node of the IR, or of a
-    schedule that cannot be lowered a stage or an axis.
+    `scope` and `nbytes` are of memory; `node` is the node of the IR that the line shows; for a
+    schedule that cannot be lowered, a stage or an axis.
     """
 
     depth: int
@@ -61,7 +60,7 @@ def tree_text(lines: Sequence[TreeLine]) -> str:
 
 @checked
 def tree_html(lines: Sequence[TreeLine]) -> str:
-    """The tree as HTML whose branches open and close without a script."""
+    """The tree as HTML with branches that fold without scripts."""
     parts = [f'<div class="te-tree"><style>{_STYLE}</style>']
     open_at: list[int] = []  # depths of the branches that are not closed yet
     for index, line in enumerate(lines):
@@ -81,7 +80,7 @@ def tree_html(lines: Sequence[TreeLine]) -> str:
 
 
 def _have_siblings(lines: Sequence[TreeLine]) -> Iterator[bool]:
-    """Of each line, whether another of the same depth follows under the same line."""
+    """For each line, whether a sibling follows."""
     answers: list[bool] = []
     seen: list[bool] = []  # from the end: whether a line of this depth was seen below this parent
     for line in reversed(lines):

@@ -1,6 +1,6 @@
 """Loop trees: a schedule or a program as a tree of stages, loops, memory and computations.
 
-Of a schedule these are the loops as it orders them, before any pass; of a program what is there.
+For a schedule these are its loops before any pass; for a program its statements.
 Must not know colours, pages or notebooks.
 """
 
@@ -32,7 +32,7 @@ __all__ = ["TreeLine", "default_args", "loop_tree", "tree_html", "tree_text"]
 _COMPONENT = re.compile(r"\.v\d+$")  # of a stage with several results
 _TEMPORARY = re.compile(r"(normal_)?reduce_temp\d+|red_buf\d+")  # of reductions over threads
 _KINDS = {"serial": "for", "thread_binding": "thread"}
-# Facts about what is inside that other lines show.
+# Statements whose content other lines show.
 _SILENT = frozenset(["realize_scope", "extern_scope", "reduce_scope", "buffer_bind_scope"])
 _WRAPPERS = (S.SeqStmt, S.BufferRealize, S.Allocate, S.LetStmt, S.AssertStmt)
 
@@ -47,7 +47,7 @@ def loop_tree(
     """The lines of the loop tree of a schedule or a program, from the top.
 
     `args` and `name` are what a schedule is lowered with: by default `default_args` and "main". A
-    schedule that cannot be lowered is shown by its stages and axes, after a line that says why.
+    schedule that cannot be lowered is shown by its stages and axes, after a line with the reason.
     """
     if isinstance(what, PrimFunc):
         return tuple(_Walk(what).lines())
@@ -86,7 +86,7 @@ def default_args(schedule: Schedule) -> list[Tensor]:
 
 
 class _Walk:
-    """Goes through a function without recursion, and gives a line for what it meets."""
+    """Visits a function without recursion, and yields its lines."""
 
     def __init__(self, func: PrimFunc, stages: set[str] | None = None) -> None:
         self.func, self.stages = func, stages
@@ -100,7 +100,7 @@ class _Walk:
         self.callers = {buffer.data for buffer in func.buffer_map.values()}
 
     def stage_of(self, data: Var) -> str:
-        """The stage whose result is in some memory; none of what lowering itself needs."""
+        """The stage whose result is in some memory; none for memory that lowering added."""
         name = _COMPONENT.sub("", data.name)
         if self.stages is None:
             return "" if _TEMPORARY.fullmatch(name) else name
@@ -182,7 +182,7 @@ class _Walk:
         return line, [(body, depth, owner, notes)]
 
     def _bind(self, view: Buffer, buffer: Buffer, region: Expr) -> None:
-        """Call what an extern or an intrinsic sees of a buffer by the buffer's name."""
+        """Show the views of externs and intrinsics by the buffer's name."""
         assert isinstance(region, Call)
         self.names[view.data] = self.notation.name(buffer)
         self.views[view.data] = self.notation.element(buffer, region.args[::2])
@@ -214,7 +214,7 @@ class _Walk:
         return line, below
 
     def _thread_name(self, axis: IterVar) -> str:
-        """The same for all stages that use a thread, since it numbers the same threads."""
+        """The same variable for all stages that use a thread axis."""
         name, tag = axis.var.name, axis.thread_tag
         key = tag if name.replace("_", ".") == tag else name
         if (tag, key) not in self.threads:
@@ -327,7 +327,7 @@ _STEPS: Mapping[type, Callable[..., Any]] = {
 
 
 def _is_round_stages(node: Any) -> bool:
-    """Whether a statement only says what is true of several stages inside."""
+    """Whether a statement only has facts about several stages inside."""
     is_fact = type(node) is S.AttrStmt and node.key not in _OF_ONE_STAGE
     return is_fact or type(node) in _WRAPPERS
 

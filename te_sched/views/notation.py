@@ -1,7 +1,6 @@
-"""Expressions and statements as a person writes them: short, in the notation of Python.
-
-Types of constants, casts of nothing and `likely` are left out, so the text cannot be read back; the
-printers of `te_sched.ir` write what can. Must not know where lines stand.
+"""Expressions and statements in short Python notation. Types of constants, casts without effect and
+`likely` are omitted, so the text cannot be parsed; use the printers of `te_sched.ir` for that. Must
+not know the positions of lines.
 """
 
 from __future__ import annotations
@@ -36,12 +35,12 @@ _BINARY: dict[type, tuple[str, int]] = {
 _NAMED: dict[type, str] = {E.Min: "min", E.Max: "max", E.Mod: "truncmod"}
 _UPDATES: dict[type, str] = {E.Add: "+=", E.Mul: "*="}
 _LONGEST = 120  # characters of an expression
-_MOST_NODES = 150  # of one text: shared parts of an expression may have no end otherwise
+_MOST_NODES = 150  # of one text, which may be exponentially long
 
 
 class Notation:
-    """Texts of expressions. `name_of` says what a variable is called, `views` where in which
-    buffer begins what some pointers point to.
+    """Texts of expressions. `name_of` gives names of variables, `views` the buffer and position
+    that pointers refer to.
     """
 
     def __init__(
@@ -54,11 +53,11 @@ class Notation:
         self._left = _MOST_NODES
 
     def name(self, item: Var | Buffer) -> str:
-        """What a variable or a buffer is called."""
+        """The name of a variable or a buffer."""
         return self._name_of(item.data if isinstance(item, Buffer) else item)
 
     def text(self, value: Any) -> str:
-        """The text of an expression, range, axis or buffer, cut where it gets long."""
+        """The text of an expression, range, axis or buffer, shortened if it is long."""
         self._left = _MOST_NODES
         return shortened(self._text(value)[0])
 
@@ -97,7 +96,7 @@ class Notation:
         return (str(value), _ATOM) if method is None else method(self, value)
 
     def _at(self, value: Any, level: int) -> str:
-        """A text that may stand beside an operator of this level."""
+        """A text that may be an operand of an operator of this level."""
         text, own = self._text(value)
         return text if own >= level else f"({text})"
 
@@ -152,7 +151,7 @@ class Notation:
             return f"&{self.name(args[1])}{at}", _ATOM
         if op == "tir.address_of":
             return f"&{self._text(args[0])[0]}", _ATOM
-        if op == "tir.tvm_stack_make_array":  # what packed functions are given for a buffer
+        if op == "tir.tvm_stack_make_array":  # the argument of packed functions for a buffer
             return self._text(args[0])
         if op == "tir.tvm_thread_allreduce":
             return self._allreduce(args), _ATOM
@@ -204,7 +203,7 @@ def _reads(value: Expr, store: BufferStore) -> bool:
 
 
 def _shorter(node: Any) -> Any:
-    """i + 3 of i + 1 + 2, and i of i + j - j, which schedules leave to the passes."""
+    """i + 3 for i + 1 + 2, and i for i + j - j, which passes simplify later."""
     inner, last = node.a, node.b
     if type(node) not in _SIGNS or type(inner) not in _SIGNS:
         return node

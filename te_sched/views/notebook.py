@@ -1,7 +1,6 @@
-"""What objects show of themselves: in notebooks as HTML, `print(s)` of a schedule as a loop tree.
-
-One table says which function of `te_sched.views` does it for which class. They are loaded when
-something is first shown, so that importing te_sched costs nothing more. Must not know IPython.
+"""Representations of objects: HTML in notebooks, and the loop tree of `print(s)` for a schedule.
+One table maps classes to functions of `te_sched.views`, which are loaded when an object is first
+shown, to keep the import of te_sched fast. Must not know IPython.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _CARDS = "te_sched.views.cards"
 
 
 def _calling(module: str, name: str) -> Callable[..., Any]:
-    """A method that loads the function that does its work."""
+    """A method that loads its implementation when it is called."""
 
     def method(self: Any) -> Any:
         return getattr(importlib.import_module(module), name)(self)
@@ -38,12 +37,12 @@ def _diff(self: Schedule, other: Schedule) -> Any:
 
 
 def _show(self: PrimFunc | IRModule) -> None:
-    """Print the script: in colours in a terminal or notebook, plainly elsewhere."""
+    """Print the script: in colours in a terminal or notebook, without them elsewhere."""
     importlib.import_module("te_sched.views.highlight").show(self.script())
 
 
 _PROGRAM = {"_repr_html_": _calling(_CARDS, "program_html"), "show": _show}
-# What classes get.
+# The methods of classes.
 _METHODS: dict[type, dict[str, Callable[..., Any]]] = {
     Schedule: {
         "_repr_html_": _calling(_CARDS, "schedule_html"),

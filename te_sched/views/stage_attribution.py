@@ -1,6 +1,6 @@
-"""Which stage a statement computes: the one that it writes last, since what is attached inside of
-it is computed before. It is found from the statements inside out, and only for those that are asked
-for, so it is not a walk of `ir.scopes`. Must not know how this is shown.
+"""The stage that a statement computes: the one that it writes last, since stages attached inside of
+it are computed before. It is found from the innermost statements outwards, for requested statements
+only, so `ir.scopes` is not used. Must not know how this is shown.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class StageAttribution:
         self._views = Views()
 
     def of(self, node: Any) -> str:
-        """The stage that a statement computes, or "" where it computes none."""
+        """The stage that a statement computes, or ""."""
         pending, owner = [node], ""
         asked = []
         while pending and not owner:
@@ -44,7 +44,7 @@ class StageAttribution:
         return owner
 
     def _remember(self, asked: list[Any], owner: str) -> None:
-        """Keep the answer for each statement on the way to it."""
+        """Store the result for each statement on the path to it."""
         if asked:
             self._known[asked[0]] = owner
         for above, below in pairwise(asked):
@@ -54,7 +54,7 @@ class StageAttribution:
                 return
 
     def _written(self, node: Any) -> str:
-        """The stage that a statement without statements inside writes."""
+        """The stage that a leaf statement writes."""
         if type(node) is S.BufferStore:
             return self._named(node.buffer.data)
         if type(node) is not S.Evaluate or not isinstance(node.value, Call):

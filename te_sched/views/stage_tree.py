@@ -19,7 +19,8 @@ _NOTATION = Notation()
 
 
 def stage_tree(schedule: Schedule, error: TeSchedError) -> tuple[TreeLine, ...]:
-    """The stages with their axes, attached ones below the axis; first why there are no loops."""
+    """The stages with their axes, attached ones below the axis, after the reason why there are no
+    loops."""
     names = ", ".join([op.name for op in schedule.outputs])
     reason = error.summary
     reason = " ".join(reason.split())

@@ -1,5 +1,5 @@
-"""How IPython shows an error of te_sched: the user's lines and the message, without the frames of
-te_sched in between. `sys.last_traceback` and debuggers have them all. Must not know any error.
+"""Tracebacks of te_sched's errors in IPython: the user's lines and the message, without the frames
+of te_sched in between. `sys.last_traceback` and debuggers have all frames. Must not know any error.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from te_sched.short_tracebacks import shown_part
 
 
 def rendered(error: TeSchedError) -> list[str]:
-    """The lines that IPython prints of an error that was not caught."""
+    """The lines that IPython prints for an uncaught error."""
     shell = _shell()
     if shell is None:
         return traceback.format_exception(error)

@@ -1,4 +1,4 @@
-"""Memory inside of kernels gets constant sizes: the largest that its extents can be.
+"""Give allocations in kernels constant sizes: the upper bounds of their extents.
 
     A_shared = allocate([bx * 8 % 18 + 7])    ->    A_shared = allocate([24])
 
@@ -14,7 +14,7 @@ from te_sched.ir.stmt import Allocate, PrimFunc, Stmt
 from te_sched.ir.visitor import StatementMapper, replace
 from te_sched.lower.guards import note_range
 
-_MOST = 2**28  # elements; more is not a bound, but the range of a variable of a shape
+_MOST = 2**28  # elements; larger bounds are only the range of the type of a shape variable
 
 
 def bound_memory(kernel: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:

@@ -1,7 +1,7 @@
 """Hoist warp shuffles out of divergent conditions, so that all lanes of a warp execute them.
 
-A lane reads another's register only while both execute the shuffle. Conditions move inward to the
-statements that they are about, and what these shuffle is computed before.
+A lane reads another's register only while both execute the shuffle. Conditions move inwards to the
+statements that they guard, and the shuffles of these are computed before the condition.
 
     if tx < 7:                                    x = shuffle(A[0], tx + 1)
         B[tx] = shuffle(A[0], tx + 1)     ->      if tx < 7:
@@ -58,11 +58,11 @@ class _Hoist(StatementMapper):
         self.kernel, self.differing, self.analyzer = kernel, differing, analyzer
         self.conditions: tuple[Expr, ...] = ()
         self.sizes: dict[Var, int] = {}
-        # Registers that lanes give to shuffles although they may have stored nothing in them.
+        # Registers that lanes pass to shuffles although they may be uninitialised.
         self.cleared: dict[Var, Buffer] = {}
 
     def visit(self, node: Any) -> Any:
-        """A statement, under the conditions that have come down to it."""
+        """A statement, under the conditions that were moved inwards to it."""
         if self.conditions and not _shuffles(node):
             for condition in reversed(self.conditions):
                 node = IfThenElse(condition, node)
@@ -120,7 +120,7 @@ class _Hoist(StatementMapper):
         return self.leaf(node, (node.value,))
 
     def leaf(self, node: Stmt, expressions: tuple[Expr, ...]) -> Stmt:
-        """A statement that contains no others, under its conditions."""
+        """A leaf statement, under its conditions."""
         if not self.conditions and not any(map(_chooses, expressions)):
             return node
         taker = _Taker()

@@ -1,10 +1,10 @@
 """Barriers between writes to shared memory and conflicting accesses of other threads.
 
 Two accesses to the same memory, one of them a write, need a barrier between them unless it can be
-proved that they never meet, or only within one thread. The kernel is read in program order with the
-accesses since the last barrier in hand; loops are closed by looking from the end of their body to
-its beginning. A barrier stands where all threads of a block come by: outside of conditions and
-loops that depend on the thread.
+proved that they never meet, or only within one thread. The kernel is visited in program order, with
+the accesses since the last barrier; at the end of a loop, they are compared with those at the
+beginning of its body. A barrier is placed where all threads of a block execute it: outside of
+conditions and loops that depend on the thread.
 
     for k in range(8):                            for k in range(8):
         A_shared[tx] = A[k * 16 + tx]                 tvm_storage_sync("shared")
@@ -12,9 +12,9 @@ loops that depend on the thread.
                                                       tvm_storage_sync("shared")
                                                       C[tx] = C[tx] + A_shared[15 - tx]
 
-The planner keeps what is in force by itself, not by `ir.scopes`: only conditions count on which all
-threads agree, in the variables of threads and loops, and a body is planned again with a barrier in
-it. (TVM's name: ThreadSync.) Must not know what kernels compute.
+The planner tracks conditions and ranges itself instead of using `ir.scopes`: only conditions that
+are uniform across threads count, and a body is planned again after a barrier is
+inserted. (TVM's name: ThreadSync.) Must not know what kernels compute.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ _SHARED = ("shared", "shared.dyn")
 
 
 def insert_barriers(kernel: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
-    """The kernel with the barriers that its use of shared memory needs."""
+    """The kernel with the barriers that its accesses to shared memory require."""
     shared = [node.buffer_var for node in allocations(kernel.body, *_SHARED)]
     axes, body = thread_axes(kernel)
     threads = [axis for axis in axes if not axis.is_block]
@@ -78,10 +78,9 @@ def insert_barriers(kernel: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
 
 @dataclass(frozen=True, slots=True)
 class _Access:
-    """One access to shared memory. `index` is None when it is not known; `ranges` are those of
-    the loops in which it stands, as far as one looks from outside of them, `where` conditions
-    under which it happens. Of one in a later iteration, `moved_from` is the access in any, and by
-    which values of its variables it is made of that.
+    """One access to shared memory. `index` is None if it is not known; `ranges` are those of the
+    loops around it that were left, `where` its conditions. For an access in a later iteration,
+    `moved_from` is the access in any iteration, and the values of its variables in the later one.
     """
 
     data: Var
@@ -94,16 +93,15 @@ class _Access:
 
     @property
     def touch(self) -> Touch:
-        """The elements, as proofs ask for them."""
+        """The elements, in the form that proofs use."""
         assert self.index is not None
         return Touch((self.index,), (IntImm(self.lanes),), self.where)
 
 
 @dataclass(slots=True)
 class _Plan:
-    """A statement with its barriers; what it does before the first and after the last of them.
-
-    `meets` is whether every thread surely comes by a barrier in it.
+    """A statement with its barriers, and its accesses before the first and after the last of them.
+    `meets` is whether every thread is certain to execute a barrier in it.
     """
 
     body: Stmt
@@ -131,8 +129,8 @@ class _Planner:
         self.numbers = frozenset([axis.var for axis in threads if not ops.is_const(axis.extent, 1)])
         self.differing: set[Var] = {axis.var for axis in threads}  # between threads of a block
         self.values: dict[Var, Expr] = {}  # of lets
-        self.conditions: tuple[Expr, ...] = ()  # round the statement that is planned
-        self.diverges = False  # whether only some threads come by it, or not equally often
+        self.conditions: tuple[Expr, ...] = ()  # around the statement that is planned
+        self.diverges = False  # whether only some threads execute it, or not equally often
 
     def bind(self, var: Var, domain: Range) -> None:
         """Note the values of a variable."""
@@ -266,7 +264,8 @@ class _Planner:
         return _Plan(body, accesses, accesses)
 
     def plan_divergent(self, node: Stmt, why: str) -> _Plan:
-        """What only some threads do, or not equally often: no barrier may stand in it."""
+        """A statement that only some threads execute, or not equally often: it must not contain
+        barriers."""
         if any(map(_is_barrier, statements(node))):
             raise self.error(f"a barrier is inside of {why}, which differs between threads")
         self.diverges = True
@@ -309,7 +308,7 @@ class _Planner:
         where = self.conditions
         index = substitute(indices[0], self.values)
         lanes = dtypes.lanes(index.dtype)
-        if any(type(part) is BufferLoad for part in walk(index)):  # unknown what it loads
+        if any(type(part) is BufferLoad for part in walk(index)):  # its loads are unknown
             return _Access(data, writes, None, 1)
         if isinstance(index, Ramp):
             stride = index.stride
@@ -355,13 +354,14 @@ class _Planner:
         return not (self.are_apart(a, b) or self.are_packed_apart(a, b))
 
     def are_apart(self, a: _Access, b: _Access) -> bool:
-        """Whether an element that both touch is touched by one thread alone."""
+        """Whether each element that both touch is touched by a single thread."""
         own = {var for one in (a, b) for var, _ in one.ranges}
         fixed = self.forms.ranges.keys() - own - self.numbers
         return Apart(self.forms, self.numbers, fixed, ()).is_proved(a.touch, b.touch)
 
     def are_packed_apart(self, a: _Access, b: _Access) -> bool:
-        """Whether one thread has the numbers of whose digits both indices are, or they differ."""
+        """Whether the numbers whose digits form both indices belong to one thread, or the indices
+        differ."""
         one, other = self.unpacked(a), self.unpacked(b)
         if one is None or other is None or one.digits != other.digits:
             return False
@@ -380,18 +380,19 @@ class _Planner:
         return self.are_apart(a, b)
 
     def are_in_runs(self, access: _Access, index: Packed) -> bool:
-        """Whether all lanes of an access are digits of neighbouring numbers."""
+        """Whether all lanes of an access are formed of digits of consecutive numbers."""
         factor, base = self.analyzer.modular_set(index.number)
         return not (index.run % access.lanes or factor % access.lanes or base % access.lanes)
 
     def unpacked(self, access: _Access) -> Packed | None:
-        """The number of whose digits the index of an access is made, the rest alike in threads."""
+        """The number whose digits form the index of an access; the rest is the same in all
+        threads."""
         found = self.packed(access)
         own = self.numbers.union(var for var, _ in access.ranges)
         return None if found is None or own.intersection(walk(found.rest)) else found
 
     def packed(self, access: _Access) -> Packed | None:
-        """The number of whose digits the index is made, found where its loops have their ranges."""
+        """The number whose digits form the index, found under the ranges of its loops."""
         if access.moved_from is not None:
             usual, values = access.moved_from
             found = self.packed(usual)
@@ -413,7 +414,7 @@ class _Planner:
 
 
 def _seen_from(accesses: Iterable[_Access], loop: For) -> list[_Access]:
-    """Accesses of a loop's body as the loop's: for any of its iterations."""
+    """The accesses of a loop: those of its body, in any iteration."""
     domain = (loop.loop_var, Range(loop.min, loop.extent))
     return [with_fields(access, ranges=(domain, *access.ranges)) for access in accesses]
 

@@ -1,4 +1,4 @@
-"""What a kernel is, and how to read one.
+"""The form of kernels, and queries on them.
 
 A kernel is a PrimFunc without buffer_map. Its parameters are pointers to global memory, then
 scalars; buffers in its body are views of these pointers, or of its own allocations, whose scope
@@ -31,14 +31,14 @@ TAGS = (
 )
 LAUNCH = "tir.launch_kernel"
 BARRIER = "tir.tvm_storage_sync"
-KERNEL_CONVENTION = 2  # TVM's number of the calling convention of kernels
+KERNEL_CONVENTION = 2  # TVM's code of the calling convention of kernels
 WARP = 32  # lanes
 DYNAMIC_ALIGNMENT = 128  # bytes; between allocations in dynamic shared memory
 
 
 @dataclass(frozen=True, slots=True)
 class LaunchAxis:
-    """One axis of the launch: its tag, the variable that numbers it, and how many there are."""
+    """One axis of the launch: its tag, its index variable, and its extent."""
 
     tag: str
     var: Var
@@ -46,7 +46,7 @@ class LaunchAxis:
 
     @property
     def is_block(self) -> bool:
-        """Whether it numbers blocks, not threads in a block."""
+        """Whether it is an axis of blocks, not of threads in a block."""
         return self.tag.startswith("blockIdx")
 
 
@@ -66,7 +66,7 @@ def thread_axes(kernel: PrimFunc) -> tuple[tuple[LaunchAxis, ...], Stmt]:
 
 
 def thread_number(axes: Iterable[LaunchAxis]) -> tuple[Expr, Expr]:
-    """The number of a thread in its block, threadIdx.x fastest, and how many threads there are."""
+    """The linear index of a thread in its block, threadIdx.x fastest, and the number of threads."""
     number: Expr = IntImm(0)
     count: Expr = IntImm(1)
     for axis in axes:
@@ -77,7 +77,7 @@ def thread_number(axes: Iterable[LaunchAxis]) -> tuple[Expr, Expr]:
 
 
 def with_work(kernel: PrimFunc, body: Stmt) -> PrimFunc:
-    """The kernel with something else that every thread does; itself where it is the same."""
+    """The kernel with another body for every thread; the same object if the body is unchanged."""
     launches = []
     outer = kernel.body
     while isinstance(outer, AttrStmt) and outer.key == "thread_extent":
@@ -112,7 +112,7 @@ def allocations(root: Stmt, *scopes: str) -> Iterator[Allocate]:
 
 
 def bytes_of(node: Allocate) -> Expr:
-    """The size of an allocation. What is known of it is counted without overflow."""
+    """The size of an allocation; its constant factors are multiplied without overflow."""
     known = dtypes.storage_bytes(dtypes.element(node.dtype)) * dtypes.lanes(node.dtype)
     known *= math.prod(extent.value for extent in node.extents if isinstance(extent, IntImm))
     size: Expr = IntImm(known, "int32" if known < 1 << 31 else "int64")
@@ -123,7 +123,7 @@ def bytes_of(node: Allocate) -> Expr:
 
 
 def dynamic_offsets(kernel: PrimFunc) -> tuple[dict[Var, Expr], Expr]:
-    """Where each allocation of scope shared.dyn begins, and how many bytes there are in all."""
+    """The offset of each allocation of scope shared.dyn, and their total size in bytes."""
     offsets: dict[Var, Expr] = {}
     total: Expr = IntImm(0)
     for node in allocations(kernel.body, "shared.dyn"):
@@ -154,7 +154,7 @@ def block_size(kernel: PrimFunc) -> int | None:
 
 
 def lane_mask(axes: Iterable[LaunchAxis]) -> Expr:
-    """The mask of active lanes: all of them, unless the block ends within a warp."""
+    """The mask of active lanes: all lanes, unless the block ends within a warp."""
     count = 1
     for axis in axes:
         if not axis.is_block:
@@ -165,5 +165,5 @@ def lane_mask(axes: Iterable[LaunchAxis]) -> Expr:
 
 
 def barrier(scope: str = "shared") -> Expr:
-    """The call that waits for the other threads: of the block ("shared") or of the warp."""
+    """The barrier call for the threads of the block ("shared") or of the warp."""
     return Call("handle", BARRIER, (StringImm(scope),))

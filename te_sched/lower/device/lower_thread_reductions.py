@@ -1,8 +1,9 @@
 """Reductions across threads become shuffles between the lanes of a warp, or go through memory.
 
 `tvm_thread_allreduce(count, value..., condition, result..., thread...)` combines the values of all
-threads along some thread axes, and gives every one of them the result. Threads are numbered with
-threadIdx.x fastest; a warp is 32 neighbours. Three ways, for R threads that are combined:
+threads along some thread axes, and returns the result to all of them. Threads are numbered with
+threadIdx.x fastest; a warp is 32 consecutive threads. There are three methods, for R threads that
+are combined:
 
     neighbours, R divides 32      R/2, R/4, ... 1 lanes down; then the first lane tells the others
     neighbours, 32 divides R      each warp so; its first lane stores into shared memory; the first
@@ -114,14 +115,15 @@ class _Lowering(StatementMapper):
         return sequence([*own, *self.in_memory(combine, team)])
 
     def visit_IfThenElse(self, node: IfThenElse) -> Stmt:
-        """One thread stores the result, unless each has a place for it, as registers are."""
+        """One thread stores the result, unless each has memory of its own for it, such as
+        registers."""
         kept = [part.buffer for part in statements(node.then_case) if type(part) is BufferStore]
         if node.owner_guard and all(scope_of(buffer.data) == "local" for buffer in kept):
             return self.visit(node.then_case)
         return self.generic(node)
 
     def team(self, reduced: Sequence[Expr]) -> _Team:
-        """Which threads are combined."""
+        """The threads that are combined."""
         size, groups = 1, 1
         rank: Expr = IntImm(0)
         group: Expr = IntImm(0)
@@ -156,7 +158,7 @@ class _Lowering(StatementMapper):
         return steps
 
     def tell(self, combine: _Combine, size: int) -> Stmt:
-        """Every lane gets the first one's."""
+        """Broadcast the value of the first lane."""
         return sequence(
             [
                 BufferStore(
@@ -260,7 +262,7 @@ class _Combine:
 
     def statement(self, others: Sequence[Expr]) -> Stmt:
         """places = combine(places, others), all components at once."""
-        together = len(self.places) > 1  # then no component may see another's new value
+        together = len(self.places) > 1  # a component must not read the new value of another
         values: dict[Var, Expr] = {}
         lets: list[tuple[Var, Expr]] = []
         for variables, given, kept in (

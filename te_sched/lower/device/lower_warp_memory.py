@@ -1,15 +1,16 @@
-"""Memory of a warp becomes registers of its lanes, read by shuffles.
+"""Lower memory of a warp to registers of its lanes, which are read by shuffles.
 
-A warp has no memory of its own: element z of a buffer in scope "warp" is kept by lane (z // m) % w,
-where w is the number of lanes and m the number of neighbouring elements that one lane stores.
+The hardware has no memory of warps: element z of a buffer in scope "warp" is stored in lane (z //
+m) % w, where w is the number of lanes and m the number of consecutive elements that one lane
+stores.
 
     A_warp = allocate([64], scope="warp")         A_warp = allocate([2], scope="local")
     A_warp[tx * 2 + i] = A[tx * 2 + i]      ->    A_warp[i] = A[tx * 2 + i]
     B[tx] = A_warp[63 - tx]                       B[tx] = shuffle(A_warp[(63 - tx) % 2],
                                                                   (63 - tx) // 2 % 32)
 
-Where lanes want different ones of the registers of others, all of them are shuffled, and each lane
-takes the one that it wants. (TVM's name: LowerWarpMemory.) Must not know what kernels compute.
+If lanes read different registers of other lanes, all of these are shuffled, and each lane selects
+its own. (TVM's name: LowerWarpMemory.) Must not know what kernels compute.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from te_sched.lower.device.kernel import WARP, allocations, lane_mask, thread_ax
 from te_sched.lower.guards import note_range
 from te_sched.lower.statements import statements
 
-_MOST = 4  # registers of which a lane may take one of another lane's
+_MOST = 4  # the number of registers of another lane from which a lane may select
 
 
 def lower_warp_memory(kernel: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
@@ -66,11 +67,11 @@ class _Lowering(AccessMapper):
         self.mask: Expr = IntImm(0, "uint32")
         self.analyzer = Analyzer(settings)
         self.runs: dict[Var, int] = {}
-        self.single: set[Var] = set()  # of which no lane keeps more than one run
+        self.single: set[Var] = set()  # of which no lane stores more than one run
         self.pointers: dict[Var, Var] = {}
 
     def plan(self, allocation: Allocate) -> None:
-        """Find out which elements a lane keeps."""
+        """Find the elements that a lane stores."""
         data = allocation.buffer_var
         for store in statements(allocation.body):
             if type(store) is BufferStore and store.buffer.data is data:
@@ -87,7 +88,7 @@ class _Lowering(AccessMapper):
         self.pointers[data] = Var(data.name, "handle", PointerType(element, "local"))
 
     def run_of(self, store: BufferStore) -> int:
-        """How many neighbouring elements one lane stores."""
+        """The number of consecutive elements that one lane stores."""
         index = self.analyzer.simplify(store.indices[0])
         terms = detect_linear_equation(index, [self.thread])
         run = terms[0] if terms is not None else None
@@ -141,7 +142,7 @@ class _Lowering(AccessMapper):
         return chosen
 
     def shuffled(self, buffer: Buffer, place: Expr, lane: Expr) -> Expr:
-        """What another lane keeps at a place that is the same in all lanes."""
+        """The element of another lane at a position that is the same in all lanes."""
         kept = BufferLoad(buffer, (self.analyzer.simplify(place),))
         arguments = (self.mask, kept, lane, IntImm(self.width), IntImm(WARP))
         return Call(kept.dtype, "tir.tvm_warp_shuffle", arguments)
@@ -152,7 +153,7 @@ class _Lowering(AccessMapper):
         return self.generic(node)
 
     def moved(self, buffer: Buffer, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
-        """Where the lane that keeps an element keeps it."""
+        """The position of an element in the registers of the lane that stores it."""
         (index,) = indices
         run = self.runs[buffer.data]
         row = ops.mul(ops.floordiv(index, run * self.width), run)
@@ -168,7 +169,7 @@ class _Lowering(AccessMapper):
         return replace(buffer, data=data, shape=(IntImm(self.runs[buffer.data]),))
 
     def error(self, name: str, problem: str) -> BuildError:
-        """Warp memory that cannot be registers."""
+        """The error of warp memory that cannot be lowered to registers."""
         return BuildError(
             f"cannot keep {name} in warp memory of kernel {self.kernel!r}: {problem}",
             "each lane of a warp keeps its elements in registers",

@@ -1,8 +1,9 @@
-"""Indices that are made of the digits of one number, as those of padded rows are.
+"""Indices that are formed of the digits of one number, such as those of padded rows.
 
 A fused loop x over rows of 7 elements, which take 17 in memory, stores at x // 7 * 17 + x % 7.
-Different x never meet there, since a row has more room than elements; so what is known of x is
-known of the index. (`arith.iter_map` has no such sums: their values have gaps.) Must not know
+Different x give different indices, since rows are longer in memory than their elements; so facts
+about x hold for the index. (`arith.iter_map` does not have such sums: their values have
+gaps.) Must not know
 barriers, nor threads.
 """
 
@@ -23,33 +24,30 @@ from te_sched.ir.visitor import substitute
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """An index: the number of whose digits it is made, (size, stride) of each, and the rest.
-
-    Indices without their rests are at least `gap` apart where the numbers differ.
+    """An index: the number whose digits form it, (size, stride) of each digit, and the rest.
+    Without their rests, indices of different numbers are at least `gap` apart.
     """
 
     number: Expr
-    digits: tuple[tuple[int, int], ...]  # the lowest first; the highest has no size: 0
+    digits: tuple[tuple[int, int], ...]  # the lowest first; the highest is unbounded: size 0
     gap: int
     rest: Expr
 
     @property
     def run(self) -> int:
-        """How many neighbouring numbers are neighbours in memory, from multiples of it on."""
+        """How many consecutive numbers are consecutive in memory, starting at its multiples."""
         size, stride = self.digits[0]
         return size if stride == 1 else 1
 
     def moved(self, values: dict[Var, Expr]) -> Packed:
-        """The index with other values of its variables, which they may have."""
+        """The index with other possible values of its variables."""
         number, rest = substitute(self.number, values), substitute(self.rest, values)
         return Packed(number, self.digits, self.gap, rest)
 
 
 def packed(index: Expr, analyzer: Analyzer) -> Packed | None:
-    """The index as digits of one number; None where it has no such form.
-
-    Equal indices with equal digits and equal rests come of equal numbers; so do those that are
-    less than the gap apart.
+    """The index as digits of one number, or None. Equal indices with equal digits and equal rests
+    are of equal numbers; so are those that are less than the gap apart.
     """
     terms = sorted(_terms(index, 1), key=lambda term: term[1])
     for place, (lowest, stride) in enumerate(terms):
@@ -67,7 +65,7 @@ def packed(index: Expr, analyzer: Analyzer) -> Packed | None:
 def _numbers(
     number: Expr, size: int, others: Iterable[tuple[Expr, int]], analyzer: Analyzer
 ) -> Iterator[Expr]:
-    """What may have the lowest digit number % size: of x * 12 % 20, x * 32 as well."""
+    """The numbers that may have the lowest digit number % size: for x * 12 % 20, also x * 32."""
     yield number
     for part, _ in others:
         divided, by = _quotient(part)
@@ -80,7 +78,7 @@ def _numbers(
 def _joined(
     number: Expr, size: int, stride: int, others: list[tuple[Expr, int]], analyzer: Analyzer
 ) -> Packed | None:
-    """A lowest digit with those above it among the other terms of the sum, in order of scale."""
+    """A lowest digit, and the higher digits among the other terms of the sum, by scale."""
     digits, reach, gap = [(size, stride)], (size - 1) * stride, stride
     while True:
         above = analyzer.simplify(ops.floordiv(number, size))
@@ -103,7 +101,7 @@ def _joined(
 
 
 def _with_higher(found: Packed, others: list[tuple[Expr, int]], analyzer: Analyzer) -> Packed:
-    """The index with those of the other terms as digits above that are large enough."""
+    """The index with the other terms that are large enough as higher digits."""
     number, digits, gap = found.number, list(found.digits), found.gap
     low, high = analyzer.const_bounds(number)
     size = prod(size for size, _ in digits[:-1])
@@ -126,7 +124,7 @@ def _with_higher(found: Packed, others: list[tuple[Expr, int]], analyzer: Analyz
 
 
 def _size_of_digit(part: Expr, above: Expr, analyzer: Analyzer) -> int | None:
-    """The size of a term that is the lowest digit of `above`: 0 if it is all of it."""
+    """The size of a term that is the lowest digit of `above`; 0 if it is the whole of it."""
     if _are_equal(part, above, analyzer):
         return 0
     digit = split_of(part)  # x % 12 // 4 is x // 4 % 3
@@ -166,7 +164,7 @@ def _quotient(e: Any) -> tuple[Expr, int]:
 
 
 def _terms(e: Expr, scale: int) -> Iterable[tuple[Expr, int]]:
-    """The terms of a sum, with the numbers that they are multiplied by."""
+    """The terms of a sum with their scales."""
     if isinstance(e, Add):
         yield from _terms(e.a, scale)
         yield from _terms(e.b, scale)

@@ -1,4 +1,4 @@
-"""The road from a lowered function to kernels, as two tuples of passes."""
+"""The passes from a lowered function to kernels, as two tuples."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from te_sched.lower.device.split_kernels import split_kernels
 from te_sched.lower.device.unify_threads import unify_threads
 from te_sched.lower.passes import Pass, Watcher, apply_passes
 
-# What happens to the function, and then to each of its kernels.
+# Passes on the function, and then on each of its kernels.
 FUNCTION_PASSES = (Pass(unify_threads, "final"),)
 KERNEL_PASSES = (
     Pass(bound_memory, "kernel"),
@@ -32,9 +32,9 @@ def device_passes(
 
     Raises
     ------
-    BuildError when the function cannot be cut into kernels: threads that the device does not have,
+    BuildError if the function cannot be split into kernels: threads that the device does not have,
     stages that disagree on the number of threads, device memory outside of a kernel, barriers that
-    not all threads would come by.
+    not all threads would execute.
     """
     switches = switches or config.current()
     if watcher is not None:

@@ -1,4 +1,4 @@
-"""Kernels become functions of their own; the host's function launches them.
+"""Move kernels into separate functions, which the host's function launches.
 
     def main(A, B):                           def main(A, B):
         attr(bx, "thread_extent", n)    ->        launch_kernel("main_kernel", A.data, B.data, n, 0)
@@ -50,7 +50,7 @@ class _Splitter(StatementMapper):
     def __init__(self, func: PrimFunc, name: str) -> None:
         self.name = name
         self.kernels: dict[str, PrimFunc] = {}
-        # Everything that the host defines, in the order in which kernels take it.
+        # All variables that the host defines, in the order of kernel parameters.
         self.defined: dict[Var, None] = {}
         for param in func.params:
             buffer = func.buffer_map.get(param)
@@ -58,7 +58,7 @@ class _Splitter(StatementMapper):
         self.shape_variables(func)
 
     def shape_variables(self, func: PrimFunc) -> None:
-        """Variables of shapes and strides are the host's too."""
+        """The host also defines variables of shapes and strides."""
         for buffer in func.buffer_map.values():
             for dimension in (*buffer.shape, *buffer.strides, buffer.elem_offset):
                 for part in walk(dimension):

@@ -1,6 +1,6 @@
 """One variable for each thread axis of a kernel, launched once, at the top of the kernel.
 
-Stages bring their own variables for the axes that they are bound to; on the device there is one
+Each stage has its own variables for the axes that it is bound to; the device has only one
 threadIdx.x.
 
     attr(bx, "thread_extent", 64)                 attr(bx, "thread_extent", 64)
@@ -60,7 +60,7 @@ class _Collector(StatementMapper):
         self.name, self.launched = name, launched
         self.axes: dict[str, LaunchAxis] = {}
         self.values: dict[Var, Expr] = {}
-        self.around: list[AttrStmt] = []  # the launches that the one visited is in
+        self.around: list[AttrStmt] = []  # the launches around the current one
         self.analyzer = Analyzer(settings)
 
     def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
@@ -102,7 +102,7 @@ class _Collector(StatementMapper):
         return body
 
     def twice(self, tag: str, node: AttrStmt) -> BuildError:
-        """A launch that makes use of the variable of another one over the same threads."""
+        """A launch that uses the variable of another one over the same threads."""
         names = ", ".join(_stored(node)) or "a stage"
         return BuildError(
             f"cannot bind an axis of {node.value} iterations of {names} to {tag} inside a loop "
