@@ -241,9 +241,6 @@ class BlockFrame(Frame):
         self.annotations: dict[str, Any] | None = None
         self.init: Stmt | None = None
 
-    def rename(self, name: str) -> None:
-        raise ScriptError("a block gives no value", "", "write `with T.block(...):` without `as`")
-
     def make(self, body: Stmt) -> Stmt:
         annotations = dict(self.annotations or {})
         missing = (self.reads is None) + 2 * (self.writes is None)

@@ -248,6 +248,8 @@ def test_errors_of_constructors() -> None:
     A = tir.decl_buffer((8, 8), name="A")
     with pytest.raises(DeclarationError, match="a region of buffer A has 1 ranges, expected 2"):
         tir.BufferRegion(A, [tir.Range(0, 4)])
+    with pytest.raises(DeclarationError, match=r"a region is \[3, 4\], expected a range for each"):
+        tir.BufferRegion(A, [3, 4])
     block = tir.Block([tir.IterVar((0, 8), "i", 0)], [], [], "B", tir.Evaluate(0))
     with pytest.raises(DeclarationError, match="block B has 1 iterators, got 0 values"):
         tir.BlockRealize([], True, block)

@@ -172,8 +172,11 @@ class FunctionText:
         if found is not None:
             return found, self.plain.get(var)
         if self.parent is None:
+            name = repr(self.signature.name)
             raise BuildError(
-                f"variable {var.name} has no value where function {self.signature.name!r} uses it",
+                f"function {name} accesses {var.name}, which is not among its arguments"
+                if var.pointer is not None
+                else f"variable {var.name} has no value where function {name} uses it",
                 help=_cure_unbound(var),
             )
         assuming, exact = self.parent._find(var)

@@ -22,7 +22,7 @@ from te_sched.errors import (
 )
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Expr, IntImm, IterVar
-from te_sched.ir.visitor import reads_data
+from te_sched.ir.visitor import reads_data, variables_of
 from te_sched.schedule.relations import spread_down
 from te_sched.schedule.source_locations import At, draw_loops
 from te_sched.schedule.state import StageState
@@ -160,6 +160,14 @@ def positive_integer(value: Any, name: str, action: str, stage: StageState, axis
     if reads_data(expr):
         raise ScheduleError(
             f"{label} reads data: {expr}",
+            "the extent of a loop is a constant or an argument of the call",
+            "give an int, or a te.var that is an argument of the program",
+            where,
+        )
+    axes = {one.var: one for one in stage.all_iter_vars}
+    if read := [axes[var] for var in variables_of(expr) if var in axes]:
+        raise ScheduleError(
+            f"{label} reads {brief(read[0])} of the same stage: {expr}",
             "the extent of a loop is a constant or an argument of the call",
             "give an int, or a te.var that is an argument of the program",
             where,

@@ -166,7 +166,11 @@ def _():
     te_sched.build(te.create_schedule(C.op), [A, C])
 
 
-@mistake("An input that is not an argument", BuildError, r"variable A(.|\n)*add A to the arguments")
+@mistake(
+    "An input that is not an argument",
+    BuildError,
+    r"accesses A, which is not among its(.|\n)*add A to the",
+)
 def missing_input():
     te_sched.build(te.create_schedule(C.op), [C])
 

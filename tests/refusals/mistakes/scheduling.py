@@ -28,6 +28,23 @@ def _():
 
 
 @mistake(
+    "An axis as a split factor",
+    ScheduleError,
+    r"split factor of axis i reads axis j of the same stage(.|\n)*stage D(.|\n)*give an int",
+)
+def split_by_axis():
+    s = te.create_schedule(D.op)
+    s[D].split(D.op.axis[0], factor=D.op.axis[1])
+
+
+@split_by_axis.help
+def _():
+    s = te.create_schedule(D.op)
+    s[D].split(D.op.axis[0], factor=4)
+    te_sched.build(s, [A, D])
+
+
+@mistake(
     "A negative number of parts",
     ScheduleError,
     r"nparts of axis i must be at least 1, got -4",
