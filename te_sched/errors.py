@@ -138,7 +138,8 @@ class OperandError(DeclarationError, TypeError):
 
 
 class ScriptError(DeclarationError, ValueError):
-    """A script of TVMScript is wrong; `excerpt` shows the lines and where.
+    """A script of TVMScript is wrong; `excerpt` shows the place, whose `line` and `column` in the
+    text of the script count from 1.
 
     >>> te_sched.script.from_source("x = ")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
@@ -147,6 +148,7 @@ class ScriptError(DeclarationError, ValueError):
     """
 
     excerpt = ""
+    line = column = 1
 
     def __str__(self) -> str:
         return "\n".join(filter(None, (super().__str__(), self.excerpt)))

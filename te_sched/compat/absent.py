@@ -7,11 +7,16 @@ imported.
 
 from __future__ import annotations
 
+from typing import Any, NoReturn
+
 # By TVM's dotted name, without "tvm."; the text of a module applies to all names below it.
 ABSENT: dict[str, str] = {
     "relay": "te_sched has no graphs; write the operators with te.compute or te_sched.topi "
     "(relay.build_config alone works, as transform.PassContext)",
-    "relax": "te_sched has no graphs; write the operators with te.compute or te_sched.topi",
+    **dict.fromkeys(
+        ("relax", "script.relax", "script.parser.relax"),
+        "te_sched has no graphs; write the operators with te.compute or te_sched.topi",
+    ),
     "autotvm": "te_sched has no tuner; try splits in a loop and time each with "
     "module.time_evaluator",
     "auto_scheduler": "te_sched has no tuner; write the schedule with te.create_schedule, and time "
@@ -153,6 +158,31 @@ _FAMILIES = {
     **dict.fromkeys(("tir.tvm_load_matrix", "tir.tvm_store_matrix"), _TENSOR_CORES),
     **dict.fromkeys(("tir.tvm_", "tir.TVMBackend"), _CONVENTION),
 }
+
+
+class AbsentName:
+    """A name that te_sched does not have, of a module that programs import before they use it.
+
+    Its attributes are such names, too. Calls, subscripts and decorators raise AttributeError.
+    """
+
+    def __init__(self, module: str, name: str) -> None:
+        self._module, self._name = module, name
+        self.__name__ = name
+
+    def __getattr__(self, name: str) -> AbsentName:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return AbsentName(f"{self._module}.{self._name}", name)
+
+    def __repr__(self) -> str:
+        return f"<{message(self._module, self._name)}>"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise AttributeError(message(self._module, self._name))
+
+    def __getitem__(self, index: Any) -> NoReturn:
+        raise AttributeError(message(self._module, self._name))
 
 
 def advice(name: str) -> str:

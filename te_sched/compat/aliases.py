@@ -14,7 +14,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-from te_sched.compat.absent import advice, message
+from te_sched.compat.absent import AbsentName, advice, message
 from te_sched.compat.names import OPEN, TREE, Alias
 from te_sched.errors import TeSchedError
 
@@ -73,7 +73,9 @@ def _look_up(place: str, name: str) -> Any:
             return _module_at(below)
         if found is not _NOTHING:  # a function may have the name of the module that it is from
             return found
-    return _module_at(below) if _is_module(below) else _NOTHING
+    if _is_module(below):
+        return _module_at(below)
+    return AbsentName(f"tvm.{place}", name) if alias.is_absent else _NOTHING
 
 
 def _module_at(place: str) -> ModuleType:

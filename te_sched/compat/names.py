@@ -12,10 +12,14 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Alias:
-    """A module of tvm: `faces` are searched for its names; `names` are "module:attribute"."""
+    """A module of tvm: `faces` are searched for its names; `names` are "module:attribute".
+
+    Of a module that `is_absent`, programs may import names; their use raises an error.
+    """
 
     faces: tuple[str, ...] = ()
     names: Mapping[str, str] = field(default_factory=dict)
+    is_absent: bool = False
 
 
 _OLD = "te_sched.compat.first"
@@ -88,6 +92,7 @@ _ERRORS = {
 }
 _TRANSFORM = {
     **_all_from("te_sched.transform", "PassContext PassInfo Sequential module_pass"),
+    **dict.fromkeys(("Pass", "ModulePass"), "te_sched.tir.transform:ModulePass"),
 }
 _BUILDING = {
     **_all_from("te_sched", "build lower"),
@@ -129,11 +134,11 @@ TREE: dict[str, Alias] = {
     "tir.transform": Alias(("te_sched.tir.transform",)),
     "script": Alias(("te_sched.script",)),
     "script.tir": Alias(("te_sched.script.tir",)),
-    "script.relax": Alias(()),
+    "script.relax": Alias((), is_absent=True),
     "script.ir": Alias(("te_sched.script.ir",)),
     "script.parser": Alias(("te_sched.script",)),
     "script.parser.tir": Alias(("te_sched.script.tir",)),
-    "script.parser.relax": Alias(()),
+    "script.parser.relax": Alias((), is_absent=True),
     "script.parser.ir": Alias(("te_sched.script.ir",)),
     "script.ir_builder": Alias((), {"IRBuilder": "te_sched.script.frames:ScriptBuilder"}),
     "script.ir_builder.tir": Alias(("te_sched.script.tir",)),
@@ -159,7 +164,7 @@ TREE: dict[str, Alias] = {
     "target.target": Alias(("te_sched.target",)),
     "testing": Alias(("te_sched.testing",), _all_from(_OLD, "skip_if_wheel_test")),
     "testing.utils": Alias(("te_sched.testing",), _all_from(_OLD, "skip_if_wheel_test")),
-    "transform": Alias(("te_sched.transform",)),
+    "transform": Alias(("te_sched.transform",), _TRANSFORM),
     "contrib": Alias(("te_sched.contrib",)),
     "contrib.util": Alias(("te_sched.contrib.utils",)),
     "contrib.nvcc": Alias(("te_sched.compat.nvcc",)),
@@ -180,6 +185,7 @@ TREE: dict[str, Alias] = {
     "ir.base": Alias(("te_sched.ir",)),
     "ir.container": Alias((), _CONTAINERS),
     "ir.transform": Alias((), _TRANSFORM),
+    "ir.diagnostics": Alias(("te_sched.compat.diagnostics",)),
     "arith": Alias(("te_sched.compat.arith",)),
     "arith.analyzer": Alias(("te_sched.compat.arith",)),
     "error": Alias((), _ERRORS),

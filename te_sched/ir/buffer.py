@@ -384,8 +384,16 @@ def store_in(buffer: Buffer, indices: Any, value: Any) -> BufferStore:
     places = target.indices
     stored = ops.convert(value)
     dtype = BufferLoad(buffer, places).dtype
-    count = dtypes.lanes(dtype)
-    if dtypes.lanes(stored.dtype) == 1 < count:
+    count, given = dtypes.lanes(dtype), dtypes.lanes(stored.dtype)
+    if given not in (1, count):
+        raise OperandError(
+            f"a value of {given} lanes is stored in {counted(count, 'element')} of "
+            f"buffer {buffer.name}",
+            "each lane is stored in an element of its own",
+            "give indices and a value of the same number of lanes",
+            Subject("buffer", buffer.name),
+        )
+    if given < count:
         stored = Broadcast(ops.cast(dtypes.element(dtype), stored), count)
     return BufferStore(buffer, ops.cast(dtype, stored), places)
 

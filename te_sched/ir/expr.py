@@ -543,7 +543,14 @@ class BufferRegion(Node, Operand):
 
         DeclarationError where the number of elements is not constant.
         """
-        return tuple([self._index(one) for one in self.region])
+        found = tuple([self._index(one) for one in self.region])
+        if any([isinstance(one, Ramp) for one in found[:-1]]):
+            raise DeclarationError(
+                f"region {self} has several elements in a dimension that is not the last",
+                "a vector of elements lies in the last dimension",
+                "write a loop over the elements",
+            )
+        return found
 
     def _index(self, one: Range) -> Expr:
         if not isinstance(one.extent, IntImm):

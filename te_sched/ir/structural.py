@@ -35,6 +35,8 @@ _COMPARED = {  # the fields by which nodes are compared, what they consist of la
 }
 
 
+_ITEMS = (tuple, list)
+
 _deeply = walks_deeply("compare two programs", DeclarationError)
 
 
@@ -84,14 +86,14 @@ class _Comparer:
     def compare(self, a: Any, b: Any) -> None:
         """Raise _Differ where a and b differ."""
         kind = type(a)
-        if kind is not type(b):
+        if kind is not type(b) and not (isinstance(a, _ITEMS) and isinstance(b, _ITEMS)):
             raise _Differ(f"{_brief(a)} != {_brief(b)}")
         method = _METHODS.get(kind)
         if method is not None:
             method(self, a, b)
         elif kind in INIT_FIELDS:
             self.fields(a, b)
-        elif isinstance(a, (tuple, list)) and not hasattr(a, "_fields"):
+        elif isinstance(a, _ITEMS) and not hasattr(a, "_fields"):
             self.items(a, b)
         elif isinstance(a, Mapping):
             self.mapping(a, b)

@@ -58,6 +58,7 @@ _LOOPS = "range, T.serial, T.grid, T.parallel, T.vectorized, T.unroll, T.thread_
 
 
 NAMES: dict[str, Any] = {}  # that every script has: T, I, tvm
+observers: list[Callable[[ScriptError], None]] = []
 
 
 class Parser(ScriptEvaluator):
@@ -577,7 +578,16 @@ def parse(
     *,
     is_trusted: bool = True,
 ) -> Any:
-    """The function or module of a text, function or class."""
+    """The function or module of a text, function or class. `observers` are notified of an error."""
+    try:
+        return _parse(program, extra_vars, is_trusted)
+    except ScriptError as error:
+        for notify in observers:
+            notify(error)
+        raise
+
+
+def _parse(program: Any, extra_vars: Mapping[str, Any] | None, is_trusted: bool) -> Any:
     source = program if isinstance(program, Source) else Source(program)
     names = dict(NAMES)
     raw: Any = None

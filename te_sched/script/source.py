@@ -40,7 +40,8 @@ class Source:
             with repeating(place):
                 found = ScriptError(error.msg or "invalid syntax", "", "write it as Python")
             column = max((error.offset or 1) - 1, 0)
-            found.excerpt = self._excerpt(error.lineno or 1, column, column + 1)
+            found.line, found.column = error.lineno or 1, column + 1
+            found.excerpt = self._excerpt(found.line, column, column + 1)
             raise found from None
         self.tree = tree
 
@@ -94,9 +95,11 @@ class Source:
                 found = ScriptError(f"{kind}{text}", "", help or "change the script")
             else:
                 found = ScriptError(error, "", help or "change the script")
+        found.line = getattr(node, "lineno", 1)
+        found.column = getattr(node, "col_offset", 0) + 1
         found.excerpt = self._excerpt(
-            getattr(node, "lineno", 1),
-            getattr(node, "col_offset", 0),
+            found.line,
+            found.column - 1,
             getattr(node, "end_col_offset", 0) or 0,
             getattr(node, "end_lineno", None),
         )

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from te_sched import tir as _tir
+from te_sched.arith.analyzer import Analyzer
 from te_sched.errors import DeclarationError, ScriptError, repr_of
 from te_sched.ir import calls as _calls
 from te_sched.ir import dtypes as _dtypes
@@ -43,6 +44,7 @@ from te_sched.script.frames import (
     Wrapper,
 )
 from te_sched.target import Target as _Target
+from te_sched.te.tensor import Array
 
 # Types
 
@@ -274,7 +276,7 @@ def match_buffer(
     )  # fmt: skip
     if is_region:
         block = _frames.around(BlockFrame, "T.match_buffer of a region")
-        block.match_buffers.append(MatchBufferRegion(made, buffer_region(param)))
+        block.match_buffers.append(_view(made, buffer_region(param)))
         return made
     function = _frames.around(PrimFuncFrame, "T.match_buffer")
     if not isinstance(param, _E.Var) or not builtins.any(param is one for one in function.params):
@@ -287,6 +289,22 @@ def match_buffer(
         raise ScriptError(f"parameter {param.name} has two buffers", "", "match it once")
     function.buffer_map[param] = made
     return made
+
+
+def _view(view: _E.Buffer, source: _E.BufferRegion) -> MatchBufferRegion:
+    """A view of a region of the same shape, which may have leading dimensions of one element."""
+    extents = [one.extent for one in source.region]
+    skipped = len(extents) - len(view.shape)
+    shape = (_E.IntImm(1),) * skipped + tuple(view.shape)
+    for extent, size in builtins.zip(extents, shape, strict=False):
+        if skipped < 0 or Analyzer().can_prove(_ops.not_equal(extent, size)):
+            raise ScriptError(
+                f"T.match_buffer of a region of shape {Array(extents)} has shape "
+                f"{Array(view.shape)}",
+                "a view has the shape of its region, without leading dimensions of one element",
+                f"give shape {Array(extents)}",
+            )
+    return MatchBufferRegion(view, source)
 
 
 # Blocks
@@ -609,7 +627,7 @@ def Let(expr: Any, where: Mapping[Any, Any]) -> Expr:
 
 def realize(region: Any, storage_scope: str = "", condition: Any = True) -> Wrapper:
     """A region of a buffer that exists in the body."""
-    source = buffer_region(region) if not isinstance(region, _E.Buffer) else whole_buffer(region)
+    source = buffer_region(region)
     held, scope = _condition(condition), _E.StringImm(storage_scope)
 
     def wrap(body: _S.Stmt) -> _S.Stmt:

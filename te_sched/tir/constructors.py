@@ -11,6 +11,7 @@ import inspect
 import operator
 import sys
 from collections.abc import Callable, Mapping
+from itertools import chain
 from typing import Any
 
 from te_sched.errors import DeclarationError, did_you_mean, repr_of
@@ -124,7 +125,22 @@ StringImm = _by_fields(expr.StringImm)
 AttrStmt = _attribute()
 Evaluate, BufferStore = map(_by_fields, (stmt.Evaluate, stmt.BufferStore))
 IfThenElse, LetStmt, While = map(_by_fields, (stmt.IfThenElse, stmt.LetStmt, stmt.While))
-AssertStmt, SeqStmt, Allocate = map(_by_fields, (stmt.AssertStmt, stmt.SeqStmt, stmt.Allocate))
+AssertStmt, Allocate = map(_by_fields, (stmt.AssertStmt, stmt.Allocate))
+
+
+def _sequence() -> Constructor:
+    """A constructor that joins sequences in sequences."""
+    plain = _by_fields(stmt.SeqStmt)
+
+    def build(*args: Any, **kwargs: Any) -> Any:
+        made = plain(*args, **kwargs)
+        parts = [one.seq if type(one) is stmt.SeqStmt else (one,) for one in made.seq]
+        return stmt.SeqStmt(tuple(chain.from_iterable(parts)))
+
+    return Constructor(stmt.SeqStmt, build)
+
+
+SeqStmt = _sequence()
 
 
 def _ramp(base: Any, stride: Any, lanes: int) -> Expr:

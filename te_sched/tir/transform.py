@@ -86,8 +86,22 @@ class PassInfo:
     traceable: bool = False
 
 
+class ModulePass:
+    """The base of passes: an object with `info`, called with a module.
+
+    >>> isinstance(Simplify(), ModulePass)
+    True
+    """
+
+    info: PassInfo
+
+    def __call__(self, mod: IRModule) -> IRModule:
+        """The module after the pass."""
+        raise NotImplementedError
+
+
 @dataclass(frozen=True)
-class PrimFuncPass:
+class PrimFuncPass(ModulePass):
     """A pass that maps each function of a module.
 
     >>> isinstance(Simplify(), PrimFuncPass)

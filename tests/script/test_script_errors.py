@@ -8,6 +8,7 @@ import pytest
 
 import te_sched
 from te_sched import errors, te, tir
+from te_sched.compat import diagnostics
 from te_sched.errors import DeclarationError, ScriptError
 from te_sched.script import from_source
 from te_sched.script import ir as I
@@ -285,5 +286,34 @@ def test_views_have_the_shape_of_their_region() -> None:
         "            M = T.match_buffer(A[vi, 0:4], (5,))\n"
         "            M[0] = T.float32(0)\n"
     )
-    with pytest.raises(errors.LoweringError, match="the shape of view M is 5, expected 4"):
-        te_sched.lower(from_source(text))
+    with pytest.raises(errors.ScriptError, match=r"shape \[1, 4\] has shape \[5\]"):
+        from_source(text)
+    with pytest.raises(errors.ScriptError, match=r"shape \[2, 4\] has shape \[4\]"):
+        from_source(text.replace("vi, 0:4", "vi:vi + 2, 0:4").replace("5", "4"))
+    made = from_source(text.replace("(5,)", "(n,)").replace("f(A", "f(n: T.int32, A"))
+    assert isinstance(te_sched.lower(made)["main"], te_sched.tir.PrimFunc)
+
+
+def test_lanes_of_stores() -> None:
+    text = "@T.prim_func\ndef f(A: T.Buffer((8, 8), 'float32')):\n    A[0, 0] = A{}\n"
+    with pytest.raises(errors.ScriptError, match="a value of 4 lanes is stored in 1 element of"):
+        from_source(text.format("[0, 0:4]"))
+    with pytest.raises(errors.ScriptError, match="in a dimension that is not the last"):
+        from_source(text.format("[0:4, 0] + 1"))
+
+
+def test_errors_are_given_to_renderers() -> None:
+    given: list[diagnostics.DiagnosticContext] = []
+    diagnostics.override_renderer(given.append)
+    try:
+        with pytest.raises(errors.ScriptError) as caught:
+            from_source("@T.prim_func\ndef f():\n    T.evaluate(x)\n")
+    finally:
+        diagnostics.override_renderer(None)
+    (found,) = given[0].diagnostics
+    assert (found.span.line, found.span.column) == (3, 16)
+    assert (caught.value.line, caught.value.column) == (3, 16)
+    assert found.message == caught.value.fault
+    with pytest.raises(errors.ScriptError):
+        from_source("@T.prim_func\ndef f():\n    T.evaluate(x)\n")
+    assert len(given) == 1
