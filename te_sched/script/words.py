@@ -45,6 +45,7 @@ from te_sched.script.frames import (
 )
 from te_sched.target import Target as _Target
 from te_sched.te.tensor import Array
+from te_sched.tir.constructors import Constructor as _Constructor
 
 # Types
 
@@ -1020,9 +1021,7 @@ def _with_dtype(function: Callable[..., Any]) -> Callable[..., Any]:
 
 globals().update(
     {
-        name: found
-        if isinstance(found, type | _tir.constructors.Constructor)
-        else _with_dtype(found)
+        name: found if isinstance(found, type | _Constructor) else _with_dtype(found)
         for name, found in [(name, getattr(_tir, name)) for name in _OF_TIR]
     }
 )

@@ -15,6 +15,13 @@ from typing import Any
 from te_sched import config
 from te_sched.errors import LoweringError, kind_of
 from te_sched.ir.stmt import IRModule, PrimFunc
+from te_sched.lower.blocks.compact_buffers import compact_buffers
+from te_sched.lower.blocks.lower_init import lower_init
+from te_sched.lower.blocks.lower_match_buffers import lower_match_buffers
+from te_sched.lower.blocks.lower_opaque_blocks import lower_opaque_blocks
+from te_sched.lower.blocks.make_opaque import make_opaque
+from te_sched.lower.blocks.place_allocations import place_allocations
+from te_sched.lower.blocks.unify_threads import unify_threads
 from te_sched.lower.eliminate_common_subexpressions import eliminate_common_subexpressions
 from te_sched.lower.flatten_storage import flatten_storage
 from te_sched.lower.hoist_conditions import hoist_conditions
@@ -24,6 +31,7 @@ from te_sched.lower.inject_virtual_threads import inject_virtual_threads
 from te_sched.lower.narrow_index_types import narrow_index_types
 from te_sched.lower.partition_loops import partition_loops
 from te_sched.lower.remove_no_op import remove_no_op
+from te_sched.lower.renormalize_split_patterns import renormalize_split_patterns
 from te_sched.lower.rewrite_storage import rewrite_storage
 from te_sched.lower.rewrite_unsafe_select import rewrite_unsafe_select
 from te_sched.lower.simplify import simplify
@@ -34,20 +42,29 @@ from te_sched.signatures import checked
 __all__ = [
     "Apply",
     "CommonSubexprElimTIR",
+    "CompactBufferAllocation",
+    "ConvertBlocksToOpaque",
     "Filter",
     "HoistIfThenElse",
     "InjectDoubleBuffer",
     "InjectPrefetch",
     "InjectVirtualThread",
     "LoopPartition",
+    "LowerInitBlock",
+    "LowerMatchBuffer",
+    "LowerOpaqueBlock",
+    "ModulePass",
     "NarrowDataType",
     "PassInfo",
+    "PlanAndUpdateBufferAllocationLocation",
     "PrimFuncPass",
     "RemoveNoOp",
+    "RenormalizeSplitPattern",
     "RewriteUnsafeSelect",
     "Simplify",
     "StorageFlatten",
     "StorageRewrite",
+    "UnifyThreadBinding",
     "UnrollLoop",
     "VectorizeLoop",
     "prim_func_pass",
@@ -55,6 +72,13 @@ __all__ = [
 
 # The passes by TVM's names.
 PASS_NAMES: Mapping[str, Callable[[PrimFunc, config.Lowering], PrimFunc]] = {
+    "tir.LowerInitBlock": lower_init,
+    "tir.PlanAndUpdateBufferAllocationLocation": place_allocations,
+    "tir.ConvertBlocksToOpaque": make_opaque,
+    "tir.UnifyThreadBinding": unify_threads,
+    "tir.CompactBufferAllocation": compact_buffers,
+    "tir.LowerMatchBuffer": lower_match_buffers,
+    "tir.LowerOpaqueBlock": lower_opaque_blocks,
     "tir.InjectPrefetch": inject_prefetch,
     "tir.StorageFlatten": flatten_storage,
     "tir.NarrowDataType": narrow_index_types,
@@ -66,6 +90,7 @@ PASS_NAMES: Mapping[str, Callable[[PrimFunc, config.Lowering], PrimFunc]] = {
     "tir.StorageRewrite": rewrite_storage,
     "tir.HoistIfThenElse": hoist_conditions,
     "tir.UnrollLoop": unroll_loops,
+    "tir.RenormalizeSplitPattern": renormalize_split_patterns,
     "tir.RemoveNoOp": remove_no_op,
     "tir.RewriteUnsafeSelect": rewrite_unsafe_select,
     "tir.CommonSubexprElimTIR": eliminate_common_subexpressions,
@@ -428,3 +453,186 @@ def CommonSubexprElimTIR(
     del identify_equiv_terms
     identity: Callable[[PrimFunc], PrimFunc] = lambda func: func  # noqa: E731
     return _named("tir.CommonSubexprElimTIR", None if enable_cse_tir else identity)
+
+
+def LowerInitBlock() -> PrimFuncPass:
+    """The pass that replaces initialisations of blocks by conditions.
+
+    >>> from te_sched import IRModule
+    >>> from te_sched.script import tir as T
+    >>> @T.prim_func
+    ... def total(A: T.Buffer((4,), "int32"), S: T.Buffer((), "int32")):
+    ...     for k in range(4):
+    ...         with T.block("S"):
+    ...             vk = T.axis.reduce(4, k)
+    ...             with T.init():
+    ...                 S[()] = 0
+    ...             S[()] = S[()] + A[vk]
+    >>> print(LowerInitBlock()(IRModule({"total": total}))["total"])
+    # from tvm.script import tir as T
+    <BLANKLINE>
+    @T.prim_func
+    def total(A: T.Buffer((4,), "int32"), S: T.Buffer((), "int32")):
+        # with T.block("root"):
+        for k in range(4):
+            with T.block("S"):
+                vk = T.axis.reduce(4, k)
+                T.reads(A[vk])
+                T.writes(S[()])
+                if vk == 0:
+                    S[()] = 0
+                S[()] = S[()] + A[vk]
+    """
+    return _named("tir.LowerInitBlock")
+
+
+def PlanAndUpdateBufferAllocationLocation() -> PrimFuncPass:
+    """The pass that allocates the buffers of blocks in the loops that use them.
+
+    >>> from te_sched import IRModule
+    >>> from te_sched.script import tir as T
+    >>> @T.prim_func
+    ... def twice(A: T.Buffer((4,), "int32"), C: T.Buffer((4,), "int32")):
+    ...     B = T.alloc_buffer((4,), "int32")
+    ...     for i in range(4):
+    ...         B[i] = A[i] + 1
+    ...         C[i] = B[i] * 2
+    >>> print(PlanAndUpdateBufferAllocationLocation()(IRModule({"twice": twice}))["twice"])
+    # from tvm.script import tir as T
+    <BLANKLINE>
+    @T.prim_func
+    def twice(A: T.Buffer((4,), "int32"), C: T.Buffer((4,), "int32")):
+        # with T.block("root"):
+        for i in range(4):
+            with T.block(""):
+                T.reads(A[i])
+                T.writes(C[i])
+                B = T.alloc_buffer((4,), "int32")
+                B[i] = A[i] + 1
+                C[i] = B[i] * 2
+    """
+    return _named("tir.PlanAndUpdateBufferAllocationLocation")
+
+
+def ConvertBlocksToOpaque() -> PrimFuncPass:
+    """The pass that replaces the iterators of blocks by their values.
+
+    >>> from te_sched import IRModule
+    >>> from te_sched.script import tir as T
+    >>> @T.prim_func
+    ... def clear(A: T.Buffer((8,), "int32")):
+    ...     for i, j in T.grid(2, 4):
+    ...         with T.block("A"):
+    ...             v = T.axis.spatial(8, i * 4 + j)
+    ...             A[v] = 0
+    >>> print(ConvertBlocksToOpaque()(IRModule({"clear": clear}))["clear"])
+    # from tvm.script import tir as T
+    <BLANKLINE>
+    @T.prim_func
+    def clear(A: T.Buffer((8,), "int32")):
+        # with T.block("root"):
+        for i, j in T.grid(2, 4):
+            with T.block("A"):
+                T.reads()
+                T.writes(A[i * 4 + j])
+                A[i * 4 + j] = 0
+    """
+    return _named("tir.ConvertBlocksToOpaque")
+
+
+def UnifyThreadBinding() -> PrimFuncPass:
+    """The pass that gives each axis of threads of a kernel one loop and one variable.
+
+    >>> from te_sched import IRModule
+    >>> from te_sched.script import tir as T
+    >>> @T.prim_func
+    ... def clear(A: T.Buffer((2, 8), "int32")):
+    ...     for k in range(2):
+    ...         for i in T.thread_binding(8, thread="threadIdx.x"):
+    ...             A[k, i] = 0
+    >>> print(UnifyThreadBinding()(IRModule({"clear": clear}))["clear"])
+    # from tvm.script import tir as T
+    <BLANKLINE>
+    @T.prim_func
+    def clear(A: T.Buffer((2, 8), "int32")):
+        for k in range(2):
+            for threadIdx_x in T.thread_binding(8, thread="threadIdx.x"):
+                A[k, threadIdx_x] = 0
+    """
+    return _named("tir.UnifyThreadBinding")
+
+
+@checked
+def CompactBufferAllocation(is_strict: bool = True) -> PrimFuncPass:
+    """The pass that shrinks the buffers of blocks to the regions that are accessed.
+
+    `is_strict` is ignored: accesses are within the declared shapes.
+
+    >>> from te_sched import IRModule
+    >>> from te_sched.script import tir as T
+    >>> @T.prim_func
+    ... def twice(A: T.Buffer((4,), "int32"), C: T.Buffer((4,), "int32")):
+    ...     for i in range(4):
+    ...         with T.block(""):
+    ...             B = T.alloc_buffer((4,), "int32")
+    ...             B[i] = A[i] + 1
+    ...             C[i] = B[i] * 2
+    >>> "alloc_buffer((1,)" in str(CompactBufferAllocation()(IRModule({"twice": twice})))
+    True
+    """
+    del is_strict
+    return _named("tir.CompactBufferAllocation")
+
+
+def LowerMatchBuffer() -> PrimFuncPass:
+    """The pass that replaces views of regions by the buffers that they view.
+
+    >>> from te_sched import IRModule
+    >>> from te_sched.script import tir as T
+    >>> @T.prim_func
+    ... def clear(A: T.Buffer((4, 8), "int32")):
+    ...     for i in range(4):
+    ...         with T.block(""):
+    ...             row = T.match_buffer(A[i, 0:8], (8,), "int32", offset_factor=1)
+    ...             row[3] = 0
+    >>> "A[i, 3] = 0" in str(LowerMatchBuffer()(IRModule({"clear": clear})))
+    True
+    """
+    return _named("tir.LowerMatchBuffer")
+
+
+def LowerOpaqueBlock() -> PrimFuncPass:
+    """The pass that replaces opaque blocks by their bodies.
+
+    >>> from te_sched import IRModule
+    >>> from te_sched.script import tir as T
+    >>> @T.prim_func
+    ... def clear(A: T.Buffer((8,), "int32")):
+    ...     for i in range(8):
+    ...         with T.block("A"):
+    ...             T.where(i < 5)
+    ...             A[i] = 0
+    >>> print(LowerOpaqueBlock()(IRModule({"clear": clear}))["clear"])
+    # from tvm.script import tir as T
+    <BLANKLINE>
+    @T.prim_func
+    def clear(A: T.Buffer((8,), "int32")):
+        for i in range(8):
+            if i < 5:
+                A[i] = 0
+    """
+    return _named("tir.LowerOpaqueBlock")
+
+
+def RenormalizeSplitPattern() -> PrimFuncPass:
+    """The pass that brings divisions of split axes into the form that simplifies best.
+
+    >>> from te_sched import IRModule, tir
+    >>> i, j = tir.Var("i"), tir.Var("j")
+    >>> body = tir.Evaluate(tir.call_extern("int32", "f", (i * 32 + j) // 8))
+    >>> RenormalizeSplitPattern()(IRModule.from_expr(tir.PrimFunc((i, j), body, {})))["main"].body
+    i = T.int32()
+    j = T.int32()
+    T.call_extern("int32", "f", i * 4 + j // 8)
+    """
+    return _named("tir.RenormalizeSplitPattern")
