@@ -6,7 +6,7 @@ contribute the regions that they declare. Must not know its users.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
@@ -24,8 +24,9 @@ from te_sched.arith.int_set import (
 from te_sched.ir import expr as E
 from te_sched.ir import ops
 from te_sched.ir import stmt as S
-from te_sched.ir.blocks import Block, BlockRealize, whole_buffer
+from te_sched.ir.blocks import Block, BlockRealize, MatchBufferRegion, whole_buffer
 from te_sched.ir.expr import Buffer, BufferRegion, Expr, IntImm, Range, Var
+from te_sched.ir.stmt import Stmt
 from te_sched.ir.visitor import children, parts_of, substitute, variables_of
 
 _Regions = tuple[BufferRegion, ...]
@@ -43,7 +44,7 @@ def access_regions(
     Buffers that the block allocates are left out, views stand for what they view. A buffer that is
     written in a block with an initialisation is not read.
     """
-    found = _Accesses(block, buffers)
+    found = _Accesses(buffers, block.alloc_buffers, block.match_buffers)
     if block.init is not None:
         found.statement(block.init)
     found.statement(block.body)
@@ -57,14 +58,21 @@ _Sets = dict[Buffer, list[IntervalSet]]
 
 
 class _Accesses:
-    """Collects the accesses of a block; `domains` has the values of the loops inside of it."""
+    """Collects the accesses of statements; `domains` has the values of the loops in them.
+
+    `own` buffers are left out; `is_inside`: blocks in blocks are visited.
+    """
 
     def __init__(
-        self, block: Block, buffers: Mapping[Var, Buffer], is_inside: bool = False
+        self,
+        buffers: Mapping[Var, Buffer],
+        own: Iterable[Buffer] = (),
+        views: Iterable[MatchBufferRegion] = (),
+        is_inside: bool = False,
     ) -> None:
-        self.buffers, self.is_inside = buffers, is_inside  # inside: of blocks in the block
-        self.own = set(block.alloc_buffers)
-        self.views = {match.buffer: match.source for match in block.match_buffers}
+        self.buffers, self.is_inside = buffers, is_inside
+        self.own = set(own)
+        self.views = {match.buffer: match.source for match in views}
         self.domains: dict[Var, IntervalSet] = {}
         self.lets: dict[Var, Expr] = {}
         self.reads: _Sets = {}
@@ -88,14 +96,27 @@ class _Accesses:
 
     def update(self, sets: _Sets, buffer: Buffer, region: list[IntervalSet]) -> None:
         """Add a region of a buffer, or of what it is a view of."""
-        source = self.views.get(buffer)
-        if source is not None:
-            buffer, region = source.buffer, _of_view(source, region)
+        while (source := self.views.get(buffer)) is not None:
+            buffer, region = source.buffer, self.of_view(source, region)
         known = sets.get(buffer)
         if known is None:
             sets[buffer] = region
         else:
             sets[buffer] = [union(both) for both in zip(known, region, strict=True)]
+
+    def of_view(self, source: BufferRegion, region: list[IntervalSet]) -> list[IntervalSet]:
+        """The region of the viewed buffer; a view may have fewer dimensions, which are the last."""
+        first = len(source.region) - len(region)
+        found = [self._relaxed_range(one) for one in source.region[:first]]
+        for one, own in zip(source.region[first:], region, strict=True):
+            begin = self.relaxed(one.min)
+            known = None not in (begin.min, begin.max, own.min, own.max)
+            found.append(
+                IntervalSet(ops.add(begin.min, own.min), ops.add(begin.max, own.max))
+                if known
+                else self._relaxed_range(one)
+            )
+        return found
 
     def relaxed(self, e: Expr) -> IntervalSet:
         """The values of an index in all iterations of the loops inside."""
@@ -250,17 +271,6 @@ def _whole(buffer: Buffer) -> list[IntervalSet]:
     return [from_range(one) for one in whole_buffer(buffer).region]
 
 
-def _of_view(source: BufferRegion, region: list[IntervalSet]) -> list[IntervalSet]:
-    """The region of the viewed buffer; a view may have fewer dimensions, which are the last."""
-    first = len(source.region) - len(region)
-    found = [from_range(one) for one in source.region[:first]]
-    for one, own in zip(source.region[first:], region, strict=True):
-        low = None if own.min is None else ops.add(one.min, own.min)
-        high = None if own.max is None else ops.add(one.min, own.max)
-        found.append(from_range(one) if low is None or high is None else IntervalSet(low, high))
-    return found
-
-
 def _bounds(
     condition: Expr, holds: bool, domains: Mapping[Var, IntervalSet]
 ) -> list[tuple[Var, IntervalSet]]:
@@ -283,20 +293,22 @@ def _bounds(
 
 
 def accessed_sets(
-    block: Block, buffer: Buffer, relaxed: Mapping[Var, IntervalSet]
+    body: Stmt,
+    buffer: Buffer,
+    relaxed: Mapping[Var, IntervalSet],
+    views: Iterable[MatchBufferRegion] = (),
 ) -> list[IntervalSet] | None:
-    """What is accessed of a buffer in an opaque block, by dimension; None where that is unknown.
+    """The region of a buffer that statements access, by dimension; None if it is unknown.
 
     Parameters
     ----------
+    body : without iterators of blocks around it.
     relaxed : variables from outside that take all their values.
+    views : of the block around the body.
     """
-    found = _Accesses(block, {buffer.data: buffer}, is_inside=True)
-    found.own = set()
+    found = _Accesses({buffer.data: buffer}, (), views, is_inside=True)
     found.domains = dict(relaxed)
-    for part in (block.init, block.body):
-        if part is not None:
-            found.statement(part)
+    found.statement(body)
     if buffer in found.opaque:
         return None
     both = [sets[buffer] for sets in (found.reads, found.writes) if buffer in sets]

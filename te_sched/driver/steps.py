@@ -36,9 +36,8 @@ from te_sched.errors import SourceLocation, Subject
 from te_sched.ir import verify
 from te_sched.ir.intrinsic_table import EFFECTS
 from te_sched.ir.op import RULES
-from te_sched.ir.root_block import has_blocks
 from te_sched.ir.stmt import IRModule, PrimFunc
-from te_sched.lower.blocks.pipeline import BLOCK_PASSES
+from te_sched.lower.blocks.pipeline import passes_of
 from te_sched.lower.device.kernel import is_kernel
 from te_sched.lower.device.pipeline import device_passes
 from te_sched.lower.guard_extents import guard_extents
@@ -107,9 +106,7 @@ def take_functions(work: Work) -> None:
     """Use the given functions; those of blocks become loops."""
     functions = functions_of(work.inputs, work.name, "build")
     work.functions = {
-        name: apply_passes(BLOCK_PASSES, func, work.switches, work.timer)
-        if has_blocks(func.body)
-        else func
+        name: apply_passes(passes_of(func), func, work.switches, work.timer)
         for name, func in functions.items()
     }
 

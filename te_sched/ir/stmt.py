@@ -185,7 +185,7 @@ class PrimFunc(Node):
     """A function: parameters, a body, and the buffers of its handle parameters.
 
     `attrs` holds "global_symbol", "tir.noalias", "from_legacy_te_schedule", ... `origin` is
-    "schedule", "blocks" (lowered from TensorIR), "kernel" (split off another function) or "written"
+    "schedule", "blocks" (lowered from a script), "kernel" (split off another function) or "written"
     (by hand); unless given, it is derived from `attrs`.
 
     >>> from te_sched import te, tir

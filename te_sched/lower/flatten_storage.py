@@ -48,7 +48,7 @@ from te_sched.ir.stmt import (
 )
 from te_sched.ir.visitor import Mapper, replace
 from te_sched.lower.guards import note_range
-from te_sched.lower.positions import row_major, weighted_sum
+from te_sched.lower.positions import aligned_strides, row_major, weighted_sum
 from te_sched.lower.simplify import index_simplifier
 from te_sched.lower.view_binder import ViewBinder
 
@@ -235,7 +235,11 @@ class _Flattener(Mapper):
             return self.visit(node.body)
         origin = tuple([self.visit(bound.min) for bound in node.bounds])
         shape = tuple([self.visit(bound.extent) for bound in node.bounds])
-        strides = self.aligned_strides(buffer, shape)
+        if buffer in self.alignments:
+            strides = aligned_strides(shape, self.alignments[buffer], self.analyzer)
+        else:
+            declared = buffer.strides if self.is_of_blocks else ()
+            strides = tuple([self.visit(one) for one in declared])
         data = self.scoped(buffer)
         flat = _flat_buffer(buffer, data, shape, strides)
         if not self.is_of_blocks:
@@ -251,23 +255,6 @@ class _Flattener(Mapper):
         if len(node.extents) < 2:
             return self.generic(node)
         return self.generic(replace(node, extents=(_product(node.extents),)))
-
-    def aligned_strides(self, buffer: Buffer, shape: tuple[Expr, ...]) -> tuple[Expr, ...]:
-        """Strides of a realised region, enlarged as storage_align asks; empty when compact."""
-        alignment = self.alignments.get(buffer)
-        if alignment is None:
-            return ()
-        strides: list[Expr] = []
-        stride: Expr = IntImm(1, shape[-1].dtype)
-        for dim in reversed(range(len(shape))):
-            if strides:
-                stride = ops.mul(strides[-1], shape[dim + 1])
-            if dim in alignment:
-                factor, offset = alignment[dim]
-                gap = ops.floormod(ops.sub(factor + offset, ops.floormod(stride, factor)), factor)
-                stride = self.analyzer.simplify(ops.add(stride, gap))
-            strides.append(stride)
-        return tuple(reversed(strides))
 
     def scoped(self, buffer: Buffer) -> Var:
         """The pointer of a realised buffer; without a scope, that of its threads."""

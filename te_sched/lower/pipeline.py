@@ -15,12 +15,11 @@ from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import LoweringError, did_you_mean, kind_of, repr_of, why_no_text
 from te_sched.ir.expr import Buffer, Var
 from te_sched.ir.reals import as_reals
-from te_sched.ir.root_block import has_blocks
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.ir.verify import verify
 from te_sched.ir.visitor import replace
 from te_sched.lower.assemble import schedule_ops
-from te_sched.lower.blocks.pipeline import BLOCK_PASSES
+from te_sched.lower.blocks.pipeline import BLOCK_PASSES, passes_of
 from te_sched.lower.bounds import infer_bound
 from te_sched.lower.eliminate_common_subexpressions import eliminate_common_subexpressions
 from te_sched.lower.flatten_storage import flatten_storage
@@ -254,8 +253,8 @@ def run_passes(
     settings = switches.lowering
     if passes is None:
         passes = AS_OLDER_PASSES if settings.as_older else PASSES
-    if has_blocks(func.body):
-        passes = (*BLOCK_PASSES, *passes)
+    if func.origin != "schedule":
+        passes = (*passes_of(func), *passes)
     chosen = _chosen_passes(passes, settings)
     if stop_after is not None:
         chosen = chosen[: _end_of(chosen, stop_after)]

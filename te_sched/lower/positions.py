@@ -6,7 +6,7 @@ elements, becomes x in the position. (TVM's name: MergeMulMod.) Must not know bu
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import reduce
 
 from te_sched.arith.analyzer import Analyzer
@@ -113,3 +113,23 @@ def _without(e: Expr, term: Expr) -> Expr:
         return ops.add(left, e.b)
     right = _without(e.b, term)
     return e if right is e.b else ops.add(e.a, right)
+
+
+def aligned_strides(
+    shape: Sequence[Expr], alignments: Mapping[int, tuple[int, int]], analyzer: Analyzer
+) -> tuple[Expr, ...]:
+    """The strides of an array, enlarged so that they have a remainder by a factor.
+
+    `alignments` has the factor and the remainder of some dimensions.
+    """
+    strides: list[Expr] = []
+    stride: Expr = IntImm(1, shape[-1].dtype)
+    for dim in reversed(range(len(shape))):
+        if strides:
+            stride = ops.mul(strides[-1], shape[dim + 1])
+        if dim in alignments:
+            factor, offset = alignments[dim]
+            gap = ops.floormod(ops.sub(factor + offset, ops.floormod(stride, factor)), factor)
+            stride = analyzer.simplify(ops.add(stride, gap))
+        strides.append(stride)
+    return tuple(reversed(strides))

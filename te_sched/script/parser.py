@@ -464,8 +464,8 @@ class Parser(ScriptEvaluator):
         if isinstance(function, PrimFunc):
             name = str(function.attrs.get("global_symbol", "main"))
             return _call_of(name, function.ret_type, args)
-        if function is range and any(isinstance(one, Operand) for one in args):
-            return T.serial(*args)
+        if function is range and (named or any(isinstance(one, Operand) for one in args)):
+            return T.serial(*args, **named)
         return function(*args, **named)
 
 

@@ -14,8 +14,15 @@ from typing import Any
 
 from te_sched import config
 from te_sched.errors import LoweringError, kind_of
+from te_sched.ir.root_block import has_blocks
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.lower.blocks.compact_buffers import compact_buffers
+from te_sched.lower.blocks.declarations import (
+    declare_buffers,
+    drop_declarations,
+    has_declarations,
+    realize_buffers,
+)
 from te_sched.lower.blocks.lower_init import lower_init
 from te_sched.lower.blocks.lower_match_buffers import lower_match_buffers
 from te_sched.lower.blocks.lower_opaque_blocks import lower_opaque_blocks
@@ -45,6 +52,7 @@ __all__ = [
     "CompactBufferAllocation",
     "ConvertBlocksToOpaque",
     "Filter",
+    "FlattenBuffer",
     "HoistIfThenElse",
     "InjectDoubleBuffer",
     "InjectPrefetch",
@@ -80,6 +88,7 @@ PASS_NAMES: Mapping[str, Callable[[PrimFunc, config.Lowering], PrimFunc]] = {
     "tir.LowerMatchBuffer": lower_match_buffers,
     "tir.LowerOpaqueBlock": lower_opaque_blocks,
     "tir.InjectPrefetch": inject_prefetch,
+    "tir.FlattenBuffer": flatten_storage,
     "tir.StorageFlatten": flatten_storage,
     "tir.NarrowDataType": narrow_index_types,
     "tir.Simplify": simplify,
@@ -581,7 +590,14 @@ def CompactBufferAllocation(is_strict: bool = True) -> PrimFuncPass:
     True
     """
     del is_strict
-    return _named("tir.CompactBufferAllocation")
+    settings = config.current().lowering
+
+    def compact(func: PrimFunc) -> PrimFunc:
+        if not has_declarations(func.body):
+            return compact_buffers(func, settings)
+        return declare_buffers(compact_buffers(realize_buffers(func), settings))
+
+    return _named("tir.CompactBufferAllocation", compact)
 
 
 def LowerMatchBuffer() -> PrimFuncPass:
@@ -621,7 +637,43 @@ def LowerOpaqueBlock() -> PrimFuncPass:
             if i < 5:
                 A[i] = 0
     """
-    return _named("tir.LowerOpaqueBlock")
+    settings = config.current().lowering
+
+    def lower(func: PrimFunc) -> PrimFunc:
+        if not has_blocks(func.body):
+            return func
+        return declare_buffers(lower_opaque_blocks(func, settings))
+
+    return _named("tir.LowerOpaqueBlock", lower)
+
+
+def FlattenBuffer() -> PrimFuncPass:
+    """The pass that makes the buffers of functions that are not made by a schedule flat.
+
+    >>> from te_sched import IRModule
+    >>> from te_sched.script import tir as T
+    >>> @T.prim_func
+    ... def clear(A: T.Buffer((4, 8), "int32")):
+    ...     B = T.decl_buffer((4, 8), "int32")
+    ...     for i, j in T.grid(4, 8):
+    ...         B[i, j] = A[i, j]
+    >>> print(FlattenBuffer()(IRModule({"clear": clear}))["clear"])
+    # from tvm.script import tir as T
+    <BLANKLINE>
+    @T.prim_func
+    def clear(A: T.Buffer((4, 8), "int32")):
+        B = T.allocate([32], "int32", "global")
+        for i, j in T.grid(4, 8):
+            B_1 = T.Buffer((32,), "int32", data=B)
+            A_1 = T.Buffer((32,), "int32", data=A.data)
+            B_1[i * 8 + j] = A_1[i * 8 + j]
+    """
+    settings = config.current().lowering
+
+    def flatten(func: PrimFunc) -> PrimFunc:
+        return flatten_storage(drop_declarations(func), settings)
+
+    return _named("tir.FlattenBuffer", flatten)
 
 
 def RenormalizeSplitPattern() -> PrimFuncPass:

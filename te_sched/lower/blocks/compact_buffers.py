@@ -5,7 +5,8 @@
         B[i, j0 * 16 + j] = ...                     B[0, j] = ...
 
 Loops inside of the block that allocates a buffer are relaxed; of the threads around it, those that
-have the memory in common. (TVM's name: CompactBufferAllocation.)
+have the memory in common. Rows of buffers are aligned as annotations `buffer_dim_align` of the
+blocks that write them ask. (TVM's name: CompactBufferAllocation.)
 """
 
 from __future__ import annotations
@@ -17,56 +18,96 @@ from te_sched.arith.int_set import IntervalSet, from_range
 from te_sched.arith.regions import accessed_sets
 from te_sched.config import AS_TVM, Lowering
 from te_sched.ir import ops
-from te_sched.ir.blocks import Block
+from te_sched.ir.blocks import Block, MatchBufferRegion, whole_buffer
 from te_sched.ir.expr import Buffer, BufferRegion, Expr, IntImm, Range, Var
-from te_sched.ir.scopes import OF_BLOCK
-from te_sched.ir.stmt import For, PrimFunc, Stmt
+from te_sched.ir.stmt import AttrStmt, BufferRealize, For, PrimFunc, Stmt
 from te_sched.ir.visitor import AccessMapper, replace
+from te_sched.lower.positions import aligned_strides
+from te_sched.lower.statements import statements
 
 
 def compact_buffers(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     """The function with buffers of the size that is used."""
-    return func.with_body(_Compaction(Analyzer(settings)).visit(func.body))
+    compaction = _Compaction(Analyzer(settings), _alignments(func.body))
+    return func.with_body(compaction.visit(func.body))
+
+
+# By buffer and dimension, the factor and offset of its stride.
+_Alignments = dict[Buffer, dict[int, tuple[int, int]]]
+
+
+def _alignments(root: Stmt) -> _Alignments:
+    found: _Alignments = {}
+    for node in statements(root):
+        if type(node) is Block:
+            for place, dim, factor, offset in node.annotations.get("buffer_dim_align", ()):
+                buffer = node.writes[int(place)].buffer
+                found.setdefault(buffer, {})[int(dim)] = int(factor), int(offset)
+    return found
+
+
+# By scope, the threads that have the memory in common.
+_COMMON: dict[str, tuple[str, ...]] = {
+    "global": ("blockIdx", "threadIdx"),
+    "shared": ("threadIdx", "vthread", "cthread"),
+    "warp": ("threadIdx",),
+    "wmma": ("threadIdx",),
+}
 
 
 class _Compaction(AccessMapper):
     """Rebuilds accesses: `regions` has what is left of each buffer."""
 
-    def __init__(self, analyzer: Analyzer) -> None:
-        self.analyzer = analyzer
-        self.threads: list[For] = []
+    def __init__(self, analyzer: Analyzer, alignments: _Alignments) -> None:
+        self.analyzer, self.alignments = analyzer, alignments
+        self.threads: list[tuple[str, Var, Range]] = []
         self.regions: dict[Buffer, tuple[Range, ...]] = {}
 
     def visit_For(self, node: For) -> Stmt:
-        outside = self.analyzer
-        if node.thread_binding is not None:
-            self.threads.append(node)
-        self.analyzer.bind(node.loop_var, Range(node.min, node.extent))
-        loop = self.generic(node)
-        if node.thread_binding is not None:
-            self.threads.pop()
-        self.analyzer = outside
-        return loop
+        values = Range(node.min, node.extent)
+        self.analyzer.bind(node.loop_var, values)
+        if node.thread_binding is None:
+            return self.generic(node)
+        return self._in_thread(node, node.thread_binding.thread_tag, node.loop_var, values)
+
+    def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
+        if node.key not in ("thread_extent", "virtual_thread"):
+            return self.generic(node)
+        axis, values = node.node, Range(IntImm(0), node.value)
+        self.analyzer.bind(axis.var, values)
+        return self._in_thread(node, axis.thread_tag, axis.var, values)
+
+    def _in_thread(self, node: Stmt, tag: str, var: Var, values: Range) -> Stmt:
+        self.threads.append((tag, var, values))
+        inside: Stmt = self.generic(node)
+        self.threads.pop()
+        return inside
 
     def visit_Block(self, node: Block) -> Stmt:
         for buffer in node.alloc_buffers:
-            sets = accessed_sets(node, buffer, self._relaxed(buffer))
-            if sets is not None and not buffer.strides:
-                self.regions[buffer] = self._region(buffer, sets)
+            self._compact(buffer, node.body, node.match_buffers)
         buffers = tuple([self.visit(buffer) for buffer in node.alloc_buffers])
         return self.generic(replace(node, alloc_buffers=buffers))
 
+    def visit_BufferRealize(self, node: BufferRealize) -> Stmt:
+        self._compact(node.buffer, node.body)
+        buffer = self.visit(node.buffer)
+        condition, body = self.visit(node.condition), self.visit(node.body)
+        return BufferRealize(buffer, whole_buffer(buffer).region, condition, body)
+
+    def _compact(
+        self, buffer: Buffer, body: Stmt, views: tuple[MatchBufferRegion, ...] = ()
+    ) -> None:
+        """Find the region of a buffer that is accessed where it exists."""
+        sets = accessed_sets(body, buffer, self._relaxed(buffer), views)
+        if sets is not None and not buffer.strides:
+            self.regions[buffer] = self._region(buffer, sets)
+
     def _relaxed(self, buffer: Buffer) -> dict[Var, IntervalSet]:
         """The threads around that have the memory of a buffer in common."""
-        found = {}
-        for loop in self.threads:
-            assert loop.thread_binding is not None
-            tag, scope = loop.thread_binding.thread_tag, buffer.scope()
-            is_thread = tag.startswith("threadIdx")
-            is_common = is_thread if scope.startswith(OF_BLOCK) else scope == "global"
-            if is_common and not tag.startswith(("vthread", "cthread")):
-                found[loop.loop_var] = from_range(Range(loop.min, loop.extent))
-        return found
+        scope = buffer.scope()
+        common = _COMMON.get(scope.partition(".")[0], ())
+        return {var: from_range(r) for tag, var, r in self.threads if tag.startswith(common)}
 
     def _region(self, buffer: Buffer, sets: list[IntervalSet]) -> tuple[Range, ...]:
         return tuple([self._range(one, size) for one, size in zip(sets, buffer.shape, strict=True)])
@@ -78,25 +119,31 @@ class _Compaction(AccessMapper):
             return Range(zero, size)
         simplify = self.analyzer.simplify
         low, last = simplify(one.min), simplify(one.max)
+        whole = simplify(ops.add(ops.sub(last, low), 1))
         if not self.analyzer.can_prove(ops.greater_equal(low, zero)):
             low = simplify(ops.maximum(low, zero))
         if not self.analyzer.can_prove(ops.less(last, size)):
             last = simplify(ops.minimum(last, ops.sub(size, 1)))
         extent = simplify(ops.add(ops.sub(last, low), 1))
         if type(extent) is not IntImm:
-            bound = self.analyzer.const_bounds(extent)[1]
-            if bound is None:
+            bounds = [self.analyzer.const_bounds(e)[1] for e in (extent, whole)]
+            known = [bound for bound in bounds if bound is not None]
+            if not known:
                 return Range(zero, size)
-            extent = IntImm(bound, size.dtype)
+            extent = IntImm(min(known), size.dtype)
         if type(size) is IntImm and extent.value >= size.value:
             return Range(zero, size)
         return Range(low, extent)
 
     def renewed(self, node: Any) -> Any:
-        region = self.regions.get(node) if isinstance(node, Buffer) else None
-        if region is None:
+        if not isinstance(node, Buffer) or not (node in self.regions or node in self.alignments):
             return self.generic(node)
-        return replace(node, shape=tuple([one.extent for one in region]))
+        region = self.regions.get(node)
+        shape = node.shape if region is None else tuple([one.extent for one in region])
+        strides = node.strides
+        if node in self.alignments:
+            strides = aligned_strides(shape, self.alignments[node], self.analyzer)
+        return replace(node, shape=shape, strides=strides)
 
     def moved(self, buffer: Buffer, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
         region = self.regions.get(buffer)

@@ -10,41 +10,24 @@ from typing import Any
 
 from te_sched.config import AS_TVM, Lowering
 from te_sched.ir import ops
-from te_sched.ir.blocks import AllocateConst, Block, BlockRealize, DeclBuffer, whole_buffer
-from te_sched.ir.expr import Buffer, Call, Expr, IntImm, IterVar, Range, StringImm, Var
+from te_sched.ir.blocks import AllocateConst, BlockRealize, DeclBuffer, whole_buffer
+from te_sched.ir.expr import Expr, IntImm, IterVar, Range, StringImm, Var
 from te_sched.ir.stmt import AttrStmt, BufferRealize, For, IfThenElse, PrimFunc, Stmt
 from te_sched.ir.visitor import ReferenceMapper, replace
 from te_sched.lower.blocks.unify_threads import is_virtual
-from te_sched.lower.statements import statements
 
 _PRAGMA = "pragma_"
 
 
 def lower_opaque_blocks(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     """The function without blocks."""
-    body = _Lowering(_alignments(func.body)).visit(func.body)
-    return replace(func, body=body, origin="blocks")
-
-
-_Alignments = dict[Buffer, list[tuple[int, int, int]]]
-
-
-def _alignments(root: Stmt) -> _Alignments:
-    """The dimension, factor and offset of each storage_align, by the buffer that a block writes."""
-    found: _Alignments = {}
-    for node in statements(root):
-        if type(node) is Block:
-            for place, dim, factor, offset in node.annotations.get("buffer_dim_align", ()):
-                buffer = node.writes[int(place)].buffer
-                found.setdefault(buffer, []).append((int(dim), int(factor), int(offset)))
-    return found
+    return func.with_body(_Lowering().visit(func.body))
 
 
 class _Lowering(ReferenceMapper):
     """Rebuilds statements; `values` has the variables of loops of one iteration."""
 
-    def __init__(self, alignments: _Alignments) -> None:
-        self.alignments = alignments
+    def __init__(self) -> None:
         self.values: dict[Var, Expr] = {}
 
     def visit_Var(self, node: Var) -> Expr:
@@ -61,10 +44,6 @@ class _Lowering(ReferenceMapper):
         for buffer in reversed(block.alloc_buffers):
             allocated = self.visit(buffer)
             body = BufferRealize(allocated, whole_buffer(allocated).region, ops.TRUE, body)
-            for dim, factor, offset in self.alignments.get(buffer, ()):
-                numbers = (IntImm(dim), IntImm(factor), IntImm(offset))
-                fact = Call("handle", "tir.tvm_tuple", numbers)
-                body = AttrStmt(allocated, "buffer_dim_align", fact, body)
         return body
 
     def visit_For(self, node: For) -> Stmt:

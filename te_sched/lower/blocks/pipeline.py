@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from te_sched.ir.root_block import has_blocks
+from te_sched.ir.stmt import PrimFunc
 from te_sched.lower.blocks.compact_buffers import compact_buffers
+from te_sched.lower.blocks.declarations import drop_declarations, has_declarations
 from te_sched.lower.blocks.lower_init import lower_init
 from te_sched.lower.blocks.lower_match_buffers import lower_match_buffers
 from te_sched.lower.blocks.lower_opaque_blocks import lower_opaque_blocks
@@ -19,4 +22,12 @@ BLOCK_PASSES = (
     Pass(compact_buffers, "opaque", 0),
     Pass(lower_match_buffers, "opaque", 0),
     Pass(lower_opaque_blocks, "buffers", 0),
+    Pass(drop_declarations, "buffers", 0),
 )
+
+
+def passes_of(func: PrimFunc) -> tuple[Pass, ...]:
+    """The passes that a function needs: all of them if it has blocks."""
+    if has_blocks(func.body):
+        return BLOCK_PASSES
+    return BLOCK_PASSES[-1:] if has_declarations(func.body) else ()

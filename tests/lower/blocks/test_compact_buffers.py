@@ -7,6 +7,8 @@ import numpy as np
 import te_sched
 from te_sched.lower.blocks.compact_buffers import compact_buffers
 from te_sched.script import from_source
+from te_sched.script import tir as T
+from te_sched.tir import transform
 from tests.lower.blocks.programs import GUARDED, ROWS, THREADS, after
 
 
@@ -66,3 +68,85 @@ def test_results() -> None:
     out = te_sched.nd.array(np.zeros(expected.shape, "float32"))
     te_sched.build(from_source(ROWS))(te_sched.nd.array(a), out)
     np.testing.assert_allclose(out.numpy(), expected, rtol=1e-5)
+
+
+def test_views_of_views_in_loops() -> None:
+    @T.prim_func
+    def rows(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
+        for i in range(8):
+            with T.block("row"):
+                B = T.alloc_buffer((8, 8))
+                with T.block("fill"):
+                    row = T.match_buffer(B[i, 0:8], (8,), offset_factor=1)
+                    for j in range(8):
+                        with T.block("one"):
+                            one = T.match_buffer(row[j], (), offset_factor=1)
+                            one[()] = A[i, j] + T.float32(1)
+                for j in range(8):
+                    with T.block("use"):
+                        C[i, j] = B[i, j] * T.float32(2)
+
+    compact = transform.CompactBufferAllocation()(te_sched.IRModule({"rows": rows}))
+    assert "alloc_buffer((1, 8)" in str(compact)
+    a = np.arange(64, dtype="float32").reshape(8, 8)
+    c = np.zeros_like(a)
+    te_sched.build(rows)(a, c)
+    np.testing.assert_array_equal(c, (a + 1) * 2)
+
+
+def test_shared_memory_of_virtual_threads_is_common() -> None:
+    @T.prim_func
+    def staged(A: T.Buffer((16, 16), "float32"), C: T.Buffer((16, 16), "float32")):
+        for i0 in T.thread_binding(2, thread="blockIdx.x"):
+            for i1 in T.thread_binding(2, thread="vthread"):
+                for i2 in T.thread_binding(4, thread="threadIdx.x"):
+                    with T.block("tile"):
+                        B = T.alloc_buffer((16, 16), scope="shared")
+                        for j in range(16):
+                            with T.block("B"):
+                                B[i0 * 8 + i1 * 4 + i2, j] = A[i0 * 8 + i1 * 4 + i2, j]
+                        for j in range(16):
+                            with T.block("C"):
+                                C[i0 * 8 + i1 * 4 + i2, j] = B[i0 * 8 + i1 * 4 + i2, j]
+
+    compact = transform.CompactBufferAllocation()(te_sched.IRModule({"staged": staged}))
+    assert "alloc_buffer((8, 16)" in str(compact)
+    lowered = transform.LowerOpaqueBlock()(te_sched.IRModule({"staged": staged}))
+    again = transform.CompactBufferAllocation()(lowered)
+    assert "decl_buffer((8, 16)" in str(again)
+
+
+def test_memory_with_other_views_stays() -> None:
+    @T.prim_func
+    def aliased(C: T.Buffer((8,), "int32")):
+        data = T.allocate([16], "int32", "global")
+        B = T.decl_buffer((16,), "int32", data=data)
+        other = T.decl_buffer((16,), "int32", data=data)
+        for i in range(8):
+            B[i + 4] = i
+            C[i] = other[i + 4]
+
+    module = te_sched.IRModule({"aliased": aliased})
+    assert str(transform.CompactBufferAllocation()(module)) == str(module)
+
+
+def test_rows_are_aligned() -> None:
+    @T.prim_func
+    def aligned(A: T.Buffer((4, 16), "float32"), C: T.Buffer((4, 16), "float32")):
+        B = T.alloc_buffer((4, 16))
+        for i, j in T.grid(4, 16):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                T.block_attr({"buffer_dim_align": [[0, 0, 16, 15]]})
+                B[vi, vj] = A[vi, vj] + T.float32(1)
+        for i, j in T.grid(4, 16):
+            with T.block("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = B[vi, vj] * T.float32(2)
+
+    opaque = transform.ConvertBlocksToOpaque()(te_sched.IRModule({"aligned": aligned}))
+    assert "strides=(31, 1)" in str(transform.CompactBufferAllocation()(opaque))
+    a = np.arange(64, dtype="float32").reshape(4, 16)
+    c = np.zeros_like(a)
+    te_sched.build(aligned)(a, c)
+    np.testing.assert_array_equal(c, (a + 1) * 2)

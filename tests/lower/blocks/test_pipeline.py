@@ -16,7 +16,13 @@ def test_they_come_first() -> None:
 
 
 def test_levels() -> None:
-    assert [one.level for one in BLOCK_PASSES] == [*["blocks"] * 2, *["opaque"] * 4, "buffers"]
+    levels = [one.level for one in BLOCK_PASSES]
+    assert levels == [
+        *["blocks"] * 2,
+        *["opaque"] * 4,
+        "buffers",
+        "buffers",
+    ]
     assert not has_blocks(te_sched.lower(module_of(MATMUL))["main"].body)
 
 
