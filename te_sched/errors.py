@@ -190,6 +190,25 @@ class LoweringError(TeSchedError):
     """
 
 
+class ReductionError(LoweringError, ValueError):
+    """Threads cannot combine what a block reduces, which TVM calls a ValueError.
+
+    >>> from te_sched.script import tir as T
+    >>> @T.prim_func
+    ... def difference(A: T.Buffer((32,), "int32"), S: T.Buffer((1,), "int32")):
+    ...     for k in T.thread_binding(32, thread="threadIdx.x"):
+    ...         with T.block("S"):
+    ...             vk = T.axis.reduce(32, k)
+    ...             with T.init():
+    ...                 S[0] = 0
+    ...             S[0] = S[0] - A[vk]
+    >>> te_sched.lower(difference)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    te_sched.errors.ReductionError: cannot reduce over threads in block S...
+    """
+
+
 class BuildError(TeSchedError):
     """A lowered program cannot be compiled for the target, or is not legal to run.
 

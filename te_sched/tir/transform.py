@@ -23,6 +23,7 @@ from te_sched.lower.blocks.declarations import (
     has_declarations,
     realize_buffers,
 )
+from te_sched.lower.blocks.lower_cross_thread import lower_cross_thread
 from te_sched.lower.blocks.lower_init import lower_init
 from te_sched.lower.blocks.lower_match_buffers import lower_match_buffers
 from te_sched.lower.blocks.lower_opaque_blocks import lower_opaque_blocks
@@ -58,6 +59,7 @@ __all__ = [
     "InjectPrefetch",
     "InjectVirtualThread",
     "LoopPartition",
+    "LowerCrossThreadReduction",
     "LowerInitBlock",
     "LowerMatchBuffer",
     "LowerOpaqueBlock",
@@ -80,6 +82,7 @@ __all__ = [
 
 # The passes by TVM's names.
 PASS_NAMES: Mapping[str, Callable[[PrimFunc, config.Lowering], PrimFunc]] = {
+    "tir.LowerCrossThreadReduction": lower_cross_thread,
     "tir.LowerInitBlock": lower_init,
     "tir.PlanAndUpdateBufferAllocationLocation": place_allocations,
     "tir.ConvertBlocksToOpaque": make_opaque,
@@ -462,6 +465,26 @@ def CommonSubexprElimTIR(
     del identify_equiv_terms
     identity: Callable[[PrimFunc], PrimFunc] = lambda func: func  # noqa: E731
     return _named("tir.CommonSubexprElimTIR", None if enable_cse_tir else identity)
+
+
+def LowerCrossThreadReduction() -> PrimFuncPass:
+    """The pass that combines the values of threads in reductions over loops of threads.
+
+    >>> from te_sched import IRModule
+    >>> from te_sched.script import tir as T
+    >>> @T.prim_func
+    ... def total(A: T.Buffer((32,), "int32"), S: T.Buffer((1,), "int32")):
+    ...     for k in T.thread_binding(32, thread="threadIdx.x"):
+    ...         with T.block("S"):
+    ...             vk = T.axis.reduce(32, k)
+    ...             with T.init():
+    ...                 S[0] = 0
+    ...             S[0] = S[0] + A[vk]
+    >>> module = LowerCrossThreadReduction()(IRModule({"total": total}))
+    >>> [name for name in ("S_cross_thread", "S_write_back") if name in str(module)]
+    ['S_cross_thread', 'S_write_back']
+    """
+    return _named("tir.LowerCrossThreadReduction")
 
 
 def LowerInitBlock() -> PrimFuncPass:

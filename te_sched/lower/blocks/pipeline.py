@@ -6,6 +6,7 @@ from te_sched.ir.root_block import has_blocks
 from te_sched.ir.stmt import PrimFunc
 from te_sched.lower.blocks.compact_buffers import compact_buffers
 from te_sched.lower.blocks.declarations import drop_declarations, has_declarations
+from te_sched.lower.blocks.lower_cross_thread import lower_cross_thread
 from te_sched.lower.blocks.lower_init import lower_init
 from te_sched.lower.blocks.lower_match_buffers import lower_match_buffers
 from te_sched.lower.blocks.lower_opaque_blocks import lower_opaque_blocks
@@ -15,6 +16,7 @@ from te_sched.lower.blocks.unify_threads import unify_threads
 from te_sched.lower.passes import Pass
 
 BLOCK_PASSES = (
+    Pass(lower_cross_thread, "blocks", 0),
     Pass(lower_init, "blocks", 0),
     Pass(place_allocations, "blocks", 0),
     Pass(make_opaque, "opaque", 0),

@@ -18,7 +18,7 @@ def test_they_come_first() -> None:
 def test_levels() -> None:
     levels = [one.level for one in BLOCK_PASSES]
     assert levels == [
-        *["blocks"] * 2,
+        *["blocks"] * 3,
         *["opaque"] * 4,
         "buffers",
         "buffers",

@@ -1,0 +1,93 @@
+"""The reducer of an update: B[i] = B[i] + A[i, k] sums up A[i, k].
+
+Must not know statements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+
+from te_sched.arith.structural_equality import same
+from te_sched.ir.expr import (
+    GE,
+    GT,
+    LE,
+    LT,
+    Add,
+    And,
+    BufferLoad,
+    Call,
+    CommReducer,
+    Expr,
+    Max,
+    Min,
+    Mul,
+    Or,
+    Select,
+    Var,
+)
+from te_sched.ir.visitor import Mapper, walk
+
+_COMMUTATIVE = (Add, Mul, Min, Max, And, Or)
+_COMPARISONS = (LT, LE, GT, GE)
+
+
+def find_reducer(
+    results: Sequence[BufferLoad], identities: Sequence[Expr], values: Sequence[Expr]
+) -> tuple[CommReducer, tuple[Expr, ...]] | None:
+    """The reducer that updates results to values, and what it combines them with, or None.
+
+    Results may be combined by sums, products, minima, maxima, conjunctions and disjunctions, or be
+    chosen by a comparison, as in argmax.
+
+    >>> from te_sched import tir
+    >>> A, B = tir.decl_buffer((8,), name="A"), tir.decl_buffer((1,), name="B")
+    >>> k = tir.Var("k")
+    >>> find_reducer([B[0]], [tir.const(0.0, "float32")], [B[0] + A[k]])
+    (T.comm_reducer(lambda x0, y0: x0 + y0, [T.float32(0)]), (A[k],))
+    """
+    updated = {one.buffer for one in results}
+    sources = []
+    for result, value in zip(results, values, strict=True):
+        source = _source(result, value)
+        if source is None or any(
+            type(one) is BufferLoad and one.buffer in updated for one in walk(source)
+        ):
+            return None
+        sources.append(source)
+    lhs = tuple([Var(f"x{place}", one.dtype) for place, one in enumerate(results)])
+    rhs = tuple([Var(f"y{place}", one.dtype) for place, one in enumerate(sources)])
+    pairs = [*zip(results, lhs, strict=True), *zip(sources, rhs, strict=True)]
+    mapper = _Replace(pairs)
+    combined = tuple([mapper.visit(value) for value in values])
+    parameters = {*lhs, *rhs}
+    for one in chain.from_iterable(map(walk, combined)):
+        if isinstance(one, BufferLoad | Call) or (type(one) is Var and one not in parameters):
+            return None
+    return CommReducer(lhs, rhs, combined, tuple(identities)), tuple(sources)
+
+
+def _source(result: BufferLoad, value: Expr) -> Expr | None:
+    """What a value combines with a result."""
+    if type(value) in _COMMUTATIVE:
+        pair = value.a, value.b  # type: ignore[attr-defined]
+    elif type(value) is Select and type(value.condition) in _COMPARISONS:
+        pair = value.true_value, value.false_value
+    else:
+        return None
+    others = [one for one in pair if not same(one, result)]
+    return others[0] if len(others) == 1 else None
+
+
+class _Replace(Mapper):
+    """Replaces expressions that are structurally equal to some."""
+
+    def __init__(self, pairs: Sequence[tuple[Expr, Expr]]) -> None:
+        self.pairs = pairs
+
+    def visit_Expr(self, node: Expr) -> Expr:
+        for old, new in self.pairs:
+            if same(node, old):
+                return new
+        return self.generic(node)
