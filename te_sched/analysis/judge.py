@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from te_sched import config
 from te_sched.analysis.checks.guard_accesses import guard_accesses
 from te_sched.analysis.findings import REFUTED, RULE, Finding, Findings
 from te_sched.analysis.programs.accesses import accesses_of
@@ -23,7 +24,9 @@ from te_sched.analysis.schedules.results import check_sums
 from te_sched.analysis.schedules.sizes import check_extents, check_sizes
 from te_sched.errors import BuildError, LoweringError, TeSchedError, kind_of
 from te_sched.ir.stmt import IRModule, PrimFunc
+from te_sched.lower.blocks.pipeline import passes_of
 from te_sched.lower.guard_extents import guard_extents
+from te_sched.lower.passes import apply_passes
 from te_sched.lower.pipeline import lower
 from te_sched.schedule.schedule import Schedule
 
@@ -51,7 +54,11 @@ def check(
     """
     del target
     if not isinstance(inputs, Schedule):
-        functions = functions_of(inputs, "main", "check").values()
+        switches = config.current()
+        functions = [
+            apply_passes(passes_of(func), func, switches)
+            for func in functions_of(inputs, "main", "check").values()
+        ]
         return Findings(found for func in functions for found in _all_of(func))
     found = [one for judge in _OF_SCHEDULES if (one := _refused(judge, inputs)) is not None]
     try:

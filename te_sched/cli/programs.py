@@ -117,6 +117,7 @@ def execute(path: str, arguments: Sequence[str] = (), quiet: bool = False) -> Us
         except BaseException as failure:
             error = failure
             _show_failure(failure, path)
+    recorder.defined(vars(module), path)
     found = recorder.found
     if not found:
         raise _without_schedules(path, module, error)

@@ -5,8 +5,10 @@ Must not know how programs are run.
 
 from __future__ import annotations
 
+import linecache
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,8 +17,9 @@ from te_sched import config
 from te_sched.codegen.target import Target
 from te_sched.config import Lowering
 from te_sched.errors import LoweringError, SourceLocation
-from te_sched.ir.stmt import IRModule, PrimFunc
+from te_sched.ir.stmt import AttrStmt, For, IRModule, PrimFunc, Stmt
 from te_sched.lower.pipeline import check_name
+from te_sched.lower.statements import statements
 from te_sched.schedule.bindings import has_threads
 from te_sched.schedule.schedule import Schedule
 from te_sched.trace.observing import Observer
@@ -76,7 +79,11 @@ class Found:
             return asked
         if self.target is not None:
             return self.target
-        is_bound = isinstance(self.inputs, Schedule) and has_threads(self.inputs)
+        inputs = self.inputs
+        if isinstance(inputs, Schedule):
+            is_bound = has_threads(inputs)
+        else:
+            is_bound = _has_thread_loops(inputs.body)
         return Target("cuda" if is_bound else "llvm")
 
 
@@ -90,7 +97,7 @@ class ScheduleRecorder(Observer):
 
     @property
     def found(self) -> list[Found]:
-        """The schedules; if there are none, functions that were built without one."""
+        """The schedules; if there are none, functions that were built or defined without one."""
         return list(self.schedules.values()) or self.functions
 
     def created(self, schedule: Any, place: SourceLocation) -> None:
@@ -123,6 +130,15 @@ class ScheduleRecorder(Observer):
             found = self._made_of.get(func) or self._function(func, name, place)
             found.target, found.verify = target, verify
 
+    def defined(self, names: Mapping[str, Any], path: str) -> None:
+        """Record the functions among the names of a program that builds none."""
+        if self.found:
+            return
+        for name, value in names.items():
+            for known, func in _functions(value, name):
+                if func not in self._made_of:
+                    self._function(func, known, _place_of(name, path))
+
     def _of(self, schedule: Any) -> Found:
         if schedule not in self.schedules:  # made by other means than create_schedule
             self.created(schedule, SourceLocation())
@@ -133,6 +149,24 @@ class ScheduleRecorder(Observer):
         self._made_of[func] = found
         self.functions.append(found)
         return found
+
+
+def _place_of(name: str, path: str) -> SourceLocation:
+    """The line of a program that gives a name at the top level its value."""
+    pattern = re.compile(rf"(def|class) {re.escape(name)}\b|{re.escape(name)}\s*[:=]")
+    for number, line in enumerate(linecache.getlines(path), 1):
+        if pattern.match(line):
+            return SourceLocation(path, number)
+    return SourceLocation()
+
+
+def _has_thread_loops(body: Stmt) -> bool:
+    """Whether a program has loops over threads or blocks of a GPU."""
+    bound = [one.thread_binding for one in statements(body) if type(one) is For]
+    launched = [
+        one.node for one in statements(body) if type(one) is AttrStmt and one.key == "thread_extent"
+    ]
+    return any(axis is not None and "Idx" in axis.thread_tag for axis in (*bound, *launched))
 
 
 def _functions(inputs: Any, name: str) -> Iterator[tuple[str, PrimFunc]]:
