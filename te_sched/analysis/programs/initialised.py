@@ -26,12 +26,13 @@ from te_sched.analysis.programs.private_memory import MemoryOwners
 from te_sched.analysis.programs.uninitialised_reads import Missing, find_missing, is_shared_by
 from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.conditions import conjuncts
+from te_sched.arith.detect import detect_linear_equation
 from te_sched.arith.forms import constant, plus
 from te_sched.arith.structural_equality import all_same
 from te_sched.ir import ops
-from te_sched.ir.expr import Expr, Var
+from te_sched.ir.expr import EQ, Expr, IntImm, Var
 from te_sched.ir.scopes import Loop, Memory
-from te_sched.ir.visitor import variables_of
+from te_sched.ir.visitor import substitute, variables_of
 from te_sched.lower.device.kernel import WARP
 
 
@@ -172,6 +173,7 @@ def _is_initialised(
         if write.writes and write.index is not None and len(write.index) == len(read.index):
             common = _common_loops(write, read)
             if common is not None and all(loop in common for loop in memory.loops):
+                write, common = _before_loops(write, common, memory)
                 held_loops = [loop.var for loop in common if not is_shared_by(loop, memory)]
                 groups.setdefault(tuple(held_loops), []).append(write)
     given = [part for condition in read.conditions for part in conjuncts(condition)]
@@ -193,6 +195,58 @@ def _common_loops(write: Access, read: Access) -> tuple[Loop, ...] | None:
             return tuple(common) if first < second else None
         return None
     return None
+
+
+def _before_loops(
+    write: Access, common: tuple[Loop, ...], memory: Memory
+) -> tuple[Access, tuple[Loop, ...]]:
+    """A write in the first iteration of some loops as one before these loops.
+
+    Whatever comes after it in the loops is executed later, in all iterations.
+    """
+    loops = [loop for loop in common if loop.kind in _IN_ORDER and loop not in memory.loops]
+    parts = [part for condition in write.conditions for part in conjuncts(condition)]
+    first: dict[Var, Expr] = {}
+    kept = []
+    for part in parts:
+        found = _first_iteration(part, loops)
+        first |= found
+        if not found:
+            kept.append(part)
+    if not first:
+        return write, common
+    assert write.index is not None
+    moved = replace(
+        write,
+        index=tuple([substitute(one, first) for one in write.index]),
+        sizes=tuple([substitute(one, first) for one in write.sizes]),
+        conditions=tuple([substitute(one, first) for one in kept]),
+        loops=tuple([loop for loop in write.loops if loop.var not in first]),
+    )
+    return moved, tuple([loop for loop in common if loop.var not in first])
+
+
+_IN_ORDER = ("serial", "unrolled")
+
+
+def _first_iteration(condition: Expr, loops: Sequence[Loop]) -> dict[Var, Expr]:
+    """The first values of loop variables, if a condition holds for these alone: i * 4 + j == 0."""
+    if type(condition) is not EQ or not isinstance(condition.b, IntImm):
+        return {}
+    used = variables_of(condition.a)
+    inside = [loop for loop in loops if loop.var in used and isinstance(loop.min, IntImm)]
+    found = detect_linear_equation(condition.a, [loop.var for loop in inside])
+    if found is None or len(inside) != len(used) or not inside:
+        return {}
+    *scales, base = found
+    value = base
+    for scale, loop in zip(scales, inside, strict=True):
+        if not isinstance(scale, IntImm) or scale.value < 1:
+            return {}
+        value = ops.add(value, ops.mul(scale, loop.min))
+    if not ops.is_const(ops.sub(value, condition.b), 0):
+        return {}
+    return {loop.var: loop.min for loop in inside}
 
 
 def _writes_what_is_read(
