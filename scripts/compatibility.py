@@ -69,7 +69,7 @@ NOTES = {
     "metal": "as `opencl`",
     "mtl": "as `opencl`",
     "vulkan": "as `opencl`",
-    "te.hybrid": "only `script`, not `build`, which converts loops to Python",
+    "te.hybrid": "a script cannot write its inputs; a `HybridModule` loads plain scripts only",
     "te.compute": "the axes are also sympy integers; a condition has no truth value",
     "te.var": "an expression without a truth value: `if n == 1` raises an error with help",
     "tir.const": "without a dtype a Python float is float32",

@@ -113,7 +113,7 @@ TREE: dict[str, Alias] = {
     "te.operation": Alias(("te_sched.te",), _TE_CLASSES),
     "te.schedule": Alias((), _SCHEDULE),
     "te.hybrid": Alias(("te_sched.te.hybrid",)),
-    "te.hybrid.runtime": Alias((), {"HYBRID_GLOBALS": "te_sched.te.hybrid_words:EMULATED"}),
+    "te.hybrid.runtime": Alias(("te_sched.te.hybrid.runtime",)),
     "te.autodiff": Alias((), {"gradient": "te_sched.te:gradient"}),
     "te.tag": Alias(("te_sched.te",)),
     "te.tensor_intrin": Alias(("te_sched.te",)),

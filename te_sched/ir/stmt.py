@@ -11,7 +11,7 @@ from dataclasses import replace as replace_fields
 from typing import TYPE_CHECKING, Any
 
 from te_sched.errors import DeclarationError, kind_of, repr_of
-from te_sched.ir.expr import Buffer, Expr, IterVar, Node, Range, Var, node
+from te_sched.ir.expr import Buffer, DataProducer, Expr, IterVar, Node, Range, Var, node
 from te_sched.ir.roles import Role, role
 from te_sched.signatures import check_fields, checked
 
@@ -125,6 +125,26 @@ class BufferRealize(Stmt):
     bounds: tuple[Range, ...] = role(Role.REGION)
     condition: Expr = role(Role.CHILD)
     body: Stmt = role(Role.BODY)
+
+
+@node
+class ProducerStore(Stmt):
+    """producer[indices] = value, of a tensor that has no buffer yet."""
+
+    producer: DataProducer = role(Role.BUFFER)
+    value: Expr = role(Role.CHILD)
+    indices: tuple[Expr, ...] = role(Role.CHILD)
+
+
+@node
+class ProducerRealize(Stmt):
+    """body with the region `bounds` of a tensor allocated, if condition holds."""
+
+    producer: DataProducer = role(Role.BUFFER)
+    bounds: tuple[Range, ...] = role(Role.REGION)
+    condition: Expr = role(Role.CHILD)
+    body: Stmt = role(Role.BODY)
+    storage_scope: str = ""
 
 
 @node

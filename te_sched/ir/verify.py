@@ -32,7 +32,7 @@ from te_sched.ir.visitor import children, fields_with, parts_of
 
 _Nodes = frozenset[type]
 
-_PRODUCERS: _Nodes = frozenset([E.ProducerLoad])
+_PRODUCERS: _Nodes = frozenset([E.ProducerLoad, S.ProducerStore, S.ProducerRealize])
 _REALIZED: _Nodes = frozenset([S.BufferRealize, S.Prefetch])
 _PLAIN: _Nodes = frozenset(
     [

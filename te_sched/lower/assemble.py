@@ -250,7 +250,10 @@ class _Assembly:
     @provide.register
     def _(self, op: ExternOp, stage: Stage, scope: NestContext) -> Stmt:
         body: Stmt = AttrStmt(
-            IntImm(0), "extern_scope", IntImm(0), BindTensors({}, self.buffer_of).visit(op.body)
+            IntImm(0),
+            "extern_scope",
+            IntImm(0),
+            BindTensors({}, self.buffer_of).visit(op.statement),
         )
         outputs = [op.output(i) for i in range(op.num_outputs)]
         for placeholders, tensors in (
@@ -272,7 +275,7 @@ class _Assembly:
             placeholder: self.buffer_of(tensor)
             for placeholder, tensor in zip(placeholders, tensors, strict=True)
         }
-        body = ReplaceBuffers(buffers).visit(scheduled_loops(op.body, stage, scope))
+        body = ReplaceBuffers(buffers).visit(scheduled_loops(op.statement, stage, scope))
         return AttrStmt(IntImm(0), "extern_scope", IntImm(0), body)
 
     @provide.register

@@ -314,7 +314,7 @@ class _Builder:
             for tensor, given in zip(op.inputs, op.input_placeholders, strict=True)
         }
         moved |= dict(zip(op.output_placeholders, outputs, strict=True))
-        body = _ToOther(moved).visit(op.body)
+        body = _ToOther(moved).visit(op.statement)
         return BlockRealize((), ops.TRUE, self._block(op, op.name, [], None, body))
 
 

@@ -11,9 +11,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
+from te_sched.arith.analyzer import Analyzer
 from te_sched.errors import DeclarationError, ScheduleError, Subject, repr_of, user_place
 from te_sched.ir.expr import Buffer, BufferLoad, Expr, IntImm, IterVar, ProducerLoad, Range, Reduce
-from te_sched.ir.stmt import BufferStore, For, Stmt
+from te_sched.ir.stmt import (
+    BufferRealize,
+    BufferStore,
+    For,
+    ProducerRealize,
+    ProducerStore,
+    Stmt,
+)  # fmt: skip
 from te_sched.ir.visitor import Mapper, children, parts_of, replace, walk
 from te_sched.te.tensor import Array, Tensor
 
@@ -240,14 +248,19 @@ class ExternOp(Operation):
         super().__init__(
             name, tag, attrs, [(buffer.shape, buffer.dtype) for buffer in output_placeholders]
         )
-        self.inputs, self.body = inputs, body
+        self.inputs, self.statement = inputs, body
         self._inputs = inputs
         self.input_placeholders, self.output_placeholders = input_placeholders, output_placeholders
+
+    @property
+    def body(self) -> Stmt:
+        """The statement that computes the outputs."""
+        return self.statement
 
     def _reading(self, mapping: Mapping[Tensor, Tensor], **more: Any) -> Operation:
         inputs = _replaced(self.inputs, mapping)
         fields = (self.name, self.tag, self.attrs, inputs, self.input_placeholders)
-        return type(self)(*fields, self.output_placeholders, self.body, **more)
+        return type(self)(*fields, self.output_placeholders, self.statement, **more)
 
 
 class HybridOp(ExternOp):
@@ -268,7 +281,7 @@ class HybridOp(ExternOp):
 
     def __init__(self, *fields: Any, axis: tuple[IterVar, ...] | None = None) -> None:
         super().__init__(*fields)
-        self._axis = Array(_loops(self.body) if axis is None else axis)
+        self._axis = Array(_loops(self.statement) if axis is None else axis)
 
     @property
     def axis(self) -> tuple[IterVar, ...]:
@@ -276,9 +289,27 @@ class HybridOp(ExternOp):
         return self._axis
 
     @cached_property
+    def body(self) -> Stmt:
+        """The loops over tensors: the inputs, and a placeholder for each output and variable.
+
+        >>> @te.hybrid.script
+        ... def double(a):
+        ...     b = output_tensor((4,), "float32")
+        ...     for i in range(4):
+        ...         b[i] = a[i] * 2.0
+        ...     return b
+        ...
+        >>> double(te.placeholder((4,), name="A")).op.body
+        for i in range(4):
+            b[i] = A[i] * T.float32(2)
+        """
+        known = dict(zip(self.input_placeholders, self.inputs, strict=True))
+        return _OverTensors(known).visit(self.statement)
+
+    @cached_property
     def _read(self) -> tuple[Tensor, ...]:
         tensor_of = dict(zip(self.input_placeholders, self.inputs, strict=True))
-        used = dict.fromkeys(_loaded_buffers(self.body))
+        used = dict.fromkeys(_loaded_buffers(self.statement))
         return tuple([tensor_of[buffer] for buffer in used if buffer in tensor_of])
 
     def _reading(self, mapping: Mapping[Tensor, Tensor], **more: Any) -> Operation:
@@ -304,6 +335,37 @@ def _loops(body: Stmt) -> list[IterVar]:
             axes.append(IterVar(Range(node.min, node.extent), node.loop_var, _AXIS_KIND[node.kind]))
         stack += parts_of(node)
     return axes
+
+
+class _OverTensors(Mapper):
+    """Replaces accesses of buffers by those of tensors, and simplifies the values that are
+    stored.
+    """
+
+    def __init__(self, tensors: dict[Buffer, Tensor]) -> None:
+        self.tensors, self.analyzer = tensors, Analyzer()
+
+    def _tensor(self, buffer: Buffer) -> Tensor:
+        found = self.tensors.get(buffer)
+        if found is None:
+            op = PlaceholderOp(buffer.name, buffer.shape, buffer.dtype)
+            found = self.tensors[buffer] = op.output(0)
+        return found
+
+    def visit_BufferLoad(self, node: BufferLoad) -> Expr:
+        new = self.generic(node)
+        return ProducerLoad(self._tensor(node.buffer), new.indices)
+
+    def visit_BufferStore(self, node: BufferStore) -> Stmt:
+        new = self.generic(node)
+        value = self.analyzer.simplify(new.value)
+        return ProducerStore(self._tensor(node.buffer), value, new.indices)
+
+    def visit_BufferRealize(self, node: BufferRealize) -> Stmt:
+        new = self.generic(node)
+        scope = node.buffer.data.scope or ""
+        tensor = self._tensor(node.buffer)
+        return ProducerRealize(tensor, new.bounds, new.condition, new.body, scope)
 
 
 MOST_NODES = 1 << 18  # of an expression; lowering takes about 20 us for each

@@ -113,6 +113,7 @@ from te_sched.tir.blocks import DeclBuffer as DeclBuffer
 from te_sched.tir.blocks import MatchBufferRegion as MatchBufferRegion
 from te_sched.tir.blocks import Prefetch as Prefetch
 from te_sched.tir.blocks import PrimFunc as PrimFunc
+from te_sched.tir.blocks import ProducerRealize as ProducerRealize
 from te_sched.tir.constructors import EQ as EQ
 from te_sched.tir.constructors import GE as GE
 from te_sched.tir.constructors import GT as GT
@@ -147,6 +148,7 @@ from te_sched.tir.constructors import Mul as Mul
 from te_sched.tir.constructors import Not as Not
 from te_sched.tir.constructors import Or as Or
 from te_sched.tir.constructors import ProducerLoad as ProducerLoad
+from te_sched.tir.constructors import ProducerStore as ProducerStore
 from te_sched.tir.constructors import Ramp as Ramp
 from te_sched.tir.constructors import Select as Select
 from te_sched.tir.constructors import SeqStmt as SeqStmt

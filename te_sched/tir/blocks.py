@@ -10,7 +10,7 @@ import numpy as np
 from te_sched.errors import DeclarationError, kind_of, repr_of
 from te_sched.ir import blocks, dtypes, ops, stmt
 from te_sched.ir.buffer import buffer_region
-from te_sched.ir.expr import Buffer, BufferRegion, IterVar, Var
+from te_sched.ir.expr import Buffer, BufferRegion, DataProducer, IterVar, Var
 from te_sched.ir.expr import Range as _Range
 from te_sched.ir.stmt import Stmt
 from te_sched.signatures import is_sequence
@@ -146,6 +146,18 @@ def _buffer_realize(
     return stmt.BufferRealize(buffer, _ranges(bounds), held, _as_statement(body))
 
 
+def _producer_realize(
+    producer: DataProducer,
+    bounds: Sequence[Any],
+    condition: Any,
+    body: Any,
+    storage_scope: str = "",
+    span: object = None,
+) -> Stmt:
+    held = ops.cast("bool", ops.convert(condition))
+    return stmt.ProducerRealize(producer, _ranges(bounds), held, _as_statement(body), storage_scope)
+
+
 def _prefetch(buffer: Buffer, bounds: Sequence[Any], span: object = None) -> Stmt:
     return stmt.Prefetch(buffer, _ranges(bounds))
 
@@ -158,6 +170,7 @@ DeclBuffer = Constructor(blocks.DeclBuffer, _decl_buffer)
 AllocateConst = Constructor(blocks.AllocateConst, _allocate_const)
 PrimFunc = Constructor(stmt.PrimFunc, _prim_func)
 BufferRealize = Constructor(stmt.BufferRealize, _buffer_realize)
+ProducerRealize = Constructor(stmt.ProducerRealize, _producer_realize)
 Prefetch = Constructor(stmt.Prefetch, _prefetch)
 
 __test__ = {

@@ -124,6 +124,7 @@ BufferLoad, ProducerLoad = map(_by_fields, (expr.BufferLoad, expr.ProducerLoad))
 StringImm = _by_fields(expr.StringImm)
 AttrStmt = _attribute()
 Evaluate, BufferStore = map(_by_fields, (stmt.Evaluate, stmt.BufferStore))
+ProducerStore = _by_fields(stmt.ProducerStore)
 IfThenElse, LetStmt, While = map(_by_fields, (stmt.IfThenElse, stmt.LetStmt, stmt.While))
 AssertStmt, Allocate = map(_by_fields, (stmt.AssertStmt, stmt.Allocate))
 

@@ -116,6 +116,11 @@ _EXAMPLES = {
         "tir.BufferRealize(A, [tir.Range(0, 4)], True, tir.Evaluate(0))",
         "A = T.Buffer((8,))\nwith T.realize(A[0:4]):\n    T.evaluate(0)",
     ),
+    "ProducerStore": ("tir.ProducerStore(T, 1.0, [2])", "T[2] = T.float32(1)"),
+    "ProducerRealize": (
+        "tir.ProducerRealize(T, [tir.Range(0, 4)], True, tir.Evaluate(0))",
+        "with T.realize(T[0:4]):\n    T.evaluate(0)",
+    ),
     "Prefetch": (
         "tir.Prefetch(A, [tir.Range(0, 4)])",
         "A = T.Buffer((8,))\nT.prefetch(A, [T.Range(0, 4)])",

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from te_sched import build, lower, te
+import te_sched
+from te_sched import build, lower, te, tir
 from te_sched.errors import DeclarationError
-from te_sched.te.hybrid import script
+from te_sched.te.hybrid import runtime, script
 
 SIZES = {"n": 9, "m": 4}
 
@@ -13,7 +14,7 @@ SIZES = {"n": 9, "m": 4}
 def check(function, *args, sizes=None):
     """The operation on random arrays against the script run by Python."""
     outs = function(*args)
-    outs = outs if isinstance(outs, tuple) else (outs,)
+    outs = outs if isinstance(outs, list) else [outs]
     params = [arg for arg in args if isinstance(arg, te.Tensor | type(te.var()))]
     module = build(te.create_schedule([outs[0].op]), [*params, *outs])
     concrete = [_concrete(arg) for arg in args]
@@ -479,3 +480,57 @@ counts = 3  # a name of the module, which Python does not see in a function that
 def test_what_python_computes_otherwise_is_refused(function, why):
     with pytest.raises(DeclarationError, match=why):
         script(function)(te.placeholder((9,), name="a"))
+
+
+def test_body_is_over_tensors():
+    @script
+    def window(a):
+        three = 3.0
+        out = output_tensor((a.shape[0] - 2,), a.dtype)  # noqa: F821
+        for i in range(a.shape[0] - 2):
+            total = 0.0
+            for k in range(3):
+                total += a[i + k]
+            total = total / three
+            out[i] = total
+        return out
+
+    n = te.size_var("n")
+    a = te.placeholder((n,), name="a")
+    loop = window(a).op.body
+    assert isinstance(loop, tir.For)
+    realize = loop.body
+    assert isinstance(realize, tir.ProducerRealize)
+    assert realize.producer.op.name == "total"
+    first, add, divide, store = realize.body
+    assert isinstance(first, tir.ProducerStore)
+    assert add.body.value.b.producer is a
+    assert str(divide) == "total[0] = total[0] * T.float32(0.33333333333333331)"
+    assert store.producer.op.name == "out"
+    assert str(realize).startswith('with T.realize(total[0:1], "global"):')
+
+
+def test_runtime_has_the_functions_of_scripts():
+    @script
+    def halves(a):
+        m = max_num_threads()  # noqa: F821
+        out = output_tensor(a.shape, a.dtype)  # noqa: F821
+        for t in bind("threadIdx.x", m):  # noqa: F821
+            for b in bind("blockIdx.x", ceil_div(a.shape[0], m)):  # noqa: F821
+                if b * m + t < a.shape[0]:
+                    out[b * m + t] = a[b * m + t] / 2.0
+        return out
+
+    values = np.random.rand(1500).astype("float32")
+    np.testing.assert_allclose(halves(values), values / 2)
+    with te_sched.target.Target("cuda"):
+        np.testing.assert_allclose(halves(values), values / 2)
+        text = str(halves(te.placeholder((1500,), name="a")).op.body)
+    assert 'T.launch_thread("threadIdx.x", 1024)' in text
+    assert 'T.launch_thread("blockIdx.x", 2)' in text
+    for name, value in runtime.HYBRID_GLOBALS.items():
+        assert getattr(runtime, name) is value
+        assert name not in halves.__globals__
+    np.testing.assert_allclose(runtime.sqrt(np.float32(4)), 2)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = runtime.nothing

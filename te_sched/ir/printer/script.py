@@ -463,13 +463,24 @@ class ScriptPrinter(ExprPrinter):
         self.nested(node, line, is_last, f"T.Assert({condition}, {message})")
 
     def _realize(self, node: S.BufferRealize, is_last: bool, scope: str | None = None) -> None:
-        args = [f"{self.buffer(node.buffer)}[{self.region(node.bounds)}]"]
+        self._realized(node, self.buffer(node.buffer), is_last, scope)
+
+    def _realized(self, node: Any, name: str, is_last: bool, scope: str | None) -> None:
+        args = [f"{name}[{self.region(node.bounds)}]"]
         if scope is not None:
             args.append(quoted(scope))
         if not ops.is_const(node.condition, 1):
             args.append(f"condition={self.text(node.condition)}")
         call = f"T.realize({', '.join(args)})"
         self.nested(node, call, is_last, call)
+
+    def _producer_store(self, node: S.ProducerStore, is_last: bool) -> None:
+        target = f"{node.producer.name}[{self.indices(node.indices)}]"
+        self.block.add(f"{target} = {self.text(node.value)}")
+
+    def _producer_realize(self, node: S.ProducerRealize, is_last: bool) -> None:
+        scope = node.storage_scope or None
+        self._realized(node, node.producer.name, is_last, scope)
 
     def _prefetch(self, node: S.Prefetch, is_last: bool) -> None:
         self.block.add(f"T.prefetch({self.text(node.buffer)}, {self.text(node.bounds)})")
@@ -717,6 +728,8 @@ _STATEMENTS: dict[type, Callable[[ScriptPrinter, Any, bool], None]] = {
     S.Allocate: ScriptPrinter._allocate,
     S.AssertStmt: ScriptPrinter._assert,
     S.BufferRealize: ScriptPrinter._realize,
+    S.ProducerStore: ScriptPrinter._producer_store,
+    S.ProducerRealize: ScriptPrinter._producer_realize,
     S.Prefetch: ScriptPrinter._prefetch,
     S.AttrStmt: ScriptPrinter._attribute,
     S.SeqStmt: lambda printer, node, is_last: printer.body(node),

@@ -34,3 +34,10 @@ expected = numpy.maximum.accumulate(x * 2, axis=1)
 tvm.testing.assert_allclose(out.asnumpy(), expected + 1, rtol=1e-5)
 tvm.testing.assert_allclose(running_maximum(x * 2), expected)
 assert f.time_evaluator(f.entry_name, ctx=tvm.cpu(0), number=1)(tvm.nd.array(x), out).mean > 0
+
+source = te.hybrid.build(tvm.create_schedule(B.op), [A], [B])
+numpy.testing.assert_allclose(source(x), x * 2)
+assert isinstance(source, te.hybrid.HybridModule)
+from tvm.te.hybrid.runtime import HYBRID_GLOBALS, bind  # noqa: E402
+
+assert HYBRID_GLOBALS["bind"] is bind

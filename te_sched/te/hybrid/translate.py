@@ -37,12 +37,12 @@ from te_sched.ir.stmt import AssertStmt, AttrStmt, Evaluate
 from te_sched.ir.structural import structural_equal
 from te_sched.ir.visitor import walk
 from te_sched.te.declare import as_shape, thread_axis
-from te_sched.te.hybrid_words import LOOPS, SYMBOLIC
+from te_sched.te.hybrid.runtime import LOOPS, SYMBOLIC
 from te_sched.te.operation import HybridOp
 from te_sched.te.tag import tag_or_current
 from te_sched.te.tensor import Tensor
 
-_OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
+OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
@@ -76,10 +76,10 @@ Threads = dict[str, tuple[IterVar, Expr]]
 
 
 class WrittenLoops:
-    """A Python function that is a hybrid script."""
+    """A Python function that is a hybrid script; `source` is its text where no file has it."""
 
-    def __init__(self, function: FunctionType) -> None:
-        self.function = function
+    def __init__(self, function: FunctionType, source: str = "") -> None:
+        self.function, self.source = function, source
 
     def names(self) -> dict[str, Any]:
         """What names mean that the function does not bind: those captured, global, of Python."""
@@ -121,7 +121,7 @@ def translate(script: WrittenLoops, args: tuple[Any, ...]) -> Any:
         tuple(named),
         body,
     )
-    return op.output(0) if op.num_outputs == 1 else op.outputs
+    return op.output(0) if op.num_outputs == 1 else list(op.outputs)
 
 
 def _read(builder: IRBuilder, inputs: dict[Tensor, Buffer], value: Any) -> Any:
@@ -162,16 +162,15 @@ class _Walk:
         self.depth = 0  # enclosing expressions
         self.bound_here: set[str] = set()
         self.outside = script.names()
-        lines, self.first_line = _source(script.function)
-        self.file = inspect.getsourcefile(script.function) or ""
-        tree = ast.parse(textwrap.dedent("".join(lines))).body[0]
+        source, self.first_line, self.file = _source(script)
+        tree = ast.parse(source).body[0]
         assert isinstance(tree, ast.FunctionDef)
         names = [arg.arg for arg in tree.args.args]
         if len(names) != len(args) or tree.args.vararg or tree.args.kwonlyargs:
             wanted = f"it takes the parameters {', '.join(names)}, got {len(args)} arguments"
             self._refuse(tree, wanted, "give one argument for each parameter")
         self.values: dict[str, Any] = dict(zip(names, args, strict=True))
-        self.stores = Counter(_assigned_names(tree))
+        self.stores = Counter(assigned_names(tree))
         self._body(tree.body)
 
     # Statements
@@ -422,6 +421,8 @@ class _Walk:
         owner, index = self.value(node.value), self.value(node.slice)
         if isinstance(owner, BufferVar):
             self._check_index(node, owner, index)
+        elif isinstance(owner, list | tuple) and isinstance(index, tuple):
+            return reduce(operator.getitem, index, owner)
         return owner[index]
 
     def _of_BinOp(self, node: ast.BinOp) -> Any:
@@ -489,9 +490,9 @@ class _Walk:
     # Errors
 
     def _operator(self, kind: ast.AST, node: ast.AST) -> Callable[..., Any]:
-        if type(kind) not in _OPERATORS:
+        if type(kind) not in OPERATORS:
             self._refuse(node, f"operator {type(kind).__name__} is not supported", "")
-        return _OPERATORS[type(kind)]
+        return OPERATORS[type(kind)]
 
     def _check_index(self, node: ast.AST, buffer: BufferVar, index: Any) -> None:
         count = len(index) if isinstance(index, tuple) else 1
@@ -524,18 +525,23 @@ class _Scalar(BufferVar):
     __slots__ = ()
 
 
-def _source(function: FunctionType) -> tuple[list[str], int]:
+def _source(script: WrittenLoops) -> tuple[str, int, str]:
+    """The text of a script, its first line and its file."""
+    function = script.function
+    if script.source:
+        return script.source, 1, function.__code__.co_filename
     try:
-        return inspect.getsourcelines(function)
+        lines, first = inspect.getsourcelines(function)
     except OSError:
         raise DeclarationError(
             f"cannot read the source of hybrid script {function.__name__}",
             "scripts are translated from their source file",
             "define it in a file or a notebook, not by exec or on the interactive prompt",
         ) from None
+    return textwrap.dedent("".join(lines)), first, inspect.getsourcefile(function) or ""
 
 
-def _assigned_names(tree: ast.AST) -> Iterator[str]:
+def assigned_names(tree: ast.AST) -> Iterator[str]:
     """The names that a script binds, twice those that it changes where they are."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):

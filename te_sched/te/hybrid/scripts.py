@@ -1,20 +1,4 @@
-"""te.hybrid: operations written as Python loops over elements.
-
-    @te.hybrid.script
-    def outer(a, b):
-        c = output_tensor((a.shape[0], b.shape[0]), a.dtype)
-        for i in range(a.shape[0]):
-            for j in range(b.shape[0]):
-                c[i, j] = a[i] * b[j]
-        return c
-
-Called with tensors it gives the output tensors of an operation whose loops are those that are
-written. Values are read and written in Python's order, also where several are assigned at once
-(`c[i], d[i] = d[i], c[i]`). What Python would do otherwise is refused: a loop over a name that has
-a value already, a return in a loop, lists that change. Loops are annotated in the script (parallel,
-vectorize, unroll, bind), or scheduled as `c.op.axis`. Called with numpy arrays it runs as Python.
-Must not know schedules.
-"""
+"""Functions of loops over elements: operations for tensors, Python for arrays."""
 
 from __future__ import annotations
 
@@ -27,8 +11,8 @@ from typing import Any
 from te_sched.errors import DeclarationError, repr_of
 from te_sched.ir.expr import Expr
 from te_sched.signatures import checked
-from te_sched.te.hybrid_translate import WrittenLoops, translate
-from te_sched.te.hybrid_words import EMULATED
+from te_sched.te.hybrid.runtime import HYBRID_GLOBALS
+from te_sched.te.hybrid.translate import WrittenLoops, translate
 from te_sched.te.tensor import Tensor
 
 __all__ = ["Script", "script"]
@@ -38,8 +22,9 @@ class Script(WrittenLoops):
     """A function made by `te.hybrid.script`."""
 
     @checked
-    def __init__(self, function: FunctionType) -> None:
-        super().__init__(function)
+    def __init__(self, function: FunctionType, source: str = "") -> None:
+        super().__init__(function, source)
+        self.__globals__ = function.__globals__
         functools.update_wrapper(self, function)
         self.signature = inspect.signature(function)
 
@@ -68,7 +53,7 @@ class Script(WrittenLoops):
 
     def _emulate(self, args: tuple[Any, ...]) -> Any:
         function = self.function
-        names = {**function.__globals__, **EMULATED}
+        names = {**function.__globals__, **HYBRID_GLOBALS}
         copy = FunctionType(
             function.__code__, names, function.__name__, function.__defaults__, function.__closure__
         )
@@ -76,7 +61,7 @@ class Script(WrittenLoops):
 
 
 def script(function: Callable[..., Any]) -> Script:
-    """A function of loops over elements as an operation; the module says how it is written.
+    """A function of loops over elements as an operation; `te.hybrid` says how it is written.
 
     >>> @te.hybrid.script
     ... def double(a):
