@@ -12,6 +12,7 @@ import builtins
 import inspect
 import operator
 from collections.abc import Callable, Mapping
+from types import ModuleType
 from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
@@ -69,6 +70,30 @@ SAFE_BUILTINS = {
         *("min", "range", "reversed", "round", "set", "sorted", "str", "sum", "tuple", "zip"),
     )
 }
+
+
+# The modules whose names the text of a program may use.
+_OPEN = ("te_sched", "te_sched.script", "te_sched.script.tir", "te_sched.script.ir", "te_sched.tir")
+
+
+class OpenModule:
+    """A module as the text of a program sees it: the words of scripts, and no other modules."""
+
+    def __init__(self, module: ModuleType) -> None:
+        self._module = module
+
+    def __getattr__(self, name: str) -> Any:
+        _check_attribute(name)
+        found = getattr(self._module, name)
+        if isinstance(found, ModuleType) and found.__name__ in _OPEN:
+            return OpenModule(found)
+        if isinstance(found, ModuleType) or self._module.__name__ == _OPEN[0]:
+            raise ScriptError(
+                f"the text of a script cannot use {self._module.__name__}.{name}",
+                "",
+                "use the names of T and I, or give the value in extra_vars",
+            )
+        return found
 
 
 class ScriptEvaluator:
@@ -266,7 +291,7 @@ def _stepped(key: Any) -> Any:
 
 
 def _check_attribute(name: str) -> None:
-    if name.startswith("__"):
+    if name.startswith("_"):
         raise ScriptError(
             f"a script cannot use the attribute {name}", "", "use the names of T and I"
         )

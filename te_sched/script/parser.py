@@ -41,7 +41,7 @@ from te_sched.ir.stmt import IRModule, PrimFunc, Stmt
 from te_sched.ir.visitor import replace
 from te_sched.script import frames
 from te_sched.script import words as T
-from te_sched.script.evaluate import BINARY, ScriptEvaluator, element_at
+from te_sched.script.evaluate import BINARY, OpenModule, ScriptEvaluator, element_at
 from te_sched.script.frames import (
     CaseFrame,
     ForFrame,
@@ -589,7 +589,7 @@ def parse(
 
 def _parse(program: Any, extra_vars: Mapping[str, Any] | None, is_trusted: bool) -> Any:
     source = program if isinstance(program, Source) else Source(program)
-    names = dict(NAMES)
+    names = dict(NAMES) if is_trusted else {k: OpenModule(v) for k, v in NAMES.items()}
     raw: Any = None
     if inspect.isfunction(program):
         names.update(names_around(program))

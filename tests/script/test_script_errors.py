@@ -157,6 +157,17 @@ def test_blocks(code: str, fault: str, under: str | None) -> None:
         ),
         ("@T.prim_func\ndef f():\n    open('x')", "undefined variable open"),
         (
+            "@T.prim_func\ndef f():\n    T.builtins.eval('1')",
+            "the text of .*.builtins",
+        ),
+        ("@T.prim_func\ndef f():\n    tvm.files.os.getcwd()", "the text of .* te_sched.files"),
+        ("@T.prim_func\ndef f():\n    tvm.load_module('x.so')", "the text of .* te_sched.load_"),
+        ("@T.prim_func\ndef f():\n    T._module", "a script cannot use the attribute _module"),
+        (
+            "@T.prim_func\ndef f():\n    x = [tvm.tir.transform for a in (1,)]",
+            "the text of a script cannot use te_sched.tir.transform",
+        ),
+        (
             "@T.prim_func\ndef f(A: T.Buffer(4)):\n    with T.block():\n"
             "        v = T.axis.S(4, 0)\n        T.call_extern('int32', 'g', A.data)",
             "block  accesses A in an unknown way",
