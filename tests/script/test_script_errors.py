@@ -161,7 +161,7 @@ def test_blocks(code: str, fault: str, under: str | None) -> None:
             "the text of .*.builtins",
         ),
         ("@T.prim_func\ndef f():\n    tvm.files.os.getcwd()", "the text of .* te_sched.files"),
-        ("@T.prim_func\ndef f():\n    tvm.load_module('x.so')", "the text of .* te_sched.load_"),
+        ("@T.prim_func\ndef f():\n    tvm.build('x.so')", "the text of .* te_sched.build"),
         ("@T.prim_func\ndef f():\n    T._module", "a script cannot use the attribute _module"),
         (
             "@T.prim_func\ndef f():\n    x = [tvm.tir.transform for a in (1,)]",
