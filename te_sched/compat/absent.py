@@ -100,8 +100,6 @@ ABSENT: dict[str, str] = {
     "testing.autotvm": "te_sched has no tuner",
     "target.codegen": "te_sched.codegen.llvm is the code generator",
     "target.VirtualDevice": "te_sched has devices alone (te_sched.cpu(0))",
-    "ir.save_json": "save the Python program; s.trace prints one",
-    "ir.load_json": "save the Python program; s.trace prints one",
     "ir.make_node": "call the class: tir.Add(a, b)",
     "make.Store": "programs have buffers with their shapes: tir.BufferStore",
     "make.Load": "programs have buffers with their shapes: tir.BufferLoad",

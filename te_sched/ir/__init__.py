@@ -7,6 +7,7 @@ from te_sched.ir import operators, ops, printer
 from te_sched.ir.expr import Expr as PrimExpr
 from te_sched.ir.expr import Node, PointerType
 from te_sched.ir.op import Op, register_intrin_lowering, register_op_attr
+from te_sched.ir.serialization import load_json, save_json
 from te_sched.ir.stmt import IRModule
 from te_sched.ir.structural import assert_structural_equal, structural_equal
 
@@ -17,10 +18,12 @@ __all__ = [
     "PointerType",
     "PrimExpr",
     "assert_structural_equal",
+    "load_json",
     "operators",
     "ops",
     "printer",
     "register_intrin_lowering",
     "register_op_attr",
+    "save_json",
     "structural_equal",
 ]

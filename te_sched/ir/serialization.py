@@ -1,0 +1,167 @@
+"""Programs and expressions as JSON, which loads again.
+
+    {"te_sched": 1, "root": {"node": 2}, "nodes": [["Var", {"name": "i", ...}], ...]}
+
+Nodes are listed once each, operands before those that use them, and referred to by their numbers: a
+variable that is shared stays one object. Loading creates nodes of the IR and nothing else. Must not
+know what nodes mean.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+from te_sched.deep_recursion import walks_deeply
+from te_sched.errors import DeclarationError, TeSchedError, kind_of, repr_of
+from te_sched.ir.expr import Node, PointerType
+from te_sched.ir.visitor import INIT_FIELDS, NODE_CLASSES
+from te_sched.signatures import check_fields
+
+_FORMAT = 1
+_CLASSES = {kind.__name__: kind for kind in NODE_CLASSES}
+_SPECIAL = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
+
+
+@walks_deeply("save a program", DeclarationError)
+def save_json(node: Any) -> str:
+    """The JSON of a node, or of lists, tuples and dicts of nodes and plain values.
+
+    Raises
+    ------
+    DeclarationError for other objects, such as functions of Python in attributes.
+
+    >>> from te_sched import tir
+    >>> i = tir.Var("i")
+    >>> load_json(save_json(i * 2 + i))
+    i * 2 + i
+    """
+    writer = _Writer()
+    root = writer.value(node)
+    return json.dumps({"te_sched": _FORMAT, "root": root, "nodes": writer.nodes})
+
+
+@walks_deeply("load a program", DeclarationError)
+def load_json(json_str: str) -> Any:
+    """What `save_json` saved.
+
+    Raises
+    ------
+    DeclarationError for a text that is not the JSON of a program.
+    """
+    try:
+        document = json.loads(json_str)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise _damaged(f"it is not JSON: {error}") from None
+    if not isinstance(document, dict) or document.get("te_sched") != _FORMAT:
+        raise _damaged(f'it does not begin with {{"te_sched": {_FORMAT}, ...}}')
+    rows = document.get("nodes")
+    if not isinstance(rows, list) or "root" not in document:
+        raise _damaged("it has no nodes")
+    reader = _Reader()
+    for row in rows:
+        reader.add(row)
+    return reader.value(document["root"])
+
+
+class _Writer:
+    """Collects the rows of nodes; `numbers` has those that are written, by identity."""
+
+    def __init__(self) -> None:
+        self.nodes: list[Any] = []
+        self.numbers: dict[int, int] = {}
+
+    def value(self, value: Any) -> Any:
+        """The JSON of a value."""
+        kind = type(value)
+        if value is None or kind in (bool, int, str):
+            return value
+        if kind is float:
+            return value if math.isfinite(value) else {"float": repr(value)}
+        if kind in INIT_FIELDS:
+            return {"node": self._number(value)}
+        if isinstance(value, PointerType):
+            return {"pointer": [value.element, value.scope]}
+        if isinstance(value, Mapping):
+            return {"dict": [[self.value(key), self.value(one)] for key, one in value.items()]}
+        if isinstance(value, list | tuple):
+            items = [self.value(one) for one in value]
+            return items if isinstance(value, tuple) else {"list": items}
+        if isinstance(value, bool | int | float | str):  # of a class derived from these
+            return self.value(kind.__mro__[-2](value))
+        raise DeclarationError(
+            f"cannot save {repr_of(value)} as JSON",
+            f"it is {kind_of(value)}",
+            "save programs whose attributes are nodes, numbers and texts",
+        )
+
+    def _number(self, node: Node) -> int:
+        known = self.numbers.get(id(node))
+        if known is None:
+            kind = type(node)
+            fields = {name: self.value(getattr(node, name)) for name in INIT_FIELDS[kind]}
+            known = self.numbers[id(node)] = len(self.nodes)
+            self.nodes.append([kind.__name__, fields])
+        return known
+
+
+class _Reader:
+    """Makes nodes of rows, in their order."""
+
+    def __init__(self) -> None:
+        self.nodes: list[Node] = []
+
+    def add(self, row: Any) -> None:
+        """Make the node of a row."""
+        if not (isinstance(row, list) and len(row) == 2 and isinstance(row[1], dict)):
+            raise _damaged(f"node {len(self.nodes)} is {repr_of(row)}")
+        name, fields = row
+        kind = _CLASSES.get(name) if isinstance(name, str) else None
+        if kind is None or not fields.keys() <= set(INIT_FIELDS[kind]):
+            raise _damaged(f"node {len(self.nodes)} is a {repr_of(name)} of {repr_of([*fields])}")
+        try:
+            node = kind(**{field: self.value(one) for field, one in fields.items()})
+            check_fields(node)
+        except TeSchedError as error:
+            raise _damaged(f"node {len(self.nodes)}: {error.fault}") from None
+        except (TypeError, ValueError, AttributeError, LookupError) as error:
+            raise _damaged(f"node {len(self.nodes)} is not a valid {name}: {error}") from None
+        self.nodes.append(node)
+
+    def value(self, value: Any) -> Any:
+        """The value of some JSON."""
+        if isinstance(value, list):
+            return tuple([self.value(one) for one in value])
+        if not isinstance(value, dict):
+            return value
+        if len(value) == 1:
+            ((what, given),) = value.items()
+            if what == "node" and type(given) is int and 0 <= given < len(self.nodes):
+                return self.nodes[given]
+            if what == "float" and given in _SPECIAL:
+                return _SPECIAL[given]
+            if what == "list" and isinstance(given, list):
+                return [self.value(one) for one in given]
+            if what == "pointer" and _is_pointer(given):
+                return PointerType(*given)
+            if what == "dict" and isinstance(given, list) and all(map(_is_pair, given)):
+                keys = [self.value(key) for key, _ in given]
+                if all(isinstance(key, Hashable) for key in keys):
+                    return dict(zip(keys, [self.value(one) for _, one in given], strict=True))
+        raise _damaged(f"{repr_of(value)} is not a value")
+
+
+def _is_pair(value: Any) -> bool:
+    return isinstance(value, list) and len(value) == 2
+
+
+def _is_pointer(value: Any) -> bool:
+    return _is_pair(value) and all(isinstance(one, str) for one in value)
+
+
+def _damaged(why: str) -> DeclarationError:
+    return DeclarationError(
+        "cannot load a program from this JSON", why, "give a text that save_json returned"
+    )

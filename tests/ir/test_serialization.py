@@ -1,0 +1,104 @@
+"""Programs as JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+
+import te_sched
+from te_sched import te, tir
+from te_sched.errors import DeclarationError
+from te_sched.ir import load_json, save_json, structural_equal
+from te_sched.script import tir as T
+
+
+@T.prim_func
+def mm_relu(a: T.handle, b: T.handle, C: T.Buffer((16, 16), "float32")):
+    n = T.int32()
+    A = T.match_buffer(a, (16, n), strides=(n, 1))
+    B = T.match_buffer(b, (n, 16))
+    Y = T.alloc_buffer((16, 16))
+    for i, j, k in T.grid(16, 16, n):
+        with T.block("Y"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            T.block_attr({"tiles": [4, 4], "kind": "inner"})
+            with T.init():
+                Y[vi, vj] = T.float32(0)
+            Y[vi, vj] = Y[vi, vj] + A[vi, vk] * B[vk, vj]
+    for i, j in T.grid(16, 16):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = T.max(Y[vi, vj], T.infinity("float32"))
+
+
+def test_functions_of_blocks() -> None:
+    again = load_json(save_json(mm_relu))
+    assert structural_equal(again, mm_relu)
+    assert str(again) == str(mm_relu)
+    module = te_sched.IRModule({"mm_relu": mm_relu}, {"version": 1})
+    loaded = load_json(save_json(module))
+    assert str(loaded) == str(module)
+    assert loaded.attrs == {"version": 1}
+
+
+def test_lowered_schedules() -> None:
+    A = te.placeholder((64,), name="A")
+    B = te.compute((64,), lambda i: A[i] * 2.0, name="B")
+    s = te.create_schedule(B.op)
+    s[B].vectorize(s[B].split(B.op.axis[0], 8)[1])
+    for module in (te_sched.lower(s, [A, B], stop_after="schedule_ops"), te_sched.lower(s, [A, B])):
+        assert str(load_json(save_json(module))) == str(module)
+
+
+def test_shared_nodes_stay_shared() -> None:
+    x = tir.Var("x")
+    first, second = load_json(save_json((x + 1, [x, {"key": x}])))
+    assert first.a is second[0] is second[1]["key"]
+    assert save_json((x, x)).count('"Var"') == 1
+    deep = x
+    for _ in range(3000):
+        deep = deep + x
+    assert structural_equal(load_json(save_json(deep)), deep, map_free_vars=True)
+
+
+def test_numbers() -> None:
+    for value in (math.inf, -math.inf, 0.1, 1e300, 3, True, None, "text"):
+        assert load_json(save_json([value])) == [value]
+    assert math.isnan(load_json(save_json(tir.const(math.nan, "float32"))).value)
+
+
+def _text(*nodes: object, root: object = 0) -> str:
+    return json.dumps({"te_sched": 1, "root": root, "nodes": nodes})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[" * 100_000,
+        "{}",
+        '{"te_sched": 2, "root": 0, "nodes": []}',
+        '{"te_sched": 1, "root": 0}',
+        _text(3),
+        _text(["Nothing", {}]),
+        _text(["Var", {"size": 3}]),
+        _text(["Var", {"name": 3, "dtype": "int32"}]),
+        _text(["Add", {"a": 1, "b": 2}]),
+        _text(["Add", {"a": {"node": 0}, "b": {"node": 0}}]),
+        _text(root={"node": 0}),
+        _text(root={"dict": [[1]]}),
+        _text(root={"float": "1e5"}),
+        _text(root={"dict": [[{"list": []}, 1]]}),
+        3,
+    ],
+)
+def test_damaged_texts_are_refused(text: str) -> None:
+    with pytest.raises(DeclarationError, match="cannot load a program from this JSON"):
+        load_json(text)
+
+
+def test_what_is_not_data_is_refused() -> None:
+    with pytest.raises(DeclarationError, match="cannot save <function"):
+        save_json(mm_relu.with_attr("f", test_numbers))
