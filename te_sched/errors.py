@@ -138,8 +138,8 @@ class OperandError(DeclarationError, TypeError):
 
 
 class ScriptError(DeclarationError, ValueError):
-    """An invalid script of TVMScript; `excerpt` shows the position, whose `line` and `column` in the
-    text of the script count from 1.
+    """An invalid script of TVMScript; `excerpt` shows the position. `line` and `column` are
+    those in the text of the script, from 1.
 
     >>> te_sched.script.from_source("x = ")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
