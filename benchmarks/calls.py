@@ -1,16 +1,19 @@
-"""What a call costs before and after the work, and what loading te_sched does.
+"""The overhead of a call, and of loading te_sched.
 
     python -m benchmarks.calls                  everything
     python -m benchmarks.calls --results DIR    the figures as JSON and Markdown too
 
-Timed are: a call of a function that adds 1 to an array of one element, with arrays of te_sched and
-of numpy, beside TVM 0.19's call with its arrays, numpy's ufunc and numba's function (those that are
-not installed are left out, and named); a parallel loop that has next to nothing to do, timed from
-native code, less the same loop serially; a call of a parallel loop over 1,000 elements, with the
-machine to itself and beside as many busy processes as leave one core free; and `import te_sched` in
-a new process, less an empty one.
+Measured are:
 
-Calls take turns in batches (`benchmarks.processor.measuring`); the figure is the median.
+- a call of a function that adds 1 to an array of one element, with arrays of te_sched and of numpy,
+  compared with TVM 0.19 and its arrays, numpy's ufunc and numba's function (the report names those
+  that are not installed);
+- a parallel loop with almost no work, timed from native code, minus the same serial loop;
+- a call of a parallel loop over 1,000 elements, on an idle machine and beside busy processes on all
+  cores but one;
+- `import te_sched` in a new process, minus an empty process.
+
+Batches of calls alternate (`benchmarks.processor.measuring`); the figure is the median.
 """
 
 from __future__ import annotations
@@ -41,7 +44,7 @@ from te_sched.runtime import threads
 from te_sched.tools.table import table
 
 PEERS = ("tvm", "numba")
-BATCH = 2000  # calls between two looks at the clock
+BATCH = 2000  # calls between two readings of the clock
 IMPORTED = ("te_sched", "numpy", "tvm")
 GOALS = {
     "calls": "TVM's",
@@ -55,7 +58,7 @@ Figures = dict[str, dict[str, float]]
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Measure, print, and keep the figures."""
+    """Measure, print, and save the figures."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.calls", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--rounds", type=int, default=5, help="turns of each call (default 5)")
@@ -78,7 +81,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def time_calls(rounds: int) -> dict[str, float]:
-    """Seconds of a call that adds 1 to one element, by who is called."""
+    """Seconds of a call that adds 1 to one element, by implementation."""
     calls = {name: partial(_repeat, call) for name, call in _calls().items()}
     return {name: timing.median / BATCH for name, timing in timings(calls, rounds).items()}
 
@@ -117,7 +120,7 @@ def _repeat(call: Callable[[], Any]) -> None:
 
 
 def time_regions(rounds: int) -> dict[str, float]:
-    """Seconds that a parallel loop of an iteration for each thread takes longer than a serial."""
+    """The additional seconds of a parallel loop of one iteration per thread over a serial loop."""
     libraries = {"te_sched": te_sched}
     if (tvm := _load("tvm")) is not None:
         libraries["TVM"] = tvm
@@ -134,7 +137,7 @@ def time_regions(rounds: int) -> dict[str, float]:
 
 
 def _loop(library: Any, parallel: bool) -> Callable[[], Any]:
-    """What runs a loop of next to no work BATCH times, from native code."""
+    """A function that runs a loop with almost no work BATCH times, from native code."""
     te = library.te
     count = max(threads.get_num_threads(), 2)
     b = te.compute((count,), lambda i: i.astype("float32"), name="B")
@@ -143,15 +146,15 @@ def _loop(library: Any, parallel: bool) -> Callable[[], Any]:
         s[b].parallel(b.op.axis[0])
     module = library.build(s, [b], target="llvm")
     array = library.nd.array(np.zeros(count, "float32"))
-    # It calls once more than BATCH times, to warm up.
+    # time_evaluator makes one more call, to warm up.
     timer = module.time_evaluator(module.entry_name, library.cpu(0), number=BATCH - 1, repeat=1)
     return partial(timer, array)
 
 
 def time_beside_others(rounds: int) -> Figures:
-    """Seconds of a parallel call: the median alone, the mean and the largest beside others.
+    """Seconds of a parallel call: the median alone, the mean and maximum beside busy processes.
 
-    Means and largest of 2,000 calls, of which there are `rounds`; the median of these is given.
+    Mean and maximum are of BATCH calls; the result is their median over `rounds`.
     """
     calls = {"te_sched": _parallel_call(te_sched)}
     if (tvm := _load("tvm")) is not None:
@@ -162,7 +165,7 @@ def time_beside_others(rounds: int) -> Figures:
         for _ in range(max(1, (os.cpu_count() or 2) - 1))
     ]
     try:
-        time.sleep(0.5)  # until they have begun
+        time.sleep(0.5)  # until they have started
         turns = [
             {name: _seconds_of_each(call) for name, call in calls.items()} for _ in range(rounds)
         ]
@@ -211,7 +214,7 @@ def time_imports(rounds: int) -> dict[str, float]:
             for name, found in times.items():
                 code = "pass" if name == "pass" else f"import {name}"
                 seconds = _process_seconds(code, folder)
-                if turn:  # the first compiles to bytecode and warms up the system's caches
+                if turn:  # the first one compiles to bytecode and warms up the system's caches
                     found.append(seconds)
     empty = statistics.median(times.pop("pass"))
     return {name: statistics.median(found) - empty for name, found in times.items()}
@@ -260,7 +263,7 @@ def save(figures: Figures, setting: str, directory: Path) -> None:
 
 
 def _load(name: str) -> Any:
-    """A peer, or None where it is not installed (or is a TVM without te)."""
+    """A peer, or None if it is not installed (or is a TVM without te)."""
     try:
         module = importlib.import_module(name)
         if name == "tvm":

@@ -1,11 +1,11 @@
-"""What the run-time checks of indices from memory cost: gathers and scatters, with and without.
+"""The cost of run-time checks of indices from memory: gathers and scatters with and without checks.
 
     python -m benchmarks.checks                everything
-    python -m benchmarks.checks --rounds 500   more turns
+    python -m benchmarks.checks --rounds 500   more rounds
 
-Each program is built with `check_accesses` on and off; the two take turns of a few calls, timed
-from native code, and the figure is the shortest call of each. A table "in the cache" has 4,096
-elements, one "in memory" 16 million; indices are random.
+Each program is built with `check_accesses` on and off; the two alternate after a few calls, timed
+from native code, and the figure is the shortest call of each. Tables "in the cache" have 4,096
+elements, those "in memory" 16 million; indices are random.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def measure(make: Callable[[], Program], rounds: int) -> tuple[float, float]:
-    """Seconds of a call without the checks and with them."""
+    """Seconds of a call without and with the checks."""
     schedule, arguments = make()
     values = [_value(argument) for argument in arguments]
     best = {False: float("inf"), True: float("inf")}
@@ -58,7 +58,7 @@ def measure(make: Callable[[], Program], rounds: int) -> tuple[float, float]:
 
 
 def _value(argument: Any) -> Any:
-    """Ones, or indices into the table that the name of an argument tells."""
+    """Ones, or indices into the table given by the name of an argument."""
     shape = tuple(extent.value for extent in argument.shape)
     if argument.dtype != "int32":
         return te_sched.nd.array(np.ones(shape, argument.dtype))

@@ -1,15 +1,15 @@
-"""Workloads on the processor: te_sched beside TVM with the same schedules, numpy, torch, Halide.
+"""Workloads on the CPU: te_sched compared with TVM (same schedules), numpy, torch and Halide.
 
     python -m benchmarks.cpu                   every workload
-    python -m benchmarks.cpu --only GEMM       those whose name begins so (may be repeated)
-    python -m benchmarks.cpu --results DIR     also as JSON, Markdown and a plot; what DIR has of
-                                               other workloads is kept
-    python -m benchmarks.cpu --threads N       how many threads all of them may use
+    python -m benchmarks.cpu --only GEMM       workloads with this prefix (may be repeated)
+    python -m benchmarks.cpu --results DIR     also as JSON, Markdown and a plot; results of other
+                                               workloads in DIR are kept
+    python -m benchmarks.cpu --threads N       the number of threads
 
-Each schedule is first checked against numpy at sizes that do not divide. Then everybody's calls are
-timed in turns; the figure is the median of the turns' medians. Peers that are not installed are
-left out, and the report says so. A machine that does nothing else gives the best figures: turns
-that other programs disturb are repeated, and counted where that does not help.
+Each schedule is first checked against numpy, at sizes that its tiles do not divide. Then the calls
+of all implementations are timed in turns; the figure is the median of the turns' medians. The
+report names peers that are not installed. The machine should be idle: disturbed turns are repeated,
+and counted if all repetitions are disturbed.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _THREADS = (
 def with_threads(count: int) -> dict[str, str]:
     """The environment for all libraries, which read it when they are loaded.
 
-    TVM would tie the calling thread to one core, and every pool that starts later with it.
+    By default TVM would bind the calling thread to one core, and all pools started later with it.
     """
     return {**dict.fromkeys(_THREADS, str(count)), "TVM_BIND_THREADS": "0"}
 
@@ -96,7 +96,7 @@ def run(
 
 
 def _kept(directory: Path | None, threads: int) -> list[dict[str, Any]]:
-    """What an earlier run on as many threads measured."""
+    """The results of an earlier run with the same number of threads."""
     path = directory / "cpu.json" if directory is not None else None
     if path is None or not path.exists():
         return []
@@ -107,7 +107,7 @@ def _kept(directory: Path | None, threads: int) -> list[dict[str, Any]]:
 
 
 def _merged(rows: list[dict[str, Any]], row: dict[str, Any]) -> list[dict[str, Any]]:
-    """In the order of the registry, whichever was measured first."""
+    """Old and new rows in the order of the registry."""
     order = {workload.name: number for number, workload in enumerate(WORKLOADS)}
     others = [one for one in rows if one["name"] != row["name"]]
     return sorted([*others, row], key=lambda one: order.get(one["name"], len(order)))
@@ -122,7 +122,7 @@ def save(figures: dict[str, Any], directory: Path) -> None:
 
 
 def chosen(names: Sequence[str]) -> list[Workload]:
-    """The workloads whose name begins with one of the names; all without names."""
+    """The workloads whose name has one of the prefixes; all if there are none."""
     found = [one for one in WORKLOADS if not names or one.name.lower().startswith(tuple(names))]
     if not found:
         raise SystemExit(f"no such workload; there are {', '.join(one.name for one in WORKLOADS)}")

@@ -1,16 +1,15 @@
-"""The tutorial's GPU matrix products, and further steps of the same ladder.
+"""Matrix products on a GPU: the tutorial's schedules and further optimized ones.
 
-    python -m benchmarks.gemm_gpu                  what can be known on this machine
+    python -m benchmarks.gemm_gpu                  all figures available on this machine
     python -m benchmarks.gemm_gpu --results DIR    also as JSON, Markdown and, with a GPU, a plot
     python -m benchmarks.gemm_gpu --checked        the checked mode too (a sample of the blocks)
 
 C = A B with A of (M, K) and B of (K, N), float32; on tensor cores float16 with float32 sums. Each
-version is built, compiled by NVRTC for several architectures (registers of a thread, shared memory
-of a block, spills), run on the emulated device and compared with numpy. Where there is a GPU (and
-cupy) it runs there: the result is compared first, then timed by CUDA events, the median of several
-samples, beside cuBLAS (tf32 off) and the CUDA that TVM generated for the same schedules; also at
-4096^3, and programs that memory limits beside a device copy. The figures are saved after each
-part. Without a GPU there are no times of a GPU.
+version is built, compiled by NVRTC for several architectures (registers per thread, shared memory
+per block, spills), run on the emulated device and compared with numpy. On a GPU (with cupy), the
+result is compared, then the kernel is timed by CUDA events (the median of several samples), next to
+cuBLAS (tf32 off) and the CUDA that TVM generated for the same schedules; also at 4096^3, and
+memory-bound programs next to a device copy. The figures are saved after each part.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ Array = np.ndarray[Any, Any]
 
 
 class Product:
-    """numpy's result in float32; the operands of a size and dtype are always the same."""
+    """numpy's result in float32, for operands that depend only on size and dtype."""
 
     def __init__(self) -> None:
         self.known: dict[tuple[Any, ...], Array] = {}
@@ -90,7 +89,7 @@ def fastest(size: tuple[int, int, int], expected: Product, how: How) -> list[Row
 
 
 def measure_moving(how: How) -> list[Row]:
-    """The programs that memory limits: small without a GPU, large with one."""
+    """The memory-bound programs: small without a GPU, large with one."""
     rows = []
     for name, program in moving.PROGRAMS.items():
         size = program.large if how.gpu is not None else program.small
@@ -104,7 +103,7 @@ def measure_moving(how: How) -> list[Row]:
 
 
 def measure_peers(directory: Path, gpu: device.Gpu | None) -> list[dict[str, Any]]:
-    """TVM's kernels beside te_sched's for the same schedules."""
+    """TVM's and te_sched's kernels for the same schedules."""
     found = []
     for peer in peers.read(directory):
         scheduled = peers.schedule_of(peer)
@@ -180,7 +179,7 @@ def machine(gpu: device.Gpu | None) -> dict[str, Any]:
 
 
 def run(options: argparse.Namespace) -> dict[str, Any]:
-    """All figures; saved after each part, since a rented GPU may be gone soon."""
+    """All figures; saved after each part, since a rented GPU may become unavailable."""
     gpu = device.find()
     how = How(gpu, gpu is None or options.emulate, options.checked)
     size = (options.size,) * 3 if options.size else TUTORIAL
@@ -203,7 +202,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def save(figures: dict[str, Any], directory: Path) -> None:
-    """The figures as JSON, as Markdown and, where there are times, as a plot."""
+    """Save the figures as JSON, as Markdown and, if there are times, as a plot."""
     directory.mkdir(parents=True, exist_ok=True)
     (directory / "gemm_gpu.json").write_text(json.dumps(figures, indent=1) + "\n")
     (directory / "gemm_gpu.md").write_text(report.markdown(figures))

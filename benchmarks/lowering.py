@@ -1,23 +1,22 @@
-"""How long lowering and building take, for each program of the corpus, beside TVM 0.19.
+"""Times of lowering and building each program of the corpus, compared with TVM 0.19.
 
     python -m benchmarks.lowering                        everything in tests/golden
     python -m benchmarks.lowering --family primitives    one family (may be repeated)
-    python -m benchmarks.lowering --corpus DIR           programs elsewhere, in folders by family
+    python -m benchmarks.lowering --corpus DIR           other programs, in folders by family
     python -m benchmarks.lowering --lower-only           no builds, which take much longer
     python -m benchmarks.lowering --results DIR          the figures as JSON and Markdown too
 
-Four things are timed, each summed over the steps of a program: lower(schedule, args,
-simple_mode=True); a cold build(schedule, args) for this processor up to a function that can be
-called; the part of te_sched's build in which the program is verified; and te_sched's build of what
-was built before, from its cache on disk (TVM has none). The builds are of the programs that both
-can build for a processor.
+Four times are measured, each summed over the steps of a program: lower(schedule, args,
+simple_mode=True); a cold build(schedule, args) for this processor, up to a callable function; the
+verification in te_sched's build; and te_sched's build of a program in its cache on disk (TVM has
+none). Builds are measured for programs that both can build for a CPU.
 
-Each round declares and schedules the program anew (not timed), so nothing that one round learned
-helps the next; the implementations take turns in one process, and the first round warms up. The
-figure is the median of the rounds. Python's garbage collector is left on, as users have it.
+Each round declares and schedules the program again (not timed), so that it cannot use results of
+earlier rounds; the implementations alternate in one process, and the first round warms up. The
+figure is the median of the rounds. Python's garbage collector is on, as for users.
 
-The peak memory of te_sched's lowering is that of Python's objects (tracemalloc), of the step that
-takes most, in a pass of its own, since tracing makes everything slower.
+The peak memory of te_sched's lowering is that of Python's objects (tracemalloc), in the step with
+the largest peak. It is measured separately, since tracing is slow.
 """
 
 from __future__ import annotations
@@ -58,9 +57,9 @@ _JUDGES = {"check_schedule", "check_results", "judge_programs", "guard_indices",
 
 @dataclass(frozen=True)
 class Row:
-    """The figures of one program: seconds by what is timed and who does it.
+    """The figures of one program: seconds by task and implementation.
 
-    `failed` says why an implementation does not lower it, `unbuilt` why one does not build it.
+    `failed` has the reasons why an implementation does not lower it, `unbuilt` does not build it.
     """
 
     family: str
@@ -69,16 +68,16 @@ class Row:
     seconds: dict[str, dict[str, float]] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
     unbuilt: dict[str, str] = field(default_factory=dict)
-    peak: dict[str, int] = field(default_factory=dict)  # bytes, by what is done
+    peak: dict[str, int] = field(default_factory=dict)  # bytes, by task
 
     def ratio(self, what: str = LOWER) -> float | None:
-        """te_sched's time over the peer's, where both have one."""
+        """te_sched's time divided by the peer's, if both have one."""
         times = self.seconds.get(what, {})
         return times[OURS] / times[PEER] if OURS in times and PEER in times else None
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Measure, print, and keep the figures."""
+    """Measure, print, and save the figures."""
     options = _options(arguments)
     implementations = {OURS: te_sched}
     if (peer := load_peer()) is not None:
@@ -117,7 +116,7 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 def load_peer() -> Any:
-    """TVM with TE schedules, or None where the `peers` extra is not installed."""
+    """TVM with TE schedules, or None if the `peers` extra is not installed."""
     try:
         peer = importlib.import_module(PEER)
         importlib.import_module(f"{PEER}.te")
@@ -151,7 +150,7 @@ def measure_builds(
 
 
 def measure_peak(row: Row, program: corpus.Program) -> None:
-    """Add the most memory that lowering a step of the program takes beyond what there was."""
+    """Add the largest increase of memory while a step of the program is lowered."""
     if OURS in row.failed:
         return
     peak = 0
@@ -167,7 +166,7 @@ def measure_peak(row: Row, program: corpus.Program) -> None:
 def medians(
     tasks: Mapping[str, Callable[[], float]], rounds: int
 ) -> tuple[dict[str, float], dict[str, str]]:
-    """The median of the times that each task gives, and why some gave none."""
+    """The median of the times of each task, and the reasons why some have none."""
     samples: dict[str, list[float]] = {name: [] for name in tasks}
     failed: dict[str, str] = {}
     gc.collect()
@@ -176,7 +175,7 @@ def medians(
             if name not in failed:
                 try:
                     samples[name].append(task())
-                except Exception as error:  # what cannot be lowered is a line of the table
+                except Exception as error:  # shown as a line of the table
                     lines = str(error).splitlines() or [""]
                     failed[name] = f"{type(error).__name__}: {lines[0]}"
     done = {name: values for name, values in samples.items() if name not in failed}
@@ -184,7 +183,7 @@ def medians(
 
 
 def _lower(program: corpus.Program, implementation: Any) -> float:
-    """Time of lowering every step of a freshly declared and scheduled program."""
+    """The time of lowering all steps of a newly declared and scheduled program."""
     total = 0.0
     lower = implementation.lower
     for schedule, args in program.steps(implementation):
@@ -196,7 +195,7 @@ def _lower(program: corpus.Program, implementation: Any) -> float:
 
 @contextmanager
 def verification_timed() -> Iterator[list[float]]:
-    """Gather how long each step of verification takes in what te_sched builds meanwhile."""
+    """Record the time of each step of verification in te_sched's builds inside the `with`."""
     spent: list[float] = []
 
     def timed(step: Step) -> Step:
@@ -218,7 +217,7 @@ def verification_timed() -> Iterator[list[float]]:
 
 
 def _build(program: corpus.Program, implementation: Any) -> float:
-    """Time of building every step, until its function can be called."""
+    """The time of building all steps, until the functions can be called."""
     total = 0.0
     target = "llvm"
     if implementation is not te_sched:
@@ -226,13 +225,13 @@ def _build(program: corpus.Program, implementation: Any) -> float:
     for schedule, args in program.steps(implementation):
         start = time.perf_counter()
         module = implementation.build(schedule, args, target=target)
-        _ = module.entry_func  # TVM links when it is asked for a function
+        _ = module.entry_func  # TVM links when a function is requested
         total += time.perf_counter() - start
     return total
 
 
 def overall(rows: Sequence[Row]) -> dict[str, dict[str, float]]:
-    """For all that is timed: sums, medians, and ratios over the programs that both do."""
+    """Sums, medians and ratios of each task, over the programs that both can do."""
     return {
         what: _overall([row for row in rows if OURS in row.seconds.get(what, {})], what)
         for what in (LOWER, BUILD, CACHED)
@@ -272,7 +271,7 @@ def _overall(rows: Sequence[Row], what: str) -> dict[str, float]:
 
 
 def report(rows: Sequence[Row]) -> str:
-    """A line per program."""
+    """One line per program."""
     header, lines = _lines(rows)
     return table(header, lines, right=range(2, len(header) - 1))
 
@@ -321,7 +320,7 @@ def summary(rows: Sequence[Row]) -> str:
 
 
 def verification_share(rows: Sequence[Row]) -> float | None:
-    """How much of the time of cold builds is verification; None where nothing was built."""
+    """The share of verification in the time of cold builds; None if nothing was built."""
     built = [row.seconds for row in rows if VERIFY in row.seconds]
     if not built:
         return None

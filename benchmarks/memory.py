@@ -1,23 +1,21 @@
-"""Whether memory grows: cycles of declaring, scheduling, lowering, building and running programs.
+"""Growth of memory in cycles of declaring, scheduling, lowering, building and running programs.
 
     python -m benchmarks.memory                  1,000 cycles, without the cache on disk and with it
     python -m benchmarks.memory --cycles 10000   more
     python -m benchmarks.memory --results DIR    the figures as Markdown too
 
-Each cycle makes another small program (sizes, operations and schedules vary), runs it, saves and
-loads it at times, and releases all; with the cache, each program comes twice. Reported are, at
-times,
+Each cycle makes a different small program (sizes, operations and schedules vary), runs it,
+sometimes saves and loads it, and releases all; with the cache, each program occurs twice. Reported
+at intervals are
 
-- the process's resident memory, which also counts what malloc keeps for later;
-- the memory in use: what native code has from malloc (glibc's) and has not given back, Python's
-  objects aside;
-- Python's blocks of memory, the objects that its collector knows, how many of them are te_sched's,
+- the resident memory of the process, including free memory that malloc keeps;
+- the memory in use: allocated by native code with glibc's malloc, without Python's objects;
+- Python's blocks of memory, the objects of its garbage collector, te_sched's objects among them,
   and the modules that are linked into the process;
-- the programs that LLVM has optimised. For each, llvmlite keeps the callbacks of a pass builder for
-  good: it never frees them, and a pass builder that is used twice would call what is gone. How
-  much that is, is measured at the end.
+- the programs that LLVM has optimized. For each, llvmlite keeps the callbacks of a pass builder: it
+  never frees them, and a pass builder cannot be used twice. Their size is measured at the end.
 
-What grows with each cycle, llvmlite's part aside, leaks.
+Growth with each cycle, except llvmlite's part, is a leak.
 """
 
 from __future__ import annotations
@@ -50,7 +48,7 @@ from te_sched.tools.table import table
 
 
 class State(NamedTuple):
-    """What there is after some cycles."""
+    """The figures after some cycles."""
 
     cycles: int
     resident: int
@@ -77,7 +75,7 @@ HEADER = (
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the cycles and print what there is in between."""
+    """Run the cycles and print the figures."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.memory", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--cycles", type=int, default=1000)
@@ -96,7 +94,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def report(cycles: int, cached: bool, folder: Path) -> str:
-    """Run the cycles, print what there is in between, and give it as Markdown."""
+    """Run the cycles, print the figures, and return them as Markdown."""
     print(f"cache on disk: {'on' if cached else 'off'}")
     print("  ".join(HEADER), flush=True)
     states = []
@@ -112,7 +110,7 @@ def report(cycles: int, cached: bool, folder: Path) -> str:
 
 
 def run(cycles: int, cached: bool, folder: Path) -> Iterator[State]:
-    """What there is after 10, 100, 1000, 2000, 3000, ... cycles, and at the end."""
+    """The figures after 10, 100, 1000, 2000, 3000, ... cycles, and at the end."""
     choose, start = random.Random(0), time.perf_counter()
     milestones = {10, 100, cycles, *range(1000, cycles, 1000)}
     with ExitStack() as stack:
@@ -128,7 +126,7 @@ def run(cycles: int, cached: bool, folder: Path) -> Iterator[State]:
 
 @contextmanager
 def counted_optimisations() -> Iterator[list[None]]:
-    """A list that gets an entry for each program that LLVM optimises."""
+    """A list to which an entry is added for each program that LLVM optimizes."""
     found: list[None] = []
     create = llvm.create_pass_builder
 
@@ -144,7 +142,7 @@ def counted_optimisations() -> Iterator[list[None]]:
 
 
 def kept_by_llvmlite() -> float:
-    """Bytes that llvmlite keeps for each pass builder, used or not."""
+    """Bytes that llvmlite keeps for each pass builder, whether used or not."""
     handle = machine.machine_of(Target("llvm")).handle
     tuning = llvm.create_pipeline_tuning_options(speed_level=3)
     llvm.create_pass_builder(handle, tuning)
@@ -155,7 +153,7 @@ def kept_by_llvmlite() -> float:
 
 
 def cycle(choose: random.Random, folder: Path | None = None) -> None:
-    """Declare, schedule, lower, build and run a program, and save and load it if there is where."""
+    """Declare, schedule, lower, build and run a program; save and load it if a folder is given."""
     schedule, arguments, target = program(choose)
     te_sched.lower(schedule, arguments, simple_mode=True)
     module = te_sched.build(schedule, arguments, target=target)
@@ -169,7 +167,7 @@ def cycle(choose: random.Random, folder: Path | None = None) -> None:
 
 
 def program(choose: random.Random) -> tuple[Any, list[Any], str]:
-    """A small program: a product, a stencil or a chain, scheduled one way or another."""
+    """A small program: a product, a stencil or a chain, with one of several schedules."""
     n, m = choose.randrange(2, 20), choose.randrange(4, 20)
     a, b = te.placeholder((n, m), name="A"), te.placeholder((n, m), name="B")
     kind = choose.randrange(3)
@@ -209,7 +207,7 @@ def _state(cycles: int, optimised: int, seconds: float) -> State:
 
 
 def resident() -> int:
-    """Bytes of memory that this process has; 0 where the system does not tell."""
+    """The resident memory of this process in bytes; 0 if unknown."""
     place = Path("/proc/self/status")
     if not place.exists():
         return 0
@@ -218,7 +216,7 @@ def resident() -> int:
 
 
 class _Mallinfo(ctypes.Structure):
-    """The struct mallinfo2 of glibc."""
+    """glibc's struct mallinfo2."""
 
     _fields_ = [
         (name, ctypes.c_size_t)
@@ -230,7 +228,7 @@ class _Mallinfo(ctypes.Structure):
 
 
 def in_use() -> int:
-    """Bytes that native code has from malloc; 0 where malloc does not tell."""
+    """Bytes allocated by malloc; 0 if unknown."""
     gc.collect()
     ask = getattr(ctypes.CDLL(None), "mallinfo2", None) if sys.platform == "linux" else None
     if ask is None:
@@ -241,7 +239,7 @@ def in_use() -> int:
 
 
 def _verdict(states: Sequence[State]) -> str:
-    """What grew with each cycle, after the first thousand."""
+    """The growth per cycle after the first thousand."""
     first = next((one for one in states if one.cycles >= 1000), states[0])
     last = states[-1]
     cycles, each = last.cycles - first.cycles, kept_by_llvmlite()

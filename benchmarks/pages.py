@@ -3,7 +3,7 @@
     python -m benchmarks.pages            write them
     python -m benchmarks.pages --check    fail if a page is out of date
 
-A figure or a table stands between marks: `<!-- its name -->...<!-- end -->`.
+Figures and tables are between marks: `<!-- name -->...<!-- end -->`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MARKED = re.compile(r"<!-- (?P<name>(?!end )[^\n]*?) -->.*?<!-- end -->", re.DOT
 
 
 def filled(text: str, figures: Mapping[str, str]) -> str:
-    """The text with each figure between its marks; a table is on lines of its own."""
+    """The text with each figure between its marks; tables are on separate lines."""
 
     def marked(match: re.Match[str]) -> str:
         name = match["name"]
@@ -44,7 +44,7 @@ def filled(text: str, figures: Mapping[str, str]) -> str:
 
 
 def figures(results: Path = RESULTS) -> dict[str, str]:
-    """Each figure and table as text, by its name."""
+    """The texts of figures and tables, by name."""
     workloads, gemm, times, calls = (
         json.loads((results / f"{name}.json").read_text())
         for name in ("cpu", "gemm_gpu", "lowering", "calls")
@@ -109,7 +109,7 @@ def _of_calls(seconds: dict[str, dict[str, float]]) -> dict[str, str]:
     return found
 
 
-# What, the result, the goal, and the page with all figures.
+# The subject, the result, the goal, and the page with all figures.
 _SUMMARY = """\
 | | result | goal | all figures |
 | --- | --- | --- | --- |

@@ -55,7 +55,7 @@ SECTIONS = {
     "topi.nn": "operators of networks",
     "topi.utils": "helpers of operators",
 }
-# How a name differs from TVM's.
+# Differences from TVM's names.
 NOTES = {
     "build": "refuses a schedule that would race or computes nothing (pass `verify=False` to build "
     "anyway); compiles for processors and CUDA only",
@@ -105,11 +105,11 @@ NOTES = {
     ),
     "relay": "only `relay.build_config`",
 }
-# Parameters that te_sched leaves out, because nothing depends on them.
+# Parameters that te_sched omits, because nothing depends on them.
 _IGNORED = {"span", "self", "kwargs", "args"}
 # Functions whose parameters control the formatting of a text.
 _PRINTING = {"script", "show", "astext"}
-# Internal names of TVM: its C++ objects, its hooks for Python's debuggers.
+# Internal names of TVM: C++ objects, hooks for debuggers.
 _INTERNAL = {"handle", "legacy_repr", "register_ffi", "tvm_wrap_excepthook", "tvm"}
 # Packages in which only names defined there are listed.
 _CLOSED = {"topi", "testing", "contrib"}
@@ -149,7 +149,7 @@ def _belongs_to_tvm(value: Any, is_member: bool, section: str, own: str) -> bool
 
 
 def _parameters(value: Any) -> Any:
-    """The names of a function's parameters; None for what is not a function."""
+    """The names of a function's parameters; None for other objects."""
     if inspect.isclass(value) or not callable(value):
         return None
     try:
@@ -174,7 +174,7 @@ def page(names: dict[str, dict[str, Any]]) -> str:
 
 
 def _sample(tvm: Any, section: str) -> Any:
-    """A module, or for a class an object of it: some names are given to objects alone."""
+    """A module, or an object of a class, since only objects have some of the names."""
     te = tvm.te
     tensor = te.compute((4,), lambda i: te.placeholder((4,), name="A")[i] + 1.0, name="B")
     schedule = te.create_schedule(tensor.op)
@@ -213,7 +213,7 @@ def _rows(tvm: Any, section: str, members: dict[str, Any]) -> Iterator[tuple[str
 
 
 def _missing_parameters(place: Any, name: str, parameters: list[str] | None) -> list[str]:
-    """The parameters that TVM's function has and te_sched's has not, by position or name."""
+    """The parameters of TVM's function that te_sched's does not have, by position or name."""
     try:
         own = list(inspect.signature(getattr(place, name)).parameters.values())
     except (TypeError, ValueError):
@@ -267,7 +267,7 @@ def _table(section: str, rows: dict[str, list[tuple[str, str, str]]]) -> list[st
 
 
 def _joined(rows: list[tuple[str, str, str]]) -> list[tuple[str, str, str]]:
-    """Rows of the same state and remark as one."""
+    """Rows with the same state and remark, joined."""
     together: dict[tuple[str, str], list[str]] = {}
     for name, state, remark in rows:
         together.setdefault((state, remark), []).append(name)

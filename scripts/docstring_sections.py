@@ -1,4 +1,4 @@
-"""Convert docstrings to the form that the reference generator reads.
+"""Convert docstrings to the form that the reference generator expects.
 
 An extension of griffe (mkdocs.yml names it). The docstrings have numpy's headings (a word over a
 line of dashes), with plain text below: `name : description`. Types are in the signature.
@@ -19,7 +19,7 @@ _HEADING = re.compile(r"^(Parameters|Returns|Raises)\n-+\n", re.MULTILINE)
 
 
 class Sections(Extension):
-    """Rewrites each docstring when it is read."""
+    """Rewrites each docstring when it is loaded."""
 
     def on_instance(self, *, obj: Object, **kwargs: Any) -> None:
         """Rewrite the docstring of a module, class, function or attribute."""
@@ -46,12 +46,12 @@ class Sections(Extension):
 
 
 def for_users(text: str) -> str:
-    """The docstring of a module without what it tells contributors alone."""
+    """The docstring of a module without the sentences for contributors."""
     return re.sub(r"(Must not know|Owns)\b[^.]*\.(\s|$)", "", text).strip()
 
 
 def rewritten(text: str) -> str:
-    """A docstring with Google's sections, its examples fenced."""
+    """A docstring with Google's sections and fenced examples."""
     first, *sections = _split(text)
     return "\n\n".join([_fenced(first), *(_section(*one) for one in sections)]).strip()
 
@@ -62,7 +62,7 @@ def _split(text: str) -> list[Any]:
 
 
 def _section(heading: str, body: str) -> str:
-    """One section, and what follows it after an empty line."""
+    """A section, and the text after it."""
     body, _, rest = body.partition("\n\n")
     lines = body.rstrip().split("\n")
     if heading == "Parameters":
@@ -79,7 +79,7 @@ def _section(heading: str, body: str) -> str:
 
 
 def _entries(lines: Sequence[str]) -> list[str]:
-    """Each name with its text: `a, b : text` is two entries, and indented lines go on."""
+    """Each name with its text: `a, b : text` is two entries, which indented lines continue."""
     entries: list[str] = []
     for block in re.split(r"\n(?=\S)", "\n".join(lines)):
         names, _, text = block.partition(" : ")

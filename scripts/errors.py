@@ -89,7 +89,7 @@ def _classes() -> str:
     lines = ["| class | meaning |", "| --- | --- |"]
     for name, value in vars(errors).items():
         is_error = isinstance(value, type) and issubclass(value, errors.TeSchedError)
-        if is_error and name == value.__name__:  # not TVM's name of one
+        if is_error and name == value.__name__:  # not an alias
             lines.append(f"| `{name}` | {(value.__doc__ or '').splitlines()[0]} |")
     return "\n".join(lines)
 

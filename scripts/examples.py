@@ -5,7 +5,7 @@
     python scripts/examples.py [--check] faq   only the pages of these names
 
 The blocks of a page marked `python` are one program, from top to bottom; a block marked `text`
-directly after one of them is its output. Must not know what a page says.
+directly after one of them is its output. Must not know the content of pages.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def pages() -> list[Path]:
 
 
 def renewed(text: str) -> str:
-    """The text of a page, with what its examples print now."""
+    """The text of a page with the current output of its examples."""
     names: dict[str, Any] = {"__name__": "__main__"}
     return _EXAMPLE.sub(lambda match: _example(match["program"], names), text)
 

@@ -118,7 +118,7 @@ POLYNOMIALS = [
 
 
 def two_over_pi() -> int:
-    """2/pi * 2^192, cut to an integer."""
+    """2/pi * 2^192, truncated to an integer."""
     with mp.workdps(120):
         return int(2 / mp.pi * mp.mpf(2) ** 192)
 

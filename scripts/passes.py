@@ -4,7 +4,7 @@
     python scripts/passes.py --check   fail if it is out of date
 
 The programs are below; everything else is generated from the passes and their docstrings. Must not
-know what a pass does.
+know the passes.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def _schedule(names: dict[str, Any]) -> Iterator[str]:
 
 
 def _loops(names: dict[str, Any]) -> Iterator[str]:
-    """The loops, and each pass of lowering."""
+    """The section of the loops and each pass of lowering."""
     schedule, args = names["s"].normalize(), [names["A"], names["C"]]
     func = schedule_ops(schedule, infer_bound(schedule), args, "main")
     yield "## Loops\n"
@@ -146,7 +146,7 @@ def _verdicts(names: dict[str, Any]) -> Iterator[str]:
 
 
 def _kernels(names: dict[str, Any]) -> Iterator[str]:
-    """The same computation bound to threads, through the passes for devices."""
+    """The section of the same computation bound to threads, and each pass for devices."""
     exec(KERNEL, names)
     yield "## Kernels\n"
     yield "The same computation for a GPU, with sums over 16 lanes:\n"

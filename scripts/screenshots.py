@@ -1,7 +1,6 @@
-"""Take the pictures of the page of te_sched.explain: docs/images/explain-light.png and -dark.png.
+"""Take the screenshots of te_sched.explain: docs/images/explain-light.png and explain-dark.png.
 
-Needs a Chromium: the one that TE_SCHED_BROWSER names, or one on the path. The times on the pictures
-are measured by the script.
+Needs Chromium: that of TE_SCHED_BROWSER, or one on the path. The script measures the times shown.
 """
 
 from __future__ import annotations
@@ -20,14 +19,14 @@ import te_sched
 
 IMAGES = Path(__file__).resolve().parent.parent / "docs" / "images"
 SIZE = {"width": 1400, "height": 1120}
-STEP = "#step-6"  # the loops of the block are in order: reads of B follow each other
-STAGE = "C.local"  # which is highlighted
+STEP = "#step-6"  # after the reorder: reads of B are contiguous
+STAGE = "C.local"  # the highlighted stage
 
 
 def main() -> None:
-    """Take both pictures."""
+    """Take both screenshots."""
     executable = shutil.which(os.environ.get("TE_SCHED_BROWSER", "")) or shutil.which("chromium")
-    os.chdir(IMAGES)  # so that the page names the program as it lies there
+    os.chdir(IMAGES)  # the page shows paths relative to this folder
     made = runpy.run_path("gemm.py")
     story = te_sched.explain(made["s"], [made["A"], made["B"], made["C"]], title="Matrix product")
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:

@@ -1,9 +1,9 @@
-"""Pages of the documentation site: docs/, and what else of the repository is there to be read.
+"""Pages of the documentation site: docs/ and other documents of the repository.
 
-A hook of mkdocs (mkdocs.yml names it). A page stands in the site where its file stands in the
-repository, with `docs/` left out, and keeps its links: one to another page leads there, one to a
-file that is no page loses its address and keeps its words. Names with `*` in the navigation stand
-for the files they fit. Must not know what the pages say.
+A hook of mkdocs, named in mkdocs.yml. The path of a page is that of its file in the repository
+without `docs/`. Links to other pages are adapted, links to files that are not pages are replaced by
+their text. Names with `*` in the navigation are expanded to the matching files. Must not know the
+content of pages.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from mkdocs.plugins import event_priority
 from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).resolve().parent.parent
-# What is shown beside docs/.
+# Pages outside of docs/.
 ELSEWHERE = (
     "README.md",
     "CHANGELOG.md",
@@ -41,7 +41,7 @@ _FORMULA = re.compile(
 
 
 def on_config(config: Any) -> None:
-    """Write the names with `*` of the navigation out."""
+    """Expand the names with `*` in the navigation."""
     config.nav = [_with_globs(entry) for entry in config.nav]
 
 
@@ -74,10 +74,10 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
-    """The text, with links from page to page in place of links from file to file."""
+    """The text with links to pages instead of links to files."""
     source = Path(page.file.abs_src_path)
     if page.file.src_uri.startswith("errors/"):
-        page.meta["search"] = {"boost": 4}  # for whoever searches for a message
+        page.meta["search"] = {"boost": 4}  # messages of errors are found first
 
     def relinked(match: re.Match[str]) -> str:
         target, anchor = _split(match["target"])
@@ -93,7 +93,7 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
 
 
 def on_page_content(html: str, page: Any, config: Any, files: Files) -> str:
-    """The same for notebooks, which become pages without the help of mkdocs; formulas as MathML."""
+    """The same for notebooks, which mkdocs does not convert; formulas become MathML."""
     source = Path(page.file.abs_src_path)
     if source.suffix != ".ipynb":
         return html
@@ -110,7 +110,7 @@ def on_page_content(html: str, page: Any, config: Any, files: Files) -> str:
 
 
 def with_formulas(html: str) -> str:
-    """The page with formulas between dollars as MathML, which needs no script."""
+    """The page with formulas between dollars converted to MathML, which needs no script."""
 
     def converted(match: re.Match[str]) -> str:
         return match[0] if match["formula"] is None else convert(unescape(match["formula"]))
@@ -119,7 +119,7 @@ def with_formulas(html: str) -> str:
 
 
 def page_of(source: Path, target: str) -> str | None:
-    """The place in the site of a file that another file links to; None if it is no such file."""
+    """The path in the site of a linked file; None if it is not a page."""
     if not target or re.match(r"\w+:", target):
         return None
     path = (source.parent / target).resolve()
@@ -134,7 +134,7 @@ def _split(target: str) -> tuple[str, str]:
 
 
 def _outside_code(markdown: str, relinked: Any) -> str:
-    """The text with its links changed, but for those inside of code."""
+    """The text with changed links, except inside of code."""
     parts, end = [], 0
     for fence in _FENCE.finditer(markdown):
         parts += [_LINK.sub(relinked, markdown[end : fence.start()]), fence[0]]

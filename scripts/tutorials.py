@@ -10,8 +10,8 @@ A notebook is the only source of a tutorial. Edit it in Jupyter, or as text:
     jupytext --to ipynb --output tutorials/00_first_schedule.ipynb /tmp/00.py
 
 Tags of cells: `measured` (its text varies between runs and is not compared),
-`raises-exception` (it ends with an error, on purpose). Each notebook runs in a fresh kernel of
-this interpreter, in the folder of the tutorials.
+`raises-exception` (it ends with an expected error). Each notebook runs in a new kernel of this
+interpreter, in the folder of the tutorials.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ from nbformat import NotebookNode
 
 FOLDER = Path(__file__).resolve().parent.parent / "tutorials"
 MEASURED = "measured"
-LARGEST_OUTPUT = 40_000  # characters of a rich output; a larger one is left out
-SECONDS = 300  # that a cell may take
+LARGEST_OUTPUT = 40_000  # characters of a rich output; larger ones are omitted
+SECONDS = 300  # time limit of a cell
 _KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 _LEFT_OUT = ("text/html", "image/svg+xml")
 _WIDGET = "application/vnd.jupyter.widget-view+json"
@@ -45,13 +45,13 @@ _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def notebooks(beginnings: Sequence[str] = ()) -> list[Path]:
-    """The tutorials whose names begin with one of some words, or all, by number."""
+    """The tutorials whose names have one of the prefixes, or all, by number."""
     paths = sorted(FOLDER.glob("[0-9][0-9]_*.ipynb"))
     return [path for path in paths if not beginnings or path.name.startswith(tuple(beginnings))]
 
 
 def read(path: Path) -> NotebookNode:
-    """A notebook as it is stored."""
+    """A stored notebook."""
     return nbformat.read(path, as_version=4)
 
 
@@ -63,28 +63,28 @@ def rewrite(path: Path) -> None:
 
 
 def check(path: Path) -> str:
-    """How a tutorial's outputs differ from what it stores, as a diff; "" where they do not."""
+    """The diff of a tutorial's stored and new outputs; "" if they are equal."""
     stored = read(path)
     return difference(stored, execute(stored), path.name)
 
 
 class _OwnKernel(AsyncKernelManager):
-    """A kernel of this interpreter, whatever the user's "python3" may be."""
+    """A kernel of this interpreter, which the user's "python3" may not be."""
 
     def _kernel_spec_manager_default(self) -> KernelSpecManager:
         return KernelSpecManager(kernel_dirs=[], ensure_native_kernel=True)
 
 
 def execute(notebook: NotebookNode) -> NotebookNode:
-    """A tidy copy of a notebook with the outputs of a fresh kernel.
+    """A tidy copy of a notebook with the outputs of a new kernel.
 
-    Raises `nbclient.exceptions.CellExecutionError` where a cell fails that is not tagged for it.
+    Raises `nbclient.exceptions.CellExecutionError` if a cell fails that is not tagged for it.
     """
     fresh = nbformat.from_dict(notebook)
     with tempfile.TemporaryDirectory(prefix="tutorial-") as folder:
-        # IPython's history and startup files are the user's; they are no part of a tutorial.
+        # Exclude the user's history and startup files of IPython.
         private = {"IPYTHONDIR": folder, "PYDEVD_DISABLE_FILE_VALIDATION": "1"}
-        private["TE_SCHED_PROGRESS"] = "0"  # bars would stay in the outputs
+        private["TE_SCHED_PROGRESS"] = "0"  # outputs would contain the bars
         client = NotebookClient(
             fresh,
             kernel_manager_class=_OwnKernel,
@@ -98,7 +98,7 @@ def execute(notebook: NotebookNode) -> NotebookNode:
 
 
 def tidy(notebook: NotebookNode) -> NotebookNode:
-    """The form in which notebooks are kept: what was written and put out, and nothing else."""
+    """The stored form of a notebook: sources and outputs only."""
     tidied = nbformat.from_dict(notebook)
     tidied.metadata = nbformat.from_dict(
         {"kernelspec": _KERNEL, "language_info": {"name": "python"}}
@@ -115,14 +115,14 @@ def tidy(notebook: NotebookNode) -> NotebookNode:
 
 
 def _identity(source: str, seen: dict[str, int]) -> str:
-    """A cell's id, made of what it says: it changes with that, and with nothing else."""
+    """A cell's id, a hash of its content."""
     name = hashlib.sha256(source.encode()).hexdigest()[:8]
     seen[name] = seen.get(name, 0) + 1
     return name if seen[name] == 1 else f"{name}-{seen[name]}"
 
 
 def _joined(outputs: Sequence[NotebookNode]) -> list[NotebookNode]:
-    """The outputs but for progress bars, with what a stream says in one piece."""
+    """The outputs without progress bars, with the text of each stream joined."""
     joined: list[NotebookNode] = []
     for output in outputs:
         if _is_progress(output):
@@ -135,14 +135,14 @@ def _joined(outputs: Sequence[NotebookNode]) -> list[NotebookNode]:
 
 
 def _is_progress(output: NotebookNode) -> bool:
-    """Whether this is a progress bar, which is there only where something takes long."""
+    """Whether an output is a progress bar, which occurs only if the work is slow."""
     if output.output_type == "stream":
         return output.name == "stderr" and "\r" in output.text
     return _WIDGET in output.get("data", {})
 
 
 def _tidy_output(output: NotebookNode) -> NotebookNode:
-    if output.output_type == "error":  # the frames below the cell are the library's
+    if output.output_type == "error":  # without the library's frames
         output.traceback = [f"{output.ename}: {_COLOUR.sub('', output.evalue)}"]
     elif output.output_type != "stream":
         output.metadata = nbformat.from_dict({})
@@ -153,14 +153,14 @@ def _tidy_output(output: NotebookNode) -> NotebookNode:
 
 
 def difference(stored: NotebookNode, executed: NotebookNode, name: str) -> str:
-    """How the outputs of two runs differ, as a unified diff; "" where they do not."""
+    """The unified diff of the outputs of two runs; "" if they are equal."""
     lines = [list(_compared(notebook)) for notebook in (stored, executed)]
     titles = f"{name}, stored", f"{name}, executed"
     return "\n".join(difflib.unified_diff(*lines, *titles, lineterm=""))
 
 
 def _compared(notebook: NotebookNode) -> Iterator[str]:
-    """What the runs of a notebook have in common: texts, and the kinds of rich outputs."""
+    """The parts of outputs that all runs have in common: texts, and kinds of rich outputs."""
     for number, cell in enumerate(notebook.cells):
         is_measured = MEASURED in cell.metadata.get("tags", [])
         for output in cell.get("outputs", []):
@@ -168,7 +168,7 @@ def _compared(notebook: NotebookNode) -> Iterator[str]:
             yield f"[cell {number}] {output.output_type} {kinds}"
             if not is_measured:
                 lines = _ADDRESS.sub("0x...", _text(output)).splitlines()
-                # Which part of a line a traceback marks depends on the version of Python.
+                # The marked part of a line in a traceback depends on the version of Python.
                 yield from (line for line in lines if not line or line.strip(" ~^"))
 
 
@@ -181,7 +181,7 @@ def _text(output: NotebookNode) -> str:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Execute tutorials; 1 where one is not as it should be."""
+    """Execute tutorials; returns 1 if one fails or differs."""
     parser = argparse.ArgumentParser(prog="python -m scripts.tutorials", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("names", nargs="*", help="the beginnings of their names")

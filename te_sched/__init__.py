@@ -1,7 +1,7 @@
 """te_sched: TVM's legacy tensor-expression schedules on today's Python.
 
-`import te_sched as tvm` is enough for a program that declares, schedules, lowers, builds and runs:
-the names are TVM's. What needs LLVM is loaded when it is first used.
+The names are TVM's: many programs only need `import te_sched as tvm`. Modules that need LLVM are
+loaded at their first use.
 """
 
 import importlib
@@ -66,7 +66,7 @@ _give_operators()
 _install_views()
 _shorten_tracebacks()
 
-# Modules that are loaded when a program asks for them.
+# Modules that are loaded at their first use.
 _LATE = {
     "compat": "te_sched.compat",
     "contrib": "te_sched.contrib",
@@ -74,7 +74,7 @@ _LATE = {
     "script": "te_sched.script",
     "topi": "te_sched.topi",
 }
-# Functions that are, too: the tools that show what a schedule does.
+# Functions whose modules are loaded at their first use: tools that show schedules.
 _LATE_FUNCTIONS = {"explain": "te_sched.story.explaining"}
 
 
@@ -87,12 +87,12 @@ def __getattr__(name: str) -> typing.Any:
 
 
 def _advice(module: str, name: str) -> str:
-    """What to say of a name that is absent."""
+    """The message for an absent name."""
     return str(importlib.import_module("te_sched.compat.absent").message(module, name))
 
 
 def _tell_of_absent_names(module: types.ModuleType) -> None:
-    """Let the error for a name that a module does not have say what there is instead."""
+    """Add the alternatives to the errors for names that a module does not have."""
     own = vars(module).get("__getattr__")
 
     def find(name: str) -> typing.Any:
@@ -101,7 +101,7 @@ def _tell_of_absent_names(module: types.ModuleType) -> None:
                 return own(name)
             except AttributeError:
                 pass
-        if name.startswith("__"):  # of Python, which asks every module for some
+        if name.startswith("__"):  # Python looks up some in every module
             raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
         raise AttributeError(_advice(module.__name__, name))
 

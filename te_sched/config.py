@@ -3,12 +3,12 @@
     with te_sched.config(verify_passes=True):
         te_sched.lower(s, [A, B])
 
-changes switches for the code inside, in this thread or task alone; `te_sched.config.current()`
-gives those in force. A switch is first read from its environment variable. `table()` lists them
-all, docs/config.md shows it. How programs are lowered has no variable: `lowering` is given with
+changes switches for the code inside, only in this thread or task; `te_sched.config.current()`
+returns the current ones. The initial value of a switch is that of its environment variable.
+`table()` lists them, also shown in docs/config.md. `lowering` has no variable: it is set by
 `te_sched.transform.PassContext`.
 
-Must not know what the switches do.
+Must not know the effects of the switches.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ from typing import TYPE_CHECKING, Any, cast
 from te_sched.errors import TeSchedError, did_you_mean, repr_of
 from te_sched.files import why_no_path
 
-STARTED = time.time_ns()  # when te_sched was loaded: files that changed later are not what runs
+STARTED = time.time_ns()  # files that changed later are not the running ones
 _TRUTHS = {"1": True, "true": True, "on": True, "0": False, "false": False, "off": False, "": False}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Lowering:
-    """How schedules are lowered, where TVM leaves a choice (its PassContext).
+    """The options of lowering (TVM's PassContext).
 
     `disabled_passes` are names of functions of `te_sched.lower`; `added_passes` are functions from
-    PrimFunc to PrimFunc, each with its phase: 0 before all passes, 1 when storage is flat, 2 when
-    loops are unrolled, 3 before the last. `partition_const_loop` cuts loops of constant extents at
-    their guards, too; where it is None, `build` does so as far as it pays (`partition_for_speed`),
-    `lower` does not. `to_run` is what `build` asks for and TVM does not do: double buffers ask
-    first whether a loop is empty, memory whose size a loop gives stays in it, and integers that are
-    loaded wrap around. `as_older` lowers as TVM 0.9 did, whose texts (the primfn dialect) stand in
-    books and papers, where later versions rewrite more.
+    PrimFunc to PrimFunc, each with its phase: 0 before all passes, 1 after storage is flattened, 2
+    after loops are unrolled, 3 before the last pass. `partition_const_loop` also partitions loops
+    of constant extents at their guards; if it is None, `build` does so where it is profitable
+    (`partition_for_speed`), and `lower` does not. `to_run` is set by `build`, and differs from TVM:
+    double buffers check for empty loops, memory whose size depends on a loop is not hoisted out of
+    it, and loaded integers wrap around. `as_older` lowers as TVM 0.9, whose text (the primfn
+    dialect) is found in books and papers; later versions rewrite more.
     """
 
     vectorize: bool = True
@@ -64,13 +64,13 @@ AS_TVM, TO_RUN = Lowering(), Lowering(to_run=True)
 
 
 def _switch(default: Any, variable: str, what: str) -> Any:
-    """A field of `Config`: its default, its environment variable, and what it does."""
+    """A field of `Config`: its default, its environment variable, and its effect."""
     return dataclasses.field(default=default, metadata={"variable": variable, "what": what})
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Config:
-    """The switches; `table()` says what each does."""
+    """The switches; `table()` describes them."""
 
     verify_passes: bool = _switch(
         False,
@@ -125,7 +125,7 @@ class Config:
     )
 
 
-# Variables that are not switches: of the whole process, read when its threads first start.
+# Variables that are not switches: they apply to the process, and are read when its threads start.
 PROCESS_VARIABLES = {
     "TE_SCHED_NUM_THREADS": "use this many threads for parallel loops, by default those of "
     "OMP_NUM_THREADS, or one on each core",
@@ -134,7 +134,7 @@ PROCESS_VARIABLES = {
 
 
 def table() -> list[dict[str, str]]:
-    """Every switch and variable: records with "switch", "variable", "default" and "what"."""
+    """All switches and variables: records with "switch", "variable", "default" and "what"."""
     rows = [
         {
             "switch": field.name,
@@ -151,7 +151,7 @@ def table() -> list[dict[str, str]]:
 
 
 def from_environment(variables: Mapping[str, str]) -> Config:
-    """The switches that a set of environment variables asks for."""
+    """The switches that environment variables set."""
     asked: dict[str, Any] = {
         field.name: _READERS[str(field.type)](name, variables[name])
         for field in dataclasses.fields(Config)
@@ -161,7 +161,7 @@ def from_environment(variables: Mapping[str, str]) -> Config:
 
 
 def current() -> Config:
-    """The switches in force here."""
+    """The current switches."""
     scoped_config = _scoped.get()
     return _default() if scoped_config is None else scoped_config
 
@@ -197,7 +197,7 @@ def scoped(**changes: Any) -> Iterator[Config]:
         _scoped.reset(token)
 
 
-# What a switch may be, by its type: the classes of values, and how messages say it.
+# The classes of values of each type of switch, and their names in messages.
 _KINDS: dict[str, tuple[tuple[type, ...], str]] = {
     "bool": ((bool,), "True or False"),
     "int | None": ((int, type(None)), "a whole number above 0, or None"),
@@ -251,7 +251,7 @@ _READERS: dict[str, Callable[[str, str], Any]] = {  # by the type of a switch
 }
 
 
-_Switches = Config  # which has another meaning inside the class
+_Switches = Config  # inside the class, `Config` has another meaning
 
 
 class ConfigModule(ModuleType):

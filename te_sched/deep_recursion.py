@@ -1,6 +1,6 @@
-"""Programs nested deeper than Python recurses: they are walked once more, on a larger stack.
+"""Recursion deeper than Python's limit: the function is called again on a larger stack.
 
-Must not know what is walked.
+Must not know the functions.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from te_sched.worker_thread import run_in_thread
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
-_STACK = 256 << 20  # bytes, of which the system gives what is used
+_STACK = 256 << 20  # bytes; the system allocates only the used part
 _FRAMES = 50_000
 _LIMIT = new_lock()
-_usual: list[int] = []  # the limit, while it is larger
-_large: set[threading.Thread] = set()  # those that need it
+_usual: list[int] = []  # the usual limit, while a larger one is set
+_large: set[threading.Thread] = set()  # threads with a large stack
 
 
 class _OfThread(threading.local):
-    is_large = False  # whether its stack is
-    is_repeatable = False  # whether what it walks is walked again on a larger stack
+    is_large = False  # whether its stack is large
+    is_repeatable = False  # whether the current function is called again on a larger stack
 
 
 _OF_THREAD = _OfThread()
@@ -36,14 +36,14 @@ _OF_THREAD = _OfThread()
 def walks_deeply(
     what: str, kind: type[TeSchedError] = LoweringError, *, again: bool = True
 ) -> Callable[[Callable[_P, _T]], Callable[_P, _T]]:
-    """Lets a function recurse as deeply as a program asks for.
+    """A decorator that lets a function recurse beyond Python's limit.
 
-    It is called again where Python's limit stops it, so it must not have changed anything by then;
-    one that must not be called `again` ends there, unless it is part of a walk that is. What no
-    stack holds is an error of this `kind`, about `what` was asked.
+    At Python's limit, the function is called again, so it must not have side effects before; one
+    that must not be called `again` fails, unless a function that calls it is called again. If the
+    larger stack overflows too, an error of class `kind` is raised, whose fault is `what`.
 
-    The larger limit is the whole process's meanwhile: under Python 3.11, where it also counts calls
-    from C, another thread whose own recursion has no end may overflow its stack.
+    Meanwhile the larger limit applies to the whole process: under Python 3.11, where it also counts
+    calls from C, another thread with infinite recursion may overflow its stack.
     """
 
     def decorate(function: Callable[_P, _T]) -> Callable[_P, _T]:
@@ -79,7 +79,7 @@ def _too_deep(what: str, kind: type[TeSchedError]) -> TeSchedError:
 
 
 def _on_large_stack(call: Callable[[], _T]) -> _T:
-    """What a call gives that may take many frames."""
+    """The result of a call on a large stack."""
 
     def run() -> _T:
         _OF_THREAD.is_large = True
@@ -91,7 +91,7 @@ def _on_large_stack(call: Callable[[], _T]) -> _T:
 
 @contextmanager
 def _more_frames() -> Iterator[None]:
-    """Raise Python's limit, which is the whole process's, until the last large stack is left."""
+    """Raise Python's limit, which is one per process, until the last large stack is left."""
     thread = threading.current_thread()
     with _LIMIT:
         if not _usual:
@@ -106,7 +106,7 @@ def _more_frames() -> Iterator[None]:
 
 
 def _restore() -> None:
-    """Go back to the usual limit if no large stack is in use (a forked process has at most one)."""
+    """Restore the usual limit if no large stack is in use (a forked process has at most one)."""
     with _LIMIT:
         if _usual and not any(thread.is_alive() for thread in _large):
             _large.clear()

@@ -1,8 +1,8 @@
-"""The error tree, and where in the user's program a mistake was made.
+"""The classes of errors, and the lines of the user's program to which they refer.
 
-Every error a user can see is a `TeSchedError` whose message has four parts: the fault, where it is
-(stage, axis, the user's lines), why it is one, and what to do about it. Code that asks what an
-error is about reads its data (`about`, `can_override`), never its text.
+Every error for users is a `TeSchedError` whose message has four parts: the fault, its location
+(stage, axis, the user's lines), the reason, and help. Programs use the data of an error (`about`,
+`can_override`), not its text.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from types import FrameType
 from typing import Any, NamedTuple
 
 _PACKAGE_DIRECTORY = os.path.dirname(os.path.abspath(__file__)) + os.sep
-# Of the standard library: what te_sched calls through.
+# Modules of the standard library between frames of te_sched.
 _BETWEEN = ("functools", "contextlib", "threading")
 
 
 class SourceLocation(NamedTuple):
-    """A line of the user's program; without a file, none is known."""
+    """A line of the user's program; unknown if there is no file."""
 
     file: str = ""
     line: int = 0
@@ -31,9 +31,9 @@ class SourceLocation(NamedTuple):
 
 
 class Subject(NamedTuple):
-    """What an error is about: a stage, an axis, a buffer, a tensor, a kernel, ... by its name.
+    """The subject of an error: a stage, an axis, a buffer, a tensor, a kernel, ... with its name.
 
-    `text` is what messages call it, if that is not its kind and name.
+    `text` is its description in messages, by default its kind and name.
     """
 
     kind: str
@@ -54,13 +54,13 @@ class TeSchedError(RuntimeError):
     Parameters
     ----------
     fault : a sentence that stands alone ("split factor of axis k must be at least 1, got 0").
-    why : the rule or the reason behind it, where the fault does not say it all.
-    help : what to do about it.
-    where : the stage, axis or buffer concerned; the user's file:line is added by itself.
-    loops : a drawing of the loops concerned, of several lines, where that explains it.
-    can_override : whether `build(..., verify=False)` does it anyway, which `help` then says.
+    why : the reason, if the fault does not imply it.
+    help : a remedy.
+    where : the stage, axis or buffer concerned; the user's file:line is added automatically.
+    loops : a drawing of the loops concerned, of several lines.
+    can_override : whether `build(..., verify=False)` ignores the fault; `help` then mentions it.
 
-    `about` has what `where` gave and the user's line, `advice` the help without the override.
+    `about` has the subjects of `where` and the user's line, `advice` the help without the override.
 
     Example
     -------
@@ -89,16 +89,16 @@ class TeSchedError(RuntimeError):
 
     @property
     def where(self) -> str:
-        """What it is about, and the user's line, in words."""
+        """The text of the subjects and of the user's line."""
         return ", ".join(filter(None, map(str, self.about)))
 
     @property
     def summary(self) -> str:
-        """The fault and, where there is one, the reason, on one line."""
+        """The fault and the reason, if any, on one line."""
         return f"{self.fault}: {self.why}" if self.why else self.fault
 
     def names(self, kind: str) -> list[str]:
-        """The names of what it is about, of one kind: "stage", "axis", "buffer", ...
+        """The names of the subjects of one kind: "stage", "axis", "buffer", ...
 
         >>> TeSchedError("stage B has no loops", where=Subject("stage", "B")).names("stage")
         ['B']
@@ -113,11 +113,11 @@ class TeSchedError(RuntimeError):
         return "\n".join(lines)
 
 
-TVMError = TeSchedError  # TVM's name of it, in tvm.error
+TVMError = TeSchedError  # its name in tvm.error
 
 
 class DeclarationError(TeSchedError):
-    """A computation is declared wrongly (placeholder, compute, reduce_axis, expressions).
+    """An invalid declaration of a computation (placeholder, compute, reduce_axis, expressions).
 
     >>> te.placeholder((-1,), name="A")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
@@ -127,7 +127,7 @@ class DeclarationError(TeSchedError):
 
 
 class OperandError(DeclarationError, TypeError):
-    """Python asks an expression for what only a value has: int(), len(), iteration, ...
+    """An operation of Python that needs a value, on an expression: int(), len(), iteration, ...
 
     >>> A = te.placeholder((8,), name="A")
     >>> int(A[0])  # doctest: +ELLIPSIS
@@ -138,8 +138,8 @@ class OperandError(DeclarationError, TypeError):
 
 
 class ScriptError(DeclarationError, ValueError):
-    """A script of TVMScript is wrong; `excerpt` shows the place, whose `line` and `column` in the
-    text of the script count from 1.
+    """An invalid script of TVMScript; `excerpt` shows the position. `line` and `column` are
+    those in the text of the script, from 1.
 
     >>> te_sched.script.from_source("x = ")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
@@ -155,7 +155,7 @@ class ScriptError(DeclarationError, ValueError):
 
 
 class TagError(DeclarationError, ValueError):
-    """An operation would have two tags, which TVM calls a ValueError.
+    """An operation would have two tags; a ValueError, as in TVM.
 
     >>> with te.tag_scope("a"), te.tag_scope("b"):  # doctest: +ELLIPSIS
     ...     pass
@@ -166,7 +166,7 @@ class TagError(DeclarationError, ValueError):
 
 
 class ScheduleError(TeSchedError):
-    """A schedule primitive was asked for something it cannot do. The schedule is unchanged.
+    """A schedule primitive was refused. The schedule is unchanged.
 
     >>> A = te.placeholder((8,), name="A")
     >>> B = te.compute((8,), lambda i: A[i] + 1, name="B")
@@ -222,7 +222,7 @@ class BuildError(TeSchedError):
 
 
 class CallError(TeSchedError):
-    """A compiled function was called with arguments that it cannot take.
+    """A compiled function was called with invalid arguments.
 
     >>> te_sched.nd.array(np.zeros(3)).copyfrom(np.zeros(4))  # doctest: +ELLIPSIS
     Traceback (most recent call last):
@@ -232,7 +232,7 @@ class CallError(TeSchedError):
 
 
 class ElementError(CallError, IndexError):
-    """An array has no such element, as Python and numpy call it an IndexError.
+    """An index is out of the bounds of an array; an IndexError, as in Python and numpy.
 
     >>> te_sched.nd.array(np.zeros(3))[4]  # doctest: +ELLIPSIS
     Traceback (most recent call last):
@@ -242,7 +242,7 @@ class ElementError(CallError, IndexError):
 
 
 class AccessError(CallError):
-    """A running program was about to touch memory as it must not; it was stopped before that.
+    """A program was stopped before an invalid memory access.
 
     >>> issubclass(AccessError, CallError)
     True
@@ -250,7 +250,7 @@ class AccessError(CallError):
 
 
 class InternalError(TeSchedError):
-    """A bug in te_sched itself; please report it with the program that shows it.
+    """A bug in te_sched; please report it with the program that causes it.
 
     >>> issubclass(InternalError, TeSchedError)
     True
@@ -258,7 +258,7 @@ class InternalError(TeSchedError):
 
 
 def _cell(file: str) -> str:
-    """What a notebook calls one of its cells, "In[3]"; the file has a name that means nothing."""
+    """The label of a notebook's cell, such as "In[3]", for the name of its temporary file."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     named = getattr(getattr(shell, "compile", None), "format_code_name", None)  # since IPython 8
@@ -274,7 +274,7 @@ _REPEATED: ContextVar[SourceLocation | None] = ContextVar("repeated", default=No
 def called_from(
     place: SourceLocation, said: ContextVar[SourceLocation | None] = _CALLED_FROM
 ) -> Iterator[None]:
-    """Let a line of the user's program stand for the frames below, of threads that have none."""
+    """Use a line of the user's program as the location of errors in threads without user code."""
     token = said.set(place)
     try:
         yield
@@ -283,12 +283,12 @@ def called_from(
 
 
 def repeating(place: SourceLocation) -> AbstractContextManager[None]:
-    """Let a line of the user's program stand for what is done again, wherever that happens."""
+    """Use a line of the user's program as the location of all errors inside the `with`."""
     return called_from(place, _REPEATED)
 
 
 def user_place() -> SourceLocation:
-    """The line of the innermost frame outside te_sched."""
+    """The line of the innermost frame outside of te_sched."""
     repeated = _REPEATED.get()
     if repeated is not None:
         return repeated
@@ -309,7 +309,7 @@ def user_place() -> SourceLocation:
 
 
 def place_of_error(error: BaseException) -> SourceLocation:
-    """The user's line from which an error came."""
+    """The innermost line of the user in the traceback of an error."""
     found, trace = SourceLocation(), error.__traceback__
     while trace is not None:
         filename = trace.tb_frame.f_code.co_filename
@@ -320,22 +320,22 @@ def place_of_error(error: BaseException) -> SourceLocation:
 
 
 def hides_frames(info: Any) -> bool:
-    """Whether pytest leaves te_sched's frames out of the traceback of an error (`info.value`).
+    """Whether pytest omits te_sched's frames from the traceback of an error (`info.value`).
 
-    pytest asks the `__tracebackhide__` of modules, which those get through which an error went.
+    It is the `__tracebackhide__` of modules in the call stack of an error, which pytest calls.
     """
     return info is not None and is_shortened(info.value)
 
 
 def is_shortened(error: BaseException | None) -> bool:
-    """Whether the frames of te_sched are of no use to the user: of all but its own faults."""
+    """Whether the traceback of an error omits te_sched's frames; not that of an InternalError."""
     if isinstance(error, AttributeError):
         return _is_of_a_name(error)
     return isinstance(error, TeSchedError) and not isinstance(error, InternalError)
 
 
 def _is_of_a_name(error: AttributeError) -> bool:
-    """Whether te_sched says that it has no such name."""
+    """Whether te_sched raised an error about a missing name of a module."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
@@ -345,13 +345,13 @@ def _is_of_a_name(error: AttributeError) -> bool:
     return code.co_name == "__getattr__" and code.co_filename.startswith(_PACKAGE_DIRECTORY)
 
 
-_COMMAND_LINE = "te-sched"  # what calls its commands is not a user's program
+_COMMAND_LINE = "te-sched"  # code of its commands is not the user's
 _IS_USERS: dict[str, bool | str] = {}  # by file
 
 
 def _judge(frame: FrameType, filename: str) -> bool | str:
-    """Whether the code of a frame is the user's; of the command line, that it is."""
-    # by name too: the methods that dataclasses generate have no file
+    """Whether the code of a frame is the user's; `_COMMAND_LINE` for code of the command line."""
+    # also by module: the methods that dataclasses generate have no file
     module = frame.f_globals.get("__name__") or ""
     is_users = not (
         filename.startswith((_PACKAGE_DIRECTORY, "<frozen"))
@@ -365,7 +365,7 @@ def _judge(frame: FrameType, filename: str) -> bool | str:
 
 
 def kind_of(value: object) -> str:
-    """What messages call a value that they cannot use: a list, an int, None, the class X."""
+    """The description of a value of the wrong kind: "a list", "an int", "None", "the class X"."""
     if value is None:
         return "None"
     if isinstance(value, type):
@@ -374,7 +374,7 @@ def kind_of(value: object) -> str:
 
 
 def why_no_text(value: object) -> str | None:
-    """Why a value cannot be a name or other text of a program; None where it can."""
+    """The reason why a value cannot be a name or other text of a program, or None."""
     if not isinstance(value, str):
         return f"{kind_of(value)} is not a string"
     if value.isascii():
@@ -387,31 +387,31 @@ def why_no_text(value: object) -> str | None:
 
 
 def repr_of(value: object, most: int = 80) -> str:
-    """A value in a message: as Python shows it, or what it is where that is long or fails."""
+    """The text of a value in a message: its repr, or its kind if that is long or fails."""
     if isinstance(value, int) and value.bit_length() > 256:
         return f"an int of {value.bit_length()} bits"
     try:
         text = repr(value)
-    except Exception:  # of the user's class, of lists in lists, of integers without end
+    except Exception:  # of the user's class, of nested lists, of very long integers
         return kind_of(value)
     return text if len(text) <= most else kind_of(value)
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:
-    """A number of things: "1 dimension", "2 dimensions"."""
+    """A number with a noun: "1 dimension", "2 dimensions"."""
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
 
 
 def with_article(name: str) -> str:
-    """A name after "a" or "an"; that of uint8 is said like "you"."""
+    """A name after "a" or "an"; uint8 is pronounced like "you"."""
     return f"{'an' if name[0] in 'AEIOaeio' else 'a'} {name}"
 
 
 def did_you_mean(given: object, legal: Iterable[str]) -> str:
-    """A question after a list of legal names: the one that is almost what was given, if any."""
+    """A question with the most similar legal name, or "" if there is none."""
     if not isinstance(given, str):
         return ""
-    import difflib  # slow to load, and needed when something is wrong only
+    import difflib  # slow to load, and needed only for errors
 
     by_folded = {name.lower(): name for name in legal}
     near = difflib.get_close_matches(given.lower(), by_folded, 1, 0.7)

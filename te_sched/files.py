@@ -1,7 +1,7 @@
-"""Reading and writing of the user's files: a file is read whole, and written whole or not at all.
+"""Reading and writing of the user's files, always as a whole; a failed write changes nothing.
 
-A path may name a folder, a pipe without a writer or an endless device. A failure is a te_sched
-error, no call blocks, and a write that fails leaves the old file. Must not know what files contain.
+A path may name a folder, a pipe without a writer or an endless device: failures are errors of
+te_sched, and no call blocks. Must not know the content of files.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def write(
     error: Refusal = CallError,
     executable: bool = False,
 ) -> None:
-    """Write a file, which appears complete or not at all; pipes and devices are written in place.
+    """Write a file atomically; pipes and devices are written in place.
 
     Raises
     ------
@@ -106,7 +106,7 @@ def write(
 @contextmanager
 def temporary_folder(what: str, error: Refusal = CallError) -> Iterator[Path]:
     """A folder that is deleted at the end."""
-    import tempfile  # it and pathlib load a lot
+    import tempfile  # slow to load, as is pathlib
     from pathlib import Path
 
     help = "make room for temporary files, or name another folder for them in TMPDIR"
@@ -179,7 +179,7 @@ def put_in_place(
 
 @contextmanager
 def refusing(what: str, help: str, error: Refusal = CallError) -> Iterator[None]:
-    """Turn an error of the system into a te_sched error, "cannot <what>: <reason>"."""
+    """Convert an error of the system to a te_sched error, "cannot <what>: <reason>"."""
     try:
         yield
     except OSError as problem:

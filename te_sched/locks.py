@@ -1,6 +1,6 @@
-"""Locks that are free in a forked process, and values that all threads compute once.
+"""Locks that are free in a forked process, and values that are computed once for all threads.
 
-Must not know what is guarded.
+Must not know the guarded data.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ _locks: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
 def new_lock() -> threading.Lock:
-    """A lock that is free in a forked process, which lacks the thread that may have held it."""
+    """A lock that is free in a forked process, which does not have the thread that may hold it."""
     lock = threading.Lock()
     _locks.add(lock)
     return lock
 
 
 def once(function: Callable[[], _T]) -> Callable[[], _T]:
-    """Calls a function once, however many threads ask for its result at the same time.
+    """A decorator: the function is called once, also if several threads call it at the same time.
 
     functools.cache would call it for each thread that asks before there is a result.
     """
@@ -42,7 +42,7 @@ def once(function: Callable[[], _T]) -> Callable[[], _T]:
 
 
 def after_fork(call: Callable[[], None]) -> None:
-    """Has a call made in each process that is forked, after its locks are free."""
+    """Register a call for each forked process, after its locks are free."""
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=call)
 

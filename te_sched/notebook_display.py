@@ -1,4 +1,4 @@
-"""What a notebook shows of objects whose classes are loaded late; `te_sched.views` says how before.
+"""The HTML display of objects in notebooks, which `te_sched.views` registers by class names.
 
 Must not know pages.
 """
@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-# How objects of a class are written as HTML, by the name of the class.
+# Functions that convert an object to HTML, by the name of its class.
 HTML_OF: dict[str, Callable[[Any], str]] = {}
 
 
 class Shown:
-    """An object that a notebook shows as HTML, where there is a way."""
+    """Base class of objects that a notebook shows as HTML if a function is registered."""
 
     __slots__ = ()
 

@@ -1,7 +1,7 @@
-"""The progress of long work: a bar of tqdm where that is installed, else a line on the terminal.
+"""The progress of long work: a bar of tqdm if that is installed, otherwise a line on the terminal.
 
-It is shown in a terminal or a notebook only, after a second of work, until which tqdm is not
-loaded. Must not know the work.
+It is shown only in terminals and notebooks, after one second; tqdm is not loaded before. Must not
+know the work.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _DELAY = 1.0  # seconds
 
 
 def progress(items: Iterable[_T], what: str, total: int | None = None) -> Iterable[_T]:
-    """The items, while a bar shows how many of `total` (by default `len(items)`) are done."""
+    """Iterate over items, with a bar that shows how many of `total` (by default all) are done."""
     if not config.current().progress or not _is_watched():
         return items
     if total is None and hasattr(items, "__len__"):
@@ -32,7 +32,7 @@ def _is_watched() -> bool:
     """Whether the error stream is a terminal, or the program runs in a notebook."""
     if "ipykernel" in sys.modules:
         return True
-    isatty = getattr(sys.stderr, "isatty", None)  # there is no stream at all in some programs
+    isatty = getattr(sys.stderr, "isatty", None)  # sys.stderr may be None
     return bool(isatty is not None and isatty())
 
 
@@ -70,7 +70,7 @@ class _Line:
         self.update()
 
     def update(self) -> None:
-        """Show one more."""
+        """Count one more item."""
         self._done += 1
         of_all = "" if self._total is None else f" of {self._total}"
         print(f"\r{self._what}: {self._done}{of_all}", end="", file=sys.stderr, flush=True)

@@ -1,8 +1,8 @@
-"""Tracebacks of errors without te_sched's own frames, in programs and threads.
+"""Tracebacks of errors without te_sched's frames, in programs and threads.
 
-The last frame that is shown is the user's line. `TE_SCHED_FULL_TRACEBACKS=1` shows all frames;
-`sys.last_traceback` and debuggers always have them. Under pytest `errors.hides_frames` does the
-same, and `pytest --full-trace` shows them. Must not know which errors there are.
+The last frame shown is the user's line. `TE_SCHED_FULL_TRACEBACKS=1` shows all frames;
+`sys.last_traceback` and debuggers always have them. Under pytest, `errors.hides_frames` does the
+same, and `pytest --full-trace` shows all frames. Must not know the classes of errors.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def install() -> None:
 
 @contextmanager
 def _shortened(error: BaseException | None) -> Iterator[None]:
-    """Let an error have the frames to show while it is shown."""
+    """Shorten the traceback of an error while it is printed."""
     if error is None:
         yield
         return
@@ -58,8 +58,8 @@ def shown_part(error: BaseException | None, frames: TracebackType | None) -> Tra
 
 
 def users_part(frames: TracebackType | None) -> TracebackType | None:
-    """The frames of a traceback that are neither te_sched's nor those of machinery around it; all
-    of them where nothing else is there.
+    """The frames of a traceback that belong neither to te_sched nor to its callers in the standard
+    library; all frames if there are no others.
     """
     kept: TracebackType | None = None
     for frame in reversed(list(frames_of(frames))):
@@ -71,7 +71,7 @@ def users_part(frames: TracebackType | None) -> TracebackType | None:
 
 
 def frames_of(frames: TracebackType | None) -> Iterator[TracebackType]:
-    """The frames of a traceback, the outermost first."""
+    """The frames of a traceback, outermost first."""
     while frames is not None:
         yield frames
         frames = frames.tb_next

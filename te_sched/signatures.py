@@ -57,7 +57,7 @@ def is_real(value: Any) -> bool:
 
 
 def has_truth(value: Any) -> bool:
-    """Whether a value has a truth value."""
+    """Whether a value can be converted to bool."""
     try:
         bool(value)
     except (TypeError, ValueError, TeSchedError):  # of arrays and expressions
@@ -66,7 +66,7 @@ def has_truth(value: Any) -> bool:
 
 
 def is_sequence(value: Any) -> bool:
-    """Whether a value is a list, a tuple, or an array of one dimension; not a text."""
+    """Whether a value is a list, a tuple, or a one-dimensional array; not a str."""
     if type(value).__module__ == "numpy":
         return getattr(value, "ndim", 0) == 1
     return isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray)
@@ -88,7 +88,7 @@ _SIMPLE: dict[Any, ParameterKind] = {
 _SEVERAL = (Sequence, Iterable, list, tuple)
 
 
-# Parameters that the functions check themselves, with better messages.
+# Parameters that functions check themselves, with better messages.
 _LEFT = ("dtype", "dtypes", "out_dtype")
 
 

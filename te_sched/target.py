@@ -1,4 +1,4 @@
-"""te_sched.target: what code is generated for, with TVM's names."""
+"""te_sched.target: targets of code generation, with TVM's names."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def list_tags() -> dict[str, Target]:
 
 
 class GenericFunc:
-    """A function with one body for each key of the target in scope, and one for all others."""
+    """A function with one body per target key, selected by the current target, and a default."""
 
     @checked
     def __init__(self, default: Callable[..., Any]) -> None:
@@ -158,7 +158,7 @@ class GenericFunc:
         func: Callable[..., Any] | None = None,
         override: bool = False,
     ) -> Any:
-        """Give the body for targets with a key, or one of several; without `func` a decorator."""
+        """Set the body for one or several target keys; without `func` a decorator."""
         if func is None:
             return lambda decorated: self.register(key, decorated, override)
         for one in [key] if isinstance(key, str) else key:
@@ -174,11 +174,11 @@ class GenericFunc:
 
 @checked
 def generic_func(fdefault: Callable[..., Any]) -> GenericFunc:
-    """A decorator: a function with another body for each kind of target (`.register("cuda")`)."""
+    """A decorator: a function with a body per kind of target (`.register("cuda")`)."""
     return GenericFunc(fdefault)
 
 
 def override_native_generic_func(func_name: str) -> Callable[[Callable[..., Any]], GenericFunc]:
-    """As `generic_func`; the name is for TVM's sake."""
+    """As `generic_func`; the name is accepted for compatibility with TVM."""
     del func_name
     return generic_func

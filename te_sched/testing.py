@@ -1,7 +1,8 @@
-"""te_sched.testing: comparing results, and marking tests by what they need, with TVM's names.
+"""te_sched.testing: comparisons of results, and marks for the requirements of tests, with TVM's
+names.
 
-The marks are pytest's. Without pytest a test whose need is not met says so and returns when it is
-called; what needs parameters needs pytest.
+The marks are pytest's. Without pytest, a test with an unmet requirement prints a message and
+returns; parameters need pytest.
 """
 
 from __future__ import annotations
@@ -62,13 +63,13 @@ __all__ = [
 ]
 
 _Test = Callable[..., Any]
-_IMMUTABLE = 1 << 8  # flag of classes, as CPython has it
+_IMMUTABLE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE of CPython
 _TARGETS = ("llvm", "cuda")
 
 
 @checked
 def assert_allclose(actual: Any, desired: Any, rtol: float = 1e-7, atol: float = 1e-7) -> None:
-    """Fail unless two arrays are equal up to `atol + rtol * |desired|` in every element.
+    """Fail unless all elements of two arrays are equal up to `atol + rtol * |desired|`.
 
     Both may be arrays of te_sched or of numpy.
 
@@ -112,7 +113,7 @@ def check_numerical_grads(
     values = {name: np.array(value) for name, value in given_values.items()}
 
     def at(name: Any, index: tuple[int, ...], distance: float) -> float:
-        """The function where one element has moved."""
+        """The value of the function with one element changed."""
         moved = values[name].copy()
         moved[index] += distance
         new = {**values, name: moved}
@@ -174,22 +175,22 @@ def _as_numbers(value: Any) -> Any:
 
 
 def install_request_hook(depth: int) -> None:
-    """Nothing: in TVM's continuous integration it redirects downloads, and te_sched makes none."""
+    """Does nothing: it redirects downloads of TVM's CI, and te_sched has none."""
     del depth
 
 
 def device_enabled(target: Any) -> bool:
-    """Whether programs for a target run here."""
+    """Whether programs for a target can run on this machine."""
     return enabled(target) and device(str(target), 0).exist
 
 
 def enabled_targets() -> list[tuple[str, Device]]:
-    """The targets whose programs run here, each with its device."""
+    """The targets whose programs can run on this machine, each with its device."""
     return [(target, device(target, 0)) for target in _TARGETS if device_enabled(target)]
 
 
 def _pytest() -> Any:
-    """pytest, or None where it is not installed."""
+    """pytest, or None if it is not installed."""
     try:
         return importlib.import_module("pytest")
     except ImportError:
@@ -207,7 +208,7 @@ def _needed_pytest(what: str) -> Any:
 
 @checked
 def requires(is_met: bool, reason: str) -> Callable[[_Test], Any]:
-    """A decorator for tests that run only where something is there."""
+    """A decorator for tests that run only if a requirement is met."""
 
     def decorate(test: _Test) -> Any:
         pytest = _pytest()
@@ -227,7 +228,7 @@ def requires(is_met: bool, reason: str) -> Callable[[_Test], Any]:
 
 
 def _check_test(test: Any) -> None:
-    """Refuse what no mark can be put on."""
+    """Refuse objects that cannot have a mark."""
     is_own = isinstance(test, type) and not test.__flags__ & _IMMUTABLE
     if not is_own and not isinstance(test, FunctionType | MethodType | functools.partial):
         raise DeclarationError(
@@ -238,7 +239,7 @@ def _check_test(test: Any) -> None:
 
 
 def _optional(mark: Callable[[_Test], Any], args: tuple[Any, ...]) -> Any:
-    """A decorator that is written with and without parentheses: @requires_llvm, @requires_llvm()"""
+    """A decorator for use with or without parentheses: @requires_llvm, @requires_llvm()"""
     return mark(args[0]) if args else mark
 
 
@@ -335,7 +336,7 @@ def requires_package(*packages: str) -> Callable[[_Test], Any]:
 
 
 def uses_gpu(*args: _Test) -> Any:
-    """Mark a test that uses a GPU where there is one (pytest -m gpu)."""
+    """Mark a test that uses a GPU if there is one (pytest -m gpu)."""
     pytest = _pytest()
     if args and pytest is not None:
         _check_test(args[0])
@@ -343,7 +344,7 @@ def uses_gpu(*args: _Test) -> Any:
 
 
 def slow(test: _Test) -> Any:
-    """Mark a test that takes long; SKIP_SLOW_TESTS=1 leaves it out."""
+    """Mark a slow test; SKIP_SLOW_TESTS=1 skips it."""
     asked = os.environ.get("SKIP_SLOW_TESTS", "").lower() in ("1", "true", "yes")
     return requires(not asked, "SKIP_SLOW_TESTS is set")(test)
 
@@ -355,7 +356,7 @@ def skip_if_32bit(reason: str = "needs 64 bits") -> Callable[[_Test], Any]:
 
 
 def parametrize_targets(*args: Any) -> Any:
-    """Run a test, which takes `target` and `dev`, for each enabled target, or those named."""
+    """Run a test with parameters `target` and `dev` for each enabled target, or for given ones."""
     named = [one for one in args if isinstance(one, str | dict)]
 
     def decorate(test: _Test) -> Any:
@@ -371,14 +372,14 @@ def parametrize_targets(*args: Any) -> Any:
 
 @checked
 def exclude_targets(*args: str) -> Callable[[_Test], Any]:
-    """Run a test for each enabled target but those named."""
+    """Run a test for each enabled target except given ones."""
     kept = [target for target, _ in enabled_targets() if target not in args]
     return parametrize_targets(*kept) if kept else requires(False, "all targets are excluded")
 
 
 @checked
 def known_failing_targets(*args: str) -> Callable[[_Test], Any]:
-    """Run a test for each enabled target; those named are expected to fail, and left out."""
+    """Run a test for each enabled target except given ones, which are expected to fail."""
     return exclude_targets(*args)
 
 
@@ -386,7 +387,7 @@ device_test = uses_gpu
 
 
 def parameter(*values: Any, ids: Sequence[str] | None = None, by_dict: Any = None) -> Any:
-    """A fixture, named by the variable it is assigned to, with one value after the other."""
+    """A fixture with several values, named by the variable to which it is assigned."""
     pytest = _needed_pytest("parameter")
     if by_dict is not None:
         ids, values = list(by_dict), tuple(by_dict.values())
@@ -401,7 +402,7 @@ def parameter(*values: Any, ids: Sequence[str] | None = None, by_dict: Any = Non
 def parameters(*value_sets: Sequence[Any], ids: Sequence[str] | None = None) -> list[Any]:
     """Several fixtures that take their values together: a, b = parameters((1, 2), (3, 4))."""
     pytest = _needed_pytest("parameters")
-    together = set[str]()  # names of those that this test has asked for
+    together = set[str]()  # names of the fixtures that this test uses
 
     def nth(position: int) -> Any:
         @pytest.fixture(params=range(len(value_sets)), ids=ids)  # type: ignore[untyped-decorator]
@@ -418,7 +419,7 @@ def parameters(*value_sets: Sequence[Any], ids: Sequence[str] | None = None) -> 
 
 
 def fixture(func: _Test | None = None, *, cache_return_value: bool = False) -> Any:
-    """A pytest fixture, made once for all tests of a module if its value is to be cached."""
+    """A pytest fixture; if its value is cached, it is created once per module."""
     pytest = _needed_pytest("fixture")
     scope = "module" if cache_return_value else "function"
     return pytest.fixture(func, scope=scope) if func is not None else pytest.fixture(scope=scope)

@@ -1,7 +1,7 @@
-"""te_sched.transform: how programs are lowered, with TVM's names.
+"""te_sched.transform: options of lowering, with TVM's names.
 
-`with PassContext(config={"tir.disable_vectorize": True}):` changes what `lower` and `build` do
-inside it. An option that te_sched knows and has no use for is warned about once.
+`with PassContext(config={"tir.disable_vectorize": True}):` sets options of `lower` and `build`
+inside it. Known options without an effect give a warning, once.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _PARTITION = (
     "no_unroll_loop_with_extent_one",
     "unroll_loop_with_partition_hint_no_interval",
 )
-# Options whose value is a mapping: the settings behind its names, and an example.
+# Options whose value is a mapping: the setting of each name, and an example.
 _NESTED: dict[str, tuple[dict[str, str], str]] = {
     "tir.UnrollLoop": (_UNROLL, '{"auto_max_step": 16, "explicit_unroll": True}'),
     "tir.LoopPartition": ({name: name for name in _PARTITION}, '{"partition_const_loop": True}'),
@@ -41,7 +41,7 @@ _DISABLING = {
     "tir.disable_storage_rewrite": "tir.StorageRewrite",
     "tir.disable_cse_tir": "tir.CommonSubexprElimTIR",
 }
-# Options of TVM that change nothing here, and why.
+# Options of TVM without an effect, and the reasons.
 _WITHOUT_EFFECT = {
     "tir.noalias": "buffers are taken to be distinct, unless they overlap in a call",
     "tir.disable_assert": "arguments are always checked",
@@ -68,17 +68,17 @@ _warned: set[str] = set()
 
 
 class PassContext:
-    """A context manager that sets how programs are lowered.
+    """A context manager that sets options of lowering.
 
     Parameters
     ----------
-    opt_level : for TVM's sake; all passes of te_sched run on every level.
-    required_pass : for TVM's sake.
-    disabled_pass : TVM's names of passes to leave out ("tir.StorageRewrite").
-    instruments : not available: te_sched.lower(..., stop_after=...) shows a pass's result.
+    opt_level : accepted for compatibility with TVM; all passes of te_sched run on every level.
+    required_pass : accepted for compatibility with TVM.
+    disabled_pass : TVM's names of passes to omit ("tir.StorageRewrite").
+    instruments : not available: te_sched.lower(..., stop_after=...) shows the result of a pass.
     config : options by TVM's names: tir.disable_vectorize, tir.LoopPartition, tir.UnrollLoop,
-        tir.add_lower_pass, tir.disable_storage_rewrite, tir.disable_cse_tir. One is te_sched's own:
-        `te_sched.as_older` lowers as TVM 0.9 did, whose `astext()` stands in books and papers.
+        tir.add_lower_pass, tir.disable_storage_rewrite, tir.disable_cse_tir; also te_sched's own
+        `te_sched.as_older`: lower as TVM 0.9, whose `astext()` is found in books and papers.
 
     >>> import te_sched
     >>> A = te_sched.te.placeholder((4,), name="A")
@@ -124,7 +124,7 @@ class PassContext:
 
     @staticmethod
     def current() -> PassContext:
-        """The context in force.
+        """The current context.
 
         >>> PassContext.current().opt_level
         2
@@ -176,7 +176,7 @@ class Sequential:
         )
 
     def __call__(self, mod: IRModule) -> IRModule:
-        """The module after all of them."""
+        """The module after all passes."""
         if not isinstance(mod, IRModule):
             raise LoweringError(
                 f"passes {self.info.name} expect a module, got {kind_of(mod)}",
@@ -191,7 +191,7 @@ class Sequential:
 def module_pass(
     pass_func: Callable[..., Any] | None = None, opt_level: int = 0, **options: Any
 ) -> Any:
-    """Make a pass of a function (module, context) -> module; a decorator.
+    """A decorator that makes a pass from a function (module, context) -> module.
 
     >>> from te_sched import IRModule, tir
     >>> @module_pass(opt_level=0)
@@ -212,7 +212,7 @@ def module_pass(
 
 
 def warn_once(option: str, reason: str) -> None:
-    """Warn, once per process, that an option has no effect."""
+    """Warn once per process that an option has no effect."""
     if option not in _warned:
         _warned.add(option)
         warnings.warn(f"{option} has no effect in te_sched: {reason}", UserWarning, stacklevel=4)
@@ -251,7 +251,7 @@ def _accept(name: str) -> None:
 
 
 def _options_of(option: str, value: Any) -> dict[str, Any]:
-    """The settings in the mapping of an option."""
+    """The settings from the mapping of an option."""
     known, example = _NESTED[option]
     if not isinstance(value, Mapping):
         raise LoweringError(
@@ -274,14 +274,14 @@ def _added_pass(given: Any) -> tuple[int, Callable[[PrimFunc], PrimFunc]]:
 
 
 def _flag(name: str, value: Any) -> bool:
-    """True or False, also as a number."""
+    """A bool, also given as a number."""
     if not isinstance(value, int) or value not in (0, 1):
         raise _wrong(name, value, "True or False")
     return bool(value)
 
 
 def _integer(name: str, value: Any) -> int:
-    """A number that is 0 or more."""
+    """A number >= 0."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise _wrong(name, value, "an int, 0 or more")
     return int(value)
@@ -319,7 +319,7 @@ def _wrong(name: str, value: Any, wanted: str) -> LoweringError:
 
 
 def _pass_of(name: str) -> tuple[str, ...]:
-    """The function of te_sched behind TVM's name of a pass."""
+    """The function of te_sched for TVM's name of a pass."""
     found = PASS_NAMES.get(name if name.startswith("tir.") else f"tir.{name}")
     if found is None:
         warn_once(f"disabled_pass {name}", "it has no such pass")
@@ -331,8 +331,8 @@ def _pass_of(name: str) -> tuple[str, ...]:
 
 
 def as_function(one: Any) -> Callable[[PrimFunc], PrimFunc]:
-    """A user's pass as a function of a function: a PrimFuncPass, a pass of modules, or a function
-    of statements, as the oldest generation wrote them.
+    """A user's pass as a function from PrimFunc to PrimFunc; it may be a PrimFuncPass, a pass on
+    modules, or a function on statements, as in the oldest generation.
     """
     if isinstance(one, PrimFuncPass):
         return one.transform

@@ -1,7 +1,7 @@
-"""Python's operators on whole tensors, `A + B`: they load te_sched.topi, which knows what they do.
+"""Python's operators on whole tensors, `A + B`: they load te_sched.topi, which implements them.
 
-Loading it gives tensors its own operators, in place of these. A tensor without dimensions stands
-for its element and needs no topi. Must not know what an operator does.
+Loading it replaces these operators of tensors by its own. A tensor without dimensions acts as its
+element, without topi. Must not know the operators.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ OPERATORS = (
 
 
 def give_operators() -> None:
-    """Let the first operator that a tensor with dimensions meets load topi."""
+    """Add operators to tensors that load topi at their first use with dimensions."""
     for name in OPERATORS:
         setattr(Tensor, name, _loading(name))
 

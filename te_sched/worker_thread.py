@@ -1,8 +1,8 @@
-"""Calls on a thread of their own, for which the caller waits: with another stack, or to be left.
+"""Calls in a separate thread for which the caller waits: with a larger stack, or interruptible.
 
-Native code that runs for long, such as a compiler, does not let Python handle signals meanwhile;
-a caller that waits does. After a Ctrl-C the thread stops as soon as it executes Python, and the
-exception is lost. Must not know what is called.
+Python handles no signals while native code runs, such as a compiler, but does while the caller
+waits. After a Ctrl-C the thread stops as soon as it executes Python; its exception is lost. Must
+not know the calls.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from te_sched.locks import after_fork, new_lock
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
-_LOOK = 0.1  # seconds between two looks for signals, on systems where these do not end a wait
-_PATIENCE = 0.5  # seconds to wait for a thread that was told to stop
+_LOOK = 0.1  # seconds between checks for signals, on systems where these do not end a wait
+_PATIENCE = 0.5  # seconds to wait for a thread that was stopped
 _STARTS = new_lock()
-_usual: list[int] = []  # the size of stacks, which is the whole process's, while it is another
+_usual: list[int] = []  # the usual size of stacks, one per process, while another is set
 
 
 def run_in_thread(call: Callable[[], _T], without: Callable[[], _T], stack: int = 0) -> _T:
-    """What a call gives, or raises; what `without` does if the system refuses a thread.
+    """The result of a call in a new thread, or that of `without` if no thread can be started.
 
-    `stack` is its size in bytes, by default the usual one.
+    `stack` is the size of its stack in bytes, by default the usual one.
     """
     results: list[_T] = []
     failures: list[BaseException] = []
@@ -55,7 +55,7 @@ def run_in_thread(call: Callable[[], _T], without: Callable[[], _T], stack: int 
         is_done.wait(_PATIENCE)
         raise
     if failures:
-        raise failures.pop()  # the list would keep it, and it keeps the frame that has the list
+        raise failures.pop()  # prevents a reference cycle of the list and the traceback
     return results[0]
 
 
@@ -71,7 +71,7 @@ def _start(thread: threading.Thread, stack: int) -> None:
 
 
 def _restore() -> None:
-    """Go back to the usual size of stacks."""
+    """Restore the usual size of stacks."""
     while _usual:
         threading.stack_size(_usual.pop())
 
@@ -80,14 +80,14 @@ after_fork(_restore)
 
 
 def _stop(thread: threading.Thread) -> None:
-    """Raises KeyboardInterrupt in a thread, which sees it when it executes Python again."""
+    """Raise KeyboardInterrupt in a thread when it next executes Python."""
     if thread.ident is not None:
         number, what = ctypes.c_ulong(thread.ident), ctypes.py_object(KeyboardInterrupt)
         ctypes.pythonapi.PyThreadState_SetAsyncExc(number, what)
 
 
 def can_be_left(function: Callable[_P, _T]) -> Callable[_P, _T]:
-    """Lets Ctrl-C end a call of native code in the main thread, where signals are handled."""
+    """A decorator: Ctrl-C ends a call of native code in the main thread, which handles signals."""
 
     @wraps(function)
     def call(*args: _P.args, **kwargs: _P.kwargs) -> _T:

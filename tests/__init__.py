@@ -1,1 +1,1 @@
-"""Tests; the folders mirror te_sched/, and golden/, property/ and peer/ hold what spans it."""
+"""Tests. The folders mirror te_sched/; golden/, fuzz/ and peer/ test the whole library."""

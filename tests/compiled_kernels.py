@@ -1,4 +1,4 @@
-"""Every kernel that a test builds is compiled, where NVRTC is installed, once for each source."""
+"""Compilation of all kernels that tests build, if NVRTC is installed, once per source."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _compiled: set[tuple[str, str]] = set()
 
 @contextmanager
 def compiled_kernels() -> Iterator[None]:
-    """Compile the kernels of the modules that the code inside has built, when it is left.
+    """A context manager that compiles the kernels of all modules built inside it at its end.
 
-    A kernel that cannot be printed or compiled is an error there.
+    Raises an error for a kernel that cannot be printed or compiled.
     """
-    built: list[tuple[IRModule, Target]] = []  # not the modules, which tests see freed
+    built: list[tuple[IRModule, Target]] = []  # not the modules, which tests expect to be freed
 
     def record(module: CudaModule, program: IRModule, target: Target, *rest: Any) -> None:
         _make(module, program, target, *rest)

@@ -1,7 +1,7 @@
-"""What every test shares: programs are verified after each pass, kernels are compiled where there
-is a compiler, nothing compiled is kept, hypothesis knows no deadline, errors are remembered.
+"""Settings of all tests: programs are verified after each pass, kernels are compiled if there is a
+compiler, the cache is off, hypothesis has no deadline, raised errors are recorded.
 
-What the collection has made is not looked at for garbage while tests run.
+Objects made by the collection of tests are excluded from garbage collection.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from tests.raise_sites import (  # noqa: F401 (hooks)
 )
 from tests.sampling import pytest_runtest_setup  # noqa: F401 (a hook)
 
-os.environ["TE_SCHED_CACHE"] = "0"  # tests compile, those of the cache aside
+os.environ["TE_SCHED_CACHE"] = "0"  # except in the tests of the cache
 
 raise_sites.record()
 
-# The same examples in each CI run; new ones on each run of a developer.
+# CI runs use the same examples, other runs new ones.
 hypothesis.settings.register_profile("developer", deadline=None)
 hypothesis.settings.register_profile("ci", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "developer")
 
 
-errors.hides_frames = lambda info: False  # these tests are about what is behind them
+errors.hides_frames = lambda info: False  # show te_sched's frames of failed tests
 
 
 def pytest_collection_finish() -> None:

@@ -1,9 +1,9 @@
-"""Where code looks into the text of an error, which is for people: errors carry data for code.
+"""Finds code that inspects the text of an error instead of its data.
 
-A text is the `what`, `why`, `help`, `advice` or `message` of anything, a variable `why` or `help`,
-the `where`, `args` or `str` of what is caught or annotated as an error, and what is assigned from a
-text. To look into it is to search, compare, cut or replace parts of it; to show it, or to fold its
-spaces, is not.
+A text is an attribute `what`, `why`, `help`, `advice` or `message`, a variable `why` or `help`, the
+`where`, `args` or `str` of a caught or annotated error, and a variable to which a text is assigned.
+Inspection is to search, compare, cut or replace parts of it; printing it and folding its spaces are
+not.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ _SEARCHES = {"compile", "search", "match", "fullmatch", "findall", "finditer", "
 
 
 def looks_into_errors(text: str) -> list[int]:
-    """The lines of a module that look into the text of an error."""
+    """The lines of a module that inspect the text of an error."""
     return sorted({line for scope in _scopes(ast.parse(text)) for line in _Scope(scope).lines()})
 
 
 def _scopes(tree: ast.Module) -> Iterator[ast.AST]:
-    """The functions of a module that are in no other one, and the module itself."""
+    """The outermost functions of a module, and the module itself."""
     yield from (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
 
 
@@ -57,7 +57,7 @@ class _Scope:
             self.texts |= {one.id for one in targets if isinstance(one, ast.Name)}
 
     def lines(self) -> Iterator[int]:
-        """Where it looks into a text."""
+        """The lines that inspect a text."""
         for node in self.nodes:
             if self._is_look(node):
                 yield node.lineno  # type: ignore[attr-defined]
@@ -77,7 +77,7 @@ class _Scope:
         return node.func.attr in _SEARCHES and any(map(self._is_text, node.args))
 
     def _is_text(self, node: ast.expr) -> bool:
-        """Whether an expression is a text of an error, or is put together of one."""
+        """Whether an expression is a text of an error, or contains one."""
         if isinstance(node, ast.Name):
             return node.id in self.texts or node.id in ("why", "help")
         if isinstance(node, ast.Attribute):
@@ -101,7 +101,7 @@ class _Scope:
 
 
 def _is_ours(kind: ast.expr | None) -> bool:
-    """Whether what is caught may be an error of te_sched; those of LLVM say all in their text."""
+    """Whether a caught exception may be an error of te_sched; those of LLVM have only a text."""
     names = {node.id for node in ast.walk(kind) if isinstance(node, ast.Name)} if kind else set()
     ours = {name for name in names if not hasattr(builtins, name) and name.endswith("Error")}
     return bool(ours or names & {"Exception", "BaseException"})

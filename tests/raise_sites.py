@@ -1,8 +1,7 @@
-"""Which errors the tests have seen: a run of all tests fails when a `raise` was never reached.
+"""Coverage of errors: a run of all tests fails if a `raise` was never reached.
 
-A site is a statement that raises a te_sched error, or makes one to be raised elsewhere. It counts
-as reached when an error was made while the statement was being executed. conftest.py takes the
-hooks of pytest from here.
+A site is a statement that raises an error of te_sched, or makes one that is raised elsewhere. It is
+reached if an error was made during its execution. conftest.py imports the hooks of pytest.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ class Site(NamedTuple):
 
     @property
     def key(self) -> str:
-        """What names the function, wherever it moves in its file."""
+        """The key of the function, independent of its position in the file."""
         return f"{self.path}::{self.function}"
 
 
@@ -99,7 +98,7 @@ def name_of(func: ast.expr) -> str:
 
 
 def _is_other(name: str) -> bool:
-    """Whether it is the name of an exception that is none of te_sched's."""
+    """Whether a name is that of an exception of another library."""
     if hasattr(builtins, name) or name in ("UnpicklingError", "SkipTest"):
         return True
     # of story.footprint, which figures turn into notes, and of arith, which proofs catch
@@ -114,7 +113,7 @@ _reached: set[tuple[str, int]] = set()
 
 
 def record() -> None:
-    """From now on, remember where errors are made."""
+    """Start to record where errors are made."""
 
     def remember(kind: type[errors.TeSchedError], *args: Any, **_: Any) -> errors.TeSchedError:
         frame: Any = sys._getframe(1)
@@ -123,12 +122,12 @@ def record() -> None:
             frame = frame.f_back
         return Exception.__new__(kind, *args)
 
-    # not __init__, which looks for the user's frame
+    # not __init__, which searches the user's frame
     errors.TeSchedError.__new__ = remember  # type: ignore[method-assign,assignment]
 
 
 def unreached() -> list[Site]:
-    """The sites that no test has reached, without those that may be so."""
+    """The sites that no test has reached, without the permitted ones."""
     lines: dict[str, set[int]] = {}
     for file, line in _reached:
         lines.setdefault(file, set()).add(line)
@@ -171,7 +170,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 
 
 def _is_whole_run(session: pytest.Session) -> bool:
-    """Whether all tests ran, where none is skipped for want of a compiler."""
+    """Whether all tests ran, with no test skipped because of a missing compiler."""
     if not nvrtc.is_available() or find_compiler() is None:
         return False
     config = session.config

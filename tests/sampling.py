@@ -1,8 +1,7 @@
-"""How many of the random programs a run of the tests takes: a sample of them, or all.
+"""Selection of random programs for a run of the tests: a sample, or all.
 
-`make test` takes the same few each time, and products at a smaller size (`golden.smaller`). `make
-campaign` takes all of them as they are, as far as it comes in the minutes that it says in
-TE_SCHED_CAMPAIGN.
+`make test` uses a fixed sample, and products at a smaller size (`golden.smaller`). `make campaign`
+uses all programs at full size, within the minutes given in TE_SCHED_CAMPAIGN.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _EVERY = 8  # of the random programs of the corpus
 
 
 def sampled(everything: Sequence[T], few: int) -> Sequence[T]:
-    """`few` of the programs or seeds, at equal distances; all of them in a campaign."""
+    """`few` of the programs or seeds, evenly spaced; all in a campaign."""
     if IS_CAMPAIGN:
         return everything
     step = max(1, len(everything) // few)
@@ -32,7 +31,7 @@ def sampled(everything: Sequence[T], few: int) -> Sequence[T]:
 
 
 def sampled_programs() -> list[Program]:
-    """The programs of the corpus: those written by hand, and some of the random ones."""
+    """The programs of the corpus: the hand-written ones, and a sample of the random ones."""
     by_hand = programs("primitives", "gemm_gpu", "programs")
     random = programs("random")
     return [*by_hand, *sampled(random, len(random) // _EVERY)]

@@ -1,4 +1,4 @@
-"""Where in te_sched an exception comes from."""
+"""The origin of an exception in te_sched."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ PACKAGE = os.path.dirname(te_sched.__file__) + os.sep
 
 
 def files_of(error: BaseException) -> list[str]:
-    """The files of its frames, the outermost first."""
+    """The files of its frames, outermost first."""
     return [frame.f_code.co_filename for frame, _ in traceback.walk_tb(error.__traceback__)]
 
 

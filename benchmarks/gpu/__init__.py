@@ -1,1 +1,1 @@
-"""What benchmarks.gemm_gpu measures, and how."""
+"""The programs and measurements of benchmarks.gemm_gpu."""

@@ -1,6 +1,6 @@
-"""A real GPU, where there is one: arrays of cupy, times by CUDA events, kernels from CUDA text.
+"""A real GPU, if there is one: arrays of cupy, times by CUDA events, kernels from CUDA text.
 
-Must not know which programs are measured. Nothing here needs cupy until `find` is called.
+Must not know the measured programs. cupy is not needed before `find` is called.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _MOST_CALLS = 100
 
 
 def find() -> Gpu | None:
-    """The first GPU; None where there is none, or no cupy."""
+    """The first GPU, or None if there is no GPU or no cupy."""
     if not te_sched.cuda(0).exist or te_sched.cuda(0).emulated:
         return None
     if importlib.util.find_spec("cupy") is None:
@@ -37,7 +37,7 @@ class Gpu:
         self.cupy = cupy
 
     def facts(self) -> dict[str, Any]:
-        """What it is, and the versions of what drives it."""
+        """Its name and properties, and the versions of driver and runtime."""
         device = te_sched.cuda(0)
         runtime = self.cupy.cuda.runtime
         return {
@@ -58,10 +58,10 @@ class Gpu:
         return np.asarray(self.cupy.asnumpy(array))
 
     def bound(self, function: Callable[..., Any], arrays: Sequence[Any]) -> Callable[[], Any]:
-        """The call of a te_sched function with arrays, on whichever stream is the current one.
+        """The call of a te_sched function with arrays, on the current stream.
 
-        Arrays of cupy make other streams wait for the current one when they are handed over, which
-        cannot be recorded in a graph; here all work is on one stream, and nothing needs to wait.
+        Passing arrays of cupy makes other streams wait for the current one, which a graph cannot
+        record; here all work is on one stream, so waiting is not needed.
         """
         given = [_Shared(array) for array in arrays]
         return lambda: function(*given)
@@ -69,11 +69,11 @@ class Gpu:
     def milliseconds(self, call: Callable[[], Any]) -> float:
         """The median time of a call that starts work on cupy's current stream.
 
-        The calls of a sample are recorded as one graph where that works, so that the time that the
-        processor takes to start them does not count.
+        The calls of a sample are recorded as one graph if possible, so that the overhead of
+        launching them on the CPU is excluded.
         """
         stream = self.cupy.cuda.Stream(non_blocking=True)
-        self.cupy.cuda.Device().synchronize()  # what other streams still write
+        self.cupy.cuda.Device().synchronize()  # other streams may still write
         with stream:
             call()
             stream.synchronize()
@@ -107,17 +107,17 @@ class Gpu:
                         call()
                 finally:
                     graph = recorder.end_capture()
-        except Exception:  # whatever cannot be recorded is called
+        except Exception:  # calls that cannot be recorded
             return lambda: [call() for _ in range(count)]
         return lambda: graph.launch(self.cupy.cuda.get_current_stream())
 
     def product_ms(self, a: Any, b: Any) -> float:
-        """cuBLAS, with the result in the type of the operands."""
+        """The time of cuBLAS, with the result in the type of the operands."""
         out = self.cupy.empty((a.shape[0], b.shape[1]), a.dtype)
         return self.milliseconds(lambda: self.cupy.matmul(a, b, out=out))
 
     def copy_ms(self, array: Any) -> float:
-        """A copy from the device to itself."""
+        """The time of a copy within the device."""
         target = self.cupy.empty_like(array)
         size = array.nbytes
 
@@ -135,7 +135,7 @@ class Gpu:
 
 
 class _Shared:
-    """An array that is handed over without waiting for other streams."""
+    """An array that is passed without waiting for other streams."""
 
     def __init__(self, array: Any) -> None:
         self.array = array

@@ -1,6 +1,6 @@
-"""The figures of one schedule: what the compiler says, what comes out, how long it takes.
+"""The figures of one schedule: the compiler's statistics, the error of the result, and the time.
 
-Must not know which schedules there are, nor how figures are shown.
+Must not know the schedules or the output of figures.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from te_sched.codegen.cuda import nvrtc
 from te_sched.lower.device.kernel import thread_axes
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90")
-_TOLERANCE = 1e-4  # of the largest element
+_TOLERANCE = 1e-4  # relative to the largest element
 _CHECKED_BLOCKS = 16
 
 Reference = Callable[..., Any]
@@ -30,7 +30,7 @@ Usage = dict[str, dict[str, int]]
 
 @dataclass
 class Row:
-    """The figures of one schedule. Times are in milliseconds; None where there is none."""
+    """The figures of one schedule. Times are in milliseconds, or None."""
 
     name: str
     size: tuple[int, ...]
@@ -48,7 +48,7 @@ class Row:
     failed: str = ""
 
     def work(self, flops: float = 0.0, moved: float = 0.0) -> None:
-        """Rates from what must be computed and moved."""
+        """Set the rates from the numbers of operations and bytes."""
         if self.gpu_ms:
             self.gigaflops = flops / self.gpu_ms / 1e6 if flops else None
             self.gigabytes_per_second = moved / self.gpu_ms / 1e6 if moved else None
@@ -56,7 +56,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class How:
-    """What is measured: on a GPU, emulated, by the checked mode."""
+    """The kinds of measurement: on a GPU, emulated, in the checked mode."""
 
     gpu: Gpu | None
     emulate: bool = True
@@ -65,15 +65,15 @@ class How:
 
 @contextmanager
 def noting(row: Row) -> Iterator[None]:
-    """What goes wrong is a figure too, and what comes after it is still measured."""
+    """Record an exception as a figure, so that the next parts are still measured."""
     try:
         yield
-    except Exception as error:  # cupy's and the driver's errors have no common base
+    except Exception as error:  # errors of cupy and the driver have no common base
         row.failed = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
 
 
 def measure(row: Row, s: Any, args: list[Any], reference: Reference, how: How) -> Any:
-    """Fill a row; the module that was measured."""
+    """Fill a row; returns the measured module."""
     module: Any = te_sched.build(s, args, target="cuda")
     row.launch = "; ".join(launch_of(kernel) for kernel in module.kernels.values())
     row.usage = usage_of(lambda arch: module.resource_usage(arch))
@@ -103,7 +103,7 @@ def _emulate(row: Row, module: Any, values: Arrays, reference: Reference, how: H
 
 
 def usage_of(usage: Callable[[str], dict[str, Any]]) -> Usage:
-    """Registers, shared bytes and spills by architecture; the largest of several kernels."""
+    """Registers, shared bytes and spills by architecture: the maximum of several kernels."""
     found: Usage = {}
     if nvrtc.is_available():
         for arch in ARCHITECTURES:
@@ -123,7 +123,7 @@ def launch_of(kernel: Any) -> str:
 
 
 def difference(found: Any, expected: Any) -> float:
-    """The largest difference, of the largest element; an error where it is too large."""
+    """The largest difference relative to the largest element; raises if it is too large."""
     largest = float(np.max(np.abs(expected)))
     value = float(np.max(np.abs(found - expected))) / (largest or 1.0)
     if math.isnan(value) or value > _TOLERANCE:

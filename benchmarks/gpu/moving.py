@@ -1,8 +1,8 @@
-"""Programs that are limited by memory rather than arithmetic, scheduled for a GPU.
+"""Memory-bound programs, scheduled for a GPU.
 
-Row sums, softmax, depthwise convolution, convolution, transposition, and a copy to compare with.
-Each has its schedule, its arguments, numpy's result and the bytes that it must at least move. Must
-not know how they are measured.
+Row sums, softmax, depthwise convolution, convolution, transposition, and a copy for comparison.
+Each has a schedule, arguments, numpy's result and the minimum number of bytes to move. Must not
+know measurements.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Program:
 
 
 def copy(rows: int, columns: int) -> Schedule:
-    """Four elements a thread."""
+    """Four elements per thread."""
     A = te.placeholder((rows, columns), name="A")
     B = te.compute((rows, columns), lambda i, j: A[i, j], name="B")
     s = te.create_schedule(B.op)
@@ -43,7 +43,7 @@ def copy(rows: int, columns: int) -> Schedule:
 
 
 def row_sums(rows: int, columns: int) -> Schedule:
-    """A block sums up a row, each thread every 256th element."""
+    """A block reduces a row; each thread sums every 256th element."""
     A = te.placeholder((rows, columns), name="A")
     k = te.reduce_axis((0, columns), "k")
     B = te.compute((rows,), lambda i: te.sum(A[i, k], axis=k), name="B")
@@ -54,7 +54,7 @@ def row_sums(rows: int, columns: int) -> Schedule:
 
 
 def _sum_across_threads(s: Any, B: Any, thread: Any, count: int) -> None:
-    """Each thread reduces its share in a register, then the block reduces theirs."""
+    """Each thread reduces its share in a register, then the block reduces the partial results."""
     _, inner = s[B].split(s[B].op.reduce_axis[0], factor=count)
     parts = s.rfactor(B, inner)
     s[B].bind(s[B].op.reduce_axis[0], thread)
@@ -63,7 +63,7 @@ def _sum_across_threads(s: Any, B: Any, thread: Any, count: int) -> None:
 
 
 def softmax(rows: int, columns: int) -> Schedule:
-    """A block does a row: its maximum, the sum of the exponentials, and the quotients."""
+    """A block computes a row: its maximum, the sum of the exponentials, and the quotients."""
     A = te.placeholder((rows, columns), name="A")
     k, l = te.reduce_axis((0, columns), "k"), te.reduce_axis((0, columns), "l")  # noqa: E741
     largest = te.compute((rows,), lambda i: te.max(A[i, k], axis=k), name="largest")
@@ -85,7 +85,7 @@ def softmax(rows: int, columns: int) -> Schedule:
 
 
 def transpose(rows: int, columns: int) -> Schedule:
-    """Tiles of 32 x 32 through shared memory, whose rows are one element longer."""
+    """Tiles of 32 x 32 through shared memory, with rows padded by one element."""
     A = te.placeholder((rows, columns), name="A")
     B = te.compute((columns, rows), lambda i, j: A[j, i], name="B")
     s = te.create_schedule(B.op)
@@ -104,7 +104,7 @@ def transpose(rows: int, columns: int) -> Schedule:
 
 
 def _padded(A: Any, *leading: Any) -> Callable[..., Any]:
-    """Elements of an image, zero beyond its border of one."""
+    """Elements of an image, padded with a border of zeros of width 1."""
     height, width = (int(extent) for extent in A.shape[-2:])
 
     def element(*index: Any) -> Any:
@@ -116,7 +116,7 @@ def _padded(A: Any, *leading: Any) -> Callable[..., Any]:
 
 
 def depthwise(channels: int, height: int, width: int) -> Schedule:
-    """A 3 x 3 filter for each channel: tiles of 8 x 32, their input in shared memory."""
+    """A 3 x 3 filter per channel: tiles of 8 x 32, with their input in shared memory."""
     A = te.placeholder((channels, height, width), name="A")
     F = te.placeholder((channels, 3, 3), name="F")
     P = te.compute((channels, height + 2, width + 2), _padded(A), name="P")
@@ -141,7 +141,7 @@ def depthwise(channels: int, height: int, width: int) -> Schedule:
 
 
 def convolution(channels: int, height: int, width: int) -> Schedule:
-    """3 x 3 filters from `channels` to as many: a thread computes 4 of them for one place."""
+    """3 x 3 filters, as many as channels: a thread computes 4 of them for one position."""
     A = te.placeholder((channels, height, width), name="A")
     F = te.placeholder((channels, channels, 3, 3), name="F")
     P = te.compute((channels, height + 2, width + 2), _padded(A), name="P")
@@ -180,7 +180,7 @@ def _fetch(stage: Any, rows: int, columns: int) -> None:
 
 
 def _filtered(image: np.ndarray[Any, Any], taps: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """A filter of each channel, or the sum over channels for each of a set of filters."""
+    """The results of one filter per channel, or of filters that sum over the channels."""
     padded = np.pad(image, ((0, 0), (1, 1), (1, 1)))
     pattern = "chw,c->chw" if taps.ndim == 3 else "chw,oc->ohw"
     height, width = image.shape[1:]
@@ -212,7 +212,7 @@ PROGRAMS: dict[str, Program] = {
 
 
 def bytes_moved(args: list[Any]) -> int:
-    """The bytes of all arguments: what must at least be read or written."""
+    """The bytes of all arguments, the minimum to read and write."""
     return sum(
         math.prod(int(extent) for extent in arg.shape) * np.dtype(arg.dtype).itemsize
         for arg in args
@@ -220,7 +220,7 @@ def bytes_moved(args: list[Any]) -> int:
 
 
 def operands(args: list[Any]) -> Arrays:
-    """Values for the arguments: the last one is the result, which nothing has written yet."""
+    """Values for the arguments; the last one is the result, not written yet."""
     generator = np.random.default_rng(0)
     shapes = [tuple(int(extent) for extent in arg.shape) for arg in args]
     values: Arrays = [

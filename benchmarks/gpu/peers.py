@@ -1,6 +1,6 @@
-"""The CUDA that TVM generated, beside te_sched's for the same schedules.
+"""The CUDA that TVM generated for the schedules of te_sched's kernels.
 
-The schedules are those of programs in tests/golden. Must not know how figures are shown.
+The schedules are those of programs in tests/golden. Must not know the output of figures.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _PARAMETER = re.compile(r"(\w+)\s*$")
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """A kernel of TVM's: its text, its name, and its parameters in its own order."""
+    """A kernel of TVM: its text, its name, and its parameters in order."""
 
     name: str
     source: str
@@ -58,11 +58,11 @@ def _find(peer: Peer) -> tuple[corpus.Program | None, int]:
         for number, step in enumerate(steps):
             if step == peer.name or f"{program.name}_{number}".endswith(peer.name):
                 return program, number
-    return None, 0  # a kernel of some other program
+    return None, 0  # a kernel of another program
 
 
 def launch_of(kernel: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The blocks and the threads of a block, where they are constant."""
+    """The numbers of blocks and of threads per block, if they are constant."""
     extents = {
         axis.tag: axis.extent.value
         for axis in thread_axes(kernel)[0]

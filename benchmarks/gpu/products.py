@@ -1,6 +1,6 @@
-"""Schedules of the matrix product C = A B for a GPU: the tutorial's, then tiles in registers.
+"""Schedules of the matrix product C = A B for a GPU: the tutorial's, and with tiles in registers.
 
-A is (M, K) and B is (K, N), float32, row by row. Must not know how they are measured.
+A is (M, K) and B is (K, N), float32, row-major. Must not know measurements.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Product = Callable[[int, int, int], Schedule]
 
 
 def declare(m: int, n: int, k: int) -> tuple[Any, Any, Any, Any, Any]:
-    """The product, without a schedule."""
+    """The declaration of the product."""
     A, B = te.placeholder((m, k), name="A"), te.placeholder((k, n), name="B")
     axis = te.reduce_axis((0, k), "k")
     C = te.compute((m, n), lambda x, y: te.sum(A[x, axis] * B[axis, y], axis=axis), name="C")
@@ -32,7 +32,7 @@ def bind(stage: Any, **axes: Any) -> None:
 
 
 def naive(m: int, n: int, k: int) -> Schedule:
-    """One block of one thread for each element."""
+    """One block of one thread per element."""
     _, s, A, B, C = declare(m, n, k)
     x, y = C.op.axis
     bind(s[C], block_x=y, block_y=x)
@@ -77,12 +77,12 @@ def v3(m: int, n: int, k: int) -> Schedule:
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """How a product is cut: a block computes rows x columns, `depth` of K at a time.
+    """The tiling of a product: a block computes rows x columns, `depth` of K at a time.
 
-    Its threads are threads_y x threads_x, and each has its rows and columns in `strips` x `strips`
-    pieces (virtual threads). `vector` is how many elements a thread fetches at once. `turned` keeps
-    A's tile in shared memory column by column, each `padding` elements longer, so that threads read
-    vectors of it; `double` fetches the next tiles while the present ones are used.
+    It has threads_y x threads_x threads, each of which computes `strips` x `strips` parts (virtual
+    threads). A thread loads `vector` elements at once. `turned` stores A's tile transposed in
+    shared memory, with columns padded by `padding` elements, so that threads read vectors of it;
+    `double` loads the next tiles while the current ones are used.
     """
 
     rows: int = 64
@@ -102,7 +102,7 @@ class Tile:
         return " ".join((shape, f"{self.threads_y}x{self.threads_x} threads", *extras))
 
 
-# What is tried on a GPU for the fastest product; the first is what is shown without one.
+# Candidates for the fastest product on a GPU; without one, only the first is shown.
 BEST = (
     Tile(128, 128, 8, 16, 16, 2, 4, True, 4, True),
     Tile(128, 128, 8, 16, 16, 2, 4, True, 4),
@@ -116,7 +116,7 @@ BEST = (
 
 
 def tiled(m: int, n: int, k: int, tile: Tile) -> Schedule:
-    """Each thread keeps its part of a tile in registers; operands come through shared memory."""
+    """Each thread keeps its part of a tile in registers; operands are loaded to shared memory."""
     A, B = te.placeholder((m, k), name="A"), te.placeholder((k, n), name="B")
     p = te.reduce_axis((0, k), "k")
     if tile.turned:
@@ -149,7 +149,7 @@ def tiled(m: int, n: int, k: int, tile: Tile) -> Schedule:
 
 
 def _cut_result(s: Any, C: Any, CC: Any, tile: Tile) -> tuple[Any, Any]:
-    """Blocks, strips and threads of the result; where threads' parts are summed up."""
+    """Split the result into blocks, strips and threads, each with its sums; returns the threads."""
     threads = (
         te.thread_axis((0, tile.threads_y), "threadIdx.y"),
         te.thread_axis((0, tile.threads_x), "threadIdx.x"),
@@ -175,7 +175,7 @@ def _cut_result(s: Any, C: Any, CC: Any, tile: Tile) -> tuple[Any, Any]:
 
 
 def _share_fetching(stage: Any, tile: Tile, threads: tuple[Any, Any], turned: bool) -> None:
-    """The threads of a block fetch a tile together, a vector each at a time."""
+    """Distribute the loads of a tile over the threads of a block, in vectors."""
     axes = list(stage.op.axis)
     if turned:
         stage.storage_align(axes[0], _BANKS, tile.padding)
@@ -200,17 +200,17 @@ def registers(m: int, n: int, k: int) -> Schedule:
 
 
 def vectors(m: int, n: int, k: int) -> Schedule:
-    """Registers, and four elements at a time into shared memory."""
+    """Registers, with vector loads of four elements into shared memory."""
     return tiled(m, n, k, Tile(vector=4))
 
 
 def double_buffers(m: int, n: int, k: int) -> Schedule:
-    """Vectors, and the next tiles are fetched while the present ones are used."""
+    """Vectors, with loads of the next tiles while the current ones are used."""
     return tiled(m, n, k, Tile(vector=4, double=True))
 
 
 def turned(m: int, n: int, k: int) -> Schedule:
-    """Larger tiles, A's turned in shared memory, so that threads read vectors of both."""
+    """Larger tiles, A's transposed in shared memory, so that threads read vectors of both."""
     return tiled(m, n, k, BEST[0])
 
 

@@ -1,6 +1,6 @@
 """Figures as text: tables for a terminal, Markdown, and a plot. Must not measure anything.
 
-Figures are what benchmarks.gemm_gpu keeps as JSON: a dict with `machine`, `products`, `large`,
+Figures are the JSON of benchmarks.gemm_gpu: a dict with `machine`, `products`, `large`,
 `moving`, `peers`, `baselines`.
 """
 
@@ -14,7 +14,7 @@ from typing import Any
 
 from te_sched.tools.table import table
 
-# Milliseconds in the tutorial, on a Tesla T4 where no processor is named.
+# Milliseconds in the tutorial, on a Tesla T4 unless another device is named.
 TUTORIAL_MS = {
     **{"naive": 84.52, "v1": 36.98, "v2": 35.50, "v3": 8.11},
     **{"tuned from a template": 42.56, "NumPy, CPU": 74.95},
@@ -39,7 +39,7 @@ def text(figures: Figures) -> str:
 
 
 def markdown(figures: Figures) -> str:
-    """The same for a document."""
+    """All tables as Markdown."""
     parts = [_setting(figures), ""]
     for title, header, lines in _sections(figures):
         parts += [f"**{title}**", "", *_rows([list(header), ["---"] * len(header), *lines]), ""]
@@ -50,7 +50,7 @@ def markdown(figures: Figures) -> str:
 
 
 def short(figures: Figures) -> str:
-    """The products of the tutorial's size alone, for a page."""
+    """Only the products of the tutorial's size, for a page."""
     _, header, lines = next(iter(_sections(figures)))
     rows = _rows([list(header), ["---"] * len(header), *lines])
     end = "" if figures["machine"].get("gpu") else f"\n\n{NO_GPU}"
@@ -174,7 +174,7 @@ def _ratio(above: float | None, below: float | None) -> str:
 
 
 def _without_empty(header: Sequence[str], lines: Lines) -> tuple[list[str], Lines]:
-    """Leave out columns in which nothing stands; "-" in the gaps of the others."""
+    """Remove empty columns, and fill the gaps of the others with "-"."""
     kept = [number for number in range(len(header)) if any(line[number] for line in lines)]
     filled = [[line[number] or "-" for number in kept] for line in lines]
     return [header[number] for number in kept], filled
@@ -193,7 +193,7 @@ def _baselines(figures: Figures) -> str:
 
 
 def plot(figures: Figures, path: Path) -> bool:
-    """Rates of the products as bars; False without a GPU's times or without matplotlib."""
+    """Plot the rates of the products; returns False without times of a GPU or matplotlib."""
     series = [
         (label, [row for row in figures[key] if row["gigaflops"]])
         for key, label in (("products", "tutorial's size"), ("large", "large"))

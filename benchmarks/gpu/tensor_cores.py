@@ -1,7 +1,7 @@
-"""The matrix product on tensor cores: float16 operands, float32 sums, through tensorize.
+"""The matrix product on tensor cores: float16 operands, float32 sums, by tensorize.
 
 The intrinsics are TVM's for fragments of 16 x 16 (wmma): fill, load, multiply, store. Sizes must be
-multiples of the tile, since a fragment cannot be cut. Must not know how schedules are measured.
+multiples of the tile, since fragments cannot be split. Must not know measurements.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ _LANES = 32
 
 @dataclass(frozen=True, slots=True)
 class WarpTile:
-    """How a product is cut: blocks of rows x columns, `depth` of K at a time, in parts for warps.
+    """The tiling of a product: blocks of rows x columns, `depth` of K at a time, parts for warps.
 
-    Threads fetch `vector` elements at once; rows in shared memory are `padding` elements longer;
-    `double` fetches the next tiles while the present ones are used.
+    Threads load `vector` elements at once; rows in shared memory are padded by `padding` elements;
+    `double` loads the next tiles while the current ones are used.
     """
 
     rows: int = 128
@@ -40,7 +40,7 @@ class WarpTile:
         return f"{shape} warps {warp}{' double' if self.double else ''}"
 
 
-# What is tried on a GPU for the fastest product; the first is what is shown without one.
+# Candidates for the fastest product on a GPU; without one, only the first is shown.
 BEST = (
     WarpTile(double=True),
     WarpTile(),
@@ -53,7 +53,7 @@ BEST = (
 
 
 def tensor_cores(m: int, n: int, k: int, tile: WarpTile = BEST[0]) -> Schedule:
-    """Warps keep their part of a tile in fragments; operands come through shared memory."""
+    """Warps keep their part of a tile in fragments; operands are loaded to shared memory."""
     A, B = te.placeholder((m, k), "float16", name="A"), te.placeholder((k, n), "float16", name="B")
     axis = te.reduce_axis((0, k), "k")
     C = te.compute((m, n), lambda i, j: _products(A, B, i, j, axis), name="C")
@@ -89,7 +89,7 @@ def _products(A: Any, B: Any, i: Any, j: Any, axis: Any) -> Any:
 
 
 def _cut_result(s: Any, C: Any, tile: WarpTile) -> tuple[Any, tuple[Any, ...]]:
-    """Blocks and warps of the result: where warps' parts are summed up, and the threads."""
+    """Split the result into blocks and warps; returns the axis for the sums, and the threads."""
     counts = (tile.rows // tile.warp_rows, tile.columns // tile.warp_columns)
     threads = (
         te.thread_axis((0, counts[0]), "threadIdx.z"),
@@ -137,7 +137,7 @@ def _matrix(name: str, dtype: str) -> Any:
 
 
 def _buffer(tensor: Any, scope: str) -> Any:
-    """A part of a matrix whose rows are any number of elements apart."""
+    """A part of a matrix with any stride between rows."""
     strides = [te.var(f"{tensor.name}_stride"), 1]
     return tir.decl_buffer(
         *(tensor.shape, tensor.dtype, tensor.name),
@@ -149,7 +149,7 @@ def _buffer(tensor: Any, scope: str) -> Any:
 
 
 def _number(part: Any) -> Any:
-    """Which of the fragments of its buffer a part is."""
+    """The number of the fragment that a part is in its buffer."""
     stride = part.strides[0]
     below = part.elem_offset // (SIDE * stride) * (stride // SIDE)
     return below + part.elem_offset % (SIDE * stride) // SIDE
@@ -169,7 +169,7 @@ def _copy(dtype: str, scopes: tuple[str, str], body: Callable[[Any, Any], Any]) 
 
 
 def load(use: str) -> Any:
-    """A fragment of an operand from shared memory."""
+    """The intrinsic that loads a fragment of an operand from shared memory."""
 
     def body(source: Any, target: Any) -> Any:
         place, stride = source.access_ptr("r"), source.strides[0]
@@ -180,7 +180,7 @@ def load(use: str) -> Any:
 
 
 def store() -> Any:
-    """A fragment of the result to global memory."""
+    """The intrinsic that stores a fragment of the result to global memory."""
 
     def body(source: Any, target: Any) -> Any:
         place, stride = target.access_ptr("w"), target.strides[0]
@@ -191,7 +191,7 @@ def store() -> Any:
 
 
 def multiply() -> Any:
-    """The product of two fragments, added to a third."""
+    """The intrinsic that adds the product of two fragments to a third."""
     A, B = _matrix("A", "float16"), _matrix("B", "float16")
     axis = te.reduce_axis((0, SIDE), "k")
     C = te.compute((SIDE, SIDE), lambda i, j: _products(A, B, i, j, axis), name="C")

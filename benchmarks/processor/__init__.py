@@ -1,1 +1,1 @@
-"""What benchmarks.cpu measures, and how."""
+"""The workloads and measurements of benchmarks.cpu."""

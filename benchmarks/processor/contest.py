@@ -1,6 +1,6 @@
-"""One workload done by everybody who can: te_sched, TVM with the same schedules, and the peers.
+"""Comparison of all implementations of a workload: te_sched, TVM with the same schedules, peers.
 
-Must not know which workloads there are, nor how figures are shown.
+Must not know the workloads or the output of figures.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _SCHEDULED = {OURS: "best", OURS_TUTORIAL: "tutorial", TVM: "best", TVM_TUTORIAL
 
 @dataclass
 class Row:
-    """The figures of a workload: milliseconds by who did it, and who failed, with the reason."""
+    """The figures of a workload: milliseconds by implementation, and the reasons of failures."""
 
     name: str
     size: tuple[int, ...]
@@ -42,7 +42,7 @@ class Row:
 
 
 def compete(workload: Workload, rounds: int = ROUNDS) -> Row:
-    """Check everybody's result, then time them in turns."""
+    """Check the results of all implementations, then time them in turns."""
     row = Row(
         *(workload.name, workload.size, workload.flops, workload.moved),
         *(workload.narrow, dict(workload.goals)),
@@ -61,12 +61,12 @@ def compete(workload: Workload, rounds: int = ROUNDS) -> Row:
 
 
 def _enter(row: Row, calls: dict[str, Call], name: str, prepare: Callable[[], Call]) -> None:
-    """What goes wrong is a figure too, and the others are still measured."""
+    """Record an exception as a figure, so that the others are still measured."""
     try:
         calls[name] = prepare()
     except ImportError as error:
         row.failed[name] = f"not installed: {error}"
-    except Exception as error:  # the peers' errors have no common base
+    except Exception as error:  # errors of the peers have no common base
         row.failed[name] = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
 
 
@@ -77,7 +77,7 @@ def _note(row: Row, name: str, timing: Timing) -> None:
 
 
 class _Expected:
-    """Inputs and numpy's result, computed once a size."""
+    """Inputs and numpy's result, computed once per size."""
 
     def __init__(self, workload: Workload) -> None:
         self.workload = workload
@@ -92,7 +92,7 @@ class _Expected:
 
 
 def _scheduled(workload: Workload, name: str, expected: _Expected) -> Call:
-    """The call at the timed size, after the odd sizes gave numpy's result."""
+    """The call at the timed size, after the results at odd sizes were compared with numpy's."""
     who = te_sched if name.startswith(OURS) else importlib.import_module("tvm")
     schedule: Schedule = getattr(workload, _SCHEDULED[name])
     call: Call = lambda: None  # noqa: E731
@@ -110,7 +110,7 @@ def _scheduled(workload: Workload, name: str, expected: _Expected) -> Call:
 
 
 def _target(who: Any) -> Any:
-    """This processor for both."""
+    """The target string of this processor, for both."""
     return "llvm" if who is te_sched else who.target.Target(f"llvm -mcpu={processor()}")
 
 
@@ -122,7 +122,7 @@ def _peer(workload: Workload, peer: Callable[..., Call], expected: _Expected) ->
 
 
 def require_equal(found: Array, expected: Array, tolerance: float) -> None:
-    """An error where a result differs by more than `tolerance` of the largest element."""
+    """Raise if a result differs by more than `tolerance` relative to the largest element."""
     if found.shape != expected.shape:
         raise ValueError(f"the result is wrong: its shape is {found.shape}, not {expected.shape}")
     largest = float(np.max(np.abs(expected.astype("float64")))) or 1.0
@@ -137,5 +137,5 @@ def processor() -> str:
 
 
 def tvm_is_installed() -> bool:
-    """Whether TVM with TE schedules is."""
+    """Whether TVM with TE schedules is installed."""
     return importlib.util.find_spec("tvm") is not None

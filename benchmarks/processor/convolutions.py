@@ -1,9 +1,8 @@
-"""Convolutions: over images, over lines, and of each channel alone.
+"""Convolutions: 2-d, 1-d and depthwise.
 
-The image is padded once, its rows laid one after the other: then a tap of the filter is a constant
-distance, and the convolution is a matrix product whose second operand is read where it lies. It
-computes the columns of the padding too, and they are left out in the copy to the result. Must not
-know how they are timed.
+The image is padded once, with contiguous rows: then each tap of the filter is at a constant offset,
+and the convolution is a matrix product whose second operand is read in place. It also computes the
+columns of the padding, which the copy to the result omits. Must not know measurements.
 """
 
 from __future__ import annotations
@@ -16,15 +15,15 @@ import numpy as np
 from benchmarks.processor.workload import Array, Call, Program, Workload
 
 _LANES = 16
-_FILTERS = 6  # whose sums are in registers at once
-_PLACES = 64  # of the image, at once
-_ROWS = 4  # of a channel alone, at once
+_FILTERS = 6  # with sums in registers at the same time
+_PLACES = 64  # of the image, at the same time
+_ROWS = 4  # of a depthwise convolution, at the same time
 
 Kernel = tuple[int, int]
 
 
 class _Image:
-    """A padded image, so that filters of kernel[0] x kernel[1] give a result as large."""
+    """An image, padded so that filters of kernel[0] x kernel[1] give a result of the same size."""
 
     def __init__(self, te: Any, channels: int, height: int, width: int, kernel: Kernel) -> None:
         self.border = kernel[0] // 2, kernel[1] // 2
@@ -47,7 +46,7 @@ class _Image:
         return te.if_then_else(inside, self.A[c, y - above, x - left], zero)
 
     def at(self, c: Any, place: Any, dy: Any, dx: Any) -> Any:
-        """The element that a tap of the filter meets at a place of the result."""
+        """The element at a tap of the filter, for a position of the result."""
         where = place + dy * self.pitch + dx
         source = self.padded if self.is_padded else self.A
         return source[c, where // self.pitch, where % self.pitch]
@@ -56,7 +55,7 @@ class _Image:
 def convolution(
     te: Any, filters: int, channels: int, height: int, width: int, *kernel: int
 ) -> Program:
-    """Sums of a few filters at many places in registers; the filters of a stretch in turn."""
+    """Sums of a few filters at many positions in registers; the filters of a segment in turn."""
     image = _Image(te, channels, height, width, (kernel[0], kernel[-1]))
     F = te.placeholder((filters, channels, kernel[0], kernel[-1]), name="F")
     rows = _up(filters, _FILTERS)
@@ -92,7 +91,7 @@ def _axes(te: Any, extents: tuple[int, ...]) -> list[Any]:
 
 
 def _schedule_sums(s: Any, sums: Any, local: Any) -> None:
-    """Tiles of sums in registers; the tiles of one stretch of the image one after the other."""
+    """Tiles of sums in registers, by segments of the image."""
     f, p = sums.op.axis
     rows, i = s[sums].split(f, _FILTERS)
     stretch, j = s[sums].split(p, _PLACES)
@@ -110,7 +109,7 @@ def _schedule_sums(s: Any, sums: Any, local: Any) -> None:
 
 
 def depthwise(te: Any, channels: int, height: int, width: int, side: int) -> Program:
-    """A channel is padded, then filtered in tiles whose sums are in registers."""
+    """Each channel is padded, then filtered in tiles with sums in registers."""
     A, P, F, B = _depthwise(te, channels, height, width, side)
     s = te.create_schedule(B.op)
     local = s.cache_write(B, "local")
@@ -144,7 +143,7 @@ def _up(size: int, unit: int) -> int:
 def convolution_tutorial(
     te: Any, filters: int, channels: int, height: int, width: int, *kernel: int
 ) -> Program:
-    """The image padded, rows of vectors, filters in parallel."""
+    """A padded image, vectorized rows, parallel filters."""
     A, P = _padded(te, channels, height, width, (kernel[0], kernel[-1]))
     F = te.placeholder((filters, channels, kernel[0], kernel[-1]), name="F")
     c, dy, dx = _axes(te, (channels, kernel[0], kernel[-1]))
@@ -163,7 +162,7 @@ def convolution_tutorial(
 
 
 def depthwise_tutorial(te: Any, channels: int, height: int, width: int, side: int) -> Program:
-    """The image padded, rows of vectors, channels in parallel."""
+    """A padded image, vectorized rows, parallel channels."""
     A, P, F, B = _depthwise(te, channels, height, width, side)
     s = te.create_schedule(B.op)
     c, y, x = B.op.axis
@@ -201,7 +200,7 @@ def _padded(te: Any, channels: int, height: int, width: int, kernel: Kernel) -> 
 
 
 def _filtered(image: Array, taps: Array) -> Array:
-    """A filter of each channel, or sums over channels for each of a set of filters."""
+    """The results of one filter per channel, or of filters that sum over the channels."""
     above, left = taps.shape[-2] // 2, taps.shape[-1] // 2
     padded = np.pad(image, ((0, 0), (above, above), (left, left)))
     pattern = "chw,c->chw" if taps.ndim == 3 else "chw,oc->ohw"

@@ -1,7 +1,7 @@
-"""Halide's matrix product, scheduled as its examples do it. Needs Halide 21 (`pip install halide`).
+"""Halide's matrix product, scheduled as in its examples. Needs Halide 21 (`pip install halide`).
 
-B is packed into panels of 64 columns, and tiles of 4 x 64 sums stay in registers, as in te_sched's
-best schedule; Halide names the columns first.
+B is packed into panels of 64 columns, and tiles of 4 x 64 sums are in registers, as in te_sched's
+best schedule; in Halide, columns are the first dimension.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _COLUMNS, _ROWS, _LANES, _DEPTH, _BLOCK = 64, 4, 16, 256, 128
 
 
 def product(a: Array, b: Array) -> Call:
-    """The call, for sizes that the tiles divide."""
+    """The call, for sizes that are multiples of the tiles."""
     hl: Any = importlib.import_module("halide")
     (m, k), n = a.shape, b.shape[1]
     A, B = hl.Buffer(a), hl.Buffer(b)

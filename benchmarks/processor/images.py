@@ -1,4 +1,4 @@
-"""The two-stage blur of Halide's paper, in uint16. Must not know how it is timed."""
+"""The two-stage blur of Halide's paper, in uint16. Must not know measurements."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _blur(te: Any, height: int, width: int) -> tuple[Any, Any, Any]:
 
 
 def blur(te: Any, height: int, width: int) -> Program:
-    """Strips in parallel; the first stage of a strip stays in the cache."""
+    """Parallel strips; the first stage of a strip stays in the cache."""
     A, X, B = _blur(te, height, width)
     s = te.create_schedule(B.op)
     strip, _ = s[B].split(B.op.axis[0], _STRIP)
@@ -43,7 +43,7 @@ def blur(te: Any, height: int, width: int) -> Program:
 
 
 def blur_tutorial(te: Any, height: int, width: int) -> Program:
-    """Stage by stage, rows in parallel."""
+    """Stage by stage, with parallel rows."""
     A, X, B = _blur(te, height, width)
     s = te.create_schedule(B.op)
     for stage in (X, B):

@@ -1,7 +1,7 @@
-"""Layers of networks that work row by row: softmax and layer norm.
+"""Layers of networks that reduce rows: softmax and layer norm.
 
-A row stays in the first-level cache while it is reduced, and all its steps are vectors. Must not
-know how they are timed.
+A row stays in the first-level cache while it is reduced, and all steps are vectorized. Must not
+know measurements.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import numpy as np
 from benchmarks.processor.workload import Array, Call, Program, Workload
 
 _LANES = 16
-_SUMS = 4  # vectors that a row is reduced in
+_SUMS = 4  # vectors of partial results of a row
 _EPSILON = 1e-5
 
 
 def softmax(te: Any, rows: int, columns: int) -> Program:
-    """A row: its maximum, the exponentials and their sum, and the products with its inverse."""
+    """Per row: the maximum, the exponentials and their sum, and the products with its inverse."""
     A, largest, powers, total, inverse, B = _softmax(te, rows, columns)
     s = te.create_schedule(B.op)
     row = _rows_in_parallel(s, B)
@@ -31,7 +31,7 @@ def softmax(te: Any, rows: int, columns: int) -> Program:
 
 
 def softmax_tutorial(te: Any, rows: int, columns: int) -> Program:
-    """Rows in parallel, stage by stage, the elementwise ones as vectors."""
+    """Parallel rows, stage by stage; elementwise stages are vectorized."""
     A, largest, powers, total, inverse, B = _softmax(te, rows, columns)
     s = te.create_schedule(B.op)
     for stage in (largest, powers, total, inverse, B):
@@ -53,7 +53,7 @@ def _softmax(te: Any, rows: int, columns: int) -> tuple[Any, ...]:
 
 
 def layer_norm(te: Any, rows: int, columns: int) -> Program:
-    """A row: its mean, its variance, and the result."""
+    """Per row: the mean, the variance, and the result."""
     args, mean, variance, inverse, B = _layer_norm(te, rows, columns)
     s = te.create_schedule(B.op)
     row = _rows_in_parallel(s, B)
@@ -64,7 +64,7 @@ def layer_norm(te: Any, rows: int, columns: int) -> Program:
 
 
 def layer_norm_tutorial(te: Any, rows: int, columns: int) -> Program:
-    """Rows in parallel, stage by stage, the last one as vectors."""
+    """Parallel rows, stage by stage; the last one is vectorized."""
     args, mean, variance, inverse, B = _layer_norm(te, rows, columns)
     s = te.create_schedule(B.op)
     for stage in (mean, variance, inverse, B):
@@ -106,9 +106,9 @@ def _attach(s: Any, stage: Any, consumer: Any, row: Any) -> None:
 
 
 def _reduce_in_lanes(s: Any, stage: Any, consumer: Any, row: Any) -> None:
-    """A row's reduction in lanes of their own, then over ever fewer lanes.
+    """Reduce a row in separate lanes, then over fewer and fewer lanes.
 
-    The last ones are added up one after the other: the fewer, the less a row waits for them.
+    The last lanes are added sequentially: the fewer there are, the shorter is the latency.
     """
     stages = []
     for lanes in (_SUMS * _LANES, _LANES, _LANES // 4):

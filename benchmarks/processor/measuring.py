@@ -1,9 +1,9 @@
-"""How calls are timed beside each other. Must not know what they compute.
+"""Comparative timing of calls. Must not know what they compute.
 
-Pools of threads wait actively for a while after a call, and slow down whoever comes next. So each
-call is made several times in a row, after a pause, before the next has its turn; and since other
-programs may disturb a while, all have several turns, and one during which others took the
-processor is repeated. Benchmarks that run at once wait for each other's turns.
+Thread pools busy-wait for a while after a call, which slows down the next call of another library.
+So a turn consists of a pause and several calls of one library. Since other processes may disturb a
+measurement, each library has several turns, and a turn in which other processes used the CPU is
+repeated. Benchmarks that run at the same time wait for each other's turns.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ Call = Callable[[], Any]
 
 PAUSE_S = 0.08
 ROUNDS = 5
-_TURN_S = 0.15  # for the calls of one turn
+_TURN_S = 0.15  # of the calls of one turn
 _FEWEST, _MOST = 3, 25
-_TRIES = 2  # for an undisturbed turn
-_YIELD_S = 0.01  # for another benchmark, whose turn it is now
-_LOOK_S, _PATIENCE_S = 0.15, 3.0  # for a moment in which others do nothing
-_DISTURBED_S = 0.03  # of others' processor time; the system counts in steps of 0.01
+_TRIES = 2  # attempts at an undisturbed turn
+_YIELD_S = 0.01  # lets another benchmark take the lock
+_LOOK_S, _PATIENCE_S = 0.15, 3.0  # interval of checks for an idle machine, and their limit
+_DISTURBED_S = 0.03  # CPU time of other processes; the system counts in steps of 0.01
 
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """Times of a call in seconds: the median of the turns' medians, and the shortest."""
+    """Times of a call in seconds: the median of the turns' medians, and the minimum."""
 
     median: float
     shortest: float
-    disturbed: int = 0  # turns that were
+    disturbed: int = 0  # number of disturbed turns
 
 
 def timings(calls: Mapping[str, Call], rounds: int = ROUNDS) -> dict[str, Timing]:
-    """Time calls in turns, forwards and backwards."""
+    """Time calls in turns, in forward and backward order."""
     turns: dict[str, list[tuple[Sequence[float], bool]]] = {name: [] for name in calls}
     order = list(calls)
     for _ in range(rounds):
@@ -63,7 +63,7 @@ def _timing(turns: Sequence[tuple[Sequence[float], bool]]) -> Timing:
 
 
 def _undisturbed(call: Call) -> tuple[Sequence[float], bool]:
-    """The times of a turn, and whether others disturbed it even so."""
+    """The times of a turn, and whether all attempts were disturbed."""
     tried = []
     for _ in range(_TRIES):
         with _alone():
@@ -77,7 +77,7 @@ def _undisturbed(call: Call) -> tuple[Sequence[float], bool]:
 
 
 def _wait_for_quiet() -> None:
-    """Until others leave the processor alone, but not for ever."""
+    """Wait until other processes are idle, up to a limit."""
     latest = time.monotonic() + _PATIENCE_S
     while time.monotonic() < latest:
         with _others() as others:
@@ -88,7 +88,7 @@ def _wait_for_quiet() -> None:
 
 @contextmanager
 def _alone() -> Iterator[None]:
-    """Let no other benchmark have a turn, and wait until threads are idle."""
+    """Exclude other benchmarks, and wait until threads are idle."""
     with (Path(tempfile.gettempdir()) / "te_sched.benchmarks.lock").open("w") as lock:
         if fcntl is not None:
             fcntl.flock(lock, fcntl.LOCK_EX)
@@ -99,7 +99,7 @@ def _alone() -> Iterator[None]:
 
 @contextmanager
 def _others() -> Iterator[list[float]]:
-    """The seconds of processor time that other processes took meanwhile."""
+    """The seconds of CPU time of other processes inside the `with`."""
     found = [0.0]
     busy, own = _busy(), time.process_time()
     yield found
@@ -107,7 +107,7 @@ def _others() -> Iterator[list[float]]:
 
 
 def _busy() -> float:
-    """The seconds of processor time that all processes together took; 0 where unknown."""
+    """The seconds of CPU time of all processes; 0 if unknown."""
     path = Path("/proc/stat")
     if not path.exists():
         return 0.0

@@ -1,7 +1,7 @@
-"""Workloads that memory limits: a sum of vectors, sums of rows, and a transposition.
+"""Memory-bound workloads: a sum of vectors, sums of rows, and a transposition.
 
-Results that are too large for the caches are stored past them (the pragma `nontemporal`), which
-saves reading what is overwritten. Must not know how they are timed.
+Results larger than the caches are stored with the pragma `nontemporal`, which avoids reading the
+overwritten lines. Must not know measurements.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import numpy as np
 from benchmarks.processor.workload import BEST_PEER, Array, Call, Program, Workload
 
 _LANES = 16
-_SUMS = 4  # vectors that a row is summed up in
-_SIDE = 64  # of a block that is transposed
+_SUMS = 4  # vectors of partial sums of a row
+_SIDE = 64  # of a transposed block
 
 
 def vector_add(te: Any, n: int) -> Program:
-    """Each core a stretch of the vectors, a line of the cache at a time."""
+    """A segment of the vectors per core, one cache line at a time."""
     A, B, C = _vectors(te, n)
     s = te.create_schedule(C.op)
     stretch, rest = s[C].split(C.op.axis[0], 1 << 14)
@@ -32,7 +32,7 @@ def vector_add(te: Any, n: int) -> Program:
 
 
 def vector_add_tutorial(te: Any, n: int) -> Program:
-    """TVM's first tutorial: the outer loop parallel, the inner one vectors."""
+    """TVM's first tutorial: the outer loop is parallel, the inner one vectorized."""
     A, B, C = _vectors(te, n)
     s = te.create_schedule(C.op)
     outer, inner = s[C].split(C.op.axis[0], factor=64)
@@ -47,7 +47,7 @@ def _vectors(te: Any, n: int) -> tuple[Any, Any, Any]:
 
 
 def row_sums(te: Any, rows: int, columns: int) -> Program:
-    """A row is summed up in several vectors, then these."""
+    """A row is summed in several vectors, then these are summed."""
     A, B = _rows(te, rows, columns)
     s = te.create_schedule(B.op)
     reduce_in_lanes(s, B)
@@ -55,7 +55,7 @@ def row_sums(te: Any, rows: int, columns: int) -> Program:
 
 
 def reduce_in_lanes(s: Any, B: Any) -> None:
-    """Each row of a reduction in lanes of its own, rows in parallel."""
+    """Reduce each row in separate lanes, with parallel rows."""
     _, lanes = s[B].split(B.op.reduce_axis[0], _SUMS * _LANES)
     parts = s.rfactor(B, lanes, 1)
     (row,) = s[B].op.axis
@@ -67,7 +67,7 @@ def reduce_in_lanes(s: Any, B: Any) -> None:
 
 
 def row_sums_tutorial(te: Any, rows: int, columns: int) -> Program:
-    """The tutorial on reductions: split, factored, rows in parallel."""
+    """The tutorial on reductions: split, factored, with parallel rows."""
     A, B = _rows(te, rows, columns)
     s = te.create_schedule(B.op)
     _, inner = s[B].split(B.op.reduce_axis[0], factor=16)
@@ -85,10 +85,10 @@ def _rows(te: Any, rows: int, columns: int) -> tuple[Any, Any]:
 
 
 def transpose(te: Any, rows: int, columns: int) -> Program:
-    """Blocks are copied side by side before they are turned: their rows lie too far apart.
+    """Blocks are copied to contiguous memory before they are transposed.
 
-    Rows that are a power of two apart would share a few lines of the cache. Whole lines are stored,
-    past the caches.
+    Rows at distances of a power of two would compete for a few lines of the cache. Whole lines are
+    stored with nontemporal stores.
     """
     A, B = _transposed(te, rows, columns)
     s = te.create_schedule(B.op)

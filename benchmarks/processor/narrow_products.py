@@ -1,7 +1,7 @@
-"""Matrix products of bytes with 32-bit sums: unsigned A, signed B, as quantised networks have them.
+"""Matrix products of bytes with 32-bit sums: unsigned A, signed B, as in quantized networks.
 
-Where the processor has dot products of four bytes (AVX-512 VNNI) the best schedule uses them
-through tensorize; elsewhere it widens. Must not know how they are timed.
+If the processor has dot products of four bytes (AVX-512 VNNI), the best schedule uses them by
+tensorize; otherwise it widens. Must not know measurements.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ import numpy as np
 from benchmarks.processor.products import ODD, Product, Tiles
 from benchmarks.processor.workload import Array, Call, Program, Workload, shape_of
 
-_BYTES, _LANES = 4, 16  # of a dot product, and how many an instruction does
+_BYTES, _LANES = 4, 16  # of a dot product, and dot products per instruction
 _TILES = Tiles(depth=1024)
 
 
 class NarrowProduct(Product):
-    """Panels hold four rows of B next to each other, as dot products want them."""
+    """The declaration, with panels that interleave four rows of B, as dot products need them."""
 
     unit = _BYTES
 
@@ -78,12 +78,12 @@ class NarrowProduct(Product):
 
 @functools.cache
 def has_dot_products() -> bool:
-    """Whether this processor multiplies and adds four bytes at once, 512 bits of them."""
+    """Whether this processor has dot products of four bytes in 512-bit vectors."""
     return bool(llvm.get_host_cpu_features().get("avx512vnni", False))
 
 
 def dot_products(te: Any) -> Any:
-    """16 sums of four products each, for te_sched's `te` or TVM's."""
+    """The intrinsic of 16 sums of four products each, for te_sched's `te` or TVM's."""
     tir = importlib.import_module(te.__name__.rpartition(".")[0] + ".tir")
     a = te.placeholder((_BYTES,), "uint8", name="a")
     b = te.placeholder((_LANES, _BYTES), "int8", name="b")
@@ -128,14 +128,14 @@ def _buffer(te: Any, tir: Any, tensor: Any, strides: list[int]) -> Any:
 
 
 def best(te: Any, m: int, n: int, k: int) -> Program:
-    """Any M, N, K."""
+    """The best schedule, for any M, N, K."""
     product = NarrowProduct(te, (m, n, k), _TILES, ("uint8", "int8"))
     C = te.compute((m, n), lambda i, j: product.sums[i, j], name="C")
     return product.schedule(C)
 
 
 def tutorial(te: Any, m: int, n: int, k: int) -> Program:
-    """Blocks of 32 x 32, in vectors, on all cores."""
+    """Blocks of 32 x 32, vectorized, on all cores."""
     A, B = te.placeholder((m, k), "uint8", name="A"), te.placeholder((k, n), "int8", name="B")
     r = te.reduce_axis((0, k), "r")
     C = te.compute(
@@ -153,7 +153,7 @@ def tutorial(te: Any, m: int, n: int, k: int) -> Program:
 
 
 def _values(args: Sequence[Any]) -> list[Array]:
-    """Seven bits for A, so that those who want signed operands can have them."""
+    """Inputs; A has seven bits, for peers that need signed operands."""
     generator = np.random.default_rng(0)
     a = generator.integers(0, 128, shape_of(args[0]), np.uint8)
     return [a, generator.integers(-128, 128, shape_of(args[1]), np.int8)]

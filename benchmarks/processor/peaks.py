@@ -1,6 +1,6 @@
-"""What a processor can do at most: multiply-adds in registers, and copies in memory.
+"""The peaks of a processor: multiply-adds in registers, and copies in memory.
 
-Both loops are written with te_sched. Must not know which workloads are compared with them.
+Both loops are written with te_sched. Must not know the workloads.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _COPIED = (2**12, 2**13)
 
 
 def copied(rows: int, columns: int) -> tuple[Any, list[Any]]:
-    """Rows on all threads, in vectors."""
+    """A vectorized copy of rows on all threads."""
     A = te.placeholder((rows, columns), name="A")
     B = te.compute((rows, columns), lambda i, j: A[i, j], name="B")
     s = te.create_schedule(B.op)

@@ -1,9 +1,8 @@
-"""Matrix products for a processor, written in TE primitives. Must not know how they are timed.
+"""Matrix products for a CPU, written in TE primitives. Must not know measurements.
 
-The best schedule packs B into panels, cuts C into blocks that stay in the second-level cache, and
-within a block keeps tiles of 4 x 64 sums in registers. Sizes that do not divide are padded with
-zeros where an operand is packed, so that the inner loops have no conditions; only the copy from a
-finished block to C has.
+The best schedule packs B into panels, divides C into blocks that stay in the second-level cache,
+and keeps tiles of 4 x 64 sums in registers. Packing pads operands with zeros to multiples of the
+tiles, so that the inner loops have no conditions; only the copy of a block to C has.
 """
 
 from __future__ import annotations
@@ -21,13 +20,13 @@ from benchmarks.processor.workload import PEAK, Array, Call, Program, Workload
 SIZES = (512, 1024, 2048)
 ODD = ((67, 45, 51), (131, 257, 601), (5, 3, 1), (260, 128, 509))
 _LANES = 16
-_WASTE = 1.1  # of what the narrowest tiles compute, for wide ones
+_WASTE = 1.1  # limit of padded columns, relative to the least padding
 _BLOCK = 32  # of the tutorial
 
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A size cut into `count` equal parts of `part`, which is a multiple of `unit`."""
+    """A size divided into `count` equal parts of `part`, which is a multiple of `unit`."""
 
     size: int
     unit: int
@@ -36,19 +35,19 @@ class Cut:
 
     @property
     def padded(self) -> int:
-        """The size with what was added."""
+        """The size with padding."""
         return self.count * self.part
 
     @property
     def is_exact(self) -> bool:
-        """Whether nothing was added."""
+        """Whether there is no padding."""
         return self.padded == self.size
 
 
 def cut(size: int, unit: int, most: int, share: int = 1) -> Cut:
-    """Parts of at most `most` that add least, their number a multiple of `share`.
+    """Parts of at most `most` with the least padding, whose number is a multiple of `share`.
 
-    A single part would be as large as the size and not a multiple of `unit`: then there are two.
+    A single part that is not a multiple of `unit` is divided into two.
     """
     fewest = _up(_parts(size, most), share)
     counts = range(fewest, 2 * fewest + share + 1, share)
@@ -67,7 +66,7 @@ def _up(size: int, unit: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Tiles:
-    """Sums in registers (rows x columns), blocks in the cache, and as much of K at a time."""
+    """The sizes of tiles in registers (rows x columns), blocks in the cache, and parts of K."""
 
     rows: int = 4
     columns: int = 64
@@ -76,7 +75,7 @@ class Tiles:
     depth: int = 256
 
     def fitting(self, columns: int) -> Tiles:
-        """As many sums, but narrower and higher where the result's columns are few."""
+        """Tiles with the same number of sums, narrower and higher if the result has few columns."""
         shapes = [
             replace(self, rows=self.rows * part, columns=self.columns // part) for part in (1, 2, 4)
         ]
@@ -87,7 +86,7 @@ class Tiles:
 
 
 class Product:
-    """The declaration of A B with packed operands, and the schedule of all but its last stage."""
+    """The declaration of A B with packed operands, and the schedule except for its last stage."""
 
     unit = 1  # of the parts of K
 
@@ -112,7 +111,7 @@ class Product:
         self.sums = self._sum()
 
     def _pack_columns(self) -> Any:
-        """B in panels of as many columns as a tile has, those of a block one after the other."""
+        """B in panels with the columns of a tile, ordered by blocks."""
         part, width, B = self.depth.part, self.tiles.columns, self.B
         return self.te.compute(
             (self.depth.count, self.columns.padded // width, part, width),
@@ -130,7 +129,7 @@ class Product:
         )
 
     def _inside(self, operand: Any, index: tuple[Any, Any], cuts: tuple[Cut, Cut]) -> Any:
-        """An element of an operand, zero beyond its end."""
+        """An element of an operand; zero out of bounds."""
         te = self.te
         conditions = [
             at < one.size for at, one in zip(index, cuts, strict=True) if not one.is_exact
@@ -153,7 +152,7 @@ class Product:
         )
 
     def schedule(self, C: Any) -> Program:
-        """Blocks of C, each summed up in memory of its own and then copied or finished."""
+        """Blocks of C, each summed in a temporary and then copied or finished."""
         s = self.te.create_schedule(C.op)
         i, j = C.op.axis
         block, _ = s[C].split(i, self.rows.part)
@@ -201,7 +200,7 @@ def best(te: Any, m: int, n: int, k: int, tiles: Tiles = Tiles()) -> Program:
 
 
 def best_with_bias(te: Any, m: int, n: int, k: int) -> Program:
-    """The bias and the ReLU where a finished block goes to C."""
+    """Bias and ReLU in the copy of a block to C."""
     product = Product(te, (m, n, k), Tiles())
     bias = te.placeholder((n,), name="bias")
     C = te.compute((m, n), lambda i, j: _relu(te, product.sums[i, j] + bias[j]), name="C")
@@ -210,13 +209,13 @@ def best_with_bias(te: Any, m: int, n: int, k: int) -> Program:
 
 
 def tutorial(te: Any, m: int, n: int, k: int) -> Program:
-    """TVM's tutorial: B packed, blocks of 32 x 32, sums in a cache, all cores."""
+    """TVM's tutorial: packed B, blocks of 32 x 32, a write cache, all cores."""
     A, B, C = _declared(te, m, n, k)
     return _schedule_tutorial(te, C, C), [A, B, C]
 
 
 def tutorial_with_bias(te: Any, m: int, n: int, k: int) -> Program:
-    """The tutorial's, then the bias and the ReLU for each block of rows."""
+    """The tutorial's schedule, then bias and ReLU for each block of rows."""
     A, B, sums = _declared(te, m, n, k)
     bias = te.placeholder((n,), name="bias")
     C = te.compute((m, n), lambda i, j: _relu(te, sums[i, j] + bias[j]), name="C")

@@ -1,4 +1,4 @@
-"""Which workloads there are. Each module of workloads has a list WORKLOADS of its own."""
+"""All workloads, from the lists WORKLOADS of the modules."""
 
 from __future__ import annotations
 

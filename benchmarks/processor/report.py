@@ -1,6 +1,6 @@
 """Figures as text: tables for a terminal, Markdown, and a plot. Must not measure anything.
 
-Figures are what benchmarks.cpu keeps as JSON: a dict with `machine`, `peaks` and `rows`.
+Figures are the JSON of benchmarks.cpu: a dict with `machine`, `peaks` and `rows`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def text(figures: Figures) -> str:
 
 
 def markdown(figures: Figures) -> str:
-    """The same for a document."""
+    """All tables as Markdown."""
     parts = [setting(figures), ""]
     for title, header, lines in _sections(figures):
         parts += [f"**{title}**", "", *_rows(header, lines), ""]
@@ -41,7 +41,7 @@ def markdown(figures: Figures) -> str:
 
 
 def short(figures: Figures, names: Sequence[str] = ()) -> str:
-    """The first table, for a page; of some workloads, or all."""
+    """The first table, for a page, of some or all workloads."""
     _, header, lines = _sections(figures)[0]
     lines = [line for line in lines if not names or line[0] in names]
     return "\n".join([setting(figures), "", *_rows(header, lines)])
@@ -53,7 +53,7 @@ def _rows(header: Sequence[str], lines: Lines) -> list[str]:
 
 
 def setting(figures: Figures) -> str:
-    """The machine, its peaks, and who took part."""
+    """The machine, its peaks, and the implementations."""
     machine, peaks = figures["machine"], figures["peaks"]
     versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
     return (
@@ -128,7 +128,7 @@ def _goals(figures: Figures) -> tuple[list[str], Lines]:
 
 
 def reached(row: Row, about: str, peaks: dict[str, float]) -> float | None:
-    """The part of a peer's speed, or of the peak, that te_sched's best schedule has."""
+    """The speed of te_sched's best schedule relative to a peer or to the peak."""
     if about == PEAK:
         return of_peak(row, peaks)
     ours = row["median_ms"].get(OURS)
@@ -137,13 +137,13 @@ def reached(row: Row, about: str, peaks: dict[str, float]) -> float | None:
 
 
 def best_peer(row: Row) -> str:
-    """Who was fastest besides te_sched; an empty name without peers."""
+    """The fastest peer, or "" if there are none."""
     others = {name: ms for name, ms in row["median_ms"].items() if name not in _OURS}
     return min(others, key=others.__getitem__, default="")
 
 
 def of_peak(row: Row, peaks: dict[str, float]) -> float | None:
-    """The part of the machine's rate."""
+    """The rate relative to the machine's peak."""
     ms = row["median_ms"].get(OURS)
     if not ms or not (row["flops"] or row["moved"]):
         return None
@@ -159,7 +159,7 @@ def _rate(row: Row, ms: float | None) -> str:
 
 
 def failures(figures: Figures) -> list[str]:
-    """Who did not take part, and which times others disturbed."""
+    """The implementations that failed or are missing, and the disturbed times."""
     lines = []
     for row in figures["rows"]:
         lines += [f"{row['name']}, {who}: {why}" for who, why in row["failed"].items()]
@@ -187,7 +187,7 @@ def _ratio(above: float | None, below: float | None) -> str:
 
 
 def plot(figures: Figures, path: Path) -> bool:
-    """Speeds relative to the best peer's as bars; False without times or without matplotlib."""
+    """Plot speeds relative to the best peer; returns False without times or matplotlib."""
     rows = [row for row in figures["rows"] if row["median_ms"].get(OURS) and best_peer(row)]
     if not rows or importlib.util.find_spec("matplotlib") is None:
         return False

@@ -1,8 +1,8 @@
-"""What a workload of benchmarks.cpu is. Must not know which ones there are, nor how they are timed.
+"""The class of workloads of benchmarks.cpu. Must not know the workloads or measurements.
 
-A schedule is a function of `te` and the sizes, so that te_sched.te and TVM's tvm.te run the same.
-A peer is a function of the inputs, as numpy arrays, that prepares a call; the call returns the
-result. Whatever a peer needs is imported within it: an ImportError means that it is not installed.
+A schedule is a function of `te` and the sizes, so that te_sched.te and tvm.te run the same one. A
+peer is a function of the inputs (numpy arrays) that prepares a call; the call returns the result. A
+peer imports its library itself: an ImportError means that it is not installed.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ Schedule = Callable[..., Program]
 Call = Callable[[], Any]
 Peer = Callable[..., Call]
 
-BEST_PEER, PEAK = "best peer", "peak"  # what goals may be about, besides the name of a peer
+BEST_PEER, PEAK = "best peer", "peak"  # references of goals, besides the names of peers
 
 
 @dataclass(frozen=True, slots=True)
 class Workload:
     """One computation at one size. The last argument of its schedules is the result.
 
-    `tutorial(te, *size)` is the schedule that TVM's tutorials would give; `best(te, *size)` is the
+    `tutorial(te, *size)` is a schedule in the style of TVM's tutorials; `best(te, *size)` is the
     fastest. `reference(*inputs)` is numpy's result. Both schedules are checked at the sizes `odd`,
-    which divide nothing, before they are timed at `size`. A result may differ from the reference's
-    by `tolerance` of the largest element. The rate comes from `flops` or, without them, from the
-    bytes that must be `moved`. `goals` says how fast it should be, as a part of a peer's speed or
-    of the machine's peak; `narrow` operands take the place of one of 32 bits, and the peak is as
-    many times higher.
+    which are not multiples of tiles, before they are timed at `size`. A result may differ from the
+    reference by `tolerance` relative to the largest element. The rate is computed from `flops` or,
+    without them, from the bytes that must be `moved`. `goals` are target speeds relative to a peer
+    or to the machine's peak; `narrow` operands fit into one of 32 bits, and the peak is higher by
+    this factor.
     """
 
     name: str
@@ -50,12 +50,12 @@ class Workload:
     inputs: Callable[[Sequence[Any]], list[Array]] | None = None
 
     def values(self, args: Sequence[Any]) -> list[Array]:
-        """Inputs for the arguments of a schedule; the same for the same shapes."""
+        """Inputs for the arguments of a schedule, which depend only on the shapes."""
         return (self.inputs or uniform)(args[:-1])
 
 
 def uniform(args: Sequence[Any]) -> list[Array]:
-    """Numbers from -1 to 1, and small integers for the integer types."""
+    """Random numbers from -1 to 1; small integers for integer types."""
     generator = np.random.default_rng(0)
     return [_drawn(generator, shape_of(arg), np.dtype(str(arg.dtype))) for arg in args]
 
@@ -68,5 +68,5 @@ def _drawn(generator: np.random.Generator, shape: tuple[int, ...], dtype: np.dty
 
 
 def shape_of(arg: Any) -> tuple[int, ...]:
-    """The shape of a tensor as numbers."""
+    """The shape of a tensor as ints."""
     return tuple(int(extent) for extent in arg.shape)

@@ -1,5 +1,6 @@
-"""Complete a function that was written as a script: its root block, and the regions of its blocks.
-A script may omit the root block, and the regions that its blocks read and write. Must not know
+"""Completion of functions from scripts: their root blocks, and the regions of their blocks.
+
+A script may omit the root block, and the regions that blocks read and write. Must not know
 Python's syntax.
 """
 
@@ -19,8 +20,8 @@ from te_sched.ir.visitor import StatementMapper
 
 
 def complete(func: PrimFunc, buffers: list[Buffer]) -> PrimFunc:
-    """The function with its root block, which allocates these buffers, and with the regions that
-    its blocks read and write.
+    """The function with a root block that allocates these buffers, and with the regions that its
+    blocks read and write.
     """
     body = func.body
     known = {buffer.data: buffer for buffer in (*func.buffer_map.values(), *buffers)}
@@ -46,7 +47,7 @@ def _without_detection(block: Block) -> Block:
 
 
 class _Completion(StatementMapper):
-    """Adds the regions that blocks access, of inner blocks first."""
+    """Adds the accessed regions of blocks, inner blocks first."""
 
     def __init__(self, buffers: dict[Var, Buffer]) -> None:
         self.buffers = buffers

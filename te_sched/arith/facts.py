@@ -1,7 +1,7 @@
 """Facts about variables, conditions that hold, and differences of expressions.
 
-Owns the bookkeeping (adding facts, and taking them back when a scope ends) and the search for x
-- y <= k through known inequalities. Must not know how expressions are rewritten.
+Owns the bookkeeping (adding facts, and removing them at the end of a scope) and the search for
+x - y <= k through known inequalities. Must not know how expressions are rewritten.
 """
 
 from __future__ import annotations

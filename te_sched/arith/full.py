@@ -1,9 +1,8 @@
 """Full simplification: `Analyzer.simplify`.
 
-Index arithmetic and comparisons go through canonical form, rules, and canonical form again, as
-in TVM. Expressions that contain them (loads, floating-point arithmetic, calls, choices) are rebuilt
-once. Sums
-of variables and guards such as `i * 8 + j < 60` have fast paths.
+Index arithmetic and comparisons go through canonical form, rules, and canonical form again, as in
+TVM. Other expressions (loads, floating-point arithmetic, calls, choices) are rebuilt once. Sums of
+variables and guards such as `i * 8 + j < 60` have fast paths.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _LEAVES = frozenset((IntImm, FloatImm, StringImm))
 
 
 class Simplifier(Rewriter):
-    """Simplifies under facts; returns the same object where nothing changes."""
+    """Simplifies under facts; returns the same object if nothing changes."""
 
     @cached_property  # most analyzers simplify sums of variables only, which need neither
     def rewriter(self) -> Rewriter:
@@ -83,7 +82,7 @@ class Simplifier(Rewriter):
         return self.in_steps(e)
 
     def guard(self, e: Any) -> Any | None:
-        """A sum of positive scales < a constant, when only its order may change; else None."""
+        """A sum of positive scales < a constant, if only its order may change; otherwise None."""
         scales: dict[Var, int] = {}
         try:
             limit = e.b.value - collect(e.a, 1, scales, self.facts.values)

@@ -1,7 +1,7 @@
 """Detection of indices that are sums of iterator parts, and proofs about them.
 
 A sum with matching scales is fused into a new mark, which may be divided into parts again. A
-condition on a sum gives a mark with fewer values. Must not know what maps are for.
+condition on a sum gives a mark with fewer values. Must not know the uses of maps.
 """
 
 from __future__ import annotations
@@ -47,8 +47,9 @@ class IterMapLevel(enum.IntEnum):
 
 
 class Dividing(enum.Enum):
-    """How a sum is divided: as one mark, without multiples of the divisor, or part by part. A map
-    divides its fused sums in one of these ways, so that all digits are of one mark.
+    """How a sum is divided: as one mark, without multiples of the divisor, or part by part.
+
+    A map divides its fused sums in one of these ways, so that all digits are of one mark.
     """
 
     WHOLE = enum.auto()
@@ -293,7 +294,7 @@ class Detector(Visitor):
         return self.divided(self.sum_of(e.a), self.divisor(e.b))[1]
 
     def divisor(self, e: Expr) -> Factor:
-        """A divisor that no iterator changes."""
+        """A divisor that does not depend on iterators."""
         found = self.sum_of(e)
         if found.args or (isinstance(found.base, int) and found.base < 1):
             raise NotAffine(f"{e} is not a positive constant")
@@ -322,7 +323,7 @@ class Detector(Visitor):
         return IterSumExpr(tuple(args), number(a.base * factor))
 
     def is_same_part(self, a: IterSplitExpr, b: IterSplitExpr) -> bool:
-        """Whether two parts differ in their scale alone."""
+        """Whether two parts differ only in their scale."""
         is_equal = self.prover.is_equal
         return (
             a.source is b.source
@@ -331,7 +332,7 @@ class Detector(Visitor):
         )
 
     def joined(self, args: Iterable[IterSplitExpr]) -> list[IterSplitExpr]:
-        """The parts, coarse and fine ones of one source put together: x // 4 * 4 + x % 4 is x."""
+        """The parts, with coarse and fine ones of one source joined: x // 4 * 4 + x % 4 is x."""
         found = list(args)
         for coarse in found:
             for place, fine in enumerate(found):
@@ -357,14 +358,14 @@ class Detector(Visitor):
         )
 
     def is_highest(self, one: IterSplitExpr) -> bool:
-        """Whether the source has nothing above the part."""
+        """Whether the part is the most significant one of its source."""
         upper = one.lower_factor * one.extent
         return self.prover.is_at_least(upper, one.source.extent)
 
     # -- fusing ------------------------------------------------------------------------------------
 
     def matched(self, a: IterSumExpr) -> IterSumExpr:
-        """A sum with the marks of conditions in place of their sums."""
+        """A sum in which the sums of conditions are replaced by their marks."""
         for constraint in self.constraints:
             a = self._matched(a._replace(args=tuple(self.joined(a.args))), constraint)
         return a._replace(args=tuple(self.joined(a.args)))
@@ -384,7 +385,7 @@ class Detector(Visitor):
         return IterSumExpr(tuple(left), self.prover.number(a.base + factor * constraint.low))
 
     def ordered(self, args: Sequence[IterSplitExpr]) -> list[IterSplitExpr]:
-        """The parts of a sum, the one with the smallest scale first."""
+        """The parts of a sum by increasing scale."""
         if all(isinstance(one.scale, int) for one in args):
             return sorted(args, key=lambda one: abs(one.scale))
         left, found = list(args), list[IterSplitExpr]()
@@ -399,11 +400,11 @@ class Detector(Visitor):
         return found
 
     def fused(self, a: IterSumExpr) -> IterSumExpr:
-        """A sum as one part, of a new mark where the sum has several parts.
+        """A sum as one part, of a new mark if the sum has several parts.
 
         Raises
         ------
-        NotAffine where the sum does not take all values between its least and its greatest.
+        NotAffine if the sum does not take all values between its minimum and its maximum.
         """
         a = self.matched(a)
         if len(a.args) < 2:
@@ -629,7 +630,7 @@ class Detector(Visitor):
             raise NotAffine("an iterator is not used")
 
     def _use(self, mark: IterMark, used: dict[IterMark, list[IterSplitExpr]]) -> None:
-        """Record the parts that a mark is made of."""
+        """Record the parts of a mark."""
         if mark in used:
             return
         used[mark] = []

@@ -19,7 +19,7 @@ from te_sched.arith.structural_equality import same
 from te_sched.ir.expr import Add, Div, Expr, FloorDiv, FloorMod, IntImm, Mod, Mul, Sub, Var
 
 UNBOUNDED = (1 << 63) - 1
-Factor = Any  # an int where it is a number, else an expression
+Factor = Any  # an int or an expression
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,8 +33,8 @@ class IterMark:
 class IterSplitExpr(NamedTuple):
     """((source // lower_factor) % extent) * scale.
 
-    The extent is UNBOUNDED where no remainder is taken. `trunc` means that / and % round towards
-    zero. For their order, it also separates parts that were never divided from joined ones.
+    The extent is UNBOUNDED if there is no remainder. `trunc` means that / and % round towards zero.
+    In the order of parts, it also separates parts that were never divided from joined ones.
     """
 
     source: Any  # an expression or a mark
@@ -74,7 +74,7 @@ def _scaled(e: Expr, scale: int) -> Expr:
 
 
 class IterSumExpr(NamedTuple):
-    """The sum of parts and a constant. Parts of one source stand together, the coarsest first."""
+    """The sum of parts and a constant. Parts of one source are adjacent, the coarsest first."""
 
     args: tuple[IterSplitExpr, ...]
     base: Factor
@@ -131,7 +131,7 @@ def times(a: IterSumExpr, factor: int) -> IterSumExpr:
 
 
 def divided(a: IterSumExpr, divisor: int) -> IterSumExpr:
-    """a / divisor, which every scale and the base are multiples of."""
+    """a / divisor, of which all scales and the base are multiples."""
     args = tuple([one._replace(scale=one.scale // divisor) for one in a.args])
     return IterSumExpr(args, a.base // divisor, a.dtype)
 
@@ -182,7 +182,7 @@ def _order(one: IterSplitExpr) -> tuple[int, int, int, bool]:
 
 
 def to_expr(a: IterSumExpr) -> Expr:
-    """The expression: positive scales in falling order, the constant, then negative scales.
+    """The expression: positive scales in decreasing order, the constant, then negative scales.
 
     Raises build.Overflow if its type cannot represent one of these.
     """
@@ -196,7 +196,7 @@ def to_expr(a: IterSumExpr) -> Expr:
 
 
 def _written(parts: list[tuple[int, Expr]], base: int, dtype: str) -> Expr:
-    """The sum of parts with scales in falling order, and a constant."""
+    """The sum of parts with decreasing scales, and a constant."""
     e: Any = None
     place = 0
     for scale, part in parts:

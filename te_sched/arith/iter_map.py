@@ -41,8 +41,7 @@ class Division:
     predicates: tuple[Expr, Expr]  # of the iterators outside and inside
 
 
-# -- detection of
-# maps ---------------------------------------------------------------------------------
+# -- detection of maps -----------------------------------------------------------------------------
 
 
 def detect_iter_map(
@@ -157,7 +156,7 @@ def inverse_affine_iter_map(
 
 
 def _note_sources(mark: IterMark, order: list[IterMark]) -> None:
-    """List a mark after those that it is made of."""
+    """List a mark after its sources."""
     if mark in order:
         return
     if isinstance(mark.source, IterSumExpr):
@@ -167,7 +166,7 @@ def _note_sources(mark: IterMark, order: list[IterMark]) -> None:
 
 
 def _spread(args: Sequence[IterSplitExpr], value: Factor, values: dict[IterMark, Factor]) -> None:
-    """Give each part of a sum, the coarsest first, its share of the sum's value."""
+    """Add to the value of each source the share of its part in the sum's value, coarsest first."""
     for place, one in enumerate(args):
         share = value if is_number(one.scale, 1) else value // one.scale
         if place:

@@ -1,4 +1,4 @@
-"""The regions of buffers that a block reads and writes, as its iterators see them.
+"""The regions of buffers that a block reads and writes, in terms of its iterators.
 
 Loops inside of the block are relaxed: the region is the union over their iterations. Inner blocks
 contribute the regions that they declare. Must not know its users.
@@ -35,14 +35,14 @@ _Regions = tuple[BufferRegion, ...]
 def access_regions(
     block: Block, buffers: Mapping[Var, Buffer]
 ) -> tuple[_Regions, _Regions, _Regions]:
-    """What a block reads, writes, and accesses in an unknown way (by a pointer).
+    """The regions that a block reads, writes, and accesses in an unknown way (by a pointer).
 
     Parameters
     ----------
     buffers : the buffers that exist around the block and in it, by their data.
 
-    Buffers that the block allocates are left out, views stand for what they view. A buffer that is
-    written in a block with an initialisation is not read.
+    Buffers that the block allocates are omitted, views are replaced by their sources. A buffer that
+    is written in a block with an initialization is not read.
     """
     found = _Accesses(buffers, block.alloc_buffers, block.match_buffers)
     if block.init is not None:
@@ -60,7 +60,7 @@ _Sets = dict[Buffer, list[IntervalSet]]
 class _Accesses:
     """Collects the accesses of statements; `domains` has the values of the loops in them.
 
-    `own` buffers are left out; `is_inside`: blocks in blocks are visited.
+    `own` buffers are omitted; with `is_inside`, nested blocks are visited.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class _Accesses:
         self.opaque: _Sets = {}
 
     def regions(self, sets: _Sets) -> _Regions:
-        """What was collected, as regions."""
+        """The collected regions."""
         found = []
         for buffer, per_dimension in sets.items():
             if buffer in self.own:
@@ -95,7 +95,7 @@ class _Accesses:
         return tuple(found)
 
     def update(self, sets: _Sets, buffer: Buffer, region: list[IntervalSet]) -> None:
-        """Add a region of a buffer, or of what it is a view of."""
+        """Add a region of a buffer, or of the source of a view."""
         while (source := self.views.get(buffer)) is not None:
             buffer, region = source.buffer, self.of_view(source, region)
         known = sets.get(buffer)
@@ -105,7 +105,7 @@ class _Accesses:
             sets[buffer] = [union(both) for both in zip(known, region, strict=True)]
 
     def of_view(self, source: BufferRegion, region: list[IntervalSet]) -> list[IntervalSet]:
-        """The region of the viewed buffer; a view may have fewer dimensions, which are the last."""
+        """The region of the source of a view; a view may have only its last dimensions."""
         first = len(source.region) - len(region)
         found = [self._relaxed_range(one) for one in source.region[:first]]
         for one, own in zip(source.region[first:], region, strict=True):
@@ -119,7 +119,7 @@ class _Accesses:
         return found
 
     def relaxed(self, e: Expr) -> IntervalSet:
-        """The values of an index in all iterations of the loops inside."""
+        """The values of an index in all iterations of the inner loops."""
         e = substitute(e, self.lets)
         if not self.domains.keys() & variables_of(e):
             return IntervalSet(e.base, _last(e)) if type(e) is E.Ramp else single_point(e)
@@ -128,7 +128,7 @@ class _Accesses:
     # Statements
 
     def statement(self, node: Any) -> None:
-        """Collect what a statement accesses."""
+        """Collect the accesses of a statement."""
         method = _STATEMENTS.get(type(node))
         if method is not None:
             method(self, node)
@@ -141,7 +141,7 @@ class _Accesses:
             self.statement(part)
 
     def part(self, node: Any) -> None:
-        """Collect what an expression or range reads."""
+        """Collect the reads of an expression or range."""
         for one in children(node) if isinstance(node, Range) else (node,):
             self.expression(one)
 
@@ -154,7 +154,7 @@ class _Accesses:
         del self.domains[node.loop_var]
 
     def lets_of(self, e: Expr) -> Expr:
-        """An expression without the variables that stand for values."""
+        """An expression with variables of lets replaced by their values."""
         return substitute(e, self.lets)
 
     def _let(self, node: S.LetStmt) -> None:
@@ -203,7 +203,7 @@ class _Accesses:
         return IntervalSet(low.min, high.max)
 
     def where(self, condition: Expr, holds: bool, action: Any) -> None:
-        """Collect what is accessed where a condition on the loops inside holds, or does not."""
+        """Collect accesses under a condition on the inner loops, or under its negation."""
         outside = dict(self.domains)
         for var, bound in _bounds(self.lets_of(condition), holds, outside):
             if bound is not NOTHING:
@@ -214,7 +214,7 @@ class _Accesses:
     # Expressions
 
     def expression(self, node: Any) -> None:
-        """Collect what an expression reads."""
+        """Collect the reads of an expression."""
         kind = type(node)
         if kind is E.BufferLoad:
             self.update(self.reads, node.buffer, [self.relaxed(index) for index in node.indices])
@@ -274,7 +274,7 @@ def _whole(buffer: Buffer) -> list[IntervalSet]:
 def _bounds(
     condition: Expr, holds: bool, domains: Mapping[Var, IntervalSet]
 ) -> list[tuple[Var, IntervalSet]]:
-    """The bounds that a condition gives variables of loops: those against constants."""
+    """The bounds of loop variables that follow from a condition: comparisons with constants."""
     if type(condition) is E.Call and condition.op == "tir.likely":
         condition = condition.args[0]
     if type(condition) is E.Not:
@@ -303,7 +303,7 @@ def accessed_sets(
     Parameters
     ----------
     body : without iterators of blocks around it.
-    relaxed : variables from outside that take all their values.
+    relaxed : outer variables that take all their values.
     views : of the block around the body.
     """
     found = _Accesses({buffer.data: buffer}, (), views, is_inside=True)

@@ -56,7 +56,7 @@ _MAX_DEPTH = 24
 
 
 def _cancelled(a: Any, b: Any, difference: Sub) -> Any:
-    """a - b of numbers that are not indices: common terms cancel, as in real numbers."""
+    """a - b for types that are not indices: common terms cancel, as for real numbers."""
     if same(a, b):
         return ops.const(0, difference.dtype) if _is_repeatable(a) else difference
     if type(a) is Add and (same(a.a, b) or same(a.b, b)):
@@ -99,7 +99,7 @@ class Rewriter(Visitor):
         return self.facts.is_exact and dtypes.is_float(dtype)
 
     def zero(self, e: Expr) -> bool:
-        """Whether e is zero for the rules: only the constant is."""
+        """Whether e is the constant zero."""
         return type(e) is IntImm and e.value == 0
 
     def constant(self, e: Expr) -> bool:
@@ -111,7 +111,7 @@ class Rewriter(Visitor):
         return type(e) in (Min, Max)
 
     def newer(self) -> bool:
-        """Whether rules that TVM 0.9 did not have apply (see `config.Lowering.as_older`)."""
+        """Whether rules newer than TVM 0.9 apply (see `config.Lowering.as_older`)."""
         return not self.facts.settings.as_older
 
     def in_one_bin(self, base: Expr, stride: int, lanes: int, divisor: int) -> bool:
@@ -125,7 +125,7 @@ class Rewriter(Visitor):
         if coeff % divisor == 0:
             return rest % divisor // divisor == (rest % divisor + last) // divisor
         if divisor % coeff == 0:
-            # base % divisor is rest + k * coeff: its extremes suffice.
+            # base % divisor is rest + k * coeff: it suffices to check its extremes.
             lowest, highest = rest, divisor - coeff + rest
             return min(lowest, lowest + last) >= 0 and max(highest, highest + last) < divisor
         return False
@@ -178,7 +178,7 @@ class Rewriter(Visitor):
         return self.by_rules(e, e.dtype)
 
     def finish_sub(self, e: Any) -> Any:
-        """Differences: for numbers that are not indices, common terms cancel."""
+        """Differences: for types that are not indices, common terms cancel."""
         if e.dtype not in INDEX_TYPES and not self.is_ieee(e.dtype):
             done = _cancelled(e.a, e.b, e)
             if done is not e:
@@ -207,7 +207,7 @@ class Rewriter(Visitor):
         return build.imm(base % e.b.value, e.dtype) if coeff % e.b.value == 0 else e
 
     def difference(self, x: Expr, y: Expr) -> ConstBound:
-        """The least and the largest value of x - y."""
+        """The minimum and maximum of x - y."""
         gap = self.visit(build.sub(x, y))
         low, high = self.facts.bounds.of(gap)
         if self.facts.differences and low != high:
@@ -369,10 +369,10 @@ class Rewriter(Visitor):
         e = with_choice(e, condition, first, second)
         return e if is_select else self.by_table(LOGIC, e, type(condition), type(first))
 
-    # -- the rest ----------------------------------------------------------------
+    # -- other expressions -------------------------------------------------------
 
     def visit_Var(self, e: Any) -> Any:
-        """A variable, or the value it is bound to."""
+        """A variable, or its bound value."""
         if e.dtype == "bool" and self.facts.true and (known := self.literal(e)) is not None:
             return known
         return self.facts.values.get(e, e)
@@ -388,7 +388,7 @@ class Rewriter(Visitor):
         return e if folded is None else folded
 
     def visit_Cast(self, e: Any) -> Any:
-        """Conversions: constants are converted now."""
+        """Conversions: constants are folded."""
         value = self.visit(e.value)
         if value.dtype == e.dtype:
             return value

@@ -1,4 +1,4 @@
-"""Rewrite rules as lines of text, and the functions they are compiled to.
+"""Rewrite rules as lines of text, and their compilation to functions.
 
     (x - y) + y -> x                            where the left side is found, the right one is built
     x - y * c1 -> x + y * -c1 if c1 < 0         only where a condition holds
@@ -6,7 +6,7 @@
     min([x + y], [x + z]) -> x + min(y, z)      [x + y] is x + y or y + x
     dual min(x, y) - x -> min(0, y - x)         and the same with min and max exchanged
 
-In a pattern a name stands for
+In a pattern, names match
     c, c1, c2, ...   an integer constant        n, m          a number of lanes
     any other        an expression (the same name twice: the same expression)
 and the functions are those of `_FUNCTIONS`. A condition, which may stand on a line of its own, is
@@ -14,7 +14,7 @@ Python over the constants (as ints), and over
     low(x), high(x)  the constant bounds of x, and the other predicates of `rewrite.Rewriter`
 
 Because rules are text, tests evaluate both sides on integers. They are compiled when an operator
-is first rewritten. Must not know which rules there are.
+is first rewritten. Must not know the rules.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from te_sched.ir import dtypes
 from te_sched.ir import expr as E
 from te_sched.ir.expr import Expr, IntImm
 
-# Functions of numbers that conditions and constant parts of results may call.
+# Functions of numbers for conditions and constant parts of results.
 _NUMBERS = frozenset(("abs", "gcd", "max", "min"))
 
 
 class Row(NamedTuple):
-    """One identity: `pattern` may be replaced by `result` where `when` holds.
+    """An identity: `pattern` may be replaced by `result` if `when` holds.
 
     `again`: the result is rewritten once more.
     """
@@ -71,7 +71,7 @@ def _dual(side: str) -> str:
 
 
 def _in_all_orders(pattern: str) -> Iterator[str]:
-    """The patterns that one with operations in brackets expands to."""
+    """The expansions of a pattern with operations in brackets."""
     if "[" not in pattern:
         yield pattern
         return
@@ -80,7 +80,7 @@ def _in_all_orders(pattern: str) -> Iterator[str]:
 
 
 class _Ordered(ast.NodeTransformer):
-    """Takes operations out of brackets, and exchanges the operands of some."""
+    """Removes brackets around operations, and exchanges the operands of some."""
 
     def __init__(self, swaps: tuple[bool, ...]) -> None:
         self.swaps = iter(swaps)
@@ -129,7 +129,7 @@ _FUNCTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
 
 
 def _fitting(operation: Callable[[int, int], int], builder: Rule) -> Rule:
-    """A builder for sides of rules, whose constants have to fit."""
+    """A builder for sides of rules, which raises Overflow for constants that do not fit."""
 
     def build_fitting(a: Any, b: Any) -> Any:
         if type(a) is IntImm and type(b) is IntImm:
@@ -168,7 +168,7 @@ def parse_side(text: str) -> ast.expr:
 
 
 def _head(tree: ast.expr) -> tuple[str, tuple[str, ...], list[ast.expr]]:
-    """The node class, the fields and the operands that a tree asks for."""
+    """The node class, the fields and the operands of a syntax tree."""
     if isinstance(tree, ast.BinOp):
         return _OPERATORS[type(tree.op)], ("a", "b"), [tree.left, tree.right]
     if isinstance(tree, ast.Compare):
@@ -184,17 +184,17 @@ def _head(tree: ast.expr) -> tuple[str, tuple[str, ...], list[ast.expr]]:
 
 
 def is_constant_name(name: str) -> bool:
-    """Whether a name of a pattern stands for an integer constant."""
+    """Whether a name of a pattern matches an integer constant."""
     return name[0] == "c"
 
 
 def is_lanes_name(name: str) -> bool:
-    """Whether a name of a pattern stands for a number of lanes."""
+    """Whether a name of a pattern matches a number of lanes."""
     return name in ("n", "m")
 
 
 class _Compiler:
-    """Turns one row into the source of a function."""
+    """Compiles a row to the source of a function."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -205,7 +205,7 @@ class _Compiler:
         self.lines.append(f"    if {condition}: return None")
 
     def match(self, tree: ast.expr, place: str) -> None:
-        """Emit the checks that `place` has the form of the tree."""
+        """Emit the checks that the expression `place` matches the tree."""
         if isinstance(tree, ast.Name):
             self.match_name(tree.id, place)
         elif _is_constant(tree):
@@ -235,7 +235,7 @@ class _Compiler:
         if kind == "Call":
             self.reject(f'{local}.op != "tir.if_then_else"')
         pending = list(zip(fields, operands, strict=True))
-        # The cheap checks (classes and constants of the operands) come before the deep ones.
+        # The cheap checks (classes and constants of the operands) precede the deep ones.
         for field, operand in pending:
             if (wanted := _class_of(operand)) is not None:
                 self.reject(f"type({local}.{field}) is not {wanted}")
@@ -243,7 +243,7 @@ class _Compiler:
             self.match(operand, f"{local}.{field}")
 
     def result(self, tree: ast.expr) -> str:
-        """The source that builds a side; parts of constants alone are computed as integers."""
+        """The source that builds a side; parts with only constants are computed as integers."""
         if isinstance(tree, ast.Constant) and isinstance(tree.value, bool):
             return f"truth({tree.value!r}, e.dtype)"
         if _is_constant(tree):
@@ -260,14 +260,14 @@ def _is_constant(tree: ast.expr) -> bool:
 
 
 def _class_of(tree: ast.expr) -> str | None:
-    """The class that part of a pattern requires; None for any expression."""
+    """The class that a part of a pattern requires; None for any expression."""
     if isinstance(tree, ast.Name) and not is_constant_name(tree.id):
         return None
     return "IntImm" if _is_constant(tree) else _head(tree)[0]
 
 
 class _Condition(ast.NodeTransformer):
-    """Makes the predicates of `when` methods of the engine."""
+    """Replaces the predicates of `when` by methods of the engine."""
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
@@ -303,14 +303,14 @@ class RuleTable:
     """Rules, chosen by the class of an expression and those of its first two operands."""
 
     def __init__(self, **texts: str) -> None:
-        """The text for each class; rules for another class are left out."""
+        """`texts` has the rules by class; those for other classes are omitted."""
         self.texts = texts
         self._rows: dict[str, list[tuple[Row, list[str | None]]]] = {}
         self._compiled: dict[Row, Rule] = {}
         self._chosen: dict[tuple[type, ...], tuple[Rule, ...]] = {}
 
     def rows(self, name: str) -> list[tuple[Row, list[str | None]]]:
-        """The rows for a class, each with the classes that it requires of the operands."""
+        """The rows for a class, each with the required classes of the operands."""
         if name not in self._rows:
             rows = [(row, _head(parse_side(row.pattern))) for row in rows_of(self.texts[name])]
             self._rows[name] = [
@@ -321,7 +321,7 @@ class RuleTable:
         return self._rows[name]
 
     def rules(self, *kinds: type) -> tuple[Rule, ...]:
-        """The rules that may match an expression, which and whose operands are of these classes."""
+        """The rules that may match an expression of a class, with operands of these classes."""
         chosen = self._chosen.get(kinds)
         if chosen is None:
             chosen = self._chosen[kinds] = tuple(self._choose(*[kind.__name__ for kind in kinds]))

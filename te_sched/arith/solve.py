@@ -4,7 +4,7 @@
     i * 2 + k == t             of i in [0, 8), k in [0, 3)    ->  i = (t - k) // 2, (t - k) % 2 == 0
     j // 5 == s, j % 5 == t    of j in [0, 50)                ->  j = s * 5 + t
 
-An equation that does not determine an axis stays a condition. Must not know statements.
+An equation that does not determine an axis remains a condition. Must not know statements.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Equation = tuple[Expr, Expr]
 
 
 class Solution(NamedTuple):
-    """Values of axes in terms of the free ones, and the conditions under which there are any.
+    """Values of axes in terms of the free ones, and the conditions under which they exist.
 
     The values are within the domains of the axes where all `conditions` hold. `unsolved` are the
     equations that determine no axis. Conditions that read data come after those that do not.
@@ -121,7 +121,7 @@ class _System:
     def invert(self) -> None:
         """Solve a system of quotients and remainders that is a bijection, as of reshaping.
 
-        The equations stay: they are proved in the end, or are conditions.
+        The equations are kept: they are proved at the end, or remain conditions.
         """
         indices = [index for index, _ in self.equations]
         if any(type(part) is FloorDiv for index in indices for part in walk(index)):
@@ -136,7 +136,7 @@ class _System:
         self.analyzer.bind(var, domain)
 
     def apply(self, rule: Any) -> bool:
-        """Apply a rule to the first equation that it fits."""
+        """Apply a rule to the first equation that it matches."""
         for place, equation in enumerate(self.equations):
             step = rule(self.sum_of(equation), self)
             if step is None or (step.solved is not None and self.is_circular(*step.solved)):
@@ -159,7 +159,7 @@ class _System:
         )
 
     def assign(self, var: Var, value: Expr) -> None:
-        """Replace an axis by its value, which has to be in its domain."""
+        """Replace an axis by its value, which must be in its domain."""
         domain = self.free.pop(var)
         value = self.analyzer.simplify(ops.cast(var.dtype, value))
         self.conditions += [value >= domain.min, value < domain.min + domain.extent]

@@ -1,7 +1,7 @@
-"""Structural equality of expressions, variables and buffers compared by identity.
+"""Structural equality of expressions, with variables and buffers compared by identity.
 
-Owns the comparison that rewriting needs many times per expression. Must not know what
-expressions mean.
+Owns the comparison that rewriting uses many times per expression. Must not know the meaning of
+expressions.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def same(a: Any, b: Any) -> bool:
 
 
 def _has_node(value: Any) -> bool:
-    """Whether `==` would compare nodes, which are equal only when they are one object."""
+    """Whether `==` would compare nodes, which are only equal if they are identical."""
     if isinstance(value, tuple):
         return any(map(_has_node, value))
     return isinstance(value, Node)

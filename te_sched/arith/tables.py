@@ -1,8 +1,7 @@
-"""The rewrite rules, operator by operator (`rules` explains how a rule reads).
+"""The rewrite rules by operator (`rules` explains the notation).
 
 Rules of an operator are tried in order. `INDEX` rules hold for scalar int32 and int64, `VECTOR`
-rules for vectors of any type, `LOGIC` rules for bools. Every one is checked against brute force
-by the tests.
+rules for vectors of any type, `LOGIC` rules for bools. Tests check all of them by brute force.
 """
 
 from __future__ import annotations
@@ -287,7 +286,7 @@ _OR = """
     [x != c1 or x == c2] -> x != c1 if c1 != c2
 """
 
-# A guarded value of a guarded value, when both guards give the same constant otherwise.
+# Nested guarded values, if both guards have the same constant otherwise.
 _CHOICE = """
     ite(b1, ite(b2, x, y), y) => ite(b1 and b2, x, y) if constant(y) and newer()
 """

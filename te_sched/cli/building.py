@@ -23,7 +23,7 @@ _FORMS = (*_LANGUAGES, "object")
 
 
 def build_found(found: Found, target: Target, sanitize: bool = False) -> Any:
-    """The module of a schedule, built with the options of its program."""
+    """The module of a schedule, built with the options that its program uses."""
     with config.scoped(lowering=found.choices):
         return build(
             found.inputs,

@@ -1,4 +1,4 @@
-"""te-sched completion: the script by which a shell completes te-sched's words."""
+"""te-sched completion: the script with which a shell completes te-sched's arguments."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ class Sizes:
 
 
 def check_sizes(chosen: Sequence[Found], given: Mapping[str, int]) -> None:
-    """Refuse sizes of extents that no schedule has."""
+    """Refuse sizes of extents that are not in any schedule."""
     names = list(dict.fromkeys(var.name for found in chosen for var in _symbols(found)))
     for name in given.keys() - set(names):
         raise CommandError(

@@ -170,7 +170,7 @@ def _has_thread_loops(body: Stmt) -> bool:
 
 
 def _functions(inputs: Any, name: str) -> Iterator[tuple[str, PrimFunc]]:
-    """The functions in what `build` takes."""
+    """The functions in the inputs of `build`."""
     if isinstance(inputs, PrimFunc):
         yield str(inputs.attrs.get("global_symbol", name)), inputs
     elif isinstance(inputs, IRModule):

@@ -1,4 +1,4 @@
-"""Modules named tvm that hand out te_sched's names, and the finder by which Python imports them.
+"""Modules named tvm with te_sched's names, and the finder that imports them.
 
 Owns sys.modules["tvm"] and what is below it between `install` and `uninstall`.
 """
@@ -22,7 +22,7 @@ _ROOTS = ("tvm", "topi")  # until 0.6 the operators were a package of their own
 
 
 class AliasModule(ModuleType):
-    """A module of tvm, whose names are looked up at their first use."""
+    """A module of tvm whose names are resolved at their first use."""
 
     def __getattr__(self, name: str) -> Any:
         if name == "__all__":
@@ -71,7 +71,7 @@ def _look_up(place: str, name: str) -> Any:
         )
         if isinstance(found, ModuleType) and _is_module(below):
             return _module_at(below)
-        if found is not _NOTHING:  # a function may have the name of the module that it is from
+        if found is not _NOTHING:  # a function may have the name of its module
             return found
     if _is_module(below):
         return _module_at(below)
@@ -88,7 +88,7 @@ def _public(module: ModuleType) -> list[str]:
 
 
 def _place_of(module: str) -> str | None:
-    """The place in the tree of a module's name: "te" of tvm.te, "topi.nn" of topi.nn."""
+    """The position of a module in the tree: "te" for tvm.te, "topi.nn" for topi.nn."""
     root, _, rest = module.partition(".")
     if root == "topi":
         return module
@@ -96,7 +96,7 @@ def _place_of(module: str) -> str | None:
 
 
 def _alias_at(place: str) -> Alias:
-    """The module at a place, which `_is_module`."""
+    """The module at a position, for which `_is_module` holds."""
     return TREE[place] if place in TREE else Alias((f"te_sched.{place}",))
 
 
@@ -118,7 +118,7 @@ def _exists(module: str) -> bool:
 
 
 class _Finder(MetaPathFinder, Loader):
-    """Finds tvm, topi, and all below them."""
+    """Finds tvm, topi, and their submodules."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -128,7 +128,7 @@ class _Finder(MetaPathFinder, Loader):
             return None
         if not _is_module(place):
             parent, _, name = fullname.rpartition(".")
-            # No `name=`: the import system would take the error for one that it may ignore.
+            # No `name=`: the import system would ignore the error.
             text = message(parent, name) if parent else f"te_sched has no {name}: {advice(name)}"
             raise ModuleNotFoundError(text)
         return ModuleSpec(fullname, self, is_package=True)
@@ -137,7 +137,7 @@ class _Finder(MetaPathFinder, Loader):
         return AliasModule(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Does nothing: names are looked up at their first use."""
+        """Does nothing: names are resolved at their first use."""
 
 
 _finder = _Finder()

@@ -60,7 +60,7 @@ _deeply = walks_deeply("analyse an expression", DeclarationError)
 
 
 class Analyzer(analyzer.Analyzer):
-    """tvm.arith.Analyzer: uses the settings in force and converts numbers to expressions.
+    """tvm.arith.Analyzer: uses the current settings and converts numbers to expressions.
 
     >>> from te_sched import te, tir
     >>> i, analyzer = te.var("i"), Analyzer()
@@ -75,7 +75,7 @@ class Analyzer(analyzer.Analyzer):
     @checked
     @_deeply
     def bind(self, var: Var, expr: Any) -> None:
-        """Assume the range of a variable, or the value that it stands for."""
+        """Assume the range or the value of a variable."""
         super().bind(var, expr if isinstance(expr, Range) else ops.convert(expr))
 
     @_deeply
@@ -86,7 +86,7 @@ class Analyzer(analyzer.Analyzer):
 
     @_deeply
     def rewrite_simplify(self, e: Any) -> Expr:
-        """The expression simplified by the rewrite rules alone."""
+        """The expression simplified by the rewrite rules only."""
         return super().rewrite_simplify(ops.convert(e))
 
     @_deeply

@@ -1,6 +1,6 @@
-"""What older generations of TVM called otherwise: contexts, build_config, rules of intrinsics.
+"""Names of older generations of TVM: contexts, build_config, rules of intrinsics.
 
-Each name here is TVM's of its time; the tables of `names` say in which modules it stood.
+The tables of `names` list the modules that had them.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ Expr, ctx = E.Expr, context
 
 
 class BuildConfig(PassContext):
-    """A PassContext that also says how buffers of tensor intrinsics are declared."""
+    """A PassContext with settings for the buffers of tensor intrinsics."""
 
     buffer_params: Mapping[str, Any] = MappingProxyType({})
 
@@ -75,7 +75,7 @@ def array(
     ctx: Device | None = None,
     dtype: str | None = None,
 ) -> NDArray:
-    """nd.array, whose device was once called ctx."""
+    """nd.array, whose parameter `device` was called `ctx`."""
     del mem_scope
     return nd.array(arr, ctx if device is None else device, dtype)
 
@@ -88,7 +88,7 @@ def empty(
     *,
     ctx: Device | None = None,
 ) -> NDArray:
-    """nd.empty, whose device was once called ctx."""
+    """nd.empty, whose parameter `device` was called `ctx`."""
     del mem_scope
     return nd.empty(shape, dtype, ctx if device is None else device)
 
@@ -113,7 +113,7 @@ class _IsNothing(type):
 
 
 class UnknownExtent(metaclass=_IsNothing):
-    """An unknown extent of Relay's graphs, for isinstance, which is never true here."""
+    """An unknown extent of Relay's graphs, for isinstance; no object is an instance."""
 
 
 def cast(src: object, dtype: str) -> E.Expr:
@@ -122,7 +122,7 @@ def cast(src: object, dtype: str) -> E.Expr:
 
 
 class _LoopConstructor(Constructor):
-    """For with its former attributes of kinds and its former parameter device_api."""
+    """For with its former attributes for kinds and its former parameter device_api."""
 
     Serial, Parallel, Vectorized, Unrolled = range(4)
 
@@ -150,18 +150,18 @@ def stmt_list(stmt: Stmt) -> list[Stmt]:
 
 
 def range_by_min_extent(min_value: Any, extent: Any) -> Range:
-    """The range that begins at `min_value` and has `extent` integers."""
+    """The range of `extent` integers from `min_value`."""
     low, size = ops.operands(min_value, extent)
     return Range(low, size)
 
 
 def _full_name(name: str) -> str:
-    """Intrinsics were once named without "tir."."""
+    """The name of an intrinsic with "tir.", which older programs omit."""
     return name if "." in name else f"tir.{name}"
 
 
 def call_intrin(dtype: str, func_name: str, *args: Any) -> Call:
-    """A call of an intrinsic, by its name with or without "tir."."""
+    """Call an intrinsic by its name, with or without "tir."."""
     return calls.call_intrin(dtype, _full_name(func_name), *args)
 
 
@@ -169,7 +169,7 @@ call_pure_intrin = call_intrin
 
 
 class _NamedCall(Call):
-    """A call whose `name` is that of the intrinsic, without "tir."."""
+    """A call whose `name` is that of the intrinsic without "tir."."""
 
     __slots__ = ()
 
@@ -181,7 +181,7 @@ class _NamedCall(Call):
 def register_intrin_rule(
     target: str, intrin: str, f: Rule | None = None, override: bool = False
 ) -> Any:
-    """Give what stands for calls of an intrinsic on a kind of target; without f a decorator."""
+    """Register a rule that replaces calls of an intrinsic for a target; without f a decorator."""
     if f is None:
         return lambda rule: register_intrin_rule(target, intrin, rule, override)
     rule = f
@@ -198,7 +198,7 @@ def register_intrin_rule(
 
 _USUAL, _OVERRIDE = 10, 99
 
-# Options of build_config and relay.build_config, and what they are for PassContext.
+# Options of build_config and relay.build_config, and their names for PassContext.
 _UNROLLING = {
     "auto_unroll_max_step": "auto_max_step",
     "auto_unroll_max_depth": "auto_max_depth",
@@ -274,10 +274,10 @@ def decl_tensor_intrin(
 
 
 def current_build_config() -> PassContext:
-    """The options in force."""
+    """The current options."""
     return PassContext.current()
 
 
 def skip_if_wheel_test(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The test itself: it is skipped only where TVM's own packages are tested."""
+    """The test itself: it is skipped only in tests of TVM's own packages."""
     return function

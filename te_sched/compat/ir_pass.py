@@ -1,4 +1,4 @@
-"""tvm.ir_pass of TVM until 0.6: visiting, rewriting and simplifying statements."""
+"""tvm.ir_pass of TVM until 0.6: traversal, rewriting and simplification of statements."""
 
 from __future__ import annotations
 

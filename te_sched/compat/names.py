@@ -1,7 +1,7 @@
-"""The modules and names of TVM's three generations, and where te_sched has them: tables.
+"""Tables of the modules and names of TVM's three generations, with their sources in te_sched.
 
-A module of `tvm` is a list of faces (modules of te_sched, searched in order for any name) and
-names that come from elsewhere. Must not do anything; `aliases` does.
+A module of `tvm` has a list of faces (modules of te_sched that are searched in order) and
+additional names. `aliases` makes the modules.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Alias:
-    """A module of tvm: `faces` are searched for its names; `names` are "module:attribute".
+    """A module of tvm: `faces` are searched for its names; `names` has more, as "module:name".
 
-    Of a module that `is_absent`, programs may import names; their use raises an error.
+    Programs may import names of a module that `is_absent`; their use raises an error.
     """
 
     faces: tuple[str, ...] = ()
@@ -35,7 +35,7 @@ _INTRINSICS = (
     "nearbyint abs fabs sin cos tan sinh cosh asin acos atan asinh acosh atanh atan2 pow power "
     "fmod popcount clz isnan isfinite isinf copysign ldexp hypot nextafter"
 )
-# Until 0.6 these were names of tvm itself.
+# Names of tvm itself until 0.6.
 FIRST_GENERATION = {
     **_all_from(
         "te_sched.te",
@@ -193,7 +193,7 @@ TREE: dict[str, Alias] = {
     "driver.build_module": Alias((), _BUILDING),
     "topi": Alias(("te_sched.topi",)),
     "topi.util": Alias(("te_sched.topi.utils",)),
-    # The second and the first generation.
+    # The second and first generation.
     "_ffi": Alias((), _REGISTRY),
     "_ffi.base": Alias((), _ERRORS),
     "_ffi.function": Alias((), {**_REGISTRY, "Function": "te_sched.runtime:Function"}),
@@ -220,5 +220,5 @@ TREE: dict[str, Alias] = {
     "rpc": Alias(("te_sched.compat.rpc",)),
     "relay": Alias((), {"build_config": f"{_OLD}:build_config"}),
 }
-# Below these, a module of te_sched is a module of tvm without being named here.
+# Modules whose submodules in te_sched are modules of tvm without an entry in the table.
 OPEN = ("topi", "contrib")

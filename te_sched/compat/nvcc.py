@@ -1,6 +1,6 @@
 """tvm.contrib.nvcc: properties of GPUs, and the nvcc compiler.
 
-Only users call `compile_cuda`: te_sched compiles its kernels with NVRTC.
+te_sched compiles its own kernels with NVRTC, not with `compile_cuda`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = [
 
 
 def parse_compute_version(compute_version: str) -> tuple[int, int]:
-    """The major and minor number of a version: (8, 6) of "8.6"."""
+    """The major and minor number of a version: (8, 6) for "8.6"."""
     major, _, minor = str(compute_version).partition(".")
     return int(major), int(minor or 0)
 
@@ -32,7 +32,7 @@ def have_fp16(compute_version: str) -> bool:
 
 
 def have_int8(compute_version: str) -> bool:
-    """Whether GPUs of a compute version have products of int8."""
+    """Whether GPUs of a compute version have dot products of int8."""
     return parse_compute_version(compute_version) >= (6, 1)
 
 

@@ -1,7 +1,4 @@
-"""tvm.rpc.LocalSession: an RPC session on the local machine.
-
-There are no other sessions: te_sched runs programs in this process.
-"""
+"""tvm.rpc.LocalSession: an RPC session on the local machine, the only kind of session."""
 
 from __future__ import annotations
 
@@ -19,7 +16,7 @@ __all__ = ["LocalSession", "connect", "connect_tracker"]
 
 
 class LocalSession:
-    """A session on this machine, with a folder for what is uploaded."""
+    """A session on this machine, with a folder for uploaded files."""
 
     def __init__(self) -> None:
         self._folder = tempdir()
@@ -35,7 +32,7 @@ class LocalSession:
         return bytearray(files.read(self._folder.relpath(path), "download", "check the path"))
 
     def load_module(self, path: str) -> Module | CudaModule:
-        """Load a module that was uploaded."""
+        """Load an uploaded module."""
         return load_module(self._folder.relpath(path))
 
     def get_function(self, name: str) -> Any:

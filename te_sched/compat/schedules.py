@@ -1,6 +1,6 @@
-"""Functions over whole schedules that stand in tvm.te.schedule and tvm.driver.build_module.
+"""Functions on whole schedules, from tvm.te.schedule and tvm.driver.build_module.
 
-They show the steps of lowering one by one: consumers, ranges of axes, the loops.
+They return the results of single steps of lowering: consumers, ranges of axes, the loops.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ __all__ = [
 
 
 def AutoInlineInjective(sch: Schedule) -> None:
-    """Inline every stage without a reduction that is not scheduled yet."""
+    """Inline all stages without a reduction that are not scheduled."""
     _inline_where(sch, _is_injective)
 
 
 def AutoInlineElemWise(sch: Schedule) -> None:
-    """Inline every stage that reads its inputs at its own index, and is not scheduled yet."""
+    """Inline all stages that read their inputs at their own index and are not scheduled."""
     _inline_where(sch, _is_elementwise)
 
 
 def AutoInlineBroadcast(sch: Schedule) -> None:
-    """Inline every stage that reads elements at its own indices, some of them left out or constant,
-    and is not scheduled yet.
+    """Inline all stages that read their inputs at their own indices, some of them omitted or
+    constant, and are not scheduled.
     """
     _inline_where(sch, _is_broadcast)
 
@@ -62,11 +62,11 @@ def ScheduleOps(
 ) -> Stmt:
     """The loops of a schedule, as one statement.
 
-    `dom_map`, of `InferBound`, is inferred again, and loops of one iteration are left out.
+    `dom_map`, the result of `InferBound`, is inferred again; loops of one iteration are omitted.
 
     Raises
     ------
-    LoweringError where the schedule cannot be turned into loops.
+    LoweringError if the schedule cannot be turned into loops.
     """
     del dom_map, debug_keep_trivial_loop
     normalized = sch.normalize()
@@ -89,13 +89,13 @@ def schedule_to_module(
 
     Raises
     ------
-    LoweringError where args do not fit, or the schedule cannot be turned into loops.
+    LoweringError if args do not match, or the schedule cannot be turned into loops.
     """
     return lower(sch, args, name, binds, stop_after="schedule_ops")
 
 
 def CreateReadGraph(ops: Iterable[Operation]) -> dict[Operation, tuple[Tensor, ...]]:
-    """The tensors that each operation reads, for these and all that they depend on."""
+    """The tensors that each operation reads, for operations and all their dependencies."""
     graph: dict[Operation, tuple[Tensor, ...]] = {}
     waiting = list(ops)
     while waiting:
@@ -109,7 +109,7 @@ def CreateReadGraph(ops: Iterable[Operation]) -> dict[Operation, tuple[Tensor, .
 def PostDFSOrder(
     roots: Iterable[Operation], read_graph: Mapping[Operation, Sequence[Tensor]]
 ) -> list[Operation]:
-    """The operations of a read graph, each after those that it reads."""
+    """The operations of a read graph, producers first."""
     done: dict[Operation, None] = {}
     waiting = [(op, False) for op in reversed(list(roots))]
     while waiting:
@@ -123,12 +123,12 @@ def PostDFSOrder(
 
 
 def CreateAttachPath(sch: Schedule) -> dict[Operation, list[IterVar]]:
-    """For each operation the loops around the place where it is computed, innermost first."""
+    """The loops around the attachment point of each operation, innermost first."""
     return {stage.op: attach_path(stage) for stage in sch.stages}
 
 
 def ScanGetBody(scan_op: ScanOp) -> list[Operation]:
-    """The operations of one step of a scan: those that depend on a state, and the scan itself."""
+    """The operations of a step of a scan: those that depend on a state, and the scan itself."""
     states = {tensor.op for tensor in scan_op.state_placeholder}
     updates = [tensor.op for tensor in scan_op.update]
     graph = CreateReadGraph(updates)
@@ -140,8 +140,8 @@ def ScanGetBody(scan_op: ScanOp) -> list[Operation]:
 
 
 def ScanFixPointAnalysis(scan_op: ScanOp) -> dict[IterVar, IntImm]:
-    """For each spatial axis of a scan 1 where an element depends on that index of the states
-    alone, so that steps may be computed for one index after the other; else 0.
+    """For each spatial axis of a scan, 1 if elements depend only on elements of the states with the
+    same index, so that all steps can be computed index by index; otherwise 0.
     """
     states = {tensor.op for tensor in scan_op.state_placeholder}
     free = {position: True for state in scan_op.outputs for position in range(1, len(state.shape))}
@@ -163,7 +163,7 @@ def ScanFixPointAnalysis(scan_op: ScanOp) -> dict[IterVar, IntImm]:
 def _reads(
     tensor: Tensor, indices: tuple[Expr, ...], states: set[Operation]
 ) -> Iterable[tuple[Expr, ...]]:
-    """The indices at which an element of a tensor reads states, also through other operations."""
+    """The indices at which an element of a tensor reads states, directly or indirectly."""
     if tensor.op in states:
         yield indices
     elif isinstance(tensor.op, ComputeOp):
@@ -212,6 +212,6 @@ def _is_broadcast(op: ComputeOp) -> bool:
 
 
 def _indices_of(op: ComputeOp) -> Iterable[tuple[Expr, ...]]:
-    """The indices of all that an operation reads."""
+    """The indices of all elements that an operation reads."""
     nodes = (node for body in op.body for node in walk(body))
     return (node.indices for node in nodes if type(node) is ProducerLoad)

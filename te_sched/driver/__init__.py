@@ -1,7 +1,6 @@
-"""build: from a schedule, or from functions, to a module that can be called.
+"""build: compiles a schedule or functions into a module.
 
-Reads the switches in force and takes the steps of `steps.PLAN`. Must not know how any of them
-works.
+Reads the current switches and runs the steps of `steps.PLAN`. Must not know the steps.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ def build(
     args : for a schedule, the parameters of the function: inputs and outputs.
     target : "llvm" (the default), "llvm -mcpu=skylake-avx512 -mattr=+avx2", "cuda",
         "cuda -arch=sm_80", or a Target.
-    target_host : accepted for TVM's sake; the host is the target.
+    target_host : accepted for compatibility with TVM; the host is the target.
     name : the name of the function.
     binds : buffers to use for some of the tensors of a schedule.
     verify : refuse a schedule whose loops would race, or that drops an output; False builds it
@@ -77,10 +76,10 @@ def build(
     >>> from te_sched import te
     >>> A = te.placeholder((8,), name="A")
     >>> s = te.create_schedule(te.compute((8,), lambda i: A[i] + 1.0, name="B").op)
-    >>> with te_sched.config(cache=False):  # what was built before is found in one step
+    >>> with te_sched.config(cache=False):  # an earlier build is found in one step
     ...     module = te_sched.build(s, [A, s.outputs[0].output(0)], show="steps")
     ...     # doctest: +ELLIPSIS
-    check_schedule ... ms  Judge the axes, extents and sizes of the schedule
+    check_schedule ... ms  Check the axes, extents and sizes of the schedule
     make_loops ... ms  Make the loops of the schedule
     ...
     compile_functions ... ms  Compile the functions with LLVM
@@ -133,7 +132,7 @@ def _work(
     target: Target,
     *others: Any,
 ) -> Work:
-    """The work of a build, with the switches in force and with those that its passes use."""
+    """The work of a build, with the current switches and with those of its passes."""
     outside, is_cut = current(), target.kind != "cuda"
     to_run = replace(outside.lowering, partition_for_speed=is_cut, to_run=True)
     return Work(inputs, args, target, outside, replace(outside, lowering=to_run), *others)

@@ -1,4 +1,4 @@
-"""Plans: named steps one after the other, which can be shown with their times.
+"""Plans: sequences of named steps, which can be printed with their times.
 
 A step is a function that changes the work it is given; its name and the first sentence of its
 docstring are what `build(..., show="steps")` prints. Must not know any step.
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Work:
-    """What is built, and what the steps have made of it.
+    """The inputs of a build, and the results of its steps.
 
-    `switches` lower to run, `outside` are those in force round `build`. `findings` of each function
-    are told after it is lowered; `checked` are the functions with checks, where a GPU runs without
-    them: none where nothing needs one, and None where nothing is to be checked.
+    `switches` are those for lowering to run, `outside` those of the caller of `build`. `findings`
+    are reported after lowering; `checked` are the functions with run-time checks for a GPU, which
+    runs the kernels without them: empty if none is needed, and None if checks are off.
     """
 
     inputs: Schedule | PrimFunc | IRModule | Mapping[str, Any]
@@ -52,7 +52,7 @@ class Work:
 
     @property
     def schedule(self) -> Schedule:
-        """The schedule, of which some steps are alone."""
+        """The schedule, for steps that only apply to schedules."""
         assert isinstance(self.inputs, Schedule)
         return self.inputs
 
@@ -68,14 +68,14 @@ class Work:
 
 
 class Step(NamedTuple):
-    """One step of a plan, and for which work it is taken."""
+    """A step of a plan, and the condition under which it runs."""
 
     run: Callable[[Work], None]
     applies: Callable[[Work], bool] = lambda work: True
 
 
 def run_plan(steps: Iterable[Step], work: Work) -> None:
-    """Take the steps, until there is a module."""
+    """Run the steps until there is a module."""
     for step in steps:
         if work.module is None and step.applies(work):
             if work.timer is not None:
@@ -94,20 +94,20 @@ class StepTimer:
         self._of_passes: list[tuple[str, float, str]] = []
 
     def enter(self) -> None:
-        """A step begins."""
+        """Start the time of a step."""
         self._started, self._of_passes = time.perf_counter(), []
 
     def leave(self, step: Callable[..., Any]) -> None:
-        """The step is done."""
+        """Stop the time of the step."""
         taken = time.perf_counter() - self._started
         self._rows += [(step.__name__, taken, purpose(step)), *self._of_passes]
 
     def begin(self, func: PrimFunc, title: str) -> None:
-        """Passes begin."""
+        """Start the time of passes."""
         self._since = time.perf_counter()
 
     def after(self, one: Callable[..., Any], func: PrimFunc) -> None:
-        """A pass is done."""
+        """Stop the time of a pass."""
         now = time.perf_counter()
         self._of_passes.append((f"  {one.__name__}", now - self._since, ""))
         self._since = now

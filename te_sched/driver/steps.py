@@ -1,7 +1,7 @@
-"""The steps of building, in their one order: a schedule begins with `check_schedule`, functions
-with `take_functions`.
+"""The steps of building, in order: those of a schedule begin with `check_schedule`, those of
+functions with `take_functions`.
 
-Each step is done by the parts of te_sched that know how. Must not know how steps are taken.
+Each step calls other parts of te_sched. Must not know how steps are run.
 """
 
 from __future__ import annotations
@@ -60,12 +60,12 @@ PROCESSOR_PASSES = (Pass(guard_counts, "final"), Pass(specialize_strides, "final
 
 _Functions = Mapping[str, PrimFunc]
 _MOST_JUDGED = 256  # stores and calls
-_EFFECTS = dict(EFFECTS)  # before programs change them
-_HISTORY = frozenset({Trace, Fate, SourceLocation})  # of a schedule: where and how it was made
+_EFFECTS = dict(EFFECTS)  # the original ones, which programs may change
+_HISTORY = frozenset({Trace, Fate, SourceLocation})  # not part of the name of a program
 
 
 def find_built(work: Work) -> None:
-    """Find the module of the same program, built before."""
+    """Find the module of an earlier build of the same program."""
     from te_sched.runtime.build import find_built as find  # loads LLVM
     from te_sched.runtime.compiled_programs import name_program
 
@@ -77,7 +77,7 @@ def find_built(work: Work) -> None:
 
 
 def _may_be_known(work: Work) -> bool:
-    """Whether all that a program is built by is visible, and it is kept."""
+    """Whether the cache applies: it is on, for a CPU, and no rule or effect was registered."""
     is_kept = work.outside.cache and not work.outside.verify_passes and not work.is_for_gpu
     return is_kept and not RULES and EFFECTS == _EFFECTS
 
@@ -86,7 +86,7 @@ def _may_be_known(work: Work) -> bool:
 
 
 def check_schedule(work: Work) -> None:
-    """Judge the axes, extents and sizes of the schedule."""
+    """Check the axes, extents and sizes of the schedule."""
     for check in (check_legality, check_extents, check_sizes):
         check(work.schedule)
 
@@ -127,7 +127,7 @@ def check_definitions(work: Work) -> None:
 
 
 def check_results(work: Work) -> None:
-    """Judge the results, sums, predicates and promises of the schedule."""
+    """Check the results, sums, predicates and exact splits of the schedule."""
     schedule, args = work.schedule, work.args or ()
     results.check_results(schedule, args, work.binds or {})
     check_sums(schedule)
@@ -141,7 +141,7 @@ def judge_programs(work: Work) -> None:
 
 
 def guard_indices(work: Work) -> None:
-    """Check the indices of accesses, and add run-time checks where a call decides."""
+    """Check the indices of accesses, and add run-time checks where these depend on the call."""
     insert = work.outside.check_accesses and not work.sanitize
     named = _named(work)
     guarded = {name: guard_accesses(f, named, insert) for name, f in work.functions.items()}
@@ -158,7 +158,7 @@ def guard_indices(work: Work) -> None:
 
 def watch_accesses(work: Work) -> None:
     """Instrument each access of the program."""
-    for findings in work.findings:  # what is refuted is not instrumented
+    for findings in work.findings:  # proved errors need no instrumentation
         findings.raise_refuted()
     if work.is_scheduled:
         warn_of_extrema(work.schedule)
@@ -176,7 +176,7 @@ def _with_sizes(functions: _Functions, sizes: list[Size]) -> _Functions:
 
 
 def _with_size(func: PrimFunc, sizes: Iterable[Size]) -> PrimFunc:
-    """The function with further conditions on its calls."""
+    """The function with additional conditions on its calls."""
     known = func.attrs.get(ATTRIBUTE, ())
     more = [*known, *sizes]
     return func.with_attr(ATTRIBUTE, more) if len(more) > len(known) else func
@@ -208,8 +208,8 @@ def refuse_findings(work: Work) -> None:
 
 
 def judge_passes(work: Work) -> None:
-    """Check the output of passes, including the user's own, for a program that was correct."""
-    # Not what they have made very long: every access is held against every other.
+    """Check the output of passes, including the user's, of a program that was correct before."""
+    # Not if they have made it very long: all pairs of accesses are compared.
     for func in work.functions.values():
         if stores_and_calls(func.body) <= _MOST_JUDGED:
             check_program(func).raise_refuted()
@@ -244,7 +244,7 @@ def check_kernels(work: Work) -> None:
 
 
 def load_kernels(work: Work) -> None:
-    """Make the module that launches the kernels."""
+    """Create the module that launches the kernels."""
     from te_sched.runtime.cuda_module import CudaModule
 
     program = IRModule(work.functions)

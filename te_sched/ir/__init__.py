@@ -1,6 +1,6 @@
-"""The program: expressions, statements, buffers, functions; two printers, one verifier.
+"""The IR: expressions, statements, buffers, functions, two printers and a verifier.
 
-Importing it gives expressions their operators and nodes their text.
+Importing it adds the operators of expressions and the text of nodes.
 """
 
 from te_sched.ir import operators, ops, printer

@@ -1,8 +1,8 @@
 """Blocks: the units of computation of TensorIR, and the buffers that they allocate and match.
 
-A `Block` states its iteration domain (`iter_vars`), the regions that it reads and writes, and its
-computation; a `BlockRealize` binds the iteration variables to values of the surrounding loops. The
-same contract as `ir.stmt`.
+A `Block` has an iteration domain (`iter_vars`), the regions that it reads and writes, and a
+computation; a `BlockRealize` binds the iteration variables to values of the surrounding loops.
+Follows the conventions of `ir.stmt`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ BLOCK_KINDS = {
 }
 
 
-# The annotation of a block whose regions of reads (1), writes (2) or both (3) have to be found.
+# The annotation of a block whose read (1) or written (2) regions, or both (3), must be inferred.
 DETECT_ACCESS = "tir.script_parsing_detect_access"
 
 
@@ -54,7 +54,7 @@ class Block(Stmt):
     """A computation over the domains of `iter_vars`, which reads and writes regions of buffers.
 
     `init` is executed before `body` in the first iteration of the reduction iterators.
-    `alloc_buffers` and the buffers of `match_buffers` exist in the block alone.
+    The scope of `alloc_buffers` and of the buffers of `match_buffers` is the block.
     """
 
     iter_vars: tuple[IterVar, ...] = role(Role.DEFINITION)
@@ -70,7 +70,7 @@ class Block(Stmt):
 
 @node
 class BlockRealize(Stmt):
-    """An instance of a block: its iterators have these values, where `predicate` holds."""
+    """An instance of a block: the values of its iterators; executed if `predicate` holds."""
 
     iter_values: tuple[Expr, ...] = role(Role.CHILD)
     predicate: Expr = role(Role.CHILD)
@@ -79,7 +79,7 @@ class BlockRealize(Stmt):
 
 @node
 class DeclBuffer(Stmt):
-    """body, in which `buffer` is a view of memory that exists.
+    """body, in which `buffer` is a view of existing memory.
 
     >>> from te_sched import tir
     >>> A = tir.decl_buffer((8,), name="A")
@@ -106,7 +106,7 @@ class AllocateConst(Stmt):
 
 
 def whole_buffer(buffer: Buffer) -> BufferRegion:
-    """The region that is all of a buffer."""
+    """The region of a whole buffer."""
     return BufferRegion(
         buffer, tuple([Range(IntImm(0, size.dtype), size) for size in buffer.shape])
     )

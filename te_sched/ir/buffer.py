@@ -1,4 +1,4 @@
-"""Buffers: declaring them, and the accesses that users write.
+"""Declaration of buffers, and accesses written by users.
 
 Gives `Buffer` the methods access_ptr, vload, vstore, offset_of, get_flattened_buffer, and
 `buffer[...]`.
@@ -56,15 +56,16 @@ def decl_buffer(
     buffer_type: str = "",
     axis_separators: Sequence[int] | None = None,
 ) -> Buffer:
-    """A buffer: a view of memory that an intrinsic or a hand-written loop nest accesses.
+    """Declare a buffer: a view of memory that an intrinsic or a hand-written loop nest accesses.
 
     Parameters
     ----------
-    strides : in elements, one for each dimension; none means compact and row-major.
-    elem_offset : of the first element. A variable by itself when `offset_factor` is given, else 0.
-    data_alignment : of the data, in bytes; -1 means the default of 128.
-    offset_factor : elem_offset is a multiple of it.
-    buffer_type : "auto_broadcast" lets a dimension of extent 1 stand for any extent.
+    strides : in elements, one per dimension; by default compact and row-major.
+    elem_offset : the offset of the first element; by default a variable if `offset_factor` is
+        given, otherwise 0.
+    data_alignment : in bytes; -1 means the default of 128.
+    offset_factor : a divisor of elem_offset.
+    buffer_type : "auto_broadcast" broadcasts dimensions of extent 1.
 
     >>> A = decl_buffer((4, 8), "float32", "A")
     >>> A.shape, A.dtype, A[1, 2]
@@ -187,14 +188,14 @@ def access_ptr(
     offset: Any = 0,
     extent: Any = None,
 ) -> Call:
-    """A pointer into the buffer, to hand to a function.
+    """A pointer into the buffer, as an argument of a function.
 
     Parameters
     ----------
-    access_mask : "r", "w" or "rw", what the function does with the elements.
-    content_lanes : elements of a vector, which the function sees.
-    offset : elements before the pointer.
-    extent : number of elements that are accessed; the rest of the buffer unless given.
+    access_mask : "r", "w" or "rw": how the function accesses the elements.
+    content_lanes : the number of lanes of the pointer's element type.
+    offset : of the pointer, in elements.
+    extent : the number of elements that are accessed; by default the rest of the buffer.
     """
     start = ops.add(self.elem_offset, offset)
     size = _size(self) if extent is None else ops.convert(extent)
@@ -221,7 +222,7 @@ def _mask(mask: str | int) -> int:
 
 
 def _size(buffer: Buffer) -> Expr:
-    """The number of elements from the first to the last, gaps between rows included."""
+    """The number of elements from the first to the last, including gaps between rows."""
     if buffer.strides:
         return ops.mul(buffer.strides[0], buffer.shape[0])
     return _product(buffer.shape) if buffer.shape else IntImm(1, buffer.elem_offset.dtype)
@@ -232,7 +233,7 @@ def _product(extents: tuple[Expr, ...]) -> Expr:
 
 
 def offset_of(self: Buffer, indices: Any) -> Expr:
-    """The position of an element, counted in elements from the data pointer."""
+    """The offset of an element from the data pointer, in elements."""
     checked = _indices(self, indices)
     offset: Expr | None = None
     if self.strides:
@@ -246,7 +247,7 @@ def offset_of(self: Buffer, indices: Any) -> Expr:
 
 
 def get_flattened_buffer(self: Buffer) -> Buffer:
-    """The same memory as a buffer of one dimension (of one more for each axis separator)."""
+    """The same memory as a one-dimensional buffer (one more dimension per axis separator)."""
     if self.axis_separators:
         cuts = (0, *self.axis_separators, len(self.shape))
         shape = tuple([_product(self.shape[low:high]) for low, high in pairwise(cuts)])
@@ -303,12 +304,12 @@ def _index(index: Any, buffer: Buffer) -> Expr:
 
 @checked
 def vload(self: Buffer, begin: Any, dtype: str | None = None) -> BufferLoad:
-    """The vector of type `dtype` that starts at `begin` (an element, unless given)."""
+    """The vector of type `dtype` that starts at `begin`; by default a single element."""
     return BufferLoad(self, _vector_indices(self, begin, dtype))
 
 
 def vstore(self: Buffer, begin: Any, value: Any) -> BufferStore:
-    """Store a value, or a vector from `begin` on."""
+    """Store a value, or a vector that starts at `begin`."""
     stored = ops.convert(value)
     return BufferStore(self, stored, _vector_indices(self, begin, stored.dtype))
 
@@ -332,7 +333,7 @@ def _vector_indices(buffer: Buffer, begin: Any, dtype: str | None) -> tuple[Expr
 
 
 def element(self: Buffer, indices: Any) -> BufferLoad | BufferRegion:
-    """`buffer[i, j]`; with slices a region, which is a vector where it is used as a value."""
+    """`buffer[i, j]`; with slices a region, whose value is a vector."""
     given = tuple(indices) if isinstance(indices, list | tuple) else (indices,)
     if any(isinstance(one, slice) and one.step is None for one in given):
         _check_rank(self, given)
@@ -362,7 +363,7 @@ def _range(buffer: Buffer, index: Any, extent: Expr) -> Range:
 
 
 def buffer_region(value: Any) -> BufferRegion:
-    """The region of a buffer that an element, a vector of elements or a region is."""
+    """The region of an element, a vector of elements or a region."""
     if isinstance(value, BufferRegion):
         return value
     if not isinstance(value, BufferLoad):
@@ -379,7 +380,7 @@ def _range_of(index: Expr) -> Range:
 
 
 def store_in(buffer: Buffer, indices: Any, value: Any) -> BufferStore:
-    """A store, of a value that is converted to the dtype of the elements."""
+    """A store of a value, converted to the dtype of the elements."""
     target = element(buffer, indices)
     places = target.indices
     stored = ops.convert(value)
@@ -411,7 +412,7 @@ def _install_methods() -> None:
     for method in (access_ptr, offset_of, get_flattened_buffer, vload, vstore):
         setattr(Buffer, method.__name__, method)
     setattr(Buffer, "__getitem__", element)  # noqa: B010
-    setattr(Buffer, "__iter__", _no_iteration)  # noqa: B010  Python would count indices for ever
+    setattr(Buffer, "__iter__", _no_iteration)  # noqa: B010  prevents endless iteration
     setattr(Buffer, "READ", READ)  # noqa: B010
     setattr(Buffer, "WRITE", WRITE)  # noqa: B010
 

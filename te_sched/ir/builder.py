@@ -1,4 +1,4 @@
-"""Building statements by hand, in the order in which they are done: `tir.ir_builder.create()`.
+"""A builder of statements in program order: `tir.ir_builder.create()`.
 
 ib = tir.ir_builder.create()
 a = ib.buffer_ptr(buffer)
@@ -54,9 +54,9 @@ _AUTOMATIC_NAMES = "ijk"
 
 
 class BufferVar(Operand):
-    """A buffer that a hand-written statement reads by `b[i]` and writes by `b[i] = value`.
+    """A buffer that statements of a builder read by `b[i]` and write by `b[i] = value`.
 
-    One index counts elements in row-major order; else there is one for each dimension.
+    A single index counts elements in row-major order; otherwise there is one per dimension.
     """
 
     __slots__ = ("_builder", "buffer")
@@ -77,7 +77,7 @@ class BufferVar(Operand):
         """The pointer to the data."""
         return self.buffer.data
 
-    def __iter__(self) -> Iterator[Any]:  # without it Python would count indices for ever
+    def __iter__(self) -> Iterator[Any]:  # prevents endless iteration by __getitem__
         return iter(self.buffer)
 
     def __getitem__(self, index: Any) -> BufferLoad:
@@ -130,7 +130,7 @@ def _unravelled(index: Expr, shape: tuple[Expr, ...]) -> tuple[Expr, ...]:
 
 
 class IRBuilder:
-    """Collects statements; `get()` gives them as one. The scopes are context managers."""
+    """Collects statements; `get()` returns them as one. Scopes are context managers."""
 
     def __init__(self) -> None:
         self._scopes: list[list[_Item]] = [[]]
@@ -138,7 +138,7 @@ class IRBuilder:
 
     @checked
     def emit(self, stmt: Any) -> None:
-        """Add a statement, or an expression evaluated for its effect."""
+        """Add a statement, or an expression with side effects."""
         if isinstance(stmt, _Wrapper):
             self._scopes[-1].append(stmt)
             return
@@ -147,7 +147,7 @@ class IRBuilder:
         self._scopes[-1].append(stmt)
 
     def get(self) -> Stmt:
-        """All that was emitted, as one statement."""
+        """The emitted statements as one statement."""
         if len(self._scopes) != 1:
             raise DeclarationError(
                 "get() of an ir_builder is called inside one of its scopes",
@@ -168,7 +168,7 @@ class IRBuilder:
         self.emit(finish(_sequence(self._scopes.pop())))
 
     def new_scope(self) -> AbstractContextManager[None]:
-        """A scope that ends the reach of attributes and allocations."""
+        """A scope of attributes and allocations."""
         return self._scope(lambda body: body)
 
     @checked
@@ -181,7 +181,7 @@ class IRBuilder:
         dtype: str | None = None,
         kind: str = "serial",
     ) -> Iterator[Var]:
-        """A loop from begin to end - 1; `with` gives its variable.
+        """A loop from begin to end - 1; the context manager returns its variable.
 
         `kind` is serial, parallel, vectorize or unroll.
         """
@@ -207,17 +207,17 @@ class IRBuilder:
         return _AUTOMATIC_NAMES[count] if count < 3 else f"i_{count - 3}"
 
     def while_loop(self, condition: Any) -> AbstractContextManager[None]:
-        """A loop that runs as long as the condition holds."""
+        """A loop that runs while a condition holds."""
         held = ops.convert(condition)
         return self._scope(lambda body: While(held, body))
 
     def if_scope(self, cond: Any) -> AbstractContextManager[None]:
-        """What is done where the condition holds."""
+        """The scope that is executed if the condition holds."""
         condition = ops.convert(cond)
         return self._scope(lambda body: IfThenElse(condition, body))
 
     def else_scope(self) -> AbstractContextManager[None]:
-        """What is done where the condition of the if_scope just before does not hold."""
+        """The scope that is executed if the condition of the preceding if_scope does not hold."""
         scope = self._scopes[-1]
         previous = scope[-1] if scope else None
         if not isinstance(previous, IfThenElse) or previous.else_case is not None:
@@ -231,7 +231,7 @@ class IRBuilder:
 
     @checked
     def let(self, var_name: str | Var, value: Any) -> Var:
-        """A variable with a value, for what follows in this scope."""
+        """Define a variable for the rest of this scope."""
         bound = ops.convert(value)
         variable = var_name if isinstance(var_name, Var) else Var(var_name, bound.dtype)
         self.emit(_Wrapper(lambda body: LetStmt(variable, bound, body)))
@@ -239,7 +239,7 @@ class IRBuilder:
 
     @checked
     def scope_attr(self, node: Any, attr_key: str, value: Any) -> None:
-        """A fact about a node, for what follows in this scope (`thread_extent`, `pragma_...`)."""
+        """Set an attribute of a node for the rest of this scope (`thread_extent`, `pragma_...`)."""
         if isinstance(node, str):
             node = StringImm(node)
         if isinstance(node, BufferVar):
@@ -263,7 +263,7 @@ class IRBuilder:
         axis_separators: Any = None,
         scope: str = "",
     ) -> BufferVar:
-        """Room for a buffer, for what follows in this scope."""
+        """Allocate a buffer for the rest of this scope."""
         buffer = decl_buffer(shape, dtype, name, scope=scope, axis_separators=axis_separators)
         if scope == "":
             data = Var(name, "handle", PointerType(buffer.data.pointer.element, ""))  # type: ignore[union-attr]
@@ -275,7 +275,7 @@ class IRBuilder:
     def loop(
         self, variable: Var, extent: Expr, kind: str = "serial"
     ) -> AbstractContextManager[None]:
-        """A loop over the values of a variable from 0 on, whose name stays as it is."""
+        """A loop over a variable from 0; its name is not changed."""
         _check_loop_kind(kind)
         low = IntImm(0, variable.dtype)
         return self._scope(lambda body: For(variable, low, extent, _LOOP_KINDS[kind], body))
@@ -284,9 +284,9 @@ class IRBuilder:
     def realize(
         self, dtype: str, shape: Any, name: str, scope: str = "global", outside: int = 0
     ) -> BufferVar:
-        """A buffer that exists during all of this scope, in the statement of a stage.
+        """Realize a buffer for this scope, in the statement of a stage.
 
-        `outside` counts the scopes from here to the one meant.
+        The buffer belongs to the scope that is `outside` levels above this one.
         """
         if not 0 <= outside < len(self._scopes):
             raise DeclarationError(
@@ -301,11 +301,11 @@ class IRBuilder:
         return BufferVar(self, buffer)
 
     def pointer(self, content_type: str, name: str = "ptr", scope: str = "") -> BufferVar:
-        """A pointer that comes from elsewhere, with elements of a type."""
+        """A pointer from outside of the statement, with elements of a type."""
         return BufferVar(self, decl_buffer((1,), content_type, name, scope=scope))
 
     def buffer_ptr(self, buf: Buffer) -> BufferVar:
-        """A buffer, to read and write its elements."""
+        """A buffer whose elements can be read and written."""
         if not isinstance(buf, Buffer):
             raise DeclarationError(
                 f"buffer_ptr needs a buffer, got {kind_of(buf)}", "", "use tir.decl_buffer"
@@ -313,12 +313,12 @@ class IRBuilder:
         return BufferVar(self, buf)
 
     def likely(self, expr: Any) -> Expr:
-        """The condition, marked as one that nearly always holds."""
+        """The condition, marked as almost always true."""
         return intrinsics.likely(expr)
 
 
 class _Wrapper:
-    """What encloses all that follows in its scope: a variable, an attribute, an allocation."""
+    """A statement that encloses the rest of its scope: a variable, an attribute, an allocation."""
 
     def __init__(self, wrap: Callable[[Stmt], Stmt]) -> None:
         self.wrap = wrap

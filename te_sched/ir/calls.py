@@ -1,4 +1,4 @@
-"""Calls of functions from elsewhere and of named intrinsics, and the effects of expressions."""
+"""Calls of external functions and of named intrinsics, and the effects of expressions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def effect_of(expr: Expr) -> Effect:
 
 
 def call_intrin(dtype: str, func_name: str, *args: Any) -> Call:
-    """The call of an intrinsic by name, such as "tir.exp".
+    """Call an intrinsic by name, such as "tir.exp".
 
     >>> from te_sched import te
     >>> call_intrin("float32", "tir.exp", te.var("x", "float32"))
@@ -44,7 +44,7 @@ call_pure_intrin = call_intrin
 
 
 def call_extern(dtype: str | None, func_name: str, *args: Any) -> Call:
-    """The call of a C function that may have side effects.
+    """Call a C function that may have side effects.
 
     >>> from te_sched import te
     >>> call_extern("int32", "f", te.var("i"), 1)
@@ -54,7 +54,7 @@ def call_extern(dtype: str | None, func_name: str, *args: Any) -> Call:
 
 
 def call_pure_extern(dtype: str | None, func_name: str, *args: Any) -> Call:
-    """The call of a C function without side effects.
+    """Call a C function without side effects.
 
     >>> call_pure_extern("float32", "sinf", 0.5)
     T.call_pure_extern("float32", "sinf", T.float32(0.5))
@@ -79,10 +79,10 @@ def _call_named(dtype: str | None, op: str, func_name: str, args: tuple[Any, ...
 
 @checked
 def call_llvm_intrin(dtype: str, name: str | int, *args: Any) -> Call:
-    """The call of an LLVM intrinsic that may have side effects.
+    """Call an LLVM intrinsic that may have side effects.
 
-    TVM's first argument, the number of arguments that choose the intrinsic's types (an unsigned
-    constant), is accepted and kept.
+    TVM's first argument (an unsigned constant: the number of arguments that determine the
+    intrinsic's types) is accepted and kept.
 
     >>> call_llvm_intrin("float32", "llvm.fabs.f32", 0.5)
     T.call_llvm_intrin("float32", "llvm.fabs.f32", T.float32(0.5))
@@ -92,7 +92,7 @@ def call_llvm_intrin(dtype: str, name: str | int, *args: Any) -> Call:
 
 @checked
 def call_llvm_pure_intrin(dtype: str, name: str | int, *args: Any) -> Call:
-    """The call of an LLVM intrinsic without side effects.
+    """Call an LLVM intrinsic without side effects.
 
     >>> call_llvm_pure_intrin("float32", "llvm.fabs.f32", 0.5)
     T.call_llvm_pure_intrin("float32", "llvm.fabs.f32", T.float32(0.5))
@@ -106,7 +106,7 @@ def _llvm_name(name: str | int) -> Expr:
 
 @checked
 def call_packed(func_name: str, *args: Any) -> Call:
-    """The call of a registered Python function; it receives buffers as arrays.
+    """Call a registered Python function, which receives buffers as arrays.
 
     >>> call_packed("my_function", 1, "text")
     T.call_packed("my_function", 1, "text")
@@ -116,7 +116,7 @@ def call_packed(func_name: str, *args: Any) -> Call:
 
 @checked
 def call_cpacked(func_name: str, *args: Any) -> Call:
-    """The call of a registered C function with the packed calling convention.
+    """Call a registered C function with the packed calling convention.
 
     >>> call_cpacked("my_function", 1)
     T.call_cpacked("my_function", 1)
@@ -168,7 +168,7 @@ def type_annotation(dtype: str) -> Call:
 
 
 def tvm_access_ptr(ptype: Any, data: Var, offset: Any, extent: Any, rw_mask: Any) -> Call:
-    """The address of element `offset` of `data`, to read (1) or write (2) `extent` elements.
+    """The address of element `offset` of `data`, for reading (1) or writing (2) `extent` elements.
 
     >>> from te_sched import tir
     >>> A = tir.decl_buffer((8,), name="A")
@@ -181,7 +181,7 @@ def tvm_access_ptr(ptype: Any, data: Var, offset: Any, extent: Any, rw_mask: Any
 
 
 def address_of(load: Any) -> Call:
-    """The address of an element of a buffer; of the first one for a buffer.
+    """The address of an element, or of the first element of a buffer.
 
     >>> from te_sched import tir
     >>> address_of(tir.decl_buffer((8,), name="A")[2])
@@ -211,7 +211,7 @@ def isnullptr(pointer: Any) -> Call:
 def vscale() -> Call:
     """The length of scalable vectors as a multiple of the minimum length.
 
-    Programs with it can be lowered and printed; `build` refuses them: no target has such vectors.
+    Programs with it can be lowered and printed, but not built: no target has such vectors.
 
     >>> vscale()
     T.vscale()

@@ -1,6 +1,6 @@
 """Choices between two values: select, which may compute both, and if_then_else, which computes one.
 
-Must not know what is chosen, nor why.
+Must not know what the values mean.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from te_sched.ir.visitor import replace
 
 
 def choice_of(e: Any) -> tuple[Expr, Expr, Expr] | None:
-    """The condition and the two values of a choice; None of any other expression."""
+    """The condition and the two values of a choice; None for other expressions."""
     if type(e) is Select:
         return e.condition, e.true_value, e.false_value
     if type(e) is Call and e.op == "tir.if_then_else":
@@ -22,7 +22,7 @@ def choice_of(e: Any) -> tuple[Expr, Expr, Expr] | None:
 
 
 def with_choice(e: Expr, condition: Expr, yes: Expr, no: Expr) -> Expr:
-    """The same kind of choice between other values; the same one between its own."""
+    """The same choice between other values; the same node if the values are the same."""
     if isinstance(e, Select):
         return replace(e, condition=condition, true_value=yes, false_value=no)
     assert isinstance(e, Call)
@@ -30,7 +30,7 @@ def with_choice(e: Expr, condition: Expr, yes: Expr, no: Expr) -> Expr:
 
 
 def chosen_in(e: Expr) -> Expr:
-    """The value that a constant condition chooses; any other expression as it is."""
+    """The value that a constant condition chooses; other expressions unchanged."""
     parts = choice_of(e)
     if parts is None or type(parts[0]) is not IntImm:
         return e

@@ -1,9 +1,9 @@
-"""What depends on integers in memory, or on numbers that a call gives: they may be any number, and
-sums of them wrap around.
+"""Expressions that depend on integers in memory or on integer arguments: these may have any value,
+and arithmetic with them wraps around.
 
-What is computed of loop variables and sizes alone, in int32 or int64, is taken not to overflow in
-indices, conditions and extents; `lower.widen_indices` makes that true. In other types, and in
-values that are stored, it wraps around too.
+Arithmetic with loop variables and sizes only, in int32 or int64, does not overflow in indices,
+conditions and extents (`lower.widen_indices` ensures this). In other types, and in stored values,
+it wraps around too.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from te_sched.ir.visitor import children, variables_of, walk
 
 
 class DataDependence:
-    """Which values depend on integers in memory, or from elsewhere, or on integers of types other
-    than those of indices.
+    """The values that depend on integers in memory, on external integers, or on integers of types
+    other than those of indices.
 
-    What is loaded by such an index is another value.
+    A loaded value does not depend on its index in this sense.
     """
 
     __slots__ = ("_known", "_variables")
@@ -42,12 +42,12 @@ class DataDependence:
         self._known: dict[Any, bool] = {}
 
     def add(self, *variables: Var) -> None:
-        """Note that variables have such values."""
+        """Record that variables have such values."""
         self._variables.update(variables)
         self._known.clear()
 
     def of(self, e: Any) -> bool:
-        """Whether the value of an expression is one of these."""
+        """Whether the value of an expression is such a value."""
         kind = type(e)
         if kind is BufferLoad or kind is ProducerLoad:
             return dtypes.is_int(e.dtype) or dtypes.is_uint(e.dtype)
@@ -67,7 +67,7 @@ def _is_narrow(dtype: str) -> bool:
 
 
 def computes_with_data(e: Expr) -> bool:
-    """Whether a sum or product in an expression depends on integers in memory."""
+    """Whether an expression contains a sum or product that depends on integers in memory."""
     data = DataDependence()
     return any(
         isinstance(part, BinaryOp) and not isinstance(part, Min | Max) and data.of(part)
@@ -76,7 +76,7 @@ def computes_with_data(e: Expr) -> bool:
 
 
 def numbers_of_calls(func: PrimFunc) -> set[Var]:
-    """The parameters of a function that are integers, and no sizes of memory, loops or threads."""
+    """The integer parameters of a function, except sizes of memory, loops or threads."""
     numbers = {
         param
         for param in func.params

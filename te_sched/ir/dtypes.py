@@ -1,6 +1,6 @@
 """Data types are strings: "float32", "int8", "uint16", "bool", "handle", "float32x4" (4 lanes).
 
-Owns their spelling, width and arithmetic class. Must not know about expressions.
+Owns their spelling, width and arithmetic class. Must not know expressions.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _NAMES = [f"{code}{bits}" for code, widths in _LEGAL_BITS.items() for bits in wi
 
 
 class DType(NamedTuple):
-    """A data type taken apart. `code` is one of float, bfloat, int, uint, bool, handle, void."""
+    """A parsed data type. `code` is one of float, bfloat, int, uint, bool, handle, void."""
 
     code: str
     bits: int
@@ -33,7 +33,7 @@ class DType(NamedTuple):
 
 @cache
 def parse(dtype: str) -> DType:
-    """Take a data type apart; a DeclarationError lists the legal ones."""
+    """Parse a data type; a DeclarationError lists the valid ones."""
     match = _PATTERN.match(dtype)
     if match is None:
         raise _unknown(dtype)
@@ -52,7 +52,7 @@ def parse(dtype: str) -> DType:
 
 
 def spelled(dtype: Any) -> str:
-    """The name of a data type, which may be short ("float") or numpy's (`np.float32`)."""
+    """The full name of a data type that may be short ("float") or numpy's (`np.float32`)."""
     if isinstance(dtype, str):
         name: Any = _SHORT.get(dtype, dtype)
     elif isinstance(dtype, type) and (dtype is bool or dtype.__module__ == "numpy"):
@@ -120,7 +120,7 @@ def is_integral(dtype: str) -> bool:
 
 @cache
 def counts(dtype: str) -> bool:
-    """int32 and int64, in which loop variables and sizes are counted, also of lanes."""
+    """int32 and int64, the types of loop variables and sizes; also vectors of them."""
     return element(dtype) in ("int32", "int64")
 
 
@@ -144,6 +144,6 @@ def is_bool(dtype: str) -> bool:
 
 @cache
 def storage_bytes(dtype: str) -> int:
-    """Bytes that one element of this type takes in memory (bool takes one)."""
+    """The size of an element in memory, in bytes (1 for bool)."""
     kind = parse(dtype)
     return max(1, (kind.bits * kind.lanes + 7) // 8) if kind.code != "bool" else kind.lanes

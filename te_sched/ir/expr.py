@@ -1,15 +1,13 @@
 """Expressions: the grammar of values.
 
-The fields of each class, with their roles (`ir.roles`), are the grammar: walkers, mappers,
-comparers and the verifier read them. Nodes are immutable by contract: the type checker refuses
+The fields of each class, with their roles (`ir.roles`), are the grammar, which walkers, mappers,
+comparers and the verifier use. Nodes are immutable by convention: the type checker rejects
 assignments, and a plain `__init__` is three times faster than a run-time check. Equality is
-identity, but `==` between expressions builds an `EQ` node, so inside te_sched compare with `is` or
+identity, but `==` between expressions builds an `EQ` node, so te_sched compares with `is` or
 `structural_equal`.
 
-Calling a class builds exactly that node. The functions `add`, `sub`, ... (and the operators `+`,
-`-`, ... that
-call them) match types, broadcast lanes and fold constants, as a user expects. Must not know
-statements.
+A class builds exactly its node. The functions `add`, `sub`, ... (and the operators `+`, `-`, ...)
+match types, broadcast lanes and fold constants. Must not know statements.
 """
 
 from __future__ import annotations
@@ -27,18 +25,18 @@ _Class = TypeVar("_Class", bound=type)
 
 @dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(field, role))
 def node(cls: _Class) -> _Class:
-    """Make a class one of nodes, or of records of them: slotted, equal where they are the same."""
+    """Make a class of nodes, or of records of them: with slots, and equality by identity."""
     made: _Class = dataclass(slots=True, eq=False, repr=False)(cls)  # type: ignore[assignment]
     return made
 
 
 class Node:
-    """Base of everything in the IR. Its `str` and `repr` are its text (`ir.printer`)."""
+    """Base class of the IR. `str` and `repr` are the text of a node (`ir.printer`)."""
 
     __slots__ = ()
 
     def same_as(self, other: object) -> bool:
-        """Whether both are one object; `==` between expressions is a condition instead.
+        """Whether both are the same object; `==` between expressions builds a condition.
 
         >>> n = te.var("n")
         >>> n.same_as(n), n == 1
@@ -52,10 +50,9 @@ class Node:
 
 
 class Operand:
-    """What a user may compute with: expressions, axes, elements of tensors.
+    """Base class of operands: expressions, axes, elements of tensors.
 
-    Its operators are the functions of `ir.ops`, which gives them to this class when te_sched.ir is
-    imported.
+    Its operators are the functions of `ir.ops`; importing te_sched.ir adds them to this class.
     """
 
     __slots__ = ()
@@ -128,7 +125,7 @@ def _check_text(what: str, text: object) -> None:
 
 @node
 class Var(Expr):
-    """A variable; its identity is the object, never its name. `is_size` promises a value >= 0."""
+    """A variable, identified by the object, not by its name. `is_size` implies a value >= 0."""
 
     name: str
     dtype: str = "int32"
@@ -141,7 +138,7 @@ class Var(Expr):
 
     @property
     def scope(self) -> str:
-        """The storage scope of what a pointer points to; "" where none is given."""
+        """The storage scope of a pointer's target; "" if none is given."""
         return self.pointer.scope if self.pointer is not None else ""
 
 
@@ -159,7 +156,7 @@ class IntImm(Expr):
         return self.value
 
     def __bool__(self) -> bool:
-        """Constants are the only expressions with a truth value."""
+        """The truth value, which only constants have."""
         return self.value != 0
 
 
@@ -176,7 +173,7 @@ class FloatImm(Expr):
 
 @node
 class StringImm(Expr):
-    """A string constant (argument of an intrinsic, value of an attribute)."""
+    """A string constant: an argument of an intrinsic or the value of an attribute."""
 
     value: str
     dtype: str = "handle"
@@ -196,7 +193,7 @@ class Cast(Expr):
 
 @node
 class BinaryOp(Expr):
-    """Two operands of one dtype, a result of the same dtype."""
+    """An operation on two operands of one dtype, with a result of the same dtype."""
 
     a: Expr = role(Role.CHILD)
     b: Expr = role(Role.CHILD)
@@ -253,7 +250,7 @@ class Max(BinaryOp):
 
 @node
 class CompareOp(Expr):
-    """Two operands of one dtype, a bool result (with their lanes)."""
+    """A comparison of two operands of one dtype, with a bool result of as many lanes."""
 
     a: Expr = role(Role.CHILD)
     b: Expr = role(Role.CHILD)
@@ -296,12 +293,12 @@ class GE(CompareOp):
 
 @node
 class And(CompareOp):
-    """a and b, of bools; b is evaluated only when a holds."""
+    """a and b, of bools; b is evaluated only if a is true."""
 
 
 @node
 class Or(CompareOp):
-    """a or b, of bools; b is evaluated only when a does not hold."""
+    """a or b, of bools; b is evaluated only if a is false."""
 
 
 @node
@@ -317,7 +314,7 @@ class Not(Expr):
 
 @node
 class Select(Expr):
-    """true_value where condition holds, else false_value; both may be evaluated."""
+    """true_value if condition holds, otherwise false_value; both may be evaluated."""
 
     condition: Expr = role(Role.CHILD)
     true_value: Expr = role(Role.CHILD)
@@ -378,7 +375,7 @@ class Call(Expr):
 
 @node
 class Let(Expr):
-    """The value of body where var stands for value."""
+    """The value of body, in which var has the value `value`."""
 
     var: Var = role(Role.DEFINITION)
     value: Expr = role(Role.CHILD)
@@ -401,7 +398,7 @@ class Range(Node):
 class IterVar(Node, Operand):
     """An axis: a variable with a domain, a kind and, for threads, a tag such as "threadIdx.x".
 
-    `kind` is one of ITER_KINDS. Equality is identity, so axes are keys of dictionaries.
+    `kind` is one of ITER_KINDS. Equality is identity, so axes can be keys of dictionaries.
 
     >>> from te_sched import te
     >>> k = te.reduce_axis((0, 4), "k")
@@ -438,7 +435,7 @@ ITER_KINDS = (
 
 
 class DataProducer(Node):
-    """What a ProducerLoad reads before lowering gives it a buffer: a te.Tensor."""
+    """The base class of te.Tensor, from which ProducerLoad reads before lowering makes a buffer."""
 
     __slots__ = ()
     name: str
@@ -448,7 +445,7 @@ class DataProducer(Node):
 
 @node
 class ProducerLoad(Expr):
-    """An element of a tensor that has no buffer yet."""
+    """An element of a tensor without a buffer."""
 
     producer: DataProducer = role(Role.BUFFER)
     indices: tuple[Expr, ...] = role(Role.CHILD)
@@ -458,7 +455,7 @@ class ProducerLoad(Expr):
         self.dtype = self.producer.dtype  # type: ignore[misc]
 
 
-# What a buffer's data is aligned to by default, in bytes (as printed by TVM 0.9).
+# The default alignment of a buffer's data, in bytes (as printed by TVM 0.9).
 DEFAULT_ALIGNMENT = 128
 
 
@@ -467,8 +464,7 @@ class Buffer(Node):
     """A view of memory: `data` (a handle Var), element dtype, shape and strides in elements.
 
     Empty `strides` means compact row-major. `elem_offset` is in elements and a multiple of
-    `offset_factor`, `data_alignment` in bytes. `ir.buffer` makes buffers and gives them the methods
-    by which users access them.
+    `offset_factor`, `data_alignment` in bytes. `ir.buffer` creates buffers and adds their methods.
 
     >>> from te_sched import tir
     >>> A = tir.decl_buffer((4, 8), name="A")
@@ -488,7 +484,7 @@ class Buffer(Node):
     axis_separators: tuple[int, ...] = ()
 
     def scope(self) -> str:
-        """Storage scope, kept by the type of the data pointer."""
+        """The storage scope, from the type of the data pointer."""
         return self.data.scope or "global"
 
     if TYPE_CHECKING:
@@ -510,7 +506,7 @@ class Buffer(Node):
 
 @node
 class BufferLoad(Expr):
-    """An element of a buffer; a vector of elements when the last index is a vector."""
+    """An element of a buffer; a vector of elements if the last index is a vector."""
 
     buffer: Buffer = role(Role.BUFFER)
     indices: tuple[Expr, ...] = role(Role.CHILD)
@@ -526,7 +522,7 @@ class BufferLoad(Expr):
 
 @node
 class BufferRegion(Node, Operand):
-    """A region of a buffer: a range for each dimension. As an operand it is the elements in it.
+    """A region of a buffer: a range per dimension. As an operand it stands for its elements.
 
     >>> from te_sched import tir
     >>> A = tir.decl_buffer((8, 8), name="A")
@@ -539,9 +535,9 @@ class BufferRegion(Node, Operand):
 
     @property
     def indices(self) -> tuple[Expr, ...]:
-        """The indices of its elements: a number or, of several elements, a vector.
+        """The indices of its elements: a scalar or, for several elements, a vector.
 
-        DeclarationError where the number of elements is not constant.
+        Raises DeclarationError if the number of elements is not constant.
         """
         found = tuple([self._index(one) for one in self.region])
         if any([isinstance(one, Ramp) for one in found[:-1]]):
@@ -567,7 +563,7 @@ class BufferRegion(Node, Operand):
 
     @property
     def dtype(self) -> str:
-        """The type of the elements, a vector where there are several."""
+        """The type of the elements; a vector type for several."""
         return BufferLoad(self.buffer, self.indices).dtype
 
 
@@ -589,7 +585,8 @@ class CommReducer(Node):
 
 @node
 class Reduce(Expr):
-    """Component `value_index` of the reduction of `source` over `axis` where `condition` holds.
+    """Component `value_index` of the reduction of `source` over the values of `axis` for which
+    `condition` holds.
 
     >>> from te_sched import te
     >>> k = te.reduce_axis((0, 4), "k")

@@ -1,7 +1,8 @@
-"""The table of intrinsics: what each is called, takes, computes, and does besides.
+"""The table of intrinsics: their names, parameters, values and effects.
 
-The functions of `te`, effects, folding, vectors, LLVM, CUDA, the emulated device and the checked
-mode read it. An intrinsic that is not here may do anything. Must not know expressions.
+Used by the functions of `te`, effects, folding, vectorization, LLVM, CUDA, the emulated device and
+the checked mode. An intrinsic that is not in the table may have any effect. Must not know
+expressions.
 """
 
 from __future__ import annotations
@@ -16,13 +17,13 @@ import numpy as np
 
 
 class Effect(IntEnum):
-    """What a call does besides giving a value, the weakest first."""
+    """The side effect of a call, weakest first."""
 
     ANNOTATION = 0  # annotates a value
     PURE = 1
     READ_STATE = 2  # reads memory or other state
-    UPDATE_STATE = 3  # writes memory, synchronises, calls unknown functions
-    SPECIAL_ARGUMENT = 4  # means something only as the argument of another call
+    UPDATE_STATE = 3  # writes memory, synchronizes, calls unknown functions
+    SPECIAL_ARGUMENT = 4  # has a meaning only as the argument of another call
     EMBED_INFO = 5  # a hint for the compiler
     CONTROL_JUMP = 6  # leaves the function
 
@@ -31,9 +32,9 @@ class Effect(IntEnum):
 class Intrinsic:
     """One intrinsic.
 
-    `arity` is the number of arguments (None where calls differ), `types` what the first one must be
-    ("float", "integer" or anything), `meaning` the function of numpy arrays that the intrinsic is
-    for each element, `symbol` its operator in Python.
+    `arity` is the number of arguments (None if it varies), `types` the type of the first one
+    ("float", "integer" or any), `meaning` the elementwise function of numpy arrays, `symbol` the
+    operator in Python.
     """
 
     name: str
@@ -47,7 +48,7 @@ class Intrinsic:
 
     @property
     def takes_vectors(self) -> bool:
-        """Whether a vectorized loop may call it with vectors, as in TVM."""
+        """Whether vectorized loops call it with vectors, as in TVM."""
         return self.name in _OF_VECTORS.split()
 
 
@@ -59,7 +60,7 @@ _OF_VECTORS = (
 
 
 def _each(function: Callable[[float], float], at_pole: float = math.nan) -> Callable[..., Any]:
-    """A function of Python's math for arrays."""
+    """A function of Python's math module, for arrays."""
 
     def of_one(x: float) -> float:
         try:
@@ -91,7 +92,7 @@ def _leading_zeros(value: Any) -> np.ndarray:
     return np.asarray(width - _bits_set(smeared))
 
 
-# Functions of floats that C or CUDA has under the same name.
+# Functions of floats with the same name in C or CUDA.
 _MATHEMATICS: tuple[tuple[str, int, Callable[..., Any], str], ...] = (
     ("exp", 1, np.exp, "e to the power of x."),
     ("exp2", 1, np.exp2, "2 to the power of x."),
@@ -138,7 +139,7 @@ _MATHEMATICS: tuple[tuple[str, int, Callable[..., Any], str], ...] = (
 _OF_INTEGERS_TOO = ("fabs", "fmod")
 MATHEMATICS = tuple([row[0] for row in _MATHEMATICS])
 
-# Functions of integers whose value for constants is computed while expressions are simplified.
+# Functions of integers that simplification evaluates for constants.
 _BITS: tuple[tuple[str, int, Callable[..., Any], str, str], ...] = (
     ("bitwise_and", 2, np.bitwise_and, "a & b, of integers or booleans.", "&"),
     ("bitwise_or", 2, np.bitwise_or, "a | b, of integers or booleans.", "|"),
@@ -204,10 +205,10 @@ INTRINSICS: dict[str, Intrinsic] = {
         ),
     )
 }
-# Functions of two integers of one type, and what is folded.
+# Functions of two integers of one type, and the folded ones.
 BITWISE = frozenset(f"tir.{row.name}" for row in INTRINSICS.values() if row.symbol)
 FOLDED = {f"tir.{name}": meaning for name, _, meaning, *_ in _BITS}
-# Functions from elsewhere, which depend on the types of their arguments.
+# External functions, which depend on the types of their arguments.
 FOREIGN = frozenset(
     f"tir.{name}"
     for name in (
@@ -221,5 +222,5 @@ EFFECTS = {f"tir.{row.name}": row.effect for row in INTRINSICS.values()}
 
 
 def call_effect(op: str) -> Effect:
-    """The effect of calling an intrinsic; one that is not in the table may do anything."""
+    """The effect of calling an intrinsic; UPDATE_STATE if it is not in the table."""
     return EFFECTS.get(op, Effect.UPDATE_STATE)

@@ -1,7 +1,7 @@
-"""Mathematical functions and other values that are calls of intrinsics.
+"""Mathematical functions and other calls of intrinsics.
 
-Their rows are in `ir.intrinsic_table`, calls of functions from elsewhere in `ir.calls`. Must not
-know what a pass or a code generator does with them.
+The intrinsics are listed in `ir.intrinsic_table`, calls of external functions are in `ir.calls`.
+Must not know passes or code generators.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _LARGEST = {
 
 
 def _float_function(name: str) -> Callable[[Any], Expr]:
-    """A function of a float that stays a call, also of a constant."""
+    """A function of a float; calls with constants are not folded."""
 
     def function(x: Any) -> Expr:
         value = ops.convert(x)
@@ -65,7 +65,7 @@ atanh = _float_function("atanh")
 
 
 def _rounding(name: str) -> Callable[[Any], Expr]:
-    """A rounding function: integers stay, float constants are rounded now (never to -0.0)."""
+    """A rounding function: integers are unchanged, float constants are folded (never to -0.0)."""
     round_now = INTRINSICS[name].meaning
     assert round_now is not None
 
@@ -126,7 +126,7 @@ def ldexp(x: Any, exponent: Any) -> Expr:
 
 
 def abs(x: Any) -> Expr:
-    """x without its sign.
+    """The absolute value of x.
 
     >>> te.abs(-2), te.abs(te.var("x", "float32"))
     (2, T.fabs(x))
@@ -148,7 +148,7 @@ fabs = abs
 
 
 def popcount(x: Any) -> Expr:
-    """The number of bits that are set.
+    """The number of 1 bits of x.
 
     >>> te.popcount(te.var("n"))
     T.popcount(n)
@@ -158,7 +158,7 @@ def popcount(x: Any) -> Expr:
 
 
 def clz(x: Any) -> Expr:
-    """The number of zeros before the first bit that is set, as an int32.
+    """The number of leading zero bits of x, as an int32.
 
     >>> te.clz(te.var("n"))
     T.clz(n)
@@ -178,7 +178,7 @@ def _of_integer(name: str, x: Any) -> Expr:
 
 
 def isnan(x: Any) -> Expr:
-    """Whether x is not a number.
+    """Whether x is NaN.
 
     >>> te.isnan(te.var("x", "float32"))
     T.isnan(x)
@@ -209,7 +209,7 @@ def isinf(x: Any) -> Expr:
 
 
 def isfinite(x: Any) -> Expr:
-    """Whether x is a number and not infinite.
+    """Whether x is neither infinite nor NaN.
 
     >>> te.isfinite(te.const(1.5))
     T.bool(True)
@@ -273,7 +273,7 @@ def infinity(dtype: str) -> Expr:
 
 
 def if_then_else(cond: Any, t: Any, f: Any) -> Expr:
-    """t where cond holds, else f; only the one needed is evaluated (so it can guard a load).
+    """t if cond holds, otherwise f; only that value is evaluated, so cond can guard a load.
 
     >>> A = te.placeholder((4,), name="A")
     >>> te.compute((6,), lambda i: te.if_then_else(i < 4, A[i], 0.0), name="B").op.body
@@ -288,7 +288,7 @@ def if_then_else(cond: Any, t: Any, f: Any) -> Expr:
 
 
 def select(condition: Any, true_value: Any, false_value: Any) -> Expr:
-    """true_value where condition holds, else false_value; both may be evaluated.
+    """true_value if condition holds, otherwise false_value; both may be evaluated.
 
     >>> n = te.var("n")
     >>> te.select(n > 0, n, 0)
@@ -310,7 +310,7 @@ def _condition(value: Any, name: str) -> Expr:
 
 
 def all(*conditions: Any) -> Expr:
-    """Whether all conditions hold; one after the other is evaluated until one does not.
+    """Whether all conditions hold; evaluation stops at the first that does not.
 
     >>> n = te.var("n")
     >>> te.all(n > 0, n < 8)
@@ -320,7 +320,7 @@ def all(*conditions: Any) -> Expr:
 
 
 def any(*conditions: Any) -> Expr:
-    """Whether a condition holds; one after the other is evaluated until one does.
+    """Whether any condition holds; evaluation stops at the first that does.
 
     >>> n = te.var("n")
     >>> te.any(n < 0, n > 8)
@@ -354,7 +354,7 @@ def not_(condition: Any) -> Expr:
 
 
 def likely(condition: Any) -> Expr:
-    """The condition, marked as one that nearly always holds.
+    """The condition, marked as almost always true.
 
     >>> te.likely(te.var("n") > 0)
     T.likely(n > 0)
@@ -364,7 +364,7 @@ def likely(condition: Any) -> Expr:
 
 
 def reinterpret(dtype: str, x: Any) -> Expr:
-    """The same bits read as another type of the same width.
+    """The bits of x as a value of another type of the same width.
 
     >>> te.reinterpret("int32", te.var("x", "float32"))
     T.reinterpret("int32", x)
@@ -395,7 +395,7 @@ def q_multiply_shift(x: Any, y: Any, q: Any, s: Any) -> Expr:
 
 
 def fixed_point_product(x: Expr, y: Expr, fraction: Expr, shift: Expr) -> Expr:
-    """What q_multiply_shift computes: x * y * 2^(shift - fraction) in 64 bits, rounded half up."""
+    """The value of q_multiply_shift: x * y * 2^(shift - fraction) in 64 bits, rounded half up."""
     wide = dtypes.with_lanes("int64", dtypes.lanes(x.dtype))
     x64, y64, q64, s64 = (ops.cast(wide, value) for value in (x, y, fraction, shift))
     zero, one = ops.const(0, wide), ops.const(1, wide)
@@ -407,7 +407,7 @@ def fixed_point_product(x: Expr, y: Expr, fraction: Expr, shift: Expr) -> Expr:
 
 
 def ret(value: Any) -> Expr:
-    """The call that returns a value from the function.
+    """A call that returns a value from the function.
 
     >>> ret(0)
     T.ret(0)

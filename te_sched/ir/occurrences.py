@@ -1,7 +1,7 @@
-"""Which elements of memory a statement touches itself, and under which conditions.
+"""The memory accesses of a statement itself, in order of evaluation.
 
-In the order in which they are evaluated, each with the conditions and lets inside of the expression
-that lead to it. Must not know loops, nor what is judged.
+Each access has the conditions and lets of the expression in which it is nested. Must not know loops
+or analyses.
 """
 
 from __future__ import annotations
@@ -47,16 +47,16 @@ _EXPRESSIONS: dict[type, tuple[str, ...]] = {
     Allocate: ("extents",),
 }
 
-# A condition that holds, or a variable and what it stands for.
+# A condition that holds, or a variable and its value.
 Guard = Expr | tuple[Var, Expr]
 
 
 class Occurrence(NamedTuple):
-    """One read or write of elements in a program.
+    """A read or write of elements in a program.
 
-    An external function is passed `extent` elements from an offset in the flat memory of `data`,
-    and `buffer` is None; else `extent` is None. If both are None, it is passed all of `data`.
-    An atomic access both reads and writes, and conflicts with no other access.
+    For an argument of an external function, `buffer` is None, and `extent` the number of elements
+    from an offset in the flat memory of `data`; otherwise `extent` is None. If both are None, the
+    argument is all of `data`. An atomic access reads and writes, and never conflicts with another.
     """
 
     data: Var
@@ -70,7 +70,7 @@ class Occurrence(NamedTuple):
 
 
 def occurrences_of(node: Any) -> list[Occurrence]:
-    """What a statement touches by itself: not what the statements below it touch."""
+    """The accesses of a statement, without those of nested statements."""
     found: list[Occurrence] = []
     if type(node) is BufferStore:
         for index in node.indices:
@@ -118,7 +118,7 @@ def _collect(e: Any, guards: tuple[Guard, ...], found: list[Occurrence]) -> None
 
 def _call(e: Call, guards: tuple[Guard, ...], found: list[Occurrence]) -> None:
     if e.op == "tir.address_of" and type(e.args[0]) is BufferLoad:
-        load = e.args[0]  # what is there is not touched yet
+        load = e.args[0]  # its address only: the element is not accessed
         for index in load.indices:
             _collect(index, guards, found)
         found.append(Occurrence(load.buffer.data, None, (), True, True, guards))
@@ -133,7 +133,7 @@ def _call(e: Call, guards: tuple[Guard, ...], found: list[Occurrence]) -> None:
         reads, writes = bool(how & 1), bool(how & 2)
         found.append(Occurrence(data, None, (offset,), reads, writes, guards, extent))
     elif e.op == "tir.tvm_thread_allreduce" and isinstance(e.args[0], IntImm):
-        count = e.args[0].value  # threads out of the condition add nothing
+        count = e.args[0].value  # threads for which the condition is false add nothing
         for value in e.args[1 : 1 + count]:
             _collect(value, (*guards, e.args[1 + count]), found)
         for result in e.args[2 + count : 2 + 2 * count]:  # registers of each thread
@@ -148,7 +148,7 @@ def _call(e: Call, guards: tuple[Guard, ...], found: list[Occurrence]) -> None:
 
 
 def _atomic(e: Call, guards: tuple[Guard, ...], found: list[Occurrence]) -> None:
-    """A function that updates the element to which its first argument points."""
+    """The accesses of a function that updates the element to which its first argument points."""
     place = e.args[0]
     for arg in e.args[1:]:
         _collect(arg, guards, found)
@@ -167,18 +167,18 @@ def _atomic(e: Call, guards: tuple[Guard, ...], found: list[Occurrence]) -> None
 
 
 def lane_of(e: Expr, number: Expr) -> Expr:
-    """The lane `number` of a vector of indices; of a scalar, itself.
+    """Lane `number` of a vector of indices; a scalar is returned unchanged.
 
     Raises
     ------
-    ValueError for a vector that is none of sums, loads and the like.
+    ValueError for a vector of an unsupported form.
     """
     lane: Expr = _Lane(number).visit(e)
     return lane
 
 
 class _Lane(Mapper):
-    """Makes an expression of vectors one of scalars."""
+    """Replaces vectors in an expression by one of their lanes."""
 
     def __init__(self, number: Expr) -> None:
         self.number = number

@@ -1,6 +1,6 @@
-"""What programs say of intrinsics: their names, their effects, and rules that replace them.
+"""Intrinsics as objects, with effects and lowering rules that users register.
 
-Owns the rules that users register; `lower.replace_intrinsics` applies them. Must not know targets.
+Owns the registered rules; `lower.replace_intrinsics` applies them. Must not know targets.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from te_sched.signatures import checked
 
 Rule = Callable[[Any], Any]
 
-# Rules by the intrinsic and the key of the target; of several, the one of the highest level.
+# Rules by intrinsic and key of the target; the rule of the highest level applies.
 RULES: dict[str, dict[str, tuple[int, Rule]]] = {}
 DEFAULT_KEY = "default"
 
@@ -31,7 +31,7 @@ class Op(str):
 
     @staticmethod
     def get(op_name: str) -> Op:
-        """The intrinsic of a name."""
+        """The intrinsic with a name."""
         return Op(op_name)
 
     def same_as(self, other: object) -> bool:
@@ -41,9 +41,9 @@ class Op(str):
 
 @checked
 def register_op_attr(op_name: str, attr_key: str, value: Any = None, level: int = 10) -> Any:
-    """Say something of an intrinsic; te_sched has a use for its "TCallEffectKind" alone.
+    """Set an attribute of an intrinsic; only "TCallEffectKind" has an effect.
 
-    Without a value it is a decorator.
+    Without a value, returns a decorator.
     """
     if value is None:
         return lambda decorated: register_op_attr(op_name, attr_key, decorated, level)
@@ -64,10 +64,10 @@ def register_op_attr(op_name: str, attr_key: str, value: Any = None, level: int 
 def register_intrin_lowering(
     op_name: str, target: str, *, f: Rule | None = None, level: int = 10
 ) -> Any:
-    """Give what stands for calls of an intrinsic on a kind of target ("llvm", "default", ...).
+    """Register a rule that replaces calls of an intrinsic for a target ("llvm", "default", ...).
 
-    `f` is given the call and gives an expression, or the call itself, or None, to leave it. Of two
-    rules the one of the higher level holds. Without `f` it is a decorator.
+    `f` takes the call and returns an expression; the call or None leave it unchanged. Of several
+    rules the one of the highest level applies. Without `f`, returns a decorator.
     """
     if f is None:
         return lambda decorated: register_intrin_lowering(op_name, target, f=decorated, level=level)

@@ -1,6 +1,6 @@
-"""Gives `Operand` its Python operators (`+`, `<`, `==`, ...), which are the functions of `ir.ops`.
+"""Adds Python's operators (`+`, `<`, `==`, ...) to `Operand`; they are the functions of `ir.ops`.
 
-Owns the truth value of expressions, and the refusal of other conversions to Python values.
+Owns the truth value of expressions, and the errors of other conversions to Python values.
 Imported by te_sched.ir for this effect.
 """
 
@@ -15,13 +15,13 @@ from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import EQ, NE, Cast, Expr, IterVar, Operand, Var
 from te_sched.ir.intrinsic_table import INTRINSICS
 
-# The axes of the te.compute whose function is running, else None. There `a == b` of two variables
-# is a condition, never a truth value.
+# The axes of the te.compute whose function is running, otherwise None. In such a function `a == b`
+# of two variables is a condition without a truth value.
 declaring: ContextVar[tuple[IterVar, ...] | None] = ContextVar("declaring", default=None)
 
 
 def _astype(self: Any, dtype: str) -> Expr:
-    """The value converted to a dtype, as C converts it; constants at once.
+    """The value converted to a dtype as in C; constants are folded.
 
     >>> te.var("n").astype("float32")
     T.Cast("float32", n)
@@ -38,7 +38,7 @@ def _not_equal(a: Any, b: Any) -> Any:
 
 
 def division(a: Any, b: Any) -> Expr:
-    """a / b, refused for two integers, of which it is not clear how they should round."""
+    """a / b; refused for two integers, because the rounding is ambiguous."""
     a, b = ops.convert(a), ops.convert(b)
     if dtypes.is_int(a.dtype) and dtypes.is_int(b.dtype):
         raise DeclarationError(
@@ -49,13 +49,13 @@ def division(a: Any, b: Any) -> Expr:
     return ops.div(a, b)
 
 
-_SHORT = 60  # characters of an expression that is shown
+_SHORT = 60  # the maximum number of characters of an expression in a message
 
 
 def _truth(self: Operand) -> bool:
-    """Whether `a == b` of two variables, or axes, has one on both sides (`axis in axes`).
+    """The truth value of `a == b` or `a != b` of variables or axes, by identity (`axis in axes`).
 
-    Other values have no truth before the program runs.
+    Other expressions have no truth value.
     """
     if isinstance(self, EQ | NE) and declaring.get() is None:
         a, b = _without_cast(self.a), _without_cast(self.b)
@@ -71,7 +71,7 @@ def _truth(self: Operand) -> bool:
 
 
 def _without_cast(e: Expr) -> Expr:
-    """A variable that was cast to the type of the other one."""
+    """The operand of a cast that matched the types of two variables."""
     return e.value if type(e) is Cast else e
 
 
@@ -105,7 +105,7 @@ _OTHERS: dict[str, Any] = {
     "equal": ops.equal,
     "astype": _astype,
 }
-# What Python and numpy do with values only, and what to write instead.
+# Operations of Python and numpy that need values, and their alternatives.
 _NOT_FOR_EXPRESSIONS = {
     "__int__": ("int() cannot be applied to", 'cast it: .astype("int32")'),
     "__float__": (
@@ -126,8 +126,8 @@ _NOT_FOR_EXPRESSIONS = {
     ),
     "__contains__": ("`in` cannot be applied to", "compare with te.any(a == b, ...)"),
 }
-# Operators of numpy's scalars and arrays, which call functions by these names: the methods of an
-# expression on the left, and on the right of numpy's value.
+# numpy's functions for operators of its scalars and arrays: the methods of an expression on the
+# left, and on the right of numpy's value.
 _UFUNCS = {
     "add": ("__add__", "__radd__"),
     "subtract": ("__sub__", "__rsub__"),
@@ -152,7 +152,7 @@ _OTHER_NAMES = {"maximum": "max", "minimum": "min", "absolute": "abs", "dot": "s
 
 
 def _array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-    """An operator between a value of numpy's and an expression; numpy's functions are refused."""
+    """An operator between a numpy value and an expression; other numpy functions are refused."""
     methods = _UFUNCS.get(ufunc.__name__)
     if methods is None or method != "__call__" or options:
         _refuse_numpy(self, ufunc)
@@ -186,7 +186,7 @@ def _described(value: object) -> str:
 
 
 def refusal(what: str, help: str) -> Callable[..., Any]:
-    """A special method that raises: an expression has no value before the program runs."""
+    """A special method that raises an OperandError."""
 
     def refuse(self: object, *others: object, **options: object) -> Any:
         raise OperandError(

@@ -1,9 +1,8 @@
-"""Building expressions as a user expects: types matched, lanes broadcast, constants folded.
+"""Operators that match types, broadcast lanes and fold constants.
 
-The functions take anything that a user may write (`convert` says what that is) and fold as much as
-TVM's operators do, because their results are printed; but x * 0, x + 0 and 0 / x of floats
-stay as they are, since they are not always 0 and x (`reals` folds them for the text). Must not
-simplify beyond that (that is `arith`).
+Operands are all values that `convert` accepts. The operators fold as much as TVM's, because their
+results are printed; but x * 0, x + 0 and 0 / x of floats are kept, since they are not always equal
+to 0 or x (`reals` folds them for the text). Further simplification is in `arith`.
 """
 
 from __future__ import annotations
@@ -57,7 +56,7 @@ _INT32_MAX = 2**31 - 1
 _INT64_MAX = 2**63 - 1
 _FLOAT_MAX = {"float16": 65504.0, "float32": 3.4028234663852886e38}
 
-# Objects of other libraries (sympy) that stand for expressions: each function gives one, or None.
+# Converters of objects of other libraries (sympy): each returns an expression or None.
 FOREIGN_CONVERSIONS: list[Callable[[Any], Expr | None]] = []
 
 
@@ -65,7 +64,7 @@ def const(value: Any, dtype: str | None = None) -> Expr:
     """A constant of a dtype.
 
     The default dtype is bool, int32 (int64 for large integers) or float32, or that of a numpy
-    scalar. A DeclarationError says when the value has no place in the dtype.
+    scalar. Raises DeclarationError if the dtype cannot represent the value.
 
     >>> te.const(1.5)
     T.float32(1.5)
@@ -140,14 +139,14 @@ def _int_const(value: Any, dtype: str) -> Expr:
             f"its values are {low} to {high}",
             "use a wider dtype",
         )
-    if number > _INT64_MAX:  # such constants are calls, as in TVM: an IntImm has 63 bits
+    if number > _INT64_MAX:  # a call, as in TVM: an IntImm has 63 bits
         halves = (IntImm(number & 0xFFFFFFFF, "uint32"), IntImm(number >> 32, "uint32"))
         return Call(dtype, "tir.large_uint_imm", halves)
     return IntImm(number, dtype)
 
 
 def int_limits(dtype: str) -> tuple[int, int]:
-    """The smallest and the largest value of an integer type or bool."""
+    """The minimum and maximum of an integer type or bool."""
     kind = dtypes.parse(dtype)
     if kind.code == "int":
         return -(1 << (kind.bits - 1)), (1 << (kind.bits - 1)) - 1
@@ -157,8 +156,8 @@ def int_limits(dtype: str) -> tuple[int, int]:
 def convert(value: Any) -> Expr:
     """The expression for a value.
 
-    Expressions, axes, elements of tensors, numbers (int32, or int64 if large, and float32), bools,
-    strings, sympy expressions.
+    Accepts expressions, axes, elements of tensors, numbers (int32, or int64 if large, and float32),
+    bools, strings and sympy expressions.
 
     >>> convert(3), convert(0.5), convert(True)
     (3, T.float32(0.5), T.bool(True))
@@ -171,7 +170,7 @@ def convert(value: Any) -> Expr:
         return BufferLoad(value.buffer, value.indices)
     if isinstance(value, bool):
         return IntImm(int(value), "bool")
-    if isinstance(value, numbers.Integral):  # numpy's integers too: their width is not meant
+    if isinstance(value, numbers.Integral):  # also numpy's, whatever their width
         return const(int(value))
     if isinstance(value, numbers.Real) and isinstance(value, float | _NumpyFloating):
         return const(float(value), "float32")
@@ -193,7 +192,7 @@ def convert(value: Any) -> Expr:
 
 
 class _FloatingMeta(type):
-    """Recognises numpy's floating-point scalars without importing numpy."""
+    """Recognizes numpy's floating-point scalars without importing numpy."""
 
     def __instancecheck__(cls, instance: object) -> bool:
         return type(instance).__module__ == "numpy" and hasattr(instance, "dtype")
@@ -218,7 +217,8 @@ def operands(a: Any, b: Any) -> tuple[Expr, Expr]:
 def match_types(a: Expr, b: Expr) -> tuple[Expr, Expr]:
     """The operands cast to one dtype and broadcast to one number of lanes.
 
-    A float wins over an integer, the wider over the narrower, of equal width the unsigned one.
+    Floats take precedence over integers, wider types over narrower ones, and unsigned types over
+    signed ones of the same width.
     """
     if a.dtype == b.dtype:
         return a, b
@@ -248,7 +248,7 @@ def _rank(kind: dtypes.DType) -> tuple[int, int, int]:
 
 
 def cast(dtype: str, value: Any) -> Expr:
-    """Convert to a dtype; constants are converted now, lanes are broadcast."""
+    """Convert to a dtype; constants are folded, lanes are broadcast."""
     source = convert(value)
     if type(dtype) is not str:
         dtype = dtypes.spelled(dtype)
@@ -288,7 +288,7 @@ def _wrapped(value: int, dtype: str) -> IntImm:
 
 
 def _folded(function: Callable[[Any, Any], Any], a: Any, b: Any) -> Expr | None:
-    """The result for two constants: integers wrap around, float32 rounds; smaller floats stay."""
+    """The result for two constants: integers wrap around, float32 rounds. None for other types."""
     if type(a) is IntImm and type(b) is IntImm:
         return _wrapped(function(a.value, b.value), a.dtype)
     if type(a) is FloatImm and type(b) is FloatImm:
@@ -305,7 +305,7 @@ def _is(value: Any, number: int) -> bool:
 
 
 def _is_zero(value: Any, sign: float) -> bool:
-    """Whether a value is the integer 0, or the float 0 of a sign."""
+    """Whether a value is the integer 0, or the float 0 with a given sign."""
     if type(value) is IntImm:
         return value.value == 0
     return type(value) is FloatImm and value.value == 0 and math.copysign(1.0, value.value) == sign
@@ -565,7 +565,7 @@ def logical_not(a: Any) -> Expr:
 
 
 def _bit_operands(a: Any, b: Any, name: str) -> tuple[Expr, Expr]:
-    """A plain number takes the type of the other operand here."""
+    """The operands, where a Python number takes the type of the other one."""
     if isinstance(b, numbers.Integral) and not isinstance(a, numbers.Integral):
         a = convert(a)
         b = const(int(b), a.dtype)
@@ -613,7 +613,7 @@ def _shift(name: str, function: Callable[[Any, Any], int]) -> _Binary:
 
 
 def named(function: _Function, name: str) -> _Function:
-    """The function with the name and the meaning of an intrinsic."""
+    """The function with the name and meaning of an intrinsic."""
     function.__name__ = function.__qualname__ = name
     row = INTRINSICS[name]
     dtype = "float32" if row.types == "float" or row.name in MATHEMATICS else "int32"
@@ -642,8 +642,8 @@ def bitwise_not(a: Any) -> Expr:
 
 
 def of_reals(kind: type, a: Expr, b: Expr) -> Expr | None:
-    """What TVM's operators make of an operation with constant floats, which it takes for real
-    numbers: x * 0 is 0. None where they leave it.
+    """The result of folding an operation with constant floats as TVM's operators do, which treat
+    them as real numbers: x * 0 is 0. None if it is not folded.
     """
     if kind in (Min, Max):
         if not (isinstance(a, FloatImm) and isinstance(b, FloatImm)):
@@ -660,7 +660,7 @@ def of_reals(kind: type, a: Expr, b: Expr) -> Expr | None:
     return None
 
 
-# What builds a node of each class of two operands.
+# The function that builds each class of binary nodes.
 BUILDERS: dict[type[Expr], _Binary] = {
     Add: add,
     Sub: sub,
@@ -682,5 +682,5 @@ BUILDERS: dict[type[Expr], _Binary] = {
 
 
 def is_const(value: Any, constant: int) -> bool:
-    """Whether an expression is this integer constant."""
+    """Whether an expression is a given integer constant."""
     return type(value) is IntImm and value.value == constant

@@ -1,7 +1,7 @@
-"""Floats as real numbers: what TVM's operators fold when an expression is written.
+"""Folding of floats as real numbers, as TVM's operators do.
 
-TVM's text shows x * 0 as 0 and x + 0 as x, for floats too. Expressions stay as they are written,
-since x may be NaN, infinite or -0.0 when the program runs; text is made of what `as_reals` gives.
+TVM's text shows x * 0 as 0 and x + 0 as x, for floats too. te_sched's operators do not fold them,
+since x may be NaN, infinite or -0.0; the printed text is that of the result of `as_reals`.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from te_sched.ir.visitor import Mapper
 
 
 def as_reals(node: Any) -> Any:
-    """An expression, statement or function as TVM's operators would have built it."""
+    """An expression, statement or function, folded as by TVM's operators."""
     return _Folder().visit(node)
 
 
 class _Folder(Mapper):
-    """Builds again what has an operand that became constant, and folds operations with zero."""
+    """Rebuilds operations with an operand that became constant, and folds operations with zero."""
 
     def operation(self, node: Any) -> Any:
-        """An operation on two operands."""
+        """Fold a binary operation."""
         new = self.generic(node)
         if new is not node and type(node) in _BUILDERS:
             new = _BUILDERS[type(node)](new.a, new.b)

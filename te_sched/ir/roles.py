@@ -1,5 +1,5 @@
-"""What the fields of nodes hold: each class of nodes declares it, and whoever walks, rebuilds,
-compares or checks programs reads it. Must not know any class of nodes.
+"""The roles of the fields of nodes. Each class of nodes declares them; walkers, mappers, comparers
+and the verifier use them. Must not know any class of nodes.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 
 
 class Role(Enum):
-    """What a field holds. A field that declares nothing holds a plain value: a name, a number."""
+    """The role of a field. A field without a declared role has a plain value: a name, a number."""
 
     VALUE = "a plain value"
     CHILD = "expressions, statements or ranges below the node"
@@ -33,5 +33,5 @@ def role(what: Role, *, default: Any = MISSING, default_factory: Any = MISSING) 
 
 
 def roles_of(kind: type) -> dict[str, Role]:
-    """The roles of the fields that a class of nodes is built of, in their order."""
+    """The roles of the fields of a class of nodes, in order."""
     return {one.name: one.metadata.get("role", Role.VALUE) for one in fields(kind) if one.init}

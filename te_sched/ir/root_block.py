@@ -1,7 +1,7 @@
-"""The root block, which scripts leave out.
+"""The root block, which scripts omit.
 
-A function with blocks, or with buffers that it allocates for all of its body, has a block at its
-root, of the name "root". Must not know how programs are printed or parsed.
+The body of a function with blocks, or with buffers allocated for the whole body, is a block named
+"root". Must not know printing and parsing.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ ROOT = "root"
 
 
 def is_root(realize: Any) -> TypeGuard[BlockRealize]:
-    """Whether a statement is a root block that a script leaves out: it does nothing but allocate
-    buffers, and its body has blocks and is not such a block itself.
+    """Whether a statement is a root block that a script omits: it only allocates buffers, and its
+    body contains blocks and is not such a block itself.
     """
     if type(realize) is not BlockRealize or not is_const(realize.predicate, 1):
         return False
@@ -34,7 +34,7 @@ def is_root(realize: Any) -> TypeGuard[BlockRealize]:
 
 
 def has_blocks(statement: Stmt) -> bool:
-    """Whether there is a block in a statement."""
+    """Whether a statement contains a block."""
     stack: list[Any] = [statement]
     while stack:
         one = stack.pop()

@@ -1,9 +1,8 @@
-"""What is in force at a place of a program: loops, threads, conditions, lets, memory and views.
+"""Scopes: the loops, threads, conditions, lets, memory and views at a position of a program.
 
-Owns what each class of statements puts in force for the statements of which it consists
-(`_OPENERS`), and the walk that keeps it (`scoped`). A new kind of scope is one more row of that
-table. What expressions put in force, as the condition of a Select does, `ir.occurrences` says of
-each access. Must not know what is asked of a place.
+Owns the table of the scopes that statements open for their parts (`_OPENERS`), and the traversal
+with scopes (`scoped`). The conditions inside expressions, such as that of a Select, are in
+`ir.occurrences`. Must not know analyses.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from te_sched.ir.stmt import (
 from te_sched.ir.views import Views
 from te_sched.ir.visitor import PART_FIELDS
 
-OF_BLOCK = ("shared", "warp", "wmma")  # scopes of memory that threads have in common
+OF_BLOCK = ("shared", "warp", "wmma")  # scopes of memory that threads share
 _ZERO = IntImm(0)
 Region = tuple[tuple[Expr, Expr], ...]  # begin and extent by dimension
 
@@ -47,22 +46,22 @@ class Loop:
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """The name in messages."""
         return self.tag or self.var.name
 
     @property
     def range(self) -> Range:
-        """The values of its variable."""
+        """The range of its variable."""
         return Range(self.min, self.extent)
 
     @property
     def is_launched(self) -> bool:
-        """Whether it is an axis of the blocks or threads of a kernel."""
+        """Whether it is a block or thread axis of a kernel."""
         return self.kind in ("block", "thread")
 
 
 def loop_of(node: Any) -> Loop | None:
-    """The loop or the axis of threads that a statement opens, if it is one that does."""
+    """The loop or thread axis that a statement opens, or None."""
     if type(node) is For:
         tag = node.thread_binding.thread_tag if node.thread_binding is not None else ""
         return Loop(node.loop_var, node.min, node.extent, _kind(tag) if tag else node.kind, tag)
@@ -82,8 +81,8 @@ def _kind(tag: str) -> str:
 
 @node
 class Memory:
-    """What a pointer points to. Each iteration of `loops` has its own; `region` is what there is of
-    it, as begin and extent by dimension; `shape` what it is declared to be.
+    """Memory that a pointer refers to. Each iteration of `loops` has its own; `region` is the
+    allocated region (begin and extent per dimension), `shape` the declared shape.
     """
 
     name: str
@@ -97,13 +96,13 @@ class Memory:
 
 
 def whole(shape: Iterable[Expr]) -> Region:
-    """The region that is all of a shape."""
+    """The region of a whole shape."""
     return tuple([(_ZERO, extent) for extent in shape])
 
 
 def default_scope(thread: str) -> str:
-    """Where a stage lives that has no storage scope, by the innermost enclosing thread axis:
-    threads share what is outside of them.
+    """The storage scope of a stage without a declared one, from the innermost enclosing thread
+    axis: memory outside of threads is shared by them.
     """
     if not thread:
         return "global"
@@ -112,9 +111,9 @@ def default_scope(thread: str) -> str:
 
 @dataclass(slots=True)
 class Definitions:
-    """What the variables of a function stand for, as far as a walk has come.
+    """The values of the variables of a function, up to the current position of a traversal.
 
-    A function defines each of them once, so what was noted stays when its scope is left.
+    A function defines each variable once, so a definition is kept when its scope ends.
     """
 
     memory: dict[Var, Memory] = field(default_factory=dict)
@@ -123,7 +122,7 @@ class Definitions:
 
 
 class Scope(NamedTuple):
-    """What is in scope at a position. Immutable: `inside` returns the scope of a nested part.
+    """The scope at a position. Immutable: `inside` returns the scope of a nested part.
 
     `order` is the position in the program: numbers of statements, and loops. `is_sure` is whether
     the loops and conditions determine exactly when it is reached, `extern` the attribute of the
@@ -143,7 +142,7 @@ class Scope(NamedTuple):
         return self if opener is None else opener(self, node, part)
 
     def within(self, loop: Loop) -> Scope:
-        """The scope of a loop's body; the same one where its variable is in force already."""
+        """The scope of a loop's body; unchanged if its variable is already in scope."""
         defined, loops, conditions, order, is_sure, extern = self
         for outer in loops:
             if outer.var is loop.var:
@@ -151,19 +150,19 @@ class Scope(NamedTuple):
         return Scope(defined, (*loops, loop), conditions, (*order, loop), is_sure, extern)
 
     def under(self, condition: Expr) -> Scope:
-        """The scope in which a condition holds."""
+        """The scope with a further condition."""
         defined, loops, conditions, order, is_sure, extern = self
         return Scope(defined, loops, (*conditions, condition), order, is_sure, extern)
 
     def numbered(self, number: int) -> Scope:
-        """The scope of one of several statements."""
+        """The scope of a statement of a sequence."""
         defined, loops, conditions, order, is_sure, extern = self
         return Scope(defined, loops, conditions, (*order, number), is_sure, extern)
 
     def allocated(
         self, name: str, region: Region, shape: tuple[Expr, ...], dtype: str, scope: str
     ) -> Memory:
-        """Memory that is allocated here; threads of a block may have it in common."""
+        """Memory that is allocated here, possibly shared by the threads of a block."""
         launched = [loop for loop in self.loops if loop.is_launched]
         scope = scope or default_scope(launched[-1].tag if launched else "")
         owners = self.loops
@@ -173,7 +172,7 @@ class Scope(NamedTuple):
 
 
 def scope_of(func: PrimFunc) -> Scope:
-    """The scope of a function's body: it knows the memory of the arguments."""
+    """The scope of a function's body, with the memory of its arguments."""
     scope = Scope(Definitions())
     for buffer in func.buffer_map.values():
         scope.defined.memory[buffer.data] = Memory(
@@ -183,8 +182,8 @@ def scope_of(func: PrimFunc) -> Scope:
 
 
 def scoped(root: Stmt, scope: Scope | None = None) -> Iterator[tuple[Any, Scope]]:
-    """The statement and those below it, each with the scope in which it stands, parents first, in
-    program order. What a statement defines is noted when the next one is asked for.
+    """A statement and those nested in it, each with its scope, parents first, in program order.
+    The definitions of a statement are recorded when the next one is requested.
     """
     stack: list[tuple[Any, Scope]] = [(root, scope or Scope(Definitions()))]
     while stack:
@@ -227,7 +226,7 @@ def _open_allocation(scope: Scope, node: Allocate, part: str) -> Scope:
 
 def _open_realization(scope: Scope, node: BufferRealize, part: str) -> Scope:
     buffer, memory = node.buffer, scope.defined.memory
-    if buffer.data not in memory:  # arguments are there anyway
+    if buffer.data not in memory:  # not an argument
         region = tuple([(bound.min, bound.extent) for bound in node.bounds])
         memory[buffer.data] = scope.allocated(
             buffer.name, region, buffer.shape, buffer.dtype, buffer.data.scope

@@ -1,7 +1,6 @@
 """Statements, functions and modules: the grammar of programs.
 
-The same contract as `ir.expr`: immutable nodes, identity equality, fields with their roles are the
-grammar.
+Follows the conventions of `ir.expr`: immutable nodes, equality by identity, fields with roles.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ class Stmt(Node):
     __slots__ = ()
 
 
-# How the iterations of a loop run, in the order of their printed numbers.
+# The kinds of loops, in the order of their printed numbers.
 FOR_KINDS = ("serial", "parallel", "vectorized", "unrolled", "thread_binding")
 
 
@@ -35,7 +34,7 @@ FOR_KINDS = ("serial", "parallel", "vectorized", "unrolled", "thread_binding")
 class For(Stmt):
     """for loop_var in min .. min + extent - 1: body. `kind` is one of FOR_KINDS.
 
-    `is_scalarized` says that it was vectorized and became serial, as it had no vector form.
+    `is_scalarized` marks a vectorized loop that became serial because it has no vector form.
     """
 
     loop_var: Var = role(Role.DEFINITION)
@@ -58,22 +57,20 @@ class While(Stmt):
 
 @node
 class LetStmt(Stmt):
-    """body, where var stands for value."""
+    """body, in which var has the value `value`."""
 
     var: Var = role(Role.DEFINITION)
     value: Expr = role(Role.CHILD)
     body: Stmt = role(Role.BODY)
 
 
-# Attributes of an axis of threads, for whose body its variable has a value.
+# Attributes that define the variable of a thread axis for their body.
 THREAD_KEYS = ("thread_extent", "virtual_thread")
 
 
 @node
 class AttrStmt(Stmt):
-    """body, with a fact about it: attribute `key` of `node` is `value` (thread_extent, pragma_...,
-    ...).
-    """
+    """body with an attribute: `key` of `node` is `value` (thread_extent, pragma_..., ...)."""
 
     node: Any = role(Role.ANNOTATION)
     key: str
@@ -82,7 +79,7 @@ class AttrStmt(Stmt):
 
 
 def check_attribute(target: Any, key: str) -> None:
-    """Refuse an attribute of threads whose target is not an axis."""
+    """Refuse a thread attribute of a node that is not an axis."""
     if key in THREAD_KEYS and not isinstance(target, IterVar):
         raise DeclarationError(
             f"the node of attribute {key} is {kind_of(target)}, expected a thread axis",
@@ -93,7 +90,7 @@ def check_attribute(target: Any, key: str) -> None:
 
 @node
 class AssertStmt(Stmt):
-    """Stop with message unless condition holds; then body."""
+    """Fail with message unless condition holds; otherwise body."""
 
     condition: Expr = role(Role.CHILD)
     message: Expr = role(Role.CHILD)
@@ -149,7 +146,7 @@ class ProducerRealize(Stmt):
 
 @node
 class Allocate(Stmt):
-    """body, during which buffer_var points to room for prod(extents) elements of dtype."""
+    """body, in which buffer_var points to memory for prod(extents) elements of dtype."""
 
     buffer_var: Var = role(Role.DEFINITION)
     dtype: str
@@ -169,7 +166,7 @@ class Prefetch(Stmt):
 
 @node
 class SeqStmt(Stmt):
-    """One statement after the other; never nested, never of one statement (`seq` builds it)."""
+    """A sequence of at least two statements that are not sequences (`seq` builds it)."""
 
     seq: tuple[Stmt, ...] = role(Role.BODY)
 
@@ -182,9 +179,10 @@ class SeqStmt(Stmt):
 
 @node
 class IfThenElse(Stmt):
-    """then_case where condition holds, else else_case.
+    """then_case if condition holds, otherwise else_case.
 
-    `owner_guard` marks the guard by which one thread stores the result of a cross-thread reduction.
+    `owner_guard` marks the condition under which one thread stores the result of a cross-thread
+    reduction.
     """
 
     condition: Expr = role(Role.CHILD)
@@ -195,7 +193,7 @@ class IfThenElse(Stmt):
 
 @node
 class Evaluate(Stmt):
-    """Evaluate an expression for its effect; Evaluate(0) does nothing."""
+    """Evaluate an expression for its side effects; Evaluate(0) does nothing."""
 
     value: Expr = role(Role.CHILD)
 
@@ -204,9 +202,9 @@ class Evaluate(Stmt):
 class PrimFunc(Node):
     """A function: parameters, a body, and the buffers of its handle parameters.
 
-    `attrs` holds "global_symbol", "tir.noalias", "from_legacy_te_schedule", ... `origin` is
-    "schedule", "blocks" (lowered from a script), "kernel" (split off another function) or "written"
-    (by hand); unless given, it is derived from `attrs`.
+    `attrs` has "global_symbol", "tir.noalias", "from_legacy_te_schedule", ... `origin` is
+    "schedule", "blocks" (lowered from a script), "kernel" (part of another function) or "written"
+    (by hand); by default it is derived from `attrs`.
 
     >>> from te_sched import te, tir
     >>> n = te.var("n")
@@ -230,7 +228,7 @@ class PrimFunc(Node):
 
     @property
     def __name__(self) -> str:
-        """The name by which it is called."""
+        """The name of the function."""
         return str(self.attrs.get("global_symbol", "main"))
 
     @checked
@@ -244,7 +242,7 @@ class PrimFunc(Node):
         return self if body is self.body else replace_fields(self, body=body)
 
     def with_attr(self, attr_key_or_dict: Any, attr_value: Any = None) -> PrimFunc:
-        """The function with an attribute, or a mapping of attributes, added.
+        """The function with an added attribute, or a mapping of added attributes.
 
         >>> from te_sched import tir
         >>> PrimFunc((), tir.Evaluate(0), {}).with_attr("tir.noalias", True).attrs
@@ -339,7 +337,7 @@ class IRModule(Node):
         return list(self.functions)
 
     def get_global_var(self, name: str) -> str:
-        """The name of a function; DeclarationError if there is none of this name.
+        """The name of a function; raises DeclarationError if there is none with this name.
 
         >>> from te_sched import tir
         >>> IRModule({"f": tir.PrimFunc((), tir.Evaluate(0), {})}).get_global_var("f")

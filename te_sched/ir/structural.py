@@ -1,8 +1,8 @@
-"""Are two programs the same up to the names and identities of what they bind?
+"""Structural equality: up to the names and identities of bound variables and buffers.
 
-`structural_equal` answers, `structural_difference` says where they first differ, and
-`structural_key` makes a hashable value of an expression. Must not know what any node means beyond
-the roles of its fields.
+`structural_equal` compares, `structural_difference` returns the first difference, and
+`structural_key` a hashable value for an expression. Must not know nodes beyond the roles of their
+fields.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from te_sched.ir.expr import Buffer, Expr, FloatImm, IntImm, IterVar, Node, Stri
 from te_sched.ir.roles import Role
 from te_sched.ir.visitor import INIT_FIELDS, NODE_CLASSES, fields_with
 
-# What a node defines comes into being before the rest of the node is compared.
+# Definitions of a node are compared before the rest of the node.
 _DEFINITIONS = fields_with(Role.DEFINITION)
-# What does not count: how a node came about, which no text says, and names.
+# Ignored fields: the origin of a node, which is not printed, and names.
 _HISTORY = ("is_scalarized", "name_hint")
 _BODIES = fields_with(Role.BODY)
-_COMPARED = {  # the fields by which nodes are compared, what they consist of last
+_COMPARED = {  # the compared fields, bodies last
     kind: tuple(
         sorted([name for name in fields if name not in _HISTORY], key=_BODIES[kind].__contains__)
     )
@@ -41,16 +41,16 @@ _deeply = walks_deeply("compare two programs", DeclarationError)
 
 
 def structural_equal(a: Any, b: Any, map_free_vars: bool = False) -> bool:
-    """Whether two nodes are the same up to renaming of the variables and buffers that they bind.
+    """Whether two nodes are equal up to renaming of bound variables and buffers.
 
-    With `map_free_vars`, variables bound in neither may be renamed too, consistently.
+    With `map_free_vars`, free variables may be renamed too, consistently.
     """
     return structural_difference(a, b, map_free_vars) is None
 
 
 @_deeply
 def structural_difference(a: Any, b: Any, map_free_vars: bool = False) -> str | None:
-    """The first difference of two nodes as `path: left != right`; None when there is none."""
+    """The first difference of two nodes as `path: left != right`, or None."""
     comparer = _Comparer(map_free_vars)
     try:
         comparer.compare(a, b)
@@ -60,7 +60,7 @@ def structural_difference(a: Any, b: Any, map_free_vars: bool = False) -> str | 
 
 
 def assert_structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> None:
-    """Fail, with the first difference, unless two programs have the same structure."""
+    """Raise, with the first difference, unless two programs have the same structure."""
     difference = structural_difference(lhs, rhs, map_free_vars)
     if difference is not None:
         raise AssertionError(difference)
@@ -73,7 +73,7 @@ class _Differ(Exception):
 
 
 class _Comparer:
-    """Compares two trees; `path` leads to where it stands."""
+    """Compares two trees; `path` is the current position."""
 
     def __init__(self, map_free_vars: bool) -> None:
         self.map_free_vars = map_free_vars
@@ -84,7 +84,7 @@ class _Comparer:
         self.buffers_back: dict[Buffer, Buffer] = {}
 
     def compare(self, a: Any, b: Any) -> None:
-        """Raise _Differ where a and b differ."""
+        """Raise _Differ if a and b differ."""
         kind = type(a)
         if kind is not type(b) and not (isinstance(a, _ITEMS) and isinstance(b, _ITEMS)):
             raise _Differ(f"{_brief(a)} != {_brief(b)}")
@@ -97,20 +97,20 @@ class _Comparer:
             self.items(a, b)
         elif isinstance(a, Mapping):
             self.mapping(a, b)
-        elif isinstance(a, Node):  # a producer: it is what it is
+        elif isinstance(a, Node):  # a producer
             if a is not b and (a.name, a.dtype) != (b.name, b.dtype):  # type: ignore[attr-defined]
                 raise _Differ(f"{_brief(a)} != {_brief(b)}")
         elif a is not b and not _are_equal(a, b):
             raise _Differ(f"{repr_of(a)} != {repr_of(b)}")
 
     def at(self, step: str, a: Any, b: Any) -> None:
-        """Compare what lies one step below."""
+        """Compare values one step below."""
         self.path.append(step)
         self.compare(a, b)
         self.path.pop()
 
     def fields(self, a: Any, b: Any) -> None:
-        """Compare two nodes of one class field by field, what they bind first."""
+        """Compare two nodes of a class by fields, definitions first."""
         kind = type(a)
         binding = _DEFINITIONS[kind]
         for name in binding:
@@ -136,7 +136,7 @@ class _Comparer:
             self.at(f"[{key!r}]", a[key], b[key])
 
     def bind(self, a: Any, b: Any) -> None:
-        """From here on, a on the left is b on the right."""
+        """Map variable a on the left to b on the right."""
         if type(a) is tuple:
             if len(a) != len(b):
                 raise _Differ(f"{len(a)} variables != {len(b)} variables")
@@ -150,7 +150,7 @@ class _Comparer:
             self.defined(a, b)
 
     def defined(self, a: Any, b: Any) -> None:
-        """From here on, the axis or buffer a on the left is b on the right."""
+        """Map the axis or buffer a on the left to b on the right."""
         if isinstance(a, Buffer):
             if a.data not in self.right_of:
                 self.bind(a.data, b.data)
@@ -160,7 +160,7 @@ class _Comparer:
         self.compare(a, b)
 
     def signature(self, a: Var, b: Var) -> None:
-        """Compare everything of two variables but names."""
+        """Compare two variables except for their names."""
         if a.dtype != b.dtype:
             raise _Differ(f"{a.name}: {a.dtype} != {b.name}: {b.dtype}")
         if a.pointer != b.pointer and a.pointer is not None and b.pointer is not None:
@@ -178,7 +178,7 @@ class _Comparer:
             raise _Differ(f"variable {a.name} != {b.name}")
 
     def buffer(self, a: Buffer, b: Buffer) -> None:
-        """Compare two uses of buffers: by content at the first, by identity from then on."""
+        """Compare two uses of buffers: by content at the first use, then by identity."""
         known, known_back = self.buffers.get(a), self.buffers_back.get(b)
         if known is b and known_back is a:
             return
@@ -188,11 +188,11 @@ class _Comparer:
         for name in INIT_FIELDS[Buffer]:
             if name not in ("name", "data_alignment"):
                 self.at(f".{name}", getattr(a, name), getattr(b, name))
-        # More than a cache line is a matter of taste: it changes no access.
+        # Alignment beyond a cache line changes no access.
         self.at(".data_alignment", min(a.data_alignment, 64), min(b.data_alignment, 64))
 
     def attribute(self, a: S.AttrStmt, b: S.AttrStmt) -> None:
-        """Some attributes bind the variable of a thread, others name a buffer before it exists."""
+        """Compare attributes, which may define the variable of a thread or the data of a buffer."""
         if a.key != b.key:
             raise _Differ(f"attribute {a.key!r} != {b.key!r}")
         left, right = a.node, b.node
@@ -204,12 +204,12 @@ class _Comparer:
         self.fields(a, b)
 
     def declare(self, a: Var, b: Var) -> None:
-        """A pointer may be mentioned by an attribute outside of what brings it into being."""
+        """Map the pointer of an attribute that encloses its definition."""
         if a is not b and a not in self.right_of and b not in self.left_of:
             self.bind(a, b)
 
     def axis(self, a: IterVar, b: IterVar) -> None:
-        """Axes outside of reductions use their variable; pragmas may name axes that are gone."""
+        """Compare axes outside of reductions, by their variables; pragmas may name removed axes."""
         if a is b:
             return
         if (a.kind, a.thread_tag) != (b.kind, b.thread_tag):
@@ -219,7 +219,7 @@ class _Comparer:
         self.at(".var", a.var, b.var)
 
     def function(self, a: S.PrimFunc, b: S.PrimFunc) -> None:
-        """A function binds its parameters, and their buffers bind pointers and symbolic shapes."""
+        """Compare functions: parameters are bound, and pointers and symbolic shapes of buffers."""
         self.path.append(".params")
         self.bind(a.params, b.params)
         self.path[-1] = ".buffer_map"
@@ -238,7 +238,7 @@ class _Comparer:
         self.at(".body", a.body, b.body)
 
     def constant(self, a: FloatImm, b: FloatImm) -> None:
-        """Floating-point constants are equal bit by bit."""
+        """Compare floating-point constants by their bits."""
         if a.dtype != b.dtype or _float_key(a.value) != _float_key(b.value):
             raise _Differ(f"{a.value!r} ({a.dtype}) != {b.value!r} ({b.dtype})")
 
@@ -259,7 +259,7 @@ def _symbols(buffer: Buffer) -> list[Var]:
 
 
 def _are_equal(a: Any, b: Any) -> bool:
-    """Whether two values that are not nodes are equal; arrays and their like are compared whole."""
+    """Whether two values that are not nodes are equal; arrays are compared by elements."""
     try:
         if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
             return a.dtype == b.dtype and np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
@@ -269,7 +269,7 @@ def _are_equal(a: Any, b: Any) -> bool:
 
 
 def _brief(value: Any) -> str:
-    """A node in a few words, for messages."""
+    """A short text of a node, for messages."""
     if isinstance(value, (IntImm, FloatImm, StringImm)):
         return f"{value.value!r} ({value.dtype})"
     if isinstance(value, (Var, Buffer)):
@@ -284,15 +284,15 @@ def _float_key(value: float) -> str:
 
 
 def structural_key(expr: Expr) -> Any:
-    """A hashable value, equal for expressions of one structure over the same variables and buffers.
+    """A hashable value, equal for expressions of the same structure, variables and buffers.
 
-    Variables and buffers take part by identity, so keys are meaningful while the expressions live.
+    Variables and buffers are compared by identity, so a key is valid while the expression exists.
     """
     return _KEYS[type(expr)](expr)
 
 
 def _key_of_fields(kind: type) -> Callable[[Any], Any]:
-    """How to make the key of one class of nodes: decided once per class."""
+    """The function that makes the keys of a class of nodes."""
     fields = {f.name: f.type for f in dataclasses.fields(kind) if f.init}
     if list(fields) == ["a", "b"]:
         return lambda node: (kind, _KEYS[type(node.a)](node.a), _KEYS[type(node.b)](node.b))

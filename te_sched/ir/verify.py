@@ -1,9 +1,9 @@
-"""Is a function well-formed IR of its level of lowering?
+"""Verifier: checks that a function is well-formed IR of its level of lowering.
 
-Owns, per level, which nodes may occur (`LEVELS`), and per class of nodes, what must hold for it
-(`_RULES`); `verify` says which node breaks a rule. It keeps the variables that are defined at a
-place by itself, since `ir.scopes` takes it that those in force are what this module checks: each
-defined once, and used inside of its scope. Must not know the passes.
+Owns the nodes that may occur at each level (`LEVELS`), and the rules for each class of nodes
+(`_RULES`). It tracks definitions of variables itself, since `ir.scopes` requires the properties
+that this module checks: each variable is defined once and used inside of its scope. Must not know
+the passes.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ _BLOCKS: _Nodes = frozenset([B.Block, B.BlockRealize, E.BufferRegion, B.MatchBuf
 
 @dataclass(frozen=True)
 class Level:
-    """What may occur in a function at one level of lowering.
+    """The requirements for functions at a level of lowering.
 
-    `is_flat`: buffers are accessed by one index, and one for each axis separator. `loop_kinds`: how
-    loops may run. `gone_attributes`, `gone_calls`, `gone_scopes`: keys of AttrStmt, intrinsics and
-    scopes of memory that may not occur any more. `is_closed`: every variable is defined in it.
-    `is_opaque`: blocks have no iterators and no initialisation.
+    `is_flat`: buffers are accessed by one index, and one more per axis separator. `loop_kinds`: the
+    kinds of loops that may occur. `gone_attributes`, `gone_calls`, `gone_scopes`: keys of AttrStmt,
+    intrinsics and storage scopes that must not occur. `is_closed`: free variables must not occur.
+    `is_opaque`: blocks have neither iterators nor an initialization.
     """
 
     nodes: _Nodes
@@ -106,18 +106,18 @@ def verify(func: S.PrimFunc, level: str, free: Collection[Var] | None = None) ->
     ----------
     level : one of LEVELS: "blocks" (of TensorIR), "opaque" (their iterators have been substituted),
         "tensors" (after schedule_ops), "buffers" (tensors have buffers),
-        "flat" (one index), "vector" (no vectorised loops), "final" (nothing left to lower);
-        "host" and "kernel", the parts of it for a GPU, "kernel_reduced" (threads are combined),
-        "kernel_final" (memory of warps is in registers).
-    free : variables that may be used without a definition, for example `free_variables` of the
-        function before a pass. Unless given, any integer that the function defines nowhere (a
-        thread that a store predicate mentions but no axis is bound to).
+        "flat" (one index), "vector" (no vectorized loops), "final" (fully lowered); "host" and
+        "kernel", the parts of a function for a GPU, "kernel_reduced" (cross-thread reductions are
+        lowered), "kernel_final" (warp memory is in registers).
+    free : variables that may be free, for example `free_variables` of the function before a pass.
+        By default, all integers that the function does not define (such as a thread in a store
+        predicate to which no axis is bound).
     """
     _Verifier(LEVELS[level], func, None if free is None else frozenset(free)).run()
 
 
 def free_variables(func: S.PrimFunc) -> frozenset[Var]:
-    """Variables that are used outside of what defines them."""
+    """Variables that are used outside of their definitions."""
     verifier = _Verifier(LEVELS["tensors"], func, None)
     verifier.collect = True
     verifier.run()
@@ -126,18 +126,18 @@ def free_variables(func: S.PrimFunc) -> frozenset[Var]:
 
 @walks_deeply("look for the definitions of variables", DeclarationError)
 def check_definitions(func: S.PrimFunc, kind: type[TeSchedError] = BuildError) -> None:
-    """Refuse a program that uses a loop's variable, or memory, where that is over.
+    """Refuse a program that uses a loop variable or memory outside of its scope.
 
     Raises
     ------
-    An error of this kind for the first such variable, and for one that is defined inside of its
-    own loop.
+    An error of class `kind` for the first such variable, and for a variable that is defined inside
+    of its own scope.
     """
     _Definitions(LEVELS["tensors"], func, None, kind).run()
 
 
 class _Verifier:
-    """Checks one function; `scope` holds the variables defined where it stands."""
+    """Checks one function; `scope` has the variables in scope at the current position."""
 
     def __init__(self, level: Level, func: S.PrimFunc, allowed: frozenset[Var] | None) -> None:
         self.level = level
@@ -166,9 +166,9 @@ class _Verifier:
                 self.check_free(var, user)
 
     def check_free(self, var: Var, user: Any) -> None:
-        """A variable is used where it has no definition."""
+        """Check the use of a variable outside of its definition."""
         if var in self.threads:
-            return  # a statement may mention a thread that is launched elsewhere
+            return  # a statement may use a thread that is launched elsewhere
         if self.allowed is not None:
             is_allowed = var in self.allowed
         else:
@@ -190,7 +190,7 @@ class _Verifier:
         )
 
     def define(self, var: Var, node: Any) -> bool:
-        """A variable comes into being; says whether it was not there before."""
+        """Add a defined variable to the scope; returns True."""
         if var in self.scope:
             self.fail(node, f"variable {var.name} is defined inside of its own definition")
         self.scope.add(var)
@@ -198,16 +198,14 @@ class _Verifier:
         return True
 
     def use(self, var: Var, node: Any) -> None:
-        """A variable is used."""
+        """Record the use of a variable."""
         if var not in self.scope:
             self.free.setdefault(var, node)
 
     # Statements
 
     def statement(self, node: Any) -> None:
-        """Check a statement and all below it; chains of statements are followed without
-        recursion.
-        """
+        """Check a statement and its parts; chains of statements are traversed without recursion."""
         while True:
             self.known(node)
             added = self.header(node)
@@ -220,7 +218,7 @@ class _Verifier:
             node = below[0]
 
     def known(self, node: Any) -> None:
-        """The node may occur at this level, and its rule holds."""
+        """Check that the node may occur at this level and that its rule holds."""
         kind = type(node)
         if kind not in self.level.nodes:
             self.fail(node, f"a {kind.__name__} does not occur at this level of lowering")
@@ -230,11 +228,11 @@ class _Verifier:
             self.fail(node, complaint)
 
     def header(self, node: Any) -> list[Var]:
-        """Check what a statement says before its body; returns what it defines for the body."""
+        """Check a statement without its body; returns the variables that it defines."""
         found = self.free
         if isinstance(node, S.Allocate) and not self.collect:
-            # TVM hoists a temporary even out of the loop on which its size depends. What it prints
-            # is ill-defined, but it is what it prints: whoever runs programs has to judge.
+            # TVM hoists a temporary even out of the loop on which its size depends. The text must
+            # be the same; callers that run the program must check it.
             self.free = dict(found)
         self.accesses(node)
         for child in _parts(node, _OUTSIDE[type(node)]):
@@ -249,7 +247,7 @@ class _Verifier:
         return [var for var in _defined_by(node) if self.define(var, node)]
 
     def block(self, node: B.Block) -> list[Var]:
-        """Check what a block states of its body; returns what it defines for it."""
+        """Check a block without its body; returns the variables that it defines."""
         for axis in node.iter_vars:
             for domain in children(axis):
                 self.part(domain)
@@ -270,15 +268,15 @@ class _Verifier:
             self.part(one)
 
     def accesses(self, node: Any) -> None:
-        """The memory of the buffers that a node accesses is used."""
+        """Record the uses of the data of the buffers that a node accesses."""
         for name in _BUFFERS[type(node)]:
             buffer = getattr(node, name)
             if isinstance(buffer, Buffer):
                 self.use(buffer.data, node)
 
     def attribute(self, node: S.AttrStmt) -> list[Var]:
-        """Check an attribute; a launch defines its thread, if it does not run already, and the
-        view of a region defines what describes the view and does not describe the whole.
+        """Check an attribute; a launch defines the variable of its thread, unless it is in scope,
+        and a view defines the variables of its description that are not in that of its source.
         """
         target = node.node
         if node.key == "buffer_bind_scope":
@@ -296,12 +294,12 @@ class _Verifier:
     # Expressions
 
     def part(self, node: Any) -> None:
-        """Check an expression, or the ends of a range."""
+        """Check an expression, or the minimum and extent of a range."""
         for one in children(node) if isinstance(node, Range) else (node,):
             self.expression(one)
 
     def expression(self, root: Any) -> None:
-        """Check an expression and all below it."""
+        """Check an expression and all its parts."""
         stack = [root]
         while stack:
             node = stack.pop()
@@ -317,7 +315,7 @@ class _Verifier:
                 stack.extend(children(node))
 
     def binder(self, node: Any) -> None:
-        """Check an expression with variables of its own."""
+        """Check an expression that defines variables."""
         kind = type(node)
         for child in _parts(node, _OUTSIDE[kind]):
             self.part(child)
@@ -331,7 +329,7 @@ class _Verifier:
 
 
 class _Definitions(_Verifier):
-    """Checks where variables are used, in a program that a user wrote: that may be wrong."""
+    """Checks the uses of variables in a program written by a user."""
 
     def __init__(
         self, level: Level, func: S.PrimFunc, allowed: None, kind: type[TeSchedError]
@@ -340,15 +338,15 @@ class _Definitions(_Verifier):
         self.kind = kind
 
     def known(self, node: Any) -> None:
-        """Whatever else is wrong is found where it matters."""
+        """Nothing: other checks find other errors."""
 
     def check_free(self, var: Var, user: Any) -> None:
-        """What the program defines nowhere may still be an argument."""
+        """Check the use; a variable that the program does not define may be an argument."""
         if var in self.defined and var not in self.threads:
             self.fail(user, f"variable {var.name} is used outside of its definition")
 
     def fail(self, node: Any, why: str) -> None:
-        """Report the user's mistake."""
+        """Raise the error for the user."""
         is_parameter = any(node is one for one in (*self.func.params, *self.func.buffer_map))
         raise self.kind(
             f"parameter {node.name}: {why}" if is_parameter else why,
@@ -360,7 +358,7 @@ class _Definitions(_Verifier):
 
 
 def _described(buffer: Buffer) -> set[Var]:
-    """The variables that stand for what is not constant about a buffer."""
+    """The variables of the description of a buffer: its data, shape, strides and offset."""
     found: set[Var] = {buffer.data}
     stack: list[Any] = [*buffer.shape, *buffer.strides, buffer.elem_offset]
     while stack:
@@ -377,20 +375,20 @@ _OUTSIDE, _BODIES = fields_with(Role.CHILD, Role.REGION), fields_with(Role.BODY)
 
 
 def _parts(node: Any, names: tuple[str, ...]) -> list[Any]:
-    """The values of these fields, in one list."""
+    """The values of fields, tuples flattened."""
     values = [getattr(node, name) for name in names]
     return [one for value in values for one in (value if type(value) is tuple else (value,))]
 
 
 def _defined_by(node: Any) -> list[Var]:
-    """The variables that a node defines, by themselves or in an axis or a buffer."""
+    """The variables that a node defines, also as part of an axis or a buffer."""
     return [
         one if isinstance(one, Var) else one.data if isinstance(one, Buffer) else one.var
         for one in _parts(node, _DEFINITIONS[type(node)])
     ]
 
 
-# Rules: what is wrong with a node, or None.
+# Rules return the fault of a node, or None.
 
 _Rule = Callable[[Any, Level], str | None]
 

@@ -1,6 +1,6 @@
-"""Views: buffers that stand for regions of others, as extern operations and intrinsics have them.
+"""Views: buffers that are regions of others, as in extern operations and intrinsics.
 
-Must not know what is done with them.
+Must not know their uses.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from te_sched.ir.stmt import AttrStmt
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """Where a view begins in what it is a view of; dimensions it leaves out come first."""
+    """The beginning of a view in its source; dimensions that the view omits come first."""
 
     data: Var
     begins: tuple[Expr, ...]
     extents: tuple[Expr, ...]
 
     def outside(self, indices: Iterable[Expr]) -> tuple[Expr, ...]:
-        """Indices of the view as indices of what it is a view of."""
+        """Indices of the view as indices of its source."""
         inner = tuple(indices)
         dropped = len(self.begins) - len(inner)
         moved = [ops.add(a, b) for a, b in zip(self.begins[dropped:], inner, strict=True)]
@@ -30,10 +30,10 @@ class View:
 
 
 class Views(dict[Var, View]):
-    """The views that have been declared, by their pointers; a view of a view is one of memory."""
+    """Declared views by their pointers; a view of a view is a view of memory."""
 
     def bind(self, node: AttrStmt) -> None:
-        """Note what a `buffer_bind_scope` declares."""
+        """Record the view that a `buffer_bind_scope` declares."""
         view, buffer = node.node
         numbers = node.value.args if isinstance(node.value, Call) else ()
         data, begins, extents = buffer.data, tuple(numbers[::2]), tuple(numbers[1::2])
@@ -44,6 +44,6 @@ class Views(dict[Var, View]):
         self[view.data] = View(data, begins, extents)
 
     def base(self, data: Var) -> Var:
-        """The memory that a pointer points into."""
+        """The memory to which a pointer refers."""
         view = self.get(data)
         return data if view is None else view.data

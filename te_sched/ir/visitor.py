@@ -1,9 +1,9 @@
-"""Walking and rebuilding the IR, driven by the roles of the nodes' fields (`ir.roles`).
+"""Traversal and rewriting of the IR, based on the roles of the nodes' fields (`ir.roles`).
 
-`Mapper` rebuilds a program; a subclass overrides `visit_<Class>` for the nodes it changes and calls
-`self.generic(node)` to go on below. Where nothing changes, the same object comes back.
-`walk` yields nodes; `children` gives the direct ones; a `Visitor` chooses methods by class. Must
-not know what any pass does.
+`Mapper` rebuilds a program; a subclass overrides `visit_<Class>` for the nodes that it changes and
+calls `self.generic(node)` to map their children. If nothing changes, it returns the same object.
+`walk` yields nodes, `children` returns the direct ones; a `Visitor` dispatches by class. Must not
+know passes.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ def fields_with(*roles: Role) -> dict[type, tuple[str, ...]]:
 
 CHILD_FIELDS = fields_with(*CHILDREN)
 _LAST_FIRST = {kind: fields[::-1] for kind, fields in CHILD_FIELDS.items()}
-PART_FIELDS = fields_with(Role.BODY)  # of statements: what they consist of
+PART_FIELDS = fields_with(Role.BODY)  # the parts of statements
 
 
 def replace(node: _N, /, **changes: Any) -> _N:
-    """A copy of a node with some fields changed; the node itself where none of them is another.
+    """A copy of a node with changed fields; the node itself if all values are the same.
 
-    A tuple is another one where it holds another object. Without fields there is always a copy.
+    Tuples are compared by the identity of their items. Without fields, always returns a copy.
     """
     kind = type(node)
     for name, new in changes.items():
@@ -67,14 +67,14 @@ _BY_VALUE = frozenset((tuple, str))
 
 
 def _is_kept(old: Any, new: Any) -> bool:
-    """Whether a value that is another object is the same dtype or name, or holds the same nodes."""
+    """Whether a value of another identity is the same dtype or name, or has the same nodes."""
     if type(old) is tuple and type(new) is tuple and len(old) == len(new):
         return all(map(is_, old, new))
     return type(old) is str and old == new
 
 
 def children(node: Any) -> Iterator[Node]:
-    """The direct expressions, statements and ranges of a node."""
+    """The expressions, statements and ranges that are direct children of a node."""
     for name in CHILD_FIELDS[type(node)]:
         value = getattr(node, name)
         if type(value) is tuple:
@@ -84,7 +84,7 @@ def children(node: Any) -> Iterator[Node]:
 
 
 def parts_of(statement: S.Stmt) -> list[Any]:
-    """The statements of which a statement consists, in program order."""
+    """The parts of a statement that are statements, in program order."""
     found: list[Any] = []
     for name in PART_FIELDS[type(statement)]:
         part = getattr(statement, name)
@@ -96,7 +96,7 @@ def parts_of(statement: S.Stmt) -> list[Any]:
 
 
 def walk(node: Any) -> Iterator[Any]:
-    """The node and everything below it, parents first, in program order."""
+    """The node and all nodes below it, parents first, in program order."""
     stack = [node]
     while stack:
         current = stack.pop()
@@ -115,23 +115,23 @@ def reads_data(e: Expr) -> bool:
 
 
 def variables_of(*nodes: Node) -> set[Var]:
-    """The variables that expressions name, in statements too."""
+    """The variables that occur in expressions, also in those of statements."""
     return {part for node in nodes for part in walk(node) if type(part) is Var}
 
 
 class Visitor:
-    """Has methods `visit_<Class>(node)`, of a class of nodes or of one that it derives from."""
+    """Dispatches to methods `visit_<Class>(node)` of the nearest class of a node or its bases."""
 
     __slots__ = ()
-    methods: ClassVar[dict[type, _Method]]  # by class: the nearest
+    methods: ClassVar[dict[type, _Method]]
 
     def __init_subclass__(cls) -> None:
         cls.methods = _methods_of(cls)
 
 
 class Mapper:
-    """Rebuilds a program bottom-up. Override `visit_<Class>(node)`, of a class of nodes or of one
-    that it derives from (`visit_Expr`); call `generic(node)` to map what is below.
+    """Rebuilds a program bottom-up. Override `visit_<Class>(node)` for a class of nodes or for one
+    of its bases (`visit_Expr`); call `generic(node)` to map the children.
     """
 
     reached: ClassVar[frozenset[Role]] = CHILDREN  # the roles of the fields that are mapped
@@ -153,13 +153,13 @@ class Mapper:
         return self._methods[type(node)](self, node)
 
     def generic(self, node: _N) -> _N:
-        """The node with its children mapped; the node itself when none changed."""
+        """The node with its children mapped; the node itself if none changed."""
         mapped: _N = self._rebuilders[type(node)](self, node)
         return mapped
 
 
 def _methods_of(visitor: type) -> dict[type, _Method]:
-    """The methods `visit_<Class>`, of a class of nodes or of the nearest that it derives from."""
+    """The method `visit_<Class>` for each class of nodes: of itself or of its nearest base."""
     names = {name for base in visitor.__mro__ for name in vars(base) if name.startswith("visit_")}
     found: dict[type, _Method] = {}
     for kind in {kind for name in names for kind in _KINDS.get(name, ())}:
@@ -168,7 +168,7 @@ def _methods_of(visitor: type) -> dict[type, _Method]:
     return found
 
 
-# The classes of nodes that a method is for.
+# The classes of nodes that a method handles.
 _KINDS: dict[str, list[type]] = {}
 for _kind in NODE_CLASSES:
     for _base in _kind.__mro__:
@@ -176,20 +176,20 @@ for _kind in NODE_CLASSES:
 
 
 def _map_definition(mapper: Any, old: Any) -> Any:
-    """What a node defines: variables by themselves, or in an axis or a buffer."""
+    """Map a definition of a node: variables, also as part of an axis or a buffer."""
     if type(old) is Var:
         return mapper.define(old)
     return _map_reference(mapper, old, _map_definition)
 
 
 def _map_use(mapper: Any, old: Node) -> Node:
-    """What a node refers to, in a field that takes nothing of another class."""
+    """Map a reference of a node, in a field that must keep its class."""
     new = mapper.visit(old)
     return new if type(new) is type(old) else old
 
 
 def _map_reference(mapper: Any, old: Any, map_item: _Method | None = None) -> Any:
-    """Nodes anywhere in a value; other values stay."""
+    """Map the nodes in a value; other values are unchanged."""
     method = mapper._methods.get(type(old))
     if method is not None:
         return method(mapper, old)
@@ -212,8 +212,8 @@ _FIELD_MAPPERS: dict[Role, _Method] = {
 
 
 def _rebuilder(kind: type, reached: Collection[Role]) -> _Method:
-    """How a Mapper rebuilds one class of nodes: decided once, here, because every pass runs through
-    it. Definitions of a node are mapped after its parts outside of their scope, before its body.
+    """The function that rebuilds a class of nodes, cached because every pass uses it. Definitions
+    of a node are mapped after its parts outside of their scope, before its body.
     """
     roles = {name: what for name, what in FIELD_ROLES[kind].items() if what in reached}
     in_scope = {Role.DEFINITION: 1, Role.HEADER: 2, Role.BODY: 2}
@@ -262,7 +262,7 @@ def _rebuilder(kind: type, reached: Collection[Role]) -> _Method:
 
 
 def _map_sequence(mapper: Any, node: S.SeqStmt) -> S.SeqStmt:
-    """A sequence of mapped statements; one that has become a sequence is not one inside of it."""
+    """A sequence of mapped statements; nested sequences are flattened."""
     methods, old = mapper._methods, node.seq
     new = [methods[type(part)](mapper, part) for part in old]
     if all(map(is_, new, old)):
@@ -277,35 +277,35 @@ def _rebuilders(reached: frozenset[Role]) -> dict[type, _Method]:
 
 
 class StatementMapper(Mapper):
-    """Maps the statements of which statements consist; expressions stay as they are."""
+    """Maps the nested statements of statements; expressions are unchanged."""
 
     reached = frozenset([Role.BODY])
 
 
 class ReferenceMapper(Mapper):
-    """Maps also what nodes refer to: buffers, reducers, axes, attributes and annotations.
+    """Also maps references of nodes: buffers, reducers, axes, attributes and annotations.
 
-    A buffer, axis or reducer is rebuilt once, by `renewed`, so that all its uses agree. Where a
-    node defines a variable, `define` gives the one in its place.
+    A buffer, axis or reducer is rebuilt once, by `renewed`, so that all its uses agree. `define`
+    returns the replacement of a defined variable.
     """
 
     reached = EVERY_ROLE
 
     @cached_property
     def shared(self) -> dict[Node, Node]:
-        """What each buffer, axis and reducer became."""
+        """The replacement of each buffer, axis and reducer."""
         return {}
 
     def define(self, var: Var) -> Var:
-        """The variable that a node defines in the place of this one."""
+        """The variable that a node defines instead of this one."""
         return var
 
     def renewed(self, node: Any) -> Any:
-        """What takes the place of a buffer, axis or reducer."""
+        """The replacement of a buffer, axis or reducer."""
         return self.generic(node)
 
     def visit_shared(self, node: Any) -> Any:
-        """A node that several others refer to."""
+        """Map a node that several others refer to."""
         found = self.shared.get(node)
         if found is None:
             found = self.shared[node] = self.renewed(node)
@@ -315,16 +315,16 @@ class ReferenceMapper(Mapper):
 
 
 class AccessMapper(ReferenceMapper):
-    """Moves accesses to other buffers: `renewed` gives the buffer, `moved` the indices."""
+    """Redirects accesses to other buffers: `renewed` returns the buffer, `moved` the indices."""
 
     reached = CHILDREN | {Role.BUFFER}
 
     def moved(self, buffer: Buffer, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
-        """Indices of a buffer, mapped already, as those of the buffer in its place."""
+        """The indices of the replacement of a buffer for its mapped indices."""
         return indices
 
     def visit_access(self, node: Any) -> Any:
-        """A load or store."""
+        """Map a load or store."""
         new = self.generic(node)
         if new.buffer is node.buffer:
             return new
@@ -350,6 +350,6 @@ def substitute(node: _N, mapping: dict[Var, Expr]) -> _N: ...
 def substitute(node: Any, mapping: dict[Var, Expr]) -> Any:
     """A node with variables replaced, also in buffers, domains of axes, attributes and annotations.
 
-    Where only a variable may stand (the pointer of a buffer), only a variable replaces it.
+    Positions that need a variable (the pointer of a buffer) are only replaced by variables.
     """
     return Substitute(mapping).visit(node) if mapping else node

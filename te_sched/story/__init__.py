@@ -1,3 +1,4 @@
-"""Explain reports: the effect of each primitive of a schedule, as data and as a page. Must not know
-how schedules are made or programs compiled.
+"""Explain reports: the effect of each primitive of a schedule, as data and as a page.
+
+Must not know how schedules are made or programs compiled.
 """

@@ -1,6 +1,7 @@
-"""The generated code of a schedule, or why it is refused, and the program to time. For a GPU this
-is CUDA source and the report of the checked mode for some blocks; times need a GPU. Must not know
-steps.
+"""The generated code of a schedule, or the reason why it is refused, and the program to time.
+
+For a GPU this is CUDA source and the report of the checked mode for some blocks; times need a GPU.
+Must not know steps.
 """
 
 from __future__ import annotations
@@ -167,7 +168,7 @@ def from_error(phase: str, error: BaseException) -> Problem:
 
 
 def _of_build(error: TeSchedError, schedule: Schedule, args: Sequence[Any]) -> tuple[Problem, ...]:
-    """Why a schedule does not build: the error, and findings about other axes of its program."""
+    """The problems of a schedule that does not build: the error, and findings about other axes."""
     first = from_error("build", error)
     if not isinstance(error, BuildError):
         return (first,)

@@ -135,7 +135,7 @@ def _data(
 
 
 def _peak(schedule: Schedule, target: Target) -> float | None:
-    """The processor's peak in GFLOP/s for the dtype of the results; None if it is not a float."""
+    """The processor's peak in GFLOP/s for the dtype of the results; None unless it is a float."""
     dtypes = {tensor.dtype for op in schedule.outputs for tensor in op.outputs}
     if target.kind != "llvm" or not dtypes <= {"float32", "float64"}:
         return None

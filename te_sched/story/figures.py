@@ -1,7 +1,8 @@
-"""Working sets, reuse and arithmetic of loops, from the loops as scheduled. A loop is measured in
-the middle iteration of each loop around it, which is seldom at a border, and in the first thread. A
-temporary that is allocated inside of it counts once, since every iteration uses the same
-memory. Must not know how elements are counted, nor how figures are shown.
+"""Working sets, reuse and arithmetic of loops, from the loops as scheduled.
+
+A loop is measured in the middle iteration of each loop around it, which is rarely at a border, and
+in the first thread. A temporary that is allocated inside of it counts once, since all iterations
+use the same memory. Must not know how elements are counted, nor how figures are shown.
 """
 
 from __future__ import annotations
@@ -127,7 +128,7 @@ class _Counter:
 
     def _elements(self, accesses: tuple[Access, ...], standing: int) -> int:
         """The distinct elements that accesses to one buffer touch. Accesses in different loops are
-        combined in a box of all of these.
+        combined in a box of all these loops.
         """
         loops = dict.fromkeys([loop for one in accesses for loop in one.loops[standing:]])
         outer = accesses[0].loops[:standing]
@@ -147,7 +148,7 @@ class _Counter:
         return ArrayReference(begins, access.sizes, access.conditions)
 
     def _times(self, access: Access, standing: int) -> int:
-        """How many elements an access loads or stores."""
+        """The number of elements that an access loads or stores."""
         box = self._box(access.loops, standing)
         return executions(access.conditions, box) * math.prod(map(box.value, access.sizes))
 

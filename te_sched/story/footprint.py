@@ -1,9 +1,7 @@
-"""Counts of the distinct elements that references to an array touch while loops run, and of
-executions.
+"""Counts of executions, and of distinct elements that references to an array touch in loops.
 
 For sums of scaled variables, sets of numbers are added; other indices, and those under conditions,
-are evaluated with numpy. Counts are exact, or Unknown is raised. Must not know
-programs.
+are evaluated with numpy. Counts are exact, or Unknown is raised. Must not know programs.
 """
 
 from __future__ import annotations
@@ -44,11 +42,11 @@ class Box:
     lets: Mapping[Var, Expr]
 
     def value(self, e: Expr) -> int:
-        """A number that no running loop changes."""
+        """The value of an expression that does not depend on running loops."""
         return int(self.execute(e, dict(self.standing)))
 
     def variables(self, e: Expr) -> frozenset[Var]:
-        """The running variables in an expression, lets looked through."""
+        """The running variables in an expression, with lets substituted."""
         return frozenset(variables_in(self.lets, e) & self.running.keys())
 
     def points(self, variables: frozenset[Var]) -> dict[Var, Any]:
@@ -72,7 +70,7 @@ class Box:
             raise Unknown(self._why_not(e)) from None
 
     def _why_not(self, e: Expr) -> str:
-        """Why an expression cannot be evaluated."""
+        """The reason why an expression cannot be evaluated."""
         known = (*self.running, *self.standing, *self.lets)
         free = [node.name for node in walk(e) if isinstance(node, Var) and node not in set(known)]
         if free:
@@ -90,7 +88,7 @@ class ArrayReference:
 
 
 def executions(conditions: Sequence[Expr], box: Box) -> int:
-    """How often conditions hold while loops run."""
+    """The number of iterations of loops in which conditions hold."""
     left = set(box.running)
     count = 1
     parts = [(one, box.variables(one)) for one in _conjuncts(conditions)]
@@ -102,7 +100,7 @@ def executions(conditions: Sequence[Expr], box: Box) -> int:
 
 
 def distinct(references: Sequence[ArrayReference], box: Box) -> int:
-    """How many different elements references touch while loops run."""
+    """The number of distinct elements that references touch in loops."""
     sets = [found for one in references if (found := _elements(one, box)) is not None]
     if not sets:
         return 0
@@ -272,7 +270,7 @@ def _key(numbers: Numbers) -> Any:
 
 
 def _union(products: Sequence[Sequence[Numbers]]) -> int:
-    """How many elements are in at least one of several products of sets."""
+    """The number of elements in the union of products of sets."""
     if sum(len(numbers) for product in products for numbers in product) > 4 * _MOST_POINTS:
         raise Unknown("there are too many elements to count")
     axes = []

@@ -1,6 +1,7 @@
-"""The data model of explain reports: frozen dataclasses, from which pages and texts are made. Owns
-their JSON form (`to_json`). Must not know schedules, programs or
-HTML. Wherever a figure cannot be computed it is None, and a note beside it says why.
+"""The data model of explain reports: frozen dataclasses, from which pages and texts are made.
+
+Owns their JSON form (`to_json`). A figure that cannot be computed is None, and a note has the
+reason. Must not know schedules, programs or HTML.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ NOISE = 0.03  # the noise of measured times
 class Line:
     """A line of a text, and the names of the stages that it computes.
 
-    A loop is of all stages computed in it, a store of the one it computes and of those it reads;
-    `stages[0]` is the one that the line computes, where there is one. `numbers` are the lines of
-    the compiled program, from 1, that show the same statement or that the line was generated from.
+    A loop has all stages computed in it, a store the one it computes and those it reads;
+    `stages[0]` is the one that the line computes, if any. `numbers` are the lines of the compiled
+    program, from 1, with the same statement or from which the line was generated.
     """
 
     text: str
@@ -27,8 +28,8 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A line of the difference to the step before: `mark` is "+", "-", " ", or "@" of a gap,
-    whose text says how many lines are left out. `numbers` are those of a `Line`.
+    """A line of the difference from the previous step: `mark` is "+", "-", " ", or "@" for a gap,
+    whose text has the number of omitted lines. `numbers` are those of a `Line`.
     """
 
     mark: str
@@ -60,7 +61,7 @@ class Figures:
     The loops around it are at their middle iterations, threads at the first.
 
     `operations` counts arithmetic on values, not on indices, of the whole loop; `intensity` is
-    operations per byte of `whole`. `note` says why figures are missing.
+    operations per byte of `whole`. `note` is the reason why figures are missing.
     """
 
     iteration: int | None
@@ -92,10 +93,10 @@ class LoopRow:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """Generated text: `kind` is "compiled" (the program of loops that code is
-    generated for), "llvm", "assembly", "cuda", or "check".
+    """Generated text: `kind` is "compiled" (the program of loops for which code is generated),
+    "llvm", "assembly", "cuda", or "check".
 
-    `left_out` counts lines at the end that a story does not keep.
+    `left_out` is the number of omitted lines at the end.
     """
 
     kind: str
@@ -107,11 +108,10 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """An error or a finding, in te_sched's four parts, and a drawing of loops where there is one.
+    """An error or a finding in te_sched's four parts, and a drawing of loops if there is one.
 
-    `phase` is where it was
-    raised: "schedule", "lower", "build", "run", or "program" for an exception
-    of the user's program.
+    `phase` is "schedule", "lower", "build", "run", or "program" for an exception of the user's
+    program.
     """
 
     phase: str
@@ -125,11 +125,11 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """How long the function took to run; without a time, `note` says why there is none.
+    """The run time of the function, or in `note` the reason why there is none.
 
     `milliseconds` is the median of `runs` calls, `lowest` and `highest` the extremes. With 0 runs
-    it is an estimate, and `note` says of what. `against_first` is the speedup over the first step
-    that was measured, where both were run several times. `gigaflops` are operations on values per
+    it is an estimate, which `note` describes. `against_first` is the speedup over the first
+    measured step, if both were run several times. `gigaflops` are operations on values per
     nanosecond, `of_peak` their share of the processor's peak.
     """
 
@@ -150,7 +150,7 @@ class Timing:
 
     @property
     def is_measured(self) -> bool:
-        """Whether there is a time that was measured several times."""
+        """Whether the time was measured several times."""
         return self.runs > 1
 
 
@@ -197,10 +197,10 @@ class StoryStep:
 
 @dataclass(frozen=True, slots=True)
 class StoryStage:
-    """A stage of the story: its name, what it computes, and the user's line that declared it.
+    """A stage of the story: its name, its computation, and the user's line that declared it.
 
     `kind` is "placeholder", "compute", "scan" or "extern"; `born` is the number of the step that
-    made it, 0 for one that was declared.
+    created it, 0 for declared stages.
     """
 
     name: str
@@ -235,7 +235,7 @@ class StoryData:
 
 
 def to_json(value: Any) -> Any:
-    """The same as dicts, lists, texts and numbers, ready for `json.dumps`."""
+    """The story as dicts, lists, texts and numbers, for `json.dumps`."""
     if is_dataclass(value):
         return {field.name: to_json(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, (tuple, list)):

@@ -1,8 +1,8 @@
-"""Programs and their generated code, as lines with their statements: loops, LLVM IR, CUDA. Each
-instruction has the line of the compiled program that it is generated from (`codegen.llvm.module`),
-each line of CUDA the statement that it shows. An instruction of several lines, or of none, has no
-stage.
-Must not know schedules.
+"""Programs and their generated code, as lines with their statements: loops, LLVM IR, CUDA.
+
+Each instruction has the line of the compiled program from which it is generated
+(`codegen.llvm.module`), each line of CUDA its statement. An instruction of several lines, or of
+none, has no stage. Must not know schedules.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def numbered(program: Sequence[Line], compiled: Sequence[Line]) -> tuple[Line, .
 
 
 def _places(lines: Sequence[Line]) -> dict[tuple[str, tuple[str, ...]], list[int]]:
-    """Where each statement stands, by its text without the numbers of names, and its stages."""
+    """The positions of each statement, by its stages and its text without numbers of names."""
     places: dict[tuple[str, tuple[str, ...]], list[int]] = {}
     for place, line in enumerate(lines):
         if line.stages:
@@ -121,7 +121,7 @@ def of_processor(
 
     Raises
     ------
-    BuildError for what cannot be compiled.
+    BuildError if the program cannot be compiled.
     """
     module = IRModule({name: one.without_attr(ATTRIBUTE) for name, one in functions.items()})
     compiled, numbers = _compiled(module, stages)

@@ -1,7 +1,7 @@
-"""The page of a story: one HTML file that needs nothing else, from a template, a style and scripts.
+"""The page of a story: one self-contained HTML file, from a template, a style and scripts.
 
-Owns the frame of the page: the parts around the steps, and the overview before them. Must not know
-how a story is made.
+Owns the parts of the page around the steps, and the overview before them. Must not know how a story
+is made.
 """
 
 from __future__ import annotations

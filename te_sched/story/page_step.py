@@ -1,6 +1,6 @@
-"""One step as HTML: its heading, its problems, and the panes that need no script.
+"""One step as HTML: its heading, its problems, and the panes that work without scripts.
 
-The whole program and generated code are put in by `texts.js`. Must not know the page around it.
+`texts.js` inserts the whole program and generated code. Must not know the rest of the page.
 """
 
 from __future__ import annotations
@@ -40,8 +40,7 @@ def step_html(
     pictures: Pictures,
     caches: Caches,
 ) -> str:
-    """A step of a story, which has steps 0 to `last`; `mended` is the step that repairs this
-    one."""
+    """A step of a story with steps 0 to `last`; `mended` is the step that repairs this one."""
     number = step.number
     return (
         f'<article class="page" id="step-{number}" data-step="{number}" '

@@ -1,6 +1,7 @@
-"""Shared by the parts of the page: stages by number, the packed table of lines, figures as text.
-Every line of the texts is stored once, highlighted, however many steps have it; `texts.js` reads
-the table. Must not know where on the page a text is shown.
+"""Parts shared by the page: stages by number, the packed table of lines, figures as text.
+
+Each line of the texts is stored once, highlighted, also if several steps have it; `texts.js` reads
+the table. Must not know the position of texts on the page.
 """
 
 from __future__ import annotations

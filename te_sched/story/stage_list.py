@@ -1,5 +1,6 @@
-"""The stages of a story: those declared, and those that primitives create. Must not know what
-primitives do.
+"""The stages of a story: declared ones, and those that primitives create.
+
+Must not know the effects of primitives.
 """
 
 from __future__ import annotations
@@ -21,14 +22,14 @@ _KINDS = ((PlaceholderOp, "placeholder"), (ComputeOp, "compute"), (ScanOp, "scan
 
 
 class StageList:
-    """The stages that a schedule has had."""
+    """The current and earlier stages of a schedule."""
 
     def __init__(self) -> None:
         self._known: dict[str, StoryStage] = {}
         self._last: list[str] = []
 
     def see(self, schedule: Schedule, number: int) -> None:
-        """Note the stages after a step."""
+        """Record the stages after a step."""
         self._last = []
         for stage in schedule.stages:
             name = stage.op.name

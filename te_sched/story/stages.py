@@ -36,7 +36,7 @@ class Stages:
             self._names[stage.op.name] = stage.op.name
 
     def of(self, statement: S.Stmt | None) -> tuple[str, ...]:
-        """The names of the stages that a statement is of."""
+        """The names of the stages of a statement."""
         if statement is None:
             return ()
         found = self._known.get(statement)

@@ -1,6 +1,7 @@
-"""The details of one step: its loops, program, picture, code, figures and time. A failure of
-lowering or building is recorded as a problem of the step, with the details made before it.
-Must not know the order of steps, nor pages.
+"""The details of one step: its loops, program, picture, code, figures and time.
+
+A failure of lowering or building is recorded as a problem of the step, with the details made before
+it. Must not know the order of steps, nor pages.
 """
 
 from __future__ import annotations
@@ -93,7 +94,7 @@ class StepBuilder:
 def _rows(
     tree: Sequence[TreeLine], stages: Stages, figures: Mapping[int, Figures]
 ) -> tuple[LoopRow, ...]:
-    """The lines of a loop tree with the stages and figures of what they show."""
+    """The lines of a loop tree with their stages and figures."""
     return tuple(
         LoopRow(
             line.depth,

@@ -40,7 +40,7 @@ class Story:
         return story_text(self.data)
 
     def html(self) -> str:
-        """The page: one HTML file that needs nothing else."""
+        """The page: one self-contained HTML file."""
         return page_html(self.data)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -48,17 +48,17 @@ class Story:
 
         Raises
         ------
-        CallError where it cannot be written.
+        CallError if it cannot be written.
         """
         files.write(path, self.html(), "save a story as")
 
     def to_json(self) -> Any:
-        """All of the story as dicts, lists, texts and numbers."""
+        """The story as dicts, lists, texts and numbers."""
         return to_json(self.data)
 
     def records(self, of: str = "steps") -> list[dict[str, Any]]:
         """One dict for each step, or for each of the "loops" of each step: `pandas.DataFrame` takes
-        them. Bytes, operations and accesses are numbers; what is not known is None.
+        them. Bytes, operations and accesses are numbers; unknown values are None.
         """
         makers = {"steps": _record_of_step, "loops": _records_of_loops}
         if of not in makers:

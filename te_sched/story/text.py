@@ -37,7 +37,7 @@ def step_text(step: StoryStep, caches: tuple[tuple[str, int], ...] = ()) -> str:
 
 
 def bytes_text(count: int | None) -> str:
-    """A number of bytes in the largest unit of which it is more than one."""
+    """A number of bytes in the largest unit below it."""
     if count is None:
         return "?"
     for size, unit in _UNITS:
@@ -63,7 +63,7 @@ def rate_text(timing: Timing) -> str:
 
 
 def speedup_text(timing: Timing) -> str:
-    """The speedup over the first step, where there is one."""
+    """The speedup over the first step, if known."""
     if timing.against_first is None or timing.against_first == 1:  # the one of the first step
         return ""
     if abs(timing.against_first - 1) < NOISE:

@@ -137,13 +137,13 @@ class _Clock:
 
 
 def arrays(args: Sequence[Tensor], device: Device) -> list[NDArray]:
-    """Random numbers of the shapes and types of some arguments."""
+    """Arrays of random numbers with the shapes and types of arguments."""
     generator = np.random.default_rng(0)
     return [nd.array(_random(arg, generator), device, arg.dtype) for arg in args]
 
 
 def why_no_arrays(args: Sequence[Any]) -> str:
-    """Why there are no random arrays for some arguments, or ""."""
+    """The reason why there are no random arrays for arguments, or ""."""
     total = 0
     for arg in args:
         if not isinstance(arg, Tensor):

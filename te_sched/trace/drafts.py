@@ -1,4 +1,4 @@
-"""The new state of objects while a primitive computes it. Must not know what the objects are."""
+"""The new state of objects while a primitive computes it. Must not know the objects."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""The interface of a kind of schedule for traces: how its handles are named and found. Handles are
-the arguments and results of primitives: tensors, axes, blocks, loops. Must not know any
+"""The interface of a kind of schedule for traces: how its handles are named and found.
+
+Handles are the arguments and results of primitives: tensors, axes, blocks, loops. Must not know any
 kind of schedule.
 """
 

@@ -23,10 +23,9 @@ DECISION = "decision"  # the parameter of primitives that sample; the entry has 
 
 class ArgumentKind(NamedTuple):
     """How the trace handles an argument. `record` converts it to the value that the trace stores,
-    in the schedule before the call; without it the argument is
-    stored. An attribute is a constant, never a handle or an expression.
-    Programs write `by_name` arguments as `name=value`, and omit default values, except if
-    `is_always_shown`.
+    in the schedule before the call; without it the argument is stored. An attribute is a constant,
+    never a handle or an expression. Programs write `by_name` arguments as `name=value`, and omit
+    default values, except if `is_always_shown`.
     """
 
     record: Callable[[Any, Any], Any] | None = None
@@ -47,7 +46,7 @@ class PrimitiveParameter(NamedTuple):
     is_variadic: bool
 
     def is_shown(self, value: Any) -> bool:
-        """Whether programs write an argument."""
+        """Whether an argument is written in programs."""
         if self.default is _REQUIRED or self.kind.is_always_shown:
             return True
         is_default = type(value) in (bool, int, str) and value == self.default

@@ -1,7 +1,7 @@
 """Layered layout of the boxes of a graph, from left to right, each box after all that it reads.
+
 Long edges pass through points in the layers between, so that they do not cross boxes. The layout is
-deterministic. Must not know what the boxes
-are.
+deterministic. Must not know the content of boxes.
 """
 
 from __future__ import annotations

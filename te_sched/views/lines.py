@@ -1,4 +1,4 @@
-"""The lines of a loop tree, and the two ways to draw them. Must not know where lines come from."""
+"""The lines of a loop tree, and two drawings of them. Must not know the source of lines."""
 
 from __future__ import annotations
 
@@ -26,11 +26,10 @@ _STYLE = """\
 @dataclass(frozen=True, slots=True)
 class TreeLine:
     """One line of a loop tree. `kind` is "function", "stage", "loop", "thread", "memory", "guard",
-    "compute" or "other"; `stages` the stages of the
-    line; `extent` the iterations of a loop where they are
-    constant, `annotation` how it runs ("parallel", "vectorized", "unrolled", "threadIdx.x", or "");
-    `scope` and `nbytes` are of memory; `node` is the node of the IR that the line shows; for a
-    schedule that cannot be lowered, a stage or an axis.
+    "compute" or "other"; `stages` are the stages of the line; for a loop, `extent` is its length if
+    it is constant, and `annotation` is "parallel", "vectorized", "unrolled", "threadIdx.x", ... or
+    ""; `scope` and `nbytes` are those of memory; `node` is the node of the IR that the line shows,
+    or, for a schedule that cannot be lowered, a stage or an axis.
     """
 
     depth: int

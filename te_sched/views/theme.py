@@ -1,7 +1,7 @@
 """Colours of all views, as CSS variables for light and for dark pages.
 
 They follow the theme of the page (Jupyter, VS Code, mkdocs, a `data-theme`), and otherwise the
-preference of the reader's system. Must not know what is coloured.
+preference of the reader's system. Must not know the coloured elements.
 """
 
 from __future__ import annotations

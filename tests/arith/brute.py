@@ -1,4 +1,4 @@
-"""Evaluating expressions and rules on integers: the judge of everything arith does."""
+"""Evaluation of expressions and rules on integers, the reference for arith."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def truncmod(a: int, b: int) -> int:
 
 
 def value(e: Any, env: dict[E.Var, int]) -> int:
-    """What an expression is when its variables have these values."""
+    """The value of an expression for given values of its variables."""
     kind = type(e)
     if kind is E.Var:
         return env[e]
@@ -60,7 +60,7 @@ def value(e: Any, env: dict[E.Var, int]) -> int:
 
 
 def show(e: Any) -> str:
-    """An expression as Python would write it, with all parentheses."""
+    """The text of an expression in Python, with all parentheses."""
     names = {
         **{E.Add: "+", E.Sub: "-", E.Mul: "*", E.FloorDiv: "//", E.FloorMod: "%"},
         **{E.LT: "<", E.LE: "<=", E.GT: ">", E.GE: ">=", E.EQ: "==", E.NE: "!="},
@@ -89,6 +89,6 @@ def show(e: Any) -> str:
 
 
 def is_within(e: E.Expr, number: int, bounds: ConstBounds) -> bool:
-    """Whether a number lies in the constant bounds of an expression."""
+    """Whether a number is within the constant bounds of an expression."""
     low, high = bounds.of(e)
     return low <= number <= high

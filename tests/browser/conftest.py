@@ -1,6 +1,6 @@
-"""A headless Chromium of the machine. `TE_SCHED_BROWSER` may name it, and asks that it be there.
+"""A headless Chromium of the machine. If `TE_SCHED_BROWSER` names it, it is required.
 
-A page that says something on the console, fails, or asks for anything but itself fails its test.
+Messages on the console, failures, and requests for other files fail the test of a page.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def _executable() -> str:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
-    """A browser that all tests of a process share."""
+    """A browser, shared by all tests of a process."""
     try:
         from playwright.sync_api import sync_playwright
     except ImportError:
@@ -50,7 +50,7 @@ def browser() -> Iterator[Any]:
 
 @dataclass
 class Window:
-    """A page of a browser that several tests use, and what it said since the last one."""
+    """A page of a browser, shared by several tests, and its messages since the last one."""
 
     page: Any
     complaints: list[str] = field(default_factory=list)
@@ -72,7 +72,7 @@ class Window:
 
 @pytest.fixture(scope="session")
 def windows() -> dict[str, Window]:
-    """Windows by their options, made when they are first needed: making one is slow."""
+    """Windows by options, opened at their first use, since this is slow."""
     return {}
 
 
@@ -80,7 +80,7 @@ def windows() -> dict[str, Window]:
 def open_page(
     browser: Any, windows: dict[str, Window], tmp_path: Path
 ) -> Iterator[Callable[..., Any]]:
-    """Opens HTML as a file: `open_page(html, "#step-3", color_scheme="dark")`."""
+    """A function that opens HTML as a file: `open_page(html, "#step-3", color_scheme="dark")`."""
     numbers = count()
 
     def opened(html: str, address: str = "", **options: Any) -> Any:

@@ -1,9 +1,9 @@
-"""What a page in a browser shows: its contrasts, what is highlighted."""
+"""Inspection of a page in a browser: contrasts, highlighted texts."""
 
 from __future__ import annotations
 
-# The contrast of every piece of text that is shown, as [contrast, text], the least first; of long
-# listings the beginning will do.
+# The contrast of all visible texts, as [contrast, text], the least first; of long listings only the
+# beginning.
 _CONTRASTS = """() => {
   const parse = (color) => {
     const [r, g, b, a = 1] = color.match(/[\\d.]+/g).map(Number);
@@ -49,12 +49,12 @@ _CONTRASTS = """() => {
 
 
 def contrasts(page, below=22.0):
-    """The pieces of text of less contrast, as [contrast, text]; WCAG AA asks for 4.5."""
+    """The texts with less contrast, as [contrast, text]; WCAG AA requires 4.5."""
     return [one for one in page.evaluate(_CONTRASTS) if one[0] < below]
 
 
 def marked(page, pane):
-    """The texts that a pane shows highlighted."""
+    """The highlighted texts of a pane."""
     return page.locator(f".current {pane} :is(.l, .row)").evaluate_all(
         "all => all.filter(it => getComputedStyle(it).boxShadow !== 'none')"
         ".map(it => it.textContent.trim())"

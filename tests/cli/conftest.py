@@ -1,4 +1,4 @@
-"""Programs in files, and te-sched called with them in this process."""
+"""Programs in files, and calls of te-sched with them in this process."""
 
 import pytest
 from click.testing import CliRunner
@@ -106,7 +106,7 @@ def program(tmp_path):
 
 @pytest.fixture
 def te_sched_command():
-    """Calls te-sched; gives what click's runner gives: exit_code, stdout, stderr."""
+    """A function that calls te-sched and returns click's result: exit_code, stdout, stderr."""
 
     def call(*words):
         return CliRunner().invoke(main, [str(word) for word in words])

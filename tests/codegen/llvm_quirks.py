@@ -1,8 +1,8 @@
-"""A program for each quirk of LLVM, which shows it when the remedy is left out.
+"""A program for each quirk of LLVM that shows it without the workaround.
 
     python -m tests.codegen.llvm_quirks QUOTIENTS         prints whether the installed LLVM has it
 
-Other versions are tried by a PYTHONPATH to their llvmlite.
+To test other versions, set PYTHONPATH to their llvmlite.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def function(*lines: str) -> str:
 
 
 def maxima(count: int) -> str:
-    """The largest of many floats, one after the other, in a loop."""
+    """The maximum of many floats, in a sequential loop."""
     lines = ["br label %loop", "loop:", "%i = phi i64 [ 0, %entry ], [ %next, %loop ]"]
     lines += [f"%m0 = phi float [ 0.0, %entry ], [ %m{count}, %loop ]"]
     for k in range(count):
@@ -55,7 +55,7 @@ def maxima(count: int) -> str:
 
 
 def scattered_squares(count: int) -> str:
-    """Squares of elements in one order, stored in another one, without a loop."""
+    """Squares of elements, stored in another order, without a loop."""
     lines = []
     for k in range(count):
         lines += [
@@ -69,7 +69,7 @@ def scattered_squares(count: int) -> str:
 
 
 def sums(loops: int, trips: str, terms: int) -> str:
-    """Loops one after the other, each of which adds up `terms` squares in `trips` steps."""
+    """A sequence of loops, each of which adds `terms` squares in `trips` steps."""
     lines, before = ["br label %h0"], "entry"
     for k in range(loops):
         lines += [
@@ -105,7 +105,7 @@ def fails(test: Callable[[], None]) -> bool:
 
 
 def shuffles() -> bool:
-    """Whether the passes leave a module that is not valid."""
+    """Whether the passes return an invalid module."""
     is_valid, found = machine._is_valid, []
     machine._is_valid = lambda module: found.append(is_valid(module)) or found[-1]
     te_sched.build(*options.early_shuffles())
@@ -113,7 +113,7 @@ def shuffles() -> bool:
 
 
 def words_of_two_lanes() -> bool:
-    """Whether LLVM prints something while vectors of two lanes with masks are compiled."""
+    """Whether LLVM prints messages while it compiles masked vectors of two lanes."""
     A = te.placeholder((30,), name="A")
     B = te.compute((30,), lambda i: te.if_then_else(A[i] > 0.0, te.sqrt(A[i]), A[i]), name="B")
     s = te.create_schedule(B.op)
@@ -127,7 +127,7 @@ def words_of_two_lanes() -> bool:
 
 
 def spilled_lanes() -> bool:
-    """Whether a sum of 48 lanes is kept in memory, which the stack pointer leads to."""
+    """Whether a sum of 48 lanes is spilled to the stack."""
     A, k = te.placeholder((64, 48), name="A"), te.reduce_axis((0, 64), "k")
     B = te.compute((48,), lambda i: te.sum(A[k, i], axis=k), name="B")
     s = te.create_schedule(B.op)
@@ -139,7 +139,7 @@ def spilled_lanes() -> bool:
 
 
 def hidden_dispose() -> bool:
-    """Whether a pass manager's own method to free it is hidden."""
+    """Whether the method that frees a pass manager is hidden."""
     handle = host().handle
     builder = llvm.create_pass_builder(handle, llvm.create_pipeline_tuning_options())
     return type(builder.getModulePassManager())._dispose is llvm.ffi.ObjectRef._dispose
@@ -151,7 +151,7 @@ def host() -> machine.TargetMachine:
 
 
 def optimised(text: str) -> Callable[[], None]:
-    """What runs LLVM's passes on a text."""
+    """Run LLVM's passes on a text."""
 
     def run() -> None:
         machine.show_source(f"{host().header}\n{text}", (), host(), "ll")
@@ -159,7 +159,7 @@ def optimised(text: str) -> Callable[[], None]:
     return run
 
 
-# What shows each quirk: it is true, or it takes so many times as long as with the remedy.
+# The test of each quirk: it is true, or it takes this multiple of the time with the workaround.
 REPRODUCERS: dict[str, tuple[Callable[[], bool | None], float]] = {
     "HASH_SEARCH": (optimised(maxima(32)), 2.0),
     "LONG_BLOCKS": (optimised(scattered_squares(4000)), 2.0),
@@ -177,16 +177,16 @@ _MARGIN = 0.1  # seconds
 
 
 def leave_out(name: str) -> None:
-    """Let te_sched take it that no LLVM has a quirk."""
+    """Disable the workaround for a quirk in te_sched."""
     setattr(quirks, name, replace(getattr(quirks, name), versions=()))
 
 
 def main(name: str) -> None:
-    """Print whether LLVM has a quirk. A process that takes too long is ended: then it has it."""
+    """Print whether LLVM has a quirk; it has it if the process exceeds the time limit."""
     reproduce, times = REPRODUCERS[name]
     with te_sched.config.scoped(cache=False):
         seconds = 0.0
-        if times and name != "HASH_SEARCH":  # its remedy is an option of the whole process
+        if times and name != "HASH_SEARCH":  # its workaround is an option of the process
             host()
             start = time.process_time()
             reproduce()

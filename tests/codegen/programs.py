@@ -1,4 +1,4 @@
-"""Lowered programs written by hand, as the tests of code generation need them."""
+"""Hand-written lowered programs for the tests of code generation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from te_sched.runtime.module import Module
 
 
 def buffer(name: str, shape: Sequence[Any], dtype: str = "float32", **options: Any) -> E.Buffer:
-    """A buffer with a data pointer of its own."""
+    """A buffer with a new data pointer."""
     extents = tuple(ops.convert(extent) for extent in shape)
     strides = tuple(ops.convert(step) for step in options.pop("strides", ()))
     data = E.Var(name, "handle", E.PointerType(dtype))

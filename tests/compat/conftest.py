@@ -1,4 +1,4 @@
-"""The peer's tests import TVM into the same process; here `import tvm` must mean te_sched."""
+"""Tests of the peer import TVM into the same process; here `import tvm` must import te_sched."""
 
 import sys
 
@@ -9,7 +9,7 @@ from te_sched import compat
 
 @pytest.fixture(scope="module", autouse=True)
 def without_tvm():
-    """TVM's own modules set aside while a module of these tests runs."""
+    """Remove TVM's modules while a module of these tests runs."""
     names = [name for name in sys.modules if name == "tvm" or name.startswith("tvm.")]
     aside = {name: sys.modules.pop(name) for name in names}
     yield
@@ -18,7 +18,7 @@ def without_tvm():
 
 @pytest.fixture
 def as_tvm():
-    """`import tvm` gives te_sched."""
+    """Let `import tvm` import te_sched."""
     compat.install()
     yield
     compat.uninstall()

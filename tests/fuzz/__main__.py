@@ -1,4 +1,4 @@
-"""Give te_sched random programs, legal and hostile, and report what is neither right nor refused.
+"""Run random programs, legal and hostile, and report those neither correct nor refused.
 
 python -m tests.fuzz --minutes 30 [--seed N] [--jobs 2] [--kind KIND]
 python -m tests.fuzz --kind legal --one 123    the script of one case
@@ -14,7 +14,7 @@ from tests.fuzz.generate import KINDS
 
 
 def main() -> int:
-    """Run a campaign; the exit code is 1 if it found something."""
+    """Run a campaign; the exit code is 1 if there are findings."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--minutes", type=float, help="stop after so long")
     parser.add_argument("--count", type=int, help="stop after so many cases of each kind")

@@ -1,4 +1,4 @@
-"""Many cases in several processes, their report, and a script for each kind of finding."""
+"""Runs many cases in several processes, with a report and a script per kind of finding."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from tests.fuzz.judge import Verdict
 from tests.fuzz.minimise import minimise
 from tests.fuzz.workers import Worker
 
-ALIKE = 2  # findings of one group that are minimised
+ALIKE = 2  # findings of a group that are minimized
 HUNG = 5.0  # seconds after which a smaller case counts as hung
 
 
 @dataclass
 class Report:
-    """What a campaign found."""
+    """The results of a campaign."""
 
     outcomes: Counter[tuple[str, str]] = field(default_factory=Counter)  # of kind, outcome
     refusals: Counter[str] = field(default_factory=Counter)
@@ -71,9 +71,9 @@ def run(
     folder: pathlib.Path | None = None,
     limit: float = 30.0,
 ) -> Report:
-    """Judge cases number seed, seed + 1, ... of each kind; minimised findings go to the folder.
+    """Judge cases seed, seed + 1, ... of each kind; minimized findings are saved in the folder.
 
-    A case that cannot be made, or made small, is a finding too, and ends nothing else.
+    Failures of generation and minimization are findings too, and do not stop the campaign.
     """
     report, start, lock = Report(), time.monotonic(), threading.Lock()
     end = start + 60 * minutes if minutes else float("inf")
@@ -140,7 +140,7 @@ def smallest(worker: Worker, case: Case, verdict: Verdict) -> tuple[Case, Verdic
 
 
 def _is_right(worker: Worker, case: Case) -> bool:
-    """Whether numpy computes what is declared: its formulas may not hold for shorter axes."""
+    """Whether numpy's formulas hold for the declarations: they may not for shorter axes."""
     plain = Case("legal", replace(case.program, steps=()))
     return worker.judge(plain).outcome == "right"
 

@@ -1,6 +1,6 @@
-"""A fuzzing case as data, its lines, and the script that shows it alone.
+"""A fuzzing case as data, its lines, and a script that reproduces it.
 
-Must not know how cases are made or judged.
+Must not know the generation or judging of cases.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tests.fuzz import words
 from tests.peer.differential.arrays import extremes
 from tests.peer.differential.program import ANY, Dim, Program, Value
 
-FILE = "<case>"  # where the lines of a case are, in tracebacks and errors
+FILE = "<case>"  # the file of the lines of a case, in tracebacks and errors
 BUILD = 'function = te_sched.build(s, args, target="{0.target}", sanitize={0.sanitize})'
 
 
@@ -23,9 +23,9 @@ BUILD = 'function = te_sched.build(s, args, target="{0.target}", sanitize={0.san
 class Case:
     """A program, and lines that change `args` before it is built and `arrays` before it is called.
 
-    kind: "legal" by construction, so with "indices" from memory and extreme "values", hostile
-    ("illegal", "calls"), for a device ("gpu", "kernels"), or with numbers that a call tells
-    ("sizes": `given` ends with the line of `build`, `calls` make all of `arrays`).
+    kind: "legal" by construction, also with "indices" from memory or extreme "values", hostile
+    ("illegal", "calls"), for a device ("gpu", "kernels"), or with dynamic sizes ("sizes": `given`
+    ends with the line of `build`, `calls` make all of `arrays`).
     """
 
     kind: str
@@ -52,7 +52,7 @@ class Case:
 
     @property
     def below(self) -> dict[str, int]:
-        """Inputs that are indices, and what they are less than."""
+        """Inputs that are indices, with their limits."""
         return {value.names[0]: value.below for value in self.program.values if value.below}
 
     @property
@@ -62,17 +62,17 @@ class Case:
 
     @property
     def formulas(self) -> Iterator[tuple[str, str]]:
-        """What each computed tensor is, for numpy."""
+        """The formula of each computed tensor, for numpy."""
         for value in self.program.values:
             yield from zip(value.names, value.numpy, strict=False)
 
     def to_json(self) -> dict[str, Any]:
-        """The case as what JSON has."""
+        """The case in types of JSON."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, record: dict[str, Any]) -> Case:
-        """The case of a record."""
+        """The case from a record of JSON."""
         program = record["program"]
         values = tuple(_value(**value) for value in program["values"])
         return cls(
@@ -91,7 +91,7 @@ class Case:
         )
 
     def script(self, note: str = "", refused: frozenset[str] = frozenset()) -> str:
-        """A file that shows the case alone; `refused` lines are known to raise."""
+        """A script that reproduces the case; `refused` lines are known to raise."""
         return "\n".join(self._script(note, refused)) + "\n"
 
     def _script(self, note: str, refused: frozenset[str]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""More kinds of declarations than live TVM is asked about: argmax, booleans, extern, no elements.
+"""Declarations that are not compared with live TVM: argmax, booleans, extern, empty tensors.
 
 Must not know schedules.
 """
@@ -27,13 +27,13 @@ class Declarations(Dataflow):
             self.extents, self.small_extents = (0, 1, 5, 8), (0, 1, 3)
 
     def chosen(self) -> Value | None:
-        """argmax or argmin, of the first of equal values."""
+        """argmax or argmin; the first of equal values."""
         value = self.source(lambda dims: len(dims) > 1)
         if value is None:
             return None
         name, dtype = self.tensor(value)
         if dtype.startswith("float") and value.lines:
-            return None  # which of them is largest may depend on how they were rounded
+            return None  # the maximum may depend on rounding
         rank, axis = len(value.dims), self.rng.randrange(len(value.dims))
         how, sign, first = self.rng.choice((("argmax", ">", "min"), ("argmin", "<", "max")))
         k, stage = self.fresh("k"), self.fresh("T")
@@ -57,12 +57,12 @@ class Declarations(Dataflow):
         return Value((f"{stage}a", f"{stage}b"), dims, ("int32", dtype), (name,), lines, numpy)
 
     def compared(self) -> Value | None:
-        """A tensor of booleans, and what depends on it."""
+        """A tensor of booleans, and a tensor that depends on it."""
         value = self.source()
         assert value is not None
         name, dtype = self.tensor(value)
         if dtype.startswith("float") and value.lines:
-            return None  # which of them are smaller may depend on how they were rounded
+            return None  # the order may depend on rounding
         c, nc = self.number(dtype)
         x, sign = self.at(name, len(value.dims)), self.rng.choice(("<", ">=", ">"))
         mask = self.compute(value.dims, f"{x} {sign} {c}", f"{name} {sign} {nc}", "bool", name)
@@ -177,7 +177,7 @@ class Declarations(Dataflow):
         return Value((stage,), value.dims, (dtype,), (name,), (line,), (f"{name} + {name}",))
 
     def empty(self) -> Value | None:
-        """A constant tensor, or one that depends on where an element is only."""
+        """A constant tensor, or one that only depends on the indices."""
         dims = self.some_dims(self.rng.choice((1, 2)))
         dtype = self.rng.choice(("float32", "int32", "int64"))
         numpy = f"np.zeros({shape(tuple(Dim(str(d.value), d.value) for d in dims))}, '{dtype}')"
@@ -196,7 +196,7 @@ class Declarations(Dataflow):
 
 
 def _bits(name: str, dtype: str) -> str:
-    """How many ones there are; of a negative number numpy counts those of its magnitude."""
+    """The number of 1 bits; for a negative number, numpy counts those of its magnitude."""
     unsigned = dtype if dtype.startswith("u") else f"u{dtype}"
     return f"np.bitwise_count({name}.astype('{unsigned}')).astype('{dtype}')"
 

@@ -1,8 +1,8 @@
-"""Random expressions of numbers at the ends of their types: NaN, infinities, -0.0, the least and
-the largest integers, divisors of 0, shifts by any number.
+"""Random expressions of extreme numbers: NaN, infinities, -0.0, the least and the largest integers,
+divisors of 0, shifts by any number.
 
-What te_sched computes is held against numpy bit by bit, so no expression is one that rounding, or a
-fused multiply-add, may change. Must not know schedules.
+Results are compared with numpy bit by bit, so expressions do not depend on rounding or on fused
+multiply-add. Must not know schedules.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Extremes:
         return Program(number, tuple(values), outputs).pruned()
 
     def fillers(self, program: Program) -> tuple[str, ...]:
-        """Lines that put such numbers into the inputs; a sum is of numbers that do not round."""
+        """Lines that store such numbers in the inputs; sums are of numbers that do not round."""
         is_summed = any("te.sum(" in str(value.lines) for value in program.values)
         inputs = [name for name in program.arguments if name.startswith("A")]
         return tuple(
@@ -101,15 +101,15 @@ class Extremes:
         return f"te.const({number}, '{self.dtype}')", f"np.{self.dtype}({number})"
 
     def _tensor(self, depth: int, is_term: bool = False) -> Text:
-        """What depends on a tensor: a constant divisor of 0 is refused."""
+        """An expression that depends on a tensor: a constant divisor of 0 is refused."""
         found = self._value(depth, is_term)
         while "[" not in found[0]:
             found = self._value(depth, is_term)
         return found
 
     def _value(self, depth: int, is_term: bool = False) -> Text:
-        """A number; `is_term` says that it, or what is chosen of it, is added to another number,
-        where products may fuse.
+        """A number; with `is_term`, it or a choice of it is a term of a sum, which may be fused
+        with products.
         """
         if depth == 0:
             return self._leaf()
@@ -174,7 +174,7 @@ class Extremes:
         return f"({a[0]} {sign} {b[0]})", f"({a[1]} {sign} {b[1]})"
 
 
-# numpy's quotient and remainder by 0 are 0, and so are ours.
+# numpy's quotient and remainder by 0 are 0, as are te_sched's.
 _DIVISIONS = {
     "floordiv": "np.floor_divide({0}, {1})",
     "floormod": "np.remainder({0}, {1})",
@@ -188,7 +188,7 @@ def _where(condition: str, a: str, b: str) -> str:
 
 
 def bind_threads(program: Program) -> tuple[str, ...]:
-    """Lines that compute each stage in threads, of few elements each."""
+    """Lines that compute each stage in threads of a few elements."""
     lines = []
     for value in program.values:
         if value.lines:

@@ -1,4 +1,4 @@
-"""The case of a kind and a number."""
+"""The case of a kind and a seed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.peer.differential.program import Program
 
 
 def generate(kind: str, number: int) -> Case:
-    """A case; the same for the same number."""
+    """The case of a seed."""
     return _GENERATORS[kind](random.Random(f"{kind} {number}"), number)
 
 

@@ -1,7 +1,7 @@
-"""Cases of the kind "hostile": calls of any public function with two or three hostile arguments,
-and calls on what earlier ones gave.
+"""Cases of kind "hostile": calls of any public function with two or three hostile arguments, and
+with results of earlier calls.
 
-A case has lines alone; `tests/hostile` knows what is called, and with what.
+A case only has lines; `tests/hostile` has the functions and the arguments.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tests.fuzz.case import Case
 from tests.hostile import calls, judge, surface, values
 from tests.peer.differential.program import Program
 
-USED_AGAIN = 0.35  # how often an argument is what an earlier line gave
+USED_AGAIN = 0.35  # probability that an argument is the result of an earlier line
 
 
 @cache
@@ -51,11 +51,11 @@ def _value(rng: random.Random, place: int) -> str:
 
 
 def problem(case: Case) -> tuple[str, str]:
-    """The first line that did not end well and what was wrong; nothing where all did."""
+    """The first line with a finding and its description, or ("", "")."""
     known = judge.names()
     with tempfile.TemporaryDirectory() as folder:
         home = os.getcwd()
-        os.chdir(folder)  # files that lines write go with it
+        os.chdir(folder)  # files that lines write are deleted with it
         try:
             for line in case.program.steps:
                 found = judge.judge(line, known)
@@ -67,7 +67,7 @@ def problem(case: Case) -> tuple[str, str]:
 
 
 def script(case: Case) -> list[str]:
-    """The lines of a file that shows a case."""
+    """The lines of a script that reproduces a case."""
     return [
         "import contextlib, decimal, fractions, importlib",
         "import numpy as np, sympy",

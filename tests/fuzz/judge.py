@@ -1,6 +1,6 @@
-"""What becomes of a case: numpy's answer, a te_sched error, or a finding.
+"""Judges a case: numpy's result, an error of te_sched, or a finding.
 
-Runs in a worker, which may die of it. Must not know how cases are made.
+Runs in a worker, which may crash. Must not know the generation of cases.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from tests.tracebacks import PACKAGE, files_of, place_of
 LARGEST = 1 << 26  # bytes of all arrays of a case that is run
 
 FINE = ("right", "refused", "not judged")
-# Why a case that is legal by construction may be refused after all.
+# Reasons why a case that is legal by construction may be refused.
 TELLING = ("set_store_predicate", "tensorize", "rolling_buffer", "transform_layout", "rfactor")
 ALLOWED = (
     "needs at least one value to choose from",
@@ -63,7 +63,7 @@ ALLOWED = (
     "is not a constant, and a vector has a constant number of lanes",
     "the divisor is the constant 0",  # in the text, where TVM fails too: a // (a - a)
 )
-# What the debug build reports, which wraps around as in numpy where it is not watched.
+# Overflows that the checked build reports, and that wrap around otherwise, as in numpy.
 SANITIZED = "which int32 does not hold"
 # Places where Python's errors are right: also where arguments do not bind.
 PYTHONS_OWN = (
@@ -77,7 +77,8 @@ _NAMES = re.compile(r"'[^']*'|\"[^\"]*\"|\b[A-Za-z]\w*[\d_]\w*(?:\.\w+)*|\b[ijkl
 class Verdict:
     """outcome: one of FINE, or "wrong", "error", "changed", "accepted", "vague", "needless".
 
-    group: what alike findings have in common; detail: what to show; refusals: what was refused.
+    group: the common part of similar findings; detail: the text to show; refusals: the refused
+    lines.
     """
 
     outcome: str
@@ -88,7 +89,7 @@ class Verdict:
 
     @property
     def is_finding(self) -> bool:
-        """Whether there is something to look into."""
+        """Whether the verdict is a finding."""
         return self.outcome not in FINE
 
 
@@ -96,7 +97,7 @@ _REFUSED = Verdict("refused")
 
 
 class _Over(Exception):
-    """The case is judged."""
+    """Raised when the verdict is known."""
 
     def __init__(self, outcome: str, group: str = "", detail: str = "") -> None:
         super().__init__(outcome)
@@ -149,8 +150,8 @@ class _Run:
             self._try(line)
         self._must("text = str(te_sched.lower(s, args, simple_mode=True))")
         self._must(BUILD.format(self.case))
-        # What a schedule may do, its program may do. But one with double buffers is printed as TVM
-        # does it, where the first fetch asks nobody whether there is anything to fetch.
+        # A lowered program may do what its schedule may. But with double buffers it is printed as
+        # by TVM, whose first fetch is unconditional.
         is_as_built = not any("double_buffer" in line for line in self.case.program.steps)
         if self.case.kind == "legal" and is_as_built:
             self._must("te_sched.analysis.check(te_sched.lower(s, args)).raise_refuted()")
@@ -170,7 +171,7 @@ class _Run:
         self._compare(before)
 
     def _check(self, arrays: Sequence[Any]) -> None:
-        """Run in checked mode, which finds what a call refuses, and nothing else."""
+        """Run in checked mode, which must find exactly the errors that a call refuses."""
         self.names["copies"] = [_copied(array) for array in arrays]
         if not self._try("report = function.check(*copies)"):
             return
@@ -184,7 +185,7 @@ class _Run:
             raise _Over("wrong", "wrong: a call and the checked mode disagree", text)
 
     def _call_with_sizes(self) -> None:
-        """Numpy's answer, or a CallError; numbers that are no mistake must be computed with."""
+        """numpy's result, or a CallError; calls with valid sizes must succeed."""
         for line in [*self.case.given, *self.case.calls]:
             self._must(line)
         arrays = self.names["arrays"]
@@ -220,7 +221,7 @@ class _Run:
         exec(compile(line, FILE, "exec"), self.names)
 
     def _try(self, line: str) -> bool:
-        """Whether a line did what it says; it may be refused."""
+        """Execute a line, which may be refused; returns whether it succeeded."""
         try:
             self._exec(line)
         except TeSchedError as error:
@@ -232,7 +233,7 @@ class _Run:
         return False
 
     def _step(self, line: str) -> None:
-        """A line of a schedule, which changes nothing where it is refused."""
+        """Execute a line of a schedule, which must change nothing if it is refused."""
         before = snapshot(self.names["s"])
         text = str(self.names["s"].trace) if self.case.kind == "illegal" else ""
         if self._try(line):
@@ -243,7 +244,7 @@ class _Run:
             raise _Over("changed", f"changed trace: {_method(line)}", line)
 
     def _must(self, line: str) -> None:
-        """A line without which the case ends."""
+        """Execute a line; if it fails, the case ends."""
         if not self._try(line):
             raise _Over("refused")
 
@@ -265,7 +266,7 @@ class _Run:
             raise _Over("needless", group, f"{line}\n{error}")
 
     def _is_in_bounds(self) -> bool:
-        """Whether numpy reads what a case reads; it takes what is negative from the end."""
+        """Whether the reads of a case are in bounds; numpy would accept negative indices."""
         arrays = self._arrays()
         given = {name: arrays[place] for place, name in enumerate(self.case.inputs)}
         try:
@@ -275,7 +276,7 @@ class _Run:
         return True
 
     def _may_be_refused(self, error: TeSchedError) -> bool:
-        """Whether a legal case may be refused so; one that numpy refuses too may."""
+        """Whether a legal case may be refused with this error."""
         if self.case.kind == "gpu" and type(error).__name__ in ("BuildError", "LoweringError"):
             return True
         text = f"{error.fault} | {error.why}"
@@ -334,7 +335,7 @@ class _Run:
         return arrays if isinstance(arrays, (list, tuple)) else []
 
     def _compare(self, before: Sequence[Any]) -> None:
-        """Whether the arrays hold numpy's answer."""
+        """Check that the arrays have numpy's results."""
         names = self.case.program.arguments
         tensors = [self.names.get(name) for name in names]
         args = self.names["args"]
@@ -373,7 +374,7 @@ class _Run:
         raise _Over("right" if expected else "not judged")
 
     def _is_read(self, tensor: Any) -> bool:
-        """Whether iterations of another tensor read a tensor, for all that is known."""
+        """Whether iterations of another tensor may read a tensor."""
         readers = [one for one in self.names.values() if isinstance(one, te.Tensor)]
         return not isinstance(tensor, te.Tensor) or any(
             any(tensor is read for read in reader.op.input_tensors)
@@ -382,7 +383,7 @@ class _Run:
         )
 
     def _compare_one(self, name: str, result: Any, value: Any, largest: float) -> None:
-        """`largest` of the numbers on the way bounds what rounding leaves of sums that cancel."""
+        """`largest` of the intermediate numbers bounds the rounding errors of sums that cancel."""
         value = np.asarray(value)
         if result is None:
             raise _Over("accepted", "a call with strange arguments", name)
@@ -403,7 +404,7 @@ class _Run:
             raise _Over("wrong", f"wrong: {marks}", wrong)
 
     def _expected(self, given: dict[str, Any]) -> dict[str, Any]:
-        """What numpy computes; where it cannot, the case had to be refused."""
+        """numpy's results; if it raises, the case should have been refused."""
         values: dict[str, Any] = {"np": np, **given}
         known: dict[str, Any] = {}
         for name, formula in self.case.formulas:
@@ -417,7 +418,7 @@ class _Run:
 
 
 def _extents(tensor: te.Tensor) -> list[Any]:
-    """Of the loops that compute a tensor."""
+    """The extents of the loops that compute a tensor."""
     return [*tensor.shape, *(axis.dom.extent for axis in getattr(tensor.op, "reduce_axis", ()))]
 
 
@@ -429,7 +430,7 @@ def _largest(arrays: Sequence[Any]) -> float:
 
 
 def _same_values(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Where numbers are the same, signs of zeros included; any NaN is one."""
+    """A mask of equal numbers, including signs of zeros; all NaN are equal."""
     same = np.asarray(a == b)
     if a.dtype.kind == "f":
         same = (same & (np.signbit(a) == np.signbit(b))) | (np.isnan(a) & np.isnan(b))
@@ -437,7 +438,7 @@ def _same_values(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def _copied(array: Any) -> Any:
-    """The values of an array, or None of something else."""
+    """The values of an array; None for other objects."""
     try:
         return np.array(array.numpy() if hasattr(array, "numpy") else array)
     except Exception:
@@ -458,7 +459,7 @@ def _same(a: Sequence[Any], b: Sequence[Any]) -> bool:
 
 
 def _normal(message: str) -> str:
-    """A message without the names and numbers in it."""
+    """A message without names and numbers."""
     return _NAMES.sub("_", message.replace("\n", " "))[:200]
 
 

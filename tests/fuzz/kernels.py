@@ -1,7 +1,8 @@
-"""Kernels with indices from memory, and with threads that a call counts, on the emulated device.
+"""Kernels with indices from memory and dynamic numbers of threads, on the emulated device.
 
-Half of the cases get an index near a limit: of a tensor, or of a type. numpy tells what is right,
-and what is out of bounds; the checked mode must say the same. Must not know how a case is judged.
+Half of the cases have an index near a limit of a tensor or a type. numpy computes the expected
+result, and whether an index is out of bounds, which the checked mode must report. Must not know
+judging.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from tests.fuzz.case import Case
 from tests.peer.differential.program import Dim, Program, Value, shape
 
 DTYPES = ("int32", "int32", "int32", "int64", "int64", "int8", "uint8", "int16", "uint32", "uint64")
-# What is done with an index x of n elements, for te_sched and for numpy.
+# Operations on an index x of n elements, for te_sched and for numpy.
 CHANGES = (
     *(("{x}", "I.astype('int64')"),) * 4,
     ("{x} + 1", "(I + I.dtype.type(1)).astype('int64')"),  # which wraps around
@@ -30,7 +31,7 @@ def generate_kernel(rng: random.Random, number: int) -> Case:
 
 
 class _Kernel:
-    """A table A, indices I, what is made of them, and its threads."""
+    """A table A, indices I, the computed tensor, and its threads."""
 
     def __init__(self, rng: random.Random, number: int) -> None:
         self.rng, self.number = rng, number
@@ -40,7 +41,7 @@ class _Kernel:
         self.steps: list[str] = []
 
     def dim(self, name: str) -> Dim:
-        """An extent, told when the program is called or before."""
+        """An extent, dynamic or constant."""
         value = self.rng.choice(EXTENTS)
         if self.rng.random() < 0.4:
             self.sizes[name] = value if self.rng.random() < 0.9 else 0
@@ -48,7 +49,7 @@ class _Kernel:
         return Dim(str(value), value)
 
     def case(self) -> Case:
-        """One of the kinds of programs, under a schedule, and what is wrong with its indices."""
+        """A program of some kind with a schedule, and the fault of its indices."""
         kind = self.rng.choice((self.gathered, self.gathered, self.columns, self.twice, self.added))
         table, index, result = kind()
         values = (table, index, result)
@@ -56,7 +57,7 @@ class _Kernel:
         return Case("kernels", program, (), self.hostile(index), "cuda")
 
     def used(self, values: tuple[Value, ...]) -> dict[str, int]:
-        """The sizes that shapes have."""
+        """The sizes of shapes."""
         names = {dim.text for value in values for dim in value.dims}
         return {name: size for name, size in self.sizes.items() if name in names}
 
@@ -74,12 +75,12 @@ class _Kernel:
         return Value(("B",), dims, ("float32",), ("A", "I"), (line,), (numpy,))
 
     def index(self, text: str, n: Dim) -> tuple[str, str]:
-        """An index less than n, mostly, and what it is for numpy."""
+        """An index, usually less than n, for te_sched and for numpy."""
         mine, numpy = self.rng.choice(CHANGES)
         return mine.format(x=text, n=n.text), numpy.format(n=n.value)
 
     def gathered(self) -> tuple[Value, Value, Value]:
-        """B[i] = A[I[i]], in bounds only or not."""
+        """B[i] = A[I[i]], possibly out of bounds."""
         index, numpy = self.index("I[i]", self.n)
         body, answer = f"A[{index}]", f"A[{numpy}]"
         if self.rng.random() < 0.2:
@@ -91,7 +92,7 @@ class _Kernel:
         return *self.inputs(self.n), self.compute((self.m,), body, answer)
 
     def columns(self) -> tuple[Value, Value, Value]:
-        """B[i, j] = A[i, I[j]]: an index that leaves its row is in another one."""
+        """B[i, j] = A[i, I[j]]: an index out of bounds of its row is in another one."""
         index, numpy = self.index("I[j]", self.n)
         rows = Dim("7", 7)
         result = self.compute((rows, self.m), f"A[i, {index}]", f"A[:, {numpy}]")
@@ -106,7 +107,7 @@ class _Kernel:
         return table, index, self.compute((self.m,), "A[I[I[i]]]", f"A[{wide}[{wide}]]")
 
     def added(self) -> tuple[Value, Value, Value]:
-        """B[I[i]] += A[i], by atomic additions of a kernel that is written by hand."""
+        """B[I[i]] += A[i], by atomic additions of a hand-written kernel."""
         table, index = self.inputs(self.m, below=self.n)
         less = self.rng.choice((0, 0, 3))
         line = f'B = te.extern({shape((self.n,))}, [A, I], adding({less}), "B", dtype="float32")'

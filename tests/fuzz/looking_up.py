@@ -10,12 +10,12 @@ from tests.peer.differential.program import ANY, Value, shape
 
 
 class Indices(Lookups):
-    """Lookups of which some write where data says."""
+    """Lookups, some of which write at indices from memory."""
 
     kinds = (*Lookups.kinds, *("scattered",) * 6)
 
     def scattered(self) -> Value | None:
-        """Elements written where integers from memory say; the last one wins."""
+        """Elements stored at indices from memory; the last store wins."""
         (dim, size) = self.some_dims(2)
         if dim.value < 1 or size.value < 2 or size.text != str(size.value):
             return None

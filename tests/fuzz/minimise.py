@@ -1,6 +1,6 @@
-"""Making a failing case small: fewer lines, stages and outputs, shorter axes, while it still fails.
+"""Reduction of a failing case: fewer lines, stages and outputs, shorter axes.
 
-Must not know how a case is judged.
+Must not know judging.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _candidates(case: Case) -> Iterator[Case]:
 
 
 def _shorter(program: Program) -> Iterator[Program]:
-    """Every extent as a smaller number, wherever it is written."""
+    """Replacements of extents by smaller numbers in all lines."""
     numbers = {dim.value for value in program.values for dim in value.dims if dim.value > 2}
     for number in sorted(numbers, reverse=True):
         for smaller in (2, 4, number // 2):

@@ -1,7 +1,7 @@
-"""Lines that a clumsy or hostile user might write, anywhere in a program.
+"""Invalid or hostile lines of users, anywhere in a program.
 
-Most arguments are of the kind that the primitive wants, but of the wrong stage, size or moment; the
-rest is anything. Whether a line is legal is not known here.
+Most arguments are of the right kind, but of the wrong stage, size or time; others are arbitrary.
+Must not know whether a line is legal.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Mischief:
     # The schedule
 
     def spoil_schedule(self, lines: Sequence[str], count: int) -> tuple[str, ...]:
-        """The lines of a schedule with hostile ones among them."""
+        """The lines of a schedule with inserted hostile ones."""
         found = list(lines)
         for _ in range(count):
             place = self.rng.randint(0, len(found))
@@ -67,7 +67,7 @@ class Mischief:
         return tuple([_shorter(line, bool(self.program.sizes)) for line in found])
 
     def _changed(self, line: str) -> str:
-        """A line with another number, axis or scope in it."""
+        """A line with another number, axis or scope."""
         numbers = list(re.finditer(r"(?<==)\d+(?![\d*])|(?<=, )\d+(?=[,)])", line))
         if numbers:
             one = self.rng.choice(numbers)
@@ -94,7 +94,7 @@ class Mischief:
         return f"{result.get(name, '')}{owner}.{name}({', '.join(arguments)})"
 
     def _known_mistake(self, words: _Words) -> str:
-        """What people do: races, guards left out, attachments upside down."""
+        """Common mistakes: races, omitted guards, inverted attachments."""
         self.count += 1
         stage, number = words.any_stage(), self.rng.randrange(3)
         names = f"h{self.count}o, h{self.count}i"
@@ -121,7 +121,7 @@ class Mischief:
     # The arguments of build
 
     def spoil_arguments(self) -> tuple[str, ...]:
-        """A line that changes the list of what is built."""
+        """A line that changes the list of arguments of `build`."""
         name = self.rng.choice(self.program.arguments)
         place = self.rng.randrange(len(self.program.arguments))
         stages = [one for value in self.program.values for one in value.names]
@@ -225,7 +225,7 @@ class Mischief:
                 f"{a} = np.lib.stride_tricks.as_strided({a}, {a}.shape, (0,) * {a}.ndim)",
                 f"{a} = np.zeros({a}.shape[:-1] + ({a}.shape[-1] + 1,), {a}.dtype)[..., :-1]",
                 f"{a} = np.zeros({a}.shape[:-1] + ({a}.shape[-1] + 1,), {a}.dtype)[..., 1:]",
-                # The owner is kept: whoever reads the interface alone reads what may be gone.
+                # The owner is kept: the interface alone does not keep the memory.
                 f"{a} = type('Array', (), {{'__array_interface__': {a}.__array_interface__, "
                 f"'owner': {a}}})()",
                 f"{a} = {a}.view(type('Sub', (np.ndarray,), {{}}))",
@@ -235,7 +235,7 @@ class Mischief:
     # Declarations
 
     def spoil_declarations(self) -> Program:
-        """The program with one declaration changed; what numpy makes of it is not known then."""
+        """The program with one changed declaration, for which numpy's result is unknown."""
         places = [n for n, value in enumerate(self.program.values) if not value.is_placeholder]
         place = self.rng.choice(places)
         value = self.program.values[place]
@@ -403,7 +403,7 @@ class Mischief:
 
 
 def _shorter(line: str, is_symbolic: bool) -> str:
-    """A line that asks for no loop of minutes: one that is not cut where its tensors end."""
+    """A line without very long loops, such as those without bounds of tensors."""
     is_cut = "factor=2**31" in line and not is_symbolic
     return line if is_cut else line.replace("2**31 - 1", "2**20")
 

@@ -7,7 +7,7 @@ from tests.peer.differential.scheduling import FACTORS, Axis, Scheduler, Stage
 
 
 class Careful(Scheduler):
-    """Schedules a program without what a processor or te_sched refuses."""
+    """Schedules a program without steps that a processor or te_sched refuses."""
 
     factors = (*FACTORS, 1, 6, 13, 64, 128, 1000)
 
@@ -21,7 +21,7 @@ class Careful(Scheduler):
     def _place(self, stage: Stage) -> None:
         readers = self._readers(self._key(stage))
         if any("fixed" in reader.notes or not reader.leaves for reader in readers):
-            return  # neither scans nor externs have an expression to put it into
+            return  # scans and externs have no expression
         super()._place(stage)
 
     def _thread(self, stage: Stage, axis: Axis, tag: str) -> None:

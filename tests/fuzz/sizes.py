@@ -1,9 +1,9 @@
-"""Cases of the kind "sizes": programs whose extents, lengths of splits, bounds of reductions and
-strides a call tells, and calls that tell 0, negative and extreme numbers.
+"""Cases of kind "sizes": programs with dynamic extents, lengths of splits, bounds of reductions and
+strides, and calls with 0, negative and extreme numbers.
 
-A case ends with numpy's answer or a CallError; one of `plain` sizes must be computed. Its `given`
-lines end with that of `build`, and its `calls` make `arrays` and `expected`, which numpy computes.
-Must not know how cases are judged.
+The result is numpy's or a CallError; calls with `plain` sizes must succeed. The `given` lines end
+with that of `build`, and `calls` make `arrays` and `expected`, which numpy computes. Must not know
+judging.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class _Maker:
         self.told: dict[str, int] = {}  # numbers among the arguments
         self.lines: list[str] = []
         self.steps: list[str] = []
-        self.needs: list[str] = []  # what holds of plain sizes
+        self.needs: list[str] = []  # conditions of plain sizes
         self.options = rng.choice(OPTIONS)
 
     def run(self) -> Case:
@@ -62,7 +62,7 @@ class _Maker:
         return Case("sizes", program, given, calls, self.target)
 
     def tell(self, name: str, is_near: bool = True) -> str:
-        """A number that the call tells; `is_near` its limit, where no loop would take so long."""
+        """A dynamic number; `is_near` its limit if no loop depends on it."""
         limit = _LIMITS[self.dtype]
         self.lines.append(f'{name} = te.var("{name}", "{self.dtype}")')
         extreme = [0, 0, -1, -self.rng.randint(2, 9), -limit, limit, 2 * limit + 3]
@@ -72,7 +72,7 @@ class _Maker:
         return name
 
     def length(self, is_near: bool = False) -> str:
-        """The length of a loop, of one or two numbers that the call tells."""
+        """The length of a loop, computed from one or two dynamic numbers."""
         text = self.tell(f"f{len(self.told)}", is_near)
         if self.rng.random() < 0.4:
             second = self.tell(f"f{len(self.told)}", is_near)
@@ -82,12 +82,12 @@ class _Maker:
         return text
 
     def extent(self) -> tuple[str, int]:
-        """The extent of an array, which is as large as it says, and its value."""
+        """The extent of an array, and its value."""
         self.lines.append(f'n = te.var("n", "{self.dtype}")')
         return "n", 33 if self.hostile else self.rng.choice((0, 1, 5, 10))
 
     def split(self, stage: str, axis: str, is_near: bool = False) -> None:
-        """One or two splits, perhaps put together again."""
+        """One or two splits, perhaps fused again."""
         kind = self.rng.choice(("factor", "nparts"))
         self.steps.append(f"o, i = s[{stage}].split({axis}, {kind}={self.length(is_near)})")
         again = self.rng.random()
@@ -99,7 +99,7 @@ class _Maker:
             self.steps.append(f"s[{stage}].reorder(i, o)")
 
     def elementwise(self) -> tuple[str, str, list[str]]:
-        """B = A + 1, perhaps by way of a stage that is computed in a loop of it, or of threads."""
+        """B = A + 1, perhaps with a stage attached to one of its loops or thread axes."""
         n, size = self.extent()
         by_way = self.rng.random() < 0.4
         self.lines += [
@@ -123,7 +123,7 @@ class _Maker:
 
     def reduction(self) -> tuple[str, str, list[str]]:
         """A sum or maximum over a part of each row."""
-        self.options = self.options.replace(", verify=False", "")  # which reads outside of arrays
+        self.options = self.options.replace(", verify=False", "")  # it would read out of bounds
         low = self.tell("lo") if self.rng.random() < 0.5 else "0"
         high = self.tell("hi")
         what = self.rng.choice(("sum", "max"))
@@ -141,7 +141,7 @@ class _Maker:
         return "A, B", rows, ["framed((4, 12), 1)", "framed(4)"]
 
     def computed_shape(self) -> tuple[str, str, list[str]]:
-        """A result whose shape is computed of numbers."""
+        """A result whose shape is computed from dynamic numbers."""
         n, m = self.tell("n"), self.tell("m")
         form = self.rng.choice(("{} * {}", "{} - {}", "{} + {}", "{} // {}", "{} % {}"))
         shape = form.format(n, m)
@@ -153,7 +153,7 @@ class _Maker:
         return "B", expected, [f"framed(few(lambda: {shape}))"]
 
     def temporary(self) -> tuple[str, str, list[str]]:
-        """A stage in between whose extents are computed of numbers, read as a whole."""
+        """An intermediate stage with extents computed from dynamic numbers, read as a whole."""
         n, m = self.tell("n", False), self.tell("m", False)
         if self.hostile and self.rng.random() < 0.2:  # whose product the type does not hold
             self.told[n] = self.told[m] = round(_LIMITS[self.dtype] ** 0.5) + 1
@@ -170,7 +170,7 @@ class _Maker:
         return "B", expected, ["framed(2)"]
 
     def strided(self) -> tuple[str, str, list[str]]:
-        """An input with a stride that an argument tells."""
+        """An input with a dynamic stride."""
         n, size = self.extent()
         step = self.tell("step")
         self.lines += [
@@ -189,7 +189,7 @@ class _Maker:
         )
 
     def scanned(self) -> tuple[str, str, list[str]]:
-        """Sums of all that came before, over a time that an argument tells too."""
+        """Cumulative sums, over a possibly dynamic number of steps."""
         m = self.tell("m")
         self.lines += [
             f'A = te.placeholder(({m}, 3), name="A")',

@@ -1,6 +1,6 @@
-"""Words that lines of hostile schedules are made of; scripts of findings begin with those they use.
+"""Functions for lines of hostile schedules; scripts of findings begin with those they use.
 
-A word gives what a user might write by mistake where there is nothing better: None.
+They return None if there is no better argument.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def reduced(stage: Any, number: int) -> Any:
 
 
 def strange_tensor() -> Any:
-    """A tensor that no schedule here has."""
+    """A tensor that is not part of the schedule."""
     X = te.placeholder((8, 8), name="X")
     return te.compute((8, 8), lambda i, j: X[i, j] + 1, name="Y")
 
@@ -69,7 +69,7 @@ def adder(length: int, dtype: str = "float32", is_wrong: bool = False) -> Any:
 
 
 def fill_extremes(array: Any, seed: int, is_summed: bool) -> None:
-    """Put numbers at the ends of its type into an array; for a sum, those that do not round."""
+    """Store extreme numbers of its type in an array; for a sum, numbers that do not round."""
     rng = np.random.default_rng(seed)
     host = array.numpy() if hasattr(array, "numpy") else array
     if host.dtype.kind == "f":
@@ -100,7 +100,7 @@ def twice(ins: Any, outs: Any) -> Any:
 
 
 def adding(less: int) -> Any:
-    """The body of an extern of kernels by hand: B = 0, B[I[i]] += A[i], not of the last ones."""
+    """The body of an extern with kernels: B = 0, B[I[i]] += A[i], except for the last i."""
 
     def body(ins: Any, outs: Any) -> Any:
         ib = te_sched.tir.ir_builder.create()
@@ -120,7 +120,7 @@ def adding(less: int) -> Any:
 
 
 def with_value(array: Any, place: int, value: int) -> Any:
-    """A copy of an array, with another value at a place."""
+    """A copy of an array with another value at an index."""
     values = np.array(array.numpy() if hasattr(array, "numpy") else array)
     values[place] = value
     return te_sched.nd.array(values, array.device) if hasattr(array, "numpy") else values
@@ -136,7 +136,7 @@ def framed(shape: Any, seed: int = 0) -> np.ndarray:
 
 
 def few(extent: Callable[[], int]) -> int:
-    """The extent of an array that is passed: what is computed, if that is no nonsense."""
+    """The extent of a passed array: the computed one, if it is valid."""
     try:
         return extent() if 0 <= extent() <= 10**5 else 0
     except ZeroDivisionError:
@@ -144,7 +144,7 @@ def few(extent: Callable[[], int]) -> int:
 
 
 def count(extent: int) -> int:
-    """An extent that is none too large to compute with, nor negative."""
+    """An extent that is neither negative nor too large."""
     if extent < 0:
         raise ValueError(f"{extent} elements")
     if extent > 10**6:

@@ -1,7 +1,7 @@
-"""Judging cases in processes that may crash or hang.
+"""Judges cases in processes that may crash or hang.
 
-A worker reads cases and writes verdicts, a line of JSON each. Whoever waits for a verdict too long
-kills the worker; the next case gets a new one. Must not know what a verdict says.
+A worker reads cases and writes verdicts, each a line of JSON. After a timeout the worker is killed,
+and the next case starts a new one. Must not know the content of verdicts.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MEMORY = 16 << 30  # bytes of addresses that it may use
 
 
 class Worker:
-    """A process that judges cases, and another one where it does not survive."""
+    """A process that judges cases, restarted if it dies."""
 
     def __init__(self, limit: float = 30.0) -> None:
         self.limit = limit
@@ -33,7 +33,7 @@ class Worker:
         self._judged = 0
 
     def judge(self, case: Case, limit: float | None = None) -> Verdict:
-        """The verdict on a case: "crashed" or "hung" where the process gave none."""
+        """The verdict on a case; "crashed" or "hung" if the process returned none."""
         process = self._running()
         assert process.stdin is not None
         try:
@@ -95,11 +95,11 @@ def _forward(stream: Any, lines: Queue[str | None]) -> None:
 
 
 def work() -> None:
-    """Be a worker: judge what comes on standard input until it ends."""
+    """The main function of a worker: judge the cases of standard input."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     answers = os.fdopen(os.dup(1), "w")
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what cases print
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # discard the output of cases
     for line in sys.stdin:
         verdict = judge(Case.from_json(json.loads(line)))
         answers.write(json.dumps(vars(verdict)) + "\n")

@@ -1,1 +1,1 @@
-"""Programs with known lowered IR, and the tools that run them (see README.md)."""
+"""Programs with known lowered IR, and tools that run them (see README.md)."""

@@ -1,4 +1,4 @@
-"""Corpus programs and goldens are data: nothing of them is collected as a test."""
+"""Programs and goldens of the corpus are not collected as tests."""
 
 from tests.golden.corpus import FAMILIES
 

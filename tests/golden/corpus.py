@@ -1,7 +1,7 @@
 """The programs of the corpus and their goldens.
 
 A program is a file that defines `steps(tvm)`, a generator of (schedule, args), where `tvm` is the
-implementation under test. Nothing here knows an implementation: functions take it as a parameter.
+implementation under test. The functions of this module take the implementation as a parameter.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ class Program:
 
     @cached_property
     def module(self) -> ModuleType:
-        """The program itself, loaded anew for each Program object."""
+        """The module of the program, loaded once per Program object."""
         return load(self.path)
 
     @property
     def step_count(self) -> int:
-        """How many schedules the program shows."""
+        """The number of schedules of the program."""
         return len(self.golden("script"))
 
     def step_names(self) -> tuple[str, ...]:
-        """What to call the steps: before and after, where the program says nothing else."""
+        """The names of the steps; "before" and "after" by default."""
         count = self.step_count
         names = ("before", "after") if count == 2 else tuple(map(str, range(count)))
         return getattr(self.module, "step_names", names)
@@ -56,12 +56,12 @@ class Program:
         return sections((self.path.parent / "golden" / f"{self.name}.{dialect}.txt").read_text())
 
     def steps(self, tvm: Any) -> Iterator[tuple[Any, list[Any]]]:
-        """(schedule, args) of each step. The schedule is changed when the next one is asked for."""
+        """(schedule, args) of each step. Requesting the next step changes the schedule."""
         return self.module.steps(tvm)
 
 
 def load(path: Path) -> ModuleType:
-    """The module in a file that need not be importable by name."""
+    """The module of a file, which need not be importable by name."""
     spec = importlib.util.spec_from_file_location(f"corpus_{path.stem}", path)
     assert spec is not None
     assert spec.loader is not None
@@ -71,7 +71,7 @@ def load(path: Path) -> ModuleType:
 
 
 def programs(*families: str, root: Path = HERE) -> list[Program]:
-    """The programs of some families (all of them by default), in the order of their names."""
+    """The programs of some families (by default all), ordered by name."""
     return [
         Program(family, path)
         for family in families or FAMILIES
@@ -86,7 +86,7 @@ def sections(text: str) -> list[str]:
 
 
 def as_golden(text: str) -> str:
-    """A printed program the way the golden files hold it: no blanks at the ends of lines."""
+    """A printed program in the form of the golden files: without trailing blanks."""
     return "\n".join(line.rstrip() for line in text.rstrip().splitlines())
 
 
@@ -96,7 +96,7 @@ def text_of(module: Any, dialect: str) -> str:
 
 
 def without_chance(text: str) -> str:
-    """A text with the one list sorted that TVM 0.9 printed in the order of its memory addresses.
+    """A text in which the list that TVM 0.9 printed in order of memory addresses is sorted.
 
     Maps of up to four entries keep the order of their insertion in TVM, larger ones are hash maps.
     """
@@ -109,7 +109,7 @@ def _sorted_if_large(entries: re.Match[str]) -> str:
 
 
 def function_of(script: str) -> str:
-    """The function of a printed module, without the module round it and without its attributes."""
+    """The function of a printed module, without the module and the attributes."""
     _, found, function = as_golden(script).partition("    @T.prim_func\n")
     lines = [line[4:] for line in function.split("\n") if "T.func_attr(" not in line]
     return "\n".join(lines) if found else script

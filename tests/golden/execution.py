@@ -1,6 +1,6 @@
-"""Running one step of a corpus program, on the CPU or an emulated GPU, and comparing it with numpy.
+"""Runs a step of a corpus program on the CPU or an emulated GPU, and compares it with numpy.
 
-Whether a step can run there is read off the step itself (`why_not_on_cpu`), never off its name.
+Whether a step can run follows from the step (`why_not_on_cpu`), not from its name.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ _NO_SIZES: Mapping[str, int] = MappingProxyType({})
 
 
 def why_not_on_cpu(schedule: Any, script: str) -> str | None:
-    """Why this step cannot run on the CPU, or None when it can.
+    """The reason why a step cannot run on the CPU, or None.
 
-    `script` is its TVMScript: it shows the threads of loops and the variables that nothing binds.
+    `script` is its TVMScript, which shows the threads of loops and the free variables.
     """
     if threads := _THREAD.findall(script):
         return f"loops are bound to {', '.join(dict.fromkeys(threads))}"
@@ -33,7 +33,7 @@ def why_not_on_cpu(schedule: Any, script: str) -> str | None:
 
 
 def _unbound_variables(script: str) -> list[str]:
-    """Variables that are declared for themselves, and used where nothing gives them a value."""
+    """Free variables: those with a declaration that are not bound before their first use."""
     lines = script.splitlines()
     return [
         name
@@ -45,7 +45,7 @@ def _unbound_variables(script: str) -> list[str]:
 
 
 def _is_bound_before_use(name: str, lines: Sequence[str]) -> bool:
-    mark = re.compile(rf"^\s*T\.attr\(T\.iter_var\({name}\b")  # names a loop that is still to come
+    mark = re.compile(rf"^\s*T\.attr\(T\.iter_var\({name}\b")  # refers to an inner loop
     binds = re.compile(rf"T\.match_buffer\(.*\b{name}\b|^\s*for .*\b{name}\b.* in |where={{{name}:")
     used = re.compile(rf"\b{name}\b")
     first = next((line for line in lines if used.search(line) and not mark.match(line)), "")
@@ -62,7 +62,7 @@ def _parallel_reductions(stage: Any) -> list[str]:
 
 
 def inputs_and_outputs(args: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-    """The placeholders among the arguments of a program, and the tensors it computes."""
+    """The arguments of a program that are placeholders, and the computed ones."""
     inputs = [tensor for tensor in args if not tensor.op.input_tensors and not _has_body(tensor)]
     return inputs, [tensor for tensor in args if not any(tensor is other for other in inputs)]
 
@@ -72,7 +72,7 @@ def _has_body(tensor: Any) -> bool:
 
 
 def shape_of(tensor: Any, sizes: Mapping[str, int] = _NO_SIZES) -> tuple[int, ...]:
-    """The extents of a tensor, where `sizes` are the values of the variables among them."""
+    """The extents of a tensor; `sizes` are the values of variables."""
     return tuple(
         sizes[extent.name] if hasattr(extent, "name") else int(extent) for extent in tensor.shape
     )
@@ -81,7 +81,7 @@ def shape_of(tensor: Any, sizes: Mapping[str, int] = _NO_SIZES) -> tuple[int, ..
 def random_array(
     tensor: Any, generator: np.random.Generator, sizes: Mapping[str, int] = _NO_SIZES
 ) -> np.ndarray:
-    """Values that suit the dtype: small integers, or floats of a few units."""
+    """Random values of a dtype: small integers, or small floats."""
     shape, dtype = shape_of(tensor, sizes), np.dtype(tensor.dtype)
     if dtype.kind == "f":
         return generator.uniform(-2.0, 2.0, shape).astype(dtype)
@@ -89,7 +89,7 @@ def random_array(
 
 
 def untouched_array(tensor: Any, sizes: Mapping[str, int] = _NO_SIZES) -> np.ndarray:
-    """What outputs hold before the call: a value that no program computes, so that gaps show."""
+    """The initial value of outputs, which no program computes, so that missing stores are found."""
     shape, dtype = shape_of(tensor, sizes), np.dtype(tensor.dtype)
     if dtype.kind == "f":
         return np.full(shape, np.nan, dtype)
@@ -143,7 +143,7 @@ def _run_at(
 
 
 def _reference(program: ModuleType, step: int) -> Any:
-    """What numpy computes: programs of several computations have a function for each step."""
+    """numpy's results; programs with several computations have a function per step."""
     return program.references[step] if hasattr(program, "references") else program.reference
 
 
@@ -158,7 +158,7 @@ def _in_order(args: Sequence[Any], tensors: Sequence[Any], arrays: Sequence[Any]
 
 
 def difference(result: np.ndarray, expected: np.ndarray) -> float:
-    """How far a result is from the expected one; AssertionError if too far for its dtype."""
+    """The error of a result; raises AssertionError if it is too large for the dtype."""
     assert result.shape == expected.shape
     assert result.dtype == expected.dtype
     if result.dtype.kind != "f":

@@ -1,7 +1,7 @@
-"""What TVM 0.9 lowered otherwise than TVM 0.17 and 0.19, by (program, step, dialect), and why.
+"""Differences of TVM 0.9 from TVM 0.17 and 0.19, by (program, step, dialect), with reasons.
 
-The primfn goldens are TVM 0.9's. te_sched lowers as 0.19 unless it is asked for `as_older`.
-`test_golden.py` asserts that it then prints all the goldens, and otherwise all but these.
+The primfn goldens are TVM 0.9's. te_sched lowers as 0.19, or as 0.9 with `as_older`, which
+reproduces all goldens; without it, all except these (`test_golden.py`).
 """
 
 _MERGED = "TVM 0.9 did not merge the conditions of an if_then_else directly inside another"

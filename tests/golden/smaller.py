@@ -1,4 +1,4 @@
-"""Products of many millions of steps at a smaller size, which campaigns execute as they are."""
+"""Smaller sizes of large products; campaigns execute them at full size."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from types import ModuleType
 from tests.golden.corpus import Program
 from tests.sampling import IS_CAMPAIGN
 
-# A line of a program, and what stands in its place. All that divides an extent divides it still.
+# A line of a program and its replacement. Divisors of an extent also divide the new one.
 SMALLER = {
     "gemm_gpu": ("M, N, K = 1024, 512, 2048", "M, N, K = 128, 64, 256"),
     "11_tile": ("n = 1024", "n = 128"),
@@ -19,7 +19,7 @@ SMALLER = {
 
 @cache
 def sized(program: Program) -> ModuleType:
-    """The program, of a size that does not take long."""
+    """The program at a smaller size."""
     if IS_CAMPAIGN or program.name not in SMALLER:
         return program.module
     text, (line, other) = program.path.read_text(), SMALLER[program.name]

@@ -1,4 +1,4 @@
-"""The steps of the corpus as te_sched lowers them, and those of them that are for a GPU."""
+"""The steps of the corpus, lowered by te_sched, and those for a GPU."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _THREAD = re.compile(r'T\.(launch|env)_thread\("')
 
 @cache
 def lowered(program: Program, *, as_older: bool = False, **options: Any) -> tuple[IRModule, ...]:
-    """Each step of a program, lowered once in a process for all tests that look at it.
+    """The steps of a program, lowered once per process for all tests.
 
-    At once, since a schedule changes between steps.
+    All are lowered in one call, since a schedule changes between steps.
     """
     with te_sched.transform.PassContext(config={"te_sched.as_older": as_older}):
         steps = program.steps(te_sched)
@@ -31,12 +31,12 @@ def lowered(program: Program, *, as_older: bool = False, **options: Any) -> tupl
 
 
 def with_threads() -> list[Program]:
-    """The programs that bind loops to threads in some step."""
+    """The programs with loops bound to threads in any step."""
     return [one for one in programs() if any(map(_THREAD.search, one.golden("script")))]
 
 
 def thread_bound_steps(program: Program, module: Any) -> Iterator[tuple[int, Any, list[Any]]]:
-    """(number, schedule, args) of the steps with threads, which `module` declares."""
+    """(number, schedule, args) of the steps of `module` with threads."""
     scripts = program.golden("script")
     for number, (schedule, args) in enumerate(module.steps(te_sched)):
         reason = execution.why_not_on_cpu(schedule, scripts[number])
@@ -46,9 +46,10 @@ def thread_bound_steps(program: Program, module: Any) -> Iterator[tuple[int, Any
 
 @cache
 def device_programs(program: Program) -> list[tuple[int, list[Any], IRModule]]:
-    """(number, args, host and kernels) of the steps with threads that can be cut into kernels.
+    """(number, args, host and kernels) of the steps with threads that can be split into kernels.
 
-    Tests of the passes say why the others cannot. Products are smaller but in campaigns.
+    Tests of the passes have the reasons why others cannot. Products are smaller except in
+    campaigns.
     """
     found = []
     for number, schedule, args in thread_bound_steps(program, sized(program)):

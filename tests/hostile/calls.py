@@ -1,6 +1,6 @@
-"""Lines that call every callee, with one hostile argument each.
+"""Lines that call each function with one hostile argument.
 
-Must not know what becomes of them.
+Must not know judging.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ _MANY = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
 def right_call(callee: Callee) -> str:
-    """A call that should be right, for all that is known."""
+    """A call with valid arguments."""
     return call(callee, {})
 
 
 def call(callee: Callee, given: Mapping[str, str]) -> str:
-    """The text of a call with some arguments given; the others are right, or left out."""
+    """The text of a call with some given arguments; the others are valid, or omitted."""
     parts: list[str] = []
     is_named = False
     for parameter in callee.parameters:
@@ -47,7 +47,7 @@ def call(callee: Callee, given: Mapping[str, str]) -> str:
 
 
 def hostile_calls(callee: Callee, values: tuple[str, ...]) -> Iterator[str]:
-    """Each parameter in turn with each value."""
+    """Calls with each value for each parameter."""
     for parameter in callee.parameters:
         for value in values:
             yield call(callee, {parameter.name: value})

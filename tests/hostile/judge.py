@@ -1,6 +1,6 @@
-"""What becomes of a line: a result or a proper refusal, or something that no user should see.
+"""Judges a line: a result, a correct refusal, or a finding.
 
-Must not know how lines are made.
+Must not know the generation of lines.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tests.hostile.surface import FACES, MODULES
 from tests.tracebacks import PACKAGE, files_of, place_of
 
 FILE = "<hostile>"
-# What these raise is what they are for.
+# Functions whose purpose is to raise.
 MEANT = {
     "te_sched.testing.assert_allclose": AssertionError,
     "te_sched.ir.assert_structural_equal": AssertionError,
@@ -30,8 +30,8 @@ MEANT = {
 }
 
 
-# Where functions of the user, or constructors of nodes, are called: a TypeError from there says
-# that the arguments do not bind.
+# Functions that call functions of the user or constructors of nodes: a TypeError in them means that
+# the arguments do not bind.
 CALLERS = (
     *("tir/constructors.py:Constructor.__call__", "tir/constructors.py:_by_fields.<locals>.build"),
     *("te/declare.py:compute", "te/extern.py:extern", "tir/stmt_functor.py:_Rewriter.visit_Node"),
@@ -42,7 +42,7 @@ CALLERS = (
 
 
 def names() -> dict[str, Any]:
-    """What lines may name."""
+    """The names for lines."""
     import sympy
 
     for name in MODULES:
@@ -55,7 +55,7 @@ def names() -> dict[str, Any]:
 
 
 def judge(line: str, known: dict[str, Any]) -> str:
-    """Nothing where the line ended well, else what is wrong with how it ended."""
+    """The fault of the outcome of a line, or ""."""
     linecache.cache[FILE] = (len(line), None, [line], FILE)
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
@@ -86,7 +86,7 @@ def _is_meant(line: str, error: BaseException) -> bool:
 
 
 def _of_foreign(error: BaseException) -> str:
-    """An exception of Python: of the call itself, of the user's functions, or a bug."""
+    """The fault of an exception of Python, unless it is of the call or of the user's functions."""
     if isinstance(error, KeyboardInterrupt):
         raise error
     files = files_of(error)

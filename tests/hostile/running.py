@@ -1,6 +1,6 @@
-"""Judging many lines in a process that may crash or hang: another one goes on after the line.
+"""Judges many lines in a process that may crash or hang: a new one continues after the line.
 
-Must not know what lines do.
+Must not know the lines.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-MEMORY = 8 << 30  # bytes of addresses that a process may use
+MEMORY = 8 << 30  # limit of the address space of a process, in bytes
 SLOW = 10  # seconds after which a line is interrupted
-STARTING = 120.0  # seconds that a process may take to begin
-HUNG = 30.0  # seconds after which a process that says nothing is killed
+STARTING = 120.0  # time limit for the start of a process, in seconds
+HUNG = 30.0  # seconds after which a silent process is killed
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 def findings(lines: Sequence[str]) -> list[tuple[str, str]]:
-    """The lines that did not end well, each with what was wrong."""
+    """The lines with findings, and their faults."""
     found: list[tuple[str, str]] = []
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "lines.json")
@@ -36,7 +36,7 @@ def findings(lines: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _go_on(path: Path, start: int, lines: Sequence[str], found: list[tuple[str, str]]) -> int:
-    """Judge from a line on; gives the line to begin with next."""
+    """Judge the lines from a number; returns the number of the line to continue with."""
     process = subprocess.Popen(
         [sys.executable, "-m", "tests.hostile.running", str(path), str(start)],
         cwd=path.parent,
@@ -76,13 +76,13 @@ def _ring(*_: object) -> None:
 
 
 def work(path: str, start: int) -> None:
-    """Judge lines of a file; says which one comes, and what was wrong with it."""
+    """Judge the lines of a file; prints the number of each line before, and its fault after."""
     from tests.hostile import judge
 
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     answers = os.fdopen(os.dup(1), "w", buffering=1)
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what lines print
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # discard the output of lines
     signal.signal(signal.SIGALRM, _ring)
     lines, known = json.loads(Path(path).read_text()), judge.names()
     for number in range(start, len(lines)):

@@ -1,6 +1,6 @@
-"""Every public function, method and constructor of te_sched, as found in its modules.
+"""All public functions, methods and constructors in the modules of te_sched.
 
-Must not know what is given to them.
+Must not know their arguments.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MODULES = (
 )
 _LISTED = {"te_sched.topi.utils": utils.PUBLIC}
 FACES = {"te_sched.tir.ir_builder": "te_sched.ir.builder"}  # names of faces
-# Objects whose methods users call, by the text that makes one.
+# Objects whose methods users call, by the expression that makes one.
 RECEIVERS = {
     "made.s": "te_sched.schedule.schedule:Schedule",
     "made.stage": "te_sched.schedule.stage:Stage",
@@ -58,7 +58,7 @@ OPERATORS = (
     *("__mul__", "__truediv__", "__rtruediv__", "__floordiv__", "__mod__", "__rmod__"),
     *("__lshift__", "__rshift__", "__and__", "__or__", "__xor__", "__lt__", "__eq__", "__ne__"),
 )
-# Public by name alone: te_sched calls them itself, or what they do is not a result.
+# Excluded: internal methods, and functions without a result to judge.
 INNER = {
     "Schedule": (
         *("replace_operation", "rewired", "copy_from", "members_of"),
@@ -70,7 +70,7 @@ INNER = {
     "Function": ("expect", "measure", "run_repeatedly"),
     "te_sched.testing": ("main", "install_request_hook", "fixture", "parameter", "parameters"),
 }
-# Classes that te_sched makes, and users do not.
+# Classes whose objects only te_sched makes.
 MADE = (
     *("ComputeOp", "ExternOp", "HybridOp", "Operation", "PlaceholderOp", "ScanOp", "Tensor"),
     *("TensorSlice", "TensorIntrin", "Reducer", "Finding", "Findings", "Module", "Function"),
@@ -93,19 +93,19 @@ MADE = (
 
 @dataclass(frozen=True)
 class Callee:
-    """What is called: the text that names it, and its parameters."""
+    """A function: its expression and its parameters."""
 
     text: str
     parameters: tuple[inspect.Parameter, ...]
 
     @property
     def name(self) -> str:
-        """Its name alone."""
+        """Its unqualified name."""
         return self.text.rpartition(".")[2]
 
 
 def callees() -> Iterator[Callee]:
-    """All of them, each once."""
+    """All functions, each once."""
     known: set[int] = set()
     for name in MODULES:
         module = importlib.import_module(FACES.get(name, name))

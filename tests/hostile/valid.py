@@ -1,6 +1,6 @@
-"""An argument that is right for each parameter, as a text, by the names of parameters.
+"""A valid argument for each parameter, as an expression, by names of parameters.
 
-A function that needs others has an entry of its own. Must not know hostile values.
+Functions with other arguments have their own entries. Must not know hostile values.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ USUAL = {
     "data_layout": "'NCHW'",
     "gap": "1",
 }
-# By the callee, then by the parameter: what the names above do not tell.
+# Exceptions, by function and parameter.
 OF = {
     **{
         f"te_sched.topi.nn.{name}": {
@@ -236,7 +236,7 @@ OF = {
 
 
 def argument(callee: Callee, parameter: inspect.Parameter) -> str | None:
-    """The text of an argument, or None where none is known."""
+    """The expression of an argument, or None if none is known."""
     own = OF.get(callee.text, {})
     if parameter.name in own:
         return own[parameter.name]

@@ -1,4 +1,4 @@
-"""The table of hostile values, as texts of Python."""
+"""The table of hostile values, as Python expressions."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ SYMPY = (
     *("sympy.sympify(te.var('n')) / 2", "sympy.Matrix([1])", "sympy.true", "sympy.Float(2.5)"),
 )
 ALL = (*NUMBERS, *CONTAINERS, *TEXTS, *OBJECTS, *OURS, *SYMPY)
-# A few of each kind, for each run of the tests.
+# A few of each kind, for normal runs of the tests.
 FEW = (
     *("-1", "10**5000", "float('nan')", "None", "(-1, 4)", "('a',)", "np.zeros(3)", "'nonsense'"),
     *("words.endless()", "lambda: None", "te.var('n')", "words.matrix('bool')"),

@@ -1,6 +1,6 @@
-"""Words that lines of hostile calls are made of: objects of each kind that te_sched knows.
+"""Functions for lines of hostile calls that return objects of each kind of te_sched.
 
-Each call gives new ones, but for what takes long to build.
+Each call returns a new object, except if it is slow to build.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def placed(*shape: Any, dtype: str = "float32") -> Any:
 
 
 def computed() -> Any:
-    """A tensor of two dimensions, computed of another one."""
+    """A tensor of two dimensions, computed from another one."""
     A = matrix()
     return te.compute((8, 8), lambda i, j: A[i, j] + 1, name="C")
 
@@ -99,7 +99,7 @@ def adder() -> Any:
 
 
 def deep(depth: int) -> Any:
-    """A sum of many terms, nested to that depth."""
+    """A sum of terms, nested to a depth."""
     n = te.var("n")
     total: Any = n
     for _ in range(depth):
@@ -108,7 +108,7 @@ def deep(depth: int) -> Any:
 
 
 def nested(depth: int) -> list[Any]:
-    """A list in a list in a list."""
+    """A nested list."""
     inner: list[Any] = []
     for _ in range(depth):
         inner = [inner]
@@ -116,14 +116,14 @@ def nested(depth: int) -> list[Any]:
 
 
 def endless() -> list[Any]:
-    """A list that is in itself."""
+    """A list that contains itself."""
     inner: list[Any] = []
     inner.append(inner)
     return inner
 
 
 class Unshown:
-    """An object that has no text."""
+    """An object whose repr raises."""
 
     def __repr__(self) -> str:
         raise ValueError("no text")

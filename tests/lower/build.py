@@ -1,4 +1,4 @@
-"""Small programs by hand, for the tests of passes, and their text."""
+"""Small hand-written programs for the tests of passes, and their text."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def store(buffer: Buffer, value: Any, *indices: Any) -> BufferStore:
 
 
 def temporary(name: str, *shape: int, scope: str = "", dtype: str = "float32") -> Buffer:
-    """A buffer that a stage realises; its scope may be open."""
+    """A buffer that a stage realizes; its scope may be undefined."""
     data = Var(name, "handle", PointerType("int8" if dtype == "bool" else dtype, scope))
     return decl_buffer(shape, dtype, name, data)
 

@@ -1,7 +1,7 @@
-"""Programs of tensor expressions, each as the parameters that create_prim_func takes.
+"""Programs of tensor expressions, as parameters of create_prim_func.
 
-They take the library, so that the same programs run under TVM, which gave the texts in
-tests/golden/tensorir/prim_func.
+They take the library as an argument, so that the same programs run under TVM, which printed the
+texts in tests/golden/tensorir/prim_func.
 """
 
 from __future__ import annotations

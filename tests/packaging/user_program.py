@@ -1,4 +1,4 @@
-"""A program as a user writes it, under `mypy --strict`: every type is what the user expects."""
+"""A user's program under `mypy --strict`: asserts the types of all expressions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ N = 64
 
 
 def declare() -> tuple[Tensor, Tensor, Tensor, IterVar]:
-    """A product of matrices, with what it reads and its reduction axis."""
+    """A product of matrices, with its inputs and its reduction axis."""
     A = te.placeholder((N, N), name="A")
     B = te.placeholder((N, N), "float32", name="B")
     k = te.reduce_axis((0, N), name="k")
@@ -45,7 +45,7 @@ def schedule(C: Tensor, k: IterVar) -> Schedule:
 
 
 def types_of_declarations() -> None:
-    """What te and tir give."""
+    """The types of results of te and tir."""
     n: Var = te.var("n")
     A = te.placeholder((n, 4), name="A")
     assert_type(A, Tensor)
@@ -67,7 +67,7 @@ def types_of_declarations() -> None:
 
 
 def types_of_primitives() -> None:
-    """What each primitive gives, and the kinds of arguments that it takes beside plain ones."""
+    """The types of results of all primitives, and of arguments that are not plain."""
     A, _, C, k = declare()
     s = te.create_schedule(C)
     n: Var = te.var("n")
@@ -99,7 +99,7 @@ def types_of_primitives() -> None:
 
 
 def wrong_types() -> list[Callable[[], object]]:
-    """Calls that a type checker refuses (an unused `ignore` is an error), and so does te_sched."""
+    """Calls that a type checker and te_sched refuse (an unused `ignore` is an error)."""
     A, _, C, k = declare()
     s = te.create_schedule(C)
     i, j = s[C].op.axis

@@ -12,7 +12,7 @@ from tests.peer.differential import campaign
 
 
 def main() -> int:
-    """Run a campaign; the exit code is 1 if something differs besides texts."""
+    """Run a campaign; the exit code is 1 if anything except texts differs."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--count", type=int, default=200, help="how many programs")
     parser.add_argument("--seed", type=int, default=1, help="number of the first program")

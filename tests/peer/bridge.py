@@ -1,6 +1,6 @@
-"""From live TVM 0.19 to te_sched's IR: programs, expressions, and every pass of TVM's lowering.
+"""Converts programs and expressions of live TVM 0.19, and each pass of its lowering, to te_sched.
 
-`from_tvm` keeps identity: in one conversion a Var, Buffer or IterVar of TVM is always one object.
+`from_tvm` keeps identity: in one conversion, a Var, Buffer or IterVar of TVM is always one object.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Bridge:
     """One conversion: variables, buffers, axes, reducers and producers keep their identity."""
 
     def __init__(self, mark_owner_guards: bool = True) -> None:
-        # TVM's object is kept beside its node, or its address could be given to another.
+        # TVM's object is kept with its node, since its address could be reused.
         self.known: dict[int, tuple[Any, Any]] = {}
         self.mark_owner_guards = mark_owner_guards
         self.parameter_data: set[int] = set()
@@ -61,7 +61,7 @@ class Bridge:
         return {str(key): self.value(value) for key, value in mapping.items()}
 
     def value(self, value: Any) -> Any:
-        """An attribute as a Python value where it is one."""
+        """An attribute as a Python value, if possible."""
         if isinstance(value, tvm.tir.IntImm):
             return bool(value.value) if value.dtype == "bool" else int(value.value)
         if isinstance(value, (tvm.tir.FloatImm, tvm.tir.StringImm)):
@@ -95,10 +95,10 @@ def _buffer(bridge: Bridge, obj: Any) -> E.Buffer:
 
 
 def _alignment(bridge: Bridge, obj: Any) -> int:
-    """te_sched's default is 128, as in TVM 0.9, where later TVM has 64.
+    """The alignment of a buffer: te_sched's default is 128, as in TVM 0.9; that of later TVM is 64.
 
-    Only temporaries of less than 128 bytes are aligned to 64; what counts is the size with which
-    a temporary was met first, before virtual threads.
+    Only temporaries of less than 128 bytes are aligned to 64, according to their first size, before
+    virtual threads.
     """
     alignment, data = int(obj.data_alignment), obj.data.handle.value
     if alignment != 64 or data in bridge.parameter_data or len(obj.shape) != 1:
@@ -154,7 +154,7 @@ def _for(bridge: Bridge, obj: Any) -> S.For:
 
 
 def _seq(bridge: Bridge, obj: Any) -> S.SeqStmt:
-    """The guard of a cross-thread reduction's store is known by what stands before it."""
+    """A sequence; a guard after a cross-thread reduction is the guard of its store."""
     statements: list[Any] = []
     threads: tuple[Any, ...] = ()
     for item in obj.seq:
@@ -277,7 +277,7 @@ _CONVERTERS: dict[str, Callable[[Bridge, Any], Any]] = {
 
 
 def lowered(recorded: Recording) -> S.PrimFunc:
-    """What TVM's `lower(schedule, args, simple_mode=True)` gives."""
+    """The result of TVM's `lower(schedule, args, simple_mode=True)`."""
     bridge = Bridge(mark_owner_guards=not _has_store_predicate(from_tvm(recorded[0][1]["main"])))
     for name, _, after in recorded:
         if name == "tir.StorageFlatten":  # temporaries in their first sizes
@@ -286,9 +286,9 @@ def lowered(recorded: Recording) -> S.PrimFunc:
 
 
 def _has_store_predicate(assembled: S.PrimFunc) -> bool:
-    """Whether the user guards the store of a cross-thread reduction as TVM does anyway.
+    """Whether the user guards the store of a cross-thread reduction in the same way as TVM.
 
-    Before simplification the two guards are still two.
+    Before simplification there are two guards.
     """
     guards = [n for n in walk(assembled.body) if isinstance(n, S.IfThenElse) and n.owner_guard]
     return any(
@@ -299,20 +299,20 @@ def _has_store_predicate(assembled: S.PrimFunc) -> bool:
 
 
 def assembled(schedule: Any, args: Any) -> S.PrimFunc:
-    """What TVM gives before the first pass."""
+    """TVM's program before the first pass."""
     return from_tvm(tvm.driver.build_module.schedule_to_module(schedule, args, "main")["main"])  # type: ignore[no-any-return]
 
 
 def passes_of(recorded: Recording) -> list[tuple[str, S.PrimFunc, S.PrimFunc]]:
     """Each pass of TVM's lowering: its name and the function before and after it.
 
-    A variable that a pass leaves alone is the same object before and after.
+    A variable that a pass does not change is the same object before and after.
     """
     bridge = Bridge()
     functions: dict[int, tuple[Any, S.PrimFunc]] = {}
 
     def function_of(module: Any) -> S.PrimFunc:
-        """Its function, converted once: most passes begin with what the one before has left."""
+        """Its function, converted once: most passes take the output of the previous one."""
         peer = module["main"]
         address = peer.handle.value
         if address not in functions:
@@ -324,7 +324,7 @@ def passes_of(recorded: Recording) -> list[tuple[str, S.PrimFunc, S.PrimFunc]]:
 
 @cache
 def corpus_passes(program: Program) -> list[Recording]:
-    """The passes of each step of a program, lowered once for all tests that look at them."""
+    """The passes of each step of a program, lowered once for all tests."""
     return [tvm_passes_of(schedule, args) for schedule, args in program.steps(tvm)]
 
 

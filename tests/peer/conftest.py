@@ -1,4 +1,4 @@
-"""Without TVM nothing of this folder is collected."""
+"""Without TVM no test of this folder is collected."""
 
 from __future__ import annotations
 

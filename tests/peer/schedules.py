@@ -1,6 +1,6 @@
-"""Schedules of either implementation as plain values that can be compared.
+"""Schedules of both implementations as plain values, for comparison.
 
-Names of axes and operations are part of the values: they are printed.
+Names of axes and operations are part of the values, since they are printed.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from tests.peer.bridge import Bridge
 
 
 def summary(schedule: Any) -> list[dict[str, Any]]:
-    """What the stages and groups of a schedule are."""
+    """The stages and groups of a schedule."""
     view = _Ours(schedule) if isinstance(schedule, Schedule) else _Theirs(schedule)
     return [view.stage(stage) for stage in (*schedule.stages, *schedule.groups)]
 
 
 class _View:
-    """Reads a schedule; the methods that differ between implementations are below."""
+    """Reads a schedule; subclasses have the methods that differ between implementations."""
 
     kinds: dict[str, str]
 
@@ -56,14 +56,14 @@ class _View:
         return kind, str(stage.attach_stage.op.name), str(stage.attach_ivar.var.name)
 
     def group_number(self, group: Any) -> int | None:
-        """Groups are known by their place in `schedule.groups`."""
+        """The position of a group in `schedule.groups`."""
         same = [
             i for i, one in enumerate(self.groups) if group is not None and self.same(one, group)
         ]
         return same[0] if same else None
 
     def relations(self, stage: Any) -> list[Any]:
-        """The relations that lead to a loop; TVM leaves others behind when it factors a stage."""
+        """The relations from which loops derive; TVM keeps others after rfactor."""
         live = {str(axis.var.name) for axis in stage.leaf_iter_vars}
         found = []
         for relation in reversed(stage.relations):
@@ -85,7 +85,7 @@ class _View:
         return axes, lengths
 
     def attributes(self, stage: Any) -> list[Any]:
-        """What was decided about each loop and each axis of the tensor, except nothing at all."""
+        """The annotations of loops and axes of the tensor that have any."""
         found = []
         for axis in (*stage.all_iter_vars, *stage.leaf_iter_vars):
             attr = self.attribute(stage, axis)
@@ -159,7 +159,7 @@ class _Theirs(_View):
 
 
 def key(node: Any) -> Any:
-    """A node as nested tuples, with names for what has names."""
+    """A node as nested tuples, with names of named objects."""
     if isinstance(node, (tuple, list)):
         return tuple([key(item) for item in node])
     if isinstance(node, E.Reduce) and not node.axis:  # TVM keeps such reductions over nothing

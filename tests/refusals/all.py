@@ -1,4 +1,4 @@
-"""The whole table, and its mistakes in the order of the pages."""
+"""The complete table, and its mistakes in the order of the pages."""
 
 from importlib import import_module
 from types import ModuleType
@@ -28,6 +28,6 @@ for _name in (
     *("declaring", "primitives", "lowering", "kernels", "devices", "running", "topi"),
     "user_input",
 ):
-    import_module(f"tests.refusals.{_name}")  # which fills the table
+    import_module(f"tests.refusals.{_name}")  # fills the table
 
 __all__ = ["AREAS", "TABLE"]

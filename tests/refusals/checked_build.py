@@ -1,4 +1,4 @@
-"""`build` that also runs what it built, beside the same declarations without a schedule."""
+"""`build` that also runs the module and compares it with the default schedule."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LARGEST = 2**24  # elements of arrays
 
 
 def checked_build(inputs: Any, args: Any = None, target: Any = None, **options: Any) -> Any:
-    """The module, after its outputs have been compared."""
+    """The module, after comparison of its outputs."""
     module = _build(inputs, args, target, **options)
     if isinstance(inputs, te.Schedule) and not options.get("binds") and _is_plain(args):
         plain = te.create_schedule([inputs[op].origin_op for op in inputs.outputs])
@@ -32,7 +32,7 @@ def checked_build(inputs: Any, args: Any = None, target: Any = None, **options: 
 
 
 def _is_plain(args: Any) -> bool:
-    """Whether each symbolic extent may be the same, and arrays are small."""
+    """Whether all symbolic extents may have the same value, and arrays are small."""
     shapes = [arg.shape for arg in args if not isinstance(arg, Var)]
     if not all(isinstance(extent, IntImm | Var) for shape in shapes for extent in shape):
         return False

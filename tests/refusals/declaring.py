@@ -1,4 +1,4 @@
-"""What expressions, buffers, builders and declarations refuse."""
+"""Refusals of expressions, buffers, builders and declarations."""
 
 from __future__ import annotations
 

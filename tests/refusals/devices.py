@@ -1,4 +1,4 @@
-"""What lowering for a GPU and the emulated device refuse, of kernels written by hand."""
+"""Refusals of lowering for a GPU and of the emulated device, for hand-written kernels."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ZERO, ONE = E.IntImm(0), E.FloatImm(1.0)
 
 
 def lowered(body: Callable[..., Any], threads: Any = 32, tag: str = "threadIdx.x") -> Any:
-    """Lower a kernel in which body(ib, out, tx, n) stands."""
+    """Lower a kernel with body(ib, out, tx, n)."""
 
     def run() -> None:
         ib = tir.ir_builder.create()

@@ -1,4 +1,4 @@
-"""What the printer of CUDA, the checked mode and the emulated device refuse."""
+"""Refusals of the printer of CUDA, the checked mode and the emulated device."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ STORE = S.BufferStore(C, ONE, (TX,))
 
 
 def printed(body: Any) -> Callable[[], Any]:
-    """Print a kernel of this statement, or of this expression."""
+    """Print a kernel of a statement or an expression."""
     statement = S.Evaluate(body) if isinstance(body, E.Expr) else body
     return lambda: text_of(kernel(TX, [C], statement))
 
 
 def stored(value: E.Expr, dtype: str | None = None) -> Callable[[], Any]:
-    """Print a kernel that stores this value."""
+    """Print a kernel that stores a value."""
     to = array("D", 32, dtype or value.dtype)
     return lambda: text_of(kernel(TX, [C, to], S.BufferStore(to, value, (TX,))))
 
@@ -187,7 +187,7 @@ PRINTED: dict[str, Case] = {
 
 
 def checked(value: Any, dtype: str = "float32", **options: Any) -> Callable[[], Any]:
-    """Run a kernel that stores this value in checked mode."""
+    """Run a kernel that stores a value in checked mode."""
 
     def build(ib: Any, buffer: Any, tx: E.Var) -> None:
         made = value(ib, tx) if callable(value) else value
@@ -206,7 +206,7 @@ def checked(value: Any, dtype: str = "float32", **options: Any) -> Callable[[], 
 
 
 def emitted(body: Callable[[Any, E.Var], Any]) -> Callable[[], Any]:
-    """Run a kernel of this statement in checked mode."""
+    """Run a kernel of a statement in checked mode."""
 
     def build(ib: Any, tx: E.Var) -> None:
         made = body(ib, tx)

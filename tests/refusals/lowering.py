@@ -1,4 +1,4 @@
-"""What primitives, lowering and building refuse."""
+"""Refusals of primitives, lowering and building."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def doubled(at_loop: bool, through: bool = False) -> Callable[[], Any]:
 def tensorized_row(
     declare: Callable[[Any], Any], stage: Any = None, place: int = 0, view: Any = None
 ) -> Callable[[], Any]:
-    """Lower x + 1, or another stage, with an intrinsic that declares something else."""
+    """Lower x + 1, or another stage, with an intrinsic of another declaration."""
 
     def run() -> None:
         x = te.placeholder((8,), name="x")
@@ -286,7 +286,7 @@ LOWERED: dict[str, Case] = {
 
 
 def compiled(value: E.Expr, dtype: str | None = None) -> Callable[[], Any]:
-    """Compile a function that stores this value."""
+    """Compile a function that stores a value."""
     to = buffer("D", [8], dtype or value.dtype)
     return lambda: build(function([to], S.BufferStore(to, value, (E.IntImm(0),))))
 

@@ -1,4 +1,4 @@
-"""What primitives refuse; the schedule is not changed."""
+"""Refusals of primitives, which do not change the schedule."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _grouped(p: P) -> Any:
 
 
 def after(program: Callable[[], P], do: Callable[[P], Any]) -> Callable[[], P]:
-    """The program, to which something has been done before."""
+    """The program after an action."""
 
     def made() -> P:
         p = program()
@@ -45,7 +45,7 @@ def after(program: Callable[[], P], do: Callable[[P], Any]) -> Callable[[], P]:
 THREAD = te.thread_axis("threadIdx.x")
 OTHER = chain()
 
-# program, what is refused, a part of the message
+# program, refused call, part of the message
 CASES: list[tuple[Callable[[], P], Callable[[P], Any], str]] = [
     # axes
     (
@@ -201,7 +201,7 @@ CASES: list[tuple[Callable[[], P], Callable[[P], Any], str]] = [
         lambda p: p.s[p.scan].env_threads([THREAD]),
         r"already",
     ),
-    # numbers and truth values that are none
+    # invalid numbers and truth values
     (
         product,
         lambda p: p.s[p.C].tile(*p.s[p.C].op.axis, 2, 2**31),

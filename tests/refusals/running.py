@@ -1,4 +1,4 @@
-"""What modules, arrays, files and tools refuse."""
+"""Refusals of modules, arrays, files and tools."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def read_only() -> None:
 
 
 class Negated:
-    """As a tensor of torch after .conj().imag."""
+    """Like a tensor of torch after .conj().imag."""
 
     def is_neg(self) -> bool:
         return True
@@ -73,7 +73,7 @@ class Negated:
 
 
 class Broken(Negated):
-    """An array whose library refuses."""
+    """An array whose methods raise."""
 
     def is_neg(self) -> bool:
         return False
@@ -90,7 +90,7 @@ class OnGpu(Broken):
 
 
 class Library:
-    """NVRTC, of which nothing works."""
+    """A broken NVRTC."""
 
     def nvrtcGetErrorString(self, status: int) -> bytes:
         return b"NVRTC_ERROR_INVALID_INPUT"

@@ -1,8 +1,8 @@
 """The table of refusals: calls that are refused, each with its error and a part of the message.
 
-Some are mistakes that users make: small programs with a title and a help, in the folder `mistakes`,
-from which `scripts/errors.py` makes docs/errors. The others are in the modules beside this one.
-`test_refusals` goes through all of them.
+Some are mistakes of users: small programs with a title and a corrected version, in the folder
+`mistakes`, from which `scripts/errors.py` makes docs/errors. The others are in the modules of this
+folder. `test_refusals` tests all of them.
 """
 
 from __future__ import annotations
@@ -18,13 +18,12 @@ Case = tuple[Callable[..., Any], type[TeSchedError], str]
 
 @dataclass(eq=False)
 class Refusal:
-    """A call that is refused.
+    """A refused call.
 
-    `match` is a regular expression for the message. `call` may have the parameters `folder`, an
-    empty one, `patch`, pytest's monkeypatch, and `p`, what `program` makes: a SimpleNamespace with
-    a schedule `s`, which the call does not change. A mistake of users has a `title`, perhaps the
-    number of a thread (`issue`) at TVM, where people met it, and the program as the help says
-    (`right`).
+    `match` is a regular expression for the message. `call` may have the parameters `folder` (an
+    empty one), `patch` (pytest's monkeypatch) and `p`, the result of `program`: a SimpleNamespace
+    with a schedule `s`, which the call does not change. A mistake of users has a `title`, the
+    number of an `issue` of TVM about it, if any, and the corrected program (`right`).
     """
 
     area: str
@@ -38,7 +37,7 @@ class Refusal:
     right: Callable[..., Any] | None = None
 
     def help(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Decorates the program as the help says."""
+        """Decorator for the corrected program."""
         self.right = function
         return function
 
@@ -49,7 +48,7 @@ TABLE: list[Refusal] = []
 def mistake(
     title: str, error: type[TeSchedError], match: str, issue: int | None = None
 ) -> Callable[[Callable[..., Any]], Refusal]:
-    """Decorates a program that is refused."""
+    """Decorator for a refused program."""
 
     def entered(wrong: Callable[..., Any]) -> Refusal:
         area, name = wrong.__module__.rpartition(".")[2], wrong.__name__
@@ -60,14 +59,14 @@ def mistake(
 
 
 def enter(area: str, cases: Mapping[str, Case]) -> None:
-    """Put calls into the table, by their names."""
+    """Add calls to the table, by name."""
     TABLE.extend(Refusal(area, name, *case) for name, case in cases.items())
 
 
 def enter_primitives(
     area: str, cases: Iterable[tuple[Callable[[], Any], Callable[[Any], Any], str]]
 ) -> None:
-    """Put calls into the table that are made on the schedule of a program."""
+    """Add calls on the schedule of a program to the table."""
     TABLE.extend(
         Refusal(area, match, call, ScheduleError, match, program) for program, call, match in cases
     )

@@ -1,4 +1,4 @@
-"""What topi refuses."""
+"""Refusals of topi."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""Errors that the tests cannot reach everywhere, by file and function, and why."""
+"""Errors that tests cannot reach on all machines, by file and function, with reasons."""
 
 UNREACHED: dict[str, str] = {
     "worker_thread.py::run_in_thread": "raises again what a call raised, made elsewhere",
 }
 
-# Bugs of te_sched's own, which no program should reach.
+# Bugs of te_sched, which no program should reach.
 INTERNAL = {
     "codegen/cuda/writer.py::KernelText.scalar",
     "codegen/cuda/writer.py::KernelText.whole",

@@ -1,4 +1,4 @@
-"""What a hostile or clumsy user may write."""
+"""Refusals of invalid and hostile input."""
 
 from __future__ import annotations
 
@@ -215,7 +215,7 @@ def padded(factor: int) -> Callable[[], Any]:
 
 
 def threads_from_elsewhere() -> Any:
-    """The error points here through the standard library."""
+    """Threads with errors whose location is in this file, through the standard library."""
     source = te.placeholder((16,), name="source")
     first = te.compute((16,), lambda i: source[i] + 1, name="first")
     last = te.compute((16,), lambda i: first[i] * 2, name="last")

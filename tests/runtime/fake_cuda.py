@@ -1,4 +1,4 @@
-"""A CUDA driver that only writes down what it is asked, and a cupy over numpy's memory."""
+"""A fake CUDA driver that records its calls, and a fake cupy on numpy's memory."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ HANDED_OUT = ("cuModuleLoadData", "cuModuleGetFunction", "cuStreamCreate", "cuEv
 
 
 class Current(threading.local):
-    """What is current in a thread."""
+    """The current context, device and stream of a thread."""
 
     context = 0
     device = 0
@@ -34,7 +34,7 @@ class Current(threading.local):
 
 @dataclass
 class FakeDriver:
-    """The functions of the driver that te_sched calls; `fails[name]` is the code one gives."""
+    """The functions of the driver that te_sched calls; `fails[name]` is the error code of one."""
 
     current: Current = field(default_factory=Current)
     calls: list[tuple[Any, ...]] = field(default_factory=list)
@@ -108,7 +108,7 @@ class FakeDriver:
 
 
 class FakeArray:
-    """cupy's arrays, as far as te_sched uses them; `place` is the number of the device."""
+    """The part of cupy's arrays that te_sched uses; `place` is the number of the device."""
 
     asked: Any = None  # the stream that the last one was handed over to
 
@@ -144,7 +144,7 @@ class FakeArray:
 
 
 def fake_cupy(driver: FakeDriver) -> types.ModuleType:
-    """A module that stands for cupy."""
+    """A module in place of cupy."""
     cupy, cuda = types.ModuleType("cupy"), types.ModuleType("cupy.cuda")
 
     def on_device(values: Any) -> FakeArray:

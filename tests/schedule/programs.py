@@ -1,4 +1,4 @@
-"""Small programs to schedule, and what can be seen of a schedule."""
+"""Small programs to schedule, and snapshots of schedules."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def stages(schedule: Schedule) -> str:
 
 
 def snapshot(schedule: Schedule) -> list[Any]:
-    """Everything that a primitive may change."""
+    """All state that a primitive may change."""
     whole = [name for name in ScheduleState.__slots__ if name not in ("trace", "__weakref__")]
     of_stage = [name for name in StageState.__slots__ if name != "schedule"]
     return [

@@ -1,7 +1,7 @@
-"""Random schedules, built with two implementations at once.
+"""Random schedules, applied to two implementations.
 
-A decision is made by looking at one schedule, and names stages and axes by their position, so that
-it can be carried out on the other.
+A decision depends on one schedule, and refers to stages and axes by position, so that it can be
+applied to the other.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ Decision = Callable[[Any, Any], Any]
 
 
 def decide(rng: random.Random, schedule: Any) -> tuple[str, Decision]:
-    """A decision about a schedule, legal or not: its text, and what does it to (tvm, schedule)."""
+    """A decision, legal or not: its text, and the function that applies it to (tvm, schedule)."""
     name = rng.choice(WEIGHTED)
     number = rng.choice(_fitting(name, schedule))
     leaves = len(schedule.stages[number].leaf_iter_vars)
@@ -152,7 +152,7 @@ def decide(rng: random.Random, schedule: Any) -> tuple[str, Decision]:
 
 
 def _fitting(name: str, schedule: Any) -> list[int]:
-    """Stages at which a primitive is likely to be legal, and now and then any stage."""
+    """Stages for which a primitive is probably legal, and sometimes any stage."""
     everything = list(range(len(schedule.stages)))
     found = [
         number
@@ -164,7 +164,7 @@ def _fitting(name: str, schedule: Any) -> list[int]:
 
 
 def _readers(schedule: Any, number: int) -> list[int]:
-    """The stages that read a stage, or all when there are none."""
+    """The consumers of a stage, or all stages if there are none."""
     op = schedule.stages[number].op
     everything = list(range(len(schedule.stages)))
     readers = [
@@ -189,7 +189,7 @@ def build(
 ) -> tuple[Any, Any, list[tuple[str, str]]]:
     """Two schedules after the same random decisions, and the log (decision, why refused or "").
 
-    What the first implementation refuses is not asked of the second.
+    Decisions that the first implementation refuses are not applied to the second.
     """
     rng = random.Random(seed)
     declare = rng.choice(DECLARATIONS)

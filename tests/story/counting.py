@@ -1,4 +1,4 @@
-"""Counting what loops touch by running them, one iteration after the other, in plain Python."""
+"""Counts the accesses of loops by executing them in Python."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ Touch = tuple[str, tuple[int, ...], bool]  # buffer, element, whether it is writ
 
 
 class Runner:
-    """Runs the loops of a function that `schedule_ops` left, and says which elements are touched.
+    """Executes the loops of a function after `schedule_ops`, and returns the accessed elements.
 
-    A temporary has its elements counted from where its memory begins.
+    Elements of a temporary are counted from the beginning of its memory.
     """
 
     def __init__(self, func: S.PrimFunc) -> None:
@@ -27,7 +27,7 @@ class Runner:
         self.open_tags: dict[str, Any] = {}
 
     def touches(self, node: Any, values: dict[Any, int]) -> Iterator[Touch]:
-        """What a statement touches, in order."""
+        """The accesses of a statement, in order."""
         if isinstance(node, S.For):
             yield from self.loop(node.loop_var, node.min, node.extent, node.body, values)
         elif isinstance(node, S.SeqStmt):
@@ -55,7 +55,7 @@ class Runner:
             yield from self.touches(body, {**values, var: number})
 
     def launch(self, node: S.AttrStmt, values: dict[Any, int]) -> Iterator[Touch]:
-        """Threads; inside of a launch of the same axis, those of that one."""
+        """Execute a launch of threads; inside of a launch of the same axis, with its thread."""
         tag, var = node.node.thread_tag, node.node.var
         known = self.open_tags.get(tag) if node.key == "thread_extent" else None
         if known is not None:
@@ -85,7 +85,7 @@ class Runner:
 
 
 def path_to(func: S.PrimFunc, loop: Any) -> list[Any]:
-    """The statements round a loop, outermost first."""
+    """The statements around a loop, outermost first."""
     path: list[Any] = []
 
     def find(node: Any) -> bool:
@@ -102,13 +102,13 @@ def path_to(func: S.PrimFunc, loop: Any) -> list[Any]:
 
 
 def launched_round(func: S.PrimFunc, loop: Any) -> dict[str, Any]:
-    """The variables of the thread axes launched round a loop, by their tags."""
+    """The variables of the thread axes launched around a loop, by tag."""
     launches = [node for node in path_to(func, loop) if isinstance(node, S.AttrStmt)]
     return {n.node.thread_tag: n.node.var for n in launches if n.key == "thread_extent"}
 
 
 def middle_iterations(func: S.PrimFunc, loop: Any) -> dict[Any, int]:
-    """The values of the loops round a loop, each in its middle iteration."""
+    """The values of the loops around a loop, each in its middle iteration."""
     values: dict[Any, int] = {}
     for node in path_to(func, loop):
         if isinstance(node, S.For):
@@ -120,13 +120,13 @@ def middle_iterations(func: S.PrimFunc, loop: Any) -> dict[Any, int]:
 
 
 def chosen_thread(node: S.AttrStmt, values: dict[Any, int]) -> int:
-    """The first of threads, the middle one of blocks."""
+    """The first thread, or the middle block."""
     is_thread = node.node.thread_tag.startswith("threadIdx")
     return 0 if is_thread else Runner.value(node.value, values) // 2
 
 
 def loops_of(func: S.PrimFunc) -> list[Any]:
-    """The loops of a function, the threads that it launches among them."""
+    """The loops of a function, including launched threads."""
     return [
         node
         for node in statements(func.body)
@@ -138,7 +138,7 @@ def loops_of(func: S.PrimFunc) -> list[Any]:
 def counted(
     func: S.PrimFunc, loop: Any, size_of: Callable[[str], int]
 ) -> dict[str, tuple[int, int, int]]:
-    """For each buffer that a loop touches: bytes of its middle iteration, of all, and accesses."""
+    """For each buffer: bytes of the middle iteration of a loop, of all iterations, and accesses."""
     values = middle_iterations(func, loop)
     runner = Runner(func)
     for node in statements(func.body):  # begins of memory round the loop

@@ -1,4 +1,4 @@
-"""A small story written by hand, so that tests of the page need no schedule."""
+"""A small hand-written story, for tests of the page without a schedule."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ s[B].vectorize(io)
 
 
 def figures(whole: int) -> Figures:
-    """Of a loop that goes through A and B once."""
+    """The figures of a loop that accesses A and B once."""
     traffic = tuple(Traffic(name, "B", 4, whole, whole // 4, 1.0) for name in "AB")
     return Figures(8, 2 * whole, 1.0, whole // 4, 0.125, traffic)
 
 
 def nest(*loops: str) -> tuple[LoopRow, ...]:
-    """Loops inside of each other round one store."""
+    """Nested loops around a store."""
     rows = [LoopRow(0, "function", "main(A: float32[64], B: float32[64])", ("B", "A"))]
     for depth, loop in enumerate(loops, 1):
         word = loop.split()[0]

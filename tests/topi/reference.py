@@ -1,4 +1,4 @@
-"""Layers written with numpy, loop by loop from their definitions, to compare with."""
+"""Reference layers in numpy, written as loops from their definitions."""
 
 from __future__ import annotations
 

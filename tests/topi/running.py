@@ -1,4 +1,4 @@
-"""Compiling and running the operators of topi on arrays."""
+"""Compiles and runs operators of topi on arrays."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import numpy as np
 import te_sched as tvm
 from te_sched import te, topi
 
-QUICK = "llvm -opt-level=1"  # these programs are small: compiling them takes the time
+QUICK = "llvm -opt-level=1"  # compilation dominates the time of these small programs
 
 
 @dataclass(frozen=True)
 class Case:
-    """An operator, what numpy makes of it, and the arrays to try it on."""
+    """An operator, its function in numpy, and arrays to test it on."""
 
     name: str
     declare: Callable[..., Any]
@@ -63,7 +63,7 @@ def declared(one: Case) -> tuple[list[te.Tensor], list[te.Tensor]]:
 
 
 def compute(one: Case, schedule: Callable[[Any], Any] | None = None) -> list[Any]:
-    """What te_sched computes."""
+    """te_sched's results."""
     inputs, outputs = declared(one)
     s = (schedule or topi.generic.default_schedule)(outputs)
     function = tvm.build(s, [*inputs, *outputs], QUICK)
@@ -76,7 +76,7 @@ def compute(one: Case, schedule: Callable[[Any], Any] | None = None) -> list[Any
 
 
 def check(one: Case, schedule: Callable[[Any], Any] | None = None) -> None:
-    """The results have the shapes, the types and the values that numpy gives."""
+    """Assert that shapes, types and values of results equal numpy's."""
     expected = one.reference(*one.arrays)
     expected = list(expected) if isinstance(expected, list | tuple) else [expected]
     for mine, theirs in zip(compute(one, schedule), expected, strict=True):

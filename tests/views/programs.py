@@ -1,4 +1,4 @@
-"""Schedules that the tests of views show."""
+"""Schedules for the tests of views."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def tiled():
 
 
 def chain(count, attached=False):
-    """Stages that each read the one before."""
+    """A chain of stages."""
     A = te.placeholder((16,), name="A")
     values = [A]
     for number in range(count):
@@ -42,7 +42,7 @@ def chain(count, attached=False):
 
 
 def broken():
-    """A schedule that cannot be lowered: B is computed inside of a loop that does not read it."""
+    """A schedule that cannot be lowered: B is attached to a loop that does not read it."""
     A = te.placeholder((8,), name="A")
     B = te.compute((8,), lambda i: A[i] + 1.0, name="B")
     C = te.compute((8,), lambda i: B[i] * 2.0, name="C")

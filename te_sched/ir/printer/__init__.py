@@ -1,6 +1,6 @@
 """Text of programs: TVMScript (`script`) and the notation of TVM 0.9 (`primfn`).
 
-Gives every node its `str` and `repr`; functions and modules also `script()` and `astext()`.
+Adds `str` and `repr` to nodes, and `script()` and `astext()` to functions and modules.
 """
 
 from __future__ import annotations

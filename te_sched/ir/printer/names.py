@@ -1,4 +1,4 @@
-"""Names in printed programs: unique within a text. Must not know what is named."""
+"""Unique names in printed programs. Must not know what they name."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ _ILLEGAL = re.compile(r"[^A-Za-z0-9_]")
 
 
 class UniqueNames:
-    """Hands out names that are not in use; a name may be given back."""
+    """Assigns names that are not in use; a name can be released."""
 
     def __init__(self, reserved: tuple[str, ...] = ()) -> None:
         self.used: set[str] = set(reserved)
 
     def take(self, hint: str) -> str:
-        """The hint itself, or the hint with the first free number."""
+        """A free name: the hint, or the hint with the first free number."""
         name = hint
         if name in self.used:
             number = 1
@@ -24,10 +24,10 @@ class UniqueNames:
         return name
 
     def give_back(self, names: list[str]) -> None:
-        """These names may be taken again."""
+        """Release names."""
         self.used.difference_update(names)
 
 
 def identifier(hint: str, default: str = "v") -> str:
-    """A name without characters that Python's identifiers cannot have."""
+    """The name with characters replaced that are invalid in Python's identifiers."""
     return _ILLEGAL.sub("_", hint) or default

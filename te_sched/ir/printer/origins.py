@@ -1,7 +1,6 @@
-"""Lines of printed programs that remember the statements that they show.
+"""Lines of printed programs with a reference to the statement that they show.
 
-Such a line is text like any other, and goes wherever lines go. Must not know what a statement is
-asked for.
+Such a line is a str. Must not know the purpose of the reference.
 """
 
 from __future__ import annotations
@@ -15,14 +14,14 @@ from te_sched.ir.printer.script import ScriptPrinter, module_lines
 
 
 class OriginLine(str):
-    """A line, and the innermost statement that it is part of."""
+    """A line and the innermost statement to which it belongs."""
 
     __slots__ = ("origin",)
     origin: S.Stmt
 
 
 def mark_lines(lines: list[str], start: int, origin: S.Stmt) -> None:
-    """Note what the lines from `start` on show, where that is not known yet."""
+    """Set the statement of the lines from `start` that have none."""
     for place in range(start, len(lines)):
         if type(lines[place]) is str:
             marked = OriginLine(lines[place])
@@ -31,12 +30,12 @@ def mark_lines(lines: list[str], start: int, origin: S.Stmt) -> None:
 
 
 def origin_of(line: str) -> S.Stmt | None:
-    """The statement that a line shows, if it was noted."""
+    """The statement of a line, or None."""
     return line.origin if isinstance(line, OriginLine) else None
 
 
 class _OriginPrinter(ScriptPrinter):
-    """Prints as any other, and marks the lines of each statement when they are complete."""
+    """A printer that sets the statement of each line."""
 
     def statement(self, node: Any, is_last: bool) -> None:
         lines = self.block.lines
@@ -47,12 +46,12 @@ class _OriginPrinter(ScriptPrinter):
 
 @walks_deeply("print a program")
 def script_lines(module: S.IRModule) -> list[str]:
-    """The lines of `script(module)`, those of statements as `OriginLine`."""
+    """The lines of `script(module)`; those of statements are of class `OriginLine`."""
     return module_lines(module, _OriginPrinter)
 
 
 def lines_of_statements(lines: list[str]) -> Iterator[tuple[S.Stmt, int]]:
-    """Each statement that is the origin of lines, with the number of its first line, from 1."""
+    """Each statement with the number of its first line, from 1."""
     seen: set[int] = set()
     for number, line in enumerate(lines, 1):
         origin = origin_of(line)

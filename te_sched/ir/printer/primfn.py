@@ -1,9 +1,9 @@
 """Programs in the notation of TVM 0.9 (`@main = primfn(...)`).
 
-A variable or buffer is described where it is first mentioned; a name belongs to one thing in the
-whole text. That notation shows the parameters' buffers flattened, and how they were declared in
-`preflattened_buffer_map`; both are derived here. It knows no guard round the store of a
-cross-thread reduction. Must not know what any attribute means.
+A variable or buffer is described at its first use; a name is unique in the whole text. The notation
+shows the buffers of parameters flattened, and their declarations in `preflattened_buffer_map`; both
+are derived here. It omits the guard of the store of a cross-thread reduction. Must not know the
+meaning of attributes.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def primfn(node: Any) -> str:
 
 
 class Primfn:
-    """Prints one text."""
+    """A printer of one text."""
 
     def __init__(self) -> None:
         self.allocator = UniqueNames()
@@ -72,7 +72,7 @@ class Primfn:
         self.lines: list[str] = []
 
     def take_name(self, one: Any, hint: str, prefix: str = "v") -> str:
-        """Name something."""
+        """Assign a name to an object."""
         name = self.names[one] = self.allocator.take(
             hint if not hint or hint[0].isalpha() else prefix + hint
         )
@@ -81,7 +81,7 @@ class Primfn:
     # Functions
 
     def function(self, func: S.PrimFunc, head: str) -> str:
-        """A function, from its name on."""
+        """Print a function, starting with its name."""
         mapped = [param for param in func.params if param in func.buffer_map]
         flat = flattened_parameters(func)
         for param in mapped:
@@ -108,7 +108,7 @@ class Primfn:
     # Buffers and variables
 
     def description(self, buffer: Buffer) -> str:
-        """What a buffer is."""
+        """The description of a buffer."""
         parts = [
             self.text(buffer.data),
             buffer.dtype,
@@ -130,7 +130,7 @@ class Primfn:
         return f"Buffer({', '.join(parts)})"
 
     def buffer(self, buffer: Buffer) -> str:
-        """The name of a buffer, with its description the first time."""
+        """The name of a buffer, with its description at the first use."""
         name = self.names.get(buffer)
         if name is not None:
             return name
@@ -157,7 +157,7 @@ class Primfn:
         return _EXPRESSIONS[type(node)](self, node)
 
     def commas(self, items: Any) -> str:
-        """Texts with commas between."""
+        """The texts, separated by commas."""
         return ", ".join([self.text(item) for item in items])
 
     def _integer(self, node: IntImm) -> str:
@@ -208,7 +208,7 @@ class Primfn:
     # Statements
 
     def lines_of(self, node: S.Stmt, indent: str) -> list[str]:
-        """A statement as lines of text."""
+        """The lines of a statement."""
         kept, self.lines = self.lines, []
         self.statement(node, indent)
         lines, self.lines = self.lines, kept
@@ -220,7 +220,7 @@ class Primfn:
         _STATEMENTS.get(type(node), Primfn._newer)(self, node, indent)
 
     def _newer(self, node: Any, indent: str) -> None:
-        """A statement that TVM 0.9 did not have: its class and fields, then those inside."""
+        """Print a statement that TVM 0.9 did not have: its class and fields, then nested ones."""
         values = [getattr(node, name) for name in INIT_FIELDS[type(node)]]
         inside = [value for value in values if isinstance(value, S.Stmt)]
         shown = self.commas([value for value in values if not isinstance(value, S.Stmt)])
@@ -229,13 +229,13 @@ class Primfn:
             self.block(statement, indent)
 
     def block(self, node: S.Stmt, indent: str) -> None:
-        """Append a statement in braces to the last line."""
+        """Append a statement to the last line, in braces."""
         self.lines[-1] += " {"
         self.statement(node, indent + "  ")
         self.lines.append(indent + "}")
 
     def after(self, node: S.Stmt, indent: str, separator: str) -> None:
-        """Append what a header is about: a sequence stands in braces."""
+        """Append the body of a header: a sequence is in braces."""
         node = _without_owner_guard(node)
         if type(node) is S.SeqStmt:
             self.block(node, indent)
@@ -337,7 +337,7 @@ def is_flattened(func: S.PrimFunc) -> bool:
 
 
 def flattened_parameters(func: S.PrimFunc) -> dict[Var, Buffer]:
-    """The buffer by which the body sees each parameter: one-dimensional once it is flattened."""
+    """The buffer of each parameter in the body: one-dimensional after flattening."""
     accessed = _accesses(func.body)
     if accessed is None:
         return dict(func.buffer_map)
@@ -372,7 +372,7 @@ def _flat_view(buffer: Buffer, accessed: dict[Buffer, None]) -> Buffer:
 
 
 def _accesses(body: S.Stmt) -> dict[Buffer, None] | None:
-    """The buffers that are read or written, in order; None when there is an unflattened access."""
+    """The buffers that are read or written, in order; None if there is an unflattened access."""
     found: dict[Buffer, None] = {}
     stack: list[Any] = [body]
     while stack:

@@ -1,10 +1,9 @@
 """Programs as TVMScript: the text that TVM 0.17 prints.
 
-A text is built of blocks. A statement that ends its block and only introduces something (a let,
-an allocation, a launch) stands as a line of its own, elsewhere as a `with` block. Variables and
-buffers that the program does not bind are declared, just before their first use, in the innermost
-block that holds all of their uses (`uses`). Must not know what any attribute means, but for threads
-and scopes.
+A text consists of blocks. A statement that ends its block and defines a value or sets an attribute
+(a let, an allocation, a launch) is printed as a line, elsewhere as a `with` block. Free variables
+and buffers are declared before their first use, in the innermost block that contains all their uses
+(`uses`). Must not know the meaning of attributes, except those of threads and scopes.
 """
 
 from __future__ import annotations
@@ -84,7 +83,7 @@ def module_lines(module: S.IRModule, make_printer: Callable[[], ScriptPrinter]) 
 
 
 class TextBlock:
-    """An open block: its lines so far, its indentation, and what it named."""
+    """An open block: its lines, its indentation, and the names that it defines."""
 
     __slots__ = ("indent", "lines", "named", "names", "node")
 
@@ -101,7 +100,7 @@ class TextBlock:
 
 
 class ScriptPrinter(ExprPrinter):
-    """Prints one text."""
+    """A printer of one text."""
 
     def __init__(self, style: Style = PLAIN) -> None:
         super().__init__(style)
@@ -122,7 +121,7 @@ class ScriptPrinter(ExprPrinter):
         return inner, outer
 
     def leave(self, inner: TextBlock, outer: TextBlock) -> None:
-        """Close a block: its names are free again, and its lines are appended to its parent."""
+        """Close a block: release its names and append its lines to its parent."""
         if self.open.get(id(inner.node)) is inner:
             del self.open[id(inner.node)]
         self.release(inner)
@@ -130,13 +129,13 @@ class ScriptPrinter(ExprPrinter):
         self.block = outer
 
     def release(self, block: TextBlock) -> None:
-        """The names that a block defined may be taken again."""
+        """Release the names that a block defined."""
         self.allocator.give_back(block.names)
         for one in block.named:
             del self.names[one]
 
     def name(self, one: Any, hint: str, block: TextBlock, default: str = "v") -> str:
-        """Name something for as long as a block is open; what has a name keeps it."""
+        """Assign a name while a block is open; an existing name is kept."""
         known = self.names.get(one)
         if known is not None:
             return known
@@ -149,12 +148,12 @@ class ScriptPrinter(ExprPrinter):
         return name
 
     def alias(self, one: Any, text: str, block: TextBlock) -> None:
-        """Call something by a text that is not a name of its own, such as `A.data`."""
+        """Refer to an object by an expression instead of a name, such as `A.data`."""
         self.names[one] = text
         block.named.append(one)
 
     def home(self, one: Any) -> TextBlock:
-        """The open block in which something free is declared."""
+        """The open block in which a free variable or buffer is declared."""
         scope = self.uses.lowest.get(one)
         while scope is not None:
             block = self.open.get(id(scope.node))
@@ -163,7 +162,7 @@ class ScriptPrinter(ExprPrinter):
             scope = scope.parent
         return self.root
 
-    # What is declared at its first use
+    # Declarations at the first use
 
     def declare_variable(self, var: Var) -> str:
         block = self.home(var)
@@ -178,9 +177,9 @@ class ScriptPrinter(ExprPrinter):
     def view(
         self, buffer: Buffer, block: TextBlock, call: str, owner: TextBlock | None = None
     ) -> str:
-        """Declare a buffer, and with it what it alone brings in (its data, its strides).
+        """Declare a buffer, and the variables that it defines (its data, its strides).
 
-        The names are those of `owner`, or of the block itself.
+        The names belong to `owner`, or to the block itself.
         """
         owner = owner or block
         for part in (*buffer.shape, *buffer.strides, buffer.elem_offset):
@@ -239,17 +238,17 @@ class ScriptPrinter(ExprPrinter):
     # Whole texts
 
     def footer(self, after_function: bool = False) -> list[str]:
-        """What stands at the end of a text that left something out."""
+        """The comment at the end of a text with omitted metadata."""
         if not self.metadata:
             return []
         return ["", _OMITTED] if after_function else [_OMITTED]
 
     def expression(self, node: Any) -> str:
-        """An expression alone: what is free in it needs no declaration."""
+        """Print an expression without declarations of its free variables."""
         return self.text(node)
 
     def fragment(self, node: S.Stmt) -> list[str]:
-        """A statement alone."""
+        """Print a statement."""
         self.uses = Uses(node)
         if isinstance(node, S.SeqStmt):
             self.body(node)
@@ -258,7 +257,7 @@ class ScriptPrinter(ExprPrinter):
         return self.root.lines
 
     def function(self, func: S.PrimFunc, name: str, indent: str) -> list[str]:
-        """A function, from its decorator on."""
+        """Print a function, starting with its decorator."""
         self.uses = Uses(func.body)
         root = self.root = self.block = TextBlock(func, indent + "    ")
         plain = {p: func.buffer_map[p] for p in func.params if self._is_plain(func, p)}
@@ -310,7 +309,7 @@ class ScriptPrinter(ExprPrinter):
     # Statements
 
     def body(self, node: S.Stmt) -> None:
-        """Print statements into the current block; the last needs no block of its own."""
+        """Print statements into the current block; the last one is not nested."""
         if type(node) is S.SeqStmt:
             last = len(node.seq) - 1
             for position, item in enumerate(node.seq):
@@ -347,11 +346,11 @@ class ScriptPrinter(ExprPrinter):
             lines[start:] = map(UnderlinedLine, lines[start:])
 
     def nested(self, node: S.Stmt, line: str, is_last: bool, as_block: str) -> None:
-        """Print `line` and the body after it, or `with as_block:` and the body inside."""
+        """Print `line` followed by the body, or `with as_block:` with the body nested."""
         self.nested_of(node, node.body, line, is_last, as_block)  # type: ignore[attr-defined]
 
     def nested_of(self, node: Any, body: S.Stmt, line: str, is_last: bool, as_block: str) -> None:
-        """The same, for a body that is not the node's own."""
+        """The same for a given body."""
         inner, outer = self.enter(node, self.block.indent + ("" if is_last else "    "))
         self.body(body)
         outer.add(line if is_last else f"with {as_block}:")
@@ -524,7 +523,7 @@ class ScriptPrinter(ExprPrinter):
     # Blocks of TensorIR
 
     def root_block(self, root: B.BlockRealize) -> None:
-        """The block at the root of a function, which a script leaves out."""
+        """Print the buffers and the body of the root block; its header is a comment."""
         self.block.add('# with T.block("root"):')
         for buffer in root.block.alloc_buffers:
             self.view(buffer, self.block, "T.alloc_buffer(")
@@ -567,8 +566,8 @@ class ScriptPrinter(ExprPrinter):
     def _bind_axes(
         self, axes: tuple[IterVar, ...], values: tuple[Expr, ...], block: TextBlock
     ) -> None:
-        """The lines that bind the iterators of a block; neighbours that are loop variables over
-        their whole domains share one.
+        """The lines that bind the iterators of a block; adjacent ones that are loop variables over
+        their whole domains share a line.
         """
         pairs = list(zip(axes, values, strict=True))
         while pairs:
@@ -654,7 +653,7 @@ def _is_grid_loop(node: S.For) -> bool:
 
 
 def _continues_grid(loops: list[S.For]) -> bool:
-    """Whether the body of the last loop is a loop that can join, independent of those before."""
+    """Whether the body of the last loop is a loop whose extent depends on none of the loops."""
     inner = loops[-1].body
     if type(inner) is not S.For or not _is_grid_loop(inner):
         return False
@@ -682,7 +681,7 @@ def _is_declared(node: S.Allocate) -> bool:
 
 
 def _layout(buffer: Buffer, name: str, offset: str | None) -> list[str]:
-    """Arguments of a buffer that differ from what most buffers have."""
+    """The arguments of a buffer that differ from the defaults."""
     args = []
     if buffer.data_alignment not in _DEFAULT_ALIGNMENTS:
         args.append(f"align={buffer.data_alignment}")
@@ -707,7 +706,7 @@ def _annotation(var: Var) -> str:
 
 
 def _declaration(var: Var) -> str:
-    """What a free variable is assigned where it is declared."""
+    """The right-hand side of the declaration of a free variable."""
     if var.pointer is not None:
         return f"T.handle({_pointer(var)})"
     return f"T.{var.dtype}({'is_size_var=True' if var.is_size else ''})"

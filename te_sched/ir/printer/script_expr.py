@@ -1,4 +1,4 @@
-"""Expressions in TVMScript. Must not know statements, nor where names come from."""
+"""Expressions in TVMScript. Must not know statements or the assignment of names."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _FUNCTION: dict[type, str] = {E.Min: "min", E.Max: "max", E.Mod: "truncmod"}
 
 _CONSTANT = (IntImm, FloatImm)
 
-# Intrinsics whose text has the data type, first or last, and those with another name.
+# Intrinsics that are printed with the data type, first or last, or under another name.
 _DTYPE_FIRST = frozenset(
     [
         *("tir.call_extern", "tir.call_pure_extern", "tir.call_llvm_intrin"),
@@ -64,13 +64,13 @@ def quoted(text: str) -> str:
 
 
 def mapping_text(printer: Any, node: Any) -> str:
-    """A mapping as a dictionary, its keys in order."""
+    """The text of a mapping as a dictionary with sorted keys."""
     keys = sorted(node, key=str)
     return f"{{{', '.join(f'{quoted(str(key))}: {printer.text(node[key])}' for key in keys)}}}"
 
 
 class ByClass(dict[type, Any]):
-    """Methods that print, by class; a value of another class, in an attribute, is a string."""
+    """Printing methods by class; values of other classes, in attributes, are strings."""
 
     def __missing__(self, kind: type) -> Any:
         return _as_string
@@ -81,14 +81,14 @@ def _as_string(printer: Any, node: Any) -> str:
 
 
 def float_text(value: float) -> str:
-    """A floating-point number with the 17 digits that give it back exactly."""
+    """The text of a float, with 17 digits, which represent it exactly."""
     if math.isfinite(value):
         return f"{value:.17g}"
     return '"nan"' if math.isnan(value) else '"inf"' if value > 0 else '"-inf"'
 
 
 class ExprPrinter:
-    """Text of expressions; a subclass says what variables and buffers are called."""
+    """A printer of expressions; subclasses assign names to variables and buffers."""
 
     def __init__(self, style: Style = PLAIN) -> None:
         self.style = style
@@ -96,15 +96,15 @@ class ExprPrinter:
         self.metadata: list[Any] = []
 
     def declare_variable(self, var: Var) -> str:
-        """The text of a variable that has none yet."""
+        """The text of a variable at its first use."""
         raise NotImplementedError
 
     def declare_buffer(self, buffer: Buffer) -> str:
-        """The text of a buffer that has none yet."""
+        """The text of a buffer at its first use."""
         raise NotImplementedError
 
     def named_for(self, variables: tuple[Var, ...], result: tuple[Expr, ...]) -> tuple[str, str]:
-        """The variables, named for this once, and the result in which they occur."""
+        """The texts of variables with temporary names, and of the result in which they occur."""
         raise NotImplementedError
 
     def text(self, node: Any) -> str:
@@ -208,7 +208,7 @@ class ExprPrinter:
         return f"{node.producer.name}[{self.indices(node.indices)}]"
 
     def indices(self, indices: tuple[Expr, ...]) -> str:
-        """What stands between the brackets; a vector of indices is a slice."""
+        """The text between the brackets of an access; a vector of indices is a slice."""
         if not indices:
             return "()"
         return ", ".join([self._index(index) for index in indices])
@@ -222,7 +222,7 @@ class ExprPrinter:
         return slice_text if stride.value == 1 else f"{slice_text}:{self.text(stride)}"
 
     def region(self, ranges: tuple[E.Range, ...]) -> str:
-        """What stands between the brackets of a region."""
+        """The text between the brackets of a region."""
         return ", ".join(
             f"{self.text(r.min)}:{self.text(ops.add(r.min, r.extent))}" for r in ranges
         )
@@ -240,7 +240,7 @@ class ExprPrinter:
         return f"T.match_buffer({self.text(node.source)})"
 
     def commas(self, items: Any) -> str:
-        """Texts with commas between."""
+        """The texts, separated by commas."""
         return ", ".join([self.text(item) for item in items])
 
     def _reducer(self, node: E.CommReducer) -> str:
@@ -269,7 +269,7 @@ class ExprPrinter:
 
 
 def _is_operator(node: Any) -> bool:
-    """Whether the text of a node with a level has its operator (and may need parentheses)."""
+    """Whether a node is printed with its operator (and may need parentheses)."""
     kind = type(node)
     if kind is E.Not:
         return True
@@ -280,15 +280,15 @@ def _is_operator(node: Any) -> bool:
 
 
 def _folds(node: Any) -> bool:
-    """Whether the operator would build another node of these operands; then the text names the
-    class.
+    """Whether the operator would build another node from these operands, so that the class is
+    printed instead.
     """
     kind, a, b = type(node), node.a, node.b
     if kind is E.Div and not dtypes.is_float(node.dtype):
         return False
     try:
         built = ops.BUILDERS[kind](a, b)
-    except DeclarationError:  # programs that may not be built can be printed
+    except DeclarationError:  # also invalid programs can be printed
         return False
     return built is a or built is b or type(built) is not kind
 

@@ -1,6 +1,6 @@
-"""The options of `script()`, and what they do to finished lines.
+"""The options of `script()`, and the formatting of complete lines.
 
-Must not know any node.
+Must not know nodes.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from te_sched.errors import DeclarationError, did_you_mean, repr_of
 
 @dataclass(frozen=True)
 class Style:
-    """How a text is written. The defaults are TVM's.
+    """Formatting options. The defaults are TVM's.
 
-    `name`: of the function; `show_meta`: print metadata; `ir_prefix`, `tir_prefix`: what the names
-    of modules and of functions are taken from; `buffer_dtype`, `int_dtype`, `float_dtype`: types
-    that are not printed; `verbose_expr`: declare the variables of an expression;
+    `name`: of the function; `show_meta`: print metadata; `ir_prefix`, `tir_prefix`: names of the
+    imported modules (I and T); `buffer_dtype`, `int_dtype`, `float_dtype`: types that are not
+    printed; `verbose_expr`: declare the variables of an expression;
     `syntax_sugar`: use T.grid, T.axis.remap and annotations of parameters;
-    `print_line_numbers`, `num_context_lines`: of lines around what is underlined;
+    `print_line_numbers`; `num_context_lines`: number of lines around underlined ones;
     `show_object_address`: add the identity of variables to their names;
     `obj_to_underline`: statements whose lines are underlined;
     `obj_to_annotate`: comments of statements.
@@ -57,11 +57,11 @@ class Style:
 
     @property
     def marks(self) -> bool:
-        """Whether something is underlined or has a comment."""
+        """Whether any line is underlined or commented."""
         return bool(self.obj_to_underline or self.obj_to_annotate)
 
     def finished(self, lines: Iterable[str]) -> list[str]:
-        """The lines with the prefixes and the indentation of this style, and what is underlined."""
+        """The lines with prefixes, indentation and underlines of this style."""
         found = list(lines)
         marked = [isinstance(line, UnderlinedLine) for line in found]
         prefixes = {"T": self.tir_prefix, "I": self.ir_prefix}
@@ -93,7 +93,7 @@ class Style:
         return found
 
     def _shown(self, marked: list[bool]) -> list[bool]:
-        """Which lines are near one that is underlined; a single line is not left out."""
+        """The lines near an underlined one; a single line is not omitted."""
         count = self.num_context_lines
         if count < 0 or not any(marked):
             return [True] * len(marked)
@@ -109,7 +109,7 @@ class Style:
 
 
 def checked_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options that have the names and types of the fields of `Style`; others are refused."""
+    """The options; names and types that differ from the fields of `Style` are refused."""
     known = {field.name: field for field in fields(Style)}
     for name, value in options.items():
         if name not in known:
@@ -133,7 +133,7 @@ _MAY_BE_NONE = ("name", "obj_to_underline", "obj_to_annotate")
 
 
 class UnderlinedLine(str):
-    """A line that is underlined."""
+    """An underlined line."""
 
     __slots__ = ()
 

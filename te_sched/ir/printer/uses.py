@@ -1,9 +1,8 @@
-"""Where a printed program uses the variables and buffers that it does not bind.
+"""The scopes in which free variables and buffers of a printed program are declared.
 
 Owns the tree of scopes of a program and, for each variable and buffer, the innermost scope that
-holds all of its uses: that is where a text declares it. Its scopes are the blocks of a text, and
-are asked what they hold; those of `ir.scopes` say what is in force. Must not know how anything is
-printed.
+contains all its uses, in which it is declared. These scopes are the blocks of a text, unlike those
+of `ir.scopes`. Must not know printing.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ class TextScope:
         self.depth: int = 0 if parent is None else parent.depth + 1
 
     def holds(self, other: TextScope | None) -> bool:
-        """Whether the other scope is this one or lies within."""
+        """Whether the other scope is this one or nested in it."""
         while other is not None and other.depth > self.depth:
             other = other.parent
         return other is self
@@ -50,9 +49,9 @@ _CONSTANTS = (IntImm, FloatImm, StringImm)
 
 
 class Uses:
-    """`lowest` gives the innermost scope that holds every use of a variable or buffer.
+    """`lowest` is the innermost scope that contains all uses of a variable or buffer.
 
-    `scopes` gives the scope of a statement that has one, by the identity of the statement.
+    `scopes` maps the identity of a statement to its scope, if it has one.
     """
 
     def __init__(self, root: Any) -> None:
@@ -67,7 +66,7 @@ class Uses:
     def _inner(self, node: S.Stmt, scope: TextScope) -> TextScope:
         known = self.scopes.get(id(node))
         if known is not None and (known is scope or known.parent is scope):
-            return known  # a branch that is a block itself, or a statement that stands here twice
+            return known  # a branch that is a block itself, or a statement that occurs twice
         inner = self.scopes[id(node)] = TextScope(node, scope)
         return inner
 
@@ -105,7 +104,7 @@ class Uses:
                 stack.extend(children(node))
 
     def _statement(self, node: Any, scope: TextScope) -> None:
-        """Note the uses in a statement; chains of statements are followed without recursion."""
+        """Record the uses in a statement; chains of statements are traversed without recursion."""
         while True:
             kind = type(node)
             if kind is S.SeqStmt:
@@ -143,7 +142,7 @@ class Uses:
             node = body
 
     def _block(self, node: B.Block, scope: TextScope) -> tuple[S.Stmt, TextScope]:
-        """Note the uses in a block but for its body; returns that and its scope."""
+        """Record the uses in a block except in its body; returns the body and its scope."""
         if scope.node is None or getattr(scope.node, "block", None) is not node:
             scope = self._inner(node, scope)
         sources = [match.source for match in node.match_buffers]
@@ -161,7 +160,7 @@ class Uses:
         return node.body, scope
 
     def _header(self, node: Any, scope: TextScope) -> None:
-        """Note what a statement uses by itself."""
+        """Record the uses in a statement, without nested statements."""
         if isinstance(node, S.AttrStmt):
             self._attribute_node(node, scope)
         elif isinstance(node, S.BufferRealize | S.Prefetch | B.DeclBuffer) and isinstance(
@@ -178,7 +177,7 @@ class Uses:
     def _attribute_node(self, node: S.AttrStmt, scope: TextScope) -> None:
         target = node.node
         if isinstance(target, E.IterVar):
-            # Of a thread that is launched again and again, the first launch counts.
+            # If a thread is launched several times, the first launch counts.
             if target.var not in self.lowest:
                 self._note(target.var, scope)
         elif isinstance(target, Buffer):

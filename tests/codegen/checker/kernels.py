@@ -1,4 +1,4 @@
-"""Programs of one kernel, written by hand with their barriers, and ways to break them."""
+"""Hand-written programs of one kernel with barriers, and edits that break them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def array(name: str, size: int, dtype: str = "float32") -> E.Buffer:
 
 
 def program(build: Callable[..., None], buffers: Sequence[E.Buffer], **extents: int) -> S.IRModule:
-    """A host's function and its kernel: build(ib, *buffers, **variables of threads)."""
+    """A host function and its kernel, written by build(ib, *buffers, **variables of threads)."""
     ib = builder.create()
     variables = {name: E.Var(name) for name in extents}
     build(ib, *[ib.buffer_ptr(buffer) for buffer in buffers], **variables)
@@ -52,7 +52,7 @@ def wait(ib: Any) -> None:
 
 
 class _Edit(Mapper):
-    """Changes the `number`-th node that `is_it` picks."""
+    """Changes the `number`-th node for which `is_it` holds."""
 
     def __init__(
         self, is_it: Callable[[Any], bool], change: Callable[[Any], Any], number: int
@@ -168,7 +168,7 @@ def with_condition(test: Callable[..., E.Expr], number: int = 0) -> Mutation:
 
 
 def with_room(buffer: str, size: int) -> Mutation:
-    """An allocation gets another size."""
+    """Change the size of an allocation."""
     return lambda module: edited(
         module,
         lambda node: isinstance(node, S.Allocate) and node.buffer_var.name == buffer,
@@ -177,7 +177,7 @@ def with_room(buffer: str, size: int) -> Mutation:
 
 
 def with_iterations(loop: str, count: int) -> Mutation:
-    """A loop gets another extent."""
+    """Change the extent of a loop."""
     return lambda module: edited(
         module,
         lambda node: isinstance(node, S.For) and node.loop_var.name == loop,
@@ -204,7 +204,7 @@ def with_argument(op: str, place: int, value: Callable[..., Any], number: int = 
 
 
 def reverse() -> tuple[S.IRModule, list[np.ndarray], np.ndarray]:
-    """Tiles of 64 elements, each backwards: the arguments, the output last, and the result."""
+    """Tiles of 64 elements, each reversed: the arguments, output last, and the result."""
 
     def build(ib, A, C, bx, tx):
         s = ib.allocate("float32", (64,), "s_shared", scope="shared")
@@ -287,7 +287,7 @@ def tree() -> tuple[S.IRModule, list[np.ndarray], np.ndarray]:
 
 
 def shuffles() -> tuple[S.IRModule, list[np.ndarray], np.ndarray]:
-    """The sum of 32 elements by each warp, told to all of its lanes."""
+    """The sum of 32 elements by each warp, broadcast to all of its lanes."""
 
     def build(ib, A, C, tx):
         v = ib.allocate("float32", (1,), "v_local", scope="local")

@@ -1,4 +1,4 @@
-"""Runs a program in every way that needs no GPU: compiled, emulated and checked."""
+"""Runs a program in all ways without a GPU: compiled, emulated and checked."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def agree(
     tolerance: float = 0,
     initialised: Collection[str] = (),
 ) -> CudaModule:
-    """The program compiles, and its last argument is as expected, emulated and checked."""
+    """Assert that the program compiles, and that its result is right, emulated and checked."""
     module = program
     if not isinstance(module, CudaModule):
         module = CudaModule(module, as_target("cuda"))

@@ -66,18 +66,18 @@ def kernel(
 
 
 def allocate(buffer: E.Buffer, body: S.Stmt) -> S.Stmt:
-    """The buffer's memory, and what is done in it."""
+    """An allocation of the buffer with a body."""
     return S.Allocate(buffer.data, buffer.dtype, buffer.shape, TRUE, body)
 
 
 def text_of(func: S.PrimFunc) -> list[str]:
-    """What is in the braces of a kernel, by lines, one step to the left."""
+    """The lines in the braces of a kernel, indented one step less."""
     text = print_kernels({"f": func})
     return body_of(text)
 
 
 def body_of(text: str) -> list[str]:
-    """What is in the braces of the one kernel of a source."""
+    """The lines in the braces of the only kernel of a source."""
     kernel = text[text.index('extern "C"') :]
     return [line[2:] for line in kernel[kernel.index(") {") :].splitlines()[1:-1]]
 

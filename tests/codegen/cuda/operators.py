@@ -47,7 +47,7 @@ class Operator(NamedTuple):
 
 
 def operators() -> Iterator[Operator]:
-    """All of them, conversions between all types among them."""
+    """All operators, including conversions between all types."""
     for dtype in DTYPES:
         tables = [(OF_TWO, 2)] if dtype != "bool" else []
         if dtype in FLOATS:

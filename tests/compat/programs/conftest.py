@@ -1,3 +1,3 @@
-"""The programs here are run by tests, never imported."""
+"""Tests run the programs of this folder and do not import them."""
 
 collect_ignore_glob = ["*.py"]

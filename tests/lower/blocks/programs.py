@@ -1,4 +1,4 @@
-"""Programs of blocks, and what passes make of them."""
+"""Programs of blocks, and their bodies after passes."""
 
 from __future__ import annotations
 

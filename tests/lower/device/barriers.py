@@ -1,4 +1,4 @@
-"""Kernels with a barrier less, and what the checked mode says of them."""
+"""Kernels with a missing barrier, and the findings of the checked mode."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _is_barrier(node: Stmt) -> bool:
 
 
 class _Without(Mapper):
-    """Leaves one barrier out."""
+    """Removes one barrier."""
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -46,7 +46,7 @@ def without_one(module: IRModule) -> Iterator[tuple[str, IRModule]]:
 
 
 def unreported(module: IRModule, arrays: Sequence[Any], **limits: Any) -> tuple[int, list[str]]:
-    """How many barriers there are, and those without which the checked mode finds nothing."""
+    """The number of barriers, and those whose removal the checked mode does not report."""
     count, found = 0, []
     assert check_program(module, _copies(arrays), **limits).ok
     for name, changed in without_one(module):

@@ -1,6 +1,6 @@
-"""Random programs on which te_sched and live TVM must agree: in text, and with numpy in results.
+"""Random programs for which te_sched and live TVM must print the same text, with numpy's results.
 
 A program is data (`program`): declarations (`dataflow`) and lines that schedule them
-(`scheduling`). `outcome` runs one under both implementations, `minimise` makes a failing one small,
-`campaign` runs many of them in child processes.
+(`scheduling`). `outcome` runs it under both implementations, `minimise` reduces failing ones,
+`campaign` runs many in child processes.
 """

@@ -1,4 +1,4 @@
-"""Arrays for random programs, and comparing results with numpy's.
+"""Arrays for random programs, and comparison of results with numpy's.
 
 Must not know an implementation.
 """
@@ -17,7 +17,7 @@ TOLERANCE = {2: 3e-2, 4: 2e-4, 8: 1e-9}
 
 
 def arrays_of(module: Any, args: Sequence[Any]) -> list[np.ndarray]:
-    """Random inputs, and outputs filled with what no program computes, in the order of `args`."""
+    """Random inputs, and outputs with a value that no program computes, in order of `args`."""
     generator = np.random.default_rng(0)
     inputs, _ = execution.inputs_and_outputs(args)
     sizes, below = getattr(module, "sizes", {}), getattr(module, "below", {})
@@ -39,7 +39,7 @@ def arrays_of(module: Any, args: Sequence[Any]) -> list[np.ndarray]:
 
 
 def extremes(generator: np.random.Generator, shape: Any, dtype: Any) -> np.ndarray:
-    """Integers of all sizes, of which two in three are near 0 or a limit of a type."""
+    """Integers of all magnitudes, two thirds of them near 0 or a limit of a type."""
     limits = np.iinfo(dtype)
     low, high = int(limits.min), int(limits.max)
     ends = [0, *(sign * (1 << bits) for bits in (7, 8, 15, 16, 31, 32, 62) for sign in (-1, 1))]
@@ -50,12 +50,12 @@ def extremes(generator: np.random.Generator, shape: Any, dtype: Any) -> np.ndarr
 
 
 def is_in(tensor: Any, tensors: Sequence[Any]) -> bool:
-    """Whether it is one of these objects."""
+    """Whether an object is in a list, by identity."""
     return any(tensor is other for other in tensors)
 
 
 def coarsest_float(schedule: Any) -> int:
-    """Bytes of the least precise floats that a program computes with."""
+    """The size in bytes of the least precise floats of a program."""
     dtypes = [np.dtype(stage.op.output(0).dtype) for stage in schedule.stages]
     return min((dtype.itemsize for dtype in dtypes if dtype.kind == "f"), default=8)
 
@@ -63,8 +63,8 @@ def coarsest_float(schedule: Any) -> int:
 def difference(
     name: str, result: np.ndarray, expected: np.ndarray, precision: int, largest: float = 0.0
 ) -> str:
-    """How a result differs from the expected one, or nothing. `largest` is the magnitude of what
-    may have been added and cancelled.
+    """The difference of a result from the expected one, or "". `largest` is the magnitude of
+    intermediate terms that may have cancelled.
     """
     if result.shape != expected.shape:
         return f"{name} has shape {result.shape}, not {expected.shape}"

@@ -1,4 +1,4 @@
-"""Many random programs, in child processes: a native crash costs one program, not the campaign."""
+"""Runs many random programs in child processes, so that a native crash ends only one program."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from tests.peer.differential.minimise import minimise
 from tests.peer.differential.outcome import Outcome, judge, judge_alone
 from tests.peer.differential.program import Program, load_text
 
-PATIENCE = 120.0  # seconds that one program may take, with its minimisation
-ALIKE = 2  # failures of one kind that are minimised
+PATIENCE = 120.0  # time limit of a program and its minimization, in seconds
+ALIKE = 2  # failures of a kind that are minimized
 
 
 @dataclass
 class Report:
-    """What a campaign found."""
+    """The results of a campaign."""
 
     outcomes: dict[int, Outcome] = field(default_factory=dict)
     seconds: float = 0.0
 
     def failures(self) -> dict[int, Outcome]:
-        """The programs to look into."""
+        """The programs with failures."""
         return {number: one for number, one in self.outcomes.items() if one.is_failure}
 
     def errors(self) -> dict[int, Outcome]:
-        """The programs with other results, or with failures besides a text that differs: of those
-        one in a hundred is expected (README.md).
+        """The programs with different results or other failures, except different texts, which are
+        expected for one in a hundred (README.md).
         """
         return {
             number: one
@@ -83,7 +83,7 @@ def run(
     folder: pathlib.Path | None = None,
     batch: int = 100,
 ) -> Report:
-    """Judge programs number seed, seed + 1, ...; minimised failures go to the folder."""
+    """Judge programs seed, seed + 1, ...; minimized failures are saved in the folder."""
     report, start = Report(), time.monotonic()
     end = start + 60 * minutes if minutes else float("inf")
     number, last = seed, seed + count
@@ -110,7 +110,7 @@ def _save(folder: pathlib.Path, number: int, outcome: Outcome, text: str) -> Non
 def _judged_by_child(
     first: int, stop: int, minimised: bool, end: float
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The records that a child process gives; a last one for the program at which it died."""
+    """The records of a child process, the last one for the program at which it crashed."""
     option = ["--minimise"] if minimised else []
     command = [sys.executable, "-m", "tests.peer", "--child", str(first), str(stop), *option]
     with subprocess.Popen(
@@ -118,7 +118,7 @@ def _judged_by_child(
     ) as child:
         lines: Queue[str | None] = Queue()
         threading.Thread(target=_forward, args=(child.stdout, lines), daemon=True).start()
-        pending, why = None, "crash"  # the program that is judged just now
+        pending, why = None, "crash"  # the current program
         while time.monotonic() < end:
             try:
                 line = lines.get(timeout=PATIENCE)
@@ -143,7 +143,7 @@ def _forward(stream: Any, lines: Queue[str | None]) -> None:
 
 
 def _lost(number: int, why: str) -> dict[str, Any]:
-    """The record of a program at which a child died; te_sched alone may well survive it."""
+    """The record of a program at which a child crashed, judged with te_sched only."""
     command = [sys.executable, "-m", "tests.peer", "--alone", str(number)]
     try:
         alone = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
@@ -157,7 +157,7 @@ def _lost(number: int, why: str) -> dict[str, Any]:
 
 
 def alone(number: int) -> None:
-    """Judge a program that TVM does not survive by its results."""
+    """Judge a program that crashes TVM, by its results."""
     program = generate(number)
     print(json.dumps(_record(number, judge_alone(load_text(program.text())), program)), flush=True)
 

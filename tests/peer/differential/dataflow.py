@@ -1,7 +1,7 @@
 """Random declarations: elementwise, transposed, stencil, padded, broadcast, reduced, ... stages.
 
-Each kind of stage is a method of `Dataflow` that declares one, or returns None where it does not
-fit. Every formula is given twice, for TE and for numpy. Must not know schedules.
+Each kind of stage is a method of `Dataflow` that declares one, or returns None if it is not
+applicable. Each formula has two forms, for TE and for numpy. Must not know schedules.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ KINDS = (
 
 
 class Dataflow:
-    """The declarations so far; those without readers become outputs."""
+    """The declarations so far; those without consumers become outputs."""
 
     extents, small_extents, dtypes, kinds = SIZES, SMALL, DTYPES, KINDS
 
@@ -48,7 +48,7 @@ class Dataflow:
                 made += 1
 
     def outputs(self) -> tuple[str, ...]:
-        """Tensors that nothing reads, and now and then another."""
+        """Tensors without consumers, and sometimes others."""
         read = {name for value in self.values for name in value.reads}
         computed = [value for value in self.values if not value.is_placeholder]
         found = [value for value in computed if not read & set(value.names)]
@@ -83,7 +83,7 @@ class Dataflow:
         return name
 
     def source(self, fits: Callable[[tuple[Dim, ...]], bool] = lambda dims: True) -> Value | None:
-        """A value to read; the last one more often than others."""
+        """A value to read, most often the last one."""
         found = [value for value in self.values if not value.below and fits(value.dims)]
         if not found:
             return None
@@ -118,7 +118,7 @@ class Dataflow:
         return Value((name,), dims, (dtype,), reads, lines, (numpy,))
 
     def at(self, name: str, rank: int, **changed: str) -> str:
-        """An element of a tensor; some indices by name of the index they replace."""
+        """An element of a tensor; `changed` has indices by the names of those they replace."""
         return f"{name}[{', '.join(changed.get(i, i) for i in INDICES[:rank])}]"
 
     # Kinds of stages
@@ -162,7 +162,7 @@ class Dataflow:
         return self.compute(value.dims, body, numpy, dtype, name)
 
     def position(self) -> Value | None:
-        """Depends on where the element is."""
+        """An expression that depends on the indices."""
         value = self.source()
         assert value is not None
         name, dtype = self.tensor(value)
@@ -370,7 +370,7 @@ class Dataflow:
         return self.compute((dim, *value.dims[1:]), body, f"{name}[{index}]", dtype, name, index)
 
     def reshaped(self) -> Value | None:
-        """Two axes as one, or one as two."""
+        """A reshape of two axes to one, or of one to two."""
         value = self.source(lambda dims: all(d.text == str(d.value) for d in dims))
         if value is None or len(value.dims) > 2:
             return None
@@ -391,7 +391,7 @@ class Dataflow:
         )
 
     def joined(self) -> Value | None:
-        """One tensor after another along the first axis."""
+        """The concatenation of tensors along the first axis."""
         value = self.source(lambda dims: dims[0].text == str(dims[0].value))
         if value is None:
             return None
@@ -441,7 +441,7 @@ class Dataflow:
         return Value(names, value.dims[:1], (dtype, dtype), (name,), lines, numpy)
 
     def accumulated(self) -> Value | None:
-        """A scan: sums of all elements so far."""
+        """A scan: cumulative sums."""
         value = self.source(lambda dims: len(dims) == 2 and dims[0].value > 1)
         if value is None:
             return None

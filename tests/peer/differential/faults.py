@@ -1,7 +1,7 @@
-"""Faults of a lowered program that its text shows: what nothing defines, stores out of bounds.
+"""Faults of a lowered program: undefined variables and memory, stores out of bounds.
 
-Where TVM's program has a fault that te_sched's has not, the texts differ for that reason. Must not
-know how either program was made.
+If TVM's program has a fault and te_sched's does not, this explains a difference of texts. Must not
+know the source of the programs.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _MOST_STORES = 200_000
 
 
 def faults(func: PrimFunc, sizes: Mapping[str, int]) -> set[str]:
-    """Which faults a program has, when its shape variables have these values."""
+    """The faults of a program, for given values of its shape variables."""
     found = set()
     if free_variables(func) - _threads(func) or _marks_of_nothing(func):
         found.add(UNDEFINED)
@@ -43,13 +43,13 @@ def faults(func: PrimFunc, sizes: Mapping[str, int]) -> set[str]:
 
 
 def _threads(func: PrimFunc) -> set[Var]:
-    """The variables of threads: a program may mention them where they are launched elsewhere."""
+    """The variables of threads, which a program may use outside of their launch."""
     nodes = (node for node in walk(func.body) if type(node) is AttrStmt and node.key in _THREADS)
     return {node.node.var for node in nodes}
 
 
 def _marks_of_nothing(func: PrimFunc) -> bool:
-    """Whether a mark of a double buffer names memory that is not there (any more)."""
+    """Whether an attribute of a double buffer refers to memory that does not exist."""
     there = {node.buffer_var for node in walk(func.body) if type(node) is Allocate}
     marks = (
         node
@@ -60,15 +60,15 @@ def _marks_of_nothing(func: PrimFunc) -> bool:
 
 
 class _TooLong(Exception):
-    """More stores than one wants to look at."""
+    """Raised if there are too many stores to check."""
 
 
 class _Outside(Exception):
-    """A store out of bounds."""
+    """Raised for a store out of bounds."""
 
 
 class _Stores:
-    """Goes through all iterations; what depends on data counts as inside."""
+    """Executes all iterations; indices that depend on data count as in bounds."""
 
     def __init__(self, func: PrimFunc, sizes: Mapping[str, int]) -> None:
         self.func = func
@@ -140,7 +140,7 @@ class _Stores:
         self.visit(node.body)
 
     def _known(self, e: Expr) -> int | None:
-        """The value, or None where it depends on data or on what is not defined."""
+        """The value of an expression; None if it depends on data or on undefined variables."""
         try:
             return value(e, self.env)
         except KeyError:
@@ -161,7 +161,7 @@ class _Stores:
 
 
 def _ends(index: Expr) -> list[Expr]:
-    """The first and the last of the places that a store writes."""
+    """The first and last index that a store writes."""
     if isinstance(index, Ramp):
         return [index.base, index.base + index.stride * IntImm(index.lanes - 1, index.base.dtype)]
     return [index.value if isinstance(index, Broadcast) else index]

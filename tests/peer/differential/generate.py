@@ -1,4 +1,4 @@
-"""A random program from a number."""
+"""A random program from a seed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.peer.differential.scheduling import Scheduler
 
 
 def generate(number: int, gpu: bool = False) -> Program:
-    """The random program of this number; `gpu` makes it one for GPU threads, as one in five is."""
+    """The random program of a seed; one in five, or all with `gpu`, are for GPU threads."""
     rng = random.Random(number)
     flow = Lookups(rng) if number % 8 == 5 else Dataflow(rng)
     flow.declare(rng.choice((1, 2, 2, 3, 3, 4, 5)))

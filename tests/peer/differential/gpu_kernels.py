@@ -1,9 +1,9 @@
-"""Random kernels in the ways that kernels are written: tiled products, reductions by threads, ...
+"""Random kernels of typical families: tiled products, reductions by threads, ...
 
-A program is one to three families after each other, each a way of writing kernels with its choices
-left open: sizes that tiles do not divide, symbolic sizes, types, scopes, virtual threads, vectors,
-double buffers, alignments, reductions of several axes and of tuples. What a schedule computes must
-be what the declarations say. Must not know an implementation.
+A program is a sequence of one to three families with random parameters: sizes that are not
+multiples of tiles, symbolic sizes, types, scopes, virtual threads, vectors, double buffers,
+alignments, reductions of several axes and of tuples. A schedule must compute the declared result.
+Must not know an implementation.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tests.peer.differential.program import Dim, Program, Value, shape
 INDICES = ("i", "j", "l", "m")
 EXTENTS = (1, 3, 7, 8, 16, 17, 24, 31, 32, 40, 48, 64, 65)
 SMALL = (1, 2, 3, 4, 5, 8)
-# What is multiplied, and what is added up.
+# The types of operands, and of sums.
 PRODUCTS = (
     *(("float32", "float32"),) * 3,
     ("float16", "float32"),
@@ -29,7 +29,7 @@ DTYPES = ("float32",) * 4 + ("float16", "int32", "int8", "float64", "int64")
 
 
 def generate_kernels(number: int) -> Program:
-    """The random kernels of this number."""
+    """The random kernels of a seed."""
     kernels = Kernels(random.Random(number))
     kernels.declare()
     return Program(
@@ -174,7 +174,7 @@ class Kernels:
         return self.rng.choice(("shared", "shared", "shared.dyn"))
 
     def _plain(self, stage: str, rank: int) -> tuple[str, str, str]:
-        """Elements over blocks and threads: the loops over blocks, threads, and inside."""
+        """Distribute elements over blocks and threads; returns these loops and the inner one."""
         fused = self._fuse(stage, self._axes(stage, rank))
         block, rest = self._split(stage, fused, factor=self.rng.choice((32, 64, 96, 128)))
         thread, inner = self._split(stage, rest, nparts=self.rng.choice((16, 32)))
@@ -183,7 +183,7 @@ class Kernels:
         return block, thread, inner
 
     def _load(self, stage: str, rank: int, threads: dict[str, int], repeated: bool = True) -> None:
-        """The threads of a block compute a stage together, some elements at a time."""
+        """Distribute a stage over the threads of a block, a few elements at a time."""
         fused = self._fuse(stage, self._axes(stage, rank))
         if self._maybe(0.4):
             fused, lanes = self._split(stage, fused, factor=self.rng.choice((2, 4)))
@@ -191,7 +191,7 @@ class Kernels:
                 f"s[{stage}].{self.rng.choice(('vectorize', 'vectorize', 'unroll'))}({lanes})"
             )
         tags = list(threads)
-        if self._maybe(0.5):  # neighbours are loaded by neighbours
+        if self._maybe(0.5):  # adjacent threads load adjacent elements
             for tag in reversed(tags):
                 fused, inner = self._split(stage, fused, factor=threads[tag])
                 self._bind(stage, inner, tag)
@@ -249,7 +249,7 @@ class Kernels:
         self._sums(sums, [f"s[{sums}].op.reduce_axis[0]"], (first, second), threads)
 
     def _tile(self, out: str, axes: list[str]) -> tuple[dict[str, int], str]:
-        """Blocks, virtual threads, threads and what each computes; the innermost thread loop."""
+        """Tile for blocks, virtual threads and threads; returns threads and the innermost loop."""
         threads = {
             "threadIdx.y": self.rng.choice((2, 4, 8)),
             "threadIdx.x": self.rng.choice((4, 8, 16)),
@@ -280,7 +280,7 @@ class Kernels:
     def _sums(
         self, sums: str, reduced: list[str], inputs: Sequence[str], threads: dict[str, int]
     ) -> None:
-        """Sums in registers, of tiles in shared memory."""
+        """Sums in registers, from tiles in shared memory."""
         rank = next(len(v.dims) for v in self.values if inputs[0] in v.names)
         axes = self._axes(sums, rank if rank == 2 else 4)
         loops = []
@@ -308,7 +308,7 @@ class Kernels:
             self._load(cache, count, threads)
 
     def _convolution(self) -> None:
-        """A convolution of padded images, or one of each channel."""
+        """A convolution of padded images, or a depthwise one."""
         kind, total = self.rng.choice(PRODUCTS[:5])
         channels, filters = (
             self._dim(self.rng.choice((1, 2, 3, 4, 8))),
@@ -383,13 +383,13 @@ class Kernels:
     # Reductions by threads
 
     def _reducer(self, name: str, dtype: str, reads: str, axis: str) -> tuple[str, str, str]:
-        """A reduction for TE, its numpy over the last axes, and the axes of numpy's."""
+        """A reduction for TE, numpy's function over the last axes, and these axes."""
         how = self.rng.choice(("sum", "sum", "max", "min"))
         numpy = "sum({0}, dtype=" + name + ".dtype)" if how == "sum" else how + "({0})"
         return f"te.{how}({name}[{reads}], axis={axis})", f"{name}.{numpy}", how
 
     def _reduced(self, output: bool, tuples: bool = True) -> tuple[list[str], int, int, str]:
-        """A reduction of some axes: its tensors, how many axes stay and go, and the type."""
+        """A reduction: its tensors, the numbers of spatial and reduction axes, and the type."""
         rank = self.rng.choice((2, 2, 3, 3, 4))
         name, dims, dtype = self._source(rank)
         gone = self.rng.randint(1, rank - 1)
@@ -424,7 +424,7 @@ class Kernels:
         before: list[str],
         output: bool,
     ) -> list[str]:
-        """Sum and greatest value, or the greatest value and where it first is."""
+        """Sum and maximum, or maximum and its first index."""
         stage = self._fresh("T")
         indices = ", ".join(INDICES[: len(left)])
         names = (f"{stage}a", f"{stage}b")
@@ -465,7 +465,7 @@ class Kernels:
         return list(names)
 
     def _threads_of_reduction(self, stage: str, gone: int, tags: Sequence[str]) -> None:
-        """The reduction axes on threads of one or two axes."""
+        """Bind the reduction axes to one or two thread axes."""
         axes = [f"s[{stage}].op.reduce_axis[{a}]" for a in range(gone)]
         if gone > 1 and len(tags) > 1:
             counts = [self.rng.choice((2, 3, 4, 8)) for _ in tags]
@@ -489,7 +489,7 @@ class Kernels:
         self._bind(stage, pair[1] if "factor" in self.steps[-1] else pair[0], tag)
 
     def _reduction(self) -> None:
-        """Threads reduce together; their results may be read in the same kernel."""
+        """A cross-thread reduction; the same kernel may read its result."""
         has_more = self._maybe(0.4)
         names, kept, gone, _ = self._reduced(output=not has_more, tuples=True)
         name = names[0]
@@ -522,7 +522,7 @@ class Kernels:
         self._threads_of_reduction(name, gone, tags)
 
     def _factored(self) -> None:
-        """A part of a reduction as a stage of its own, then the rest of it by threads."""
+        """A factored reduction, the second stage by threads."""
         names, kept, gone, _ = self._reduced(output=True, tuples=False)
         name = names[0]
         fused = self._fuse(name, [f"s[{name}].op.reduce_axis[{a}]" for a in range(gone)])
@@ -552,7 +552,7 @@ class Kernels:
             self._predicate(name, reduced)
 
     def _predicate(self, name: str, reduced: str) -> None:
-        """The first thread stores: the loop is bound to an axis with a name."""
+        """A store by the first thread only: the loop is bound to a named axis."""
         bound = f's[{name}].bind({reduced}, te.thread_axis("threadIdx.x"))'
         tx = self._fresh("tx")
         place = self.steps.index(bound)
@@ -568,7 +568,7 @@ class Kernels:
         self._bind(stage, thread, "threadIdx.x")
 
     def _rowwise(self) -> None:
-        """Rows less their greatest value, over the sum of what that leaves, as in a softmax."""
+        """Rows minus their maximum, divided by the sum of these differences, as in a softmax."""
         name, dims, dtype = self._source(
             2, self.rng.choice(("float32", "float32", "float16", "float64", "int32"))
         )
@@ -637,7 +637,7 @@ class Kernels:
     # Values in the memory of a block
 
     def _staged(self) -> None:
-        """Neighbours of values that a block computes first, some at a time."""
+        """A stencil of values that the block computes first, in parts."""
         rank = self.rng.choice((1, 2, 2))
         name, dims, dtype = self._source(rank)
         body, numpy = self._mapped(self._at(name, rank), name, dtype)
@@ -724,7 +724,7 @@ class Kernels:
         self._load(cache, 2, threads, repeated=home == step)
 
     def _warp(self) -> None:
-        """Values in registers of the lanes of a warp, that other lanes read."""
+        """Values in registers of the lanes of a warp, read by other lanes."""
         rank = self.rng.choice((1, 2))
         name, dims, dtype = self._source(
             rank, self.rng.choice(("float32", "float32", "int32", "float64", "float16"))

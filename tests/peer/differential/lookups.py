@@ -1,9 +1,8 @@
-"""Random declarations that look elements up: by integers of any type and value, and by squares.
+"""Random declarations with lookups: by integers of any type and value, and by squares.
 
-An index is made of data near every limit of its type, of loop variables whose products leave 32
-bits, of constants, shifts, choices and casts, and ends clamped. Data wraps around as numpy's does;
-what is made of loop variables alone is exact, which is what numpy's int64 is here. Must not know
-schedules.
+An index consists of data near the limits of its type, of loop variables whose products exceed 32
+bits, of constants, shifts, choices and casts, and is clamped. Data wraps around as in numpy;
+arithmetic with loop variables only is exact, as in numpy's int64. Must not know schedules.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ COMPUTED = ("int32", "int32", "int64", "int64", "uint32", "uint64")
 
 
 class Term(NamedTuple):
-    """An integer for TE and for numpy, and its type; that of loop variables is exact."""
+    """An integer for TE and for numpy, and its type; exact if it only has loop variables."""
 
     te: str
     numpy: str
@@ -34,7 +33,7 @@ class Term(NamedTuple):
 
 
 class Lookups(Dataflow):
-    """Declarations of which most look up elements."""
+    """Declarations, most of them with lookups."""
 
     kinds = (*Dataflow.kinds[:12], *("looked_up",) * 24)
 
@@ -53,7 +52,7 @@ class Lookups(Dataflow):
         return self.compute((dim, *value.dims[1:]), body, numpy, dtype, *reads)
 
     def index(self, data: str, count: int, size: int) -> Term:
-        """An index from 0 to less than a size."""
+        """An index from 0 to size - 1."""
         if self.rng.random() < 0.2:
             return self.clamped(self.of_loop(count), size)
         dtype = self.rng.choice(COMPUTED)
@@ -65,7 +64,7 @@ class Lookups(Dataflow):
         return self.clamped(term, size)
 
     def of_loop(self, count: int) -> Term:
-        """What is computed of a loop variable alone."""
+        """An expression of a loop variable."""
         factor = self.rng.choice((1, 3, 7, 100, 46341))
         i = f"np.arange({count})"
         te, numpy = self.rng.choice(
@@ -80,7 +79,7 @@ class Lookups(Dataflow):
         return Term(te, numpy, "loop")
 
     def computed(self, term: Term, count: int) -> Term:
-        """One operation more; it wraps around in its type."""
+        """A further operation, which wraps around in its type."""
         dtype, limits = term.dtype, np.iinfo(term.dtype)
         number = self.rng.choice(
             (1, 2, 3, 5, 7, 96, 1 << 20, int(limits.max) // 2, int(limits.max))

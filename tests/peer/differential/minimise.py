@@ -1,4 +1,4 @@
-"""Making a failing program small: leaving out primitives, stages, outputs while it still fails."""
+"""Reduction of a failing program: removes primitives, stages and outputs while it still fails."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def minimise(program: Program, fails: Callable[[Program], bool], seconds: float 
 def _fails(fails: Callable[[Program], bool], program: Program) -> bool:
     try:
         return fails(program)
-    except Exception:  # not a program any more
+    except Exception:  # not a valid program
         return False
 
 
 def candidates(program: Program) -> Iterator[Program]:
-    """Smaller programs, the much smaller ones first."""
+    """Smaller programs, the smallest first."""
     for value in reversed(program.values):
         if not value.is_placeholder:
             yield from _without_stage(program, value)
@@ -52,7 +52,7 @@ def candidates(program: Program) -> Iterator[Program]:
 
 
 def _without_stage(program: Program, value: Value) -> Iterator[Program]:
-    """The stage as an input; or, for an output, what it reads as the outputs."""
+    """The program with the stage as an input; for an output, with its inputs as outputs."""
     computed = {name for one in program.values if not one.is_placeholder for name in one.names}
     if set(value.names) & set(program.outputs):
         rest = [name for name in program.outputs if name not in value.names]
@@ -72,7 +72,7 @@ def _without_stage(program: Program, value: Value) -> Iterator[Program]:
 
 
 def without_lines(program: Program, places: set[int]) -> Program:
-    """The program without some lines of its schedule and those that need what they define."""
+    """The program without some lines of its schedule and those that depend on them."""
     gone: set[str] = set()
     kept = []
     for place, line in enumerate(program.steps):
@@ -86,12 +86,12 @@ def without_lines(program: Program, places: set[int]) -> Program:
 
 
 def _defines(line: str) -> bool:
-    """Whether a line of a schedule gives names to what it makes."""
+    """Whether a line of a schedule defines names."""
     return re.match(r"[\w, ]+ = ", line) is not None
 
 
 def _consistent(program: Program) -> Program:
-    """Without declarations that nothing needs, and without the lines that schedule them."""
+    """The program without unused declarations and the lines that schedule them."""
     pruned = program.pruned()
     left = {name for value in pruned.values for name in _words_of(value)}
     gone = {name for value in program.values for name in _words_of(value)} - left

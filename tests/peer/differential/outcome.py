@@ -1,4 +1,4 @@
-"""What a program gives under te_sched and under TVM, and where they part."""
+"""The results of a program under te_sched and TVM, and their differences."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ _FLOAT = re.compile(r"T\.float(\d+)\(([^()]*)\)")
 _NAME = re.compile(r"\b[A-Za-z]+_?\w*\d\w*|\d+")
 # TVM 0.19 stores the result of a cross-thread reduction without the checks of its data axes.
 FORGOTTEN = "differs by store guards that TVM forgets"
-# TVM's program has a fault (see `faults`) that te_sched's has not.
+# TVM's program has a fault (see `faults`) that te_sched's does not have.
 FAULTY = "differs where TVM's program has "
-# TVM's program computes something else than numpy.
+# TVM's result differs from numpy's.
 WRONG = "differs where TVM computes something else than numpy"
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """The verdict on the texts, the verdict on the results, and what to show for them.
+    """The verdicts on texts and results, and the details.
 
-    text: same, differs, or who refused: "refused by both/TVM/te_sched", or "error in te_sched".
-    numbers: equal, differs, "not run", refused, or "error in te_sched"; when te_sched's are wrong,
-    `peer` says whether TVM's are right.
+    text: same, differs, "refused by both/TVM/te_sched", or "error in te_sched".
+    numbers: equal, differs, "not run", refused, or "error in te_sched"; if te_sched's are wrong,
+    `peer` is whether TVM's are right.
     """
 
     text: str
@@ -51,7 +51,7 @@ class Outcome:
 
     @property
     def is_failure(self) -> bool:
-        """Whether there is something to look into."""
+        """Whether the outcome is a failure."""
         return self.text in (
             "differs",
             "error in te_sched",
@@ -61,17 +61,17 @@ class Outcome:
 
     @property
     def kind(self) -> tuple[str, str]:
-        """What a smaller program must have in common with this one."""
+        """The properties that a smaller program must share."""
         return self.text, self.numbers
 
     @property
     def group(self) -> str:
-        """The outcome without numbers and names, for counting alike failures."""
+        """The outcome without numbers and names, to group similar failures."""
         return f"{self.text}/{self.numbers}/{self.peer}: " + _NAME.sub("_", self.detail)[:160]
 
 
 def judge(module: ModuleType) -> Outcome:
-    """Lower a program with both, compare; then run it if the CPU can."""
+    """Lower a program with both and compare; then run it if the CPU can."""
     with mock.patch.object(Injector, "_ahead", _ahead_as_tvm):
         ours, our_refusal = _lowered(te_sched, module)
     theirs, their_refusal = _lowered(tvm, module)
@@ -98,7 +98,7 @@ def judge(module: ModuleType) -> Outcome:
 
 
 def _why_they_differ(module: ModuleType, ours: Any, theirs: Any) -> str:
-    """The verdict on texts that differ: whether it is for a fault of TVM's program."""
+    """The verdict on different texts: whether a fault of TVM's program is the reason."""
     if _differ_by_store_guards(normal(ours.script()), normal(theirs.script())):
         return FORGOTTEN
     sizes = getattr(module, "sizes", {})
@@ -107,7 +107,7 @@ def _why_they_differ(module: ModuleType, ours: Any, theirs: Any) -> str:
 
 
 def _differ_by_store_guards(mine: str, peers: str) -> bool:
-    """Whether only guards are more, and declarations elsewhere for that: they stand at the use."""
+    """Whether texts differ only by guards of stores and positions of declarations."""
     bare = without_store_guards(mine)
     if bare == mine and without_store_guards(peers) == peers:
         return False
@@ -119,7 +119,7 @@ def _differ_by_store_guards(mine: str, peers: str) -> bool:
 
 
 def judge_alone(module: ModuleType) -> Outcome:
-    """What te_sched does with a program that TVM does not survive."""
+    """The outcome under te_sched of a program that crashes TVM."""
     ours, refusal = _lowered(te_sched, module)
     if ours is None:
         return _refusal(refusal, refused_by_both=True)
@@ -135,9 +135,9 @@ def _numbers_if_on_cpu(module: ModuleType, lowered: Any) -> tuple[str, str]:
 
 
 def _more_texts(module: ModuleType) -> Iterator[str]:
-    """TVM's texts of the same program: it unites what several stages read in an order of addresses.
+    """Further texts of TVM for the program: it unites regions in order of memory addresses.
 
-    Other programs in between move the addresses.
+    Lowering other programs in between changes the addresses.
     """
     keep = []
     for _ in range(24):
@@ -147,9 +147,9 @@ def _more_texts(module: ModuleType) -> Iterator[str]:
 
 
 def _ahead_as_tvm(injector: Injector, bound: Range, steps: Expr) -> Range:
-    """TVM 0.17 and later go twice as far ahead as asked where one element is read.
+    """The prefetched range in TVM 0.17 and later: twice as far ahead for a single element.
 
-    They put i + steps in the place of i, and then once more into that, as into a set of values.
+    They substitute i + steps for i, and then again in the result.
     """
     if injector.loops and type(bound.extent) is IntImm and bound.extent.value == 1:
         loop = injector.loops[-1]
@@ -185,7 +185,7 @@ def normal(script: str) -> str:
 
 
 def without_store_guards(script: str) -> str:
-    """A text without the guards round stores of what threads have reduced."""
+    """A text without the guards of stores of cross-thread reductions."""
     lines = script.splitlines()
     place = 0
     while place < len(lines):
@@ -200,7 +200,7 @@ def without_store_guards(script: str) -> str:
 
 
 def _block(lines: list[str], place: int) -> list[str]:
-    """The lines that are indented deeper, right after one."""
+    """The more deeply indented lines after a line."""
     depth = len(lines[place]) - len(lines[place].lstrip())
     found = []
     for line in lines[place + 1 :]:
@@ -218,7 +218,7 @@ def _float(text: str) -> str:
 
 
 def first_difference(ours: str, theirs: str) -> str:
-    """The first line that differs: te_sched's, then TVM's."""
+    """The first different line: te_sched's, then TVM's."""
     mine, peers = ours.splitlines(), theirs.splitlines()
     for a, b in zip(mine, peers, strict=False):
         if a != b:
@@ -227,7 +227,7 @@ def first_difference(ours: str, theirs: str) -> str:
 
 
 def _numbers(implementation: Any, module: ModuleType) -> tuple[str, str]:
-    """Whether the results are numpy's, and if not, what happened."""
+    """Whether the results equal numpy's, and the details if they do not."""
     schedule, args = next(module.steps(implementation))
     values = arrays_of(module, args)
     inputs, _ = execution.inputs_and_outputs(args)

@@ -1,7 +1,7 @@
-"""A random program as data: what it declares, and the lines that schedule it.
+"""A random program as data: declarations, and lines that schedule them.
 
-It prints as a program of the corpus (tests/golden), which is also how it is run, so that what
-failed can be kept as a file. Must not know how programs are made or judged.
+Its text is a program of the corpus (tests/golden), which is executed, so that failures can be saved
+as files. Must not know generation or judging.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ ANY = -1  # as Value.below
 
 @dataclass(frozen=True)
 class Dim:
-    """An extent: its text in the program, and its value when the program runs."""
+    """An extent: its text in the program, and its value at run time."""
 
     text: str
     value: int
@@ -31,9 +31,8 @@ class Dim:
 class Value:
     """A declaration: one or several tensors of one shape.
 
-    `lines` declare them, `numpy` says what each of them is. A placeholder has neither; the values
-    of one with `below` are indices less than that, or with ANY any, of which many are near the
-    limits of their type.
+    `lines` declare them, `numpy` has their formulas. A placeholder has neither; with `below`, its
+    values are indices less than that, or with ANY any integers, many near the limits of their type.
     """
 
     names: tuple[str, ...]
@@ -46,11 +45,11 @@ class Value:
 
     @property
     def is_placeholder(self) -> bool:
-        """Whether the caller gives the values."""
+        """Whether it is an input."""
         return not self.lines
 
     def placeholders(self) -> list[Value]:
-        """Inputs instead of this declaration."""
+        """Inputs that replace this declaration."""
         return [
             Value((name,), self.dims, (dtype,))
             for name, dtype in zip(self.names, self.dtypes, strict=True)
@@ -86,7 +85,7 @@ class Program:
     sizes: dict[str, int] = field(default_factory=dict)
 
     def pruned(self) -> Program:
-        """The program without declarations that no output needs."""
+        """The program without unused declarations."""
         needed = set(self.outputs)
         for value in reversed(self.values):
             if needed & set(value.names):
@@ -138,7 +137,7 @@ class Program:
         yield f"    return [{', '.join(self.outputs)}]"
 
     def _is_first(self, name: str) -> bool:
-        """Whether no other result of the same declaration comes before this one."""
+        """Whether this is the first result of its declaration."""
         value = next(value for value in self.values if name in value.names)
         return next(one for one in self.outputs if one in value.names) == name
 

@@ -1,7 +1,7 @@
-"""Random schedules, as lines of a program, over all primitives.
+"""Random schedules of all primitives, as lines of a program.
 
-A model of stages and loops is kept beside the lines, so that nearly every line is legal: what a
-schedule computes must be what the declarations say. Must not know an implementation.
+A model of stages and loops is updated with each line, so that almost all lines are legal: a
+schedule must compute the declared result. Must not know an implementation.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ FACTORS = (2, 3, 4, 4, 5, 7, 8, 8, 16, 32)
 
 @dataclass(eq=False)
 class Axis:
-    """A loop: its text, its kind, its extent if that is known, and what was said about it."""
+    """A loop: its text, its kind, its extent if known, and its annotations."""
 
     text: str
     is_reduction: bool = False
@@ -26,7 +26,7 @@ class Axis:
 
 @dataclass(eq=False)
 class Stage:
-    """What is known of a stage: its text in `s[...]`, its loops, whom it reads, where it is."""
+    """The model of a stage: its text in `s[...]`, its loops, its producers, its attachment."""
 
     text: str
     leaves: list[Axis]
@@ -241,7 +241,7 @@ class Scheduler:
             self._say(f"s[{stage.text}].compute_root()")
 
     def _is_looked_up(self, stage: Stage) -> bool:
-        """Whether an index from memory reaches a stage, should all that reads it be inlined."""
+        """Whether a stage is read at an index from memory if all its consumers are inlined."""
         return any(
             any("numbers" in self.stages[key].notes for key in reader.reads)
             or self._is_looked_up(reader)
@@ -259,13 +259,13 @@ class Scheduler:
         ]
 
     def _is_inside_threads(self, point: tuple[Stage, Axis]) -> bool:
-        """Whether no loop of the stage that is bound to threads is inside of this one."""
+        """Whether all thread-bound loops of the stage are outside of this one."""
         stage, axis = point
         inner = stage.leaves[stage.leaves.index(axis) + 1 :]
         return stage.home is None and all(one.mark != "bind" for one in inner)
 
     def _users(self, stage: Stage) -> list[Stage]:
-        """The readers of a stage, seen through those that are computed inline."""
+        """The consumers of a stage, with inlined ones replaced by theirs."""
         found: list[Stage] = []
         for reader in self._readers(self._key(stage)):
             found += self._users(reader) if reader.inlined else [reader]
@@ -299,7 +299,7 @@ class Scheduler:
             getattr(self, f"_{kind}")(stage)
 
     def _may_bind(self, stage: Stage) -> bool:
-        """Threads share neither their own memory nor, here, caches outside of the kernels."""
+        """Whether a loop may be bound: not for local memory or caches outside of kernels."""
         return stage.scope != "local" and (stage.home is not None or not stage.is_cache)
 
     def _split(self, stage: Stage, axis: Axis | None = None, factor: int = 0) -> tuple[Axis, Axis]:
@@ -402,7 +402,7 @@ class Scheduler:
         if self.rng.random() < 0.3:
             self._thread(stage, self.rng.choice((outer, inner)), "threadIdx.y")
 
-    # What is said about loops and stages
+    # Annotations of loops and stages
 
     def _annotate(self, stage: Stage) -> None:
         if stage.inlined:
@@ -465,7 +465,7 @@ class Scheduler:
             self._say(f"s[{stage.text}].double_buffer()")
 
     def _group(self) -> None:
-        """A group of a stage and what it reads, computed where its reader is."""
+        """A group of a stage and its producers, attached to its consumer."""
         found = [
             stage
             for stage in self.stages.values()
