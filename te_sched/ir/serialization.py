@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from te_sched.deep_recursion import walks_deeply
@@ -147,9 +148,8 @@ class _Reader:
             if what == "pointer" and _is_pointer(given):
                 return PointerType(*given)
             if what == "dict" and isinstance(given, list) and all(map(_is_pair, given)):
-                keys = [self.value(key) for key, _ in given]
-                if all(isinstance(key, Hashable) for key in keys):
-                    return dict(zip(keys, [self.value(one) for _, one in given], strict=True))
+                with suppress(TypeError):  # keys that cannot be hashed
+                    return {self.value(key): self.value(one) for key, one in given}
         raise _damaged(f"{repr_of(value)} is not a value")
 
 
