@@ -73,7 +73,16 @@ INNER = {
 # Classes that te_sched makes, and users do not.
 MADE = (
     *("ComputeOp", "ExternOp", "HybridOp", "Operation", "PlaceholderOp", "ScanOp", "Tensor"),
-    *("TensorSlice", "TensorIntrin", "Reducer", "Finding", "Findings", "Module", "Function"),
+    *(
+        "TensorComputeOp",
+        "TensorSlice",
+        "TensorIntrin",
+        "Reducer",
+        "Finding",
+        "Findings",
+        "Module",
+        "Function",
+    ),
     *("PackedFunc", "Buffer", "NDArray", "PassInfo", "PrimFuncPass", "CallEffectKind", "ForKind"),
     *("PointerType", "Schedule", "Stage", "TargetKind", "IRBuilder", "BufferVar", "Node", "Stmt"),
     *(
