@@ -367,6 +367,11 @@ CASES: dict[str, Case] = {
         DeclarationError,
         "binds of tensor intrinsic tensor_intrin is 3, expected a dict",
     ),
+    "whole tensor with an element": (
+        lambda: te.compute((8,), lambda i: X[i] + copy, name="B"),
+        DeclarationError,
+        "tensor copy with 1 dimension is used as a scalar expression",
+    ),
     "step of a region": (
         lambda: A[0, 0:8:2],
         DeclarationError,
