@@ -170,14 +170,9 @@ UNMET = {
     ("create_primfunc", "`adaptive_pooling_window`, `nested_reduce_domain_dependency`"): "not met "
     "yet: the regions that blocks read are written in another form",
     ("autodiff", "`topi`"): "`topi.reshape` to fewer elements is refused, because it drops data",
-    (
-        "hybrid_script",
-        "`non_zero`, `looptype`, `if`, `bool`, `const_range`, `schedule`, `capture`",
-    ): ("they save and load Python modules with `te.hybrid.build`; te_sched builds machine code"),
     ("hybrid_script", "`func_call`"): "the script writes to its inputs, which is refused",
-    ("hybrid_script", "`outer_product`, `fanout`"): "they look for `ProducerStore` and "
-    "`ProducerRealize`; te_sched's loops access buffers from the start",
-    ("tensor", "`tuple_with_different_deps`"): "it looks for `ProducerRealize`, as above",
+    ("tensor", "`tuple_with_different_deps`"): "it looks for `ProducerRealize`; the "
+    "loops of a schedule have buffers from the start",
     ("tensor_overload", "`operator_type_and_tags`"): "a tensor without dimensions stands for its "
     "element, so that `A + 1` is an expression",
     ("transform_layout", "`internal_reshape`"): "it looks between two passes; "
