@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import linecache
 import re
 import sys
 from collections.abc import Sequence
@@ -32,6 +33,9 @@ _EXAMPLE = re.compile(
 )
 
 
+_FILE = "program.py"
+
+
 def pages() -> list[Path]:
     """The pages with examples."""
     return [path for pattern in PAGES for path in sorted(ROOT.glob(pattern))]
@@ -44,8 +48,10 @@ def renewed(text: str) -> str:
 
 
 def _example(program: str, names: dict[str, Any]) -> str:
+    lines = program.splitlines(keepends=True)
+    linecache.cache[_FILE] = (len(program), None, lines, _FILE)  # scripts are read as text
     with contextlib.redirect_stdout(io.StringIO()) as printed:
-        exec(compile(program, "program.py", "exec"), names)
+        exec(compile(program, _FILE, "exec"), names)
     shown = "\n".join(line.rstrip() for line in printed.getvalue().rstrip().split("\n"))
     return f"```python\n{program}```\n" + (f"\n```text\n{shown}\n```\n" if shown else "")
 

@@ -66,7 +66,8 @@ FIRST_GENERATION = {
 
 _TE_CLASSES = _all_from(
     "te_sched.te",
-    "Tensor TensorSlice Operation PlaceholderOp ComputeOp ScanOp ExternOp HybridOp Schedule Stage",
+    "Tensor TensorSlice Operation PlaceholderOp ComputeOp ScanOp ExternOp HybridOp "
+    "TensorComputeOp TensorIntrin Schedule Stage",
 )
 _SCHEDULE = {
     **_all_from("te_sched.te", "Schedule Stage create_schedule"),

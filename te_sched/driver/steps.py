@@ -18,7 +18,7 @@ from te_sched.analysis.kernels.device_limits import DeviceLimits, check_device_l
 from te_sched.analysis.kernels.kernel_races import check_kernel_races
 from te_sched.analysis.kernels.launch_limits import guard_launches
 from te_sched.analysis.programs.double_buffering import check_turns
-from te_sched.analysis.schedules import results
+from te_sched.analysis.schedules import regions, results
 from te_sched.analysis.schedules.legality import check_legality
 from te_sched.analysis.schedules.predicates import check_predicates
 from te_sched.analysis.schedules.promises import promised_sizes
@@ -130,6 +130,7 @@ def check_results(work: Work) -> None:
     """Check the results, sums, predicates and exact splits of the schedule."""
     schedule, args = work.schedule, work.args or ()
     results.check_results(schedule, args, work.binds or {})
+    regions.check_regions(schedule)
     check_sums(schedule)
     check_predicates(schedule, args, work.binds)
     work.functions = _with_sizes(work.functions, promised_sizes(schedule))

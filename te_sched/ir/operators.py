@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 from te_sched.errors import DeclarationError, OperandError
 from te_sched.ir import dtypes, ops
-from te_sched.ir.expr import EQ, NE, Cast, Expr, IterVar, Operand, Var
+from te_sched.ir.expr import EQ, NE, Cast, DataProducer, Expr, IterVar, Operand, Var
 from te_sched.ir.intrinsic_table import INTRINSICS
 
 # The axes of the te.compute whose function is running, otherwise None. In such a function `a == b`
@@ -77,6 +77,21 @@ def _without_cast(e: Expr) -> Expr:
 
 def _reflected(function: Callable[[Any, Any], Expr]) -> Callable[[Any, Any], Expr]:
     return lambda self, other: function(other, self)
+
+
+def _of_elements(function: Callable[[Any, Any], Expr]) -> Callable[[Any, Any], Any]:
+    """An operator that leaves a whole tensor on the right to the operator of the tensor.
+
+    The function of a te.compute returns elements, so there a whole tensor is refused.
+    """
+
+    def operator(self: Any, other: Any) -> Any:
+        if isinstance(other, DataProducer) and other.shape and declaring.get() is None:
+            return NotImplemented
+        return function(self, other)
+
+    operator.__doc__ = function.__doc__
+    return operator
 
 
 _ARITHMETIC: dict[str, Callable[[Any, Any], Expr]] = {
@@ -200,7 +215,8 @@ def refusal(what: str, help: str) -> Callable[..., Any]:
 
 def _install() -> None:
     for name, function in _ARITHMETIC.items():
-        setattr(Operand, f"__{name}__", function)
+        is_of_tensors = name in ("add", "sub", "mul", "truediv")
+        setattr(Operand, f"__{name}__", _of_elements(function) if is_of_tensors else function)
         setattr(Operand, f"__r{name}__", _reflected(function))
     for name, function in _OTHERS.items():
         setattr(Operand, name, function)

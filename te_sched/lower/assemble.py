@@ -35,12 +35,20 @@ from te_sched.lower.hybrid import scheduled_loops
 from te_sched.lower.nests import BindTensors, NestContext, ReplaceBuffers, guarded
 from te_sched.lower.provide import main_nest, provide_compute, wrap_levels
 from te_sched.lower.statements import sequence
-from te_sched.lower.tensorize import is_tensorized, provide_tensorized
+from te_sched.lower.tensorize import is_tensorized, provide_calls, provide_tensorized
 from te_sched.schedule.layouts import LayoutMap
 from te_sched.schedule.relations import Ranges, range_of
 from te_sched.schedule.schedule import Schedule
 from te_sched.schedule.stage import AttachType, Stage
-from te_sched.te.operation import ComputeOp, ExternOp, HybridOp, Operation, PlaceholderOp, ScanOp
+from te_sched.te.operation import (
+    ComputeOp,
+    ExternOp,
+    HybridOp,
+    Operation,
+    PlaceholderOp,
+    ScanOp,
+    TensorComputeOp,
+)
 from te_sched.te.tensor import Tensor
 
 
@@ -95,7 +103,9 @@ class _Assembly:
         }
         self._find_origins()
         self._sort_stages()
-        self.is_compact = any(type(s.op) is ExternOp or is_tensorized(s) for s in self.stages)
+        self.is_compact = any(
+            type(s.op) in (ExternOp, TensorComputeOp) or is_tensorized(s) for s in self.stages
+        )
 
     def _find_origins(self) -> None:
         for stage in self.stages:
@@ -248,6 +258,10 @@ class _Assembly:
         )
 
     @provide.register
+    def _(self, op: TensorComputeOp, stage: Stage, scope: NestContext) -> Stmt:
+        return provide_calls(stage, scope)
+
+    @provide.register
     def _(self, op: ExternOp, stage: Stage, scope: NestContext) -> Stmt:
         body: Stmt = AttrStmt(
             IntImm(0),
@@ -313,7 +327,7 @@ class _Assembly:
         )
 
     def _realized_region(self, op: Operation, output: int) -> tuple[Range, ...]:
-        if isinstance(op, ComputeOp):
+        if isinstance(op, ComputeOp | TensorComputeOp):
             return tuple(self.ranges[axis] for axis in op.axis)
         shape = op.output(output).shape
         if isinstance(op, ScanOp):

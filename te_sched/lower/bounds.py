@@ -33,6 +33,7 @@ from te_sched.te.operation import (
     Operation,
     PlaceholderOp,
     ScanOp,
+    TensorComputeOp,
     domain_loads,
     domain_of,
     domains,
@@ -345,6 +346,23 @@ def _clipped(read: IntervalSet, extent: Expr, analyzer: Analyzer) -> IntervalSet
 
 @require_inputs.register
 def _(
+    op: TensorComputeOp,
+    analyzer: Analyzer,
+    domains: Mapping[Var, IntervalSet],
+    regions: Regions,
+) -> None:
+    for tensor, region in zip(op.inputs, op.input_regions, strict=True):
+        for dimension, bound in enumerate(region if tensor in regions else ()):
+            first, last = [
+                int_set.eval_set(end, domains, analyzer.settings)
+                for end in (bound.min, analyzer.simplify(bound.min + bound.extent - 1))
+            ]
+            read = _clipped(IntervalSet(first.min, last.max), tensor.shape[dimension], analyzer)
+            regions[tensor][dimension].append(read)
+
+
+@require_inputs.register
+def _(
     op: ExternOp, analyzer: Analyzer, domains: Mapping[Var, IntervalSet], regions: Regions
 ) -> None:
     for tensor in op.inputs:
@@ -395,6 +413,15 @@ def _(op: ComputeOp, regions: Regions, ranges: Ranges, settings: Lowering) -> No
     for dimension, axis in enumerate(op.axis):
         ranges[axis] = _cover_all([output[dimension] for output in outputs], axis, settings)
     ranges.update(domains(op.reduce_axis))
+
+
+@gather_bound.register
+def _(op: TensorComputeOp, regions: Regions, ranges: Ranges, settings: Lowering) -> None:
+    outputs = [regions[op.output(i)] for i in range(op.num_outputs)]
+    for dimension, axis in enumerate(op.axis[: op.schedulable_ndim]):
+        ranges[axis] = _cover_all([output[dimension] for output in outputs], axis, settings)
+    # A call computes its whole region, whichever part of it is read (TVM allocates less).
+    ranges.update(domains((*op.axis[op.schedulable_ndim :], *op.reduce_axis)))
 
 
 @gather_bound.register

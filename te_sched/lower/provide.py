@@ -50,7 +50,7 @@ from te_sched.schedule.guards import bound_checks
 from te_sched.schedule.relations import spread_down
 from te_sched.schedule.source_locations import At
 from te_sched.schedule.stage import Stage
-from te_sched.te.operation import ComputeOp
+from te_sched.te.operation import ComputeOp, Operation
 
 
 def main_nest(stage: Stage, scope: NestContext) -> Nest:
@@ -102,7 +102,7 @@ def _with_guards(body: Stmt, stage: Stage, nest: Nest, bind: BindTensors) -> Stm
     return guarded(body, nest.guards, likely=True)
 
 
-def first_reduction_level(stage: Stage, op: ComputeOp) -> tuple[int, frozenset[IterVar]]:
+def first_reduction_level(stage: Stage, op: Operation) -> tuple[int, frozenset[IterVar]]:
     """The number of leaf axes outside all reduction loops, and the axes that stem from reduce axes
     only.
     """

@@ -1,13 +1,14 @@
-"""Tensorize: replace the loops from an axis inwards by a tensor intrinsic.
+"""Statements of tensor intrinsics: of stages that are tensorized, and of those that call one.
 
-The regions that the replaced loops read and write are found by bound inference, the computation is
-compared
-with the one that the intrinsic declares, and the intrinsic's buffers are bound to the regions.
+For tensorize, the regions that the replaced loops read and write are found by bound inference, and
+the computation is compared with the one that the intrinsic declares. The intrinsic's buffers are
+bound to the regions.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from te_sched.arith import int_set
 from te_sched.arith.analyzer import Analyzer
@@ -16,7 +17,7 @@ from te_sched.ir import ops
 from te_sched.ir.expr import Buffer, Call, Expr, IntImm, IterVar, ProducerLoad, Range, Reduce, Var
 from te_sched.ir.stmt import AttrStmt, IfThenElse, Stmt
 from te_sched.ir.structural import structural_equal
-from te_sched.ir.visitor import Mapper, substitute
+from te_sched.ir.visitor import Mapper, substitute, variables_of
 from te_sched.lower.bounds import Regions, require_inputs
 from te_sched.lower.nests import BindTensors, Nest, NestContext, Wrap, guarded, wrap
 from te_sched.lower.provide import first_reduction_level, init_nest, main_nest, wrap_levels
@@ -24,7 +25,7 @@ from te_sched.lower.statements import sequence
 from te_sched.schedule.relations import Ranges, Sets
 from te_sched.schedule.source_locations import At
 from te_sched.schedule.stage import Stage
-from te_sched.te.operation import ComputeOp
+from te_sched.te.operation import ComputeOp, TensorComputeOp, domain_of
 from te_sched.te.tensor import Tensor
 from te_sched.te.tensor_intrin import TensorIntrin
 
@@ -36,10 +37,123 @@ def is_tensorized(stage: Stage) -> bool:
 
 def provide_tensorized(stage: Stage, scope: NestContext) -> Stmt:
     """The loops outside the tensorized axis, around the statement of the intrinsic."""
-    return _Tensorizer(stage, scope).provide()
+    return _Tensorizer(stage, scope).checked().provide()
+
+
+def provide_calls(stage: Stage, scope: NestContext) -> Stmt:
+    """The loops of a stage that calls an intrinsic, around the statement of the intrinsic."""
+    op = stage.op
+    assert isinstance(op, TensorComputeOp)
+    nest = main_nest(stage, scope)
+    if stage.store_predicate is not None:
+        predicate = scope.binding(nest.substitution()).visit(stage.store_predicate)
+        nest = replace(nest, guards=[*nest.guards, predicate])
+    output = [
+        domain_of(axis) if axis.kind == "Opaque" else Range(axis.var, IntImm(1, axis.var.dtype))
+        for axis in op.axis
+    ]
+    scalars = dict(zip(op.intrin.scalar_params, op.scalar_inputs, strict=True))
+    point = len(stage.leaf_iter_vars)
+    regions = (op.inputs, op.input_regions, output)
+    return _Placement(stage, scope, nest, op.intrin, point, *regions, scalars, True).provide()
+
+
+@dataclass(frozen=True, slots=True)
+class _Placement:
+    """An intrinsic inside the first `point` loops of a nest.
+
+    It writes `output` (a range per dimension) of the results of the stage and reads `regions` of
+    `inputs`; `scalars` are values of variables in its statements. The bound checks of a call
+    (`is_call`) are likely, as in TVM.
+    """
+
+    stage: Stage
+    scope: NestContext
+    nest: Nest
+    intrin: TensorIntrin
+    point: int
+    inputs: Sequence[Tensor]
+    regions: Sequence[Sequence[Range]]
+    output: Sequence[Range]
+    scalars: dict[Var, Expr]
+    is_call: bool = False
+
+    def provide(self) -> Stmt:
+        """The loops with the statements of the intrinsic."""
+        stage, scope, nest, point = self.stage, self.scope, self.nest, self.point
+        common, pure = first_reduction_level(stage, stage.op)
+        if point <= common:
+            assert self.intrin.body is not None  # checked
+            body = self._bound(self.intrin.body)
+            return wrap_levels(self._guarded(body, nest), stage, scope, nest, 0, point)
+        assert self.intrin.reduce_update is not None  # checked
+        update = self._bound(self.intrin.reduce_update)
+        if self.intrin.reduce_init is None:
+            assert self.intrin.body is not None  # ensured by decl_tensor_intrin
+            first = self._bound(self.intrin.body)
+            step = IfThenElse(self._is_later_step(common, pure), update, first)
+            return wrap_levels(self._guarded(step, nest), stage, scope, nest, 0, point)
+        self._check_reset(self.intrin.reduce_init)
+        init = init_nest(stage, scope, nest, common, pure)
+        reset = BindTensors({}, scope.buffer_of).visit(self.intrin.reduce_init)
+        reset = self._bound_outputs(substitute(reset, self.scalars), init)
+        inner = [wrapper for level in init.levels[: point - common] for wrapper in level]
+        reset = wrap(self._guarded(reset, init), inner)
+        body = wrap_levels(self._guarded(update, nest), stage, scope, nest, common, point)
+        return wrap_levels(sequence([reset, body]), stage, scope, nest, 0, common)
+
+    def _check_reset(self, reset: Stmt) -> None:
+        used = variables_of(reset)
+        for tensor, buffer in zip(self.intrin.inputs, self.intrin.buffers, strict=False):
+            if buffer.data in used:
+                raise LoweringError(
+                    f"the reset of tensor intrinsic {self.intrin.name} uses input {tensor.name}",
+                    "the reset precedes the loops of the reduction, where no input has a region",
+                    "use the output buffers only",
+                    At(self.stage),
+                )
+
+    def _guarded(self, body: Stmt, nest: Nest) -> Stmt:
+        return guarded(body, nest.guards, likely=self.is_call)
+
+    def _bound(self, body: Stmt) -> Stmt:
+        """A statement of the intrinsic with all its buffers bound."""
+        body = self._bound_outputs(substitute(body, self.scalars), self.nest)
+        count = len(self.intrin.inputs)
+        binds = zip(self.intrin.buffers[:count], self.inputs, self.regions, strict=True)
+        return wrap(body, [self._binding(*bind, self.nest) for bind in binds])
+
+    def _bound_outputs(self, body: Stmt, nest: Nest) -> Stmt:
+        body = self.scope.binding(nest.substitution()).visit(body)
+        buffers = self.intrin.buffers[len(self.intrin.inputs) :]
+        binds = zip(buffers, self.stage.op.outputs, strict=True)
+        return wrap(body, [self._binding(*bind, self.output, nest) for bind in binds])
+
+    def _binding(self, view: Buffer, tensor: Tensor, region: Sequence[Range], nest: Nest) -> Wrap:
+        bind = self.scope.binding(nest.substitution())
+        numbers = tuple(
+            [bind.visit(part) for bound in region for part in (bound.min, bound.extent)]
+        )
+        node = (view, self.scope.buffer_of(tensor))
+        return lambda body: AttrStmt(
+            node, "buffer_bind_scope", Call("handle", "tir.tvm_tuple", numbers), body
+        )
+
+    def _is_later_step(self, common: int, pure: frozenset[IterVar]) -> Expr:
+        """Whether some reduction loop outside of the intrinsic is past its first iteration."""
+        later: Expr | None = None
+        for axis in self.nest.axes[common : self.point]:
+            if axis in pure:
+                past = ops.less(self.scope.ranges[axis].min, self.nest.values[axis])
+                step = Call("bool", "tir.likely", (past,))
+                later = step if later is None else ops.logical_or(later, step)
+        assert later is not None  # the first axis inside the common levels is one of a reduction
+        return later
 
 
 class _Tensorizer:
+    """Finds what an intrinsic replaces, and compares it with what the intrinsic declares."""
+
     def __init__(self, stage: Stage, scope: NestContext) -> None:
         assert isinstance(stage.op, ComputeOp)
         self.stage, self.op, self.scope = stage, stage.op, scope
@@ -47,41 +161,28 @@ class _Tensorizer:
         self.inputs = list(self.op.input_tensors)
         self.out_ranges, self.in_regions = self._regions()
         self.nest = main_nest(stage, scope)
-        self.common, self.pure = first_reduction_level(stage, self.op)
 
-    def provide(self) -> Stmt:
+    def checked(self) -> _Placement:
+        """The intrinsic and the regions it is bound to; an error where they do not match."""
         self._check_guards()
         self._check_body()
-        scalars = self._scalar_values()
-        stage, scope, nest, point = self.stage, self.scope, self.nest, self.point
-        if point <= self.common:
-            if self.intrin.body is None:
-                raise self._error(
-                    "the intrinsic has no body", "return the body from the intrinsic's function"
-                )
-            body = self._bound(self.intrin.body, nest, scalars)
-            return wrap_levels(guarded(body, nest.guards), stage, scope, nest, 0, point)
-        update = self.intrin.reduce_update
-        if update is None:
+        self._check_statements()
+        output = [self.out_ranges[axis] for axis in self.op.axis]
+        regions = (self.inputs, self.in_regions, output, self._scalar_values())
+        return _Placement(self.stage, self.scope, self.nest, self.intrin, self.point, *regions)
+
+    def _check_statements(self) -> None:
+        common, _ = first_reduction_level(self.stage, self.op)
+        if self.point <= common and self.intrin.body is None:
+            raise self._error(
+                "the intrinsic has no body", "return the body from the intrinsic's function"
+            )
+        if self.point > common and self.intrin.reduce_update is None:
             raise self._error(
                 "a reduction loop is outside of it, but the intrinsic has no reduce_update",
                 "return (body, reduce_reset, reduce_update) from the intrinsic's function, "
                 "or tensorize an axis outside of all reduction loops",
             )
-        if self.intrin.reduce_init is None:
-            later = self._is_later_step()
-            assert self.intrin.body is not None  # ensured by decl_tensor_intrin
-            whole = self._bound_branches(later, self.intrin.body, update, scalars)
-            return wrap_levels(whole, stage, scope, nest, 0, point)
-        init = init_nest(stage, scope, nest, self.common, self.pure)
-        reset = self._bound_outputs(
-            BindTensors({}, scope.buffer_of).visit(self.intrin.reduce_init), init
-        )
-        inner = [wrapper for level in init.levels[: point - self.common] for wrapper in level]
-        reset = wrap(guarded(reset, init.guards), inner)
-        body = guarded(self._bound(update, nest, scalars), nest.guards)
-        body = wrap_levels(body, stage, scope, nest, self.common, point)
-        return wrap_levels(sequence([reset, body]), stage, scope, nest, 0, self.common)
 
     def _tensorized_axis(self) -> tuple[int, TensorIntrin]:
         for position, axis in enumerate(self.stage.leaf_iter_vars):
@@ -290,49 +391,6 @@ class _Tensorizer:
             if isinstance(target.dom.extent, Var):
                 values[target.dom.extent] = self.out_ranges[axis].extent
         return values
-
-    def _bound(self, body: Stmt, nest: Nest, scalars: dict[Var, Expr]) -> Stmt:
-        """The intrinsic's statement with all its buffers bound."""
-        body = self._bound_outputs(substitute(body, scalars), nest)
-        count = len(self.intrin.inputs)
-        binds = zip(self.intrin.buffers[:count], self.inputs, self.in_regions, strict=True)
-        return wrap(body, [self._binding(buffer, t, region, nest) for buffer, t, region in binds])
-
-    def _bound_outputs(self, body: Stmt, nest: Nest) -> Stmt:
-        body = self.scope.binding(nest.substitution()).visit(body)
-        outputs = self.intrin.buffers[len(self.intrin.inputs) :]
-        region = [self.out_ranges[axis] for axis in self.op.axis]
-        tensors = [self.op.output(i) for i in range(self.op.num_outputs)]
-        binds = zip(outputs, tensors, strict=True)
-        return wrap(body, [self._binding(buffer, tensor, region, nest) for buffer, tensor in binds])
-
-    def _binding(self, view: Buffer, tensor: Tensor, region: Sequence[Range], nest: Nest) -> Wrap:
-        bind = self.scope.binding(nest.substitution())
-        numbers = tuple(
-            [bind.visit(part) for bound in region for part in (bound.min, bound.extent)]
-        )
-        node = (view, self.scope.buffer_of(tensor))
-        return lambda body: AttrStmt(
-            node, "buffer_bind_scope", Call("handle", "tir.tvm_tuple", numbers), body
-        )
-
-    def _is_later_step(self) -> Expr:
-        """Whether some reduction loop outside of the intrinsic is past its first iteration."""
-        later: Expr | None = None
-        for axis in self.nest.axes[self.common : self.point]:
-            if axis in self.pure:
-                past = ops.less(self.scope.ranges[axis].min, self.nest.values[axis])
-                step = Call("bool", "tir.likely", (past,))
-                later = step if later is None else ops.logical_or(later, step)
-        assert later is not None  # the first axis inside the common levels is one of a reduction
-        return later
-
-    def _bound_branches(
-        self, later: Expr, body: Stmt, update: Stmt, scalars: dict[Var, Expr]
-    ) -> Stmt:
-        from_scratch = self._bound(body, self.nest, scalars)
-        onto = self._bound(update, self.nest, scalars)
-        return guarded(IfThenElse(later, onto, from_scratch), self.nest.guards)
 
 
 def _values(body: Expr) -> list[Expr]:

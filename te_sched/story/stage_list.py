@@ -13,12 +13,17 @@ from te_sched.schedule.schedule import Schedule
 from te_sched.schedule.stage import Stage
 from te_sched.story.model import StoryStage
 from te_sched.story.steps import shown_place
-from te_sched.te.operation import ComputeOp, PlaceholderOp, ScanOp
+from te_sched.te.operation import ComputeOp, PlaceholderOp, ScanOp, TensorComputeOp
 from te_sched.te.tensor import Tensor
 from te_sched.views.declaration import declaration
 from te_sched.views.notation import Notation
 
-_KINDS = ((PlaceholderOp, "placeholder"), (ComputeOp, "compute"), (ScanOp, "scan"))
+_KINDS = (
+    (PlaceholderOp, "placeholder"),
+    (ComputeOp, "compute"),
+    (TensorComputeOp, "compute"),
+    (ScanOp, "scan"),
+)
 
 
 class StageList:

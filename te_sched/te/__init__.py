@@ -94,6 +94,7 @@ from te_sched.te.operation import HybridOp as HybridOp
 from te_sched.te.operation import Operation as Operation
 from te_sched.te.operation import PlaceholderOp as PlaceholderOp
 from te_sched.te.operation import ScanOp as ScanOp
+from te_sched.te.operation import TensorComputeOp as TensorComputeOp
 from te_sched.te.reducer import Reducer as Reducer
 from te_sched.te.reducer import comm_reducer as comm_reducer
 from te_sched.te.reducer import max as max

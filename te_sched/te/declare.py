@@ -15,6 +15,7 @@ from te_sched.ir.expr import Expr, IntImm, IterVar, Range, Reduce, StringImm, Va
 from te_sched.ir.operators import declaring
 from te_sched.ir.structural import structural_equal
 from te_sched.ir.visitor import reads_data, walk
+from te_sched.te.intrin_call import TensorIntrinCall
 from te_sched.te.operation import MOST_NODES, ComputeOp, PlaceholderOp
 from te_sched.te.tag import tag_or_current
 from te_sched.te.tensor import Tensor
@@ -169,7 +170,9 @@ def compute(
     shape : an extent, or a tuple of them: ints, or integer expressions of variables.
     fcompute : returns an expression, a reduction, or a tuple of them for several outputs, whose
         dtypes are those of the tensors. Its parameters name the axes; `lambda *i: ...` takes any
-        number of them.
+        number of them. It may also return a call of a tensor intrinsic (`te.decl_tensor_intrin`)
+        with regions of tensors; then it takes the first axes only, and each call computes the
+        other dimensions whole.
     name : used in printed programs and errors.
     tag, attrs : stored in the operation.
     varargs_names : names of the axes passed as `*i`; i0, i1, ... by default.
@@ -188,12 +191,12 @@ def compute(
     what = f"compute {checked_name(name, 'compute')}"
     extents = as_shape(shape, what)
     check_labels(tag, attrs, what)
-    names = index_names(fcompute, len(extents), what, varargs_names)
-    for name in keyword_names(fcompute):
+    names = index_names(fcompute, len(extents), what, varargs_names, is_prefix=True)
+    for keyword in keyword_names(fcompute):
         raise DeclarationError(
-            f"the function of {what} has a required keyword argument {name}",
+            f"the function of {what} has a required keyword argument {keyword}",
             "it is called with the indices only",
-            f"give {name} a default value",
+            f"give {keyword} a default value",
         )
     axis = tuple(map(axis_of, extents, names))
     token = declaring.set(axis)
@@ -201,6 +204,13 @@ def compute(
         value = fcompute(*[one.var for one in axis])
     finally:
         declaring.reset(token)
+    if isinstance(value, TensorIntrinCall):
+        rest = enumerate(extents[len(axis) :])
+        axis += tuple([axis_of(extent, f"ax{at}", "Opaque") for at, extent in rest])
+        call = value.operation(name, tag_or_current(tag), attrs, axis)
+        return call.outputs if call.num_outputs > 1 else call.output(0)
+    if len(axis) < len(extents):
+        raise _wrong_count(len(extents), names, what)
     is_tuple = isinstance(value, list | tuple)
     body = tuple([_as_body(part, what) for part in (value if is_tuple else [value])])
     _check_body(body, what)
@@ -269,8 +279,12 @@ def index_names(
     what: str,
     varargs_names: Sequence[str] | None = None,
     last: Sequence[str] = (),
+    is_prefix: bool = False,
 ) -> list[str]:
-    """The names of the `count` indices of a function, the last of which may be given as `last`."""
+    """The names of the `count` indices of a function, the last of which may be given as `last`.
+
+    With `is_prefix` there may be fewer of them.
+    """
     if not callable(function):
         raise DeclarationError(
             f"the function of {what} is {repr_of(function)}, expected a function of the indices",
@@ -289,14 +303,18 @@ def index_names(
     elif len(names) + len(last) > count:  # parameters with a default keep it
         names = [p.name for p in required if p.default is p.empty]
     names += last
-    if len(names) != count:
-        raise DeclarationError(
-            f"the shape of {what} has {counted(count, 'dimension')} but its function takes "
-            f"{counted(len(names), 'argument')}",
-            "the function takes one index for each dimension",
-            "change one of them, or accept any number of indices with `lambda *i: ...`",
-        )
+    if len(names) > count or (len(names) < count and not is_prefix):
+        raise _wrong_count(count, names, what)
     return names
+
+
+def _wrong_count(count: int, names: Sequence[str], what: str) -> DeclarationError:
+    return DeclarationError(
+        f"the shape of {what} has {counted(count, 'dimension')} but its function takes "
+        f"{counted(len(names), 'argument')}",
+        "the function takes one index for each dimension",
+        "change one of them, or accept any number of indices with `lambda *i: ...`",
+    )
 
 
 def keyword_names(function: Any) -> list[str]:

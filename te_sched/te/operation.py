@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from te_sched.arith.analyzer import Analyzer
 from te_sched.errors import DeclarationError, ScheduleError, Subject, repr_of, user_place
@@ -24,6 +24,9 @@ from te_sched.ir.stmt import (
 )  # fmt: skip
 from te_sched.ir.visitor import Mapper, children, parts_of, replace, walk
 from te_sched.te.tensor import Array, Tensor
+
+if TYPE_CHECKING:
+    from te_sched.te.tensor_intrin import TensorIntrin
 
 
 class Operation:
@@ -181,6 +184,58 @@ class ComputeOp(Operation):
     def _reading(self, mapping: Mapping[Tensor, Tensor]) -> Operation:
         body = replace_tensors(self.body, mapping)
         return ComputeOp(self.name, self.tag, self.attrs, self._axis, body)
+
+
+class TensorComputeOp(Operation):
+    """Computes a region of the outputs by each call of a tensor intrinsic.
+
+    Of `axis`, the first `schedulable_ndim` have loops; the others, of kind Opaque, span the region
+    that one call computes. `input_regions` has a range for each dimension of each of `inputs`, and
+    `scalar_inputs` the values of the intrinsic's `scalar_params`.
+
+    >>> a = te.placeholder((4,), name="a")
+    >>> b = te.compute((4,), lambda i: a[i] + 1, name="b")
+    >>> add_one = te.decl_tensor_intrin(b.op, lambda ins, outs: tir.call_packed("f", ins[0]))
+    >>> A = te.placeholder((8, 4), name="A")
+    >>> B = te.compute((8, 4), lambda i: add_one(A[i, 0:4]), name="B")
+    >>> B.op.axis
+    [T.iter_var(i, T.Range(0, 8), "DataPar", ""), T.iter_var(ax0, T.Range(0, 4), "Opaque", "")]
+    """
+
+    def __init__(
+        self,
+        name: str,
+        tag: str,
+        attrs: Mapping[str, Any] | None,
+        axis: tuple[IterVar, ...],
+        reduce_axis: tuple[IterVar, ...],
+        intrin: TensorIntrin,
+        inputs: tuple[Tensor, ...],
+        input_regions: tuple[tuple[Range, ...], ...],
+        scalar_inputs: tuple[Expr, ...],
+    ) -> None:
+        shape = tuple([domain_of(one).extent for one in axis])
+        super().__init__(name, tag, attrs, [(shape, one.dtype) for one in intrin.op.outputs])
+        self._axis, self._reduce_axis, self.intrin = Array(axis), Array(reduce_axis), intrin
+        self.inputs, self.input_regions = Array(inputs), Array(map(Array, input_regions))
+        self.scalar_inputs = Array(scalar_inputs)
+        self.schedulable_ndim = sum(one.kind != "Opaque" for one in axis)
+        self._inputs = Array(dict.fromkeys(inputs))
+
+    @property
+    def axis(self) -> tuple[IterVar, ...]:
+        """The axes of the output."""
+        return self._axis
+
+    @property
+    def reduce_axis(self) -> tuple[IterVar, ...]:
+        """The axes of the reduction whose steps the intrinsic does."""
+        return self._reduce_axis
+
+    def _reading(self, mapping: Mapping[Tensor, Tensor]) -> Operation:
+        axes = (self._axis, self._reduce_axis, self.intrin)
+        rest = (_replaced(self.inputs, mapping), self.input_regions, self.scalar_inputs)
+        return TensorComputeOp(self.name, self.tag, self.attrs, *axes, *rest)
 
 
 class ScanOp(Operation):

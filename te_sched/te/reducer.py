@@ -13,6 +13,7 @@ from typing import Any, overload
 from te_sched.errors import DeclarationError, repr_of, why_no_text, with_article
 from te_sched.ir import dtypes, intrinsics, ops
 from te_sched.ir.expr import CommReducer, Expr, IterVar, Reduce, Var
+from te_sched.te.tensor import TensorSlice
 
 _HELP = """\
 {name}(expr, axis, where=None, init=None)
@@ -79,6 +80,8 @@ class Reducer:
 
     def _fold(self, values: list[Any]) -> Any:
         if len(values) < 2:
+            if isinstance(values[0], TensorSlice):
+                ops.convert(values[0])  # which refuses all but elements
             raise DeclarationError(
                 f"te.{self.__name__} of one value needs an axis to reduce over",
                 "",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from te_sched.errors import DeclarationError, Subject, counted
 from te_sched.ir import dtypes, ops
-from te_sched.ir.expr import DataProducer, Expr, IterVar, Operand, ProducerLoad
+from te_sched.ir.expr import DataProducer, Expr, IntImm, IterVar, Operand, ProducerLoad, Range
 
 if TYPE_CHECKING:
     from te_sched.te.operation import Operation
@@ -183,16 +183,18 @@ def tensor_label(tensor: Tensor) -> Subject:
 class TensorSlice(Operand):
     """A tensor with its first indices given: `t[i]`. With all of them it stands for the element.
 
+    A slice `t[i, 0:4]` is a region, which a tensor intrinsic takes as argument.
+
     >>> A = te.placeholder((8, 4), name="A")
-    >>> A[1, 2], A[1]
-    (A[1, 2], A[1, :])
+    >>> A[1, 2], A[1], A[1, 0:2]
+    (A[1, 2], A[1, :], A[1, 0:2])
     >>> A[1][2] + 1
     A[1, 2] + T.float32(1)
     """
 
     __slots__ = ("indices", "tensor")
 
-    def __init__(self, tensor: Tensor, indices: tuple[Expr, ...]) -> None:
+    def __init__(self, tensor: Tensor, indices: tuple[Any, ...]) -> None:
         self.tensor, self.indices = tensor, indices
 
     @property
@@ -205,8 +207,44 @@ class TensorSlice(Operand):
         if len(self.indices) + len(more) > self.tensor.ndim:
             self.tensor(*self.indices, *more)  # raises, and says how many there should be
         first = len(self.indices)
-        checked = [self.tensor.index(index, first + at) for at, index in enumerate(more)]
+        checked = [self._index(index, first + at) for at, index in enumerate(more)]
         return TensorSlice(self.tensor, (*self.indices, *checked))
+
+    def _index(self, index: Any, at: int) -> Any:
+        """An index as an expression, or a slice with expressions as its ends."""
+        if not isinstance(index, slice):
+            return self.tensor.index(index, at)
+        extent = self.tensor.shape[at]
+        zero = IntImm(0, extent.dtype)
+        start, stop = [
+            default if end is None else self.tensor.index(end, at)
+            for end, default in ((index.start, zero), (index.stop, extent))
+        ]
+        start, stop = ops.match_types(start, stop)
+        numbers = [end.value for end in (zero, start, stop, extent) if isinstance(end, IntImm)]
+        is_empty = ops.is_const(stop - start, 0)
+        if index.step not in (None, 1) or numbers != sorted(numbers) or is_empty:
+            raise DeclarationError(
+                f"index {at} of tensor {self.tensor.name} is the slice "
+                f"{start}:{stop}{'' if index.step is None else f':{index.step}'}, which is not a "
+                f"region of its {extent} elements",
+                "a region has at least one element and no gaps",
+                f"write start:stop with 0 <= start < stop <= {extent}",
+                tensor_label(self.tensor),
+            )
+        return slice(start, stop)
+
+    @property
+    def region(self) -> tuple[Range, ...]:
+        """The range of indices in each dimension; whole dimensions where no index is given.
+
+        >>> A = te.placeholder((8, 4), name="A")
+        >>> A[1, 0:2].region
+        (T.Range(1, 2), T.Range(0, 2))
+        """
+        missing = self.tensor.shape[len(self.indices) :]
+        whole = [slice(IntImm(0, extent.dtype), extent) for extent in missing]
+        return tuple([_range(index) for index in (*self.indices, *whole)])
 
     def _te_expr_(self) -> Expr:
         """The element."""
@@ -214,5 +252,15 @@ class TensorSlice(Operand):
 
     def __repr__(self) -> str:
         """The element as in an expression, A[0, 1]; where indices are missing, A[0, :]."""
-        indices = [*map(str, self.indices), *":" * (self.tensor.ndim - len(self.indices))]
+        indices = [*map(_index_text, self.indices), *":" * (self.tensor.ndim - len(self.indices))]
         return f"{self.tensor.name}[{', '.join(indices)}]"
+
+
+def _range(index: Any) -> Range:
+    if isinstance(index, slice):
+        return Range(index.start, index.stop - index.start)
+    return Range(index, IntImm(1, index.dtype))
+
+
+def _index_text(index: Any) -> str:
+    return f"{index.start}:{index.stop}" if isinstance(index, slice) else str(index)

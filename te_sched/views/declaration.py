@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
-from te_sched.ir.expr import Expr, IterVar, Reduce
-from te_sched.te.operation import ComputeOp, ExternOp, Operation, PlaceholderOp, ScanOp
+from te_sched.ir.expr import Expr, IterVar, Range, Reduce
+from te_sched.ir.ops import is_const
+from te_sched.te.operation import (
+    ComputeOp,
+    ExternOp,
+    Operation,
+    PlaceholderOp,
+    ScanOp,
+    TensorComputeOp,
+)
 from te_sched.te.tensor import Tensor
 from te_sched.views.notation import Notation
 
@@ -32,6 +40,8 @@ def declaration(tensor: Tensor) -> tuple[str, ...]:
             f"{tensor.name}[{step}, ...] = {op.update[index].name}[{step}, ...]",
             _domain(op.scan_axis),
         )
+    if isinstance(op, TensorComputeOp):
+        return _called(tensor, op)
     return (f"{tensor.name} = {_reader(op)}({', '.join(one.name for one in op.input_tensors)})",)
 
 
@@ -41,6 +51,26 @@ def _computed(tensor: Tensor, op: ComputeOp) -> tuple[str, ...]:
     reduced = body.axis if isinstance(body, Reduce) else ()
     line = f"{tensor.name}[{names}] = {_NOTATION.text(body)}"
     return (line, *map(_domain, (*op.axis, *reduced)))
+
+
+def _called(tensor: Tensor, op: TensorComputeOp) -> tuple[str, ...]:
+    regions = zip(op.inputs, op.input_regions, strict=True)
+    inputs = [f"{one.name}[{', '.join(map(_range_text, region))}]" for one, region in regions]
+    arguments = [*inputs, *map(_NOTATION.text, op.scalar_inputs)]
+    if op.reduce_axis:
+        arguments.append(f"reduce_axis={', '.join([axis.var.name for axis in op.reduce_axis])}")
+    axes = ", ".join([":" if axis.kind == "Opaque" else axis.var.name for axis in op.axis])
+    line = f"{tensor.name}[{axes}] = {op.intrin.name}({', '.join(arguments)})"
+    return (line, *map(_domain, (*op.axis[: op.schedulable_ndim], *op.reduce_axis)))
+
+
+def _range_text(bound: Range) -> str:
+    first = _NOTATION.text(bound.min)
+    return (
+        first
+        if is_const(bound.extent, 1)
+        else f"{first}:{_NOTATION.text(bound.min + bound.extent)}"
+    )
 
 
 def _domain(axis: IterVar) -> str:

@@ -9,7 +9,11 @@ import te_sched as tvm
     ("module", "name", "advice"),
     [
         (tvm, "autotvm", "te_sched has no te_sched.autotvm: te_sched has no tuner"),
-        (tvm.te, "TensorComputeOp", "te_sched has no te_sched.te.TensorComputeOp: use tensorize"),
+        (
+            tvm.te,
+            "extern_primfunc",
+            "te_sched has no te_sched.te.extern_primfunc: .* use te.extern",
+        ),
         (tvm.tir, "Schedule", "te_sched has no te_sched.tir.Schedule: .* TE schedules alone"),
         (tvm.te, "nothing", r"te_sched has no te_sched\.te\.nothing$"),
         (tvm.nd, "__nothing__", "module 'te_sched.nd' has no attribute '__nothing__'"),

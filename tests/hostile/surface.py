@@ -73,7 +73,16 @@ INNER = {
 # Classes whose objects only te_sched makes.
 MADE = (
     *("ComputeOp", "ExternOp", "HybridOp", "Operation", "PlaceholderOp", "ScanOp", "Tensor"),
-    *("TensorSlice", "TensorIntrin", "Reducer", "Finding", "Findings", "Module", "Function"),
+    *(
+        "TensorComputeOp",
+        "TensorSlice",
+        "TensorIntrin",
+        "Reducer",
+        "Finding",
+        "Findings",
+        "Module",
+        "Function",
+    ),
     *("PackedFunc", "Buffer", "NDArray", "PassInfo", "PrimFuncPass", "CallEffectKind", "ForKind"),
     *("PointerType", "Schedule", "Stage", "TargetKind", "IRBuilder", "BufferVar", "Node", "Stmt"),
     *(

@@ -79,6 +79,36 @@ def tensorize_without_reset(T: Any) -> Any:
     return s, [A, B, C]
 
 
+def calls_of_an_intrinsic(T: Any) -> Any:
+    te, tir = T.te, T.tir
+    w, x = te.placeholder((8, 16), name="w"), te.placeholder((16,), name="x")
+    k = te.reduce_axis((0, 16), "k")
+    z = te.compute((8,), lambda i: te.sum(w[i, k] * x[k], axis=k), name="z")
+
+    def calls(ins: Any, outs: Any) -> Any:
+        *inputs, output = [one.access_ptr("rw") for one in (*ins, *outs)]
+        whole, update = [tir.call_packed(name, output, *inputs) for name in ("gemv", "add")]
+        return whole, tir.call_packed("clear", output), update
+
+    gemv = te.decl_tensor_intrin(z.op, calls, default_buffer_params={"offset_factor": 8})
+    A, B = te.placeholder((4, 3, 8, 16), name="A"), te.placeholder((30, 48), name="B")
+    r = te.reduce_axis((0, 3), "r")
+    doubled = te.compute((30, 48), lambda i, j: B[i, j] * 2, name="doubled")
+    C = te.compute(
+        (4, 30, 8),
+        lambda i, j: gemv(A[i, r, 0:8, 0:16], doubled[j, r * 16 : r * 16 + 16], reduce_axis=r),
+        name="C",
+    )
+    s = te.create_schedule(C.op)
+    local = s.cache_write(C, "global")
+    i, j, _ = s[C].op.axis
+    outer, inner = s[C].split(j, 7)
+    s[C].reorder(outer, i, inner)
+    s[local].compute_at(s[C], i)
+    s[doubled].compute_at(s[local], local.op.reduce_axis[0])
+    return s, [A, B, C]
+
+
 def sparse_rows(T: Any) -> Any:
     te = T.te
     rows, values, columns = (te.size_var(name) for name in ("rows", "values", "columns"))
@@ -168,6 +198,7 @@ PROGRAMS = [
     scan_of_two_states,
     extern_in_a_loop,
     tensorize_without_reset,
+    calls_of_an_intrinsic,
     sparse_rows,
     ragged_extents_computed_in_tiles,
     rearranged,

@@ -27,6 +27,17 @@ matrix = tir.decl_buffer((8, 8), name="matrix")
 handle = te.var("h", "handle")
 
 
+by = te.var("by", "float32")
+copied = te.compute((8,), lambda i: X[i] + 1, name="copied")
+add_one = te.decl_tensor_intrin(copied.op, lambda i, o: tir.call_packed("f", *i, *o), "add_one")
+scaled_by = te.decl_tensor_intrin(
+    te.compute((8,), lambda i: X[i] * by, name="c").op,
+    lambda i, o, scalars: (tir.call_packed("f", o[0], *scalars),) * 3,
+    "scaled_by",
+    scalar_params=[by],
+)
+
+
 def built(use: Any) -> Any:
     return lambda: use(IRBuilder())
 
@@ -355,6 +366,77 @@ CASES: dict[str, Case] = {
         lambda: te.decl_tensor_intrin(copy.op, lambda i, o: 1, binds=3),  # type: ignore[arg-type]
         DeclarationError,
         "binds of tensor intrinsic tensor_intrin is 3, expected a dict",
+    ),
+    "whole tensor with an element": (
+        lambda: te.compute((8,), lambda i: X[i] + copy, name="B"),
+        DeclarationError,
+        "tensor copy with 1 dimension is used as a scalar expression",
+    ),
+    "step of a region": (
+        lambda: A[0, 0:8:2],
+        DeclarationError,
+        "index 1 of tensor A is the slice 0:8:2, which is not a region of its 8 elements",
+    ),
+    "region beyond": (
+        lambda: A[0, 0:9],
+        DeclarationError,
+        "index 1 of tensor A is the slice 0:9, which is not a region of its 8",
+    ),
+    "empty region": (lambda: A[0, 3:3], DeclarationError, "is the slice 3:3, which is not a reg"),
+    "inputs of a call": (
+        lambda: add_one(),
+        DeclarationError,
+        "tensor intrinsic add_one takes 1 tensor argument, got 0",
+    ),
+    "scalars of a call": (
+        lambda: add_one(X, 2),
+        DeclarationError,
+        "tensor intrinsic add_one takes 0 scalar arguments, got 1",
+    ),
+    "scalar of another type": (
+        lambda: scaled_by(X, te.const(1, "int8")),
+        DeclarationError,
+        r"argument T.int8\(1\) for by of tensor intrinsic scaled_by has dtype int8, expected",
+    ),
+    "scalar that reads": (
+        lambda: scaled_by(X, X[0] + 1),
+        DeclarationError,
+        r"for by of tensor intrinsic scaled_by reads a tensor, expected an expr",
+    ),
+    "type of an argument": (
+        lambda: add_one(N),
+        DeclarationError,
+        "argument N.* of tensor intrinsic add_one has dtype int32, expected float32",
+    ),
+    "region of another shape": (
+        lambda: add_one(X[0:4]),
+        DeclarationError,
+        r"argument X\[0:4\] has a region of shape \(4\), but X of tensor intrinsic add_one has",
+    ),
+    "region of rows": (
+        lambda: add_one(A[0:2, 0:8]),
+        DeclarationError,
+        r"argument A\[0:2, 0:8\] has a region of shape \(2, 8\)",
+    ),
+    "output of another shape": (
+        lambda: te.compute((8, 4), lambda i: add_one(A[i]), name="B"),
+        DeclarationError,
+        r"compute B has a region of shape \(1, 4\), but copied of tensor intrinsic add_one",
+    ),
+    "reduction of a call": (
+        lambda: add_one(X, reduce_axis=3),
+        DeclarationError,
+        "reduce_axis of tensor intrinsic add_one is 3, expected a reduction axis",
+    ),
+    "call without an update": (
+        lambda: add_one(X, reduce_axis=k),
+        DeclarationError,
+        "tensor intrinsic add_one is called with reduce_axis but has no update",
+    ),
+    "scalar in a reset": (
+        lambda: scaled_by(X, k.var * 1.0, reduce_axis=[k]),
+        DeclarationError,
+        "for by of tensor intrinsic scaled_by depends on k, which has no value in the reset",
     ),
 }
 

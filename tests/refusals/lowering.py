@@ -257,6 +257,11 @@ LOWERED: dict[str, Case] = {
         "the intrinsic has no body",
     ),
     "no update": (tensorized(called), LoweringError, "no reduce_update"),
+    "reset reads": (
+        tensorized(lambda i, o: (called(i, o),) * 3),
+        LoweringError,
+        "the reset of tensor intrinsic gemv uses input a",
+    ),
     "guards": (
         tensorized(lambda i, o: (called(i, o),) * 3, depth=13),
         LoweringError,

@@ -219,6 +219,24 @@ POOLS = [
         nhwc(IMAGE),
     ),
     case(
+        "pool2d_nchw4c",
+        lambda x: nn.pool2d(x, 3, 2, 1, 1, "avg", layout="NCHW4c"),
+        lambda x: np.stack(
+            [
+                reference.pooling(x[..., c], (3, 3), (2, 2), (1, 1), (1, 1, 1, 1), "avg")
+                for c in range(4)
+            ],
+            -1,
+        ),
+        floats(2, 3, 6, 5, 4),
+    ),
+    case(
+        "adaptive_nchw4c",
+        lambda x: nn.adaptive_pool(x, (3, 2), "avg", "NCHW4c"),
+        lambda x: np.stack([reference.adaptive(x[..., c], (3, 2), "avg") for c in range(4)], -1),
+        floats(2, 3, 6, 5, 4),
+    ),
+    case(
         "pool1d",
         lambda x: nn.pool1d(x, 3, 2, 1, (1, 1), "avg"),
         lambda x: reference.pooling(x, (3,), (2,), (1,), (1, 1), "avg"),
@@ -451,6 +469,11 @@ def test_layer_computes_its_definition(one: Case) -> None:
         ),
         (lambda x, k: nn.conv1d_ncw(x, k), "needs 3 dimensions"),
         (lambda x, k: nn.pool2d(x, 2, 2, 1, 0, "mean"), "nn.pool2d: unknown pool_type 'mean'"),
+        (
+            lambda x, k: nn.pool2d(x, 2, 2, 1, 0, "max", layout="NCWX"),
+            "pooling layout 'NCWX' lacks the dimensions H, W",
+        ),
+        (lambda x, k: nn.adaptive_pool(x, 2, "max", "NHW4h"), "'NHW4h' lacks the dimensions H, W"),
         (lambda x, k: nn.pad(x, (1, 1)), "for each dimension"),
         (lambda x, k: nn.lrn(x, 4), "odd number"),
         (lambda x, k: nn.softmax(x, 4), "use an axis from -4 to 3"),

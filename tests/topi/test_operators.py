@@ -67,3 +67,17 @@ def test_an_element_is_still_asked_for_its_index() -> None:
     with pytest.raises(te_sched.DeclarationError, match=r"index it|a tensor"):
         te.compute((4,), lambda i: a + 1.0)
     np.testing.assert_equal(te.compute((4,), lambda i: a[i] + 1.0).ndim, 1)
+
+
+def test_an_element_and_a_variable_with_a_whole_tensor() -> None:
+    a, n = te.placeholder((4,), name="a"), te.var("n", "float32")
+    x = np.arange(1, 5, dtype="float32")
+    for made, expected in (
+        (a[1] - a, x[1] - x),
+        (a[2] * 2.0 / a, x[2] * 2 / x),
+        (n + a, 3 + x),
+        (n * a, 3 * x),
+    ):
+        out = np.zeros(4, "float32")
+        te_sched.build(te.create_schedule(made.op), [n, a, made])(3.0, x, out)
+        np.testing.assert_allclose(out, expected)

@@ -24,7 +24,7 @@ from te_sched.schedule.program import ScheduleState
 from te_sched.schedule.relations import Ranges, Values
 from te_sched.schedule.source_locations import At
 from te_sched.schedule.state import Fate, StageState
-from te_sched.te.operation import ComputeOp, Operation, domains
+from te_sched.te.operation import ComputeOp, Operation, TensorComputeOp, domains
 from te_sched.te.tensor import Tensor
 from te_sched.trace.primitive import primitive
 
@@ -141,12 +141,24 @@ class CachingPrimitives(ScheduleState):
         """
         tensors = as_items(tensor)
         stage = _writer(self, tensors)
-        op = compute_operation(stage, "apply cache_write to")
+        op: ComputeOp | TensorComputeOp
+        if isinstance(stage.op, TensorComputeOp):
+            op = stage.op
+        else:
+            op = compute_operation(stage, "apply cache_write to")
         check_scope(scope, f"cache_write of {names(tensors)}", At(stage))
         layout = _layout(stage, op)
-        cache = _computed(op, f"{op.name}.{scope}", layout)
-        loads = [ProducerLoad(output, layout.indices) for output in cache.outputs]
-        copy = ComputeOp(op.name, op.tag, op.attrs, op.axis, tuple(loads))
+        name = f"{op.name}.{scope}"
+        axes, indices = op.axis, layout.indices
+        cache: Operation
+        if isinstance(op, TensorComputeOp):
+            cache = _called(op, name, layout, stage)
+            axes = tuple([_with_loop(axis) for axis in axes])
+            indices += tuple([axis.var for axis in axes[op.schedulable_ndim :]])
+        else:
+            cache = _computed(op, name, layout)
+        loads = [ProducerLoad(output, indices) for output in cache.outputs]
+        copy = ComputeOp(op.name, op.tag, op.attrs, axes, tuple(loads))
         changed = self.rewired(dict(zip(op.outputs, copy.outputs, strict=True)))
         made = type(stage)(cache, self)
         made.scope = scope
@@ -268,7 +280,7 @@ class _Layout:
         self.axes, self.values, self.indices, self.guards = axes, values, indices, guards
 
 
-def _layout(stage: StageState, op: ComputeOp) -> _Layout:
+def _layout(stage: StageState, op: Operation) -> _Layout:
     reduce_axes = set(op.reduce_axis)
     leaves = [axis for axis in stage.leaf_iter_vars if axis not in reduce_axes]
     for leaf in leaves:
@@ -299,7 +311,8 @@ def _layout(stage: StageState, op: ComputeOp) -> _Layout:
     if stage.relations:
         known = {**ranges, **domains(axes)}
         guards = bound_checks(stage, known, values, False, frozenset(reduce_axes))
-    return _Layout(axes, {axis.var: values[axis] for axis in op.axis}, indices, guards)
+    known_axes = [axis for axis in op.axis if axis in values]
+    return _Layout(axes, {axis.var: values[axis] for axis in known_axes}, indices, guards)
 
 
 def _cached_axis(leaf: IterVar, bound: Range) -> IterVar:
@@ -318,6 +331,42 @@ def _computed(op: ComputeOp, name: str, layout: _Layout) -> ComputeOp:
             guard = _all(layout.guards)
             parts = [Select(guard, value, ops.const(0, value.dtype)) for value in parts]
     return ComputeOp(name, op.tag, op.attrs, layout.axes, tuple(parts))
+
+
+def _called(op: TensorComputeOp, name: str, layout: _Layout, stage: StageState) -> TensorComputeOp:
+    """The operation that calls the same intrinsic, with loops as in the layout."""
+    if layout.guards:
+        raise ScheduleError(
+            f"cannot apply cache_write to {stage_label(stage)}: not every iteration of its loops "
+            f"calls {op.intrin.name}, only those with {layout.guards[0]}",
+            "each loop becomes an axis of the new tensor",
+            "use cache_write before split, or split by factors that divide the extents",
+            At(stage),
+        )
+    regions = [
+        tuple(
+            [
+                replace(
+                    bound,
+                    min=substitute(bound.min, layout.values),
+                    extent=substitute(bound.extent, layout.values),
+                )
+                for bound in region
+            ]
+        )
+        for region in op.input_regions
+    ]
+    scalars = tuple([substitute(value, layout.values) for value in op.scalar_inputs])
+    axes = (*layout.axes, *op.axis[op.schedulable_ndim :])
+    fields = (op.reduce_axis, op.intrin, op.inputs, tuple(regions), scalars)
+    return TensorComputeOp(name, op.tag, op.attrs, axes, *fields)
+
+
+def _with_loop(axis: IterVar) -> IterVar:
+    """A new axis with a loop in place of an opaque one; other axes themselves."""
+    if axis.kind != "Opaque":
+        return axis
+    return IterVar(axis.dom, Var(axis.var.name, axis.var.dtype), "DataPar")
 
 
 def _all(conditions: Sequence[Expr]) -> Expr:

@@ -65,6 +65,7 @@ def pool2d(
     ----------
     padding : (top, left, bottom, right), or (vertical, horizontal).
     pool_type : "max" or "avg".
+    layout : the dimensions; NCHW4c has C in parts of 4, the last dimension.
     ceil_mode : round the number of windows up, so that the last ones may exceed the padding.
     count_include_pad : whether averages count padding.
 
@@ -101,16 +102,18 @@ def pool3d(
     )
 
 
-def _places(layout: str, count: int) -> list[int]:
-    """The spatial dimensions in a layout such as NCHW."""
+def _arranged(given: Tensor, layout: str, count: int, what: str) -> tuple[Tensor, list[int]]:
+    """The data, and its spatial dimensions in a layout such as NCHW, or NCHW4c: C in parts of 4."""
+    names = [one for one in layout if not one.isdigit()]
+    data = check_rank(given, len(names), what)
     space = "DHW"[3 - count :]
-    if any(letter not in layout for letter in space):
+    if any(letter not in names or letter.lower() in names for letter in space):
         raise DeclarationError(
             f"pooling layout {layout!r} lacks the dimensions {', '.join(space)}",
-            "",
+            "only other dimensions may be split",
             "name them in the layout: NCHW",
         )
-    return [layout.index(letter) for letter in space]
+    return data, [names.index(letter) for letter in space]
 
 
 def _pool(
@@ -127,8 +130,7 @@ def _pool(
 ) -> Tensor:
     what = f"nn.pool{count}d"
     check_choice(pool_type, ("max", "avg"), what, "pool_type")
-    data = check_rank(given, len(layout), what)
-    at = _places(layout, count)
+    data, at = _arranged(given, layout, count, what)
     window = as_pair(kernel, count, f"{what} kernel")
     steps = as_pair(stride, count, f"{what} stride")
     gaps = as_pair(dilation, count, f"{what} dilation")
@@ -257,8 +259,7 @@ def global_pool(data: Tensor, pool_type: str, layout: str = "NCHW") -> Tensor:
 def _adaptive(given: Tensor, output_size: Sizes, pool_type: str, layout: str, count: int) -> Tensor:
     what = "nn.adaptive_pool"
     check_choice(pool_type, ("max", "avg"), what, "pool_type")
-    data = check_rank(given, len(layout), what)
-    at = _places(layout, count)
+    data, at = _arranged(given, layout, count, what)
     sizes = as_pair(output_size, count, f"{what} output_size")
     shape = list(data.shape)
     for place, size in zip(at, sizes, strict=True):
