@@ -1,6 +1,6 @@
 """Counterexamples to races: two iterations of loops, found by executing the indices of accesses.
 
-Must not know what is proved.
+Must not know proofs.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from te_sched.analysis.programs.evaluate import (
 from te_sched.ir.scopes import Loop
 from te_sched.ir.visitor import variables_of
 
-_LIMIT = 1 << 15  # iterations that are executed
-_MOST = 4 * _LIMIT  # elements that these touch
+_LIMIT = 1 << 15  # number of iterations to execute
+_MOST = 4 * _LIMIT  # number of elements that they may access
 
 
 @dataclass(frozen=True, slots=True)
 class Meeting:
-    """An element that two iterations touch."""
+    """An element that two iterations access."""
 
     first: Access
     second: Access
@@ -42,7 +42,7 @@ class Meeting:
 
     @property
     def is_update(self) -> bool:
-        """Whether both are one statement that changes what is there."""
+        """Whether both are accesses of one statement that updates the element."""
         store = self.first.store
         return store is not None and reads_own(store)
 
@@ -85,16 +85,16 @@ def find_meeting(
 
 @dataclass
 class _Iterations:
-    """All iterations of loops, and the elements that they touch."""
+    """All iterations of loops, and the elements that they access."""
 
     loops: tuple[Loop, ...]
     accesses: Sequence[Access]
     run: Execution
-    is_complete: bool = True  # whether all of them are looked at
+    is_complete: bool = True  # whether all iterations were executed
 
     def meeting(self) -> Meeting | bool:
-        """Two iterations that access the same element; else whether all iterations were
-        executed."""
+        """Two iterations that access the same element; else whether all iterations were executed.
+        """
         known = [one for one in self.accesses if one.index is not None and one.is_sure]
         self.is_complete = len(known) == len(self.accesses)
         rows = [row for access in known if (row := self._row(access)) is not None]
@@ -115,7 +115,7 @@ class _Iterations:
             others = owner[key]
             clash = (others >= 0) & (others != turn)
             if self.loops[0].kind == "vectorized" and not row.access.writes:
-                # lanes read before they write, in one statement
+                # a vector statement reads all lanes before it writes
                 is_same = np.array([one.access.store is row.access.store for one in rows])
                 clash &= ~(is_same[wrote[key]] & (others > turn))
             if clash.any():
@@ -186,7 +186,7 @@ class _Iterations:
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """The elements that an access touches (outer loops first), and in which iteration each."""
+    """The elements that an access reaches (with the outer loops first), and their iterations."""
 
     access: Access
     elements: Any

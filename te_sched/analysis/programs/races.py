@@ -1,10 +1,9 @@
-"""Race analysis of iterations that run at the same time.
+"""Race analysis of concurrent iterations.
 
-For each parallel or vectorized loop, and for the axes of blocks and threads, two different
-iterations must not touch one element of memory that lives outside of the loop when one of them
-writes. Proof: an element that two iterations touch has equal indices, and the axes are digits of
-these (`arith.aliasing`). Refutation: two iterations and an element (`dependences`). Must not know
-schedules.
+Two iterations of a parallel or vectorized loop, or of the axes of blocks and threads, must not
+access the same element of memory from outside of the loop if one of them writes it. Proof: equal
+indices imply equal iterations, since the axes are digits of the indices (`arith.aliasing`).
+Refutation: two iterations and an element (`dependences`). Must not know schedules.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _ITERATIONS = {"block": "blocks", "thread": "threads", "virtual": "virtual threa
 
 
 def judge_races(program: ProgramAccesses) -> list[Finding]:
-    """What is to be said of the loops of a program whose iterations run at once."""
+    """Findings about the loops of a program whose iterations run concurrently."""
     found: list[Finding] = []
     for loops in _at_once(program):
         found.extend(_Judge(program, loops).findings())
@@ -36,7 +35,7 @@ def judge_races(program: ProgramAccesses) -> list[Finding]:
 
 
 def _at_once(program: ProgramAccesses) -> Iterator[tuple[Loop, ...]]:
-    """The loops whose iterations run at once, those of one grid of blocks together.
+    """The loops whose iterations run concurrently; those of a grid of blocks are one group.
 
     A parallel loop inside of another one runs serially.
     """
@@ -70,7 +69,7 @@ class _Judge:
             yield self._finding(data, accesses)
 
     def _shared(self) -> dict[Var, list[Access]]:
-        """The accesses below the loops to memory outside of them that somebody writes there."""
+        """The accesses in the loops to memory from outside of them that is written there."""
         first = self.loops[0]
         touched = by_memory(one for one in self.program.accesses if first in one.loops)
         return {
@@ -80,7 +79,7 @@ class _Judge:
         }
 
     def _is_common(self, data: Var) -> bool:
-        """Whether the memory is one for all iterations."""
+        """Whether all iterations share the memory."""
         memory = self.program.memory.get(data)
         if memory is None or self.loops[0] in memory.loops:
             return False  # not declared: unknown
@@ -112,7 +111,7 @@ class _Judge:
         return self.program.are_apart(a, b, self.loops, outside)
 
     def _race(self, name: str, names: str) -> str:
-        """A race on memory, and between which iterations."""
+        """The description of a race."""
         loop = self.loops[0]
         if loop.kind in _ITERATIONS:
             return f"data race on {name} between {_ITERATIONS[loop.kind]} along {names}"
@@ -142,7 +141,7 @@ class _Judge:
 
 
 def _unique(accesses: Iterable[Access]) -> list[Access]:
-    """Accesses without those that say the same, as a store and a load of one element."""
+    """Accesses without duplicates, such as a load and a store of one element."""
     kept: list[Access] = []
     for access in sorted(accesses, key=lambda one: not one.writes):
         if not any(
