@@ -189,9 +189,8 @@ class Bounds(AccessContext):
         if reads_data(need.at):
             return False
         known = [one for one in conditions if not reads_data(one)]
-        guards = len(self.scope.conditions) + len(
-            occurrence.guards
-        )  # lets and vectors are unknown
+        # lets and vectors are unknown
+        guards = len(self.scope.conditions) + len(occurrence.guards)
         is_sure = self.scope.is_sure and len(known) == guards
         try:
             found = self._outside(need, known)

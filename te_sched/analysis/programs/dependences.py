@@ -93,8 +93,7 @@ class _Iterations:
     is_complete: bool = True  # whether all iterations were executed
 
     def meeting(self) -> Meeting | bool:
-        """Two iterations that access the same element; else whether all iterations were executed.
-        """
+        """Two iterations that access the same element, or whether all iterations were run."""
         known = [one for one in self.accesses if one.index is not None and one.is_sure]
         self.is_complete = len(known) == len(self.accesses)
         rows = [row for access in known if (row := self._row(access)) is not None]

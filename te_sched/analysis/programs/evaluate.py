@@ -221,8 +221,7 @@ def rows_of(columns: Iterable[Any], count: int) -> Any:
 
 
 def variables_in(lets: Mapping[Var, Expr], *exprs: Expr) -> set[Var]:
-    """The variables that expressions depend on, including let variables and those of their values.
-    """
+    """The variables that expressions depend on, directly or through values of lets."""
     found: set[Var] = set()
     pending = [*exprs]
     while pending:

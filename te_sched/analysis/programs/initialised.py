@@ -48,8 +48,7 @@ def judge_initialised(program: ProgramAccesses) -> list[Finding]:
 
 
 def _is_own(memory: Memory, accesses: Sequence[Access]) -> bool:
-    """Whether the program initializes the memory. Bodies written by the user may update arguments.
-    """
+    """Whether the program initializes the memory. Bodies of the user may update arguments."""
     if not memory.is_argument:
         return True
     return any(one.writes for one in accesses) and not any(one.by_user for one in accesses)
@@ -107,8 +106,7 @@ def _is_written_by_others(program: ProgramAccesses, memory: Memory, accesses: li
 
 
 def _elsewhere(memory: Memory, accesses: list[Access]) -> Access | None:
-    """A read of an element other than the written one, if each thread writes a different element.
-    """
+    """A read of an element other than the written one, if each thread writes another one."""
     written = [one.index for one in accesses if one.writes and one.index is not None]
     if not any(one.writes and _is_of_thread(memory, one) for one in accesses):
         return None

@@ -89,8 +89,7 @@ def _stemming_from(stage: Stage, roots: tuple[IterVar, ...]) -> Flags:
 
 
 def _runs_at_once(stage: Stage, axis: IterVar) -> str | None:
-    """The annotation that makes iterations of an axis run concurrently, if they cannot be combined.
-    """
+    """The annotation that makes an axis concurrent, if its iterations cannot be combined."""
     attr = stage.iter_var_attrs.get(axis)
     if attr is None:
         return None

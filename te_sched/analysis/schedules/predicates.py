@@ -94,8 +94,7 @@ def _conditions_of(access: Access, loops: Sequence[Loop]) -> list[Expr]:
 
 
 class _Done(NamedTuple):
-    """Evaluated stores: the elements, the threads that store them, and whether the predicate holds.
-    """
+    """Evaluated stores: the elements, their threads, and whether the predicate holds."""
 
     elements: Any
     threads: Any
