@@ -486,14 +486,14 @@ class _Rewriter(AccessMapper):
         return self.replaced.get(node, node)
 
     def renewed(self, node: Any) -> Any:
-        """A buffer has the name of its slot."""
+        """A buffer is renamed to its slot."""
         new = self.generic(node)
         is_moved = type(node) is Buffer and new.data is not node.data
         return replace(new, name=new.data.name) if is_moved else new
 
 
 def _allocation(slot: _Slot, body: Stmt, settings: Lowering) -> Stmt:
-    """A slot as an Allocate: large enough for each of its allocations."""
+    """A slot as an Allocate that is large enough for each of its allocations."""
     first = slot.allocations[0]
     if len({(other.dtype, *_keys(other.extents)) for other in slot.allocations}) == 1:
         return S.Allocate(
