@@ -30,7 +30,7 @@ _MOST = 4 * _LIMIT  # number of elements that they may access
 
 
 @dataclass(frozen=True, slots=True)
-class Meeting:
+class Conflict:
     """An element that two iterations access."""
 
     first: Access
@@ -68,14 +68,14 @@ def _written(access: Access) -> str:
     return ", ".join(map(str, access.index or ()))
 
 
-def find_meeting(
+def find_conflict(
     program: ProgramAccesses, loops: tuple[Loop, ...], accesses: Sequence[Access]
-) -> Meeting | bool:
+) -> Conflict | bool:
     """An element that two iterations access for all sizes; or whether there certainly is none."""
-    found: Meeting | bool = False
+    found: Conflict | bool = False
     try:
         for run in executions_of(program, _LIMIT):
-            found = _Iterations(loops, accesses, run).meeting()
+            found = _Iterations(loops, accesses, run).conflict()
             if isinstance(found, bool):
                 return found and not run.sizes
     except Unevaluable:
@@ -92,7 +92,7 @@ class _Iterations:
     run: Execution
     is_complete: bool = True  # whether all iterations were executed
 
-    def meeting(self) -> Meeting | bool:
+    def conflict(self) -> Conflict | bool:
         """Two iterations that access the same element, or whether all iterations were run."""
         known = [one for one in self.accesses if one.index is not None and one.is_sure]
         self.is_complete = len(known) == len(self.accesses)
@@ -127,7 +127,7 @@ class _Iterations:
                 self.is_complete = False
         return self.is_complete
 
-    def _found(self, first: _Row, other: int, second: _Row, place: int) -> Meeting:
+    def _found(self, first: _Row, other: int, second: _Row, place: int) -> Conflict:
         element = tuple(map(int, second.elements[place][len(self._outside(second.access)) :]))
         iterations = (
             tuple(map(int, first.iterations[other])),
@@ -136,7 +136,7 @@ class _Iterations:
         if second.access.writes and iterations[0] > iterations[1]:
             first, second, iterations = second, first, (iterations[1], iterations[0])
         names, sizes = tuple(loop.name for loop in self.loops), sizes_text(self.run.sizes)
-        return Meeting(first.access, second.access, element, iterations, names, sizes)
+        return Conflict(first.access, second.access, element, iterations, names, sizes)
 
     def _is_harmless(self, first: Access, second: Access) -> bool:
         """Whether blocks store the same value into the same element."""

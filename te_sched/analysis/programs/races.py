@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 
 from te_sched.analysis.findings import PROVED, RACE, REFUTED, UNPROVED, Finding
 from te_sched.analysis.programs.accesses import Access, ProgramAccesses, by_memory
-from te_sched.analysis.programs.dependences import Meeting, find_meeting
+from te_sched.analysis.programs.dependences import Conflict, find_conflict
 from te_sched.analysis.programs.thread_races import thread_races
 from te_sched.arith.structural_equality import all_same
 from te_sched.ir.expr import Var
@@ -27,10 +27,10 @@ def judge_races(program: ProgramAccesses) -> list[Finding]:
     found: list[Finding] = []
     for loops in _at_once(program):
         found.extend(_Judge(program, loops).findings())
-    for threads, meeting in thread_races(program):
-        name = program.memory[meeting.first.data].name
+    for threads, conflict in thread_races(program):
+        name = program.memory[conflict.first.data].name
         names = " and ".join(loop.name for loop in threads)
-        found.append(_Judge(program, threads).refusal(name, names, meeting))
+        found.append(_Judge(program, threads).refusal(name, names, conflict))
     return found
 
 
@@ -95,8 +95,8 @@ class _Judge:
             for b in unique[place:]
             if a.writes or b.writes
         )
-        verdict = is_proved or find_meeting(self.program, self.loops, unique)
-        if isinstance(verdict, Meeting):
+        verdict = is_proved or find_conflict(self.program, self.loops, unique)
+        if isinstance(verdict, Conflict):
             return self.refusal(name, names, verdict)
         if verdict:
             what = f"no {self._race(name, names)}"
@@ -117,13 +117,13 @@ class _Judge:
             return f"data race on {name} between {_ITERATIONS[loop.kind]} along {names}"
         return f"data race on {name} between iterations of {loop.kind} axis {names}"
 
-    def refusal(self, name: str, names: str, meeting: Meeting) -> Finding:
+    def refusal(self, name: str, names: str, conflict: Conflict) -> Finding:
         """The finding about iterations that access the same element."""
         loop = self.loops[0]
         verb = "bind" if loop.tag else _VERBS.get(loop.kind, "parallelize")
         to = f" to {loop.tag}" if loop.tag else ""
         help = f"let each iteration write separate elements, or {verb} another axis{to}"
-        if meeting.is_update:
+        if conflict.is_update:
             help = (
                 f"reorder the loops and {verb} an axis of the result{to}, or compute the partial "
                 "results in a separate stage (rfactor)"
@@ -135,7 +135,7 @@ class _Judge:
             name,
             names,
             name,
-            meeting.text(name),
+            conflict.text(name),
             help,
         )
 

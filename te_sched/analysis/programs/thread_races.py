@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from te_sched.analysis.programs.accesses import Access, ProgramAccesses, by_memory
-from te_sched.analysis.programs.dependences import Meeting
+from te_sched.analysis.programs.dependences import Conflict
 from te_sched.analysis.programs.evaluate import (
     Execution,
     Points,
@@ -39,7 +39,7 @@ _COMMON = ("global", "shared")  # scopes of memory that threads share
 _AXES = ("block", "thread")
 
 
-def thread_races(program: ProgramAccesses) -> Iterator[tuple[tuple[Loop, ...], Meeting]]:
+def thread_races(program: ProgramAccesses) -> Iterator[tuple[tuple[Loop, ...], Conflict]]:
     """The threads that certainly race in a store, for all sizes, and an element."""
     of_data = by_memory(program.accesses)
     of_store: dict[BufferStore, list[Access]] = {}
@@ -63,7 +63,7 @@ def thread_races(program: ProgramAccesses) -> Iterator[tuple[tuple[Loop, ...], M
             and first in other.loops
             and not (other.writes and other.store is write.store)
         ]
-        found = _Store(program, threads, write, others, ordered, changed).meeting()
+        found = _Store(program, threads, write, others, ordered, changed).conflict()
         if found is not None:
             told.add(write.data)
             yield threads, found
@@ -121,16 +121,16 @@ class _Store:
             if one.is_sure and self._may_harm(one) and not self._are_apart(one)
         ]
 
-    def meeting(self) -> Meeting | None:
+    def conflict(self) -> Conflict | None:
         """An element that two threads access, for all sizes."""
         assert self.write.store is not None
         differs = self._depends(self.write.store.value) and not self._are_apart(self.write)
         if not differs and not self.others:
             return None
-        found: Meeting | None = None
+        found: Conflict | None = None
         try:
             for run in executions_of(self.program, _LIMIT):
-                found = self._meeting(run, differs)
+                found = self._conflict(run, differs)
                 if found is None:
                     return None
         except Unevaluable:
@@ -151,7 +151,7 @@ class _Store:
         """Whether it is proved that no thread accesses an element that another one writes."""
         return self.program.are_apart(self.write, other, self.threads, self.serial)
 
-    def _meeting(self, run: Execution, differs: bool) -> Meeting | None:
+    def _conflict(self, run: Execution, differs: bool) -> Conflict | None:
         points, elements, threads = self._touched(self.write, run)
         for other in self.others:
             _, others, of_others = self._touched(other, run)
@@ -209,8 +209,8 @@ class _Store:
 
     def _found(
         self, second: Access, elements: Any, one: Any, other: Any, row: int, run: Execution
-    ) -> Meeting:
+    ) -> Conflict:
         place = tuple(map(int, elements[row][len(self.serial) :]))
         iterations = tuple(map(int, one)), tuple(map(int, other))
         names = tuple(loop.name for loop in self.threads)
-        return Meeting(self.write, second, place, iterations, names, sizes_text(run.sizes))
+        return Conflict(self.write, second, place, iterations, names, sizes_text(run.sizes))
