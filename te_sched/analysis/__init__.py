@@ -13,7 +13,7 @@ __all__ = ["Finding", "Findings", "check"]
 
 
 def __getattr__(name: str) -> Any:
-    """What `__all__` names, loaded when it is asked for."""
+    """Load the names in `__all__` on first use."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module("te_sched.analysis.judge"), name)

@@ -1,6 +1,6 @@
-"""What the analysis of a program found: verdicts, with the reasons.
+"""Results of the analysis of a program: verdicts, with the reasons.
 
-Must not know how anything is judged.
+Must not know analyses.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from te_sched.notebook_display import Shown
 
 REFUTED, UNPROVED, PROVED = "refuted", "unproved", "proved"
 RACE, COVERAGE, INITIALISED, RULE, BOUNDS = "race", "coverage", "initialised", "rule", "bounds"
-BY_NAME = partial(Subject, "stage")  # a stage as a program knows it
+BY_NAME = partial(Subject, "stage")  # a stage by its name in the program
 _ORDER = {REFUTED: 0, UNPROVED: 1, PROVED: 2}
 
 
@@ -47,13 +47,13 @@ class Finding:
         return "\n".join([f"{self.verdict} ({self.kind}): {self.message}", *labelled])
 
     def about(self, stage: Callable[[str], Subject] = BY_NAME) -> list[Subject]:
-        """What it is about, and the user's line, for messages; `stage` is what these call one."""
+        """The subject and the line in the source, for messages; `stage` names a stage."""
         named = (stage(self.stage), Subject("axis", self.axis))
         line = Subject("line", self.line, self.line)
         return [one for one in (*named, line) if one.name]
 
     def error(self) -> BuildError:
-        """The finding as a refusal."""
+        """The finding as an error."""
         return BuildError(self.message, self.why, self.help, self.about(), can_override=True)
 
 
@@ -68,26 +68,26 @@ class Findings(tuple[Finding, ...], Shown):
     __slots__ = ()
 
     def __new__(cls, found: Iterable[Finding] = ()) -> Findings:
-        """Findings in the order of their verdicts."""
+        """Findings sorted by verdict."""
         return super().__new__(cls, sorted(found, key=lambda one: _ORDER[one.verdict]))
 
     def of(self, verdict: str) -> Iterator[Finding]:
-        """Those with a verdict."""
+        """The findings with a verdict."""
         return (one for one in self if one.verdict == verdict)
 
     @property
     def refuted(self) -> tuple[Finding, ...]:
-        """What is certainly wrong."""
+        """The properties that are violated."""
         return tuple(self.of(REFUTED))
 
     @property
     def unproved(self) -> tuple[Finding, ...]:
-        """What is neither known to be right nor to be wrong."""
+        """The properties that are neither proved nor refuted."""
         return tuple(self.of(UNPROVED))
 
     @property
     def proved(self) -> tuple[Finding, ...]:
-        """What is certainly right."""
+        """The properties that hold."""
         return tuple(self.of(PROVED))
 
     def records(self) -> list[dict[str, str]]:
@@ -95,7 +95,7 @@ class Findings(tuple[Finding, ...], Shown):
         return [asdict(one) for one in self]
 
     def raise_refuted(self) -> None:
-        """Refuse a program that is certainly wrong.
+        """Refuse a program with a refuted finding.
 
         Raises
         ------

@@ -1,6 +1,6 @@
 """`check`: all analyses of a program, as findings.
 
-`build` asks here, and refuses what is refuted. Must not know how anything is judged.
+`build` refuses programs with refuted findings. Must not know how properties are analysed.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ _OF_SCHEDULES = (check_legality, check_extents, check_sizes, check_sums)
 
 
 def _refused(judge: Callable[[Schedule], object], schedule: Schedule) -> Finding | None:
-    """What a judge of schedules refuses."""
+    """The finding of a check of schedules that refuses the schedule, or None."""
     try:
         judge(schedule)
     except TeSchedError as error:
@@ -89,7 +89,7 @@ def _as_finding(error: TeSchedError) -> Finding:
 
 
 def _all_of(func: PrimFunc) -> Iterator[Finding]:
-    """The findings about one function, with those about bounds."""
+    """The findings about one function, including those about bounds."""
     yield from check_program(func)
     yield from guard_accesses(func, insert=False).findings
 
@@ -106,7 +106,7 @@ def functions_of(inputs: Any, name: str, call: str) -> dict[str, PrimFunc]:
 
     Raises
     ------
-    BuildError, which names the call, for what is not a program.
+    BuildError, which names `call`, if the input is not a program.
     """
     if isinstance(inputs, PrimFunc):
         return {name: inputs}

@@ -176,7 +176,7 @@ class _Inference:
         spec = stage.attach_spec
         scope_rank = self._scope_rank(stage)
         points = _attach_points(spec)
-        outside = False  # whether the walk outwards has passed the attach point
+        outside = False  # whether the walk has passed the attach point
         sets: Sets = {}
         fixed: dict[Var, Range] = {}
         for axis in reversed(consumer.leaf_iter_vars):
@@ -280,8 +280,8 @@ def _not_inside(stage: StageState, spec: StageState, consumer: Stage) -> Lowerin
 
 
 def pass_ranges_down(stage: Stage, ranges: Ranges, analyzer: Analyzer) -> None:
-    """Ranges of all axes of a stage, and of the threads they are bound to, from those it was
-    declared with. A stage that is computed in the expressions of others has no loops.
+    """The ranges of all axes of a stage, and of the threads they are bound to, from those of the
+    declared axes. An inlined stage has no loops.
     """
     if stage.attach_type == AttachType.INLINED_ALREADY:
         return
@@ -433,7 +433,7 @@ def _(op: ScanOp, regions: Regions, ranges: Ranges, settings: Lowering) -> None:
     # A scan starts from its first step, no matter which steps are read.
     extent = Analyzer(settings).simplify(needed.extent + needed.min - whole.min)
     ranges[op.scan_axis] = Range(whole.min, extent)
-    # Steps are stored whole, whichever part of them is read (TVM allocates less).
+    # All elements of a step are stored, even if not all are read (TVM allocates less).
     ranges.update(domains(op.spatial_axis_))
 
 

@@ -57,8 +57,7 @@ class Cutter(StatementMapper):
         return _without_nothing(node, self.generic(node))
 
     def settled(self, node: For) -> tuple[For, Cut | None]:
-        """The loop without guards that have the same value in all iterations, and where to cut
-        it."""
+        """The loop without guards that are constant over all iterations, and its cut."""
         whole = Range(node.min, node.extent)
         self.analyzer.bind(node.loop_var, whole)
         while (cut := self.find(node.loop_var, whole, node.body)) is not None and cut.is_whole:
@@ -66,11 +65,11 @@ class Cutter(StatementMapper):
         return node, cut
 
     def decided(self, body: Stmt, cut: Cut) -> Stmt:
-        """The body of a loop as it is in a cut."""
+        """The body of a loop within a cut."""
         return Decider(cut.known).visit(body)
 
     def find(self, var: Var, whole: Range, body: Stmt) -> Cut | None:
-        """The cut of a loop that may be cut."""
+        """The cut of a loop, if it may be cut."""
         is_hinted = var in self.hinted
         is_constant = type(whole.min) is IntImm and type(whole.extent) is IntImm
         if is_constant and not (self.cuts_constant_loops or is_hinted):
@@ -173,7 +172,7 @@ class Decider(Mapper):
         return new.args[0] if is_mark(new) and self.drops(new) else new
 
     def drops(self, mark: Call) -> bool:
-        """Whether a mark is not needed."""
+        """Whether a mark is redundant."""
         return type(mark.args[0]) is IntImm
 
 
@@ -199,5 +198,5 @@ class Cleaner(Decider):
 
 
 def _without_nothing(old: SeqStmt, new: SeqStmt) -> Stmt:
-    """A mapped sequence without statements that have no effect."""
+    """A sequence without statements that have no effect."""
     return old if new is old else sequence([part for part in new.seq if not is_nothing(part)])

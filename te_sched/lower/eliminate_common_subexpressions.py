@@ -68,7 +68,7 @@ class _Levels(Mapper):
 
     def may_repeat(self, body: Stmt) -> bool:
         """Whether some term is used twice anywhere, or is the value of a variable and used."""
-        self.tables.of(body)  # and with it of all levels
+        self.tables.of(body)  # counts all levels
         return self.tables.has_let or any(
             term.is_candidate and term.uses > 1 for term in self.terms.shared.values()
         )
@@ -103,7 +103,7 @@ class _Levels(Mapper):
                 node = let(variable.node, value.node, node)  # type: ignore[arg-type]
             return node
         value, variable = bindings[-1]
-        renaming, self.renaming = self.renaming, None  # the value has everything replaced
+        renaming, self.renaming = self.renaming, None  # the value has all replacements already
         bound = self.level(value.node, E.Let)
         self.renaming = renaming
         self.defined.add(variable.node)  # type: ignore[arg-type]
@@ -249,7 +249,7 @@ class _Tables:
 
 
 def _use(term: Term) -> None:
-    """Note one more use of a term that is part of none."""
+    """Count a use of a term that is not part of another one."""
     if term.is_candidate:
         term.uses += 1
     else:

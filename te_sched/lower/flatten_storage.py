@@ -133,7 +133,7 @@ class _Flattener(Mapper):
         return found
 
     def mapped(self, index: Expr) -> Expr:
-        """An index, of 32 bits or more."""
+        """An index of at least 32 bits."""
         new: Expr = self.visit(index)
         return new if dtypes.bits(new.dtype) >= 32 else ops.cast(_of_32_bits(new.dtype), new)
 
@@ -223,7 +223,7 @@ class _Flattener(Mapper):
         return inside
 
     def align(self, node: AttrStmt) -> Stmt:
-        """storage_align: remembered for the realisation inside."""
+        """storage_align: recorded for the realization in its body."""
         assert isinstance(node.value, Call)
         dim, factor, offset = [_integer(arg) for arg in node.value.args]
         self.alignments.setdefault(node.node, {})[dim] = (factor, offset)

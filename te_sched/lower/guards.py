@@ -47,16 +47,16 @@ class Cut(NamedTuple):
 
     @property
     def is_whole(self) -> bool:
-        """Whether it is known that these are all iterations."""
+        """Whether the cut certainly contains all iterations."""
         return self.begin is self.whole.min and same(self.end, self.stop)
 
     @property
     def is_fixed(self) -> bool:
-        """Whether these are the same iterations for all values of outer variables."""
+        """Whether the cut is the same for all values of outer variables."""
         return type(self.begin) is IntImm and type(self.end) is IntImm
 
     def has(self, var: Var) -> Expr:
-        """Whether the iteration of a variable is one of them."""
+        """The condition that an iteration is in the cut."""
         condition: Expr = build.truth(True)
         if self.begin is not self.whole.min:
             condition = build.less_equal(self.begin, var)

@@ -67,7 +67,7 @@ class _Finder:
         if node.else_case is None:
             self.visit(node.then_case, loops)
             return
-        # Conditions of one branch tell nothing about the other.
+        # A condition of one branch implies nothing about the other.
         self.visit(node.then_case, [])
         self.visit(node.else_case, [])
 

@@ -20,7 +20,7 @@ from te_sched.schedule.stage import Stage
 
 
 def scheduled_loops(body: Stmt, stage: Stage, scope: NestContext) -> Stmt:
-    """A script's body with the loops of its stage; the body itself when nothing was scheduled."""
+    """The body of a script with the loops of its stage; unchanged if nothing is scheduled."""
     roots = stage.op.root_iter_vars()
     is_empty = all(scope.attach(stage, axis, body) is body for axis in stage.leaf_iter_vars)
     is_plain = not any(isinstance(relation, Split | Fuse) for relation in stage.relations)

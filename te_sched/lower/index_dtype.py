@@ -1,7 +1,7 @@
-"""All loops, indices and shapes of a function in one integer dtype.
+"""Change all loops, indices and shapes of a function to one integer dtype.
 
-Values that are stored keep theirs. (TVM's name: index_dtype_override.) Must not know where the
-function is from.
+Stored values keep their dtypes. (TVM's name: index_dtype_override.) Must not know the origin of the
+function.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def with_index_dtype(func: PrimFunc, dtype: str) -> PrimFunc:
 
 
 class _Indices(Retyper, ReferenceMapper):
-    """Rebuilds a function with indices of another dtype; `data` are variables that keep theirs."""
+    """Changes the dtype of indices in a function; `data` are variables that keep theirs."""
 
     def __init__(self, dtype: str, data: set[Var]) -> None:
         self.dtype, self.data = dtype, data

@@ -114,7 +114,7 @@ class Nest:
     guards: list[Expr]
 
     def substitution(self) -> dict[Var, Expr]:
-        """The value of the variable of each axis."""
+        """The values of the axes, by variable."""
         return {axis.var: value for axis, value in self.values.items() if value is not axis.var}
 
 
@@ -224,7 +224,7 @@ def _thread_level(
             where=At(stage, axis),
         )
     extent = ops.cast(thread.var.dtype, bound.extent)
-    is_own = is_private(stage.scope, thread.thread_tag)  # each computes all of its memory
+    is_own = is_private(stage.scope, thread.thread_tag)  # each thread computes all of it
     if not virtual and (is_own or ops.is_const(bound.extent, 1)):
         values[axis] = ops.cast(axis.var.dtype, bound.min)
     else:
@@ -267,7 +267,7 @@ def _loop_level(
 
 
 def _bound_extent(extent: Expr, values: Values, scope: NestContext) -> Expr:
-    # The extent of a data-dependent loop mentions the axes that the stage was declared with.
+    # The extent of a data-dependent loop contains the axes that the stage was declared with.
     if type(extent) is IntImm:
         return extent
     of_vars = {axis.var: value for axis, value in values.items() if value is not axis.var}

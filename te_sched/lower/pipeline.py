@@ -78,7 +78,7 @@ AS_OLDER_PASSES = (
     PASSES[-1],
 )
 
-# To run with all accesses watched: without passes that move or copy statements.
+# For the checked mode: without passes that move or copy statements.
 _MOVING = {
     *(inject_prefetch, partition_loops, inject_double_buffer, rewrite_storage),
     *(hoist_conditions, unroll_loops, eliminate_common_subexpressions),
@@ -153,7 +153,7 @@ def lower_functions(
     watcher: Watcher | None = None,
     passes: Sequence[Pass] | None = None,
 ) -> IRModule:
-    """Functions that are lowered from where they stand, by `run_passes`."""
+    """Apply the remaining passes to functions (see `run_passes`)."""
     lowered = {}
     for name, func in funcs.items():
         if watcher is not None:
@@ -225,7 +225,7 @@ def _loops(
         fold_reals(schedule)
     func = schedule_ops(schedule, infer_bound(schedule, settings), arguments, name, binds, settings)
     if not settings.to_run:
-        func = as_reals(func)  # what users wrote in statements
+        func = as_reals(func)  # statements written by the user
     if switches.verify_passes:
         verify(func, "buffers")
     return func
@@ -340,7 +340,7 @@ def _checked_args(args: Any) -> list[Any]:
         )
     others = (Tensor, Buffer, Var, Mapping, Set, str)
     if isinstance(args, others) or not isinstance(args, Iterable):
-        given = kind_of(args) if isinstance(args, Set) else repr_of(args)  # whose order is fixed
+        given = kind_of(args) if isinstance(args, Set) else repr_of(args)  # sets are unordered
         raise LoweringError(
             f"args must be a list of tensors, buffers or variables, got {given}",
             "the parameters of a function have an order",

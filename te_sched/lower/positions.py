@@ -54,7 +54,7 @@ def _one_more(position: Expr, extent: Expr, index: Expr, settings: Lowering) -> 
 
 
 def _joined(total: Expr, settings: Lowering) -> Expr:
-    """A sum with one index in the place of its quotient and its remainder."""
+    """A sum with a quotient and its remainder replaced by the index that was divided."""
     for remainder in _addends(total):
         if type(remainder) is not FloorMod:
             continue

@@ -50,8 +50,8 @@ def create_prim_func(
         Computed tensors that are not among them become buffers of the function.
     index_dtype_override : the dtype of all loops, indices and shapes, such as "int64".
 
-    Errors: DeclarationError for a placeholder that is not a parameter, and for operations without
-    a form in blocks (te.scan).
+    Errors: DeclarationError for a placeholder that is not a parameter, and for operations that
+    blocks cannot express (te.scan).
 
     >>> A = te.placeholder((8,), name="A")
     >>> B = te.compute((8,), lambda i: A[i] * 2, name="B")
@@ -150,7 +150,7 @@ class _Builder:
         return complete(PrimFunc(tuple(variables), body, buffer_map, attrs), self.allocated)
 
     def _free_layouts(self, params: list[Any]) -> list[int]:
-        """The numbers of the parameters whose layout the program leaves open."""
+        """The positions of the parameters whose layout is free."""
         free = [t for op in self.operations for t in (op.attrs or {}).get(_FREE_LAYOUT, ())]
         return sorted({place for place, one in enumerate(params) if any(one is t for t in free)})
 
@@ -169,7 +169,7 @@ class _Builder:
     # Computed operations
 
     def _outputs(self, op: Operation) -> list[Buffer]:
-        """The buffers of what an operation computes, allocated where they are not parameters."""
+        """The buffers of the outputs of an operation, allocated if they are not parameters."""
         found = []
         for place, tensor in enumerate(op.outputs):
             name = op.name if op.num_outputs == 1 else f"{op.name}_v{place}"
@@ -194,13 +194,11 @@ class _Builder:
         return _in_loops(loops, sequence(realized))
 
     def _reduced(self, op: ComputeOp, buffers: list[Buffer]) -> Stmt:
-        """The nest of a reduction. Axes whose ranges depend on others stand in a block inside of
-        the block of these.
-        """
+        """The nest of a reduction. Axes whose ranges depend on other axes are in a nested block."""
         levels = _levels(op.root_iter_vars())
         loops = {axis: _Loop(axis) for level in levels for axis in level}
         kinds = {axis.var: axis.kind for axis in op.root_iter_vars()}
-        outer: dict[Var, Var] = {}  # what the axes are in the block around
+        outer: dict[Var, Var] = {}  # outer axes as iterators of the enclosing block
         nests: list[tuple[list[_Loop], list[IterVar], list[Expr], Stmt]] = []
         for level in levels:
             own = [_block_axis(axis, outer) for axis in level]
@@ -246,7 +244,7 @@ class _Builder:
         return BufferStore(buffer, value, tuple([mapping[axis.var] for axis in op.axis]))
 
     def _value(self, value: Expr, mapping: Mapping[Var, Expr]) -> Expr:
-        """An expression of a body over the axes of the block and the buffers."""
+        """An expression of a body in terms of the iterators of a block and of buffers."""
         loads: Expr = _ToBuffers(self.buffers).visit(value)
         return Analyzer(settings=AS_TVM).simplify(substitute(loads, dict(mapping)))
 
@@ -300,7 +298,7 @@ class _Builder:
         return Block(tuple(axes), (), (), self.names.take(name), init, body, annotations=notes)
 
     def _note(self, value: Any) -> Any:
-        """An attribute, with buffers in the place of tensors."""
+        """An attribute with tensors replaced by buffers."""
         if isinstance(value, Tensor):
             return self.buffers.get(value, value.name)
         if isinstance(value, list | tuple):
@@ -328,7 +326,7 @@ class _Loop:
         self.extent = ops.cast(self.var.dtype, domain.extent)
 
     def within(self, outer: Mapping[Var, Expr]) -> _Loop:
-        """The loop with bounds over the axes of the block around."""
+        """The loop with bounds in terms of the iterators of the enclosing block."""
         self.low, self.extent = [substitute(e, dict(outer)) for e in (self.low, self.extent)]
         return self
 
@@ -347,7 +345,7 @@ def _block_axis(axis: IterVar, outer: Mapping[Var, Expr] | None = None) -> IterV
 
 
 def _one_of(var: Var, kind: str = "DataPar") -> IterVar:
-    """An iterator that has the value of one of the block around."""
+    """An iterator with the value of an iterator of the enclosing block."""
     return IterVar(Range(var, IntImm(1, var.dtype)), Var(var.name, var.dtype), kind)
 
 
@@ -356,7 +354,7 @@ def _variables(axes: Sequence[IterVar], own: Sequence[IterVar]) -> dict[Var, Var
 
 
 def _levels(axes: Sequence[IterVar]) -> list[list[IterVar]]:
-    """The axes in groups: the ranges of a group depend on groups before it alone."""
+    """The axes in groups: the ranges of a group depend only on the groups before."""
     levels: list[list[IterVar]] = [[]]
     for axis in axes:
         domain = domain_of(axis)
@@ -368,7 +366,7 @@ def _levels(axes: Sequence[IterVar]) -> list[list[IterVar]]:
 
 
 class _ToBuffers(Mapper):
-    """Loads of tensors become loads of their buffers."""
+    """Replaces loads of tensors by loads of their buffers."""
 
     def __init__(self, buffers: Mapping[Tensor, Buffer]) -> None:
         self.buffers = buffers
@@ -380,7 +378,7 @@ class _ToBuffers(Mapper):
 
 
 class _ToOther(AccessMapper):
-    """Accesses move to other buffers, and their pointers with them."""
+    """Replaces buffers and their pointers."""
 
     def __init__(self, moved: Mapping[Buffer, Buffer]) -> None:
         self.moved_to = moved

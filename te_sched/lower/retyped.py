@@ -1,4 +1,4 @@
-"""Rebuilding of programs whose variables change their types.
+"""Rebuild programs after variables change their types.
 
 Must not know which variables change, or why.
 """
@@ -15,7 +15,7 @@ from te_sched.ir.visitor import Mapper, replace
 
 
 class Retyper(Mapper):
-    """Rebuilds expressions with operands of one type, the wider one where they differ now."""
+    """Rebuilds expressions with operands of a common type, the wider one."""
 
     def matched(self, *old: Expr) -> tuple[Expr, Expr]:
         """Two operands of one type."""

@@ -66,7 +66,7 @@ def rewrite_storage(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
 
 
 @dataclass(slots=True, eq=False)
-class _Moment:
+class _Event:
     """A leaf statement that accesses memory, or entry to or exit from a compound statement.
 
     `partner` is the position of the exit for an entry, of the entry for an exit, and None
@@ -93,7 +93,7 @@ class _History:
     """
 
     def __init__(self, settings: Lowering) -> None:
-        self.moments: list[_Moment] = []
+        self.events: list[_Event] = []
         self.allocations: dict[Var, _Allocation] = {}
         self.open: list[list[Var]] = []
         self.is_in_threads = False
@@ -153,12 +153,12 @@ class _History:
             self._access(node)
         touched = self.open.pop()
         if touched:
-            self.moments.append(_Moment(node, touched))
+            self.events.append(_Event(node, touched))
 
     def _scope(self, node: Stmt) -> None:
         launches = type(node) is S.AttrStmt and node.key == "thread_extent"
-        begin = len(self.moments)
-        self.moments.append(_Moment(node))
+        begin = len(self.events)
+        self.events.append(_Event(node))
         self.open.append([])
         self.is_in_threads |= launches
         if _is_region(node) and not self.is_in_region:
@@ -170,33 +170,33 @@ class _History:
                 self.inner.add(node.loop_var)
             self._below(node)
         self.is_in_threads &= not launches
-        self.moments[begin].partner = len(self.moments)
-        self.moments.append(_Moment(node, self.open.pop(), begin))
+        self.events[begin].partner = len(self.events)
+        self.events.append(_Event(node, self.open.pop(), begin))
 
 
 _SCOPES = {S.For, S.While, S.IfThenElse, S.AssertStmt}
 _LEAVES = {S.BufferStore, S.Evaluate}
 
 
-def _lives(moments: list[_Moment]) -> tuple[dict[int, list[Var]], dict[int, list[Var]]]:
+def _lives(events: list[_Event]) -> tuple[dict[int, list[Var]], dict[int, list[Var]]]:
     """The memory whose lifetime begins and ends at the statement of each event. Both are keyed by
     the position of the statement's first event.
     """
     begins: dict[int, list[Var]] = {}
     ends: dict[int, list[Var]] = {}
     seen: set[Var] = set()
-    for position in range(len(moments) - 1, -1, -1):
-        moment = moments[position]
-        first = position if moment.partner is None else min(position, moment.partner)
-        for var in moment.touched:
+    for position in range(len(events) - 1, -1, -1):
+        event = events[position]
+        first = position if event.partner is None else min(position, event.partner)
+        for var in event.touched:
             if var not in seen:
                 seen.add(var)
                 ends.setdefault(first, []).append(var)
     seen.clear()
-    for position, moment in enumerate(moments):
-        if moment.partner is not None and moment.partner < position:
+    for position, event in enumerate(events):
+        if event.partner is not None and event.partner < position:
             continue
-        last = moment if moment.partner is None else moments[moment.partner]
+        last = event if event.partner is None else events[event.partner]
         for var in last.touched:
             if var not in seen:
                 seen.add(var)
@@ -234,19 +234,19 @@ class _Plan:
         self.region: Stmt | None = None
         self.free: list[tuple[int, _Slot]] = []  # of constant size, sorted by it
         self.free_symbolic: list[_Slot] = []
-        self._follow(history.moments)
+        self._follow(history.events)
 
-    def _follow(self, moments: list[_Moment]) -> None:
-        begins, ends = _lives(moments)
+    def _follow(self, events: list[_Event]) -> None:
+        begins, ends = _lives(events)
         kept: set[Var] = set()  # their slot was taken by another in place
-        for position, moment in enumerate(moments):
-            first = position if moment.partner is None else min(position, moment.partner)
+        for position, event in enumerate(events):
+            first = position if event.partner is None else min(position, event.partner)
             dying = ends.get(first, [])
             if first == position:
-                self._give_slots(moment.stmt, begins.get(position, []), dying, kept)
-            if moment.partner is not None and _is_region(moment.stmt):
-                self._cross_region(moment.stmt, is_begin=first == position)
-            if moment.partner is None or first != position:
+                self._give_slots(event.stmt, begins.get(position, []), dying, kept)
+            if event.partner is not None and _is_region(event.stmt):
+                self._cross_region(event.stmt, is_begin=first == position)
+            if event.partner is None or first != position:
                 for var in dying:
                     if var not in kept:
                         self._release(var)
@@ -486,14 +486,14 @@ class _Rewriter(AccessMapper):
         return self.replaced.get(node, node)
 
     def renewed(self, node: Any) -> Any:
-        """A buffer has the name of its slot."""
+        """A buffer is renamed to its slot."""
         new = self.generic(node)
         is_moved = type(node) is Buffer and new.data is not node.data
         return replace(new, name=new.data.name) if is_moved else new
 
 
 def _allocation(slot: _Slot, body: Stmt, settings: Lowering) -> Stmt:
-    """A slot as an Allocate: large enough for each of its allocations."""
+    """A slot as an Allocate that is large enough for each of its allocations."""
     first = slot.allocations[0]
     if len({(other.dtype, *_keys(other.extents)) for other in slot.allocations}) == 1:
         return S.Allocate(

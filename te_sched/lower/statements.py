@@ -119,7 +119,7 @@ def fresh_copy(statement: Stmt, values: dict[Var, Expr]) -> Stmt:
 
 
 class _FreshCopy(Substitute):
-    """Copies a statement; `mapping` grows by the variables that are met."""
+    """Copies a statement; definitions are added to `mapping`."""
 
     def define(self, var: Var) -> Var:
         copy = self.mapping[var] = Var(var.name, var.dtype, var.pointer, var.is_size)

@@ -101,7 +101,7 @@ class _Unroller(Mapper):
         return sequence([stmt for stmt in new if not is_nothing(stmt)])
 
     def _part(self, stmt: Stmt) -> Stmt:
-        """A part of a sequence: steps are added, of depths the maximum is taken."""
+        """Visit a part of a sequence: steps are summed up, depths are maximized."""
         before = self.steps, self.serial_depth, self.unrolled_depth
         self.steps = self.serial_depth = self.unrolled_depth = 0
         new: Stmt = self.visit(stmt)
@@ -127,7 +127,7 @@ class _Unroller(Mapper):
         self.steps *= count
         self.unrolled_depth += 1
         if self.is_explicit:
-            # `steps` counts what branches do more than once
+            # `steps` may count branches more than once, so the statements are counted too
             if self.steps > _MOST and (made := count * stores_and_calls(new.body)) > _MOST:
                 raise _too_many(node, made)
             return _copies(new, count)

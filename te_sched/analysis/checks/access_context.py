@@ -52,9 +52,9 @@ class AccessContext:
         self.scope = scope_of(func)
         self.defined = self.scope.defined
         self.memory, self.values = self.defined.memory, self.defined.values
-        # what does not lie as declared in memory of its own: views, and arguments with strides
+        # views and strided arguments: their layout is not that of the memory
         self.views: dict[Var, Buffer] = {}
-        self.stage = ""  # what is stored to
+        self.stage = ""  # the name of the stored buffer
         self.symbols = {param for param in func.params if param.dtype != "handle"}
         for buffer in func.buffer_map.values():
             self.symbols.update(variables_of(*buffer.shape, *buffer.strides))
@@ -63,7 +63,7 @@ class AccessContext:
 
     @contextmanager
     def inside(self, node: Stmt, part: str = "body") -> Iterator[None]:
-        """A scope in which the walk is inside of the statements in a field of a statement."""
+        """A scope for the walk of a field of a statement."""
         outside, self.scope = self.scope, self.scope.inside(node, part)
         for loop in self.scope.loops[len(outside.loops) :]:
             self.enter(loop)
@@ -75,11 +75,11 @@ class AccessContext:
         self.scope = outside
 
     def enter(self, loop: Loop) -> None:
-        """Go into a loop."""
+        """Enter a loop."""
         self.analyzer.bind(loop.var, loop.range)
 
     def add_view(self, view: Buffer, buffer: Buffer) -> None:
-        """Note what a buffer stands for, under the name of that."""
+        """Define a view; it has the name of its buffer."""
         extents = self.defined.views[view.data].extents
         region = whole(extents[len(extents) - len(view.shape) :])
         name = self.memory[buffer.data].name if buffer.data in self.memory else buffer.name
@@ -87,13 +87,13 @@ class AccessContext:
         self.views[view.data] = view
 
     def place_name(self) -> str:
-        """The stage that this is: of an extern operation, the last view that it declares."""
+        """The name of the current stage; in an extern operation, that of its last view."""
         if self.scope.extern is not None and self.views:
             return self.memory[next(reversed(self.views))].name
         return self.stage
 
     def bind(self, var: Var, value: Expr) -> None:
-        """Note what a variable stands for; of what memory held, which may change, its ends."""
+        """Bind a variable to its value, or to the bounds of the value if it reads memory."""
         if not reads_data(value):
             self.analyzer.bind(var, value)
             return
@@ -105,7 +105,7 @@ class AccessContext:
 
     @contextmanager
     def assuming(self, condition: Expr) -> Iterator[None]:
-        """A scope in which a condition holds; of integers that may wrap around, it says nothing."""
+        """A scope in which a condition holds; conditions that may wrap around are ignored."""
         exact = [part for part in conjuncts(condition) if not self.analyzer.may_wrap(part)]
         if not exact:
             yield
@@ -119,17 +119,17 @@ class AccessContext:
                 with self.analyzer.constraint(simple):
                     yield
 
-    # -- what accesses need ------------------------------------------------------------------------
+    # -- conditions of accesses --------------------------------------------------------------------
 
     def needs(self, occurrence: Occurrence) -> Iterator[Need]:
-        """What must hold for an access to be within its memory."""
+        """The conditions for an access to be in bounds."""
         memory = self.memory.get(occurrence.data)
         if memory is None:
-            return  # a pointer from elsewhere: unknown
+            return  # an external pointer
         if occurrence.buffer is None and occurrence.extent is None:
-            return  # a function gets all of it
+            return  # a function that receives the whole buffer
         whole = occurrence.data, memory, occurrence.buffer
-        if occurrence.extent is not None:  # it may be declared to reach farther than it does
+        if occurrence.extent is not None:  # the declared extent may be larger than the memory
             yield Need(0, self._offset(occurrence), _ZERO, self.reach(occurrence.data, memory))
         elif self._is_beyond_a_row(occurrence, memory):
             yield Need(0, self._flat_index(occurrence, memory), _ZERO, self.reach(*whole))
@@ -144,7 +144,7 @@ class AccessContext:
             yield Need(0, occurrence.indices[0], _ZERO, self.reach(*whole))
 
     def _is_beyond_a_row(self, occurrence: Occurrence, memory: Memory) -> bool:
-        """Whether a vector is longer than a row, and goes on in the next."""
+        """Whether a vector extends beyond a row into the next one."""
         if len(occurrence.indices) < 2 or len(occurrence.indices) != len(memory.region):
             return False
         last, extent = occurrence.indices[-1], memory.region[-1][1]
@@ -152,7 +152,7 @@ class AccessContext:
         return is_row and type(extent) is IntImm and dtypes.lanes(last.dtype) > extent.value
 
     def _flat_index(self, occurrence: Occurrence, memory: Memory) -> Expr:
-        """The index of an element, counted from the first of all."""
+        """The flat index of an element."""
         *outer, last = occurrence.indices
         assert type(last) is Ramp
         strides = self.views[occurrence.data].strides if occurrence.data in self.views else ()
@@ -182,7 +182,7 @@ class AccessContext:
                     yield Need(number, index, _ZERO, whole)
 
     def is_strided(self, data: Var) -> bool:
-        """Whether the elements of an argument do not lie side by side."""
+        """Whether an argument has strides."""
         view = self.views.get(data)
         return view is not None and bool(view.strides)
 
@@ -192,7 +192,7 @@ class AccessContext:
         return view is None or occurrence.buffer is not view
 
     def _offset(self, occurrence: Occurrence) -> Expr:
-        """Where a pointer points, from the first element."""
+        """The offset of a pointer from the first element."""
         view = self.views.get(occurrence.data)
         offset = occurrence.indices[0]
         if view is None:
@@ -200,7 +200,7 @@ class AccessContext:
         return self.analyzer.simplify(ops.sub(offset, view.elem_offset))
 
     def reach(self, data: Var, memory: Memory, buffer: Buffer | None = None) -> Expr:
-        """How many elements there are from the first to the last."""
+        """The number of elements from the first to the last, with gaps."""
         extents = [extent for _, extent in memory.region]
         whole = reduce(ops.mul, extents, _ONE)
         view = self.views.get(data)
@@ -235,5 +235,5 @@ class AccessContext:
 
 
 def is_index_operator(e: Any) -> TypeGuard[BinaryOp]:
-    """Whether an expression is one of two operands of which indices are made."""
+    """Whether an expression is a binary operation that indices may contain."""
     return isinstance(e, BinaryOp) and not isinstance(e, Div | Mod)

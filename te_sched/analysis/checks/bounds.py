@@ -1,9 +1,9 @@
 """Bounds analysis of accesses: proved in bounds, certainly out of bounds, or unknown.
 
-An index is judged by the ranges of the loops round it and the conditions that lead to it. An index
+Proofs use the ranges of the loops around an index and the conditions that guard it. An index
 that is certainly out of bounds in some iteration is refuted, with that iteration; if it depends
-only on the sizes of a call, the call checks a condition (`Size`). The rest stays unproved:
-`guard_accesses` puts it under a check. Must not know schedules.
+only on the sizes of a call, the call checks a condition (`Size`). `guard_accesses` inserts checks
+for the unproved ones. Must not know schedules.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ _LIMIT = 1 << 16  # iterations that are executed
 _ONE, _ZERO = IntImm(1), IntImm(0)
 
 
-# The first and the last of the values that a variable takes, all of them.
+# The minimum and the maximum of the values of a variable.
 Span = tuple[Form, Form]
 
 
 class Bounds(AccessContext):
-    """Judges accesses, at the place of a program at which its caller, who walks it, has arrived.
+    """Checks the bounds of accesses at the current place of a walk through a program.
 
-    `sizes` collects what a call must fulfil, `findings` what was judged.
+    `sizes` collects the conditions on calls, `findings` the results.
     """
 
     def __init__(self, func: PrimFunc) -> None:
@@ -55,7 +55,7 @@ class Bounds(AccessContext):
         self.proved = self.unproved = 0
 
     def enter(self, loop: Loop) -> None:
-        """Go into a loop, and note the values of its variable."""
+        """Enter a loop, and record the range of its variable."""
         super().enter(loop)
         self.ranges.pop(loop.var, None)
         self._note_range(loop)
@@ -65,15 +65,12 @@ class Bounds(AccessContext):
         if start is not None and count is not None and self._is_size(count):
             self.ranges[loop.var] = (start, plus(plus(start, count), constant(-1)))
 
-    # -- judging ---------------------------------------------------------------------------------
+    # -- analysis --------------------------------------------------------------------------------
 
     def judge(self, occurrence: Occurrence) -> list[Need]:
-        """The conditions of an access that are not proved and need a check; findings and sizes are
-        recorded.
+        """The unproved conditions of an access, which need a check.
 
-        Raises
-        ------
-        BuildError, as a refuted finding, is for the caller to raise.
+        Findings and sizes are recorded; the caller raises errors for refuted findings.
         """
         needs = list(self.needs(occurrence))
         left = [need for need in needs if not self._is_proved(need)]
@@ -109,7 +106,7 @@ class Bounds(AccessContext):
                 self._is_proved(Need(need.number, end, low, extent)) for end in _ends(index)
             )
         if self.analyzer.may_wrap(index):
-            return False  # what follows takes it that integers do not
+            return False  # proofs assume that there is no overflow
         if self._is_spanned(need):
             return True
         place = self.analyzer.simplify(ops.sub(index, low))
@@ -125,7 +122,7 @@ class Bounds(AccessContext):
         )
 
     def _is_product(self, need: Need) -> bool:
-        """Whether sums of products of variables are within bounds, as i * stride is."""
+        """Whether a sum of products of variables, such as i * stride, is within bounds."""
         if dtypes.lanes(need.at.dtype) > 1:
             return type(need.at) is Ramp and all(
                 self._is_product(need._replace(at=end)) for end in _ends(need.at)
@@ -139,15 +136,15 @@ class Bounds(AccessContext):
         return forms.is_nonnegative(place) and forms.is_less(place, forms.of(need.extent))
 
     def _least_values(self) -> dict[Var, int]:
-        """Extents and strides are never negative."""
+        """Lower bounds of extents and strides, which are never negative."""
         parts = [part for buffer in self.views.values() for part in buffer.strides]
         for memory in self.memory.values():
             parts += memory.shape if memory.is_argument else ()
         return {part: 0 for part in parts if type(part) is Var}
 
     def _span(self, need: Need) -> tuple[Span, Span] | None:
-        """The smallest and the largest index; how far the one is above the first element, and the
-        other below the last.
+        """The minimum and maximum of the index, and their distances to the first and the last
+        element.
         """
         span = self._extremes(need.at)
         low, extent = linear_form(need.low), linear_form(need.extent)
@@ -159,7 +156,7 @@ class Bounds(AccessContext):
         return span, (plus(span[0], low, -1), plus(last, span[1], -1))
 
     def _extremes(self, index: Expr) -> Span | None:
-        """The smallest and the largest value of a sum of variables; None for others."""
+        """The minimum and the maximum of a sum of variables; None for other expressions."""
         total = linear_form(index)
         if total is None:
             return None
@@ -175,13 +172,13 @@ class Bounds(AccessContext):
         return low, high
 
     def _is_size(self, form: Form) -> bool:
-        """Whether a form depends on the sizes of a call alone."""
+        """Whether a form depends only on the sizes of a call."""
         return all(not term or term[0] in self.symbols for term in form)
 
-    # -- the opposite ----------------------------------------------------------------------------
+    # -- refutation ------------------------------------------------------------------------------
 
     def _is_settled(self, occurrence: Occurrence, need: Need) -> bool:
-        """Whether an index is judged by executing it, or by the sizes of a call."""
+        """Whether an index is decided by evaluation, or by the sizes of a call."""
         if type(need.at) is Ramp:
             ends = [need._replace(at=end) for end in _ends(need.at)]
             return all([self._is_settled(occurrence, end) for end in ends])
@@ -192,9 +189,8 @@ class Bounds(AccessContext):
         if reads_data(need.at):
             return False
         known = [one for one in conditions if not reads_data(one)]
-        guards = len(self.scope.conditions) + len(
-            occurrence.guards
-        )  # lets and vectors are not known
+        # lets and vectors are unknown
+        guards = len(self.scope.conditions) + len(occurrence.guards)
         is_sure = self.scope.is_sure and len(known) == guards
         try:
             found = self._outside(need, known)
@@ -218,7 +214,7 @@ class Bounds(AccessContext):
 
         Raises
         ------
-        Unevaluable where it is not known which indices there are.
+        Unevaluable if the indices are unknown.
         """
         points = self._points(need, conditions)
         values, low, extent = (
@@ -277,7 +273,7 @@ class Bounds(AccessContext):
         return True
 
     def _points(self, need: Need, conditions: Sequence[Expr]) -> Points:
-        """The iterations that reach an access; of loops that do not matter, one."""
+        """The iterations that reach an access, with one iteration of irrelevant loops."""
         known = variables_in(self.values, need.at, *conditions)
         for loop in reversed(self.scope.loops):
             if loop.var in known:
@@ -287,7 +283,7 @@ class Bounds(AccessContext):
         return run.points(self.scope.loops, most).held(conditions)
 
     def _always_outside(self, need: Need, shown: Expr) -> tuple[str, str] | None:
-        """Of symbolic sizes: what is outside whatever they are, as an index that is shown."""
+        """An index that is out of bounds for all symbolic sizes, and its description."""
         known = self._span(need)
         if known is None or not self._are_loops_known():
             return None
@@ -300,7 +296,7 @@ class Bounds(AccessContext):
 
     @contextmanager
     def _joined(self, need: Need, conditions: Sequence[Expr]) -> Iterator[Need | None]:
-        """A scope without conditions, whose loops are what they leave; None where they are more."""
+        """A scope with the conditions merged into loops; None if that is impossible."""
         if not conditions:
             yield need
             return
@@ -316,7 +312,7 @@ class Bounds(AccessContext):
         self.scope, self.ranges = scope, ranges
 
     def _are_loops_known(self) -> bool:
-        """Whether the sizes of a call alone say which iterations there are."""
+        """Whether the iterations depend only on the sizes of a call."""
         return all(
             loop.var in self.ranges or (self._is_told(loop.min) and self._is_told(loop.extent))
             for loop in self.scope.loops
@@ -357,7 +353,7 @@ class Bounds(AccessContext):
             self.sizes.append(Size(f"dimension {number} of {name}", end, least, why, extents))
         return True
 
-    # -- words -----------------------------------------------------------------------------------
+    # -- messages --------------------------------------------------------------------------------
 
     def _finding(self, occurrence: Occurrence, need: Need, wrong: str, text: str) -> Finding:
         name = self.name_of(occurrence)
@@ -377,7 +373,7 @@ class Bounds(AccessContext):
         )
 
     def summary(self) -> Iterator[Finding]:
-        """The findings; what was proved, or is under a check, counted."""
+        """The findings, with counts of the proved and the checked accesses."""
         yield from self.findings
         if self.unproved:
             what = f"{self.unproved} indices of accesses are checked at run time"
@@ -387,12 +383,12 @@ class Bounds(AccessContext):
 
 
 def _shown(e: Expr) -> str:
-    """An expression; a number without its type."""
+    """An expression for messages; a number without its type."""
     return str(e.value if isinstance(e, IntImm) else e)
 
 
 def _is_negative(form: Form) -> bool:
-    """Whether a form is a number below 0."""
+    """Whether a form is a negative constant."""
     return (number_of(form) or 0) < 0
 
 

@@ -1,6 +1,6 @@
 """Construction of checks: the check of one index, its loops, and the call on failure.
 
-Must not know which accesses need one, nor where it goes.
+Must not know which accesses need checks, nor where they are inserted.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from te_sched.lower.statements import sequence
 
 REPORT = "te_sched.report_access"  # the registered function that a failed check calls
 
-# Makes a check that knows the loops round it; or what notes in an element of flags that it fails.
+# Makes a check for the loops around it; or a statement that sets an element of flags on failure.
 Maker = Callable[[tuple[Var, ...]], Stmt]
 Noter = Callable[[Buffer, Expr], Stmt]
 
@@ -56,11 +56,11 @@ class Check:
     width: int = 1
 
     def needs(self, other: Check) -> bool:
-        """Whether the other one must have been done before."""
+        """Whether the other check must come first."""
         return other.of in self.reads
 
     def within(self, wrap: Callable[[Stmt], Stmt], *parts: Expr) -> Check:
-        """The check inside of another statement, which speaks of some expressions."""
+        """The check inside of another statement that contains some expressions."""
         return Check(
             lambda loops: wrap(self.make(loops)),
             lambda flags, place: wrap(self.note(flags, place)),
@@ -72,7 +72,7 @@ class Check:
 
 
 def check_of(site: dict[str, Any], occurrence: Occurrence, need: Need) -> Check:
-    """The check of one index; `site` is what a report says of it that is known now."""
+    """The check of one index; `site` is its description as far as known at build time."""
     index, guards = need.at, occurrence.guards
     lanes = dtypes.lanes(index.dtype)
     if lanes == 1:
@@ -122,7 +122,9 @@ def _scalar_check(
 
 
 def _as_unsigned(need: Need, index: Expr) -> Expr | None:
-    """The comparison of what is loaded with a constant extent: below 0 is very large then."""
+    """Comparison of a loaded index with a constant extent as unsigned integers, where negative ones
+    are large.
+    """
     extent = need.extent
     if type(index) is not BufferLoad or type(extent) is not IntImm or not ops.is_const(need.low, 0):
         return None
@@ -198,7 +200,7 @@ def report(site: dict[str, Any], numbers: Iterable[Expr], loops: Iterable[Var]) 
 
 
 def under(guards: tuple[Guard, ...], body: Stmt) -> Stmt:
-    """A statement below the conditions and lets that lead to an access."""
+    """The statement under the conditions and lets of an access."""
     for guard in reversed(guards):
         if isinstance(guard, tuple):
             var, value = guard
@@ -210,9 +212,9 @@ def under(guards: tuple[Guard, ...], body: Stmt) -> Stmt:
 
 
 def widen(e: Any) -> Expr:
-    """An integer as int64, its sums and products too, so that they do not overflow.
+    """The integer as int64, computed without overflow.
 
-    But for those of integers in memory that it does not just add up: they wrap around, as in numpy.
+    Operations on loaded integers other than sums and products wrap around, as in numpy.
     """
     kind: type[Any] = type(e)
     wide: Expr = e

@@ -4,9 +4,9 @@
         B[i] = A[I[i]]             ->           if I[i] < 0 or 64 <= I[i]: fail(...)
                                                 B[i] = A[I[i]]
 
-A check moves out of the loops that it does not depend on. Out of a vectorized loop and out of the
-innermost other one it moves always, as a loop of its own that only notes whether an index is
-outside, which many lanes do at once:
+A check is hoisted out of the loops that it does not depend on. It is always hoisted out of a
+vectorized loop and out of the innermost other loop, as a separate loop that only records whether an
+index is out of bounds, which can be vectorized:
 
     outside = 0
     for i in range(8): outside |= I[i] < 0 or 64 <= I[i]
@@ -15,7 +15,7 @@ outside, which many lanes do at once:
 
 If the loop writes what the check reads, it stays, and a vectorized loop becomes serial. In kernels
 a check has no flags: it is the search only. Must not know how accesses
-are judged (`bounds`), nor how a check looks (`check_builder`).
+are proved (`bounds`), nor how checks are made (`check_builder`).
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ from te_sched.lower.statements import sequence, statements
 
 @dataclass(frozen=True, slots=True)
 class Guarded:
-    """A function with checks, what its calls must fulfil, and what was found."""
+    """A function with checks, the conditions on its calls, and the findings."""
 
     func: PrimFunc
     sizes: tuple[Size, ...]
@@ -66,14 +66,14 @@ def guard_accesses(
     insert: bool = True,
     notes: bool = True,
 ) -> Guarded:
-    """The function with checks of what is not proved to be within bounds.
+    """The function with checks of accesses that are not proved to be within bounds.
 
     Parameters
     ----------
     func : a program at any level before threads become loops.
-    named : the stage of a name, as messages have it.
-    insert : False judges alone.
-    notes : False makes no loops of vectors, which are for programs that are lowered afterwards.
+    named : maps a name to the stage for messages.
+    insert : False only analyses.
+    notes : False makes no vectorized loops, which require that lowering follows.
     """
     walker = _Walker(func, named, insert, notes)
     body = walker.flushed(func.body)
@@ -87,8 +87,8 @@ def guard_accesses(
 
 
 class _Walker(StatementMapper):
-    """Rebuilds a program where it needs checks. `pending` are those to be made before what is
-    visited, those of a statement itself first.
+    """Inserts checks into a program. `pending` are those to insert before the visited statement,
+    starting with its own.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class _Walker(StatementMapper):
         self.pending: list[Check] = []
 
     def parted(self, node: Stmt) -> tuple[Stmt, list[Check]]:
-        """The statement, and the checks that have to be made before it."""
+        """The statement, and its pending checks."""
         outside, self.pending = self.pending, []
         new = self.visit(node)
         checks, self.pending = self.pending, outside
@@ -115,12 +115,12 @@ class _Walker(StatementMapper):
         return sequence([*self.made(checks), node]) if checks else node
 
     def made(self, checks: Sequence[Check]) -> list[Stmt]:
-        """Checks as the statements that they are here, in loops and below axes of threads."""
+        """The statements of some checks at this place."""
         loops = tuple([one.var for one in self.bounds.scope.loops if one.kind != "virtual"])
         return [check.make(loops) for check in checks]
 
     def checks_of(self, node: Stmt) -> list[Check]:
-        """The checks that a statement needs by itself."""
+        """The checks of the accesses of a statement itself."""
         found: list[Check] = []
         for occurrence in occurrences_of(node):
             needs = self.bounds.judge(occurrence)
@@ -167,7 +167,7 @@ class _Walker(StatementMapper):
 
     @property
     def in_vector(self) -> bool:
-        """Whether a loop round this place is vectorized."""
+        """Whether a loop around this place is vectorized."""
         return any(loop.kind == "vectorized" for loop in self.bounds.scope.loops)
 
     def visit_IfThenElse(self, node: IfThenElse) -> Stmt:
@@ -177,7 +177,7 @@ class _Walker(StatementMapper):
         return replace(node, then_case=then, else_case=other)
 
     def case(self, node: IfThenElse, part: str) -> Stmt:
-        """One side of a branch; its checks may move before the branch."""
+        """A branch of a condition; its checks may move before the condition."""
         body: Stmt = getattr(node, part)
         with self.bounds.inside(node, part):
             condition = self.bounds.scope.conditions[-1]
@@ -208,7 +208,7 @@ class _Walker(StatementMapper):
     def binding(
         self, node: LetStmt | Allocate | BufferRealize | AttrStmt, bound: Collection[Var]
     ) -> Stmt:
-        """A statement that gives variables a meaning for its body."""
+        """A statement that defines variables for its body."""
         self.pending += self.checks_of(node)
         with self.bounds.inside(node):
             new, checks = self.parted(node.body)
@@ -239,7 +239,7 @@ class _Walker(StatementMapper):
             return self.generic(node)
 
     def threads(self, node: AttrStmt) -> Stmt:
-        """An axis of threads, out of which no check moves."""
+        """A thread axis; checks do not move out of it."""
         notes = self.notes
         self.notes = notes and node.key != "thread_extent"
         with self.bounds.inside(node):
@@ -248,7 +248,7 @@ class _Walker(StatementMapper):
         return replace(node, body=body)
 
     def assuming(self, condition: Expr, body: Stmt) -> AbstractContextManager[None]:
-        """A scope in which a condition holds, where it does so all through a statement."""
+        """A scope in which a condition holds, if the statement cannot change it."""
         read = set(data_read_by(condition))
         is_lasting = not read or read.isdisjoint(_written(body))
         return self.bounds.assuming(condition) if is_lasting else nullcontext()
@@ -258,7 +258,7 @@ class _Walker(StatementMapper):
             checks = self.checks_of(node)
             with self.assuming(node.condition, node.body):
                 body = self.flushed(node.body)
-        if checks:  # the condition is asked again after each iteration
+        if checks:  # the condition is evaluated after each iteration
             body = sequence([body, *self.made(checks)])
         self.pending += checks
         return replace(node, body=body)
@@ -270,7 +270,7 @@ class _Walker(StatementMapper):
 
 
 def _is_innermost(loop: For) -> bool:
-    """Whether there are no loops in a loop but vectorized ones."""
+    """Whether a loop contains only vectorized loops."""
     return not any(
         type(node) is While or (type(node) is For and node.kind != "vectorized")
         for node in statements(loop.body)

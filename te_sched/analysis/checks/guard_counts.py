@@ -3,10 +3,9 @@
     B = allocate([n * n])   ->   assert n <= 46340 ...: "B has n * n elements ..."
                                  B = allocate([n * n])
 
-Indices are int32 where sizes are. Those of arguments are judged by their shapes; those of
-temporaries, whose sizes may be products of them, by an assertion. Loops, and temporaries of 64-bit
-sizes, which no wider type could count, are judged by the call (`counted_sizes`). Must not know
-targets.
+Indices are int32 if sizes are. Arguments are checked by their shapes. Temporaries, whose sizes may
+be products of symbolic sizes, are checked by an assertion. Loops and temporaries of 64-bit sizes,
+for which there is no wider type, are checked by the call (`counted_sizes`). Must not know targets.
 """
 
 from __future__ import annotations
@@ -23,11 +22,11 @@ from te_sched.ir.stmt import Allocate, AssertStmt, BufferRealize, For, PrimFunc,
 from te_sched.ir.visitor import StatementMapper, walk
 from te_sched.lower.statements import statements
 
-_WIDEST = ("int64", "uint64")  # no assertion computes in a wider type
+_WIDEST = ("int64", "uint64")  # the widest types, in which assertions compute
 
 
 def guard_counts(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
-    """The function, which asserts that the elements of its temporaries can be counted."""
+    """The function with assertions that the sizes of its temporaries do not overflow."""
     for node in statements(func.body):
         if type(node) is Allocate and any(is_countable(e) is not None for e in node.extents):
             return func.with_body(_Guard().visit(func.body))
@@ -35,7 +34,7 @@ def guard_counts(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
 
 
 def counted_sizes(func: PrimFunc) -> Iterator[Size]:
-    """The iterations of loops, and the elements of temporaries that no assertion can count."""
+    """The counts of iterations and elements that no assertion can check, for checks by the call."""
     arguments = {buffer.data for buffer in func.buffer_map.values()}
     for node in statements(func.body):
         kind = type(node)
@@ -55,7 +54,7 @@ def counted_sizes(func: PrimFunc) -> Iterator[Size]:
 
 
 def is_countable(e: Expr) -> Expr | None:
-    """Whether no sum or product in an integer is beyond its type; None where there is none."""
+    """The condition that no sum or product overflows; None if there are none."""
     holds: Expr | None = None
     for part in walk(e):
         if isinstance(part, Add | Mul) and part.dtype not in _WIDEST:
@@ -66,7 +65,7 @@ def is_countable(e: Expr) -> Expr | None:
 
 
 class _Guard(StatementMapper):
-    """Asserts before allocations that their elements can be counted."""
+    """Inserts assertions before allocations."""
 
     def visit_Allocate(self, node: Allocate) -> Stmt:
         guarded: Stmt = self.generic(node)

@@ -23,7 +23,7 @@ from te_sched.ir.visitor import variables_of
 
 
 class Joined(NamedTuple):
-    """A sum of loops that no guard stands in; it has all values that it had under guards."""
+    """A sum of loops without guards; it has the same values as the guarded sum."""
 
     total: Expr
     loops: list[Loop]
@@ -32,12 +32,12 @@ class Joined(NamedTuple):
 def joined(
     index: Expr, loops: Sequence[Loop], conditions: Iterable[Expr], symbols: Iterable[Var]
 ) -> Joined | None:
-    """The index with each guarded sum as one variable; None where a condition is something else.
+    """The index with each guarded sum as one variable; None if there are other conditions.
 
     Parameters
     ----------
-    loops : what stands round the index, of which some are under the conditions.
-    symbols : what depends on the call alone.
+    loops : the loops around the index; the conditions guard some of them.
+    symbols : the variables that are constant during a call.
     """
     iters = {loop.var: Range(loop.min, loop.extent) for loop in loops}
     found = join_constrained(index, iters, reduce(And, conditions))
@@ -65,7 +65,7 @@ def joined(
 
 
 def _iterators(mark: IterMark) -> set[Var]:
-    """The variables that a mark is made of."""
+    """The variables of a mark."""
     if isinstance(mark.source, IterSumExpr):
         return set[Var]().union(*(_iterators(one.source) for one in mark.source.args))
     return set(variables_of(mark.source))

@@ -1,13 +1,13 @@
 """The sanitizer: instruments each access of a program with checks.
 
-Before a statement touches memory, the program it becomes checks that
+Before each access, the instrumented program checks that
 
-    its indices are within bounds, and computed without overflow (in 64 bits, against 32),
-    what it reads was written (of temporaries and outputs),
-    no other iteration of a loop round it that runs in parallel touches the same element;
+    the indices are within bounds, and do not overflow 32 bits,
+    elements of temporaries and outputs were written before they are read,
+    no concurrent iteration of an enclosing loop accesses the same element.
 
-it calls what `check_builder.report` names where that does not hold, which ends the call. Loops run
-serially, in order, so that findings are deterministic. Must not know schedules.
+A failed check calls `check_builder.report`, which ends the program. Loops run serially, so that
+findings are deterministic. Must not know schedules.
 """
 
 from __future__ import annotations
@@ -53,12 +53,12 @@ from te_sched.lower.statements import sequence
 
 _INT32 = (-(2**31), 2**31 - 1)
 _ONE, _ZERO = IntImm(1, "int64"), IntImm(0, "int64")
-_DROPPED = frozenset(("double_buffer_scope", "prefetch_scope"))  # they reorder what is watched
+_DROPPED = frozenset(("double_buffer_scope", "prefetch_scope"))  # they reorder accesses
 
 
 @dataclass(frozen=True, slots=True)
 class _Level:
-    """A loop whose iterations run at once: the numbers of its first iteration and of this one."""
+    """A loop of concurrent iterations: the numbers of its first and its current iteration."""
 
     loop: For
     first: Var
@@ -66,18 +66,18 @@ class _Level:
 
 
 def sanitize(func: PrimFunc, named: Callable[[str], Subject] = BY_NAME) -> PrimFunc:
-    """The function with checks of all that it does.
+    """The function with checks of all its accesses.
 
     Parameters
     ----------
     func : a program at any level before threads become loops.
-    named : the stage of a name, as messages have it.
+    named : maps a name to the stage for messages.
     """
     return _Sanitizer(func, named).function()
 
 
 class _Sanitizer(StatementMapper):
-    """Rebuilds a program with its checks."""
+    """Inserts the checks into a program."""
 
     def __init__(self, func: PrimFunc, named: Callable[[str], Subject]) -> None:
         self.func, self.named = func, named
@@ -102,12 +102,12 @@ class _Sanitizer(StatementMapper):
         return replace(func, body=body)
 
     def add_shadow(self, data: Var, with_written: bool) -> ShadowMemory:
-        """Shadow memory for what a pointer points to."""
+        """Create the shadow memory of a pointer."""
         memory = self.here.memory[data]
         size: Expr = _ONE
         for _, extent in memory.region:
             size = ops.mul(size, widen(extent))
-        if self.here.is_strided(data):  # places are counted with strides where storage is flat
+        if self.here.is_strided(data):  # flat storage counts elements with strides
             size = ops.maximum(size, widen(self.here.reach(data, memory)))
         shadow = self.survey.shadow_of(data, memory.name, at_least_zero(size), with_written)
         self.shadows[data] = shadow
@@ -129,14 +129,14 @@ class _Sanitizer(StatementMapper):
         return sequence([*checks, replace(node, body=repeated)])
 
     def before(self, node: Stmt, new: Stmt) -> Stmt:
-        """A statement, after the checks of the one that it was made of."""
+        """The statement `new`, after the checks of the original one."""
         return sequence([*self.checks_of(node), new])
 
     def visit_For(self, node: For) -> Stmt:
         return self.before(node, self.loop(node))
 
     def loop(self, node: For) -> Stmt:
-        """A loop runs serially; of one whose iterations ran at once, each gets a number."""
+        """A loop as a serial one; iterations that were concurrent are numbered."""
         with self.here.inside(node):
             if node.kind in AT_ONCE:
                 return self.numbered(node)
@@ -144,7 +144,7 @@ class _Sanitizer(StatementMapper):
             return replace(node, kind=kind, body=self.visit(node.body))
 
     def numbered(self, node: For) -> Stmt:
-        """A loop whose iterations have numbers that no iteration had before."""
+        """A loop whose iterations have numbers not used before."""
         depth = IntImm(len(self.levels), "int64")
         first = Var("first", "int64")
         number = ops.add(first, ops.sub(widen(node.loop_var), widen(node.min)))
@@ -175,19 +175,19 @@ class _Sanitizer(StatementMapper):
         """The instrumented body of an allocation."""
         with self.here.inside(node):
             made = [] if data in self.shadows else list(self.add_shadow(data, True).buffers())
-            body = allocated(made, self.visit(node.body))  # nothing is made for an argument
+            body = allocated(made, self.visit(node.body))  # arguments have theirs
         return self.before(node, replace(node, body=body))
 
     # -- checks ------------------------------------------------------------------------------------
 
     def checks_of(self, node: Any) -> list[Stmt]:
-        """The checks of what a statement does by itself."""
+        """The checks of the accesses of a statement itself."""
         if type(node) in (BufferStore, Prefetch):
             self.here.stage = node.buffer.name
         return [check for one in occurrences_of(node) for check in self.checks(one)]
 
     def checks(self, occurrence: Occurrence) -> Iterator[Stmt]:
-        """The checks of an access, in the lanes of which it is made."""
+        """The checks of an access, for each of its lanes."""
         lanes = max((dtypes.lanes(index.dtype) for index in occurrence.indices), default=1)
         if lanes == 1:
             yield under(occurrence.guards, self.watched(occurrence, occurrence.indices))
@@ -204,7 +204,7 @@ class _Sanitizer(StatementMapper):
         yield For(lane, IntImm(0), IntImm(lanes), "serial", body)
 
     def watched(self, occurrence: Occurrence, indices: tuple[Expr, ...]) -> Stmt:
-        """The checks of one element, and what is noted of it."""
+        """The checks of one element, and the updates of its shadow memory."""
         own = occurrence._replace(indices=indices, guards=())
         done = [*self.overflows(own), *self.outside(own)]
         data = self.here.defined.views.base(own.data)
@@ -228,7 +228,7 @@ class _Sanitizer(StatementMapper):
         return report(site, numbers, (*loops, *self.lanes))
 
     def overflows(self, occurrence: Occurrence) -> Iterator[Stmt]:
-        """Checks that the parts of indices fit their type."""
+        """Checks that the terms of indices do not overflow."""
         for index in occurrence.indices:
             for part in walk(index):
                 if type(part) not in (Add, Sub, Mul) or part.dtype != "int32":
@@ -242,7 +242,7 @@ class _Sanitizer(StatementMapper):
                     yield IfThenElse(wraps, self.fail(occurrence, "overflow", (wide,), **texts))
 
     def outside(self, occurrence: Occurrence) -> Iterator[Stmt]:
-        """Checks of bounds; of the place in flat memory, that 32 bits hold it."""
+        """Checks of bounds, and of overflow of the position in flat memory."""
         for need in self.here.needs(occurrence):
             wide, low = widen(need.at), widen(need.low)
             end = ops.add(low, widen(need.extent))
@@ -288,7 +288,7 @@ class _Sanitizer(StatementMapper):
         return place
 
     def given(self, occurrence: Occurrence, shadow: ShadowMemory) -> Iterator[Stmt]:
-        """A function may write all that it is given a pointer to."""
+        """An external function may write all elements of a pointer argument."""
         if shadow.written is not None and occurrence.writes:
             place = Var("place", "int64")
             note = store(shadow.written, place, IntImm(1, "uint8"))
@@ -297,7 +297,7 @@ class _Sanitizer(StatementMapper):
     def unwritten(
         self, occurrence: Occurrence, shadow: ShadowMemory, place: Expr
     ) -> Iterator[Stmt]:
-        """A check that what is read was written."""
+        """A check that an element is written before it is read."""
         if occurrence.reads and shadow.written is not None:
             is_new = ops.equal(load(shadow.written, place), IntImm(0, "uint8"))
             numbers = [widen(index) for index in occurrence.indices]
@@ -306,7 +306,7 @@ class _Sanitizer(StatementMapper):
     def raced(self, occurrence: Occurrence, shadow: ShadowMemory, place: Expr) -> Iterator[Stmt]:
         """Checks of races with other iterations, and the update of the shadow memory."""
         if occurrence.is_atomic:
-            return  # an atomic access races with no other one
+            return  # atomic accesses do not race with each other
         for depth, level in enumerate(self.levels):
             traces = shadow.traces.get(depth)
             if traces is not None:

@@ -3,7 +3,7 @@
 One byte says whether an element was written. For memory that is shared by concurrent iterations of
 a loop and written by one of them, three numbers record the last iterations that accessed it: the
 last writer and the last two readers. `survey` determines which memory needs which. Must not
-know what is checked.
+know the checks.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ _ZERO = IntImm(0, "int64")
 
 @dataclass(slots=True)
 class Traces:
-    """Which iterations of a loop touched an element last, by their numbers."""
+    """The last iterations of a loop that accessed an element, by their numbers."""
 
     writer: Buffer
     reader: Buffer
-    other: Buffer  # the reader before, where it was another
+    other: Buffer  # the previous reader, if different
 
 
 @dataclass(slots=True)
 class ShadowMemory:
-    """What is noted of a memory: by the depth of loops that run at once, traces."""
+    """The shadow memory of a buffer; `traces` by the depth of concurrent loops."""
 
     written: Buffer | None = None
     traces: dict[int, Traces] = field(default_factory=dict)
@@ -48,10 +48,10 @@ class ShadowMemory:
 
 
 class Survey:
-    """Which memory is written, and in which loops whose iterations run at once.
+    """The memory that is written, and that is shared by concurrent iterations.
 
-    `shared` holds (memory, depth) where iterations at that depth of such loops share the memory and
-    one of them writes it; `deepest` is how many of them stand in each other.
+    `shared` holds (memory, depth) if iterations of a concurrent loop at that depth share the memory
+    and one of them writes it; `deepest` is the maximum depth.
     """
 
     def __init__(self, func: PrimFunc) -> None:
@@ -83,12 +83,12 @@ class Survey:
 
 
 def _depth(loops: Iterable[Loop]) -> int:
-    """How many of some loops run their iterations at once."""
+    """The number of concurrent loops."""
     return sum(loop.kind in AT_ONCE for loop in loops)
 
 
 def clock_of(depth: int) -> Buffer:
-    """The numbers that iterations of loops have which begin next, by depth."""
+    """A buffer with the number of the next iteration, by depth."""
     return _flat("iterations", "int64", IntImm(max(depth, 1), "int64"))
 
 
@@ -116,10 +116,10 @@ def load(buffer: Buffer, place: Expr) -> Expr:
 
 
 def store(buffer: Buffer, place: Expr, value: Expr) -> Stmt:
-    """Note something of an element."""
+    """Store a value in an element of shadow memory."""
     return BufferStore(buffer, value, (place,))
 
 
 def at_least_zero(e: Expr) -> Expr:
-    """An extent that may be negative."""
+    """An extent, or 0 if it is negative."""
     return ops.maximum(e, IntImm(0, e.dtype))

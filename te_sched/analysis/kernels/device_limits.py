@@ -33,13 +33,13 @@ _LARGEST = {
     "threadIdx.y": 1024,
     "threadIdx.z": 64,
 }
-# Shared memory of a block in bytes, with what must be asked for at run time (scope shared.dyn).
+# Shared memory of a block in bytes, including dynamic shared memory (scope shared.dyn).
 _WITH_DYNAMIC = {
     **{"sm_70": 98304, "sm_72": 98304, "sm_75": 65536, "sm_80": 166912, "sm_86": 101376},
     **{"sm_87": 166912, "sm_89": 101376, "sm_90": 232448, "sm_100": 232448, "sm_120": 101376},
 }
-_LOCAL_BYTES = 512 * 1024  # of a thread: registers, and what spills from them
-# Where a kernel may have memory of its own.
+_LOCAL_BYTES = 512 * 1024  # per thread, including spilled registers
+# The scopes of memory in kernels.
 _FRAGMENTS = ("wmma.matrix_a", "wmma.matrix_b", "wmma.accumulator")
 _SCOPES = ("local", "warp", "shared", "shared.dyn", *_FRAGMENTS)
 
@@ -54,7 +54,7 @@ class DeviceLimits:
 
     @property
     def all_shared_bytes(self) -> int:
-        """The bytes of shared memory in a block, with what is asked for at run time."""
+        """The bytes of shared memory in a block, including dynamic shared memory."""
         return _WITH_DYNAMIC.get(self.arch.rstrip("af"), self.shared_bytes)
 
     def longest(self, tag: str) -> int:
@@ -67,8 +67,8 @@ def check_device_limits(program: IRModule, limits: DeviceLimits) -> None:
 
     Raises
     ------
-    BuildError when a stage is not bound to threads, a block has too many threads, an axis is too
-    long, memory is where a kernel has none, or a block or a thread needs more than there is.
+    BuildError if a stage is not bound to threads, a block has too many threads, an axis is too
+    long, a storage scope does not exist in kernels, or a block or a thread needs too much memory.
     """
     for func in program.functions.values():
         if is_kernel(func):
@@ -81,7 +81,7 @@ def check_device_limits(program: IRModule, limits: DeviceLimits) -> None:
 
 
 def _check_host(func: PrimFunc) -> None:
-    """The host must not touch memory of the device."""
+    """Refuse accesses to device memory by the host."""
     for node in walk(func.body):
         if isinstance(node, BufferStore | BufferLoad):
             name = node.buffer.name

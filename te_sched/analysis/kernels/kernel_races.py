@@ -1,8 +1,8 @@
 """Certain races in kernels: threads share memory that should be private.
 
-A schedule can put a stage where all threads store different values into one element. `lower`
-prints such programs, as TVM does; `build` asks here. Only what is certain is refused; the checked
-mode of the emulated device finds the rest. Must not know how kernels are made.
+A stage may be attached where all threads store different values into one element. `lower` prints
+such programs, as TVM does; `build` refuses them here if the race is certain. The checked mode of
+the emulated device finds other races. Must not know how kernels are made.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ def check_kernel_races(kernel: PrimFunc) -> None:
 
     Raises
     ------
-    BuildError when threads store different values into one element of shared memory, or add to it
-    or to one of global memory all at once.
+    BuildError if threads store different values into one element of shared memory, or concurrently
+    update an element of shared or global memory.
     """
     axes, body = thread_axes(kernel)
     axes = tuple([axis for axis in axes if not ops.is_const(axis.extent, 1)])
@@ -34,14 +34,14 @@ def check_kernel_races(kernel: PrimFunc) -> None:
 
 
 class _Checker:
-    """Walks a kernel; `depends` says on which threads variables depend."""
+    """Visits a kernel; `depends` maps variables to the threads that they depend on."""
 
     def __init__(self, kernel: str, axes: Iterable[LaunchAxis]) -> None:
         self.kernel = kernel
         self.axes = {axis.var: axis for axis in axes}
         self.threads = {var: axis for var, axis in self.axes.items() if not axis.is_block}
         self.depends: dict[Var, frozenset[Var]] = {var: frozenset((var,)) for var in self.axes}
-        self.selected: frozenset[Var] = frozenset()  # axes that conditions choose among
+        self.selected: frozenset[Var] = frozenset()  # axes restricted by conditions
 
     def check(self, body: Stmt) -> None:
         for node, scope in scoped(body):
@@ -54,7 +54,7 @@ class _Checker:
                 self.visit_store(node)
 
     def selected_by(self, condition: Expr) -> frozenset[Var]:
-        """The thread axes along which a condition picks single threads, as tx == 0 or tx < 1 do."""
+        """The thread axes along which a condition selects single threads, as tx == 0 or tx < 1."""
         found: frozenset[Var] = frozenset()
         for part in walk(condition):
             only_first = isinstance(part, LT) and isinstance(part.b, IntImm) and part.b.value == 1
@@ -90,7 +90,7 @@ class _Checker:
             )
 
     def visit_change(self, node: BufferStore) -> None:
-        """An element of global memory that is added to belongs to one thread of the grid."""
+        """Refuse an update of an element of global memory by several threads of the grid."""
         together = frozenset(self.axes) - self.threads_in(node.indices) - self.selected
         if not together or not reads_own(node):
             return

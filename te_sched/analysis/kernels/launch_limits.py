@@ -1,7 +1,7 @@
 """Run-time checks of launches with symbolic sizes, which `device_limits` cannot check.
 
-The host's function gets an assertion before such a launch, which a call reports. It holds on a GPU
-and on the emulated device alike. Must not know who launches.
+Inserts an assertion into the host function before such a launch, for GPUs and the emulated device.
+Must not know how kernels are launched.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from te_sched.lower.statements import statements
 
 
 def guard_launches(program: IRModule, limits: DeviceLimits) -> IRModule:
-    """The program, whose host asserts that its launches are within the limits of the device."""
+    """The program with assertions in the host function that its launches are within the limits."""
     kernels = {name: func for name, func in program.functions.items() if is_kernel(func)}
     guard = _Guard(kernels, limits)
     functions = {
@@ -47,7 +47,7 @@ class _Guard(StatementMapper):
         return guarded
 
     def needs(self, call: Call) -> Iterator[tuple[Expr, str]]:
-        """What must hold before a launch, and what to say where it does not."""
+        """The conditions of a launch, and the message if one is violated."""
         assert isinstance(call.args[0], StringImm)
         name = call.args[0].value
         kernel = self.kernels[name]
@@ -88,7 +88,7 @@ class _Guard(StatementMapper):
     def sizes(
         self, name: str, kernel: PrimFunc, given: Sequence[Expr]
     ) -> Iterator[tuple[Expr, int, str]]:
-        """What is launched, the most that may be, and what to say of more."""
+        """The sizes of a launch, with their limits and the messages if exceeded."""
         axes = thread_axes(kernel)[0]
         threads: Expr = IntImm(1, "int64")
         for axis, extent in zip(axes, given, strict=False):

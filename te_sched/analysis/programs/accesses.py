@@ -1,8 +1,8 @@
-"""The accesses of a program: the elements of each memory that they touch, and their order.
+"""The accesses of a program: their elements in each memory, and their order.
 
 Reads programs of any level, from the result of `schedule_ops` to compiled ones. Views that extern
 operations and tensor intrinsics declare are resolved to the buffers they are views of; an external
-function that receives a view accesses all of it, as declared. Must not know what is judged.
+function that receives a view accesses all of it, as declared. Must not know analyses.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _ONE = IntImm(1)
 
 @node
 class Access:
-    """One read or write. `index` and `sizes` say which elements, None where that is not known.
+    """One read or write. `index` and `sizes` are its elements, None if unknown.
 
     `order` is its position in the program: numbers of statements, and loops. It is executed if
     `conditions` hold; `is_sure` says whether they are sufficient. `by_call` marks accesses of
@@ -49,7 +49,7 @@ class Access:
 
 @dataclass(slots=True)
 class ProgramAccesses:
-    """The accesses of a function, its memory, and what lets stand for."""
+    """The accesses of a function, its memory, and the values of its lets."""
 
     func: PrimFunc
     memory: dict[Var, Memory]
@@ -58,8 +58,8 @@ class ProgramAccesses:
     loops: dict[Loop, None] = field(default_factory=dict)
 
     def forms(self, *accesses: Access) -> Forms:
-        """Forms that know the loops round some accesses, and extents and strides of arguments:
-        where one is 0, there is nothing to judge.
+        """Forms with the loops around some accesses. Variables in shapes and strides are at least
+        1: an empty array has no accesses.
         """
         buffers = self.func.buffer_map.values()
         sizes = [size for buffer in buffers for size in (*buffer.shape, *buffer.strides)]
@@ -73,8 +73,8 @@ class ProgramAccesses:
     def are_apart(
         self, a: Access, b: Access, loops: Iterable[Loop], serial: Iterable[Loop]
     ) -> bool:
-        """Whether it is proved that no two iterations of loops touch one element in two accesses,
-        in the same iteration of those that are serial.
+        """Whether two accesses are proved disjoint in different iterations of `loops`, within one
+        iteration of the `serial` loops.
         """
         if a.index is None or b.index is None:
             return False
@@ -93,7 +93,7 @@ def by_memory(accesses: Iterable[Access]) -> dict[Var, list[Access]]:
 
 
 def reads_own(store: BufferStore) -> bool:
-    """Whether a store changes what is there: its value is made from the element it replaces."""
+    """Whether a store updates its element: the value depends on the element it replaces."""
     return any(
         type(part) is BufferLoad
         and part.buffer.data is store.buffer.data
@@ -111,13 +111,13 @@ def accesses_of(func: PrimFunc) -> ProgramAccesses:
 
 
 def _with_one_thread_each(body: Stmt) -> Stmt:
-    """A body with one variable for each axis of threads: all have the same value in a kernel."""
+    """The body with one variable per thread axis, since a kernel has one value for each."""
     tags = [*launched(body).values()]
     return body if len(set(tags)) == len(tags) else _Kernels().visit(body)
 
 
 class _Kernels(StatementMapper):
-    """Renames variables of threads; a stage may name threads that are launched later on."""
+    """Renames variables of threads; a stage may use threads that are launched later."""
 
     def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
         if node.key != "thread_extent":
@@ -128,7 +128,7 @@ class _Kernels(StatementMapper):
 
 
 class _Renamer(Substitute):
-    """Renames variables; what stands in two places stays one expression."""
+    """Renames variables; shared expressions remain shared."""
 
     def __init__(self, mapping: dict[Var, Expr]) -> None:
         super().__init__(mapping)
@@ -167,7 +167,7 @@ class _Collector:
     def touched(self, one: Occurrence, scope: Scope, store: BufferStore | None = None) -> None:
         """Collect one access of a statement."""
         if one.is_atomic:
-            return  # races with no other one
+            return  # never races
         for guard in one.guards:
             if isinstance(guard, tuple):
                 self.program.values[guard[0]] = guard[1]
@@ -187,12 +187,12 @@ class _Collector:
             data, index, sizes = view.data, view.begins, view.extents
         elif one.extent is not None and memory is not None and len(memory.region) == 1:
             index = one.indices
-        # what is declared for reading and writing may be either
+        # a region declared for reading and writing may be either
         is_sure = scope.is_sure and index is not None and not (one.reads and one.writes)
         self.add(scope, data, one.writes, index, sizes, None, is_sure, True)
 
     def touch(self, one: Occurrence, scope: Scope, store: BufferStore | None) -> None:
-        """One element, or the lanes of a vector."""
+        """Collect an access of one element or of the lanes of a vector."""
         data, sizes = one.data, [_ONE] * len(one.indices)
         index: list[Expr] | None = list(one.indices)
         for place, part in enumerate(one.indices):
@@ -224,7 +224,7 @@ class _Collector:
     def lanes(
         self, one: Occurrence, scope: Scope, place: int, ramp: Ramp, store: BufferStore | None
     ) -> None:
-        """The lanes of a vector that are not side by side, as a loop over them."""
+        """Collect the lanes of a strided vector, as a loop over them."""
         lane = Var("lane", ramp.base.dtype)
         loop = Loop(lane, IntImm(0), IntImm(ramp.lanes), "serial")
         part = Add(ramp.base, ops.mul(lane, ramp.stride))

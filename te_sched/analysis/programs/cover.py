@@ -2,7 +2,7 @@
 
     for i_outer in range(3):
         for i_inner in range(8):
-            if i_inner + i_outer * 8 < 20:       writes C[0:20]: i_inner counts ones, i_outer eights
+            if i_inner + i_outer * 8 < 20:       writes C[0:20]: digits i_inner * 1, i_outer * 8
                 C[i_inner + i_outer * 8] = ...
 
 An index whose loops are digits of a mixed radix takes all values between its bounds; loops that
@@ -34,7 +34,7 @@ from te_sched.arith.structural_equality import same
 from te_sched.ir.expr import EQ, Expr, FloorDiv, IntImm, Var
 from te_sched.ir.visitor import variables_of
 
-FormInterval = Interval[tuple[Form, ...]]  # from the greatest of some ends to the least of others
+FormInterval = Interval[tuple[Form, ...]]  # maximum of lower, minimum of upper bounds
 
 
 class _Unknown(Exception):
@@ -58,13 +58,13 @@ class Cover:
         own = {loop.var for loop in access.loops}
         self.own = own.difference(fixed)
         self.given = given
-        self.users: dict[Any, Any] = {}  # which index, or which sum, counts by a loop
-        self.wholes: list[tuple[Form, Form]] = []  # sums and what divides them
+        self.users: dict[Any, Any] = {}  # the index or sum that uses a loop as a digit
+        self.wholes: list[tuple[Form, Form]] = []  # sums and their divisors
         self.indices: list[Form] = []
-        self.maybe_empty: set[Var] = set()  # loops of which it is not known that they run
+        self.maybe_empty: set[Var] = set()  # loops that may have no iterations
 
     def spans(self) -> list[Span] | None:
-        """What the access writes in each dimension; None where that is not known."""
+        """The values written in each dimension; None if unknown."""
         if self.access.index is None or len(self.access.index) != len(self.region):
             return None
         try:
@@ -85,7 +85,7 @@ class Cover:
             return None
 
     def covers(self, place: int, values: Span) -> bool:
-        """Whether a dimension of the region is within what is written."""
+        """Whether the written values contain a dimension of the region."""
         begins = any(self._is_most(values.min, low) for low in self.region[place].min)
         return begins and self.ends_after(place, values.max)
 
@@ -141,9 +141,9 @@ class Cover:
         return factor in self.own
 
     def _range(self, factor: Any, user: Any, wanted: FormInterval | None) -> tuple[Form, Form]:
-        """The least value of a loop or a part of a sum, and how many more there are."""
+        """The minimum of a loop or of a part of a sum, and its largest offset from the minimum."""
         if self.users.setdefault(factor, user) != user:
-            raise _Unknown  # two indices do not count by one loop independently
+            raise _Unknown  # two indices are not independent in one loop
         if type(factor) is not Part:
             low, high = self.forms.ranges[factor]
             if low is None or high is None:
@@ -165,7 +165,7 @@ class Cover:
         return {}, plus(quotient, constant(-1))
 
     def _quotient(self, count: Form, divisor: Form, wanted: FormInterval | None) -> Form:
-        """How many multiples of the divisor are below count: a number of which that is sure."""
+        """The number of multiples of the divisor below count, or a lower bound of it."""
         exact = self.forms.quotient(count, divisor)
         if not any(type(factor) is Part for factor in factors(exact)):
             return exact
@@ -176,7 +176,7 @@ class Cover:
         return exact
 
     def _key_of(self, whole: Form, divisor: Form) -> int:
-        """A number for a sum, of which only one quotient and remainder may be taken."""
+        """A number for a sum, which must have only one divisor."""
         for key, (other, by) in enumerate(self.wholes):
             if other == whole:
                 if by != divisor:
@@ -191,7 +191,7 @@ class Cover:
         return [part for condition in self.access.conditions for part in conjuncts(condition)]
 
     def _holds(self, condition: Any) -> bool:
-        """Whether a condition holds where an element of the region is written."""
+        """Whether a condition holds for all elements of the region."""
         kind = type(condition)
         if kind is IntImm:
             return bool(condition.value)
@@ -221,14 +221,14 @@ class Cover:
                 yield plus(times(gap, constant(times_)), constant(times_ - 1))
 
     def _known_gaps(self) -> Iterable[Form]:
-        """What is not negative where the region is asked for: it says nothing of own loops."""
+        """Forms that are nonnegative where the region is used; they contain no own loops."""
         for condition in self.given:
             gap = gap_of(condition, self.forms)
             if gap is not None and not self.forms.variables(gap) & self.own:
                 yield gap
 
     def _is_chosen(self, a: Expr, b: Expr) -> bool:
-        """Whether a condition only chooses one iteration of a loop that counts nothing."""
+        """Whether a condition only selects one iteration of a loop that no index uses."""
         if type(a) is not Var or a not in self.own or a in self.users:
             return False
         self.users[a] = ("chosen", 0)
@@ -239,7 +239,7 @@ class Cover:
         return self._is_most(low, value) and self._is_most(value, high)
 
     def _within_region(self, gap: Form) -> list[Form]:
-        """What a sum is at least, when the indices are in the region."""
+        """Lower bounds of a sum for indices in the region."""
         found = [gap]
         for whole, divisor in self.wholes:
             found.extend(self._by_parts(one, whole, divisor) for one in list(found))
@@ -249,7 +249,7 @@ class Cover:
         return found[1:]
 
     def _by_parts(self, gap: Form, whole: Form, divisor: Form) -> Form:
-        """A sum with divisor * quotient + remainder in the place of what they are of."""
+        """The sum with `whole` replaced by divisor * quotient + remainder."""
         ratio = self._ratio(gap, whole)
         if ratio is None:
             return gap
@@ -267,7 +267,7 @@ class Cover:
             yield plus(without, times(ratio, end))
 
     def _ratio(self, gap: Form, index: Form) -> Form | None:
-        """How often an index is in a sum."""
+        """The factor of an index in a sum."""
         for factor in factors(index):
             scale, _ = split(index, factor)
             share, _ = split(gap, factor)
@@ -287,7 +287,7 @@ def covers_region(
     given: Sequence[Expr] = (),
     also: Iterable[Access] = (),
 ) -> bool:
-    """Whether some accesses, or several side by side, write all of a region."""
+    """Whether one access, or several adjacent ones, write all of a region."""
     held_loops, known, others = list(fixed), list(given), list(also)
     parts: list[tuple[Cover, list[Span], list[int]]] = []
     for access in writes:
@@ -305,7 +305,7 @@ def covers_region(
 
 
 def _side_by_side(parts: list[tuple[Cover, list[Span], list[int]]], count: int) -> bool:
-    """Whether parts of a region that differ in one dimension follow each other in it."""
+    """Whether parts of a region that differ in one dimension are contiguous in it."""
     for place in range(count):
         chain = [(cover, spans[place]) for cover, spans, missing in parts if missing == [place]]
         if len(chain) < 2:

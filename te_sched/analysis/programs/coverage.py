@@ -18,11 +18,11 @@ from te_sched.analysis.programs.evaluate import Unevaluable, executions_of
 from te_sched.arith.forms import constant, plus, times
 from te_sched.ir.scopes import Memory
 
-_LIMIT = 1 << 16  # iterations and elements that are counted
+_LIMIT = 1 << 16  # number of iterations and elements to evaluate
 
 
 def judge_coverage(program: ProgramAccesses) -> list[Finding]:
-    """Whether every element of the arguments that a program writes is written."""
+    """Findings on whether a program writes every element of its output arguments."""
     found = []
     for data, writes in by_memory(one for one in program.accesses if one.writes).items():
         memory = program.memory.get(data)
@@ -66,14 +66,12 @@ def _finding(program: ProgramAccesses, memory: Memory, writes: list[Access]) -> 
 def _missing(
     program: ProgramAccesses, memory: Memory, writes: Sequence[Access], rank_: int
 ) -> str | None:
-    """An element that is never written, for whatever sizes; "" if there is none, None if
-    unknown.
-    """
+    """An element that is never written, for all sizes; "" if there is none, None if unknown."""
     text: str | None = None
     try:
         for run in executions_of(program, _LIMIT):
             shape = [int(run.value(one)) for one in memory.shape]
-            if prod(shape) > _LIMIT or min(shape, default=0) < 0:  # a call refuses these
+            if prod(shape) > _LIMIT or min(shape, default=0) < 0:  # refused by a call
                 return None
             written = np.zeros(shape if rank_ == len(shape) else prod(shape), bool)
             for access in writes:

@@ -1,6 +1,6 @@
 """Counterexamples to races: two iterations of loops, found by executing the indices of accesses.
 
-Must not know what is proved.
+Must not know proofs.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from te_sched.analysis.programs.evaluate import (
 from te_sched.ir.scopes import Loop
 from te_sched.ir.visitor import variables_of
 
-_LIMIT = 1 << 15  # iterations that are executed
-_MOST = 4 * _LIMIT  # elements that these touch
+_LIMIT = 1 << 15  # number of iterations to execute
+_MOST = 4 * _LIMIT  # number of elements that they may access
 
 
 @dataclass(frozen=True, slots=True)
-class Meeting:
-    """An element that two iterations touch."""
+class Conflict:
+    """An element that two iterations access."""
 
     first: Access
     second: Access
@@ -42,7 +42,7 @@ class Meeting:
 
     @property
     def is_update(self) -> bool:
-        """Whether both are one statement that changes what is there."""
+        """Whether both are accesses of one statement that updates the element."""
         store = self.first.store
         return store is not None and reads_own(store)
 
@@ -68,14 +68,14 @@ def _written(access: Access) -> str:
     return ", ".join(map(str, access.index or ()))
 
 
-def find_meeting(
+def find_conflict(
     program: ProgramAccesses, loops: tuple[Loop, ...], accesses: Sequence[Access]
-) -> Meeting | bool:
+) -> Conflict | bool:
     """An element that two iterations access for all sizes; or whether there certainly is none."""
-    found: Meeting | bool = False
+    found: Conflict | bool = False
     try:
         for run in executions_of(program, _LIMIT):
-            found = _Iterations(loops, accesses, run).meeting()
+            found = _Iterations(loops, accesses, run).conflict()
             if isinstance(found, bool):
                 return found and not run.sizes
     except Unevaluable:
@@ -85,16 +85,15 @@ def find_meeting(
 
 @dataclass
 class _Iterations:
-    """All iterations of loops, and the elements that they touch."""
+    """All iterations of loops, and the elements that they access."""
 
     loops: tuple[Loop, ...]
     accesses: Sequence[Access]
     run: Execution
-    is_complete: bool = True  # whether all of them are looked at
+    is_complete: bool = True  # whether all iterations were executed
 
-    def meeting(self) -> Meeting | bool:
-        """Two iterations that access the same element; else whether all iterations were
-        executed."""
+    def conflict(self) -> Conflict | bool:
+        """Two iterations that access the same element, or whether all iterations were run."""
         known = [one for one in self.accesses if one.index is not None and one.is_sure]
         self.is_complete = len(known) == len(self.accesses)
         rows = [row for access in known if (row := self._row(access)) is not None]
@@ -115,7 +114,7 @@ class _Iterations:
             others = owner[key]
             clash = (others >= 0) & (others != turn)
             if self.loops[0].kind == "vectorized" and not row.access.writes:
-                # lanes read before they write, in one statement
+                # a vector statement reads all lanes before it writes
                 is_same = np.array([one.access.store is row.access.store for one in rows])
                 clash &= ~(is_same[wrote[key]] & (others > turn))
             if clash.any():
@@ -128,7 +127,7 @@ class _Iterations:
                 self.is_complete = False
         return self.is_complete
 
-    def _found(self, first: _Row, other: int, second: _Row, place: int) -> Meeting:
+    def _found(self, first: _Row, other: int, second: _Row, place: int) -> Conflict:
         element = tuple(map(int, second.elements[place][len(self._outside(second.access)) :]))
         iterations = (
             tuple(map(int, first.iterations[other])),
@@ -137,7 +136,7 @@ class _Iterations:
         if second.access.writes and iterations[0] > iterations[1]:
             first, second, iterations = second, first, (iterations[1], iterations[0])
         names, sizes = tuple(loop.name for loop in self.loops), sizes_text(self.run.sizes)
-        return Meeting(first.access, second.access, element, iterations, names, sizes)
+        return Conflict(first.access, second.access, element, iterations, names, sizes)
 
     def _is_harmless(self, first: Access, second: Access) -> bool:
         """Whether blocks store the same value into the same element."""
@@ -186,7 +185,7 @@ class _Iterations:
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """The elements that an access touches (outer loops first), and in which iteration each."""
+    """The elements that an access reaches (with the outer loops first), and their iterations."""
 
     access: Access
     elements: Any

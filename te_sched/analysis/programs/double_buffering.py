@@ -1,8 +1,8 @@
 """Check that loops with double buffers run serially.
 
-Reads a lowered program, where a fetch ahead is marked `double_buffer_write`: the loop of the double
-buffer is known only after vectorized loops and loops of one iteration are lowered, so earlier
-accesses do not determine it. Must not know schedules.
+Applies to lowered programs, where prefetches are marked `double_buffer_write`. The loop of a double
+buffer is only known after vectorized loops and loops of one iteration are lowered. Must not know
+schedules.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ _IN_ORDER = frozenset(("serial", "unrolled"))
 
 
 def check_turns(func: PrimFunc) -> None:
-    """Refuse a double buffer that several iterations would fill at once.
+    """Refuse a double buffer that several iterations would fill concurrently.
 
     Raises
     ------
-    BuildError for the first fetch ahead whose innermost loop runs in parallel.
+    BuildError for the first prefetch whose innermost loop runs in parallel.
     """
     _check(func.body, None)
 

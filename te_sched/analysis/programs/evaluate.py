@@ -1,8 +1,7 @@
 """Evaluation of the indices of a program with numpy, for given sizes and all iterations.
 
-`Points` are the iterations of a nest of loops in the order in which they run. If there are too
-many, loops are truncated, and findings hold for the remaining iterations. Must not know
-what is judged.
+`Points` are the iterations of a nest of loops in execution order. If there are too many, loops are
+truncated, and findings hold for the remaining iterations. Must not know analyses.
 """
 
 from __future__ import annotations
@@ -25,8 +24,8 @@ from te_sched.ir.visitor import variables_of, walk
 
 Values = dict[Var, Any]
 _Member = TypeVar("_Member")
-_WHOLE: Mapping[Loop, int] = MappingProxyType({})  # no loop is cut short
-# Sizes that stand for all: even and odd ones, no two alike.
+_WHOLE: Mapping[Loop, int] = MappingProxyType({})  # no loop is truncated
+# Sample sizes: even and odd, all different.
 _SAMPLES = ((16, 2), (21, 2), (13, -1))
 
 
@@ -35,7 +34,7 @@ class Unevaluable(Exception):
 
 
 class TooMany(Unevaluable):
-    """The number of iterations exceeds the limit."""
+    """Too many iterations."""
 
 
 def _truncated(a: Any, b: Any) -> Any:
@@ -69,7 +68,7 @@ def evaluate(e: Any, values: Values, lets: Mapping[Var, Expr]) -> Any:
 
     Raises
     ------
-    Unevaluable where it reads memory, or has variables that are not known.
+    Unevaluable if it reads memory or has unknown variables.
     """
     kind = type(e)
     if kind is E.IntImm:
@@ -120,11 +119,11 @@ class Points:
 
     count: int
     values: Values
-    digits: dict[Loop, Any]  # which iteration of each loop, from 0
+    digits: dict[Loop, Any]  # the iteration number in each loop, from 0
     lets: Mapping[Var, Expr]
 
     def of(self, e: Expr) -> Any:
-        """The values of an expression; Unevaluable is raised where they are not known."""
+        """The values of an expression; raises Unevaluable if they are unknown."""
         return evaluate(e, self.values, self.lets)
 
     def where(self, conditions: Iterable[Expr]) -> Any:
@@ -139,7 +138,7 @@ class Points:
         chosen = self.where(conditions)
         if chosen.all():
             return self
-        # values of lets were found on the way, and have the length of the points
+        # lets were evaluated before, so their arrays have the old length
         values = {var: a[chosen] if np.ndim(a) else a for var, a in self.values.items()}
         digits = {loop: a[chosen] for loop, a in self.digits.items()}
         return Points(int(np.count_nonzero(chosen)), values, digits, self.lets)
@@ -147,10 +146,9 @@ class Points:
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """Executes loops and accesses for given sizes, of which `lets` says what variables stand for.
+    """Executes loops and accesses for given sizes; `lets` has the values of let variables.
 
-    Unevaluable is raised for what is not known, TooMany for more than `limit` iterations, or
-    elements that these touch.
+    Raises Unevaluable for unknown values, TooMany for more than `limit` iterations or elements.
     """
 
     lets: Mapping[Var, Expr]
@@ -162,7 +160,7 @@ class Execution:
         return evaluate(e, dict(self.sizes), self.lets)
 
     def points(self, loops: Iterable[Loop], most: Mapping[Loop, int] = _WHOLE) -> Points:
-        """The iterations of a nest of loops. `most` cuts loops short."""
+        """The iterations of a nest of loops. `most` truncates loops."""
         values, count, lets = dict(self.sizes), 1, self.lets
         digits: dict[Loop, Any] = {}
         for loop in loops:
@@ -187,8 +185,8 @@ class Execution:
     def elements(
         self, access: Access, points: Points, outside: Sequence[Loop] = ()
     ) -> tuple[Any, Any]:
-        """The elements that an access touches, in rows after the iterations of loops outside; and
-        in which of the points.
+        """The elements that an access reaches, as rows that begin with the iterations of outer
+        loops; and the number of the point of each row.
         """
         assert access.index is not None
         values = [*[points.digits[loop] for loop in outside], *map(points.of, access.index)]
@@ -206,26 +204,24 @@ class Execution:
     def touched(
         self, access: Access, outside: Sequence[Loop] = (), most: Mapping[Loop, int] = _WHOLE
     ) -> tuple[Points, Any, Any]:
-        """The iterations in which an access happens, and its elements there, as `elements` has
-        them.
-        """
+        """The iterations in which an access is executed, and its `elements` there."""
         points = self.points(access.loops, most).held(access.conditions)
         return points, *self.elements(access, points, outside)
 
     def text(self, name: str, place: Iterable[Any]) -> str:
-        """An element, and the sizes, in words."""
+        """An element and the sizes, for messages."""
         text = f"{name}[{', '.join(str(int(one)) for one in place)}]"
         return f"{text}, where {sizes_text(self.sizes)}" if self.sizes else text
 
 
 def rows_of(columns: Iterable[Any], count: int) -> Any:
-    """A table of columns, of which each is an array or one number for all rows."""
+    """A table of columns, each an array or one number for all rows."""
     whole = [np.broadcast_to(np.asarray(column, np.int64), (count,)) for column in columns]
     return np.stack(whole, axis=1) if whole else np.zeros((count, 0), np.int64)
 
 
 def variables_in(lets: Mapping[Var, Expr], *exprs: Expr) -> set[Var]:
-    """The variables that expressions depend on, those of lets and what these stand for."""
+    """The variables that expressions depend on, directly or through values of lets."""
     found: set[Var] = set()
     pending = [*exprs]
     while pending:
@@ -238,7 +234,7 @@ def variables_in(lets: Mapping[Var, Expr], *exprs: Expr) -> set[Var]:
 def connected(
     items: Iterable[tuple[Any, frozenset[_Member]]],
 ) -> list[tuple[frozenset[_Member], list[Any]]]:
-    """Items in groups whose sets, as of variables, have nothing in common."""
+    """Groups of items whose sets, such as of variables, are disjoint."""
     groups: list[tuple[frozenset[_Member], list[Any]]] = []
     for item, members in items:
         joined, together = members, [item]
@@ -253,11 +249,11 @@ def connected(
 
 
 def numbered(tables: Sequence[Any]) -> tuple[list[Any], int]:
-    """Rows of tables as numbers, equal ones alike and in lexical order; and how many there are.
+    """Numbers of rows, equal for equal rows and in lexicographic order, and their upper bound.
 
     Raises
     ------
-    Unevaluable where they are too far apart.
+    Unevaluable if the values of a column are too far apart.
     """
     whole = np.concatenate(tables)
     if not len(whole):
@@ -279,14 +275,14 @@ def numbered(tables: Sequence[Any]) -> tuple[list[Any], int]:
 
 
 def sizes_text(sizes: Values) -> str:
-    """Sizes in words: n = 16, m = 18."""
+    """Sizes for messages: n = 16, m = 18."""
     return ", ".join(f"{var.name} = {int(value)}" for var, value in sizes.items())
 
 
 def executions_of(program: ProgramAccesses, limit: int) -> Iterator[Execution]:
-    """Executions of a program for samples of its sizes: a single one where it has none.
+    """Executions of a program for sample sizes, or a single one if it has no symbolic sizes.
 
-    What is found for each of the samples is taken to hold for all but a few sizes.
+    A result that holds for all samples is taken to hold for all but a few sizes.
     """
     symbols: dict[Var, None] = {}
     strides: list[tuple[Var, Expr]] = []

@@ -1,9 +1,9 @@
 """Check that a program writes its results and temporaries before it reads them.
 
-Proof: a statement before the read, in the same iteration of the loops round both, writes all that
-is read there (`cover`). Refutation: the program is executed for small sizes
-(`uninitialised_reads`), and reads an element that is not written, or is written only in private
-memory of other threads (`private_memory`). Must not know schedules.
+Proof: an earlier statement, in the same iteration of the loops around both, writes the elements
+that are read (`cover`). Refutation: executed for small sizes (`uninitialised_reads`), the program
+reads an element that is not written, or is written only in private memory of other threads
+(`private_memory`). Must not know schedules.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from te_sched.lower.device.kernel import WARP
 
 
 def judge_initialised(program: ProgramAccesses) -> list[Finding]:
-    """Whether reads of what the program itself writes come after the writes."""
+    """Findings on whether results and temporaries are written before they are read."""
     found = []
     for data, accesses in by_memory(program.accesses).items():
         memory = program.memory.get(data)
@@ -48,9 +48,7 @@ def judge_initialised(program: ProgramAccesses) -> list[Finding]:
 
 
 def _is_own(memory: Memory, accesses: Sequence[Access]) -> bool:
-    """Whether what is in the memory comes from the program. A body of the user's may change what
-    the caller gives.
-    """
+    """Whether the program initializes the memory. Bodies of the user may update arguments."""
     if not memory.is_argument:
         return True
     return any(one.writes for one in accesses) and not any(one.by_user for one in accesses)
@@ -108,7 +106,7 @@ def _is_written_by_others(program: ProgramAccesses, memory: Memory, accesses: li
 
 
 def _elsewhere(memory: Memory, accesses: list[Access]) -> Access | None:
-    """A read that is not of the very element that is written, where each thread writes another."""
+    """A read of an element other than the written one, if each thread writes another one."""
     written = [one.index for one in accesses if one.writes and one.index is not None]
     if not any(one.writes and _is_of_thread(memory, one) for one in accesses):
         return None
@@ -122,7 +120,7 @@ def _elsewhere(memory: Memory, accesses: list[Access]) -> Access | None:
 
 
 def _is_of_thread(memory: Memory, write: Access) -> bool:
-    """Whether the place of an element in the memory depends on the thread that writes it."""
+    """Whether the element depends on the thread that writes it."""
     analyzer = Analyzer()
     places = [
         analyzer.simplify(ops.sub(index, begin))
@@ -146,7 +144,7 @@ def _of_others(name: str, owners: MemoryOwners, why: str) -> Finding:
 def _written(
     program: ProgramAccesses, memory: Memory, accesses: Sequence[Access]
 ) -> Missing | bool | None:
-    """The reads of elements that are not written before, as found by `find_missing`."""
+    """True if all reads are proved to follow their writes; else the result of `find_missing`."""
     reads = [one for one in accesses if not one.writes]
     if all(_is_initialised(program, memory, accesses, read) for read in _unique(reads)):
         return True
@@ -154,7 +152,7 @@ def _written(
 
 
 def _unique(reads: Sequence[Access]) -> list[Access]:
-    """Reads, one of those that say the same."""
+    """Reads without duplicates."""
     kept: dict[Any, Access] = {}
     for read in reads:
         place = read.order[:-1]
@@ -165,7 +163,7 @@ def _unique(reads: Sequence[Access]) -> list[Access]:
 def _is_initialised(
     program: ProgramAccesses, memory: Memory, accesses: Sequence[Access], read: Access
 ) -> bool:
-    """Whether a read is of what was written before, in the same iteration of the loops outside."""
+    """Whether a read is covered by earlier writes in the same iteration of the enclosing loops."""
     if read.index is None:
         return False
     groups: dict[tuple[Var, ...], list[Access]] = {}
@@ -184,7 +182,7 @@ def _is_initialised(
 
 
 def _common_loops(write: Access, read: Access) -> tuple[Loop, ...] | None:
-    """The loops round both; None where the write does not come first in them."""
+    """The common loops of both; None if the write does not come first in them."""
     common: list[Loop] = []
     for first, second in zip(write.order, read.order, strict=False):
         if first is second or (type(first) is int and first == second):
@@ -266,7 +264,7 @@ def _writes_what_is_read(
         if low is None or high is None:
             return False
         lows, highs = [low], [plus(plus(high, forms.of(size)), constant(-1))]
-        if is_declared:  # nothing is read beyond what is declared, which others prove
+        if is_declared:  # reads are within the declared shape, as checked elsewhere
             lows.append({})
             highs.append(plus(forms.of(memory.shape[place]), constant(-1)))
         region.append(FormInterval(tuple(lows), tuple(highs)))

@@ -1,11 +1,10 @@
 """Memory that is private to threads or warps.
 
-    S_local[tx + i]      is element [tx, tx + i], the first index saying which thread's it is
-    S_warp[i]            is element [tx // 32, i]
+    S_local[tx + i]      is element [tx, tx + i], where the first index is the thread
+    S_warp[i]            is element [tx // 32, i], where the first index is the warp
 
-Statements outside of loops over an axis of threads are executed by all threads along
-it. Must not know what
-is judged.
+Statements outside of loops over a thread axis are executed by all of its threads. Must not know
+analyses.
 """
 
 from __future__ import annotations
@@ -39,10 +38,10 @@ class MemoryOwners:
         self.have_parts = not all(ops.is_const(self._count(axis), 1) for axis in axes)
 
     def _writers(self, accesses: Sequence[Access]) -> Iterator[Loop]:
-        """The axes of threads that tell who has written an element.
+        """The thread axes that identify the thread that writes an element.
 
-        What threads reduce together is in the registers of all of them: no index tells who they
-        are.
+        Results of cross-thread reductions are in the registers of all threads, and no index names
+        these.
         """
         for access in accesses:
             told = variables_of(*(access.index or ())) if access.writes else ()
@@ -53,14 +52,14 @@ class MemoryOwners:
     def with_axes(
         self, memory: Memory, accesses: Sequence[Access]
     ) -> tuple[Memory, Sequence[Access]]:
-        """The memory and its accesses, with indices that say whose an element is."""
+        """The memory and its accesses, with the owner of each element as leading indices."""
         counts = tuple(map(self._count, self.axes))
         region = (*[(IntImm(0), count) for count in counts], *memory.region)
         whole = replace(memory, region=region, shape=(*counts, *memory.shape))
         return whole, [self._owned(access) for access in accesses]
 
     def text(self, which: Sequence[int]) -> str:
-        """The thread or the warp that has an element, in words."""
+        """The thread or warp that owns an element, for messages."""
         parts = []
         for axis, number in zip(self.axes, which, strict=False):
             if not ops.is_const(axis.extent, 1):
@@ -82,10 +81,10 @@ class MemoryOwners:
         return replace(access, index=(*which, *access.index), sizes=(*sizes, *access.sizes))
 
     def _width(self, axis: Loop) -> int:
-        """How many threads along an axis have memory in common."""
+        """The number of threads along an axis that share memory."""
         return WARP if self.are_warps and axis.tag == "threadIdx.x" else 1
 
     def _count(self, axis: Loop) -> Expr:
-        """How many owners there are along an axis of threads."""
+        """The number of owners along a thread axis."""
         width = self._width(axis)
         return ops.floordiv(ops.add(axis.extent, width - 1), width)

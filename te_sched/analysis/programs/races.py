@@ -1,10 +1,9 @@
-"""Race analysis of iterations that run at the same time.
+"""Race analysis of concurrent iterations.
 
-For each parallel or vectorized loop, and for the axes of blocks and threads, two different
-iterations must not touch one element of memory that lives outside of the loop when one of them
-writes. Proof: an element that two iterations touch has equal indices, and the axes are digits of
-these (`arith.aliasing`). Refutation: two iterations and an element (`dependences`). Must not know
-schedules.
+Two iterations of a parallel or vectorized loop, or of the axes of blocks and threads, must not
+access the same element of memory from outside of the loop if one of them writes it. Proof: equal
+indices imply equal iterations, since the axes are digits of the indices (`arith.aliasing`).
+Refutation: two iterations and an element (`dependences`). Must not know schedules.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from collections.abc import Iterable, Iterator
 
 from te_sched.analysis.findings import PROVED, RACE, REFUTED, UNPROVED, Finding
 from te_sched.analysis.programs.accesses import Access, ProgramAccesses, by_memory
-from te_sched.analysis.programs.dependences import Meeting, find_meeting
+from te_sched.analysis.programs.dependences import Conflict, find_conflict
 from te_sched.analysis.programs.thread_races import thread_races
 from te_sched.arith.structural_equality import all_same
 from te_sched.ir.expr import Var
@@ -24,19 +23,19 @@ _ITERATIONS = {"block": "blocks", "thread": "threads", "virtual": "virtual threa
 
 
 def judge_races(program: ProgramAccesses) -> list[Finding]:
-    """What is to be said of the loops of a program whose iterations run at once."""
+    """Findings about the loops of a program whose iterations run concurrently."""
     found: list[Finding] = []
     for loops in _at_once(program):
         found.extend(_Judge(program, loops).findings())
-    for threads, meeting in thread_races(program):
-        name = program.memory[meeting.first.data].name
+    for threads, conflict in thread_races(program):
+        name = program.memory[conflict.first.data].name
         names = " and ".join(loop.name for loop in threads)
-        found.append(_Judge(program, threads).refusal(name, names, meeting))
+        found.append(_Judge(program, threads).refusal(name, names, conflict))
     return found
 
 
 def _at_once(program: ProgramAccesses) -> Iterator[tuple[Loop, ...]]:
-    """The loops whose iterations run at once, those of one grid of blocks together.
+    """The loops whose iterations run concurrently; those of a grid of blocks are one group.
 
     A parallel loop inside of another one runs serially.
     """
@@ -70,7 +69,7 @@ class _Judge:
             yield self._finding(data, accesses)
 
     def _shared(self) -> dict[Var, list[Access]]:
-        """The accesses below the loops to memory outside of them that somebody writes there."""
+        """The accesses in the loops to memory from outside of them that is written there."""
         first = self.loops[0]
         touched = by_memory(one for one in self.program.accesses if first in one.loops)
         return {
@@ -80,7 +79,7 @@ class _Judge:
         }
 
     def _is_common(self, data: Var) -> bool:
-        """Whether the memory is one for all iterations."""
+        """Whether all iterations share the memory."""
         memory = self.program.memory.get(data)
         if memory is None or self.loops[0] in memory.loops:
             return False  # not declared: unknown
@@ -96,8 +95,8 @@ class _Judge:
             for b in unique[place:]
             if a.writes or b.writes
         )
-        verdict = is_proved or find_meeting(self.program, self.loops, unique)
-        if isinstance(verdict, Meeting):
+        verdict = is_proved or find_conflict(self.program, self.loops, unique)
+        if isinstance(verdict, Conflict):
             return self.refusal(name, names, verdict)
         if verdict:
             what = f"no {self._race(name, names)}"
@@ -112,19 +111,19 @@ class _Judge:
         return self.program.are_apart(a, b, self.loops, outside)
 
     def _race(self, name: str, names: str) -> str:
-        """A race on memory, and between which iterations."""
+        """The description of a race."""
         loop = self.loops[0]
         if loop.kind in _ITERATIONS:
             return f"data race on {name} between {_ITERATIONS[loop.kind]} along {names}"
         return f"data race on {name} between iterations of {loop.kind} axis {names}"
 
-    def refusal(self, name: str, names: str, meeting: Meeting) -> Finding:
+    def refusal(self, name: str, names: str, conflict: Conflict) -> Finding:
         """The finding about iterations that access the same element."""
         loop = self.loops[0]
         verb = "bind" if loop.tag else _VERBS.get(loop.kind, "parallelize")
         to = f" to {loop.tag}" if loop.tag else ""
         help = f"let each iteration write separate elements, or {verb} another axis{to}"
-        if meeting.is_update:
+        if conflict.is_update:
             help = (
                 f"reorder the loops and {verb} an axis of the result{to}, or compute the partial "
                 "results in a separate stage (rfactor)"
@@ -136,13 +135,13 @@ class _Judge:
             name,
             names,
             name,
-            meeting.text(name),
+            conflict.text(name),
             help,
         )
 
 
 def _unique(accesses: Iterable[Access]) -> list[Access]:
-    """Accesses without those that say the same, as a store and a load of one element."""
+    """Accesses without duplicates, such as a load and a store of one element."""
     kept: list[Access] = []
     for access in sorted(accesses, key=lambda one: not one.writes):
         if not any(

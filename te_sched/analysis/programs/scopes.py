@@ -15,12 +15,12 @@ from te_sched.ir.scopes import OF_BLOCK, Memory
 from te_sched.ir.visitor import variables_of
 from te_sched.lower.device.kernel import launched
 
-_OF_BLOCK = ("shared",)  # of all threads, and not of those in a warp
+_OF_BLOCK = ("shared",)  # shared by all threads of a block; "warp" is not
 _OF_THREAD = ("local",)
 
 
 def judge_scopes(program: ProgramAccesses) -> list[Finding]:
-    """Memory of blocks or threads that is used by several of them."""
+    """Findings about memory of a block or thread that is used by several of them."""
     found: dict[Var, Finding] = {}
     launches = launched(program.func.body)
     threads = {var: tag for var, tag in launches.items() if tag.startswith("threadIdx")}
@@ -38,7 +38,7 @@ def judge_scopes(program: ProgramAccesses) -> list[Finding]:
 
 
 def _outliving(memory: Memory, access: Access) -> Finding | None:
-    """What is to be said of memory that is allocated outside of the kernels that use it."""
+    """A finding about memory that is allocated outside of the kernels that use it."""
     if memory.is_in_kernel or not memory.scope.startswith((*OF_BLOCK, *_OF_THREAD)):
         return None
     axes = [loop.tag for loop in access.loops if loop.kind in ("block", "thread")]
@@ -57,7 +57,7 @@ def _outliving(memory: Memory, access: Access) -> Finding | None:
 
 
 def _too_early(program: ProgramAccesses, memory: Memory, access: Access) -> Finding | None:
-    """What is to be said of memory of a virtual thread that is filled outside of its loop."""
+    """A finding about memory of a virtual thread that is written outside of its loop."""
     if not access.writes or not memory.scope.startswith(_OF_THREAD):
         return None
     value = () if access.store is None else (access.store.value,)
@@ -78,7 +78,7 @@ def _too_early(program: ProgramAccesses, memory: Memory, access: Access) -> Find
 
 
 def _of_one_thread(memory: Memory, threads: Mapping[Var, str]) -> Finding | None:
-    """What is to be said of memory of a block of which each thread would need another part."""
+    """A finding about memory of a block of which each thread needs another region."""
     if not memory.scope.startswith(_OF_BLOCK):
         return None
     parts = variables_of(*[end for bounds in memory.region for end in bounds])

@@ -1,11 +1,11 @@
 """Races of threads of a block: within one statement, or in a kernel without barriers.
 
     for tx in threads(32):  C[tx // 2] = A[tx]        two threads store different values
-    for tx in threads(32):  C[tx] = C[31 - tx]        a thread reads what another one writes
+    for tx in threads(32):  C[tx] = C[31 - tx]        a thread reads an element that another writes
 
 Stores of the same value by several threads are harmless: each thread computes the stage. Stored
-values are known if they are made of constants and of arguments that are not written. Other races
-are found by the checked mode, which knows the barriers. Must not know schedules.
+values are known if they depend only on constants and on arguments that are not written. Other races
+are found by the checked mode, which considers barriers. Must not know schedules.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from te_sched.analysis.programs.accesses import Access, ProgramAccesses, by_memory
-from te_sched.analysis.programs.dependences import Meeting
+from te_sched.analysis.programs.dependences import Conflict
 from te_sched.analysis.programs.evaluate import (
     Execution,
     Points,
@@ -33,14 +33,14 @@ from te_sched.ir.stmt import AttrStmt, BufferStore
 from te_sched.ir.visitor import children, variables_of, walk
 from te_sched.lower.statements import statements
 
-_MOST = 64  # accesses of one memory that are held against each other
-_LIMIT = 1 << 15  # iterations that are executed, and elements that these touch
-_COMMON = ("global", "shared")  # scopes of memory that threads have in common
+_MOST = 64  # number of accesses to one memory that are compared
+_LIMIT = 1 << 15  # number of iterations and elements to evaluate
+_COMMON = ("global", "shared")  # scopes of memory that threads share
 _AXES = ("block", "thread")
 
 
-def thread_races(program: ProgramAccesses) -> Iterator[tuple[tuple[Loop, ...], Meeting]]:
-    """The threads that certainly race in a store, and where, for whatever sizes."""
+def thread_races(program: ProgramAccesses) -> Iterator[tuple[tuple[Loop, ...], Conflict]]:
+    """The threads that certainly race in a store, for all sizes, and an element."""
     of_data = by_memory(program.accesses)
     of_store: dict[BufferStore, list[Access]] = {}
     for access in program.accesses:
@@ -63,21 +63,21 @@ def thread_races(program: ProgramAccesses) -> Iterator[tuple[tuple[Loop, ...], M
             and first in other.loops
             and not (other.writes and other.store is write.store)
         ]
-        found = _Store(program, threads, write, others, ordered, changed).meeting()
+        found = _Store(program, threads, write, others, ordered, changed).conflict()
         if found is not None:
             told.add(write.data)
             yield threads, found
 
 
 def _is_common(program: ProgramAccesses, write: Access) -> bool:
-    """Whether an access certainly stores into memory that threads have in common."""
+    """Whether an access certainly stores into memory that threads share."""
     memory = program.memory.get(write.data)
     is_store = write.writes and write.is_sure and write.store is not None
     return is_store and memory is not None and memory.scope.startswith(_COMMON)
 
 
 def _unordered(program: ProgramAccesses) -> Iterator[Loop]:
-    """The first axis of kernels without barriers: they call nothing and share no memory."""
+    """The first axis of each kernel without barriers: it has no calls and no shared memory."""
     sharing = {
         loop
         for access in program.accesses
@@ -97,9 +97,10 @@ def _unordered(program: ProgramAccesses) -> Iterator[Loop]:
 
 
 class _Store:
-    """A store, and others who touch its memory, as no barrier parts them.
+    """A store, and the accesses to its memory that no barrier separates from it.
 
-    Iterations of `ordered` loops are not compared with each other: a barrier may stand in them.
+    Iterations of `ordered` loops are not compared with each other, since they may contain a
+    barrier.
     """
 
     def __init__(
@@ -120,16 +121,16 @@ class _Store:
             if one.is_sure and self._may_harm(one) and not self._are_apart(one)
         ]
 
-    def meeting(self) -> Meeting | None:
-        """Where two threads meet, whatever the sizes are."""
+    def conflict(self) -> Conflict | None:
+        """An element that two threads access, for all sizes."""
         assert self.write.store is not None
         differs = self._depends(self.write.store.value) and not self._are_apart(self.write)
         if not differs and not self.others:
             return None
-        found: Meeting | None = None
+        found: Conflict | None = None
         try:
             for run in executions_of(self.program, _LIMIT):
-                found = self._meeting(run, differs)
+                found = self._conflict(run, differs)
                 if found is None:
                     return None
         except Unevaluable:
@@ -137,7 +138,7 @@ class _Store:
         return found
 
     def _may_harm(self, other: Access) -> bool:
-        """Whether a read, or another store, may meet more than the same value."""
+        """Whether another access may conflict: a read, or a store of a different value."""
         stores = (self.write.store, other.store)
         return not other.writes or any(one and self._depends(one.value) for one in stores)
 
@@ -147,10 +148,10 @@ class _Store:
         return not variables_of(value).isdisjoint(own)
 
     def _are_apart(self, other: Access) -> bool:
-        """Whether it is proved that no thread touches what another one writes."""
+        """Whether it is proved that no thread accesses an element that another one writes."""
         return self.program.are_apart(self.write, other, self.threads, self.serial)
 
-    def _meeting(self, run: Execution, differs: bool) -> Meeting | None:
+    def _conflict(self, run: Execution, differs: bool) -> Conflict | None:
         points, elements, threads = self._touched(self.write, run)
         for other in self.others:
             _, others, of_others = self._touched(other, run)
@@ -182,12 +183,12 @@ class _Store:
         serial = [loop for loop in access.loops if loop in self.serial]
         points, elements, which = run.touched(access, serial)
         if len(which) != points.count:
-            raise Unevaluable  # vectors, of which it is not known what lanes store
+            raise Unevaluable  # the lanes of vectors are unknown
         turns = [points.values[loop.var] for loop in self.threads]
         return points, elements, rows_of(turns, points.count)
 
     def _columns(self, value: Expr, points: Points) -> list[Any] | None:
-        """Numbers by which stored values differ; None where it is not known what they are."""
+        """Numbers that identify the stored values; None if unknown."""
         if type(value) is BufferLoad and value.buffer.data in self.changed:
             return None
         if type(value) is Var:
@@ -208,8 +209,8 @@ class _Store:
 
     def _found(
         self, second: Access, elements: Any, one: Any, other: Any, row: int, run: Execution
-    ) -> Meeting:
+    ) -> Conflict:
         place = tuple(map(int, elements[row][len(self.serial) :]))
         iterations = tuple(map(int, one)), tuple(map(int, other))
         names = tuple(loop.name for loop in self.threads)
-        return Meeting(self.write, second, place, iterations, names, sizes_text(run.sizes))
+        return Conflict(self.write, second, place, iterations, names, sizes_text(run.sizes))

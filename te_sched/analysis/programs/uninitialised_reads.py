@@ -1,7 +1,6 @@
 """Reads of uninitialized elements, found by evaluating the indices of accesses.
 
-An element is missing if it was not written since its memory was allocated. Must not know
-what is proved.
+An element is missing if it was not written since its memory was allocated. Must not know proofs.
 """
 
 from __future__ import annotations
@@ -26,26 +25,26 @@ from te_sched.analysis.programs.evaluate import (
 from te_sched.ir.expr import Var
 from te_sched.ir.scopes import OF_BLOCK, Loop, Memory
 
-_LIMIT = 1 << 15  # iterations that are executed
-_FEW = 2  # iterations of loops where there are more than that
+_LIMIT = 1 << 15  # number of iterations to execute
+_FEW = 2  # iterations per loop if the limit is exceeded
 _OF_THREADS = frozenset(("thread", "virtual"))
 
 
 def is_shared_by(loop: Loop, memory: Memory) -> bool:
-    """Whether the threads of a loop have the memory in common: they wait for each other."""
+    """Whether the threads of a loop share the memory, and synchronize its accesses."""
     return (
         loop.kind in _OF_THREADS and loop not in memory.loops and memory.scope.startswith(OF_BLOCK)
     )
 
 
 class Missing(NamedTuple):
-    """An element that is read and was not written before, and where that was found."""
+    """An element that is read before it is written, and the execution that found it."""
 
     element: tuple[int, ...]
     run: Execution
 
     def text(self, name: str, skip: int = 0) -> str:
-        """The element in the user's words, without its first `skip` indices."""
+        """The element for messages, without its first `skip` indices."""
         return self.run.text(name, self.element[skip:])
 
 
@@ -55,8 +54,8 @@ def find_missing(
     """An element that is missing for all sizes. True if no element is missing, False if none is
     missing for some sizes, None if unknown.
 
-    Where there are too many iterations, some of those in which the memory is allocated are
-    executed, and some of those that read it there.
+    If there are too many iterations, only some of those around the allocation and around reads are
+    executed.
     """
     for few in (None, _FEW):
         found: Missing | bool | None = None
@@ -75,9 +74,9 @@ def find_missing(
 
 @dataclass
 class _History:
-    """The accesses to one memory in the order in which they happen.
+    """The accesses to one memory in execution order.
 
-    With `few`, as many iterations of the loops round the allocation, and of the serial ones round
+    `few` limits the iterations of the loops around the allocation, and of serial loops around
     reads.
     """
 
@@ -91,12 +90,12 @@ class _History:
         self.used_by_any = set().union(*self.used.values())
 
     def _used_by(self, access: Access) -> set[Var]:
-        """The variables of loops that say whether an access happens, and of which element."""
+        """The variables that determine whether an access is executed, and its element."""
         ends = [end for loop in access.loops for end in (loop.min, loop.extent)]
         return variables_in(self.run.lets, *(access.index or ()), *access.conditions, *ends)
 
     def _most(self, access: Access) -> dict[Loop, int]:
-        """How many iterations of loops are looked at: the first one where all do the same."""
+        """The number of iterations to execute per loop: one if all are equal."""
         found: dict[Loop, int] = {}
         for loop in access.loops:
             is_outside = loop in self.memory.loops
@@ -109,9 +108,7 @@ class _History:
         return found
 
     def missing(self) -> Missing | bool | None:
-        """An element that is read and was not written before; True where there is none, None where
-        unknown.
-        """
+        """An element that is read before it is written; True if there is none, None if unknown."""
         accesses = self.accesses
         if any(one.index is None or (one.writes and not one.is_sure) for one in accesses):
             return None
@@ -126,7 +123,7 @@ class _History:
             except Unevaluable:
                 if access.writes:
                     raise
-                is_all = False  # other reads may tell
+                is_all = False  # other reads may be missing
         shapes = {elements.shape[1] for _, elements, _ in rows}
         if len(shapes) != 1:
             return None
@@ -147,15 +144,15 @@ class _History:
         return True if is_all else None
 
     def row(self, access: Access, steps: int) -> tuple[Any, Any]:
-        """The elements, with the iterations of the loops round the allocation, and the times."""
+        """The elements, with the iterations of the loops around the allocation, and the times."""
         outside = [loop for loop in self.memory.loops if loop in access.loops]
         points, elements, which = self.run.touched(access, outside, self._most(access))
         return elements, rows_of(self.times(access, points, steps), points.count)[which]
 
     def times(self, access: Access, points: Points, steps: int) -> Iterator[Any]:
-        """When an access happens: numbers of statements and iterations, outermost first.
+        """The time of an access: numbers of statements and iterations, outermost first.
 
-        Threads that share the memory wait for each other: which one it is says nothing.
+        Threads that share the memory are synchronized, so their numbers are not part of it.
         """
         for step in range(steps):
             part = access.order[step] if step < len(access.order) else 0

@@ -23,9 +23,9 @@ def check_legality(schedule: Schedule) -> None:
 
     Raises
     ------
-    BuildError for the first axis that runs at once (parallel, vectorize, a GPU block or virtual
-    thread) although its iterations add to the same elements or depend on the one before, and for
-    two axes of a stage that are bound to the same threads.
+    BuildError for the first concurrent axis (parallel, vectorize, a GPU block or virtual thread)
+    whose iterations update the same elements or depend on the previous one, and for two axes of a
+    stage that are bound to the same threads.
     """
     for stage in schedule.stages:
         if stage.attach_type not in (AttachType.INLINE, AttachType.INLINED_ALREADY):
@@ -34,7 +34,7 @@ def check_legality(schedule: Schedule) -> None:
 
 
 def _check_threads(stage: Stage) -> None:
-    """Two axes on one thread axis are one loop to the device: most of their pairs never happen."""
+    """Refuse two axes on one thread axis: only pairs of equal values would be executed."""
     bound: dict[str, IterVar] = {}
     for axis in stage.leaf_iter_vars:
         attr = stage.iter_var_attrs.get(axis)
@@ -89,8 +89,7 @@ def _stemming_from(stage: Stage, roots: tuple[IterVar, ...]) -> Flags:
 
 
 def _runs_at_once(stage: Stage, axis: IterVar) -> str | None:
-    """The annotation by which the iterations of an axis run concurrently, if they cannot be
-    combined."""
+    """The annotation that makes an axis concurrent, if its iterations cannot be combined."""
     attr = stage.iter_var_attrs.get(axis)
     if attr is None:
         return None

@@ -1,10 +1,9 @@
 """Check that store predicates do not drop needed stores.
 
-`set_store_predicate` is for values that several threads have, of which one stores. The stores of a
+`set_store_predicate` selects one of several threads that have the same value. The stores of a
 program are compared with those of the same program without predicates, by evaluating their indices:
-some thread must execute all updates of each element. An element of a temporary may be left out
-where it is not read. Predicates that cannot be evaluated are refused,
-too. Must not know statements.
+some thread must execute all updates of each element. Elements of temporaries that are not read need
+no store. Predicates that cannot be evaluated are refused. Must not know statements.
 """
 
 from __future__ import annotations
@@ -43,20 +42,20 @@ from te_sched.schedule.source_locations import At
 from te_sched.schedule.stage import Stage
 from te_sched.te.tensor import Tensor
 
-_LIMIT = 1 << 16  # iterations that are tried
-_PRODUCT = 1 << 12  # of numbers in a predicate
-_DOUBLINGS = 12  # of sizes, until they make loops long enough
+_LIMIT = 1 << 16  # number of iterations to evaluate
+_PRODUCT = 1 << 12  # limit of the product of the numbers in a predicate
+_DOUBLINGS = 12  # of the sizes, to make loops long enough
 _OF_THREADS = frozenset(("block", "thread", "virtual"))
 
 
 def check_predicates(
     schedule: Schedule, args: Sequence[Any], binds: Mapping[Tensor, Buffer] | None = None
 ) -> None:
-    """Refuse store predicates that leave out something that is needed, or may.
+    """Refuse store predicates that drop a needed store, or cannot be verified.
 
     Raises
     ------
-    BuildError for the first stage whose predicate does that.
+    BuildError for the first stage with such a predicate.
     """
     if all(stage.store_predicate is None for stage in schedule.stages):
         return
@@ -75,7 +74,7 @@ def check_predicates(
 
 
 def _fault_of(chosen: ProgramAccesses, whole: ProgramAccesses) -> str:
-    """What is wrong with the predicate that one program has and the other has not."""
+    """The fault of the predicate that one program has and the other does not, or ""."""
     for store, other in zip(_stores(chosen), _stores(whole), strict=True):
         usual = _conditions_of(other, store.loops)
         added = [one for one in store.conditions if not contains(usual, one)]
@@ -89,13 +88,13 @@ def _stores(program: ProgramAccesses) -> list[Access]:
 
 
 def _conditions_of(access: Access, loops: Sequence[Loop]) -> list[Expr]:
-    """When an access happens, in the variables of those loops."""
+    """The conditions of an access, in the variables of those loops."""
     names: dict[Var, Expr] = {b.var: a.var for a, b in zip(loops, access.loops, strict=True)}
     return [substitute(condition, names) for condition in access.conditions]
 
 
 class _Done(NamedTuple):
-    """What is done to elements: which ones, by which threads, and whether the predicate holds."""
+    """Evaluated stores: the elements, their threads, and whether the predicate holds."""
 
     elements: Any
     threads: Any
@@ -104,7 +103,7 @@ class _Done(NamedTuple):
 
 @dataclass
 class _Judge:
-    """Judges one store, which `usual` conditions and those that a predicate `added` allow."""
+    """Checks one store, under its `usual` conditions and those that a predicate `added`."""
 
     program: ProgramAccesses
     store: Access
@@ -120,13 +119,13 @@ class _Judge:
             one for one in self.program.loops if one.kind == "thread" and one.var in asked
         ]
         self.all_loops = (*self.store.loops, *self.later)
-        if _is_of_thread(self.memory):  # each thread stores what all have reduced together
+        if _is_of_thread(self.memory):  # every thread stores the combined result
             threads = {loop.var for loop in self.all_loops if loop.kind == "thread"}
             self.usual = [one for one in self.usual if not _chooses_first(one, threads)]
         self.loops = self._concerned()
 
     def _reads_the_same(self, access: Access) -> bool:
-        """Whether an access reads what the store writes, in the same iteration."""
+        """Whether an access reads the stored element, in the same iteration."""
         a, b = access.index, self.store.index
         is_of_same = access.data is self.store.data and access.loops == self.store.loops
         if access.writes or not is_of_same or a is None or b is None:
@@ -134,7 +133,7 @@ class _Judge:
         return all(x is y for x, y in zip(a, b, strict=True))
 
     def fault(self) -> str:
-        """What is wrong with the predicate, "" if nothing is."""
+        """The fault of the predicate, or ""."""
         try:
             for run in self._executions():
                 fault = self._fault(run)
@@ -149,8 +148,8 @@ class _Judge:
         return ""
 
     def _executions(self) -> Iterator[Execution]:
-        """For sizes, among them some that make loops longer than all numbers in the predicate, and
-        than their product, for it may divide by some.
+        """Executions for sample sizes, some of which make loops longer than all numbers in the
+        predicate and their product, in case it divides by them.
         """
         numbers = [part.value for one in self.added for part in walk(one) if type(part) is IntImm]
         for run in executions_of(self.program, _LIMIT):
@@ -166,17 +165,17 @@ class _Judge:
             yield run
 
     def _is_at_most(self, loop: Loop, most: int, run: Execution) -> bool:
-        """Whether a loop, of which sizes alone say how long it is, has no more iterations."""
+        """Whether a loop whose extent depends only on sizes has at most `most` iterations."""
         if not self._variables(loop.extent) <= run.sizes.keys():
             return False
         return bool(run.value(loop.extent) <= most)
 
     def _is_unread(self) -> bool:
-        """Whether it is proved that elements left out are not read."""
+        """Whether the elements that are not stored are proved to be unread."""
         if self.memory.is_argument:
             return False
         if any(self._is_owner(loop) and loop not in self.memory.loops for loop in self.loops):
-            # registers of threads, which all read what stands behind the loop over them
+            # registers: all threads execute the reads after the loop
             touched = [one for one in self.program.accesses if one.data is self.store.data]
             reads = [one for one in touched if not one.writes]
             return all(contains(one.conditions, added) for one in reads for added in self.added)
@@ -184,21 +183,21 @@ class _Judge:
         return bool(found) and all(one.verdict == PROVED for one in found)
 
     def _unbound(self) -> str:
-        """The name of a variable of the predicate that has no value here."""
+        """The names of the variables of the predicate that have no value here."""
         known = {loop.var for loop in self.all_loops}
         known.update(*[run.sizes for run in executions_of(self.program, _LIMIT)])
         unbound = self._variables(*self.added) - known - self.program.memory.keys()
         return ", ".join(sorted(var.name for var in unbound))
 
-    # -- what matters ------------------------------------------------------------------------------
+    # -- dependences -------------------------------------------------------------------------------
 
     def _variables(self, *exprs: Expr) -> set[Var]:
         lets = self.program.values
         return variables_in(lets, *exprs) - lets.keys()
 
     def _concerned(self) -> tuple[Loop, ...]:
-        """The loops that the predicate speaks of, and those that share an index or a condition with
-        them: all others count independently of these.
+        """The loops in the predicate, and those that share an index or a condition with them. All
+        others are independent of these.
         """
         store = self.store
         groups = [self._variables(one) for one in (*(store.index or ()), *store.conditions)]
@@ -211,7 +210,7 @@ class _Judge:
         return tuple(loop for loop in self.all_loops if loop.var in found)
 
     def _is_concerned(self, expr: Expr) -> bool:
-        """Whether an expression is of no other loops."""
+        """Whether an expression depends only on the loops in question."""
         others = {loop.var for loop in self.all_loops if loop not in self.loops}
         return others.isdisjoint(self._variables(expr))
 
@@ -244,7 +243,7 @@ class _Judge:
         return f"leaves out {element}, which is needed"
 
     def _done(self, run: Execution) -> _Done:
-        """What the program without predicates does."""
+        """Evaluate the program without predicates."""
         store = self.store
         if store.index is None or not store.is_sure:
             raise Unevaluable
@@ -264,23 +263,23 @@ class _Judge:
         return _Done(rows[happens], copies[which][happens], is_stored[which][happens])
 
     def _places(self) -> list[int]:
-        """The dimensions in which elements differ."""
+        """The dimensions that depend on the loops in question."""
         return [n for n, one in enumerate(self.store.index or ()) if self._is_concerned(one)]
 
     def _is_copy(self, loop: Loop) -> bool:
-        """Whether its iterations are threads that have the memory in common."""
+        """Whether the iterations are threads that share the memory."""
         return loop.kind in _OF_THREADS and not self._is_owner(loop)
 
     def _is_owner(self, loop: Loop) -> bool:
-        """Whether each iteration has memory of its own. Of threads that are bound inside of a
-        kernel later, all do what comes before, too.
+        """Whether each iteration has private memory. Threads launched later in the kernel execute
+        the earlier statements as well.
         """
         if loop in self.later:
             return not (self.memory.is_argument or self.memory.scope.startswith(OF_BLOCK))
         return loop in self.memory.loops or (loop.kind == "thread" and _is_of_thread(self.memory))
 
     def _outside(self) -> list[Loop]:
-        """The loops each iteration of which needs the elements anew."""
+        """The loops of which each iteration needs its own stores."""
         counted = self._variables(*(self.store.index or ()))
         return [
             loop
@@ -290,7 +289,7 @@ class _Judge:
         ]
 
     def _element(self, row: Any, run: Execution) -> str:
-        """The name of an element; dimensions in which it is any one are left open."""
+        """The name of an element; arbitrary dimensions are shown as ":"."""
         numbers = dict(zip(self._places(), row[len(self._outside()) :], strict=True))
         rank = len(self.store.index or ())
         index = ", ".join(str(numbers[n]) if n in numbers else ":" for n in range(rank))
@@ -301,14 +300,14 @@ class _Judge:
 
 
 def _is_of_thread(memory: Memory) -> bool:
-    """Whether memory of a kernel belongs to one thread, that of other axes of threads included."""
-    if memory.scope == "global":  # for lowering to choose
+    """Whether memory of a kernel is private to a thread, possibly one of other thread axes."""
+    if memory.scope == "global":  # lowering will choose the scope
         return any(loop.kind == "thread" for loop in memory.loops)
     return memory.is_in_kernel and not memory.scope.startswith(OF_BLOCK)
 
 
 def _chooses_first(condition: Expr, threads: set[Var]) -> bool:
-    """Whether it holds for the first thread of an axis alone."""
+    """Whether a condition selects the first thread of an axis."""
     return type(condition) is EQ and condition.a in threads and is_const(condition.b, 0)
 
 

@@ -1,7 +1,7 @@
-"""Whether splits without guards need none, as `split(..., disable_predication=True)` promises.
+"""Check that splits with `disable_predication=True` need no guards.
 
-Constant conditions are checked at build time, those on sizes of a call by the
-call. Must not know statements.
+Constant conditions are checked at build time, those on symbolic sizes by each call. Must not know
+statements.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _WHY = "split(..., disable_predication=True) promises that its loops make as man
 
 
 def promised_sizes(schedule: Schedule) -> list[Size]:
-    """What a call must fulfil so that no loop without a guard goes too far.
+    """The conditions on symbolic sizes under which loops without guards stay within their axes.
 
     Raises
     ------
-    BuildError for the first split whose loops go too far, or may whatever the sizes of a call.
+    BuildError for the first split whose loops exceed their axis, or cannot be checked by a call.
     """
     splits = [one for stage in schedule.stages for one in stage.relations if isinstance(one, Split)]
     if not any(split.disable_predication for split in splits):
@@ -65,7 +65,7 @@ def _size(stage: Stage, split: Split, ranges: Ranges, loops: set[Var]) -> Size:
 
 
 def _is_of_call(extent: Expr, loops: set[Var]) -> bool:
-    """Whether an extent depends on the sizes of a call alone."""
+    """Whether an extent depends only on the sizes of a call."""
     return not reads_data(extent) and loops.isdisjoint(variables_of(extent))
 
 

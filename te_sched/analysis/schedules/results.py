@@ -1,6 +1,6 @@
 """Check that all results of a schedule are arguments of its function.
 
-`lower` prints any list of arguments; `build` asks here. Must not know loops.
+`lower` accepts any list of arguments; `build` checks it here. Must not know loops.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from te_sched.te.tensor import Tensor
 
 
 def check_sums(schedule: Schedule) -> None:
-    """Refuse sums of booleans, which do not count.
+    """Refuse sums of booleans, which would not count them.
 
     Raises
     ------
@@ -38,7 +38,7 @@ def check_sums(schedule: Schedule) -> None:
 
 
 def warn_of_extrema(schedule: Schedule) -> None:
-    """Warn where extrema of NaN or infinities differ from numpy's."""
+    """Warn if extrema of NaN or infinities may differ from those of numpy."""
     names = [
         stage.op.name
         for stage, reduction in _reductions(schedule)
@@ -66,10 +66,10 @@ def _reductions(schedule: Schedule) -> Iterator[tuple[Stage, Reduce]]:
 
 
 def check_results(schedule: Schedule, args: Sequence[Any], binds: Mapping[Tensor, Buffer]) -> None:
-    """Refuse arguments that nothing writes, and a function without results.
+    """Refuse arguments that are never written, and functions without results.
 
-    Functions outside (te.extern) may have other effects than their outputs, an input need not be
-    used, and the caller may take a tensor in between in place of an output.
+    External functions (te.extern) may have other effects than their outputs, inputs may be unused,
+    and an intermediate tensor may be the only result.
 
     Raises
     ------

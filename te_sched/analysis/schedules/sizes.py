@@ -1,14 +1,13 @@
 """Extents of a schedule that depend on the call, and their valid ranges.
 
-An extent is never negative. Where it is 0 there are no elements, and nothing is computed, as in
-numpy; but a reduction that chooses one of its values (max, min, argmax) has nothing to choose from
-then, and sums and products give their identity. `check_sizes` checks the extents that are known at
-build time, `symbolic_sizes` lists the others, which a call checks.
-So it does the lengths of splits, which are at least 1 (`StageState.lengths` has those that a call
-tells), and what sizes are computed of, which their types must hold (`within_types`).
+Extents must not be negative. An extent of 0 computes nothing, as in numpy. An empty sum or product
+gives its identity; an empty reduction that selects a value (max, min, argmax) is refused.
+`check_sizes` checks the extents that are known at build time. `symbolic_sizes` lists those that a
+call checks, with the lengths of splits (`StageState.lengths`), which must be at least 1, and the
+intermediate values of sizes, which must not overflow (`within_types`).
 
-Indices are int32 where the extents are: `lower` wraps around as TVM does, `build` asks
-`check_extents` whether they can number all elements. Must not know statements.
+Indices are int32 if the extents are: `lower` wraps around as TVM does, `build` refuses tensors that
+are too large (`check_extents`). Must not know statements.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from te_sched.schedule.stage import AttachType, Stage
 from te_sched.te.operation import ComputeOp, Operation, ScanOp
 from te_sched.te.tensor import Tensor
 
-ATTRIBUTE = "te_sched.sizes"  # of a function to be compiled: its symbolic sizes
+ATTRIBUTE = "te_sched.sizes"  # the attribute of a function that holds its symbolic sizes
 
 LENGTH = "a loop that a split makes has at least one iteration"
 NOT_NEGATIVE = "an extent is 0 or more"
@@ -37,10 +36,11 @@ NOTHING_TO_CHOOSE = "a reduction like max, min or argmax needs at least one valu
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """An extent or index, of what it is one ("axis k of B"), the least that it may be, and why.
+    """An extent or index, its name for messages ("axis k of B"), its lower bound and the reason.
 
-    It is of no account where one of `loops`, the extents of what happens round it, is 0. `most` is
-    the largest that it may be. What is `needed` must be told by a call, which then checks it.
+    It is not checked if one of `loops`, the extents of the enclosing loops, is 0. `most` is the
+    upper bound. A `needed` size must be determined by the arguments of the call, which then checks
+    it.
     """
 
     what: str
@@ -62,7 +62,7 @@ def symbolic_sizes(schedule: Schedule) -> list[Size]:
 
 
 def within_types(size: Size) -> Iterator[Size]:
-    """The numbers that are computed on the way to a size, which their types must hold."""
+    """Intermediate values of a size, bounded by the ranges of their dtypes."""
     for part in walk(size.extent):
         if type(part) in (Add, Sub, Mul, Cast) and dtypes.is_integral(part.dtype):
             low, high = ops.int_limits(part.dtype)
@@ -72,7 +72,7 @@ def within_types(size: Size) -> Iterator[Size]:
 
 
 def check_sizes(schedule: Schedule) -> None:
-    """Refuse a reduction over a constant number of no values that has to choose one.
+    """Refuse a reduction that selects one of its values, if there are none.
 
     Raises
     ------
@@ -88,7 +88,7 @@ def check_sizes(schedule: Schedule) -> None:
 
 
 def _sizes(schedule: Schedule) -> Iterator[Size]:
-    for stage in schedule.stages:  # what else is computed of them is told in their words
+    for stage in schedule.stages:  # sizes computed from these are described by them
         for text, value, dtype in stage.lengths:
             most = ops.int_limits(dtype)[1]
             yield Size(text, value, 1, LENGTH, most=most, needed=True)
@@ -114,7 +114,7 @@ def _axes(op: Operation) -> Iterator[Size]:
 
 
 def _chooses(op: Operation) -> bool:
-    """Whether an operation is a reduction that gives one of its values."""
+    """Whether an operation is a reduction that selects one of its values."""
     if not isinstance(op, ComputeOp) or not isinstance(op.body[0], Reduce) or op.body[0].init:
         return False
     return any(
@@ -124,7 +124,7 @@ def _chooses(op: Operation) -> bool:
 
 
 def check_extents(schedule: Schedule) -> None:
-    """Refuse tensors with more elements than indices of their type reach.
+    """Refuse tensors with more elements than their index dtype can number.
 
     Raises
     ------
@@ -155,7 +155,7 @@ def _check_tensor(stage: Stage, tensor: Tensor) -> None:
 
 
 def _elements(stage: Stage, extents: list[int]) -> int:
-    """Elements of memory, with the gaps that storage_align leaves."""
+    """The number of elements in memory, including the gaps of storage_align."""
     stride = 1
     axes = [stage.iter_var_attrs.get(axis) for axis in stage.op.axis]
     for number in reversed(range(len(extents))):

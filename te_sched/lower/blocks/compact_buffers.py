@@ -4,9 +4,9 @@
     for j in range(16):                    ->   for j in range(16):
         B[i, j0 * 16 + j] = ...                     B[0, j] = ...
 
-Loops inside of the block that allocates a buffer are relaxed; of the threads around it, those that
-have the memory in common. Rows of buffers are aligned as annotations `buffer_dim_align` of the
-blocks that write them ask. (TVM's name: CompactBufferAllocation.)
+The region is taken over the loops inside of the block that allocates the buffer, and over the
+enclosing threads that share the memory. Rows are aligned by the annotation `buffer_dim_align` of
+blocks that write the buffer. (TVM's name: CompactBufferAllocation.)
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from te_sched.lower.statements import statements
 
 
 def compact_buffers(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
-    """The function with buffers of the size that is used."""
+    """The function with buffers that are as large as their accessed regions."""
     compaction = _Compaction(Analyzer(settings), _alignments(func.body))
     return func.with_body(compaction.visit(func.body))
 
 
-# By buffer and dimension, the factor and offset of its stride.
+# The factor and offset of strides, by buffer and dimension.
 _Alignments = dict[Buffer, dict[int, tuple[int, int]]]
 
 
@@ -46,7 +46,7 @@ def _alignments(root: Stmt) -> _Alignments:
     return found
 
 
-# By scope, the threads that have the memory in common.
+# The threads that share memory, by scope.
 _COMMON: dict[str, tuple[str, ...]] = {
     "global": ("blockIdx", "threadIdx"),
     "shared": ("threadIdx", "vthread", "cthread"),
@@ -56,7 +56,7 @@ _COMMON: dict[str, tuple[str, ...]] = {
 
 
 class _Compaction(AccessMapper):
-    """Rebuilds accesses: `regions` has what is left of each buffer."""
+    """Rebuilds accesses; `regions` has the remaining region of each buffer."""
 
     def __init__(self, analyzer: Analyzer, alignments: _Alignments) -> None:
         self.analyzer, self.alignments = analyzer, alignments
@@ -98,13 +98,13 @@ class _Compaction(AccessMapper):
     def _compact(
         self, buffer: Buffer, body: Stmt, views: tuple[MatchBufferRegion, ...] = ()
     ) -> None:
-        """Find the region of a buffer that is accessed where it exists."""
+        """Determine the accessed region of a buffer within its lifetime."""
         sets = accessed_sets(body, buffer, self._relaxed(buffer), views)
         if sets is not None and not buffer.strides:
             self.regions[buffer] = self._region(buffer, sets)
 
     def _relaxed(self, buffer: Buffer) -> dict[Var, IntervalSet]:
-        """The threads around that have the memory of a buffer in common."""
+        """The enclosing threads that share the memory of a buffer."""
         scope = buffer.scope()
         common = _COMMON.get(scope.partition(".")[0], ())
         return {var: from_range(r) for tag, var, r in self.threads if tag.startswith(common)}
@@ -113,7 +113,7 @@ class _Compaction(AccessMapper):
         return tuple([self._range(one, size) for one, size in zip(sets, buffer.shape, strict=True)])
 
     def _range(self, one: IntervalSet, size: Expr) -> Range:
-        """The part of a dimension that is accessed, within its bounds."""
+        """The accessed range of a dimension, within its bounds."""
         zero = IntImm(0, size.dtype)
         if one.min is None or one.max is None:
             return Range(zero, size)

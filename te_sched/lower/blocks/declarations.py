@@ -3,7 +3,7 @@
     with T.realize(B[0:4, 0:8]):     <->    B = T.decl_buffer((4, 8))
         ...                                 ...
 
-Passes and analyses know realized buffers. Must not know how storage is flattened.
+Passes and analyses use realized buffers. Must not know how storage is flattened.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ def declare_buffers(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
 def realize_buffers(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     """The function with realized buffers for allocations that have one declaration.
 
-    Other declarations stay: their buffers are views of memory that exists.
+    Other declarations remain: their buffers are views of existing memory.
     """
     return func.with_body(_Realizing(func.body).visit(func.body))
 
 
 def drop_declarations(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
-    """The function with realized buffers, and views that are known by their pointers alone."""
+    """The function with realized buffers; views are identified by their pointers only."""
     return replace(func, body=_Dropping().visit(realize_buffers(func).body), origin="blocks")
 
 

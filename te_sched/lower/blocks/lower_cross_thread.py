@@ -45,16 +45,16 @@ _FIRST = (IntImm(0),)
 
 
 def lower_cross_thread(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
-    """The function with blocks that reduce over threads in four steps."""
+    """The function with reductions over threads lowered to four steps each."""
     return func.with_body(_Lowering().visit(func.body))
 
 
 @dataclass
 class _Reduction:
-    """A block that reduces over threads: its loops, buffers and what it computes.
+    """A block that reduces over threads.
 
-    `serial` are the reduction loops that are not bound, `threads` those that are; `place` is the
-    loop that all its statements go around, None for the block itself.
+    `serial` are the unbound reduction loops, `threads` the bound ones. `place` is the loop around
+    all statements of the reduction, None for the block itself.
     """
 
     realize: BlockRealize
@@ -71,7 +71,7 @@ class _Reduction:
 
 
 class _Lowering(StatementMapper):
-    """Rebuilds statements; `loops` are those around in the same block, `made` its new buffers."""
+    """Rebuilds statements; `loops` are those around in the same block, `made` the new buffers."""
 
     def __init__(self) -> None:
         self.loops: list[For] = []
@@ -106,7 +106,7 @@ class _Lowering(StatementMapper):
         return loop
 
     def _threads(self, node: BlockRealize) -> list[For]:
-        """The loops of threads that a block reduces over."""
+        """The thread loops over which a block reduces."""
         if node.block.init is None:
             return []
         used = _used(node, "CommReduce")
@@ -124,7 +124,7 @@ class _Lowering(StatementMapper):
         return threads
 
     def _reduce(self, node: BlockRealize, threads: list[For]) -> Stmt:
-        """The part of a reduction that stays in the place of its block."""
+        """The part of a reduction that replaces its block."""
         used = _used(node, "CommReduce")
         related = [one for one in self.loops if one.loop_var in used]
         serial = [one for one in related if one.thread_binding is None]
@@ -158,7 +158,7 @@ class _Lowering(StatementMapper):
         return own if place is not None else self._finished(found, own)
 
     def _finished(self, one: _Reduction, own: Stmt | None) -> Stmt:
-        """A reduction with what follows its own part, in the loops of its threads."""
+        """A reduction with its remaining steps, in the loops of its threads."""
         parts: list[Stmt | None] = [own, _combined(one), _written_back(one)]
         if one.lifted:
             parts.insert(0, _initialised(one))
@@ -168,7 +168,7 @@ class _Lowering(StatementMapper):
         return body
 
     def _by_first_thread(self, node: BlockRealize) -> Stmt:
-        """A block that reads what a reduction left in registers, outside of its threads' loops."""
+        """A block that reads results in registers, executed by the first of the threads."""
         read = [region.buffer for region in node.block.reads if region.buffer in self.results]
         stays = all(region.buffer.scope() == "local" for region in node.block.writes)
         if not read or stays:
@@ -290,7 +290,7 @@ def _initialised(one: _Reduction) -> Stmt:
 
 
 def _in_thread(one: _Reduction) -> Stmt:
-    """The block, which reduces into registers."""
+    """The block that reduces into registers."""
     block = one.realize.block
     moved = _ToRegisters(
         {store.buffer: own for store, own in zip(one.stores, one.own, strict=True)}
@@ -320,7 +320,7 @@ class _ToRegisters(AccessMapper):
 
 
 def _combined(one: _Reduction) -> Stmt:
-    """The block in which threads combine their values."""
+    """The block that combines the values of threads."""
     block = one.realize.block
     values = [BufferLoad(own, _FIRST) for own in one.own] if one.own else list(one.sources)
     arguments = (
@@ -349,7 +349,7 @@ def _combined(one: _Reduction) -> Stmt:
 
 
 def _written_back(one: _Reduction) -> Stmt:
-    """The block that stores the result: of the first thread, or, in registers, of each."""
+    """The block that stores the result, executed by the first thread, or by each for registers."""
     block = one.realize.block
     pairs = zip(block.iter_vars, one.realize.iter_values, strict=True)
     kept = [(axis, value) for axis, value in pairs if axis.kind == "DataPar"]

@@ -24,7 +24,7 @@ def lower_match_buffers(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc
 
 
 class _Lowering(AccessMapper):
-    """Replaces views: `views` has the region of each, `values` what describes them."""
+    """Replaces views; `views` maps each to its region, `values` its variables to their values."""
 
     def __init__(self, analyzer: Analyzer) -> None:
         self.analyzer = analyzer
@@ -70,7 +70,7 @@ class _Lowering(AccessMapper):
         return replace(block, body=body)
 
     def _bind(self, match: MatchBufferRegion, asserts: list[tuple[Expr, str]]) -> None:
-        """Note what a view is of; `asserts` gets what has to hold for it."""
+        """Bind a view to its region; `asserts` collects the conditions."""
         view, source = match.buffer, self.visit(match.source)
         whole = source.buffer
         self.views[view] = source

@@ -25,7 +25,7 @@ def lower_opaque_blocks(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc
 
 
 class _Lowering(ReferenceMapper):
-    """Rebuilds statements; `values` has the variables of loops of one iteration."""
+    """Rebuilds statements; `values` has the values of variables of single-iteration loops."""
 
     def __init__(self) -> None:
         self.values: dict[Var, Expr] = {}

@@ -18,7 +18,7 @@ def make_opaque(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
 
 
 class _Values(ReferenceMapper):
-    """Substitutes iterators, whose values are mapped before they are known."""
+    """Substitutes iterators; their values are mapped first."""
 
     def __init__(self) -> None:
         self.values: dict[Var, Expr] = {}

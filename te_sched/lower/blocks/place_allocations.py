@@ -1,9 +1,8 @@
 """Allocate buffers where they are used: at the lowest common ancestor of their accesses.
 
 A buffer of a block moves to the innermost loop or block around all of its accesses; in a loop it is
-allocated by a block without a name. What a reduction accumulates stays outside of the loops of the
-reduction. (TVM's name: PlanAndUpdateBufferAllocationLocation.) Must not know how much of a buffer
-is used.
+allocated by a block without a name. The result of a reduction stays outside of the reduction loops.
+(TVM's name: PlanAndUpdateBufferAllocationLocation.) Must not know which part of a buffer is used.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from te_sched.ir.expr import Buffer, BufferLoad, BufferRegion, Var
 from te_sched.ir.stmt import AttrStmt, BufferStore, For, PrimFunc, Stmt
 from te_sched.ir.visitor import StatementMapper, children, parts_of, replace, variables_of, walk
 
-_Path = tuple[Any, ...]  # the loops and blocks around a place, the outermost first
+_Path = tuple[Any, ...]  # enclosing loops and blocks, outermost first
 
 
 def place_allocations(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
@@ -36,7 +35,7 @@ def place_allocations(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
 
 
 class _Search:
-    """Finds where the buffers of blocks are accessed."""
+    """Finds the accesses to the buffers of blocks."""
 
     def __init__(self) -> None:
         self.allocated: dict[Buffer, Block] = {}
@@ -44,7 +43,7 @@ class _Search:
         self.common: dict[Buffer, _Path] = {}
 
     def statement(self, node: Any, path: _Path) -> None:
-        """Note the accesses of a statement."""
+        """Record the accesses of a statement."""
         kind = type(node)
         if kind is BlockRealize:
             for value in (*node.iter_values, node.predicate):
@@ -68,7 +67,9 @@ class _Search:
             self.statement(part, path)
 
     def block(self, realize: BlockRealize, path: _Path) -> None:
-        """Note the accesses of a block; what it reduces into is used by all loops of that."""
+        """Record the accesses of a block; its reduction result is accessed by all its reduction
+        loops.
+        """
         block = realize.block
         for buffer in block.alloc_buffers:
             self.allocated[buffer] = block
@@ -93,7 +94,7 @@ class _Search:
                 self.note(region.buffer, path[:first])
 
     def expression(self, root: Any, path: _Path) -> None:
-        """Note the accesses of an expression or region."""
+        """Record the accesses of an expression or region."""
         for node in walk(root):
             if type(node) in (BufferLoad, BufferRegion):
                 self.note(node.buffer, path)
@@ -101,7 +102,7 @@ class _Search:
                 self.note(self.by_data[node], path)
 
     def note(self, buffer: Buffer, path: _Path) -> None:
-        """A buffer is accessed at a place."""
+        """Record an access to a buffer."""
         if buffer not in self.allocated:
             viewed = self.by_data.get(buffer.data)
             if viewed is None or viewed not in self.allocated:
@@ -120,7 +121,7 @@ class _Search:
 
 
 class _Placing(StatementMapper):
-    """Moves allocations: `places` has the buffers by the identity of their loop or block."""
+    """Moves allocations; `places` maps the identity of a loop or block to its buffers."""
 
     def __init__(self, places: dict[int, list[Buffer]], moved: set[Buffer]) -> None:
         self.places, self.moved = places, moved

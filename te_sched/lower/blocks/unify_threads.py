@@ -25,7 +25,7 @@ def unify_threads(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
 
 
 class _Unification(ReferenceMapper):
-    """Takes loops of threads out; `launched` are those of the kernel, the outermost first."""
+    """Removes thread loops; `launched` are those of the kernel, outermost first."""
 
     def __init__(self, analyzer: Analyzer) -> None:
         self.analyzer = analyzer
@@ -51,7 +51,7 @@ class _Unification(ReferenceMapper):
         return body
 
     def _launch(self, node: For, tag: str) -> None:
-        """Note the thread of a loop, and let its variable stand for that of the loop."""
+        """Record the launch of a thread loop, and map its variable to that of the thread axis."""
         assert self.launched is not None
         extent = self.visit(node.extent)
         known = self.launched.get(tag)

@@ -5,12 +5,12 @@ threads along some thread axes, and returns the result to all of them. Threads a
 threadIdx.x fastest; a warp is 32 consecutive threads. There are three methods, for R threads that
 are combined:
 
-    neighbours, R divides 32      R/2, R/4, ... 1 lanes down; then the first lane tells the others
-    neighbours, 32 divides R      each warp so; its first lane stores into shared memory; the first
-                                  warp combines what the warps have stored in the same way
+    neighbours, R divides 32      shuffles R/2, R/4, ... 1 lanes down, then a broadcast of lane 0
+    neighbours, 32 divides R      the same in each warp, whose first lane stores into shared memory;
+                                  then the same in the first warp on the stored values
     otherwise                     a tree in shared memory
 
-Barriers are not put here (see `insert_barriers`). Must not know where reductions come from.
+Barriers are inserted later (`insert_barriers`). Must not know where reductions come from.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ class _Lowering(StatementMapper):
         rank: Expr = IntImm(0)
         group: Expr = IntImm(0)
         neighbours = True
-        for axis in self.threads:  # x first: the fastest
+        for axis in self.threads:  # x is the fastest
             if not isinstance(axis.extent, IntImm):
                 raise self.error(f"the extent of {axis.tag} is not constant")
             if axis.extent.value == 1:
