@@ -325,6 +325,6 @@ def test_errors_are_given_to_renderers() -> None:
     assert (found.span.line, found.span.column) == (3, 16)
     assert (caught.value.line, caught.value.column) == (3, 16)
     assert found.message == caught.value.fault
-    with pytest.raises(errors.ScriptError):
+    with pytest.raises(errors.ScriptError, match="undefined variable x"):
         from_source("@T.prim_func\ndef f():\n    T.evaluate(x)\n")
     assert len(given) == 1
