@@ -77,6 +77,11 @@ class AttrStmt(Stmt):
     value: Expr = role(Role.CHILD)
     body: Stmt = role(Role.BODY)
 
+    @property
+    def attr_key(self) -> str:
+        """TVM's name of `key`."""
+        return self.key
+
 
 def check_attribute(target: Any, key: str) -> None:
     """Refuse a thread attribute of a node that is not an axis."""

@@ -10,6 +10,7 @@ import numpy as np
 from te_sched.errors import DeclarationError, kind_of, repr_of
 from te_sched.ir import blocks, dtypes, ops, stmt
 from te_sched.ir.buffer import buffer_region
+from te_sched.ir.builder import BufferVar
 from te_sched.ir.expr import Buffer, BufferRegion, DataProducer, IterVar, Var
 from te_sched.ir.expr import Range as _Range
 from te_sched.ir.stmt import Stmt
@@ -127,6 +128,8 @@ def _prim_func(
             variables.append(var)
         elif isinstance(one, Var):
             variables.append(one)
+        elif isinstance(one, BufferVar):
+            variables.append(one.asobject())
         else:
             raise DeclarationError(
                 f"a parameter of a function is {kind_of(one)}, expected a variable",

@@ -67,8 +67,8 @@ class _Search:
             self.statement(part, path)
 
     def block(self, realize: BlockRealize, path: _Path) -> None:
-        """Record the accesses of a block; its reduction result is accessed by all its reduction
-        loops.
+        """Record the accesses of a block. All of its reduction loops access its result, and all of
+        the loops of its opaque iterators what it reads, too: their iterations depend on each other.
         """
         block = realize.block
         for buffer in block.alloc_buffers:
@@ -80,18 +80,16 @@ class _Search:
             self.by_data[match.buffer.data] = match.source.buffer
         for part in parts_of(block):
             self.statement(part, own)
-        carried = {
-            variable
-            for axis, value in zip(block.iter_vars, realize.iter_values, strict=True)
-            if axis.kind != "DataPar"
-            for variable in variables_of(value)
-        }
-        first = next(
-            (n for n, one in enumerate(path) if type(one) is For and one.loop_var in carried), None
-        )
-        if first is not None:
-            for region in block.writes:
-                self.note(region.buffer, path[:first])
+        axes = list(zip(block.iter_vars, realize.iter_values, strict=True))
+        opaque = [value for axis, value in axes if axis.kind not in ("DataPar", "CommReduce")]
+        carried = [value for axis, value in axes if axis.kind != "DataPar"]
+        for values, regions in ((opaque, block.reads), (carried, block.writes)):
+            variables = variables_of(*values)
+            for place, one in enumerate(path):
+                if type(one) is For and one.loop_var in variables:
+                    for region in regions:
+                        self.note(region.buffer, path[:place])
+                    break
 
     def expression(self, root: Any, path: _Path) -> None:
         """Record the accesses of an expression or region."""

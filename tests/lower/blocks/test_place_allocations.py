@@ -7,6 +7,7 @@ import numpy as np
 import te_sched
 from te_sched.lower.blocks.place_allocations import place_allocations
 from te_sched.script import from_source
+from te_sched.script import tir as T
 from tests.lower.blocks.programs import GUARDED, MATMUL, ROWS, after
 
 
@@ -68,3 +69,28 @@ def test_results() -> None:
     out = te_sched.nd.array(np.zeros(expected.shape, "float32"))
     te_sched.build(from_source(ROWS))(te_sched.nd.array(a), out)
     np.testing.assert_allclose(out.numpy(), expected, rtol=1e-5)
+
+
+def test_iterations_of_opaque_iterators_have_their_memory_in_common() -> None:
+    @T.prim_func
+    def sums(A: T.Buffer((4, 8), "int32"), B: T.Buffer((4, 8), "int32")):
+        C = T.alloc_buffer((4, 8), "int32")
+        for i in range(4):
+            for j in range(8):
+                with T.block("C"):
+                    vi, vj = T.axis.remap("SS", [i, j])
+                    C[vi, vj] = A[vi, vj] + 1
+                with T.block("B"):
+                    vi = T.axis.spatial(4, i)
+                    vj = T.axis.opaque(8, j)
+                    B[vi, vj] = C[vi, vj] + T.if_then_else(vj > 0, C[vi, vj - 1], 0)
+
+    text = str(place_allocations(sums))
+    assert text.index("for i in range(4):") < text.index("C = T.alloc_buffer")
+    assert text.index("C = T.alloc_buffer") < text.index("for j in range(8):")
+    a = np.arange(32, dtype="int32").reshape(4, 8)
+    b = np.zeros_like(a)
+    te_sched.build(sums)(a, b)
+    expected = a + 1
+    expected[:, 1:] += (a + 1)[:, :-1]
+    np.testing.assert_array_equal(b, expected)
