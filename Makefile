@@ -71,7 +71,7 @@ tutorials: $(STAMP)
 
 docs: $(DOCS)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
-	@echo "The pages are in build/site: $(BIN)/python -m http.server --directory build/site"
+	@echo "The pages are in build/site; open build/site/index.html"
 
 dist: $(DIST)
 	sh scripts/check_wheel.sh $(BIN)/python

@@ -138,7 +138,18 @@ def list_tags() -> dict[str, Target]:
 
 
 class GenericFunc:
-    """A function with one body per target key, selected by the current target, and a default."""
+    """A function with one body per target key, selected by the current target, and a default.
+
+    >>> schedule = GenericFunc(lambda outs: "for any target")
+    >>> @schedule.register(["cuda", "gpu"])
+    ... def _(outs):
+    ...     return "for GPUs"
+    >>> schedule([])
+    'for any target'
+    >>> with Target("cuda"):
+    ...     schedule([])
+    'for GPUs'
+    """
 
     @checked
     def __init__(self, default: Callable[..., Any]) -> None:
@@ -158,7 +169,15 @@ class GenericFunc:
         func: Callable[..., Any] | None = None,
         override: bool = False,
     ) -> Any:
-        """Set the body for one or several target keys; without `func` a decorator."""
+        """Set the body for one or several target keys; without `func` a decorator.
+
+        >>> threads = GenericFunc(lambda: 1)
+        >>> found = threads.register("cuda", lambda: 256)
+        >>> found = threads.register("cuda", lambda: 128, override=True)
+        >>> with Target("cuda"):
+        ...     threads()
+        128
+        """
         if func is None:
             return lambda decorated: self.register(key, decorated, override)
         for one in [key] if isinstance(key, str) else key:
@@ -174,11 +193,22 @@ class GenericFunc:
 
 @checked
 def generic_func(fdefault: Callable[..., Any]) -> GenericFunc:
-    """A decorator: a function with a body per kind of target (`.register("cuda")`)."""
+    """A decorator: a function with a body per kind of target (`.register("cuda")`).
+
+    >>> @generic_func
+    ... def threads():
+    ...     return 1
+    >>> threads()
+    1
+    """
     return GenericFunc(fdefault)
 
 
 def override_native_generic_func(func_name: str) -> Callable[[Callable[..., Any]], GenericFunc]:
-    """As `generic_func`; the name is accepted for compatibility with TVM."""
+    """As `generic_func`; the name is accepted for compatibility with TVM.
+
+    >>> override_native_generic_func("threads")(lambda: 1)()
+    1
+    """
     del func_name
     return generic_func

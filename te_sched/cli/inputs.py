@@ -46,7 +46,7 @@ class Sizes:
         shape = [self.of(extent) for extent in arg.shape]
         if any(extent is None for extent in shape):
             raise CommandError(
-                f"cannot make an array for {arg.name} of unknown shape {arg.shape}",
+                f"argument {arg.name} has shape {arg.shape}, which no size determines",
                 "its extents are known only at the call",
                 "call the program yourself",
             )
@@ -122,7 +122,7 @@ def _array(
         return rng.integers(0, 2 if dtype == "bool" else most, shape).astype(dtype)
     except TypeError:
         raise CommandError(
-            f"cannot make an array for {name}: numpy has no {dtype}",
+            f"argument {name} has dtype {dtype}, which numpy lacks",
             "",
             "call the program yourself",
         ) from None

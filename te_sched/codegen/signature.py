@@ -18,6 +18,7 @@ from te_sched.ir import dtypes
 from te_sched.ir import expr as E
 from te_sched.ir.stmt import PrimFunc
 from te_sched.ir.visitor import walk
+from te_sched.lower.unbound_variables import missing_arguments
 
 # A dimension: an integer, ["symbol", k] for the k-th symbol, or [operator, a, b].
 Dimension = int | list[Any]
@@ -240,7 +241,7 @@ class SignatureBuilder:
                     bound.add(dimension[1])
         for number, symbol in enumerate(self._symbols):
             if number not in bound:
-                raise self._error(
+                raise missing_arguments(self.func, self.name) or self._error(
                     f"the value of {symbol.name} cannot be read from any argument",
                     "pass it as an argument, or use it alone as a dimension of an argument",
                 )

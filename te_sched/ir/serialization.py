@@ -77,7 +77,7 @@ class _Writer:
     def value(self, value: Any) -> Any:
         """The JSON of a value."""
         kind = type(value)
-        if value is None or kind in (bool, int, str):
+        if value is None or kind in (bool, str) or (kind is int and value.bit_length() <= 64):
             return value
         if kind is float:
             return value if math.isfinite(value) else {"float": repr(value)}
@@ -90,11 +90,11 @@ class _Writer:
         if isinstance(value, list | tuple):
             items = [self.value(one) for one in value]
             return items if isinstance(value, tuple) else {"list": items}
-        if isinstance(value, bool | int | float | str):  # of a class derived from these
+        if isinstance(value, bool | int | float | str) and kind is not int:  # of a derived class
             return self.value(kind.__mro__[-2](value))
         raise DeclarationError(
             f"cannot save {repr_of(value)} as JSON",
-            f"it is {kind_of(value)}",
+            "it has more than 64 bits" if kind is int else f"it is {kind_of(value)}",
             "save programs whose attributes are nodes, numbers and texts",
         )
 

@@ -111,7 +111,9 @@ def device_count() -> int:
 
 def why_absent() -> str:
     """Why there is no device, for messages."""
-    return "no CUDA driver was found" if _driver() is None else f"there are {device_count()}"
+    return (
+        "no CUDA driver was found" if _driver() is None else f"CUDA devices found: {device_count()}"
+    )
 
 
 def attribute(device_id: int, number: int) -> int:

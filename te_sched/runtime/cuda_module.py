@@ -198,7 +198,7 @@ class CudaFunction(Unpicklable):
         found = _device_of(args)
         if found != dev and found.device_type == _CUDA:
             raise CallError(
-                f"cannot time {self.name!r} on {repr_of(dev)}: the arrays are on {found}",
+                f"the arrays of {self.name!r} are on {found}, expected {repr_of(dev)}",
                 "",
                 "give time_evaluator the device of the arrays, or copy them: x.copyto(dev)",
             )
@@ -212,7 +212,7 @@ class CudaFunction(Unpicklable):
         """The function for the device of the arguments; other arguments are refused."""
         device = _device_of(args)
         if device.is_gpu:
-            check_usable(device, f"call {self.name!r} with arrays on {device}")
+            check_usable(device)
         elif not device.emulated:
             device = cuda(0) if cuda(0).exist else emulated_cuda(0)
         if device.is_gpu:

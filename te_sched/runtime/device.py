@@ -106,24 +106,24 @@ class Device:
 
     def create_raw_stream(self) -> int:
         """A new stream for `set_raw_stream`, by its handle; 0 where a device has no streams."""
-        return self._on_gpu("make a stream", cuda_streams.create_stream) or 0
+        return self._on_gpu(cuda_streams.create_stream) or 0
 
     def free_raw_stream(self, stream: object) -> None:
         """Give back what `create_raw_stream` gave."""
-        self._on_gpu("free a stream", cuda_streams.free_stream, stream)
+        self._on_gpu(cuda_streams.free_stream, stream)
 
     def set_raw_stream(self, stream: object) -> None:
         """Put this thread's work on the device onto a stream: of cupy, of torch, or by its handle.
 
         None, as at the beginning, follows cupy's current stream.
         """
-        self._on_gpu("set a stream", cuda_streams.choose_stream, stream)
+        self._on_gpu(cuda_streams.choose_stream, stream)
 
-    def _on_gpu(self, what: str, act: Callable[..., Any], *args: object) -> Any:
+    def _on_gpu(self, act: Callable[..., Any], *args: object) -> Any:
         """The module for streams; None for devices that finish each call at once."""
         if self.device_type == DEVICE_TYPES["cpu"] or self.emulated:
             return None
-        check_usable(self, f"{what} on {self}")
+        check_usable(self)
         return act(self.device_id, *args)
 
     def __getattr__(self, name: str) -> object:
@@ -267,21 +267,16 @@ def device(name: str | int | object, device_id: int = 0) -> Device:
     return cuda(number) if kind == "cuda" else Device(DEVICE_TYPES[kind], number)
 
 
-def check_usable(where: Device, what: str) -> None:
+def check_usable(where: Device) -> None:
     """Refuse a device that is not there."""
     if not isinstance(where, Device):
-        raise CallError(
-            f"cannot {what}: {repr_of(where)} is not a device", "", "use te_sched.cpu(0)"
-        )
+        raise CallError(f"{repr_of(where)} is not a device", "", "use te_sched.cpu(0)")
     if where.exist:
         return
     if where.device_type == DEVICE_TYPES["cuda"]:
         raise CallError(
-            f"cannot {what}: "
-            f"there is no device {where} on this computer: {cuda_driver.why_absent()}",
-            "",
+            f"there is no device {where} on this computer",
+            cuda_driver.why_absent(),
             "set TE_SCHED_EMULATE=1 to emulate it, or use te_sched.emulated_cuda(0), or cpu(0)",
         )
-    raise CallError(
-        f"cannot {what}: te_sched does not use devices such as {where}", "", "use cpu(0)"
-    )
+    raise CallError(f"device {where} is not supported", "", "use cpu(0)")

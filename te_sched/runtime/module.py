@@ -260,16 +260,12 @@ def make_evaluator(
 ) -> Evaluator:
     """What times a function on a device; see Module.time_evaluator."""
     del limit_zero_time_iterations  # a repetition is never measured as zero here
-    check_usable(dev, f"time {function.name!r} on {repr_of(dev)}")
+    check_usable(dev)
     absent = {"cache_flush_bytes": cache_flush_bytes, "f_preproc": f_preproc, **unknown}
     for what, given in absent.items():
         is_off = isinstance(given, int | str) and not given
         if what in unknown or not is_off:
-            raise CallError(
-                f"cannot time {function.name!r} with {what}: it is not supported",
-                "",
-                "leave it out",
-            )
+            raise CallError(f"time_evaluator does not support argument {what}", "", "leave it out")
     return Evaluator(
         functools.partial(function.measure, dev),
         number,

@@ -245,7 +245,7 @@ class NDArray:
         except (IndexError, OverflowError, ValueError, TypeError) as error:
             raise ElementError(
                 f"cannot {what} element {repr_of(index)} of an array of shape {self.shape}: "
-                f"numpy says: {error}",
+                f"{error}",
                 "",
                 "give an index, or a slice, for each dimension, and numbers that fit",
             ) from None
@@ -270,7 +270,7 @@ def array(values: Any, device: Device | None = None, dtype: str | None = None) -
     if isinstance(source, NDArray):
         name = source.dtype
     else:
-        name = source.dtype.name
+        name = _name_of(source.dtype)
         if not hasattr(values, "dtype") and name == "float64":
             name = "float32"
     name = dtypes.spelled(dtype) if dtype is not None else name
@@ -287,20 +287,19 @@ def empty(shape: Any, dtype: str = "float32", device: Device | None = None) -> N
     'int32'
     """
     device = device if device is not None else cpu(0)
-    check_usable(device, f"make an array of shape {repr_of(shape)}")
+    check_usable(device)
     dtype = dtypes.spelled(dtype)
     _check_dtype(dtype)
     extents = _extents(shape)
     if len(extents) > dlpack.MOST_DIMENSIONS:
         raise CallError(
-            f"cannot make an array of {len(extents)} dimensions: "
-            f"arrays have at most {dlpack.MOST_DIMENSIONS}",
+            f"arrays have at most {dlpack.MOST_DIMENSIONS} dimensions, got {len(extents)}",
             "",
             "join dimensions",
         )
     if any(extent < 0 for extent in extents):
         raise CallError(
-            f"cannot make an array of shape {repr_of(extents)}: an extent is negative",
+            f"negative dimensions are not allowed, got shape {repr_of(extents)}",
             "",
             "use extents of 0 or more",
         )
@@ -335,9 +334,9 @@ def _empty_numpy(extents: tuple[int, ...], dtype: str, device_id: int) -> np.nda
         memory = np.empty(size + _ALIGNMENT, np.uint8)
         offset = -memory.ctypes.data % _ALIGNMENT
         return memory[offset : offset + size].view(kind).reshape(extents)
-    except (MemoryError, ValueError, OverflowError) as error:
+    except (MemoryError, ValueError, OverflowError):
         raise CallError(
-            f"cannot make an array of shape {repr_of(extents)}: not enough memory: {error}",
+            f"unable to allocate {size} bytes for an array of shape {repr_of(extents)}",
             "",
             "make a smaller one",
         ) from None
@@ -368,7 +367,7 @@ def _numbers(values: Any) -> np.ndarray[Any, Any]:
         return np.asarray(values)
     except (ValueError, TypeError) as error:
         raise CallError(
-            f"cannot make an array of {kind_of(values)}: numpy says: {error}",
+            f"cannot convert {kind_of(values)} to an array: {error}",
             "",
             "give rows of the same length",
         ) from None
@@ -420,7 +419,7 @@ def _real(values: np.ndarray[Any, Any], dtype: str) -> np.ndarray[Any, Any]:
     """The values, which must be real numbers."""
     if not np.can_cast(values.dtype, np.float64, "same_kind") and values.dtype.name != "bfloat16":
         raise CallError(
-            f"cannot copy {values.dtype.name} into an array of {dtype}: not real numbers",
+            f"cannot copy {_name_of(values.dtype)} into an array of {dtype}: not real numbers",
             "",
             "convert them first (.real, .astype)",
         )
@@ -462,7 +461,7 @@ def view_interface(
     if strides is not None and size:
         misfit = any(step % size for step in strides)
         strides = tuple(step / size if misfit else step // size for step in strides)
-    own_name = kind.name if kind.isnative else f"{kind.name} of foreign byte order"
+    own_name = _name_of(kind) if kind.isnative else f"{kind.name} of foreign byte order"
     name = own_name if dtype is None else dtype
     shape = tuple(interface["shape"])
     return dlpack.ArrayView(name, shape, strides, not readonly, memory, device_id, address)
@@ -473,6 +472,12 @@ def view_storage(storage: Any, dtype: str, memory: int, device_id: int) -> dlpac
     is_numpy = isinstance(storage, np.ndarray)
     interface = storage.__array_interface__ if is_numpy else storage.__cuda_array_interface__
     return view_interface(interface, storage.dtype, dtype, memory, device_id)
+
+
+def _name_of(kind: np.dtype[Any]) -> str:
+    """The name of a dtype of numpy; of one that arrays cannot have, what numpy prints."""
+    name = kind.name
+    return name if name in _NUMPY_NAMES else str(kind)
 
 
 def _check_dtype(dtype: str) -> None:

@@ -234,6 +234,17 @@ def _sorted(outputs: list[Operation]) -> list[Operation]:
     return list(done)
 
 
+def _absent(self: Tensor | Operation, name: str) -> Any:
+    """Refuse an attribute of a tensor or operation; primitives are those of its stage."""
+    is_unset = hasattr(type(self), name)  # of an object without __init__
+    elsewhere = () if is_unset else ((Stage, "s[tensor]"), (Schedule, "s"))
+    raise absent_attribute(type(self), name, elsewhere)
+
+
+for _kind in (Tensor, Operation):
+    setattr(_kind, "__getattr__", _absent)  # noqa: B010  te must not know schedules
+
+
 def _group_scan(schedule: Schedule, stage: Stage, op: ScanOp) -> None:
     """Group the stages that update a scan, and attach the group to the loop of the scan."""
     boundary = [tensor.op for tensor in (*op.state_placeholder, *op.inputs)]

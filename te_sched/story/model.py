@@ -77,7 +77,8 @@ class Figures:
 class LoopRow:
     """A line of the loop nest. `kind` is "function", "stage", "loop", "thread", "memory", "guard",
     "compute" or "other"; of a loop there are `extent` and `annotation` ("parallel", "vectorized",
-    "unrolled", "threadIdx.x", ... or ""), of memory `scope` and `nbytes`.
+    "unrolled", "threadIdx.x", ... or ""), of memory `scope` and `nbytes`. `numbers` are those of a
+    `Line`, `lines` the lines of the step's program, from 1, that show the same statement.
     """
 
     depth: int
@@ -89,6 +90,8 @@ class LoopRow:
     scope: str = ""
     nbytes: int | None = None
     figures: Figures | None = None
+    numbers: tuple[int, ...] = ()
+    lines: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

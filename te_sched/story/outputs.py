@@ -17,8 +17,19 @@ from te_sched.analysis.schedules.sizes import ATTRIBUTE
 from te_sched.codegen.cuda import kernel_lines
 from te_sched.codegen.llvm.compile import show_functions
 from te_sched.codegen.target import Target
+from te_sched.ir.expr import IterVar
 from te_sched.ir.printer.origins import lines_of_statements, origin_of, script_lines
-from te_sched.ir.stmt import IRModule, PrimFunc
+from te_sched.ir.stmt import (
+    Allocate,
+    AttrStmt,
+    BufferRealize,
+    BufferStore,
+    Evaluate,
+    For,
+    IRModule,
+    PrimFunc,
+    Stmt,
+)
 from te_sched.runtime.registry import extern_kind
 from te_sched.story.model import Change, Line, Output
 from te_sched.story.stages import Stages
@@ -57,26 +68,74 @@ def numbered(program: Sequence[Line], compiled: Sequence[Line]) -> tuple[Line, .
     Names may differ in their numbers. Lowering may copy a statement, so one line may equal several;
     if several lines on both sides are equal, their numbers must be the same.
     """
-    here, there = _places(program), _places(compiled)
-    numbers: dict[int, tuple[int, ...]] = {}
-    for key, places in here.items():
-        found = [compiled[place].numbers for place in there.get(key, ())]
+    found = _matching([_text_of(one) for one in program], [_text_of(one) for one in compiled])
+    return tuple(
+        replace(line, numbers=numbers_at(compiled, places))
+        for line, places in zip(program, found, strict=True)
+    )
+
+
+def lines_of_rows(rows: Sequence[Stmt | None], module: IRModule, stages: Stages) -> list[list[int]]:
+    """The places of the statements of a loop nest in the text of the module that it is lowered to:
+    loops are found by their variables, others by their stages.
+    """
+    shown: list[object] = []
+    seen: set[int] = set()
+    texts = script_lines(module)
+    for text, after in zip(texts, [*map(origin_of, texts[1:]), None], strict=True):
+        origin = origin_of(text)
+        is_head = origin is not after and id(origin) not in seen  # after the views that it declares
+        shown.append(_identity(origin, stages) if is_head else None)
+        seen |= {id(origin)} if is_head else set()
+    return _matching([_identity(row, stages) for row in rows], shown)
+
+
+def _matching(here: Sequence[object], there: Sequence[object]) -> list[list[int]]:
+    """For each key of `here` the places of `there` that have it; None has no place. A key that
+    several places of `here` have must have as many of `there`.
+    """
+    own, others = _places(here), _places(there)
+    found: list[list[int]] = [[] for _ in here]
+    for key, places in own.items():
+        equal = others.get(key, [])
         if len(places) == 1:
-            numbers[places[0]] = tuple(dict.fromkeys(number for one in found for number in one))
-        elif len(places) == len(found):
-            numbers |= zip(places, found, strict=True)
-    return tuple(replace(line, numbers=numbers.get(k, ())) for k, line in enumerate(program))
+            found[places[0]] = equal
+        elif len(places) == len(equal):
+            for place, one in zip(places, equal, strict=True):
+                found[place] = [one]
+    return found
 
 
-def _places(lines: Sequence[Line]) -> dict[tuple[str, tuple[str, ...]], list[int]]:
-    """The positions of each statement, by its stages and its text without numbers of names."""
-    places: dict[tuple[str, tuple[str, ...]], list[int]] = {}
-    for place, line in enumerate(lines):
-        if line.stages:
-            text = _LIKELY.sub(r"\1:", line.text.strip())
-            key = _NAMED_AGAIN.sub("", text), line.stages
+def _places(keys: Sequence[object]) -> dict[object, list[int]]:
+    """The positions of each key."""
+    places: dict[object, list[int]] = {}
+    for place, key in enumerate(keys):
+        if key is not None:
             places.setdefault(key, []).append(place)
     return places
+
+
+def numbers_at(lines: Sequence[Line], places: Iterable[int]) -> tuple[int, ...]:
+    """The numbers of the lines at some places."""
+    return tuple(dict.fromkeys(number for place in places for number in lines[place].numbers))
+
+
+def _text_of(line: Line) -> object:
+    """The text of a statement without the numbers of names, and its stages."""
+    if not line.stages:
+        return None
+    return _NAMED_AGAIN.sub("", _LIKELY.sub(r"\1:", line.text.strip())), line.stages
+
+
+def _identity(node: Stmt | None, stages: Stages) -> object:
+    """What lowering keeps of a statement: the variable of a loop, the stages of others."""
+    if isinstance(node, For):
+        return For, node.loop_var
+    if isinstance(node, AttrStmt):
+        return (AttrStmt, node.node.var) if isinstance(node.node, IterVar) else None
+    if isinstance(node, Allocate | BufferRealize | BufferStore | Evaluate) and stages.of(node):
+        return isinstance(node, BufferStore | Evaluate), stages.of(node)
+    return None
 
 
 def changes(before: Sequence[Line], after: Sequence[Line]) -> tuple[Change, ...]:

@@ -10,7 +10,7 @@ from html import escape
 
 from te_sched.story.machine import fitting_cache
 from te_sched.story.model import Figures, LoopRow, Traffic
-from te_sched.story.page_texts import StageIds, bytes_text, count_text, factor_text
+from te_sched.story.page_texts import StageIds, bytes_text, count_text, factor_text, marks
 
 _HEADS = ("one iteration", "whole loop", "reuse")
 _TERMS = {
@@ -57,7 +57,7 @@ def _tree(
             yield "</details>"
         bare = "" if row.figures is not None else " bare"
         attributes = f'class="row {row.kind}{bare}" style="--depth:{row.depth}"'
-        attributes += stages.attribute(row.stages)
+        attributes += marks(row, stages, row.lines)
         inside = f'<span class="what">{_text(row)}</span>'
         inside += _columns(row.figures, caches) if has_figures else ""
         if place + 1 < len(rows) and rows[place + 1].depth > row.depth:

@@ -10,10 +10,10 @@ import base64
 import json
 import re
 import zlib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from html import escape, unescape
 
-from te_sched.story.model import Change, Line, Output, StoryStep
+from te_sched.story.model import Change, Line, LoopRow, Output, StoryStep
 from te_sched.views.highlight import html_lines
 
 _LANGUAGES = {
@@ -52,10 +52,16 @@ class StageIds:
         return f' data-s="{text}"' if text else ""
 
 
-def marks(line: Line | Change, stages: StageIds) -> str:
-    """The attributes of a line: its stages, and in `data-l` the lines of the compiled program."""
-    numbers = " ".join(map(str, line.numbers))
+def marks(line: Line | Change | LoopRow, stages: StageIds, lines: Iterable[int] = ()) -> str:
+    """The attributes of a line: its stages, and in `data-l` the lines of the compiled program, and
+    those of the step's own as p1, p2, ...
+    """
+    numbers = _marks(line, lines)
     return stages.attribute(line.stages) + (f' data-l="{numbers}"' if numbers else "")
+
+
+def _marks(line: Line | Change | LoopRow, lines: Iterable[int]) -> str:
+    return " ".join([*map(str, line.numbers), *(f"p{one}" for one in lines)])
 
 
 class Pictures:
@@ -101,7 +107,8 @@ class TextTable:
     def add(self, step: StoryStep, figures: str) -> None:
         """Add a step's program, its generated code, and the table of its figures."""
         self._figures[step.number] = figures
-        texts = [self._text("program", "program", "As lowered", step.program)]
+        shown = {line for row in step.nest for line in row.lines}
+        texts = [self._text("program", "program", "As lowered", step.program, shown)]
         for number, output in enumerate(step.outputs):
             is_first = all(output.kind != one.kind for one in step.outputs[:number])
             if output.kind != "compiled" or _differ(output.lines, step.program):
@@ -118,14 +125,22 @@ class TextTable:
         return {**text, "note": " ".join(notes)} if notes else text
 
     def _text(
-        self, group: str, name: str, title: str, lines: tuple[Line, ...]
+        self,
+        group: str,
+        name: str,
+        title: str,
+        lines: tuple[Line, ...],
+        of_rows: Collection[int] = (),  # lines that rows of the nest show
     ) -> dict[str, object]:
         language = _LANGUAGES.get(name, "text")
         index, stages = self._index, self._stages
         keys = [(language, line.text, stages.text(line.stages)) for line in lines]
         runs = _runs([index.setdefault(key, len(index)) for key in keys])
         text: dict[str, object] = {"group": group, "name": name, "title": title, "runs": runs}
-        numbers = [" ".join(map(str, line.numbers)) for line in lines]
+        numbers = [
+            _marks(line, [number] if number in of_rows else ())
+            for number, line in enumerate(lines, 1)
+        ]
         return {**text, "numbers": numbers} if any(numbers) else text
 
     def packed(self) -> str:

@@ -12,13 +12,13 @@ from typing import Any
 
 from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import TeSchedError, repeating
-from te_sched.ir.stmt import PrimFunc, Stmt
+from te_sched.ir.stmt import IRModule, PrimFunc, Stmt
 from te_sched.lower.pipeline import lower
 from te_sched.story.compiling import Builder, from_error
 from te_sched.story.figures import figures_of_loops, temporary_bytes
 from te_sched.story.headings import heading
 from te_sched.story.model import Figures, Line, LoopRow, StoryStep
-from te_sched.story.outputs import changes, numbered, program_lines
+from te_sched.story.outputs import changes, lines_of_rows, numbered, numbers_at, program_lines
 from te_sched.story.stages import Stages
 from te_sched.story.steps import Snapshot, shown_place, source_line
 from te_sched.story.timing import Run
@@ -27,6 +27,7 @@ from te_sched.views.lines import TreeLine
 from te_sched.views.loop_tree import loop_tree
 
 _COUNTED = ("function", "loop", "thread")  # lines that have figures
+_STATEMENTS = ("loop", "thread", "memory", "compute")  # lines that one statement makes
 
 
 class StepBuilder:
@@ -80,7 +81,7 @@ class StepBuilder:
         before, self._before = self._before, program
         return replace(
             step,
-            nest=_rows(tree, stages, figures),
+            nest=_rows(tree, stages, figures, module, program),
             program=program,
             changes=changes(before, program),
             outputs=built.outputs,
@@ -92,9 +93,17 @@ class StepBuilder:
 
 
 def _rows(
-    tree: Sequence[TreeLine], stages: Stages, figures: Mapping[int, Figures]
+    tree: Sequence[TreeLine],
+    stages: Stages,
+    figures: Mapping[int, Figures],
+    module: IRModule | None = None,
+    program: Sequence[Line] = (),
 ) -> tuple[LoopRow, ...]:
-    """The lines of a loop tree with their stages and figures."""
+    """The lines of a loop tree with the stages, figures and numbers of what they show; `program`
+    is the text of the module that the tree is lowered to.
+    """
+    nodes = [line.node if line.kind in _STATEMENTS else None for line in tree]
+    shown = [[]] * len(nodes) if module is None else lines_of_rows(nodes, module, stages)
     return tuple(
         LoopRow(
             line.depth,
@@ -106,8 +115,10 @@ def _rows(
             line.scope,
             line.nbytes,
             figures.get(id(line.node)) if line.kind in _COUNTED else None,
+            numbers_at(program, places),
+            tuple(place + 1 for place in places),
         )
-        for line in tree
+        for line, places in zip(tree, shown, strict=True)
     )
 
 

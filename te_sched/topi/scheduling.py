@@ -21,14 +21,62 @@ from te_sched.te.tensor import Tensor
 from te_sched.topi.tag import is_broadcast, is_injective
 from te_sched.topi.utils import as_constant, is_same, prod
 
-# The operators for which every target has a schedule function, besides those that it defines.
-_SCHEDULED = (
-    *("softmax", "dense", "matmul", "batch_matmul", "lrn", "batch_norm"),
-    *("conv1d_ncw", "conv1d_nwc", "group_conv1d_ncw", "group_conv1d_nwc", "conv1d_transpose_ncw"),
-    *("conv2d_nchw", "conv2d_nhwc", "conv2d_hwcn", "group_conv2d_nchw", "group_conv2d_nhwc"),
-    *("depthwise_conv2d_nchw", "depthwise_conv2d_nhwc", "conv2d_transpose_nchw"),
-    *("conv3d_ncdhw", "conv3d_ndhwc"),
-)
+# The operators for which every target has a schedule function, besides those that it defines: the
+# shapes of the inputs X and W of an example, and its call.
+_SCHEDULED = {
+    "softmax": ("(4, 8)", "", "nn.softmax(X)"),
+    "dense": ("(4, 8)", "(16, 8)", "nn.dense(X, W)"),
+    "matmul": ("(4, 8)", "(8, 16)", "nn.matmul(X, W)"),
+    "batch_matmul": ("(2, 4, 8)", "(2, 16, 8)", "nn.batch_matmul(X, W)"),
+    "lrn": ("(1, 4, 8, 8)", "", "nn.lrn(X, size=3)"),
+    "batch_norm": ("(1, 4, 8, 8)", "(4,)", "nn.batch_norm(X, W, W, W, W)[0]"),
+    "conv1d_ncw": ("(1, 4, 8)", "(6, 4, 3)", "nn.conv1d_ncw(X, W)"),
+    "conv1d_nwc": ("(1, 8, 4)", "(3, 4, 6)", "nn.conv1d_nwc(X, W)"),
+    "group_conv1d_ncw": ("(1, 4, 8)", "(6, 2, 3)", "nn.group_conv1d_ncw(X, W, groups=2)"),
+    "group_conv1d_nwc": ("(1, 8, 4)", "(3, 2, 6)", "nn.group_conv1d_nwc(X, W, groups=2)"),
+    "conv1d_transpose_ncw": (
+        *("(1, 4, 8)", "(4, 6, 3)"),
+        'nn.conv1d_transpose_ncw(X, W, 2, 1, "float32", 1)',
+    ),
+    "conv2d_nchw": ("(1, 4, 8, 8)", "(6, 4, 3, 3)", "nn.conv2d_nchw(X, W, 1, 1)"),
+    "conv2d_nhwc": ("(1, 8, 8, 4)", "(3, 3, 4, 6)", "nn.conv2d_nhwc(X, W, 1, 1)"),
+    "conv2d_hwcn": ("(8, 8, 4, 1)", "(3, 3, 4, 6)", "nn.conv2d_hwcn(X, W, 1, 1)"),
+    "group_conv2d_nchw": (
+        *("(1, 4, 8, 8)", "(6, 2, 3, 3)"),
+        "nn.group_conv2d_nchw(X, W, 1, 1, 1, groups=2)",
+    ),
+    "group_conv2d_nhwc": (
+        *("(1, 8, 8, 4)", "(3, 3, 2, 6)"),
+        "nn.group_conv2d_nhwc(X, W, 1, 1, 1, groups=2)",
+    ),
+    "depthwise_conv2d_nchw": (
+        *("(1, 4, 8, 8)", "(4, 2, 3, 3)"),
+        "nn.depthwise_conv2d_nchw(X, W, 1, 1)",
+    ),
+    "depthwise_conv2d_nhwc": (
+        *("(1, 8, 8, 4)", "(3, 3, 4, 2)"),
+        "nn.depthwise_conv2d_nhwc(X, W, 1, 1)",
+    ),
+    "conv2d_transpose_nchw": (
+        *("(1, 4, 8, 8)", "(4, 6, 3, 3)"),
+        'nn.conv2d_transpose_nchw(X, W, 2, 1, "float32", 1)',
+    ),
+    "conv3d_ncdhw": (
+        *("(1, 4, 5, 8, 8)", "(6, 4, 3, 3, 3)"),
+        "nn.conv3d_ncdhw(X, W, 1, 1, 1)",
+    ),
+    "conv3d_ndhwc": (
+        *("(1, 5, 8, 8, 4)", "(3, 3, 3, 4, 6)"),
+        "nn.conv3d_ndhwc(X, W, 1, 1, 1)",
+    ),
+}
+# Those that some targets have.
+_FURTHER = {
+    "reduce": ("(4, 8)", "", "sum(X, axis=1)"),
+    "extern": ("(4, 8)", "", "sort(X)"),
+    "einsum": ("(4, 8)", "(8,)", 'einsum("ij,j->i", X, W)'),
+    "dense_nopack": _SCHEDULED["dense"],
+}
 _PRODUCTS = ("dense", "matmul", "batch_matmul", "einsum")
 _CONVOLUTIONS = ("conv1d", "conv2d", "conv3d", "group_conv", "depthwise_conv")
 _CHANNELS_SECOND = ("_ncw", "_nchw", "_ncdhw")
@@ -48,18 +96,36 @@ def start_schedule(outs: Any) -> Schedule:
 
 
 def schedule_functions(
-    target: str, schedule: Callable[[Any], Schedule], *more: str
+    module: str, target: str, schedule: Callable[[Any], Schedule], *more: str
 ) -> dict[str, Callable[[Any], Schedule]]:
-    """The functions `schedule_dense` etc. of a target, by name, also for `more` operators."""
+    """The functions `schedule_dense` etc. of a target, by name, also for `more` operators.
+
+    `module` is where they are: topi.generic, topi.x86 or topi.cuda. Their docstrings have examples,
+    which run if the module names the functions in `__test__`.
+    """
+    examples = _SCHEDULED | {name: _FURTHER[name] for name in more}
 
     def function(operator: str) -> Callable[[Any], Schedule]:
         def scheduled(outs: Any) -> Schedule:
             return schedule(outs)
 
-        scheduled.__doc__ = f"A schedule of {operator} for {target}; outs is a tensor or a list."
+        scheduled.__module__ = f"te_sched.{module}"
+        scheduled.__name__ = scheduled.__qualname__ = f"schedule_{operator}"
+        data, weight, call = examples[operator]
+        inputs = f'te.placeholder({data}, name="X")'
+        if weight:
+            inputs += f', te.placeholder({weight}, name="W")'
+        scheduled.__doc__ = f"""A schedule of {operator} for {target}; outs is a tensor or a list.
+
+        >>> {"X, W" if weight else "X"} = {inputs}
+        >>> C = topi.{call}
+        >>> s = {module}.schedule_{operator}(C)
+        >>> s.outputs[0] is C.op
+        True
+        """
         return scheduled
 
-    return {f"schedule_{name}": function(name) for name in (*_SCHEDULED, *more)}
+    return {f"schedule_{name}": function(name) for name in examples}
 
 
 def is_reduction(op: Operation) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 import te_sched
@@ -56,19 +58,42 @@ def test_every_step_reads_well(open_page, html):
             assert contrasts(page, below=4.5) == []
 
 
+def outlined_on(page, pane):
+    return page.locator(f".current {pane} :is(.l, .row)").evaluate_all(
+        "all => all.filter(it => getComputedStyle(it).outlineStyle !== 'none')"
+        ".map(it => it.textContent.trim())"
+    )
+
+
+def test_a_row_of_the_nest_and_its_statement_are_highlighted_both_ways(open_page):
+    A = te.placeholder((64, 64), name="A")
+    B = te.compute((64, 64), lambda i, j: A[i, j] * 3.0, name="B")
+    C = te.compute((64, 64), lambda i, j: B[j, i] + 7.0, name="C")
+    s = te.create_schedule(C.op)
+    s[C].vectorize(C.op.axis[1])
+    page = open_page(te_sched.explain(s, [A, C], measure=False).html(), "#step-1")
+    outlined = partial(outlined_on, page)
+    page.locator(".current .nest .row", has_text="for i").last.hover()
+    assert outlined(".program [data-tab=program]") == ["for i in range(64):"]
+    page.locator(".current .nest .row", has_text=" * 3.0").hover()
+    *views, line = outlined(".program [data-tab=program]")
+    assert " * T.float32(3)" in line
+    assert all("T.Buffer" in view for view in views)
+    assert any("fmul" in one for one in outlined(".output [data-tab=llvm]"))
+    page.locator(
+        ".current .program [data-tab=program] .l", has_text="+ T.Broadcast(T.float32(7)"
+    ).last.hover()
+    (row,) = outlined(".nest")
+    assert row.startswith("C[i, j] = ")
+
+
 def test_a_statement_and_its_instructions_are_highlighted_both_ways(open_page):
     A = te.placeholder((64,), name="A")
     B, C = te.compute((64,), lambda i: (A[i] * 3.0, A[i] + 7.0), name="B")
     s = te.create_schedule(B.op)
     s[B].vectorize(B.op.axis[0])
     page = open_page(te_sched.explain(s, [A, B, C], measure=False).html(), "#step-1")
-
-    def outlined(pane):
-        return page.locator(f".current {pane} .l").evaluate_all(
-            "all => all.filter(it => getComputedStyle(it).outlineStyle !== 'none')"
-            ".map(it => it.textContent.trim())"
-        )
-
+    outlined = partial(outlined_on, page)
     page.locator(".current .program .l", has_text=" * ").last.hover()
     instructions = outlined(".output [data-tab=llvm]")
     assert any("fmul" in one for one in instructions)

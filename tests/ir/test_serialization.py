@@ -102,3 +102,9 @@ def test_damaged_texts_are_refused(text: str) -> None:
 def test_what_is_not_data_is_refused() -> None:
     with pytest.raises(DeclarationError, match="cannot save <function"):
         save_json(mm_relu.with_attr("f", test_numbers))
+
+
+def test_integers_have_64_bits_at_most() -> None:
+    assert load_json(save_json(2**64 - 1)) == 2**64 - 1
+    with pytest.raises(DeclarationError, match="cannot save .* as JSON"):
+        save_json(2**64)

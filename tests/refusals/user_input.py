@@ -290,7 +290,7 @@ RUNNING: dict[str, Case] = {
     "device": (
         lambda: nd.empty((4,), device=3),
         CallError,
-        r"cannot make an array of shape \(4,\): 3 is not a device",
+        "^3 is not a device",
     ),  # type: ignore[arg-type]
     "shape": (lambda: nd.empty("x"), CallError, "the shape of an array is "),
     "float extent": (lambda: nd.empty((1.5,)), CallError, "the shape of an array is "),

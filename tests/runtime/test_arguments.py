@@ -163,7 +163,7 @@ BAD = {
     "class": ((np.ndarray, floats(N)), "must be an array, got the class ndarray"),
     "numpy scalar": ((np.float32(1), floats(N)), "must be an array, got a float32"),
     "objects": ((np.zeros(N, object), floats(N)), "has dtype object"),
-    "records": ((np.zeros(N, [("a", "f4")]), floats(N)), "has dtype void32"),
+    "records": ((np.zeros(N, [("a", "f4")]), floats(N)), r"has dtype \[\('a', '<f4'\)\]"),
     "bools": ((np.zeros(N, "bool"), floats(N)), "has dtype bool"),
     "mask": (
         (np.ma.masked_array(floats(N), mask=True), floats(N)),

@@ -187,7 +187,9 @@ def test_time_is_that_between_events(driver: FakeDriver) -> None:
     assert result.results == pytest.approx((5e-4, 5e-4))
     assert len(driver.named("cuLaunchKernel")) == 21
     assert len(driver.named("cuEventDestroy_v2")) == len(driver.named("cuEventCreate")) == 6
-    with pytest.raises(CallError, match=r"the arrays are on cuda\(0\)"):
+    with pytest.raises(
+        CallError, match=r"^the arrays of 'main' are on cuda\(0\), expected cuda\(1\)"
+    ):
         module.time_evaluator("main", te_sched.cuda(1))(a, b)
 
 

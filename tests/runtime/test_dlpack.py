@@ -109,7 +109,7 @@ def test_array_rejects_a_cuda_interface_that_is_none(interface: Any) -> None:
 @pytest.mark.parametrize("make", [nd.empty, nd.zeros])
 def test_arrays_have_at_most_64_dimensions(make: Callable[..., Any]) -> None:
     assert make((1,) * 64).ndim == 64
-    with pytest.raises(CallError, match="cannot make an array of 65 dimensions"):
+    with pytest.raises(CallError, match=r"^arrays have at most 64 dimensions, got 65"):
         make((1,) * 65)
 
 
@@ -120,7 +120,7 @@ def test_arrays_have_at_most_64_dimensions(make: Callable[..., Any]) -> None:
         (object(), "not real numbers"),
         (
             [[1], [1, 2]],
-            r"cannot make an array of a list: numpy says: setting an array ele(.|\n)*inhomogeneous",
+            r"cannot convert a list to an array: setting an array ele(.|\n)*inhomogeneous",
         ),
         (np.zeros(3), r"could not broadcast input array from shape \(3,\)"),
     ],

@@ -86,12 +86,14 @@ def test_dlpack_shares_memory_both_ways() -> None:
 def test_rejects() -> None:
     with pytest.raises(CallError, match=r"there is no device cuda\(0\)"):
         nd.empty((1,), device=nd.device("cuda", 0))
-    with pytest.raises(CallError, match="an extent is negative"):
+    with pytest.raises(CallError, match=r"^negative dimensions are not allowed"):
         nd.empty((-1,))
     with pytest.raises(CallError, match="arrays cannot have dtype complex128"):
         nd.array(np.zeros(2, "complex128"))
+    with pytest.raises(CallError, match=r"^arrays cannot have dtype <U2"):
+        nd.array(["a", "bc"])
     with pytest.raises(
-        CallError, match=r"cannot make an array of shape \(1152921504606846976,\): not enough"
+        CallError, match=r"^unable to allocate 4611686018427387904 bytes for an array of shape "
     ):
         nd.empty((1 << 60,))
     with pytest.raises(CallError, match="unknown device"):

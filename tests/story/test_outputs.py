@@ -211,6 +211,45 @@ def test_a_statement_that_lowering_copies_has_the_instructions_of_all_copies() -
     assert zeros.numbers == tuple(number for line in copies for number in line.numbers)
 
 
+def rows_and_lines(step: StoryStep) -> dict[str, list[str]]:
+    """The lines of the program that the rows of the loop nest show."""
+    return {row.text: [step.program[n - 1].text.strip() for n in row.lines] for row in step.nest}
+
+
+def test_rows_of_the_nest_show_the_statements_of_the_program() -> None:
+    A = te.placeholder((64, 64), name="A")
+    k = te.reduce_axis((0, 64), "k")
+    C = te.compute((64,), lambda i: te.sum(A[i, k], axis=k), name="C")
+    D = te.compute((64,), lambda i: C[i] + 1.0, name="D")
+    s = te.create_schedule(D.op)
+    outer, _ = s[D].split(D.op.axis[0], 24)
+    s[C].compute_at(s[D], outer)
+    s[C].unroll(s[C].split(k, 2)[1])
+    step = last(s, [A, D])
+    shown = rows_and_lines(step)
+    assert shown["for i.outer  0:3"] == ["for i_outer in range(3):"]
+    assert shown["for i.inner  0:24"] == ["for i_inner in range(24):"]
+    assert shown["C[i + i.outer * 24] = 0.0"] == ["C_1[i] = T.float32(0)"]
+    (updates,) = (lines for text, lines in shown.items() if "+=" in text)
+    assert len(updates) == 2  # the loop of k.inner is unrolled
+    (loop,) = (row for row in step.nest if row.text == "for k.outer  0:32")
+    (line,) = lines_with(step.program, "for k_outer")
+    assert loop.numbers == line.numbers != ()
+    (memory,) = (lines for text, lines in shown.items() if text.startswith("C: float32"))
+    assert memory == ['C = T.allocate([24], "float32", "global")']
+
+
+def test_rows_of_launches_show_the_launches_in_order() -> None:
+    s, (A, C) = two_stages()
+    for stage in s.stages[1:]:
+        s[stage.op].bind(stage.op.axis[0], te.thread_axis("threadIdx.x"))
+    step = last(s, [A, C])
+    rows = [row for row in step.nest if row.kind == "thread"]
+    assert len(rows) == 2
+    assert [len(row.lines) for row in rows] == [1, 1]
+    assert rows[0].lines < rows[1].lines
+
+
 def test_lines_of_cuda_are_generated_from_their_statements() -> None:
     s, (A, C) = two_stages()
     for stage in s.stages[1:]:

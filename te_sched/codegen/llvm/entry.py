@@ -33,7 +33,7 @@ def write_function(module: ModuleText, func: PrimFunc, name: str) -> Signature:
     builder = SignatureBuilder(func, name, "te_sched_" + name)
     signature = builder.signature
     _mark_written(func, signature)
-    out = FunctionText(module, signature, AliasScopes(module))
+    out = FunctionText(module, signature, AliasScopes(module), func)
     parameters = _bind_arguments(out, func, builder)
     if func.attrs.get("tir.noalias") is not None:
         check_overlap(out, func, signature)

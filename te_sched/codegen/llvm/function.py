@@ -10,9 +10,10 @@ from __future__ import annotations
 from te_sched.codegen.llvm.module import ModuleText
 from te_sched.codegen.llvm.types import Value, intrinsic_suffix, llvm_type
 from te_sched.codegen.signature import Signature
-from te_sched.errors import BuildError
 from te_sched.ir import dtypes
 from te_sched.ir.expr import Expr, Var
+from te_sched.ir.stmt import PrimFunc
+from te_sched.lower.unbound_variables import unbound_error
 
 # Bytes on the stack that all allocations of a function, and a single one, may take.
 STACK_LIMIT = 128 * 1024
@@ -65,10 +66,12 @@ class FunctionText:
         module: ModuleText,
         signature: Signature,
         scopes: AliasScopes,
+        func: PrimFunc,
         parent: FunctionText | None = None,
         symbol: str = "",
     ) -> None:
-        self.module, self.signature, self.scopes, self.parent = module, signature, scopes, parent
+        self.module, self.signature, self.scopes = module, signature, scopes
+        self.func, self.parent = func, parent
         self.prologue: list[str] = []  # allocas and loads of captures, in the entry block
         self.lines: list[str] = []
         self.block = "entry"
@@ -172,13 +175,7 @@ class FunctionText:
         if found is not None:
             return found, self.plain.get(var)
         if self.parent is None:
-            name = repr(self.signature.name)
-            raise BuildError(
-                f"function {name} accesses {var.name}, which is not among its arguments"
-                if var.pointer is not None
-                else f"variable {var.name} has no value where function {name} uses it",
-                help=_cure_unbound(var),
-            )
+            raise unbound_error(self.func, self.signature.name, [var])
         assuming, exact = self.parent._find(var)
         found = self.environment[var] = self.import_value(assuming)
         if exact is not None:
@@ -231,15 +228,3 @@ class FunctionText:
         number = self.module.slot(**what)
         address = f"getelementptr inbounds (ptr, ptr @te_sched_slots, i64 {number})"
         return self.emit(f"load ptr, ptr {address}, align 8")
-
-
-def _cure_unbound(var: Var) -> str:
-    name = var.name
-    if var.pointer is not None:
-        return f"add {name} to the arguments"
-    if name.startswith(("threadIdx", "blockIdx", "vthread", "cthread")):
-        return "bind an axis to this thread and build for a device; a processor has no such threads"
-    return (
-        "add it to the arguments; or use it inside the loop that defines it, a reduction axis "
-        f"inside of te.sum(..., axis={name}) or the like"
-    )

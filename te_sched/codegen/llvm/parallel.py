@@ -35,7 +35,7 @@ def run_parallel(out: FunctionText, node: S.For, start: Value, extent: Value, bo
     """Run a loop on the team's threads; leave with the first error that one reports."""
     out.signature.parallel = True
     name = f"{out.signature.symbol}.parallel.{out.module.fresh()}"
-    inner = FunctionText(out.module, out.signature, out.scopes, parent=out, symbol=name)
+    inner = FunctionText(out.module, out.signature, out.scopes, out.func, out, name)
     inner.error_slot = "%error"
     write_share = _deal_iterations if _STRIDE in out.team_wishes else _write_share
     write_share(inner, node, start, extent, body)

@@ -12,11 +12,10 @@ Must not know what kernels compute, nor how they are launched.
 from __future__ import annotations
 
 from te_sched.errors import BuildError
-from te_sched.ir.expr import BufferLoad, Call, Expr, Let, StringImm, Var
+from te_sched.ir.expr import Call, Expr, StringImm, Var
 from te_sched.ir.stmt import (
     Allocate,
     AttrStmt,
-    BufferStore,
     Evaluate,
     For,
     IRModule,
@@ -24,7 +23,7 @@ from te_sched.ir.stmt import (
     PrimFunc,
     Stmt,
 )
-from te_sched.ir.visitor import StatementMapper, walk
+from te_sched.ir.visitor import StatementMapper
 from te_sched.lower.device.kernel import (
     KERNEL_CONVENTION,
     LAUNCH,
@@ -33,13 +32,15 @@ from te_sched.lower.device.kernel import (
     thread_axes,
 )
 from te_sched.lower.statements import fresh_copy
+from te_sched.lower.unbound_variables import arguments_of, free_variables, unbound_error
 
 
 def split_kernels(func: PrimFunc) -> IRModule:
     """The host's function under its own name, and its kernels: NAME_kernel, NAME_kernel_1, ..."""
     name = func.attrs.get("global_symbol", "main")
     splitter = _Splitter(func, name)
-    splitter.check_bound(func.body)
+    if unbound := free_variables(func.body) - splitter.defined.keys():
+        raise unbound_error(func, name, unbound)
     host = func.with_body(splitter.visit(func.body))
     return IRModule({name: host, **splitter.kernels})
 
@@ -51,30 +52,7 @@ class _Splitter(StatementMapper):
         self.name = name
         self.kernels: dict[str, PrimFunc] = {}
         # All variables that the host defines, in the order of kernel parameters.
-        self.defined: dict[Var, None] = {}
-        for param in func.params:
-            buffer = func.buffer_map.get(param)
-            self.defined[param if buffer is None else buffer.data] = None
-        self.shape_variables(func)
-
-    def shape_variables(self, func: PrimFunc) -> None:
-        """The host also defines variables of shapes and strides."""
-        for buffer in func.buffer_map.values():
-            for dimension in (*buffer.shape, *buffer.strides, buffer.elem_offset):
-                for part in walk(dimension):
-                    if type(part) is Var:
-                        self.defined.setdefault(part)
-
-    def check_bound(self, body: Stmt) -> None:
-        """Refuse variables that are used outside of their loops."""
-        unbound = [var for var in free_variables(body) if var not in self.defined]
-        if unbound:
-            names = ", ".join(sorted(var.name for var in unbound))
-            raise BuildError(
-                f"variables used outside of their loops in function {self.name!r}: {names}",
-                "a stage is computed outside of the loops that its size or place depends on",
-                "attach the stage inside of these loops (compute_at)",
-            )
+        self.defined = arguments_of(func)
 
     def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
         if node.key != "thread_extent":
@@ -119,24 +97,3 @@ class _Splitter(StatementMapper):
     def visit_LetStmt(self, node: LetStmt) -> Stmt:
         self.defined[node.var] = None
         return self.generic(node)
-
-
-def free_variables(statement: Stmt) -> set[Var]:
-    """Variables that a statement uses and does not define."""
-    used: set[Var] = set()
-    own: set[Var] = set()
-    for node in walk(statement):
-        kind = type(node)
-        if kind is Var:
-            used.add(node)
-        elif kind is BufferLoad or kind is BufferStore:
-            used.add(node.buffer.data)
-        elif kind is AttrStmt and node.key == "thread_extent":
-            own.add(node.node.var)
-        elif kind is For:
-            own.add(node.loop_var)
-        elif kind is LetStmt or kind is Let:
-            own.add(node.var)
-        elif kind is Allocate:
-            own.add(node.buffer_var)
-    return used - own

@@ -164,10 +164,12 @@ def positive_integer(value: Any, name: str, action: str, stage: StageState, axis
             "give an int, or a te.var that is an argument of the program",
             where,
         )
-    axes = {one.var: one for one in stage.all_iter_vars}
-    if read := [axes[var] for var in variables_of(expr) if var in axes]:
+    used = variables_of(expr)
+    own = [one for one in stage.all_iter_vars if one.var in used]
+    if own or isinstance(value, IterVar):
+        reads = f"reads {brief(own[0])} of the same stage: {expr}" if own else f"is {brief(value)}"
         raise ScheduleError(
-            f"{label} reads {brief(read[0])} of the same stage: {expr}",
+            f"{label} {reads}",
             "the extent of a loop is a constant or an argument of the call",
             "give an int, or a te.var that is an argument of the program",
             where,

@@ -1,6 +1,7 @@
 // Cross-highlighting: elements carry the numbers of their stages in `data-s`, the first of which
-// they compute. One style rule marks all elements of a stage, those made later too. Lines carry in
-// `data-l` the lines of the compiled program that they show or were generated from.
+// they compute. One style rule marks all elements of a stage, those made later too. Lines and
+// rows of the loop nest carry in `data-l` the lines of the compiled program that they show or were
+// generated from, and as p1, p2, ... those of the step's own program.
 
 const about = document.getElementById("about");
 const highlighted = document.head.appendChild(document.createElement("style"));
@@ -33,12 +34,12 @@ function ruleOf(stage) {
     .page svg g${own} rect { fill: var(--own); stroke: var(--own-edge); stroke-width: 3; }`;
 }
 
-/** Highlight the lines of the same statement as some lines of the compiled program. */
+/** Highlight the lines and rows of the same statement, by what `data-l` has. */
 function highlightLines(numbers) {
   const lines = numbers.split(" ").filter(Boolean).map((number) => `[data-l~="${number}"]`);
-  related.textContent = lines.length === 0 ? "" : `.page.current .l:is(${lines}) {
+  related.textContent = lines.length === 0 ? "" : `.page.current :is(.l, .row):is(${lines}) {
     box-shadow: inset 4px 0 var(--accent); outline: 1px solid var(--accent); outline-offset: -1px; }
-    .page.current .l:is(${lines}):not(ins, del) { background: var(--own); }`;
+    .page.current :is(.l, .row):is(${lines}):not(ins, del) { background: var(--own); }`;
 }
 
 /** Highlight what was pointed at, or what is kept. */

@@ -22,24 +22,46 @@ from te_sched.topi.scheduling import schedule_functions, start_schedule
 
 
 def schedule_injective(outs: Any) -> Schedule:
-    """A schedule of injective operators for GPUs."""
+    """A schedule of injective operators for GPUs.
+
+    >>> A = te.placeholder((4, 32), name="A")
+    >>> B = topi.nn.relu(A)
+    >>> topi.cuda.schedule_injective(B)[B]
+    compute(i0.i1.fused.outer <blockIdx.x>, i0.i1.fused.inner <threadIdx.x>)
+    """
     return apply_rules(start_schedule(outs))
 
 
 def schedule_injective_from_existing(sch: Schedule, out: Tensor) -> Schedule:
-    """Schedule one injective stage of a schedule."""
+    """Schedule one injective stage of a schedule.
+
+    >>> A = te.placeholder((4, 32), name="A")
+    >>> B = topi.nn.relu(A)
+    >>> s = te.create_schedule(B.op)
+    >>> topi.cuda.schedule_injective_from_existing(s, B)[B]
+    compute(i0.i1.fused.outer <blockIdx.x>, i0.i1.fused.inner <threadIdx.x>)
+    """
     schedule_injective_stage(sch[out], sch[out].op)
     return sch
 
 
 def schedule_pool(outs: Any, layout: str = "NCHW") -> Schedule:
-    """A schedule of pooling for GPUs."""
+    """A schedule of pooling for GPUs.
+
+    >>> X = te.placeholder((1, 4, 8, 8), name="X")
+    >>> P = topi.nn.pool2d(X, (2, 2), (2, 2), (1, 1), (0, 0, 0, 0), "max")
+    >>> s = topi.cuda.schedule_pool(P)
+    >>> [s[P].iter_var_attrs[axis].bind_thread.var.name for axis in s[P].leaf_iter_vars[:2]]
+    ['blockIdx.x', 'threadIdx.x']
+    """
     return schedule_injective(outs)
 
 
 schedule_elemwise = schedule_broadcast = schedule_injective
 schedule_adaptive_pool = schedule_pool
-globals().update(schedule_functions("GPUs", schedule_injective, "reduce", "extern"))
+# Their examples are executed, as doctest does for `__test__`.
+__test__ = schedule_functions("topi.cuda", "GPUs", schedule_injective, "reduce", "extern")
+globals().update(__test__)
 
 if TYPE_CHECKING:
 

@@ -26,7 +26,18 @@ from te_sched.topi.scheduling import (
 
 
 def default_schedule(outs: Any, auto_inline: bool = False) -> Schedule:
-    """Each stage in plain loops; with auto_inline, injective stages are inlined and loops fused."""
+    """Each stage in plain loops; with auto_inline, injective stages are inlined and loops fused.
+
+    >>> A = te.placeholder((4, 32), name="A")
+    >>> B = topi.nn.relu(A)
+    >>> C = topi.tanh(B)
+    >>> s = topi.generic.default_schedule(C)
+    >>> s[B], s[C]
+    (compute(i0, i1), compute(i0, i1))
+    >>> s = topi.generic.default_schedule(C, auto_inline=True)
+    >>> s[B], s[C]
+    (compute(i0, i1), inline, compute(i0.i1.fused))
+    """
     s = start_schedule(outs)
     if auto_inline:
         inline_injective(s)
@@ -37,34 +48,67 @@ def default_schedule(outs: Any, auto_inline: bool = False) -> Schedule:
 
 
 def schedule_injective(outs: Any) -> Schedule:
-    """A schedule of injective operators for any CPU."""
+    """A schedule of injective operators for any CPU.
+
+    >>> A = te.placeholder((4, 32), name="A")
+    >>> B = topi.nn.relu(A)
+    >>> topi.generic.schedule_injective(B)[B]
+    compute(i0.i1.fused)
+    """
     return default_schedule(outs, True)
 
 
 def schedule_injective_from_existing(sch: Schedule, out: Tensor) -> Schedule:
-    """Fuse the loops of one injective stage of a schedule."""
+    """Fuse the loops of one injective stage of a schedule.
+
+    >>> A = te.placeholder((4, 32), name="A")
+    >>> B = topi.nn.relu(A)
+    >>> s = te.create_schedule(B.op)
+    >>> topi.generic.schedule_injective_from_existing(s, B)[B]
+    compute(i0.i1.fused)
+    """
     fuse_axes(sch[out], sch[out].op.axis)
     return sch
 
 
 def schedule_extern(outs: Any) -> Schedule:
-    """A schedule of te.extern outputs for any CPU."""
+    """A schedule of te.extern outputs for any CPU.
+
+    >>> A = te.placeholder((4, 32), name="A")
+    >>> B = topi.sort(A)
+    >>> topi.generic.schedule_extern(B)[B]
+    sort_cpu()
+    """
     return start_schedule(outs)
 
 
 def schedule_pool(outs: Any, layout: str = "NCHW") -> Schedule:
-    """A schedule of pooling for any CPU."""
+    """A schedule of pooling for any CPU.
+
+    >>> X = te.placeholder((1, 4, 8, 8), name="X")
+    >>> P = topi.nn.pool2d(X, (2, 2), (2, 2), (1, 1), (0, 0, 0, 0), "max")
+    >>> topi.generic.schedule_pool(P)[P]
+    pool_max(ax0, ax1, ax2, ax3, rv0, rv1)
+    """
     return default_schedule(outs, False)
 
 
 def schedule_reduce(outs: Any) -> Schedule:
-    """A schedule of reductions and of elementwise operators for any CPU."""
+    """A schedule of reductions and of elementwise operators for any CPU.
+
+    >>> A = te.placeholder((4, 32), name="A")
+    >>> B = topi.sum(A, axis=1)
+    >>> topi.generic.schedule_reduce(B)[B]
+    A_red(ax0, k1)
+    """
     return default_schedule(outs, True)
 
 
 schedule_elemwise = schedule_broadcast = schedule_injective
 schedule_adaptive_pool = schedule_pool
-globals().update(schedule_functions("any CPU", default_schedule, "einsum"))
+# Their examples are executed, as doctest does for `__test__`.
+__test__ = schedule_functions("topi.generic", "any CPU", default_schedule, "einsum")
+globals().update(__test__)
 
 if TYPE_CHECKING:
 

@@ -22,24 +22,47 @@ from te_sched.topi.x86.rules import apply_rules, schedule_injective_stage
 
 
 def schedule_injective(outs: Any) -> Schedule:
-    """A schedule of injective operators for CPUs."""
+    """A schedule of injective operators for CPUs.
+
+    >>> A = te.placeholder((4, 32), name="A")
+    >>> B = topi.nn.relu(A)
+    >>> topi.x86.schedule_injective(B)[B]
+    compute(i0 <parallel>, i1.outer, i1.inner <vectorize>)
+    """
     return apply_rules(start_schedule(outs))
 
 
 def schedule_injective_from_existing(sch: Schedule, out: Tensor) -> Schedule:
-    """Schedule one injective stage of a schedule."""
+    """Schedule one injective stage of a schedule.
+
+    >>> A = te.placeholder((4, 32), name="A")
+    >>> B = topi.nn.relu(A)
+    >>> s = te.create_schedule(B.op)
+    >>> topi.x86.schedule_injective_from_existing(s, B)[B]
+    compute(i0 <parallel>, i1.outer, i1.inner <vectorize>)
+    """
     schedule_injective_stage(sch[out], sch[out].op)
     return sch
 
 
 def schedule_pool(outs: Any, layout: str = "NCHW") -> Schedule:
-    """A schedule of pooling for CPUs."""
+    """A schedule of pooling for CPUs.
+
+    >>> X = te.placeholder((1, 4, 8, 8), name="X")
+    >>> P = topi.nn.pool2d(X, (2, 2), (2, 2), (1, 1), (0, 0, 0, 0), "max")
+    >>> topi.x86.schedule_pool(P)[P]
+    pool_max(ax0.ax1.fused.ax2.fused.ax3.fused <parallel>, rv0, rv1)
+    """
     return schedule_injective(outs)
 
 
 schedule_elemwise = schedule_broadcast = schedule_concatenate = schedule_injective
 schedule_adaptive_pool = schedule_pool
-globals().update(schedule_functions("CPUs", schedule_injective, "reduce", "extern", "dense_nopack"))
+# Their examples are executed, as doctest does for `__test__`.
+__test__ = schedule_functions(
+    "topi.x86", "CPUs", schedule_injective, "reduce", "extern", "dense_nopack"
+)
+globals().update(__test__)
 
 if TYPE_CHECKING:
 

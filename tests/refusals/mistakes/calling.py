@@ -266,7 +266,7 @@ def _():
     nd.array([[1.0, 0.0], [1.0, 2.0]])
 
 
-@mistake("A negative extent of an array", CallError, r"an extent is negative")
+@mistake("A negative extent of an array", CallError, r"^negative dimensions are not allowed")
 def negative_array():
     nd.empty((-1, 8))
 

@@ -134,9 +134,7 @@ def _():
     te_sched.device("cuda")
 
 
-@mistake(
-    "A device that te_sched does not use", CallError, r"does not use devices such as opencl\(0\)"
-)
+@mistake("A device that te_sched does not use", CallError, r"^device opencl\(0\) is not supported")
 def unused_device():
     te_sched.nd.empty((4,), device=te_sched.opencl(0))
 

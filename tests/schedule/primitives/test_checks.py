@@ -38,12 +38,23 @@ def test_integers_of_any_kind(value: Any) -> None:
         (float("inf"), "got inf"),
         ([4], r"factor of axis i must be an expression, got \[4\]"),
         (te.placeholder((1,), "int32", name="N")[0], "reads data"),
+        (te.reduce_axis((0, 4), name="r"), r"^split factor of axis i is axis r\n"),
+        (te.thread_axis((0, 4), "threadIdx.x"), r"^split factor of axis i is axis threadIdx\.x\n"),
     ],
 )
 def test_positive_integer_rejects(value: Any, why: str) -> None:
     stage = chain().s.stages[1]
     with pytest.raises(ScheduleError, match=why):
         checks.positive_integer(value, "factor", "split", stage, stage.op.axis[0])
+
+
+def test_positive_integer_rejects_axes_of_the_stage() -> None:
+    p = product()
+    i, j = p.C.op.axis
+    for factor, read in ((j, "j"), (j * 2, "j"), (j * i, "i")):
+        with pytest.raises(ScheduleError, match=f"reads axis {read} of the same stage"):
+            p.s[p.C].split(i, factor=factor)
+    p.s[p.C].split(i, factor=te.var("n"))
 
 
 def test_positive_integer_knows_how_far_an_axis_counts() -> None:
