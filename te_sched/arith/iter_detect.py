@@ -206,13 +206,16 @@ class Constraint:
 
 @dataclass(slots=True)
 class Detector(Visitor):
-    """One detection of indices. Iterators of extent 1 are treated as constants."""
+    """One detection of indices. Iterators of extent 1 are treated as constants, except if
+    `keeps_units`.
+    """
 
     input_iters: Mapping[Var, Range]
     level: IterMapLevel
     prover: Prover
     dividing: Dividing
     lenient: bool = False
+    keeps_units: bool = False
     inputs: list[IterMark] = field(default_factory=list)
     sums: dict[Var, IterSumExpr] = field(default_factory=dict)
     fused_marks: list[IterMark] = field(default_factory=list)
@@ -221,7 +224,7 @@ class Detector(Visitor):
     def __post_init__(self) -> None:
         for var, domain in self.input_iters.items():
             low, extent = self.prover.number(domain.min), self.prover.number(domain.extent)
-            if is_number(extent, 1):
+            if is_number(extent, 1) and not self.keeps_units:
                 self.sums[var] = IterSumExpr((), low)
                 continue
             mark = IterMark(var if is_number(low, 0) else Sub(var, domain.min), extent)

@@ -68,10 +68,11 @@ def _detected(
     predicate: Expr | None,
     level: IterMapLevel,
     prover: Prover,
+    keeps_units: bool = False,
 ) -> tuple[IterMapResult, Sequence[Constraint]]:
     """The detector, and the conditions of the predicate."""
     for dividing in Dividing:
-        detector = Detector(input_iters, level, prover, dividing)
+        detector = Detector(input_iters, level, prover, dividing, keeps_units=keeps_units)
         found = detector.detect(indices, predicate)
         if not found.errors:
             break
@@ -116,9 +117,13 @@ def iter_map_simplify(
     predicate: Expr | None = None,
     level: IterMapLevel = IterMapLevel.SURJECTIVE,
     analyzer: Analyzer | None = None,
+    keeps_units: bool = False,
 ) -> tuple[Expr, ...]:
-    """The indices as `detect_iter_map` finds them; unchanged if it finds none."""
-    found = detect_iter_map(indices, input_iters, predicate, level, analyzer)
+    """The indices as `detect_iter_map` finds them; unchanged if it finds none. `keeps_units`:
+    iterators of extent 1 remain in them.
+    """
+    prover = Prover(analyzer)
+    found = _detected(indices, input_iters, predicate, level, prover, keeps_units)[0]
     return tuple(indices) if found.errors else tuple(map(normalize_iter_map_to_expr, found.indices))
 
 

@@ -53,10 +53,8 @@ ABSENT: dict[str, str] = {
     "te.AXIS_SEPARATOR": "Stage.transform_layout is for texture memory, which te_sched lacks",
     "te.trace": "print in a function called by tir.call_packed",
     "tir.trace": "print in a function called by tir.call_packed",
-    "tir.Schedule": "te_sched has TE schedules alone (te.create_schedule)",
     "tir.Block": "te_sched has TE schedules alone (te.create_schedule)",
     "tir.BlockRealize": "te_sched has TE schedules alone (te.create_schedule)",
-    "tir.schedule": "te_sched has TE schedules alone (te.create_schedule)",
     "tir.block_scope": "te_sched has TE schedules alone (te.create_schedule)",
     "tir.usmp": "te_sched does not plan memory across functions",
     "tir.analysis": "build() runs the analyses of te_sched",
@@ -119,7 +117,7 @@ _GRAPHS = "it is of Relay's graphs or of TVM's objects in C++, which te_sched do
 ABSENT |= {
     **dict.fromkeys(("tir.BlockDependenceInfo", "tir.BlockScope", "tir.BufferRegion"), _BLOCKS),
     **dict.fromkeys(("tir.MatchBufferRegion", "tir.StmtSRef", "tir.TensorIntrin"), _BLOCKS),
-    **dict.fromkeys(("tir.ScheduleError", "tir.ScheduleState", "tir.DeclBuffer"), _BLOCKS),
+    **dict.fromkeys(("tir.ScheduleState", "tir.DeclBuffer"), _BLOCKS),
     **dict.fromkeys(
         ("tir.call_tir", "tir.block_dependence_info", "tir.PrimFunc.specialize"), _BLOCKS
     ),

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from operator import index
 from typing import Any, ClassVar, SupportsIndex
 
-from te_sched.ir.expr import Expr, IntImm, IterVar, Var
+from te_sched.ir.expr import Expr, FloatImm, IntImm, IterVar, Var
 from te_sched.schedule.state import StageState
 from te_sched.te.declare import thread_axis
 from te_sched.te.operation import Operation
@@ -60,7 +60,7 @@ class OwnAxes(Primitive):
     is_naming = True
 
     @property
-    def gives_tuple(self) -> bool:  # type: ignore[override]
+    def gives_tuple(self) -> bool:
         """Whether the attribute is a tuple of axes; that of a scan is a single axis."""
         return self.name != "scan_axis"
 
@@ -113,6 +113,7 @@ class TensorHandles:
     __slots__ = ("declared", "outputs", "roots")
 
     reserved = ("s", "te")
+    indent = empty = ""
     references: ClassVar[Mapping[str, type[StageOf]]] = {"StageOf": StageOf}
 
     def __init__(
@@ -144,6 +145,19 @@ class TensorHandles:
         if isinstance(value, StageState):
             return "group"
         return "mapping" if inspect.isfunction(value) else None
+
+    def literal(self, value: Any) -> str:
+        """A constant of Python, or `te.const(0, 'int32')`."""
+        is_node = isinstance(value, IntImm | FloatImm)
+        return f"te.const({value.value!r}, {value.dtype!r})" if is_node else repr(value)
+
+    def results_text(self, names: list[str], is_several: bool) -> str:
+        """`outer, inner`, or `(i,)` of a tuple of one."""
+        return f"({names[0]},)" if is_several and len(names) == 1 else ", ".join(names)
+
+    def instruction_name(self, method: str) -> str:
+        """The name of the primitive."""
+        return method
 
     def variable_of(self, handle: Any) -> Var | None:
         """The variable of an axis, or the handle if it is a variable."""

@@ -161,6 +161,11 @@ from te_sched.tir.constructors import While as While
 from te_sched.tir.kinds import CallEffectKind as CallEffectKind
 from te_sched.tir.kinds import ForKind as ForKind
 from te_sched.tir.ranges import Range as Range
+from te_sched.tir.schedule import BlockRV as BlockRV
+from te_sched.tir.schedule import ExprRV as ExprRV
+from te_sched.tir.schedule import LoopRV as LoopRV
+from te_sched.tir.schedule import Schedule as Schedule
+from te_sched.tir.schedule import ScheduleError as ScheduleError
 
 PrimExpr = _Expr
 IterVar = _IterVar
@@ -168,4 +173,4 @@ BufferRegion = _BufferRegion
 ir_builder = _builder
 indexdiv = floordiv
 indexmod = floormod
-signatures.list_names(sys.modules[__name__], "ir_builder", "stmt_functor", "transform")
+signatures.list_names(sys.modules[__name__], "ir_builder", "schedule", "stmt_functor", "transform")

@@ -62,6 +62,23 @@ class Handles(Protocol):
     def head(self, name: Callable[[Any], str]) -> list[str]:
         """The first lines of a program, in which handles have these names."""
 
+    @property
+    def indent(self) -> str:
+        """What the lines of a program after the first ones begin with."""
+
+    @property
+    def empty(self) -> str:
+        """The line of a program without calls, if it needs one."""
+
+    def literal(self, value: Any) -> str:
+        """A constant in a program."""
+
+    def results_text(self, names: list[str], is_several: bool) -> str:
+        """The results of a call, before its `=`; `is_several` also of a list of one."""
+
+    def instruction_name(self, method: str) -> str:
+        """The name of the instructions of a primitive in JSON."""
+
     def name_of(self, value: Any, number: int) -> str | None:
         """The name of a value in a program, of which it is the handle with this number; None for
         values that are written literally.

@@ -42,7 +42,8 @@ class Listing:
                 self._need(root, wish)
         head = handles.head(self.label)
         self.calls = [self._line(entry) for entry in entries]
-        self.text = "\n".join(head + self.calls)
+        lines = self.calls or [handles.empty] * bool(handles.empty)
+        self.text = "\n".join(head + [handles.indent + line for line in lines])
 
     def label(self, value: Any) -> str:
         """The name of a value in the program."""
@@ -77,8 +78,7 @@ class Listing:
         if not entry.results:
             return call
         named = [self._define(item, self._wish(item) or "x") for item in entry.results]
-        is_tuple = primitive.gives_tuple and len(named) == 1
-        return f"{'(' if is_tuple else ''}{', '.join(named)}{',)' if is_tuple else ''} = {call}"
+        return f"{self._handles.results_text(named, primitive.gives_tuple)} = {call}"
 
     def _wish(self, value: Any) -> str | None:
         return self._handles.name_of(value, len(self._labels))
@@ -93,7 +93,7 @@ class Listing:
         wish = self._wish(value)
         if wish is not None:
             return self._need(value, wish)
-        return self._expression(value) if isinstance(value, Expr) else repr(value)
+        return self._expression(value) if isinstance(value, Expr) else self._handles.literal(value)
 
     def _expression(self, expr: Expr) -> str:
         kind = type(expr)
@@ -102,7 +102,7 @@ class Listing:
         if isinstance(expr, IntImm) and expr.dtype in ("int32", "bool"):
             return repr(bool(expr.value) if expr.dtype == "bool" else expr.value)
         if isinstance(expr, (IntImm, FloatImm)):
-            return f"te.const({expr.value!r}, {expr.dtype!r})"
+            return self._handles.literal(expr)
         if isinstance(expr, StringImm):
             return repr(expr.value)
         if kind in _OPERATORS:
@@ -114,6 +114,6 @@ class Listing:
 
     def _operand(self, expr: Expr) -> str:
         if isinstance(expr, IntImm):
-            return f"te.const({expr.value}, {expr.dtype!r})"  # Python would reverse 0 == x
+            return self._handles.literal(expr)  # Python would reverse 0 == x
         text = self._expression(expr)
         return f"({text})" if type(expr) in _OPERATORS else text

@@ -25,13 +25,15 @@ class ArgumentKind(NamedTuple):
     """How the trace handles an argument. `record` converts it to the value that the trace stores,
     in the schedule before the call; without it the argument is stored. An attribute is a constant,
     never a handle or an expression. Programs write `by_name` arguments as `name=value`, and omit
-    default values, except if `is_always_shown`.
+    default values, except if `is_always_shown`. JSON has the items of a list that `is_flat` each
+    as an input.
     """
 
     record: Callable[[Any, Any], Any] | None = None
     is_attribute: bool = False
     by_name: bool = False
     is_always_shown: bool = False
+    is_flat: bool = False
 
 
 _PLAIN = ArgumentKind()
@@ -67,11 +69,11 @@ class Primitive:
         "heading",
         "name",
         "parameters",
+        "returns_list",
         "text",
     )
 
     is_naming = False  # whether it only defines handles
-    gives_tuple = False  # even of one result
 
     def __init__(
         self,
@@ -80,13 +82,20 @@ class Primitive:
         has_target: bool = False,
         text: str = "",
         heading: str = "",
+        returns_list: bool = False,
     ) -> None:
         self.name, self.parameters, self.has_target, self.text = name, parameters, has_target, text
-        self.heading = heading
-        self._by_place = [one.name for one in parameters if not one.is_variadic]
+        self.heading, self.returns_list = heading, returns_list
+        names = [one.name for one in parameters]
         self._rest = next((one.name for one in parameters if one.is_variadic), "")
+        self._by_place = names[: names.index(self._rest)] if self._rest else names
         self._defaults = {one.name: () if one.is_variadic else one.default for one in parameters}
         self._recorded = [(one.name, one.kind.record) for one in parameters if one.kind.record]
+
+    @property
+    def gives_tuple(self) -> bool:
+        """Whether it returns several results, even if it is one."""
+        return self.returns_list
 
     @property
     def summary(self) -> str:
@@ -103,7 +112,7 @@ class Primitive:
             given.update(options)
             given.pop(DECISION, None)
         if self._rest:
-            given[self._rest] = tuple(args)
+            given[self._rest] = tuple(args[len(self._by_place) :])
         for name, record in self._recorded:
             given[name] = record(schedule, given[name])
         return given
@@ -151,8 +160,14 @@ def primitive(
     """
 
     def declare(body: _F) -> _F:
+        returned = str(signature(body).return_annotation)
         declared = Primitive(
-            body.__name__, _parameters(body, kinds), has_target, body.__doc__ or "", heading
+            body.__name__,
+            _parameters(body, kinds),
+            has_target,
+            body.__doc__ or "",
+            heading,
+            returned.startswith("list"),
         )
         body.__qualname__ = body.__name__  # Python's errors about arguments show it
 

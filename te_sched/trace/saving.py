@@ -26,6 +26,7 @@ from te_sched.trace.primitive import Primitive, as_results
 from te_sched.trace.replaying import check_signature
 
 _ROOT = "create_schedule"
+_NONE = "None"
 _NODES = {
     name: kind
     for name, kind in vars(E).items()
@@ -74,13 +75,17 @@ class _Writer:
         for one in entry.primitive.parameters:
             value = entry.arguments[one.name]
             if one.kind.is_attribute:
-                attributes.append(value)
+                attributes.append(int(value) if isinstance(value, bool) else value)
             else:
-                inputs += map(self._value, value if one.is_variadic else [value])
-        return [entry.method, inputs, attributes, [self._named(item) for item in entry.results]]
+                is_spread = one.is_variadic or (one.kind.is_flat and value is not None)
+                inputs += map(self._value, value if is_spread else [value])
+        name = self._handles.instruction_name(entry.method)
+        return [name, inputs, attributes, [self._named(item) for item in entry.results]]
 
     def _value(self, value: Any) -> Any:
-        if value is None or isinstance(value, (bool, int, float)):
+        if value is None:
+            return _NONE
+        if isinstance(value, (bool, int, float)):
             return value
         if isinstance(value, str):
             return json.dumps(value)
@@ -152,7 +157,7 @@ class _Reader:
         owner = values.pop(0) if primitive.has_target else self._schedule
         arguments = {}
         for one in primitive.parameters:
-            if one.is_variadic:
+            if one.is_variadic or one.kind.is_flat:
                 arguments[one.name], values = tuple(values), []
             else:
                 arguments[one.name] = (constants if one.kind.is_attribute else values).pop(0)
@@ -160,7 +165,9 @@ class _Reader:
 
     def _value(self, data: Any) -> Any:
         if isinstance(data, str):
-            return json.loads(data) if data.startswith('"') else self._find(data)
+            if data.startswith('"'):
+                return json.loads(data)
+            return None if data == _NONE else self._find(data)
         if isinstance(data, list):
             return tuple(map(self._value, data))
         if not isinstance(data, dict):

@@ -25,6 +25,17 @@ class LoopHandles:
     references: ClassVar[dict[str, Any]] = {}
     roots = ()
     signature = None
+    indent = "  "
+    empty = "pass"
+
+    def literal(self, value: Any) -> str:
+        return repr(value)
+
+    def results_text(self, names: list[str], is_several: bool) -> str:
+        return ", ".join(names) + "," * (is_several and len(names) == 1)
+
+    def instruction_name(self, method: str) -> str:
+        return method.capitalize()
 
     def head(self, name: Any) -> list[str]:
         return ["def apply_trace(sch):"]
@@ -43,7 +54,7 @@ class LoopHandles:
         return []
 
     def primitive(self, schedule: Any, name: str) -> Primitive | None:
-        return getattr(getattr(type(schedule), name, None), "declared", None)
+        return getattr(getattr(type(schedule), name.lower(), None), "declared", None)
 
 
 class LoopScheduleDraft(Draft):
@@ -99,9 +110,9 @@ def scheduled() -> LoopSchedule:
 
 
 TEXT = """def apply_trace(sch):
-l0 = sch.get_loop(name='i')
-v1, v2 = sch.sample(loop=l0, decision=[8, 2])
-l3, l4 = sch.split(l0, factors=[v1, v2])"""
+  l0 = sch.get_loop(name='i')
+  v1, v2 = sch.sample(loop=l0, decision=[8, 2])
+  l3, l4 = sch.split(l0, factors=[v1, v2])"""
 
 
 def test_program_and_replay() -> None:
@@ -117,9 +128,9 @@ def test_json_keeps_decisions() -> None:
     saved = s.trace.as_json()
     assert saved == [
         [
-            ["get_loop", [], ["i"], ["l0"]],
-            ["sample", ["l0"], [8], ["v1", "v2"]],
-            ["split", ["l0", ["v1", "v2"]], [], ["l3", "l4"]],
+            ["Get_loop", [], ["i"], ["l0"]],
+            ["Sample", ["l0"], [8], ["v1", "v2"]],
+            ["Split", ["l0", ["v1", "v2"]], [], ["l3", "l4"]],
         ],
         [[1, [8, 2]]],
     ]

@@ -57,7 +57,7 @@ def test_form_of_the_json() -> None:
                 ["A", None, None, "B", None, None, "C", None, None, "D", None, None],
             ],
             ["axis", [{"StageOf": "D"}], [], ["i", "j"]],
-            ["split", [{"StageOf": "D"}, "i", 4, None], [False], ["i_outer", "i_inner"]],
+            ["split", [{"StageOf": "D"}, "i", 4, "None"], [0], ["i_outer", "i_inner"]],
             ["set_scope", [{"StageOf": "D"}], ["global"], []],
             ["reorder", [{"StageOf": "D"}, "i_inner", "i_outer"], [], []],
         ],

@@ -1,0 +1,192 @@
+"""The base of a schedule of blocks: its state, its handles, and how arguments are resolved. Must
+not know any primitive.
+"""
+
+from __future__ import annotations
+
+import operator
+import random
+from typing import Any
+
+from te_sched.arith.analyzer import Analyzer
+from te_sched.errors import (
+    ScheduleError,
+    Subject,
+    TeSchedError,
+    did_you_mean,
+    kind_of,
+    repr_of,
+)
+from te_sched.ir import ops
+from te_sched.ir.expr import Expr, IntImm, Var
+from te_sched.ir.visitor import substitute, variables_of
+from te_sched.tensorir.handles import BlockRV, LoopRV
+from te_sched.tensorir.state import BlockKey, Index, IndexDraft, Key, missing
+from te_sched.trace.drafts import Changes
+from te_sched.trace.trace import Trace
+
+
+class ScheduleDraft(IndexDraft):
+    """The new state of a schedule, which a primitive computes."""
+
+    __slots__ = ()
+
+    values: dict[Var, int]
+
+
+class ScheduleBase(Index):
+    """The state of a schedule of blocks.
+
+    `values` has the sampled integers, `removed` the handles that the user removed.
+    """
+
+    __slots__ = (
+        *("__weakref__", "attrs", "changes", "random", "removed", "trace", "working_on"),
+        *Index.__annotations__,
+        "values",
+    )
+
+    changes: Changes | None
+    values: dict[Var, int]
+    trace: Trace
+    random: random.Random
+    working_on: str | None
+    removed: set[Any]
+
+    @property
+    def draft(self) -> ScheduleDraft:
+        """The new state, inside of a primitive."""
+        assert self.changes is not None
+        draft: ScheduleDraft = self.changes.draft(self, ScheduleDraft)
+        return draft
+
+    # -- resolving arguments -----------------------------------------------------------------------
+
+    def named_block(self, name: str, func_name: str) -> BlockKey:
+        """The block of a function that has a name.
+
+        Raises
+        ------
+        ScheduleError if there is none, or several.
+        """
+        of_function = [key for key in self.keys.values() if self.function_of(key) == func_name]
+        found = [key for key in of_function if self.block(key).name_hint == name]
+        if len(found) == 1:
+            return found[0]
+        names = sorted({self.block(key).name_hint for key in of_function})
+        if found:
+            raise ScheduleError(
+                f"{len(found)} blocks of {func_name} have the name {name}",
+                "",
+                "find it from a loop or from another block: get_child_blocks, get_producers, "
+                "get_consumers",
+                Subject("function", func_name),
+            )
+        raise ScheduleError(
+            f"no block of {func_name} has the name {repr_of(name)}",
+            "" if names else "the function has no blocks",
+            f"use {', '.join(names)}{did_you_mean(name, names)}" if names else "",
+            Subject("function", func_name),
+        )
+
+    def block_key(self, block: Any, action: str) -> BlockKey:
+        """The key of a block handle."""
+        if not isinstance(block, BlockRV):
+            raise ScheduleError(
+                f"{action} needs a block, got {kind_of(block)}",
+                "it is a loop" if isinstance(block, LoopRV) else "",
+                "give a block: sch.get_block(name), or its name",
+            )
+        self._check_known(block, block.key, "block")
+        return block.key
+
+    def loop_key(self, loop: Any, action: str) -> Var:
+        """The key of a loop handle."""
+        if not isinstance(loop, LoopRV):
+            raise ScheduleError(
+                f"{action} needs a loop, got {kind_of(loop)}",
+                "it is a block" if isinstance(loop, BlockRV) else "",
+                "give one of sch.get_loops(block)",
+            )
+        self._check_known(loop, loop.key, "loop")
+        return loop.key
+
+    def _check_known(self, handle: Any, key: Key, what: str) -> None:
+        if handle in self.removed:
+            raise ScheduleError(
+                f"the handle of {what} {handle.name} was removed",
+                "by remove_rv",
+                "find it again: get_block, get_loops",
+                Subject(what, handle.name),
+            )
+        if key not in self.nodes:
+            raise missing(self, key, handle.name, what)
+
+    def key_from(self, handle: Any, action: str) -> Key:
+        """The key of a loop or block handle."""
+        is_loop = isinstance(handle, LoopRV)
+        return self.loop_key(handle, action) if is_loop else self.block_key(handle, action)
+
+    def value_of(self, value: Any, what: str) -> int | Expr:
+        """An integer, or an expression of symbolic sizes; sampled integers have their values."""
+        if isinstance(value, Expr):
+            known: dict[Var, Expr] = {
+                var: IntImm(self.values[var], var.dtype)
+                for var in variables_of(value)
+                if var in self.values
+            }
+            done = Analyzer().simplify(substitute(value, known))
+            return done.value if isinstance(done, IntImm) else done
+        return integer(value, what)
+
+    def number_of(self, value: Any, what: str) -> int:
+        """An integer; sampled ones have their values."""
+        found = self.value_of(value, what)
+        if isinstance(found, int):
+            return found
+        raise ScheduleError(
+            f"{what} must be a number, got {repr_of(value)}",
+            "it depends on symbolic sizes",
+            "give an int, or what a sample_ primitive returned",
+        )
+
+    # -- results -----------------------------------------------------------------------------------
+
+    def blocks_rv(self, keys: list[BlockKey]) -> list[BlockRV]:
+        """New handles of blocks."""
+        return [BlockRV(key) for key in keys]
+
+    def sampled(self, values: list[int], name: str = "v") -> list[Var]:
+        """New handles of sampled integers."""
+        made = [Var(name, "int32") for _ in values]
+        self.draft.values.update(zip(made, values, strict=True))
+        return made
+
+
+def integer(value: Any, what: str) -> int:
+    """An int of Python or numpy."""
+    if not isinstance(value, bool):
+        try:
+            return operator.index(value)
+        except (TypeError, TeSchedError):
+            pass
+    raise ScheduleError(
+        f"{what} must be an integer, got {repr_of(value)}", "", "give an int"
+    ) from None
+
+
+def of_loop(name: str) -> Subject:
+    """A loop, as the subject of an error."""
+    return Subject("loop", name)
+
+
+def of_block(name: str) -> Subject:
+    """A block, as the subject of an error."""
+    return Subject("block", name)
+
+
+def const_like(value: int | Expr, var: Var) -> Expr:
+    """A number of the type of a variable."""
+    if isinstance(value, int):
+        return IntImm(value, var.dtype)
+    return value if value.dtype == var.dtype else ops.cast(var.dtype, value)

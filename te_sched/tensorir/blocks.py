@@ -1,0 +1,174 @@
+"""Properties of blocks that primitives ask for: dependences, complete and reduction blocks, affine
+bindings. Must not know any primitive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from te_sched.arith.iter_detect import IterMapLevel
+from te_sched.arith.iter_map import detect_iter_map
+from te_sched.ir.blocks import Block, BlockRealize
+from te_sched.ir.expr import Buffer, BufferRegion, Range, Var
+from te_sched.ir.stmt import For
+from te_sched.ir.visitor import variables_of
+from te_sched.tensorir.state import BlockKey, Index, Key
+
+
+def buffers_of(regions: Iterable[BufferRegion]) -> list[Buffer]:
+    """The buffers of regions, each once."""
+    return list(dict.fromkeys([region.buffer for region in regions]))
+
+
+def siblings(index: Index, key: Key) -> list[BlockKey]:
+    """The blocks of the scope of a block, in program order, and itself."""
+    scope = index.scope(key)
+    return [] if scope is None else index.blocks_of(scope)
+
+
+def producers(index: Index, key: BlockKey) -> list[BlockKey]:
+    """The blocks before one, of its scope, that write what it reads."""
+    return _related(index, key, reading=True)
+
+
+def consumers(index: Index, key: BlockKey) -> list[BlockKey]:
+    """The blocks after one, of its scope, that read what it writes."""
+    return _related(index, key, reading=False)
+
+
+def _related(index: Index, key: BlockKey, reading: bool) -> list[BlockKey]:
+    own = index.block(key)
+    buffers = set(buffers_of(own.reads if reading else own.writes))
+    blocks = siblings(index, key)
+    place = blocks.index(key) if key in blocks else 0
+    near = blocks[:place] if reading else blocks[place + 1 :]
+    found = []
+    for one in near:
+        other = index.block(one)
+        if any(region.buffer in buffers for region in (other.writes if reading else other.reads)):
+            found.append(one)
+    return found
+
+
+def writers(index: Index, key: BlockKey, buffer: Buffer) -> list[BlockKey]:
+    """The blocks of the scope of a block that write a buffer."""
+    return [
+        one
+        for one in siblings(index, key)
+        if any(region.buffer is buffer for region in index.block(one).writes)
+    ]
+
+
+def output_buffers(index: Index, key: Key) -> set[Buffer]:
+    """The buffers around a loop or block that its scope does not allocate: they are results."""
+    return set(index.functions[index.function_of(key)].buffer_map.values())
+
+
+# -- bindings --------------------------------------------------------------------------------------
+
+
+def loop_ranges(index: Index, loops: Iterable[Var]) -> dict[Var, Range]:
+    """The ranges of loops by their variables."""
+    return {one: Range(index.loop(one).min, index.loop(one).extent) for one in loops}
+
+
+def range_of(loop: For) -> Range:
+    """The values of a loop's variable."""
+    return Range(loop.min, loop.extent)
+
+
+def is_affine(index: Index, key: BlockKey) -> bool:
+    """Whether the iterators of a block are sums of parts of the loops around it, each part once."""
+    realize = index.realize(key)
+    return has_affine_binding(realize, loop_ranges(index, index.loops_above(key)))
+
+
+def has_affine_binding(realize: BlockRealize, ranges: Mapping[Var, Range]) -> bool:
+    """Whether the iterators of an instance are sums of parts of loops, each part once."""
+    if not realize.iter_values:
+        return True
+    if all(type(value) is Var and value in ranges for value in realize.iter_values):
+        return len({*realize.iter_values}) == len(realize.iter_values)
+    found = detect_iter_map(realize.iter_values, ranges, realize.predicate, IterMapLevel.SURJECTIVE)
+    return not found.errors
+
+
+# -- kinds of blocks -------------------------------------------------------------------------------
+
+
+def why_not_complete(index: Index, key: BlockKey) -> str:
+    """The reason why a block is not complete: a pure function of what it reads; "" if it is."""
+    block = index.block(key)
+    others = [axis.var.name for axis in block.iter_vars if axis.kind != "DataPar"]
+    if others:
+        return f"its iterator {others[0]} is not data parallel"
+    return _why_not_dominant(index, key) or _overlap(block)
+
+
+def _overlap(block: Block) -> str:
+    written = set(buffers_of(block.writes))
+    both = [one.name for one in buffers_of(block.reads) if one in written]
+    return f"it reads and writes {both[0]}" if both else ""
+
+
+def _why_not_dominant(index: Index, key: BlockKey) -> str:
+    for buffer in buffers_of(index.block(key).writes):
+        others = [one for one in writers(index, key, buffer) if one is not key]
+        if others:
+            return f"block {others[0].name} writes {buffer.name}, too"
+        before = siblings(index, key)
+        for one in before[: before.index(key)] if key in before else ():
+            if any(region.buffer is buffer for region in index.block(one).reads):
+                return f"block {one.name} reads {buffer.name} before it is written"
+    return ""
+
+
+def why_not_reduction(index: Index, key: BlockKey) -> str:
+    """The reason why a block is not a reduction; "" if it is one."""
+    block = index.block(key)
+    if block.init is None:
+        return "it has no T.init"
+    if not is_affine(index, key):
+        return "its iterators are not affine in the loops"
+    others = [a.var.name for a in block.iter_vars if a.kind not in ("DataPar", "CommReduce")]
+    if others:
+        return f"its iterator {others[0]} is neither spatial nor reduce"
+    dominant = _why_not_dominant(index, key)
+    if dominant:
+        return dominant
+    return _reduced_output(block)
+
+
+def _reduced_output(block: Block) -> str:
+    reduced = {axis.var for axis in block.iter_vars if axis.kind == "CommReduce"}
+    for region in block.writes:
+        for bound in region.region:
+            used = variables_of(bound.min, bound.extent) & reduced
+            if used:
+                (var, *_) = used
+                return f"its reduction iterator {var.name} is an index of {region.buffer.name}"
+    return ""
+
+
+def why_not_compact(index: Index, scope: BlockKey | None, keys: Sequence[BlockKey] = ()) -> str:
+    """The reason why the blocks of a scope are not all complete or reductions; "" if they are."""
+    for key in keys or (index.blocks_of(scope) if scope is not None else ()):
+        complete = why_not_complete(index, key)
+        if not complete:
+            continue
+        reduction = why_not_reduction(index, key)
+        if reduction:
+            return (
+                f"block {key.name} is neither complete ({complete}) nor a reduction ({reduction})"
+            )
+    return ""
+
+
+def bound_kinds(realize: BlockRealize, var: Var) -> list[tuple[Any, str]]:
+    """The iterators of a block whose values depend on a loop, with their kinds."""
+    return [
+        (axis, axis.kind)
+        for axis, value in zip(realize.block.iter_vars, realize.iter_values, strict=True)
+        if var is value or var in variables_of(value)
+    ]

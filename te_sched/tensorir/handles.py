@@ -1,0 +1,203 @@
+"""The handles of schedules of blocks, and how traces write them. Must not know what any primitive
+does.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from functools import wraps
+from inspect import Parameter, signature
+from typing import Any, ClassVar, TypeVar, cast
+
+from te_sched.ir.blocks import Block, BlockRealize
+from te_sched.ir.expr import IntImm, Var
+from te_sched.ir.stmt import For
+from te_sched.tensorir.state import BlockKey, Index, Key
+from te_sched.trace.entries import Entry
+from te_sched.trace.handles import HandleReference
+from te_sched.trace.primitive import DECISION, ArgumentKind, Primitive, primitive
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+class BlockRV:
+    """A block of a schedule, as its primitives take and return it."""
+
+    __slots__ = ("key",)
+
+    def __init__(self, key: BlockKey) -> None:
+        self.key = key
+
+    @property
+    def name(self) -> str:
+        """The name of the block when the handle was made."""
+        return self.key.name
+
+    def __repr__(self) -> str:
+        return f"tir.BlockRV({self.name})"
+
+
+class LoopRV:
+    """A loop of a schedule, as its primitives take and return it."""
+
+    __slots__ = ("key",)
+
+    def __init__(self, key: Var) -> None:
+        self.key = key
+
+    @property
+    def name(self) -> str:
+        """The name of the loop."""
+        return self.key.name
+
+    def __repr__(self) -> str:
+        return f"tir.LoopRV({self.name})"
+
+
+class StmtSRef:
+    """A reference to the statement that a handle stands for in the present program."""
+
+    __slots__ = ("_index", "_key")
+
+    def __init__(self, index: Index, key: Key) -> None:
+        self._index, self._key = index, key
+
+    @property
+    def stmt(self) -> Block | For | None:
+        """The block or loop; None if it is gone."""
+        node = self._index.nodes.get(self._key)
+        return node.block if type(node) is BlockRealize else node  # type: ignore[return-value]
+
+    @property
+    def parent(self) -> StmtSRef | None:
+        """The loop or block around it."""
+        key = self._index.parents.get(self._key)
+        return None if key is None else StmtSRef(self._index, key)
+
+
+ExprRV = Var  # a sampled integer
+Handle = BlockRV | LoopRV
+_LETTERS: dict[type, str] = {BlockRV: "b", LoopRV: "l", Var: "v"}
+
+# Kinds of arguments.
+_SHOWN = ArgumentKind(by_name=True, is_always_shown=True)
+ATTRIBUTE = _SHOWN._replace(is_attribute=True)
+BY_PLACE = ArgumentKind()
+FLAG = ATTRIBUTE._replace(record=lambda schedule, value: bool(value))
+LIST = _SHOWN._replace(is_flat=True, record=lambda schedule, value: [*value])
+
+_CAPITALS = {
+    "reindex": "ReIndex",
+    "rfactor": "RFactor",
+    "unsafe_set_dtype": "UnsafeSetDType",
+}
+
+
+def instruction(**kinds: ArgumentKind) -> Callable[[_F], _F]:
+    """A primitive whose arguments programs write by name, with defaults, as TVM does. `kinds` are
+    those of its attributes, and of arguments that are written otherwise. A block may be given by
+    its name.
+    """
+
+    def declare(body: _F) -> _F:
+        own: dict[str, Any] = dict.fromkeys(list(signature(body).parameters)[1:], _SHOWN)
+        variadic = [
+            one.name
+            for one in signature(body).parameters.values()
+            if one.kind is Parameter.VAR_POSITIONAL
+        ]
+        own |= dict.fromkeys(variadic, BY_PLACE) | kinds
+        own.pop(DECISION, None)
+        call = primitive(**own)(body)
+        first = next(iter(own), "")
+        if first not in ("block", "block_or_loop"):
+            return call
+
+        @wraps(call)
+        def find(self: Any, *args: Any, **options: Any) -> Any:
+            if args and isinstance(args[0], str):
+                args = (self.get_block(args[0]), *args[1:])
+            elif isinstance(options.get(first), str):
+                options[first] = self.get_block(options[first])
+            return call(self, *args, **options)
+
+        return cast(_F, find)
+
+    return declare
+
+
+class BlockHandles:
+    """The handles of schedules of blocks: b0, l1, v2, numbered together."""
+
+    __slots__ = ()
+
+    reserved = ("sch",)
+    references: ClassVar[Mapping[str, Callable[[Any], HandleReference]]] = {}
+    roots = ()
+    signature = None
+    indent = "  "
+    empty = "pass"
+
+    def head(self, name: Callable[[Any], str]) -> list[str]:
+        """The beginning of TVM's program of a trace."""
+        return ["# from tvm import tir", "def apply_trace(sch: tir.Schedule) -> None:"]
+
+    def name_of(self, value: Any, number: int) -> str | None:
+        """A letter and a number."""
+        letter = _LETTERS.get(type(value))
+        return f"{letter}{number}" if letter else None
+
+    def variable_of(self, handle: Any) -> Var | None:
+        """A sampled integer is a variable."""
+        return handle if type(handle) is Var else None
+
+    def results_text(self, names: list[str], is_several: bool) -> str:
+        """`l1, l2`, or `l1,` of a list of one."""
+        return f"{names[0]}," if is_several and len(names) == 1 else ", ".join(names)
+
+    def literal(self, value: Any) -> str:
+        """A constant as TVM writes it."""
+        if isinstance(value, str):
+            return json.dumps(value)
+        if isinstance(value, float):
+            return f"{value:.17g}"
+        if isinstance(value, Mapping):
+            items = [f"{self.literal(key)}: {self.literal(one)}" for key, one in value.items()]
+            return f"{{{', '.join(items)}}}"
+        return repr(value.value if isinstance(value, IntImm) else value)
+
+    def instruction_name(self, method: str) -> str:
+        """GetBlock of get_block."""
+        return instruction_name(method)
+
+    def reference(self, target: Any) -> Any:
+        """Primitives are calls of the schedule."""
+        raise NotImplementedError
+
+    def introduced(self, schedule: Any, entry: Entry, known: set[Any]) -> Iterable[Entry]:
+        """Handles come from primitives alone."""
+        return ()
+
+    def primitive(self, schedule: Any, name: str) -> Primitive | None:
+        """The primitive of an instruction's name, such as GetBlock."""
+        for own, declared in declared_primitives(type(schedule)).items():
+            if instruction_name(own) == name:
+                return declared
+        return None
+
+
+def declared_primitives(kind: type) -> dict[str, Primitive]:
+    """The primitives of a class of schedules by name."""
+    found = {}
+    for base in reversed(kind.__mro__):
+        for name, value in vars(base).items():
+            declared = getattr(value, "declared", None)
+            if isinstance(declared, Primitive):
+                found[name] = declared
+    return found
+
+
+def instruction_name(name: str) -> str:
+    """The name of a primitive's instructions: GetBlock of get_block."""
+    return _CAPITALS.get(name) or "".join([part.capitalize() for part in name.split("_")])

@@ -1,0 +1,1 @@
+"""The primitives of schedules of blocks, by families."""

@@ -1,0 +1,227 @@
+"""Primitives that change how a loop runs: parallel, vectorize, unroll, bind; and annotations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from te_sched.errors import ScheduleError, did_you_mean, kind_of, repr_of
+from te_sched.ir.blocks import BlockRealize
+from te_sched.ir.expr import Expr, FloatImm, IterVar, Var
+from te_sched.ir.stmt import For
+from te_sched.ir.visitor import replace
+from te_sched.tensorir.base import ScheduleBase, of_block, of_loop
+from te_sched.tensorir.blocks import bound_kinds, has_affine_binding, range_of, why_not_compact
+from te_sched.tensorir.handles import ATTRIBUTE, BlockRV, LoopRV, instruction
+from te_sched.tensorir.state import with_block
+
+THREADS = (
+    *(f"blockIdx.{axis}" for axis in "xyz"),
+    *(f"threadIdx.{axis}" for axis in "xyz"),
+    *("vthread", "vthread.x", "vthread.y", "vthread.z"),
+)
+
+
+class KindPrimitives(ScheduleBase):
+    """Primitives that change how a loop runs."""
+
+    __slots__ = ()
+
+    @instruction()
+    def parallel(self, loop: LoopRV) -> None:
+        """Run the iterations of a loop on several threads.
+
+        >>> sch = tir.Schedule(matmul_relu)
+        >>> sch.parallel(sch.get_loops("D")[0])
+        >>> sch.get(sch.get_loops("D")[0]).kind
+        'parallel'
+        """
+        _set_kind(self, loop, "parallel", "parallelize")
+
+    @instruction()
+    def vectorize(self, loop: LoopRV) -> None:
+        """Run the iterations of a loop as the lanes of vectors.
+
+        >>> sch = tir.Schedule(matmul_relu)
+        >>> sch.vectorize(sch.get_loops("D")[1])
+        >>> sch.get(sch.get_loops("D")[1]).kind
+        'vectorized'
+        """
+        _set_kind(self, loop, "vectorized", "vectorize")
+
+    @instruction()
+    def unroll(self, loop: LoopRV) -> None:
+        """Write the iterations of a loop one after the other.
+
+        >>> sch = tir.Schedule(matmul_relu)
+        >>> sch.unroll(sch.get_loops("C")[2])
+        >>> sch.get(sch.get_loops("C")[2]).kind
+        'unrolled'
+        """
+        key = self.loop_key(loop, "unroll")
+        self.draft.replace(key, replace(self.loop(key), kind="unrolled", thread_binding=None))
+
+    @instruction(thread_axis=ATTRIBUTE)
+    def bind(self, loop: LoopRV, thread_axis: str) -> None:
+        """Run the iterations of a loop on the threads of an axis.
+
+        Parameters
+        ----------
+        thread_axis : "blockIdx.x", "threadIdx.y", "vthread", "vthread.z", ...
+
+        >>> sch = tir.Schedule(matmul_relu)
+        >>> sch.bind(sch.get_loops("D")[0], "threadIdx.x")
+        >>> sch.get(sch.get_loops("D")[0]).thread_binding.thread_tag
+        'threadIdx.x'
+        """
+        if thread_axis not in THREADS:
+            raise ScheduleError(
+                f"there is no thread axis {repr_of(thread_axis)}",
+                "",
+                f"use {', '.join(THREADS)}{did_you_mean(thread_axis, THREADS)}",
+            )
+        _set_kind(self, loop, "thread_binding", "bind", thread_axis)
+
+    @instruction(ann_key=ATTRIBUTE)
+    def annotate(self, block_or_loop: BlockRV | LoopRV | str, ann_key: str, ann_val: Any) -> None:
+        """Annotate a block or loop; an equal annotation is replaced.
+
+        Parameters
+        ----------
+        ann_val : a text, a number, a sampled integer, or a list or dict of these.
+
+        >>> sch = tir.Schedule(matmul_relu)
+        >>> sch.annotate("C", "pragma_auto_unroll_max_step", 16)
+        >>> sch.get(sch.get_block("C")).annotations
+        {'pragma_auto_unroll_max_step': 16}
+        """
+        key = self.key_from(block_or_loop, "annotate")
+        _check_annotation_key(ann_key)
+        given = _annotation(self, ann_val)
+        _set_annotations(self, key, {**_annotations(self, key), ann_key: given})
+
+    @instruction(ann_key=ATTRIBUTE)
+    def unannotate(self, block_or_loop: BlockRV | LoopRV | str, ann_key: str) -> None:
+        """Remove an annotation of a block or loop.
+
+        >>> sch = tir.Schedule(matmul_relu)
+        >>> sch.annotate("C", "note", "here")
+        >>> sch.unannotate("C", "note")
+        >>> sch.get(sch.get_block("C")).annotations
+        {}
+        """
+        key = self.key_from(block_or_loop, "unannotate")
+        _check_annotation_key(ann_key)
+        now = _annotations(self, key)
+        if ann_key not in now:
+            raise ScheduleError(
+                f"{block_or_loop.name} has no annotation {repr_of(ann_key)}",  # type: ignore[union-attr]
+                "",
+                f"it has {', '.join(now)}{did_you_mean(ann_key, now)}" if now else "it has none",
+            )
+        _set_annotations(self, key, {name: one for name, one in now.items() if name != ann_key})
+
+
+def _set_kind(schedule: ScheduleBase, loop: Any, kind: str, action: str, thread: str = "") -> None:
+    key = schedule.loop_key(loop, action)
+    node = schedule.loop(key)
+    why = why_not_compact(schedule, schedule.scope(key), schedule.blocks_of(key))
+    if why:
+        raise ScheduleError(
+            f"cannot {action} loop {key.name}",
+            why,
+            "write every buffer in one block, which reads what is complete",
+            of_loop(key.name),
+        )
+    _check_bindings(schedule, key, node, action, thread)
+    bound = None
+    if thread:
+        bound = IterVar(None, Var(thread, node.loop_var.dtype), "ThreadIndex", thread)
+    schedule.draft.replace(key, replace(node, kind=kind, thread_binding=bound))
+
+
+def _check_bindings(schedule: ScheduleBase, key: Var, loop: For, action: str, thread: str) -> None:
+    above = [*schedule.loops_above(key), key]
+    for block in schedule.blocks_of(key):
+        realize = schedule.realize(block)
+        names = [*above, *[one for one in schedule.loops_above(block) if one not in above]]
+        if not has_affine_binding(realize, {one: range_of(schedule.loop(one)) for one in names}):
+            raise ScheduleError(
+                f"cannot {action} loop {key.name}",
+                f"the iterators of block {block.name} are not affine in the loops: "
+                + ", ".join(map(str, realize.iter_values)),
+                "bind each iterator to a sum of parts of loops",
+                [of_loop(key.name), of_block(block.name)],
+            )
+        for axis, axis_kind in bound_kinds(realize, key):
+            is_legal = axis_kind == "DataPar" or (
+                axis_kind == "CommReduce" and thread.startswith("threadIdx")
+            )
+            if not is_legal:
+                is_reduction = axis_kind == "CommReduce"
+                raise ScheduleError(
+                    f"cannot {action} "
+                    f"{'reduction loop' if is_reduction else 'loop'} {key.name} of block "
+                    f"{block.name}",
+                    f"its iterator {axis.var.name} = {_value(realize, axis)} is "
+                    + ("a reduction" if is_reduction else "not data parallel")
+                    + ": its iterations depend on each other",
+                    _HELP.get(action, "") if is_reduction else "",
+                    [of_loop(key.name), of_block(block.name)],
+                )
+
+
+_HELP = {
+    "bind": "bind it to threadIdx.x, y or z, whose threads can combine their results",
+    "parallelize": "use a spatial loop; rfactor makes one of a reduction",
+    "vectorize": "use a spatial loop; rfactor makes one of a reduction",
+}
+
+
+def _value(realize: BlockRealize, axis: IterVar) -> Expr:
+    return realize.iter_values[realize.block.iter_vars.index(axis)]
+
+
+def _check_annotation_key(key: Any) -> None:
+    if not isinstance(key, str):
+        raise ScheduleError(
+            f"the name of an annotation is a text, got {kind_of(key)}",
+            "",
+            'annotate(loop, "name", 1)',
+        )
+
+
+def _annotation(schedule: ScheduleBase, value: Any) -> Any:
+    """The value of an annotation; sampled integers have their values."""
+    if isinstance(value, Var):
+        return schedule.number_of(value, "an annotation")
+    if isinstance(value, Expr):
+        found = schedule.value_of(value, "an annotation")
+        return found
+    if isinstance(value, float):
+        return FloatImm(value, "float32")
+    if isinstance(value, str | bool | int):
+        return value
+    if isinstance(value, list | tuple):
+        return [_annotation(schedule, one) for one in value]
+    if isinstance(value, Mapping):
+        return {str(name): _annotation(schedule, one) for name, one in value.items()}
+    raise ScheduleError(
+        f"an annotation cannot be {kind_of(value)}",
+        "it must be data that a program can hold",
+        "give a text, a number, a sampled integer, or a list or dict of these",
+    )
+
+
+def _annotations(schedule: ScheduleBase, key: Any) -> Mapping[str, Any]:
+    node = schedule.nodes[key]
+    return node.annotations if type(node) is For else schedule.block(key).annotations
+
+
+def _set_annotations(schedule: ScheduleBase, key: Any, new: Mapping[str, Any]) -> None:
+    node = schedule.nodes[key]
+    if type(node) is For:
+        schedule.draft.replace(key, replace(node, annotations=new))
+        return
+    links: dict[Any, Any] = {}
+    schedule.draft.replace(key, with_block(schedule.realize(key), links, annotations=new), links)

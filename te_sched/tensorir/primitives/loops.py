@@ -1,0 +1,332 @@
+"""Primitives that change loops: split, fuse, reorder, add_unit_loop."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+from te_sched.arith.analyzer import Analyzer
+from te_sched.errors import ScheduleError, repr_of
+from te_sched.ir import ops
+from te_sched.ir.expr import Expr, IntImm, Range, Var
+from te_sched.ir.ops import is_const
+from te_sched.ir.stmt import For
+from te_sched.ir.visitor import variables_of
+from te_sched.tensorir.base import ScheduleBase, const_like, of_block, of_loop
+from te_sched.tensorir.blocks import is_affine, loop_ranges, range_of
+from te_sched.tensorir.handles import FLAG, LIST, BlockRV, LoopRV, instruction
+from te_sched.tensorir.primitives.finding import check_not_root
+from te_sched.tensorir.rewriting import Rebind, nested
+
+
+class LoopPrimitives(ScheduleBase):
+    """Primitives that change loops."""
+
+    __slots__ = ()
+
+    @instruction(factors=LIST, preserve_unit_iters=FLAG, disable_predication=FLAG)
+    def split(
+        self,
+        loop: LoopRV,
+        factors: Sequence[Any],
+        preserve_unit_iters: bool = True,
+        disable_predication: bool = False,
+    ) -> list[LoopRV]:
+        """Split a loop into a nest of loops, outermost first.
+
+        Parameters
+        ----------
+        factors : the extents of the new loops; one may be None and is inferred. If their product is
+            larger than the extent, the blocks get a predicate.
+        preserve_unit_iters : whether bindings keep loops of one iteration.
+        disable_predication : add no predicate; the program then computes something else, unless the
+            factors divide the extent.
+
+        >>> sch = tir.Schedule(matmul_relu)
+        >>> i, j, k = sch.get_loops("C")
+        >>> k_0, k_1 = sch.split(k, factors=[None, 4])
+        >>> sch.get(k_0).extent, sch.get(k_1).extent
+        (2, 4)
+        """
+        key = self.loop_key(loop, "split")
+        node = plain_loop(self, key, "split")
+        extents = _extents(self, node, factors)
+        made = [
+            Var(f"{node.loop_var.name}_{number}", node.loop_var.dtype)
+            for number in range(len(extents))
+        ]
+        value: Expr = IntImm(0, node.loop_var.dtype)
+        for var, extent in zip(made, extents, strict=True):
+            value = value * extent + var
+        ranges = loop_ranges(self, self.loops_above(key))
+        zero = IntImm(0, node.loop_var.dtype)
+        ranges |= {var: Range(zero, one) for var, one in zip(made, extents, strict=True)}
+        predicate = None
+        if not disable_predication:
+            predicate = _needed(value < node.extent, ranges)
+        rebind = Rebind({key: value}, ranges, predicate, bool(preserve_unit_iters))
+        body = rebind.visit(node.body)
+        loops = [For(v, zero, e, "serial", body) for v, e in zip(made, extents, strict=True)]
+        names = ", ".join([one.name for one in made])
+        self.draft.replace(key, nested(loops, body), rebind.continued, f"it was split into {names}")
+        return [LoopRV(one) for one in made]
+
+    @instruction(preserve_unit_iters=FLAG)
+    def fuse(self, *loops: LoopRV, preserve_unit_iters: bool = True) -> LoopRV:
+        """Fuse nested loops, given outermost first, into one.
+
+        >>> sch = tir.Schedule(matmul_relu)
+        >>> i, j = sch.get_loops("D")
+        >>> sch.get(sch.fuse(i, j)).extent
+        64
+        """
+        if not loops:
+            raise ScheduleError("fuse needs a loop, got none", "", "sch.fuse(i, j)")
+        keys = [self.loop_key(one, "fuse") for one in loops]
+        nodes = [plain_loop(self, key, "fuse") for key in keys]
+        for outer, inner in pairwise(nodes):
+            if outer.body is not inner:
+                raise ScheduleError(
+                    f"cannot fuse loops {outer.loop_var.name} and {inner.loop_var.name}",
+                    f"{inner.loop_var.name} is not the only statement directly in "
+                    f"{outer.loop_var.name}",
+                    "give loops outermost first, without other loops and statements between them; "
+                    "reorder moves loops",
+                    [of_loop(outer.loop_var.name), of_loop(inner.loop_var.name)],
+                )
+            used = variables_of(inner.extent) & {*keys}
+            if used:
+                raise _dependent(inner, next(iter(used)), "fuse")
+        name = "_".join([one.loop_var.name for one in nodes]) + "_fused"
+        dtype = max([one.loop_var.dtype for one in nodes], key=lambda one: int(one[3:]))
+        fused = Var(name, dtype)
+        analyzer = Analyzer()
+        values: dict[Var, Expr] = {}
+        rest: Expr = fused
+        for place, one in reversed(list(enumerate(nodes))):
+            extent = const_like(one.extent, fused)
+            part = ops.floormod(rest, extent) if place else rest
+            values[one.loop_var] = const_like(part, one.loop_var)
+            rest = ops.floordiv(rest, extent)
+        total: Expr = IntImm(1, dtype)
+        for one in nodes:
+            total = total * const_like(one.extent, fused)
+        total = analyzer.simplify(total)
+        zero = IntImm(0, dtype)
+        ranges = loop_ranges(self, self.loops_above(keys[0])) | {fused: Range(zero, total)}
+        for one in nodes:
+            analyzer.bind(one.loop_var, range_of(one))
+        rebind = Rebind(values, ranges, keeps_units=bool(preserve_unit_iters))
+        body = rebind.visit(nodes[-1].body)
+        self.draft.replace(
+            keys[0],
+            For(fused, zero, total, "serial", body),
+            rebind.continued,
+            f"it was fused into {name}",
+        )
+        return LoopRV(fused)
+
+    @instruction()
+    def reorder(self, *ordered_loops: LoopRV) -> None:
+        """Reorder nested loops: the given ones take their positions in the given order.
+
+        >>> sch = tir.Schedule(matmul_relu)
+        >>> i, j, k = sch.get_loops("C")
+        >>> sch.reorder(k, i)
+        >>> [loop.name for loop in sch.get_loops("C")]
+        ['k', 'j', 'i']
+        """
+        keys = [self.loop_key(one, "reorder") for one in ordered_loops]
+        for key in keys:
+            if keys.count(key) > 1:
+                raise ScheduleError(
+                    f"loop {key.name} is given twice to reorder",
+                    "",
+                    "give every loop once",
+                    of_loop(key.name),
+                )
+        if len(keys) < 2:
+            return
+        chain = _chain(self, keys)
+        inner = self.loop(chain[-1])
+        for block in self.blocks_of(chain[-1]):
+            _check_reorderable(self, block)
+        order = iter(keys)
+        new = [next(order) if key in keys else key for key in chain]
+        for place, key in enumerate(new):
+            node = self.loop(key)
+            used = variables_of(node.min, node.extent)
+            later = [one for one in new[place + 1 :] if one in used]
+            if later:
+                raise _dependent(node, later[0], "reorder")
+        self.draft.replace(chain[0], nested([self.loop(key) for key in new], inner.body))
+
+    @instruction()
+    def add_unit_loop(self, block_or_loop: BlockRV | LoopRV | str) -> LoopRV:
+        """Add a loop of one iteration around a block or loop.
+
+        >>> sch = tir.Schedule(matmul_relu)
+        >>> unit = sch.add_unit_loop("D")
+        >>> [loop.name for loop in sch.get_loops("D")]
+        ['i', 'j', 'u']
+        """
+        key = self.key_from(block_or_loop, "add_unit_loop")
+        if isinstance(block_or_loop, BlockRV):
+            check_not_root(self, key, "add a loop around")
+        node = self.nodes[key]
+        dtype = "int32"
+        above = self.loops_above(key)
+        if type(node) is For:
+            dtype = node.loop_var.dtype
+        elif above:
+            dtype = above[-1].dtype
+        unit = Var("u", dtype)
+        zero = IntImm(0, dtype)
+        self.draft.replace(key, For(unit, zero, IntImm(1, dtype), "serial", node))
+        return LoopRV(unit)
+
+
+def plain_loop(schedule: ScheduleBase, key: Var, action: str) -> For:
+    """A loop that starts at 0 and has neither annotations nor threads.
+
+    Raises
+    ------
+    ScheduleError for others.
+    """
+    node = schedule.loop(key)
+    name = node.loop_var.name
+    if node.thread_binding is not None or node.annotations:
+        bound = node.thread_binding
+        raise ScheduleError(
+            f"cannot {action} loop {name}",
+            f"it is bound to {bound.thread_tag}"
+            if bound is not None
+            else f"it has the annotation {next(iter(node.annotations))}",
+            f"{action} it first, then bind or annotate the result",
+            of_loop(name),
+        )
+    if not is_const(node.min, 0):
+        raise ScheduleError(
+            f"cannot {action} loop {name}",
+            f"it starts at {node.min}, not at 0",
+            "write it from 0",
+            of_loop(name),
+        )
+    return node
+
+
+def _extents(schedule: ScheduleBase, node: For, factors: Any) -> list[Expr]:
+    name = node.loop_var.name
+    if not isinstance(factors, Sequence) or isinstance(factors, str) or not factors:
+        raise ScheduleError(
+            f"split factors of loop {name} must be a list, got {repr_of(factors)}",
+            "",
+            "sch.split(loop, factors=[None, 4])",
+            of_loop(name),
+        )
+    values = [
+        None if one is None else schedule.value_of(one, f"split factor of loop {name}")
+        for one in factors
+    ]
+    unknown = [place for place, one in enumerate(values) if one is None or _is(one, -1)]
+    if len(unknown) > 1:
+        raise ScheduleError(
+            f"{len(unknown)} split factors of loop {name} are None",
+            "one can be inferred from the others",
+            "give all factors but one",
+            of_loop(name),
+        )
+    for place, one in enumerate(values):
+        if place not in unknown and isinstance(one, int) and one < 1:
+            raise ScheduleError(
+                f"split factor of loop {name} must be at least 1, got {one}",
+                "",
+                "give positive integers",
+                of_loop(name),
+            )
+    analyzer = Analyzer()
+    product: Expr = IntImm(1, node.loop_var.dtype)
+    for place, one in enumerate(values):
+        if place not in unknown and one is not None:
+            product = product * const_like(one, node.loop_var)
+    if unknown:
+        inferred = analyzer.simplify(ops.floordiv(node.extent + product - 1, product))
+        values[unknown[0]] = inferred
+    elif analyzer.can_prove(product < node.extent):
+        raise ScheduleError(
+            f"split factors of loop {name} have the product {product}, "
+            f"and it has {node.extent} iterations",
+            "the product must be at least as large",
+            "give None for one factor: it is inferred",
+            of_loop(name),
+        )
+    return [const_like(one, node.loop_var) for one in values]  # type: ignore[arg-type]
+
+
+def _is(value: Any, number: int) -> bool:
+    return isinstance(value, int) and value == number
+
+
+def _needed(condition: Expr, ranges: dict[Var, Range]) -> Expr | None:
+    analyzer = Analyzer()
+    for var, bound in ranges.items():
+        analyzer.bind(var, bound)
+    return None if analyzer.can_prove(condition) else condition
+
+
+def _dependent(node: For, var: Var, action: str) -> ScheduleError:
+    return ScheduleError(
+        f"cannot {action} loop {node.loop_var.name} before loop {var.name}",
+        f"its bounds, {node.min} and {node.extent}, depend on {var.name}",
+        f"keep it inside of {var.name}",
+        of_loop(node.loop_var.name),
+    )
+
+
+def _chain(schedule: ScheduleBase, keys: list[Var]) -> list[Var]:
+    """The loops from the outermost of the given ones to the innermost."""
+    innermost = max(keys, key=lambda one: len(list(schedule.around(one))))
+    chain = [innermost]
+    while not set(keys) <= set(chain):
+        parent = schedule.parents[chain[-1]]
+        node = None if parent is None else schedule.nodes[parent]
+        if type(node) is not For:
+            outside = next(one for one in keys if one not in chain)
+            raise ScheduleError(
+                f"cannot reorder loops {outside.name} and {innermost.name}",
+                f"{innermost.name} is not inside of {outside.name}",
+                "give loops of one nest, without a block between them",
+                [of_loop(outside.name), of_loop(innermost.name)],
+            )
+        if node.body is not schedule.nodes[chain[-1]]:
+            raise ScheduleError(
+                f"cannot reorder loops {node.loop_var.name} and {innermost.name}",
+                f"loop {node.loop_var.name} has other statements beside {chain[-1].name}",
+                "give loops of one nest, in which each loop is the only statement of the one "
+                "around it",
+                [of_loop(node.loop_var.name), of_loop(innermost.name)],
+            )
+        chain.append(node.loop_var)
+    return chain[::-1]
+
+
+def _check_reorderable(schedule: ScheduleBase, block: Any) -> None:
+    realize = schedule.realize(block)
+    for axis in realize.block.iter_vars:
+        if axis.kind not in ("DataPar", "CommReduce"):
+            raise ScheduleError(
+                f"cannot reorder the loops of block {block.name}",
+                f"its iterator {axis.var.name} is neither spatial nor reduce: its iterations run "
+                "in order",
+                "",
+                of_block(block.name),
+            )
+    if not is_affine(schedule, block):
+        raise ScheduleError(
+            f"cannot reorder the loops of block {block.name}",
+            "its iterators are not affine in the loops: "
+            + ", ".join(map(str, realize.iter_values)),
+            "bind each iterator to a sum of parts of loops",
+            of_block(block.name),
+        )

@@ -1,0 +1,237 @@
+"""Primitives that sample: their results are drawn at random, or given as decisions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from te_sched.errors import ScheduleError, repr_of
+from te_sched.ir.expr import IntImm, Var
+from te_sched.tensorir.base import ScheduleBase, integer, of_loop
+from te_sched.tensorir.handles import ATTRIBUTE, LoopRV, instruction
+
+_MOST_TILES = 64
+
+
+class SamplingPrimitives(ScheduleBase):
+    """Primitives that sample."""
+
+    __slots__ = ()
+
+    @instruction(n=ATTRIBUTE, max_innermost_factor=ATTRIBUTE)
+    def sample_perfect_tile(
+        self, loop: LoopRV, n: int, max_innermost_factor: int = 16, decision: Any = None
+    ) -> list[Var]:
+        """Factors whose product is the extent of a loop, each choice with the same probability.
+
+        Parameters
+        ----------
+        n : the number of factors, at least 2.
+        max_innermost_factor : the largest value of the last factor; 0 for any.
+        decision : the factors, instead of random ones; where they do not divide the extent, they
+            are changed.
+
+        Returns
+        -------
+        The factors, outermost first. Those of a loop of symbolic extent are -1, to be inferred, and
+        1.
+
+        >>> sch = tir.Schedule(matmul_relu, seed=1)
+        >>> factors = sch.sample_perfect_tile(sch.get_loops("C")[0], n=2, decision=[2, 4])
+        >>> [sch.get(one) for one in factors]
+        [2, 4]
+        """
+        extent = self.loop(self.loop_key(loop, "sample_perfect_tile")).extent
+        count = _count(loop, n)
+        most = integer(max_innermost_factor, "max_innermost_factor")
+        return _tile(self, extent, count, most, decision, 0, 1)
+
+    @instruction(n=ATTRIBUTE, partition_pos=ATTRIBUTE, innerpart_factor=ATTRIBUTE)
+    def sample_partitioned_tile(
+        self,
+        loop: LoopRV,
+        n: int,
+        partition_pos: int = 0,
+        innerpart_factor: int = 1,
+        decision: Any = None,
+    ) -> list[Var]:
+        """Factors whose product is the extent of a loop; the product of those from `partition_pos`
+        on is a multiple of `innerpart_factor`. If there are none, -1, to be inferred, and 1.
+
+        >>> sch = tir.Schedule(matmul_relu, seed=1)
+        >>> factors = sch.sample_partitioned_tile(sch.get_loops("C")[0], 2, 1, 4)
+        >>> sch.get(factors[1]) % 4
+        0
+        """
+        extent = self.loop(self.loop_key(loop, "sample_partitioned_tile")).extent
+        count = _count(loop, n)
+        place = integer(partition_pos, "partition_pos")
+        factor = integer(innerpart_factor, "innerpart_factor")
+        if not 0 <= place <= count or factor < 1:
+            raise ScheduleError(
+                f"cannot partition {count} factors of loop {loop.name}",
+                f"partition_pos is {place} and innerpart_factor {factor}",
+                f"give a partition_pos from 0 to {count} and a positive innerpart_factor",
+                of_loop(loop.name),
+            )
+        return _tile(self, extent, count, 0, decision, place, factor)
+
+    @instruction(candidates=ATTRIBUTE, probs=ATTRIBUTE)
+    def sample_categorical(
+        self, candidates: Sequence[int], probs: Sequence[float], decision: Any = None
+    ) -> Var:
+        """One of several integers.
+
+        Parameters
+        ----------
+        probs : the probability of each.
+        decision : the place of the integer, instead of a random one.
+
+        >>> sch = tir.Schedule(matmul_relu, seed=1)
+        >>> sch.get(sch.sample_categorical([16, 64], [0.5, 0.5], decision=1))
+        64
+        """
+        values, weights = _listed(candidates, "candidates"), _listed(probs, "probs")
+        if not values or len(values) != len(weights):
+            raise ScheduleError(
+                f"{len(values)} candidates have {len(weights)} probabilities",
+                "",
+                "give a probability for each candidate",
+            )
+        numbers = [integer(one, "a candidate") for one in values]
+        try:
+            shares = [float(one) for one in weights]
+        except (TypeError, ValueError):
+            shares = [-1.0]
+        if not all(0 <= one < math.inf for one in shares) or not sum(shares):
+            raise ScheduleError(
+                f"the probabilities {repr_of(weights)} are not those of a choice",
+                "they must be numbers, not negative, and not all 0",
+                "",
+            )
+        if decision is None:
+            place = self.random.choices(range(len(numbers)), shares)[0]
+        else:
+            place = integer(decision, "a decision")
+            if not 0 <= place < len(numbers):
+                raise ScheduleError(
+                    f"there is no candidate {place}",
+                    f"the decision is the place of one of {len(numbers)} candidates",
+                    f"give a number from 0 to {len(numbers) - 1}",
+                )
+        assert self.changes is not None
+        self.changes.decision = place
+        return self.sampled([numbers[place]])[0]
+
+    @instruction()
+    def enter_postproc(self) -> None:
+        """Mark the place in the trace after which primitives postprocess.
+
+        >>> sch = tir.Schedule(matmul_relu)
+        >>> sch.enter_postproc()
+        >>> sch.trace.entries[-1].method
+        'enter_postproc'
+        """
+
+
+def _listed(values: Any, what: str) -> list[Any]:
+    try:
+        return list(values)
+    except TypeError:
+        raise ScheduleError(
+            f"{what} must be a list, got {repr_of(values)}", "", "give a list"
+        ) from None
+
+
+def _count(loop: Any, n: Any) -> int:
+    count = integer(n, "the number of factors")
+    if not 2 <= count <= _MOST_TILES:
+        raise ScheduleError(
+            f"cannot tile loop {loop.name} into {count} loops",
+            "",
+            f"give a number of factors from 2 to {_MOST_TILES}",
+            of_loop(loop.name),
+        )
+    return count
+
+
+def _tile(
+    schedule: ScheduleBase,
+    extent: Any,
+    count: int,
+    most: int,
+    decision: Any,
+    place: int,
+    factor: int,
+) -> list[Var]:
+    """Factors of an extent; those from a place on have a product that is a multiple of a factor."""
+    if not isinstance(extent, IntImm) or extent.value < 1 or extent.value % factor:
+        chosen = [-1] + [1] * (count - 1)
+    elif decision is not None:
+        chosen = _mended(
+            [integer(one, "a decision") for one in _listed(decision, "a decision")], extent.value
+        )
+    elif factor == 1:
+        chosen = _drawn(schedule, extent.value, count, most)
+    elif place == 0:
+        chosen = _drawn(schedule, extent.value, count, 0)
+    else:
+        inner = factor * schedule.random.choice(list(_divisors(extent.value // factor)))
+        outside = _drawn(schedule, extent.value // inner, place, 0)
+        chosen = outside + _drawn(schedule, inner, count - place, 0)
+    assert schedule.changes is not None
+    schedule.changes.decision = chosen
+    return schedule.sampled(chosen)
+
+
+def _mended(decision: list[int], extent: int) -> list[int]:
+    """Factors of an extent that are the given ones from the innermost on, as far as they divide."""
+    rest, found = extent, []
+    for one in reversed(decision[1:]):
+        now = one if one > 0 and rest % one == 0 else rest
+        found.append(now)
+        rest //= now
+    return [rest, *reversed(found)]
+
+
+def _drawn(schedule: ScheduleBase, extent: int, count: int, most: int) -> list[int]:
+    """Factors of an extent, all choices being equally likely; the last is at most `most`."""
+    found: list[int] = []
+    rest = extent
+    for left in range(count - 1, 0, -1):
+        legal = [one for one in _divisors(rest) if found or not most > 0 or one <= most]
+        weights = [_ways(rest // one, left) for one in legal]
+        found.append(schedule.random.choices(legal, weights)[0])
+        rest //= found[-1]
+    return [rest, *reversed(found)] if count else []
+
+
+def _ways(number: int, count: int) -> int:
+    """In how many ways a number is a product of factors."""
+    found = 1
+    for exponent in _exponents(number).values():
+        found *= math.comb(exponent + count - 1, count - 1)
+    return found
+
+
+def _exponents(number: int) -> dict[int, int]:
+    """The prime factors of a number, with their exponents."""
+    found: dict[int, int] = {}
+    prime = 2
+    while prime * prime <= number:
+        while number % prime == 0:
+            found[prime] = found.get(prime, 0) + 1
+            number //= prime
+        prime += 1
+    if number > 1:
+        found[number] = 1
+    return found
+
+
+def _divisors(number: int) -> Iterator[int]:
+    """The divisors of a number."""
+    found = [1]
+    for prime, exponent in _exponents(number).items():
+        found = [one * prime**power for one in found for power in range(exponent + 1)]
+    yield from sorted(found)

@@ -1,0 +1,104 @@
+"""Rewriting of statements with blocks: variables replaced, bindings simplified, statements removed.
+
+A rewriter notes which old block each new one continues. Must not know any primitive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from te_sched.arith.iter_detect import IterMapLevel
+from te_sched.arith.iter_map import iter_map_simplify
+from te_sched.ir import ops
+from te_sched.ir.blocks import Block, BlockRealize
+from te_sched.ir.expr import Expr, Range, Var
+from te_sched.ir.stmt import For, Stmt
+from te_sched.ir.visitor import ReferenceMapper, replace
+
+
+class BlockMapper(ReferenceMapper):
+    """A mapper that notes the old blocks of new ones in `continued`."""
+
+    def __init__(self) -> None:
+        self.continued: dict[Block, Block] = {}
+
+    def visit_Block(self, node: Block) -> Any:
+        return self.note(self.generic(node), node)
+
+    def note(self, new: Block, old: Block) -> Block:
+        """The new block, after noting that it continues an old one."""
+        if new is not old:
+            self.continued[new] = old
+        return new
+
+
+class Values(BlockMapper):
+    """Replaces variables by values."""
+
+    def __init__(self, values: Mapping[Var, Expr]) -> None:
+        super().__init__()
+        self.values = dict(values)
+
+    def visit_Var(self, node: Var) -> Expr:
+        return self.values.get(node, node)
+
+
+class Rebind(Values):
+    """Replaces loop variables, in the bindings of blocks with simplification, and adds a predicate
+    to the outermost blocks.
+
+    Parameters
+    ----------
+    ranges : those of the loops around the statement.
+    """
+
+    def __init__(
+        self,
+        values: Mapping[Var, Expr],
+        ranges: Mapping[Var, Range],
+        predicate: Expr | None = None,
+        keeps_units: bool = True,
+    ) -> None:
+        super().__init__(values)
+        self.ranges, self.predicate, self.keeps_units = dict(ranges), predicate, keeps_units
+        self.depth = 0
+
+    def visit_For(self, node: For) -> For:
+        self.ranges[node.loop_var] = Range(self.visit(node.min), self.visit(node.extent))
+        return self.generic(node)
+
+    def visit_BlockRealize(self, node: BlockRealize) -> BlockRealize:
+        if self.depth:
+            return self.generic(node)
+        self.depth += 1
+        block = self.visit(node.block)
+        self.depth -= 1
+        predicate = self.visit(node.predicate)
+        if self.predicate is not None:
+            predicate = ops.logical_and(predicate, self.predicate)
+        values = tuple([self.visit(value) for value in node.iter_values])
+        return replace(
+            node,
+            iter_values=simplified(values, self.ranges, predicate, self.keeps_units),
+            predicate=predicate,
+            block=block,
+        )
+
+
+def simplified(
+    values: tuple[Expr, ...], ranges: Mapping[Var, Range], predicate: Expr, keeps_units: bool = True
+) -> tuple[Expr, ...]:
+    """The values of a block's iterators as sums of parts of loops, if they are such sums."""
+    if all(type(value) is Var for value in values):
+        return values
+    return iter_map_simplify(
+        values, ranges, predicate, IterMapLevel.SURJECTIVE, keeps_units=keeps_units
+    )
+
+
+def nested(loops: list[For], body: Stmt) -> Stmt:
+    """A nest of loops, outermost first, around a body."""
+    for loop in reversed(loops):
+        body = replace(loop, body=body)
+    return body

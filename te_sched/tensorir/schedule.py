@@ -1,0 +1,263 @@
+"""A schedule of TensorIR: a module, transformed by primitives one after the other."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from te_sched.errors import ScheduleError, kind_of
+from te_sched.ir.blocks import Block
+from te_sched.ir.expr import IntImm, Var
+from te_sched.ir.stmt import Evaluate, For, IRModule, PrimFunc
+from te_sched.ir.visitor import ReferenceMapper, parts_of, replace
+from te_sched.tensorir.base import integer
+from te_sched.tensorir.handles import BlockHandles, BlockRV, LoopRV, StmtSRef
+from te_sched.tensorir.primitives.finding import FindingPrimitives
+from te_sched.tensorir.primitives.kinds import KindPrimitives
+from te_sched.tensorir.primitives.loops import LoopPrimitives
+from te_sched.tensorir.primitives.sampling import SamplingPrimitives
+from te_sched.tensorir.state import Index, IndexDraft
+from te_sched.trace.drafts import Changes
+from te_sched.trace.trace import Trace
+
+_MASKS = ("none", "all")
+_LEVELS = ("detail", "fast", "none")
+_NOTHING = Evaluate(IntImm(0))
+
+
+class Schedule(FindingPrimitives, LoopPrimitives, KindPrimitives, SamplingPrimitives):
+    """A schedule of TensorIR: a module, transformed by primitives one after the other.
+
+    Parameters
+    ----------
+    mod : a module, or a function, which becomes `main` of a module.
+    seed : of the random numbers that sampling primitives draw.
+    debug_mask, error_render_level, enable_check : accepted for programs of TVM: every primitive
+        checks its arguments and every error says what is wrong.
+
+    `mod` is the present module, `trace` the primitives applied so far.
+
+    >>> sch = tir.Schedule(matmul_relu)
+    >>> i, j, k = sch.get_loops("C")
+    >>> i_0, i_1 = sch.split(i, factors=[None, 4])
+    >>> sch.parallel(i_0)
+    >>> for line in str(sch.trace).splitlines()[1:4]:
+    ...     print(line)
+    def apply_trace(sch: tir.Schedule) -> None:
+      b0 = sch.get_block(name="C", func_name="main")
+      l1, l2, l3 = sch.get_loops(block=b0)
+    """
+
+    __slots__ = ()
+
+    def __init__(
+        self,
+        mod: PrimFunc | IRModule,
+        *,
+        seed: int | None = None,
+        debug_mask: str | int = "none",
+        error_render_level: str = "detail",
+        enable_check: bool = True,
+    ) -> None:
+        module = IRModule({"main": mod}) if isinstance(mod, PrimFunc) else mod
+        if not isinstance(module, IRModule):
+            raise ScheduleError(
+                f"a schedule is of a function or module, got {kind_of(mod)}",
+                "",
+                "give what T.prim_func or te.create_prim_func made",
+            )
+        _check_option("debug_mask", debug_mask, _MASKS)
+        _check_option("error_render_level", error_render_level, _LEVELS)
+        del enable_check
+        self.attrs = module.attrs
+        self.functions, self.nodes, self.parents = {}, {}, {}
+        self.roots, self.keys, self.fates, self.values = {}, {}, {}, {}
+        self.removed: set[Any] = set()
+        self.changes = None
+        self.trace = Trace(BlockHandles())
+        self.seed(seed)
+        names = list(module.functions)
+        self.working_on = names[0] if len(names) == 1 else "main" if "main" in names else None
+        seen: set[Any] = set()
+        draft = IndexDraft(self, Changes(self, None))  # type: ignore[arg-type]
+        for name, func in module.functions.items():
+            own = _own_definitions(func, seen)
+            draft.functions[name] = own.with_body(_NOTHING)
+            draft.set_body(name, own.body)
+        draft.commit()
+
+    # -- the program -------------------------------------------------------------------------------
+
+    @property
+    def mod(self) -> IRModule:
+        """The present module."""
+        return IRModule(dict(self.functions), self.attrs)
+
+    @property
+    def schedule(self) -> Schedule:
+        """The schedule."""
+        return self
+
+    @property
+    def func_working_on(self) -> str | None:
+        """The name of the function in which names of blocks are looked up."""
+        return self.working_on
+
+    def work_on(self, func_name: str) -> None:
+        """Choose the function in which names of blocks are looked up.
+
+        >>> sch = tir.Schedule(matmul_relu)
+        >>> sch.work_on("main")
+        >>> sch.func_working_on
+        'main'
+        """
+        self.working_on = self.function_named(func_name)
+
+    def get(self, rand_var_or_sref: Any) -> Block | For | int | None:
+        """The block, loop or number that a handle stands for.
+
+        >>> sch = tir.Schedule(matmul_relu)
+        >>> sch.get(sch.get_loops("D")[0]).extent
+        8
+        """
+        if isinstance(rand_var_or_sref, StmtSRef):
+            return rand_var_or_sref.stmt
+        if isinstance(rand_var_or_sref, BlockRV):
+            return self.block(self.block_key(rand_var_or_sref, "get"))
+        if isinstance(rand_var_or_sref, LoopRV):
+            return self.loop(self.loop_key(rand_var_or_sref, "get"))
+        if isinstance(rand_var_or_sref, Var) and rand_var_or_sref not in self.values:
+            raise ScheduleError(
+                f"{rand_var_or_sref} is not a sampled integer of this schedule",
+                "",
+                "give what a sample_ primitive returned",
+            )
+        return self.number_of(rand_var_or_sref, "a handle")
+
+    def get_sref(self, rand_var_or_stmt: Any) -> StmtSRef:
+        """The reference to the statement of a handle, or of a block or loop of the program.
+
+        >>> sch = tir.Schedule(matmul_relu)
+        >>> sch.get_sref(sch.get_block("D")).stmt.name_hint
+        'D'
+        """
+        if isinstance(rand_var_or_stmt, Block | For):
+            is_loop = type(rand_var_or_stmt) is For
+            key = rand_var_or_stmt.loop_var if is_loop else self.keys.get(rand_var_or_stmt)  # type: ignore[arg-type,union-attr]
+            if key is None or key not in self.nodes:
+                raise ScheduleError(
+                    "the statement is not in the program of this schedule",
+                    "",
+                    "take it from sch.mod, or give a handle",
+                )
+            return StmtSRef(self, key)
+        return StmtSRef(self, self.key_from(rand_var_or_stmt, "get_sref"))
+
+    def remove_rv(self, rand_var: Any) -> None:
+        """Remove a handle: using it is an error from now on.
+
+        >>> sch = tir.Schedule(matmul_relu)
+        >>> block = sch.get_block("D")
+        >>> sch.remove_rv(block)
+        """
+        if isinstance(rand_var, BlockRV | LoopRV):
+            self.key_from(rand_var, "remove_rv")
+            self.removed.add(rand_var)
+        else:
+            self.get(rand_var)
+            del self.values[rand_var]
+
+    # -- copies and random numbers -----------------------------------------------------------------
+
+    def copy(self) -> Schedule:
+        """A copy, for which the same handles are valid.
+
+        >>> sch = tir.Schedule(matmul_relu)
+        >>> other = sch.copy()
+        >>> sch.parallel(sch.get_loops("D")[0])
+        >>> len(sch.trace), len(other.trace)
+        (3, 0)
+        """
+        twin = Schedule.__new__(Schedule)
+        for name in (*Index.__annotations__, "values"):
+            setattr(twin, name, dict(getattr(self, name)))
+        twin.attrs, twin.working_on = self.attrs, self.working_on
+        twin.removed, twin.changes, twin.trace = set(self.removed), None, self.trace.copy()
+        twin.random = random.Random()
+        twin.random.setstate(self.random.getstate())
+        return twin
+
+    def seed(self, seed: int | None) -> None:
+        """Start the random numbers that sampling primitives draw anew.
+
+        >>> sch = tir.Schedule(matmul_relu)
+        >>> sch.seed(42)
+        """
+        if seed is not None:
+            seed = integer(seed, "the seed")
+        self.random = random.Random(None if seed == -1 else seed)
+
+    def fork_seed(self) -> int:
+        """A seed for another schedule, drawn at random.
+
+        >>> sch = tir.Schedule(matmul_relu, seed=1)
+        >>> other = tir.Schedule(matmul_relu, seed=sch.fork_seed())
+        """
+        return self.random.randrange(1, 2**31)
+
+    # -- seeing ------------------------------------------------------------------------------------
+
+    def show(self, *args: Any, **options: Any) -> None:
+        """Print the module and the trace.
+
+        >>> sch = tir.Schedule(matmul_relu)
+        >>> sch.show()  # doctest: +ELLIPSIS
+        # from tvm.script import ir as I
+        ...
+        def apply_trace(sch: tir.Schedule) -> None:
+          pass
+        """
+        self.mod.show(*args, **options)
+        print(self.trace)
+
+    def __repr__(self) -> str:
+        return f"<schedule of {', '.join(self.functions)}>"
+
+
+def _check_option(name: str, value: Any, legal: tuple[str, ...]) -> None:
+    if isinstance(value, str) and value not in legal:
+        raise ScheduleError(
+            f"{name} must be one of {', '.join(legal)}, got {value}", "", f"use {legal[0]}"
+        )
+
+
+class _Renewed(ReferenceMapper):
+    """New variables for all definitions, and new blocks."""
+
+    def __init__(self) -> None:
+        self.values: dict[Var, Var] = {}
+
+    def define(self, var: Var) -> Var:
+        made = self.values[var] = Var(var.name, var.dtype)
+        return made
+
+    def visit_Var(self, node: Var) -> Var:
+        return self.values.get(node, node)
+
+    def visit_Block(self, node: Block) -> Block:
+        new = self.generic(node)
+        return replace(new) if new is node else new
+
+
+def _own_definitions(func: PrimFunc, seen: set[Any]) -> PrimFunc:
+    """A function none of whose loops and blocks occurs twice, nor in another function."""
+    stack: list[Any] = [func.body]
+    is_repeated = False
+    while stack:
+        one = stack.pop()
+        name = one.loop_var if type(one) is For else one if type(one) is Block else None
+        is_repeated |= name in seen
+        if name is not None:
+            seen.add(name)
+        stack += parts_of(one)
+    return func.with_body(_Renewed().visit(func.body)) if is_repeated else func

@@ -1,0 +1,285 @@
+"""The state of a schedule of blocks: its functions, and an index of their loops and blocks.
+
+Statements are immutable: a primitive makes a new body of a function, and the index follows what
+changed. A loop is identified by its variable, a block by a `BlockKey` that it keeps when it is
+rebuilt. Must not know any primitive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from te_sched.errors import ScheduleError, Subject, repr_of
+from te_sched.ir.blocks import Block, BlockRealize
+from te_sched.ir.expr import Var
+from te_sched.ir.stmt import For, PrimFunc, SeqStmt, Stmt
+from te_sched.ir.visitor import PART_FIELDS, StatementMapper, parts_of, replace
+from te_sched.trace.drafts import Draft
+
+
+class BlockKey:
+    """The identity of a block in all states of a schedule and its copies."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
+Key = Var | BlockKey
+Node = For | BlockRealize
+
+
+class Index:
+    """The functions of a schedule, and where their loops and blocks are.
+
+    `nodes` has the loop or block of each key, `parents` the key of the loop or block around it
+    (None for the outermost, whose function is in `roots`), and `keys` those of the blocks.
+    """
+
+    __slots__ = ()
+
+    functions: dict[str, PrimFunc]
+    nodes: dict[Key, Node]
+    parents: dict[Key, Key | None]
+    roots: dict[Key, str]
+    keys: dict[Block, BlockKey]
+    fates: dict[Key, str]  # what became of loops and blocks that are gone
+
+    def key_of(self, node: Node) -> Key:
+        """The key of a loop or block."""
+        return node.loop_var if type(node) is For else self.keys[node.block]  # type: ignore[union-attr]
+
+    def loop(self, key: Key) -> For:
+        """The loop of a key."""
+        node = self.nodes[key]
+        assert type(node) is For
+        return node
+
+    def realize(self, key: Key) -> BlockRealize:
+        """The block of a key with its bindings."""
+        node = self.nodes[key]
+        assert type(node) is BlockRealize
+        return node
+
+    def block(self, key: Key) -> Block:
+        """The block of a key."""
+        return self.realize(key).block
+
+    def around(self, key: Key) -> Iterator[Key]:
+        """The keys of the loops and blocks around one, innermost first."""
+        parent = self.parents[key]
+        while parent is not None:
+            yield parent
+            parent = self.parents[parent]
+
+    def loops_above(self, key: Key) -> list[Var]:
+        """The loops around a loop or block up to the next block, outermost first."""
+        found: list[Var] = []
+        for one in self.around(key):
+            if type(one) is BlockKey:
+                break
+            assert isinstance(one, Var)
+            found.append(one)
+        return found[::-1]
+
+    def scope(self, key: Key) -> BlockKey | None:
+        """The block around a loop or block."""
+        for one in self.around(key):
+            if type(one) is BlockKey:
+                return one
+        return None
+
+    def function_of(self, key: Key) -> str:
+        """The name of the function that has a loop or block."""
+        return self.roots[[key, *self.around(key)][-1]]
+
+    def blocks_in(self, statement: Stmt) -> list[BlockKey]:
+        """The outermost blocks in a statement, in program order."""
+        return [self.keys[one.block] for one in outermost_blocks(statement)]
+
+    def blocks_of(self, key: Key) -> list[BlockKey]:
+        """The blocks directly in a loop or block, in program order."""
+        node = self.nodes[key]
+        inside = node if type(node) is For else node.block  # type: ignore[union-attr]
+        return [block for part in parts_of(inside) for block in self.blocks_in(part)]
+
+
+class IndexDraft(Draft, Index):
+    """The new state that a primitive computes."""
+
+    __slots__ = ()
+
+    functions: dict[str, PrimFunc]
+    nodes: dict[Key, Node]
+    parents: dict[Key, Key | None]
+    roots: dict[Key, str]
+    keys: dict[Block, BlockKey]
+    fates: dict[Key, str]
+
+    def replace(
+        self, key: Key, new: Stmt, continued: Mapping[Block, Block] | None = None, fate: str = ""
+    ) -> None:
+        """Replace a loop or block by a statement.
+
+        Parameters
+        ----------
+        continued : the old blocks of new ones that keep their identity.
+        fate : what became of the loops and blocks that are gone.
+        """
+        links = dict(continued or {})
+        old: Node = self.nodes[key]
+        while (parent := self.parents[key]) is not None:
+            around = self.nodes[parent]
+            new = exchanged(around, old, new, links)
+            old, key = around, parent
+        name = self.roots[key]
+        self.set_body(name, _Exchange(old, new).visit(self.functions[name].body), links, fate)
+
+    def set_body(
+        self, name: str, body: Stmt, continued: Mapping[Block, Block] | None = None, fate: str = ""
+    ) -> None:
+        """Set the body of a function, and index what is new in it."""
+        func = self.functions[name]
+        old = func.body
+        self.functions[name] = func.with_body(body)
+        found = self._enter(name, body, continued or {})
+        self._leave(old, found, fate)
+
+    def _enter(self, name: str, body: Stmt, continued: Mapping[Block, Block]) -> set[Key]:
+        """Index what is new; returns the keys of the visited loops and blocks."""
+        nodes, parents, keys = self.nodes, self.parents, self.keys
+        found: set[Key] = set()
+        stack: list[tuple[Any, Key | None]] = [(body, None)]
+        while stack:
+            statement, parent = stack.pop()
+            kind = type(statement)
+            if kind is For:
+                key = statement.loop_var
+            elif kind is BlockRealize:
+                key = self._key(statement.block, continued)
+            else:
+                stack += [(part, parent) for part in parts_of(statement)]
+                continue
+            assert key not in found, "a loop or block occurs twice"
+            found.add(key)
+            parents[key] = parent
+            if parent is None:
+                self.roots[key] = name
+            else:
+                self.roots.pop(key, None)
+            if nodes.get(key) is statement:
+                continue
+            nodes[key] = statement
+            if kind is BlockRealize:
+                keys[statement.block] = key
+                statement = statement.block
+            stack += [(part, key) for part in parts_of(statement)]
+        return found
+
+    def _key(self, block: Block, continued: Mapping[Block, Block]) -> BlockKey:
+        known = self.keys.get(block)
+        while known is None and block in continued:
+            block = continued[block]
+            known = self.keys.get(block)
+        return known or BlockKey(block.name_hint)
+
+    def _leave(self, old: Stmt, found: set[Key], fate: str) -> None:
+        """Forget the loops and blocks of an old body that the new one does not have."""
+        stack: list[Any] = [old]
+        while stack:
+            statement = stack.pop()
+            key: Key | None = None
+            if type(statement) is For:
+                key = statement.loop_var
+            elif type(statement) is BlockRealize:
+                key = self.keys[statement.block]
+            if key is None:
+                stack += parts_of(statement)
+                continue
+            is_kept = key in found
+            now = self.nodes[key] if is_kept else None
+            if now is statement:
+                continue
+            if not is_kept:
+                del self.nodes[key], self.parents[key]
+                self.roots.pop(key, None)
+                self.fates[key] = fate
+            if type(statement) is BlockRealize:
+                if now is None or now.block is not statement.block:  # type: ignore[union-attr]
+                    del self.keys[statement.block]
+                statement = statement.block
+            stack += parts_of(statement)
+
+
+class _Exchange(StatementMapper):
+    """Replaces a loop or block of a statement, outside of other loops and blocks."""
+
+    def __init__(self, old: Stmt, new: Stmt) -> None:
+        self.old, self.new = old, new
+
+    def visit_For(self, node: For) -> Stmt:
+        return self.new if node is self.old else node
+
+    def visit_BlockRealize(self, node: BlockRealize) -> Stmt:
+        return self.new if node is self.old else node
+
+
+def exchanged(around: Node, old: Stmt, new: Stmt, links: dict[Block, Block]) -> Node:
+    """A loop or block with one of the loops and blocks directly in it replaced; `links` notes the
+    old block of a new one.
+    """
+    exchange = _Exchange(old, new)
+    if type(around) is For:
+        return replace(around, body=exchange.visit(around.body))
+    assert type(around) is BlockRealize
+    return with_block(around, links, **_mapped_parts(around.block, exchange))
+
+
+def _mapped_parts(block: Block, mapper: StatementMapper) -> dict[str, Any]:
+    parts = {name: getattr(block, name) for name in PART_FIELDS[Block]}
+    return {name: mapper.visit(part) for name, part in parts.items() if part is not None}
+
+
+def with_block(realize: BlockRealize, links: dict[Block, Block], **changes: Any) -> BlockRealize:
+    """An instance of a block with changed fields; `links` notes the old block of the new one."""
+    block = replace(realize.block, **changes)
+    if block is realize.block:
+        return realize
+    links[block] = realize.block
+    return replace(realize, block=block)
+
+
+def outermost_blocks(statement: Stmt) -> list[BlockRealize]:
+    """The blocks in a statement that are in no other of its blocks, in program order."""
+    found: list[BlockRealize] = []
+    stack: list[Any] = [statement]
+    while stack:
+        one = stack.pop()
+        if type(one) is BlockRealize:
+            found.append(one)
+        else:
+            stack += reversed(parts_of(one))
+    return found
+
+
+def sequence(*statements: Stmt | None) -> Stmt:
+    """Statements one after the other; None is left out."""
+    parts: list[Stmt] = []
+    for one in statements:
+        if one is not None:
+            parts += one.seq if type(one) is SeqStmt else (one,)
+    return parts[0] if len(parts) == 1 else SeqStmt(tuple(parts))
+
+
+def missing(index: Index, key: Key, name: str, what: str) -> ScheduleError:
+    """The error for a handle whose loop or block is gone."""
+    fate = index.fates.get(key, "")
+    return ScheduleError(
+        f"{what} {name} is no longer in the program",
+        fate or f"it is {what} of another schedule, or {repr_of(name)} was removed",
+        "take the handles from the primitive that made the present loops, or from get_block and "
+        "get_loops",
+        Subject(what, name),
+    )

@@ -1,0 +1,9 @@
+"""Schedules of TensorIR, with TVM's names: `tir.Schedule`, its handles and traces. A face."""
+
+from te_sched.errors import ScheduleError as ScheduleError
+from te_sched.tensorir.handles import BlockRV as BlockRV
+from te_sched.tensorir.handles import ExprRV as ExprRV
+from te_sched.tensorir.handles import LoopRV as LoopRV
+from te_sched.tensorir.handles import StmtSRef as StmtSRef
+from te_sched.tensorir.schedule import Schedule as Schedule
+from te_sched.trace.trace import Trace as Trace
