@@ -214,7 +214,7 @@ class ForFrame(Frame):
         self.ranges, self.kind, self.thread = ranges, kind, thread
         self.annotations = annotations or {}
         self.vars = [Var("v", extent.dtype) for _, extent in ranges]
-        self.value = self.vars if is_grid else self.vars[0]
+        self.value = self.vars if is_grid and len(ranges) > 1 else self.vars[0]
 
     def make(self, body: Stmt) -> Stmt:
         for var, (low, extent) in zip(reversed(self.vars), reversed(self.ranges), strict=True):

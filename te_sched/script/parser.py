@@ -330,7 +330,10 @@ class Parser(ScriptEvaluator):
         if node.orelse:
             raise self.source.error(node.orelse[0], "a loop has no else", "write it after the loop")
         with self.scope(), self.framed(node, frame) as variables:
-            self.assign(node.target, variables, self.bind_loop)
+            target = node.target
+            if isinstance(target, ast.Tuple | ast.List) and len(target.elts) == 1:
+                target = target.elts[0]  # of a grid of one loop
+            self.assign(target, variables, self.bind_loop)
             self.body(node.body)
 
     def _while(self, node: ast.While) -> None:

@@ -292,3 +292,18 @@ def test_long_and_deep_programs() -> None:
     block = "    with T.block('b'):\n        v = T.axis.S(1, 0)\n        A[v] = 1.0\n"
     long = "@T.prim_func\ndef f(A: T.Buffer((4,), 'float32')):\n" + block * 1000
     assert from_source(long).script().count("T.block") == 1001
+
+
+def test_a_grid_of_one_loop_has_one_variable() -> None:
+    @T.prim_func
+    def doubled(A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32")):
+        for i in T.grid(8):
+            B[i] = A[i] * 2
+
+    @T.prim_func
+    def unpacked(A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32")):
+        for (i,) in T.grid(8):
+            B[i] = A[i] * 2
+
+    assert "for i in range(8):" in doubled.script()
+    assert "for i in range(8):" in unpacked.script()
