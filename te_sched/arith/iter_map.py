@@ -144,7 +144,7 @@ def inverse_affine_iter_map(
     for index in iter_map:
         for one in index.args:
             _note_sources(one.source, order)
-    for index, output in zip(iter_map, outputs, strict=True):
+    for index, output in reversed(list(zip(iter_map, outputs, strict=True))):
         _spread(index.args, output - index.base, values)
     for mark in reversed(order):
         source, value = mark.source, values[mark]
@@ -156,8 +156,7 @@ def inverse_affine_iter_map(
             assert isinstance(source, Sub)  # a variable less its minimum
             assert isinstance(source.a, Var)
             inverse[source.a] = value + source.b
-    analyzer = Analyzer()
-    return {var: analyzer.simplify(value) for var, value in inverse.items()}
+    return inverse
 
 
 def _note_sources(mark: IterMark, order: list[IterMark]) -> None:
@@ -171,8 +170,8 @@ def _note_sources(mark: IterMark, order: list[IterMark]) -> None:
 
 
 def _spread(args: Sequence[IterSplitExpr], value: Factor, values: dict[IterMark, Factor]) -> None:
-    """Add to the value of each source the share of its part in the sum's value, coarsest first."""
-    for place, one in enumerate(args):
+    """Add to the value of each source the share of its part in the sum's value, finest first."""
+    for place, one in reversed(list(enumerate(args))):
         share = value if is_number(one.scale, 1) else value // one.scale
         if place:
             share = share % one.extent

@@ -129,7 +129,7 @@ class _System:
             if not found.errors:
                 values = [value for _, value in self.equations]
                 for var, value in inverse_affine_iter_map(found.indices, values).items():
-                    self.assign(var, value)
+                    self.assign(var, Analyzer().simplify(value))
 
     def add_axis(self, var: Var, domain: Range) -> None:
         self.free[var] = domain

@@ -13,6 +13,7 @@ from te_sched.ir.visitor import ReferenceMapper, parts_of, replace
 from te_sched.tensorir.base import integer
 from te_sched.tensorir.handles import BlockHandles, BlockRV, LoopRV, StmtSRef
 from te_sched.tensorir.primitives.finding import FindingPrimitives
+from te_sched.tensorir.primitives.inlining import InliningPrimitives
 from te_sched.tensorir.primitives.kinds import KindPrimitives
 from te_sched.tensorir.primitives.loops import LoopPrimitives
 from te_sched.tensorir.primitives.sampling import SamplingPrimitives
@@ -25,7 +26,9 @@ _LEVELS = ("detail", "fast", "none")
 _NOTHING = Evaluate(IntImm(0))
 
 
-class Schedule(FindingPrimitives, LoopPrimitives, KindPrimitives, SamplingPrimitives):
+class Schedule(
+    FindingPrimitives, LoopPrimitives, KindPrimitives, InliningPrimitives, SamplingPrimitives
+):
     """A schedule of TensorIR: a module, transformed by primitives one after the other.
 
     Parameters

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from te_sched.errors import ScheduleError
@@ -15,10 +16,12 @@ from te_sched.trace.primitive import as_results
 class Replay:
     """Replays a trace on another schedule, entry by entry; `twins` maps its objects."""
 
-    def __init__(self, handles: Handles, schedule: Any) -> None:
+    def __init__(
+        self, handles: Handles, schedule: Any, decide: Callable[..., Any] | None = None
+    ) -> None:
         target = schedule.trace.handles
         check_signature(handles.signature, target.signature)
-        self.schedule = schedule
+        self.schedule, self._decide = schedule, decide
         self.twins: dict[Any, Any] = {}
         self._variables: dict[Var, Expr] = {}
         self._handles = handles
@@ -35,7 +38,10 @@ class Replay:
         """Apply an entry, and map its results to the new ones."""
         owner = self.schedule if entry.target is None else self.find(entry.target)
         arguments = {name: self.find(value) for name, value in entry.arguments.items()}
-        here = Entry(entry.primitive, None, arguments, (), decision=entry.decision)
+        decision = entry.decision
+        if self._decide is not None and decision is not None:
+            decision = self._decide(entry, arguments, decision)
+        here = Entry(entry.primitive, None, arguments, (), decision=decision)
         made = entry.primitive.call(owner, here)
         for old, new in zip(entry.results, as_results(made), strict=False):
             self._pair(old, new)

@@ -6,7 +6,7 @@ names are made when the trace is printed. Must not know what any primitive does.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from te_sched.errors import ScheduleError, kind_of
@@ -18,6 +18,7 @@ from te_sched.trace.replaying import Replay
 from te_sched.trace.saving import apply_json, as_json
 
 _S = TypeVar("_S")
+_POSTPROC = "enter_postproc"
 
 
 class Trace:
@@ -64,11 +65,48 @@ class Trace:
         """The same as `replay`."""
         return self.replay(schedule)
 
-    def as_json(self) -> list[Any]:
+    def as_python(self, remove_postproc: bool = False) -> list[str]:
+        """The lines of the program, without its head.
+
+        Parameters
+        ----------
+        remove_postproc : leave out what follows `enter_postproc`.
+        """
+        return Listing(self.handles, self._before_postproc(remove_postproc)).calls
+
+    def apply_to_schedule(
+        self,
+        sch: Any,
+        remove_postproc: bool,
+        decision_provider: Callable[..., Any] | None = None,
+    ) -> None:
+        """Apply the trace to a schedule, possibly with other decisions.
+
+        Parameters
+        ----------
+        remove_postproc : leave out what follows `enter_postproc`.
+        decision_provider : called with an entry, its arguments in the schedule, and its decision;
+            returns the decision to take.
+        """
+        check_schedule(sch, "apply_to_schedule")
+        world = Replay(self.handles, sch, decision_provider)
+        for entry in self._before_postproc(remove_postproc):
+            world.call(entry)
+
+    def pop(self) -> Entry | None:
+        """Remove the last entry and return it; None if there is none."""
+        return self.entries.pop() if self.entries else None
+
+    def _before_postproc(self, removes: bool) -> list[Entry]:
+        methods = [entry.method for entry in self.entries]
+        ends = removes and _POSTPROC in methods
+        return self.entries[: methods.index(_POSTPROC)] if ends else list(self.entries)
+
+    def as_json(self, remove_postproc: bool = False) -> list[Any]:
         """The trace as JSON, `[instructions, decisions]`: for `apply_json_to_schedule`, also of
         another process.
         """
-        return as_json(self.handles, self.entries)
+        return as_json(self.handles, self._before_postproc(remove_postproc))
 
     @staticmethod
     @checked_as(ScheduleError, ("json_obj",))

@@ -1,0 +1,393 @@
+"""Primitives that inline blocks: compute_inline, reverse_compute_inline."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from te_sched.arith.analyzer import Analyzer
+from te_sched.arith.iter_detect import IterMapLevel
+from te_sched.arith.iter_map import detect_iter_map, inverse_affine_iter_map
+from te_sched.arith.structural_equality import all_same
+from te_sched.errors import ScheduleError
+from te_sched.ir import ops
+from te_sched.ir.blocks import Block, BlockRealize
+from te_sched.ir.expr import Buffer, BufferLoad, Expr, Range, Var
+from te_sched.ir.ops import is_const
+from te_sched.ir.stmt import BufferStore
+from te_sched.ir.visitor import replace, substitute, variables_of, walk
+from te_sched.tensorir.base import ScheduleBase, of_block
+from te_sched.tensorir.blocks import (
+    consumers,
+    producers,
+    range_of,
+    why_not_complete,
+    why_not_reduction,
+)
+from te_sched.tensorir.handles import BlockRV, instruction
+from te_sched.tensorir.primitives.finding import check_not_root
+from te_sched.tensorir.regions import with_regions
+from te_sched.tensorir.removal import without
+from te_sched.tensorir.rewriting import BlockMapper
+from te_sched.tensorir.state import BlockKey, with_block
+
+
+class InliningPrimitives(ScheduleBase):
+    """Primitives that inline blocks."""
+
+    __slots__ = ()
+
+    @instruction()
+    def compute_inline(self, block: BlockRV | str) -> None:
+        """Compute the elements of a block's buffer where they are read, and remove the block.
+
+        The block stores one element, `B[vi, vj] = ...`, in a buffer of its scope.
+
+        Raises
+        ------
+        ScheduleError if it writes a result of the function, is a reduction, or is the only block.
+
+        >>> from te_sched.script import tir as T
+        >>> @T.prim_func
+        ... def main(A: T.Buffer((8,), "float32"), C: T.Buffer((8,), "float32")):
+        ...     B = T.alloc_buffer((8,), "float32")
+        ...     for i in range(8):
+        ...         with T.block("B"):
+        ...             vi = T.axis.spatial(8, i)
+        ...             B[vi] = A[vi] * 2.0
+        ...     for i in range(8):
+        ...         with T.block("C"):
+        ...             vi = T.axis.spatial(8, i)
+        ...             C[vi] = B[vi] + 1.0
+        >>> sch = tir.Schedule(main)
+        >>> sch.compute_inline("B")
+        >>> print(sch.mod.script().splitlines()[-1].strip())
+        C[vi] = A[vi] * T.float32(2) + T.float32(1)
+        """
+        key = self.block_key(block, "compute_inline")
+        store = _store(self, key, "inline")
+        realize, scope = self.realize(key), self.scope(key)
+        why = why_not_complete(self, key)
+        if why:
+            raise _refused(key, "inline", why, "")
+        assert scope is not None
+        buffer = store.buffer
+        _check_allocated(self, key, scope, buffer)
+        values = _values_of_indices(key, realize.block, store)
+        links: dict[Block, Block] = {}
+        rest = _removed(self, key, scope, buffer, links)
+        inliner = _Inline(buffer, [values.get(place) for place in range(len(store.indices))], store)
+        inliner.units = {var: one for var, one in values.items() if isinstance(var, Var)}
+        inliner.check(rest, key)
+        new = inliner.visit(rest)
+        self.draft.replace(scope, new, links | inliner.continued, f"block {key.name} was inlined")
+
+    @instruction()
+    def reverse_compute_inline(self, block: BlockRV | str) -> None:
+        """Compute a block where its only producer stores what it reads, and remove the block.
+
+        >>> from te_sched.script import tir as T
+        >>> @T.prim_func
+        ... def main(A: T.Buffer((8,), "float32"), C: T.Buffer((8,), "float32")):
+        ...     B = T.alloc_buffer((8,), "float32")
+        ...     for i in range(8):
+        ...         with T.block("B"):
+        ...             vi = T.axis.spatial(8, i)
+        ...             B[vi] = A[vi] * 2.0
+        ...     for i in range(8):
+        ...         with T.block("C"):
+        ...             vi = T.axis.spatial(8, i)
+        ...             C[vi] = B[vi] + 1.0
+        >>> sch = tir.Schedule(main)
+        >>> sch.reverse_compute_inline("C")
+        >>> print(sch.mod.script().splitlines()[-1].strip())
+        C[vi] = A[vi] * T.float32(2) + T.float32(1)
+        """
+        key = self.block_key(block, "reverse_compute_inline")
+        action = "inline into its producer"
+        store = _store(self, key, action)
+        realize, scope = self.realize(key), self.scope(key)
+        why = why_not_complete(self, key)
+        if why:
+            raise _refused(key, action, why, "")
+        assert scope is not None
+        makers = producers(self, key)
+        if len(makers) != 1:
+            names = ", ".join([one.name for one in makers]) or "none"
+            raise _refused(key, action, f"it must have one producer, and has {names}", "")
+        (maker,) = makers
+        _check_producer(self, maker, key, action)
+        written = self.block(maker).body
+        assert type(written) is BufferStore
+        buffer = written.buffer
+        _check_allocated(self, key, scope, buffer)
+        others = [one.name for one in consumers(self, maker) if one is not key]
+        if others:
+            raise _refused(
+                key,
+                action,
+                f"{', '.join(others)} reads {buffer.name}, too",
+                "compute_inline inlines a producer",
+            )
+        loads = [
+            one for one in walk(store.value) if type(one) is BufferLoad and one.buffer is buffer
+        ]
+        if not loads or any(not all_same(one.indices, loads[0].indices) for one in loads):
+            raise _refused(key, action, f"it does not read one element of {buffer.name}", "")
+        ranges = {axis.var: _dom(axis) for axis in realize.block.iter_vars}
+        inverse = _inverse(key, loads[0], ranges, written.indices)
+        _check_covered(self, key, maker, loads[0], written.indices)
+        predicate = _reached(self, maker, inverse, ranges)
+        value = _Read(buffer, written.value).visit(substitute(store.value, inverse))
+        indices = tuple([substitute(index, inverse) for index in store.indices])
+        links: dict[Block, Block] = {}
+        rest = _removed(self, key, scope, buffer, links)
+        body = BufferStore(store.buffer, value, indices)
+        exchange = _SetBody(self.block(maker), body, predicate)
+        new = exchange.visit(rest)
+        self.draft.replace(scope, new, links | exchange.continued, f"block {key.name} was inlined")
+
+
+def _refused(key: BlockKey, action: str, why: str, help: str) -> ScheduleError:
+    verb, _, rest = action.partition(" ")
+    text = f"cannot {verb} block {key.name}" + (f" {rest}" if rest else "")
+    return ScheduleError(text, why, help, of_block(key.name))
+
+
+def _store(schedule: ScheduleBase, key: BlockKey, action: str) -> BufferStore:
+    """The only statement of a block."""
+    check_not_root(schedule, key, action)
+    block = schedule.block(key)
+    if block.init is not None:
+        raise _refused(
+            key, action, "it is a reduction: it has T.init", "decompose_reduction splits it"
+        )
+    if type(block.body) is not BufferStore:
+        raise _refused(key, action, "it is not one store to an element", "")
+    if block.match_buffers or block.alloc_buffers:
+        raise _refused(key, action, "it allocates or matches buffers", "")
+    return block.body
+
+
+def _check_allocated(
+    schedule: ScheduleBase, key: BlockKey, scope: BlockKey, buffer: Buffer
+) -> None:
+    if buffer not in schedule.block(scope).alloc_buffers:
+        raise _refused(
+            key,
+            "inline",
+            f"{buffer.name} is needed outside: it is not allocated in block {scope.name}, so this "
+            "is an output block",
+            "inline blocks of intermediate buffers",
+        )
+
+
+def _values_of_indices(key: BlockKey, block: Block, store: BufferStore) -> dict[Any, Any]:
+    """The iterator that is each index of a store, and the values of iterators that are none."""
+    found: dict[Any, Any] = {}
+    axes = {axis.var: axis for axis in block.iter_vars}
+    for place, index in enumerate(store.indices):
+        is_new = type(index) is Var and index in axes and index not in found.values()
+        if is_new:
+            found[place] = index
+        elif not (is_const(index, 0) and is_const(store.buffer.shape[place], 1)):
+            raise _refused(
+                key,
+                "inline",
+                f"the indices of {store.buffer.name}[{', '.join(map(str, store.indices))}] are not "
+                "different iterators",
+                "",
+            )
+    for var in variables_of(store.value) & axes.keys():
+        if var not in found.values():
+            dom = _dom(axes[var])
+            if not is_const(dom.extent, 1):
+                raise _refused(key, "inline", f"its iterator {var.name} is not an index", "")
+            found[var] = dom.min
+    return found
+
+
+def _dom(axis: Any) -> Range:
+    assert axis.dom is not None
+    return axis.dom  # type: ignore[no-any-return]
+
+
+def _removed(
+    schedule: ScheduleBase,
+    key: BlockKey,
+    scope: BlockKey,
+    buffer: Buffer,
+    links: dict[Block, Block],
+) -> BlockRealize:
+    """The scope without a block and the buffer that nobody needs then."""
+    rest = without(schedule, key, scope, links)
+    if rest is None:
+        raise _refused(key, "inline", f"it is the only block of {scope.name}", "")
+    kept = [one for one in rest.block.alloc_buffers if one is not buffer]
+    return with_block(rest, links, alloc_buffers=tuple(kept))
+
+
+class _Inline(BlockMapper):
+    """Replaces loads of a buffer by the value that was stored."""
+
+    def __init__(self, buffer: Buffer, iterators: Sequence[Var | None], store: BufferStore) -> None:
+        super().__init__()
+        self.buffer, self.iterators, self.store = buffer, iterators, store
+        self.units: Mapping[Var, Expr] = {}
+
+    def check(self, scope: BlockRealize, key: BlockKey) -> None:
+        """Refuse accesses by pointers and views."""
+        for one in walk(scope.block.body):
+            is_view = type(one) is Block and any(
+                match.source.buffer is self.buffer for match in one.match_buffers
+            )
+            if is_view or one is self.buffer.data:
+                raise _refused(
+                    key, "inline", f"{self.buffer.name} is accessed by a pointer or a view", ""
+                )
+
+    def visit_BufferLoad(self, node: BufferLoad) -> Expr:
+        new = self.generic(node)
+        if new.buffer is not self.buffer:
+            return new
+        values = {
+            var: index
+            for var, index in zip(self.iterators, new.indices, strict=True)
+            if var is not None
+        }
+        return substitute(self.store.value, {**self.units, **values})
+
+    def visit_Block(self, node: Block) -> Any:
+        new = self.generic(node)
+        if any(region.buffer is self.buffer for region in node.reads):
+            new = with_regions(new)
+        return self.note(new, node)
+
+
+class _Read(BlockMapper):
+    """Replaces loads of a buffer by a value."""
+
+    def __init__(self, buffer: Buffer, value: Expr) -> None:
+        super().__init__()
+        self.buffer, self.value = buffer, value
+
+    def visit_BufferLoad(self, node: BufferLoad) -> Expr:
+        return self.value if node.buffer is self.buffer else self.generic(node)
+
+
+class _SetBody(BlockMapper):
+    """Gives one block another body with the regions that it accesses, and its instance another
+    predicate.
+    """
+
+    def __init__(self, block: Block, body: BufferStore, predicate: Expr) -> None:
+        super().__init__()
+        self.block, self.body, self.predicate = block, body, predicate
+
+    def visit_BlockRealize(self, node: BlockRealize) -> Any:
+        new = self.generic(node)
+        return replace(new, predicate=self.predicate) if node.block is self.block else new
+
+    def visit_Block(self, node: Block) -> Any:
+        if node is self.block:
+            return self.note(with_regions(replace(node, body=self.body)), node)
+        return super().visit_Block(node)
+
+
+def _check_producer(schedule: ScheduleBase, maker: BlockKey, key: BlockKey, action: str) -> None:
+    block = schedule.block(maker)
+    why = why_not_complete(schedule, maker)
+    if why and why_not_reduction(schedule, maker):
+        raise _refused(key, action, f"its producer {maker.name} is not complete: {why}", "")
+    if why or type(block.body) is not BufferStore:
+        raise _refused(
+            key,
+            action,
+            f"its producer {maker.name} "
+            + ("is a reduction" if why else "is not one store to an element"),
+            "reverse_compute_at computes it near its producer",
+        )
+
+
+def _inverse(
+    key: BlockKey,
+    load: BufferLoad,
+    ranges: Mapping[Var, Range],
+    indices: Sequence[Expr],
+) -> dict[Var, Expr]:
+    """The iterators of a consumer in terms of the indices of its producer's store."""
+    found = detect_iter_map(load.indices, ranges, None, IterMapLevel.NO_CHECK)
+    if found.errors:
+        raise _refused(
+            key,
+            "inline into its producer",
+            f"{load} is not an affine map of its iterators",
+            "",
+        )
+    inverse = inverse_affine_iter_map(found.indices, indices)
+    for var, bound in ranges.items():
+        if var not in inverse:
+            if not is_const(bound.extent, 1):
+                raise _refused(
+                    key,
+                    "inline into its producer",
+                    f"its iterator {var.name} is not determined by {load}",
+                    "",
+                )
+            inverse[var] = bound.min
+    return inverse
+
+
+def _check_covered(
+    schedule: ScheduleBase,
+    key: BlockKey,
+    maker: BlockKey,
+    load: BufferLoad,
+    indices: Sequence[Expr],
+) -> None:
+    """Refuse a consumer that reads elements which its producer does not store."""
+    analyzer = Analyzer()
+    for axis in schedule.block(key).iter_vars:
+        analyzer.bind(axis.var, _dom(axis))
+    ranges = {axis.var: _dom(axis) for axis in schedule.block(maker).iter_vars}
+    for read, index in zip(load.indices, indices, strict=True):
+        bound = ranges.get(index) if type(index) is Var else None
+        if bound is not None and not (
+            analyzer.can_prove(read >= bound.min)
+            and analyzer.can_prove(read < bound.min + bound.extent)
+        ):
+            raise _refused(
+                key,
+                "inline into its producer",
+                f"it reads {load}, of which block {maker.name} does not store all elements",
+                "compute_inline inlines the producer",
+            )
+
+
+def _reached(
+    schedule: ScheduleBase,
+    maker: BlockKey,
+    inverse: Mapping[Var, Expr],
+    ranges: Mapping[Var, Range],
+) -> Expr:
+    """The condition under which a store of the producer is read, in terms of the loops."""
+    realize = schedule.realize(maker)
+    bindings = {
+        axis.var: value
+        for axis, value in zip(realize.block.iter_vars, realize.iter_values, strict=True)
+    }
+    analyzer = Analyzer()
+    for one in schedule.loops_above(maker):
+        analyzer.bind(one, range_of(schedule.loop(one)))
+    for axis in realize.block.iter_vars:
+        analyzer.bind(axis.var, _dom(axis))
+    result = realize.predicate
+    with analyzer.constraint(result):
+        for var, bound in ranges.items():
+            value = inverse[var]
+            for needed in (value >= bound.min, value < bound.min + bound.extent):
+                if not analyzer.can_prove(needed):
+                    here = analyzer.simplify(substitute(needed, bindings))
+                    if not analyzer.can_prove(here):
+                        result = ops.logical_and(result, here)
+    return result
