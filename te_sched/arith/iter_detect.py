@@ -388,9 +388,9 @@ class Detector(Visitor):
         return IterSumExpr(tuple(left), self.prover.number(a.base + factor * constraint.low))
 
     def ordered(self, args: Sequence[IterSplitExpr]) -> list[IterSplitExpr]:
-        """The parts of a sum by increasing scale."""
+        """The parts of a sum by increasing scale, units first among equals."""
         if all(isinstance(one.scale, int) for one in args):
-            return sorted(args, key=lambda one: abs(one.scale))
+            return sorted(args, key=lambda one: (abs(one.scale), not is_number(one.extent, 1)))
         left, found = list(args), list[IterSplitExpr]()
         quotient = self.prover.quotient
 

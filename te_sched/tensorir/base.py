@@ -154,7 +154,7 @@ class ScheduleBase(Index):
 
     def blocks_rv(self, keys: list[BlockKey]) -> list[BlockRV]:
         """New handles of blocks."""
-        return [BlockRV(key) for key in keys]
+        return [BlockRV(key, self.block(key).name_hint) for key in keys]
 
     def sampled(self, values: list[int], name: str = "v") -> list[Var]:
         """New handles of sampled integers."""

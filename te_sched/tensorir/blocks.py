@@ -7,10 +7,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from te_sched.arith.iter_detect import IterMapLevel
+from te_sched.arith.iter_detect import IterMapLevel, is_number
 from te_sched.arith.iter_map import detect_iter_map
 from te_sched.ir.blocks import Block, BlockRealize
 from te_sched.ir.expr import Buffer, BufferRegion, Range, Var
+from te_sched.ir.ops import is_const
 from te_sched.ir.stmt import For
 from te_sched.ir.visitor import variables_of
 from te_sched.tensorir.state import BlockKey, Index, Key
@@ -88,22 +89,32 @@ def has_affine_binding(realize: BlockRealize, ranges: Mapping[Var, Range]) -> bo
     """Whether the iterators of an instance are sums of parts of loops, each part once."""
     if not realize.iter_values:
         return True
-    if all(type(value) is Var and value in ranges for value in realize.iter_values):
-        return len({*realize.iter_values}) == len(realize.iter_values)
-    found = detect_iter_map(realize.iter_values, ranges, realize.predicate, IterMapLevel.SURJECTIVE)
-    return not found.errors
+    values = realize.iter_values
+    if is_const(realize.predicate, 1) and all(
+        type(value) is Var and value in ranges for value in values
+    ):
+        return len({*values}) == len(values)
+    found = detect_iter_map(values, ranges, realize.predicate, IterMapLevel.SURJECTIVE)
+    return not found.errors and all(
+        is_number(part.scale, 1) for index in found.indices for part in index.args
+    )
 
 
 # -- kinds of blocks -------------------------------------------------------------------------------
 
 
-def why_not_complete(index: Index, key: BlockKey) -> str:
-    """The reason why a block is not complete: a pure function of what it reads; "" if it is."""
+def why_not_complete(index: Index, key: BlockKey, among: Sequence[BlockKey] = ()) -> str:
+    """The reason why a block is not complete: a pure function of what it reads; "" if it is.
+
+    Parameters
+    ----------
+    among : the blocks that may write its buffers; by default those of its scope.
+    """
     block = index.block(key)
     others = [axis.var.name for axis in block.iter_vars if axis.kind != "DataPar"]
     if others:
         return f"its iterator {others[0]} is not data parallel"
-    return _why_not_dominant(index, key) or _overlap(block)
+    return _why_not_dominant(index, key, among) or _overlap(block)
 
 
 def _overlap(block: Block) -> str:
@@ -112,29 +123,32 @@ def _overlap(block: Block) -> str:
     return f"it reads and writes {both[0]}" if both else ""
 
 
-def _why_not_dominant(index: Index, key: BlockKey) -> str:
+def _why_not_dominant(index: Index, key: BlockKey, among: Sequence[BlockKey]) -> str:
+    blocks = among or siblings(index, key)
+    before = blocks[: blocks.index(key)] if key in blocks else ()
     for buffer in buffers_of(index.block(key).writes):
-        others = [one for one in writers(index, key, buffer) if one is not key]
-        if others:
-            return f"block {others[0].name} writes {buffer.name}, too"
-        before = siblings(index, key)
-        for one in before[: before.index(key)] if key in before else ():
-            if any(region.buffer is buffer for region in index.block(one).reads):
+        for one in blocks:
+            block = index.block(one)
+            if one is not key and any(region.buffer is buffer for region in block.writes):
+                return f"block {one.name} writes {buffer.name}, too"
+            if one in before and any(region.buffer is buffer for region in block.reads):
                 return f"block {one.name} reads {buffer.name} before it is written"
     return ""
 
 
-def why_not_reduction(index: Index, key: BlockKey) -> str:
-    """The reason why a block is not a reduction; "" if it is one."""
+def why_not_reduction(index: Index, key: BlockKey, among: Sequence[BlockKey] = ()) -> str:
+    """The reason why a block is not a reduction; "" if it is one. If blocks `among` which it is are
+    given, others may initialise it.
+    """
     block = index.block(key)
-    if block.init is None:
+    if block.init is None and not among:
         return "it has no T.init"
     if not is_affine(index, key):
         return "its iterators are not affine in the loops"
     others = [a.var.name for a in block.iter_vars if a.kind not in ("DataPar", "CommReduce")]
     if others:
         return f"its iterator {others[0]} is neither spatial nor reduce"
-    dominant = _why_not_dominant(index, key)
+    dominant = _why_not_dominant(index, key, among)
     if dominant:
         return dominant
     return _reduced_output(block)
@@ -151,13 +165,15 @@ def _reduced_output(block: Block) -> str:
     return ""
 
 
-def why_not_compact(index: Index, scope: BlockKey | None, keys: Sequence[BlockKey] = ()) -> str:
-    """The reason why the blocks of a scope are not all complete or reductions; "" if they are."""
-    for key in keys or (index.blocks_of(scope) if scope is not None else ()):
-        complete = why_not_complete(index, key)
+def why_not_compact(index: Index, keys: Sequence[BlockKey]) -> str:
+    """The reason why some blocks are not all complete or reductions, among themselves; "" if they
+    are.
+    """
+    for key in keys:
+        complete = why_not_complete(index, key, keys)
         if not complete:
             continue
-        reduction = why_not_reduction(index, key)
+        reduction = why_not_reduction(index, key, keys)
         if reduction:
             return (
                 f"block {key.name} is neither complete ({complete}) nor a reduction ({reduction})"

@@ -24,15 +24,10 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 class BlockRV:
     """A block of a schedule, as its primitives take and return it."""
 
-    __slots__ = ("key",)
+    __slots__ = ("key", "name")
 
-    def __init__(self, key: BlockKey) -> None:
-        self.key = key
-
-    @property
-    def name(self) -> str:
-        """The name of the block when the handle was made."""
-        return self.key.name
+    def __init__(self, key: BlockKey, name: str = "") -> None:
+        self.key, self.name = key, name or key.name
 
     def __repr__(self) -> str:
         return f"tir.BlockRV({self.name})"
@@ -85,7 +80,9 @@ _SHOWN = ArgumentKind(by_name=True, is_always_shown=True)
 ATTRIBUTE = _SHOWN._replace(is_attribute=True)
 BY_PLACE = ArgumentKind()
 FLAG = ATTRIBUTE._replace(record=lambda schedule, value: bool(value))
-LIST = _SHOWN._replace(is_flat=True, record=lambda schedule, value: [*value])
+LIST = _SHOWN._replace(
+    is_flat=True, record=lambda schedule, value: None if value is None else [*value]
+)
 
 _CAPITALS = {
     "reindex": "ReIndex",
@@ -110,21 +107,43 @@ def instruction(**kinds: ArgumentKind) -> Callable[[_F], _F]:
         own |= dict.fromkeys(variadic, BY_PLACE) | kinds
         own.pop(DECISION, None)
         call = primitive(**own)(body)
-        first = next(iter(own), "")
-        if first not in ("block", "block_or_loop"):
+        prepared = [
+            (place, name, _PREPARED[name]) for place, name in enumerate(own) if name in _PREPARED
+        ]
+        if not prepared:
             return call
 
         @wraps(call)
         def find(self: Any, *args: Any, **options: Any) -> Any:
-            if args and isinstance(args[0], str):
-                args = (self.get_block(args[0]), *args[1:])
-            elif isinstance(options.get(first), str):
-                options[first] = self.get_block(options[first])
-            return call(self, *args, **options)
+            given = list(args)
+            for place, name, prepare in prepared:
+                if place < len(given):
+                    given[place] = prepare(self, given[place])
+                elif name in options:
+                    options[name] = prepare(self, options[name])
+            return call(self, *given, **options)
 
         return cast(_F, find)
 
     return declare
+
+
+def _block(schedule: Any, given: Any) -> Any:
+    """A block that is given by its name."""
+    return schedule.get_block(given) if isinstance(given, str) else given
+
+
+def _blocks(schedule: Any, given: Any) -> Any:
+    """Blocks that are given by their names."""
+    return [_block(schedule, one) for one in given] if isinstance(given, list | tuple) else given
+
+
+# How the arguments of a name are prepared before a call.
+_PREPARED: dict[str, Callable[[Any, Any], Any]] = {
+    "block": _block,
+    "block_or_loop": _block,
+    "consumer_blocks": _blocks,
+}
 
 
 class BlockHandles:

@@ -12,7 +12,7 @@ from te_sched.arith.iter_detect import IterMapLevel
 from te_sched.arith.iter_map import iter_map_simplify
 from te_sched.ir import ops
 from te_sched.ir.blocks import Block, BlockRealize
-from te_sched.ir.expr import Expr, Range, Var
+from te_sched.ir.expr import Buffer, Expr, PointerType, Range, Var
 from te_sched.ir.stmt import For, Stmt
 from te_sched.ir.visitor import ReferenceMapper, replace
 
@@ -102,3 +102,36 @@ def nested(loops: list[For], body: Stmt) -> Stmt:
     for loop in reversed(loops):
         body = replace(loop, body=body)
     return body
+
+
+class Swap(BlockMapper):
+    """Replaces buffers by others of the same rank, and views of them by views with their scope and
+    dtype.
+    """
+
+    def __init__(self, buffers: Mapping[Buffer, Buffer]) -> None:
+        super().__init__()
+        self.buffers = dict(buffers)
+
+    def renewed(self, node: Any) -> Any:
+        found = self.buffers.get(node) if type(node) is Buffer else None
+        return self.generic(node) if found is None else found
+
+    def visit_Block(self, node: Block) -> Any:
+        for match in node.match_buffers:
+            source = match.source.buffer
+            target = self.buffers.get(source)
+            if target is not None:
+                self.buffers[match.buffer] = _view(match.buffer, source, target)
+        return super().visit_Block(node)
+
+
+def _view(view: Buffer, source: Buffer, target: Buffer) -> Buffer:
+    """A view of another buffer, with its scope and dtype, named as it differs from the old one."""
+    scope, dtype = target.scope(), target.dtype
+    if (scope, dtype) == (view.scope(), view.dtype):
+        return view
+    is_moved = scope != source.scope()
+    name = f"{view.name}_{scope}" if is_moved else view.name
+    data = Var(name, view.data.dtype, PointerType(dtype, scope))
+    return replace(view, data=data, dtype=dtype, name=name)

@@ -12,11 +12,14 @@ from te_sched.ir.stmt import Evaluate, For, IRModule, PrimFunc
 from te_sched.ir.visitor import ReferenceMapper, parts_of, replace
 from te_sched.tensorir.base import integer
 from te_sched.tensorir.handles import BlockHandles, BlockRV, LoopRV, StmtSRef
+from te_sched.tensorir.primitives.caching import CachingPrimitives
 from te_sched.tensorir.primitives.finding import FindingPrimitives
 from te_sched.tensorir.primitives.inlining import InliningPrimitives
 from te_sched.tensorir.primitives.kinds import KindPrimitives
 from te_sched.tensorir.primitives.loops import LoopPrimitives
+from te_sched.tensorir.primitives.reductions import ReductionPrimitives
 from te_sched.tensorir.primitives.sampling import SamplingPrimitives
+from te_sched.tensorir.primitives.storage import StoragePrimitives
 from te_sched.tensorir.state import Index, IndexDraft
 from te_sched.trace.drafts import Changes
 from te_sched.trace.trace import Trace
@@ -27,7 +30,14 @@ _NOTHING = Evaluate(IntImm(0))
 
 
 class Schedule(
-    FindingPrimitives, LoopPrimitives, KindPrimitives, InliningPrimitives, SamplingPrimitives
+    FindingPrimitives,
+    LoopPrimitives,
+    KindPrimitives,
+    InliningPrimitives,
+    ReductionPrimitives,
+    CachingPrimitives,
+    StoragePrimitives,
+    SamplingPrimitives,
 ):
     """A schedule of TensorIR: a module, transformed by primitives one after the other.
 

@@ -125,7 +125,7 @@ class KindPrimitives(ScheduleBase):
 def _set_kind(schedule: ScheduleBase, loop: Any, kind: str, action: str, thread: str = "") -> None:
     key = schedule.loop_key(loop, action)
     node = schedule.loop(key)
-    why = why_not_compact(schedule, schedule.scope(key), schedule.blocks_of(key))
+    why = why_not_compact(schedule, schedule.blocks_of(key))
     if why:
         raise ScheduleError(
             f"cannot {action} loop {key.name}",

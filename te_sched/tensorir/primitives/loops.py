@@ -9,12 +9,13 @@ from typing import Any
 from te_sched.arith.analyzer import Analyzer
 from te_sched.errors import ScheduleError, repr_of
 from te_sched.ir import ops
+from te_sched.ir.blocks import BlockRealize
 from te_sched.ir.expr import Expr, IntImm, Range, Var
 from te_sched.ir.ops import is_const
 from te_sched.ir.stmt import For
-from te_sched.ir.visitor import variables_of
+from te_sched.ir.visitor import replace, variables_of
 from te_sched.tensorir.base import ScheduleBase, const_like, of_block, of_loop
-from te_sched.tensorir.blocks import is_affine, loop_ranges, range_of
+from te_sched.tensorir.blocks import has_affine_binding, loop_ranges, range_of
 from te_sched.tensorir.handles import FLAG, LIST, BlockRV, LoopRV, instruction
 from te_sched.tensorir.primitives.finding import check_not_root
 from te_sched.tensorir.rewriting import Rebind, nested
@@ -151,7 +152,7 @@ class LoopPrimitives(ScheduleBase):
         chain = _chain(self, keys)
         inner = self.loop(chain[-1])
         for block in self.blocks_of(chain[-1]):
-            _check_reorderable(self, block)
+            _check_reorderable(self, block, chain)
         order = iter(keys)
         new = [next(order) if key in keys else key for key in chain]
         for place, key in enumerate(new):
@@ -311,7 +312,20 @@ def _chain(schedule: ScheduleBase, keys: list[Var]) -> list[Var]:
     return chain[::-1]
 
 
-def _check_reorderable(schedule: ScheduleBase, block: Any) -> None:
+def _is_affine_in(schedule: ScheduleBase, block: Any, chain: list[Var]) -> bool:
+    """Whether the iterators of a block that depend on some loops are affine in the loops."""
+    realize = schedule.realize(block)
+    both = zip(realize.block.iter_vars, realize.iter_values, strict=True)
+    kept = [(axis, value) for axis, value in both if variables_of(value) & {*chain}]
+    part = BlockRealize(
+        tuple([value for _, value in kept]),
+        realize.predicate,
+        replace(realize.block, iter_vars=tuple([axis for axis, _ in kept])),
+    )
+    return has_affine_binding(part, loop_ranges(schedule, schedule.loops_above(block)))
+
+
+def _check_reorderable(schedule: ScheduleBase, block: Any, chain: list[Var]) -> None:
     realize = schedule.realize(block)
     for axis in realize.block.iter_vars:
         if axis.kind not in ("DataPar", "CommReduce"):
@@ -322,7 +336,7 @@ def _check_reorderable(schedule: ScheduleBase, block: Any) -> None:
                 "",
                 of_block(block.name),
             )
-    if not is_affine(schedule, block):
+    if not _is_affine_in(schedule, block, chain):
         raise ScheduleError(
             f"cannot reorder the loops of block {block.name}",
             "its iterators are not affine in the loops: "

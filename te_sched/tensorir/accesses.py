@@ -1,0 +1,91 @@
+"""The buffers that a block reads and writes, as primitives name them: by place, name or object.
+
+Must not know any primitive.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from te_sched.errors import ScheduleError, repr_of
+from te_sched.ir.expr import Buffer, BufferRegion
+from te_sched.tensorir.base import ScheduleBase, integer, of_block
+from te_sched.tensorir.state import BlockKey
+
+
+def place_of(schedule: ScheduleBase, key: BlockKey, given: Any, writes: bool) -> int:
+    """The place of a buffer among the regions that a block reads or writes.
+
+    Parameters
+    ----------
+    given : the place, the name of the buffer, or the buffer.
+    """
+    block = schedule.block(key)
+    regions = block.writes if writes else block.reads
+    verb = "writes" if writes else "reads"
+    if isinstance(given, str | Buffer):
+        is_name = isinstance(given, str)
+        places = [
+            place
+            for place, one in enumerate(regions)
+            if (one.buffer.name == given if is_name else one.buffer is given)
+        ]
+        if len(places) == 1:
+            return places[0]
+        name = given if is_name else given.name  # type: ignore[union-attr]
+        raise _unknown(key, regions, verb, f"a buffer {name}" if not places else f"several {name}")
+    place = integer(given, "a buffer of a block")
+    if not 0 <= place < len(regions):
+        raise _unknown(key, regions, verb, f"a buffer number {place}")
+    return place
+
+
+def _unknown(
+    key: BlockKey, regions: tuple[BufferRegion, ...], verb: str, what: str
+) -> ScheduleError:
+    names = [f"{place} ({one.buffer.name})" for place, one in enumerate(regions)]
+    return ScheduleError(
+        f"block {key.name} has not {what} that it {verb}"
+        if not what.startswith("several")
+        else f"block {key.name} {verb} {what}",
+        f"it {verb} {', '.join(names)}" if names else f"it {verb} nothing",
+        "give its number, its name or the buffer",
+        of_block(key.name),
+    )
+
+
+def region_of(schedule: ScheduleBase, key: BlockKey, given: Any, writes: bool) -> BufferRegion:
+    """A region that a block reads or writes."""
+    block = schedule.block(key)
+    place = place_of(schedule, key, given, writes)
+    return (block.writes if writes else block.reads)[place]
+
+
+def allocating(schedule: ScheduleBase, key: BlockKey, buffer: Buffer, action: str) -> BlockKey:
+    """The block that allocates a buffer which a block accesses.
+
+    Raises
+    ------
+    ScheduleError if it is a parameter of the function or a view.
+    """
+    for one in (key, *schedule.around(key)):
+        if isinstance(one, BlockKey) and buffer in schedule.block(one).alloc_buffers:
+            return one
+    raise ScheduleError(
+        f"cannot {action} {buffer.name} of block {key.name}",
+        "no block allocates it: it is a parameter of the function, or a view of another buffer",
+        "cache_read and cache_write make a buffer that is allocated",
+        of_block(key.name),
+    )
+
+
+def check_scope(scope: Any) -> str:
+    """A storage scope, such as "shared" or "shared.dyn"."""
+    if isinstance(scope, str) and scope.split(".")[0] in SCOPES:
+        return scope
+    raise ScheduleError(
+        f"there is no storage scope {repr_of(scope)}", "", f"use {', '.join(SCOPES)}"
+    )
+
+
+SCOPES = ("global", "shared", "local", "warp", "wmma", "m16n8k8", "texture")

@@ -1,0 +1,88 @@
+"""Where a block is inserted between its producers and consumers. Must not know any primitive."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from te_sched.ir.blocks import Block
+from te_sched.ir.stmt import For, SeqStmt, Stmt
+from te_sched.ir.visitor import replace
+from te_sched.tensorir.state import BlockKey, Index, Key, Node, with_block
+
+
+class Place(NamedTuple):
+    """A place in the body of a loop or block: before its statement with this number."""
+
+    parent: Key
+    number: int
+
+
+def statements_of(index: Index, parent: Key) -> tuple[Stmt, ...]:
+    """The statements of the body of a loop or block."""
+    node = index.nodes[parent]
+    body = node.body if type(node) is For else node.block.body  # type: ignore[union-attr]
+    return body.seq if type(body) is SeqStmt else (body,)
+
+
+def with_inserted(index: Index, place: Place, new: Stmt, links: dict[Block, Block]) -> Node:
+    """The loop or block of a place, with a statement inserted."""
+    parts = list(statements_of(index, place.parent))
+    parts[place.number : place.number] = new.seq if type(new) is SeqStmt else [new]
+    body: Stmt = parts[0] if len(parts) == 1 else SeqStmt(tuple(parts))
+    return with_body(index, place.parent, body, links)
+
+
+def with_body(index: Index, parent: Key, body: Stmt, links: dict[Block, Block]) -> Node:
+    """A loop or block with another body."""
+    node = index.nodes[parent]
+    if type(node) is For:
+        return replace(node, body=body)
+    return with_block(node, links, body=body)  # type: ignore[arg-type]
+
+
+def number_in(index: Index, parent: Key, key: Key) -> int | None:
+    """The number of the statement of a loop's or block's body that has a loop or block in it."""
+    below = key
+    for one in (key, *index.around(key)):
+        if one is parent:
+            break
+        below = one
+    else:
+        return None
+    wanted = index.nodes[below]
+    for number, statement in enumerate(statements_of(index, parent)):
+        if _has(statement, wanted):
+            return number
+    return None
+
+
+def _has(statement: Stmt, wanted: Node) -> bool:
+    """Whether a statement is a loop or block, or has it outside of other loops and blocks."""
+    if statement is wanted:
+        return True
+    if type(statement) in (For, type(wanted)) and not isinstance(statement, SeqStmt):
+        return False
+    return any(
+        _has(getattr(statement, name), wanted)
+        for name in ("body", "then_case", "else_case")
+        if isinstance(getattr(statement, name, None), Stmt)
+    )
+
+
+def common_parent(index: Index, scope: BlockKey, keys: Sequence[Key]) -> Key:
+    """The innermost loop of a scope that has all of some blocks in it, or the scope."""
+    paths = []
+    for key in keys:
+        path: list[Key] = []
+        for one in index.around(key):
+            path.append(one)
+            if one is scope:
+                break
+        paths.append(path[::-1])
+    common: Key = scope
+    for level in zip(*paths, strict=False):
+        if any(one is not level[0] for one in level):
+            break
+        common = level[0]
+    return common

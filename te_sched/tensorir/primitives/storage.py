@@ -1,0 +1,158 @@
+"""Primitives that change buffers: set_scope, storage_align, unsafe_set_dtype."""
+
+from __future__ import annotations
+
+from te_sched.errors import ScheduleError
+from te_sched.ir import dtypes, ops
+from te_sched.ir.blocks import Block
+from te_sched.ir.buffer import decl_buffer
+from te_sched.ir.expr import Buffer, BufferLoad, Expr
+from te_sched.ir.stmt import BufferStore
+from te_sched.ir.visitor import replace
+from te_sched.tensorir.accesses import allocating, check_scope, place_of, region_of
+from te_sched.tensorir.base import ScheduleBase, integer, of_block
+from te_sched.tensorir.handles import ATTRIBUTE, BlockRV, instruction
+from te_sched.tensorir.rewriting import Swap
+from te_sched.tensorir.state import with_block
+
+
+class StoragePrimitives(ScheduleBase):
+    """Primitives that change buffers."""
+
+    __slots__ = ()
+
+    @instruction(buffer_index=ATTRIBUTE, storage_scope=ATTRIBUTE)
+    def set_scope(
+        self, block: BlockRV | str, buffer_index: int | str | Buffer, storage_scope: str
+    ) -> None:
+        """Set the kind of memory of a buffer that a block writes.
+
+        Parameters
+        ----------
+        buffer_index : its number among the buffers that the block writes, its name, or itself.
+        storage_scope : "global", "shared", "local", ...
+
+        >>> sch = tir.Schedule(matmul_relu)
+        >>> sch.set_scope("C", 0, "local")
+        >>> sch.get(sch.get_block("C")).writes[0].buffer.scope()
+        'local'
+        """
+        key = self.block_key(block, "set_scope")
+        place = place_of(self, key, buffer_index, writes=True)
+        buffer = self.block(key).writes[place].buffer
+        scope = check_scope(storage_scope)
+        owner = allocating(self, key, buffer, "set the scope of")
+        if buffer.scope() == scope:
+            return
+        new = _like(buffer, buffer.dtype, scope)
+        swap = Swap({buffer: new})
+        self.draft.replace(owner, swap.visit(self.nodes[owner]), swap.continued)
+
+    @instruction(buffer_index=ATTRIBUTE, axis=ATTRIBUTE, factor=ATTRIBUTE, offset=ATTRIBUTE)
+    def storage_align(
+        self,
+        block: BlockRV | str,
+        buffer_index: int | str | Buffer,
+        axis: int,
+        factor: int,
+        offset: int,
+    ) -> None:
+        """Lay a buffer out so that stride[axis] = factor * k + offset, against bank conflicts.
+
+        Parameters
+        ----------
+        buffer_index : its number among the buffers that the block writes, its name, or itself.
+        axis : the dimension; -1 is the last.
+
+        >>> sch = tir.Schedule(matmul_relu)
+        >>> sch.storage_align("C", 0, axis=0, factor=32, offset=8)
+        >>> sch.get(sch.get_block("C")).annotations
+        {'buffer_dim_align': [[0, 0, 32, 8]]}
+        """
+        key = self.block_key(block, "storage_align")
+        place = place_of(self, key, buffer_index, writes=True)
+        buffer = self.block(key).writes[place].buffer
+        dim, multiple, rest = (
+            integer(axis, "axis"),
+            integer(factor, "factor"),
+            integer(offset, "offset"),
+        )
+        if not -len(buffer.shape) <= dim < len(buffer.shape):
+            raise ScheduleError(
+                f"{buffer.name} has no dimension {dim}",
+                f"it has {len(buffer.shape)}",
+                f"give a number from {-len(buffer.shape)} to {len(buffer.shape) - 1}",
+                of_block(key.name),
+            )
+        if multiple < 1:
+            raise ScheduleError(
+                f"the factor of an alignment must be at least 1, got {multiple}",
+                "",
+                "give a positive number",
+                of_block(key.name),
+            )
+        allocating(self, key, buffer, "align")
+        entry = [place, dim % len(buffer.shape), multiple, rest]
+        now = self.block(key).annotations
+        kept = [list(one) for one in now.get(_ALIGN, ()) if [*one[:2]] != entry[:2]]
+        links: dict[Block, Block] = {}
+        annotations = {**now, _ALIGN: [*kept, entry]}
+        new = with_block(self.realize(key), links, annotations=annotations)
+        self.draft.replace(key, new, links)
+
+    @instruction(buffer_index=ATTRIBUTE, dtype=ATTRIBUTE)
+    def unsafe_set_dtype(
+        self, block: BlockRV | str, buffer_index: int | str | Buffer, dtype: str
+    ) -> None:
+        """Set the dtype of the elements of a buffer that a block writes; values are cast.
+
+        The results of the program may change.
+
+        >>> sch = tir.Schedule(matmul_relu)
+        >>> sch.unsafe_set_dtype("C", 0, "float16")
+        >>> sch.get(sch.get_block("C")).writes[0].buffer.dtype
+        'float16'
+        """
+        key = self.block_key(block, "unsafe_set_dtype")
+        buffer = region_of(self, key, buffer_index, writes=True).buffer
+        owner = allocating(self, key, buffer, "set the dtype of")
+        new = _like(buffer, dtypes.spelled(dtype), buffer.scope())
+        if new.dtype == buffer.dtype:
+            return
+        swap = _Retype(buffer, new)
+        self.draft.replace(owner, swap.visit(self.nodes[owner]), swap.continued)
+
+
+_ALIGN = "buffer_dim_align"
+
+
+def _like(buffer: Buffer, dtype: str, scope: str) -> Buffer:
+    """A buffer of the same shape; its name tells the scope."""
+    base = buffer.name
+    name = base if scope == buffer.scope() else f"{base}_{scope}"
+    return copy_of(buffer, name, scope, dtype)
+
+
+def copy_of(buffer: Buffer, name: str, scope: str, dtype: str = "") -> Buffer:
+    """A buffer of the same shape in other memory."""
+    return decl_buffer(buffer.shape, dtype or buffer.dtype, name, scope=scope)
+
+
+class _Retype(Swap):
+    """Replaces a buffer by one of another dtype, with casts."""
+
+    def __init__(self, old: Buffer, new: Buffer) -> None:
+        super().__init__({old: new})
+        self.old = old
+
+    def visit_BufferLoad(self, node: BufferLoad) -> Expr:
+        new = self.generic(node)
+        if node.buffer is not self.old:
+            return new
+        return ops.cast(node.dtype, new)
+
+    def visit_BufferStore(self, node: BufferStore) -> BufferStore:
+        new = self.generic(node)
+        if node.buffer is not self.old:
+            return new
+        return replace(new, value=ops.cast(new.buffer.dtype, new.value))

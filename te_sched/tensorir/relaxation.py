@@ -1,0 +1,81 @@
+"""Regions over all iterations of loops. Must not know any primitive."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from te_sched.arith.analyzer import Analyzer
+from te_sched.arith.conditions import conjuncts
+from te_sched.arith.deduce import COMPARISONS, deduce_bound
+from te_sched.arith.int_set import IntervalSet, eval_set, from_range, intersect, is_nothing, union
+from te_sched.ir.blocks import BlockRealize
+from te_sched.ir.expr import BufferRegion, Expr, Range, Var
+from te_sched.ir.visitor import substitute, variables_of
+from te_sched.tensorir.state import BlockKey, Index
+
+Sets = list[IntervalSet]
+
+
+def relaxed(index: Index, key: BlockKey, region: BufferRegion, loops: Iterable[Var]) -> Sets:
+    """A region of a block over all iterations of loops, in terms of the other loops around it."""
+    realize = index.realize(key)
+    bindings = binding_of(realize)
+    domains: dict[Var, IntervalSet] = {
+        one: from_range(Range(index.loop(one).min, index.loop(one).extent)) for one in loops
+    }
+    for condition in conjuncts(realize.predicate):
+        limit(condition, domains)
+    found = []
+    for bound in region.region:
+        low = substitute(bound.min, bindings)
+        high = substitute(bound.min + bound.extent - 1, bindings)
+        lows, highs = eval_set(low, domains), eval_set(high, domains)
+        found.append(IntervalSet(lows.min, highs.max))
+    return found
+
+
+def limit(condition: Expr, domains: dict[Var, IntervalSet]) -> None:
+    """Narrow the domains of variables to what a condition on one of them allows."""
+    if type(condition) not in COMPARISONS:
+        return
+    for var in variables_of(condition) & domains.keys():
+        found = deduce_bound(var, condition, {})
+        if not is_nothing(found):
+            domains[var] = intersect([domains[var], found])
+
+
+def binding_of(realize: BlockRealize) -> dict[Var, Expr]:
+    """The values of the iterators of a block."""
+    return {
+        axis.var: value
+        for axis, value in zip(realize.block.iter_vars, realize.iter_values, strict=True)
+    }
+
+
+def joined(sets: Iterable[Sets]) -> Sets:
+    """The union of regions, by dimension."""
+    return [union(one) for one in zip(*sets, strict=True)]
+
+
+def ranges_of(sets: Sets, shape: Iterable[Expr], analyzer: Analyzer) -> list[Range]:
+    """Regions as ranges within a shape."""
+    found = []
+    for one, size in zip(sets, shape, strict=True):
+        low, high = one.min, one.max
+        if low is None or high is None:
+            found.append(Range(size * 0, size))
+            continue
+        low = analyzer.simplify(low)
+        found.append(Range(low, analyzer.simplify(high - low + 1)))
+    return found
+
+
+def bound_loops(index: Index, loops: Iterable[Var], analyzer: Analyzer) -> Analyzer:
+    """An analyzer that knows the ranges of loops."""
+    for one in loops:
+        node = index.loop(one)
+        analyzer.bind(one, Range(node.min, node.extent))
+    return analyzer
+
+
+Domains = Mapping[Var, IntervalSet]
