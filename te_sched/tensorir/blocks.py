@@ -141,7 +141,8 @@ def why_not_reduction(index: Index, key: BlockKey, among: Sequence[BlockKey] = (
     given, others may initialise it.
     """
     block = index.block(key)
-    if block.init is None and not among:
+    is_begun = among and any(axis.kind == "CommReduce" for axis in block.iter_vars)
+    if block.init is None and not is_begun:
         return "it has no T.init"
     if not is_affine(index, key):
         return "its iterators are not affine in the loops"

@@ -73,6 +73,7 @@ class StmtSRef:
 
 ExprRV = Var  # a sampled integer
 Handle = BlockRV | LoopRV
+ROOT, INLINE = Var("root"), Var("inline")  # sampled locations that are no loops
 _LETTERS: dict[type, str] = {BlockRV: "b", LoopRV: "l", Var: "v"}
 
 # Kinds of arguments.
@@ -80,8 +81,9 @@ _SHOWN = ArgumentKind(by_name=True, is_always_shown=True)
 ATTRIBUTE = _SHOWN._replace(is_attribute=True)
 BY_PLACE = ArgumentKind()
 FLAG = ATTRIBUTE._replace(record=lambda schedule, value: bool(value))
-LIST = _SHOWN._replace(
-    is_flat=True, record=lambda schedule, value: None if value is None else [*value]
+LIST = _SHOWN._replace(is_flat=True, record=lambda schedule, value: [*value])
+MAYBE_LIST = ArgumentKind(
+    lambda schedule, value: [*value] if value else None, by_name=True, is_flat=True
 )
 
 _CAPITALS = {

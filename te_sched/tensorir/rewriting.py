@@ -112,6 +112,10 @@ class Swap(BlockMapper):
     def __init__(self, buffers: Mapping[Buffer, Buffer]) -> None:
         super().__init__()
         self.buffers = dict(buffers)
+        self.data = {old.data: new.data for old, new in buffers.items()}
+
+    def visit_Var(self, node: Var) -> Var:
+        return self.data.get(node, node)
 
     def renewed(self, node: Any) -> Any:
         found = self.buffers.get(node) if type(node) is Buffer else None

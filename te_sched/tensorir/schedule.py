@@ -17,6 +17,7 @@ from te_sched.tensorir.primitives.finding import FindingPrimitives
 from te_sched.tensorir.primitives.inlining import InliningPrimitives
 from te_sched.tensorir.primitives.kinds import KindPrimitives
 from te_sched.tensorir.primitives.loops import LoopPrimitives
+from te_sched.tensorir.primitives.movement import MovementPrimitives
 from te_sched.tensorir.primitives.reductions import ReductionPrimitives
 from te_sched.tensorir.primitives.sampling import SamplingPrimitives
 from te_sched.tensorir.primitives.storage import StoragePrimitives
@@ -34,6 +35,7 @@ class Schedule(
     LoopPrimitives,
     KindPrimitives,
     InliningPrimitives,
+    MovementPrimitives,
     ReductionPrimitives,
     CachingPrimitives,
     StoragePrimitives,

@@ -147,6 +147,15 @@ class IndexDraft(Draft, Index):
         found = self._enter(name, body, continued or {})
         self._leave(old, found, fate)
 
+    def rename(self, block: Block, key: BlockKey) -> None:
+        """Give a block the key that it had before it was moved, so that its handles stay valid."""
+        made = self.keys[block]
+        self.keys[block] = key
+        self.nodes[key], self.parents[key] = self.nodes.pop(made), self.parents.pop(made)
+        self.fates.pop(key, None)
+        for child in self.blocks_of(key):
+            self.parents[child] = key
+
     def _enter(self, name: str, body: Stmt, continued: Mapping[Block, Block]) -> set[Key]:
         """Index what is new; returns the keys of the visited loops and blocks."""
         nodes, parents, keys = self.nodes, self.parents, self.keys

@@ -77,8 +77,8 @@ class _Writer:
             if one.kind.is_attribute:
                 attributes.append(int(value) if isinstance(value, bool) else value)
             else:
-                is_spread = one.is_variadic or (one.kind.is_flat and value is not None)
-                inputs += map(self._value, value if is_spread else [value])
+                is_spread = one.is_variadic or one.kind.is_flat
+                inputs += map(self._value, (value or ()) if is_spread else [value])
         name = self._handles.instruction_name(entry.method)
         return [name, inputs, attributes, [self._named(item) for item in entry.results]]
 

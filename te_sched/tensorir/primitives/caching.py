@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
+from te_sched.arith.structural_equality import same
 from te_sched.errors import ScheduleError
 from te_sched.ir import ops
 from te_sched.ir.blocks import Block, BlockRealize
@@ -19,11 +20,13 @@ from te_sched.ir.expr import (
     Range,
     Var,
 )
+from te_sched.ir.ops import is_const
 from te_sched.ir.stmt import BufferStore, For, Stmt
+from te_sched.ir.visitor import replace
 from te_sched.tensorir.accesses import check_scope, place_of
 from te_sched.tensorir.base import ScheduleBase, of_block
 from te_sched.tensorir.blocks import writers
-from te_sched.tensorir.handles import ATTRIBUTE, LIST, BlockRV, instruction
+from te_sched.tensorir.handles import ATTRIBUTE, MAYBE_LIST, BlockRV, instruction
 from te_sched.tensorir.insertion import Place, common_parent, number_in, with_inserted
 from te_sched.tensorir.primitives.finding import check_not_root
 from te_sched.tensorir.primitives.storage import copy_of
@@ -32,16 +35,12 @@ from te_sched.tensorir.rewriting import Swap
 from te_sched.tensorir.state import BlockKey, Key, with_block
 
 
-def _read_place(schedule: Any, value: Any) -> Any:
-    return value
-
-
 class CachingPrimitives(ScheduleBase):
     """Primitives that copy buffers to other memory."""
 
     __slots__ = ()
 
-    @instruction(read_buffer_index=ATTRIBUTE, storage_scope=ATTRIBUTE, consumer_blocks=LIST)
+    @instruction(read_buffer_index=ATTRIBUTE, storage_scope=ATTRIBUTE, consumer_blocks=MAYBE_LIST)
     def cache_read(
         self,
         block: BlockRV | str,
@@ -53,8 +52,7 @@ class CachingPrimitives(ScheduleBase):
 
         Parameters
         ----------
-        read_buffer_index : the buffer: its number among those that the block reads, its name, or
-            itself.
+        read_buffer_index : its number among the buffers that the block reads, its name, or itself.
         storage_scope : the memory of the copy: "shared", "local", ...
         consumer_blocks : the blocks that read the copy; by default all of the scope.
 
@@ -67,31 +65,24 @@ class CachingPrimitives(ScheduleBase):
         >>> copy, [block.name for block in sch.get_child_blocks(sch.get_block("root"))]
         (tir.BlockRV(A_shared), ['A_shared', 'C', 'D'])
         """
-        key = self.block_key(block, "cache_read")
-        check_not_root(self, key, "cache what")
-        place = place_of(self, key, read_buffer_index, writes=False)
-        buffer = self.block(key).reads[place].buffer
+        key, scope, buffer = self._cached(block, read_buffer_index, "cache_read", writes=False)
         memory = check_scope(storage_scope)
-        scope = self.scope(key)
-        assert scope is not None
         readers = _readers(self, scope, buffer, consumer_blocks)
-        copy = copy_of(buffer, f"{buffer.name}_{memory}", memory)
         makers = writers(self, key, buffer)
         if len(makers) > 1:
             raise _several(key, buffer, makers)
+        readers = [one for one in readers if one not in makers]
         if makers:
-            region = _region(self, makers[0], buffer, True, scope, scope)
-            where = _after(self, scope, makers[0], [one for one in readers if one != makers[0]])
+            where = _before(self, scope, makers[0], readers)
+            region = _region(self, makers, buffer, True, where.parent)
         else:
-            sets = [_sets(self, one, buffer, False, scope) for one in readers]
-            region = ranges_of(joined(sets), buffer.shape, Analyzer())
             where = Place(scope, 0)
-        if makers and where.parent is not scope:
-            region = _region(self, makers[0], buffer, True, where.parent, scope)
-        made = copying(buffer, copy, region, copy.name)
-        return self._insert_copy(scope, where, made, {buffer: copy}, copy, readers)
+            region = _region(self, readers, buffer, False, scope)
+        copy, begin = _cache(buffer, region, memory)
+        made = copying(buffer, copy, region, begin)
+        return self._insert_copy(scope, where, made, Shift(buffer, copy, begin), readers, "reads")
 
-    @instruction(write_buffer_index=ATTRIBUTE, storage_scope=ATTRIBUTE, consumer_blocks=LIST)
+    @instruction(write_buffer_index=ATTRIBUTE, storage_scope=ATTRIBUTE, consumer_blocks=MAYBE_LIST)
     def cache_write(
         self,
         block: BlockRV | str,
@@ -103,7 +94,7 @@ class CachingPrimitives(ScheduleBase):
 
         Parameters
         ----------
-        write_buffer_index : the buffer: its number among those that the block writes, its name, or
+        write_buffer_index : its number among the buffers that the block writes, its name, or
             itself.
         storage_scope : the memory that the block writes: "local", ...
         consumer_blocks : blocks that read the new memory instead of the buffer.
@@ -117,80 +108,136 @@ class CachingPrimitives(ScheduleBase):
         >>> copy, [block.name for block in sch.get_child_blocks(sch.get_block("root"))]
         (tir.BlockRV(D_local), ['C', 'D', 'D_local'])
         """
-        key = self.block_key(block, "cache_write")
-        check_not_root(self, key, "cache what")
-        place = place_of(self, key, write_buffer_index, writes=True)
-        buffer = self.block(key).writes[place].buffer
+        key, scope, buffer = self._cached(block, write_buffer_index, "cache_write", writes=True)
         memory = check_scope(storage_scope)
-        scope = self.scope(key)
-        assert scope is not None
         makers = writers(self, key, buffer)
         if len(makers) > 1:
             raise _several(key, buffer, makers)
-        readers = [] if consumer_blocks is None else _readers(self, scope, buffer, consumer_blocks)
-        others = [one for one in _reading(self, scope, buffer) if one not in readers and one != key]
-        copy = copy_of(buffer, f"{buffer.name}_{memory}", memory)
+        readers = [] if not consumer_blocks else _readers(self, scope, buffer, consumer_blocks)
+        others = [one for one in _reading(self, scope, buffer) if one not in (*readers, key)]
         where = _after(self, scope, key, others)
-        region = _region(self, key, buffer, True, where.parent, scope)
-        made = copying(copy, buffer, region, copy.name)
-        return self._insert_copy(scope, where, made, {buffer: copy}, copy, [key, *readers])
+        region = _region(self, [key], buffer, True, where.parent)
+        copy, begin = _cache(buffer, region, memory)
+        made = copying(buffer, copy, region, begin, is_back=True)
+        users = [key, *readers]
+        return self._insert_copy(scope, where, made, Shift(buffer, copy, begin), users, "writes")
+
+    def _cached(
+        self, block: Any, given: Any, action: str, writes: bool
+    ) -> tuple[BlockKey, BlockKey, Buffer]:
+        """A block, its scope, and one of the buffers that it accesses."""
+        key = self.block_key(block, action)
+        check_not_root(self, key, f"apply {action} to")
+        scope = self.scope(key)
+        assert scope is not None
+        block_now = self.block(key)
+        place = place_of(self, key, given, writes)
+        return key, scope, (block_now.writes if writes else block_now.reads)[place].buffer
 
     def _insert_copy(
         self,
         scope: BlockKey,
         where: Place,
         made: Stmt,
-        buffers: dict[Buffer, Buffer],
-        copy: Buffer,
+        shift: Shift,
         users: Sequence[BlockKey],
+        what: str,
     ) -> BlockRV:
         """Insert a block that copies, and redirect the accesses of some blocks."""
         draft = self.draft
         for user in users:
-            swap = Swap(buffers)
-            old = draft.realize(user)
-            links: dict[Block, Block] = {}
-            new = swap.visit(old.block)
-            fields = {name: getattr(new, name) for name in _ACCESSES}
-            draft.replace(user, with_block(old, links, **fields), links | swap.continued)
-        links = {}
+            shift.continued.clear()
+            new = shift.visit(draft.realize(user))
+            draft.replace(user, new, shift.continued)
+        links: dict[Block, Block] = {}
         draft.replace(where.parent, with_inserted(draft, where, made, links), links)
         links = {}
         owner = draft.realize(scope)
-        buffers_of_scope = (*owner.block.alloc_buffers, copy)
-        draft.replace(scope, with_block(owner, links, alloc_buffers=buffers_of_scope), links)
+        buffers = (*owner.block.alloc_buffers, shift.copy)
+        draft.replace(scope, with_block(owner, links, alloc_buffers=buffers), links)
         (found,) = draft.blocks_in(made)
         return BlockRV(found)
 
 
-_ACCESSES = ("reads", "writes", "init", "body", "match_buffers")
+class Shift(Swap):
+    """Replaces a buffer by a copy of its region from `begin` on."""
+
+    def __init__(self, buffer: Buffer, copy: Buffer, begin: Sequence[Expr]) -> None:
+        super().__init__({buffer: copy})
+        self.buffer, self.copy, self.begin = buffer, copy, begin
+        self.analyzer = Analyzer()
+
+    def _moved(self, index: Expr, begin: Expr) -> Expr:
+        return index if is_const(begin, 0) else self.analyzer.simplify(index - begin)
+
+    def visit_access(self, node: Any) -> Any:
+        """Map a load or store."""
+        new = self.generic(node)
+        if node.buffer is not self.buffer:
+            return new
+        return replace(new, indices=tuple(map(self._moved, new.indices, self.begin)))
+
+    visit_BufferLoad = visit_BufferStore = visit_access
+
+    def visit_BufferRegion(self, node: BufferRegion) -> BufferRegion:
+        new = self.generic(node)
+        if node.buffer is not self.buffer:
+            return new
+        both = zip(new.region, self.begin, strict=True)
+        return replace(
+            new, region=tuple([replace(one, min=self._moved(one.min, low)) for one, low in both])
+        )
 
 
-def copying(source: Buffer, target: Buffer, region: Sequence[Range], name: str) -> Stmt:
-    """Loops around a block that copies a region of one buffer to another."""
+def _cache(buffer: Buffer, region: Sequence[Range], scope: str) -> tuple[Buffer, tuple[Expr, ...]]:
+    """A buffer for a region of another one, and the first indices of the region."""
+    is_whole = all(
+        is_const(one.min, 0) and same(one.extent, size)
+        for one, size in zip(region, buffer.shape, strict=True)
+    )
+    copy = copy_of(buffer, f"{buffer.name}_{scope}", scope)
+    if not is_whole:
+        copy = replace(copy, shape=tuple([one.extent for one in region]))
+    return copy, tuple([one.min for one in region])
+
+
+def copying(
+    buffer: Buffer,
+    copy: Buffer,
+    region: Sequence[Range],
+    begin: Sequence[Expr],
+    is_back: bool = False,
+) -> Stmt:
+    """Loops around a block that copies a region of a buffer to its copy, or back."""
     loops: list[tuple[Var, Expr]] = []
     axes: list[IterVar] = []
-    values: list[Expr] = []
-    for number, (bound, size) in enumerate(zip(region, source.shape, strict=True)):
+    for number, (bound, size) in enumerate(zip(region, copy.shape, strict=True)):
         dtype = size.dtype
-        loop = Var(f"ax{number}", dtype)
-        loops.append((loop, ops.cast(dtype, bound.extent)))
-        axes.append(IterVar(Range(IntImm(0, dtype), size), Var(f"v{number}", dtype), "DataPar"))
-        values.append(ops.cast(dtype, bound.min) + loop)
-    indices: tuple[Expr, ...] = tuple([axis.var for axis in axes])
-    element = tuple([Range(one, IntImm(1, one.dtype)) for one in indices])
+        zero = IntImm(0, dtype)
+        loops.append((Var(f"ax{number}", dtype), ops.cast(dtype, bound.extent)))
+        axes.append(IterVar(Range(zero, size), Var(f"v{number}", dtype), "DataPar"))
+    own: tuple[Expr, ...] = tuple([axis.var for axis in axes])
+    there: tuple[Expr, ...] = tuple(
+        [ops.cast(var.dtype, low) + var for var, low in zip(own, begin, strict=True)]
+    )
+    ends = ((copy, own), (buffer, there)) if is_back else ((buffer, there), (copy, own))
+    (source, read), (target, written) = ends
     block = Block(
         tuple(axes),
-        (BufferRegion(source, element),),
-        (BufferRegion(target, element),),
-        name,
+        (_element(source, read),),
+        (_element(target, written),),
+        copy.name,
         None,
-        BufferStore(target, BufferLoad(source, indices), indices),
+        BufferStore(target, BufferLoad(source, read), written),
     )
-    body: Stmt = BlockRealize(tuple(values), ops.const(True), block)
+    body: Stmt = BlockRealize(tuple([loop for loop, _ in loops]), ops.const(True), block)
     for loop, extent in reversed(loops):
         body = For(loop, IntImm(0, loop.dtype), extent, "serial", body)
     return body
+
+
+def _element(buffer: Buffer, indices: Sequence[Expr]) -> BufferRegion:
+    return BufferRegion(buffer, tuple([Range(one, IntImm(1, one.dtype)) for one in indices]))
 
 
 def _reading(schedule: ScheduleBase, scope: BlockKey, buffer: Buffer) -> list[BlockKey]:
@@ -229,12 +276,19 @@ def _several(key: BlockKey, buffer: Buffer, makers: Sequence[BlockKey]) -> Sched
     )
 
 
-def _sets(schedule: ScheduleBase, key: BlockKey, buffer: Buffer, writes: bool, parent: Key) -> Any:
-    """The region of a buffer that a block accesses, over the loops inside of a parent."""
-    block = schedule.block(key)
-    loops = _loops_below(schedule, key, parent)
-    regions = block.writes if writes else block.reads
-    return joined([relaxed(schedule, key, one, loops) for one in regions if one.buffer is buffer])
+def _region(
+    schedule: ScheduleBase, keys: Sequence[BlockKey], buffer: Buffer, writes: bool, parent: Key
+) -> list[Range]:
+    """The region of a buffer that blocks access, over the loops inside of a parent."""
+    sets = []
+    analyzer = Analyzer()
+    for key in keys:
+        block = schedule.block(key)
+        regions = block.writes if writes else block.reads
+        loops = _loops_below(schedule, key, parent)
+        sets += [relaxed(schedule, key, one, loops) for one in regions if one.buffer is buffer]
+        bound_loops(schedule, schedule.loops_above(key), analyzer)
+    return ranges_of(joined(sets), buffer.shape, analyzer)
 
 
 def _loops_below(schedule: ScheduleBase, key: BlockKey, parent: Key) -> list[Var]:
@@ -246,17 +300,14 @@ def _loops_below(schedule: ScheduleBase, key: BlockKey, parent: Key) -> list[Var
     return found[::-1]
 
 
-def _region(
-    schedule: ScheduleBase,
-    key: BlockKey,
-    buffer: Buffer,
-    writes: bool,
-    parent: Key,
-    scope: BlockKey,
-) -> list[Range]:
-    sets = _sets(schedule, key, buffer, writes, parent)
-    loops = schedule.loops_above(key)
-    return ranges_of(sets, buffer.shape, bound_loops(schedule, loops, Analyzer()))
+def _before(
+    schedule: ScheduleBase, scope: BlockKey, maker: BlockKey, readers: Sequence[BlockKey]
+) -> Place:
+    """The place before the first reader of what a block writes."""
+    parent = common_parent(schedule, scope, [maker, *readers[:1]])
+    number = number_in(schedule, parent, readers[0])
+    assert number is not None
+    return Place(parent, number)
 
 
 def _after(

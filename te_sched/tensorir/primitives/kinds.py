@@ -9,7 +9,7 @@ from te_sched.errors import ScheduleError, did_you_mean, kind_of, repr_of
 from te_sched.ir.blocks import BlockRealize
 from te_sched.ir.expr import Expr, FloatImm, IterVar, Var
 from te_sched.ir.stmt import For
-from te_sched.ir.visitor import replace
+from te_sched.ir.visitor import replace, variables_of
 from te_sched.tensorir.base import ScheduleBase, of_block, of_loop
 from te_sched.tensorir.blocks import bound_kinds, has_affine_binding, range_of, why_not_compact
 from te_sched.tensorir.handles import ATTRIBUTE, BlockRV, LoopRV, instruction
@@ -151,6 +151,13 @@ def _check_bindings(schedule: ScheduleBase, key: Var, loop: For, action: str, th
                 f"the iterators of block {block.name} are not affine in the loops: "
                 + ", ".join(map(str, realize.iter_values)),
                 "bind each iterator to a sum of parts of loops",
+                [of_loop(key.name), of_block(block.name)],
+            )
+        if key in variables_of(realize.block):
+            raise ScheduleError(
+                f"cannot {action} loop {key.name}",
+                f"block {block.name} uses {key.name} in its body",
+                f"bind an iterator to it: T.axis.spatial(extent, {key.name})",
                 [of_loop(key.name), of_block(block.name)],
             )
         for axis, axis_kind in bound_kinds(realize, key):

@@ -322,7 +322,8 @@ def _is_affine_in(schedule: ScheduleBase, block: Any, chain: list[Var]) -> bool:
         realize.predicate,
         replace(realize.block, iter_vars=tuple([axis for axis, _ in kept])),
     )
-    return has_affine_binding(part, loop_ranges(schedule, schedule.loops_above(block)))
+    above = schedule.loops_above(block)
+    return has_affine_binding(part, loop_ranges(schedule, above[above.index(chain[0]) :]))
 
 
 def _check_reorderable(schedule: ScheduleBase, block: Any, chain: list[Var]) -> None:

@@ -8,7 +8,7 @@ from te_sched.ir import ops
 from te_sched.ir.blocks import Block, BlockRealize
 from te_sched.ir.expr import Expr, IterVar, Range, Var
 from te_sched.ir.stmt import For, Stmt
-from te_sched.ir.visitor import replace, substitute, variables_of
+from te_sched.ir.visitor import substitute, variables_of
 from te_sched.tensorir.base import ScheduleBase, of_block, of_loop
 from te_sched.tensorir.blocks import bound_kinds, why_not_reduction
 from te_sched.tensorir.handles import BlockRV, LoopRV, instruction
@@ -130,12 +130,14 @@ def _initialisation(realize: BlockRealize, init: Stmt, loops: list[For]) -> Stmt
             bound.extent,
             loop.kind,
             body,
-            loop.thread_binding
-            and replace(loop.thread_binding, var=_like(loop.thread_binding.var)),
+            _like(loop.thread_binding),
             loop.annotations,
         )
     return body
 
 
-def _like(var: Var) -> Var:
-    return Var(var.name, var.dtype)
+def _like(thread: IterVar | None) -> IterVar | None:
+    """A thread axis for another loop."""
+    if thread is None:
+        return None
+    return IterVar(None, Var(thread.var.name, thread.dtype), thread.kind, thread.thread_tag)

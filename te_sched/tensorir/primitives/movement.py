@@ -1,0 +1,387 @@
+"""Primitives that move blocks below loops: compute_at, reverse_compute_at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from te_sched.arith.analyzer import Analyzer
+from te_sched.arith.int_set import IntervalSet, from_range, intersect
+from te_sched.arith.iter_detect import IterMapLevel
+from te_sched.arith.iter_map import detect_iter_map
+from te_sched.errors import ScheduleError
+from te_sched.ir import ops
+from te_sched.ir.blocks import Block, BlockRealize
+from te_sched.ir.expr import Buffer, Expr, IntImm, IterVar, Range, Var
+from te_sched.ir.ops import is_const
+from te_sched.ir.stmt import For, Stmt
+from te_sched.ir.visitor import replace, variables_of
+from te_sched.tensorir.base import ScheduleBase, integer, of_block, of_loop
+from te_sched.tensorir.blocks import (
+    buffers_of,
+    consumers,
+    loop_ranges,
+    producers,
+    why_not_complete,
+    why_not_reduction,
+)
+from te_sched.tensorir.handles import (
+    ATTRIBUTE,
+    FLAG,
+    INLINE,
+    ROOT,
+    BlockRV,
+    LoopRV,
+    instruction,
+)
+from te_sched.tensorir.insertion import Place, number_in, statements_of, with_inserted
+from te_sched.tensorir.primitives.finding import check_not_root
+from te_sched.tensorir.relaxation import Sets, bound_loops, joined, relaxed
+from te_sched.tensorir.removal import without
+from te_sched.tensorir.state import BlockKey, Index, Key
+
+
+class MovementPrimitives(ScheduleBase):
+    """Primitives that move blocks below loops."""
+
+    __slots__ = ()
+
+    @instruction(preserve_unit_loops=FLAG, index=ATTRIBUTE)
+    def compute_at(
+        self,
+        block: BlockRV | str,
+        loop: LoopRV,
+        preserve_unit_loops: bool = False,
+        index: int = -1,
+    ) -> None:
+        """Compute a producer in a loop of its consumers: in each iteration what they need there.
+
+        Parameters
+        ----------
+        loop : a loop that has all consumers of the block in it.
+        preserve_unit_loops : whether loops of one iteration are kept.
+        index : the place among the statements of the loop; -1 is right before the first consumer,
+            -2 the first possible one.
+
+        >>> sch = tir.Schedule(matmul_relu)
+        >>> i, j = sch.get_loops("D")
+        >>> sch.compute_at("C", i)
+        >>> [loop.name for loop in sch.get_loops("C")]
+        ['i', 'ax0', 'ax1']
+        """
+        self._move(block, loop, preserve_unit_loops, index, "compute_at", is_producer=True)
+
+    @instruction(preserve_unit_loops=FLAG, index=ATTRIBUTE)
+    def reverse_compute_at(
+        self,
+        block: BlockRV | str,
+        loop: LoopRV,
+        preserve_unit_loops: bool = False,
+        index: int = -1,
+    ) -> None:
+        """Compute a consumer in a loop of its producers: in each iteration what they made there.
+
+        Parameters
+        ----------
+        loop : a loop that has all producers of the block in it.
+        preserve_unit_loops : whether loops of one iteration are kept.
+        index : the place among the statements of the loop; -1 is the last possible one, -2 the
+            first, right after the last producer.
+
+        >>> sch = tir.Schedule(matmul_relu)
+        >>> i, j, k = sch.get_loops("C")
+        >>> sch.reverse_compute_at("D", j)
+        >>> [loop.name for loop in sch.get_loops("D")]
+        ['i', 'j']
+        """
+        self._move(block, loop, preserve_unit_loops, index, "reverse_compute_at", is_producer=False)
+
+    def _move(
+        self, block: Any, loop: Any, keeps_units: Any, index: Any, action: str, is_producer: bool
+    ) -> None:
+        key = self.block_key(block, action)
+        check_not_root(self, key, "move")
+        if isinstance(loop, LoopRV) and loop.key is INLINE:
+            (self.compute_inline if is_producer else self.reverse_compute_inline)(block)  # type: ignore[attr-defined]
+            return
+        if isinstance(loop, LoopRV) and loop.key is ROOT:
+            return
+        target = self.loop_key(loop, action)
+        scope = self.scope(key)
+        assert scope is not None
+        self._check_movable(key, target, scope, is_producer)
+        others = consumers(self, key) if is_producer else producers(self, key)
+        under = [one for one in others if target in _loops_of(self, one)]
+        if not others or len(under) < len(others):
+            outside = ", ".join([one.name for one in others if one not in under])
+            what = "consumer" if is_producer else "producer"
+            raise _refused(
+                self,
+                key,
+                target,
+                f"it has no {what}s"
+                if not others
+                else f"its {what} {outside} is not in loop {target.name}: the loop must have all "
+                f"{what}s of the block in it",
+                f"move a {what} there first, or use a loop around all of them" if others else "",
+            )
+        place = self._place(key, target, integer(index, "index"))
+        needed = self._needed(key, target, others, is_producer)
+        realize = self.realize(key)
+        domains = _domains(realize.block, needed, is_producer)
+        made = self._instance(realize, target, domains, bool(keeps_units))
+        links: dict[Block, Block] = {}
+        rest = without(self, key, scope, links)
+        if rest is None:
+            raise _refused(self, key, target, "it is the only block of its scope", "")
+        draft = self.draft
+        after = statements_of(self, target)[place] if place < _count(self, target) else None
+        draft.replace(scope, rest, links, f"it was replaced when block {key.name} was moved")
+        number = _number_of(draft, target, after)
+        draft.replace(target, with_inserted(draft, Place(target, number), made, {}))
+        draft.rename(realize.block, key)
+
+    def _check_movable(
+        self, key: BlockKey, target: Var, scope: BlockKey, is_producer: bool
+    ) -> None:
+        if self.scope(target) is not scope:
+            raise _refused(
+                self, key, target, "they are not in the same block scope", "use a loop of its scope"
+            )
+        if target in _loops_of(self, key):
+            raise _refused(
+                self,
+                key,
+                target,
+                f"loop {target.name} is an ancestor of block {key.name} already",
+                "use a loop of its " + ("consumers" if is_producer else "producers"),
+            )
+        why = why_not_complete(self, key)
+        if why and why_not_reduction(self, key):
+            raise _refused(
+                self, key, target, f"it is neither a complete block ({why}) nor a reduction", ""
+            )
+        allocated = self.block(scope).alloc_buffers
+        outputs = [one for one in buffers_of(self.block(key).writes) if one not in allocated]
+        if is_producer and outputs:
+            raise _refused(
+                self,
+                key,
+                target,
+                f"it is an output block: {outputs[0].name} is needed outside",
+                "move intermediate blocks; reverse_compute_at moves consumers",
+            )
+        if not _covers_its_domain(self, key):
+            raise _refused(
+                self,
+                key,
+                target,
+                f"its iterators {', '.join(map(str, self.realize(key).iter_values))} do not take "
+                "exactly the values of their domains",
+                "",
+            )
+
+    def _place(self, key: BlockKey, target: Var, index: int) -> int:
+        """The number of the statement of a loop before which a block is inserted."""
+        makers = [number_in(self, target, one) for one in producers(self, key)]
+        users = [number_in(self, target, one) for one in consumers(self, key)]
+        count = len(statements_of(self, target))
+        first = max([one + 1 for one in makers if one is not None], default=0)
+        last = min([one for one in users if one is not None], default=count)
+        if first > last:
+            raise _refused(
+                self,
+                key,
+                target,
+                "there is no place after its producers and before its consumers",
+                "",
+            )
+        if index == -1:
+            return last
+        if index == -2:
+            return first
+        if first <= index <= last:
+            return index
+        raise _refused(
+            self,
+            key,
+            target,
+            f"index {index} is not after its producers and before its consumers",
+            f"give a number from {first} to {last}, -1 or -2",
+        )
+
+    def _needed(
+        self, key: BlockKey, target: Var, others: Sequence[BlockKey], is_producer: bool
+    ) -> dict[Buffer, Sets]:
+        """The regions that consumers read, or producers write, in one iteration of a loop."""
+        block = self.block(key)
+        own = buffers_of(block.writes if is_producer else block.reads)
+        found: dict[Buffer, Sets] = {}
+        for buffer in own:
+            sets = []
+            for one in others:
+                other = self.block(one)
+                regions = other.reads if is_producer else other.writes
+                loops = _below(self, one, target) + _shared(self, target, buffer)
+                sets += [
+                    relaxed(self, one, region, loops)
+                    for region in regions
+                    if region.buffer is buffer
+                ]
+            if sets:
+                found[buffer] = joined(sets)
+        return found
+
+    def _instance(
+        self,
+        realize: BlockRealize,
+        target: Var,
+        domains: Mapping[Var, IntervalSet],
+        keeps_units: bool,
+    ) -> Stmt:
+        """The block with new loops over parts of the domains of its iterators."""
+        above = [*self.loops_above(target), target]
+        analyzer = bound_loops(self, above, Analyzer())
+        loops: list[tuple[Var, Expr]] = []
+        values: list[Expr] = []
+        predicate: Expr = ops.const(True)
+        for axis in realize.block.iter_vars:
+            bound = _dom(axis)
+            dtype = axis.var.dtype
+            wanted = domains.get(axis.var, from_range(bound))
+            low, high = wanted.min, wanted.max
+            if low is None or high is None:
+                low, high = bound.min, bound.min + bound.extent - 1
+            low = ops.cast(dtype, analyzer.simplify(low))
+            extent = ops.cast(dtype, analyzer.simplify(high - low + 1))
+            value = low
+            if keeps_units or not is_const(extent, 1):
+                var = Var(f"ax{len(loops)}", dtype)
+                loops.append((var, extent))
+                analyzer.bind(var, Range(IntImm(0, dtype), extent))
+                value = low + var
+            values.append(value)
+            for needed in (value >= bound.min, value < bound.min + bound.extent):
+                done = analyzer.simplify(needed)
+                if not is_const(done, 1):
+                    predicate = ops.logical_and(predicate, done)
+        body: Stmt = replace(realize, iter_values=tuple(values), predicate=predicate)
+        for var, extent in reversed(loops):
+            body = For(var, IntImm(0, var.dtype), extent, "serial", body)
+        return body
+
+
+def _refused(
+    schedule: ScheduleBase, key: BlockKey, target: Var, why: str, help: str
+) -> ScheduleError:
+    return ScheduleError(
+        f"cannot move block {key.name} below loop {target.name}",
+        why,
+        help,
+        [of_block(key.name), of_loop(target.name)],
+    )
+
+
+def _dom(axis: IterVar) -> Range:
+    assert axis.dom is not None
+    return axis.dom
+
+
+def _loops_of(schedule: ScheduleBase, key: Key) -> set[Key]:
+    return {*schedule.around(key)}
+
+
+def _below(schedule: ScheduleBase, key: BlockKey, target: Var) -> list[Var]:
+    above = schedule.loops_above(key)
+    return above[above.index(target) + 1 :]
+
+
+# Threads that share memory of a scope.
+_SHARED: dict[str, tuple[str, ...]] = {
+    "shared": ("threadIdx", "vthread"),
+    "warp": ("threadIdx.x",),
+}
+
+
+def _shared(schedule: ScheduleBase, target: Var, buffer: Buffer) -> list[Var]:
+    """The loops of threads around a loop, and it itself, that have a buffer in common."""
+    tags = _SHARED.get(buffer.scope().split(".")[0], ())
+    found = []
+    for one in [*schedule.loops_above(target), target]:
+        thread = schedule.loop(one).thread_binding
+        if thread is not None and tags and thread.thread_tag.startswith(tags):
+            found.append(one)
+    return found
+
+
+def _domains(
+    block: Block, needed: Mapping[Buffer, Sets], is_producer: bool
+) -> dict[Var, IntervalSet]:
+    """The values of the iterators for which a block accesses regions."""
+    axes = {axis.var: axis for axis in block.iter_vars if axis.kind == "DataPar"}
+    found: dict[Var, IntervalSet] = {}
+    for region in block.writes if is_producer else block.reads:
+        sets = needed.get(region.buffer)
+        if sets is None:
+            continue
+        for bound, wanted in zip(region.region, sets, strict=True):
+            solved = _solved(bound, wanted, axes)
+            if solved is not None:
+                var, values = solved
+                found[var] = intersect([found[var], values]) if var in found else values
+    return found
+
+
+def _solved(
+    bound: Range, wanted: IntervalSet, axes: Mapping[Var, IterVar]
+) -> tuple[Var, IntervalSet] | None:
+    """The iterator in an index `v * factor + rest`, and its values for indices in an interval."""
+    used = variables_of(bound.min) & axes.keys()
+    if len(used) != 1 or wanted.min is None or wanted.max is None:
+        return None
+    (var,) = used
+    analyzer = Analyzer()
+    index = analyzer.simplify(bound.min)
+    rest = analyzer.simplify(index - var)
+    if not variables_of(rest) & {var}:
+        return var, IntervalSet(
+            analyzer.simplify(wanted.min - rest), analyzer.simplify(wanted.max - rest)
+        )
+    extent = bound.extent
+    if isinstance(extent, IntImm) and extent.value > 1:
+        rest = analyzer.simplify(index - var * extent)
+        if not variables_of(rest) & {var}:  # tiles of the extent's size
+            low = ops.floordiv(wanted.min - rest, extent)
+            high = ops.floordiv(wanted.max - rest, extent)
+            return var, IntervalSet(analyzer.simplify(low), analyzer.simplify(high))
+    return None
+
+
+def _covers_its_domain(schedule: ScheduleBase, key: BlockKey) -> bool:
+    """Whether the loops give an instance for exactly the values of the iterators' domains."""
+    realize = schedule.realize(key)
+    axes, values = realize.block.iter_vars, realize.iter_values
+    if not axes:
+        return is_const(realize.predicate, 1)
+    ranges = loop_ranges(schedule, schedule.loops_above(key))
+    found = detect_iter_map(values, ranges, realize.predicate, IterMapLevel.SURJECTIVE)
+    if found.errors:
+        return is_const(realize.predicate, 1)
+    if is_const(realize.predicate, 1):
+        return True
+    analyzer = Analyzer()
+    for axis, index in zip(axes, found.indices, strict=True):
+        extent = index.args[0].extent if index.args else 1
+        if not analyzer.can_prove_equal(ops.convert(extent), _dom(axis).extent):
+            return False
+    return True
+
+
+def _count(index: Index, target: Var) -> int:
+    return len(statements_of(index, target))
+
+
+def _number_of(index: Index, target: Var, statement: Stmt | None) -> int:
+    """The number of a statement of a loop; their number if there is none."""
+    found = [number for number, one in enumerate(statements_of(index, target)) if one is statement]
+    return found[0] if found else _count(index, target)
