@@ -109,6 +109,29 @@ def _is_at_least(a: Factor, b: Factor) -> bool:
     return Prover(None).is_equal(a, b)
 
 
+def _scale_of(one: IterSplitExpr) -> int:
+    return abs(one.scale)  # type: ignore[no-any-return]
+
+
+def _chained(args: Iterable[IterSplitExpr]) -> list[IterSplitExpr]:
+    """Parts such that each, as far as possible, continues the one before. Units, whose scales mean
+    nothing, are last if they continue none.
+    """
+    left = list(reversed(list(args)))
+    found: list[IterSplitExpr] = []
+    expected: Factor = min(map(_scale_of, left))
+    while left:
+        is_known = isinstance(expected, int)
+        next_ones = [one for one in left if is_known and one.scale == expected]
+        if not next_ones:
+            larger = [one for one in left if not is_number(one.extent, 1)]
+            next_ones = [min(larger, key=_scale_of)] if larger else left
+        found.append(next_ones[0])
+        left = _without(left, next_ones[0])
+        expected = found[-1].scale * found[-1].extent
+    return found
+
+
 class Prover:
     """Arithmetic on numbers and symbols; unknown comparisons are false."""
 
@@ -388,9 +411,9 @@ class Detector(Visitor):
         return IterSumExpr(tuple(left), self.prover.number(a.base + factor * constraint.low))
 
     def ordered(self, args: Sequence[IterSplitExpr]) -> list[IterSplitExpr]:
-        """The parts of a sum by increasing scale, units first among equals."""
+        """The parts of a sum by increasing scale."""
         if all(isinstance(one.scale, int) for one in args):
-            return sorted(args, key=lambda one: (abs(one.scale), not is_number(one.extent, 1)))
+            return _chained(args)
         left, found = list(args), list[IterSplitExpr]()
         quotient = self.prover.quotient
 

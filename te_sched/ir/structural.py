@@ -154,6 +154,8 @@ class _Comparer:
         if isinstance(a, Buffer):
             if a.data not in self.right_of:
                 self.bind(a.data, b.data)
+            for one, other in zip(_symbols(a), _symbols(b), strict=False):
+                self.declare(one, other)  # of a view, by the buffer that it matches
         else:
             self.bind(a.var, b.var)
             self.at(".dom", a.dom, b.dom)

@@ -10,7 +10,7 @@ from te_sched.arith.deduce import COMPARISONS, deduce_bound
 from te_sched.arith.int_set import IntervalSet, eval_set, from_range, intersect, is_nothing, union
 from te_sched.ir import ops
 from te_sched.ir.blocks import BlockRealize
-from te_sched.ir.expr import BufferRegion, Expr, Range, Var
+from te_sched.ir.expr import BufferRegion, Expr, IntImm, Range, Var
 from te_sched.ir.visitor import substitute, variables_of
 from te_sched.tensorir.state import BlockKey, Index
 
@@ -66,6 +66,10 @@ def ranges_of(sets: Sets, shape: Iterable[Expr], analyzer: Analyzer) -> list[Ran
         if low is None or high is None:
             found.append(Range(size * 0, size))
             continue
+        if isinstance(low, IntImm) and low.value < 0:
+            low = IntImm(0, low.dtype)
+        if isinstance(high, IntImm) and analyzer.can_prove(high >= size):
+            high = size - 1
         low = ops.cast(size.dtype, analyzer.simplify(low))
         found.append(Range(low, ops.cast(size.dtype, analyzer.simplify(high - low + 1))))
     return found

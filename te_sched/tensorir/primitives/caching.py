@@ -27,7 +27,13 @@ from te_sched.tensorir.accesses import check_scope, place_of
 from te_sched.tensorir.base import ScheduleBase, of_block
 from te_sched.tensorir.blocks import writers
 from te_sched.tensorir.handles import ATTRIBUTE, MAYBE_LIST, BlockRV, instruction
-from te_sched.tensorir.insertion import Place, common_parent, number_in, with_inserted
+from te_sched.tensorir.insertion import (
+    Place,
+    common_parent,
+    number_in,
+    statements_of,
+    with_inserted,
+)
 from te_sched.tensorir.primitives.finding import check_not_root
 from te_sched.tensorir.primitives.storage import copy_of
 from te_sched.tensorir.relaxation import bound_loops, joined, ranges_of, relaxed
@@ -72,13 +78,10 @@ class CachingPrimitives(ScheduleBase):
         if len(makers) > 1:
             raise _several(key, buffer, makers)
         readers = [one for one in readers if one not in makers]
-        if makers:
-            where = _before(self, scope, makers[0], readers)
-            region = _region(self, makers, buffer, True, where.parent)
-        else:
-            where = Place(scope, 0)
-            region = _region(self, readers, buffer, False, scope)
-        copy, begin = _cache(buffer, region, memory)
+        where = _before(self, scope, makers[0], readers) if makers else Place(scope, 0)
+        users = makers or readers
+        copy, begin = _cache(buffer, _region(self, users, buffer, bool(makers), scope), memory)
+        region = _region(self, users, buffer, bool(makers), where.parent)
         made = copying(buffer, copy, region, begin)
         return self._insert_copy(scope, where, made, Shift(buffer, copy, begin), readers, "reads")
 
@@ -116,8 +119,8 @@ class CachingPrimitives(ScheduleBase):
         readers = [] if not consumer_blocks else _readers(self, scope, buffer, consumer_blocks)
         others = [one for one in _reading(self, scope, buffer) if one not in (*readers, key)]
         where = _after(self, scope, key, others)
+        copy, begin = _cache(buffer, _region(self, [key], buffer, True, scope), memory)
         region = _region(self, [key], buffer, True, where.parent)
-        copy, begin = _cache(buffer, region, memory)
         made = copying(buffer, copy, region, begin, is_back=True)
         users = [key, *readers]
         return self._insert_copy(scope, where, made, Shift(buffer, copy, begin), users, "writes")
@@ -208,13 +211,19 @@ def copying(
     begin: Sequence[Expr],
     is_back: bool = False,
 ) -> Stmt:
-    """Loops around a block that copies a region of a buffer to its copy, or back."""
+    """Loops around a block that copies a region of a buffer to its copy, or back. The copy begins
+    at the indices `begin` of the buffer.
+    """
+    analyzer = Analyzer()
     loops: list[tuple[Var, Expr]] = []
     axes: list[IterVar] = []
+    values: list[Expr] = []
     for number, (bound, size) in enumerate(zip(region, copy.shape, strict=True)):
         dtype = size.dtype
         zero = IntImm(0, dtype)
         loops.append((Var(f"ax{number}", dtype), ops.cast(dtype, bound.extent)))
+        first = analyzer.simplify(ops.cast(dtype, bound.min) - ops.cast(dtype, begin[number]))
+        values.append(first + loops[-1][0])
         axes.append(IterVar(Range(zero, size), Var(f"v{number}", dtype), "DataPar"))
     own: tuple[Expr, ...] = tuple([axis.var for axis in axes])
     there: tuple[Expr, ...] = tuple(
@@ -230,7 +239,7 @@ def copying(
         None,
         BufferStore(target, BufferLoad(source, read), written),
     )
-    body: Stmt = BlockRealize(tuple([loop for loop, _ in loops]), ops.const(True), block)
+    body: Stmt = BlockRealize(tuple(values), ops.const(True), block)
     for loop, extent in reversed(loops):
         body = For(loop, IntImm(0, loop.dtype), extent, "serial", body)
     return body
@@ -313,8 +322,12 @@ def _before(
 def _after(
     schedule: ScheduleBase, scope: BlockKey, key: BlockKey, others: Sequence[BlockKey]
 ) -> Place:
-    """The place after a block where it and the first of others that follow part."""
-    parent = common_parent(schedule, scope, [key, *others[:1]]) if others else scope
+    """The place after a block where it and the first of others that follow part; without others the
+    end of the scope.
+    """
+    if not others:
+        return Place(scope, len(statements_of(schedule, scope)))
+    parent = common_parent(schedule, scope, [key, others[0]])
     number = number_in(schedule, parent, key)
     assert number is not None
     return Place(parent, number + 1)

@@ -84,7 +84,8 @@ class KindPrimitives(ScheduleBase):
 
     @instruction(ann_key=ATTRIBUTE)
     def annotate(self, block_or_loop: BlockRV | LoopRV | str, ann_key: str, ann_val: Any) -> None:
-        """Annotate a block or loop; an equal annotation is replaced.
+        """Annotate a block or loop. An annotation that it has already is kept: `unannotate` removes
+        it.
 
         Parameters
         ----------
@@ -98,7 +99,7 @@ class KindPrimitives(ScheduleBase):
         key = self.key_from(block_or_loop, "annotate")
         _check_annotation_key(ann_key)
         given = _annotation(self, ann_val)
-        _set_annotations(self, key, {**_annotations(self, key), ann_key: given})
+        _set_annotations(self, key, {ann_key: given, **_annotations(self, key)})
 
     @instruction(ann_key=ATTRIBUTE)
     def unannotate(self, block_or_loop: BlockRV | LoopRV | str, ann_key: str) -> None:

@@ -108,7 +108,8 @@ class LoopPrimitives(ScheduleBase):
         for place, one in reversed(list(enumerate(nodes))):
             extent = const_like(one.extent, fused)
             part = ops.floormod(rest, extent) if place else rest
-            values[one.loop_var] = const_like(part, one.loop_var)
+            is_unit = is_const(extent, 1) and len(nodes) > 1
+            values[one.loop_var] = one.min if is_unit else const_like(part, one.loop_var)
             rest = ops.floordiv(rest, extent)
         total: Expr = IntImm(1, dtype)
         for one in nodes:

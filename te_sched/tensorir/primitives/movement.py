@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
-from te_sched.arith.int_set import IntervalSet, from_range, intersect
+from te_sched.arith.int_set import IntervalSet, eval_set, from_range, intersect
 from te_sched.arith.iter_detect import IterMapLevel
-from te_sched.arith.iter_map import detect_iter_map
+from te_sched.arith.iter_map import detect_iter_map, inverse_affine_iter_map
 from te_sched.errors import ScheduleError
 from te_sched.ir import ops
 from te_sched.ir.blocks import Block, BlockRealize
-from te_sched.ir.expr import Buffer, Expr, IntImm, IterVar, Range, Var
+from te_sched.ir.expr import Buffer, BufferRegion, Expr, IntImm, IterVar, Range, Var
 from te_sched.ir.ops import is_const
 from te_sched.ir.stmt import For, Stmt
 from te_sched.ir.visitor import replace, variables_of
@@ -113,18 +113,15 @@ class MovementPrimitives(ScheduleBase):
         others = consumers(self, key) if is_producer else producers(self, key)
         under = [one for one in others if target in _loops_of(self, one)]
         if not others or len(under) < len(others):
-            outside = ", ".join([one.name for one in others if one not in under])
             what = "consumer" if is_producer else "producer"
-            raise _refused(
-                self,
-                key,
-                target,
-                f"it has no {what}s"
-                if not others
-                else f"its {what} {outside} is not in loop {target.name}: the loop must have all "
-                f"{what}s of the block in it",
-                f"move a {what} there first, or use a loop around all of them" if others else "",
+            outside = ", ".join([one.name for one in others if one not in under])
+            why = (
+                f"it requires all the {what}s of the block to be in the loop, and {outside} is not"
             )
+            help = f"move {outside} there first, or use a loop around all {what}s"
+            if not others:
+                why, help = f"it has no {what}s", ""
+            raise _refused(self, key, target, why, help)
         place = self._place(key, target, integer(index, "index"))
         needed = self._needed(key, target, others, is_producer)
         realize = self.realize(key)
@@ -324,12 +321,32 @@ def _domains(
         sets = needed.get(region.buffer)
         if sets is None:
             continue
-        for bound, wanted in zip(region.region, sets, strict=True):
-            solved = _solved(bound, wanted, axes)
-            if solved is not None:
-                var, values = solved
-                found[var] = intersect([found[var], values]) if var in found else values
+        solved = [
+            _solved(bound, wanted, axes) for bound, wanted in zip(region.region, sets, strict=True)
+        ]
+        pairs = [one for one in solved if one is not None]
+        if len(pairs) < len({*axes} & variables_of(region)):
+            pairs = _inverted(region, sets, axes) or pairs
+        for var, values in pairs:
+            found[var] = intersect([found[var], values]) if var in found else values
     return found
+
+
+def _inverted(
+    region: BufferRegion, sets: Sets, axes: Mapping[Var, IterVar]
+) -> list[tuple[Var, IntervalSet]]:
+    """The values of iterators whose parts are indices, such as v // 4 and v % 4."""
+    if not all(is_const(bound.extent, 1) for bound in region.region):
+        return []
+    ranges = {var: _dom(axis) for var, axis in axes.items()}
+    indices = [bound.min for bound in region.region]
+    found = detect_iter_map(indices, ranges, None, IterMapLevel.BIJECTIVE)
+    if found.errors:
+        return []
+    stand_ins = [Var("index", index.dtype) for index in indices]
+    inverse = inverse_affine_iter_map(found.indices, stand_ins)
+    domains = dict(zip(stand_ins, sets, strict=True))
+    return [(var, eval_set(value, domains)) for var, value in inverse.items() if var in axes]
 
 
 def _solved(
@@ -346,6 +363,11 @@ def _solved(
     if not variables_of(rest) & {var}:
         return var, IntervalSet(
             analyzer.simplify(wanted.min - rest), analyzer.simplify(wanted.max - rest)
+        )
+    rest = analyzer.simplify(index + var)
+    if not variables_of(rest) & {var}:  # reversed
+        return var, IntervalSet(
+            analyzer.simplify(rest - wanted.max), analyzer.simplify(rest - wanted.min)
         )
     extent = bound.extent
     if isinstance(extent, IntImm) and extent.value > 1:
