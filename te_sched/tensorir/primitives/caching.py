@@ -9,7 +9,7 @@ from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.structural_equality import same
 from te_sched.errors import ScheduleError
 from te_sched.ir import ops
-from te_sched.ir.blocks import Block, BlockRealize
+from te_sched.ir.blocks import Block, BlockRealize, whole_buffer
 from te_sched.ir.expr import (
     Buffer,
     BufferLoad,
@@ -79,9 +79,9 @@ class CachingPrimitives(ScheduleBase):
             raise _several(key, buffer, makers)
         readers = [one for one in readers if one not in makers]
         where = _before(self, scope, makers[0], readers) if makers else Place(scope, 0)
-        users = makers or readers
-        copy, begin = _cache(buffer, _region(self, users, buffer, bool(makers), scope), memory)
-        region = _region(self, users, buffer, bool(makers), where.parent)
+        users, writes = makers or readers, bool(makers)
+        copy, begin = _cache(buffer, _region(self, users, buffer, writes, scope, scope), memory)
+        region = _region(self, users, buffer, writes, where.parent, scope)
         made = copying(buffer, copy, region, begin)
         return self._insert_copy(scope, where, made, Shift(buffer, copy, begin), readers, "reads")
 
@@ -119,8 +119,8 @@ class CachingPrimitives(ScheduleBase):
         readers = [] if not consumer_blocks else _readers(self, scope, buffer, consumer_blocks)
         others = [one for one in _reading(self, scope, buffer) if one not in (*readers, key)]
         where = _after(self, scope, key, others)
-        copy, begin = _cache(buffer, _region(self, [key], buffer, True, scope), memory)
-        region = _region(self, [key], buffer, True, where.parent)
+        copy, begin = _cache(buffer, _region(self, [key], buffer, True, scope, scope), memory)
+        region = _region(self, [key], buffer, True, where.parent, scope)
         made = copying(buffer, copy, region, begin, is_back=True)
         users = [key, *readers]
         return self._insert_copy(scope, where, made, Shift(buffer, copy, begin), users, "writes")
@@ -286,9 +286,18 @@ def _several(key: BlockKey, buffer: Buffer, makers: Sequence[BlockKey]) -> Sched
 
 
 def _region(
-    schedule: ScheduleBase, keys: Sequence[BlockKey], buffer: Buffer, writes: bool, parent: Key
+    schedule: ScheduleBase,
+    keys: Sequence[BlockKey],
+    buffer: Buffer,
+    writes: bool,
+    parent: Key,
+    scope: BlockKey,
 ) -> list[Range]:
-    """The region of a buffer that blocks access, over the loops inside of a parent."""
+    """The region of a buffer that blocks access, over the loops inside of a parent; the buffer in
+    the body of a function.
+    """
+    if parent is scope and schedule.parents[scope] is None:
+        return list(whole_buffer(buffer).region)
     sets = []
     analyzer = Analyzer()
     for key in keys:
