@@ -81,6 +81,7 @@ _SHOWN = ArgumentKind(by_name=True, is_always_shown=True)
 ATTRIBUTE = _SHOWN._replace(is_attribute=True)
 BY_PLACE = ArgumentKind()
 FLAG = ATTRIBUTE._replace(record=lambda schedule, value: bool(value))
+NUMBERS = ATTRIBUTE._replace(record=lambda schedule, value: [*value])
 LIST = _SHOWN._replace(is_flat=True, record=lambda schedule, value: [*value])
 MAYBE_LIST = ArgumentKind(
     lambda schedule, value: [*value] if value else None, by_name=True, is_flat=True

@@ -20,28 +20,32 @@ Sets = list[IntervalSet]
 def relaxed(index: Index, key: BlockKey, region: BufferRegion, loops: Iterable[Var]) -> Sets:
     """A region of a block over all iterations of loops, in terms of the other loops around it."""
     realize = index.realize(key)
-    bindings = binding_of(realize)
     domains: dict[Var, IntervalSet] = {
         one: from_range(Range(index.loop(one).min, index.loop(one).extent)) for one in loops
     }
     for condition in conjuncts(realize.predicate):
         limit(condition, domains)
+    return region_sets(substitute(region, binding_of(realize)), domains)
+
+
+def region_sets(region: BufferRegion, domains: Mapping[Var, IntervalSet]) -> Sets:
+    """A region over all values of variables, by dimension."""
     found = []
     for bound in region.region:
-        low = substitute(bound.min, bindings)
-        high = substitute(bound.min + bound.extent - 1, bindings)
-        lows, highs = eval_set(low, domains), eval_set(high, domains)
-        found.append(IntervalSet(lows.min, highs.max))
+        low = eval_set(bound.min, domains)
+        high = eval_set(bound.min + bound.extent - 1, domains)
+        found.append(IntervalSet(low.min, high.max))
     return found
 
 
 def limit(condition: Expr, domains: dict[Var, IntervalSet]) -> None:
-    """Narrow the domains of variables to what a condition on one of them allows."""
+    """Narrow the domains of variables to constants that a condition on one of them allows."""
     if type(condition) not in COMPARISONS:
         return
     for var in variables_of(condition) & domains.keys():
         found = deduce_bound(var, condition, {})
-        if not is_nothing(found):
+        is_constant = all(one is None or isinstance(one, IntImm) for one in found)
+        if is_constant and not is_nothing(found):
             domains[var] = intersect([domains[var], found])
 
 
@@ -81,6 +85,3 @@ def bound_loops(index: Index, loops: Iterable[Var], analyzer: Analyzer) -> Analy
         node = index.loop(one)
         analyzer.bind(one, Range(node.min, node.extent))
     return analyzer
-
-
-Domains = Mapping[Var, IntervalSet]

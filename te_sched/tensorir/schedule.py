@@ -12,6 +12,7 @@ from te_sched.ir.stmt import Evaluate, For, IRModule, PrimFunc
 from te_sched.ir.visitor import ReferenceMapper, parts_of, replace
 from te_sched.tensorir.base import integer
 from te_sched.tensorir.handles import BlockHandles, BlockRV, LoopRV, StmtSRef
+from te_sched.tensorir.primitives.blocking import BlockingPrimitives
 from te_sched.tensorir.primitives.caching import CachingPrimitives
 from te_sched.tensorir.primitives.finding import FindingPrimitives
 from te_sched.tensorir.primitives.inlining import InliningPrimitives
@@ -38,6 +39,7 @@ class Schedule(
     MovementPrimitives,
     ReductionPrimitives,
     CachingPrimitives,
+    BlockingPrimitives,
     StoragePrimitives,
     SamplingPrimitives,
 ):
