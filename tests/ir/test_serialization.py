@@ -106,5 +106,5 @@ def test_what_is_not_data_is_refused() -> None:
 
 def test_integers_have_64_bits_at_most() -> None:
     assert load_json(save_json(2**64 - 1)) == 2**64 - 1
-    with pytest.raises(DeclarationError, match="cannot save .* as JSON"):
+    with pytest.raises(DeclarationError, match=r"cannot save .* as JSON"):
         save_json(2**64)

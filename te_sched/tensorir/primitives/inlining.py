@@ -151,7 +151,14 @@ class InliningPrimitives(ScheduleBase):
 def _refused(key: BlockKey, action: str, why: str, help: str) -> ScheduleError:
     verb, _, rest = action.partition(" ")
     text = f"cannot {verb} block {key.name}" + (f" {rest}" if rest else "")
-    return ScheduleError(text, why, help, of_block(key.name))
+    return ScheduleError(text, why, help or _INSTEAD[bool(rest)], of_block(key.name))
+
+
+# What else moves a block near its consumers, or its producer.
+_INSTEAD = (
+    "compute_at computes it in a loop of its consumers",
+    "reverse_compute_at computes it in a loop of its producer",
+)
 
 
 def _store(schedule: ScheduleBase, key: BlockKey, action: str) -> BufferStore:

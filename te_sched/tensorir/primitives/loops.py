@@ -335,7 +335,7 @@ def _check_reorderable(schedule: ScheduleBase, block: Any, chain: list[Var]) -> 
                 f"cannot reorder the loops of block {block.name}",
                 f"its iterator {axis.var.name} is neither spatial nor reduce: its iterations run "
                 "in order",
-                "",
+                "keep the loops in their order",
                 of_block(block.name),
             )
     if not _is_affine_in(schedule, block, chain):

@@ -120,7 +120,8 @@ class MovementPrimitives(ScheduleBase):
             )
             help = f"move {outside} there first, or use a loop around all {what}s"
             if not others:
-                why, help = f"it has no {what}s", ""
+                why = f"it has no {what}s"
+                help = f"use a block that has {what}s"
             raise _refused(self, key, target, why, help)
         place = self._place(key, target, integer(index, "index"))
         needed = self._needed(key, target, others, is_producer)
@@ -130,7 +131,8 @@ class MovementPrimitives(ScheduleBase):
         links: dict[Block, Block] = {}
         rest = without(self, key, scope, links)
         if rest is None:
-            raise _refused(self, key, target, "it is the only block of its scope", "")
+            why = "it is the only block of its scope"
+            raise _refused(self, key, target, why, "use a block of a scope with several")
         draft = self.draft
         after = statements_of(self, target)[place] if place < _count(self, target) else None
         draft.replace(scope, rest, links, f"it was replaced when block {key.name} was moved")
@@ -156,7 +158,11 @@ class MovementPrimitives(ScheduleBase):
         why = why_not_complete(self, key)
         if why and why_not_reduction(self, key):
             raise _refused(
-                self, key, target, f"it is neither a complete block ({why}) nor a reduction", ""
+                self,
+                key,
+                target,
+                f"it is neither a complete block ({why}) nor a reduction",
+                "write every buffer in one block, and read it after that",
             )
         allocated = self.block(scope).alloc_buffers
         outputs = [one for one in buffers_of(self.block(key).writes) if one not in allocated]
@@ -175,7 +181,7 @@ class MovementPrimitives(ScheduleBase):
                 target,
                 f"its iterators {', '.join(map(str, self.realize(key).iter_values))} do not take "
                 "exactly the values of their domains",
-                "",
+                "bind them to all values of their domains",
             )
 
     def _place(self, key: BlockKey, target: Var, index: int) -> int:
@@ -191,7 +197,7 @@ class MovementPrimitives(ScheduleBase):
                 key,
                 target,
                 "there is no place after its producers and before its consumers",
-                "",
+                "use another loop",
             )
         if index == -1:
             return last

@@ -108,7 +108,7 @@ class SamplingPrimitives(ScheduleBase):
             raise ScheduleError(
                 f"the probabilities {repr_of(weights)} are not those of a choice",
                 "they must be numbers, not negative, and not all 0",
-                "",
+                "give weights, such as [0.5, 0.5]",
             )
         if decision is None:
             place = self.random.choices(range(len(numbers)), shares)[0]

@@ -1,0 +1,282 @@
+"""Refusals of schedules of blocks, which do not change the schedule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from te_sched import tir
+from te_sched.errors import ScheduleError
+from te_sched.script import from_source
+from te_sched.tensorir.primitives.storage import copy_of
+from te_sched.tensorir.rewriting import Swap
+from te_sched.trace.trace import Trace
+from tests.refusals.table import enter
+from tests.tensorir.programs import GIVEN, MATMUL, OTHERS, STAGES, program
+
+Schedule = tir.Schedule
+
+
+def refused(text: str, action: Callable[[Any], Any]) -> Callable[[], Any]:
+    """A call on the schedule of a program, which must not change it."""
+
+    def call() -> Any:
+        sch = Schedule(program(text))
+        try:
+            action(sch)
+        finally:
+            again = sch.trace.replay(Schedule(program(text)))
+            assert again.mod.script() == sch.mod.script()
+
+    return call
+
+
+def loops(sch: Any, name: str) -> Any:
+    """The loops of a block."""
+    return sch.get_loops(sch.get_block(name))
+
+
+def _removed(sch: Any) -> Any:
+    block = sch.get_block("C")
+    sch.remove_rv(block)
+    return sch.get(block)
+
+
+def _gone(sch: Any) -> Any:
+    i, *_ = loops(sch, "C")
+    sch.split(i, [None, 4])
+    return sch.parallel(i)
+
+
+def _two_functions(sch: Any) -> Any:
+    both = tir.Schedule(from_source(GIVEN + OTHERS["two functions"]))
+    return both.get_block("B")
+
+
+def _bound(sch: Any) -> Any:
+    i, *_ = loops(sch, "D")
+    sch.bind(i, "blockIdx.x")
+    return sch.split(i, [2, 4])
+
+
+def _noted(sch: Any) -> Any:
+    i, *_ = loops(sch, "D")
+    sch.annotate(i, "note", 1)
+    return sch.split(i, [2, 4])
+
+
+def _foreign(sch: Any) -> Any:
+    return sch.get_loops(Schedule(program(MATMUL)).get_block("C"))
+
+
+def _same_names(sch: Any) -> Any:
+    block = sch.get(sch.get_block("B"))
+    one, other = [region.buffer for region in block.reads]
+    swap = Swap({other: copy_of(other, one.name, "global")})
+    func = sch.mod["main"]
+    twice = func.with_body(swap.visit(func.body))
+    return Schedule(twice).cache_read("B", "A", "local")
+
+
+def _json(sch: Any) -> Any:
+    return Trace.apply_json_to_schedule([[["NoSuchThing", [], [], []]], []], sch)
+
+
+# program, call, part of the message
+CASES: list[tuple[str, Callable[[Any], Any], str]] = [
+    # finding
+    (MATMUL, lambda s: s.get_block("Z"), r"no block of main has the name 'Z'(.|\n)*use C, D, root"),
+    (MATMUL, lambda s: s.get_block(3), "the name of a block is a text, got an int"),
+    (OTHERS["twice"], lambda s: s.get_block("B"), "2 blocks of main have the name B"),
+    (MATMUL, lambda s: s.get_block("C", "f"), "the module has no function f(.|\n)*use one of main"),
+    (MATMUL, lambda s: s.work_on("f"), "the module has no function f"),
+    (MATMUL, _two_functions, "which function is meant is unclear"),
+    (MATMUL, lambda s: s.get_loops(loops(s, "C")[0]), "get_loops needs a block, got a LoopRV"),
+    (MATMUL, lambda s: s.parallel(s.get_block("C")), "parallelize needs a loop, got a BlockRV"),
+    (MATMUL, lambda s: s.get_loops(3), "get_loops needs a block, got an int"),
+    (MATMUL, _removed, "the handle of block C was removed"),
+    (MATMUL, _gone, r"loop i is no longer in the program(.|\n)*it was split into i_0, i_1"),
+    (MATMUL, _foreign, "block C is no longer in the program"),
+    (MATMUL, lambda s: s.get(tir.Var("v")), "v is not a sampled integer of this schedule"),
+    (MATMUL, lambda s: s.get_sref(program(MATMUL).body.block), "is not in the program of this"),
+    (MATMUL, lambda s: Schedule(3), "a schedule is of a function or module, got an int"),
+    (MATMUL, lambda s: Schedule(program(MATMUL), debug_mask="some"), "debug_mask must be one of"),
+    (MATMUL, lambda s: s.seed("a"), "the seed must be an integer, got 'a'"),
+    (MATMUL, _json, "invalid JSON of a trace"),
+    # loops
+    (MATMUL, lambda s: s.split(loops(s, "C")[0], [None, None]), "2 split factors of loop i are"),
+    (MATMUL, lambda s: s.split(loops(s, "C")[0], [0, None]), "must be at least 1, got 0"),
+    (MATMUL, lambda s: s.split(loops(s, "C")[0], [2, 3]), "have the product 6, and it has 8"),
+    (MATMUL, lambda s: s.split(loops(s, "C")[0], 4), "must be a list, got 4"),
+    (MATMUL, lambda s: s.split(loops(s, "C")[0], []), r"must be a list, got \[\]"),
+    (MATMUL, lambda s: s.split(loops(s, "C")[0], [None, 2.5]), "must be an integer, got 2.5"),
+    (MATMUL, lambda s: s.split(loops(s, "C")[0], [None, True]), "must be an integer, got True"),
+    (MATMUL, _bound, "cannot split loop i(.|\n)*bound to blockIdx.x"),
+    (MATMUL, _noted, "cannot split loop i(.|\n)*annotation note"),
+    (OTHERS["from one"], lambda s: s.split(loops(s, "B")[0], [2, 4]), "starts at 1, not at 0"),
+    (MATMUL, lambda s: s.fuse(), "fuse needs a loop, got none"),
+    (MATMUL, lambda s: s.fuse(*loops(s, "C")[1::-1]), "cannot fuse loops j and i"),
+    (OTHERS["triangle"], lambda s: s.fuse(*loops(s, "B")), "cannot fuse loop j before loop i"),
+    (MATMUL, lambda s: s.reorder(*loops(s, "C")[:1] * 2), "loop i is given twice to reorder"),
+    (
+        MATMUL,
+        lambda s: s.reorder(loops(s, "C")[0], loops(s, "D")[0]),
+        "cannot reorder loops i and i(.|\n)*is not inside of i",
+    ),
+    (
+        OTHERS["siblings"],
+        lambda s: s.reorder(loops(s, "C")[1], loops(s, "C")[0]),
+        "has other statements beside j",
+    ),
+    (
+        OTHERS["triangle"],
+        lambda s: s.reorder(*loops(s, "B")[::-1]),
+        "cannot reorder loop j before loop i(.|\n)*depend on i",
+    ),
+    (OTHERS["scan"], lambda s: s.reorder(*loops(s, "B")[::-1]), "neither spatial nor reduce"),
+    (OTHERS["squares"], lambda s: s.reorder(*loops(s, "B")[::-1]), "not affine in the loops"),
+    (MATMUL, lambda s: s.add_unit_loop("root"), "cannot add a loop around block root|the root"),
+    # kinds of loops and annotations
+    (MATMUL, lambda s: s.parallel(loops(s, "C")[2]), "cannot parallelize reduction loop k"),
+    (MATMUL, lambda s: s.vectorize(loops(s, "C")[2]), "cannot vectorize reduction loop k"),
+    (MATMUL, lambda s: s.bind(loops(s, "C")[2], "blockIdx.x"), "cannot bind reduction loop k"),
+    (MATMUL, lambda s: s.bind(loops(s, "C")[0], "threadIdx.w"), "there is no thread axis"),
+    (OTHERS["squares"], lambda s: s.parallel(loops(s, "B")[0]), "are not affine in the loops"),
+    (OTHERS["opaque"], lambda s: s.parallel(loops(s, "B")[0]), "uses i in its body"),
+    (OTHERS["scan"], lambda s: s.parallel(loops(s, "B")[1]), "is neither complete"),
+    (OTHERS["stencil"], lambda s: s.parallel(loops(s, "B")[0]), "it reads and writes A"),
+    (OTHERS["both write"], lambda s: s.parallel(loops(s, "B")[0]), "block C writes A, too"),
+    (MATMUL, lambda s: s.annotate("C", 3, 1), "the name of an annotation is a text"),
+    (MATMUL, lambda s: s.annotate("C", "x", object()), "an annotation cannot be an object"),
+    (MATMUL, lambda s: s.unannotate("C", "x"), "C has no annotation 'x'"),
+    # inlining
+    (MATMUL, lambda s: s.compute_inline("C"), "cannot inline block C(.|\n)*it has T.init"),
+    (MATMUL, lambda s: s.compute_inline("D"), "D is needed outside(.|\n)*output block"),
+    (MATMUL, lambda s: s.compute_inline("root"), "cannot inline the root block"),
+    (MATMUL, lambda s: s.reverse_compute_inline("D"), "its producer C is a reduction"),
+    (STAGES, lambda s: s.reverse_compute_inline("B"), "must have one producer, and has none"),
+    (OTHERS["updated"], lambda s: s.compute_inline("B"), "it is not one store to an element"),
+    (OTHERS["view"], lambda s: s.compute_inline("B"), "it allocates or matches buffers"),
+    (OTHERS["viewed"], lambda s: s.compute_inline("B"), "accessed by a pointer or a view"),
+    (OTHERS["diagonal"], lambda s: s.compute_inline("B"), "are not different iterators"),
+    (OTHERS["last wins"], lambda s: s.compute_inline("B"), "its iterator vj is not an index"),
+    (OTHERS["alone"], lambda s: s.compute_inline("B"), "it is the only block of root"),
+    (OTHERS["stencil"], lambda s: s.compute_inline("B"), "it reads and writes A"),
+    (OTHERS["stencil"], lambda s: s.reverse_compute_inline("B"), "it reads and writes A"),
+    (OTHERS["two readers"], lambda s: s.reverse_compute_inline("C"), "D reads B, too"),
+    (OTHERS["window"], lambda s: s.reverse_compute_inline("C"), "does not read one element of B"),
+    (OTHERS["beyond"], lambda s: s.reverse_compute_inline("C"), "does not store all elements"),
+    (OTHERS["repeated"], lambda s: s.reverse_compute_inline("C"), "vj is not determined by B"),
+    (OTHERS["gather"], lambda s: s.reverse_compute_inline("C"), "not an affine map"),
+    (OTHERS["updated twice"], lambda s: s.reverse_compute_inline("C"), "producer B is not compl"),
+    # reductions
+    (
+        MATMUL,
+        lambda s: s.decompose_reduction("C", loops(s, "D")[0]),
+        "i is not a loop around it",
+    ),
+    (
+        MATMUL,
+        lambda s: s.decompose_reduction("D", loops(s, "D")[0]),
+        "cannot decompose block D(.|\n)*it has no T.init",
+    ),
+    (
+        MATMUL,
+        lambda s: (
+            s.reorder(*[loops(s, "C")[number] for number in (2, 0)]),
+            s.decompose_reduction("C", loops(s, "C")[1]),
+        ),
+        "the reduction loop k is around it",
+    ),
+    # buffers
+    (MATMUL, lambda s: s.cache_read("C", 2, "local"), "has not a buffer number 2 that it reads"),
+    (MATMUL, lambda s: s.cache_read("C", "Z", "local"), "has not a buffer Z that it reads"),
+    (OTHERS["same name"], _same_names, "block B reads several A"),
+    (MATMUL, lambda s: s.cache_read("C", 0, "moon"), "there is no storage scope 'moon'"),
+    (MATMUL, lambda s: s.cache_read("C", 0, "local", ["D"]), "block D does not read A"),
+    (MATMUL, lambda s: s.cache_read("root", 0, "local"), "to the root block|root block"),
+    (
+        OTHERS["both write"],
+        lambda s: s.cache_read("D", 0, "local"),
+        "several blocks write it: B, C",
+    ),
+    (OTHERS["both write"], lambda s: s.cache_write("B", 0, "local"), "several blocks write it"),
+    (MATMUL, lambda s: s.set_scope("D", 0, "local"), "no block allocates it"),
+    (MATMUL, lambda s: s.storage_align("C", 0, 2, 32, 8), "C has no dimension 2"),
+    (MATMUL, lambda s: s.storage_align("C", 0, 0, 0, 8), "must be at least 1, got 0"),
+    (MATMUL, lambda s: s.storage_align("D", 0, 0, 8, 8), "cannot align D of block D"),
+    # movement
+    (MATMUL, lambda s: s.compute_at("C", loops(s, "C")[0]), "is an ancestor of block C"),
+    (MATMUL, lambda s: s.compute_at("D", loops(s, "C")[0]), "it is an output block"),
+    (
+        OTHERS["two readers"],
+        lambda s: s.compute_at("B", loops(s, "C")[0]),
+        "requires all the consumers of the block to be in the loop, and D is not",
+    ),
+    (
+        STAGES,
+        lambda s: s.reverse_compute_at("B", loops(s, "C")[0]),
+        "it has no producers",
+    ),
+    (
+        MATMUL,
+        lambda s: s.reverse_compute_at("D", loops(s, "C")[0], index=5),
+        "index 5 is not after its producers(.|\n)*give a number from 1 to 1",
+    ),
+    (
+        OTHERS["nested"],
+        lambda s: s.compute_at("B", loops(s, "inner")[0]),
+        "not in the same block scope",
+    ),
+    (
+        OTHERS["read before"],
+        lambda s: s.compute_at("B", loops(s, "C")[0]),
+        "neither a complete block",
+    ),
+    (
+        OTHERS["half"],
+        lambda s: s.compute_at("B", loops(s, "C")[0]),
+        "do not take exactly the values of their domains",
+    ),
+    # blocks of blocks
+    (MATMUL, lambda s: s.blockize(loops(s, "C")[1]) and s.blockize(3), "blockize needs a|blockize"),
+    (OTHERS["siblings"], lambda s: s.blockize(loops(s, "B")[0]), "it has 2 blocks in it"),
+    (OTHERS["beside"], lambda s: s.blockize(loops(s, "B")[0]), "has other statements than block B"),
+    (
+        MATMUL,
+        lambda s: (
+            s.split(loops(s, "D")[0], [None, 4]),
+            s.reorder(loops(s, "D")[1], loops(s, "D")[0]),
+            s.blockize(loops(s, "D")[1]),
+        ),
+        "do not divide into a part",
+    ),
+    (MATMUL, lambda s: s.reorder_block_iter_var("C", [0, 0, 1]), r"to \[0, 0, 1\]"),
+    # sampling
+    (MATMUL, lambda s: s.sample_perfect_tile(loops(s, "C")[0], 1), "cannot tile loop i into 1"),
+    (MATMUL, lambda s: s.sample_perfect_tile(loops(s, "C")[0], 2, decision=3), "must be a list"),
+    (MATMUL, lambda s: s.sample_partitioned_tile(loops(s, "C")[0], 2, 3), "cannot partition 2"),
+    (MATMUL, lambda s: s.sample_categorical([1, 2], [1.0]), "2 candidates have 1 probabilities"),
+    (MATMUL, lambda s: s.sample_categorical([1], [0.0]), "are not those of a choice"),
+    (MATMUL, lambda s: s.sample_categorical([1], ["a"]), "are not those of a choice"),
+    (MATMUL, lambda s: s.sample_categorical([1], [1.0], decision=3), "there is no candidate 3"),
+    (
+        OTHERS["symbolic"],
+        lambda s: s.sample_categorical([tir.Var("m")], [1.0]),
+        "a candidate must be an integer",
+    ),
+    (
+        MATMUL,
+        lambda s: s.sample_categorical(np.array([1.5]), [1.0]),
+        "a candidate must be an integer",
+    ),
+]
+enter(
+    "blocks",
+    {
+        f"{number}: {match}": (refused(text, action), ScheduleError, match)
+        for number, (text, action, match) in enumerate(CASES)
+    },
+)

@@ -1,0 +1,291 @@
+"""Small programs of blocks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from te_sched.script import from_source
+
+GIVEN = """
+from tvm.script import ir as I
+from tvm.script import tir as T
+"""
+
+
+def function(parameters: str, body: str, name: str = "main") -> str:
+    """The text of a function."""
+    given = ", ".join(
+        f'{one.split(":")[0]}: T.Buffer(({one.split(":")[1]},), "float32")'
+        for one in parameters.split()
+    )
+    lines = "".join(f"    {line}\n" for line in body.strip("\n").splitlines())
+    return f"@T.prim_func\ndef {name}({given}):\n{lines}"
+
+
+def program(text: str) -> Any:
+    """The function of a text."""
+    return from_source(GIVEN + text)
+
+
+MATMUL = function(
+    "A:8,8 B:8,8 D:8,8",
+    """
+C = T.alloc_buffer((8, 8), "float32")
+for i, j, k in T.grid(8, 8, 8):
+    with T.block("C"):
+        vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+        with T.init():
+            C[vi, vj] = 0.0
+        C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+for i, j in T.grid(8, 8):
+    with T.block("D"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        D[vi, vj] = T.max(C[vi, vj], 0.0)
+""",
+)
+STAGES = function(
+    "A:8,8 C:8,8",
+    """
+B = T.alloc_buffer((8, 8), "float32")
+for i, j in T.grid(8, 8):
+    with T.block("B"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        B[vi, vj] = A[vi, vj] * 2.0
+for i, j in T.grid(8, 8):
+    with T.block("C"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        C[vi, vj] = B[vi, vj] + 1.0
+""",
+)
+
+
+def _block(name: str, extents: str, binding: str, body: str, kinds: str = "") -> str:
+    """Loops around a block with an iterator for each."""
+    count = len(extents.split(","))
+    loops, axes = "ijk"[:count], [f"v{one}" for one in "ijk"[:count]]
+    bound = (
+        binding
+        or f'{", ".join(axes)} = T.axis.remap("{kinds or "S" * count}", [{", ".join(loops)}])'
+    )
+    lines = "".join(f"        {line}\n" for line in [*bound.splitlines(), *body.splitlines()])
+    heads = f"for {', '.join(loops)} in T.grid({extents}):\n" + f'    with T.block("{name}"):\n'
+    return heads + lines
+
+
+OTHERS = {
+    "twice": function(
+        "A:8 B:8", _block("B", "8", "", "B[vi] = A[vi]") + _block("B", "8", "", "B[vi] = A[vi]")
+    ),
+    "two functions": "@I.ir_module\nclass Module:\n"
+    + "".join(
+        f"    {line}\n"
+        for name in ("f", "g")
+        for line in function("A:8 B:8", _block("B", "8", "", "B[vi] = A[vi]"), name).splitlines()
+    ),
+    "from one": function(
+        "A:8 B:8",
+        """
+for i in range(1, 8):
+    with T.block("B"):
+        vi = T.axis.spatial((1, 8), i)
+        B[vi] = A[vi]
+""",
+    ),
+    "triangle": function(
+        "A:8,8 B:8,8",
+        """
+for i in range(8):
+    for j in range(i):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj]
+""",
+    ),
+    "siblings": function(
+        "A:8,8 B:8,8 C:8,8",
+        """
+for i in range(8):
+    for j in range(8):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj]
+    for j in range(8):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = A[vi, vj]
+""",
+    ),
+    "beside": function(
+        "A:8,8 B:8,8",
+        """
+for i in range(8):
+    T.evaluate(i)
+    for j in range(8):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj]
+""",
+    ),
+    "scan": function(
+        "A:8,8 B:8,8",
+        """
+for i, j in T.grid(8, 8):
+    with T.block("B"):
+        vi = T.axis.spatial(8, i)
+        vj = T.axis.scan(8, j)
+        B[vi, vj] = A[vi, vj] + T.if_then_else(vj > 0, B[vi, vj - 1], 0.0)
+""",
+    ),
+    "squares": function(
+        "A:64,8 B:64,8",
+        _block(
+            "B",
+            "8, 8",
+            "vi = T.axis.spatial(64, i * i)\nvj = T.axis.spatial(8, j)",
+            "B[vi, vj] = A[vi, vj]",
+        ),
+    ),
+    "opaque": function(
+        "A:8 B:8",
+        """
+for i in range(8):
+    with T.block("B"):
+        B[i] = A[i]
+""",
+    ),
+    "stencil": function(
+        "A:8 C:8",
+        _block("B", "8", "", "A[vi] = A[vi] * 2.0") + _block("C", "8", "", "C[vi] = A[vi]"),
+    ),
+    "both write": function(
+        "X:8 D:8",
+        'A = T.alloc_buffer((8,), "float32")\n'
+        + """for i in range(8):
+    with T.block("B"):
+        vi = T.axis.spatial(8, i)
+        A[vi] = X[vi]
+    with T.block("C"):
+        vi = T.axis.spatial(8, i)
+        A[vi] = X[vi] * 2.0
+"""
+        + _block("D", "8", "", "D[vi] = A[vi]"),
+    ),
+    "updated": function(
+        "A:8 C:8",
+        'B = T.alloc_buffer((8,), "float32")\n'
+        + _block("B", "8", "", "B[vi] = A[vi]\nB[vi] = A[vi] * 2.0")
+        + _block("C", "8", "", "C[vi] = B[vi]"),
+    ),
+    "updated twice": function(
+        "A:8 C:8",
+        'B = T.alloc_buffer((8,), "float32")\n'
+        + _block("B", "8", "", "B[vi] = B[vi] + A[vi]")
+        + _block("C", "8", "", "C[vi] = B[vi]"),
+    ),
+    "view": function(
+        "A:8 C:8",
+        'B = T.alloc_buffer((8,), "float32")\n'
+        + _block("B", "8", "", "V = T.match_buffer(A[vi], (), offset_factor=1)\nB[vi] = V[()]")
+        + _block("C", "8", "", "C[vi] = B[vi]"),
+    ),
+    "viewed": function(
+        "A:8 C:8",
+        'B = T.alloc_buffer((8,), "float32")\n'
+        + _block("B", "8", "", "B[vi] = A[vi]")
+        + _block("C", "8", "", "V = T.match_buffer(B[vi], (), offset_factor=1)\nC[vi] = V[()]"),
+    ),
+    "diagonal": function(
+        "A:8 C:8",
+        'B = T.alloc_buffer((8, 8), "float32")\n'
+        + _block("B", "8", "", "B[vi, vi] = A[vi]")
+        + _block("C", "8", "", "C[vi] = B[vi, vi]"),
+    ),
+    "last wins": function(
+        "A:8,8 C:8",
+        'B = T.alloc_buffer((8,), "float32")\n'
+        + _block("B", "8, 8", "", "B[vi] = A[vi, vj]")
+        + _block("C", "8", "", "C[vi] = B[vi]"),
+    ),
+    "alone": function(
+        "A:8",
+        'B = T.alloc_buffer((8,), "float32")\n' + _block("B", "8", "", "B[vi] = A[vi]"),
+    ),
+    "two readers": function(
+        "A:8 C:8 D:8",
+        'B = T.alloc_buffer((8,), "float32")\n'
+        + _block("B", "8", "", "B[vi] = A[vi]")
+        + _block("C", "8", "", "C[vi] = B[vi]")
+        + _block("D", "8", "", "D[vi] = B[vi]"),
+    ),
+    "window": function(
+        "A:9 C:8",
+        'B = T.alloc_buffer((9,), "float32")\n'
+        + _block("B", "9", "", "B[vi] = A[vi]")
+        + _block("C", "8", "", "C[vi] = B[vi] + B[vi + 1]"),
+    ),
+    "beyond": function(
+        "A:8 C:16",
+        'B = T.alloc_buffer((16,), "float32")\n'
+        + _block("B", "8", "", "B[vi] = A[vi]")
+        + _block("C", "16", "", "C[vi] = B[vi]"),
+    ),
+    "repeated": function(
+        "A:8 C:8,8",
+        'B = T.alloc_buffer((8,), "float32")\n'
+        + _block("B", "8", "", "B[vi] = A[vi]")
+        + _block("C", "8, 8", "", "C[vi, vj] = B[vi]"),
+    ),
+    "gather": function(
+        "A:64 C:8",
+        'B = T.alloc_buffer((64,), "float32")\n'
+        + _block("B", "64", "", "B[vi] = A[vi]")
+        + _block("C", "8", "", "C[vi] = B[vi * vi]"),
+    ),
+    "nested": function(
+        "A:8,8 C:8,8",
+        'B = T.alloc_buffer((8, 8), "float32")\n'
+        + _block("B", "8, 8", "", "B[vi, vj] = A[vi, vj]")
+        + """for i in range(8):
+    with T.block("outer"):
+        vi = T.axis.spatial(8, i)
+        for j in range(8):
+            with T.block("inner"):
+                vj = T.axis.spatial(8, j)
+                C[vi, vj] = B[vi, vj]
+""",
+    ),
+    "read before": function(
+        "A:8 C:8 D:8",
+        'B = T.alloc_buffer((8,), "float32")\n'
+        + _block("D", "8", "", "D[vi] = B[vi]")
+        + _block("B", "8", "", "B[vi] = A[vi]")
+        + _block("C", "8", "", "C[vi] = B[vi]"),
+    ),
+    "half": function(
+        "A:8 C:8",
+        'B = T.alloc_buffer((8,), "float32")\n'
+        + _block("B", "8", "vi = T.axis.spatial(8, i)\nT.where(i < 5)", "B[vi] = A[vi]")
+        + _block("C", "8", "", "C[vi] = B[vi]"),
+    ),
+    "same name": """
+@T.prim_func
+def main(a: T.handle, b: T.handle, C: T.Buffer((8,), "float32")):
+    A = T.match_buffer(a, (8,), "float32")
+    A_1 = T.match_buffer(b, (8,), "float32")
+    for i in range(8):
+        with T.block("B"):
+            vi = T.axis.spatial(8, i)
+            C[vi] = A[vi] + A_1[vi]
+""",
+    "symbolic": """
+@T.prim_func
+def main(a: T.handle, b: T.handle):
+    n = T.int32()
+    A = T.match_buffer(a, (n,), "float32")
+    B = T.match_buffer(b, (n,), "float32")
+    for i in range(n):
+        with T.block("B"):
+            vi = T.axis.spatial(n, i)
+            B[vi] = A[vi]
+""",
+}
