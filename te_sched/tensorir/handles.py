@@ -81,6 +81,7 @@ _SHOWN = ArgumentKind(by_name=True, is_always_shown=True)
 ATTRIBUTE = _SHOWN._replace(is_attribute=True)
 BY_PLACE = ArgumentKind()
 FLAG = ATTRIBUTE._replace(record=lambda schedule, value: bool(value))
+VALUE = _SHOWN._replace(record=lambda schedule, value: _as_lists(value))
 NUMBERS = ATTRIBUTE._replace(record=lambda schedule, value: [*value])
 LIST = _SHOWN._replace(is_flat=True, record=lambda schedule, value: [*value])
 MAYBE_LIST = ArgumentKind(
@@ -92,6 +93,11 @@ _CAPITALS = {
     "rfactor": "RFactor",
     "unsafe_set_dtype": "UnsafeSetDType",
 }
+
+
+def _as_lists(value: Any) -> Any:
+    """A value with lists for tuples."""
+    return [*map(_as_lists, value)] if isinstance(value, list | tuple) else value
 
 
 def instruction(**kinds: ArgumentKind) -> Callable[[_F], _F]:

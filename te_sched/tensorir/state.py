@@ -99,6 +99,17 @@ class Index:
         """The outermost blocks in a statement, in program order."""
         return [self.keys[one.block] for one in outermost_blocks(statement)]
 
+    def blocks_below(self, key: Key) -> dict[Block, BlockKey]:
+        """All blocks of a loop or block with their keys, its own too."""
+        found: dict[Block, BlockKey] = {}
+        stack: list[Any] = [self.nodes[key]]
+        while stack:
+            one = stack.pop()
+            if type(one) is Block:
+                found[one] = self.keys[one]
+            stack += parts_of(one)
+        return found
+
     def blocks_of(self, key: Key) -> list[BlockKey]:
         """The blocks directly in a loop or block, in program order."""
         node = self.nodes[key]
@@ -147,14 +158,11 @@ class IndexDraft(Draft, Index):
         found = self._enter(name, body, continued or {})
         self._leave(old, found, fate)
 
-    def rename(self, block: Block, key: BlockKey) -> None:
-        """Give a block the key that it had before it was moved, so that its handles stay valid."""
-        made = self.keys[block]
-        self.keys[block] = key
-        self.nodes[key], self.parents[key] = self.nodes.pop(made), self.parents.pop(made)
-        self.fates.pop(key, None)
-        for child in self.blocks_of(key):
-            self.parents[child] = key
+    def remember(self, blocks: Mapping[Block, BlockKey]) -> None:
+        """Give removed blocks, which will be inserted again, the keys that they had."""
+        self.keys.update(blocks)
+        for key in blocks.values():
+            self.fates.pop(key, None)
 
     def _enter(self, name: str, body: Stmt, continued: Mapping[Block, Block]) -> set[Key]:
         """Index what is new; returns the keys of the visited loops and blocks."""

@@ -12,7 +12,7 @@ from te_sched.ir.stmt import For
 from te_sched.ir.visitor import replace, variables_of
 from te_sched.tensorir.base import ScheduleBase, of_block, of_loop
 from te_sched.tensorir.blocks import bound_kinds, has_affine_binding, range_of, why_not_compact
-from te_sched.tensorir.handles import ATTRIBUTE, BlockRV, LoopRV, instruction
+from te_sched.tensorir.handles import ATTRIBUTE, VALUE, BlockRV, LoopRV, instruction
 from te_sched.tensorir.state import with_block
 
 THREADS = (
@@ -82,7 +82,7 @@ class KindPrimitives(ScheduleBase):
             )
         _set_kind(self, loop, "thread_binding", "bind", thread_axis)
 
-    @instruction(ann_key=ATTRIBUTE)
+    @instruction(ann_key=ATTRIBUTE, ann_val=VALUE)
     def annotate(self, block_or_loop: BlockRV | LoopRV | str, ann_key: str, ann_val: Any) -> None:
         """Annotate a block or loop. An annotation that it has already is kept: `unannotate` removes
         it.

@@ -134,11 +134,12 @@ class MovementPrimitives(ScheduleBase):
             why = "it is the only block of its scope"
             raise _refused(self, key, target, why, "use a block of a scope with several")
         draft = self.draft
+        moved = self.blocks_below(key)
         after = statements_of(self, target)[place] if place < _count(self, target) else None
         draft.replace(scope, rest, links, f"it was replaced when block {key.name} was moved")
+        draft.remember(moved)
         number = _number_of(draft, target, after)
         draft.replace(target, with_inserted(draft, Place(target, number), made, {}))
-        draft.rename(realize.block, key)
 
     def _check_movable(
         self, key: BlockKey, target: Var, scope: BlockKey, is_producer: bool
