@@ -38,12 +38,14 @@ _Alignments = dict[Buffer, dict[int, tuple[int, int]]]
 
 def _alignments(root: Stmt) -> _Alignments:
     found: _Alignments = {}
+    allocated: set[Buffer] = set()  # parameters have the strides that callers expect
     for node in statements(root):
         if type(node) is Block:
+            allocated.update(node.alloc_buffers)
             for place, dim, factor, offset in node.annotations.get("buffer_dim_align", ()):
                 buffer = node.writes[int(place)].buffer
                 found.setdefault(buffer, {})[int(dim)] = int(factor), int(offset)
-    return found
+    return {buffer: dims for buffer, dims in found.items() if buffer in allocated}
 
 
 # The threads that share memory, by scope.

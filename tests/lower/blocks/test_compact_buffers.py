@@ -150,3 +150,18 @@ def test_rows_are_aligned() -> None:
     c = np.zeros_like(a)
     te_sched.build(aligned)(a, c)
     np.testing.assert_array_equal(c, (a + 1) * 2)
+
+
+def test_parameters_keep_their_strides() -> None:
+    @T.prim_func
+    def aligned(A: T.Buffer((4, 4), "float32"), B: T.Buffer((4, 4), "float32")):
+        for i, j in T.grid(4, 4):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                T.block_attr({"buffer_dim_align": [[0, 0, 8, 4]]})
+                B[vi, vj] = A[vi, vj]
+
+    a = np.arange(16, dtype="float32").reshape(4, 4)
+    b = np.zeros_like(a)
+    te_sched.build(aligned)(a, b)
+    np.testing.assert_array_equal(a, b)
