@@ -160,7 +160,6 @@ def _parameters(value: Any) -> Any:
 
 # TVM's tests in tests/python/te that te_sched does not pass: their files, names and reasons.
 UNMET = {
-    ("create_primfunc", "those that make a `tir.Schedule`"): "they wait for schedules of TensorIR",
     (
         "create_primfunc",
         "`argmax`, `resize2d_symbolic`",

@@ -23,7 +23,7 @@ ABSENT: dict[str, str] = {
     "it with module.time_evaluator",
     "meta_schedule": "te_sched has no tuner; write the schedule with te.create_schedule, and time "
     "it with module.time_evaluator",
-    "dlight": "te_sched has TE schedules alone; write one with te.create_schedule",
+    "dlight": "te_sched has no generated schedules; write one: tir.Schedule",
     "rpc": "te_sched runs programs in this process (rpc.LocalSession); on another machine, install "
     "te_sched there, or load what module.export_library wrote with runtime.load_module",
     "micro": "te_sched has no microcontroller targets",
@@ -53,9 +53,9 @@ ABSENT: dict[str, str] = {
     "te.AXIS_SEPARATOR": "Stage.transform_layout is for texture memory, which te_sched lacks",
     "te.trace": "print in a function called by tir.call_packed",
     "tir.trace": "print in a function called by tir.call_packed",
-    "tir.Block": "te_sched has TE schedules alone (te.create_schedule)",
-    "tir.BlockRealize": "te_sched has TE schedules alone (te.create_schedule)",
-    "tir.block_scope": "te_sched has TE schedules alone (te.create_schedule)",
+    "tir.Block": "te_sched.script writes blocks: with T.block(name)",
+    "tir.BlockRealize": "te_sched.script writes blocks: with T.block(name)",
+    "tir.block_scope": "te_sched.script writes blocks: with T.block(name)",
     "tir.usmp": "te_sched does not plan memory across functions",
     "tir.analysis": "build() runs the analyses of te_sched",
     "tir.layout": "layouts are expressions of indices: write the te.compute",
@@ -107,7 +107,7 @@ ABSENT: dict[str, str] = {
     "te.compute",
 }
 
-_BLOCKS = "te_sched has TE schedules alone (te.create_schedule)"
+_BLOCKS = "te_sched.tir.Schedule and te_sched.script have what programs of blocks need"
 _TENSOR_CORES = (
     "instructions of single GPUs have no intrinsics here; tir.call_llvm_intrin or "
     "tir.call_extern names one"

@@ -21,12 +21,12 @@ from te_sched.ir import ops
 from te_sched.ir.expr import Expr, IntImm, Var
 from te_sched.ir.visitor import substitute, variables_of
 from te_sched.tensorir.handles import BlockRV, LoopRV
-from te_sched.tensorir.state import BlockKey, Index, IndexDraft, Key, missing
+from te_sched.tensorir.state import BlockIndex, BlockIndexDraft, BlockKey, Key, missing
 from te_sched.trace.drafts import Changes
 from te_sched.trace.trace import Trace
 
 
-class ScheduleDraft(IndexDraft):
+class BlockScheduleDraft(BlockIndexDraft):
     """The new state of a schedule, which a primitive computes."""
 
     __slots__ = ()
@@ -34,7 +34,7 @@ class ScheduleDraft(IndexDraft):
     values: dict[Var, int]
 
 
-class ScheduleBase(Index):
+class ScheduleBase(BlockIndex):
     """The state of a schedule of blocks.
 
     `values` has the sampled integers, `removed` the handles that the user removed.
@@ -42,7 +42,7 @@ class ScheduleBase(Index):
 
     __slots__ = (
         *("__weakref__", "attrs", "changes", "random", "removed", "trace", "working_on"),
-        *Index.__annotations__,
+        *BlockIndex.__annotations__,
         "values",
     )
 
@@ -54,10 +54,10 @@ class ScheduleBase(Index):
     removed: set[Any]
 
     @property
-    def draft(self) -> ScheduleDraft:
+    def draft(self) -> BlockScheduleDraft:
         """The new state, inside of a primitive."""
         assert self.changes is not None
-        draft: ScheduleDraft = self.changes.draft(self, ScheduleDraft)
+        draft: BlockScheduleDraft = self.changes.draft(self, BlockScheduleDraft)
         return draft
 
     # -- resolving arguments -----------------------------------------------------------------------

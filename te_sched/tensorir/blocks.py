@@ -14,7 +14,7 @@ from te_sched.ir.expr import Buffer, BufferRegion, Range, Var
 from te_sched.ir.ops import is_const
 from te_sched.ir.stmt import For
 from te_sched.ir.visitor import variables_of
-from te_sched.tensorir.state import BlockKey, Index, Key
+from te_sched.tensorir.state import BlockIndex, BlockKey, Key
 
 
 def buffers_of(regions: Iterable[BufferRegion]) -> list[Buffer]:
@@ -22,23 +22,23 @@ def buffers_of(regions: Iterable[BufferRegion]) -> list[Buffer]:
     return list(dict.fromkeys([region.buffer for region in regions]))
 
 
-def siblings(index: Index, key: Key) -> list[BlockKey]:
+def siblings(index: BlockIndex, key: Key) -> list[BlockKey]:
     """The blocks of the scope of a block, in program order, and itself."""
     scope = index.scope(key)
     return [] if scope is None else index.blocks_of(scope)
 
 
-def producers(index: Index, key: BlockKey) -> list[BlockKey]:
+def producers(index: BlockIndex, key: BlockKey) -> list[BlockKey]:
     """The blocks before one, of its scope, that write what it reads."""
     return _related(index, key, reading=True)
 
 
-def consumers(index: Index, key: BlockKey) -> list[BlockKey]:
+def consumers(index: BlockIndex, key: BlockKey) -> list[BlockKey]:
     """The blocks after one, of its scope, that read what it writes."""
     return _related(index, key, reading=False)
 
 
-def _related(index: Index, key: BlockKey, reading: bool) -> list[BlockKey]:
+def _related(index: BlockIndex, key: BlockKey, reading: bool) -> list[BlockKey]:
     own = index.block(key)
     buffers = set(buffers_of(own.reads if reading else own.writes))
     blocks = siblings(index, key)
@@ -52,7 +52,7 @@ def _related(index: Index, key: BlockKey, reading: bool) -> list[BlockKey]:
     return found
 
 
-def writers(index: Index, key: BlockKey, buffer: Buffer) -> list[BlockKey]:
+def writers(index: BlockIndex, key: BlockKey, buffer: Buffer) -> list[BlockKey]:
     """The blocks of the scope of a block that write a buffer."""
     return [
         one
@@ -61,7 +61,7 @@ def writers(index: Index, key: BlockKey, buffer: Buffer) -> list[BlockKey]:
     ]
 
 
-def output_buffers(index: Index, key: Key) -> set[Buffer]:
+def output_buffers(index: BlockIndex, key: Key) -> set[Buffer]:
     """The buffers around a loop or block that its scope does not allocate: they are results."""
     return set(index.functions[index.function_of(key)].buffer_map.values())
 
@@ -69,7 +69,7 @@ def output_buffers(index: Index, key: Key) -> set[Buffer]:
 # -- bindings --------------------------------------------------------------------------------------
 
 
-def loop_ranges(index: Index, loops: Iterable[Var]) -> dict[Var, Range]:
+def loop_ranges(index: BlockIndex, loops: Iterable[Var]) -> dict[Var, Range]:
     """The ranges of loops by their variables."""
     return {one: Range(index.loop(one).min, index.loop(one).extent) for one in loops}
 
@@ -79,7 +79,7 @@ def range_of(loop: For) -> Range:
     return Range(loop.min, loop.extent)
 
 
-def is_affine(index: Index, key: BlockKey) -> bool:
+def is_affine(index: BlockIndex, key: BlockKey) -> bool:
     """Whether the iterators of a block are sums of parts of the loops around it, each part once."""
     realize = index.realize(key)
     return has_affine_binding(realize, loop_ranges(index, index.loops_above(key)))
@@ -103,7 +103,7 @@ def has_affine_binding(realize: BlockRealize, ranges: Mapping[Var, Range]) -> bo
 # -- kinds of blocks -------------------------------------------------------------------------------
 
 
-def why_not_complete(index: Index, key: BlockKey, among: Sequence[BlockKey] = ()) -> str:
+def why_not_complete(index: BlockIndex, key: BlockKey, among: Sequence[BlockKey] = ()) -> str:
     """The reason why a block is not complete: a pure function of what it reads; "" if it is.
 
     Parameters
@@ -123,7 +123,7 @@ def _overlap(block: Block) -> str:
     return f"it reads and writes {both[0]}" if both else ""
 
 
-def _why_not_dominant(index: Index, key: BlockKey, among: Sequence[BlockKey]) -> str:
+def _why_not_dominant(index: BlockIndex, key: BlockKey, among: Sequence[BlockKey]) -> str:
     blocks = among or siblings(index, key)
     before = blocks[: blocks.index(key)] if key in blocks else ()
     for buffer in buffers_of(index.block(key).writes):
@@ -136,7 +136,7 @@ def _why_not_dominant(index: Index, key: BlockKey, among: Sequence[BlockKey]) ->
     return ""
 
 
-def why_not_reduction(index: Index, key: BlockKey, among: Sequence[BlockKey] = ()) -> str:
+def why_not_reduction(index: BlockIndex, key: BlockKey, among: Sequence[BlockKey] = ()) -> str:
     """The reason why a block is not a reduction; "" if it is one. If blocks `among` which it is are
     given, others may initialise it.
     """
@@ -166,7 +166,7 @@ def _reduced_output(block: Block) -> str:
     return ""
 
 
-def why_not_compact(index: Index, keys: Sequence[BlockKey]) -> str:
+def why_not_compact(index: BlockIndex, keys: Sequence[BlockKey]) -> str:
     """The reason why some blocks are not all complete or reductions, among themselves; "" if they
     are.
     """

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, TypeVar, cast
 from te_sched.ir.blocks import Block, BlockRealize
 from te_sched.ir.expr import IntImm, Var
 from te_sched.ir.stmt import For
-from te_sched.tensorir.state import BlockKey, Index, Key
+from te_sched.tensorir.state import BlockIndex, BlockKey, Key
 from te_sched.trace.entries import Entry
 from te_sched.trace.handles import HandleReference
 from te_sched.trace.primitive import DECISION, ArgumentKind, Primitive, primitive
@@ -55,7 +55,7 @@ class StmtSRef:
 
     __slots__ = ("_index", "_key")
 
-    def __init__(self, index: Index, key: Key) -> None:
+    def __init__(self, index: BlockIndex, key: Key) -> None:
         self._index, self._key = index, key
 
     @property
@@ -73,7 +73,7 @@ class StmtSRef:
 
 ExprRV = Var  # a sampled integer
 Handle = BlockRV | LoopRV
-ROOT, INLINE = Var("root"), Var("inline")  # sampled locations that are no loops
+ROOT, INLINE = Var("root"), Var("inline")  # sampled locations other than loops
 _LETTERS: dict[type, str] = {BlockRV: "b", LoopRV: "l", Var: "v"}
 
 # Kinds of arguments.

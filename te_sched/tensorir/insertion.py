@@ -8,7 +8,7 @@ from typing import NamedTuple
 from te_sched.ir.blocks import Block
 from te_sched.ir.stmt import For, SeqStmt, Stmt
 from te_sched.ir.visitor import replace
-from te_sched.tensorir.state import BlockKey, Index, Key, Node, with_block
+from te_sched.tensorir.state import BlockIndex, BlockKey, Key, Node, with_block
 
 
 class Place(NamedTuple):
@@ -18,14 +18,14 @@ class Place(NamedTuple):
     number: int
 
 
-def statements_of(index: Index, parent: Key) -> tuple[Stmt, ...]:
+def statements_of(index: BlockIndex, parent: Key) -> tuple[Stmt, ...]:
     """The statements of the body of a loop or block."""
     node = index.nodes[parent]
     body = node.body if type(node) is For else node.block.body  # type: ignore[union-attr]
     return body.seq if type(body) is SeqStmt else (body,)
 
 
-def with_inserted(index: Index, place: Place, new: Stmt, links: dict[Block, Block]) -> Node:
+def with_inserted(index: BlockIndex, place: Place, new: Stmt, links: dict[Block, Block]) -> Node:
     """The loop or block of a place, with a statement inserted."""
     parts = list(statements_of(index, place.parent))
     parts[place.number : place.number] = new.seq if type(new) is SeqStmt else [new]
@@ -33,7 +33,7 @@ def with_inserted(index: Index, place: Place, new: Stmt, links: dict[Block, Bloc
     return with_body(index, place.parent, body, links)
 
 
-def with_body(index: Index, parent: Key, body: Stmt, links: dict[Block, Block]) -> Node:
+def with_body(index: BlockIndex, parent: Key, body: Stmt, links: dict[Block, Block]) -> Node:
     """A loop or block with another body."""
     node = index.nodes[parent]
     if type(node) is For:
@@ -41,7 +41,7 @@ def with_body(index: Index, parent: Key, body: Stmt, links: dict[Block, Block]) 
     return with_block(node, links, body=body)  # type: ignore[arg-type]
 
 
-def number_in(index: Index, parent: Key, key: Key) -> int | None:
+def number_in(index: BlockIndex, parent: Key, key: Key) -> int | None:
     """The number of the statement of a loop's or block's body that has a loop or block in it."""
     below = key
     for one in (key, *index.around(key)):
@@ -70,7 +70,7 @@ def _has(statement: Stmt, wanted: Node) -> bool:
     )
 
 
-def common_parent(index: Index, scope: BlockKey, keys: Sequence[Key]) -> Key:
+def common_parent(index: BlockIndex, scope: BlockKey, keys: Sequence[Key]) -> Key:
     """The innermost loop of a scope that has all of some blocks in it, or the scope."""
     paths = []
     for key in keys:

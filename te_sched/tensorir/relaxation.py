@@ -12,12 +12,12 @@ from te_sched.ir import ops
 from te_sched.ir.blocks import BlockRealize
 from te_sched.ir.expr import BufferRegion, Expr, IntImm, Range, Var
 from te_sched.ir.visitor import substitute, variables_of
-from te_sched.tensorir.state import BlockKey, Index
+from te_sched.tensorir.state import BlockIndex, BlockKey
 
 Sets = list[IntervalSet]
 
 
-def relaxed(index: Index, key: BlockKey, region: BufferRegion, loops: Iterable[Var]) -> Sets:
+def relaxed(index: BlockIndex, key: BlockKey, region: BufferRegion, loops: Iterable[Var]) -> Sets:
     """A region of a block over all iterations of loops, in terms of the other loops around it."""
     realize = index.realize(key)
     domains: dict[Var, IntervalSet] = {
@@ -79,7 +79,7 @@ def ranges_of(sets: Sets, shape: Iterable[Expr], analyzer: Analyzer) -> list[Ran
     return found
 
 
-def bound_loops(index: Index, loops: Iterable[Var], analyzer: Analyzer) -> Analyzer:
+def bound_loops(index: BlockIndex, loops: Iterable[Var], analyzer: Analyzer) -> Analyzer:
     """An analyzer that knows the ranges of loops."""
     for one in loops:
         node = index.loop(one)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from te_sched.ir.blocks import Block, BlockRealize
 from te_sched.ir.stmt import For, SeqStmt, Stmt
 from te_sched.ir.visitor import PART_FIELDS, replace
-from te_sched.tensorir.state import BlockKey, Index, Key, Node, exchanged, sequence, with_block
+from te_sched.tensorir.state import BlockIndex, BlockKey, Key, Node, exchanged, sequence, with_block
 
 
 def without(
-    index: Index, key: BlockKey, scope: BlockKey, links: dict[Block, Block]
+    index: BlockIndex, key: BlockKey, scope: BlockKey, links: dict[Block, Block]
 ) -> BlockRealize | None:
     """The scope of a block without the block and the loops that have nothing else; None if the
     scope has nothing else. `links` notes the old blocks of new ones.

@@ -13,16 +13,16 @@ from te_sched.ir.visitor import ReferenceMapper, parts_of, replace
 from te_sched.tensorir.base import integer
 from te_sched.tensorir.handles import BlockHandles, BlockRV, LoopRV, StmtSRef
 from te_sched.tensorir.primitives.blocking import BlockingPrimitives
-from te_sched.tensorir.primitives.caching import CachingPrimitives
+from te_sched.tensorir.primitives.caching import CopyPrimitives
 from te_sched.tensorir.primitives.finding import FindingPrimitives
 from te_sched.tensorir.primitives.inlining import InliningPrimitives
 from te_sched.tensorir.primitives.kinds import KindPrimitives
-from te_sched.tensorir.primitives.loops import LoopPrimitives
+from te_sched.tensorir.primitives.loops import NestPrimitives
 from te_sched.tensorir.primitives.movement import MovementPrimitives
 from te_sched.tensorir.primitives.reductions import ReductionPrimitives
 from te_sched.tensorir.primitives.sampling import SamplingPrimitives
-from te_sched.tensorir.primitives.storage import StoragePrimitives
-from te_sched.tensorir.state import Index, IndexDraft
+from te_sched.tensorir.primitives.storage import BufferPrimitives
+from te_sched.tensorir.state import BlockIndex, BlockIndexDraft
 from te_sched.trace.drafts import Changes
 from te_sched.trace.trace import Trace
 
@@ -31,16 +31,16 @@ _LEVELS = ("detail", "fast", "none")
 _NOTHING = Evaluate(IntImm(0))
 
 
-class Schedule(
+class BlockSchedule(
     FindingPrimitives,
-    LoopPrimitives,
+    NestPrimitives,
     KindPrimitives,
     InliningPrimitives,
     MovementPrimitives,
     ReductionPrimitives,
-    CachingPrimitives,
+    CopyPrimitives,
     BlockingPrimitives,
-    StoragePrimitives,
+    BufferPrimitives,
     SamplingPrimitives,
 ):
     """A schedule of TensorIR: a module, transformed by primitives one after the other.
@@ -96,7 +96,7 @@ class Schedule(
         names = list(module.functions)
         self.working_on = names[0] if len(names) == 1 else "main" if "main" in names else None
         seen: set[Any] = set()
-        draft = IndexDraft(self, Changes(self, None))  # type: ignore[arg-type]
+        draft = BlockIndexDraft(self, Changes(self, None))  # type: ignore[arg-type]
         for name, func in module.functions.items():
             own = _own_definitions(func, seen)
             draft.functions[name] = own.with_body(_NOTHING)
@@ -111,7 +111,7 @@ class Schedule(
         return IRModule(dict(self.functions), self.attrs)
 
     @property
-    def schedule(self) -> Schedule:
+    def schedule(self) -> BlockSchedule:
         """The schedule."""
         return self
 
@@ -186,7 +186,7 @@ class Schedule(
 
     # -- copies and random numbers -----------------------------------------------------------------
 
-    def copy(self) -> Schedule:
+    def copy(self) -> BlockSchedule:
         """A copy, for which the same handles are valid.
 
         >>> sch = tir.Schedule(matmul_relu)
@@ -195,8 +195,8 @@ class Schedule(
         >>> len(sch.trace), len(other.trace)
         (3, 0)
         """
-        twin = Schedule.__new__(Schedule)
-        for name in (*Index.__annotations__, "values"):
+        twin = BlockSchedule.__new__(BlockSchedule)
+        for name in (*BlockIndex.__annotations__, "values"):
             setattr(twin, name, dict(getattr(self, name)))
         twin.attrs, twin.working_on = self.attrs, self.working_on
         twin.removed, twin.changes, twin.trace = set(self.removed), None, self.trace.copy()

@@ -31,7 +31,7 @@ Key = Var | BlockKey
 Node = For | BlockRealize
 
 
-class Index:
+class BlockIndex:
     """The functions of a schedule, and where their loops and blocks are.
 
     `nodes` has the loop or block of each key, `parents` the key of the loop or block around it
@@ -45,7 +45,7 @@ class Index:
     parents: dict[Key, Key | None]
     roots: dict[Key, str]
     keys: dict[Block, BlockKey]
-    fates: dict[Key, str]  # what became of loops and blocks that are gone
+    fates: dict[Key, str]  # why loops and blocks are gone
 
     def key_of(self, node: Node) -> Key:
         """The key of a loop or block."""
@@ -117,7 +117,7 @@ class Index:
         return [block for part in parts_of(inside) for block in self.blocks_in(part)]
 
 
-class IndexDraft(Draft, Index):
+class BlockIndexDraft(Draft, BlockIndex):
     """The new state that a primitive computes."""
 
     __slots__ = ()
@@ -137,7 +137,7 @@ class IndexDraft(Draft, Index):
         Parameters
         ----------
         continued : the old blocks of new ones that keep their identity.
-        fate : what became of the loops and blocks that are gone.
+        fate : why the loops and blocks that are not in the new body are gone.
         """
         links = dict(continued or {})
         old: Node = self.nodes[key]
@@ -290,7 +290,7 @@ def sequence(*statements: Stmt | None) -> Stmt:
     return parts[0] if len(parts) == 1 else SeqStmt(tuple(parts))
 
 
-def missing(index: Index, key: Key, name: str, what: str) -> ScheduleError:
+def missing(index: BlockIndex, key: Key, name: str, what: str) -> ScheduleError:
     """The error for a handle whose loop or block is gone."""
     fate = index.fates.get(key, "")
     return ScheduleError(

@@ -5,5 +5,7 @@ from te_sched.tensorir.handles import BlockRV as BlockRV
 from te_sched.tensorir.handles import ExprRV as ExprRV
 from te_sched.tensorir.handles import LoopRV as LoopRV
 from te_sched.tensorir.handles import StmtSRef as StmtSRef
-from te_sched.tensorir.schedule import Schedule as Schedule
+from te_sched.tensorir.schedule import BlockSchedule
 from te_sched.trace.trace import Trace as Trace
+
+Schedule = BlockSchedule

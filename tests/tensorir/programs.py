@@ -182,6 +182,7 @@ for i in range(8):
         + _block("B", "8", "", "B[vi] = B[vi] + A[vi]")
         + _block("C", "8", "", "C[vi] = B[vi]"),
     ),
+    "accumulated": function("A:8 B:8", _block("B", "8", "", "B[vi] = B[vi] + A[vi]")),
     "view": function(
         "A:8 C:8",
         'B = T.alloc_buffer((8,), "float32")\n'

@@ -41,7 +41,7 @@ from te_sched.tensorir.rewriting import Swap
 from te_sched.tensorir.state import BlockKey, Key, with_block
 
 
-class CachingPrimitives(ScheduleBase):
+class CopyPrimitives(ScheduleBase):
     """Primitives that copy buffers to other memory."""
 
     __slots__ = ()
@@ -78,6 +78,13 @@ class CachingPrimitives(ScheduleBase):
         if len(makers) > 1:
             raise _several(key, buffer, makers)
         readers = [one for one in readers if one not in makers]
+        if not readers:
+            raise ScheduleError(
+                f"cannot cache {buffer.name} of block {key.name}",
+                "no other block reads it",
+                "cache_write copies what a block writes",
+                of_block(key.name),
+            )
         where = _before(self, scope, makers[0], readers) if makers else Place(scope, 0)
         users, writes = makers or readers, bool(makers)
         copy, begin = _cache(buffer, _region(self, users, buffer, writes, scope, scope), memory)

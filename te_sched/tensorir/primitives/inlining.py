@@ -226,7 +226,7 @@ def _removed(
     buffer: Buffer,
     links: dict[Block, Block],
 ) -> BlockRealize:
-    """The scope without a block and the buffer that nobody needs then."""
+    """The scope without a block and a buffer that is not used anymore."""
     rest = without(schedule, key, scope, links)
     if rest is None:
         raise _refused(key, "inline", f"it is the only block of {scope.name}", "")

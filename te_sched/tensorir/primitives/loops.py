@@ -21,7 +21,7 @@ from te_sched.tensorir.primitives.finding import check_not_root
 from te_sched.tensorir.rewriting import Rebind, nested
 
 
-class LoopPrimitives(ScheduleBase):
+class NestPrimitives(ScheduleBase):
     """Primitives that change loops."""
 
     __slots__ = ()

@@ -38,7 +38,7 @@ from te_sched.tensorir.insertion import Place, number_in, statements_of, with_in
 from te_sched.tensorir.primitives.finding import check_not_root
 from te_sched.tensorir.relaxation import Sets, bound_loops, joined, relaxed
 from te_sched.tensorir.removal import without
-from te_sched.tensorir.state import BlockKey, Index, Key
+from te_sched.tensorir.state import BlockIndex, BlockKey, Key
 
 
 class MovementPrimitives(ScheduleBase):
@@ -406,11 +406,11 @@ def _covers_its_domain(schedule: ScheduleBase, key: BlockKey) -> bool:
     return True
 
 
-def _count(index: Index, target: Var) -> int:
+def _count(index: BlockIndex, target: Var) -> int:
     return len(statements_of(index, target))
 
 
-def _number_of(index: Index, target: Var, statement: Stmt | None) -> int:
+def _number_of(index: BlockIndex, target: Var, statement: Stmt | None) -> int:
     """The number of a statement of a loop; their number if there is none."""
     found = [number for number, one in enumerate(statements_of(index, target)) if one is statement]
     return found[0] if found else _count(index, target)

@@ -54,7 +54,7 @@ class ReductionPrimitives(ScheduleBase):
         if why or init is None:
             raise ScheduleError(
                 f"cannot decompose block {key.name}",
-                f"it is no reduction: {why}",
+                f"it is not a reduction: {why}",
                 "use a block with T.init and reduction iterators",
                 of_block(key.name),
             )

@@ -16,7 +16,7 @@ from te_sched.tensorir.rewriting import Swap
 from te_sched.tensorir.state import with_block
 
 
-class StoragePrimitives(ScheduleBase):
+class BufferPrimitives(ScheduleBase):
     """Primitives that change buffers."""
 
     __slots__ = ()
