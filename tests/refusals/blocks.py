@@ -203,11 +203,6 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
         "several blocks write it: B, C",
     ),
     (OTHERS["both write"], lambda s: s.cache_write("B", 0, "local"), "several blocks write it"),
-    (
-        OTHERS["updated twice"],
-        lambda s: (s.cache_write("C", 0, "local"), s.cache_read("B", 1, "local")),
-        "cannot cache|has not a buffer",
-    ),
     (OTHERS["accumulated"], lambda s: s.cache_read("B", 0, "local"), "no other block reads it"),
     (MATMUL, lambda s: s.set_scope("D", 0, "local"), "no block allocates it"),
     (MATMUL, lambda s: s.storage_align("C", 0, 2, 32, 8), "C has no dimension 2"),
