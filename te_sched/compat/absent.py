@@ -65,7 +65,6 @@ ABSENT: dict[str, str] = {
     "tir.BijectiveLayout": "layouts are expressions of indices: write the te.compute",
     "tir.bijective_layout": "layouts are expressions of indices: write the te.compute",
     "tir.data_layout": "layouts are expressions of indices: write the te.compute",
-    "tir.IndexMap": "layouts are expressions of indices: write the te.compute",
     "runtime.executor": "te_sched has no graphs, and no executors of them",
     "runtime.vm": "te_sched has no graphs, and no executors of them",
     "runtime.relax_vm": "te_sched has no graphs, and no executors of them",

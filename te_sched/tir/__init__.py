@@ -158,6 +158,7 @@ from te_sched.tir.constructors import StringImm as StringImm
 from te_sched.tir.constructors import Sub as Sub
 from te_sched.tir.constructors import Var as Var
 from te_sched.tir.constructors import While as While
+from te_sched.tir.index_map import IndexMap as IndexMap
 from te_sched.tir.kinds import CallEffectKind as CallEffectKind
 from te_sched.tir.kinds import ForKind as ForKind
 from te_sched.tir.ranges import Range as Range
