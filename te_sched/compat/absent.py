@@ -59,7 +59,7 @@ ABSENT: dict[str, str] = {
     "tir.schedule": "te_sched has TE schedules alone (te.create_schedule)",
     "tir.block_scope": "te_sched has TE schedules alone (te.create_schedule)",
     "tir.usmp": "te_sched does not plan memory across functions",
-    "tir.analysis": "build() runs the analyses of te_sched",
+    "tir.analysis": "te_sched.analysis.check has the analyses that build() runs",
     "tir.layout": "layouts are expressions of indices: write the te.compute",
     "tir.Layout": "layouts are expressions of indices: write the te.compute",
     "tir.BijectiveLayout": "layouts are expressions of indices: write the te.compute",
@@ -118,7 +118,7 @@ _GRAPHS = "it is of Relay's graphs or of TVM's objects in C++, which te_sched do
 ABSENT |= {
     **dict.fromkeys(("tir.BlockDependenceInfo", "tir.BlockScope", "tir.BufferRegion"), _BLOCKS),
     **dict.fromkeys(("tir.MatchBufferRegion", "tir.StmtSRef", "tir.TensorIntrin"), _BLOCKS),
-    **dict.fromkeys(("tir.ScheduleError", "tir.ScheduleState", "tir.DeclBuffer"), _BLOCKS),
+    **dict.fromkeys(("tir.ScheduleState", "tir.DeclBuffer"), _BLOCKS),
     **dict.fromkeys(
         ("tir.call_tir", "tir.block_dependence_info", "tir.PrimFunc.specialize"), _BLOCKS
     ),

@@ -102,6 +102,7 @@ from te_sched.te.reducer import comm_reducer as comm_reducer
 from te_sched.te.reducer import max as max
 from te_sched.te.reducer import min as min
 from te_sched.te.reducer import sum as sum
+from te_sched.tir import analysis as analysis
 from te_sched.tir import stmt_functor as stmt_functor
 from te_sched.tir import transform as transform
 from te_sched.tir.blocks import AllocateConst as AllocateConst
@@ -169,4 +170,4 @@ BufferRegion = _BufferRegion
 ir_builder = _builder
 indexdiv = floordiv
 indexmod = floormod
-signatures.list_names(sys.modules[__name__], "ir_builder", "stmt_functor", "transform")
+signatures.list_names(sys.modules[__name__], "analysis", "ir_builder", "stmt_functor", "transform")
