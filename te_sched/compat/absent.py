@@ -138,7 +138,7 @@ ABSENT |= {
     "tir.transform": "te_sched has no such pass; transform.prim_func_pass makes one of a function",
     "transform": "a pass is a function of a module; lower(..., stop_after=...) shows its result",
     "IRModule": "a module is immutable and holds functions alone: IRModule({name: function})",
-    "arith": "te_sched has what lowering needs: arith.Analyzer and arith.detect_linear_equation",
+    "arith": "te_sched has what schedules need: arith.Analyzer, arith.detect_iter_map, ...",
     "runtime.Module": "a module is compiled code in one piece, without imports",
     "runtime.Device": "te_sched runs on processors and CUDA devices; nothing needs their numbers",
     "target": "te_sched compiles for processors (llvm) and CUDA devices (cuda)",

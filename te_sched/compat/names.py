@@ -195,6 +195,7 @@ TREE: dict[str, Alias] = {
     "ir.diagnostics": Alias(("te_sched.compat.diagnostics",)),
     "arith": Alias(("te_sched.compat.arith",)),
     "arith.analyzer": Alias(("te_sched.compat.arith",)),
+    "arith.iter_affine_map": Alias(("te_sched.compat.arith",)),
     "error": Alias((), _ERRORS),
     "driver": Alias((), _BUILDING),
     "driver.build_module": Alias((), _BUILDING),
