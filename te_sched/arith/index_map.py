@@ -55,9 +55,14 @@ def map_indices(index_map: IndexMap, indices: Sequence[Expr]) -> tuple[Expr, ...
     DeclarationError for another number of indices.
     """
     _check_count(index_map, len(indices), "index", "indices")
-    mapper = _Indices(dict(zip(index_map.initial_indices, indices, strict=True)))
     analyzer = Analyzer()
-    return tuple([analyzer.simplify(mapper.visit(one)) for one in index_map.final_indices])
+    return tuple([analyzer.simplify(one) for one in substituted(index_map, indices)])
+
+
+def substituted(index_map: IndexMap, indices: Sequence[Expr]) -> tuple[Expr, ...]:
+    """The new indices of old ones, not simplified."""
+    mapper = _Indices(dict(zip(index_map.initial_indices, indices, strict=True)))
+    return tuple([mapper.visit(one) for one in index_map.final_indices])
 
 
 def map_shape(index_map: IndexMap, shape: Sequence[Expr]) -> tuple[Expr, ...]:
@@ -100,7 +105,18 @@ def inverse(index_map: IndexMap, domains: Domains) -> IndexMap:
     """
     if index_map.inverse_index_map is not None:
         return index_map.inverse_index_map
-    return _Detected(index_map, _typed(index_map, domains), is_padded=False).inverse()
+    return bijection(index_map, domains)[0]
+
+
+def bijection(index_map: IndexMap, domains: Domains) -> tuple[IndexMap, tuple[Range, ...]]:
+    """The inverse of a one-to-one map, and the values of the new indices.
+
+    Raises
+    ------
+    DeclarationError as `inverse`, which also returns inverses that are stated.
+    """
+    found = _Detected(index_map, _typed(index_map, domains), is_padded=False)
+    return found.inverse(), found.ranges()
 
 
 def non_surjective_inverse(index_map: IndexMap, domains: Domains) -> tuple[IndexMap, Expr]:
