@@ -105,7 +105,20 @@ def inverse(index_map: IndexMap, domains: Domains) -> IndexMap:
     """
     if index_map.inverse_index_map is not None:
         return index_map.inverse_index_map
-    return bijection(index_map, domains)[0]
+    made, ranges = bijection(index_map, domains)
+    analyzer = Analyzer()
+    try:
+        padded = _Detected(index_map, _typed(index_map, domains), is_padded=True).ranges()
+    except DeclarationError:  # the divisions of several sums, none of which needs padding
+        return made
+    for index, one, other in zip(index_map.final_indices, ranges, padded, strict=True):
+        if not analyzer.can_prove_equal(one.extent, other.extent):
+            raise _error(
+                "the index map has no inverse: it adds padding",
+                f"new index {index} has {other.extent} values, of which {one.extent} are used",
+                "call non_surjective_inverse, or map sizes that are multiples of the divisors",
+            )
+    return made
 
 
 def bijection(index_map: IndexMap, domains: Domains) -> tuple[IndexMap, tuple[Range, ...]]:
@@ -378,42 +391,37 @@ class _Detected:
                 for place, index in enumerate(self.index_map.final_indices)
             ]
         )
-        values = {
-            var: substitute(value, self.sizes)
+        values = self.values(outputs)
+        return IndexMap(outputs, tuple([values[var] for var in self.index_map.initial_indices]))
+
+    def values(self, outputs: tuple[Var, ...]) -> dict[Var, Expr]:
+        """The old indices, and the dividends with variables, in terms of the new indices."""
+        analyzer = Analyzer()
+        found = {
+            var: substitute(value, {**self.sizes})
             for var, value in inverse_affine_iter_map(self.indices, outputs).items()
         }
-        inner: dict[Var, Range] = {}
-        for var, domain in zip(self.index_map.initial_indices, self.domains, strict=True):
-            inner[var] = domain
+        inner = dict(zip(self.index_map.initial_indices, self.domains, strict=True))
         for base in self.bases:
             if base.var is not None:
+                whole = found.setdefault(base.var, base.own.min)
                 own = {var: inner[var] for var in variables_of(base.value) & inner.keys()}
-                index = _one_to_one((base.value,), own)
-                values |= inverse_affine_iter_map(index, (values.get(base.var, base.own.min),))
-        analyzer = Analyzer()
-        finals = [
-            analyzer.simplify(ops.cast(var.dtype, values.get(var, domain.min)))
-            for var, domain in inner.items()
-        ]
-        return IndexMap(outputs, tuple(finals))
+                found |= inverse_affine_iter_map(_one_to_one((base.value,), own), (whole,))
+        for var, domain in inner.items():
+            found[var] = analyzer.simplify(ops.cast(var.dtype, found.get(var, domain.min)))
+        return found
 
     def padding(self, outputs: tuple[Var, ...]) -> Expr:
         """The condition for new indices to be padding."""
         analyzer = Analyzer()
         for var, one in zip(outputs, self.ranges(), strict=True):
             analyzer.bind(var, one)
-        old = self.inverse_values(outputs)
+        values = self.values(outputs)
         found: Expr = ops.const(False)
         for base in self.bases:
-            found = ops.logical_or(found, _padding_of(base, substitute(base.value, old)))
+            value = base.value if base.var is None else base.var
+            found = ops.logical_or(found, _padding_of(base, substitute(value, values)))
         return analyzer.simplify(found)
-
-    def inverse_values(self, outputs: tuple[Var, ...]) -> dict[Var, Expr]:
-        """The old indices in terms of the new ones."""
-        made = self.inverse()
-        renamed: dict[Var, Expr] = dict(zip(made.initial_indices, outputs, strict=True))
-        values = [substitute(one, renamed) for one in made.final_indices]
-        return dict(zip(self.index_map.initial_indices, values, strict=True))
 
 
 def _padding_of(base: _Base, value: Expr) -> Expr:

@@ -69,6 +69,7 @@ def check_padded(index_map: IndexMap, sizes: tuple[int, ...]) -> None:
         (lambda i, j: [(i * 5 + j) // 4, (i * 5 + j) % 4], (3, 5)),
         (lambda i, j: [(i * 8 + j) // 4, (i * 8 + j) % 4], (3, 8)),
         (lambda i, j: [j, i], (1, 3)),
+        (lambda i, j: [(i + j) // 2, (i + j) % 2], (1, 1)),
         (lambda i: [5 - i], (6,)),
     ],
 )
@@ -105,6 +106,11 @@ def test_inverse_keeps_indices_of_one_value() -> None:
     )
 
 
+def test_inverse_of_divisions_of_two_sums() -> None:
+    i4 = made(lambda i: [i // 4, (i + 4) % 4])
+    assert is_equivalent(inverse(i4, domains(8)), made(lambda a, b: [a * 4 + b]))
+
+
 def test_inverse_that_is_stated_is_returned() -> None:
     stated = made(lambda a: [a + 1])
     chosen = tir.IndexMap.from_func(lambda i: [i - 1], None, stated)
@@ -122,6 +128,7 @@ def test_symbolic_padding() -> None:
     ("function", "sizes", "fault"),
     [
         (lambda i: [i // 4, i % 4], (7,), "has no inverse"),
+        (lambda i: [i // 4, i % 4], (2,), "has no inverse: it adds padding"),
         (lambda i, j: [i + j], (3, 3), "has no inverse"),
         (lambda i: [i * 2], (3,), "has no inverse.*\n.*\n.*skips values"),
         (lambda i, j: [i], (3, 3), "has no inverse"),
