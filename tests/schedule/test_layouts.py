@@ -42,9 +42,7 @@ def test_layouts_are_one_to_one_and_go_back(rule: Rule, extents: list[int]) -> N
     seen = set()
     finals = made.index_map.final_indices
     for old in itertools.product(range(12), range(8)):
-        new = [
-            value(one, dict(zip((i, j), old, strict=True))) for one in made.index_map.final_indices
-        ]
+        new = [value(one, dict(zip((i, j), old, strict=True))) for one in finals]
         assert all(0 <= one < extent for one, extent in zip(new, extents, strict=True))
         assert tuple(value(one, dict(zip(places, new, strict=True))) for one in back) == old
         seen.add(tuple(new))
