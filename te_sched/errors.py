@@ -154,6 +154,18 @@ class ScriptError(DeclarationError, ValueError):
         return "\n".join(filter(None, (super().__str__(), self.excerpt)))
 
 
+class IllFormedError(DeclarationError, ValueError):
+    """A program defines a variable twice, or uses one outside of its scope.
+
+    >>> from te_sched import tir
+    >>> from te_sched.tir.analysis import verify_well_formed
+    >>> i = tir.Var("i")
+    >>> verify_well_formed(tir.PrimFunc([], tir.Evaluate(i)))
+    Traceback (most recent call last):
+    te_sched.errors.IllFormedError: function main is ill-formed, due to ...
+    """
+
+
 class TagError(DeclarationError, ValueError):
     """An operation would have two tags; a ValueError, as in TVM.
 

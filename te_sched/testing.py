@@ -19,7 +19,9 @@ from typing import Any
 
 import numpy as np
 
+from te_sched.arith.analyzer import Analyzer
 from te_sched.errors import DeclarationError, TeSchedError, repr_of
+from te_sched.ir import ops
 from te_sched.ir.structural import assert_structural_equal
 from te_sched.runtime.device import Device, device
 from te_sched.runtime.types import enabled
@@ -27,6 +29,7 @@ from te_sched.signatures import checked
 
 __all__ = [
     "assert_allclose",
+    "assert_prim_expr_equal",
     "assert_structural_equal",
     "check_numerical_grads",
     "device_enabled",
@@ -77,6 +80,19 @@ def assert_allclose(actual: Any, desired: Any, rtol: float = 1e-7, atol: float =
     """
     actual, desired = map(_as_numbers, (actual, desired))
     np.testing.assert_allclose(actual, desired, rtol=rtol, atol=atol, verbose=True)
+
+
+@checked
+def assert_prim_expr_equal(lhs: Any, rhs: Any) -> None:
+    """Fail unless two expressions are known to be equal.
+
+    >>> from te_sched import te
+    >>> n = te.var("n")
+    >>> assert_prim_expr_equal((n + 1) * 2, n * 2 + 2)
+    """
+    left, right = ops.operands(lhs, rhs)
+    if not Analyzer().can_prove_equal(left, right):
+        raise AssertionError(f"{left} and {right} are not equal")
 
 
 @checked

@@ -246,10 +246,9 @@ class _Accesses:
         data, mask = node.args[1], node.args[4]
         buffer = self.buffers.get(data) if type(data) is Var else None
         if buffer is not None and type(mask) is IntImm:
-            if mask.value & 1:
-                self.update(self.reads, buffer, _whole(buffer))
-            if mask.value & 2:
-                self.update(self.writes, buffer, _whole(buffer))
+            for sets, bits in ((self.reads, 1), (self.writes, 2), (self.opaque, 3)):
+                if mask.value & 3 == bits:
+                    self.update(sets, buffer, _whole(buffer))
         for argument in node.args[2:]:
             self.expression(argument)
 

@@ -2,25 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from enum import IntEnum
 from typing import Any
 
 from te_sched import config
-from te_sched.arith import analyzer, detect, int_set
+from te_sched.arith import analyzer, detect, int_set, iter_detect, iter_map
+from te_sched.arith.conditions import conjuncts
+from te_sched.arith.iter_expr import IterMark, IterSplitExpr, IterSumExpr
 from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import DeclarationError
 from te_sched.ir import ops
-from te_sched.ir.expr import Expr, Range, Var
+from te_sched.ir.expr import Expr, IntImm, Range, Var
+from te_sched.ir.visitor import replace, substitute, variables_of
 from te_sched.signatures import checked
 
 __all__ = [
     "Analyzer",
     "ConstIntBound",
     "IntervalSet",
+    "IterMapExpr",
+    "IterMapLevel",
+    "IterMapResult",
+    "IterMark",
+    "IterSplitExpr",
+    "IterSumExpr",
     "ModularSet",
+    "detect_iter_map",
     "detect_linear_equation",
+    "inverse_affine_iter_map",
+    "iter_map_simplify",
+    "normalize_iter_map_to_expr",
+    "normalize_to_iter_sum",
+    "subspace_divide",
 ]
 
 IntervalSet = int_set.IntervalSet
@@ -177,3 +194,241 @@ def detect_linear_equation(expr: Any, var_list: Sequence[Var]) -> list[Expr]:
     [n, 2, 1]
     """
     return list(detect.detect_linear_equation(ops.convert(expr), var_list) or ())
+
+
+# -- iterator maps ---------------------------------------------------------------------------------
+
+
+IterMapExpr = IterSumExpr | IterSplitExpr  # for isinstance
+
+
+class IterMapLevel(IntEnum):
+    """The property that a map of iterators must have.
+
+    >>> IterMapLevel.from_str("bijective")
+    <IterMapLevel.Bijective: 0>
+    """
+
+    Bijective = 0
+    Surjective = 1
+    NoCheck = 3
+
+    @staticmethod
+    def from_str(name: str) -> IterMapLevel:
+        """The level of a name in lower case."""
+        levels = {one.name.lower(): one for one in IterMapLevel}
+        if name not in levels:
+            raise DeclarationError(
+                f"check_level is {name!r}, expected one of {', '.join(levels)}",
+                "",
+                "give one of these, or an arith.IterMapLevel",
+            )
+        return levels[name]
+
+
+@dataclass(frozen=True)
+class IterMapResult:
+    """The detected indices, or none and the reasons; `padding_predicate` is false, since detection
+    does not pad.
+    """
+
+    indices: list[IterSumExpr]
+    errors: list[str]
+    padding_predicate: Expr
+
+
+@dataclass
+class _Detection:
+    """The arguments of a detection. Iterators of one value have a symbolic extent if they are not
+    `trivial`, so that they are not constants.
+    """
+
+    given: Sequence[Any]
+    input_iters: Mapping[Var, Range]
+    predicate: Any
+    check_level: Any
+    trivial: bool
+    marks: dict[IterMark, IterMark] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.indices = [ops.convert(index) for index in self.given]
+        one = Var("one")
+        self.values: dict[Var, Expr] = {} if self.trivial else {one: IntImm(1)}
+        used = set() if self.trivial else variables_of(*self.indices)
+        self.iters = {
+            var: replace(domain, extent=one)
+            if var in used and ops.is_const(domain.extent, 1)
+            else domain
+            for var, domain in self.input_iters.items()
+        }
+        level = self.check_level
+        found = IterMapLevel.from_str(level) if isinstance(level, str) else IterMapLevel(level)
+        self.level = iter_detect.IterMapLevel(int(found))
+        self.condition = self._about_iterators(ops.convert(self.predicate))
+
+    def _about_iterators(self, predicate: Expr) -> Expr | None:
+        """The part of the predicate that depends on iterators; None if there is none."""
+        parts = [one for one in conjuncts(predicate) if variables_of(one) & self.iters.keys()]
+        return functools.reduce(ops.logical_and, parts) if parts else None
+
+    def shown(self, e: Any) -> Any:
+        """A detected sum or mark with expressions for numbers."""
+        analysis = analyzer.Analyzer()
+
+        def shown(factor: Any) -> Expr:
+            return analysis.simplify(substitute(ops.convert(factor), self.values))
+
+        return _with_factors(e, shown, self.marks)
+
+
+def _with_factors(e: Any, change: Callable[[Any], Any], known: dict[IterMark, IterMark]) -> Any:
+    """A sum, part or mark with other numbers; marks are kept apart as they were."""
+    if isinstance(e, IterSumExpr):
+        args = tuple([_with_factors(one, change, known) for one in e.args])
+        return e._replace(args=args, base=change(e.base))
+    if isinstance(e, IterSplitExpr):
+        return e._replace(
+            source=_with_factors(e.source, change, known),
+            lower_factor=change(e.lower_factor),
+            extent=change(e.extent),
+            scale=change(e.scale),
+        )
+    if isinstance(e, IterMark):
+        if e not in known:
+            known[e] = IterMark(_with_factors(e.source, change, known), change(e.extent))
+        return known[e]
+    return e
+
+
+def _number(factor: Any) -> Any:
+    return factor.value if isinstance(factor, IntImm) else factor
+
+
+@checked
+@_deeply
+def detect_iter_map(
+    indices: Sequence[Any],
+    input_iters: Mapping[Var, Range],
+    predicate: Any = True,
+    check_level: Any = IterMapLevel.Surjective,
+    simplify_trivial_iterators: bool = True,
+) -> IterMapResult:
+    """The indices as sums of parts of iterators; no indices, and errors, if they are not such sums.
+
+    >>> from te_sched import te, tir
+    >>> x, y = te.var("x"), te.var("y")
+    >>> found = detect_iter_map([x * 4 + y], {x: tir.Range(0, 3), y: tir.Range(0, 4)})
+    >>> found.indices[0].args[0].extent
+    12
+    """
+    detection = _Detection(indices, input_iters, predicate, check_level, simplify_trivial_iterators)
+    found = iter_map.detect_iter_map(
+        detection.indices, detection.iters, detection.condition, detection.level
+    )
+    shown = [] if found.errors else [detection.shown(one) for one in found.indices]
+    return IterMapResult(shown, list(found.errors), ops.const(False))
+
+
+@checked
+@_deeply
+def iter_map_simplify(
+    indices: Sequence[Any],
+    input_iters: Mapping[Var, Range],
+    predicate: Any = True,
+    check_level: Any = IterMapLevel.Surjective,
+    simplify_trivial_iterators: bool = True,
+) -> list[Expr]:
+    """The indices as `detect_iter_map` finds them; unchanged if it finds none.
+
+    >>> from te_sched import te, tir
+    >>> x = te.var("x")
+    >>> iter_map_simplify([x // 4 * 4 + x % 4], {x: tir.Range(0, 12)})
+    [x]
+    """
+    found = detect_iter_map(
+        indices, input_iters, predicate, check_level, simplify_trivial_iterators
+    )
+    if found.errors:
+        return [ops.convert(one) for one in indices]
+    return [normalize_iter_map_to_expr(one) for one in found.indices]
+
+
+@checked
+@_deeply
+def normalize_iter_map_to_expr(expr: Any) -> Expr:
+    """A sum, a part or a mark as an expression of the iterators.
+
+    >>> from te_sched import te, tir
+    >>> x = te.var("x")
+    >>> found = detect_iter_map([x * 2 + 1], {x: tir.Range(0, 3)})
+    >>> normalize_iter_map_to_expr(found.indices[0])
+    x * 2 + 1
+    """
+    return iter_map.normalize_iter_map_to_expr(_with_factors(expr, _number, {}))
+
+
+@checked
+@_deeply
+def normalize_to_iter_sum(index: Any, input_iters: Mapping[Var, Range]) -> IterSumExpr:
+    """The index as a sum of parts of iterators; other terms are part of the base.
+
+    >>> from te_sched import te, tir
+    >>> x, n = te.var("x"), te.var("n")
+    >>> found = normalize_to_iter_sum(x * 4 + n, {x: tir.Range(0, 3)})
+    >>> found.args[0].scale, found.base
+    (4, n)
+    """
+    found = iter_map.normalize_to_iter_sum(ops.convert(index), input_iters)
+    shown: IterSumExpr = _with_factors(found, ops.convert, {})
+    return shown
+
+
+@checked
+@_deeply
+def inverse_affine_iter_map(
+    iter_map_: Sequence[IterSumExpr], outputs: Sequence[Any]
+) -> dict[Var, Expr]:
+    """The iterators of a bijective map as expressions of the outputs.
+
+    >>> from te_sched import te, tir
+    >>> x, a, b = te.var("x"), te.var("a"), te.var("b")
+    >>> found = detect_iter_map([x // 4, x % 4], {x: tir.Range(0, 12)})
+    >>> inverse_affine_iter_map(found.indices, [a, b])
+    {x: a * 4 + b}
+    """
+    known: dict[IterMark, IterMark] = {}
+    indices = [_with_factors(one, _number, known) for one in iter_map_]
+    return iter_map.inverse_affine_iter_map(indices, [ops.convert(one) for one in outputs])
+
+
+@checked
+@_deeply
+def subspace_divide(
+    bindings: Sequence[Any],
+    input_iters: Mapping[Var, Range],
+    sub_iters: Sequence[Var],
+    predicate: Any = True,
+    check_level: Any = IterMapLevel.Surjective,
+    simplify_trivial_iterators: bool = True,
+) -> list[list[IterMark]]:
+    """Each binding as outer * extent of inner + inner; iterators of the subspace are in inner. The
+    last pair has the predicates of both spaces as extents. [] if there is no such division.
+
+    >>> from te_sched import te, tir
+    >>> x, y = te.var("x"), te.var("y")
+    >>> domains = {x: tir.Range(0, 3), y: tir.Range(0, 4)}
+    >>> (outer, inner), _ = subspace_divide([x * 4 + y], domains, [y])
+    >>> normalize_iter_map_to_expr(outer), normalize_iter_map_to_expr(inner), inner.extent
+    (x, y, 4)
+    """
+    detection = _Detection(
+        bindings, input_iters, predicate, check_level, simplify_trivial_iterators
+    )
+    found = iter_map.subspace_divide(
+        detection.indices, detection.iters, sub_iters, detection.condition, detection.level
+    )
+    if found is None:
+        return []
+    pairs = [[detection.shown(mark) for mark in pair] for pair in found.bindings]
+    nothing = IterSumExpr((), ops.const(0))
+    return [*pairs, [IterMark(nothing, one) for one in found.predicates]]

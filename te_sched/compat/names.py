@@ -120,7 +120,11 @@ TREE: dict[str, Alias] = {
     "te.tensor_intrin": Alias(("te_sched.te",)),
     "tir": Alias(
         ("te_sched.tir",),
-        {**_all_from(_OLD, "stmt_seq stmt_list"), "Any": f"{_OLD}:UnknownExtent"},
+        {
+            **_all_from(_OLD, "stmt_seq stmt_list"),
+            "Any": f"{_OLD}:UnknownExtent",
+            "ScheduleError": "te_sched.errors:ScheduleError",
+        },
     ),
     "tir.expr": Alias(
         ("te_sched.tir",), {"Any": f"{_OLD}:UnknownExtent", "ExprOp": "te_sched.ir.expr:Operand"}
@@ -136,6 +140,8 @@ TREE: dict[str, Alias] = {
     "tir.ir_builder": Alias(("te_sched.ir.builder",)),
     "tir.stmt_functor": Alias(("te_sched.tir.stmt_functor",)),
     "tir.transform": Alias(("te_sched.tir.transform",)),
+    "tir.analysis": Alias(("te_sched.tir.analysis",)),
+    "tir.analysis.analysis": Alias(("te_sched.tir.analysis",)),
     "script": Alias(("te_sched.script",)),
     "script.tir": Alias(("te_sched.script.tir",)),
     "script.relax": Alias((), is_absent=True),
@@ -192,6 +198,7 @@ TREE: dict[str, Alias] = {
     "ir.diagnostics": Alias(("te_sched.compat.diagnostics",)),
     "arith": Alias(("te_sched.compat.arith",)),
     "arith.analyzer": Alias(("te_sched.compat.arith",)),
+    "arith.iter_affine_map": Alias(("te_sched.compat.arith",)),
     "error": Alias((), _ERRORS),
     "driver": Alias((), _BUILDING),
     "driver.build_module": Alias((), _BUILDING),

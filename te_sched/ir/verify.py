@@ -16,6 +16,7 @@ from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import (
     BuildError,
     DeclarationError,
+    IllFormedError,
     InternalError,
     Subject,
     TeSchedError,
@@ -28,7 +29,8 @@ from te_sched.ir import stmt as S
 from te_sched.ir.expr import Buffer, Expr, IterVar, Range, Var
 from te_sched.ir.printer.primfn import primfn
 from te_sched.ir.roles import Role
-from te_sched.ir.visitor import children, fields_with, parts_of
+from te_sched.ir.structural import structural_equal
+from te_sched.ir.visitor import children, fields_with, parts_of, walk
 
 _Nodes = frozenset[type]
 
@@ -134,6 +136,64 @@ def check_definitions(func: S.PrimFunc, kind: type[TeSchedError] = BuildError) -
     of its own scope.
     """
     _Definitions(LEVELS["tensors"], func, None, kind).run()
+
+
+@walks_deeply("look for the definitions of variables", DeclarationError)
+def undefined_variables(root: S.Stmt | Expr, defined: Collection[Var] = ()) -> list[Var]:
+    """The variables that a statement or expression uses without defining them, in order."""
+    body = root if isinstance(root, S.Stmt) else S.Evaluate(root)
+    search = _Definitions(LEVELS["tensors"], S.PrimFunc(tuple(defined), body, {}), None, BuildError)
+    search.collect = True
+    search.run()
+    in_order = [part for part in walk(body) if type(part) is Var and part in search.free]
+    return list(dict.fromkeys([*in_order, *search.free]))
+
+
+@walks_deeply("look for the definitions of variables", DeclarationError)
+def check_well_formed(functions: Collection[S.PrimFunc]) -> None:
+    """Refuse functions that use variables outside of their scopes, that define a variable twice
+    (also in two functions), or whose blocks use loops around them, except in values of iterators.
+
+    Raises
+    ------
+    IllFormedError
+    """
+    defined: set[Var] = set()
+    for func in functions:
+        search = _WellFormed(func, defined)
+        search.run()
+        defined |= search.defined | search.threads
+        _check_blocks(func.body, frozenset(), search)
+
+
+def _check_blocks(node: Any, loops: frozenset[Var], report: _WellFormed) -> None:
+    """Refuse blocks that use the variables of loops around them."""
+    if isinstance(node, S.For):
+        loops |= {node.loop_var}
+    if isinstance(node, B.Block) and node.iter_vars and loops:
+        for part in (*node.reads, *node.writes, *parts_of(node)):
+            for one in walk(part):
+                if type(one) is Var and one in loops:
+                    report.fail(one, f"block {node.name_hint} uses {one.name}, of a loop around it")
+    for part in parts_of(node):
+        _check_blocks(part, loops, report)
+
+
+def is_ssa(func: S.PrimFunc) -> bool:
+    """Whether a function defines each variable once; a `Let` may occur twice with one value."""
+    found: dict[Var, Any] = dict.fromkeys(func.params)
+    for node in walk(func.body):
+        for var in _defined_by(node):
+            known = found.get(var)
+            is_repeated = isinstance(known, E.Let) and isinstance(node, E.Let)
+            if var in found and not (is_repeated and _same_values(known, node)):
+                return False
+            found[var] = node
+    return True
+
+
+def _same_values(a: Any, b: Any) -> bool:
+    return structural_equal(a.value, b.value)
 
 
 class _Verifier:
@@ -354,6 +414,39 @@ class _Definitions(_Verifier):
             "use the variable of a loop, and memory, inside of the scope that makes it; make new "
             "ones for other scopes",
             Subject("function", str(self.func.attrs.get("global_symbol", "main"))),
+        )
+
+
+class _WellFormed(_Definitions):
+    """Checks the definitions of one function of a module; `others` are those of other functions."""
+
+    def __init__(self, func: S.PrimFunc, others: Collection[Var]) -> None:
+        super().__init__(LEVELS["tensors"], func, None, IllFormedError)
+        self.others = others
+
+    def define(self, var: Var, node: Any) -> bool:
+        """Add a variable that is not defined elsewhere."""
+        if var in self.scope:
+            self.fail(node, f"multiple nested definitions of variable {var.name}")
+        is_thread = var in self.threads and var not in self.others
+        if (var in self.defined or var in self.others) and not is_thread:
+            self.fail(node, f"multiple definitions of variable {var.name}")
+        return super().define(var, node)
+
+    def check_free(self, var: Var, user: Any) -> None:
+        """Refuse the use of a variable outside of its definition."""
+        text = primfn(user).splitlines()[0]
+        state = "no longer in-scope" if var in self.defined else "not defined"
+        self.fail(user, f"Invalid use of undefined variable {var.name} at {text}: it is {state}.")
+
+    def fail(self, node: Any, why: str) -> None:
+        """Raise the error for the user."""
+        name = str(self.func.attrs.get("global_symbol", "main"))
+        raise IllFormedError(
+            f"function {name} is ill-formed, due to {why}",
+            "",
+            "define each variable once, and use it inside of its scope",
+            Subject("function", name),
         )
 
 

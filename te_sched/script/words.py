@@ -855,7 +855,7 @@ def assume(condition: Any) -> Expr:
 
 def index_map(mapping: Callable[..., Any], *, inverse_index_map: Any = None) -> Any:
     """A map of indices."""
-    raise ScriptError("T.index_map is not there yet", "", "leave it out")
+    return _tir.IndexMap.from_func(mapping, None, inverse_index_map)
 
 
 def _arguments(values: Sequence[Any]) -> tuple[Expr, ...]:

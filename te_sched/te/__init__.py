@@ -9,6 +9,7 @@ import sys
 import typing
 
 from te_sched import signatures
+from te_sched.ir.index_map import AXIS_SEPARATOR as AXIS_SEPARATOR
 from te_sched.ir.intrinsics import abs as abs
 from te_sched.ir.intrinsics import acos as acos
 from te_sched.ir.intrinsics import acosh as acosh
@@ -79,7 +80,6 @@ from te_sched.ir.ops import truncdiv as truncdiv
 from te_sched.ir.ops import truncmod as truncmod
 from te_sched.te import sympy_door
 from te_sched.te.autodiff import gradient as gradient
-from te_sched.te.declare import AXIS_SEPARATOR as AXIS_SEPARATOR
 from te_sched.te.declare import compute as compute
 from te_sched.te.declare import const as const
 from te_sched.te.declare import placeholder as placeholder

@@ -218,20 +218,6 @@ def compute(
     return op.outputs if len(body) > 1 else op.output(0)
 
 
-class _AxisSeparator:
-    """Class of AXIS_SEPARATOR, which separates groups of dimensions of a layout."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return "te.AXIS_SEPARATOR"
-
-
-# In the list that a function given to Stage.transform_layout returns: the dimensions before it have
-# one index into memory, and those after it another.
-AXIS_SEPARATOR = _AxisSeparator()
-
-
 def check_labels(tag: Any, attrs: Any, what: str) -> None:
     """Refuse a tag that is not a string, or attributes that are not a mapping of strings."""
     if (why := why_no_text(tag)) is not None:

@@ -102,6 +102,7 @@ from te_sched.te.reducer import comm_reducer as comm_reducer
 from te_sched.te.reducer import max as max
 from te_sched.te.reducer import min as min
 from te_sched.te.reducer import sum as sum
+from te_sched.tir import analysis as analysis
 from te_sched.tir import stmt_functor as stmt_functor
 from te_sched.tir import transform as transform
 from te_sched.tir.blocks import AllocateConst as AllocateConst
@@ -158,6 +159,7 @@ from te_sched.tir.constructors import StringImm as StringImm
 from te_sched.tir.constructors import Sub as Sub
 from te_sched.tir.constructors import Var as Var
 from te_sched.tir.constructors import While as While
+from te_sched.tir.index_map import IndexMap as IndexMap
 from te_sched.tir.kinds import CallEffectKind as CallEffectKind
 from te_sched.tir.kinds import ForKind as ForKind
 from te_sched.tir.ranges import Range as Range
@@ -173,4 +175,6 @@ BufferRegion = _BufferRegion
 ir_builder = _builder
 indexdiv = floordiv
 indexmod = floormod
-signatures.list_names(sys.modules[__name__], "ir_builder", "schedule", "stmt_functor", "transform")
+signatures.list_names(
+    sys.modules[__name__], "analysis", "ir_builder", "schedule", "stmt_functor", "transform"
+)

@@ -51,6 +51,10 @@ _EXAMPLES = {
         'tir.IterVar((0, 8), "i", tir.IterVar.DataPar)',
         'T.iter_var(i, T.Range(0, 8), "DataPar", "")',
     ),
+    "IndexMap": (
+        "tir.IndexMap([i], [tir.floordiv(i, 4), tir.floormod(i, 4)])",
+        "T.index_map(lambda i: (i // 4, i % 4))",
+    ),
     "Range": ("tir.Range(2, 8)", "T.Range(2, 8)"),
     "Evaluate": (
         'tir.Evaluate(tir.call_extern("int32", "f"))',

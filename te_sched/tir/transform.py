@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from te_sched import config
-from te_sched.errors import LoweringError, kind_of
+from te_sched.analysis.kernels.gpu_code import host_access
+from te_sched.errors import BuildError, DeclarationError, LoweringError, Subject, kind_of
 from te_sched.ir.root_block import has_blocks
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.lower.blocks.compact_buffers import compact_buffers
@@ -46,6 +47,7 @@ from te_sched.lower.simplify import simplify
 from te_sched.lower.unroll_loops import unroll_loops
 from te_sched.lower.vectorize_loops import vectorize_loops
 from te_sched.signatures import checked
+from te_sched.target import Target
 
 __all__ = [
     "Apply",
@@ -77,6 +79,7 @@ __all__ = [
     "UnifyThreadBinding",
     "UnrollLoop",
     "VectorizeLoop",
+    "VerifyMemory",
     "prim_func_pass",
 ]
 
@@ -711,3 +714,46 @@ def RenormalizeSplitPattern() -> PrimFuncPass:
     T.call_extern("int32", "f", i * 4 + j // 8)
     """
     return _named("tir.RenormalizeSplitPattern")
+
+
+def VerifyMemory() -> PrimFuncPass:
+    """The pass that refuses functions for a GPU that access their arguments outside of kernels.
+
+    >>> from te_sched import IRModule
+    >>> from te_sched.script import tir as T
+    >>> @T.prim_func
+    ... def clear(A: T.Buffer((8,), "int32")):
+    ...     T.func_attr({"target": T.target("cuda")})
+    ...     A[0] = 0
+    >>> VerifyMemory()(IRModule({"clear": clear}))
+    Traceback (most recent call last):
+    te_sched.errors.BuildError: function clear accesses argument A outside of kernels
+    ...
+    """
+
+    def verify(func: PrimFunc) -> PrimFunc:
+        accessed = access_of_host(func)
+        if accessed is not None:
+            name = str(func.attrs.get("global_symbol", "main"))
+            raise BuildError(
+                f"function {name} accesses argument {accessed} outside of kernels",
+                "the host cannot access device memory",
+                "bind the loops around the access to threads",
+                Subject("buffer", accessed),
+            )
+        return func
+
+    return PrimFuncPass(verify, PassInfo(name="tir.VerifyMemory"))
+
+
+def access_of_host(func: PrimFunc) -> str | None:
+    """The name of an argument that a function for a GPU accesses outside of kernels, or None."""
+    given = func.attrs.get("target")
+    if given is None:
+        raise DeclarationError(
+            "verification of memory needs the target of the function",
+            "",
+            'state it: func.with_attr("target", te_sched.target.Target("cuda"))',
+        )
+    target = given if isinstance(given, Target) else Target(given)
+    return host_access(func) if "gpu" in target.keys else None

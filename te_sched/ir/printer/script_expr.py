@@ -11,6 +11,7 @@ from te_sched.ir import dtypes, ops
 from te_sched.ir import expr as E
 from te_sched.ir.blocks import MatchBufferRegion
 from te_sched.ir.expr import Buffer, BufferRegion, Expr, FloatImm, IntImm, IterVar, StringImm, Var
+from te_sched.ir.index_map import IndexMap
 from te_sched.ir.printer.style import PLAIN, Style
 
 _OR, _AND, _NOT, _COMPARE, _SUM, _PRODUCT = range(1, 7)
@@ -249,6 +250,18 @@ class ExprPrinter:
             result = f"({result})"
         return f"T.comm_reducer(lambda {names}: {result}, {self.text(node.identity)})"
 
+    def _index_map(self, node: IndexMap) -> str:
+        text = f"T.index_map({self._map_function(node)}"
+        inverse = node.inverse_index_map
+        if inverse is not None:
+            text += f", inverse_index_map={self._map_function(inverse)}"
+        return f"{text})"
+
+    def _map_function(self, node: IndexMap) -> str:
+        names, result = self.named_for(node.initial_indices, node.final_indices)
+        comma = "," if len(node.final_indices) == 1 else ""
+        return f"lambda {names}: ({result}{comma})".replace("lambda :", "lambda:")
+
     def _reduce(self, node: E.Reduce) -> str:
         parts = (
             self._reducer(node.combiner),
@@ -313,6 +326,7 @@ _METHODS |= {
     E.ProducerLoad: ExprPrinter._producer_load,
     E.CommReducer: ExprPrinter._reducer,
     E.Reduce: ExprPrinter._reduce,
+    IndexMap: ExprPrinter._index_map,
     E.Range: ExprPrinter._range,
     BufferRegion: ExprPrinter._buffer_region,
     MatchBufferRegion: ExprPrinter._match_buffer,

@@ -34,11 +34,44 @@ def place_allocations(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     return func.with_body(_Placing(places, set(search.allocated)).visit(func.body))
 
 
-class _Search:
-    """Finds the accesses to the buffers of blocks."""
+def common_ancestors(func: PrimFunc) -> dict[Buffer, Any]:
+    """The innermost loop or block around all accesses of each buffer of the arguments and of
+    blocks; None for the function itself. Global memory that kernels access is accessed by all of
+    their blocks.
+    """
+    search = _Search(is_carried=False)
+    for buffer in func.buffer_map.values():
+        search.allocated[buffer] = None
+        search.by_data[buffer.data] = buffer
+    search.statement(func.body, ())
+    found: dict[Buffer, Any] = {}
+    for buffer, path in search.common.items():
+        if buffer.scope() == "global":
+            path = path[: _last_launch(path)]
+        found[buffer] = path[-1] if path else None
+    return found
 
-    def __init__(self) -> None:
-        self.allocated: dict[Buffer, Block] = {}
+
+def _last_launch(path: _Path) -> int:
+    """The number of ancestors up to the innermost loop that is bound to blocks; all without one."""
+    bound = [
+        place
+        for place, one in enumerate(path)
+        if type(one) is For
+        and one.thread_binding is not None
+        and one.thread_binding.thread_tag.startswith("blockIdx")
+    ]
+    return bound[-1] + 1 if bound else len(path)
+
+
+class _Search:
+    """Finds the accesses to the buffers of blocks. If results of reductions `is_carried`, all loops
+    of the reduction access them.
+    """
+
+    def __init__(self, is_carried: bool = True) -> None:
+        self.is_carried = is_carried
+        self.allocated: dict[Buffer, Block | None] = {}
         self.by_data: dict[Var, Buffer] = {}
         self.common: dict[Buffer, _Path] = {}
 
@@ -80,6 +113,8 @@ class _Search:
             self.by_data[match.buffer.data] = match.source.buffer
         for part in parts_of(block):
             self.statement(part, own)
+        if not self.is_carried:
+            return
         axes = list(zip(block.iter_vars, realize.iter_values, strict=True))
         opaque = [value for axis, value in axes if axis.kind not in ("DataPar", "CommReduce")]
         carried = [value for axis, value in axes if axis.kind != "DataPar"]

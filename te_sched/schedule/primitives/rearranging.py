@@ -8,12 +8,13 @@ from typing import Any
 from te_sched.errors import ScheduleError, with_article
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Expr, IntImm, IterVar, Range, Var
+from te_sched.ir.index_map import AXIS_SEPARATOR
 from te_sched.schedule.layouts import layout_map
 from te_sched.schedule.primitives.checks import check_operation, names, stage_label
 from te_sched.schedule.relations import Transform
 from te_sched.schedule.source_locations import At
 from te_sched.schedule.state import AttachType, Fate, StageDraft, StageState
-from te_sched.te.declare import AXIS_SEPARATOR, index_names, keyword_names
+from te_sched.te.declare import index_names, keyword_names
 from te_sched.te.operation import ComputeOp, PlaceholderOp
 from te_sched.trace.primitive import primitive
 
