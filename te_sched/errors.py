@@ -190,6 +190,26 @@ class ScheduleError(TeSchedError):
     """
 
 
+class HandleError(ScheduleError, IndexError):
+    """A handle of a schedule of blocks whose loop or block is gone, which TVM calls an IndexError.
+
+    >>> from te_sched.script import tir as T
+    >>> @T.prim_func
+    ... def double(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+    ...     for i in range(8):
+    ...         with T.block("B"):
+    ...             vi = T.axis.spatial(8, i)
+    ...             B[vi] = A[vi] * 2.0
+    >>> sch = te_sched.tir.Schedule(double)
+    >>> (i,) = sch.get_loops("B")
+    >>> outer, inner = sch.split(i, [None, 4])
+    >>> sch.parallel(i)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    te_sched.errors.HandleError: loop i is no longer in the program...
+    """
+
+
 class LoweringError(TeSchedError):
     """A schedule cannot be turned into loops.
 

@@ -114,6 +114,7 @@ class TensorHandles:
 
     reserved = ("s", "te")
     indent = empty = ""
+    is_named = True
     references: ClassVar[Mapping[str, type[StageOf]]] = {"StageOf": StageOf}
 
     def __init__(

@@ -10,6 +10,7 @@ from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
 from te_sched.errors import (
+    HandleError,
     ScheduleError,
     Subject,
     TeSchedError,
@@ -23,7 +24,6 @@ from te_sched.ir.visitor import substitute, variables_of
 from te_sched.tensorir.handles import BlockRV, LoopRV
 from te_sched.tensorir.state import BlockIndex, BlockIndexDraft, BlockKey, Key, missing
 from te_sched.trace.drafts import Changes
-from te_sched.trace.trace import Trace
 
 
 class BlockScheduleDraft(BlockIndexDraft):
@@ -48,7 +48,7 @@ class ScheduleBase(BlockIndex):
 
     changes: Changes | None
     values: dict[Var, int]
-    trace: Trace
+    trace: Any
     random: random.Random
     working_on: str | None
     removed: set[Any]
@@ -113,7 +113,7 @@ class ScheduleBase(BlockIndex):
 
     def _check_known(self, handle: Any, key: Key, what: str) -> None:
         if handle in self.removed:
-            raise ScheduleError(
+            raise HandleError(
                 f"the handle of {what} {handle.name} was removed",
                 "by remove_rv",
                 "find it again: get_block, get_loops",

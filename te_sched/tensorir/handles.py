@@ -26,8 +26,13 @@ class BlockRV:
 
     __slots__ = ("key", "name")
 
-    def __init__(self, key: BlockKey, name: str = "") -> None:
-        self.key, self.name = key, name or key.name
+    def __init__(self, key: BlockKey | None = None, name: str = "") -> None:
+        self.key = BlockKey(name) if key is None else key
+        self.name = name or self.key.name
+
+    def same_as(self, other: object) -> bool:
+        """Whether both are the same handle."""
+        return self is other
 
     def __repr__(self) -> str:
         return f"tir.BlockRV({self.name})"
@@ -38,8 +43,12 @@ class LoopRV:
 
     __slots__ = ("key",)
 
-    def __init__(self, key: Var) -> None:
-        self.key = key
+    def __init__(self, key: Var | None = None) -> None:
+        self.key = Var("loop") if key is None else key
+
+    def same_as(self, other: object) -> bool:
+        """Whether both are the same handle."""
+        return self is other
 
     @property
     def name(self) -> str:
@@ -63,6 +72,12 @@ class StmtSRef:
         """The block or loop; None if it is gone."""
         node = self._index.nodes.get(self._key)
         return node.block if type(node) is BlockRealize else node  # type: ignore[return-value]
+
+    def same_as(self, other: object) -> bool:
+        """Whether both refer to the same loop or block of one schedule."""
+        return (
+            isinstance(other, StmtSRef) and other._index is self._index and other._key is self._key
+        )
 
     @property
     def parent(self) -> StmtSRef | None:
@@ -95,6 +110,9 @@ _CAPITALS = {
 }
 
 
+PRIMITIVES: dict[str, Primitive] = {}  # by the names of their instructions
+
+
 def _as_lists(value: Any) -> Any:
     """A value with lists for tuples."""
     return [*map(_as_lists, value)] if isinstance(value, list | tuple) else value
@@ -116,6 +134,7 @@ def instruction(**kinds: ArgumentKind) -> Callable[[_F], _F]:
         own |= dict.fromkeys(variadic, BY_PLACE) | kinds
         own.pop(DECISION, None)
         call = primitive(**own)(body)
+        PRIMITIVES[instruction_name(body.__name__)] = call.declared  # type: ignore[attr-defined]
         prepared = [
             (place, name, _PREPARED[name]) for place, name in enumerate(own) if name in _PREPARED
         ]
@@ -166,6 +185,7 @@ class BlockHandles:
     signature = None
     indent = "  "
     empty = "pass"
+    is_named = True
 
     def head(self, name: Callable[[Any], str]) -> list[str]:
         """The beginning of TVM's program of a trace."""
@@ -209,21 +229,7 @@ class BlockHandles:
 
     def primitive(self, schedule: Any, name: str) -> Primitive | None:
         """The primitive of an instruction's name, such as GetBlock."""
-        for own, declared in declared_primitives(type(schedule)).items():
-            if instruction_name(own) == name:
-                return declared
-        return None
-
-
-def declared_primitives(kind: type) -> dict[str, Primitive]:
-    """The primitives of a class of schedules by name."""
-    found = {}
-    for base in reversed(kind.__mro__):
-        for name, value in vars(base).items():
-            declared = getattr(value, "declared", None)
-            if isinstance(declared, Primitive):
-                found[name] = declared
-    return found
+        return PRIMITIVES.get(name)
 
 
 def instruction_name(name: str) -> str:

@@ -11,7 +11,7 @@ from te_sched.ir.expr import IntImm, Var
 from te_sched.ir.stmt import Evaluate, For, IRModule, PrimFunc
 from te_sched.ir.visitor import ReferenceMapper, parts_of, replace
 from te_sched.tensorir.base import integer
-from te_sched.tensorir.handles import BlockHandles, BlockRV, LoopRV, StmtSRef
+from te_sched.tensorir.handles import BlockRV, LoopRV, StmtSRef
 from te_sched.tensorir.primitives.blocking import BlockingPrimitives
 from te_sched.tensorir.primitives.caching import CopyPrimitives
 from te_sched.tensorir.primitives.finding import FindingPrimitives
@@ -23,8 +23,8 @@ from te_sched.tensorir.primitives.reductions import ReductionPrimitives
 from te_sched.tensorir.primitives.sampling import SamplingPrimitives
 from te_sched.tensorir.primitives.storage import BufferPrimitives
 from te_sched.tensorir.state import BlockIndex, BlockIndexDraft
+from te_sched.tensorir.traces import BlockTrace
 from te_sched.trace.drafts import Changes
-from te_sched.trace.trace import Trace
 
 _MASKS = ("none", "all")
 _LEVELS = ("detail", "fast", "none")
@@ -91,7 +91,7 @@ class BlockSchedule(
         self.roots, self.keys, self.fates, self.values = {}, {}, {}, {}
         self.removed: set[Any] = set()
         self.changes = None
-        self.trace = Trace(BlockHandles())
+        self.trace = BlockTrace()
         self.seed(seed)
         names = list(module.functions)
         self.working_on = names[0] if len(names) == 1 else "main" if "main" in names else None

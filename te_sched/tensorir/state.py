@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from te_sched.errors import ScheduleError, Subject, repr_of
+from te_sched.errors import HandleError, Subject, repr_of
 from te_sched.ir.blocks import Block, BlockRealize
 from te_sched.ir.expr import Var
 from te_sched.ir.stmt import For, PrimFunc, SeqStmt, Stmt
@@ -290,10 +290,10 @@ def sequence(*statements: Stmt | None) -> Stmt:
     return parts[0] if len(parts) == 1 else SeqStmt(tuple(parts))
 
 
-def missing(index: BlockIndex, key: Key, name: str, what: str) -> ScheduleError:
+def missing(index: BlockIndex, key: Key, name: str, what: str) -> HandleError:
     """The error for a handle whose loop or block is gone."""
     fate = index.fates.get(key, "")
-    return ScheduleError(
+    return HandleError(
         f"{what} {name} is no longer in the program",
         fate or f"it is {what} of another schedule, or {repr_of(name)} was removed",
         "take the handles from the primitive that made the present loops, or from get_block and "

@@ -67,6 +67,10 @@ class Handles(Protocol):
         """What the lines of a program after the first ones begin with."""
 
     @property
+    def is_named(self) -> bool:
+        """Whether a program names handles; otherwise they are `_`."""
+
+    @property
     def empty(self) -> str:
         """The line of a program without calls, if it needs one."""
 

@@ -60,7 +60,7 @@ class Listing:
         return name
 
     def _define(self, item: Any, wish: str) -> str:
-        self._labels[item] = name = self._name(wish)
+        name = self._labels[item] = self._name(wish) if self._handles.is_named else "_"
         variable = self._handles.variable_of(item)
         if variable is not None and variable is not item:
             self._labels[variable] = f"{name}.var"

@@ -117,6 +117,30 @@ class Primitive:
             given[name] = record(schedule, given[name])
         return given
 
+    def divided(self, arguments: Mapping[str, Any]) -> tuple[list[Any], list[Any]]:
+        """The inputs and the attributes of a call, as instructions in JSON have them."""
+        inputs: list[Any] = []
+        attributes: list[Any] = []
+        for one in self.parameters:
+            value = arguments[one.name]
+            if one.kind.is_attribute:
+                attributes.append(value)
+            elif one.is_variadic or one.kind.is_flat:
+                inputs += value or ()
+            else:
+                inputs.append(value)
+        return inputs, attributes
+
+    def joined(self, inputs: Sequence[Any], attributes: Sequence[Any]) -> dict[str, Any]:
+        """The arguments by name, of what `divided` gave."""
+        values, constants, found = [*inputs], [*attributes], {}
+        for one in self.parameters:
+            if one.is_variadic or one.kind.is_flat:
+                found[one.name], values = tuple(values) if one.is_variadic else values, []
+            else:
+                found[one.name] = (constants if one.kind.is_attribute else values).pop(0)
+        return found
+
     def shown(self, entry: Entry) -> tuple[list[Any], dict[str, Any]]:
         """The positional and keyword arguments in a program."""
         by_place: list[Any] = []

@@ -70,15 +70,10 @@ class _Writer:
         return label
 
     def _instruction(self, entry: Entry) -> list[Any]:
-        inputs = [self._value(entry.target)] if entry.primitive.has_target else []
-        attributes = []
-        for one in entry.primitive.parameters:
-            value = entry.arguments[one.name]
-            if one.kind.is_attribute:
-                attributes.append(int(value) if isinstance(value, bool) else value)
-            else:
-                is_spread = one.is_variadic or one.kind.is_flat
-                inputs += map(self._value, (value or ()) if is_spread else [value])
+        given, attributes = entry.primitive.divided(entry.arguments)
+        target = [entry.target] if entry.primitive.has_target else []
+        inputs = [self._value(one) for one in (*target, *given)]
+        attributes = [int(one) if isinstance(one, bool) else one for one in attributes]
         name = self._handles.instruction_name(entry.method)
         return [name, inputs, attributes, [self._named(item) for item in entry.results]]
 
@@ -91,6 +86,8 @@ class _Writer:
             return json.dumps(value)
         if isinstance(value, (list, tuple)):
             return [self._value(item) for item in value]
+        if isinstance(value, Mapping):
+            return {key: self._value(item) for key, item in value.items()}
         if isinstance(value, HandleReference):
             return {type(value).__name__: self._listing.label(value.handle)}
         if self._handles.name_of(value, 0) is not None:
@@ -155,12 +152,9 @@ class _Reader:
             raise ValueError(f"unknown primitive {name}")
         values, constants = list(map(self._value, inputs)), list(attributes)
         owner = values.pop(0) if primitive.has_target else self._schedule
-        arguments = {}
-        for one in primitive.parameters:
-            if one.is_variadic or one.kind.is_flat:
-                arguments[one.name], values = tuple(values), []
-            else:
-                arguments[one.name] = (constants if one.kind.is_attribute else values).pop(0)
+        if isinstance(owner, Mapping):
+            raise ValueError(f"unknown kind of handle {', '.join(owner)}")
+        arguments = primitive.joined(values, constants)
         return owner, Entry(primitive, None, arguments, (), decision=decision), labels
 
     def _value(self, data: Any) -> Any:
@@ -172,6 +166,8 @@ class _Reader:
             return tuple(map(self._value, data))
         if not isinstance(data, dict):
             return data
+        if len(data) != 1 or not isinstance(next(iter(data.values())), list | str):
+            return {key: self._value(item) for key, item in data.items()}
         ((kind, given),) = data.items()
         if kind in self._handles.references:
             handle = self._find(given)
@@ -180,6 +176,8 @@ class _Reader:
             found = self._find(given)
             variable = self._handles.variable_of(found)
             return found if variable is None else variable
+        if kind not in _NODES:
+            return {kind: self._value(given)}
         node = _NODES[kind](*map(self._value, given))
         check_fields(node)
         return node

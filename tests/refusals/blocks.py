@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from te_sched import tir
-from te_sched.errors import ScheduleError
+from te_sched.errors import HandleError, ScheduleError
 from te_sched.script import from_source
 from te_sched.tensorir.primitives.storage import copy_of
 from te_sched.tensorir.rewriting import Swap
@@ -274,10 +274,17 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
         "a candidate must be an integer",
     ),
 ]
+
+
+def _error(match: str) -> type[ScheduleError]:
+    is_gone = "no longer in the program" in match or "was removed" in match
+    return HandleError if is_gone else ScheduleError
+
+
 enter(
     "blocks",
     {
-        f"{number}: {match}": (refused(text, action), ScheduleError, match)
+        f"{number}: {match}": (refused(text, action), _error(match), match)
         for number, (text, action, match) in enumerate(CASES)
     },
 )

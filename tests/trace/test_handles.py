@@ -27,6 +27,7 @@ class LoopHandles:
     signature = None
     indent = "  "
     empty = "pass"
+    is_named = True
 
     def literal(self, value: Any) -> str:
         return repr(value)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from te_sched.errors import ScheduleError, kind_of
 from te_sched.tensorir.base import ScheduleBase, of_block
 from te_sched.tensorir.blocks import buffers_of, consumers, output_buffers, producers
 from te_sched.tensorir.handles import ATTRIBUTE, BY_PLACE, BlockRV, LoopRV, instruction
+from te_sched.tensorir.state import BlockKey
 
 
 def _function(schedule: Any, name: str | None) -> Any:
@@ -85,7 +87,7 @@ class FindingPrimitives(ScheduleBase):
 
     @instruction()
     def get_output_blocks(self, block: BlockRV | str) -> list[BlockRV]:
-        """The blocks in a scope that write results: buffers that the scope does not allocate.
+        """The blocks in a scope, also nested ones, that write results of the function.
 
         >>> sch = tir.Schedule(matmul_relu)
         >>> [block.name for block in sch.get_output_blocks("root")]
@@ -94,7 +96,7 @@ class FindingPrimitives(ScheduleBase):
         key = self.block_key(block, "get_output_blocks")
         results = output_buffers(self, key)
         return self.blocks_rv(
-            [one for one in self.blocks_of(key) if results & {*buffers_of(self.block(one).writes)}]
+            [one for one in _inside(self, key) if results & {*buffers_of(self.block(one).writes)}]
         )
 
     def function_named(self, name: Any) -> str:
@@ -114,6 +116,13 @@ class FindingPrimitives(ScheduleBase):
                 f"use one of {', '.join(self.functions)}" if self.functions else "",
             )
         return str(name)
+
+
+def _inside(schedule: ScheduleBase, key: Any) -> Iterator[BlockKey]:
+    """All blocks in a block, the outer ones first."""
+    for one in schedule.blocks_of(key):
+        yield one
+        yield from _inside(schedule, one)
 
 
 def check_not_root(schedule: ScheduleBase, block: Any, action: str) -> None:

@@ -34,8 +34,8 @@ class SamplingPrimitives(ScheduleBase):
 
         Returns
         -------
-        The factors, outermost first. Those of a loop of symbolic extent are -1, to be inferred, and
-        1.
+        The factors, outermost first. Those of a loop of symbolic extent are -1, which `split`
+        infers, and 1.
 
         >>> sch = tir.Schedule(matmul_relu, seed=1)
         >>> factors = sch.sample_perfect_tile(sch.get_loops("C")[0], n=2, decision=[2, 4])
@@ -57,7 +57,8 @@ class SamplingPrimitives(ScheduleBase):
         decision: Any = None,
     ) -> list[Var]:
         """Factors whose product is the extent of a loop; the product of those from `partition_pos`
-        on is a multiple of `innerpart_factor`. If there are none, -1, to be inferred, and 1.
+        on is a multiple of `innerpart_factor`. If there are none, they are -1, which
+        `split` infers, and 1.
 
         >>> sch = tir.Schedule(matmul_relu, seed=1)
         >>> factors = sch.sample_partitioned_tile(sch.get_loops("C")[0], 2, 1, 4)
