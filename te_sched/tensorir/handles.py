@@ -210,6 +210,8 @@ class BlockHandles:
             return json.dumps(value)
         if isinstance(value, float):
             return f"{value:.17g}"
+        if isinstance(value, list | tuple):
+            return f"[{', '.join(map(self.literal, value))}]"
         if isinstance(value, Mapping):
             items = [f"{self.literal(key)}: {self.literal(one)}" for key, one in value.items()]
             return f"{{{', '.join(items)}}}"
