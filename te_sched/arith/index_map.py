@@ -44,7 +44,7 @@ class _Retyped(_Indices):
         self.dtype = dtype
 
     def visit_IntImm(self, node: IntImm) -> Expr:
-        return node if node.dtype == "bool" else IntImm(node.value, self.dtype)
+        return node if node.dtype == "bool" else ops.const(node.value, self.dtype)
 
 
 def map_indices(index_map: IndexMap, indices: Sequence[Expr]) -> tuple[Expr, ...]:

@@ -102,7 +102,14 @@ class IndexMapConstructor(Constructor):
 
 def _names(function: _Function, ndim: int | None) -> tuple[list[str], list[str]]:
     """The names of the indices, by position and by keyword."""
-    parameters = inspect.signature(function).parameters.values()
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except ValueError:  # some functions written in C have none
+        raise DeclarationError(
+            f"cannot make an index map of {repr_of(function)}, whose parameters are unknown",
+            "",
+            "give a function written in Python, for example lambda i: [i // 4, i % 4]",
+        ) from None
     names = [one.name for one in parameters if one.kind in _POSITIONAL]
     last = [one.name for one in parameters if one.kind is one.KEYWORD_ONLY]
     rest = [one.name for one in parameters if one.kind is one.VAR_POSITIONAL]
@@ -111,7 +118,7 @@ def _names(function: _Function, ndim: int | None) -> tuple[list[str], list[str]]
         raise DeclarationError(
             "an index map of a function with *args needs the number of indices", "", "give ndim"
         )
-    if rest and ndim is not None:
+    if rest and ndim is not None and ndim >= count:
         names += [f"{rest[0]}_{place}" for place in range(ndim - count)]
     elif ndim is not None and ndim != count:
         raise DeclarationError(

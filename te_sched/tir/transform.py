@@ -242,6 +242,49 @@ def Filter(fcond: Callable[[PrimFunc], bool]) -> Callable[[IRModule], IRModule]:
     return keep
 
 
+def VerifyMemory() -> PrimFuncPass:
+    """The pass that refuses functions for a GPU that access their arguments outside of kernels.
+
+    >>> from te_sched import IRModule
+    >>> from te_sched.script import tir as T
+    >>> @T.prim_func
+    ... def clear(A: T.Buffer((8,), "int32")):
+    ...     T.func_attr({"target": T.target("cuda")})
+    ...     A[0] = 0
+    >>> VerifyMemory()(IRModule({"clear": clear}))
+    Traceback (most recent call last):
+    te_sched.errors.BuildError: function clear accesses argument A outside of kernels
+    ...
+    """
+
+    def verify(func: PrimFunc) -> PrimFunc:
+        accessed = access_of_host(func)
+        if accessed is not None:
+            name = str(func.attrs.get("global_symbol", "main"))
+            raise BuildError(
+                f"function {name} accesses argument {accessed} outside of kernels",
+                "the host cannot access device memory",
+                "bind the loops around the access to threads",
+                Subject("buffer", accessed),
+            )
+        return func
+
+    return PrimFuncPass(verify, PassInfo(name="tir.VerifyMemory"))
+
+
+def access_of_host(func: PrimFunc) -> str | None:
+    """The name of an argument that a function for a GPU accesses outside of kernels, or None."""
+    given = func.attrs.get("target")
+    if given is None:
+        raise DeclarationError(
+            "verification of memory needs the target of the function",
+            "",
+            'state it: func.with_attr("target", te_sched.target.Target("cuda"))',
+        )
+    target = given if isinstance(given, Target) else Target(given)
+    return host_access(func) if "gpu" in target.keys else None
+
+
 @checked
 def VectorizeLoop(enable_vectorize: bool = True) -> PrimFuncPass:
     """The pass that replaces vectorized loops by vector operations; with False, by serial loops.
@@ -714,46 +757,3 @@ def RenormalizeSplitPattern() -> PrimFuncPass:
     T.call_extern("int32", "f", i * 4 + j // 8)
     """
     return _named("tir.RenormalizeSplitPattern")
-
-
-def VerifyMemory() -> PrimFuncPass:
-    """The pass that refuses functions for a GPU that access their arguments outside of kernels.
-
-    >>> from te_sched import IRModule
-    >>> from te_sched.script import tir as T
-    >>> @T.prim_func
-    ... def clear(A: T.Buffer((8,), "int32")):
-    ...     T.func_attr({"target": T.target("cuda")})
-    ...     A[0] = 0
-    >>> VerifyMemory()(IRModule({"clear": clear}))
-    Traceback (most recent call last):
-    te_sched.errors.BuildError: function clear accesses argument A outside of kernels
-    ...
-    """
-
-    def verify(func: PrimFunc) -> PrimFunc:
-        accessed = access_of_host(func)
-        if accessed is not None:
-            name = str(func.attrs.get("global_symbol", "main"))
-            raise BuildError(
-                f"function {name} accesses argument {accessed} outside of kernels",
-                "the host cannot access device memory",
-                "bind the loops around the access to threads",
-                Subject("buffer", accessed),
-            )
-        return func
-
-    return PrimFuncPass(verify, PassInfo(name="tir.VerifyMemory"))
-
-
-def access_of_host(func: PrimFunc) -> str | None:
-    """The name of an argument that a function for a GPU accesses outside of kernels, or None."""
-    given = func.attrs.get("target")
-    if given is None:
-        raise DeclarationError(
-            "verification of memory needs the target of the function",
-            "",
-            'state it: func.with_attr("target", te_sched.target.Target("cuda"))',
-        )
-    target = given if isinstance(given, Target) else Target(given)
-    return host_access(func) if "gpu" in target.keys else None

@@ -19,6 +19,7 @@ from te_sched.topi import utils
 MODULES = (
     *("te_sched", "te_sched.te", "te_sched.te.hybrid", "te_sched.tir", "te_sched.tir.ir_builder"),
     *("te_sched.tir.transform", "te_sched.tir.stmt_functor", "te_sched.ir", "te_sched.topi"),
+    "te_sched.tir.analysis",
     *("te_sched.topi.nn", "te_sched.topi.cuda", "te_sched.topi.x86", "te_sched.topi.generic"),
     *("te_sched.topi.utils", "te_sched.nd", "te_sched.target", "te_sched.testing"),
     *("te_sched.transform", "te_sched.contrib.utils", "te_sched.contrib.clang"),
@@ -34,6 +35,7 @@ FACES = {"te_sched.tir.ir_builder": "te_sched.ir.builder"}  # names of faces
 RECEIVERS = {
     "made.s": "te_sched.schedule.schedule:Schedule",
     "made.stage": "te_sched.schedule.stage:Stage",
+    "tir.IndexMap.from_func(lambda i: [i // 4, i % 4])": "te_sched.ir.index_map:IndexMap",
     "made.s.trace": "te_sched.trace.trace:Trace",
     "words.matrix()": "te_sched.te.tensor:Tensor",
     "te.var('v')": "te_sched.ir.expr:Var",

@@ -48,6 +48,8 @@ def test_padding_of_an_array_is_zero() -> None:
         (lambda f: f(lambda i: i, None, 3), "inverse_index_map is .*, expected a function"),
         (lambda f: f(lambda i, j: i).map_indices([1]), "takes 2 indices, got 1"),
         (lambda f: f(3), "mapping_function"),
+        (lambda f: f(max), "whose parameters are unknown"),
+        (lambda f: f(lambda i, *rest: i, 0), "takes 1 index, expected 0"),
     ],
 )
 def test_index_map_rejects(act: Callable[[Any], Any], fault: str) -> None:
