@@ -14,7 +14,6 @@ from typing import Any
 
 from te_sched import config
 from te_sched.errors import LoweringError, kind_of
-from te_sched.ir.root_block import has_blocks
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.lower.blocks.compact_buffers import compact_buffers
 from te_sched.lower.blocks.declarations import (
@@ -663,7 +662,7 @@ def LowerOpaqueBlock() -> PrimFuncPass:
     settings = config.current().lowering
 
     def lower(func: PrimFunc) -> PrimFunc:
-        if not has_blocks(func.body):
+        if func.origin == "schedule":
             return func
         return declare_buffers(lower_opaque_blocks(func, settings))
 
