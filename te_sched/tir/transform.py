@@ -22,6 +22,7 @@ from te_sched.lower.blocks.declarations import (
     has_declarations,
     realize_buffers,
 )
+from te_sched.lower.blocks.inject_pipelines import inject_pipelines
 from te_sched.lower.blocks.lower_cross_thread import lower_cross_thread
 from te_sched.lower.blocks.lower_init import lower_init
 from te_sched.lower.blocks.lower_match_buffers import lower_match_buffers
@@ -56,7 +57,9 @@ __all__ = [
     "HoistIfThenElse",
     "InjectDoubleBuffer",
     "InjectPrefetch",
+    "InjectSoftwarePipeline",
     "InjectVirtualThread",
+    "LiftThreadBinding",
     "LoopPartition",
     "LowerCrossThreadReduction",
     "LowerInitBlock",
@@ -88,6 +91,8 @@ PASS_NAMES: Mapping[str, Callable[[PrimFunc, config.Lowering], PrimFunc]] = {
     "tir.UnifyThreadBinding": unify_threads,
     "tir.CompactBufferAllocation": compact_buffers,
     "tir.LowerMatchBuffer": lower_match_buffers,
+    "tir.InjectSoftwarePipeline": inject_pipelines,
+    "tir.LiftThreadBinding": unify_threads,
     "tir.LowerOpaqueBlock": lower_opaque_blocks,
     "tir.InjectPrefetch": inject_prefetch,
     "tir.FlattenBuffer": flatten_storage,
@@ -591,6 +596,40 @@ def UnifyThreadBinding() -> PrimFuncPass:
                 A[k, threadIdx_x] = 0
     """
     return _named("tir.UnifyThreadBinding")
+
+
+def LiftThreadBinding() -> PrimFuncPass:
+    """The pass that moves loops of threads outwards; the same as `UnifyThreadBinding`.
+
+    >>> LiftThreadBinding().info.name
+    'tir.LiftThreadBinding'
+    """
+    return _named("tir.LiftThreadBinding")
+
+
+def InjectSoftwarePipeline() -> PrimFuncPass:
+    """The pass that overlaps the iterations of loops that are annotated as pipelines.
+
+    >>> from te_sched import IRModule
+    >>> from te_sched.script import tir as T
+    >>> stages = {"software_pipeline_stage": [0, 1], "software_pipeline_order": [0, 1]}
+    >>> @T.prim_func
+    ... def twice(A: T.Buffer((8,), "int32"), C: T.Buffer((8,), "int32")):
+    ...     for i in T.serial(8, annotations=stages):
+    ...         with T.block(""):
+    ...             B = T.alloc_buffer((1,), "int32")
+    ...             B[0] = A[i] * 2
+    ...             C[i] = B[0] + 1
+    >>> module = Simplify()(InjectSoftwarePipeline()(IRModule({"twice": twice})))
+    >>> for line in str(module).splitlines():
+    ...     if "] = " in line:
+    ...         print(line.strip())
+    B[0, 0] = A[0] * 2
+    B[(i + 1) % 2, 0] = A[i + 1] * 2
+    C[i] = B[i % 2, 0] + 1
+    C[7] = B[1, 0] + 1
+    """
+    return _named("tir.InjectSoftwarePipeline")
 
 
 @checked
