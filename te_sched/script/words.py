@@ -756,12 +756,11 @@ def llvm_lookup_intrinsic_id(name: str) -> str:
 def target(config: Any, host: Any = None) -> _Target:
     """A target, in attributes."""
     if isinstance(config, Mapping):
+        others, host = ("kind", "keys", "tag", "host"), config.get("host", host)
         words = [str(config.get("kind", "llvm"))]
-        words += [
-            f"-{key}={value}" for key, value in config.items() if key not in ("kind", "keys", "tag")
-        ]
+        words += [f"-{key}={value}" for key, value in config.items() if key not in others]
         config = " ".join(words)
-    return _Target(config)
+    return _Target(config, target(host) if isinstance(host, Mapping) else host)
 
 
 # Expressions

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from te_sched import config
+from te_sched.codegen.target import Target
 from te_sched.errors import LoweringError, kind_of
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.lower.blocks.compact_buffers import compact_buffers
@@ -48,7 +49,9 @@ from te_sched.lower.vectorize_loops import vectorize_loops
 from te_sched.signatures import checked
 
 __all__ = [
+    "AnnotateEntryFunc",
     "Apply",
+    "BindTarget",
     "CommonSubexprElimTIR",
     "CompactBufferAllocation",
     "ConvertBlocksToOpaque",
@@ -163,6 +166,17 @@ class PrimFuncPass(ModulePass):
         return IRModule({name: self.transform(func) for name, func in mod.functions.items()})
 
 
+@dataclass(frozen=True)
+class _WholeModulePass(ModulePass):
+    """A pass that maps a module at once."""
+
+    transform: Callable[[IRModule], IRModule]
+    info: PassInfo
+
+    def __call__(self, mod: IRModule) -> IRModule:
+        return self.transform(mod)
+
+
 @checked
 def prim_func_pass(
     pass_func: Callable[..., Any] | None = None,
@@ -228,7 +242,50 @@ def Apply(ftransform: Callable[[PrimFunc], PrimFunc]) -> PrimFuncPass:
 
 
 @checked
-def Filter(fcond: Callable[[PrimFunc], bool]) -> Callable[[IRModule], IRModule]:
+def BindTarget(target: Target) -> PrimFuncPass:
+    """The pass that gives functions the attribute "target", unless they have it. Functions with
+    the attribute "global_symbol" also get its host.
+
+    >>> import te_sched
+    >>> func = te_sched.tir.PrimFunc((), te_sched.tir.Evaluate(0), {})
+    >>> BindTarget(Target("cuda", host="llvm"))(te_sched.IRModule({"f": func}))["f"].attrs["target"]
+    cuda
+    """
+
+    def bind(func: PrimFunc) -> PrimFunc:
+        bound = func.attrs.get("target", Target(target.text))
+        if "global_symbol" in func.attrs and bound.host is None and target.host is not None:
+            bound = bound.with_host(target.host)
+        return func.with_attr("target", bound)
+
+    return PrimFuncPass(bind, PassInfo(name="tir.BindTarget"))
+
+
+def AnnotateEntryFunc() -> ModulePass:
+    """The pass that gives the only function of a module the attribute "tir.is_entry_func".
+
+    Raises LoweringError for a module with several functions.
+
+    >>> import te_sched
+    >>> module = te_sched.IRModule({"f": te_sched.tir.PrimFunc((), te_sched.tir.Evaluate(0), {})})
+    >>> AnnotateEntryFunc()(module)["f"].attrs["tir.is_entry_func"]
+    True
+    """
+
+    def annotate(mod: IRModule) -> IRModule:
+        if len(mod.functions) != 1:
+            raise LoweringError(
+                f"the entry of a module with {len(mod.functions)} functions is unknown",
+                "",
+                'set the attribute "tir.is_entry_func" of one function',
+            )
+        return PrimFuncPass(lambda func: func.with_attr("tir.is_entry_func", True))(mod)
+
+    return _WholeModulePass(annotate, PassInfo(name="tir.AnnotateEntryFunc"))
+
+
+@checked
+def Filter(fcond: Callable[[PrimFunc], bool]) -> ModulePass:
     """The pass that keeps the functions for which `fcond` is true.
 
     >>> import te_sched
@@ -240,7 +297,7 @@ def Filter(fcond: Callable[[PrimFunc], bool]) -> Callable[[IRModule], IRModule]:
     def keep(mod: IRModule) -> IRModule:
         return IRModule({name: func for name, func in mod.functions.items() if fcond(func)})
 
-    return keep
+    return _WholeModulePass(keep, PassInfo(name="tir.Filter"))
 
 
 @checked
@@ -636,7 +693,7 @@ def InjectSoftwarePipeline() -> PrimFuncPass:
 def CompactBufferAllocation(is_strict: bool = True) -> PrimFuncPass:
     """The pass that shrinks the buffers of blocks to the regions that are accessed.
 
-    `is_strict` is ignored: accesses are within the declared shapes.
+    Without `is_strict` buffers may become larger than they are declared.
 
     >>> from te_sched import IRModule
     >>> from te_sched.script import tir as T
@@ -650,13 +707,12 @@ def CompactBufferAllocation(is_strict: bool = True) -> PrimFuncPass:
     >>> "alloc_buffer((1,)" in str(CompactBufferAllocation()(IRModule({"twice": twice})))
     True
     """
-    del is_strict
     settings = config.current().lowering
 
     def compact(func: PrimFunc) -> PrimFunc:
         if not has_declarations(func.body):
-            return compact_buffers(func, settings)
-        return declare_buffers(compact_buffers(realize_buffers(func), settings))
+            return compact_buffers(func, settings, is_strict)
+        return declare_buffers(compact_buffers(realize_buffers(func), settings, is_strict))
 
     return _named("tir.CompactBufferAllocation", compact)
 
