@@ -237,3 +237,26 @@ D[i] = B[0]
 def test_the_pass_by_the_name_of_tvm() -> None:
     module = te_sched.IRModule({"main": from_source(loop(TWO, [0, 1], [0, 1]))})
     assert "alloc_buffer((2, 1))" in str(tir.transform.InjectSoftwarePipeline()(module))
+
+
+def test_threads_share_the_versions_of_a_buffer() -> None:
+    """The thread t stores in shared memory what the thread 31 - t loads one iteration later."""
+    source = """
+@T.prim_func
+def main(A: T.Buffer((8, 32), "float32"), D: T.Buffer((8, 32), "float32")):
+    for b in T.thread_binding(1, thread="blockIdx.x"):
+        for t in T.thread_binding(32, thread="threadIdx.x"):
+            for i in T.serial(8, annotations={"software_pipeline_stage": [0, 1],
+                                              "software_pipeline_order": [0, 1]}):
+                with T.block(""):
+                    T.reads(A[i, 0:32])
+                    T.writes(D[i, 0:32])
+                    S = T.alloc_buffer((32,), scope="shared")
+                    S[t] = A[i, t] * T.float32(2)
+                    D[i, t] = S[31 - t]
+"""
+    device = te_sched.emulated_cuda(0)
+    a = np.arange(256, dtype="float32").reshape(8, 32)
+    out = te_sched.nd.array(np.zeros_like(a), device)
+    te_sched.build(from_source(source), target="cuda")(te_sched.nd.array(a, device), out)
+    np.testing.assert_array_equal(out.numpy(), a[:, ::-1] * 2)
