@@ -241,6 +241,26 @@ class ReductionError(LoweringError, ValueError):
     """
 
 
+class BlockError(LoweringError, ValueError):
+    """Loops of blocks cannot be lowered, which TVM calls a ValueError.
+
+    >>> from te_sched.script import tir as T
+    >>> @T.prim_func
+    ... def clear(A: T.Buffer((32,), "int32"), B: T.Buffer((16,), "int32")):
+    ...     for x in T.thread_binding(1, thread="blockIdx.x"):
+    ...         for i in T.thread_binding(32, thread="threadIdx.x"):
+    ...             with T.block("A"):
+    ...                 A[i] = 0
+    ...         for i in T.thread_binding(16, thread="threadIdx.x"):
+    ...             with T.block("B"):
+    ...                 B[i] = 0
+    >>> te_sched.lower(clear)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    te_sched.errors.BlockError: thread axis threadIdx.x has extents 32 and 16 in one kernel...
+    """
+
+
 class BuildError(TeSchedError):
     """A lowered program cannot be compiled for the target, or is not legal to run.
 

@@ -2,9 +2,11 @@
 
 import pytest
 
+import te_sched
 from te_sched import build, lower, te, tir, transform
 from te_sched.errors import BuildError, LoweringError
 from te_sched.ir.visitor import Mapper, replace
+from te_sched.target import Target
 from te_sched.transform import PassContext, Sequential
 
 
@@ -170,3 +172,32 @@ class _Parallel(Mapper):
 def test_options_reject_other_types(options, match):
     with pytest.raises(LoweringError, match=match):
         PassContext(**options)
+
+
+def functions(**attrs):
+    """A module of one function."""
+    func = tir.PrimFunc((), tir.Evaluate(0), {})
+    return te_sched.IRModule({"f": func.with_attr(attrs) if attrs else func})
+
+
+def test_targets_are_bound_to_functions():
+    target = Target("cuda", host="llvm")
+    bind = tir.transform.BindTarget(target)
+    assert bind(functions())["f"].attrs["target"] == Target("cuda")
+    assert bind(functions(global_symbol="f"))["f"].attrs["target"] == target
+    kept = bind(functions(global_symbol="f", target=Target("llvm")))["f"].attrs["target"]
+    assert (kept.kind, kept.host) == ("llvm", Target("llvm"))
+
+
+def test_the_entry_of_several_functions_is_unknown():
+    annotate = tir.transform.AnnotateEntryFunc()
+    assert annotate(functions())["f"].attrs["tir.is_entry_func"]
+    two = te_sched.IRModule({name: functions()["f"] for name in "fg"})
+    with pytest.raises(LoweringError, match="the entry of a module with 2 functions is unknown"):
+        annotate(two)
+
+
+def test_passes_over_modules_are_passes():
+    for one in (tir.transform.Filter(lambda func: True), tir.transform.AnnotateEntryFunc()):
+        assert isinstance(one, tir.transform.ModulePass)
+        assert Sequential([one])(functions())["f"].attrs is not None

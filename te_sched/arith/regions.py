@@ -54,6 +54,17 @@ def access_regions(
     return found.regions(reads), found.regions(found.writes), found.regions(found.opaque)
 
 
+def inner_accesses(
+    statement: S.Stmt, buffers: Mapping[Var, Buffer]
+) -> tuple[_Regions, _Regions, _Regions]:
+    """The regions that a statement reads, writes, and accesses by a pointer, found in the bodies of
+    its blocks: the regions that blocks declare are ignored. `buffers` as in `access_regions`.
+    """
+    found = _Accesses(buffers, is_inside=True)
+    found.statement(statement)
+    return tuple([found.regions(sets) for sets in (found.reads, found.writes, found.opaque)])  # type: ignore[return-value]
+
+
 _Sets = dict[Buffer, list[IntervalSet]]
 
 

@@ -32,6 +32,7 @@ from te_sched.ir.blocks import (
 from te_sched.ir.buffer import buffer_region, store_in
 from te_sched.ir.buffer import decl_buffer as _decl_buffer
 from te_sched.ir.expr import Expr, Node, PointerType
+from te_sched.ir.visitor import replace
 from te_sched.script import frames as _frames
 from te_sched.script.frames import (
     BlockFrame,
@@ -271,11 +272,16 @@ def match_buffer(
             )
         source = buffer_region(param)
         shape, dtype = [one.extent for one in source.region], source.buffer.dtype
+    numbers = strides
+    if is_region and isinstance(strides, list | tuple):  # LowerMatchBuffer refuses handles
+        numbers = [1 if getattr(one, "dtype", "") == "handle" else one for one in strides]
     made = Buffer(
-        shape, dtype, data, strides, elem_offset, scope, builtins.max(align, 0), offset_factor,
+        shape, dtype, data, numbers, elem_offset, scope, builtins.max(align, 0), offset_factor,
         "" if buffer_type == "default" else buffer_type, axis_separators,
     )  # fmt: skip
     if is_region:
+        if builtins.any(type(one) is _E.Var and one.dtype == "handle" for one in strides or ()):
+            made = replace(made, strides=tuple([_ops.convert(one) for one in strides]))
         block = _frames.around(BlockFrame, "T.match_buffer of a region")
         block.match_buffers.append(_view(made, buffer_region(param)))
         return made
@@ -750,12 +756,11 @@ def llvm_lookup_intrinsic_id(name: str) -> str:
 def target(config: Any, host: Any = None) -> _Target:
     """A target, in attributes."""
     if isinstance(config, Mapping):
+        others, host = ("kind", "keys", "tag", "host"), config.get("host", host)
         words = [str(config.get("kind", "llvm"))]
-        words += [
-            f"-{key}={value}" for key, value in config.items() if key not in ("kind", "keys", "tag")
-        ]
+        words += [f"-{key}={value}" for key, value in config.items() if key not in others]
         config = " ".join(words)
-    return _Target(config)
+    return _Target(config, target(host) if isinstance(host, Mapping) else host)
 
 
 # Expressions

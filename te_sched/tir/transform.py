@@ -15,7 +15,6 @@ from typing import Any
 from te_sched import config
 from te_sched.analysis.kernels.gpu_code import host_access
 from te_sched.errors import BuildError, DeclarationError, LoweringError, Subject, kind_of
-from te_sched.ir.root_block import has_blocks
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.lower.blocks.compact_buffers import compact_buffers
 from te_sched.lower.blocks.declarations import (
@@ -24,6 +23,7 @@ from te_sched.lower.blocks.declarations import (
     has_declarations,
     realize_buffers,
 )
+from te_sched.lower.blocks.inject_pipelines import inject_pipelines
 from te_sched.lower.blocks.lower_cross_thread import lower_cross_thread
 from te_sched.lower.blocks.lower_init import lower_init
 from te_sched.lower.blocks.lower_match_buffers import lower_match_buffers
@@ -50,7 +50,9 @@ from te_sched.signatures import checked
 from te_sched.target import Target
 
 __all__ = [
+    "AnnotateEntryFunc",
     "Apply",
+    "BindTarget",
     "CommonSubexprElimTIR",
     "CompactBufferAllocation",
     "ConvertBlocksToOpaque",
@@ -59,7 +61,9 @@ __all__ = [
     "HoistIfThenElse",
     "InjectDoubleBuffer",
     "InjectPrefetch",
+    "InjectSoftwarePipeline",
     "InjectVirtualThread",
+    "LiftThreadBinding",
     "LoopPartition",
     "LowerCrossThreadReduction",
     "LowerInitBlock",
@@ -92,6 +96,8 @@ PASS_NAMES: Mapping[str, Callable[[PrimFunc, config.Lowering], PrimFunc]] = {
     "tir.UnifyThreadBinding": unify_threads,
     "tir.CompactBufferAllocation": compact_buffers,
     "tir.LowerMatchBuffer": lower_match_buffers,
+    "tir.InjectSoftwarePipeline": inject_pipelines,
+    "tir.LiftThreadBinding": unify_threads,
     "tir.LowerOpaqueBlock": lower_opaque_blocks,
     "tir.InjectPrefetch": inject_prefetch,
     "tir.FlattenBuffer": flatten_storage,
@@ -162,6 +168,17 @@ class PrimFuncPass(ModulePass):
         return IRModule({name: self.transform(func) for name, func in mod.functions.items()})
 
 
+@dataclass(frozen=True)
+class _WholeModulePass(ModulePass):
+    """A pass that maps a module at once."""
+
+    transform: Callable[[IRModule], IRModule]
+    info: PassInfo
+
+    def __call__(self, mod: IRModule) -> IRModule:
+        return self.transform(mod)
+
+
 @checked
 def prim_func_pass(
     pass_func: Callable[..., Any] | None = None,
@@ -227,7 +244,50 @@ def Apply(ftransform: Callable[[PrimFunc], PrimFunc]) -> PrimFuncPass:
 
 
 @checked
-def Filter(fcond: Callable[[PrimFunc], bool]) -> Callable[[IRModule], IRModule]:
+def BindTarget(target: Target) -> PrimFuncPass:
+    """The pass that gives functions the attribute "target", unless they have it. Functions with
+    the attribute "global_symbol" also get its host.
+
+    >>> import te_sched
+    >>> func = te_sched.tir.PrimFunc((), te_sched.tir.Evaluate(0), {})
+    >>> BindTarget(Target("cuda", host="llvm"))(te_sched.IRModule({"f": func}))["f"].attrs["target"]
+    cuda
+    """
+
+    def bind(func: PrimFunc) -> PrimFunc:
+        bound = func.attrs.get("target", Target(target.text))
+        if "global_symbol" in func.attrs and bound.host is None and target.host is not None:
+            bound = bound.with_host(target.host)
+        return func.with_attr("target", bound)
+
+    return PrimFuncPass(bind, PassInfo(name="tir.BindTarget"))
+
+
+def AnnotateEntryFunc() -> ModulePass:
+    """The pass that gives the only function of a module the attribute "tir.is_entry_func".
+
+    Raises LoweringError for a module with several functions.
+
+    >>> import te_sched
+    >>> module = te_sched.IRModule({"f": te_sched.tir.PrimFunc((), te_sched.tir.Evaluate(0), {})})
+    >>> AnnotateEntryFunc()(module)["f"].attrs["tir.is_entry_func"]
+    True
+    """
+
+    def annotate(mod: IRModule) -> IRModule:
+        if len(mod.functions) != 1:
+            raise LoweringError(
+                f"the entry of a module with {len(mod.functions)} functions is unknown",
+                "",
+                'set the attribute "tir.is_entry_func" of one function',
+            )
+        return PrimFuncPass(lambda func: func.with_attr("tir.is_entry_func", True))(mod)
+
+    return _WholeModulePass(annotate, PassInfo(name="tir.AnnotateEntryFunc"))
+
+
+@checked
+def Filter(fcond: Callable[[PrimFunc], bool]) -> ModulePass:
     """The pass that keeps the functions for which `fcond` is true.
 
     >>> import te_sched
@@ -239,7 +299,7 @@ def Filter(fcond: Callable[[PrimFunc], bool]) -> Callable[[IRModule], IRModule]:
     def keep(mod: IRModule) -> IRModule:
         return IRModule({name: func for name, func in mod.functions.items() if fcond(func)})
 
-    return keep
+    return _WholeModulePass(keep, PassInfo(name="tir.Filter"))
 
 
 def VerifyMemory() -> PrimFuncPass:
@@ -640,11 +700,45 @@ def UnifyThreadBinding() -> PrimFuncPass:
     return _named("tir.UnifyThreadBinding")
 
 
+def LiftThreadBinding() -> PrimFuncPass:
+    """The pass that moves loops of threads outwards; the same as `UnifyThreadBinding`.
+
+    >>> LiftThreadBinding().info.name
+    'tir.LiftThreadBinding'
+    """
+    return _named("tir.LiftThreadBinding")
+
+
+def InjectSoftwarePipeline() -> PrimFuncPass:
+    """The pass that overlaps the iterations of loops that are annotated as pipelines.
+
+    >>> from te_sched import IRModule
+    >>> from te_sched.script import tir as T
+    >>> stages = {"software_pipeline_stage": [0, 1], "software_pipeline_order": [0, 1]}
+    >>> @T.prim_func
+    ... def twice(A: T.Buffer((8,), "int32"), C: T.Buffer((8,), "int32")):
+    ...     for i in T.serial(8, annotations=stages):
+    ...         with T.block(""):
+    ...             B = T.alloc_buffer((1,), "int32")
+    ...             B[0] = A[i] * 2
+    ...             C[i] = B[0] + 1
+    >>> module = Simplify()(InjectSoftwarePipeline()(IRModule({"twice": twice})))
+    >>> for line in str(module).splitlines():
+    ...     if "] = " in line:
+    ...         print(line.strip())
+    B[0, 0] = A[0] * 2
+    B[(i + 1) % 2, 0] = A[i + 1] * 2
+    C[i] = B[i % 2, 0] + 1
+    C[7] = B[1, 0] + 1
+    """
+    return _named("tir.InjectSoftwarePipeline")
+
+
 @checked
 def CompactBufferAllocation(is_strict: bool = True) -> PrimFuncPass:
     """The pass that shrinks the buffers of blocks to the regions that are accessed.
 
-    `is_strict` is ignored: accesses are within the declared shapes.
+    Without `is_strict` buffers may become larger than they are declared.
 
     >>> from te_sched import IRModule
     >>> from te_sched.script import tir as T
@@ -658,13 +752,12 @@ def CompactBufferAllocation(is_strict: bool = True) -> PrimFuncPass:
     >>> "alloc_buffer((1,)" in str(CompactBufferAllocation()(IRModule({"twice": twice})))
     True
     """
-    del is_strict
     settings = config.current().lowering
 
     def compact(func: PrimFunc) -> PrimFunc:
         if not has_declarations(func.body):
-            return compact_buffers(func, settings)
-        return declare_buffers(compact_buffers(realize_buffers(func), settings))
+            return compact_buffers(func, settings, is_strict)
+        return declare_buffers(compact_buffers(realize_buffers(func), settings, is_strict))
 
     return _named("tir.CompactBufferAllocation", compact)
 
@@ -709,7 +802,7 @@ def LowerOpaqueBlock() -> PrimFuncPass:
     settings = config.current().lowering
 
     def lower(func: PrimFunc) -> PrimFunc:
-        if not has_blocks(func.body):
+        if func.origin == "schedule":
             return func
         return declare_buffers(lower_opaque_blocks(func, settings))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from te_sched.arith.regions import inner_accesses
 from te_sched.ir.blocks import Block
 from te_sched.ir.visitor import walk
 from te_sched.script import from_source
@@ -109,3 +110,25 @@ def test_pointers_are_accessed_in_an_unknown_way() -> None:
     (buffer,) = func.buffer_map.values()
     reads, writes, opaque = access_regions(func.body.block, {buffer.data: buffer})
     assert (reads, writes, [str(one) for one in opaque]) == ((), (), ["A[0:4]"])
+
+
+def test_declared_regions_are_ignored_in_inner_accesses() -> None:
+    func = from_source(
+        """
+@T.prim_func
+def f(A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32")):
+    with T.block("x"):
+        T.reads()
+        T.writes()
+        for i in range(4):
+            B[i] = A[i + 1]
+        T.evaluate(T.call_extern("int32", "g", A.data))
+"""
+    )
+    buffers = {buffer.data: buffer for buffer in func.buffer_map.values()}
+    found = inner_accesses(func.body, buffers)
+    assert [[str(one) for one in regions] for regions in found] == [
+        ["A[1:5]"],
+        ["B[0:4]"],
+        ["A[0:8]"],
+    ]

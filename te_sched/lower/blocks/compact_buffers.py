@@ -26,9 +26,14 @@ from te_sched.lower.positions import aligned_strides
 from te_sched.lower.statements import statements
 
 
-def compact_buffers(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
-    """The function with buffers that are as large as their accessed regions."""
-    compaction = _Compaction(Analyzer(settings), _alignments(func.body))
+def compact_buffers(
+    func: PrimFunc, settings: Lowering = AS_TVM, is_strict: bool = True
+) -> PrimFunc:
+    """The function with buffers that are as large as their accessed regions.
+
+    `is_strict` means that buffers do not become larger than they are declared.
+    """
+    compaction = _Compaction(Analyzer(settings), _alignments(func.body), is_strict)
     return func.with_body(compaction.visit(func.body))
 
 
@@ -60,8 +65,8 @@ _COMMON: dict[str, tuple[str, ...]] = {
 class _Compaction(AccessMapper):
     """Rebuilds accesses; `regions` has the remaining region of each buffer."""
 
-    def __init__(self, analyzer: Analyzer, alignments: _Alignments) -> None:
-        self.analyzer, self.alignments = analyzer, alignments
+    def __init__(self, analyzer: Analyzer, alignments: _Alignments, is_strict: bool) -> None:
+        self.analyzer, self.alignments, self.is_strict = analyzer, alignments, is_strict
         self.threads: list[tuple[str, Var, Range]] = []
         self.regions: dict[Buffer, tuple[Range, ...]] = {}
 
@@ -122,9 +127,9 @@ class _Compaction(AccessMapper):
         simplify = self.analyzer.simplify
         low, last = simplify(one.min), simplify(one.max)
         whole = simplify(ops.add(ops.sub(last, low), 1))
-        if not self.analyzer.can_prove(ops.greater_equal(low, zero)):
+        if self.is_strict and not self.analyzer.can_prove(ops.greater_equal(low, zero)):
             low = simplify(ops.maximum(low, zero))
-        if not self.analyzer.can_prove(ops.less(last, size)):
+        if self.is_strict and not self.analyzer.can_prove(ops.less(last, size)):
             last = simplify(ops.minimum(last, ops.sub(size, 1)))
         extent = simplify(ops.add(ops.sub(last, low), 1))
         if type(extent) is not IntImm:
@@ -133,7 +138,7 @@ class _Compaction(AccessMapper):
             if not known:
                 return Range(zero, size)
             extent = IntImm(min(known), size.dtype)
-        if type(size) is IntImm and extent.value >= size.value:
+        if self.is_strict and type(size) is IntImm and extent.value >= size.value:
             return Range(zero, size)
         return Range(low, extent)
 

@@ -14,20 +14,26 @@ from te_sched.errors import LoweringError, Subject
 from te_sched.ir import ops
 from te_sched.ir.blocks import Block, MatchBufferRegion
 from te_sched.ir.expr import Buffer, BufferRegion, Expr, IntImm, Range, Var
-from te_sched.ir.stmt import AssertStmt, PrimFunc, Stmt
-from te_sched.ir.visitor import AccessMapper, replace
+from te_sched.ir.stmt import AssertStmt, For, LetStmt, PrimFunc, Stmt
+from te_sched.ir.visitor import AccessMapper, replace, variables_of
 
 
 def lower_match_buffers(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     """The function without views of regions."""
-    return func.with_body(_Lowering(Analyzer(settings)).visit(func.body))
+    known = {*func.params}
+    for buffer in func.buffer_map.values():
+        known |= variables_of(*buffer.shape, *buffer.strides)
+    return func.with_body(_Lowering(Analyzer(settings), known).visit(func.body))
 
 
 class _Lowering(AccessMapper):
-    """Replaces views; `views` maps each to its region, `values` its variables to their values."""
+    """Replaces views; `views` maps each to its region, `values` its variables to their values.
 
-    def __init__(self, analyzer: Analyzer) -> None:
-        self.analyzer = analyzer
+    A view does not define variables that are `known`: those of the function, loops and lets.
+    """
+
+    def __init__(self, analyzer: Analyzer, known: set[Var]) -> None:
+        self.analyzer, self.known = analyzer, known
         self.views: dict[Buffer, BufferRegion] = {}
         self.values: dict[Var, Expr] = {}
 
@@ -59,6 +65,14 @@ class _Lowering(AccessMapper):
     def visit_Var(self, node: Var) -> Expr:
         return self.values.get(node, node)
 
+    def visit_For(self, node: For) -> Stmt:
+        self.known.add(node.loop_var)
+        return self.generic(node)
+
+    def visit_LetStmt(self, node: LetStmt) -> Stmt:
+        self.known.add(node.var)
+        return self.generic(node)
+
     def visit_Block(self, node: Block) -> Stmt:
         asserts: list[tuple[Expr, str]] = []
         for match in node.match_buffers:
@@ -88,7 +102,7 @@ class _Lowering(AccessMapper):
     def _value(
         self, view: Buffer, wanted: Expr, given: Expr, asserts: list[tuple[Expr, str]], what: str
     ) -> None:
-        if type(wanted) is Var and wanted not in self.values:
+        if type(wanted) is Var and wanted not in self.values and wanted not in self.known:
             self.values[wanted] = given
             return
         equal = self.analyzer.simplify(ops.equal(self.visit(wanted), given))

@@ -10,7 +10,7 @@ from typing import Any
 
 from te_sched.config import AS_TVM, Lowering
 from te_sched.ir import ops
-from te_sched.ir.blocks import AllocateConst, BlockRealize, DeclBuffer, whole_buffer
+from te_sched.ir.blocks import BlockRealize, whole_buffer
 from te_sched.ir.expr import Expr, IntImm, IterVar, Range, StringImm, Var
 from te_sched.ir.stmt import AttrStmt, BufferRealize, For, IfThenElse, PrimFunc, Stmt
 from te_sched.ir.visitor import ReferenceMapper, replace
@@ -38,7 +38,7 @@ class _Lowering(ReferenceMapper):
         body = self.visit(block.body)
         if not ops.is_const(predicate, 1):
             body = IfThenElse(predicate, body)
-        for key, value in sorted(block.annotations.items()):
+        for key, value in sorted(block.annotations.items(), reverse=True):
             if key.startswith(_PRAGMA):
                 body = AttrStmt(IntImm(0), key, _as_value(value), body)
         for buffer in reversed(block.alloc_buffers):
@@ -56,7 +56,7 @@ class _Lowering(ReferenceMapper):
             return self.visit(node.body)
         body = self.visit(node.body)
         loop: Stmt = replace(node, min=low, extent=extent, body=body, annotations=notes)
-        for key, value in _pragmas(node):
+        for key, value in reversed(_pragmas(node)):
             loop = AttrStmt(node.loop_var, key, _as_value(value), loop)
         return loop
 
@@ -68,15 +68,9 @@ class _Lowering(ReferenceMapper):
         launch: Stmt = AttrStmt(
             axis, "virtual_thread" if is_virtual(tag) else "thread_extent", extent, body
         )
-        for key, value in _pragmas(node):
+        for key, value in reversed(_pragmas(node)):
             launch = AttrStmt(node.loop_var, key, _as_value(value), launch)
         return launch
-
-    def visit_DeclBuffer(self, node: DeclBuffer) -> Stmt:
-        return self.visit(node.body)
-
-    def visit_AllocateConst(self, node: AllocateConst) -> Stmt:
-        return self.generic(node)
 
 
 def _pragmas(node: For) -> list[tuple[str, Any]]:

@@ -6,10 +6,11 @@
 from __future__ import annotations
 
 from te_sched.config import AS_TVM, Lowering
+from te_sched.errors import LoweringError, Subject
 from te_sched.ir.blocks import Block, BlockRealize
 from te_sched.ir.expr import Expr, Var
 from te_sched.ir.stmt import PrimFunc
-from te_sched.ir.visitor import ReferenceMapper, replace
+from te_sched.ir.visitor import ReferenceMapper, replace, variables_of
 
 
 def make_opaque(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
@@ -28,6 +29,13 @@ class _Values(ReferenceMapper):
 
     def visit_BlockRealize(self, node: BlockRealize) -> BlockRealize:
         block, values = node.block, [self.visit(value) for value in node.iter_values]
+        if {axis.var for axis in block.iter_vars} & variables_of(node.predicate):
+            raise LoweringError(
+                f"the predicate of block {block.name_hint} uses iterators of the block",
+                f"{node.predicate} is evaluated before the iterators have values",
+                "write the predicate with loop variables",
+                Subject("block", block.name_hint),
+            )
         predicate = self.visit(node.predicate)
         self.values |= {
             axis.var: value for axis, value in zip(block.iter_vars, values, strict=True)

@@ -6,6 +6,7 @@ from te_sched.ir.root_block import has_blocks
 from te_sched.ir.stmt import PrimFunc
 from te_sched.lower.blocks.compact_buffers import compact_buffers
 from te_sched.lower.blocks.declarations import drop_declarations, has_declarations
+from te_sched.lower.blocks.inject_pipelines import inject_pipelines
 from te_sched.lower.blocks.lower_cross_thread import lower_cross_thread
 from te_sched.lower.blocks.lower_init import lower_init
 from te_sched.lower.blocks.lower_match_buffers import lower_match_buffers
@@ -23,6 +24,7 @@ BLOCK_PASSES = (
     Pass(unify_threads, "opaque", 0),
     Pass(compact_buffers, "opaque", 0),
     Pass(lower_match_buffers, "opaque", 0),
+    Pass(inject_pipelines, "opaque", 0),
     Pass(lower_opaque_blocks, "buffers", 0),
     Pass(drop_declarations, "buffers", 0),
 )

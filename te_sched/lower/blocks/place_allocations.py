@@ -7,6 +7,7 @@ allocated by a block without a name. The result of a reduction stays outside of 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from te_sched.arith.regions import access_regions
@@ -154,22 +155,37 @@ class _Search:
 
 
 class _Placing(StatementMapper):
-    """Moves allocations; `places` maps the identity of a loop or block to its buffers."""
+    """Moves allocations; `places` maps the identity of a loop or block to its buffers. `inner` are
+    the moved buffers that are not allocated yet: blocks around their places do not access them.
+    """
 
     def __init__(self, places: dict[int, list[Buffer]], moved: set[Buffer]) -> None:
         self.places, self.moved = places, moved
+        self.inner = set(moved)
 
     def visit_Block(self, node: Block) -> Stmt:
-        block: Block = self.generic(node)
+        buffers = self.places.get(id(node), ())
+        reads, writes = [
+            tuple([one for one in regions if one.buffer not in self.inner])
+            for regions in (node.reads, node.writes)
+        ]
+        block: Block = self._inside(node, buffers)
         kept = [one for one in block.alloc_buffers if one not in self.moved]
-        return replace(block, alloc_buffers=(*kept, *self.places.get(id(node), ())))
+        return replace(block, reads=reads, writes=writes, alloc_buffers=(*kept, *buffers))
 
     def visit_For(self, node: For) -> Stmt:
-        loop: For = self.generic(node)
-        buffers = self.places.get(id(node))
+        buffers = self.places.get(id(node), ())
+        loop: For = self._inside(node, buffers)
         if not buffers:
             return loop
         block = Block((), (), (), "", None, loop.body, tuple(buffers))
         reads, writes, _ = access_regions(block, {})
         block = replace(block, reads=reads, writes=writes)
         return replace(loop, body=BlockRealize((), ops.TRUE, block))
+
+    def _inside(self, node: Any, buffers: Sequence[Buffer]) -> Any:
+        """A loop or block with the statements in it mapped, which use these buffers."""
+        self.inner -= set(buffers)
+        inside = self.generic(node)
+        self.inner |= set(buffers)
+        return inside

@@ -165,3 +165,17 @@ def test_parameters_keep_their_strides() -> None:
     b = np.zeros_like(a)
     te_sched.build(aligned)(a, b)
     np.testing.assert_array_equal(a, b)
+
+
+def test_buffers_grow_if_they_may() -> None:
+    @T.prim_func
+    def padded(A: T.Buffer((7,), "float32")):
+        with T.block(""):
+            B = T.alloc_buffer((7,))
+            for i in range(8):
+                B[i] = T.float32(1)
+            for i in range(7):
+                A[i] = B[i]
+
+    assert "(7,)" in str(compact_buffers(padded))
+    assert "B = T.alloc_buffer((8,))" in str(compact_buffers(padded, is_strict=False))

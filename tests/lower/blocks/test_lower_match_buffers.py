@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import te_sched
+from te_sched.errors import DeclarationError
 from te_sched.lower.blocks.lower_match_buffers import lower_match_buffers
 from te_sched.script import from_source
 from tests.lower.blocks.programs import ROWS, VIEW, after
@@ -39,3 +41,32 @@ def test_results() -> None:
     out = te_sched.nd.array(np.zeros(expected.shape, "float32"))
     te_sched.build(from_source(VIEW))(te_sched.nd.array(a), out)
     np.testing.assert_allclose(out.numpy(), expected, rtol=1e-5)
+
+
+def strided(parameter: str) -> str:
+    """A function with a view whose stride is the parameter n."""
+    return f"""
+@T.prim_func
+def main(a: T.handle, n: T.{parameter}):
+    A = T.match_buffer(a, (8, 8))
+    for i in range(8):
+        with T.block():
+            V = T.match_buffer(A[i, 0:4], (1, 4), strides=[n, 1], offset_factor=1)
+            V[0, 1] = 1.0
+"""
+
+
+def test_strides_that_are_parameters_are_asserted() -> None:
+    func = from_source(strided("int32"), check_well_formed=False)
+    assert "assert n == 8" in str(lower_match_buffers(func))
+
+
+def test_rejects_strides_that_are_handles() -> None:
+    func = from_source(strided("handle"), check_well_formed=False)
+    with pytest.raises(DeclarationError, match=r"cannot compute with .*handle"):
+        lower_match_buffers(func)
+
+
+def test_variables_of_loops_are_not_defined_by_views() -> None:
+    source = strided("int32").replace("strides=[n, 1]", "strides=[i, 1]")
+    assert "assert i == 8" in str(lower_match_buffers(from_source(source, check_well_formed=False)))

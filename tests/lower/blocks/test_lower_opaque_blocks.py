@@ -45,3 +45,16 @@ def test_results() -> None:
     out = te_sched.nd.array(np.zeros(expected.shape, "float32"))
     te_sched.build(from_source(GUARDED))(te_sched.nd.array(a), out)
     np.testing.assert_allclose(out.numpy(), expected, rtol=1e-5)
+
+
+def test_pragmas_are_in_the_order_of_their_names() -> None:
+    func = from_source(
+        """
+@T.prim_func
+def main(A: T.Buffer((8,), "int32")):
+    for i in T.serial(8, annotations={"pragma_b": 2, "pragma_a": 1}):
+        A[i] = 0
+"""
+    )
+    outer = lower_opaque_blocks(func).body
+    assert (outer.key, outer.body.key) == ("pragma_a", "pragma_b")

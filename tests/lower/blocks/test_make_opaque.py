@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import te_sched
+from te_sched.errors import LoweringError
 from te_sched.ir.structural import structural_difference
 from te_sched.lower.blocks.make_opaque import make_opaque
 from te_sched.script import from_source
@@ -36,3 +38,20 @@ def test_results() -> None:
     out = te_sched.nd.array(np.zeros(expected.shape, "float32"))
     te_sched.build(from_source(GUARDED))(te_sched.nd.array(a), out)
     np.testing.assert_allclose(out.numpy(), expected, rtol=1e-5)
+
+
+def test_rejects_predicates_on_iterators() -> None:
+    func = from_source(
+        """
+@T.prim_func
+def main(A: T.Buffer((8,), "int32")):
+    for i in range(8):
+        with T.block("A"):
+            vi = T.axis.spatial(8, i)
+            T.where(vi < 6)
+            A[vi] = 0
+""",
+        check_well_formed=False,
+    )
+    with pytest.raises(LoweringError, match="the predicate of block A uses iterators"):
+        make_opaque(func)

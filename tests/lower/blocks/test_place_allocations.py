@@ -94,3 +94,25 @@ def test_iterations_of_opaque_iterators_have_their_memory_in_common() -> None:
     expected = a + 1
     expected[:, 1:] += (a + 1)[:, :-1]
     np.testing.assert_array_equal(b, expected)
+
+
+def test_blocks_around_the_place_do_not_access_the_buffer() -> None:
+    source = """
+@T.prim_func
+def main(A: T.Buffer((8,), "int32")):
+    B = T.alloc_buffer((8,), "int32")
+    for i in range(2):
+        with T.block("outer"):
+            T.reads(B[i * 4:i * 4 + 4])
+            T.writes(A[i * 4:i * 4 + 4], B[i * 4:i * 4 + 4])
+            for j in range(4):
+                with T.block("inner"):
+                    T.reads(B[i * 4 + j])
+                    T.writes(A[i * 4 + j], B[i * 4 + j])
+                    B[i * 4 + j] = j
+                    A[i * 4 + j] = B[i * 4 + j]
+"""
+    text = str(place_allocations(from_source(source)))
+    assert text.index('T.block("inner")') < text.index("B = T.alloc_buffer")
+    assert "T.reads(B" not in text
+    assert ", B[i" not in text

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import te_sched
+from te_sched.errors import BlockError
 from te_sched.lower.blocks.unify_threads import unify_threads
 from te_sched.script import from_source
 from tests.lower.blocks.programs import ROWS, THREADS, after
@@ -44,3 +46,72 @@ def test_results() -> None:
     out = te_sched.nd.array(np.zeros(expected.shape, "float32"))
     te_sched.build(from_source(ROWS))(te_sched.nd.array(a), out)
     np.testing.assert_allclose(out.numpy(), expected, rtol=1e-5)
+
+
+def unified(source: str) -> str:
+    return str(unify_threads(from_source(source)).body)
+
+
+def test_launched_threads_become_loops() -> None:
+    source = """
+@T.prim_func
+def main(A: T.Buffer((8,), "float32")):
+    with T.launch_thread("threadIdx.x", 8) as i:
+        with T.launch_thread("threadIdx.x", 8) as j:
+            with T.block("A"):
+                A[i] = T.Cast("float32", j)
+"""
+    text = unified(source)
+    assert text.count("thread_binding(8") == 1
+    assert 'A[threadIdx_x] = T.Cast("float32", threadIdx_x)' in text
+
+
+def test_variables_of_other_types_are_cast() -> None:
+    source = """
+@T.prim_func
+def main(A: T.Buffer((8,), "int64"), B: T.Buffer((8,), "int64")):
+    for k in range(1):
+        for i in T.thread_binding(1, thread="blockIdx.x"):
+            for j in T.thread_binding(8, thread="threadIdx.x"):
+                A[j] = T.int64(0)
+            for j in T.thread_binding(T.int64(8), thread="threadIdx.x"):
+                B[j] = j
+"""
+    assert 'B[T.Cast("int64", threadIdx_x)] = T.Cast("int64", threadIdx_x)' in unified(source)
+
+
+def test_annotations_stay_at_a_loop_of_one_iteration() -> None:
+    source = """
+@T.prim_func
+def main(A: T.Buffer((8,), "int32")):
+    for j in T.thread_binding(8, thread="threadIdx.x", annotations={"mark": 1}):
+        A[j] = 0
+"""
+    assert unified(source).splitlines()[1].strip() == (
+        'for var in T.serial(1, annotations={"mark": 1}):'
+    )
+
+
+def test_virtual_threads_are_unified() -> None:
+    source = """
+@T.prim_func
+def main(A: T.Buffer((2, 2), "int32")):
+    for i in T.thread_binding(2, thread="vthread.x"):
+        for j in T.thread_binding(2, thread="vthread.x"):
+            A[i, j] = 0
+"""
+    assert "A[vthread_x, vthread_x] = 0" in unified(source)
+
+
+def test_other_extents_are_rejected() -> None:
+    source = """
+@T.prim_func
+def main(A: T.Buffer((8,), "int32")):
+    for i in T.thread_binding(1, thread="blockIdx.x"):
+        for j in T.thread_binding(8, thread="threadIdx.x"):
+            A[j] = 0
+        for j in T.thread_binding(4, thread="threadIdx.x"):
+            A[j] = 1
+"""
+    with pytest.raises(BlockError, match=r"threadIdx\.x has extents 8 and 4 in one kernel"):
+        unified(source)
