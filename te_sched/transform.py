@@ -17,7 +17,7 @@ from te_sched import config as switches
 from te_sched.errors import LoweringError, did_you_mean, kind_of, repr_of
 from te_sched.ir.stmt import IRModule, PrimFunc, Stmt
 from te_sched.signatures import checked
-from te_sched.tir.transform import PASS_NAMES, PassInfo, PrimFuncPass
+from te_sched.tir.transform import PASS_NAMES, ModulePass, PassInfo, PrimFuncPass
 
 __all__ = ["PassContext", "PassInfo", "Sequential", "module_pass"]
 
@@ -151,7 +151,7 @@ class PassContext:
 _scope: ContextVar[PassContext | None] = ContextVar("te_sched_pass_context", default=None)
 
 
-class Sequential:
+class Sequential(ModulePass):
     """A pass that applies passes in order.
 
     >>> from te_sched import IRModule, tir

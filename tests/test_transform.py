@@ -2,9 +2,10 @@
 
 import pytest
 
-from te_sched import build, lower, te, tir, transform
+from te_sched import IRModule, build, lower, te, tir, transform
 from te_sched.errors import BuildError, LoweringError
 from te_sched.ir.visitor import Mapper, replace
+from te_sched.target import Target
 from te_sched.transform import PassContext, Sequential
 
 
@@ -170,3 +171,38 @@ class _Parallel(Mapper):
 def test_options_reject_other_types(options, match):
     with pytest.raises(LoweringError, match=match):
         PassContext(**options)
+
+
+def two_functions(*named: str) -> IRModule:
+    func = tir.PrimFunc((), tir.Evaluate(0), {})
+    return IRModule(
+        {one: func.with_attr("global_symbol", one) if one in named else func for one in "fg"}
+    )
+
+
+def test_a_sequence_is_a_pass() -> None:
+    assert isinstance(Sequential([]), tir.transform.ModulePass)
+
+
+def test_functions_that_callers_see_get_the_host_of_a_target() -> None:
+    cuda = Target("cuda", host="llvm")
+    bound = tir.transform.BindTarget(cuda)(two_functions("f"))
+    assert bound["f"].attrs["target"].host is not None
+    assert bound["g"].attrs["target"].host is None
+    again = tir.transform.BindTarget(Target("llvm", host="llvm"))(bound)
+    assert [again[name].attrs["target"].kind for name in "fg"] == ["cuda", "cuda"]
+    plain = two_functions("f")["f"].with_attr("target", Target("cuda"))
+    hosted = tir.transform.BindTarget(cuda)(IRModule({"f": plain}))["f"].attrs["target"]
+    assert hosted.host is not None
+
+
+def test_the_function_with_a_symbol_is_the_entry() -> None:
+    module = tir.transform.AnnotateEntryFunc()(two_functions("g"))
+    assert "tir.is_entry_func" in module["g"].attrs
+    assert "tir.is_entry_func" not in module["f"].attrs
+
+
+@pytest.mark.parametrize("named", ["", "fg"])
+def test_an_entry_must_be_the_only_candidate(named: str) -> None:
+    with pytest.raises(LoweringError, match="cannot choose the entry function"):
+        tir.transform.AnnotateEntryFunc()(two_functions(*named))

@@ -752,10 +752,13 @@ def target(config: Any, host: Any = None) -> _Target:
     if isinstance(config, Mapping):
         words = [str(config.get("kind", "llvm"))]
         words += [
-            f"-{key}={value}" for key, value in config.items() if key not in ("kind", "keys", "tag")
+            f"-{key}={value}"
+            for key, value in config.items()
+            if key not in ("kind", "keys", "tag", "host")
         ]
+        host = host if host is not None else config.get("host")
         config = " ".join(words)
-    return _Target(config)
+    return _Target(config, host)
 
 
 # Expressions
