@@ -5,6 +5,7 @@ import pytest
 from te_sched import IRModule, build, lower, te, tir, transform
 from te_sched.errors import BuildError, LoweringError
 from te_sched.ir.visitor import Mapper, replace
+from te_sched.script import tir as T
 from te_sched.target import Target
 from te_sched.transform import PassContext, Sequential
 
@@ -206,3 +207,26 @@ def test_the_function_with_a_symbol_is_the_entry() -> None:
 def test_an_entry_must_be_the_only_candidate(named: str) -> None:
     with pytest.raises(LoweringError, match="cannot choose the entry function"):
         tir.transform.AnnotateEntryFunc()(two_functions(*named))
+
+
+def test_hoisting_of_conditions_on_threads_is_an_option() -> None:
+    i, axis = tir.Var("i"), te.thread_axis("threadIdx.x")
+    call = tir.Evaluate(tir.call_extern("int32", "f", i))
+    work = tir.For(i, 0, 4, "serial", tir.IfThenElse(axis.var < 3, call))
+    func = tir.PrimFunc((), tir.AttrStmt(axis, "thread_extent", 8, work), {})
+    for is_wanted, kind in ((False, tir.For), (True, tir.IfThenElse)):
+        with PassContext(
+            config={"tir.HoistIfThenElse": {"support_block_scope_hosting": is_wanted}}
+        ):
+            new = tir.transform.HoistIfThenElse()(IRModule.from_expr(func))["main"]
+        assert isinstance(new.body.body, kind)
+
+
+def test_pragmas_of_loops_without_blocks_become_attributes() -> None:
+    @T.prim_func
+    def clear(A: T.Buffer((8,), "int32")):
+        for i in T.serial(8, annotations={"pragma_loop_partition_hint": 1}):
+            A[i] = 0
+
+    new = tir.transform.LowerOpaqueBlock()(IRModule({"main": clear}))["main"].body
+    assert (new.attr_key, new.body.annotations) == ("pragma_loop_partition_hint", {})

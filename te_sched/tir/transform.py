@@ -678,9 +678,10 @@ def LowerOpaqueBlock() -> PrimFuncPass:
     settings = config.current().lowering
 
     def lower(func: PrimFunc) -> PrimFunc:
-        if not has_blocks(func.body):
-            return func
-        return declare_buffers(lower_opaque_blocks(func, settings))
+        if has_blocks(func.body):
+            return declare_buffers(lower_opaque_blocks(func, settings))
+        is_lowered = func.origin == "schedule" or has_declarations(func.body)
+        return func if is_lowered else lower_opaque_blocks(func, settings)
 
     return _named("tir.LowerOpaqueBlock", lower)
 
