@@ -39,6 +39,10 @@ _NESTED: dict[str, tuple[dict[str, str], str]] = {
         {"support_block_scope_hosting": "hoist_thread_conditions"},
         '{"support_block_scope_hosting": True}',
     ),
+    "tir.Simplify": (
+        {"apply_constraints_to_boolean_branches": "simplify_branches"},
+        '{"apply_constraints_to_boolean_branches": True}',
+    ),
     "tir.LoopPartition": ({name: name for name in _PARTITION}, '{"partition_const_loop": True}'),
 }
 _DISABLING = {
@@ -54,7 +58,6 @@ _WITHOUT_EFFECT = {
     "tir.enable_equiv_terms_in_cse_tir": "terms are compared as they are written",
     "tir.HoistExpression": "TVM's default does not hoist expressions either",
     "tir.InjectDoubleBuffer": "double buffers take turns loop by loop, as with split_loop=1",
-    "tir.Simplify": "the simplifier has no options",
     "tir.RemoveNoOp": "the pass has no options",
     "tir.ReduceBranchingThroughOvercompute": "the pass does not exist here",
     "tir.enable_debug": "compiled code has no debug information",
@@ -80,9 +83,9 @@ class PassContext:
     disabled_pass : TVM's names of passes to omit ("tir.StorageRewrite").
     instruments : not available: te_sched.lower(..., stop_after=...) shows the result of a pass.
     config : options by TVM's names: tir.disable_vectorize, tir.HoistIfThenElse, tir.LoopPartition,
-        tir.UnrollLoop, tir.add_lower_pass, tir.disable_storage_rewrite, tir.disable_cse_tir;
-        also te_sched's own `te_sched.as_older`: lower as TVM 0.9, whose `astext()` is found in
-        books and papers.
+        tir.Simplify, tir.UnrollLoop, tir.add_lower_pass, tir.disable_storage_rewrite,
+        tir.disable_cse_tir; also te_sched's own `te_sched.as_older`: lower as TVM 0.9, whose
+        `astext()` is found in books and papers.
 
     >>> import te_sched
     >>> A = te_sched.te.placeholder((4,), name="A")
@@ -146,6 +149,7 @@ class PassContext:
             "te_sched.as_older",
             "tir.HoistIfThenElse",
             "tir.LoopPartition",
+            "tir.Simplify",
             "tir.UnrollLoop",
             "tir.add_lower_pass",
             "tir.disable_vectorize",
