@@ -41,7 +41,9 @@ class Lowering:
     of constant extents at their guards; if it is None, `build` does so where it is profitable
     (`partition_for_speed`), and `lower` does not. `to_run` is set by `build`, and differs from TVM:
     double buffers check for empty loops, memory whose size depends on a loop is not hoisted out of
-    it, and loaded integers wrap around. `as_older` lowers as TVM 0.9, whose text (the primfn
+    it, and loaded integers wrap around. `hoist_thread_conditions` also hoists conditions on thread
+    axes out of loops. `simplify_branches` simplifies the operands of `and` and `or` where the
+    other operand does not decide them. `as_older` lowers as TVM 0.9, whose text (the primfn
     dialect) is found in books and papers; later versions rewrite more.
     """
 
@@ -55,6 +57,8 @@ class Lowering:
     to_run: bool = False
     no_unroll_loop_with_extent_one: bool = False
     unroll_loop_with_partition_hint_no_interval: bool = False
+    hoist_thread_conditions: bool = False
+    simplify_branches: bool = False
     disabled_passes: frozenset[str] = frozenset()
     added_passes: tuple[tuple[int, Callable[[Any], Any]], ...] = ()
     as_older: bool = False

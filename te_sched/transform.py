@@ -17,7 +17,7 @@ from te_sched import config as switches
 from te_sched.errors import LoweringError, did_you_mean, kind_of, repr_of
 from te_sched.ir.stmt import IRModule, PrimFunc, Stmt
 from te_sched.signatures import checked
-from te_sched.tir.transform import PASS_NAMES, PassInfo, PrimFuncPass
+from te_sched.tir.transform import PASS_NAMES, ModulePass, PassInfo, PrimFuncPass
 
 __all__ = ["PassContext", "PassInfo", "Sequential", "module_pass"]
 
@@ -35,6 +35,14 @@ _PARTITION = (
 # Options whose value is a mapping: the setting of each name, and an example.
 _NESTED: dict[str, tuple[dict[str, str], str]] = {
     "tir.UnrollLoop": (_UNROLL, '{"auto_max_step": 16, "explicit_unroll": True}'),
+    "tir.HoistIfThenElse": (
+        {"support_block_scope_hosting": "hoist_thread_conditions"},
+        '{"support_block_scope_hosting": True}',
+    ),
+    "tir.Simplify": (
+        {"apply_constraints_to_boolean_branches": "simplify_branches"},
+        '{"apply_constraints_to_boolean_branches": True}',
+    ),
     "tir.LoopPartition": ({name: name for name in _PARTITION}, '{"partition_const_loop": True}'),
 }
 _DISABLING = {
@@ -48,10 +56,8 @@ _WITHOUT_EFFECT = {
     "tir.instrument_bound_checkers": "use numpy's answer to check; accesses are not instrumented",
     "tir.detect_global_barrier": "there are no barriers across blocks",
     "tir.enable_equiv_terms_in_cse_tir": "terms are compared as they are written",
-    "tir.HoistIfThenElse": "conditions are hoisted as TVM's default does",
     "tir.HoistExpression": "TVM's default does not hoist expressions either",
     "tir.InjectDoubleBuffer": "double buffers take turns loop by loop, as with split_loop=1",
-    "tir.Simplify": "the simplifier has no options",
     "tir.RemoveNoOp": "the pass has no options",
     "tir.ReduceBranchingThroughOvercompute": "the pass does not exist here",
     "tir.enable_debug": "compiled code has no debug information",
@@ -76,9 +82,10 @@ class PassContext:
     required_pass : accepted for compatibility with TVM.
     disabled_pass : TVM's names of passes to omit ("tir.StorageRewrite").
     instruments : not available: te_sched.lower(..., stop_after=...) shows the result of a pass.
-    config : options by TVM's names: tir.disable_vectorize, tir.LoopPartition, tir.UnrollLoop,
-        tir.add_lower_pass, tir.disable_storage_rewrite, tir.disable_cse_tir; also te_sched's own
-        `te_sched.as_older`: lower as TVM 0.9, whose `astext()` is found in books and papers.
+    config : options by TVM's names: tir.disable_vectorize, tir.HoistIfThenElse, tir.LoopPartition,
+        tir.Simplify, tir.UnrollLoop, tir.add_lower_pass, tir.disable_storage_rewrite,
+        tir.disable_cse_tir; also te_sched's own `te_sched.as_older`: lower as TVM 0.9, whose
+        `astext()` is found in books and papers.
 
     >>> import te_sched
     >>> A = te_sched.te.placeholder((4,), name="A")
@@ -140,7 +147,9 @@ class PassContext:
         """
         return [
             "te_sched.as_older",
+            "tir.HoistIfThenElse",
             "tir.LoopPartition",
+            "tir.Simplify",
             "tir.UnrollLoop",
             "tir.add_lower_pass",
             "tir.disable_vectorize",
@@ -151,7 +160,7 @@ class PassContext:
 _scope: ContextVar[PassContext | None] = ContextVar("te_sched_pass_context", default=None)
 
 
-class Sequential:
+class Sequential(ModulePass):
     """A pass that applies passes in order.
 
     >>> from te_sched import IRModule, tir

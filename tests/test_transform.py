@@ -3,9 +3,10 @@
 import pytest
 
 import te_sched
-from te_sched import build, lower, te, tir, transform
+from te_sched import IRModule, build, lower, te, tir, transform
 from te_sched.errors import BuildError, LoweringError
 from te_sched.ir.visitor import Mapper, replace
+from te_sched.script import tir as T
 from te_sched.target import Target
 from te_sched.transform import PassContext, Sequential
 
@@ -193,7 +194,7 @@ def test_the_entry_of_several_functions_is_unknown():
     annotate = tir.transform.AnnotateEntryFunc()
     assert annotate(functions())["f"].attrs["tir.is_entry_func"]
     two = te_sched.IRModule({name: functions()["f"] for name in "fg"})
-    with pytest.raises(LoweringError, match="the entry of a module with 2 functions is unknown"):
+    with pytest.raises(LoweringError, match="cannot choose the entry function"):
         annotate(two)
 
 
@@ -201,3 +202,61 @@ def test_passes_over_modules_are_passes():
     for one in (tir.transform.Filter(lambda func: True), tir.transform.AnnotateEntryFunc()):
         assert isinstance(one, tir.transform.ModulePass)
         assert Sequential([one])(functions())["f"].attrs is not None
+
+
+def two_functions(*named: str) -> IRModule:
+    func = tir.PrimFunc((), tir.Evaluate(0), {})
+    return IRModule(
+        {one: func.with_attr("global_symbol", one) if one in named else func for one in "fg"}
+    )
+
+
+def test_a_sequence_is_a_pass() -> None:
+    assert isinstance(Sequential([]), tir.transform.ModulePass)
+
+
+def test_functions_that_callers_see_get_the_host_of_a_target() -> None:
+    cuda = Target("cuda", host="llvm")
+    bound = tir.transform.BindTarget(cuda)(two_functions("f"))
+    assert bound["f"].attrs["target"].host is not None
+    assert bound["g"].attrs["target"].host is None
+    again = tir.transform.BindTarget(Target("llvm", host="llvm"))(bound)
+    assert [again[name].attrs["target"].kind for name in "fg"] == ["cuda", "cuda"]
+    plain = two_functions("f")["f"].with_attr("target", Target("cuda"))
+    hosted = tir.transform.BindTarget(cuda)(IRModule({"f": plain}))["f"].attrs["target"]
+    assert hosted.host is not None
+
+
+def test_the_function_with_a_symbol_is_the_entry() -> None:
+    module = tir.transform.AnnotateEntryFunc()(two_functions("g"))
+    assert "tir.is_entry_func" in module["g"].attrs
+    assert "tir.is_entry_func" not in module["f"].attrs
+
+
+@pytest.mark.parametrize("named", ["", "fg"])
+def test_an_entry_must_be_the_only_candidate(named: str) -> None:
+    with pytest.raises(LoweringError, match="cannot choose the entry function"):
+        tir.transform.AnnotateEntryFunc()(two_functions(*named))
+
+
+def test_hoisting_of_conditions_on_threads_is_an_option() -> None:
+    i, axis = tir.Var("i"), te.thread_axis("threadIdx.x")
+    call = tir.Evaluate(tir.call_extern("int32", "f", i))
+    work = tir.For(i, 0, 4, "serial", tir.IfThenElse(axis.var < 3, call))
+    func = tir.PrimFunc((), tir.AttrStmt(axis, "thread_extent", 8, work), {})
+    for is_wanted, kind in ((False, tir.For), (True, tir.IfThenElse)):
+        with PassContext(
+            config={"tir.HoistIfThenElse": {"support_block_scope_hosting": is_wanted}}
+        ):
+            new = tir.transform.HoistIfThenElse()(IRModule.from_expr(func))["main"]
+        assert isinstance(new.body.body, kind)
+
+
+def test_pragmas_of_loops_without_blocks_become_attributes() -> None:
+    @T.prim_func
+    def clear(A: T.Buffer((8,), "int32")):
+        for i in T.serial(8, annotations={"pragma_loop_partition_hint": 1}):
+            A[i] = 0
+
+    new = tir.transform.LowerOpaqueBlock()(IRModule({"main": clear}))["main"].body
+    assert (new.attr_key, new.body.annotations) == ("pragma_loop_partition_hint", {})

@@ -394,7 +394,7 @@ def inverse_affine_iter_map(
     >>> x, a, b = te.var("x"), te.var("a"), te.var("b")
     >>> found = detect_iter_map([x // 4, x % 4], {x: tir.Range(0, 12)})
     >>> inverse_affine_iter_map(found.indices, [a, b])
-    {x: a * 4 + b}
+    {x: b + a * 4}
     """
     known: dict[IterMark, IterMark] = {}
     indices = [_with_factors(one, _number, known) for one in iter_map_]

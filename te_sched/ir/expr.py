@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, dataclass_transform
 
-from te_sched.errors import DeclarationError, why_no_text
+from te_sched.errors import DeclarationError, repr_of, why_no_text
 from te_sched.ir import dtypes
 from te_sched.ir.roles import Role, role
 from te_sched.signatures import check_fields
@@ -120,7 +120,9 @@ class PointerType(NamedTuple):
 
 def _check_text(what: str, text: object) -> None:
     if (why := why_no_text(text)) is not None:
-        raise DeclarationError(f"cannot make {what} of {text!r}", why, "give a str that has a text")
+        raise DeclarationError(
+            f"cannot make {what} of {repr_of(text)}", why, "give a str that has a text"
+        )
 
 
 @node

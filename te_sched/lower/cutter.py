@@ -29,6 +29,7 @@ class Cutter(StatementMapper):
         self.settings = settings
         self.analyzer = Analyzer(settings)
         self.hinted: set[Var] = set()
+        self.partitioned: set[Var] = set()  # of loops whose guards are decided
         self.threads: dict[Var, IntervalSet] = {}
 
     def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
@@ -61,6 +62,7 @@ class Cutter(StatementMapper):
         whole = Range(node.min, node.extent)
         self.analyzer.bind(node.loop_var, whole)
         while (cut := self.find(node.loop_var, whole, node.body)) is not None and cut.is_whole:
+            self.partitioned.add(node.loop_var)
             node = replace(node, body=self.decided(node.body, cut))
         return node, cut
 
@@ -86,7 +88,7 @@ class Cutter(StatementMapper):
         new = self.generic(node)
         is_unrolled = (
             self.settings.unroll_loop_with_partition_hint_no_interval
-            and node.loop_var in self.hinted
+            and node.loop_var in self.hinted - self.partitioned
             and type(node.extent) is IntImm
         )
         return replace(new, kind="unrolled") if is_unrolled else new
@@ -94,6 +96,8 @@ class Cutter(StatementMapper):
     def split(self, node: For, cut: Cut) -> Stmt:
         """The loops before, in and after the cut, one after the other."""
         before, inside, after = self.parts(node, cut)
+        if type(inside) is For:
+            self.partitioned.add(inside.loop_var)
         inside = None if inside is None else self.visit(inside)
         return sequence([self.outside(before), inside, self.outside(after)])
 

@@ -112,6 +112,8 @@ def find_cut(
             if interval is not None:
                 found[condition] = interval
     for truth, found, others in ((True, holding, failing), (False, failing, holding)):
+        if is_hinted and found and bounds.common(found.values()) is None:
+            found = bounds.compatible(found)
         if found and (cut := bounds.common(found.values())) is not None:
             known = dict.fromkeys(found, truth)
             for condition, interval in others.items():
@@ -154,6 +156,8 @@ class _Bounds:
         """The interval in which a condition holds."""
         if condition is None or _depends_on_memory(condition):
             return None
+        if type(condition) is E.NE:
+            return (self.first, self.stop) if self.analyzer.can_prove(condition) else None
         settings = self.analyzer.settings
         interval = deduce_bound(self.var, condition, self.scope.domains, settings)
         if interval is NOTHING or any(map(self._is_unknown, interval)):
@@ -174,6 +178,14 @@ class _Bounds:
             return None
         begin = self._least(begin, self.stop)
         return begin, self._most(end, begin)
+
+    def compatible(self, found: Mapping[Expr, _Iterations]) -> dict[Expr, _Iterations]:
+        """The conditions, from the first on, whose intervals have a common iteration."""
+        kept: dict[Expr, _Iterations] = {}
+        for condition, interval in found.items():
+            if self.common([*kept.values(), interval]) is not None:
+                kept[condition] = interval
+        return kept
 
     def contains(self, interval: _Iterations, other: _Iterations) -> bool:
         """Whether an interval is known to have all iterations of another."""

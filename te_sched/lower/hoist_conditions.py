@@ -6,7 +6,8 @@
 
 A condition is moved out of the loops that its value does not depend on and that contain nothing
 else: it is not moved out of a sequence of statements or a thread axis. Conditions that read memory,
-name threads or have a side effect are not moved. (TVM's name: HoistIfThenElse.) Must not
+name threads or have a side effect are not moved (those that name threads are moved if
+`hoist_thread_conditions` is set). (TVM's name: HoistIfThenElse.) Must not
 know where guards come from.
 """
 
@@ -25,7 +26,7 @@ def hoist_conditions(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     """The function with conditions outside of the loops that they do not depend on."""
     if not any(type(node) is IfThenElse for node in statements(func.body)):
         return func
-    finder = _Finder()
+    finder = _Finder(settings.hoist_thread_conditions)
     finder.visit(func.body, [])
     if not finder.hoisted:
         return func
@@ -35,9 +36,11 @@ def hoist_conditions(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
 class _Finder:
     """Finds which conditions leave which loops; `fixed` variables belong to threads and lets."""
 
-    def __init__(self) -> None:
+    def __init__(self, moves_threads: bool) -> None:
         self.hoisted: dict[For, list[IfThenElse]] = {}
         self.fixed: set[Var] = set()
+        self.moves_threads = moves_threads  # conditions on thread axes may move
+        self.launched_in: dict[Var, For] = {}  # the innermost loop around a thread axis
 
     def visit(self, node: Stmt, loops: list[For]) -> None:
         """`loops`: those with nothing but this statement inside, the outermost first."""
@@ -50,14 +53,23 @@ class _Finder:
             for part in node.seq:
                 self.visit(part, [])
         elif isinstance(node, AttrStmt) and isinstance(node.node, IterVar):
-            self.fixed.add(node.node.var)
-            self.visit(node.body, [])
+            self.thread_axis(node, node.node.var, loops)
         elif kind is While:
             self.visit(node.body, [])  # type: ignore[attr-defined]
         elif hasattr(node, "body"):
             if isinstance(node, LetStmt):
                 self.fixed.add(node.var)
             self.visit(node.body, loops)
+
+    def thread_axis(self, node: AttrStmt, var: Var, loops: list[For]) -> None:
+        """Visit the body of a thread axis."""
+        if not self.moves_threads:
+            self.fixed.add(var)
+            self.visit(node.body, [])
+            return
+        if loops:
+            self.launched_in[var] = loops[-1]
+        self.visit(node.body, loops)
 
     def condition(self, node: IfThenElse, loops: list[For]) -> None:
         """Decide for one condition, then visit its branches."""
@@ -77,8 +89,9 @@ class _Finder:
             return None
         used = variables_of(condition)
         found: For | None = None
+        launched_in = {self.launched_in.get(var) for var in used}
         for loop in reversed(loops):
-            if loop.loop_var in used:
+            if loop.loop_var in used or loop in launched_in:
                 break
             found = loop
         if found is None or used & self.fixed or effect_of(condition) > Effect.PURE:
@@ -91,14 +104,23 @@ class _Hoister(StatementMapper):
 
     def __init__(self, hoisted: dict[For, list[IfThenElse]]) -> None:
         self.hoisted = hoisted
-        self.gone = {node for nodes in hoisted.values() for node in nodes if node.else_case is None}
+        self.chosen: dict[IfThenElse, Stmt] = {}  # the branch that replaces a condition
 
     def visit_For(self, node: For) -> Stmt:
-        whole: Stmt = self.generic(node)
-        for branch in reversed(self.hoisted.get(node, [])):
-            other = None if branch.else_case is None else fresh_copy(whole, {})
-            whole = IfThenElse(branch.condition, whole, other, branch.owner_guard)
-        return whole
+        return self.below(self.hoisted.get(node, []), node)
+
+    def below(self, branches: list[IfThenElse], loop: For) -> Stmt:
+        """A loop below the conditions of these branches, the outermost first."""
+        if not branches:
+            return self.generic(loop)
+        first, rest = branches[0], branches[1:]
+        self.chosen[first] = first.then_case
+        then_case, else_case = self.below(rest, loop), None
+        if first.else_case is not None:
+            self.chosen[first] = first.else_case
+            else_case = fresh_copy(self.below(rest, loop), {})
+        return IfThenElse(first.condition, then_case, else_case, first.owner_guard)
 
     def visit_IfThenElse(self, node: IfThenElse) -> Stmt:
-        return self.visit(node.then_case) if node in self.gone else self.generic(node)
+        chosen = self.chosen.get(node)
+        return self.generic(node) if chosen is None else self.visit(chosen)

@@ -12,7 +12,8 @@ It assumes that integers do not overflow, as TVM does, and as holds for indices.
 results of calls may be any integers: in programs to run (`to_run`) only the operands of arithmetic
 with such integers are simplified, since `B[i] - 2 > A[i]` differs from `B[i] > A[i] + 2` if that
 wraps around; the same holds for stored values. In these programs, floats are not real numbers
-either (`arith.facts`).
+either (`arith.facts`). `simplify_branches` also simplifies the operands of conjunctions and
+disjunctions where the other operand does not decide them.
 """
 
 from __future__ import annotations
@@ -83,6 +84,9 @@ class _Simplifier(Mapper):
             self.data.add(*numbers_of_calls(func))
             exact = Exact(self.analyzer)
             self.value, self.condition, self.index = exact.visit_Expr, exact.condition, exact.index
+        if settings.simplify_branches:
+            self.value = _Operands(self.value, self).value
+            self.condition = _Operands(self.condition, self).value
 
     def assuming(self, condition: Expr, holds: bool = True) -> AbstractContextManager[None]:
         """A scope in which a condition holds, or does not; a condition that may wrap around gives
@@ -159,6 +163,33 @@ class _Simplifier(Mapper):
         if new is node:
             return node
         return sequence([stmt for stmt in new.seq if not is_nothing(stmt)] or new.seq[:1])
+
+
+class _Operands(Mapper):
+    """Simplifies each operand of a conjunction where the other holds, and of a disjunction where
+    the other does not; `simplify` is applied to the operands and to whole values.
+    """
+
+    def __init__(self, simplify: Callable[[Expr], Expr], facts: _Simplifier) -> None:
+        self.simplify, self.assuming = simplify, facts.assuming
+
+    def value(self, e: Expr) -> Expr:
+        """The simplified expression."""
+        return self.simplify(self.visit(e))
+
+    def visit_And(self, node: And) -> Expr:
+        return ops.logical_and(*self.operands(node, holds=True))
+
+    def visit_Or(self, node: Or) -> Expr:
+        return ops.logical_or(*self.operands(node, holds=False))
+
+    def operands(self, node: And | Or, holds: bool) -> tuple[Expr, Expr]:
+        """Both operands, simplified where the other one holds, or does not."""
+        a = self.value(node.a)
+        with self.assuming(a, holds):
+            b = self.value(node.b)
+        with self.assuming(b, holds):
+            return self.simplify(a), b
 
 
 def _steps_if_any(extent: Expr) -> Expr | None:

@@ -123,7 +123,7 @@ class _FreshCopy(Substitute):
 
     def define(self, var: Var) -> Var:
         copy = self.mapping[var] = Var(var.name, var.dtype, var.pointer, var.is_size)
-        for node in [node for node in self.shared if _mentions(node, var)]:
+        for node in [node for node in self.shared if mentions(node, var)]:
             del self.shared[node]
         return copy
 
@@ -132,7 +132,7 @@ class _FreshCopy(Substitute):
         return replace(node) if new is node else new  # regions are compared by identity
 
 
-def _mentions(node: Any, var: Var) -> bool:
+def mentions(node: Any, var: Var) -> bool:
     """Whether a buffer, axis or reducer is described by a variable."""
     is_used = any(getattr(node, name) is var for name in _USES[type(node)])
     return is_used or var in variables_of(node)

@@ -10,6 +10,7 @@ from functools import wraps
 from inspect import Parameter, signature
 from typing import Any, ClassVar, TypeVar, cast
 
+from te_sched.errors import ScheduleError, kind_of
 from te_sched.ir.blocks import Block, BlockRealize
 from te_sched.ir.expr import IntImm, Var
 from te_sched.ir.stmt import For
@@ -21,14 +22,30 @@ from te_sched.trace.primitive import DECISION, ArgumentKind, Primitive, primitiv
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
+def _check_key(key: Any, kind: type, what: str) -> None:
+    if key is not None and not isinstance(key, kind):
+        raise ScheduleError(
+            f"a handle of a {what} cannot be made of {kind_of(key)}",
+            "primitives make handles",
+            "take it from get_block or get_loops",
+        )
+
+
 class BlockRV:
-    """A block of a schedule, as its primitives take and return it."""
+    """A block of a schedule, as its primitives take and return it. Without arguments it is a new
+    handle, for an instruction of a trace.
+
+    >>> sch = tir.Schedule(matmul_relu)
+    >>> sch.get_block("C")
+    tir.BlockRV(C)
+    """
 
     __slots__ = ("key", "name")
 
     def __init__(self, key: BlockKey | None = None, name: str = "") -> None:
-        self.key = BlockKey(name) if key is None else key
-        self.name = name or self.key.name
+        _check_key(key, BlockKey, "block")
+        self.key = BlockKey(str(name)) if key is None else key
+        self.name = str(name) or self.key.name
 
     def same_as(self, other: object) -> bool:
         """Whether both are the same handle."""
@@ -39,11 +56,18 @@ class BlockRV:
 
 
 class LoopRV:
-    """A loop of a schedule, as its primitives take and return it."""
+    """A loop of a schedule, as its primitives take and return it. Without arguments it is a new
+    handle, for an instruction of a trace.
+
+    >>> sch = tir.Schedule(matmul_relu)
+    >>> sch.get_loops("D")
+    [tir.LoopRV(i), tir.LoopRV(j)]
+    """
 
     __slots__ = ("key",)
 
     def __init__(self, key: Var | None = None) -> None:
+        _check_key(key, Var, "loop")
         self.key = Var("loop") if key is None else key
 
     def same_as(self, other: object) -> bool:

@@ -15,7 +15,8 @@ from typing import Any
 from te_sched import config
 from te_sched.analysis.kernels.gpu_code import host_access
 from te_sched.errors import BuildError, DeclarationError, LoweringError, Subject, kind_of
-from te_sched.ir.stmt import IRModule, PrimFunc
+from te_sched.ir.stmt import For, IRModule, PrimFunc, Stmt
+from te_sched.ir.visitor import StatementMapper, replace
 from te_sched.lower.blocks.compact_buffers import compact_buffers
 from te_sched.lower.blocks.declarations import (
     declare_buffers,
@@ -31,14 +32,17 @@ from te_sched.lower.blocks.lower_opaque_blocks import lower_opaque_blocks
 from te_sched.lower.blocks.make_opaque import make_opaque
 from te_sched.lower.blocks.place_allocations import place_allocations
 from te_sched.lower.blocks.unify_threads import unify_threads
+from te_sched.lower.convert_ssa import convert_ssa
 from te_sched.lower.eliminate_common_subexpressions import eliminate_common_subexpressions
 from te_sched.lower.flatten_storage import flatten_storage
 from te_sched.lower.hoist_conditions import hoist_conditions
+from te_sched.lower.index_dtype import force_narrow_indices
 from te_sched.lower.inject_double_buffer import inject_double_buffer
 from te_sched.lower.inject_prefetch import inject_prefetch
 from te_sched.lower.inject_virtual_threads import inject_virtual_threads
 from te_sched.lower.narrow_index_types import narrow_index_types
 from te_sched.lower.partition_loops import partition_loops
+from te_sched.lower.remove_hints import remove_assumptions, remove_undefined_stores
 from te_sched.lower.remove_no_op import remove_no_op
 from te_sched.lower.renormalize_split_patterns import renormalize_split_patterns
 from te_sched.lower.rewrite_storage import rewrite_storage
@@ -56,8 +60,11 @@ __all__ = [
     "CommonSubexprElimTIR",
     "CompactBufferAllocation",
     "ConvertBlocksToOpaque",
+    "ConvertForLoopsToSerial",
+    "ConvertSSA",
     "Filter",
     "FlattenBuffer",
+    "ForceNarrowIndexToInt32",
     "HoistIfThenElse",
     "InjectDoubleBuffer",
     "InjectPrefetch",
@@ -74,7 +81,9 @@ __all__ = [
     "PassInfo",
     "PlanAndUpdateBufferAllocationLocation",
     "PrimFuncPass",
+    "RemoveAssume",
     "RemoveNoOp",
+    "RemoveStoreUndef",
     "RenormalizeSplitPattern",
     "RewriteUnsafeSelect",
     "Simplify",
@@ -114,6 +123,9 @@ PASS_NAMES: Mapping[str, Callable[[PrimFunc, config.Lowering], PrimFunc]] = {
     "tir.RenormalizeSplitPattern": renormalize_split_patterns,
     "tir.RemoveNoOp": remove_no_op,
     "tir.RewriteUnsafeSelect": rewrite_unsafe_select,
+    "tir.RemoveAssume": remove_assumptions,
+    "tir.RemoveStoreUndef": remove_undefined_stores,
+    "tir.ForceNarrowIndexToInt32": force_narrow_indices,
     "tir.CommonSubexprElimTIR": eliminate_common_subexpressions,
 }
 
@@ -166,17 +178,6 @@ class PrimFuncPass(ModulePass):
                 "pass the result of te_sched.lower",
             )
         return IRModule({name: self.transform(func) for name, func in mod.functions.items()})
-
-
-@dataclass(frozen=True)
-class _WholeModulePass(ModulePass):
-    """A pass that maps a module at once."""
-
-    transform: Callable[[IRModule], IRModule]
-    info: PassInfo
-
-    def __call__(self, mod: IRModule) -> IRModule:
-        return self.transform(mod)
 
 
 @checked
@@ -244,49 +245,6 @@ def Apply(ftransform: Callable[[PrimFunc], PrimFunc]) -> PrimFuncPass:
 
 
 @checked
-def BindTarget(target: Target) -> PrimFuncPass:
-    """The pass that gives functions the attribute "target", unless they have it. Functions with
-    the attribute "global_symbol" also get its host.
-
-    >>> import te_sched
-    >>> func = te_sched.tir.PrimFunc((), te_sched.tir.Evaluate(0), {})
-    >>> BindTarget(Target("cuda", host="llvm"))(te_sched.IRModule({"f": func}))["f"].attrs["target"]
-    cuda
-    """
-
-    def bind(func: PrimFunc) -> PrimFunc:
-        bound = func.attrs.get("target", Target(target.text))
-        if "global_symbol" in func.attrs and bound.host is None and target.host is not None:
-            bound = bound.with_host(target.host)
-        return func.with_attr("target", bound)
-
-    return PrimFuncPass(bind, PassInfo(name="tir.BindTarget"))
-
-
-def AnnotateEntryFunc() -> ModulePass:
-    """The pass that gives the only function of a module the attribute "tir.is_entry_func".
-
-    Raises LoweringError for a module with several functions.
-
-    >>> import te_sched
-    >>> module = te_sched.IRModule({"f": te_sched.tir.PrimFunc((), te_sched.tir.Evaluate(0), {})})
-    >>> AnnotateEntryFunc()(module)["f"].attrs["tir.is_entry_func"]
-    True
-    """
-
-    def annotate(mod: IRModule) -> IRModule:
-        if len(mod.functions) != 1:
-            raise LoweringError(
-                f"the entry of a module with {len(mod.functions)} functions is unknown",
-                "",
-                'set the attribute "tir.is_entry_func" of one function',
-            )
-        return PrimFuncPass(lambda func: func.with_attr("tir.is_entry_func", True))(mod)
-
-    return _WholeModulePass(annotate, PassInfo(name="tir.AnnotateEntryFunc"))
-
-
-@checked
 def Filter(fcond: Callable[[PrimFunc], bool]) -> ModulePass:
     """The pass that keeps the functions for which `fcond` is true.
 
@@ -296,10 +254,10 @@ def Filter(fcond: Callable[[PrimFunc], bool]) -> ModulePass:
     []
     """
 
-    def keep(mod: IRModule) -> IRModule:
-        return IRModule({name: func for name, func in mod.functions.items() if fcond(func)})
+    def keep(functions: Mapping[str, PrimFunc]) -> Mapping[str, PrimFunc]:
+        return {name: func for name, func in functions.items() if fcond(func)}
 
-    return _WholeModulePass(keep, PassInfo(name="tir.Filter"))
+    return _WholeModule(keep, PassInfo(name="tir.Filter"))
 
 
 def VerifyMemory() -> PrimFuncPass:
@@ -850,3 +808,151 @@ def RenormalizeSplitPattern() -> PrimFuncPass:
     T.call_extern("int32", "f", i * 4 + j // 8)
     """
     return _named("tir.RenormalizeSplitPattern")
+
+
+def RemoveAssume() -> PrimFuncPass:
+    """The pass that removes evaluations of `T.assume`, and statements without effect.
+
+    >>> from te_sched import IRModule
+    >>> from te_sched.script import tir as T
+    >>> @T.prim_func
+    ... def ten(A: T.Buffer((2,), "int32")):
+    ...     T.evaluate(T.assume(A[0] == 5))
+    ...     A[1] = 10
+    >>> RemoveAssume()(IRModule({"ten": ten}))["ten"].body
+    A = T.Buffer((2,), "int32")
+    A[1] = 10
+    """
+    return _named("tir.RemoveAssume")
+
+
+def RemoveStoreUndef() -> PrimFuncPass:
+    """The pass that removes stores of undefined values, and statements without effect.
+
+    >>> from te_sched import IRModule
+    >>> from te_sched.script import tir as T
+    >>> @T.prim_func
+    ... def nothing(A: T.Buffer((2,), "int32")):
+    ...     A[1] = 1 + T.undef(dtype="int32")
+    >>> RemoveStoreUndef()(IRModule({"nothing": nothing}))["nothing"].body
+    T.evaluate(0)
+    """
+    return _named("tir.RemoveStoreUndef")
+
+
+def ForceNarrowIndexToInt32() -> PrimFuncPass:
+    """The pass that computes all int64 values in int32, without a proof that they fit.
+
+    >>> from te_sched import IRModule
+    >>> from te_sched.script import tir as T
+    >>> @T.prim_func
+    ... def clear(A: T.Buffer((T.int64(8),), "float32")):
+    ...     for i in range(T.int64(8)):
+    ...         A[i] = T.float32(0)
+    >>> ForceNarrowIndexToInt32()(IRModule({"clear": clear}))["clear"].body
+    for i in range(8):
+        A = T.Buffer((8,))
+        A[i] = T.float32(0)
+    """
+    return _named("tir.ForceNarrowIndexToInt32")
+
+
+@dataclass(frozen=True)
+class _WholeModule(ModulePass):
+    """A pass on all functions of a module together."""
+
+    transform: Callable[[Mapping[str, PrimFunc]], Mapping[str, PrimFunc]]
+    info: PassInfo
+
+    def __call__(self, mod: IRModule) -> IRModule:
+        """The module with the new functions; the module itself if none changed."""
+        new = self.transform(mod.functions)
+        is_kept = all(new.get(name) is func for name, func in mod.functions.items())
+        return mod if is_kept and len(new) == len(mod.functions) else IRModule(new, mod.attrs)
+
+
+def ConvertSSA() -> ModulePass:
+    """The pass that gives each definition of a module a variable of its own.
+
+    >>> from te_sched import IRModule, tir
+    >>> x = tir.Var("x")
+    >>> body = tir.SeqStmt([tir.LetStmt(x, 1, tir.Evaluate(x)), tir.LetStmt(x, 2, tir.Evaluate(x))])
+    >>> first, second = ConvertSSA()(IRModule.from_expr(tir.PrimFunc((), body, {})))["main"].body
+    >>> first.var.same_as(second.var)
+    False
+    """
+    return _WholeModule(convert_ssa, PassInfo(name="tir.ConvertSSA"))
+
+
+def AnnotateEntryFunc() -> ModulePass:
+    """The pass that marks the only function of a module as the one that callers see.
+
+    >>> from te_sched import IRModule, tir
+    >>> module = IRModule({"f": tir.PrimFunc((), tir.Evaluate(0), {})})
+    >>> AnnotateEntryFunc()(module)["f"].attrs["tir.is_entry_func"]
+    True
+    """
+    return _WholeModule(_annotate_entry, PassInfo(name="tir.AnnotateEntryFunc"))
+
+
+def _annotate_entry(functions: Mapping[str, PrimFunc]) -> Mapping[str, PrimFunc]:
+    visible = [name for name, func in functions.items() if "global_symbol" in func.attrs]
+    names = list(functions) if len(functions) == 1 else visible
+    if len(names) != 1:
+        raise LoweringError(
+            f"cannot choose the entry function of a module of {len(functions)} functions",
+            f"{len(visible)} of them have a global_symbol, expected 1",
+            "give a global_symbol to the entry function only",
+        )
+    return {**functions, names[0]: functions[names[0]].with_attr("tir.is_entry_func", True)}
+
+
+@checked
+def BindTarget(target: Target) -> PrimFuncPass:
+    """The pass that sets the attribute "target" of functions that have none.
+
+    Functions with a global_symbol, which callers see, also get the host of the target.
+
+    >>> from te_sched import IRModule, target, tir
+    >>> module = IRModule({"f": tir.PrimFunc((), tir.Evaluate(0), {})})
+    >>> BindTarget(target.Target("llvm"))(module)["f"].attrs["target"]
+    llvm
+    """
+
+    def bind(func: PrimFunc) -> PrimFunc:
+        is_visible = "global_symbol" in func.attrs
+        bound = func.attrs.get("target")
+        if bound is None:
+            return func.with_attr("target", target if is_visible else Target(target.text))
+        if not is_visible or target.host is None or bound.host is not None:
+            return func
+        return func.with_attr("target", Target(bound, target.host))
+
+    return PrimFuncPass(bind, PassInfo(name="tir.BindTarget"))
+
+
+def ConvertForLoopsToSerial() -> PrimFuncPass:
+    """The pass that makes parallel loops serial.
+
+    >>> from te_sched import IRModule
+    >>> from te_sched.script import tir as T
+    >>> @T.prim_func
+    ... def clear(A: T.Buffer((8,), "float32")):
+    ...     for i in T.parallel(8):
+    ...         A[i] = T.float32(0)
+    >>> ConvertForLoopsToSerial()(IRModule({"clear": clear}))["clear"].body
+    for i in range(8):
+        A = T.Buffer((8,))
+        A[i] = T.float32(0)
+    """
+
+    def convert(func: PrimFunc) -> PrimFunc:
+        return func.with_body(_SerialLoops().visit(func.body))
+
+    return PrimFuncPass(convert, PassInfo(name="tir.ConvertForLoopsToSerial"))
+
+
+class _SerialLoops(StatementMapper):
+    def visit_For(self, node: For) -> Stmt:
+        loop: For = self.generic(node)
+        return replace(loop, kind="serial") if loop.kind == "parallel" else loop

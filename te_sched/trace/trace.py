@@ -99,7 +99,7 @@ class Trace:
 
     def _before_postproc(self, removes: bool) -> list[Entry]:
         methods = [entry.method for entry in self.entries]
-        ends = removes and _POSTPROC in methods
+        ends = removes is True and _POSTPROC in methods
         return self.entries[: methods.index(_POSTPROC)] if ends else list(self.entries)
 
     def as_json(self, remove_postproc: bool = False) -> list[Any]:

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
+import pytest
+
+import te_sched
+from te_sched.config import Lowering
 from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.expr import Call
 from te_sched.ir.stmt import Allocate, For, IfThenElse, LetStmt, PrimFunc, Stmt
@@ -107,3 +112,33 @@ def test_condition_in_one_branch_says_nothing_about_the_other() -> None:
 def test_likely_conditions_leave_too() -> None:
     guard = IfThenElse(Call("bool", "tir.likely", (n < 2,)), WORK)
     assert text(hoist_conditions(make(loop(i, 4, guard)))).startswith("if T.likely(n < 2):")
+
+
+def test_a_branch_is_chosen_in_each_copy_of_a_loop() -> None:
+    B = decl_buffer((8,), "int32", name="B")
+    choice = IfThenElse(n < 3, store(B, 1, i), store(B, 2, i))
+    func = hoist_conditions(function(loop(i, 8, choice), B, n))
+    found = func.body
+    assert isinstance(found, IfThenElse)
+    assert [type(part.body).__name__ for part in (found.then_case, found.else_case)] == [
+        "BufferStore"
+    ] * 2
+    module = te_sched.build(func)
+    for value, wanted in ((2, 1), (3, 2)):
+        out = te_sched.nd.array(np.zeros(8, "int32"))
+        module(out, value)
+        assert out.numpy().tolist() == [wanted] * 8
+
+
+@pytest.mark.parametrize("is_outside", [True, False])
+def test_conditions_on_threads_move_if_wanted(is_outside: bool) -> None:
+    x = var("threadIdx.x")
+    work: Stmt = IfThenElse(x < 3, WORK)
+    tag = x.name
+    inner = work if is_outside else thread(tag, 8, x, work)
+    nest = thread(tag, 8, x, loop(i, 8, inner)) if is_outside else loop(i, 8, inner)
+    func = make(nest)
+    assert hoist_conditions(func) is func
+    new = hoist_conditions(func, Lowering(hoist_thread_conditions=True))
+    assert (new is func) == (not is_outside)
+    assert isinstance(new.body.body, IfThenElse) == is_outside

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import te_sched
 from te_sched import te
+from te_sched.errors import LoweringError
 from te_sched.ir.expr import Var
 from te_sched.ir.verify import verify
 from te_sched.ir.visitor import walk
-from te_sched.lower.index_dtype import with_index_dtype
+from te_sched.lower.index_dtype import force_narrow_indices, with_index_dtype
+from te_sched.script import tir as T
 
 
 def gather() -> tuple[te.Tensor, ...]:
@@ -35,3 +38,26 @@ def test_results() -> None:
     module = te_sched.build(te.create_prim_func([*gather()], index_dtype_override="int64"))
     module(te_sched.nd.array(a), te_sched.nd.array(ids), out)
     np.testing.assert_allclose(out.numpy(), a[np.arange(8), 2 * np.arange(8)] * 2)
+
+
+def test_forced_indices_are_narrow() -> None:
+    @T.prim_func
+    def wide(A: T.Buffer((T.int64(8),), "int32"), n: T.int64):
+        for i in range(T.int64(8)):
+            m = i + n
+            A[i] = T.Cast("int32", m * T.int64(2)) + T.clz(i)
+
+    func = force_narrow_indices(wide)
+    verify(func, "blocks")
+    assert "int64" not in str(func)
+    assert "T.clz(i) - 32 + 64" in str(func)
+    assert str(force_narrow_indices(func)) == str(func)
+
+
+def test_forcing_rejects_wide_data() -> None:
+    @T.prim_func
+    def wide(A: T.Buffer((8,), "int64")):
+        A[0] = T.int64(1)
+
+    with pytest.raises(LoweringError, match="buffer A has elements of int64"):
+        force_narrow_indices(wide)

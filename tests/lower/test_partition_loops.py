@@ -15,6 +15,7 @@ from te_sched.errors import LoweringError
 from te_sched.ir.stmt import For
 from te_sched.ir.visitor import walk
 from te_sched.lower.partition_loops import partition_loops
+from te_sched.script import tir as T
 from te_sched.tir.transform import LoopPartition
 from te_sched.transform import PassContext
 from tests.sampling import IS_CAMPAIGN
@@ -161,3 +162,45 @@ def test_uneven_tiles_compute_what_numpy_does(config: Any, data: Any) -> None:
     c = np.full((n, m), np.nan, "float32")
     run(a, b, c)
     np.testing.assert_allclose(c, reference(a, b), rtol=1e-4)
+
+
+@T.prim_func
+def join(A: T.Buffer((12,), "int32")):
+    for i in T.serial(12, annotations={"pragma_loop_partition_hint": 1}):
+        if i >= 9:
+            A[i] = i * 3
+        if i >= 6 and i < 9:
+            A[i] = i * 2
+        if i < 6:
+            A[i] = i
+
+
+@T.prim_func
+def point(A: T.Buffer((12,), "int32")):
+    for i in T.serial(12, annotations={"pragma_loop_partition_hint": 1}):
+        if i == 7:
+            A[i] = 100
+        else:
+            A[i] = i
+
+
+@pytest.mark.parametrize(
+    ("func", "extents", "values"),
+    [
+        (join, [6, 3, 3], [0, 1, 2, 3, 4, 5, 12, 14, 16, 27, 30, 33]),
+        (point, [7, 4], [0, 1, 2, 3, 4, 5, 6, 100, 8, 9, 10, 11]),
+    ],
+)
+def test_loops_with_hints_are_cut_where_guards_exclude_each_other(func, extents, values):
+    options = {"partition_const_loop": True, "unroll_loop_with_partition_hint_no_interval": True}
+    module = te_sched.IRModule({"main": func})
+    with PassContext(config={"tir.LoopPartition": options}):
+        for one in ("LowerOpaqueBlock", "FlattenBuffer", "LoopPartition", "Simplify"):
+            module = getattr(te_sched.tir.transform, one)()(module)
+    loops = [node for node in module["main"].body.seq if isinstance(node, te_sched.tir.For)]
+    assert [loop.extent.value for loop in loops] == extents
+    assert "if" not in str(module)
+    assert {loop.kind for loop in loops} == {"serial"}
+    out = te_sched.nd.array(np.zeros(12, "int32"))
+    te_sched.build(module["main"])(out)
+    assert out.numpy().tolist() == values

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from te_sched.arith.analyzer import Analyzer
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
 from te_sched.ir.ops import const
+from te_sched.ir.visitor import substitute
 from te_sched.lower.simplify import simplify
 from tests.arith.brute import show
 
@@ -101,3 +103,41 @@ def test_parts_that_wrap_around_are_looked_for_once(monkeypatch: pytest.MonkeyPa
         found = run(loop(i, 1 << 16, store(i, value)))
     assert type(found.body.value) is E.Max
     assert calls < 10 * depth
+
+
+@pytest.mark.parametrize(
+    ("condition", "wanted"),
+    [
+        (E.And(i < 5, i < 10), i < 5),
+        (E.And(i < 10, i < 5), i < 5),
+        (E.Or(i < 10, i < 5), i < 10),
+        (E.Or(i < 5, i < 10), i < 10),
+        (E.And(i < j + 10, i < j + 5), i < j + 5),
+        (E.And(E.Or(i < 3, j < 2), i < 3), i < 3),
+    ],
+)
+def test_operands_are_simplified_where_the_other_does_not_decide(
+    condition: Any, wanted: Any
+) -> None:
+    settings = config.Lowering(simplify_branches=True)
+    func = S.PrimFunc((i, j), S.IfThenElse(condition, store(const(0))), {})
+    assert show(simplify(func, settings).body.condition) == show(wanted)
+    kept = simplify(func).body.condition
+    assert type(kept) is type(condition)
+
+
+def test_simplified_operands_have_the_same_value() -> None:
+    settings = config.Lowering(simplify_branches=True)
+    pieces = [i < 3, j < 2, i < j, E.EQ(i, j), i + 1 < j]
+    for a, b, c in itertools.product(pieces, repeat=3):
+        for whole in (E.And(E.Or(a, b), c), E.Or(E.And(a, b), c), E.Or(E.Not(a), E.And(b, c))):
+            func = S.PrimFunc((i, j), S.IfThenElse(whole, store(const(0)), store(const(1))), {})
+            new = simplify(func, settings).body
+            for x, y in itertools.product(range(-1, 6), repeat=2):
+                at = {i: const(x), j: const(y)}
+                chosen = new
+                if type(new) is S.IfThenElse:
+                    held = Analyzer().simplify(substitute(new.condition, at))
+                    chosen = new.then_case if held.value else new.else_case
+                expected = Analyzer().simplify(substitute(whole, at)).value
+                assert chosen.indices[0].value == 1 - expected

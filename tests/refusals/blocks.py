@@ -103,6 +103,7 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
     (MATMUL, lambda s: s.get_sref(program(MATMUL).body.block), "is not in the program of this"),
     (MATMUL, lambda s: Schedule(3), "a schedule is of a function or module, got an int"),
     (MATMUL, lambda s: Schedule(program(MATMUL), debug_mask="some"), "debug_mask must be one of"),
+    (MATMUL, lambda s: tir.BlockRV(3), "a handle of a block cannot be made of an int"),
     (MATMUL, lambda s: s.seed("a"), "the seed must be an integer, got 'a'"),
     (MATMUL, _json, "invalid JSON of a trace"),
     # loops
