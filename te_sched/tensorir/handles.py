@@ -44,8 +44,9 @@ class BlockRV:
 
     def __init__(self, key: BlockKey | None = None, name: str = "") -> None:
         _check_key(key, BlockKey, "block")
-        self.key = BlockKey(str(name)) if key is None else key
-        self.name = str(name) or self.key.name
+        given = name if isinstance(name, str) else ""
+        self.key = BlockKey(given) if key is None else key
+        self.name = given or self.key.name
 
     def same_as(self, other: object) -> bool:
         """Whether both are the same handle."""
