@@ -228,11 +228,12 @@ class BlockSchedule(
         """Print the module and the trace.
 
         >>> sch = tir.Schedule(matmul_relu)
-        >>> sch.show()  # doctest: +ELLIPSIS
-        # from tvm.script import ir as I
-        ...
-        def apply_trace(sch: tir.Schedule) -> None:
-          pass
+        >>> from contextlib import redirect_stdout
+        >>> from io import StringIO
+        >>> with redirect_stdout(StringIO()) as printed:
+        ...     sch.show()
+        >>> "def apply_trace(sch: tir.Schedule)" in printed.getvalue()
+        True
         """
         self.mod.show(*args, **options)
         print(self.trace)
