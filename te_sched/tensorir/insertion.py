@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from te_sched.ir.blocks import Block
+from te_sched.ir.blocks import Block, BlockRealize
 from te_sched.ir.stmt import For, SeqStmt, Stmt
-from te_sched.ir.visitor import replace
+from te_sched.ir.visitor import parts_of, replace
 from te_sched.tensorir.state import BlockIndex, BlockKey, Key, Node, with_block
 
 
@@ -59,15 +59,9 @@ def number_in(index: BlockIndex, parent: Key, key: Key) -> int | None:
 
 def _has(statement: Stmt, wanted: Node) -> bool:
     """Whether a statement is a loop or block, or has it outside of other loops and blocks."""
-    if statement is wanted:
-        return True
-    if type(statement) in (For, type(wanted)) and not isinstance(statement, SeqStmt):
-        return False
-    return any(
-        _has(getattr(statement, name), wanted)
-        for name in ("body", "then_case", "else_case")
-        if isinstance(getattr(statement, name, None), Stmt)
-    )
+    if statement is wanted or type(statement) in (For, BlockRealize):
+        return statement is wanted
+    return any(_has(part, wanted) for part in parts_of(statement))
 
 
 def common_parent(index: BlockIndex, scope: BlockKey, keys: Sequence[Key]) -> Key:
