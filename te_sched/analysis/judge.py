@@ -29,6 +29,7 @@ from te_sched.lower.guard_extents import guard_extents
 from te_sched.lower.passes import apply_passes
 from te_sched.lower.pipeline import lower
 from te_sched.schedule.schedule import Schedule
+from te_sched.tensorir.schedule import BlockSchedule
 
 
 def check(
@@ -117,7 +118,9 @@ def functions_of(inputs: Any, name: str, call: str) -> dict[str, PrimFunc]:
         return {key: func for part in parts for key, func in part.items()}
     raise BuildError(
         f"{call} expects a Schedule, a PrimFunc or an IRModule, got {kind_of(inputs)}",
-        help="pass a Schedule with args, a PrimFunc, or the result of te_sched.lower",
+        help="pass the module of the schedule: sch.mod"
+        if isinstance(inputs, BlockSchedule)
+        else "pass a Schedule with args, a PrimFunc, or the result of te_sched.lower",
     )
 
 

@@ -46,6 +46,7 @@ from te_sched.schedule.source_locations import adding_places
 from te_sched.signatures import checked_as
 from te_sched.te.extern import check_buffer_of
 from te_sched.te.tensor import Tensor
+from te_sched.tensorir.schedule import BlockSchedule
 from te_sched.trace.observing import observers
 
 # The passes after schedule_ops, for programs to be printed or to run.
@@ -178,7 +179,9 @@ def lower_schedule(
     if not isinstance(inputs, Schedule):
         raise LoweringError(
             f"lower expects a schedule, got {kind_of(inputs)}",
-            help="pass what te.create_schedule returned",
+            help="pass the module of the schedule: sch.mod"
+            if isinstance(inputs, BlockSchedule)
+            else "pass what te.create_schedule returned",
         )
     arguments = _checked_args(args)
     _check_binds(binds)

@@ -85,7 +85,9 @@ class ScheduleBase(BlockIndex):
         raise ScheduleError(
             f"no block of {func_name} has the name {repr_of(name)}",
             "" if names else "the function has no blocks",
-            f"use {', '.join(names)}{did_you_mean(name, names)}" if names else "",
+            f"use {', '.join(names)}{did_you_mean(name, names)}"
+            if names
+            else "schedule a program with blocks: with T.block(name)",
             Subject("function", func_name),
         )
 

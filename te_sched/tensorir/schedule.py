@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from te_sched.errors import ScheduleError, kind_of
 from te_sched.ir.blocks import Block
@@ -28,6 +28,16 @@ from te_sched.trace.drafts import Changes
 
 _MASKS = ("none", "all")
 _LEVELS = ("detail", "fast", "none")
+# Primitives of TVM that te_sched does not have.
+_LATER = frozenset(
+    [
+        *("annotate_buffer_access", "cache_index", "cache_inplace", "can_decompose_padding"),
+        *("decompose_padding", "loop_partition", "merge", "pad_einsum", "read_at", "reindex"),
+        *("reindex_cache_read", "reindex_cache_write", "rfactor", "rolling_buffer"),
+        *("sample_compute_location", "set_axis_separator", "tensorize", "transform_block_layout"),
+        *("transform_layout", "unsafe_hide_buffer_access", "write_at"),
+    ]
+)
 _NOTHING = Evaluate(IntImm(0))
 
 
@@ -237,6 +247,13 @@ class BlockSchedule(
         """
         self.mod.show(*args, **options)
         print(self.trace)
+
+    if not TYPE_CHECKING:  # type checkers then still refuse unknown attributes
+
+        def __getattr__(self, name: str) -> Any:
+            later = "; te_sched does not have this primitive yet" * (name in _LATER)
+            fault = f"{type(self).__name__!r} object has no attribute {name!r}{later}"
+            raise AttributeError(fault, name=name, obj=self)
 
     def __repr__(self) -> str:
         return f"<schedule of {', '.join(self.functions)}>"

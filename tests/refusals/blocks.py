@@ -106,6 +106,11 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
     (MATMUL, lambda s: tir.BlockRV(3), "a handle of a block cannot be made of an int"),
     (MATMUL, lambda s: s.seed("a"), "the seed must be an integer, got 'a'"),
     (MATMUL, _json, "invalid JSON of a trace"),
+    (
+        "@T.prim_func\ndef main(A: T.Buffer((8,), 'int32')):\n    A[0] = 1\n",
+        lambda s: s.get_block("B"),
+        r"no block of main has the name 'B'(.|\n)*schedule a program with blocks",
+    ),
     # loops
     (MATMUL, lambda s: s.split(loops(s, "C")[0], [None, None]), "2 split factors of loop i are"),
     (MATMUL, lambda s: s.split(loops(s, "C")[0], [0, None]), "must be at least 1, got 0"),

@@ -13,7 +13,7 @@ import pytest
 
 import te_sched
 from te_sched import config, tir
-from te_sched.errors import BuildError, TeSchedError
+from te_sched.errors import BuildError, LoweringError, TeSchedError
 from te_sched.script import from_source
 from te_sched.trace.trace import Trace
 from tests.tensorir.programs import GIVEN, MATMUL, OTHERS
@@ -140,3 +140,15 @@ def test_other_decisions() -> None:
     again = tir.Schedule(from_source(GIVEN + MATMUL))
     sch.trace.apply_to_schedule(again, False, lambda entry, arguments, decision: [8, 1])
     assert [again.get(one).extent for one in again.get_loops("C")][:2] == [8, 1]
+
+
+def test_what_is_not_a_program_is_told() -> None:
+    sch = tir.Schedule(from_source(GIVEN + MATMUL))
+    with pytest.raises(BuildError, match=r"schedule: sch\.mod"):
+        te_sched.build(sch)
+    with pytest.raises(LoweringError, match=r"schedule: sch\.mod"):
+        te_sched.lower(sch)
+    with pytest.raises(AttributeError, match="does not have this primitive yet"):
+        _ = sch.rfactor
+    with pytest.raises(AttributeError, match=r"no attribute 'splt'$"):
+        _ = sch.splt
