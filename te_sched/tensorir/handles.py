@@ -10,6 +10,7 @@ from functools import wraps
 from inspect import Parameter, signature
 from typing import Any, ClassVar, TypeVar, cast
 
+from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import ScheduleError, kind_of
 from te_sched.ir.blocks import Block, BlockRealize
 from te_sched.ir.expr import IntImm, Var
@@ -158,8 +159,10 @@ def instruction(**kinds: ArgumentKind) -> Callable[[_F], _F]:
         ]
         own |= dict.fromkeys(variadic, BY_PLACE) | kinds
         own.pop(DECISION, None)
-        call = primitive(**own)(body)
-        PRIMITIVES[instruction_name(body.__name__)] = call.declared  # type: ignore[attr-defined]
+        name = body.__name__
+        deeply = walks_deeply(f"the program is too deep for {name}", ScheduleError)
+        call = cast(_F, deeply(primitive(**own)(body)))
+        PRIMITIVES[instruction_name(name)] = call.declared  # type: ignore[attr-defined]
         prepared = [
             (place, name, _PREPARED[name]) for place, name in enumerate(own) if name in _PREPARED
         ]

@@ -152,3 +152,14 @@ def test_what_is_not_a_program_is_told() -> None:
         _ = sch.rfactor
     with pytest.raises(AttributeError, match=r"no attribute 'splt'$"):
         _ = sch.splt
+
+
+def test_deep_programs() -> None:
+    sch = tir.Schedule(from_source(GIVEN + OTHERS["accumulated"]))
+    for _ in range(400):
+        sch.add_unit_loop("B")
+    outer, *_, inner = sch.get_loops("B")
+    sch.split(outer, [None, 4])
+    sch.fuse(*sch.get_loops("B")[:3])
+    sch.unroll(inner)
+    assert len(sch.get_loops("B")) == 400
