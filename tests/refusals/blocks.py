@@ -156,6 +156,7 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
     (OTHERS["both write"], lambda s: s.parallel(loops(s, "B")[0]), "block C writes A, too"),
     (MATMUL, lambda s: s.annotate("C", 3, 1), "the name of an annotation is a text"),
     (MATMUL, lambda s: s.annotate("C", "x", object()), "an annotation cannot be an object"),
+    (MATMUL, lambda s: s.annotate("C", "x", tir.Var("n")), "an annotation must be a number, got n"),
     (MATMUL, lambda s: s.unannotate("C", "x"), "C has no annotation 'x'"),
     # inlining
     (MATMUL, lambda s: s.compute_inline("C"), "cannot inline block C(.|\n)*it has T.init"),

@@ -130,9 +130,7 @@ class MovementPrimitives(ScheduleBase):
         made = self._instance(realize, target, domains, bool(keeps_units))
         links: dict[Block, Block] = {}
         rest = without(self, key, scope, links)
-        if rest is None:
-            why = "it is the only block of its scope"
-            raise _refused(self, key, target, why, "use a block of a scope with several")
+        assert rest is not None  # the others
         draft = self.draft
         moved = self.blocks_below(key)
         after = statements_of(self, target)[place] if place < _count(self, target) else None
@@ -192,14 +190,7 @@ class MovementPrimitives(ScheduleBase):
         count = len(statements_of(self, target))
         first = max([one + 1 for one in makers if one is not None], default=0)
         last = min([one for one in users if one is not None], default=count)
-        if first > last:
-            raise _refused(
-                self,
-                key,
-                target,
-                "there is no place after its producers and before its consumers",
-                "use another loop",
-            )
+        assert first <= last
         if index == -1:
             return last
         if index == -2:

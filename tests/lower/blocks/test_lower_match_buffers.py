@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import te_sched
-from te_sched.errors import DeclarationError
+from te_sched.errors import DeclarationError, LoweringError
 from te_sched.lower.blocks.lower_match_buffers import lower_match_buffers
 from te_sched.script import from_source
+from te_sched.script import tir as T
 from tests.lower.blocks.programs import ROWS, VIEW, after
 
 
@@ -70,3 +71,19 @@ def test_rejects_strides_that_are_handles() -> None:
 def test_variables_of_loops_are_not_defined_by_views() -> None:
     source = strided("int32").replace("strides=[n, 1]", "strides=[i, 1]")
     assert "assert i == 8" in str(lower_match_buffers(from_source(source, check_well_formed=False)))
+
+
+def test_strides_other_than_those_of_the_region_are_refused() -> None:
+    @T.prim_func
+    def rows(A: T.Buffer((8, 8), "float32"), B: T.Buffer((8, 8), "float32")):
+        for i in range(2):
+            with T.block("B"):
+                vi = T.axis.spatial(2, i)
+                V = T.match_buffer(
+                    A[vi * 4 : vi * 4 + 4, 0:8], (4, 8), strides=[3, 1], offset_factor=1
+                )
+                for j, k in T.grid(4, 8):
+                    B[vi * 4 + j, k] = V[j, k]
+
+    with pytest.raises(LoweringError, match="the stride of view V is 3, expected 8"):
+        te_sched.lower(rows)
