@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, dataclass_transform
 
 from te_sched.errors import DeclarationError, repr_of, why_no_text
 from te_sched.ir import dtypes
+from te_sched.ir.op import OPS, Op
 from te_sched.ir.roles import Role, role
 from te_sched.signatures import check_fields
 
@@ -371,8 +372,13 @@ class Call(Expr):
     """
 
     dtype: str
-    op: str
+    op: Op
     args: tuple[Expr, ...] = role(Role.CHILD)
+
+    def __init__(self, dtype: str, op: str, args: tuple[Expr, ...]) -> None:
+        self.dtype = dtype  # type: ignore[misc]
+        self.op = OPS.get(op) or Op.get(op)  # type: ignore[misc]
+        self.args = args  # type: ignore[misc]
 
 
 @node

@@ -32,11 +32,15 @@ class Op(str):
     @staticmethod
     def get(op_name: str) -> Op:
         """The intrinsic with a name."""
-        return Op(op_name)
+        return OPS.get(op_name) or OPS.setdefault(op_name, Op(op_name))
 
     def same_as(self, other: object) -> bool:
         """Whether both are the same intrinsic."""
         return self == other
+
+
+# All intrinsics that are used, by name.
+OPS: dict[str, Op] = {}
 
 
 @checked

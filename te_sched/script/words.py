@@ -46,6 +46,7 @@ from te_sched.script.frames import (
 )
 from te_sched.target import Target as _Target
 from te_sched.te.tensor import Array
+from te_sched.tir import intrinsics as _tir_intrinsics
 from te_sched.tir.constructors import Constructor as _Constructor
 
 # Types
@@ -894,64 +895,24 @@ def _typed(op: str) -> Callable[..., Expr]:
     return call
 
 
-def _fixed(op: str, result: str) -> Callable[..., Expr]:
-    """An intrinsic whose result always has the same type."""
+def _intrinsic(function: Callable[..., _E.Call]) -> Callable[..., Expr]:
+    """A function of `tir`; older scripts give the type of any result, by its name."""
+    names = [*inspect.signature(function).parameters]
+    place = names.index("dtype") if "dtype" in names else None
 
-    def call(*args: Any, dtype: Any = None) -> Expr:
-        return _E.Call(_type_name(dtype or result), f"tir.{op}", _arguments(args))
+    def call(*args: Any, dtype: Any = None, **named: Any) -> Expr:
+        values = [_argument(one) for one in args]
+        rest = {name: _argument(one) for name, one in named.items()}
+        if place is None:
+            made = function(*values, **rest)
+            return made if dtype is None else _E.Call(_type_name(dtype), made.op, made.args)
+        if dtype is None and place < len(args):
+            dtype = args[place]
+            del values[place]
+        values[place:place] = [_type_name(dtype) if dtype else "void"]
+        return function(*values, **rest)
 
     return call
-
-
-def _like_argument(op: str, position: int) -> Callable[..., Expr]:
-    """An intrinsic whose result has the type of an argument."""
-
-    def call(*args: Any, dtype: Any = None) -> Expr:
-        values = _arguments(args)
-        return _E.Call(values[position].dtype, f"tir.{op}", values)
-
-    return call
-
-
-_TYPED = (
-    *("call_extern", "call_pure_extern", "call_llvm_intrin", "call_llvm_pure_intrin"),
-    *("vectorhigh", "vectorlow", "vectorcombine", "get_active_lane_mask", "mma_store"),
-    *("mma_fill", "ptx_mma", "ptx_mma_sp", "ptx_ldmatrix", "ptx_cp_async", "ptx_cp_async_bulk"),
-    *("dp4a", "type_annotation"),
-)
-_FIXED = {
-    "handle": (
-        *("tvm_thread_allreduce", "tvm_fill_fragment", "tvm_load_matrix_sync", "tvm_mma_sync"),
-        *("tvm_bmma_sync", "tvm_store_matrix_sync", "tvm_stack_make_shape", "tvm_stack_make_array"),
-        *("tvm_tuple", "tvm_throw_last_error", "tvm_stack_alloca", "TVMBackendAllocWorkspace"),
-        *("start_profile_intrinsic", "end_profile_intrinsic", "anylist_getitem", "lookup_param"),
-        *("simdgroup_load", "simdgroup_store", "simdgroup_multiply_accumulate"),
-        "make_filled_simdgroup_matrix",
-    ),
-    "int32": (
-        *("tvm_storage_sync", "tvm_struct_set", "TVMBackendFreeWorkspace", "anylist_resetitem"),
-        *("anylist_setitem_call_cpacked", "anylist_setitem_call_packed", "undef"),
-    ),
-    "uint32": ("tvm_warp_activemask",),
-    "void": (
-        *("ptx_commit_group", "ptx_wait_group", "ptx_cp_async_barrier", "ptx_wait_barrier"),
-        *("ptx_init_barrier_thread_count", "ptx_arrive_barrier", "ptx_arrive_barrier_expect_tx"),
-        "create_barriers",
-    ),
-}
-_LIKE = {
-    **dict.fromkeys(("tvm_warp_shuffle", "tvm_warp_shuffle_up", "tvm_warp_shuffle_down"), 1),
-    **dict.fromkeys(("tvm_thread_invariant", "tvm_check_return"), 0),
-}
-_PACKED = {
-    "call_packed": "tvm_call_packed",
-    "call_cpacked": "tvm_call_cpacked",
-    "call_packed_lowered": "tvm_call_packed_lowered",
-    "call_cpacked_lowered": "tvm_call_cpacked_lowered",
-}
-globals().update({name: _typed(name) for name in _TYPED})
-globals().update({name: _fixed(name, kind) for kind, names in _FIXED.items() for name in names})
-globals().update({name: _like_argument(name, place) for name, place in _LIKE.items()})
 
 
 def _packed(op: str) -> Callable[..., Expr]:
@@ -967,6 +928,19 @@ def _packed(op: str) -> Callable[..., Expr]:
     return call
 
 
+_TYPED = (
+    *("call_extern", "call_pure_extern", "call_llvm_intrin", "call_llvm_pure_intrin"),
+    *("type_annotation", "dp4a"),
+)
+_PACKED = {
+    "call_packed": "tvm_call_packed",
+    "call_cpacked": "tvm_call_cpacked",
+    "call_packed_lowered": "tvm_call_packed_lowered",
+    "call_cpacked_lowered": "tvm_call_cpacked_lowered",
+}
+_MORE = {name: getattr(_tir, name) for name in _tir_intrinsics.NAMES}
+globals().update({name: _intrinsic(one) for name, one in _MORE.items()})
+globals().update({name: _typed(name) for name in _TYPED})
 globals().update({name: _packed(op) for name, op in _PACKED.items()})
 globals().update({op: _packed(op) for op in _PACKED.values()})
 
@@ -975,11 +949,6 @@ def reinterpret(*args: Any, dtype: Any = None) -> Expr:
     """The same bits as a value of another dtype."""
     dtype, value = (dtype, args[0]) if dtype is not None else args
     return _intrinsics.reinterpret(_type_name(dtype), value)
-
-
-def tvm_struct_get(arr: Any, index: Any, field: Any, dtype: Any) -> Expr:
-    """A field of a structure."""
-    return _E.Call(_type_name(dtype), "tir.tvm_struct_get", _arguments([arr, index, field]))
 
 
 def call_tir(function: Callable[..., Expr], *args: Any) -> Expr:
@@ -1032,4 +1001,3 @@ globals().update(
 )
 reduce = getattr(_tir, "Reduce")  # noqa: B009
 bfloat16 = ScalarType("bfloat16")
-q_multiply_shift_per_axis = _fixed("q_multiply_shift_per_axis", "int32")

@@ -103,6 +103,7 @@ from te_sched.te.reducer import max as max
 from te_sched.te.reducer import min as min
 from te_sched.te.reducer import sum as sum
 from te_sched.tir import analysis as analysis
+from te_sched.tir import intrinsics as _more
 from te_sched.tir import stmt_functor as stmt_functor
 from te_sched.tir import transform as transform
 from te_sched.tir.blocks import AllocateConst as AllocateConst
@@ -175,6 +176,7 @@ BufferRegion = _BufferRegion
 ir_builder = _builder
 indexdiv = floordiv
 indexmod = floormod
+globals().update({name: getattr(_more, name) for name in _more.NAMES})
 signatures.list_names(
     sys.modules[__name__], "analysis", "ir_builder", "schedule", "stmt_functor", "transform"
 )
