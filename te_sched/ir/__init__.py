@@ -8,16 +8,23 @@ from te_sched.ir.expr import Expr as PrimExpr
 from te_sched.ir.expr import Node, PointerType
 from te_sched.ir.op import Op, register_intrin_lowering, register_op_attr
 from te_sched.ir.serialization import load_json, save_json
-from te_sched.ir.stmt import IRModule
-from te_sched.ir.structural import assert_structural_equal, structural_equal
+from te_sched.ir.stmt import GlobalVar, IRModule
+from te_sched.ir.structural import (
+    assert_structural_equal,
+    get_first_structural_mismatch,
+    structural_equal,
+)
+from te_sched.ir.structural_hash import structural_hash
 
 __all__ = [
+    "GlobalVar",
     "IRModule",
     "Node",
     "Op",
     "PointerType",
     "PrimExpr",
     "assert_structural_equal",
+    "get_first_structural_mismatch",
     "load_json",
     "operators",
     "ops",
@@ -26,4 +33,5 @@ __all__ = [
     "register_op_attr",
     "save_json",
     "structural_equal",
+    "structural_hash",
 ]

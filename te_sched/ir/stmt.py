@@ -283,6 +283,24 @@ class PrimFunc(Node):
         def show(self) -> None: ...
 
 
+class GlobalVar(str):
+    """The name of a function of a module, as an object.
+
+    >>> GlobalVar("main").name_hint
+    'main'
+    """
+
+    __slots__ = ()
+
+    @property
+    def name_hint(self) -> str:
+        """The name as a plain string."""
+        return str(self)
+
+    def __repr__(self) -> str:
+        return f'I.GlobalVar("{self}")'
+
+
 @node
 class IRModule(Node):
     """A mapping of names to functions; immutable.
@@ -308,6 +326,11 @@ class IRModule(Node):
                     "",
                     "give PrimFuncs by name",
                 )
+        named = {
+            GlobalVar(name) if type(name) is str else name: func
+            for name, func in self.functions.items()
+        }
+        object.__setattr__(self, "functions", named)
 
     def __getitem__(self, name: Any) -> PrimFunc:
         found = self.functions.get(name) if isinstance(name, str) else None
@@ -328,28 +351,28 @@ class IRModule(Node):
         >>> from te_sched import tir
         >>> module = IRModule({"f": tir.PrimFunc((), tir.Evaluate(0), {})})
         >>> [name for name, func in module.functions_items()]
-        ['f']
+        [I.GlobalVar("f")]
         """
         return list(self.functions.items())
 
-    def get_global_vars(self) -> list[str]:
+    def get_global_vars(self) -> list[GlobalVar]:
         """The names of the functions.
 
         >>> from te_sched import tir
         >>> IRModule({"f": tir.PrimFunc((), tir.Evaluate(0), {})}).get_global_vars()
-        ['f']
+        [I.GlobalVar("f")]
         """
-        return list(self.functions)
+        return [GlobalVar(name) for name in self.functions]
 
-    def get_global_var(self, name: str) -> str:
+    def get_global_var(self, name: str) -> GlobalVar:
         """The name of a function; raises DeclarationError if there is none with this name.
 
         >>> from te_sched import tir
         >>> IRModule({"f": tir.PrimFunc((), tir.Evaluate(0), {})}).get_global_var("f")
-        'f'
+        I.GlobalVar("f")
         """
         self[name]
-        return name
+        return GlobalVar(name)
 
     @staticmethod
     @checked
@@ -358,7 +381,7 @@ class IRModule(Node):
 
         >>> from te_sched import tir
         >>> IRModule.from_expr(tir.PrimFunc((), tir.Evaluate(0), {})).get_global_vars()
-        ['main']
+        [I.GlobalVar("main")]
         """
         return IRModule({str(func.attrs.get("global_symbol", "main")): func})
 

@@ -1,8 +1,8 @@
 """Structural equality: up to the names and identities of bound variables and buffers.
 
-`structural_equal` compares, `structural_difference` returns the first difference, and
-`structural_key` a hashable value for an expression. Must not know nodes beyond the roles of their
-fields.
+`structural_equal` compares, `first_mismatch` returns the paths to the first difference,
+`structural_difference` its text, and `structural_key` a hashable value for an expression. Must not
+know nodes beyond the roles of their fields.
 """
 
 from __future__ import annotations
@@ -19,15 +19,16 @@ from te_sched.errors import DeclarationError, TeSchedError, repr_of
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
 from te_sched.ir.expr import Buffer, Expr, FloatImm, IntImm, IterVar, Node, StringImm, Var
+from te_sched.ir.paths import ObjectPath
 from te_sched.ir.roles import Role
 from te_sched.ir.visitor import INIT_FIELDS, NODE_CLASSES, fields_with
 
 # Definitions of a node are compared before the rest of the node.
-_DEFINITIONS = fields_with(Role.DEFINITION)
+DEFINITIONS = fields_with(Role.DEFINITION)
 # Ignored fields: the origin of a node, which is not printed, and names.
 _HISTORY = ("is_scalarized", "name_hint")
 _BODIES = fields_with(Role.BODY)
-_COMPARED = {  # the compared fields, bodies last
+COMPARED = {  # the compared fields, bodies last
     kind: tuple(
         sorted([name for name in fields if name not in _HISTORY], key=_BODIES[kind].__contains__)
     )
@@ -48,28 +49,63 @@ def structural_equal(a: Any, b: Any, map_free_vars: bool = False) -> bool:
     return structural_difference(a, b, map_free_vars) is None
 
 
-@_deeply
 def structural_difference(a: Any, b: Any, map_free_vars: bool = False) -> str | None:
     """The first difference of two nodes as `path: left != right`, or None."""
+    found = _first_difference(a, b, map_free_vars)
+    return None if found is None else f"{found.paths[0]}: {found.text}"
+
+
+def get_first_structural_mismatch(
+    lhs: Any, rhs: Any, map_free_vars: bool = False
+) -> tuple[ObjectPath, ObjectPath] | None:
+    """The paths to the first difference of two programs, on both sides; None if they are equal.
+
+    >>> n = te.var("n")
+    >>> get_first_structural_mismatch(n + 1, n + 2)
+    (<root>.b.value, <root>.b.value)
+    """
+    found = _first_difference(lhs, rhs, map_free_vars)
+    return None if found is None else found.paths
+
+
+@_deeply
+def _first_difference(a: Any, b: Any, map_free_vars: bool) -> _Differ | None:
     comparer = _Comparer(map_free_vars)
     try:
         comparer.compare(a, b)
     except _Differ as difference:
-        return f"{''.join(comparer.path) or 'root'}: {difference.text}"
+        left, right = (
+            ObjectPath(comparer.path if end is None else [*comparer.path, end])
+            for end in difference.ends
+        )
+        difference.paths = (left, right)
+        return difference
     return None
+
+
+class StructuralDifference(AssertionError, ValueError):
+    """Two programs that should have the same structure differ; the text begins with the path."""
 
 
 def assert_structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> None:
     """Raise, with the first difference, unless two programs have the same structure."""
     difference = structural_difference(lhs, rhs, map_free_vars)
     if difference is not None:
-        raise AssertionError(difference)
+        raise StructuralDifference(difference)
+
+
+_Step = tuple[str, Any]
 
 
 class _Differ(Exception):
-    def __init__(self, text: str) -> None:
+    """A difference; `ends` are last steps of the two paths, where one side has nothing."""
+
+    paths: tuple[ObjectPath, ObjectPath]
+
+    def __init__(self, text: str, left: _Step | None = None, right: _Step | None = None) -> None:
         super().__init__(text)
         self.text = text
+        self.ends = (left, right)
 
 
 class _Comparer:
@@ -77,7 +113,7 @@ class _Comparer:
 
     def __init__(self, map_free_vars: bool) -> None:
         self.map_free_vars = map_free_vars
-        self.path: list[str] = []
+        self.path: list[_Step] = []
         self.right_of: dict[Var, Var] = {}
         self.left_of: dict[Var, Var] = {}
         self.buffers: dict[Buffer, Buffer] = {}
@@ -86,7 +122,7 @@ class _Comparer:
     def compare(self, a: Any, b: Any) -> None:
         """Raise _Differ if a and b differ."""
         kind = type(a)
-        if kind is not type(b) and not (isinstance(a, _ITEMS) and isinstance(b, _ITEMS)):
+        if kind is not type(b) and not _are_comparable(a, b):
             raise _Differ(f"{_brief(a)} != {_brief(b)}")
         method = _METHODS.get(kind)
         if method is not None:
@@ -103,45 +139,50 @@ class _Comparer:
         elif a is not b and not _are_equal(a, b):
             raise _Differ(f"{repr_of(a)} != {repr_of(b)}")
 
-    def at(self, step: str, a: Any, b: Any) -> None:
-        """Compare values one step below."""
-        self.path.append(step)
+    def at(self, name: str, a: Any, b: Any) -> None:
+        """Compare an attribute."""
+        self.path.append(("attr", name))
         self.compare(a, b)
         self.path.pop()
 
     def fields(self, a: Any, b: Any) -> None:
         """Compare two nodes of a class by fields, definitions first."""
         kind = type(a)
-        binding = _DEFINITIONS[kind]
+        binding = DEFINITIONS[kind]
         for name in binding:
-            self.path.append(f".{name}")
+            self.path.append(("attr", name))
             self.bind(getattr(a, name), getattr(b, name))
             self.path.pop()
-        for name in _COMPARED[kind]:
+        for name in COMPARED[kind]:
             if name not in binding:
-                self.at(f".{name}", getattr(a, name), getattr(b, name))
+                self.at(name, getattr(a, name), getattr(b, name))
 
     def items(self, a: Any, b: Any) -> None:
-        """Compare two sequences."""
-        if len(a) != len(b):
-            raise _Differ(f"{len(a)} items != {len(b)} items")
-        for position, (left, right) in enumerate(zip(a, b, strict=True)):
-            self.at(f"[{position}]", left, right)
+        """Compare two sequences: what they share first."""
+        for position, (left, right) in enumerate(zip(a, b, strict=False)):
+            self.path.append(("index", position))
+            self.compare(left, right)
+            self.path.pop()
+        _same_length(a, b, "items")
 
     def mapping(self, a: Mapping[Any, Any], b: Mapping[Any, Any]) -> None:
         """Compare two mappings with plain keys."""
         if set(a) != set(b):
-            raise _Differ(f"keys {sorted(map(str, a))} != {sorted(map(str, b))}")
+            text = f"keys {sorted(map(str, a))} != {sorted(map(str, b))}"
+            raise _Differ(text, *_missing_entry([*a], [*b]))
         for key in a:
-            self.at(f"[{key!r}]", a[key], b[key])
+            self.path.append(("key", key))
+            self.compare(plain_of(a[key]), plain_of(b[key]))
+            self.path.pop()
 
     def bind(self, a: Any, b: Any) -> None:
         """Map variable a on the left to b on the right."""
         if type(a) is tuple:
-            if len(a) != len(b):
-                raise _Differ(f"{len(a)} variables != {len(b)} variables")
-            for left, right in zip(a, b, strict=True):
+            for position, (left, right) in enumerate(zip(a, b, strict=False)):
+                self.path.append(("index", position))
                 self.bind(left, right)
+                self.path.pop()
+            _same_length(a, b, "variables")
         elif isinstance(a, Var):
             self.signature(a, b)
             self.right_of[a] = b
@@ -154,17 +195,18 @@ class _Comparer:
         if isinstance(a, Buffer):
             if a.data not in self.right_of:
                 self.bind(a.data, b.data)
-            for one, other in zip(_symbols(a), _symbols(b), strict=False):
+            for one, other in zip(symbols(a), symbols(b), strict=False):
                 self.declare(one, other)  # of a view, by the buffer that it matches
         else:
             self.bind(a.var, b.var)
-            self.at(".dom", a.dom, b.dom)
+            self.at("dom", a.dom, b.dom)
         self.compare(a, b)
 
     def signature(self, a: Var, b: Var) -> None:
         """Compare two variables except for their names."""
         if a.dtype != b.dtype:
-            raise _Differ(f"{a.name}: {a.dtype} != {b.name}: {b.dtype}")
+            step = ("attr", "dtype")
+            raise _Differ(f"{a.name}: {a.dtype} != {b.name}: {b.dtype}", step, step)
         if a.pointer != b.pointer and a.pointer is not None and b.pointer is not None:
             left, right = a.pointer, b.pointer
             if (left.element, left.scope or "global") != (right.element, right.scope or "global"):
@@ -189,9 +231,9 @@ class _Comparer:
         self.buffers[a], self.buffers_back[b] = b, a
         for name in INIT_FIELDS[Buffer]:
             if name not in ("name", "data_alignment"):
-                self.at(f".{name}", getattr(a, name), getattr(b, name))
+                self.at(name, getattr(a, name), getattr(b, name))
         # Alignment beyond a cache line changes no access.
-        self.at(".data_alignment", min(a.data_alignment, 64), min(b.data_alignment, 64))
+        self.at("data_alignment", min(a.data_alignment, 64), min(b.data_alignment, 64))
 
     def attribute(self, a: S.AttrStmt, b: S.AttrStmt) -> None:
         """Compare attributes, which may define the variable of a thread or the data of a buffer."""
@@ -218,30 +260,33 @@ class _Comparer:
             raise _Differ(f"axis {_brief(a)} != {_brief(b)}")
         if self.right_of.get(a.var) is None and self.left_of.get(b.var) is None:
             self.bind(a.var, b.var)
-        self.at(".var", a.var, b.var)
+        self.at("var", a.var, b.var)
 
     def function(self, a: S.PrimFunc, b: S.PrimFunc) -> None:
         """Compare functions: parameters are bound, and pointers and symbolic shapes of buffers."""
-        self.path.append(".params")
+        self.path.append(("attr", "params"))
         self.bind(a.params, b.params)
-        self.path[-1] = ".buffer_map"
-        if {self.right_of[param] for param in a.buffer_map} != set(b.buffer_map):
-            raise _Differ("other parameters have buffers")
+        self.path[-1] = ("attr", "buffer_map")
+        mapped = [self.right_of.get(param, param) for param in a.buffer_map]
+        if set(mapped) != set(b.buffer_map):
+            ends = _missing_entry(mapped, [*b.buffer_map])
+            raise _Differ("other parameters have buffers", *ends)
+        self.path.append(("", None))
         for param, left in a.buffer_map.items():
-            right = b.buffer_map[self.right_of[param]]
-            self.path[-1] = f".buffer_map[{left.name}]"
+            right = b.buffer_map[self.right_of.get(param, param)]
+            self.path[-1] = ("key", param)
             self.declare(left.data, right.data)
-            for one, other in zip(_symbols(left), _symbols(right), strict=False):
+            for one, other in zip(symbols(left), symbols(right), strict=False):
                 self.declare(one, other)
             self.buffer(left, right)
-        self.path.pop()
-        self.at(".attrs", a.attrs, b.attrs)
-        self.at(".ret_type", a.ret_type, b.ret_type)
-        self.at(".body", a.body, b.body)
+        del self.path[-2:]
+        self.at("attrs", a.attrs, b.attrs)
+        self.at("ret_type", a.ret_type, b.ret_type)
+        self.at("body", a.body, b.body)
 
     def constant(self, a: FloatImm, b: FloatImm) -> None:
         """Compare floating-point constants by their bits."""
-        if a.dtype != b.dtype or _float_key(a.value) != _float_key(b.value):
+        if a.dtype != b.dtype or float_key(a.value) != float_key(b.value):
             raise _Differ(f"{a.value!r} ({a.dtype}) != {b.value!r} ({b.dtype})")
 
 
@@ -255,14 +300,45 @@ _METHODS: dict[type, Callable[[_Comparer, Any, Any], None]] = {
 }
 
 
-def _symbols(buffer: Buffer) -> list[Var]:
+def plain_of(value: Any) -> Any:
+    """The plain value of a constant, as which attributes have it too."""
+    if type(value) is IntImm:
+        return bool(value) if value.dtype == "bool" else value.value
+    return value.value if type(value) in (FloatImm, StringImm) else value
+
+
+def _same_length(a: Any, b: Any, what: str) -> None:
+    if len(a) != len(b):
+        first = min(len(a), len(b))
+        ends = [("index" if first < len(side) else "no element", first) for side in (a, b)]
+        raise _Differ(f"{len(a)} {what} != {len(b)} {what}", *ends)
+
+
+def _missing_entry(a: list[Any], b: list[Any]) -> tuple[_Step, _Step]:
+    """The last steps of the paths to an entry that one side does not have."""
+    nothing = ("no entry", "missing")
+    only = [key for key in a if key not in set(b)]
+    if only:
+        return ("key", only[0]), nothing
+    return nothing, ("key", next(key for key in b if key not in set(a)))
+
+
+def symbols(buffer: Buffer) -> list[Var]:
     parts = (*buffer.shape, *buffer.strides, buffer.elem_offset)
     return [part for part in parts if isinstance(part, Var)]
+
+
+def _are_comparable(a: Any, b: Any) -> bool:
+    """Whether values of two types can be equal: sequences, numbers, and kinds of strings."""
+    return any(
+        isinstance(a, kinds) and isinstance(b, kinds) for kinds in (_ITEMS, str, (bool, int))
+    )
 
 
 def _are_equal(a: Any, b: Any) -> bool:
     """Whether two values that are not nodes are equal; arrays are compared by elements."""
     try:
+        a, b = (one.numpy() if hasattr(one, "numpy") else one for one in (a, b))
         if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
             return a.dtype == b.dtype and np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
         return bool(a == b)
@@ -281,7 +357,7 @@ def _brief(value: Any) -> str:
     return type(value).__name__ if isinstance(value, Node) else repr_of(value)
 
 
-def _float_key(value: float) -> str:
+def float_key(value: float) -> str:
     return "nan" if math.isnan(value) else value.hex()
 
 
@@ -313,7 +389,7 @@ _KEYS: dict[type, Callable[[Any], Any]] = {
 }
 _KEYS[Var] = id
 _KEYS[IntImm] = lambda node: (IntImm, node.value, node.dtype)
-_KEYS[FloatImm] = lambda node: (FloatImm, _float_key(node.value), node.dtype)
+_KEYS[FloatImm] = lambda node: (FloatImm, float_key(node.value), node.dtype)
 _KEYS[E.BufferLoad] = lambda node: (
     E.BufferLoad,
     id(node.buffer),

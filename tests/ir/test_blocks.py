@@ -37,7 +37,7 @@ def test_names_of_iterators_do_not_count() -> None:
 def test_first_difference_has_a_path() -> None:
     found = structural_difference(copy(), copy(c="2"))
     assert found is not None
-    assert found.startswith(".body.block.body.body.block.body.value.b")
+    assert found.startswith("<root>.body.block.body.body.block.body.value.b")
 
 
 def test_initialisation_comes_before_the_body() -> None:

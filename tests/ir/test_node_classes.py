@@ -22,7 +22,7 @@ PRINTERS = {
     "script": ("script_expr._METHODS", "script._STATEMENTS"),
     "primfn": ("primfn._EXPRESSIONS", "primfn._STATEMENTS"),
 }
-PLAIN_TYPES = {"str", "int", "float", "bool", "tuple[int, ...]", "PointerType | None"}
+PLAIN_TYPES = {"str", "int", "float", "bool", "tuple[int, ...]", "PointerType | None", "Op"}
 PLAIN_TYPES.add("np.ndarray[Any, Any]")
 
 

@@ -37,9 +37,9 @@ def test_names_of_bound_variables_do_not_matter() -> None:
 @pytest.mark.parametrize(
     ("other", "difference"),
     [
-        (loop("i", offset=2), r"\.body\.value\.b\.value: 1 != 2"),
-        (loop("i", extent=8), r"\.extent\.value: 4 != 8"),
-        (S.Evaluate(IntImm(0)), r"root: For != Evaluate"),
+        (loop("i", offset=2), r"<root>\.body\.value\.b\.value: 1 != 2"),
+        (loop("i", extent=8), r"<root>\.extent\.value: 4 != 8"),
+        (S.Evaluate(IntImm(0)), r"<root>: For != Evaluate"),
     ],
 )
 def test_the_first_difference_is_named(other: S.Stmt, difference: str) -> None:
@@ -60,7 +60,7 @@ def test_a_bound_variable_is_not_a_free_one() -> None:
     a = S.For(bound, IntImm(0), IntImm(4), "serial", S.Evaluate(bound))
     b = S.For(bound, IntImm(0), IntImm(4), "serial", S.Evaluate(free))
     assert not structural_equal(a, b)
-    assert structural_difference(a, b, map_free_vars=True) == ".body.value: variable i != i"
+    assert structural_difference(a, b, map_free_vars=True) == "<root>.body.value: variable i != i"
 
 
 def test_types_and_zeros_of_floats_differ() -> None:
