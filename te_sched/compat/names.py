@@ -153,6 +153,9 @@ TREE: dict[str, Alias] = {
     "script.ir_builder": Alias((), {"IRBuilder": "te_sched.script.frames:ScriptBuilder"}),
     "script.ir_builder.tir": Alias(("te_sched.script.tir",)),
     "script.ir_builder.ir": Alias(("te_sched.script.ir",)),
+    "script.printer": Alias((), is_absent=True),
+    "script.printer.doc": Alias((), is_absent=True),
+    "script.printer.doc_printer": Alias((), is_absent=True),
     "nd": Alias(("te_sched.nd",), _ARRAYS),
     "runtime": Alias(
         ("te_sched.runtime",),

@@ -96,6 +96,30 @@ class ObjectPath:
         count = len(self._steps)
         return len(other._steps) >= count and self == ObjectPath(other._steps[:count])
 
+    def find(self, program: Any) -> Any:
+        """The part of a program at this path.
+
+        Raises
+        ------
+        DeclarationError if the program has no such part.
+        """
+        found = program
+        for kind, what in self._steps:
+            try:
+                if kind == "attr":
+                    found = getattr(found, what)
+                elif kind in ("index", "key"):
+                    found = found[what]
+            except (AttributeError, LookupError, TypeError):
+                found = None
+            if found is None or kind.startswith("no "):
+                raise DeclarationError(
+                    f"the program has nothing at {self}",
+                    f"{_shown(kind, what)} is not there",
+                    "give the path to a part of it",
+                )
+        return found
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ObjectPath) or len(self._steps) != len(other._steps):
             return False

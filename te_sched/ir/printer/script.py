@@ -8,6 +8,7 @@ and buffers are declared before their first use, in the innermost block that con
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -19,7 +20,14 @@ from te_sched.ir import stmt as S
 from te_sched.ir.expr import Buffer, Expr, IntImm, IterVar, Range, Var
 from te_sched.ir.printer.names import UniqueNames, identifier
 from te_sched.ir.printer.script_expr import ExprPrinter, quoted
-from te_sched.ir.printer.style import PLAIN, Style, UnderlinedLine, checked_options
+from te_sched.ir.printer.style import (
+    CLOSING,
+    OPENING,
+    PLAIN,
+    Style,
+    UnderlinedLine,
+    checked_options,
+)
 from te_sched.ir.printer.uses import Uses
 from te_sched.ir.reals import as_reals
 from te_sched.ir.root_block import is_root
@@ -41,17 +49,36 @@ def script(node: Any, **options: Any) -> str:
     i = TT.int32()
     TT.evaluate(i)
     """
-    return _text(node, Style(**checked_options(options)) if options else PLAIN)
+    return _text(node, _style(node, options) if options else PLAIN)
+
+
+def _style(node: Any, options: dict[str, Any]) -> Style:
+    """The options, with the objects at the given paths."""
+    style = Style(**checked_options(options))
+    comments = style.path_to_annotate or {}
+    return dataclasses.replace(
+        style,
+        obj_to_underline=[
+            *(style.obj_to_underline or ()),
+            *[path.find(node) for path in style.path_to_underline or ()],
+        ],
+        obj_to_annotate={
+            **(style.obj_to_annotate or {}),
+            **{path.find(node): text for path, text in comments.items()},
+        },
+    )
 
 
 @walks_deeply("print a program")
 def _text(node: Any, style: Style) -> str:
     if isinstance(node, S.IRModule):
-        return "\n".join(style.finished(module_lines(node, lambda: ScriptPrinter(style))))
+        lines = module_lines(node, lambda: ScriptPrinter(style))
+        return "\n".join(style.finished(_underlined_from(lines, "@I.", node, style)))
     printer = ScriptPrinter(style)
     if isinstance(node, S.PrimFunc):
         name = style.name or str(node.attrs.get("global_symbol", "main"))
         lines = [_TIR, "", *printer.function(node, name, "")]
+        lines = _underlined_from(lines, "@T.", node, style)
     elif isinstance(node, S.Stmt):
         lines = printer.fragment(node)
     elif isinstance(node, B.MatchBufferRegion):
@@ -78,8 +105,18 @@ def module_lines(module: S.IRModule, make_printer: Callable[[], ScriptPrinter]) 
         printer.metadata = metadata
         if position:
             lines.append("")
-        lines += printer.function(module.functions[name], name, "    ")
+        func = module.functions[name]
+        shown = printer.function(func, name, "    ")
+        lines += _underlined_from(shown, "@T.", func, printer.style)
     return [*lines, *printer.footer(after_function=True)]
+
+
+def _underlined_from(lines: list[str], start: str, node: Any, style: Style) -> list[str]:
+    """The lines of a function or module, all underlined if it is."""
+    if not any(one is node for one in style.obj_to_underline or ()):
+        return lines
+    first = next(place for place, line in enumerate(lines) if line.lstrip().startswith(start))
+    return [*lines[:first], *map(UnderlinedLine, lines[first:])]
 
 
 class TextBlock:
@@ -110,6 +147,8 @@ class ScriptPrinter(ExprPrinter):
         self.open: dict[int, TextBlock] = {}
         self.block = self.root = TextBlock(None, "")
         self.domains: dict[Var, Range] = {}  # of the variables of the loops of this text
+        if style.obj_to_underline:
+            self.text = self._underlined_text  # type: ignore[method-assign]
 
     # Blocks
 
@@ -344,6 +383,12 @@ class ScriptPrinter(ExprPrinter):
             lines[-1] = f"{lines[-1]}  # {comment}"
         if any(one is node or one is block for one in targets):
             lines[start:] = map(UnderlinedLine, lines[start:])
+
+    def _underlined_text(self, node: Any) -> str:
+        """The text of an expression, with marks around what is underlined."""
+        text = super().text(node)
+        is_target = any(one is node for one in self.style.obj_to_underline or ())
+        return f"{OPENING}{text}{CLOSING}" if is_target else text
 
     def nested(self, node: S.Stmt, line: str, is_last: bool, as_block: str) -> None:
         """Print `line` followed by the body, or `with as_block:` with the body nested."""

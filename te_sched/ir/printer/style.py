@@ -23,8 +23,9 @@ class Style:
     `syntax_sugar`: use T.grid, T.axis.remap and annotations of parameters;
     `print_line_numbers`; `num_context_lines`: number of lines around underlined ones;
     `show_object_address`: add the identity of variables to their names;
-    `obj_to_underline`: statements whose lines are underlined;
-    `obj_to_annotate`: comments of statements.
+    `obj_to_underline`: statements whose lines are underlined, and expressions;
+    `obj_to_annotate`: comments of statements; `path_to_underline`, `path_to_annotate`: the same by
+    their paths (`ir.paths.ObjectPath`).
     """
 
     name: str | None = ""
@@ -45,6 +46,8 @@ class Style:
     show_all_struct_info: bool = True
     obj_to_underline: Sequence[Any] | None = None
     obj_to_annotate: Mapping[Any, str] | None = None
+    path_to_underline: Sequence[Any] | None = None
+    path_to_annotate: Mapping[Any, str] | None = None
 
     def __post_init__(self) -> None:
         for option in ("ir_prefix", "tir_prefix", "relax_prefix", "module_alias"):
@@ -63,17 +66,23 @@ class Style:
     def finished(self, lines: Iterable[str]) -> list[str]:
         """The lines with prefixes, indentation and underlines of this style."""
         found = list(lines)
-        marked = [isinstance(line, UnderlinedLine) for line in found]
+        whole = [isinstance(line, UnderlinedLine) for line in found]
         prefixes = {"T": self.tir_prefix, "I": self.ir_prefix}
         if prefixes != {"T": "T", "I": "I"}:
             found = [_PREFIX.sub(lambda m: _prefixed(m, prefixes), line) for line in found]
         if self.indent_spaces != 4:
             found = [self._indented(line) for line in found]
+        pairs = [spans_of(line) for line in found]
+        found = [text for text, _ in pairs]
+        marked = [
+            spans_of_line(text) if is_whole else spans
+            for (text, spans), is_whole in zip(pairs, whole, strict=True)
+        ]
         if any(marked) or self.print_line_numbers:
             return self._underlined(found, marked)
         return found
 
-    def _underlined(self, lines: list[str], marked: list[bool]) -> list[str]:
+    def _underlined(self, lines: list[str], marked: list[Any]) -> list[str]:
         width = len(str(len(lines))) + 1 if self.print_line_numbers else 0
         shown, found = self._shown(marked), []
         place = 0
@@ -86,13 +95,15 @@ class Style:
             text = lines[place]
             number = str(place + 1).ljust(width) if width else ""
             found.append(f"{number}{text}" if text or not number else number.rstrip())
-            if marked[place] and text.strip():
-                start = len(text) - len(text.lstrip(" "))
-                found.append(" " * (width + start) + "^" * (len(text) - start))
+            if marked[place]:
+                under = [" "] * len(text)
+                for start, end in marked[place]:
+                    under[start:end] = "^" * (end - start)
+                found.append((" " * width + "".join(under)).rstrip())
             place += 1
         return found
 
-    def _shown(self, marked: list[bool]) -> list[bool]:
+    def _shown(self, marked: list[Any]) -> list[bool]:
         """The lines near an underlined one; a single line is not omitted."""
         count = self.num_context_lines
         if count < 0 or not any(marked):
@@ -119,7 +130,7 @@ def checked_options(options: Mapping[str, Any]) -> dict[str, Any]:
                 f"use {', '.join(known)}{did_you_mean(name, known)}",
             )
         default = known[name].default
-        wanted = Sequence | Mapping if name.startswith("obj_to") else type(default)
+        wanted = Sequence | Mapping if "_to_" in name else type(default)
         if not (isinstance(value, wanted) or (name in _MAY_BE_NONE and value is None)):
             raise DeclarationError(
                 f"option {name} of script() is {repr_of(value)}",
@@ -129,7 +140,34 @@ def checked_options(options: Mapping[str, Any]) -> dict[str, Any]:
     return dict(options)
 
 
-_MAY_BE_NONE = ("name", "obj_to_underline", "obj_to_annotate")
+_MAY_BE_NONE = (
+    *("name", "obj_to_underline", "obj_to_annotate", "path_to_underline", "path_to_annotate"),
+)
+
+
+# Around the text of an underlined expression.
+OPENING, CLOSING = "\x01", "\x02"
+
+
+def spans_of(line: str) -> tuple[str, list[tuple[int, int]]]:
+    """A line without the marks around expressions, and the columns that they enclosed."""
+    if OPENING not in line:
+        return line, []
+    text, spans, opened = "", [], []
+    for piece in re.split(f"([{OPENING}{CLOSING}])", line):
+        if piece == OPENING:
+            opened.append(len(text))
+        elif piece == CLOSING:
+            spans.append((opened.pop(), len(text)))
+        else:
+            text += piece
+    return text, spans
+
+
+def spans_of_line(text: str) -> list[tuple[int, int]]:
+    """The columns of a whole line."""
+    start = len(text) - len(text.lstrip(" "))
+    return [(start, len(text))] if start < len(text) else []
 
 
 class UnderlinedLine(str):

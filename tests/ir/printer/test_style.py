@@ -6,6 +6,7 @@ import pytest
 
 from te_sched import tir
 from te_sched.errors import DeclarationError
+from te_sched.ir.paths import ObjectPath
 from te_sched.ir.printer.style import Style, UnderlinedLine
 from te_sched.script import from_source
 
@@ -92,3 +93,33 @@ def test_names_with_addresses() -> None:
 def test_wrong_options(options: dict[str, object], fault: str) -> None:
     with pytest.raises(DeclarationError, match=fault):
         FUNC.script(**options)
+
+
+def test_an_expression_is_underlined_where_it_stands() -> None:
+    func = from_source(
+        "@T.prim_func\ndef f(n: T.int32):\n    T.evaluate(n + 1)\n    T.evaluate(n * n)\n"
+    )
+    shown = func.script(obj_to_underline=[func.params[0]], tir_prefix="TIR", indent_spaces=2)
+    assert shown.splitlines()[3:] == [
+        "def f(n: TIR.int32):",
+        "  TIR.evaluate(n + 1)",
+        "               ^",
+        "  TIR.evaluate(n * n)",
+        "               ^   ^",
+    ]
+
+
+def test_parts_are_found_by_their_paths() -> None:
+    root = ObjectPath.root()
+    value = root.attr("body").attr("block").attr("body").attr("body").attr("body")
+    store = value.attr("block").attr("body")
+    shown = lines(path_to_underline=[store.attr("value").attr("b")])
+    assert shown[-1].strip() == "^^^^^^^^^^^^"
+    assert shown[-2][len(shown[-1]) - 12 :] == "T.float32(1)"
+    shown = lines(path_to_annotate={store: "a store"})
+    assert shown[-1].endswith("T.float32(1)  # a store")
+    shown = lines(path_to_underline=[root])
+    assert shown[3].startswith("^^^^")
+    assert sum("^" in line for line in shown) == len(shown[2:]) // 2
+    with pytest.raises(DeclarationError, match=r"the program has nothing at <root>.body.seq\[3\]"):
+        lines(path_to_underline=[root.attr("body").attr("seq").array_index(3)])
