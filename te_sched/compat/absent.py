@@ -132,7 +132,6 @@ ABSENT |= {
     "te.Stage.transform_layout": "declare the stage in the layout that it shall have",
     "tir": "te_sched has what TE programs are made of; tir.call_intrin calls an intrinsic by name",
     "tir.Buffer": "print the program that uses it",
-    "tir.stmt_functor.renew_defs": "programs are immutable and may share parts",
     "tir.transform": "te_sched has no such pass; transform.prim_func_pass makes one of a function",
     "transform": "a pass is a function of a module; lower(..., stop_after=...) shows its result",
     "IRModule": "a module is immutable and holds functions alone: IRModule({name: function})",

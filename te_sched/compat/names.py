@@ -208,6 +208,7 @@ TREE: dict[str, Alias] = {
     "driver": Alias((), _BUILDING),
     "driver.build_module": Alias((), _BUILDING),
     "topi": Alias(("te_sched.topi",)),
+    "topi.math": Alias(("te_sched.topi",)),
     "topi.util": Alias(("te_sched.topi.utils",)),
     # The second and first generation.
     "_ffi": Alias((), _REGISTRY),

@@ -3,7 +3,7 @@
 Importing it adds the operators of expressions and the text of nodes.
 """
 
-from te_sched.ir import operators, ops, printer
+from te_sched.ir import operators, ops, printer, specialize
 from te_sched.ir.expr import Expr as PrimExpr
 from te_sched.ir.expr import Node, PointerType
 from te_sched.ir.op import Op, register_intrin_lowering, register_op_attr
@@ -32,6 +32,7 @@ __all__ = [
     "register_intrin_lowering",
     "register_op_attr",
     "save_json",
+    "specialize",
     "structural_equal",
     "structural_hash",
 ]

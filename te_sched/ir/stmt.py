@@ -277,10 +277,11 @@ class PrimFunc(Node):
         kept = {key: value for key, value in self.attrs.items() if key != attr_key}
         return replace_fields(self, attrs=kept)
 
-    if TYPE_CHECKING:  # given by ir.printer and te_sched.views
+    if TYPE_CHECKING:  # given by ir.printer, ir.specialize and te_sched.views
 
         def astext(self) -> str: ...
         def show(self) -> None: ...
+        def specialize(self, param_map: Mapping[Var, Any]) -> PrimFunc: ...
 
 
 class GlobalVar(str):

@@ -21,7 +21,7 @@ from te_sched.ir import stmt as S
 from te_sched.ir.expr import Buffer, Expr, FloatImm, IntImm, IterVar, Node, StringImm, Var
 from te_sched.ir.paths import ObjectPath
 from te_sched.ir.roles import Role
-from te_sched.ir.visitor import INIT_FIELDS, NODE_CLASSES, fields_with
+from te_sched.ir.visitor import INIT_FIELDS, NODE_CLASSES, fields_with, walk
 
 # Definitions of a node are compared before the rest of the node.
 DEFINITIONS = fields_with(Role.DEFINITION)
@@ -272,12 +272,15 @@ class _Comparer:
             ends = _missing_entry(mapped, [*b.buffer_map])
             raise _Differ("other parameters have buffers", *ends)
         self.path.append(("", None))
-        for param, left in a.buffer_map.items():
-            right = b.buffer_map[self.right_of.get(param, param)]
-            self.path[-1] = ("key", param)
+        pairs = [
+            (a.buffer_map[one], b.buffer_map[self.right_of.get(one, one)]) for one in a.buffer_map
+        ]
+        for left, right in pairs:
             self.declare(left.data, right.data)
             for one, other in zip(symbols(left), symbols(right), strict=False):
                 self.declare(one, other)
+        for param, (left, right) in zip(a.buffer_map, pairs, strict=True):
+            self.path[-1] = ("key", param)
             self.buffer(left, right)
         del self.path[-2:]
         self.at("attrs", a.attrs, b.attrs)
@@ -324,8 +327,11 @@ def _missing_entry(a: list[Any], b: list[Any]) -> tuple[_Step, _Step]:
 
 
 def symbols(buffer: Buffer) -> list[Var]:
+    """The variables in the layout of a buffer; a parameter or a view defines them."""
     parts = (*buffer.shape, *buffer.strides, buffer.elem_offset)
-    return [part for part in parts if isinstance(part, Var)]
+    return [
+        one for part in parts if type(part) is not IntImm for one in walk(part) if type(one) is Var
+    ]
 
 
 def _are_comparable(a: Any, b: Any) -> bool:

@@ -151,14 +151,14 @@ class _Hasher:
         """Feed a function."""
         self.feed("PrimFunc")
         self.define(func.params)
-        for place, param in enumerate(func.params):
-            buffer = func.buffer_map.get(param)
-            if buffer is not None:
-                self.feed(place)
-                self.declare(buffer.data)
-                for one in symbols(buffer):
-                    self.declare(one)
-                self.buffer(buffer)
+        places = [one for one, param in enumerate(func.params) if param in func.buffer_map]
+        buffers = [func.buffer_map[func.params[place]] for place in places]
+        for buffer in buffers:
+            for one in (buffer.data, *symbols(buffer)):
+                self.declare(one)
+        for place, buffer in zip(places, buffers, strict=True):
+            self.feed(place)
+            self.buffer(buffer)
         self.add(func.attrs)
         self.feed(func.ret_type)
         self.add(func.body)

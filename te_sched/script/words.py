@@ -88,6 +88,10 @@ class HandleType:
             dtype = dtype.dtype
         return _E.Var("", "handle", PointerType(_dtypes.spelled(dtype), storage_scope))
 
+    def __getitem__(self, types: Any) -> _E.Var:
+        """The older spelling of annotations: `T.Ptr[T.float32]`."""
+        return self(*types) if isinstance(types, tuple) else self(types)
+
     def __repr__(self) -> str:
         return "T.handle"
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from te_sched.errors import ScheduleError, kind_of
 from te_sched.ir.blocks import Block
 from te_sched.ir.expr import IntImm, Var
+from te_sched.ir.renew import renewed_body
 from te_sched.ir.stmt import Evaluate, For, IRModule, PrimFunc
-from te_sched.ir.visitor import ReferenceMapper, parts_of, replace
+from te_sched.ir.visitor import parts_of
 from te_sched.tensorir.base import integer
 from te_sched.tensorir.handles import BlockRV, LoopRV, StmtSRef
 from te_sched.tensorir.primitives.blocking import BlockingPrimitives
@@ -266,24 +267,6 @@ def _check_option(name: str, value: Any, legal: tuple[str, ...]) -> None:
         )
 
 
-class _Renewed(ReferenceMapper):
-    """New variables for all definitions, and new blocks."""
-
-    def __init__(self) -> None:
-        self.values: dict[Var, Var] = {}
-
-    def define(self, var: Var) -> Var:
-        made = self.values[var] = Var(var.name, var.dtype)
-        return made
-
-    def visit_Var(self, node: Var) -> Var:
-        return self.values.get(node, node)
-
-    def visit_Block(self, node: Block) -> Block:
-        new = self.generic(node)
-        return replace(new) if new is node else new
-
-
 def _own_definitions(func: PrimFunc, seen: set[Any]) -> PrimFunc:
     """A function none of whose loops and blocks occurs twice, nor in another function."""
     stack: list[Any] = [func.body]
@@ -295,4 +278,4 @@ def _own_definitions(func: PrimFunc, seen: set[Any]) -> PrimFunc:
         if name is not None:
             seen.add(name)
         stack += parts_of(one)
-    return func.with_body(_Renewed().visit(func.body)) if is_repeated else func
+    return func.with_body(renewed_body(func.body)) if is_repeated else func

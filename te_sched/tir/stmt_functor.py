@@ -9,11 +9,12 @@ from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import DeclarationError
 from te_sched.ir import ops, visitor
 from te_sched.ir.expr import Expr, Var
+from te_sched.ir.renew import renew_defs
 from te_sched.ir.stmt import IRModule, PrimFunc, Stmt
 from te_sched.ir.visitor import Mapper
 from te_sched.signatures import checked
 
-__all__ = ["ir_transform", "post_order_visit", "pre_order_visit", "substitute"]
+__all__ = ["ir_transform", "post_order_visit", "pre_order_visit", "renew_defs", "substitute"]
 
 _Callback = Callable[[Any], Any]
 

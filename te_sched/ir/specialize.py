@@ -1,0 +1,153 @@
+"""Functions with parameters replaced: by values, by expressions, by buffers of known shape.
+
+Must not know passes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from te_sched.deep_recursion import walks_deeply
+from te_sched.errors import DeclarationError, Subject, repr_of
+from te_sched.ir import expr as E
+from te_sched.ir import ops
+from te_sched.ir.expr import Buffer, Expr, Var
+from te_sched.ir.stmt import LetStmt, PrimFunc
+from te_sched.ir.structural import structural_equal
+from te_sched.ir.visitor import Substitute, replace
+
+_OPERATORS: dict[type, Any] = {
+    **{E.Add: ops.add, E.Sub: ops.subtract, E.Mul: ops.multiply, E.Div: ops.div},
+    **{E.Mod: ops.truncmod, E.FloorDiv: ops.floordiv, E.FloorMod: ops.floormod},
+    **{E.Min: ops.minimum, E.Max: ops.maximum},
+}
+
+
+class _Specialized(Substitute):
+    """Replaces variables; operators are applied again, which folds constants."""
+
+    def visit_operator(self, node: Any) -> Expr:
+        """Map an operator of two operands."""
+        new: Any = self.generic(node)
+        made: Expr = new if new is node else _OPERATORS[type(node)](new.a, new.b)
+        return made
+
+    visit_Add = visit_Sub = visit_Mul = visit_Div = visit_Mod = visit_operator
+    visit_FloorDiv = visit_FloorMod = visit_Min = visit_Max = visit_operator
+
+
+@walks_deeply("specialize a function", DeclarationError)
+def specialize(func: PrimFunc, param_map: Mapping[Var, Any]) -> PrimFunc:
+    """The function with some parameters replaced; `func` stays as it is.
+
+    Parameters
+    ----------
+    param_map : for a parameter its value, a number or an expression; for the parameter of a buffer
+        a buffer of the same dtype and rank, whose shape, strides and offset replace its symbols.
+
+    Raises
+    ------
+    DeclarationError for variables that are no parameters, and for buffers that do not fit.
+
+    >>> from te_sched.script import from_source
+    >>> func = from_source('''
+    ... @T.prim_func
+    ... def double(a: T.handle, n: T.int32):
+    ...     A = T.match_buffer(a, (n,))
+    ...     for i in range(n):
+    ...         A[i] = A[i] * 2.0
+    ... ''')
+    >>> print(func.specialize({func.params[1]: 16}))
+    # from tvm.script import tir as T
+    <BLANKLINE>
+    @T.prim_func
+    def double(A: T.Buffer((16,), "float32")):
+        for i in range(16):
+            A[i] = A[i] * T.float32(2)
+    """
+    if not isinstance(param_map, Mapping):
+        raise DeclarationError(
+            f"specialize() got {repr_of(param_map)}, expected a dictionary",
+            "",
+            "give values by parameter: func.specialize({func.params[0]: 16})",
+        )
+    values: dict[Var, Expr] = {}
+    for param, given in param_map.items():
+        if not any(param is one for one in func.params):
+            raise DeclarationError(
+                f"{repr_of(param)} is no parameter of {func.__name__}",
+                "",
+                "give values by parameter: func.specialize({func.params[0]: 16})",
+            )
+        buffer = func.buffer_map.get(param)
+        if buffer is None:
+            values[param] = _value(param, given)
+        else:
+            _match(buffer, given, values)
+    return _specialized(func, values) if values else func
+
+
+def _value(param: Var, given: Any) -> Expr:
+    value = ops.convert(given)
+    if value.dtype != param.dtype:
+        value = ops.cast(param.dtype, value) if param.dtype != "handle" else value
+    return value
+
+
+def _match(buffer: Buffer, given: Any, values: dict[Var, Expr]) -> None:
+    """Add the values of the symbols of a buffer that another buffer gives."""
+    if not isinstance(given, Buffer):
+        raise _misfit(buffer, f"{repr_of(given)} is no buffer", "give tir.decl_buffer(shape)")
+    if given.dtype != buffer.dtype or len(given.shape) != len(buffer.shape):
+        raise _misfit(
+            buffer,
+            f"it has {len(given.shape)} dimensions of {given.dtype}",
+            f"give {len(buffer.shape)} dimensions of {buffer.dtype}",
+        )
+    pairs = list(zip(buffer.shape, given.shape, strict=True))
+    if buffer.strides or given.strides:
+        if len(buffer.strides) != len(given.strides):
+            raise _misfit(buffer, "its strides are of another number", "give as many strides")
+        pairs += zip(buffer.strides, given.strides, strict=True)
+    pairs.append((buffer.elem_offset, given.elem_offset))
+    for old, new in pairs:
+        _match_one(buffer, old, new, values)
+    if given.data is not buffer.data:
+        values.setdefault(buffer.data, given.data)
+    elif buffer.scope() != given.scope():
+        raise _misfit(buffer, f"its scope is {given.scope()}", f"give scope={buffer.scope()!r}")
+
+
+def _match_one(buffer: Buffer, old: Expr, new: Expr, values: dict[Var, Expr]) -> None:
+    if type(old) is Var and old not in values:
+        if new is not old:
+            values[old] = new if new.dtype == old.dtype else ops.cast(old.dtype, new)
+        return
+    expected = _Specialized(values).visit(old)
+    if not structural_equal(expected, new) and type(expected) is type(new) is E.IntImm:
+        raise _misfit(buffer, f"{old} is {expected} and not {new}", f"give {expected}")
+
+
+def _misfit(buffer: Buffer, why: str, help: str) -> DeclarationError:
+    fault = f"the buffer given for {buffer.name} does not fit"
+    return DeclarationError(fault, why, help, Subject("buffer", buffer.name))
+
+
+def _specialized(func: PrimFunc, values: dict[Var, Expr]) -> PrimFunc:
+    lets = {var: value for var, value in values.items() if _is_pointer_expression(var, value)}
+    mapper = _Specialized({var: value for var, value in values.items() if var not in lets})
+    body = mapper.visit(func.body)
+    for var, value in reversed(lets.items()):
+        body = LetStmt(var, mapper.visit(value), body)
+    buffers = {param: mapper.visit(buffer) for param, buffer in func.buffer_map.items()}
+    params = tuple([param for param in func.params if param not in values])
+    return replace(func, params=params, buffer_map=buffers, body=body)
+
+
+def _is_pointer_expression(var: Var, value: Expr) -> bool:
+    """Whether a pointer gets a value that is no variable; buffers need one."""
+    return var.dtype == "handle" and type(value) is not Var
+
+
+PrimFunc.specialize = specialize  # type: ignore[method-assign, assignment]
