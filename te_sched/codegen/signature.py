@@ -91,6 +91,7 @@ class Signature:
     extents: list[Extent] = field(default_factory=list)
     memory: int = 1  # the DLPack type of the arrays' memory; below 0: of an emulated device
     device_id: int = 0
+    result: str = ""  # the dtype of the value that a call gives; its slot is passed last
 
     def to_json(self) -> dict[str, Any]:
         """Plain dictionaries and lists."""
@@ -102,7 +103,7 @@ class Signature:
         parameters = [FunctionParameter(**item) for item in data["parameters"]]
         symbols = [Symbol(**item) for item in data["symbols"]]
         extents = [Extent(**item) for item in data["extents"]]
-        rest = {key: data[key] for key in ("name", "symbol", "failures", "parallel")}
+        rest = {key: data[key] for key in ("name", "symbol", "failures", "parallel", "result")}
         return Signature(parameters=parameters, symbols=symbols, extents=extents, **rest)
 
 
@@ -141,6 +142,11 @@ def symbols_of(dimension: Dimension) -> list[int]:
     return list(dict.fromkeys(symbols_of(dimension[1]) + symbols_of(dimension[2])))
 
 
+def calls_of(func: PrimFunc, op: str) -> list[E.Call]:
+    """The calls of an intrinsic in a function."""
+    return [one for one in walk(func.body) if type(one) is E.Call and one.op == op]
+
+
 class SignatureBuilder:
     """Reads the signature of a PrimFunc; `variables[k]` is the variable behind symbol k."""
 
@@ -153,8 +159,21 @@ class SignatureBuilder:
         self.offsets: list[E.Var] = []  # element offsets: the pointer that is passed includes them
         parameters = [self._parameter(param) for param in func.params]
         self.signature = Signature(name, symbol, parameters, self._symbols)
+        self.signature.result = self._result()
         self._check_bound()
         self.signature.extents += self._extents(func.attrs.get(ATTRIBUTE, ()))
+
+    def _result(self) -> str:
+        """The dtype of the values that the function returns."""
+        found = [one.args[0].dtype for one in calls_of(self.func, "tir.ret") if one.args]
+        if len(set(found)) > 1 or (found and dtypes.lanes(found[0]) > 1) or "handle" in found:
+            raise BuildError(
+                f"function {self.name} returns values of dtype {', '.join(dict.fromkeys(found))}",
+                "a call gives one number",
+                "return values of one dtype without lanes: cast them",
+                Subject("function", self.name, f"function {self.name!r}"),
+            )
+        return found[0] if found else ""
 
     def _parameter(self, param: E.Var) -> FunctionParameter:
         buffer = self.func.buffer_map.get(param)

@@ -156,4 +156,6 @@ def _shown(kind: str, what: Any) -> str:
         return f"[<missing element #{what}>]"
     if kind == "no entry":
         return "[<missing entry>]"
+    if hasattr(what, "name_hint"):
+        return f'[I.GlobalVar("{what}")]'
     return f"[{json.dumps(what)}]" if type(what) is str else f"[{what!r}]"

@@ -298,9 +298,6 @@ class GlobalVar(str):
         """The name as a plain string."""
         return str(self)
 
-    def __repr__(self) -> str:
-        return f'I.GlobalVar("{self}")'
-
 
 @node
 class IRModule(Node):
@@ -352,7 +349,7 @@ class IRModule(Node):
         >>> from te_sched import tir
         >>> module = IRModule({"f": tir.PrimFunc((), tir.Evaluate(0), {})})
         >>> [name for name, func in module.functions_items()]
-        [I.GlobalVar("f")]
+        ['f']
         """
         return list(self.functions.items())
 
@@ -361,7 +358,7 @@ class IRModule(Node):
 
         >>> from te_sched import tir
         >>> IRModule({"f": tir.PrimFunc((), tir.Evaluate(0), {})}).get_global_vars()
-        [I.GlobalVar("f")]
+        ['f']
         """
         return [GlobalVar(name) for name in self.functions]
 
@@ -370,7 +367,7 @@ class IRModule(Node):
 
         >>> from te_sched import tir
         >>> IRModule({"f": tir.PrimFunc((), tir.Evaluate(0), {})}).get_global_var("f")
-        I.GlobalVar("f")
+        'f'
         """
         self[name]
         return GlobalVar(name)
@@ -382,7 +379,7 @@ class IRModule(Node):
 
         >>> from te_sched import tir
         >>> IRModule.from_expr(tir.PrimFunc((), tir.Evaluate(0), {})).get_global_vars()
-        [I.GlobalVar("main")]
+        ['main']
         """
         return IRModule({str(func.attrs.get("global_symbol", "main")): func})
 

@@ -29,7 +29,7 @@ from te_sched.runtime.callbacks import ctype_of
 from te_sched.runtime.device import Device, check_usable
 from te_sched.runtime.libraries import check_place, write_library
 from te_sched.runtime.loader import LoadedCode, load_objects, read_metadata
-from te_sched.runtime.ndarray import NDArray
+from te_sched.runtime.ndarray import NDArray, empty
 from te_sched.runtime.timing import Evaluator
 from te_sched.signatures import checked_as
 
@@ -53,7 +53,9 @@ class Unpicklable:
 
 
 class Function(Unpicklable):
-    """A compiled function. Call it with arrays and scalars, outputs included; it gives None.
+    """A compiled function. Call it with arrays and scalars, outputs included.
+
+    It gives None, or what the program returns.
 
     >>> A = te.placeholder((4,), name="A")
     >>> B = te.compute((4,), lambda i: A[i] * 2.0, name="B")
@@ -68,6 +70,7 @@ class Function(Unpicklable):
         self.signature, self._code = signature, code
         types = [_argument_type(parameter) for parameter in signature.parameters]
         types += [ctype_of(symbol.dtype) for symbol in signature.symbols if symbol.passed]
+        types += [ctypes.c_void_p] if signature.result else []
         call, repeat = code.addresses[signature.name]
         code_type = ctypes.c_int32
         self._native = ctypes.CFUNCTYPE(code_type, *types)(call)
@@ -97,19 +100,34 @@ class Function(Unpicklable):
 
     entry_name = name
 
-    def __call__(self, *args: Any, **named: Any) -> None:
+    def __call__(self, *args: Any, **named: Any) -> Any:
         """Check the arguments and run."""
         if named:
             refuse_names(self.signature, named)
         keep: list[Any] = []
-        code = self._native(*self._prepare(args, keep))
+        values = self._prepare(args, keep)
+        if self.signature.result:
+            return self._returned(values, args)
+        code = self._native(*values)
         if code:
             self._fail(code, args)
+        return None
+
+    def _returned(self, values: list[Any], args: tuple[Any, ...]) -> Any:
+        """Run, and give the value that the program returns."""
+        slot = empty((1,), self.signature.result)
+        code = self._native(*values, slot.address)
+        if code:
+            self._fail(code, args)
+        return slot.numpy()[0].item()
 
     def run_repeatedly(self, count: int, *args: Any) -> float:
         """Call the function `count` times from native code; gives the seconds that it took."""
         keep: list[Any] = []
         values = self._prepare(args, keep)
+        if self.signature.result:
+            keep.append(empty((1,), self.signature.result))
+            values.append(keep[-1].address)
         spent = ctypes.c_int64(0)
         code = self._repeat(count, addressof(spent), *values)
         if code:
@@ -287,12 +305,9 @@ class ModuleOf(Shown, Unpicklable, Generic[_F]):
         self.entry_name = "main" if "main" in functions else next(iter(functions))
         self._entry = functions[self.entry_name]
 
-    def __call__(self, *args: Any, **named: Any) -> None:
+    def __call__(self, *args: Any, **named: Any) -> Any:
         """Call the entry function."""
-        if named:
-            self._entry(*args, **named)
-        else:
-            self._entry(*args)
+        return self._entry(*args, **named) if named else self._entry(*args)
 
     def __getitem__(self, name: str) -> _F:
         function = self._functions.get(name) if isinstance(name, str) else None

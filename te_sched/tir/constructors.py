@@ -79,6 +79,8 @@ def _field(kind: type[Any], name: str, annotation: str, value: Any) -> Any:
     """The value of a field, converted from an argument."""
     if name == "dtype":
         return dtypes.spelled(value)
+    if annotation == "Op":
+        annotation = "str"
     if annotation in _CONVERSIONS and (is_sequence(value) or not annotation.startswith("tuple[")):
         return _CONVERSIONS[annotation](value)
     expected = kind_of_annotation(annotation, vars(sys.modules[kind.__module__]))

@@ -1,9 +1,9 @@
 """The entry function of a PrimFunc: takes its arguments, returns an error code.
 
-int32 te_sched_<name>(one pointer or scalar for each argument, then the symbols of shapes); 0 is
-success, a positive code is a row of `Signature.failures`, a negative one names an exception that a
-Python callback raised. Beside it, `<symbol>.repeat` calls the function a number of times and says
-how long that took, which is what timing uses.
+int32 te_sched_<name>(one pointer or scalar for each argument, then the symbols of shapes, then the
+slot of the value that it returns); 0 is success, a positive code is a row of `Signature.failures`,
+a negative one names an exception that a Python callback raised. Beside it, `<symbol>.repeat` calls
+the function a number of times and says how long that took, which is what timing uses.
 """
 
 from __future__ import annotations
@@ -87,6 +87,8 @@ def _bind_arguments(out: FunctionText, func: PrimFunc, builder: SignatureBuilder
     ):
         if symbol.passed:
             texts.append(_scalar(out, var, f"%n{number}", var in builder.sizes))
+    if builder.signature.result:
+        texts.append("ptr %returned")
     for offset in builder.offsets:
         out.environment[offset] = integer(0, offset.dtype)
     return texts
@@ -109,7 +111,13 @@ def _scalar(out: FunctionText, var: E.Var, name: str, size: bool, data: bool = F
 
 def _finish(out: FunctionText, parameters: list[str]) -> None:
     symbol = "@" + quote(out.signature.symbol)
-    out.do("ret i32 0")
+    if out.signature.result:
+        fault = f"function {out.signature.name} ended without returning a value"
+        why = f"it returns {out.signature.result} elsewhere"
+        failure = out.module.failure(out.signature, fault, why, "return a value on every path")
+        out.do(f"ret i32 {failure}")
+    else:
+        out.do("ret i32 0")
     attributes = out.module.function_attributes + "nounwind noinline"
     lines = [
         f"define i32 {symbol}({', '.join(parameters)}) {attributes} {out.debug_attachment}{{",

@@ -89,6 +89,11 @@ def store(out: FunctionText, buffer: Buffer, place: LaneAddresses, value: Value)
         _store_at(out, buffer, one, parts[0] if inner == 1 else concatenate(out, parts))
 
 
+def store_result(out: FunctionText, value: Value) -> None:
+    """Store the value that the function returns into its caller's slot."""
+    _store_at(out, None, "%returned", value)
+
+
 def _first(out: FunctionText, buffer: Buffer, place: LaneAddresses) -> str:
     """The address of the first lane of a place with a stride."""
     return address(out, out.lookup(buffer.data), buffer.dtype, place.base)
@@ -220,13 +225,15 @@ def _load_at(out: FunctionText, buffer: Buffer, place: str, dtype: str, align: i
     return unknown(text, dtype)
 
 
-def _store_at(out: FunctionText, buffer: Buffer, place: str, value: Value, align: int = 0) -> None:
+def _store_at(
+    out: FunctionText, buffer: Buffer | None, place: str, value: Value, align: int = 0
+) -> None:
     text, kind = value.text, memory_type(value.dtype)
     if dtypes.is_bool(value.dtype):
         text = out.emit(f"zext {llvm_type(value.dtype)} {text} to {kind}")
     align = max(align, dtypes.storage_bytes(dtypes.element(value.dtype)))
-    suffix = out.scopes.suffix(buffer.data)
-    if buffer.data in out.streamed and _fills_registers(value.dtype, align):
+    suffix = out.scopes.suffix(buffer.data) if buffer is not None else ""
+    if buffer is not None and buffer.data in out.streamed and _fills_registers(value.dtype, align):
         suffix += f", !nontemporal !{out.module.shared_metadata('!{i32 1}')}"
     out.do(f"store {kind} {text}, ptr {place}, align {align}{suffix}")
 

@@ -15,7 +15,7 @@ from te_sched.codegen.llvm.types import quote, string_bytes
 from te_sched.codegen.signature import Signature
 from te_sched.ir.stmt import Stmt
 
-FORMAT_VERSION = 4
+FORMAT_VERSION = 5
 METADATA_MAGIC = "te_sched-module:"
 _UNIT = "distinct !DICompileUnit(language: DW_LANG_C, file: !{}, emissionKind: DebugDirectivesOnly)"
 _FUNCTION = (

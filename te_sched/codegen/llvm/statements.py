@@ -123,8 +123,25 @@ def _sequence(out: FunctionText, node: S.SeqStmt) -> None:
 
 
 def _evaluate(out: FunctionText, node: S.Evaluate) -> None:
+    if type(node.value) is E.Call and node.value.op == "tir.ret":
+        _return(out, node.value.args)
+        return
     if not isinstance(node.value, (E.IntImm, E.FloatImm, E.StringImm)):
         evaluate(out, node.value)
+
+
+def _return(out: FunctionText, args: tuple[E.Expr, ...]) -> None:
+    """Store the value for the caller and leave; what follows is not reached."""
+    if out.parent is not None:
+        raise BuildError(
+            "cannot return out of a parallel loop",
+            "other iterations run at the same time",
+            "return after the loop, or make it serial",
+        )
+    if args:
+        memory.store_result(out, evaluate(out, args[0]))
+    out.leave("0")
+    out.open(out.label("unreached"))
 
 
 def _attribute(out: FunctionText, node: S.AttrStmt) -> None:
