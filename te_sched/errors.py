@@ -137,6 +137,16 @@ class OperandError(DeclarationError, TypeError):
     """
 
 
+class TruthError(DeclarationError, ValueError):
+    """The truth of an expression, which has none in Python: in `if`, `and`, `or`, `not`.
+
+    >>> bool(te.var("n") > 0)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    te_sched.errors.TruthError: n > 0 has no truth value in Python...
+    """
+
+
 class ScriptError(DeclarationError, ValueError):
     """An invalid script of TVMScript; `excerpt` shows the position. `line` and `column` are
     those in the text of the script, from 1.

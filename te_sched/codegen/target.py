@@ -141,19 +141,35 @@ class Target:
         return self.text
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Target) and (self.text, self.host) == (other.text, other.host)
+        return isinstance(other, Target) and self._facts() == other._facts()
 
     def __hash__(self) -> int:
-        return hash(self.text)
+        return hash((self.kind, self.tag))
+
+    def _facts(self) -> tuple[Any, ...]:
+        """What makes two targets the same, whatever their texts."""
+        options = {name: value for name, value in self.options.items() if name != "keys"}
+        return self.kind, self.tag, set(self.keys), options, self.host
+
+    @property
+    def tag(self) -> str:
+        """The name of a device of which TVM knows the options ("nvidia/nvidia-a100"), or ""."""
+        word = _words(self.text)[0]
+        return word if word.startswith(_CUDA_TAG) else ""
 
     def with_host(self, host: str | Target) -> Target:
         """This target with another host."""
         return Target(self.text, host)
 
     def export(self) -> dict[str, Any]:
-        """The target as a mapping, from which `Target` makes it again."""
-        attrs = {name: value for name, value in self.options.items() if name != "keys"}
-        return {"kind": str(self.kind), "keys": list(self.keys), "tag": "", **attrs}
+        """The target as a mapping, from which `Target` makes it again.
+
+        >>> Target("llvm -mcpu=znver4 -num-cores=8").export()
+        {'kind': 'llvm', 'keys': ['cpu'], 'tag': '', 'mcpu': 'znver4', 'num-cores': 8}
+        """
+        attrs = {name: _plain(name, text) for name, text in self.options.items() if name != "keys"}
+        host = {"host": self.host.export()} if self.host is not None else {}
+        return {"kind": str(self.kind), "keys": list(self.keys), "tag": self.tag, **attrs, **host}
 
     def get_target_device_type(self) -> int:
         """DLPack's number of the kind of device that code for this target runs on."""
@@ -279,13 +295,20 @@ def check_available(target: Target) -> None:
 
 def _text_of(target: Mapping[str, Any]) -> str:
     """A target string from a mapping of a kind and its options."""
-    words = [str(target.get("kind", target.get("tag", "")))]
+    words = [str(target.get("tag") or target.get("kind", ""))]
     for name, value in target.items():
         if name in ("kind", "host", "tag"):
             continue
         values = value if isinstance(value, list | tuple) else [value]
         words.append(shlex.quote(f"-{name}={','.join(map(str, values))}"))
     return " ".join(words)
+
+
+def _plain(name: str, text: str) -> Any:
+    """The value of an option: a number, a list of features, or a text."""
+    if name in ("mattr", "libs"):
+        return text.split(",")
+    return int(text) if text.isdecimal() else text
 
 
 def _words(target: str) -> list[str]:

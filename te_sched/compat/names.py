@@ -191,7 +191,7 @@ TREE: dict[str, Alias] = {
             "BaseExpr": "te_sched.ir:Node",
             "GlobalVar": "te_sched.ir.stmt:GlobalVar",
             "BaseFunc": "te_sched.tir:PrimFunc",
-            "PrimType": f"{_OLD}:String",
+            "PrimType": "te_sched.ir:PrimType",
         },
     ),
     "ir.module": Alias((), {"IRModule": "te_sched:IRModule"}),

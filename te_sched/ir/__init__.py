@@ -5,7 +5,7 @@ Importing it adds the operators of expressions and the text of nodes.
 
 from te_sched.ir import operators, ops, printer, specialize
 from te_sched.ir.expr import Expr as PrimExpr
-from te_sched.ir.expr import Node, PointerType
+from te_sched.ir.expr import Node, PointerType, PrimType
 from te_sched.ir.op import Op, register_intrin_lowering, register_op_attr
 from te_sched.ir.serialization import load_json, save_json
 from te_sched.ir.stmt import GlobalVar, IRModule
@@ -23,6 +23,7 @@ __all__ = [
     "Op",
     "PointerType",
     "PrimExpr",
+    "PrimType",
     "assert_structural_equal",
     "get_first_structural_mismatch",
     "load_json",

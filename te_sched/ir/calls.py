@@ -158,6 +158,28 @@ def buffer_as_array(buffer: Buffer) -> Call:
     return Call("handle", "tir.tvm_stack_make_array", arguments)
 
 
+def call_tir(global_var: Any, *args: Any) -> Call:
+    """Call another function of the module, which gives nothing.
+
+    Parameters
+    ----------
+    global_var : the name of the function; in TVMScript the function itself: `Module.f`.
+
+    >>> call_tir("f", te.var("n"), 2)
+    Module.f(n, 2)
+    """
+    if callable(global_var):
+        made: Call = global_var(*args)
+        return made
+    if not isinstance(global_var, str):
+        raise DeclarationError(
+            f"the function of call_tir is {repr_of(global_var)}, expected its name",
+            "",
+            'write call_tir("name", arguments...)',
+        )
+    return Call("void", "tir.call_function", (StringImm(str(global_var)), *_arguments(args, True)))
+
+
 def type_annotation(dtype: str) -> Call:
     """A data type as an argument of a call.
 

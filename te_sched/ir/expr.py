@@ -108,6 +108,26 @@ class Expr(Node, Operand):
     dtype: str
 
 
+class PrimType(str):
+    """The type of a number: its dtype, as an object.
+
+    >>> PrimType("float32").dtype
+    'float32'
+    """
+
+    __slots__ = ()
+
+    @property
+    def dtype(self) -> str:
+        """The dtype as a plain string."""
+        return str(self)
+
+    def script(self, **options: Any) -> str:
+        """The type in TVMScript."""
+        del options
+        return f"T.{self}"
+
+
 class PointerType(NamedTuple):
     """The type of a handle variable: the dtype and storage scope of its elements.
 
@@ -117,6 +137,21 @@ class PointerType(NamedTuple):
 
     element: str
     scope: str = "global"
+
+    @property
+    def element_type(self) -> PrimType:
+        """The type of an element."""
+        return PrimType(self.element)
+
+    @property
+    def storage_scope(self) -> str:
+        """The storage scope, by its longer name."""
+        return self.scope
+
+    def script(self, **options: Any) -> str:
+        """The type in TVMScript."""
+        del options
+        return f'T.handle("{self.element}", "{self.scope or "global"}")'
 
 
 def _check_text(what: str, text: object) -> None:
@@ -138,6 +173,11 @@ class Var(Expr):
     def __post_init__(self) -> None:
         if type(self.name) is not str or not self.name.isascii():
             _check_text("a variable", self.name)
+
+    @property
+    def type_annotation(self) -> PrimType | PointerType:
+        """The type: of a number its dtype, of a pointer what it points to."""
+        return self.pointer if self.pointer is not None else PrimType(self.dtype)
 
     @property
     def scope(self) -> str:

@@ -27,7 +27,7 @@ def _float_function(name: str) -> Callable[[Any], Expr]:
     """A function of a float; calls with constants are not folded."""
 
     def function(x: Any) -> Expr:
-        value = ops.convert(x)
+        value = ops.const(float(x)) if type(x) is int else ops.convert(x)
         if not dtypes.is_float(value.dtype):
             raise DeclarationError(
                 f"{name} needs a float, got {value.dtype}",
@@ -353,13 +353,13 @@ def not_(condition: Any) -> Expr:
     return ops.logical_not(_condition(condition, "te.not_"))
 
 
-def likely(condition: Any) -> Expr:
+def likely(cond: Any) -> Expr:
     """The condition, marked as almost always true.
 
     >>> te.likely(te.var("n") > 0)
     T.likely(n > 0)
     """
-    value = ops.convert(condition)
+    value = ops.convert(cond)
     return value if type(value) is IntImm else Call(value.dtype, "tir.likely", (value,))
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any, NoReturn
 
-from te_sched.errors import DeclarationError, OperandError
+from te_sched.errors import DeclarationError, OperandError, TruthError
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import EQ, NE, Cast, DataProducer, Expr, IterVar, Operand, Var
 from te_sched.ir.intrinsic_table import INTRINSICS
@@ -62,7 +62,7 @@ def _truth(self: Operand) -> bool:
         if type(a) is type(b) is Var:
             return (a is b) is isinstance(self, EQ)
     text = str(self) if isinstance(self, Expr) else ""
-    raise DeclarationError(
+    raise TruthError(
         f"{text if 0 < len(text) <= _SHORT else 'an expression'} has no truth value in Python",
         "its value is known only when the program runs, so `if`, `and`, `or`, `not`, `min` and "
         "`max` cannot use it",

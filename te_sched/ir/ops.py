@@ -63,8 +63,9 @@ FOREIGN_CONVERSIONS: list[Callable[[Any], Expr | None]] = []
 def const(value: Any, dtype: str | None = None) -> Expr:
     """A constant of a dtype.
 
-    The default dtype is bool, int32 (int64 for large integers) or float32, or that of a numpy
-    scalar. Raises DeclarationError if the dtype cannot represent the value.
+    The default dtype is bool, int32 (int64 for large integers) or float32 (float64 for large
+    floats), or that of a numpy scalar. Raises DeclarationError if the dtype cannot represent the
+    value.
 
     >>> te.const(1.5)
     T.float32(1.5)
@@ -110,7 +111,8 @@ def _default_dtype(value: Any) -> str:
         return "int32" if -_INT32_MAX - 1 <= value <= _INT32_MAX else "int64"
     if hasattr(value, "item") and hasattr(value, "dtype"):
         return str(value.dtype)
-    return "float32"
+    is_large = isinstance(value, float) and _FLOAT_MAX["float32"] < abs(value) < math.inf
+    return "float64" if is_large else "float32"
 
 
 def _float_const(value: float, dtype: str) -> Expr:

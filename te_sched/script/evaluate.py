@@ -17,7 +17,7 @@ from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
 from te_sched.errors import ScriptError, did_you_mean
-from te_sched.ir import ops
+from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Buffer, BufferRegion, Expr, IntImm, Operand, Ramp, Range
 from te_sched.ir.intrinsics import if_then_else
 from te_sched.script.source import Source
@@ -94,6 +94,22 @@ class OpenModule:
                 "use the names of T and I, or give the value in extra_vars",
             )
         return found
+
+
+def _has_lanes(value: Any) -> bool:
+    return dtypes.lanes(getattr(ops.convert(value), "dtype", "bool")) > 1
+
+
+def _both(a: Any, b: Any) -> Expr:
+    """`a and b`; of vectors lane by lane."""
+    is_vector = _has_lanes(a) or _has_lanes(b)
+    return ops.bitwise_and(a, b) if is_vector else ops.logical_and(a, b)
+
+
+def _either(a: Any, b: Any) -> Expr:
+    """`a or b`; of vectors lane by lane."""
+    is_vector = _has_lanes(a) or _has_lanes(b)
+    return ops.bitwise_or(a, b) if is_vector else ops.logical_or(a, b)
 
 
 class ScriptEvaluator:
@@ -212,7 +228,7 @@ class ScriptEvaluator:
 
     def _bool(self, node: ast.BoolOp) -> Any:
         is_and = isinstance(node.op, ast.And)
-        combine = ops.logical_and if is_and else ops.logical_or
+        combine = _both if is_and else _either
         found = self.value(node.values[0])
         for one in node.values[1:]:
             if not isinstance(found, Operand):

@@ -723,8 +723,8 @@ def env_thread(thread_tag: str, dtype: str = "int32") -> _E.Var:
     return var
 
 
-def _thread_axis(var: _E.Var, tag: str) -> _E.IterVar:
-    return _E.IterVar(None, var, "ThreadIndex", tag)
+def _thread_axis(var: _E.Var, tag: str, domain: _E.Range | None = None) -> _E.IterVar:
+    return _E.IterVar(domain, var, "ThreadIndex", tag)
 
 
 def launch_thread(thread: Any, extent: Any) -> Wrapper:
@@ -732,7 +732,8 @@ def launch_thread(thread: Any, extent: Any) -> Wrapper:
     size = _ops.convert(extent)
     if isinstance(thread, str):
         var = _E.Var("v", size.dtype)
-        axis_of = _thread_axis(var, thread)
+        domain = _E.Range(_ops.const(0, size.dtype), size)
+        axis_of = _thread_axis(var, thread, domain)
     else:
         var = thread
         known = _frames.around(PrimFuncFrame, "T.launch_thread").threads.get(thread)
@@ -760,12 +761,7 @@ def llvm_lookup_intrinsic_id(name: str) -> str:
 
 def target(config: Any, host: Any = None) -> _Target:
     """A target, in attributes."""
-    if isinstance(config, Mapping):
-        others, host = ("kind", "keys", "tag", "host"), config.get("host", host)
-        words = [str(config.get("kind", "llvm"))]
-        words += [f"-{key}={value}" for key, value in config.items() if key not in others]
-        config = " ".join(words)
-    return _Target(config, target(host) if isinstance(host, Mapping) else host)
+    return _Target(config, host)
 
 
 # Expressions
@@ -908,8 +904,7 @@ def _intrinsic(function: Callable[..., _E.Call]) -> Callable[..., Expr]:
         values = [_argument(one) for one in args]
         rest = {name: _argument(one) for name, one in named.items()}
         if place is None:
-            made = function(*values, **rest)
-            return made if dtype is None else _E.Call(_type_name(dtype), made.op, made.args)
+            return function(*values, **rest)
         if dtype is None and place < len(args):
             dtype = args[place]
             del values[place]
@@ -945,6 +940,7 @@ _PACKED = {
 _MORE = {name: getattr(_tir, name) for name in _tir_intrinsics.NAMES}
 globals().update({name: _intrinsic(one) for name, one in _MORE.items()})
 globals().update({name: _typed(name) for name in _TYPED})
+call_tir = _calls.call_tir
 globals().update({name: _packed(op) for name, op in _PACKED.items()})
 globals().update({op: _packed(op) for op in _PACKED.values()})
 
@@ -953,11 +949,6 @@ def reinterpret(*args: Any, dtype: Any = None) -> Expr:
     """The same bits as a value of another dtype."""
     dtype, value = (dtype, args[0]) if dtype is not None else args
     return _intrinsics.reinterpret(_type_name(dtype), value)
-
-
-def call_tir(function: Callable[..., Expr], *args: Any) -> Expr:
-    """The call of a function of the module: `T.call_tir(Module.f, x)` is `Module.f(x)`."""
-    return function(*args)
 
 
 def call_intrin(dtype: Any, op: str, *args: Any) -> Expr:

@@ -11,7 +11,7 @@ from typing import Any, overload
 
 from te_sched.errors import DeclarationError, counted, kind_of, repr_of, why_no_text
 from te_sched.ir import dtypes, ops
-from te_sched.ir.expr import Expr, IntImm, IterVar, Range, Reduce, StringImm, Var
+from te_sched.ir.expr import Expr, IntImm, IterVar, PointerType, Range, Reduce, StringImm, Var
 from te_sched.ir.operators import declaring
 from te_sched.ir.structural import structural_equal
 from te_sched.ir.visitor import reads_data, walk
@@ -23,10 +23,11 @@ from te_sched.te.tensor import Tensor
 const = ops.const
 
 
-def var(name: str = "tindex", dtype: str = "int32") -> Var:
+def var(name: str = "tindex", dtype: str | PointerType = "int32") -> Var:
     """A variable bound at each call, such as an extent or a scalar argument.
 
-    Extents have an integer dtype; a scalar argument may have any dtype.
+    Extents have an integer dtype; a scalar argument may have any dtype, and a pointer has a
+    `tir.PointerType`.
 
     Example
     -------
@@ -34,6 +35,8 @@ def var(name: str = "tindex", dtype: str = "int32") -> Var:
     >>> te.placeholder((n, n + 1), name="A").shape
     [n, n + 1]
     """
+    if isinstance(dtype, PointerType):
+        return Var(checked_name(name, "var"), "handle", dtype)
     return Var(checked_name(name, "var"), dtypes.spelled(dtype))
 
 

@@ -17,6 +17,7 @@ from te_sched.ir.calls import call_llvm_pure_intrin as call_llvm_pure_intrin
 from te_sched.ir.calls import call_packed as call_packed
 from te_sched.ir.calls import call_pure_extern as call_pure_extern
 from te_sched.ir.calls import call_pure_intrin as call_pure_intrin
+from te_sched.ir.calls import call_tir as call_tir
 from te_sched.ir.calls import isnullptr as isnullptr
 from te_sched.ir.calls import tvm_access_ptr as tvm_access_ptr
 from te_sched.ir.calls import type_annotation as type_annotation

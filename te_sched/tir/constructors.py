@@ -121,7 +121,7 @@ EQ, NE, LT = map(_of_two, (expr.EQ, expr.NE, expr.LT))
 LE, GT, GE = map(_of_two, (expr.LE, expr.GT, expr.GE))
 And, Or = _of_two(expr.And, True), _of_two(expr.Or, True)
 Not, Broadcast, Shuffle = map(_by_fields, (expr.Not, expr.Broadcast, expr.Shuffle))
-Let, Cast, Call = map(_by_fields, (expr.Let, expr.Cast, expr.Call))
+Cast, Call = map(_by_fields, (expr.Cast, expr.Call))
 BufferLoad, ProducerLoad = map(_by_fields, (expr.BufferLoad, expr.ProducerLoad))
 StringImm = _by_fields(expr.StringImm)
 AttrStmt = _attribute()
@@ -170,6 +170,19 @@ def _select(condition: Any, true_value: Any, false_value: Any, span: object = No
     return expr.Select(held, chosen, other)
 
 
+def _let(var: Any, value: Any, body: Any, span: object = None) -> Expr:
+    given = ops.convert(value)
+    if isinstance(value, int | float):  # a number takes the dtype of the variable
+        given = ops.const(value, var.dtype)
+    if given.dtype != var.dtype:
+        raise DeclarationError(
+            f"variable {var.name} of tir.Let has dtype {var.dtype}, and its value {given.dtype}",
+            "",
+            f"cast the value: value.astype({var.dtype!r})",
+        )
+    return expr.Let(var, given, ops.convert(body))
+
+
 def _var(name: str, dtype: Any = "int32", span: object = None) -> Expr:
     if isinstance(dtype, PointerType):
         return expr.Var(name, "handle", dtype)
@@ -185,6 +198,12 @@ def _int_imm(dtype: str, value: int, span: object = None) -> Expr:
 
 
 def _float_imm(dtype: str, value: float, span: object = None) -> Expr:
+    if not dtypes.is_float(dtypes.spelled(dtype)):
+        raise DeclarationError(
+            f"tir.FloatImm has dtype {dtypes.spelled(dtype)}, expected a float",
+            "",
+            "use tir.IntImm for integers",
+        )
     return ops.const(value, dtype)
 
 
@@ -240,6 +259,7 @@ def _iter_var(
 
 Ramp = Constructor(expr.Ramp, _ramp)
 Select = Constructor(expr.Select, _select)
+Let = Constructor(expr.Let, _let)
 Var = Constructor(expr.Var, _var)
 SizeVar = Constructor(expr.Var, _size_var)
 IntImm = Constructor(expr.IntImm, _int_imm)
@@ -251,6 +271,7 @@ class _AxisConstructor(Constructor):
     """IterVar, with TVM's names of its kinds."""
 
     DataPar, ThreadIndex, CommReduce, Ordered, DimInfo = ITER_KINDS[:5]
+    Opaque = DimInfo
     Unrolled, Vectorized, Parallelized, Tensorized = ITER_KINDS[5:]
 
 

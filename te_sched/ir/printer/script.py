@@ -86,6 +86,8 @@ def _text(node: Any, style: Style) -> str:
         lines = printer.root.lines
     else:
         lines = [printer.expression(as_reals(node))]
+        if isinstance(node, Range):  # in statements it is a word of T
+            lines = [lines[0].replace("T.", "I.", 1)]
         lines = [*(printer.root.lines if style.verbose_expr else []), *lines]
     lines += printer.footer(isinstance(node, S.PrimFunc))
     return "\n".join(style.finished(lines))
@@ -579,6 +581,9 @@ class ScriptPrinter(ExprPrinter):
 
     def _block(self, block: B.Block, is_last: bool, realize: B.BlockRealize | None = None) -> None:
         node = block if realize is None else realize
+        for value in () if realize is None else realize.iter_values:
+            if value not in self.names:
+                self.text(value)  # declares what is free in it outside of the block
         inner, outer = self.enter(node, self.block.indent + "    ")
         self.open.setdefault(id(block), inner)
         if realize is None:

@@ -78,6 +78,8 @@ class ByClass(dict[type, Any]):
 
 
 def _as_string(printer: Any, node: Any) -> str:
+    if hasattr(node, "export"):  # a target
+        return f"T.target({printer.text(node.export())})"
     return quoted(repr_of(node))
 
 

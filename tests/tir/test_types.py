@@ -1,0 +1,87 @@
+"""Types of variables, and what constructors refuse."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import te_sched
+from te_sched import te, tir
+from te_sched.errors import DeclarationError
+from te_sched.ir import PrimType
+from te_sched.ir.calls import call_tir
+from te_sched.script import from_source
+from te_sched.target import Target
+
+
+def test_variables_have_a_type() -> None:
+    assert te.var("x", "int8").type_annotation == PrimType("int8")
+    pointer = tir.PointerType(PrimType("float32"), "shared")
+    for var in (te.var("p", pointer), tir.Var("p", pointer)):
+        assert var.dtype == "handle"
+        assert var.type_annotation == pointer
+        assert var.type_annotation.element_type.dtype == "float32"
+        assert var.type_annotation.storage_scope == "shared"
+    assert pointer.script() == 'T.handle("float32", "shared")'
+    assert PrimType("int32").script() == "T.int32"
+
+
+def test_constants_of_literals() -> None:
+    assert te.const(3.4e39).dtype == te.const(-3.4e39).dtype == "float64"
+    assert te.const(float("inf")).dtype == te.const(3.4e38).dtype == "float32"
+    assert str(te.exp(2)) == "T.exp(T.float32(2))"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (
+            lambda x: tir.Let(x, te.var("y", "int64"), x),
+            r"variable x of tir.Let has dtype int32, and its value int64",
+        ),
+        (lambda x: tir.FloatImm("int32", 1.0), r"tir.FloatImm has dtype int32, expected a float"),
+        (lambda x: call_tir(3, x), r"the function of call_tir is 3, expected its name"),
+    ],
+)
+def test_what_does_not_fit_is_refused(wrong: Any, message: str) -> None:
+    with pytest.raises(DeclarationError, match=message):
+        wrong(te.var("x"))
+
+
+def test_expressions_have_no_truth_as_in_numpy() -> None:
+    with pytest.raises(ValueError, match=r"n > 0 has no truth value in Python"):
+        bool(te.var("n") > 0)
+
+
+def test_targets_are_read_again_in_attributes() -> None:
+    for target in (
+        Target("nvidia/nvidia-a100", host="llvm"),
+        Target("cuda -arch=sm_70 -max_num_threads=512"),
+        Target("llvm -mattr=+avx2,-avx512f -num-cores=4"),
+    ):
+        func = tir.PrimFunc([], tir.Evaluate(0)).with_attr("target", target)
+        again = from_source(func.script())
+        assert again.attrs["target"] == target
+        assert again.script() == func.script()
+
+
+def test_conditions_of_vectors_are_combined_lane_by_lane() -> None:
+    func = from_source(
+        '@T.prim_func\ndef f(A: T.Buffer((8,), "int32")):\n'
+        "    T.evaluate((A[0:4] > 0) and (A[4:8] > 0))\n"
+        "    T.evaluate((A[0:4] > 0) or (A[4:8] > 0))\n"
+    )
+    ops = [one.value.op.name for one in func.body.seq]
+    assert ops == ["tir.bitwise_and", "tir.bitwise_or"]
+
+
+def test_functions_of_a_module_are_called() -> None:
+    module = from_source(
+        "@I.ir_module\nclass Module:\n"
+        "    @T.prim_func\n    def main():\n        tir.call_tir(Module.part)\n"
+        "    @T.prim_func\n    def part():\n        T.evaluate(0)\n",
+        {"tir": tir},
+    )
+    assert "Module.part()" in module.script()
+    assert str(call_tir(module.get_global_var("part"))) == "Module.part()"
