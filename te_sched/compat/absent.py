@@ -21,8 +21,8 @@ ABSENT: dict[str, str] = {
     "module.time_evaluator",
     "auto_scheduler": "te_sched has no tuner; write the schedule with te.create_schedule, and time "
     "it with module.time_evaluator",
-    "meta_schedule": "te_sched has no tuner; write the schedule with te.create_schedule, and time "
-    "it with module.time_evaluator",
+    "meta_schedule": "te_sched has no tuner yet; write the schedule with tir.Schedule, and time it "
+    "with module.time_evaluator",
     "dlight": "te_sched has no generated schedules; write one: tir.Schedule",
     "rpc": "te_sched runs programs in this process (rpc.LocalSession); on another machine, install "
     "te_sched there, or load what module.export_library wrote with runtime.load_module",

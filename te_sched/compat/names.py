@@ -142,6 +142,8 @@ TREE: dict[str, Alias] = {
     "tir.transform": Alias(("te_sched.tir.transform",)),
     "tir.analysis": Alias(("te_sched.tir.analysis",)),
     "tir.analysis.analysis": Alias(("te_sched.tir.analysis",)),
+    "meta_schedule": Alias(("te_sched.meta_schedule",)),
+    "meta_schedule.arg_info": Alias(("te_sched.meta_schedule.arg_info",)),
     "script": Alias(("te_sched.script",)),
     "script.tir": Alias(("te_sched.script.tir",)),
     "script.relax": Alias((), is_absent=True),

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-import te_sched
 from te_sched import te, tir
 from te_sched.errors import DeclarationError
 from te_sched.ir import PrimType
