@@ -168,16 +168,31 @@ def call_tir(global_var: Any, *args: Any) -> Call:
     >>> call_tir("f", te.var("n"), 2)
     Module.f(n, 2)
     """
-    if callable(global_var):
-        made: Call = global_var(*args)
-        return made
+    if isinstance(global_var, ModuleFunction):
+        return global_var(*args)
     if not isinstance(global_var, str):
         raise DeclarationError(
             f"the function of call_tir is {repr_of(global_var)}, expected its name",
             "",
             'write call_tir("name", arguments...)',
         )
-    return Call("void", "tir.call_function", (StringImm(str(global_var)), *_arguments(args, True)))
+    return ModuleFunction(str(global_var))(*args)
+
+
+class ModuleFunction:
+    """A function of a module that is being written, which may be called; `dtype` is its value's.
+
+    >>> ModuleFunction("f")(te.var("n"))
+    Module.f(n)
+    """
+
+    def __init__(self, name: str, dtype: str = "void") -> None:
+        self.name, self.dtype = name, dtype
+
+    def __call__(self, *args: Any) -> Call:
+        return Call(
+            self.dtype, "tir.call_function", (StringImm(self.name), *_arguments(args, True))
+        )
 
 
 def type_annotation(dtype: str) -> Call:

@@ -27,7 +27,7 @@ def _float_function(name: str) -> Callable[[Any], Expr]:
     """A function of a float; calls with constants are not folded."""
 
     def function(x: Any) -> Expr:
-        value = ops.const(float(x)) if type(x) is int else ops.convert(x)
+        value = ops.const(x, "float32") if type(x) is int else ops.convert(x)
         if not dtypes.is_float(value.dtype):
             raise DeclarationError(
                 f"{name} needs a float, got {value.dtype}",

@@ -14,6 +14,7 @@ from te_sched.ir.expr import Buffer, IterVar, Var
 from te_sched.ir.stmt import PrimFunc, Stmt
 from te_sched.ir.structural import symbols
 from te_sched.ir.visitor import ReferenceMapper, replace
+from te_sched.signatures import checked
 
 
 class Renewed(ReferenceMapper):
@@ -61,6 +62,7 @@ class Renewed(ReferenceMapper):
         return replace(node, params=params, buffer_map=buffers, body=self.visit(node.body))
 
 
+@checked
 @walks_deeply("renew a program", DeclarationError)
 def renew_defs(func: PrimFunc) -> PrimFunc:
     """A function of the same structure that shares no variable, buffer or block with `func`.

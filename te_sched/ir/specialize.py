@@ -48,7 +48,7 @@ def specialize(func: PrimFunc, param_map: Mapping[Var, Any]) -> PrimFunc:
 
     Raises
     ------
-    DeclarationError for variables that are no parameters, and for buffers that do not fit.
+    DeclarationError for variables that are not parameters, and for buffers that do not fit.
 
     >>> from te_sched.script import from_source
     >>> func = from_source('''
@@ -76,7 +76,7 @@ def specialize(func: PrimFunc, param_map: Mapping[Var, Any]) -> PrimFunc:
     for param, given in param_map.items():
         if not any(param is one for one in func.params):
             raise DeclarationError(
-                f"{repr_of(param)} is no parameter of {func.__name__}",
+                f"{repr_of(param)} is not a parameter of {func.__name__}",
                 "",
                 "give values by parameter: func.specialize({func.params[0]: 16})",
             )
@@ -98,7 +98,7 @@ def _value(param: Var, given: Any) -> Expr:
 def _match(buffer: Buffer, given: Any, values: dict[Var, Expr]) -> None:
     """Add the values of the symbols of a buffer that another buffer gives."""
     if not isinstance(given, Buffer):
-        raise _misfit(buffer, f"{repr_of(given)} is no buffer", "give tir.decl_buffer(shape)")
+        raise _misfit(buffer, f"{repr_of(given)} is not a buffer", "give tir.decl_buffer(shape)")
     if given.dtype != buffer.dtype or len(given.shape) != len(buffer.shape):
         raise _misfit(
             buffer,
@@ -146,7 +146,7 @@ def _specialized(func: PrimFunc, values: dict[Var, Expr]) -> PrimFunc:
 
 
 def _is_pointer_expression(var: Var, value: Expr) -> bool:
-    """Whether a pointer gets a value that is no variable; buffers need one."""
+    """Whether a pointer gets a value that is not a variable; buffers need one."""
     return var.dtype == "handle" and type(value) is not Var
 
 

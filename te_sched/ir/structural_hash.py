@@ -18,8 +18,10 @@ from te_sched.ir import stmt as S
 from te_sched.ir.expr import Buffer, FloatImm, IterVar, Node, Var
 from te_sched.ir.structural import COMPARED, DEFINITIONS, float_key, plain_of, symbols
 from te_sched.ir.visitor import INIT_FIELDS
+from te_sched.signatures import checked
 
 
+@checked
 @walks_deeply("hash a program", DeclarationError)
 def structural_hash(node: Any, map_free_vars: bool = False) -> int:
     """A number of 64 bits that is the same for programs that are structurally equal.
@@ -75,7 +77,7 @@ class _Hasher:
         elif isinstance(value, str):
             self.feed(str(value))
         else:
-            self.feed(int(value) if isinstance(value, bool) else value)
+            self.feed(hex(value) if isinstance(value, int) else value)
 
     def fields(self, node: Any) -> None:
         """Feed a node by fields, definitions first."""

@@ -29,12 +29,9 @@ from te_sched.ir import calls, ops
 from te_sched.ir.expr import (
     Buffer,
     BufferRegion,
-    Call,
-    Expr,
     IterVar,
     Node,
     Operand,
-    StringImm,
     Var,
 )
 from te_sched.ir.stmt import IRModule, PrimFunc, Stmt
@@ -466,7 +463,7 @@ class Parser(ScriptEvaluator):
             return function.expand(self, args, named)
         if isinstance(function, PrimFunc):
             name = str(function.attrs.get("global_symbol", "main"))
-            return _call_of(name, function.ret_type, args)
+            return calls.ModuleFunction(name, function.ret_type)(*args)
         if function is range and (named or any(isinstance(one, Operand) for one in args)):
             return T.serial(*args, **named)
         return function(*args, **named)
@@ -507,16 +504,10 @@ class ModuleNames:
     def __init__(self, results: Mapping[str, str]) -> None:
         self._results = results
 
-    def __getattr__(self, name: str) -> Callable[..., Expr]:
+    def __getattr__(self, name: str) -> calls.ModuleFunction:
         if name not in self._results:
             raise AttributeError(f"the module has no function {name}")
-        return lambda *args: _call_of(name, self._results[name], list(args))
-
-
-def _call_of(name: str, ret_type: str, args: list[Any]) -> Expr:
-    """The call of another function of the module."""
-    values = [calls.buffer_as_array(a) if isinstance(a, Buffer) else ops.convert(a) for a in args]
-    return Call(ret_type, "tir.call_function", (StringImm(name), *values))
+        return calls.ModuleFunction(name, self._results[name])
 
 
 class Macro:

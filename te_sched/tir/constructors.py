@@ -170,7 +170,7 @@ def _select(condition: Any, true_value: Any, false_value: Any, span: object = No
     return expr.Select(held, chosen, other)
 
 
-def _let(var: Any, value: Any, body: Any, span: object = None) -> Expr:
+def _let(var: expr.Var, value: Any, body: Any, span: object = None) -> Expr:
     given = ops.convert(value)
     if isinstance(value, int | float):  # a number takes the dtype of the variable
         given = ops.const(value, var.dtype)

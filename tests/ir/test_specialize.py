@@ -72,7 +72,7 @@ def test_a_pointer_may_become_an_expression() -> None:
     ("given", "message"),
     [
         (lambda f: [1], r"specialize\(\) got \[1\], expected a dictionary"),
-        (lambda f: {te.var("x"): 1}, r"x is no parameter of product"),
+        (lambda f: {te.var("x"): 1}, r"x is not a parameter of product"),
         (
             lambda f: {f.params[2]: tir.decl_buffer((2,))},
             r"a Buffer cannot be used in an expression",

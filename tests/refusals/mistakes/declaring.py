@@ -3,7 +3,7 @@
 import numpy as np
 
 from te_sched import te, tir, topi
-from te_sched.errors import DeclarationError, OperandError
+from te_sched.errors import DeclarationError, OperandError, TruthError
 from tests.refusals.table import mistake
 
 A = te.placeholder((8, 8), name="A")
@@ -104,7 +104,7 @@ def _():
     te.compute((8,), lambda i: X[X[i].astype("int32")], name="C")
 
 
-@mistake("Python's if", DeclarationError, r"truth value(.|\n)*te\.if_then_else", issue=7102)
+@mistake("Python's if", TruthError, r"truth value(.|\n)*te\.if_then_else", issue=7102)
 def python_if():
     te.compute((8,), lambda i: X[i] if i < 4 else 0.0, name="C")
 
@@ -114,7 +114,7 @@ def _():
     te.compute((8,), lambda i: te.if_then_else(i < 4, X[i], 0.0), name="C")
 
 
-@mistake("Python's and", DeclarationError, r"truth value(.|\n)*te\.all", issue=7102)
+@mistake("Python's and", TruthError, r"truth value(.|\n)*te\.all", issue=7102)
 def python_and():
     te.compute((8,), lambda i: te.if_then_else(i > 0 and i < 4, X[i], 0.0), name="C")
 
@@ -124,7 +124,7 @@ def _():
     te.compute((8,), lambda i: te.if_then_else(te.all(i > 0, i < 4), X[i], 0.0), name="C")
 
 
-@mistake("A comparison of three", DeclarationError, r"truth value", issue=18341)
+@mistake("A comparison of three", TruthError, r"truth value", issue=18341)
 def chained_comparison():
     te.compute((8,), lambda i: te.if_then_else(0 < i < 4, X[i], 0.0), name="C")
 
@@ -136,7 +136,7 @@ def _():
 
 @mistake(
     "A symbolic extent in an if",
-    DeclarationError,
+    TruthError,
     r"n == 1 has no truth value in Python(.|\n)*te\.if_then_else",
 )
 def condition_on_an_extent():
