@@ -26,6 +26,7 @@ from te_sched.errors import BuildError, LoweringError, TeSchedError, kind_of
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.lower.blocks.pipeline import passes_of
 from te_sched.lower.guard_extents import guard_extents
+from te_sched.lower.inline_calls import inline_calls
 from te_sched.lower.passes import apply_passes
 from te_sched.lower.pipeline import lower
 from te_sched.schedule.schedule import Schedule
@@ -112,7 +113,7 @@ def functions_of(inputs: Any, name: str, call: str) -> dict[str, PrimFunc]:
     if isinstance(inputs, PrimFunc):
         return {name: inputs}
     if isinstance(inputs, IRModule):
-        return dict(inputs.functions)
+        return inline_calls(inputs.functions)
     if isinstance(inputs, Mapping):
         parts = [functions_of(part, str(key), call) for key, part in inputs.items()]
         return {key: func for part in parts for key, func in part.items()}

@@ -85,6 +85,7 @@ LEVELS: dict[str, Level] = {
     "blocks": Level(_PLAIN | _VIEWS | _BLOCKS),
     "opaque": Level(_PLAIN | _VIEWS | _BLOCKS, is_opaque=True),
     "tensors": Level(_PLAIN | _PRODUCERS | _REALIZED | {E.Reduce}),
+    "declared": Level(_PLAIN | _REALIZED | _VIEWS),
     "buffers": Level(_PLAIN | _REALIZED),
     "flat": Level(_PLAIN, is_flat=True),
     "vector": Level(_PLAIN, is_flat=True, loop_kinds=_SCALAR_KINDS),
@@ -107,7 +108,7 @@ def verify(func: S.PrimFunc, level: str, free: Collection[Var] | None = None) ->
     Parameters
     ----------
     level : one of LEVELS: "blocks" (of TensorIR), "opaque" (their iterators have been substituted),
-        "tensors" (after schedule_ops), "buffers" (tensors have buffers),
+        "tensors" (after schedule_ops), "declared" (without blocks), "buffers" (tensors have buffers),
         "flat" (one index), "vector" (no vectorized loops), "final" (fully lowered); "host" and
         "kernel", the parts of a function for a GPU, "kernel_reduced" (cross-thread reductions are
         lowered), "kernel_final" (warp memory is in registers).

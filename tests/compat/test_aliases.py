@@ -68,7 +68,10 @@ def test_a_function_wins_over_its_module():
         ("from tvm.contrib import graph_executor", "no executors"),
         ("import tvm.relay.testing", "te_sched has no graphs"),
         ("from tvm.te.hybrid import HybridOp", "call a te.hybrid.script with tensors"),
-        ("import tvm.meta_schedule.tune", "has no tvm.meta_schedule: te_sched has no tuner"),
+        (
+            "import tvm.meta_schedule.tune",
+            "has no tvm.meta_schedule.tune: te_sched has no tuner yet",
+        ),
     ],
 )
 def test_missing_import_says_what_there_is(source, message):

@@ -25,7 +25,7 @@ BLOCK_PASSES = (
     Pass(compact_buffers, "opaque", 0),
     Pass(lower_match_buffers, "opaque", 0),
     Pass(inject_pipelines, "opaque", 0),
-    Pass(lower_opaque_blocks, "buffers", 0),
+    Pass(lower_opaque_blocks, "declared", 0),
     Pass(drop_declarations, "buffers", 0),
 )
 

@@ -20,7 +20,7 @@ def test_levels() -> None:
     assert levels == [
         *["blocks"] * 3,
         *["opaque"] * 5,
-        "buffers",
+        "declared",
         "buffers",
     ]
     assert not has_blocks(te_sched.lower(module_of(MATMUL))["main"].body)
