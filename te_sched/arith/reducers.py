@@ -10,6 +10,7 @@ from itertools import chain
 
 from te_sched.arith.structural_equality import same
 from te_sched.ir.expr import (
+    EQ,
     GE,
     GT,
     LE,
@@ -72,12 +73,25 @@ def _source(result: BufferLoad, value: Expr) -> Expr | None:
     """What a value combines with a result."""
     if type(value) in _COMMUTATIVE:
         pair = value.a, value.b  # type: ignore[attr-defined]
-    elif type(value) is Select and type(value.condition) in _COMPARISONS:
+    elif type(value) is Select and _chooses(value.condition):
         pair = value.true_value, value.false_value
     else:
         return None
     others = [one for one in pair if not same(one, result)]
     return others[0] if len(others) == 1 else None
+
+
+def _chooses(condition: Expr) -> bool:
+    """Whether a condition compares two values, by others if they are equal: a > b or (a == b and
+    i < j).
+    """
+    if type(condition) is not Or:
+        return type(condition) in _COMPARISONS
+    first, rest = condition.a, condition.b
+    if type(first) not in (LT, GT) or type(rest) is not And or type(rest.a) is not EQ:
+        return False
+    is_tie = same(first.a, rest.a.a) and same(first.b, rest.a.b)  # type: ignore[attr-defined]
+    return is_tie and type(rest.b) in _COMPARISONS
 
 
 class _Replace(Mapper):

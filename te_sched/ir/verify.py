@@ -108,7 +108,7 @@ def verify(func: S.PrimFunc, level: str, free: Collection[Var] | None = None) ->
     Parameters
     ----------
     level : one of LEVELS: "blocks" (of TensorIR), "opaque" (their iterators have been substituted),
-        "tensors" (after schedule_ops), "declared" (without blocks), "buffers" (tensors have buffers),
+        "tensors" (after schedule_ops), "declared" (without blocks), "buffers" (without views),
         "flat" (one index), "vector" (no vectorized loops), "final" (fully lowered); "host" and
         "kernel", the parts of a function for a GPU, "kernel_reduced" (cross-thread reductions are
         lowered), "kernel_final" (warp memory is in registers).

@@ -34,7 +34,7 @@ _LATER = frozenset(
     [
         *("annotate_buffer_access", "cache_index", "cache_inplace", "can_decompose_padding"),
         *("decompose_padding", "loop_partition", "merge", "pad_einsum", "read_at", "reindex"),
-        *("reindex_cache_read", "reindex_cache_write", "rfactor", "rolling_buffer"),
+        *("reindex_cache_read", "reindex_cache_write", "rolling_buffer"),
         *("sample_compute_location", "set_axis_separator", "tensorize", "transform_block_layout"),
         *("transform_layout", "unsafe_hide_buffer_access", "write_at"),
     ]

@@ -14,7 +14,7 @@ from te_sched.tensorir.primitives.storage import copy_of
 from te_sched.tensorir.rewriting import Swap
 from te_sched.trace.trace import Trace
 from tests.refusals.table import enter
-from tests.tensorir.programs import GIVEN, MATMUL, OTHERS, STAGES, program
+from tests.tensorir.programs import GIVEN, MATMUL, OTHERS, REDUCTIONS, STAGES, program
 
 Schedule = tir.Schedule
 
@@ -196,6 +196,55 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
             s.decompose_reduction("C", loops(s, "C")[1]),
         ),
         "the reduction loop k is around it",
+    ),
+    (OTHERS["siblings"], lambda s: s.rfactor(loops(s, "B")[0], 0), "2 blocks are in it"),
+    (
+        MATMUL,
+        lambda s: (s.unroll(loops(s, "C")[2]), s.rfactor(loops(s, "C")[2], 0)),
+        "over loop k: the loop is not serial(.|\n)*it is unrolled",
+    ),
+    (MATMUL, lambda s: s.rfactor(loops(s, "D")[1], 0), "it is not a reduction: it has no T.init"),
+    (MATMUL, lambda s: s.rfactor(loops(s, "C")[1], 0), "loop j is not a reduction loop"),
+    (
+        MATMUL,
+        lambda s: (s.fuse(*loops(s, "C")[1:]), s.rfactor(loops(s, "C")[1], 0)),
+        "j_k_fused is a loop of spatial and of reduction iterators",
+    ),
+    (
+        MATMUL,
+        lambda s: s.rfactor(s.split(loops(s, "C")[2], [3, None])[0], 0),
+        r"the block has the condition k_0 \* 3 \+ k_1 < 8",
+    ),
+    (MATMUL, lambda s: s.rfactor(loops(s, "C")[2], 3), "the results have 2 dimensions"),
+    (
+        REDUCTIONS["in one loop"],
+        lambda s: s.rfactor(loops(s, "C")[1], 0),
+        "block B writes B in loop i",
+    ),
+    (
+        REDUCTIONS["beside"],
+        lambda s: s.rfactor(loops(s, "C")[2], 0),
+        "loop k has other blocks in it, too",
+    ),
+    (
+        REDUCTIONS["two results"],
+        lambda s: s.rfactor(loops(s, "B")[1], 0),
+        "it does not update the elements that it initialises",
+    ),
+    (
+        REDUCTIONS["other elements"],
+        lambda s: s.rfactor(loops(s, "B")[1], 0),
+        "it initialises and updates different elements",
+    ),
+    (
+        REDUCTIONS["difference"],
+        lambda s: s.rfactor(loops(s, "B")[1], 0),
+        "its update is not a known commutative reduction",
+    ),
+    (
+        REDUCTIONS["two stores"],
+        lambda s: s.rfactor(loops(s, "B")[1], 0),
+        "its body is not a store for each result",
     ),
     # buffers
     (MATMUL, lambda s: s.cache_read("C", 2, "local"), "has not a buffer number 2 that it reads"),

@@ -290,3 +290,60 @@ def main(a: T.handle, b: T.handle):
             B[vi] = A[vi]
 """,
 }
+
+
+def _row(init: str, update: str) -> str:
+    return function(
+        "A:8,8 B:8 C:8",
+        f"""
+for i, k in T.grid(8, 8):
+    with T.block("B"):
+        vi, vk = T.axis.remap("SR", [i, k])
+        with T.init():
+            {init}
+        {update}
+""",
+    )
+
+
+REDUCTIONS = {
+    "in one loop": function(
+        "A:8,8 C:8",
+        """
+B = T.alloc_buffer((8, 8), "float32")
+for i in range(8):
+    for k in range(8):
+        with T.block("B"):
+            vi, vk = T.axis.remap("SS", [i, k])
+            B[vi, vk] = A[vi, vk] * 2.0
+    for k in range(8):
+        with T.block("C"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                C[vi] = 0.0
+            C[vi] = C[vi] + B[vi, vk]
+""",
+    ),
+    "beside": function(
+        "A:8,8 B:8 C:8",
+        """
+for i, k in T.grid(8, 2):
+    for l in range(4):
+        with T.block("C"):
+            vi = T.axis.spatial(8, i)
+            vk = T.axis.reduce(8, k * 4 + l)
+            with T.init():
+                C[vi] = 0.0
+            C[vi] = C[vi] + A[vi, vk]
+    with T.block("B"):
+        vi, vk = T.axis.remap("SR", [i, k])
+        with T.init():
+            B[vi] = 0.0
+        B[vi] = B[vi] + A[vi, vk]
+""",
+    ),
+    "two results": _row("B[vi] = 0.0", "C[vi] = C[vi] + A[vi, vk]"),
+    "other elements": _row("B[vi] = 0.0", "B[7 - vi] = B[7 - vi] + A[vi, vk]"),
+    "difference": _row("B[vi] = 0.0", "B[vi] = B[vi] - A[vi, vk]"),
+    "two stores": _row("B[vi] = 0.0", "B[vi] = B[vi] + A[vi, vk]\n        B[vi] = B[vi] + 1.0"),
+}

@@ -16,10 +16,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from te_sched.arith.conditions import conjuncts
-from te_sched.arith.reducers import find_reducer
-from te_sched.arith.structural_equality import same
 from te_sched.config import AS_TVM, Lowering
 from te_sched.errors import ReductionError, Subject
 from te_sched.ir import ops
@@ -37,9 +36,10 @@ from te_sched.ir.expr import (
     Range,
     Var,
 )
-from te_sched.ir.stmt import AttrStmt, BufferStore, Evaluate, For, LetStmt, PrimFunc, SeqStmt, Stmt
+from te_sched.ir.stmt import AttrStmt, BufferStore, Evaluate, For, PrimFunc, Stmt
 from te_sched.ir.visitor import AccessMapper, StatementMapper, replace, substitute, variables_of
 from te_sched.lower.statements import sequence
+from te_sched.tensorir.updates import update_of
 
 _FIRST = (IntImm(0),)
 
@@ -137,17 +137,17 @@ class _Lowering(StatementMapper):
                 "all threads combine one value at a time",
                 "move the reduction loops inside",
             )  # fmt: skip
-        stores, reducer, sources = _update_of(node.block)
-        found = _Reduction(node, threads, serial, place, stores, reducer, sources)
+        update = update_of(node.block, partial(_refused, node.block))
+        found = _Reduction(node, threads, serial, place, *update)
         is_direct = place is None and ops.is_const(node.predicate, 1)
-        found.cross = [_local(store.buffer, "cross_thread_") for store in stores]
+        found.cross = [_local(store.buffer, "cross_thread_") for store in update.stores]
         self.made += found.cross
-        for store in stores:
+        for store in update.stores:
             if store.buffer.scope() == "local":
                 self.results[store.buffer] = threads
         if is_direct:
             return self._finished(found, None)
-        found.own = [_local(store.buffer, "in_thread_") for store in stores]
+        found.own = [_local(store.buffer, "in_thread_") for store in update.stores]
         self.made += found.own
         outside = [one for one in threads if place is None or self.loops.index(one) < first]
         found.lifted = [one for one in threads if not any(one is other for other in outside)]
@@ -212,56 +212,6 @@ def _local(buffer: Buffer, prefix: str) -> Buffer:
     name = prefix + buffer.name
     data = Var(name, "handle", PointerType(buffer.dtype, "local"))
     return Buffer(data, buffer.dtype, (IntImm(1),), (IntImm(1),), IntImm(0), name)
-
-
-def _update_of(block: Block) -> tuple[list[BufferStore], CommReducer, tuple[Expr, ...]]:
-    """The stores of an update in the order of the block's writes, its reducer, and its sources."""
-    assert block.init is not None
-    starts = {one.buffer: one for one in _stores(block, block.init)}
-    lets: dict[Var, Expr] = {}
-    body = block.body
-    while type(body) is LetStmt:
-        lets[body.var] = substitute(body.value, lets)
-        body = body.body
-    updates = {one.buffer: one for one in _stores(block, body)}
-    order = [region.buffer for region in block.writes if region.buffer in updates]
-    stores = [updates[buffer] for buffer in order]
-    if updates.keys() != starts.keys() or len(order) != len(updates):
-        raise _refused(
-            block, "it does not update the elements that it initialises", "",
-            "store to the same buffers in `T.init()` and after it",
-        )  # fmt: skip
-    indices = stores[0].indices
-    for one in (*stores, *starts.values()):
-        if len(one.indices) != len(indices) or not all(
-            same(a, b) for a, b in zip(one.indices, indices, strict=True)
-        ):
-            raise _refused(
-                block, "it initialises and updates different elements", "",
-                "use the same indices in `T.init()` and after it",
-            )  # fmt: skip
-    results = [BufferLoad(one.buffer, one.indices) for one in stores]
-    values = [substitute(one.value, lets) for one in stores]
-    found = find_reducer(results, [starts[one].value for one in order], values)
-    if found is None:
-        raise _refused(
-            block, "its update is not a known commutative reduction",
-            "threads combine their values in any order",
-            "use a sum, product, minimum or maximum, or a choice by a comparison",
-        )  # fmt: skip
-    return stores, *found
-
-
-def _stores(block: Block, statement: Stmt) -> Sequence[BufferStore]:
-    parts = statement.seq if type(statement) is SeqStmt else (statement,)
-    found = [one for one in parts if type(one) is BufferStore]
-    if len(found) != len(parts) or len({one.buffer for one in found}) != len(found):
-        raise _refused(
-            block, "its body is not a store for each result",
-            "the values that threads combine must be known",
-            "store each result once, and use blocks of their own for other statements",
-        )  # fmt: skip
-    return found
 
 
 def _refused(block: Block, what: str, why: str, help: str) -> ReductionError:

@@ -1,18 +1,23 @@
-"""Primitives that change reductions: decompose_reduction."""
+"""Primitives that change reductions: decompose_reduction, rfactor."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from te_sched.arith.conditions import conjuncts
 from te_sched.errors import ScheduleError
 from te_sched.ir import ops
 from te_sched.ir.blocks import Block, BlockRealize
-from te_sched.ir.expr import Expr, IterVar, Range, Var
-from te_sched.ir.stmt import For, Stmt
-from te_sched.ir.visitor import substitute, variables_of
-from te_sched.tensorir.base import ScheduleBase, of_block, of_loop
+from te_sched.ir.buffer import decl_buffer
+from te_sched.ir.expr import Buffer, BufferLoad, BufferRegion, Expr, IterVar, Range, Var
+from te_sched.ir.stmt import BufferStore, For, LetStmt, Stmt
+from te_sched.ir.visitor import replace, substitute, variables_of
+from te_sched.tensorir.base import ScheduleBase, integer, of_block, of_loop
 from te_sched.tensorir.blocks import bound_kinds, why_not_reduction
-from te_sched.tensorir.handles import BlockRV, LoopRV, instruction
-from te_sched.tensorir.state import sequence, with_block
+from te_sched.tensorir.handles import ATTRIBUTE, BlockRV, LoopRV, instruction
+from te_sched.tensorir.rewriting import nested
+from te_sched.tensorir.state import BlockKey, outermost_blocks, sequence, with_block
+from te_sched.tensorir.updates import Refusal, Update, update_of
 
 
 class ReductionPrimitives(ScheduleBase):
@@ -86,6 +91,266 @@ class ReductionPrimitives(ScheduleBase):
         draft.replace(before, sequence(made, draft.nodes[before]))
         (found,) = [one for one in draft.blocks_in(made)]
         return BlockRV(found)
+
+    @instruction(factor_axis=ATTRIBUTE)
+    def rfactor(self, loop: LoopRV, factor_axis: int) -> BlockRV:
+        """Split a reduction into partial results, one for each iteration of a loop, and their sum.
+
+        The partial results are computed by a new block, whose iterator of the loop is spatial, into
+        a buffer with one more dimension. The block itself combines them.
+
+        Parameters
+        ----------
+        loop : a reduction loop with one block inside.
+        factor_axis : the position of the dimension of the loop; negative ones count from the end.
+
+        Returns
+        -------
+        The block that computes the partial results.
+
+        >>> sch = tir.Schedule(matmul_relu)
+        >>> i, j, k = sch.get_loops("C")
+        >>> k_0, k_1 = sch.split(k, factors=[None, 4])
+        >>> partial = sch.rfactor(k_1, factor_axis=2)
+        >>> sch.get(partial).writes[0], sch.get(sch.get_block("C")).reads[0]
+        (C_rf[vi, vj, vk_1], C_rf[vi, vj, vk_1])
+        """
+        factored = self.loop_key(loop, "rfactor")
+        key = _only_block(self, factored)
+        realize, above = self.realize(key), self.loops_above(key)
+
+        def refused(what: str, why: str, help: str) -> ScheduleError:
+            fault = f"cannot factor the reduction of block {key.name} over loop {factored.name}"
+            subjects = [of_block(key.name), of_loop(factored.name)]
+            return ScheduleError(f"{fault}: {what}" if why else fault, why or what, help, subjects)
+
+        if self.loop(factored).kind != "serial":
+            raise refused(
+                "the loop is not serial",
+                f"it is {self.loop(factored).kind}",
+                "change its kind after rfactor",
+            )
+        why = why_not_reduction(self, key)
+        if why:
+            raise refused(f"it is not a reduction: {why}", "", "use a block with T.init")
+        update = update_of(realize.block, refused)
+        reductions = _reduction_loops(realize, above, factored, refused)
+        for one in conjuncts(realize.predicate):
+            if variables_of(one) & reductions:
+                raise refused(
+                    f"the block has the condition {one}",
+                    "some partial results would have no iterations, and no value",
+                    "split the reduction loops by factors of their extents",
+                )
+        top = next(one for one in above if one in reductions)
+        if len(outermost_blocks(self.loop(top))) != 1:
+            raise refused(
+                f"loop {top.name} has other blocks in it, too", "", "compute them elsewhere"
+            )
+        reads = {region.buffer for region in realize.block.reads}
+        for other in self.blocks_of(above[0]):
+            both = [r.buffer.name for r in self.block(other).writes if r.buffer in reads]
+            if other is not key and both:
+                raise refused(
+                    f"block {other.name} writes {both[0]} in loop {above[0].name}",
+                    "the partial results are computed before that loop",
+                    "compute that block outside of the loop",
+                )
+        rank = len(update.stores[0].indices)
+        axis = integer(factor_axis, "factor_axis")
+        if not -rank - 1 <= axis <= rank:
+            raise refused(
+                f"factor_axis is {axis}, and the results have {rank} dimensions", "",
+                f"give a number from {-rank - 1} to {rank}",
+            )  # fmt: skip
+        plan = Factoring(realize, self.loop(factored), axis % (rank + 1), update)
+        loops = [self.loop(one) for one in above]
+        made, buffers = plan.partial(loops)
+        links: dict[Block, Block] = {}
+        rest: Stmt = plan.combined(buffers, reductions, links)
+        inside = loops[above.index(top) :]
+        kept = [one for one in inside if one.loop_var is factored or one.loop_var not in reductions]
+        draft = self.draft
+        draft.replace(top, nested(kept, rest), links)
+        outer = above[0] if above[0] is not top else kept[0].loop_var
+        draft.replace(outer, sequence(made, draft.nodes[outer]))
+        scope = draft.scope(key)
+        assert scope is not None
+        links = {}
+        owner = draft.realize(scope)
+        allocated = (*owner.block.alloc_buffers, *buffers)
+        draft.replace(scope, with_block(owner, links, alloc_buffers=allocated), links)
+        (found,) = draft.blocks_in(made)
+        return BlockRV(found)
+
+
+def _only_block(index: ReductionPrimitives, loop: Var) -> BlockKey:
+    """The only block in a loop."""
+    blocks = index.blocks_of(loop)
+    if len(blocks) != 1:
+        raise ScheduleError(
+            f"cannot factor a reduction over loop {loop.name}",
+            f"{len(blocks)} blocks are in it, expected one",
+            "give a loop around one reduction block",
+            of_loop(loop.name),
+        )
+    return blocks[0]
+
+
+def _reduction_loops(
+    realize: BlockRealize, above: list[Var], factored: Var, refused: Refusal
+) -> set[Var]:
+    """The loops of reduction iterators, and the factored one."""
+    found = {factored}
+    for one in above:
+        kinds = {kind for _, kind in bound_kinds(realize, one)}
+        if kinds == {"DataPar"} and one is factored:
+            raise refused(
+                f"loop {one.name} is not a reduction loop",
+                "spatial iterators of the block depend on it",
+                "give a loop of a reduction iterator",
+            )
+        if len(kinds) > 1:
+            raise refused(
+                f"loop {one.name} is a loop of spatial and of reduction iterators",
+                "its iterations are neither results nor parts of one",
+                "split the loop",
+            )
+        if "CommReduce" in kinds:
+            found.add(one)
+    return found
+
+
+class Factoring:
+    """The two blocks of a factored reduction."""
+
+    def __init__(self, realize: BlockRealize, loop: For, place: int, update: Update) -> None:
+        self.realize, self.loop, self.place, self.update = realize, loop, place, update
+        self.own = realize.block
+        self.pairs = list(zip(self.own.iter_vars, realize.iter_values, strict=True))
+
+    def partial(self, loops: list[For]) -> tuple[Stmt, list[Buffer]]:
+        """The loops and the block of the partial results, and their buffers."""
+        renewed: dict[Var, Expr] = {
+            one.loop_var: Var(one.loop_var.name, one.loop_var.dtype) for one in loops
+        }
+        axes = [self._axis(self.loop, "DataPar")]
+        values: list[Expr] = [renewed[self.loop.loop_var]]
+        of_loops: dict[Var, Expr] = {self.loop.loop_var: axes[0].var}
+        inside: dict[Var, Expr] = {}
+        by_variable = {one.loop_var: one for one in loops}
+        for axis, value in self.pairs:
+            used = variables_of(value)
+            if self.loop.loop_var not in used:
+                axes.append(IterVar(axis.dom, Var(axis.var.name, axis.var.dtype), axis.kind))
+                values.append(substitute(value, renewed))
+                inside[axis.var] = axes[-1].var
+                continue
+            for one in [one for one in loops if one.loop_var in used]:
+                if one.loop_var not in of_loops:
+                    axes.append(self._axis(by_variable[one.loop_var], "CommReduce"))
+                    values.append(renewed[one.loop_var])
+                    of_loops[one.loop_var] = axes[-1].var
+            inside[axis.var] = substitute(value, of_loops)
+        stores = self.update.stores
+        buffers = [self._buffer(one.buffer) for one in stores]
+        indices = self._indices([substitute(one, inside) for one in stores[0].indices], axes[0].var)
+        sources = [substitute(one, inside) for one in self.update.sources]
+        results = [BufferLoad(one, indices) for one in buffers]
+        is_reduction = any(axis.kind == "CommReduce" for axis in axes)
+        start = [substitute(one, inside) for one in self.update.reducer.identity]
+        written = {one.buffer for one in stores}
+        block = Block(
+            tuple(axes),
+            tuple([substitute(r, inside) for r in self.own.reads if r.buffer not in written]),
+            tuple([_point(one, indices) for one in buffers]),
+            f"{self.own.name_hint}_rf",
+            _stored(results, start) if is_reduction else None,
+            self._combination(results, sources) if is_reduction else _stored(results, sources),
+            annotations=self.own.annotations,
+        )
+        predicate = substitute(self.realize.predicate, renewed)
+        body: Stmt = BlockRealize(tuple(values), predicate, block)
+        for loop in reversed(loops):
+            bound = Range(substitute(loop.min, renewed), substitute(loop.extent, renewed))
+            body = For(
+                renewed[loop.loop_var],  # type: ignore[arg-type]
+                bound.min,
+                bound.extent,
+                loop.kind,
+                body,
+                _like(loop.thread_binding),
+                loop.annotations,
+            )
+        return body, buffers
+
+    def combined(
+        self, buffers: list[Buffer], reductions: set[Var], links: dict[Block, Block]
+    ) -> BlockRealize:
+        """The block that combines the partial results."""
+        axes = [self._axis(self.loop, "CommReduce")]
+        values: list[Expr] = [self.loop.loop_var]
+        inside: dict[Var, Expr] = {}
+        for axis, value in self.pairs:
+            if axis.kind == "DataPar":
+                axes.append(IterVar(axis.dom, Var(axis.var.name, axis.var.dtype), axis.kind))
+                values.append(value)
+                inside[axis.var] = axes[-1].var
+        stores = self.update.stores
+        place = [substitute(one, inside) for one in stores[0].indices]
+        results = [BufferLoad(one.buffer, tuple(place)) for one in stores]
+        indices = self._indices(place, axes[0].var)
+        start = [substitute(one, inside) for one in self.update.reducer.identity]
+        predicate: Expr = ops.const(True)
+        for one in conjuncts(self.realize.predicate):
+            predicate = ops.logical_and(predicate, one)
+        block = with_block(
+            self.realize,
+            links,
+            iter_vars=tuple(axes),
+            reads=tuple([_point(one, indices) for one in buffers]),
+            writes=tuple([_point(one.buffer, tuple(place)) for one in stores]),
+            init=_stored(results, start),
+            body=self._combination(results, [BufferLoad(one, indices) for one in buffers]),
+        )
+        return replace(block, iter_values=tuple(values), predicate=predicate)
+
+    def _axis(self, loop: For, kind: str) -> IterVar:
+        var = Var(f"v{loop.loop_var.name}", loop.loop_var.dtype)
+        return IterVar(Range(loop.min, loop.extent), var, kind)
+
+    def _buffer(self, buffer: Buffer) -> Buffer:
+        shape = list(buffer.shape)
+        shape.insert(self.place, self.loop.extent)
+        return decl_buffer(shape, buffer.dtype, f"{buffer.name}_rf", scope=buffer.scope())
+
+    def _indices(self, place: list[Expr], var: Expr) -> tuple[Expr, ...]:
+        return (*place[: self.place], var, *place[self.place :])
+
+    def _combination(self, results: list[BufferLoad], sources: list[Expr]) -> Stmt:
+        """Store the results combined with other values."""
+        reducer = self.update.reducer
+        pairs: dict[Var, Expr] = {
+            **dict(zip(reducer.lhs, results, strict=True)),
+            **dict(zip(reducer.rhs, sources, strict=True)),
+        }
+        values = [substitute(one, pairs) for one in reducer.result]
+        if len(values) == 1:
+            return _stored(results, values)
+        names = [Var(f"v_{one.buffer.name}", one.dtype) for one in results]
+        body = _stored(results, names)
+        for name, value in zip(reversed(names), reversed(values), strict=True):
+            body = LetStmt(name, value, body)
+        return body
+
+
+def _stored(places: Sequence[BufferLoad], values: Sequence[Expr]) -> Stmt:
+    pairs = zip(places, values, strict=True)
+    return sequence(*[BufferStore(one.buffer, value, one.indices) for one, value in pairs])
+
+
+def _point(buffer: Buffer, indices: tuple[Expr, ...]) -> BufferRegion:
+    return BufferRegion(buffer, tuple([Range(one, ops.const(1, one.dtype)) for one in indices]))
 
 
 def _initialisation(realize: BlockRealize, init: Stmt, loops: list[For]) -> Stmt:

@@ -1,0 +1,90 @@
+"""What a reduction block computes: its stores, its reducer, and the values that it combines.
+
+Must not know any primitive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from te_sched.arith.reducers import find_reducer
+from te_sched.arith.structural_equality import same
+from te_sched.ir.blocks import Block
+from te_sched.ir.expr import Add, BufferLoad, CommReducer, Expr, Mul, Var
+from te_sched.ir.stmt import BufferStore, LetStmt, SeqStmt, Stmt
+from te_sched.ir.structural import plain_of
+from te_sched.ir.visitor import substitute
+
+# Makes the error of a fault, a reason and help.
+Refusal = Callable[[str, str, str], Exception]
+
+
+class Update(NamedTuple):
+    """The update of a block: stores in the order of its writes, its reducer, and its sources."""
+
+    stores: list[BufferStore]
+    reducer: CommReducer
+    sources: tuple[Expr, ...]
+
+
+def update_of(block: Block, refused: Refusal) -> Update:
+    """The update of a block with `T.init()`; `refused` makes the error where there is none."""
+    assert block.init is not None
+    starts = {one.buffer: one for one in _stores(block.init, refused)}
+    lets: dict[Var, Expr] = {}
+    body = block.body
+    while type(body) is LetStmt:
+        lets[body.var] = substitute(body.value, lets)
+        body = body.body
+    updates = {one.buffer: one for one in _stores(body, refused)}
+    order = [region.buffer for region in block.writes if region.buffer in updates]
+    stores = [updates[buffer] for buffer in order]
+    if updates.keys() != starts.keys() or len(order) != len(updates):
+        raise refused(
+            "it does not update the elements that it initialises", "",
+            "store to the same buffers in `T.init()` and after it",
+        )  # fmt: skip
+    indices = stores[0].indices
+    for one in (*stores, *starts.values()):
+        if len(one.indices) != len(indices) or not all(
+            same(a, b) for a, b in zip(one.indices, indices, strict=True)
+        ):
+            raise refused(
+                "it initialises and updates different elements", "",
+                "use the same indices in `T.init()` and after it",
+            )  # fmt: skip
+    results = [BufferLoad(one.buffer, one.indices) for one in stores]
+    values = [substitute(one.value, lets) for one in stores]
+    found = find_reducer(results, [starts[one].value for one in order], values)
+    if found is None:
+        raise refused(
+            "its update is not a known commutative reduction",
+            "partial results are combined in any order",
+            "use a sum, product, minimum or maximum, or a choice by a comparison",
+        )
+    for result, identity in zip(found[0].result, found[0].identity, strict=True):
+        neutral = _NEUTRAL.get(type(result))
+        if neutral is not None and plain_of(identity) != neutral:
+            raise refused(
+                f"its initial value is {identity}",
+                "each partial result would begin with it",
+                f"initialise with {neutral}, and add or multiply afterwards",
+            )
+    return Update(stores, *found)
+
+
+# What changes no result; minima, maxima and choices may begin with any value several times.
+_NEUTRAL: dict[type, int] = {Add: 0, Mul: 1}
+
+
+def _stores(statement: Stmt, refused: Refusal) -> Sequence[BufferStore]:
+    parts = statement.seq if type(statement) is SeqStmt else (statement,)
+    found = [one for one in parts if type(one) is BufferStore]
+    if len(found) != len(parts) or len({one.buffer for one in found}) != len(found):
+        raise refused(
+            "its body is not a store for each result",
+            "the values that are combined must be known",
+            "store each result once, and use blocks of their own for other statements",
+        )
+    return found
