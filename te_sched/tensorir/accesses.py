@@ -10,6 +10,7 @@ from typing import Any
 from te_sched.errors import ScheduleError, repr_of
 from te_sched.ir.expr import Buffer, BufferRegion
 from te_sched.tensorir.base import ScheduleBase, integer, of_block
+from te_sched.tensorir.handles import ATTRIBUTE, BufferPlace
 from te_sched.tensorir.state import BlockKey
 
 
@@ -38,6 +39,39 @@ def place_of(schedule: ScheduleBase, key: BlockKey, given: Any, writes: bool) ->
     if not 0 <= place < len(regions):
         raise _unknown(key, regions, verb, f"a buffer number {place}")
     return place
+
+
+def place_from(schedule: ScheduleBase, key: BlockKey, given: Any) -> BufferPlace:
+    """A buffer that a block accesses, given as ("read", 0), by its name or itself."""
+    if isinstance(given, str | Buffer):
+        block = schedule.block(key)
+        found = [
+            BufferPlace(kind, place)
+            for kind, regions in (("write", block.writes), ("read", block.reads))
+            for place, one in enumerate(regions)
+            if (one.buffer.name == given if isinstance(given, str) else one.buffer is given)
+        ]
+        name = given if isinstance(given, str) else given.name
+        if not found:
+            raise _unknown(key, (*block.reads, *block.writes), "accesses", f"a buffer {name}")
+        return found[0]
+    if isinstance(given, list | tuple) and len(given) == 2 and given[0] in ("read", "write"):
+        kind, number = given
+        return BufferPlace(kind, place_of(schedule, key, number, writes=kind == "write"))
+    raise ScheduleError(
+        f"the buffer of block {key.name} is {repr_of(given)}",
+        "",
+        'give ("read", number) or ("write", number), the name of the buffer, or the buffer',
+        of_block(key.name),
+    )
+
+
+_KINDS = ("read", "write")  # TVM's numbers of them
+BUFFER = ATTRIBUTE._replace(
+    packed=lambda place: [place.number, _KINDS.index(place.kind)],
+    unpacked=lambda numbers: BufferPlace(_KINDS[numbers[1]], numbers[0]),
+    width=2,
+)
 
 
 def _unknown(

@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
 from inspect import Parameter, signature
-from typing import Any, ClassVar, TypeVar, cast
+from typing import Any, ClassVar, NamedTuple, TypeVar, cast
 
 from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import ScheduleError, kind_of
@@ -112,6 +112,18 @@ class StmtSRef:
         return None if key is None else StmtSRef(self._index, key)
 
 
+class BufferPlace(NamedTuple):
+    """A buffer that a block accesses: "read" or "write", and its number there.
+
+    >>> sch = tir.Schedule(matmul_relu)
+    >>> sch.get(sch.get_block("C")).reads[BufferPlace("read", 1).number]
+    B[vk, vj]
+    """
+
+    kind: str
+    number: int
+
+
 ExprRV = Var  # a sampled integer
 Handle = BlockRV | LoopRV
 ROOT, INLINE = Var("root"), Var("inline")  # sampled locations other than loops
@@ -166,6 +178,8 @@ def instruction(**kinds: ArgumentKind) -> Callable[[_F], _F]:
         prepared = [
             (place, name, _PREPARED[name]) for place, name in enumerate(own) if name in _PREPARED
         ]
+        if "buffer" in own:
+            prepared.append((1, "buffer", _buffer))
         if not prepared:
             return call
 
@@ -173,10 +187,11 @@ def instruction(**kinds: ArgumentKind) -> Callable[[_F], _F]:
         def find(self: Any, *args: Any, **options: Any) -> Any:
             given = list(args)
             for place, name, prepare in prepared:
+                block = given[0] if given else options.get("block")
                 if place < len(given):
-                    given[place] = prepare(self, given[place])
+                    given[place] = prepare(self, given[place], block)
                 elif name in options:
-                    options[name] = prepare(self, options[name])
+                    options[name] = prepare(self, options[name], block)
             return call(self, *given, **options)
 
         return cast(_F, find)
@@ -184,18 +199,23 @@ def instruction(**kinds: ArgumentKind) -> Callable[[_F], _F]:
     return declare
 
 
-def _block(schedule: Any, given: Any) -> Any:
+def _block(schedule: Any, given: Any, block: Any = None) -> Any:
     """A block that is given by its name."""
     return schedule.get_block(given) if isinstance(given, str) else given
 
 
-def _blocks(schedule: Any, given: Any) -> Any:
+def _blocks(schedule: Any, given: Any, block: Any = None) -> Any:
     """Blocks that are given by their names."""
     return [_block(schedule, one) for one in given] if isinstance(given, list | tuple) else given
 
 
-# How the arguments of a name are prepared before a call.
-_PREPARED: dict[str, Callable[[Any, Any], Any]] = {
+def _buffer(schedule: Any, given: Any, block: Any) -> Any:
+    """The place of a buffer that a block accesses."""
+    return schedule.buffer_place(block, given) if isinstance(block, BlockRV) else given
+
+
+# How the arguments of a name are prepared before a call, of a block.
+_PREPARED: dict[str, Callable[[Any, Any, Any], Any]] = {
     "block": _block,
     "block_or_loop": _block,
     "consumer_blocks": _blocks,
@@ -238,6 +258,8 @@ class BlockHandles:
             return json.dumps(value)
         if isinstance(value, float):
             return f"{value:.17g}"
+        if isinstance(value, BufferPlace):
+            return f'("{value.kind}", {value.number})'
         if isinstance(value, list | tuple):
             return f"[{', '.join(map(self.literal, value))}]"
         if isinstance(value, Mapping):

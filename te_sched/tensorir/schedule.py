@@ -14,13 +14,13 @@ from te_sched.ir.visitor import parts_of
 from te_sched.tensorir.base import integer
 from te_sched.tensorir.handles import BlockRV, LoopRV, StmtSRef
 from te_sched.tensorir.primitives.blocking import BlockingPrimitives
-from te_sched.tensorir.primitives.caching import CopyPrimitives
 from te_sched.tensorir.primitives.finding import FindingPrimitives
 from te_sched.tensorir.primitives.inlining import InliningPrimitives
 from te_sched.tensorir.primitives.kinds import KindPrimitives
 from te_sched.tensorir.primitives.loops import NestPrimitives
 from te_sched.tensorir.primitives.movement import MovementPrimitives
 from te_sched.tensorir.primitives.reductions import ReductionPrimitives
+from te_sched.tensorir.primitives.reindexing import ReindexPrimitives
 from te_sched.tensorir.primitives.sampling import SamplingPrimitives
 from te_sched.tensorir.primitives.storage import BufferPrimitives
 from te_sched.tensorir.state import BlockIndex, BlockIndexDraft
@@ -33,7 +33,7 @@ _LEVELS = ("detail", "fast", "none")
 _LATER = frozenset(
     [
         *("annotate_buffer_access", "cache_index", "cache_inplace", "can_decompose_padding"),
-        *("decompose_padding", "loop_partition", "merge", "pad_einsum", "read_at", "reindex"),
+        *("decompose_padding", "loop_partition", "merge", "pad_einsum", "read_at"),
         *("reindex_cache_read", "reindex_cache_write", "rolling_buffer"),
         *("sample_compute_location", "set_axis_separator", "tensorize", "transform_block_layout"),
         *("transform_layout", "unsafe_hide_buffer_access", "write_at"),
@@ -49,7 +49,7 @@ class BlockSchedule(
     InliningPrimitives,
     MovementPrimitives,
     ReductionPrimitives,
-    CopyPrimitives,
+    ReindexPrimitives,
     BlockingPrimitives,
     BufferPrimitives,
     SamplingPrimitives,

@@ -26,7 +26,7 @@ class ArgumentKind(NamedTuple):
     in the schedule before the call; without it the argument is stored. An attribute is a constant,
     never a handle or an expression. Programs write `by_name` arguments as `name=value`, and omit
     default values, except if `is_always_shown`. JSON has the items of a list that `is_flat` each
-    as an input.
+    as an input, and an attribute as `width` values: `packed` makes them, `unpacked` the attribute.
     """
 
     record: Callable[[Any, Any], Any] | None = None
@@ -34,6 +34,9 @@ class ArgumentKind(NamedTuple):
     by_name: bool = False
     is_always_shown: bool = False
     is_flat: bool = False
+    packed: Callable[[Any], list[Any]] | None = None
+    unpacked: Callable[[list[Any]], Any] | None = None
+    width: int = 1
 
 
 _PLAIN = ArgumentKind()
@@ -123,7 +126,9 @@ class Primitive:
         attributes: list[Any] = []
         for one in self.parameters:
             value = arguments[one.name]
-            if one.kind.is_attribute:
+            if one.kind.packed is not None:
+                attributes += one.kind.packed(value)
+            elif one.kind.is_attribute:
                 attributes.append(value)
             elif one.is_variadic or one.kind.is_flat:
                 inputs += value or ()
@@ -137,6 +142,10 @@ class Primitive:
         for one in self.parameters:
             if one.is_variadic or one.kind.is_flat:
                 found[one.name], values = tuple(values) if one.is_variadic else values, []
+            elif one.kind.unpacked is not None:
+                width = one.kind.width
+                found[one.name] = one.kind.unpacked(constants[:width])
+                del constants[:width]
             else:
                 found[one.name] = (constants if one.kind.is_attribute else values).pop(0)
         return found

@@ -14,7 +14,7 @@ from te_sched.tensorir.primitives.storage import copy_of
 from te_sched.tensorir.rewriting import Swap
 from te_sched.trace.trace import Trace
 from tests.refusals.table import enter
-from tests.tensorir.programs import GIVEN, MATMUL, OTHERS, REDUCTIONS, STAGES, program
+from tests.tensorir.programs import GIVEN, MATMUL, OTHERS, REDUCTIONS, REINDEXED, STAGES, program
 
 Schedule = tir.Schedule
 
@@ -264,6 +264,39 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
     (MATMUL, lambda s: s.storage_align("C", 0, 2, 32, 8), "C has no dimension 2"),
     (MATMUL, lambda s: s.storage_align("C", 0, 0, 0, 8), "must be at least 1, got 0"),
     (MATMUL, lambda s: s.storage_align("D", 0, 0, 8, 8), "cannot align D of block D"),
+    (MATMUL, lambda s: s.reindex("C", "Z"), "has not a buffer Z that it accesses"),
+    (MATMUL, lambda s: s.reindex("C", ("update", 0)), "the buffer of block C is .'update', 0."),
+    (MATMUL, lambda s: s.reindex("C", ("read", 3)), "has not a buffer number 3 that it reads"),
+    (MATMUL, lambda s: s.reindex("root", 0), "the buffer of block root is 0|root block"),
+    (
+        OTHERS["window"],
+        lambda s: s.reindex("C", ("read", 0)),
+        "cannot reindex B of block C(.|\n)*it accesses it at",
+    ),
+    (
+        REINDEXED["by element"],
+        lambda s: s.reindex("B", "A"),
+        "an index is an element of a buffer",
+    ),
+    (REINDEXED["by loop"], lambda s: s.reindex("B", "A"), "l is an index and not an iterator"),
+    (REINDEXED["pointer"], lambda s: s.reindex("B", "A"), "it has no load or store of it"),
+    (OTHERS["from one"], lambda s: s.reindex("B", "A"), "its iterator vi does not begin at 0"),
+    (OTHERS["view"], lambda s: s.reindex("B", "A"), "it has blocks or views in it"),
+    (
+        REINDEXED["last one wins"],
+        lambda s: s.reindex("B", "B"),
+        "its iterator vj is not an index, so elements are written twice",
+    ),
+    (
+        REINDEXED["reduced"],
+        lambda s: s.reindex("B", "B"),
+        "its reduction iterator vj is an index",
+    ),
+    (
+        REDUCTIONS["in one loop"],
+        lambda s: s.reindex("C", "B"),
+        "block B in the same loops accesses it, too",
+    ),
     # movement
     (MATMUL, lambda s: s.compute_at("C", loops(s, "C")[0]), "is an ancestor of block C"),
     (MATMUL, lambda s: s.compute_at("D", loops(s, "C")[0]), "it is an output block"),

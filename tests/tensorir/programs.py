@@ -347,3 +347,26 @@ for i, k in T.grid(8, 2):
     "difference": _row("B[vi] = 0.0", "B[vi] = B[vi] - A[vi, vk]"),
     "two stores": _row("B[vi] = 0.0", "B[vi] = B[vi] + A[vi, vk]\n        B[vi] = B[vi] + 1.0"),
 }
+
+
+REINDEXED = {
+    "by element": function(
+        "A:8 I:8 B:8", _block("B", "8", "", 'B[vi] = A[T.Cast("int32", I[vi])]')
+    ),
+    "by loop": function(
+        "A:8 B:8",
+        _block("B", "8", "", "B[vi] = 0.0\nfor l in range(8):\n    B[vi] = B[vi] + A[l]"),
+    ),
+    "pointer": function(
+        "A:8 B:8",
+        _block(
+            "B",
+            "8",
+            "",
+            "T.reads(A[vi])\nT.writes(B[vi])\n"
+            'B[vi] = T.call_extern("float32", "f", A.access_ptr("r"))',
+        ),
+    ),
+    "last one wins": function("A:8,8 B:8", _block("B", "8, 8", "", "B[vi] = A[vi, vj]")),
+    "reduced": function("A:8,8 B:8,8", _block("B", "8, 8", "", "B[vi, vj] = A[vi, vj]", "SR")),
+}

@@ -149,7 +149,7 @@ def test_what_is_not_a_program_is_told() -> None:
     with pytest.raises(LoweringError, match=r"schedule: sch\.mod"):
         te_sched.lower(sch)
     with pytest.raises(AttributeError, match="does not have this primitive yet"):
-        _ = sch.reindex
+        _ = sch.rolling_buffer
     with pytest.raises(AttributeError, match=r"no attribute 'splt'$"):
         _ = sch.splt
 

@@ -54,6 +54,7 @@ def calls(sch: Any, rng: random.Random) -> list[Any]:
         lambda: sch.compute_at(block, target, rng.random() < 0.5, rng.choice([-1, -2])),
         lambda: sch.reverse_compute_at(block, target, rng.random() < 0.5),
         lambda: sch.decompose_reduction(block, loop),
+        lambda: sch.reindex(block, rng.choice([("read", 0), ("write", 0)])),
         lambda: sch.rfactor(loop, rng.choice([0, -1, 1])),
         lambda: sch.cache_read(block, 0, rng.choice(SCOPES[:2])),
         lambda: sch.cache_write(block, 0, rng.choice(SCOPES[:2])),

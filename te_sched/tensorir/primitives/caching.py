@@ -149,7 +149,7 @@ class CopyPrimitives(ScheduleBase):
         scope: BlockKey,
         where: Place,
         made: Stmt,
-        shift: Shift,
+        shift: CopyMapper,
         users: Sequence[BlockKey],
         what: str,
     ) -> BlockRV:
@@ -169,12 +169,20 @@ class CopyPrimitives(ScheduleBase):
         return BlockRV(found)
 
 
-class Shift(Swap):
+class CopyMapper(Swap):
+    """Replaces a buffer by a copy, at other indices."""
+
+    def __init__(self, buffer: Buffer, copy: Buffer) -> None:
+        super().__init__({buffer: copy})
+        self.buffer, self.copy = buffer, copy
+
+
+class Shift(CopyMapper):
     """Replaces a buffer by a copy of its region from `begin` on."""
 
     def __init__(self, buffer: Buffer, copy: Buffer, begin: Sequence[Expr]) -> None:
-        super().__init__({buffer: copy})
-        self.buffer, self.copy, self.begin = buffer, copy, begin
+        super().__init__(buffer, copy)
+        self.begin = begin
         self.analyzer = Analyzer()
 
     def _moved(self, index: Expr, begin: Expr) -> Expr:
@@ -227,22 +235,52 @@ def copying(
     values: list[Expr] = []
     for number, (bound, size) in enumerate(zip(region, copy.shape, strict=True)):
         dtype = size.dtype
-        zero = IntImm(0, dtype)
         loops.append((Var(f"ax{number}", dtype), ops.cast(dtype, bound.extent)))
         first = analyzer.simplify(ops.cast(dtype, bound.min) - ops.cast(dtype, begin[number]))
         values.append(first + loops[-1][0])
-        axes.append(IterVar(Range(zero, size), Var(f"v{number}", dtype), "DataPar"))
-    own: tuple[Expr, ...] = tuple([axis.var for axis in axes])
+        axes.append(IterVar(Range(IntImm(0, dtype), size), Var(f"v{number}", dtype), "DataPar"))
     there: tuple[Expr, ...] = tuple(
-        [ops.cast(var.dtype, low) + var for var, low in zip(own, begin, strict=True)]
+        [ops.cast(axis.dtype, low) + axis.var for axis, low in zip(axes, begin, strict=True)]
     )
+    return _copy(copy.name, loops, axes, values, (copy, buffer, there), is_back)
+
+
+def copy_nest(
+    name: str,
+    axes: Sequence[IterVar],
+    copy: Buffer,
+    buffer: Buffer,
+    there: tuple[Expr, ...],
+    is_back: bool = False,
+) -> Stmt:
+    """Loops around a block that copies a buffer at the indices `there`, which depend on the
+    iterators `axes`, to its copy at these iterators, or back.
+    """
+    loops = []
+    for place, axis in enumerate(axes):
+        assert axis.dom is not None
+        loops.append((Var(f"ax{place}", axis.dtype), axis.dom.extent))
+    values = [var for var, _ in loops]
+    return _copy(name, loops, axes, values, (copy, buffer, there), is_back)
+
+
+def _copy(
+    name: str,
+    loops: Sequence[tuple[Var, Expr]],
+    axes: Sequence[IterVar],
+    values: Sequence[Expr],
+    access: tuple[Buffer, Buffer, tuple[Expr, ...]],
+    is_back: bool,
+) -> Stmt:
+    copy, buffer, there = access
+    own: tuple[Expr, ...] = tuple([axis.var for axis in axes])
     ends = ((copy, own), (buffer, there)) if is_back else ((buffer, there), (copy, own))
     (source, read), (target, written) = ends
     block = Block(
         tuple(axes),
         (_element(source, read),),
         (_element(target, written),),
-        copy.name,
+        name,
         None,
         BufferStore(target, BufferLoad(source, read), written),
     )

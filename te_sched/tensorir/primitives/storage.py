@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from te_sched.errors import ScheduleError
 from te_sched.ir import dtypes, ops
 from te_sched.ir.blocks import Block
@@ -9,9 +11,9 @@ from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.expr import Buffer, BufferLoad, Expr
 from te_sched.ir.stmt import BufferStore
 from te_sched.ir.visitor import replace
-from te_sched.tensorir.accesses import allocating, check_scope, place_of, region_of
+from te_sched.tensorir.accesses import allocating, check_scope, place_from, place_of, region_of
 from te_sched.tensorir.base import ScheduleBase, integer, of_block
-from te_sched.tensorir.handles import ATTRIBUTE, BlockRV, instruction
+from te_sched.tensorir.handles import ATTRIBUTE, BlockRV, BufferPlace, instruction
 from te_sched.tensorir.rewriting import Swap
 from te_sched.tensorir.state import with_block
 
@@ -20,6 +22,19 @@ class BufferPrimitives(ScheduleBase):
     """Primitives that change buffers."""
 
     __slots__ = ()
+
+    def buffer_place(self, block: BlockRV, buffer: Any) -> BufferPlace:
+        """A buffer that a block accesses: ("read", number) or ("write", number).
+
+        Parameters
+        ----------
+        buffer : such a pair, the name of the buffer, or the buffer.
+
+        >>> sch = tir.Schedule(matmul_relu)
+        >>> sch.buffer_place(sch.get_block("C"), "B")
+        BufferPlace(kind='read', number=1)
+        """
+        return place_from(self, self.block_key(block, "buffer_place"), buffer)
 
     @instruction(buffer_index=ATTRIBUTE, storage_scope=ATTRIBUTE)
     def set_scope(

@@ -1,0 +1,64 @@
+"""Copies of buffers in the order of a block's iterators: reindex."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import te_sched
+from te_sched import tir
+from te_sched.ir import structural_equal
+from te_sched.script import from_source
+from tests.tensorir.programs import GIVEN, MATMUL, function
+
+CONVOLUTION = GIVEN + function(
+    "A:10,4 W:3,4 C:8,2",
+    """
+for h, f, r, c in T.grid(8, 2, 3, 4):
+    with T.block("C"):
+        vh, vf, vr, vc = T.axis.remap("SSRR", [h, f, r, c])
+        with T.init():
+            C[vh, vf] = 0.0
+        C[vh, vf] = C[vh, vf] + A[vh + vr, vc] * W[vr, vc]
+""",
+)
+
+
+@pytest.mark.parametrize("places", [["A"], ["W"], ["C"], ["A", "W", "C"], [("read", 0)]])
+def test_results(places: list[object]) -> None:
+    sch = tir.Schedule(from_source(CONVOLUTION))
+    for one in places:
+        sch.reindex("C", one)
+    rng = np.random.default_rng(0)
+    a, w = rng.random((10, 4), dtype="float32"), rng.random((3, 4), dtype="float32")
+    c = np.zeros((8, 2), "float32")
+    te_sched.build(sch.mod, target="llvm")(a, w, c)
+    expected = np.stack([(a[h : h + 3] * w).sum() for h in range(8)])
+    np.testing.assert_allclose(c, np.stack([expected, expected], 1), rtol=1e-5)
+
+
+def test_copies_have_the_order_of_the_iterators() -> None:
+    sch = tir.Schedule(from_source(CONVOLUTION))
+    copy = sch.get(sch.reindex("C", "A"))
+    assert copy.name_hint == "A_reindex_reindex"
+    assert [int(one) for one in copy.writes[0].buffer.shape] == [8, 3, 4]
+    back = sch.get(sch.reindex("C", ("write", 0)))
+    assert back.name_hint == "C_reindex"
+    assert [one.name_hint for one in map(sch.get, sch.get_child_blocks("root"))] == [
+        *("A_reindex_reindex", "C", "C_reindex")
+    ]
+
+
+def test_traces_write_the_place_of_the_buffer() -> None:
+    sch = tir.Schedule(from_source(GIVEN + MATMUL))
+    sch.reindex("C", "B")
+    sch.reindex("C", "C")
+    text = str(sch.trace)
+    assert 'b1 = sch.reindex(block=b0, buffer=("read", 1))' in text
+    assert 'buffer=("write", 0))' in text
+    kinds = [one for one in sch.trace.as_json()[0] if one[0] == "ReIndex"]
+    assert [one[2] for one in kinds] == [[1, 0], [0, 1]]
+    again = tir.Schedule(from_source(GIVEN + MATMUL))
+    sch.trace.apply_json_to_schedule(sch.trace.as_json(), again)
+    assert structural_equal(again.mod, sch.mod)
+    assert str(again.trace) == text
