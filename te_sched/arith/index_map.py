@@ -73,7 +73,7 @@ def map_shape(index_map: IndexMap, shape: Sequence[Expr]) -> tuple[Expr, ...]:
     DeclarationError if a new index does not begin at 0, or has unknown bounds.
     """
     _check_count(index_map, len(shape), "dimension", "dimensions")
-    retyped = _with_types_of(index_map, shape)
+    retyped = with_types_of(index_map, shape)
     domains = tuple(
         [
             Range(IntImm(0, var.dtype), ops.cast(var.dtype, size))
@@ -93,6 +93,22 @@ def map_shape(index_map: IndexMap, shape: Sequence[Expr]) -> tuple[Expr, ...]:
                 "subtract the minimum in the map",
             )
     return tuple([analyzer.simplify(one.extent) for one in ranges])
+
+
+def map_ranges(index_map: IndexMap, region: Domains) -> tuple[Range, ...]:
+    """Ranges of the new indices that hold those of a region of old ones.
+
+    Raises
+    ------
+    DeclarationError if they have unknown bounds.
+    """
+    analyzer = Analyzer()
+    return tuple(
+        [
+            Range(analyzer.simplify(one.min), analyzer.simplify(one.extent))
+            for one in _bounds(index_map, _typed(index_map, region))
+        ]
+    )
 
 
 def inverse(index_map: IndexMap, domains: Domains) -> IndexMap:
@@ -186,7 +202,7 @@ def _typed(index_map: IndexMap, domains: Domains) -> Domains:
     )
 
 
-def _with_types_of(index_map: IndexMap, shape: Sequence[Expr]) -> IndexMap:
+def with_types_of(index_map: IndexMap, shape: Sequence[Expr]) -> IndexMap:
     """The map computed in the type of the sizes of a shape."""
     if not shape:
         return index_map

@@ -43,6 +43,8 @@ def place_of(schedule: ScheduleBase, key: BlockKey, given: Any, writes: bool) ->
 
 def place_from(schedule: ScheduleBase, key: BlockKey, given: Any) -> BufferPlace:
     """A buffer that a block accesses, given as ("read", 0), by its name or itself."""
+    if isinstance(given, BufferPlace):
+        given = (given.kind, given.number)
     if isinstance(given, str | Buffer):
         block = schedule.block(key)
         found = [

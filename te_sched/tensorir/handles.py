@@ -6,14 +6,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from functools import wraps
 from inspect import Parameter, signature
-from typing import Any, ClassVar, NamedTuple, TypeVar, cast
+from typing import Any, ClassVar, TypeVar, cast
 
+from te_sched.arith.index_functions import map_of
 from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import ScheduleError, kind_of
 from te_sched.ir.blocks import Block, BlockRealize
-from te_sched.ir.expr import IntImm, Var
+from te_sched.ir.expr import Buffer, IntImm, Var
+from te_sched.ir.index_map import IndexMap
+from te_sched.ir.serialization import load_json, save_json
 from te_sched.ir.stmt import For
 from te_sched.tensorir.state import BlockIndex, BlockKey, Key
 from te_sched.trace.entries import Entry
@@ -112,7 +116,8 @@ class StmtSRef:
         return None if key is None else StmtSRef(self._index, key)
 
 
-class BufferPlace(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class BufferPlace:
     """A buffer that a block accesses: "read" or "write", and its number there.
 
     >>> sch = tir.Schedule(matmul_relu)
@@ -122,6 +127,10 @@ class BufferPlace(NamedTuple):
 
     kind: str
     number: int
+
+    def buffer_in(self, block: Block) -> Buffer:
+        """The buffer of a block."""
+        return (block.writes if self.kind == "write" else block.reads)[self.number].buffer
 
 
 ExprRV = Var  # a sampled integer
@@ -135,6 +144,9 @@ ATTRIBUTE = _SHOWN._replace(is_attribute=True)
 BY_PLACE = ArgumentKind()
 FLAG = ATTRIBUTE._replace(record=lambda schedule, value: bool(value))
 VALUE = _SHOWN._replace(record=lambda schedule, value: _as_lists(value))
+INDEX_MAP = ATTRIBUTE._replace(
+    packed=lambda value: [save_json(value)], unpacked=lambda values: load_json(values[0])
+)
 NUMBERS = ATTRIBUTE._replace(record=lambda schedule, value: [*value])
 LIST = _SHOWN._replace(is_flat=True, record=lambda schedule, value: [*value])
 MAYBE_LIST = ArgumentKind(
@@ -178,8 +190,6 @@ def instruction(**kinds: ArgumentKind) -> Callable[[_F], _F]:
         prepared = [
             (place, name, _PREPARED[name]) for place, name in enumerate(own) if name in _PREPARED
         ]
-        if "buffer" in own:
-            prepared.append((1, "buffer", _buffer))
         if not prepared:
             return call
 
@@ -187,11 +197,11 @@ def instruction(**kinds: ArgumentKind) -> Callable[[_F], _F]:
         def find(self: Any, *args: Any, **options: Any) -> Any:
             given = list(args)
             for place, name, prepare in prepared:
-                block = given[0] if given else options.get("block")
+                known = {**dict(zip(own, given, strict=False)), **options}
                 if place < len(given):
-                    given[place] = prepare(self, given[place], block)
+                    given[place] = prepare(self, given[place], known)
                 elif name in options:
-                    options[name] = prepare(self, options[name], block)
+                    options[name] = prepare(self, options[name], known)
             return call(self, *given, **options)
 
         return cast(_F, find)
@@ -199,26 +209,52 @@ def instruction(**kinds: ArgumentKind) -> Callable[[_F], _F]:
     return declare
 
 
-def _block(schedule: Any, given: Any, block: Any = None) -> Any:
+def _block(schedule: Any, given: Any, known: Mapping[str, Any]) -> Any:
     """A block that is given by its name."""
     return schedule.get_block(given) if isinstance(given, str) else given
 
 
-def _blocks(schedule: Any, given: Any, block: Any = None) -> Any:
+def _blocks(schedule: Any, given: Any, known: Mapping[str, Any]) -> Any:
     """Blocks that are given by their names."""
-    return [_block(schedule, one) for one in given] if isinstance(given, list | tuple) else given
+    if not isinstance(given, list | tuple):
+        return given
+    return [_block(schedule, one, known) for one in given]
 
 
-def _buffer(schedule: Any, given: Any, block: Any) -> Any:
+def _buffer(schedule: Any, given: Any, known: Mapping[str, Any]) -> Any:
     """The place of a buffer that a block accesses."""
+    block = known.get("block")
     return schedule.buffer_place(block, given) if isinstance(block, BlockRV) else given
 
 
-# How the arguments of a name are prepared before a call, of a block.
-_PREPARED: dict[str, Callable[[Any, Any, Any], Any]] = {
+def _index_map(schedule: Any, given: Any, known: Mapping[str, Any]) -> Any:
+    """The index map that a function computes, of the indices of a buffer or of a block."""
+    if not callable(given):
+        return given
+    block, place = known.get("block"), known.get("buffer")
+    count = None
+    if isinstance(block, BlockRV) and block.key in schedule.nodes:
+        own = schedule.block(block.key)
+        count = len(own.iter_vars)
+        if isinstance(place, BufferPlace):
+            count = len(place.buffer_in(own).shape)
+    made, separators = map_of(given, count)
+    if separators:
+        raise ScheduleError(
+            "index_map has AXIS_SEPARATOR",
+            "the primitives keep the buffers in one piece",
+            "leave it out",
+        )
+    return made
+
+
+# How the arguments of a name are prepared before a call, which has those that are known.
+_PREPARED: dict[str, Callable[[Any, Any, Mapping[str, Any]], Any]] = {
+    "buffer": _buffer,
     "block": _block,
     "block_or_loop": _block,
     "consumer_blocks": _blocks,
+    "index_map": _index_map,
 }
 
 
@@ -258,6 +294,10 @@ class BlockHandles:
             return json.dumps(value)
         if isinstance(value, float):
             return f"{value:.17g}"
+        if isinstance(value, IndexMap):
+            names = ", ".join([var.name for var in value.initial_indices])
+            finals = ", ".join(map(str, value.final_indices))
+            return f"lambda {names}: ({finals},)"
         if isinstance(value, BufferPlace):
             return f'("{value.kind}", {value.number})'
         if isinstance(value, list | tuple):

@@ -17,6 +17,7 @@ from te_sched.tensorir.primitives.blocking import BlockingPrimitives
 from te_sched.tensorir.primitives.finding import FindingPrimitives
 from te_sched.tensorir.primitives.inlining import InliningPrimitives
 from te_sched.tensorir.primitives.kinds import KindPrimitives
+from te_sched.tensorir.primitives.layouts import LayoutPrimitives
 from te_sched.tensorir.primitives.loops import NestPrimitives
 from te_sched.tensorir.primitives.movement import MovementPrimitives
 from te_sched.tensorir.primitives.reductions import ReductionPrimitives
@@ -35,8 +36,8 @@ _LATER = frozenset(
         *("annotate_buffer_access", "cache_index", "cache_inplace", "can_decompose_padding"),
         *("decompose_padding", "loop_partition", "merge", "pad_einsum", "read_at"),
         *("reindex_cache_read", "reindex_cache_write", "rolling_buffer"),
-        *("sample_compute_location", "set_axis_separator", "tensorize", "transform_block_layout"),
-        *("transform_layout", "unsafe_hide_buffer_access", "write_at"),
+        *("sample_compute_location", "set_axis_separator", "tensorize"),
+        *("unsafe_hide_buffer_access", "write_at"),
     ]
 )
 _NOTHING = Evaluate(IntImm(0))
@@ -51,6 +52,7 @@ class BlockSchedule(
     ReductionPrimitives,
     ReindexPrimitives,
     BlockingPrimitives,
+    LayoutPrimitives,
     BufferPrimitives,
     SamplingPrimitives,
 ):

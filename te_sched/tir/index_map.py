@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from te_sched.analysis.programs.evaluate import evaluate
+from te_sched.arith import index_functions as functions
 from te_sched.arith import index_map as maps
 from te_sched.deep_recursion import walks_deeply
-from te_sched.errors import DeclarationError, counted, kind_of, repr_of
-from te_sched.ir import dtypes, index_map, ops
+from te_sched.errors import DeclarationError
+from te_sched.ir import dtypes, index_map
 from te_sched.ir.expr import Expr, IntImm, Range, Var
 from te_sched.nd import NDArray, array
-from te_sched.signatures import checked, is_sequence
+from te_sched.signatures import checked
 from te_sched.tir.constructors import Constructor
 
 AXIS_SEPARATOR = index_map.AXIS_SEPARATOR
@@ -83,86 +83,18 @@ class IndexMapConstructor(Constructor):
         >>> tir.IndexMap.from_func_with_separators(apart)
         (T.index_map(lambda i, j: (i, j)), [1])
         """
-        names, last = _names(mapping_function, ndim)
         dtype = dtypes.spelled(index_dtype)
-        variables = {name: Var(name, dtype) for name in (*names, *last)}
-        made = mapping_function(
-            *[variables[name] for name in names], **{name: variables[name] for name in last}
-        )
-        finals: list[Expr] = []
-        separators: list[int] = []
-        for one in made if is_sequence(made) else [made]:
-            if one is AXIS_SEPARATOR:
-                separators.append(len(finals))
-            else:
-                finals.append(_index(one))
-        stated = _stated(inverse_index_map, len(finals), dtype)
-        return index_map.IndexMap(tuple(variables.values()), tuple(finals), stated), separators
-
-
-def _names(function: _Function, ndim: int | None) -> tuple[list[str], list[str]]:
-    """The names of the indices, by position and by keyword."""
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except ValueError:  # some functions written in C have none
-        raise DeclarationError(
-            f"cannot make an index map of {repr_of(function)}, whose parameters are unknown",
-            "",
-            "give a function written in Python, for example lambda i: [i // 4, i % 4]",
-        ) from None
-    names = [one.name for one in parameters if one.kind in _POSITIONAL]
-    last = [one.name for one in parameters if one.kind is one.KEYWORD_ONLY]
-    rest = [one.name for one in parameters if one.kind is one.VAR_POSITIONAL]
-    count = len(names) + len(last)
-    if rest and ndim is None:
-        raise DeclarationError(
-            "an index map of a function with *args needs the number of indices", "", "give ndim"
-        )
-    if rest and ndim is not None and ndim >= count:
-        names += [f"{rest[0]}_{place}" for place in range(ndim - count)]
-    elif ndim is not None and ndim != count:
-        raise DeclarationError(
-            f"the function of the index map takes {counted(count, 'index', 'indices')}, expected "
-            f"{ndim}",
-            "",
-            "take one argument for each dimension",
-        )
-    return names, last
-
-
-_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-
-
-def _index(value: Any) -> Expr:
-    index = ops.convert(value)
-    if not dtypes.is_integral(index.dtype):
-        raise DeclarationError(
-            f"new index {repr_of(value)} of an index map is {index.dtype}, expected an integer",
-            "",
-            "return a list of integer expressions of the indices",
-        )
-    return index
-
-
-def _stated(given: Any, ndim: int, dtype: str) -> index_map.IndexMap | None:
-    """The inverse that the user states, as a map."""
-    if given is None or isinstance(given, index_map.IndexMap):
-        return given
-    if callable(given):
-        return IndexMap.from_func(given, ndim, index_dtype=dtype)
-    raise DeclarationError(
-        f"inverse_index_map is {kind_of(given)}, expected a function or an IndexMap",
-        "",
-        "give a function of the new indices",
-    )
+        return functions.map_of(mapping_function, ndim, inverse_index_map, dtype)
 
 
 def _index_map(
     initial_indices: Sequence[Var], final_indices: Sequence[Any], inverse_index_map: Any = None
 ) -> index_map.IndexMap:
-    finals = tuple([_index(one) for one in final_indices])
+    finals = tuple([functions.index_of(one) for one in final_indices])
     return index_map.IndexMap(
-        tuple(initial_indices), finals, _stated(inverse_index_map, len(finals), "int64")
+        tuple(initial_indices),
+        finals,
+        functions.stated_inverse(inverse_index_map, len(finals), "int64"),
     )
 
 
@@ -180,7 +112,7 @@ def map_indices(self: _Map, indices: Sequence[Any]) -> list[Expr]:
     >>> tir.IndexMap.from_func(lambda i: [i // 4, i % 4], index_dtype="int32").map_indices([7])
     [1, 3]
     """
-    return list(maps.map_indices(self, [_index(one) for one in indices]))
+    return list(maps.map_indices(self, [functions.index_of(one) for one in indices]))
 
 
 @checked
@@ -192,7 +124,7 @@ def map_shape(self: _Map, shape: Sequence[Any]) -> list[Expr]:
     >>> tir.IndexMap.from_func(lambda i: [i // 4, i % 4]).map_shape([14])
     [4, 4]
     """
-    return list(maps.map_shape(self, [_index(one) for one in shape]))
+    return list(maps.map_shape(self, [functions.index_of(one) for one in shape]))
 
 
 @checked
@@ -253,7 +185,7 @@ def map_ndarray(self: _Map, arr_src: NDArray) -> NDArray:
 
 
 def _domains(shape: Sequence[Any]) -> tuple[Range, ...]:
-    sizes = [one if isinstance(one, Range) else _index(one) for one in shape]
+    sizes = [one if isinstance(one, Range) else functions.index_of(one) for one in shape]
     return tuple(
         [one if isinstance(one, Range) else Range(IntImm(0, one.dtype), one) for one in sizes]
     )

@@ -14,7 +14,16 @@ from te_sched.tensorir.primitives.storage import copy_of
 from te_sched.tensorir.rewriting import Swap
 from te_sched.trace.trace import Trace
 from tests.refusals.table import enter
-from tests.tensorir.programs import GIVEN, MATMUL, OTHERS, REDUCTIONS, REINDEXED, STAGES, program
+from tests.tensorir.programs import (
+    GIVEN,
+    LAYOUTS,
+    MATMUL,
+    OTHERS,
+    REDUCTIONS,
+    REINDEXED,
+    STAGES,
+    program,
+)
 
 Schedule = tir.Schedule
 
@@ -31,6 +40,10 @@ def refused(text: str, action: Callable[[Any], Any]) -> Callable[[], Any]:
             assert again.mod.script() == sch.mod.script()
 
     return call
+
+
+def _halves(i: Any) -> list[Any]:
+    return [i // 4, i % 4]
 
 
 def loops(sch: Any, name: str) -> Any:
@@ -296,6 +309,77 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
         REDUCTIONS["in one loop"],
         lambda s: s.reindex("C", "B"),
         "block B in the same loops accesses it, too",
+    ),
+    # layouts
+    (MATMUL, lambda s: s.transform_layout("C", "C", 3), "index_map is an int"),
+    (
+        MATMUL,
+        lambda s: s.transform_layout("C", "C", tir.IndexMap.from_func(lambda i: [i])),
+        "the index map takes 1 indices, expected 2",
+    ),
+    (
+        MATMUL,
+        lambda s: s.transform_layout("C", "C", lambda i, j: [i, tir.IndexMap.AXIS_SEPARATOR, j]),
+        "index_map has AXIS_SEPARATOR",
+    ),
+    (
+        MATMUL,
+        lambda s: s.transform_layout("C", "C", lambda i, j: [i // 3, i % 3, j]),
+        "cannot transform the layout of C of block C(.|\n)*the index map has no inverse",
+    ),
+    (
+        MATMUL,
+        lambda s: s.transform_layout("C", "C", lambda i, j: [i]),
+        "cannot transform the layout of C of block C",
+    ),
+    (
+        OTHERS["viewed"],
+        lambda s: s.transform_layout("B", "B", lambda i: [7 - i]),
+        "is a view of it",
+    ),
+    (REINDEXED["pointer"], lambda s: s.transform_layout("B", "A", _halves), "its address is used"),
+    (
+        LAYOUTS["strides"],
+        lambda s: s.transform_layout("B", "A", _halves),
+        "it has strides or an off",
+    ),
+    (
+        LAYOUTS["alias"],
+        lambda s: s.transform_layout("B", "A", _halves),
+        "another parameter is a view",
+    ),
+    (
+        MATMUL,
+        lambda s: s.transform_block_layout("C", lambda i, j, k: [i, j * 8 + k]),
+        "is made of iterators of several kinds",
+    ),
+    (
+        MATMUL,
+        lambda s: s.transform_block_layout("D", lambda i, j: [i]),
+        "cannot transform the order of block D",
+    ),
+    (
+        MATMUL,
+        lambda s: (s.fuse(*loops(s, "D")), s.transform_block_layout("D", lambda i, j: [j, i])),
+        "its iterators are not its loops",
+    ),
+    (
+        MATMUL,
+        lambda s: (
+            s.parallel(loops(s, "D")[0]),
+            s.transform_block_layout("D", lambda i, j: [j, i]),
+        ),
+        "loop i is parallel, annotated",
+    ),
+    (
+        OTHERS["siblings"],
+        lambda s: s.transform_block_layout("B", lambda i, j: [j, i]),
+        "loop i has other blocks in it, too",
+    ),
+    (
+        LAYOUTS["guarded"],
+        lambda s: s.transform_block_layout("B", lambda i: [7 - i]),
+        "it has the condition i < 5",
     ),
     # movement
     (MATMUL, lambda s: s.compute_at("C", loops(s, "C")[0]), "is an ancestor of block C"),

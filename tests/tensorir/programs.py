@@ -370,3 +370,23 @@ REINDEXED = {
     "last one wins": function("A:8,8 B:8", _block("B", "8, 8", "", "B[vi] = A[vi, vj]")),
     "reduced": function("A:8,8 B:8,8", _block("B", "8, 8", "", "B[vi, vj] = A[vi, vj]", "SR")),
 }
+
+
+LAYOUTS = {
+    "strides": """@T.prim_func
+def main(a: T.handle, B: T.Buffer((8,), "float32")):
+    A = T.match_buffer(a, (8,), strides=[2])
+"""
+    + "".join(f"    {line}\n" for line in _block("B", "8", "", "B[vi] = A[vi]").splitlines()),
+    "alias": """@T.prim_func
+def main(a: T.handle, b: T.handle, B: T.Buffer((8,), "float32")):
+    A = T.match_buffer(a, (8,))
+    C = T.match_buffer(b, (4, 2), data=A.data)
+"""
+    + "".join(
+        f"    {line}\n" for line in _block("B", "8", "", "B[vi] = A[vi] + C[0, 0]").splitlines()
+    ),
+    "guarded": function(
+        "A:8 B:8", _block("B", "8", "vi = T.axis.spatial(8, i)\nT.where(i < 5)", "B[vi] = A[vi]")
+    ),
+}

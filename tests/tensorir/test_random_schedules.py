@@ -30,6 +30,22 @@ PROGRAMS = {
 }
 
 
+def _moved(*indices: Any) -> list[Any]:
+    """The first index last, in two parts."""
+    return [*indices[1:], indices[0] // 2, indices[0] % 2]
+
+
+def _move_temporary(sch: Any, block: Any) -> None:
+    """Transform the layout of a buffer that is not a parameter, whose shape callers know."""
+    own = sch.get(block)
+    given = {one for func in sch.mod.functions.values() for one in func.buffer_map.values()}
+    for kind, regions in (("write", own.writes), ("read", own.reads)):
+        for number, region in enumerate(regions):
+            if region.buffer not in given:
+                sch.transform_layout(block, (kind, number), _moved)
+                return
+
+
 def calls(sch: Any, rng: random.Random) -> list[Any]:
     """A call of each primitive, with random arguments."""
     names = [sch.block(key).name_hint for key in sch.keys.values()]
@@ -54,6 +70,8 @@ def calls(sch: Any, rng: random.Random) -> list[Any]:
         lambda: sch.compute_at(block, target, rng.random() < 0.5, rng.choice([-1, -2])),
         lambda: sch.reverse_compute_at(block, target, rng.random() < 0.5),
         lambda: sch.decompose_reduction(block, loop),
+        lambda: _move_temporary(sch, block),
+        lambda: sch.transform_block_layout(block, _moved),
         lambda: sch.reindex(block, rng.choice([("read", 0), ("write", 0)])),
         lambda: sch.rfactor(loop, rng.choice([0, -1, 1])),
         lambda: sch.cache_read(block, 0, rng.choice(SCOPES[:2])),

@@ -51,9 +51,9 @@ class ReindexPrimitives(CopyPrimitives):
         check_not_root(self, key, "apply reindex to")
         scope = self.scope(key)
         assert scope is not None
-        kind, number = place_from(self, key, buffer)
-        own, writes = self.block(key), kind == "write"
-        whole = (own.writes if writes else own.reads)[number].buffer
+        place = place_from(self, key, buffer)
+        own, writes = self.block(key), place.kind == "write"
+        whole = place.buffer_in(own)
         indices = _indices(key, own, whole)
         used = variables_of(*indices)
         axes = [axis for axis in own.iter_vars if axis.var in used]
@@ -69,8 +69,8 @@ class ReindexPrimitives(CopyPrimitives):
         _check_alone(self, scope, key, position, whole, writes)
         copy = decl_buffer([_extent(axis) for axis in axes], whole.dtype, f"{whole.name}_reindex")
         new = [
-            IterVar(axis.dom, Var(f"v{place}", axis.var.dtype), "DataPar")
-            for place, axis in enumerate(axes)
+            IterVar(axis.dom, Var(f"v{number}", axis.var.dtype), "DataPar")
+            for number, axis in enumerate(axes)
         ]
         renamed: dict[Var, Expr] = {a.var: b.var for a, b in zip(axes, new, strict=True)}
         there = tuple([substitute(one, renamed) for one in indices])
@@ -78,7 +78,7 @@ class ReindexPrimitives(CopyPrimitives):
         made = copy_nest(name, new, copy, whole, there, is_back=writes)
         where = Place(scope, position + writes)
         mapper = _Reindexed(whole, copy, tuple([axis.var for axis in axes]))
-        return self._insert_copy(scope, where, made, mapper, [key], kind)
+        return self._insert_copy(scope, where, made, mapper, [key], place.kind)
 
 
 class _Reindexed(CopyMapper):

@@ -56,9 +56,9 @@ class BufferPrimitives(ScheduleBase):
         place = place_of(self, key, buffer_index, writes=True)
         buffer = self.block(key).writes[place].buffer
         scope = check_scope(storage_scope)
-        owner = allocating(self, key, buffer, "set the scope of")
         if buffer.scope() == scope:
             return
+        owner = allocating(self, key, buffer, "set the scope of")
         new = _like(buffer, buffer.dtype, scope)
         swap = Swap({buffer: new})
         self.draft.replace(owner, swap.visit(self.nodes[owner]), swap.continued)
