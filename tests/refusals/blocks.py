@@ -310,6 +310,11 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
         lambda s: s.reindex("C", "B"),
         "block B in the same loops accesses it, too",
     ),
+    (
+        REINDEXED["in init"],
+        lambda s: s.reindex("zero", ("write", 0)),
+        "it is in T.init.. of block B",
+    ),
     # layouts
     (MATMUL, lambda s: s.transform_layout("C", "C", 3), "index_map is an int"),
     (

@@ -368,6 +368,19 @@ REINDEXED = {
         ),
     ),
     "last one wins": function("A:8,8 B:8", _block("B", "8, 8", "", "B[vi] = A[vi, vj]")),
+    "in init": function(
+        "A:8,8 B:8",
+        """
+for i, k in T.grid(8, 8):
+    with T.block("B"):
+        vi, vk = T.axis.remap("SR", [i, k])
+        with T.init():
+            with T.block("zero"):
+                vz = T.axis.spatial(8, vi)
+                B[vz] = 0.0
+        B[vi] = B[vi] + A[vi, vk]
+""",
+    ),
     "reduced": function("A:8,8 B:8,8", _block("B", "8, 8", "", "B[vi, vj] = A[vi, vj]", "SR")),
 }
 

@@ -32,7 +32,7 @@ PROGRAMS = {
 
 def _moved(*indices: Any) -> list[Any]:
     """The first index last, in two parts."""
-    return [*indices[1:], indices[0] // 2, indices[0] % 2]
+    return [*indices[1:], indices[0] // 2, indices[0] % 2] if indices else []
 
 
 def _move_temporary(sch: Any, block: Any) -> None:

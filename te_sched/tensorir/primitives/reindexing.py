@@ -65,7 +65,10 @@ class ReindexPrimitives(CopyPrimitives):
                 why = f"its iterator {axis.var.name} is not an index, so elements are written twice"
                 raise _refused(key, whole, why, "make it an index of the buffer")
         position = number_in(self, scope, key)
-        assert position is not None
+        if position is None:
+            raise _refused(
+                key, whole, f"it is in T.init() of block {scope.name}", "reindex that block"
+            )
         _check_alone(self, scope, key, position, whole, writes)
         copy = decl_buffer([_extent(axis) for axis in axes], whole.dtype, f"{whole.name}_reindex")
         new = [
