@@ -33,6 +33,11 @@ from te_sched.lower.blocks.make_opaque import make_opaque
 from te_sched.lower.blocks.place_allocations import place_allocations
 from te_sched.lower.blocks.unify_threads import unify_threads
 from te_sched.lower.convert_ssa import convert_ssa
+from te_sched.lower.device.split_host_device import (
+    annotate_device_regions,
+    lower_kernel_launches,
+    split_host_device,
+)
 from te_sched.lower.eliminate_common_subexpressions import eliminate_common_subexpressions
 from te_sched.lower.flatten_storage import flatten_storage
 from te_sched.lower.hoist_conditions import hoist_conditions
@@ -54,6 +59,7 @@ from te_sched.signatures import checked
 from te_sched.target import Target
 
 __all__ = [
+    "AnnotateDeviceRegions",
     "AnnotateEntryFunc",
     "Apply",
     "BindTarget",
@@ -73,6 +79,7 @@ __all__ = [
     "LiftThreadBinding",
     "LoopPartition",
     "LowerCrossThreadReduction",
+    "LowerDeviceKernelLaunch",
     "LowerInitBlock",
     "LowerMatchBuffer",
     "LowerOpaqueBlock",
@@ -87,6 +94,7 @@ __all__ = [
     "RenormalizeSplitPattern",
     "RewriteUnsafeSelect",
     "Simplify",
+    "SplitHostDevice",
     "StorageFlatten",
     "StorageRewrite",
     "UnifyThreadBinding",
@@ -929,6 +937,86 @@ def BindTarget(target: Target) -> PrimFuncPass:
         return func.with_attr("target", Target(bound, target.host))
 
     return PrimFuncPass(bind, PassInfo(name="tir.BindTarget"))
+
+
+def AnnotateDeviceRegions() -> PrimFuncPass:
+    """The pass that puts the attribute "target" around the parts of functions for a device.
+
+    >>> from te_sched import IRModule
+    >>> from te_sched.script import tir as T
+    >>> @T.prim_func
+    ... def clear(A: T.Buffer((16,), "int32")):
+    ...     T.func_attr({"target": T.target("cuda", host="llvm")})
+    ...     i = T.launch_thread("threadIdx.x", 16)
+    ...     A[i] = 0
+    >>> body = AnnotateDeviceRegions()(IRModule({"clear": clear}))["clear"].body
+    >>> body.attr_key, body.node
+    ('target', cuda)
+    """
+
+    def annotate(func: PrimFunc) -> PrimFunc:
+        if "target" not in func.attrs:
+            name = str(func.attrs.get("global_symbol", "main"))
+            raise DeclarationError(
+                f"function {name} has no target, whose device its parts would run on",
+                "",
+                "apply BindTarget first",
+            )
+        return annotate_device_regions(func, Target(Target(func.attrs["target"]).text))
+
+    return PrimFuncPass(annotate, PassInfo(name="tir.AnnotateDeviceRegions"))
+
+
+def SplitHostDevice() -> ModulePass:
+    """The pass that makes a function of each part with an attribute "target", and calls it.
+
+    >>> from te_sched import IRModule
+    >>> from te_sched.script import tir as T
+    >>> @T.prim_func
+    ... def clear(A: T.Buffer((16,), "int32")):
+    ...     T.func_attr({"target": T.target("cuda", host="llvm")})
+    ...     i = T.launch_thread("threadIdx.x", 16)
+    ...     A[i] = 0
+    >>> module = SplitHostDevice()(AnnotateDeviceRegions()(IRModule({"clear": clear})))
+    >>> module["clear"].body
+    A = T.handle("int32", "global")
+    Module.clear_kernel(A)
+    >>> [param.name for param in module["clear_kernel"].params]
+    ['A']
+    """
+    return _WholeModule(
+        lambda functions: split_host_device(functions, _is_processor),
+        PassInfo(name="tir.SplitHostDevice"),
+    )
+
+
+def LowerDeviceKernelLaunch() -> ModulePass:
+    """The pass that launches functions for a device, with their extents, instead of calling them.
+
+    >>> from te_sched import IRModule
+    >>> from te_sched.script import tir as T
+    >>> @T.prim_func
+    ... def clear(A: T.Buffer((16,), "int32")):
+    ...     T.func_attr({"target": T.target("cuda", host="llvm")})
+    ...     i = T.launch_thread("threadIdx.x", 16)
+    ...     A[i] = 0
+    >>> module = SplitHostDevice()(AnnotateDeviceRegions()(IRModule({"clear": clear})))
+    >>> host = module["clear"].with_attr("target", Target("llvm"))
+    >>> module = LowerDeviceKernelLaunch()(IRModule({**module.functions, "clear": host}))
+    >>> module["clear"].body
+    A = T.handle("int32", "global")
+    T.call_packed("clear_kernel", A, 16)
+    >>> module["clear_kernel"].attrs["tir.kernel_launch_params"]
+    ['threadIdx.x']
+    """
+    return _WholeModule(
+        lambda functions: lower_kernel_launches(functions, _is_processor),
+        PassInfo(name="tir.LowerDeviceKernelLaunch"),
+    )
+
+
+def _is_processor(target: Any) -> bool:
+    return "cpu" in Target(target).keys
 
 
 def ConvertForLoopsToSerial() -> PrimFuncPass:
