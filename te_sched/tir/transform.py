@@ -33,6 +33,7 @@ from te_sched.lower.blocks.make_opaque import make_opaque
 from te_sched.lower.blocks.place_allocations import place_allocations
 from te_sched.lower.blocks.unify_threads import unify_threads
 from te_sched.lower.convert_ssa import convert_ssa
+from te_sched.lower.device.insert_barriers import synchronize
 from te_sched.lower.device.split_host_device import (
     annotate_device_regions,
     lower_kernel_launches,
@@ -97,6 +98,7 @@ __all__ = [
     "SplitHostDevice",
     "StorageFlatten",
     "StorageRewrite",
+    "ThreadSync",
     "UnifyThreadBinding",
     "UnrollLoop",
     "VectorizeLoop",
@@ -1013,6 +1015,29 @@ def LowerDeviceKernelLaunch() -> ModulePass:
         lambda functions: lower_kernel_launches(functions, _is_processor),
         PassInfo(name="tir.LowerDeviceKernelLaunch"),
     )
+
+
+@checked
+def ThreadSync(storage_scope: str) -> PrimFuncPass:
+    """The pass that inserts barriers between accesses of threads to memory of a scope, "shared"
+    or "shared.dyn".
+
+    >>> from te_sched import IRModule
+    >>> from te_sched.script import tir as T
+    >>> @T.prim_func
+    ... def reverse(A: T.Buffer((8,), "int32")):
+    ...     i = T.launch_thread("threadIdx.x", 8)
+    ...     B = T.decl_buffer((8,), "int32", scope="shared")
+    ...     B[i] = A[i]
+    ...     A[i] = B[7 - i]
+    >>> 'T.tvm_storage_sync("shared")' in str(ThreadSync("shared")(IRModule({"f": reverse})))
+    True
+    """
+
+    def run(func: PrimFunc) -> PrimFunc:
+        return synchronize(func, storage_scope, config.current().lowering)
+
+    return PrimFuncPass(run, PassInfo(name="tir.ThreadSync"))
 
 
 def _is_processor(target: Any) -> bool:
