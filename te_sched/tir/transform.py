@@ -39,7 +39,10 @@ from te_sched.lower.device.split_host_device import (
     lower_kernel_launches,
     split_host_device,
 )
-from te_sched.lower.eliminate_common_subexpressions import eliminate_common_subexpressions
+from te_sched.lower.eliminate_common_subexpressions import (
+    eliminate_common_subexpressions,
+    identify_equal_terms,
+)
 from te_sched.lower.flatten_storage import flatten_storage
 from te_sched.lower.hoist_conditions import hoist_conditions
 from te_sched.lower.index_dtype import force_narrow_indices
@@ -526,7 +529,8 @@ def RewriteUnsafeSelect() -> PrimFuncPass:
 def CommonSubexprElimTIR(
     enable_cse_tir: bool = True, identify_equiv_terms: bool = False
 ) -> PrimFuncPass:
-    """The pass that computes common subexpressions once; `identify_equiv_terms` is ignored.
+    """The pass that computes common subexpressions once; with `identify_equiv_terms` also those
+    that differ only in their form.
 
     >>> from te_sched import IRModule, tir
     >>> i = tir.Var("i")
@@ -536,9 +540,16 @@ def CommonSubexprElimTIR(
     with T.LetStmt(i * 2 + 1) as cse_var_1:
         T.call_extern("int32", "f", cse_var_1, cse_var_1)
     """
-    del identify_equiv_terms
-    identity: Callable[[PrimFunc], PrimFunc] = lambda func: func  # noqa: E731
-    return _named("tir.CommonSubexprElimTIR", None if enable_cse_tir else identity)
+
+    def eliminate(func: PrimFunc) -> PrimFunc:
+        settings = config.current().lowering
+        if not enable_cse_tir:
+            return func
+        if identify_equiv_terms:
+            func = identify_equal_terms(func, settings)
+        return eliminate_common_subexpressions(func, settings)
+
+    return _named("tir.CommonSubexprElimTIR", eliminate)
 
 
 def LowerCrossThreadReduction() -> PrimFuncPass:
