@@ -104,9 +104,10 @@ class _Splitter(StatementMapper):
             body = DeclBuffer(buffer, body)
         used = free_variables(node.body) | variables_of(*buffers) - _defined(node.body)
         arguments = sorted(used, key=lambda var: (var.dtype != "handle", var.name))
-        attrs = {"target": node.node, "tir.noalias": True, "tir.is_global_func": True}
+        target = node.node.value if type(node.node) is StringImm else node.node
+        attrs = {"target": target, "tir.noalias": True, "tir.is_global_func": True}
         call = (StringImm(name), *arguments)
-        if not self.is_processor(node.node):
+        if not self.is_processor(target):
             self.functions[name] = device_function(body, arguments, attrs)
             return Evaluate(Call("void", _CALL, call))
         done = Evaluate(Call("int32", "tir.ret", (IntImm(0),)))
@@ -179,7 +180,9 @@ class _Launcher(Mapper):
         name = call.args[0].value if call.op == _CALL and type(call.args[0]) is StringImm else None
         callee = self.functions.get(str(name))
         target = None if callee is None else callee.attrs.get("target")
-        if name is None or callee is None or target is None or target == self.target:
+        if name is None or callee is None or target is None:
+            return call
+        if str(target) == str(self.target):  # apart from their hosts
             return call
         symbol = StringImm(_symbol(name, callee))
         if self.is_processor(target) and self.is_processor(self.target):

@@ -109,6 +109,18 @@ def test_other_processors_are_called_by_name() -> None:
     assert module["other"].attrs["global_symbol"] == "other"
 
 
+def test_calls_on_the_same_device_are_kept() -> None:
+    module = split(scaled())
+    assert transform.LowerDeviceKernelLaunch()(module) is module
+
+
+def test_targets_may_be_texts() -> None:
+    body = AttrStmt(tir.StringImm("cuda"), "target", tir.IntImm("int32", 0), tir.Evaluate(1))
+    func = PrimFunc((), body, {}, {"target": "llvm"})
+    module = transform.SplitHostDevice()(IRModule({"main": func}))
+    assert module["main_kernel"].attrs["target"] == "cuda"
+
+
 def test_extents_that_the_host_cannot_compute_are_refused() -> None:
     A = tir.decl_buffer((8,), "int32", name="A")
     i = tir.Var("i")
