@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
@@ -19,7 +20,7 @@ from te_sched.ir.stmt import IRModule, PrimFunc, Stmt
 from te_sched.signatures import checked
 from te_sched.tir.transform import PASS_NAMES, ModulePass, PassInfo, PrimFuncPass
 
-__all__ = ["PassContext", "PassInfo", "Sequential", "module_pass"]
+__all__ = ["PassContext", "PassInfo", "PrintIR", "Sequential", "module_pass"]
 
 _UNROLL = {
     "auto_max_step": "auto_unroll_max_step",
@@ -257,6 +258,26 @@ def _accept(name: str) -> None:
             f"unknown option of PassContext: {repr_of(name)}",
             help=f"use one of {', '.join(sorted(known))}{did_you_mean(name, known)}",
         )
+
+
+@dataclasses.dataclass(frozen=True)
+class PrintIR(ModulePass):
+    """The pass that writes a module to the standard error and returns it.
+
+    >>> import te_sched
+    >>> module = te_sched.IRModule({"f": te_sched.tir.PrimFunc((), te_sched.tir.Evaluate(0), {})})
+    >>> PrintIR("before")(module) is module
+    True
+    """
+
+    header: str = ""
+    show_meta_data: bool = False
+    info = PassInfo(name="PrintIR")
+
+    def __call__(self, mod: IRModule) -> IRModule:
+        """The module itself."""
+        print(f"PrintIR({self.header}):\n{mod}", file=sys.stderr)
+        return mod
 
 
 def _options_of(option: str, value: Any) -> dict[str, Any]:

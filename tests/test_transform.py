@@ -260,3 +260,11 @@ def test_pragmas_of_loops_without_blocks_become_attributes() -> None:
 
     new = tir.transform.LowerOpaqueBlock()(IRModule({"main": clear}))["main"].body
     assert (new.attr_key, new.body.annotations) == ("pragma_loop_partition_hint", {})
+
+
+def test_print_ir_writes_the_module_and_keeps_it(capsys):
+    module = lower(*schedule(""))
+    passes = Sequential([transform.PrintIR("first"), tir.transform.Simplify()])
+    assert str(passes(module)) == str(module)
+    written = capsys.readouterr().err
+    assert written == f"PrintIR(first):\n{module}\n"

@@ -19,8 +19,8 @@ ABSENT: dict[str, str] = {
     ),
     "autotvm": "te_sched has no tuner; try splits in a loop and time each with "
     "module.time_evaluator",
-    "auto_scheduler": "te_sched has no tuner; write the schedule with te.create_schedule, and time "
-    "it with module.time_evaluator",
+    "auto_scheduler": "te_sched registers workloads, and has no tuner; write the schedule with "
+    "te.create_schedule, and time it with module.time_evaluator",
     "meta_schedule": "te_sched has no tuner yet; write the schedule with tir.Schedule, and time it "
     "with module.time_evaluator",
     "dlight": "te_sched has no generated schedules; write one: tir.Schedule",

@@ -237,6 +237,8 @@ TREE: dict[str, Alias] = {
     "tensor_intrin": Alias(("te_sched.te",)),
     "hybrid": Alias(("te_sched.te.hybrid",)),
     "rpc": Alias(("te_sched.compat.rpc",)),
+    "auto_scheduler": Alias(("te_sched.compat.auto_scheduler",)),
+    "auto_scheduler.workload_registry": Alias(("te_sched.compat.auto_scheduler",)),
     "relay": Alias((), {"build_config": f"{_OLD}:build_config"}),
 }
 # Modules whose submodules in te_sched are modules of tvm without an entry in the table.

@@ -73,9 +73,9 @@ class BufferVar(Operand):
         """The pointer to the data, as an argument of a call."""
         return self.buffer.data
 
-    def asobject(self) -> Var:
-        """The pointer to the data."""
-        return self.buffer.data
+    def asobject(self) -> Buffer:
+        """The buffer."""
+        return self.buffer
 
     def __iter__(self) -> Iterator[Any]:  # prevents endless iteration by __getitem__
         return iter(self.buffer)

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 from te_sched.errors import DeclarationError, OperandError, TruthError
 from te_sched.ir import dtypes, ops
-from te_sched.ir.expr import EQ, NE, Cast, DataProducer, Expr, IterVar, Operand, Var
+from te_sched.ir.expr import EQ, NE, Cast, DataProducer, Expr, IterVar, Operand, StringImm, Var
 from te_sched.ir.intrinsic_table import INTRINSICS
 
 # The axes of the te.compute whose function is running, otherwise None. In such a function `a == b`
@@ -30,11 +30,21 @@ def _astype(self: Any, dtype: str) -> Expr:
 
 
 def _equal(a: Any, b: Any) -> Any:
-    return False if b is None else ops.equal(a, b)
+    if b is None or type(a) is StringImm:
+        return _is_text(a, b)
+    return ops.equal(a, b)
 
 
 def _not_equal(a: Any, b: Any) -> Any:
-    return True if b is None else ops.not_equal(a, b)
+    if b is None or type(a) is StringImm:
+        return not _is_text(a, b)
+    return ops.not_equal(a, b)
+
+
+def _is_text(a: Any, b: Any) -> bool:
+    """Whether a string constant has the text of another one, or of a string."""
+    text = b.value if type(b) is StringImm else b
+    return isinstance(text, str) and a.value == text
 
 
 def division(a: Any, b: Any) -> Expr:

@@ -27,12 +27,14 @@ import heapq
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from te_sched.arith.analyzer import Analyzer
 from te_sched.config import AS_TVM, Lowering
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
 from te_sched.ir.expr import Expr, Var
 from te_sched.ir.stmt import PrimFunc, Stmt
-from te_sched.ir.visitor import CHILD_FIELDS, Mapper, children, replace
+from te_sched.ir.structural import structural_key
+from te_sched.ir.visitor import CHILD_FIELDS, Mapper, children, replace, walk
 from te_sched.lower.statements import rebuilt
 from te_sched.lower.terms import TERM_KINDS, Renaming, Term, Terms
 
@@ -50,6 +52,37 @@ def eliminate_common_subexpressions(func: PrimFunc, settings: Lowering = AS_TVM)
     if not levels.may_repeat(func.body):
         return func
     return replace(func, body=levels.level(func.body, S.LetStmt))
+
+
+def identify_equal_terms(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
+    """The function with one form for terms that are simplified to the same: the largest of them.
+
+    C[x * (y + z)] = x * y + x * z    ->    C[x * y + x * z] = x * y + x * z
+    """
+    analyzer = Analyzer(settings)
+    terms = {structural_key(node): node for node in walk(func.body) if type(node) in TERM_KINDS}
+    groups: dict[Any, list[Any]] = {}
+    for key, node in terms.items():
+        groups.setdefault(structural_key(analyzer.simplify(node)), []).append(key)
+    forms: dict[Any, Expr] = {}
+    for keys in groups.values():
+        largest = max([terms[key] for key in keys], key=lambda node: sum(1 for _ in walk(node)))
+        if len(keys) > 1:
+            forms |= dict.fromkeys(keys, largest)
+    return func.with_body(_Normalizer(forms).visit(func.body)) if forms else func
+
+
+class _Normalizer(Mapper):
+    """Replaces terms, the largest first; `forms` are the new terms by the keys of the old ones."""
+
+    def __init__(self, forms: dict[Any, Expr]) -> None:
+        self.forms = forms
+
+    def visit_Expr(self, node: Expr) -> Expr:
+        if type(node) not in TERM_KINDS:
+            return self.generic(node)
+        form = self.forms.get(structural_key(node))
+        return self.generic(node) if form is None else form
 
 
 class _Levels(Mapper):

@@ -22,10 +22,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import reduce
+from typing import Any
 
 from te_sched.config import AS_TVM, Lowering
 from te_sched.errors import LoweringError
 from te_sched.ir import dtypes, ops
+from te_sched.ir.blocks import DeclBuffer
 from te_sched.ir.expr import (
     Add,
     Broadcast,
@@ -104,9 +106,16 @@ class _Injector(AccessMapper):
             return self.generic(node)
         double = _Double(node, reduce(ops.mul, node.extents))
         self.doubles[node.buffer_var] = double
-        body = self.visit(node.body)
+        inner: Any = node.body
+        body: Stmt
         extents = (ops.mul(double.room, 2),)
-        enlarged = replace(node, extents=extents, body=body)
+        if _is_declaration(inner, node):
+            body = self.visit(inner.body)
+            declared = replace(inner, buffer=self.visit(inner.buffer), body=body)
+            enlarged = replace(node, extents=extents, body=declared)
+        else:
+            body = self.visit(inner)
+            enlarged = replace(node, extents=extents, body=body)
         if double.loop is None:  # nothing fills it
             return enlarged
         self.turns[double.loop].allocations.append(enlarged)
@@ -126,6 +135,8 @@ class _Injector(AccessMapper):
         if type(node.extent) is not IntImm and self.settings.to_run:
             whole = IfThenElse(ops.less(IntImm(0, node.extent.dtype), node.extent), whole)
         for allocation in reversed(turns.allocations):
+            if _is_declaration(allocation.body, allocation):
+                whole = replace(allocation.body, body=whole)
             whole = replace(allocation, body=whole)
         return whole
 
@@ -198,6 +209,11 @@ class _Injector(AccessMapper):
         if double.allocation.buffer_var in self.filled:
             return double.half_written
         return FloorMod(double.loop.loop_var, IntImm(2, double.loop.loop_var.dtype))
+
+
+def _is_declaration(inner: Stmt, allocation: Allocate) -> bool:
+    """Whether a statement declares the buffer of the allocation around it."""
+    return type(inner) is DeclBuffer and inner.buffer.data is allocation.buffer_var
 
 
 def _filled_at_once(node: AttrStmt) -> tuple[list[Var], Stmt]:

@@ -710,7 +710,7 @@ def attr(node: Any, attr_key: str, value: Any) -> Wrapper:
         node = _E.StringImm(node)
     elif isinstance(node, list | tuple):
         node = tuple(node)
-    elif not isinstance(node, Node):
+    elif not isinstance(node, Node | _Target):
         node = _ops.convert(node)
     _S.check_attribute(node, attr_key)
     return _frames.attribute(node, attr_key, _ops.convert(value))

@@ -129,7 +129,7 @@ def _prim_func(
         elif isinstance(one, Var):
             variables.append(one)
         elif isinstance(one, BufferVar):
-            variables.append(one.asobject())
+            variables.append(one.buffer.data)
         else:
             raise DeclarationError(
                 f"a parameter of a function is {kind_of(one)}, expected a variable",

@@ -33,7 +33,16 @@ from te_sched.lower.blocks.make_opaque import make_opaque
 from te_sched.lower.blocks.place_allocations import place_allocations
 from te_sched.lower.blocks.unify_threads import unify_threads
 from te_sched.lower.convert_ssa import convert_ssa
-from te_sched.lower.eliminate_common_subexpressions import eliminate_common_subexpressions
+from te_sched.lower.device.insert_barriers import synchronize
+from te_sched.lower.device.split_host_device import (
+    annotate_device_regions,
+    lower_kernel_launches,
+    split_host_device,
+)
+from te_sched.lower.eliminate_common_subexpressions import (
+    eliminate_common_subexpressions,
+    identify_equal_terms,
+)
 from te_sched.lower.flatten_storage import flatten_storage
 from te_sched.lower.hoist_conditions import hoist_conditions
 from te_sched.lower.index_dtype import force_narrow_indices
@@ -54,6 +63,7 @@ from te_sched.signatures import checked
 from te_sched.target import Target
 
 __all__ = [
+    "AnnotateDeviceRegions",
     "AnnotateEntryFunc",
     "Apply",
     "BindTarget",
@@ -73,6 +83,7 @@ __all__ = [
     "LiftThreadBinding",
     "LoopPartition",
     "LowerCrossThreadReduction",
+    "LowerDeviceKernelLaunch",
     "LowerInitBlock",
     "LowerMatchBuffer",
     "LowerOpaqueBlock",
@@ -87,8 +98,10 @@ __all__ = [
     "RenormalizeSplitPattern",
     "RewriteUnsafeSelect",
     "Simplify",
+    "SplitHostDevice",
     "StorageFlatten",
     "StorageRewrite",
+    "ThreadSync",
     "UnifyThreadBinding",
     "UnrollLoop",
     "VectorizeLoop",
@@ -516,7 +529,8 @@ def RewriteUnsafeSelect() -> PrimFuncPass:
 def CommonSubexprElimTIR(
     enable_cse_tir: bool = True, identify_equiv_terms: bool = False
 ) -> PrimFuncPass:
-    """The pass that computes common subexpressions once; `identify_equiv_terms` is ignored.
+    """The pass that computes common subexpressions once; with `identify_equiv_terms` also those
+    that differ only in their form.
 
     >>> from te_sched import IRModule, tir
     >>> i = tir.Var("i")
@@ -526,9 +540,16 @@ def CommonSubexprElimTIR(
     with T.LetStmt(i * 2 + 1) as cse_var_1:
         T.call_extern("int32", "f", cse_var_1, cse_var_1)
     """
-    del identify_equiv_terms
-    identity: Callable[[PrimFunc], PrimFunc] = lambda func: func  # noqa: E731
-    return _named("tir.CommonSubexprElimTIR", None if enable_cse_tir else identity)
+
+    def eliminate(func: PrimFunc) -> PrimFunc:
+        settings = config.current().lowering
+        if not enable_cse_tir:
+            return func
+        if identify_equiv_terms:
+            func = identify_equal_terms(func, settings)
+        return eliminate_common_subexpressions(func, settings)
+
+    return _named("tir.CommonSubexprElimTIR", eliminate)
 
 
 def LowerCrossThreadReduction() -> PrimFuncPass:
@@ -929,6 +950,109 @@ def BindTarget(target: Target) -> PrimFuncPass:
         return func.with_attr("target", Target(bound, target.host))
 
     return PrimFuncPass(bind, PassInfo(name="tir.BindTarget"))
+
+
+def AnnotateDeviceRegions() -> PrimFuncPass:
+    """The pass that puts the attribute "target" around the parts of functions for a device.
+
+    >>> from te_sched import IRModule
+    >>> from te_sched.script import tir as T
+    >>> @T.prim_func
+    ... def clear(A: T.Buffer((16,), "int32")):
+    ...     T.func_attr({"target": T.target("cuda", host="llvm")})
+    ...     i = T.launch_thread("threadIdx.x", 16)
+    ...     A[i] = 0
+    >>> body = AnnotateDeviceRegions()(IRModule({"clear": clear}))["clear"].body
+    >>> body.attr_key, body.node
+    ('target', cuda)
+    """
+
+    def annotate(func: PrimFunc) -> PrimFunc:
+        if "target" not in func.attrs:
+            name = str(func.attrs.get("global_symbol", "main"))
+            raise DeclarationError(
+                f"function {name} has no target, whose device its parts would run on",
+                "",
+                "apply BindTarget first",
+            )
+        return annotate_device_regions(func, Target(Target(func.attrs["target"]).text))
+
+    return PrimFuncPass(annotate, PassInfo(name="tir.AnnotateDeviceRegions"))
+
+
+def SplitHostDevice() -> ModulePass:
+    """The pass that makes a function of each part with an attribute "target", and calls it.
+
+    >>> from te_sched import IRModule
+    >>> from te_sched.script import tir as T
+    >>> @T.prim_func
+    ... def clear(A: T.Buffer((16,), "int32")):
+    ...     T.func_attr({"target": T.target("cuda", host="llvm")})
+    ...     i = T.launch_thread("threadIdx.x", 16)
+    ...     A[i] = 0
+    >>> module = SplitHostDevice()(AnnotateDeviceRegions()(IRModule({"clear": clear})))
+    >>> module["clear"].body
+    A = T.handle("int32", "global")
+    Module.clear_kernel(A)
+    >>> [param.name for param in module["clear_kernel"].params]
+    ['A']
+    """
+    return _WholeModule(
+        lambda functions: split_host_device(functions, _is_processor),
+        PassInfo(name="tir.SplitHostDevice"),
+    )
+
+
+def LowerDeviceKernelLaunch() -> ModulePass:
+    """The pass that launches functions for a device, with their extents, instead of calling them.
+
+    >>> from te_sched import IRModule
+    >>> from te_sched.script import tir as T
+    >>> @T.prim_func
+    ... def clear(A: T.Buffer((16,), "int32")):
+    ...     T.func_attr({"target": T.target("cuda", host="llvm")})
+    ...     i = T.launch_thread("threadIdx.x", 16)
+    ...     A[i] = 0
+    >>> module = SplitHostDevice()(AnnotateDeviceRegions()(IRModule({"clear": clear})))
+    >>> host = module["clear"].with_attr("target", Target("llvm"))
+    >>> module = LowerDeviceKernelLaunch()(IRModule({**module.functions, "clear": host}))
+    >>> module["clear"].body
+    A = T.handle("int32", "global")
+    T.call_packed("clear_kernel", A, 16)
+    >>> module["clear_kernel"].attrs["tir.kernel_launch_params"]
+    ['threadIdx.x']
+    """
+    return _WholeModule(
+        lambda functions: lower_kernel_launches(functions, _is_processor),
+        PassInfo(name="tir.LowerDeviceKernelLaunch"),
+    )
+
+
+@checked
+def ThreadSync(storage_scope: str) -> PrimFuncPass:
+    """The pass that inserts barriers between accesses of threads to memory of a scope, "shared"
+    or "shared.dyn".
+
+    >>> from te_sched import IRModule
+    >>> from te_sched.script import tir as T
+    >>> @T.prim_func
+    ... def reverse(A: T.Buffer((8,), "int32")):
+    ...     i = T.launch_thread("threadIdx.x", 8)
+    ...     B = T.decl_buffer((8,), "int32", scope="shared")
+    ...     B[i] = A[i]
+    ...     A[i] = B[7 - i]
+    >>> 'T.tvm_storage_sync("shared")' in str(ThreadSync("shared")(IRModule({"f": reverse})))
+    True
+    """
+
+    def run(func: PrimFunc) -> PrimFunc:
+        return synchronize(func, storage_scope, config.current().lowering)
+
+    return PrimFuncPass(run, PassInfo(name="tir.ThreadSync"))
+
+
+def _is_processor(target: Any) -> bool:
+    return "cpu" in Target(target).keys
 
 
 def ConvertForLoopsToSerial() -> PrimFuncPass:

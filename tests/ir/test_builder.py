@@ -76,3 +76,11 @@ def test_get_inside_a_scope_is_refused():
 
 def test_nothing_emitted_does_nothing():
     assert type(builder.create().get()) is S.Evaluate
+
+
+def test_object_of_an_allocation_is_its_buffer():
+    ib = builder.create()
+    A = ib.allocate("float32", 4, name="A")
+    assert A.asobject() is A.buffer
+    ib.emit(ops.convert(A.asobject().access_ptr("r")))
+    assert "T.tvm_access_ptr" in str(ib.get())

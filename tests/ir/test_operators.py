@@ -11,7 +11,7 @@ import pytest
 
 from te_sched.errors import DeclarationError, OperandError
 from te_sched.ir import expr as E
-from te_sched.ir.expr import IntImm, IterVar, Range, Var
+from te_sched.ir.expr import IntImm, IterVar, Range, StringImm, Var
 from te_sched.ir.operators import declaring, division
 
 x, y = Var("x"), Var("y")
@@ -84,3 +84,12 @@ def test_functions_of_values_are_refused(use: Callable[[Any], Any], help: str) -
 def test_arrays_of_axes_are_arrays_of_objects() -> None:
     axes = [IterVar(Range(IntImm(0), IntImm(4)), Var(name, "int32"), "DataPar") for name in "ij"]
     assert list(np.array(axes)[::-1]) == axes[::-1]
+
+
+def test_string_constants_are_compared_by_their_text() -> None:
+    text = StringImm("a")
+    assert text == "a"
+    assert text == StringImm("a")
+    assert text != StringImm("b")
+    assert not text == 1  # noqa: SIM201
+    assert text != None  # noqa: E711

@@ -6,7 +6,10 @@ from te_sched.ir import ops
 from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.expr import Let
 from te_sched.ir.stmt import IfThenElse, LetStmt, PrimFunc, Stmt
-from te_sched.lower.eliminate_common_subexpressions import eliminate_common_subexpressions
+from te_sched.lower.eliminate_common_subexpressions import (
+    eliminate_common_subexpressions,
+    identify_equal_terms,
+)
 from tests.lower.build import block, expected, function, loop, read, store, text, thread, var
 
 A = decl_buffer((4096,), dtype="int32", name="A")
@@ -92,3 +95,18 @@ def test_value_is_shared_where_its_variable_is_defined() -> None:
         "cse_var_3: T.int32 = n * 32",
         "cse_var_5: T.int32 = cse_var_3 // 30",
     ]
+
+
+def test_terms_that_differ_in_their_form_are_identified() -> None:
+    body = block(store(A, k * (n + m), n), store(A, k * n + k * m, m))
+    func = function(body, A, n, m, k)
+    assert text(eliminate_common_subexpressions(identify_equal_terms(func))) == expected("""
+        cse_var_1: T.int32 = k * n + k * m
+        A[n] = cse_var_1
+        A[m] = cse_var_1
+    """)
+
+
+def test_functions_without_equal_terms_are_kept() -> None:
+    func = function(store(A, n + m, n), A, n, m)
+    assert identify_equal_terms(func) is func

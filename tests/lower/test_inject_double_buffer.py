@@ -13,6 +13,7 @@ from te_sched.ir.stmt import BufferStore, PrimFunc
 from te_sched.lower.inject_double_buffer import inject_double_buffer
 from te_sched.lower.simplify import simplify
 from te_sched.lower.statements import statements
+from te_sched.script import tir as T
 from tests.lower.build import (
     allocate,
     attribute,
@@ -177,3 +178,20 @@ def test_a_buffer_of_64_bit_size_has_two_halves() -> None:
         built = te_sched.build(s, [a, b, x, d])
     with pytest.raises(te_sched.AccessError, match="read C at 2"):  # x[0] is at most 1
         built(*np.ones((2, 2), "float32"), np.zeros(4, "uint32"), np.zeros(4, "float32"))
+
+
+def test_declared_buffer_has_both_halves() -> None:
+    @T.prim_func
+    def copy(A: T.Buffer((16, 32), "float32"), B: T.Buffer((16, 32), "float32")) -> None:
+        for i in range(16):
+            row = T.decl_buffer((32,), "float32")
+            T.attr(row.data, "double_buffer_scope", 1)
+            for j in range(32):
+                row[j] = A[i, j]
+            for j in range(32):
+                B[i, j] = row[j]
+
+    lines = str(inject_double_buffer(copy)).splitlines()
+    assert [line.strip() for line in lines if "decl_buffer" in line] == [
+        "row = T.decl_buffer((64,))"
+    ]

@@ -32,6 +32,7 @@ from te_sched.arith.forms import Forms
 from te_sched.config import AS_TVM, Lowering
 from te_sched.errors import BuildError
 from te_sched.ir import dtypes, ops
+from te_sched.ir.blocks import DeclBuffer
 from te_sched.ir.expr import BufferLoad, Call, Expr, IntImm, Ramp, Range, StringImm, Var
 from te_sched.ir.occurrences import Occurrence, occurrences_of
 from te_sched.ir.stmt import (
@@ -66,14 +67,47 @@ def insert_barriers(kernel: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     """The kernel with the barriers that its accesses to shared memory require."""
     shared = [node.buffer_var for node in allocations(kernel.body, *_SHARED)]
     axes, body = thread_axes(kernel)
+    planner = _planner(kernel, axes, shared, settings)
+    return kernel if planner is None else with_work(kernel, planner.plan(body).body)
+
+
+def synchronize(func: PrimFunc, scope: str, settings: Lowering = AS_TVM) -> PrimFunc:
+    """The function with the barriers that accesses to the memory of one storage scope require.
+
+    Its launches may be anywhere. Allocations of dynamic shared memory may overlap, since they are
+    placed later. Only the scopes of shared memory have barriers here.
+    """
+    if scope not in _SHARED:
+        return func
+    shared = [node.buffer_var for node in allocations(func.body, scope)]
+    launches = [
+        node
+        for node in statements(func.body)
+        if type(node) is AttrStmt and node.key == "thread_extent"
+    ]
+    axes = {
+        one.node.var: LaunchAxis(one.node.thread_tag, one.node.var, one.value) for one in launches
+    }
+    planner = _planner(func, list(axes.values()), shared, settings, scope)
+    return func if planner is None else func.with_body(planner.plan(func.body).body)
+
+
+def _planner(
+    func: PrimFunc,
+    axes: Sequence[LaunchAxis],
+    shared: Sequence[Var],
+    settings: Lowering,
+    scope: str = "shared",
+) -> _Planner | None:
+    """The planner of a function; None if it needs no barriers."""
     threads = [axis for axis in axes if not axis.is_block]
     if not shared or all(ops.is_const(axis.extent, 1) for axis in threads):
-        return kernel
-    name = kernel.attrs.get("global_symbol", "main")
-    planner = _Planner(name, threads, frozenset(shared), settings)
+        return None
+    name = func.attrs.get("global_symbol", "main")
+    planner = _Planner(name, threads, frozenset(shared), settings, scope)
     for axis in axes:
         planner.bind(axis.var, Range(IntImm(0, axis.var.dtype), axis.extent))
-    return with_work(kernel, planner.plan(body).body)
+    return planner
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +157,10 @@ class _Planner:
         threads: Sequence[LaunchAxis],
         shared: frozenset[Var],
         settings: Lowering,
+        scope: str,
     ) -> None:
         self.kernel, self.threads, self.shared = kernel, threads, shared
+        self.scope = scope  # of the barriers
         self.analyzer, self.forms = Analyzer(settings), Forms({}, {})
         self.numbers = frozenset([axis.var for axis in threads if not ops.is_const(axis.extent, 1)])
         self.differing: set[Var] = {axis.var for axis in threads}  # between threads of a block
@@ -161,7 +197,7 @@ class _Planner:
         bodies: list[Stmt] = []
         for part in parts:
             if self.conflict(pending, part.head):
-                bodies.append(Evaluate(barrier()))
+                bodies.append(Evaluate(barrier(self.scope)))
                 met, pending = True, []
             if not met:
                 head = [*head, *part.head]
@@ -221,15 +257,19 @@ class _Planner:
 
     def with_barrier_in(self, plan: _Plan, node: For) -> _Plan:
         """The body of a loop with a barrier between iterations, where consecutive ones conflict."""
+        outer = plan.body
+        if type(outer) is AttrStmt and outer.key == "thread_extent":
+            inner = self.with_barrier_in(with_fields(plan, body=outer.body), node)
+            return with_fields(inner, body=replace(outer, body=inner.body))
         parts = list(plan.body.seq) if isinstance(plan.body, SeqStmt) else [plan.body]
         plans = [self.plan(part) for part in parts]
         for position, part in enumerate(plans):
             if self.conflict(plan.tail, self.in_later(part.head, node)):
-                wait = _Plan(Evaluate(barrier()), meets=True)
+                wait = _Plan(Evaluate(barrier(self.scope)), meets=True)
                 return self.join([*plans[:position], wait, *plans[position:]])
             if part.meets:
                 break
-        wait = _Plan(Evaluate(barrier()), meets=True)
+        wait = _Plan(Evaluate(barrier(self.scope)), meets=True)
         return self.join([wait, *plans])
 
     def plan_if(self, node: IfThenElse) -> _Plan:
@@ -257,7 +297,7 @@ class _Planner:
             return self.plan_divergent(node, f"the condition {node.condition}")
         plan = self.plan(node.body)
         if self.conflict(plan.tail, plan.head):
-            plan = self.join([_Plan(Evaluate(barrier()), meets=True), plan])
+            plan = self.join([_Plan(Evaluate(barrier(self.scope)), meets=True), plan])
         condition = self.accesses_of(Evaluate(node.condition))
         body = node if plan.body is node.body else replace(node, body=plan.body)
         accesses = [*condition, *plan.head, *plan.tail]
@@ -285,12 +325,12 @@ class _Planner:
         value = self.accesses_of(Evaluate(node.value))
         plan = self.plan(node.body)
         if self.conflict(value, plan.head):
-            plan = self.join([_Plan(Evaluate(barrier()), meets=True), plan])
+            plan = self.join([_Plan(Evaluate(barrier(self.scope)), meets=True), plan])
         body = node if plan.body is node.body else replace(node, body=plan.body)
         tail = plan.tail if plan.meets else [*value, *plan.tail]
         return _Plan(body, [*value, *plan.head], tail, plan.meets)
 
-    def plan_inner(self, node: AttrStmt | Allocate) -> _Plan:
+    def plan_inner(self, node: AttrStmt | Allocate | DeclBuffer) -> _Plan:
         plan = self.plan(node.body)
         body = node if plan.body is node.body else replace(node, body=plan.body)
         return with_fields(plan, body=body)
@@ -342,14 +382,18 @@ class _Planner:
         """Whether some access before and one after need a barrier between them."""
         later = list(after)
         return any(
-            (a.writes or b.writes) and a.data is b.data and self.meet(a, b)
+            (a.writes or b.writes) and self.may_share(a.data, b.data) and self.meet(a, b)
             for a in before
             for b in later
         )
 
+    def may_share(self, one: Var, other: Var) -> bool:
+        """Whether two allocations may be in the same memory."""
+        return one is other or self.scope == "shared.dyn"
+
     def meet(self, a: _Access, b: _Access) -> bool:
         """Whether different threads may touch the same element."""
-        if a.index is None or b.index is None:
+        if a.data is not b.data or a.index is None or b.index is None:
             return True
         return not (self.are_apart(a, b) or self.are_packed_apart(a, b))
 
@@ -434,4 +478,5 @@ _PLANS: dict[type, Callable[[_Planner, Any], _Plan]] = {
     LetStmt: _Planner.plan_let,
     AttrStmt: _Planner.plan_inner,
     Allocate: _Planner.plan_inner,
+    DeclBuffer: _Planner.plan_inner,
 }

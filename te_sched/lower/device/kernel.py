@@ -166,4 +166,4 @@ def lane_mask(axes: Iterable[LaunchAxis]) -> Expr:
 
 def barrier(scope: str = "shared") -> Expr:
     """The barrier call for the threads of the block ("shared") or of the warp."""
-    return Call("handle", BARRIER, (StringImm(scope),))
+    return Call("int32", BARRIER, (StringImm(scope),))

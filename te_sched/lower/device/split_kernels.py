@@ -12,7 +12,7 @@ Must not know what kernels compute, nor how they are launched.
 from __future__ import annotations
 
 from te_sched.errors import BuildError
-from te_sched.ir.expr import Call, Expr, StringImm, Var
+from te_sched.ir.expr import Call, StringImm
 from te_sched.ir.stmt import (
     Allocate,
     AttrStmt,
@@ -31,7 +31,7 @@ from te_sched.lower.device.kernel import (
     scope_of,
     thread_axes,
 )
-from te_sched.lower.statements import fresh_copy
+from te_sched.lower.device.split_host_device import device_function
 from te_sched.lower.unbound_variables import arguments_of, free_variables, unbound_error
 
 
@@ -62,16 +62,13 @@ class _Splitter(StatementMapper):
         used = free_variables(node)
         arguments = [var for var in self.defined if var in used]
         arguments.sort(key=lambda var: var.dtype != "handle")
-        parameters = [Var(var.name, var.dtype, var.pointer, var.is_size) for var in arguments]
-        copies: dict[Var, Expr] = dict(zip(arguments, parameters, strict=True))
         attrs = {
             "global_symbol": name,
             "calling_conv": KERNEL_CONVENTION,
             "tir.is_global_func": True,
             "tir.noalias": True,
         }
-        kernel = PrimFunc(tuple(parameters), fresh_copy(node, copies), {}, attrs, origin="kernel")
-        self.kernels[name] = kernel
+        self.kernels[name] = device_function(node, arguments, attrs)
         original = PrimFunc(tuple(arguments), node, {}, attrs)
         extents = [axis.extent for axis in thread_axes(original)[0]]
         shared = dynamic_offsets(original)[1]

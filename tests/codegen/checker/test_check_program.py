@@ -167,7 +167,7 @@ def fragments(with_fill=True):
                 ("float32", "c", "accumulator"),
             )
         ]
-        a, b, c = (part.asobject() for part in parts)
+        a, b, c = (part.asobject().data for part in parts)
         sizes = (E.IntImm(16),) * 3
         zero, row = E.IntImm(0), E.StringImm("row_major")
 

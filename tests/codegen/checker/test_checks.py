@@ -64,14 +64,14 @@ def test_fragments_that_do_not_exist(place: str) -> None:
     def body(ib: Any, A: Any, I: Any, B: Any, tx: Any) -> None:  # noqa: E741
         scopes = ("matrix_a", "matrix_b", "accumulator")
         a, b, c = (
-            ib.allocate(dtype, (256,), scope, scope=f"wmma.{scope}").asobject()
+            ib.allocate(dtype, (256,), scope, scope=f"wmma.{scope}").asobject().data
             for dtype, scope in zip(("float16", "float16", "float32"), scopes, strict=True)
         )
         fill, load, store, multiply = (
             I[0] if place == one else 0 for one in ("fill", "load", "store", "multiply")
         )
         source = WORDS("handle", "tir.tvm_access_ptr", WORDS("float16", "tir.type_annotation"),
-                       A.asobject(), 0, 256, 1)  # fmt: skip
+                       A.asobject().data, 0, 256, 1)  # fmt: skip
         ib.emit(WORDS("handle", "tir.tvm_fill_fragment", c, 16, 16, 16, fill, 1.0))
         for number, one in ((load, a), (0, b)):
             there = (one, 16, 16, 16, number, source, 16, "row_major")

@@ -158,7 +158,7 @@ def test_kernels_by_hand(body: Callable[..., None], index: int) -> None:
 @pytest.mark.parametrize("what", ["number", "place", "stride"])
 def test_fragments(what: str) -> None:
     def body(ib: Any, A: Any, I: Any, B: Any, tx: Any) -> None:  # noqa: E741
-        c = ib.allocate("float32", (256,), "c", scope="wmma.accumulator").asobject()
+        c = ib.allocate("float32", (256,), "c", scope="wmma.accumulator").asobject().data
         number, start, stride = (
             I[0] if what == one else usual
             for one, usual in (("number", 0), ("place", 0), ("stride", 16))
