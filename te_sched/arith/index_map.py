@@ -26,7 +26,7 @@ from te_sched.ir.visitor import Substitute, replace, substitute, variables_of
 Domains = Sequence[Range]
 
 
-class _Indices(Substitute):
+class Indices(Substitute):
     """Replaces variables by expressions that may have other types."""
 
     def visit_Expr(self, node: Expr) -> Expr:
@@ -36,7 +36,7 @@ class _Indices(Substitute):
         return build(self.visit(node.a), self.visit(node.b))  # type: ignore[attr-defined]
 
 
-class _Retyped(_Indices):
+class _Retyped(Indices):
     """Gives integer constants another type, too."""
 
     def __init__(self, mapping: dict[Var, Expr], dtype: str) -> None:
@@ -61,7 +61,7 @@ def map_indices(index_map: IndexMap, indices: Sequence[Expr]) -> tuple[Expr, ...
 
 def substituted(index_map: IndexMap, indices: Sequence[Expr]) -> tuple[Expr, ...]:
     """The new indices of old ones, not simplified."""
-    mapper = _Indices(dict(zip(index_map.initial_indices, indices, strict=True)))
+    mapper = Indices(dict(zip(index_map.initial_indices, indices, strict=True)))
     return tuple([mapper.visit(one) for one in index_map.final_indices])
 
 

@@ -17,24 +17,14 @@ from te_sched.ir.stmt import LetStmt, PrimFunc
 from te_sched.ir.structural import structural_equal
 from te_sched.ir.visitor import Substitute, replace
 
-_OPERATORS: dict[type, Any] = {
-    **{E.Add: ops.add, E.Sub: ops.subtract, E.Mul: ops.multiply, E.Div: ops.div},
-    **{E.Mod: ops.truncmod, E.FloorDiv: ops.floordiv, E.FloorMod: ops.floormod},
-    **{E.Min: ops.minimum, E.Max: ops.maximum},
-}
-
 
 class _Specialized(Substitute):
     """Replaces variables; operators are applied again, which folds constants."""
 
-    def visit_operator(self, node: Any) -> Expr:
-        """Map an operator of two operands."""
+    def visit_Expr(self, node: Any) -> Any:
         new: Any = self.generic(node)
-        made: Expr = new if new is node else _OPERATORS[type(node)](new.a, new.b)
-        return made
-
-    visit_Add = visit_Sub = visit_Mul = visit_Div = visit_Mod = visit_operator
-    visit_FloorDiv = visit_FloorMod = visit_Min = visit_Max = visit_operator
+        build = ops.BUILDERS.get(type(node))
+        return new if new is node or build is None else build(new.a, new.b)
 
 
 @walks_deeply("specialize a function", DeclarationError)

@@ -13,7 +13,6 @@ from te_sched.ir.stmt import Evaluate, For, IRModule, PrimFunc
 from te_sched.ir.visitor import parts_of
 from te_sched.tensorir.base import integer
 from te_sched.tensorir.handles import BlockRV, LoopRV, StmtSRef
-from te_sched.tensorir.primitives.blocking import BlockingPrimitives
 from te_sched.tensorir.primitives.finding import FindingPrimitives
 from te_sched.tensorir.primitives.inlining import InliningPrimitives
 from te_sched.tensorir.primitives.kinds import KindPrimitives
@@ -24,6 +23,7 @@ from te_sched.tensorir.primitives.reductions import ReductionPrimitives
 from te_sched.tensorir.primitives.reindexing import ReindexPrimitives
 from te_sched.tensorir.primitives.sampling import SamplingPrimitives
 from te_sched.tensorir.primitives.storage import BufferPrimitives
+from te_sched.tensorir.primitives.tensorizing import TensorizingPrimitives
 from te_sched.tensorir.state import BlockIndex, BlockIndexDraft
 from te_sched.tensorir.traces import BlockTrace
 from te_sched.trace.drafts import Changes
@@ -36,8 +36,8 @@ _LATER = frozenset(
         *("annotate_buffer_access", "cache_index", "cache_inplace", "can_decompose_padding"),
         *("decompose_padding", "loop_partition", "merge", "pad_einsum", "read_at"),
         *("reindex_cache_read", "reindex_cache_write", "rolling_buffer"),
-        *("sample_compute_location", "set_axis_separator", "tensorize"),
-        *("unsafe_hide_buffer_access", "write_at"),
+        *("sample_compute_location", "set_axis_separator"),
+        *("write_at"),
     ]
 )
 _NOTHING = Evaluate(IntImm(0))
@@ -51,7 +51,7 @@ class BlockSchedule(
     MovementPrimitives,
     ReductionPrimitives,
     ReindexPrimitives,
-    BlockingPrimitives,
+    TensorizingPrimitives,
     LayoutPrimitives,
     BufferPrimitives,
     SamplingPrimitives,

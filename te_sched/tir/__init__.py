@@ -103,6 +103,7 @@ from te_sched.te.reducer import comm_reducer as comm_reducer
 from te_sched.te.reducer import max as max
 from te_sched.te.reducer import min as min
 from te_sched.te.reducer import sum as sum
+from te_sched.tensorir.intrinsics import BlockIntrin as _BlockIntrin
 from te_sched.tir import analysis as analysis
 from te_sched.tir import intrinsics as _more
 from te_sched.tir import stmt_functor as stmt_functor
@@ -173,6 +174,7 @@ from te_sched.tir.schedule import ScheduleError as ScheduleError
 
 PrimExpr = _Expr
 IterVar = _IterVar
+TensorIntrin = _BlockIntrin
 BufferRegion = _BufferRegion
 ir_builder = _builder
 indexdiv = floordiv

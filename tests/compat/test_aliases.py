@@ -82,7 +82,7 @@ def test_missing_import_says_what_there_is(source, message):
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        ("import tvm; tvm.meta_schedule", "te_sched has no tuner"),
+        ("import tvm; tvm.autotvm", "te_sched has no tuner"),
         ("import tvm; tvm.relay.var", "te.compute or te_sched.topi"),
         ("import te_sched as tvm; tvm.relay", "te_sched has no graphs"),
         ("import tvm; tvm.te.schedule.SchedulePostProcToPrimFunc", "stop_after"),

@@ -49,7 +49,12 @@ class BlockingPrimitives(ScheduleBase):
         >>> [axis.var.name for axis in sch.get(tile).iter_vars]
         ['vi_o', 'vj_o']
         """
-        loop = self.loop_key(target, "blockize")
+        key = self._blockize(target, bool(preserve_unit_iters), "blockize")
+        return BlockRV(key, key.name)
+
+    def _blockize(self, target: LoopRV, keeps_units: bool, action: str) -> BlockKey:
+        """Make a block of a loop; the key of the block."""
+        loop = self.loop_key(target, action)
         blocks = self.blocks_of(loop)
         if len(blocks) != 1:
             raise ScheduleError(
@@ -70,11 +75,11 @@ class BlockingPrimitives(ScheduleBase):
                     "use loops with one block",
                     [of_loop(loop.name), of_block(key.name)],
                 )
-        made = _blockized(self, key, inside, bool(preserve_unit_iters))
+        made = _blockized(self, key, inside, keeps_units)
         realize, inner_block = made
         old = self.block(key)
         self.draft.replace(loop, realize, {inner_block: old}, "it is in a new block")
-        return BlockRV(self.draft.keys[realize.block], realize.block.name_hint)
+        return self.draft.keys[realize.block]
 
     @instruction(new_order=NUMBERS)
     def reorder_block_iter_var(self, block: BlockRV | str, new_order: Sequence[int]) -> None:

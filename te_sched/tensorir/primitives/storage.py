@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from te_sched.errors import ScheduleError
+from te_sched.errors import ScheduleError, repr_of
 from te_sched.ir import dtypes, ops
 from te_sched.ir.blocks import Block
 from te_sched.ir.buffer import decl_buffer
@@ -13,7 +14,7 @@ from te_sched.ir.stmt import BufferStore
 from te_sched.ir.visitor import replace
 from te_sched.tensorir.accesses import allocating, check_scope, place_from, place_of, region_of
 from te_sched.tensorir.base import ScheduleBase, integer, of_block
-from te_sched.tensorir.handles import ATTRIBUTE, BlockRV, BufferPlace, instruction
+from te_sched.tensorir.handles import ATTRIBUTE, VALUE, BlockRV, BufferPlace, instruction
 from te_sched.tensorir.rewriting import Swap
 from te_sched.tensorir.state import with_block
 
@@ -113,6 +114,39 @@ class BufferPrimitives(ScheduleBase):
         links: dict[Block, Block] = {}
         annotations = {**now, _ALIGN: [*kept, entry]}
         new = with_block(self.realize(key), links, annotations=annotations)
+        self.draft.replace(key, new, links)
+
+    @instruction(buf_index_array=VALUE)
+    def unsafe_hide_buffer_access(
+        self, block: BlockRV | str, buf_type: str, buf_index_array: Sequence[int]
+    ) -> None:
+        """Leave buffers out of what a block says that it reads or writes.
+
+        Primitives do not see these accesses any more, so that the program may become wrong; `build`
+        judges the accesses themselves.
+
+        Parameters
+        ----------
+        buf_type : "read" or "write".
+        buf_index_array : the numbers of the buffers there.
+
+        >>> sch = tir.Schedule(matmul_relu)
+        >>> sch.unsafe_hide_buffer_access("C", "read", [1])
+        >>> sch.get(sch.get_block("C")).reads
+        (A[vi, vk],)
+        """
+        key = self.block_key(block, "unsafe_hide_buffer_access")
+        if buf_type not in ("read", "write"):
+            raise ScheduleError(
+                f"buf_type is {repr_of(buf_type)}", "", 'give "read" or "write"', of_block(key.name)
+            )
+        writes = buf_type == "write"
+        hidden = {place_of(self, key, one, writes) for one in buf_index_array}
+        own = self.block(key)
+        regions = own.writes if writes else own.reads
+        kept = tuple([one for place, one in enumerate(regions) if place not in hidden])
+        links: dict[Block, Block] = {}
+        new = with_block(self.realize(key), links, **{f"{buf_type}s": kept})
         self.draft.replace(key, new, links)
 
     @instruction(buffer_index=ATTRIBUTE, dtype=ATTRIBUTE)

@@ -1,0 +1,121 @@
+"""Primitives that put intrinsics in the place of blocks: tensorize."""
+
+from __future__ import annotations
+
+from te_sched.errors import ScheduleError
+from te_sched.ir import ops
+from te_sched.ir.blocks import Block, BlockRealize, MatchBufferRegion
+from te_sched.ir.expr import Buffer, BufferRegion, Expr, Range
+from te_sched.ir.renew import renew_defs
+from te_sched.ir.visitor import replace
+from te_sched.tensorir.base import of_block
+from te_sched.tensorir.handles import ATTRIBUTE, FLAG, BlockRV, LoopRV, instruction
+from te_sched.tensorir.intrinsics import BlockIntrin, Match, Mismatch, matched
+from te_sched.tensorir.primitives.blocking import BlockingPrimitives
+
+
+class TensorizingPrimitives(BlockingPrimitives):
+    """Primitives that put intrinsics in the place of blocks."""
+
+    __slots__ = ()
+
+    @instruction(tensor_intrin=ATTRIBUTE, preserve_unit_iters=FLAG)
+    def tensorize(
+        self,
+        block_or_loop: BlockRV | LoopRV | str,
+        tensor_intrin: str,
+        preserve_unit_iters: bool = True,
+    ) -> None:
+        """Let an intrinsic compute a block: its description must be what the block computes.
+
+        Parameters
+        ----------
+        block_or_loop : a block with loops in it (`blockize` makes one), or a loop, of which a block
+            is made first.
+        tensor_intrin : the name of a registered `tir.TensorIntrin`.
+        preserve_unit_iters : whether the new block of a loop keeps iterators of one value.
+
+        >>> from te_sched.script import from_source
+        >>> text = '''@T.prim_func
+        ... def relu(C: T.Buffer((8,), "float32"), D: T.Buffer((8,), "float32")):
+        ...     with T.block("root"):
+        ...         T.reads(C[0:8])
+        ...         T.writes(D[0:8])
+        ...         BODY'''
+        >>> loop = '''for i in range(8):
+        ...             with T.block("D"):
+        ...                 vi = T.axis.spatial(8, i)
+        ...                 D[vi] = T.max(C[vi], T.float32(0))'''
+        >>> call = 'T.call_extern("int32", "relu8", C.access_ptr("r"), D.access_ptr("w"))'
+        >>> desc = from_source(text.replace("BODY", loop))
+        >>> text = text.replace('"float32")', '"float32", offset_factor=1)')
+        >>> impl = from_source(text.replace("BODY", call))
+        >>> tir.TensorIntrin.register("relu8", desc, impl, override=True)
+        >>> sch = tir.Schedule(matmul_relu)
+        >>> sch.tensorize(sch.get_loops("D")[1], "relu8")
+        >>> [str(one.source) for one in sch.get(sch.get_block("D_o")).match_buffers]
+        ['C[vi_o, 0:8]', 'D[vi_o, 0:8]']
+        """
+        intrinsic = BlockIntrin.get(tensor_intrin)
+        assert intrinsic is not None
+        if isinstance(block_or_loop, LoopRV):
+            key = self._blockize(block_or_loop, bool(preserve_unit_iters), "tensorize")
+        else:
+            key = self.block_key(block_or_loop, "tensorize")
+        realize = self.draft.realize(key)
+        desc, impl = intrinsic.desc, renew_defs(intrinsic.impl)
+        described, done = desc.body, impl.body
+        assert isinstance(described, BlockRealize)
+        assert isinstance(done, BlockRealize)
+        fault = f"block {key.name} is not what intrinsic {tensor_intrin} computes"
+        try:
+            if realize.block.init is not None:
+                raise Mismatch("it has T.init, and the description has not")
+            found = matched(described.block.body, realize.block.body)
+        except Mismatch as mismatch:
+            raise ScheduleError(
+                fault,
+                f"it has {mismatch}" if "T.init" not in str(mismatch) else str(mismatch),
+                "blockize a piece of the size of the intrinsic; decompose_reduction takes T.init "
+                "away, cache_read and cache_write give buffers their storage scopes",
+                of_block(key.name),
+            ) from None
+        places: dict[Buffer, Match] = {}
+        for param, other in zip(desc.params, impl.params, strict=True):
+            one = desc.buffer_map[param]
+            if one not in found:
+                raise ScheduleError(
+                    fault, f"nothing accesses {one.name} of its description", "correct desc",
+                    of_block(key.name),
+                )  # fmt: skip
+            places[impl.buffer_map[other]] = found[one]
+        views = [MatchBufferRegion(one, _region(places[one], _whole(one))) for one in places]
+        own = done.block
+        links: dict[Block, Block] = {}
+        new = replace(
+            realize.block,
+            reads=tuple([_region(places[one.buffer], one.region) for one in own.reads]),
+            writes=tuple([_region(places[one.buffer], one.region) for one in own.writes]),
+            init=None,
+            body=own.body,
+            alloc_buffers=own.alloc_buffers,
+            match_buffers=tuple(views),
+            annotations={**realize.block.annotations, **own.annotations},
+        )
+        links[new] = realize.block
+        why = f"intrinsic {tensor_intrin} took its place"
+        self.draft.replace(key, replace(realize, block=new), links, why)
+
+
+def _whole(buffer: Buffer) -> tuple[Range, ...]:
+    return tuple([Range(ops.const(0, one.dtype), one) for one in buffer.shape])
+
+
+def _region(place: Match, region: tuple[Range, ...]) -> BufferRegion:
+    """The region of a program's buffer that a region of the intrinsic's stands for."""
+    rank = len(place.begin) - len(region)
+    ranges = [Range(one, ops.const(1, one.dtype)) for one in place.begin[:rank]]
+    for begin, one in zip(place.begin[rank:], region, strict=True):
+        low: Expr = ops.cast(begin.dtype, one.min)
+        ranges.append(Range(ops.add(begin, low), ops.cast(begin.dtype, one.extent)))
+    return BufferRegion(place.buffer, tuple(ranges))
