@@ -451,7 +451,7 @@ class IterVar(Node, Operand):
     >>> from te_sched import te
     >>> k = te.reduce_axis((0, 4), "k")
     >>> k.var, k.dom, k.kind
-    (k, T.Range(0, 4), 'CommReduce')
+    (k, I.Range(0, 4), 'CommReduce')
     """
 
     dom: Range | None = role(Role.CHILD)

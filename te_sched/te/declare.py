@@ -434,7 +434,7 @@ def reduce_axis(dom: Any, name: str = "rv", thread_tag: str = "", span: object =
     Example
     -------
     >>> te.reduce_axis((0, 16), name="k").dom
-    T.Range(0, 16)
+    I.Range(0, 16)
     """
     domain = as_range(dom, f"reduce_axis {checked_name(name, 'reduce_axis')}")
     return IterVar(domain, Var(name, domain.extent.dtype), "CommReduce", thread_tag)
@@ -454,7 +454,7 @@ def thread_axis(dom: Any = None, tag: str = "", name: str = "", span: object = N
     Example
     -------
     >>> te.thread_axis((0, 32), "threadIdx.x").dom
-    T.Range(0, 32)
+    I.Range(0, 32)
     """
     if isinstance(dom, str):
         tag, dom = dom, None

@@ -240,7 +240,7 @@ class TensorSlice(Operand):
 
         >>> A = te.placeholder((8, 4), name="A")
         >>> A[1, 0:2].region
-        (T.Range(1, 2), T.Range(0, 2))
+        (I.Range(1, 2), I.Range(0, 2))
         """
         missing = self.tensor.shape[len(self.indices) :]
         whole = [slice(IntImm(0, extent.dtype), extent) for extent in missing]

@@ -67,7 +67,7 @@ class TensorIntrin:
         >>> vadd = te.decl_tensor_intrin(c.op, call, name="vadd")
         >>> A, B = te.placeholder((8, 4), name="A"), te.placeholder((4,), name="B")
         >>> te.compute((8, 4), lambda i: vadd(A[i, 0:4], B[0:4]), name="C").op.input_regions
-        [[T.Range(i, 1 + i), T.Range(0, 4)], [T.Range(0, 4)]]
+        [[I.Range(i, 1 + i), I.Range(0, 4)], [I.Range(0, 4)]]
         """
         return call_of(self, args, reduce_axis)
 

@@ -55,7 +55,7 @@ _EXAMPLES = {
         "tir.IndexMap([i], [tir.floordiv(i, 4), tir.floormod(i, 4)])",
         "T.index_map(lambda i: (i // 4, i % 4))",
     ),
-    "Range": ("tir.Range(2, 8)", "T.Range(2, 8)"),
+    "Range": ("tir.Range(2, 8)", "I.Range(2, 8)"),
     "Evaluate": (
         'tir.Evaluate(tir.call_extern("int32", "f"))',
         'T.call_extern("int32", "f")',

@@ -15,7 +15,7 @@ class _RangeConstructor(Constructor):
         """The range that begins at `min_value` and has `extent` integers.
 
         >>> Range.from_min_extent(2, 6)
-        T.Range(2, 8)
+        I.Range(2, 8)
         """
         del span
         low, size = ops.operands(min_value, extent)
