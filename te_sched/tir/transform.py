@@ -34,6 +34,7 @@ from te_sched.lower.blocks.place_allocations import place_allocations
 from te_sched.lower.blocks.unify_threads import unify_threads
 from te_sched.lower.convert_ssa import convert_ssa
 from te_sched.lower.device.insert_barriers import synchronize
+from te_sched.lower.device.lower_thread_reductions import lower_thread_allreduce
 from te_sched.lower.device.split_host_device import (
     annotate_device_regions,
     lower_kernel_launches,
@@ -87,6 +88,7 @@ __all__ = [
     "LowerInitBlock",
     "LowerMatchBuffer",
     "LowerOpaqueBlock",
+    "LowerThreadAllreduce",
     "ModulePass",
     "NarrowDataType",
     "PassInfo",
@@ -1026,6 +1028,38 @@ def LowerDeviceKernelLaunch() -> ModulePass:
         lambda functions: lower_kernel_launches(functions, _is_processor),
         PassInfo(name="tir.LowerDeviceKernelLaunch"),
     )
+
+
+def LowerThreadAllreduce() -> PrimFuncPass:
+    """The pass that combines the values of threads by shuffles and shared memory.
+
+    >>> from te_sched import IRModule
+    >>> from te_sched.script import tir as T
+    >>> @T.prim_func
+    ... def total(A: T.Buffer((32,), "int32"), S: T.Buffer((1,), "int32")):
+    ...     T.func_attr({"target": T.target("cuda")})
+    ...     i = T.launch_thread("threadIdx.x", 32)
+    ...     R = T.decl_buffer((1,), "int32", scope="local")
+    ...     add = T.comm_reducer(lambda x, y: x + y, [0])
+    ...     with T.attr(add, "reduce_scope", T.reinterpret("handle", T.uint64(0))):
+    ...         T.tvm_thread_allreduce(T.uint32(1), A[i], T.bool(True), R[0], i)
+    ...     S[0] = R[0]
+    >>> str(LowerThreadAllreduce()(IRModule({"f": total}))).count("tvm_warp_shuffle_down")
+    5
+    """
+
+    def run(func: PrimFunc) -> PrimFunc:
+        if "target" not in func.attrs:
+            name = str(func.attrs.get("global_symbol", "main"))
+            raise DeclarationError(
+                f"function {name} has no target, whose threads are combined",
+                "",
+                "apply BindTarget first",
+            )
+        has_mask = Target(func.attrs["target"]).kind != "metal"
+        return lower_thread_allreduce(func, has_mask, config.current().lowering)
+
+    return PrimFuncPass(run, PassInfo(name="tir.LowerThreadAllreduce"))
 
 
 @checked
