@@ -59,11 +59,15 @@ def structural_difference(a: Any, b: Any, map_free_vars: bool = False) -> str | 
     return None
 
 
+class StructuralDifference(AssertionError, ValueError):
+    """Two programs differ. TVM raises ValueError here, and pytest shows AssertionError best."""
+
+
 def assert_structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> None:
     """Raise, with the first difference, unless two programs have the same structure."""
     difference = structural_difference(lhs, rhs, map_free_vars)
     if difference is not None:
-        raise AssertionError(difference)
+        raise StructuralDifference(difference)
 
 
 class _Differ(Exception):
