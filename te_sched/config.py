@@ -42,7 +42,8 @@ class Lowering:
     (`partition_for_speed`), and `lower` does not. `to_run` is set by `build`, and differs from TVM:
     double buffers check for empty loops, memory whose size depends on a loop is not hoisted out of
     it, and loaded integers wrap around. `hoist_thread_conditions` also hoists conditions on thread
-    axes out of loops. `simplify_branches` simplifies the operands of `and` and `or` where the
+    axes out of loops. `unroll_local_access` unrolls loops that index memory in scope "local".
+    `simplify_branches` simplifies the operands of `and` and `or` where the
     other operand does not decide them. `as_older` lowers as TVM 0.9, whose text (the primfn
     dialect) is found in books and papers; later versions rewrite more.
     """
@@ -52,6 +53,7 @@ class Lowering:
     auto_unroll_max_depth: int = 8
     auto_unroll_max_extent: int = 0
     unroll_explicit: bool = True
+    unroll_local_access: bool = False
     partition_const_loop: bool | None = None
     partition_for_speed: bool = False
     to_run: bool = False

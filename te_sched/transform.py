@@ -27,6 +27,7 @@ _UNROLL = {
     "auto_max_depth": "auto_unroll_max_depth",
     "auto_max_extent": "auto_unroll_max_extent",
     "explicit_unroll": "unroll_explicit",
+    "unroll_local_access": "unroll_local_access",
 }
 _PARTITION = (
     "partition_const_loop",

@@ -20,17 +20,21 @@ from functools import reduce
 
 from te_sched.arith.analyzer import Analyzer
 from te_sched.config import AS_TVM, Lowering
+from te_sched.errors import LoweringError, Subject
 from te_sched.ir import dtypes, ops
+from te_sched.ir.blocks import Block
 from te_sched.ir.expr import (
     DEFAULT_ALIGNMENT,
     Buffer,
     BufferLoad,
+    BufferRegion,
     Call,
     Cast,
     Expr,
     IntImm,
     IterVar,
     PointerType,
+    Range,
     StringImm,
     Var,
 )
@@ -250,6 +254,30 @@ class _Flattener(Mapper):
             self.found = {}
         body = self.visit(node.body)
         return Allocate(data, flat.dtype, flat.shape, self.visit(node.condition), body)
+
+    def visit_Block(self, node: Block) -> Stmt:
+        if node.match_buffers:
+            view = node.match_buffers[0].buffer.name
+            raise LoweringError(
+                f"cannot flatten block {node.name_hint}: it has the matched view {view}",
+                "indices of a view are relative to its region",
+                "apply LowerMatchBuffer first",
+                where=Subject("buffer", view),
+            )
+        buffers = tuple([self.layout_of(buffer).flat for buffer in node.alloc_buffers])
+        inside: Stmt = self.generic(node)
+        return replace(inside, alloc_buffers=buffers)
+
+    def visit_BufferRegion(self, node: BufferRegion) -> BufferRegion:
+        """The flat range from the first to the last element, for each dimension of memory."""
+        ends = [ops.sub(ops.add(one.min, one.extent), 1) for one in node.region]
+        low = self.places(node.buffer, tuple([one.min for one in node.region]))
+        last = self.places(node.buffer, tuple(ends))
+        ranges = [
+            Range(begin, ops.sub(ops.add(end, 1), begin))
+            for begin, end in zip(low, last, strict=True)
+        ]
+        return BufferRegion(self.layout_of(node.buffer).flat, tuple(ranges))
 
     def visit_Allocate(self, node: Allocate) -> Stmt:
         if len(node.extents) < 2:

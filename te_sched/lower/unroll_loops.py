@@ -12,7 +12,8 @@ After::
 Loops of kind "unrolled" are always unrolled. Under the pragma `auto_unroll_max_step`, innermost
 serial loops of at most that number of steps are unrolled too. Under `unroll_explicit = False` loops
 are marked for the compiler instead of being unrolled. `config.Lowering` sets the same for whole
-programs.
+programs; with `unroll_local_access`, loops that index memory in scope "local" are unrolled too,
+since registers need constant indices.
 """
 
 from __future__ import annotations
@@ -25,13 +26,14 @@ from te_sched.config import AS_TVM, Lowering
 from te_sched.errors import LoweringError, Subject
 from te_sched.ir import ops
 from te_sched.ir import stmt as S
-from te_sched.ir.expr import IntImm
+from te_sched.ir.expr import BufferLoad, IntImm, Var
 from te_sched.ir.stmt import PrimFunc, Stmt
 from te_sched.ir.visitor import Mapper, replace, substitute
 from te_sched.lower.statements import (
     NOTHING,
     fresh_copy,
     is_nothing,
+    nodes_of,
     sequence,
     statements,
     stores_and_calls,
@@ -40,12 +42,18 @@ from te_sched.lower.statements import (
 _MAX_STEP = "pragma_auto_unroll_max_step"
 _EXPLICIT = "pragma_unroll_explicit"
 _PRAGMAS = (_MAX_STEP, _EXPLICIT)
+_ACCESSES = frozenset((BufferLoad, S.BufferStore))
+_VARS = frozenset((Var,))
 _MOST = 1 << 16  # statements; unrolling beyond this is refused as a mistake
 
 
 def unroll_loops(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     """Repeat the bodies of unrolled loops."""
-    is_asked = settings.auto_unroll_max_step > 0 or settings.auto_unroll_max_extent > 0
+    is_asked = (
+        settings.auto_unroll_max_step > 0
+        or settings.auto_unroll_max_extent > 0
+        or settings.unroll_local_access
+    )
     if not is_asked and not any(map(_concerns, statements(func.body))):
         return func
     return func.with_body(_Unroller(settings).visit(func.body))
@@ -70,6 +78,7 @@ class _Unroller(Mapper):
         self.max_depth = settings.auto_unroll_max_depth
         self.max_extent = settings.auto_unroll_max_extent
         self.is_explicit = settings.unroll_explicit
+        self.local_vars: set[Var] = set()  # variables in indices of local memory
         self.steps = 0
         self.serial_depth = 0
         self.unrolled_depth = 0
@@ -88,11 +97,21 @@ class _Unroller(Mapper):
 
     def visit_BufferStore(self, node: S.BufferStore) -> Any:
         self.steps += 1
+        self._note_local(node)
         return node
 
     def visit_Evaluate(self, node: S.Evaluate) -> Any:
         self.steps += 1
+        self._note_local(node)
         return node
+
+    def _note_local(self, leaf: Stmt) -> None:
+        if not self.settings.unroll_local_access:
+            return
+        for access in nodes_of(leaf, _ACCESSES):
+            if access.buffer.scope().startswith("local"):
+                for index in access.indices:
+                    self.local_vars.update(nodes_of(index, _VARS))
 
     def visit_SeqStmt(self, node: S.SeqStmt) -> Any:
         new = [self._part(stmt) for stmt in node.seq]
@@ -121,6 +140,8 @@ class _Unroller(Mapper):
                 "split the axis by a constant factor and unroll the inner part",
                 where=Subject("axis", node.loop_var.name),
             )
+        if count == 1 and self.max_extent == 1 and node.kind != "thread_binding":
+            return _copies(new, count)  # a loop of one step, whatever its kind and its body
         if count is None or not (node.kind == "unrolled" or self._is_short(node, count)):
             self.serial_depth += 1
             return new
@@ -137,8 +158,13 @@ class _Unroller(Mapper):
         return (
             node.kind == "serial"
             and self.serial_depth == 0
-            and self.unrolled_depth <= self.max_depth
-            and (count * self.steps <= self.max_step or count <= self.max_extent)
+            and (
+                node.loop_var in self.local_vars
+                or (
+                    self.unrolled_depth <= self.max_depth
+                    and (count * self.steps <= self.max_step or count <= self.max_extent)
+                )
+            )
         )
 
 

@@ -11,7 +11,12 @@ from te_sched.ir import ops
 from te_sched.ir import stmt as S
 from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.expr import IntImm, Var
-from te_sched.ir.structural import structural_difference, structural_equal, structural_key
+from te_sched.ir.structural import (
+    assert_structural_equal,
+    structural_difference,
+    structural_equal,
+    structural_key,
+)
 
 
 def loop(name: str, offset: int = 1, extent: int = 4) -> S.For:
@@ -88,3 +93,9 @@ def test_reductions_bind_their_axes() -> None:
         return E.Reduce(reducer, (k * 2,), (), (axis,), IntImm(1, "bool"), 0)
 
     assert structural_equal(total("k"), total("r"))
+
+
+def test_difference_is_an_assertion_and_a_value_error() -> None:
+    for kind in (AssertionError, ValueError):
+        with pytest.raises(kind, match=r": 1 != 2$"):
+            assert_structural_equal(IntImm(1), IntImm(2))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from te_sched.arith.analyzer import Analyzer
 from te_sched.errors import LoweringError
 from te_sched.ir import ops
 from te_sched.ir.buffer import decl_buffer
@@ -11,6 +12,7 @@ from te_sched.ir.calls import call_extern
 from te_sched.ir.expr import Buffer, Call, Expr
 from te_sched.ir.stmt import AttrStmt, Evaluate, PrimFunc, Stmt
 from te_sched.lower.flatten_storage import flatten_storage
+from te_sched.script import tir as T
 from tests.lower.build import (
     attribute,
     block,
@@ -187,3 +189,39 @@ def test_view_may_be_bound_again() -> None:
     found = text(flatten_storage(function(block(first, second), A)))
     assert "A.data, i * 8, 8" in found
     assert "A.data, i * 8 + 8, 8" in found
+
+
+@T.prim_func
+def tiled_rows(A: T.Buffer((8, 16), "float32")) -> None:
+    B = T.alloc_buffer((8, 16))
+    for i in range(4):
+        with T.block("rows"):
+            v = T.axis.spatial(4, i)
+            T.reads(A[v * 2, 0:16])
+            T.writes(B[v * 2, 0:16])
+            for j in range(16):
+                B[v * 2, j] = A[v * 2, j]
+
+
+def test_buffers_and_regions_of_blocks_become_flat() -> None:
+    root = flatten_storage(tiled_rows).body.block
+    rows = root.body.body.block
+    assert [buffer.shape[0] for buffer in root.alloc_buffers] == [128]
+    assert rows.writes[0].buffer is root.alloc_buffers[0]
+    low, extent = rows.writes[0].region[0].min, rows.writes[0].region[0].extent
+    assert str(low) == "v * 32"
+    assert ops.is_const(Analyzer().simplify(extent), 16)
+
+
+@T.prim_func
+def viewed_row(A: T.Buffer((8, 16), "float32")) -> None:
+    with T.block("view"):
+        T.reads()
+        T.writes(A[2, 0:16])
+        V = T.match_buffer(A[2, 0:16], (16,), offset_factor=1)
+        V[3] = T.float32(1)
+
+
+def test_flattening_rejects_matched_views() -> None:
+    with pytest.raises(LoweringError, match="cannot flatten block view: it has the matched view V"):
+        flatten_storage(viewed_row)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from te_sched.config import Lowering
 from te_sched.errors import LoweringError
 from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.expr import IntImm
-from te_sched.ir.stmt import BufferStore, For, IfThenElse, PrimFunc, Stmt
+from te_sched.ir.stmt import BufferStore, For, IfThenElse, PrimFunc, SeqStmt, Stmt
 from te_sched.ir.visitor import walk
 from te_sched.lower.unroll_loops import unroll_loops
 from tests.lower.build import attribute, expected, function, loop, store, text, var
@@ -82,3 +83,28 @@ def test_loops_of_branches_are_counted_once() -> None:
 def test_program_with_nothing_to_unroll_comes_back() -> None:
     func = function(loop(i, 4, store(A, 1, i)), A, n)
     assert unroll_loops(func) is func
+
+
+L = decl_buffer((8,), dtype="int32", name="L", scope="local")
+
+
+def test_loops_over_local_memory_are_unrolled_on_request() -> None:
+    body = SeqStmt((loop(i, 2, store(L, i, i)), loop(j, 2, store(A, L[0], j))))
+    settings = Lowering(unroll_local_access=True)
+    parts = unroll_loops(function(body, A, L), settings).body.seq
+    assert [str(part).splitlines()[-1] for part in parts[:2]] == ["L[0] = 0", "L[1] = 1"]
+    assert isinstance(parts[2], For)
+
+
+def test_loops_over_local_memory_stay_without_request() -> None:
+    body = loop(i, 2, store(L, i, i))
+    assert unroll_loops(function(body, L)).body is body
+
+
+def test_loops_of_one_step_become_their_body() -> None:
+    body = loop(i, 1, loop(j, 9, store(A, i, j)))
+    settings = Lowering(auto_unroll_max_extent=1, unroll_explicit=False)
+    assert text(unroll_loops(function(body, A), settings)) == expected("""
+        for j in range(9):
+            A[j] = 0
+    """)
