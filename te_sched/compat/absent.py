@@ -115,7 +115,7 @@ _CONVENTION = "it is of TVM's calling convention, which compiled code of te_sche
 _GRAPHS = "it is of Relay's graphs or of TVM's objects in C++, which te_sched does not have"
 ABSENT |= {
     **dict.fromkeys(("tir.BlockDependenceInfo", "tir.BlockScope", "tir.BufferRegion"), _BLOCKS),
-    **dict.fromkeys(("tir.MatchBufferRegion", "tir.StmtSRef", "tir.TensorIntrin"), _BLOCKS),
+    **dict.fromkeys(("tir.StmtSRef", "tir.BlockDependenceInfo"), _BLOCKS),
     **dict.fromkeys(("tir.ScheduleState", "tir.DeclBuffer"), _BLOCKS),
     **dict.fromkeys(
         ("tir.call_tir", "tir.block_dependence_info", "tir.PrimFunc.specialize"), _BLOCKS

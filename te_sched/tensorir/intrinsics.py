@@ -27,6 +27,11 @@ _REGISTERED: dict[str, BlockIntrin] = {}
 class BlockIntrin(NamedTuple):
     """An intrinsic: `desc` says what it computes, `impl` what does it. Both are functions with the
     same parameters, whose root block states what it reads and writes.
+
+    >>> func = tir.Schedule(matmul_relu).mod["main"]
+    >>> tir.TensorIntrin.register("example", desc=func, impl=func, override=True)
+    >>> tir.TensorIntrin.get("example").desc is func
+    True
     """
 
     desc: PrimFunc

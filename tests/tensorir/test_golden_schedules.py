@@ -16,7 +16,7 @@ from te_sched import config, tir
 from te_sched.errors import BuildError, LoweringError, TeSchedError
 from te_sched.script import from_source
 from te_sched.trace.trace import Trace
-from tests.tensorir.programs import GIVEN, MATMUL, OTHERS
+from tests.tensorir.programs import GIVEN, MATMUL, OTHERS, STAGES
 
 FILE = Path(__file__).parents[1] / "golden" / "tensorir" / "schedules.json"
 PROGRAMS: dict[str, dict[str, Any]] = json.loads(FILE.read_text())
@@ -163,3 +163,30 @@ def test_deep_programs() -> None:
     sch.fuse(*sch.get_loops("B")[:3])
     sch.unroll(inner)
     assert len(sch.get_loops("B")) == 400
+
+
+@pytest.mark.parametrize(
+    ("decision", "loops", "recorded"),
+    [(0, ["i", "ax0"], 0), (1, ["i", "j"], 1), (7, ["i", "j"], 1), (-1, ["i", "j"], -1)],
+)
+def test_places_are_sampled_or_given(decision: int, loops: list[str], recorded: int) -> None:
+    sch = tir.Schedule(from_source(GIVEN + STAGES))
+    place = sch.sample_compute_location("B", decision=decision)
+    sch.compute_at("B", place)
+    assert [one.name for one in sch.get_loops("B")] == loops
+    assert f"sch.sample_compute_location(block=b0, decision={recorded})" in str(sch.trace)
+
+
+def test_a_sampled_place_may_be_inline() -> None:
+    sch = tir.Schedule(from_source(GIVEN + STAGES))
+    sch.compute_at("B", sch.sample_compute_location("B", decision=-2))
+    assert [sch.get(one).name_hint for one in sch.get_child_blocks("root")] == ["C"]
+    assert "compute_inline" not in str(sch.trace)
+    again = tir.Schedule(from_source(GIVEN + STAGES))
+    sch.trace.apply_to_schedule(again, False)
+    assert again.mod.script() == sch.mod.script()
+    drawn = {
+        tir.Schedule(from_source(GIVEN + STAGES), seed=seed).sample_compute_location("B").key.name
+        for seed in range(1, 40)
+    }
+    assert drawn == {"inline", "root", "i", "j"}

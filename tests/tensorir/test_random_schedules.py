@@ -50,6 +50,8 @@ def calls(sch: Any, rng: random.Random) -> list[Any]:
     """A call of each primitive, with random arguments."""
     names = [sch.block(key).name_hint for key in sch.keys.values()]
     names = [name for name in names if name != "root" and names.count(name) == 1]
+    if not names:
+        return [lambda: None]
     block, other = sch.get_block(rng.choice(names)), sch.get_block(rng.choice(names))
     mine, others = sch.get_loops(block), sch.get_loops(other)
     if not mine or not others:
@@ -70,6 +72,7 @@ def calls(sch: Any, rng: random.Random) -> list[Any]:
         lambda: sch.compute_at(block, target, rng.random() < 0.5, rng.choice([-1, -2])),
         lambda: sch.reverse_compute_at(block, target, rng.random() < 0.5),
         lambda: sch.decompose_reduction(block, loop),
+        lambda: sch.compute_at(block, sch.sample_compute_location(block)),
         lambda: _move_temporary(sch, block),
         lambda: sch.transform_block_layout(block, _moved),
         lambda: sch.reindex(block, rng.choice([("read", 0), ("write", 0)])),

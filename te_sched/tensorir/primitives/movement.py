@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from inspect import unwrap
 from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
@@ -102,7 +103,8 @@ class MovementPrimitives(ScheduleBase):
         key = self.block_key(block, action)
         check_not_root(self, key, "move")
         if isinstance(loop, LoopRV) and loop.key is INLINE:
-            (self.compute_inline if is_producer else self.reverse_compute_inline)(block)  # type: ignore[attr-defined]
+            name = "compute_inline" if is_producer else "reverse_compute_inline"
+            unwrap(getattr(type(self), name))(self, block)  # the trace has the call of this one
             return
         if isinstance(loop, LoopRV) and loop.key is ROOT:
             return

@@ -9,7 +9,8 @@ from typing import Any
 from te_sched.errors import ScheduleError, repr_of
 from te_sched.ir.expr import IntImm, Var
 from te_sched.tensorir.base import ScheduleBase, integer, of_loop
-from te_sched.tensorir.handles import ATTRIBUTE, LoopRV, instruction
+from te_sched.tensorir.blocks import consumers
+from te_sched.tensorir.handles import ATTRIBUTE, INLINE, ROOT, BlockRV, LoopRV, instruction
 
 _MOST_TILES = 64
 
@@ -124,6 +125,37 @@ class SamplingPrimitives(ScheduleBase):
         assert self.changes is not None
         self.changes.decision = place
         return self.sampled([numbers[place]])[0]
+
+    @instruction()
+    def sample_compute_location(self, block: BlockRV | str, decision: Any = None) -> LoopRV:
+        """A place for a block, as `compute_at` takes it: in a loop of its consumers, where it is,
+        or inlined into them.
+
+        Parameters
+        ----------
+        decision : the number of the loop from outside, among those that all consumers share; -1
+            for the place where the block is, -2 for inlining. Others mean the nearest of these.
+
+        >>> sch = tir.Schedule(matmul_relu, seed=1)
+        >>> place = sch.sample_compute_location("C", decision=0)
+        >>> sch.compute_at("C", place)
+        >>> [loop.name for loop in sch.get_loops("C")]
+        ['i', 'ax0', 'ax1']
+        """
+        key = self.block_key(block, "sample_compute_location")
+        own = self.block(key)
+        above = [self.loops_above(one) for one in consumers(self, key)]
+        shared = [one for one in above[0] if all(one in rest for rest in above)] if above else []
+        is_reduced = any(axis.kind != "DataPar" for axis in own.iter_vars)
+        choices = [-2] if above and own.init is None and not is_reduced else []
+        choices += range(-1, len(shared))
+        if decision is None:
+            place = self.random.choice(choices)
+        else:
+            place = min(max(integer(decision, "a decision"), choices[0]), choices[-1])
+        assert self.changes is not None
+        self.changes.decision = place
+        return LoopRV(INLINE if place == -2 else ROOT if place == -1 else shared[place])
 
     @instruction()
     def enter_postproc(self) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from te_sched.errors import ScheduleError
 from te_sched.ir import ops
 from te_sched.ir.blocks import Block, BlockRealize, MatchBufferRegion
-from te_sched.ir.expr import Buffer, BufferRegion, Expr, Range
+from te_sched.ir.expr import Buffer, BufferRegion, Expr, Range, Var
 from te_sched.ir.renew import renew_defs
-from te_sched.ir.visitor import replace
+from te_sched.ir.stmt import PrimFunc
+from te_sched.ir.visitor import replace, substitute
 from te_sched.tensorir.base import of_block
 from te_sched.tensorir.handles import ATTRIBUTE, FLAG, BlockRV, LoopRV, instruction
 from te_sched.tensorir.intrinsics import BlockIntrin, Match, Mismatch, matched
@@ -63,7 +64,7 @@ class TensorizingPrimitives(BlockingPrimitives):
         else:
             key = self.block_key(block_or_loop, "tensorize")
         realize = self.draft.realize(key)
-        desc, impl = intrinsic.desc, renew_defs(intrinsic.impl)
+        desc, impl = intrinsic.desc, _with_own_names(renew_defs(intrinsic.impl))
         described, done = desc.body, impl.body
         assert isinstance(described, BlockRealize)
         assert isinstance(done, BlockRealize)
@@ -105,6 +106,16 @@ class TensorizingPrimitives(BlockingPrimitives):
         links[new] = realize.block
         why = f"intrinsic {tensor_intrin} took its place"
         self.draft.replace(key, replace(realize, block=new), links, why)
+
+
+def _with_own_names(func: PrimFunc) -> PrimFunc:
+    """A function whose symbols of strides have TVM's names, those of their buffers."""
+    names: dict[Var, Expr] = {}
+    for buffer in func.buffer_map.values():
+        for place, one in enumerate(buffer.strides):
+            if type(one) is Var:
+                names[one] = Var(f"{buffer.name}_s{place}", one.dtype)
+    return substitute(func, names)
 
 
 def _whole(buffer: Buffer) -> tuple[Range, ...]:
