@@ -280,6 +280,8 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
     (MATMUL, lambda s: s.reindex("C", "Z"), "has not a buffer Z that it accesses"),
     (MATMUL, lambda s: s.reindex("C", ("update", 0)), "the buffer of block C is .'update', 0."),
     (MATMUL, lambda s: s.reindex("C", ("read", 3)), "has not a buffer number 3 that it reads"),
+    (OTHERS["accumulated"], lambda s: s.reindex("B", ("read", 0)), "it reads and writes it"),
+    (OTHERS["accumulated"], lambda s: s.reindex("B", ("write", 0)), "it reads and writes it"),
     (MATMUL, lambda s: s.reindex("root", 0), "the buffer of block root is 0|root block"),
     (
         OTHERS["window"],

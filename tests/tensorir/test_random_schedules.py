@@ -26,7 +26,10 @@ SCOPES = ("global", "local", "shared")
 PROGRAMS = {
     "matmul": MATMUL,
     "stages": STAGES,
-    **{name: OTHERS[name] for name in ("siblings", "window", "two readers", "repeated", "nested")},
+    **{
+        name: OTHERS[name]
+        for name in ("siblings", "accumulated", "window", "two readers", "repeated", "nested")
+    },
 }
 
 

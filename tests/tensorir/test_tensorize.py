@@ -223,3 +223,32 @@ def test_hidden_accesses_are_not_stated() -> None:
         sch.unsafe_hide_buffer_access("C", "opaque", [0])
     with pytest.raises(ScheduleError, match=r"has not a buffer number 3 that it writes"):
         sch.unsafe_hide_buffer_access("C", "write", [3])
+
+
+def test_a_buffer_cannot_be_two_of_the_intrinsic() -> None:
+    text = """
+@T.prim_func
+def move(a: T.handle, b: T.handle):
+    A = T.match_buffer(a, (8,), offset_factor=1)
+    B = T.match_buffer(b, (8,), offset_factor=1)
+    with T.block("root"):
+        T.reads(A[0:8])
+        T.writes(B[0:8])
+        for i in range(8):
+            with T.block("move"):
+                vi = T.axis.spatial(8, i)
+                B[vi] = A[vi] * T.float32(2)
+"""
+    name = registered("tests.move", text, text)
+    same = function(
+        "A:2,8",
+        """
+for n, i in T.grid(2, 8):
+    with T.block("A"):
+        vn, vi = T.axis.remap("SS", [n, i])
+        A[vn, vi] = A[vn, vi] * 2.0
+""",
+    )
+    sch = tir.Schedule(from_source(GIVEN + same))
+    with pytest.raises(ScheduleError, match=r"it has A for A and B"):
+        sch.tensorize(sch.get_loops("A")[1], name)

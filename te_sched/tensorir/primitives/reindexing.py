@@ -54,6 +54,10 @@ class ReindexPrimitives(CopyPrimitives):
         place = place_from(self, key, buffer)
         own, writes = self.block(key), place.kind == "write"
         whole = place.buffer_in(own)
+        others = own.reads if writes else own.writes
+        if any(region.buffer is whole for region in others) and not (writes and own.init):
+            why = "it reads and writes it: the copy would not have what it updates"
+            raise _refused(key, whole, why, "let the block read one buffer and write another")
         indices = _indices(key, own, whole)
         used = variables_of(*indices)
         axes = [axis for axis in own.iter_vars if axis.var in used]

@@ -90,6 +90,17 @@ class TensorizingPrimitives(BlockingPrimitives):
                     of_block(key.name),
                 )  # fmt: skip
             places[impl.buffer_map[other]] = found[one]
+        written = {region.buffer for region in done.block.writes}
+        for one, place in places.items():
+            same = [two for two, other in places.items() if other.buffer is place.buffer]
+            if one in written and len(same) > 1:
+                raise ScheduleError(
+                    fault,
+                    f"it has {place.buffer.name} for {' and '.join(two.name for two in same)}, "
+                    "which the intrinsic may write and read in any order",
+                    "copy one of them with cache_read or cache_write",
+                    of_block(key.name),
+                )
         views = [MatchBufferRegion(one, _region(places[one], _whole(one))) for one in places]
         own = done.block
         links: dict[Block, Block] = {}
