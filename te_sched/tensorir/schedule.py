@@ -36,8 +36,7 @@ _LATER = frozenset(
         *("annotate_buffer_access", "cache_index", "cache_inplace", "can_decompose_padding"),
         *("decompose_padding", "loop_partition", "merge", "pad_einsum", "read_at"),
         *("reindex_cache_read", "reindex_cache_write", "rolling_buffer"),
-        *("set_axis_separator"),
-        *("write_at"),
+        "write_at",
     ]
 )
 _NOTHING = Evaluate(IntImm(0))

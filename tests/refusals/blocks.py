@@ -42,6 +42,9 @@ def refused(text: str, action: Callable[[Any], Any]) -> Callable[[], Any]:
     return call
 
 
+_SEPARATOR = tir.IndexMap.AXIS_SEPARATOR
+
+
 def _halves(i: Any) -> list[Any]:
     return [i // 4, i % 4]
 
@@ -326,8 +329,23 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
     ),
     (
         MATMUL,
-        lambda s: s.transform_layout("C", "C", lambda i, j: [i, tir.IndexMap.AXIS_SEPARATOR, j]),
+        lambda s: s.transform_block_layout("D", lambda i, j: [i, tir.IndexMap.AXIS_SEPARATOR, j]),
         "index_map has AXIS_SEPARATOR",
+    ),
+    (
+        MATMUL,
+        lambda s: s.transform_layout("C", "C", lambda i, j: [i, *[_SEPARATOR] * 2, j]),
+        "index_map has AXIS_SEPARATOR twice",
+    ),
+    (
+        MATMUL,
+        lambda s: s.set_axis_separator("C", ("write", 0), [2, 1]),
+        r"the axis separators of C are \[2, 1\]",
+    ),
+    (
+        OTHERS["viewed"],
+        lambda s: s.set_axis_separator("B", ("write", 0), [1]),
+        "a view of it would have other dimensions",
     ),
     (
         MATMUL,

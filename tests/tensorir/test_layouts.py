@@ -85,3 +85,27 @@ def test_a_product_becomes_a_product_of_matrices() -> None:
     rng = np.random.default_rng(0)
     a, b = (rng.random((8, 8), dtype="float32") for _ in range(2))
     np.testing.assert_allclose(run(sch, [a, b, a * 0]), np.maximum(a @ b, 0), rtol=1e-5)
+
+
+def test_groups_of_dimensions() -> None:
+    sch = tir.Schedule(from_source(GIVEN + MATMUL))
+    sch.transform_layout("C", "C", lambda i, j: [i // 4, j, tir.IndexMap.AXIS_SEPARATOR, i % 4])
+    buffer = sch.get(sch.get_block("C")).writes[0].buffer
+    assert buffer.axis_separators == (2,)
+    assert 'sch.set_axis_separator(block=b0, buffer=("write", 0), axis_separators=[2])' in str(
+        sch.trace
+    )
+    again = tir.Schedule(from_source(GIVEN + MATMUL))
+    sch.trace.apply_json_to_schedule(sch.trace.as_json(), again)
+    assert structural_equal(again.mod, sch.mod)
+    sch.set_axis_separator("C", ("write", 0), [])
+    rng = np.random.default_rng(0)
+    a, b = (rng.random((8, 8), dtype="float32") for _ in range(2))
+    np.testing.assert_allclose(run(sch, [a, b, a * 0]), np.maximum(a @ b, 0), rtol=1e-5)
+
+
+def test_groups_of_dimensions_of_a_parameter() -> None:
+    sch = tir.Schedule(from_source(GIVEN + STAGES))
+    sch.set_axis_separator("B", ("read", 0), [1])
+    ((_, func),) = sch.mod.functions_items()
+    assert [one.axis_separators for one in func.buffer_map.values()] == [(1,), ()]

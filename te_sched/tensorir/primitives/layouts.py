@@ -4,10 +4,14 @@ transform_block_layout.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from functools import wraps
+from inspect import signature
+from typing import TYPE_CHECKING, Any
 
 from te_sched.arith import index_map as maps
 from te_sched.arith.analyzer import Analyzer
+from te_sched.arith.index_functions import map_of
 from te_sched.errors import DeclarationError, ScheduleError, kind_of
 from te_sched.ir import ops
 from te_sched.ir.blocks import Block, BlockRealize
@@ -16,15 +20,15 @@ from te_sched.ir.index_map import IndexMap
 from te_sched.ir.stmt import For, PrimFunc, Stmt
 from te_sched.ir.visitor import replace, variables_of, walk
 from te_sched.tensorir.accesses import BUFFER, place_from
-from te_sched.tensorir.base import ScheduleBase, of_block, of_loop
-from te_sched.tensorir.handles import FLAG, INDEX_MAP, VALUE, BlockRV, instruction
+from te_sched.tensorir.base import ScheduleBase, integer, of_block, of_loop
+from te_sched.tensorir.handles import FLAG, INDEX_MAP, NUMBERS, VALUE, BlockRV, instruction
 from te_sched.tensorir.primitives.finding import check_not_root
 from te_sched.tensorir.rewriting import Swap, Values
 from te_sched.tensorir.state import BlockKey, outermost_blocks
 
 
-class LayoutPrimitives(ScheduleBase):
-    """Primitives that change the order of elements and of instances."""
+class LayoutInstructions(ScheduleBase):
+    """The instructions of `LayoutPrimitives`."""
 
     __slots__ = ()
 
@@ -81,6 +85,56 @@ class LayoutPrimitives(ScheduleBase):
             ) from None
         new = replace(old, shape=tuple(shape), axis_separators=())
         mapper = _Moved(old, new, mapping)
+        body = mapper.visit(func.body)
+        if old in func.buffer_map.values():
+            buffers = {p: new if one is old else one for p, one in func.buffer_map.items()}
+            self.draft.functions[name] = replace(func, buffer_map=buffers)
+        self.draft.set_body(name, body, mapper.continued)
+
+    @instruction(buffer=BUFFER, axis_separators=NUMBERS)
+    def set_axis_separator(
+        self, block: BlockRV | str, buffer: Any, axis_separators: Sequence[int]
+    ) -> None:
+        """Divide the dimensions of a buffer into groups, each of which has one index into memory.
+
+        Parameters
+        ----------
+        buffer : ("read", number) or ("write", number), the name of the buffer, or the buffer.
+        axis_separators : the positions before which a group begins, in ascending order.
+
+        >>> sch = tir.Schedule(matmul_relu)
+        >>> sch.set_axis_separator("C", ("write", 0), [1])
+        >>> sch.get(sch.get_block("C")).writes[0].buffer.axis_separators
+        (1,)
+        """
+        key = self.block_key(block, "set_axis_separator")
+        old = place_from(self, key, buffer).buffer_in(self.block(key))
+        positions = [integer(one, "an axis separator") for one in axis_separators]
+        if positions != sorted({*positions}) or not all(
+            0 <= one <= len(old.shape) for one in positions
+        ):
+            raise ScheduleError(
+                f"the axis separators of {old.name} are {positions}",
+                f"it has {len(old.shape)} dimensions",
+                f"give numbers from 0 to {len(old.shape)} in ascending order, each once",
+                of_block(key.name),
+            )
+        name = self.function_of(key)
+        func = self.functions[name]
+        if any(
+            match.source.buffer is old
+            for node in walk(func.body)
+            if type(node) is Block
+            for match in node.match_buffers
+        ):
+            raise ScheduleError(
+                f"cannot set the axis separators of {old.name}",
+                "a view of it would have other dimensions",
+                "set them before blockize and tensorize",
+                of_block(key.name),
+            )
+        new = replace(old, axis_separators=tuple(positions))
+        mapper = Swap({old: new})
         body = mapper.visit(func.body)
         if old in func.buffer_map.values():
             buffers = {p: new if one is old else one for p, one in func.buffer_map.items()}
@@ -149,6 +203,40 @@ class LayoutPrimitives(ScheduleBase):
             body = For(var, IntImm(0, var.dtype), extent, "serial", body)
         top = loops[0] if loops else key
         self.draft.replace(top, body, mapper.continued)
+
+
+class LayoutPrimitives(LayoutInstructions):
+    """Primitives that change the order of elements and of instances."""
+
+    __slots__ = ()
+
+    @wraps(LayoutInstructions.transform_layout)
+    def transform_layout(self, *args: Any, **named: Any) -> None:  # type: ignore[override]
+        bound = signature(LayoutInstructions.transform_layout).bind(self, *args, **named)
+        given = bound.arguments["index_map"]
+        separators: list[int] = []
+        if callable(given):
+            block = bound.arguments["block"]
+            handle = self.get_block(block) if isinstance(block, str) else block
+            key = self.block_key(handle, "transform_layout")
+            place = place_from(self, key, bound.arguments["buffer"])
+            count = len(place.buffer_in(self.block(key)).shape)
+            bound.arguments |= {"block": handle, "buffer": place}
+            bound.arguments["index_map"], separators = map_of(given, count)
+            if len({*separators}) != len(separators):
+                raise ScheduleError(
+                    "index_map has AXIS_SEPARATOR twice at one place",
+                    "a group of dimensions would be empty",
+                    "leave one out",
+                    of_block(key.name),
+                )
+        super().transform_layout(*bound.args[1:], **bound.kwargs)
+        if separators:
+            self.set_axis_separator(bound.arguments["block"], bound.arguments["buffer"], separators)
+
+    if TYPE_CHECKING:
+
+        def get_block(self, name: str) -> BlockRV: ...
 
 
 def _map(key: BlockKey, given: Any, shape: tuple[Expr, ...], what: str) -> IndexMap:
