@@ -95,6 +95,8 @@ def _match(buffer: Buffer, given: Any, values: dict[Var, Expr]) -> None:
             f"it has {len(given.shape)} dimensions of {given.dtype}",
             f"give {len(buffer.shape)} dimensions of {buffer.dtype}",
         )
+    if buffer.scope() != given.scope():
+        raise _misfit(buffer, f"its scope is {given.scope()}", f"give scope={buffer.scope()!r}")
     pairs = list(zip(buffer.shape, given.shape, strict=True))
     if buffer.strides or given.strides:
         if len(buffer.strides) != len(given.strides):
@@ -105,8 +107,6 @@ def _match(buffer: Buffer, given: Any, values: dict[Var, Expr]) -> None:
         _match_one(buffer, old, new, values)
     if given.data is not buffer.data:
         values.setdefault(buffer.data, given.data)
-    elif buffer.scope() != given.scope():
-        raise _misfit(buffer, f"its scope is {given.scope()}", f"give scope={buffer.scope()!r}")
 
 
 def _match_one(buffer: Buffer, old: Expr, new: Expr, values: dict[Var, Expr]) -> None:

@@ -84,6 +84,10 @@ def test_a_pointer_may_become_an_expression() -> None:
             r"the buffer given for A does not fit",
         ),
         (
+            lambda f: {f.params[0]: tir.decl_buffer((2, 2), scope="shared")},
+            r"the buffer given for A does not fit\n.*\n.*its scope is shared",
+        ),
+        (
             lambda f: {f.params[0]: tir.decl_buffer((2, 2)), f.params[1]: tir.decl_buffer((3,))},
             r"the buffer given for B does not fit",
         ),
