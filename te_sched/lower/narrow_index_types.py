@@ -1,9 +1,9 @@
-"""Narrow 64-bit index arithmetic whose values fit into 32 bits.
+"""Narrow index arithmetic whose values fit into fewer bits: 64 to 32, unless told otherwise.
 
     for i in range(int64(64)):                        for i in range(64):
         A[i * int64(8) + cast("int64", tx)]     ->        A[i * 8 + tx]
 
-A loop variable is narrowed if no expression that contains it can exceed 32 bits; constants and
+A loop variable is narrowed if no expression that contains it can exceed these bits; constants and
 casts are narrowed in indices and extents only, since elsewhere they are data. Values that are
 stored or passed to external functions keep their type. (TVM's name: NarrowDataType.)
 Must not know what the indices mean.
@@ -24,28 +24,33 @@ from te_sched.lower.retyped import Retyper
 from te_sched.lower.statements import nodes_of
 
 WIDE, NARROW = "int64", "int32"
-_LOW, _HIGH = -(2**31), 2**31 - 1
+_WIDER = {32: frozenset((WIDE,)), 16: frozenset((WIDE, NARROW))}  # by target bits
+_THREADS = ("thread_extent", "virtual_thread")
 _TELLING = frozenset((Cast, For, IntImm))
 
 
-def narrow_index_types(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
-    """The function with its index arithmetic in 32 bits where that is enough."""
-    if not any(_is_wide(node) for node in nodes_of(func.body, _TELLING)):
+def narrow_index_types(
+    func: PrimFunc, settings: Lowering = AS_TVM, target_bits: int = 32
+) -> PrimFunc:
+    """The function with its index arithmetic in `target_bits` where they are enough."""
+    if not any(_is_wide(node, target_bits) for node in nodes_of(func.body, _TELLING)):
         return func
-    needs = _Needs(settings)
+    needs = _Needs(settings, target_bits)
     needs.statement(func.body)
-    return replace(func, body=_Narrower(needs.wide, needs.met).visit(func.body))
+    narrower = _Narrower(needs.wide, needs.met, target_bits)
+    return replace(func, body=narrower.visit(func.body))
 
 
-def _is_wide(node: Any) -> bool:
-    return (node.loop_var if type(node) is For else node).dtype == WIDE
+def _is_wide(node: Any, bits: int) -> bool:
+    dtype: str = (node.loop_var if type(node) is For else node).dtype
+    return dtype in _WIDER[bits]
 
 
 class _Needs:
     """Finds the variables, constants and casts that must stay wide, by identity."""
 
-    def __init__(self, settings: Lowering) -> None:
-        self.analyzer = Analyzer(settings)
+    def __init__(self, settings: Lowering, bits: int) -> None:
+        self.analyzer, self.bits = Analyzer(settings), bits
         self.wide: set[Node] = set()
         self.met: set[Node] = set()  # loop variables: only these change their type
 
@@ -54,7 +59,9 @@ class _Needs:
         note_range(node, self.analyzer)
         if type(node) is For:
             self.met.add(node.loop_var)
-        elif type(node) is LetStmt and node.var.dtype == WIDE:
+        elif type(node) is AttrStmt and node.key in _THREADS:
+            self.met.add(node.node.var)
+        elif type(node) is LetStmt and _is_wide(node.var, self.bits):
             self.analyzer.bind(node.var, node.value)
             self.met.add(node.var)
             if not self.fits(node.value):
@@ -70,7 +77,7 @@ class _Needs:
         kind = type(node)
         if kind is BufferLoad or kind is Range:
             wide = False
-        elif node.dtype == WIDE:
+        elif _is_wide(node, self.bits):
             wide = wide or not self.fits(node)
         if wide and kind in (Var, IntImm, Cast):
             self.wide.add(node)
@@ -78,16 +85,18 @@ class _Needs:
             self.expression(child, wide)
 
     def fits(self, node: Expr) -> bool:
-        """Whether all values of an expression are 32-bit integers."""
+        """Whether all values of an expression are integers of the target bits."""
         low, high = self.analyzer.const_bounds(node)
-        return low is not None and high is not None and low >= _LOW and high <= _HIGH
+        limit: int = 1 << (self.bits - 1)
+        return low is not None and high is not None and low >= -limit and high < limit
 
 
 class _Narrower(Retyper):
     """Rebuilds a body with narrow variables; `in_index` tells indices and extents from data."""
 
-    def __init__(self, wide: set[Node], variables: set[Node]) -> None:
+    def __init__(self, wide: set[Node], variables: set[Node], bits: int) -> None:
         self.wide, self.variables = wide, variables
+        self.bits, self.narrow = bits, f"int{bits}"
         self.in_index = False
         self.narrowed: dict[Var, Var] = {}
 
@@ -97,14 +106,14 @@ class _Narrower(Retyper):
         return self.narrowed.get(node, node)
 
     def visit_IntImm(self, node: IntImm) -> Expr:
-        if self.in_index and node.dtype == WIDE and node not in self.wide:
-            return IntImm(node.value, NARROW)
+        if self.in_index and _is_wide(node, self.bits) and node not in self.wide:
+            return IntImm(node.value, self.narrow)
         return node
 
     def visit_Cast(self, node: Cast) -> Expr:
         value = self.visit(node.value)
-        if self.in_index and node.dtype == WIDE and node not in self.wide:
-            return ops.cast(NARROW, value)
+        if self.in_index and _is_wide(node, self.bits) and node not in self.wide:
+            return ops.cast(self.narrow, value)
         return replace(node, value=value)
 
     def matched(self, *old: Expr) -> tuple[Expr, Expr]:
@@ -139,15 +148,27 @@ class _Narrower(Retyper):
         # TVM treats all expressions inside of threads as index arithmetic; stores restore the type
         # of data.
         outside, self.in_index = self.in_index, self.in_index or node.key == "thread_extent"
-        mapped = self.generic(node)
+        mapped = self.generic(self._narrow_axis(node) if node.key in _THREADS else node)
         self.in_index = outside
         return mapped
 
+    def _narrow_axis(self, node: AttrStmt) -> AttrStmt:
+        """A thread axis with a narrow variable and extent, where both fit."""
+        axis = node.node
+        if not _is_wide(axis.var, self.bits) or axis.var in self.wide:
+            return node
+        (extent,) = self.indices((node.value,))
+        if extent.dtype != self.narrow:
+            return node
+        # One axis may be declared several times: its variable is renamed once.
+        var = self.narrowed.get(axis.var) or self.renamed(axis.var, extent)
+        return replace(node, node=replace(axis, var=var), value=extent)
+
     def visit_For(self, node: For) -> Stmt:
-        narrow = node.loop_var.dtype == WIDE and node.loop_var not in self.wide
+        narrow = _is_wide(node.loop_var, self.bits) and node.loop_var not in self.wide
         low, extent = self.indices((node.min, node.extent)) if narrow else (node.min, node.extent)
         loop_var = node.loop_var
-        if narrow and low.dtype == NARROW and extent.dtype == NARROW:
+        if narrow and low.dtype == self.narrow and extent.dtype == self.narrow:
             loop_var = self.renamed(loop_var, low)
         else:
             low, extent = self.visit(node.min), self.visit(node.extent)

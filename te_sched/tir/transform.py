@@ -354,7 +354,7 @@ def StorageFlatten(cache_line_size: int = 64, create_bound_attribute: bool = Fal
 
 @checked
 def NarrowDataType(target_bits: int = 32) -> PrimFuncPass:
-    """The pass that computes int64 indices in int32 where their values fit.
+    """The pass that computes indices in `target_bits` (32 or 16) where their values fit.
 
     >>> from te_sched import IRModule, tir
     >>> i = tir.Var("i", "int64")
@@ -363,13 +363,16 @@ def NarrowDataType(target_bits: int = 32) -> PrimFuncPass:
     for i in range(4):
         T.evaluate(i)
     """
-    if target_bits != 32:
+    if target_bits not in (16, 32):
         raise LoweringError(
             f"cannot narrow indices to {target_bits} bits",
-            "only 32 bits are supported",
+            "indices have 16, 32 or 64 bits",
             "use NarrowDataType(32)",
         )
-    return _named("tir.NarrowDataType")
+    settings = config.current().lowering
+    return _named(
+        "tir.NarrowDataType", lambda func: narrow_index_types(func, settings, target_bits)
+    )
 
 
 def InjectPrefetch() -> PrimFuncPass:

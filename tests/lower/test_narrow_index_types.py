@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 import te_sched
 from te_sched import te
 from te_sched.ir import ops
 from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.calls import call_extern
 from te_sched.ir.expr import Cast
-from te_sched.ir.stmt import Evaluate, IfThenElse, Stmt
+from te_sched.ir.stmt import Evaluate, IfThenElse, IRModule, Stmt
 from te_sched.lower.narrow_index_types import narrow_index_types
 from tests.lower.build import function, loop, read, store, text, thread, var
 
@@ -24,6 +26,29 @@ def narrowed(body: Stmt) -> str:
 def test_loops_and_indices_are_narrowed() -> None:
     found = narrowed(loop(i, 8, store(A, 0.0, i * 8 + ops.const(3, "int64"))))
     assert found == "for i in range(8):\n    A[i * 8 + 3] = T.float32(0)"
+
+
+def test_loops_are_narrowed_to_16_bits() -> None:
+    k = var("k")
+    func = function(loop(k, 8, store(A, 1.5, k * 8)), A)
+    narrow = narrow_index_types(func, target_bits=16)
+    assert narrow.body.loop_var.dtype == "int16"
+    data = te_sched.nd.array(np.zeros(64, "float32"))
+    te_sched.build(IRModule({"f": narrow}), target="llvm")["f"](data)
+    assert (data.numpy() == np.where(np.arange(64) % 8 == 0, 1.5, 0)).all()
+
+
+def test_loops_beyond_16_bits_stay() -> None:
+    k = var("k")
+    func = function(loop(k, 2**12, store(A, 1.5, k * 16)), A)
+    assert narrow_index_types(func, target_bits=16).body.loop_var is k
+
+
+def test_wide_thread_axes_are_narrowed() -> None:
+    body = thread("threadIdx.x", ops.const(8, "int64"), i, store(A, 0.0, i * 8))
+    narrow = narrow_index_types(function(body, A)).body
+    assert (narrow.node.var.dtype, narrow.value.dtype) == ("int32", "int32")
+    assert "* 8]" in str(narrow)
 
 
 def test_casts_of_threads_in_indices_are_dropped() -> None:

@@ -278,9 +278,9 @@ LOWERED: dict[str, Case] = {
         r"pass tir\.Simplify expects a module, got a Tensor",
     ),
     "narrow": (
-        lambda: transform.NarrowDataType(16),
+        lambda: transform.NarrowDataType(8),
         LoweringError,
-        "cannot narrow indices to 16 bits",
+        "cannot narrow indices to 8 bits",
     ),
     "unroll": (
         lambda: PassContext(config={"tir.UnrollLoop": 16}),
