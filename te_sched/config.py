@@ -42,13 +42,16 @@ class Lowering:
     (`partition_for_speed`), and `lower` does not. `to_run` is set by `build`, and differs from TVM:
     double buffers check for empty loops, memory whose size depends on a loop is not hoisted out of
     it, and loaded integers wrap around. `hoist_thread_conditions` also hoists conditions on thread
-    axes out of loops. `unroll_local_access` unrolls loops that index memory in scope "local".
-    `simplify_branches` simplifies the operands of `and` and `or` where the
-    other operand does not decide them. `as_older` lowers as TVM 0.9, whose text (the primfn
+    axes out of loops. `predicate_accesses` turns conditions on the lanes of vectors into predicates
+    of accesses, by default for targets with scalable vectors, and never to run.
+    `unroll_local_access` unrolls loops that index memory in scope "local". `simplify_branches`
+    simplifies the operands of `and` and `or` where the other operand does not decide them.
+    `as_older` lowers as TVM 0.9, whose text (the primfn
     dialect) is found in books and papers; later versions rewrite more.
     """
 
     vectorize: bool = True
+    predicate_accesses: bool | None = None
     auto_unroll_max_step: int = 0
     auto_unroll_max_depth: int = 8
     auto_unroll_max_extent: int = 0

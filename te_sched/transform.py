@@ -86,8 +86,8 @@ class PassContext:
     instruments : not available: te_sched.lower(..., stop_after=...) shows the result of a pass.
     config : options by TVM's names: tir.disable_vectorize, tir.HoistIfThenElse, tir.LoopPartition,
         tir.Simplify, tir.UnrollLoop, tir.add_lower_pass, tir.disable_storage_rewrite,
-        tir.disable_cse_tir; also te_sched's own `te_sched.as_older`: lower as TVM 0.9, whose
-        `astext()` is found in books and papers.
+        tir.disable_cse_tir, tir.enable_buffer_level_predication; also te_sched's own
+        `te_sched.as_older`: lower as TVM 0.9, whose `astext()` is found in books and papers.
 
     >>> import te_sched
     >>> A = te_sched.te.placeholder((4,), name="A")
@@ -155,6 +155,7 @@ class PassContext:
             "tir.UnrollLoop",
             "tir.add_lower_pass",
             "tir.disable_vectorize",
+            "tir.enable_buffer_level_predication",
             *_DISABLING,
         ]
 
@@ -235,6 +236,8 @@ def _lowering_of(options: Mapping[str, Any], disabled_pass: Sequence[str]) -> sw
     for name, value in options.items():
         if name == "tir.disable_vectorize":
             changes["vectorize"] = not _flag(name, value)
+        elif name == "tir.enable_buffer_level_predication":
+            changes["predicate_accesses"] = _flag(name, value)
         elif name == "te_sched.as_older":
             changes["as_older"] = _flag(name, value)
         elif name in _NESTED:

@@ -196,6 +196,8 @@ class ConstBounds(Visitor):
         return -most <= low and high <= most
 
     def visit_Ramp(self, e: Any) -> ConstBound:
+        if dtypes.is_scalable(e.dtype):
+            return of_dtype(e.dtype)
         base, stride = self.of(e.base), self.of(e.stride)
         last = _corners(stride, (e.lanes - 1, e.lanes - 1), _mul)
         return add(base[0], min(0, last[0])), add(base[1], max(0, last[1]))

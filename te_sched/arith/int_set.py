@@ -305,7 +305,7 @@ class _Evaluator(Visitor):
         return single_point(e)
 
     def visit_Ramp(self, e: Any) -> IntervalSet:
-        if type(e.stride) is not IntImm:
+        if type(e.stride) is not IntImm or dtypes.is_scalable(e.dtype):
             return EVERYTHING
         reach = build.imm(e.stride.value * (e.lanes - 1), e.base.dtype)
         zero = build.imm(0, e.base.dtype)

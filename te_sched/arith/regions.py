@@ -274,7 +274,7 @@ _STATEMENTS: dict[type, Any] = {
 
 
 def _last(ramp: E.Ramp) -> Expr:
-    return ops.add(ramp.base, ops.mul(ramp.stride, ramp.lanes - 1))
+    return ops.add(ramp.base, ops.mul(ramp.stride, ops.sub(ramp.lanes, 1)))
 
 
 def _whole(buffer: Buffer) -> list[IntervalSet]:

@@ -116,7 +116,7 @@ class Rewriter(Visitor):
 
     def in_one_bin(self, base: Expr, stride: int, lanes: int, divisor: int) -> bool:
         """Whether all lanes of ramp(base, stride, lanes) have the same quotient by the divisor."""
-        if divisor <= 0:
+        if divisor <= 0 or isinstance(lanes, dtypes.ScalableLanes):
             return False
         last = stride * (lanes - 1)
         coeff, rest = self.facts.modular.of(base)

@@ -85,7 +85,7 @@ _CONTAINERS = {
 }
 _ERRORS = {
     "TVMError": "te_sched.errors:TeSchedError",
-    "InternalError": "te_sched.errors:InternalError",
+    "InternalError": "te_sched.errors:TeSchedError",
     "OpError": "te_sched.errors:TeSchedError",
     "OpNotImplemented": "te_sched.errors:TeSchedError",
     "DiagnosticError": "te_sched.errors:TeSchedError",

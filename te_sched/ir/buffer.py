@@ -30,10 +30,12 @@ from te_sched.ir.expr import (
     Call,
     Expr,
     IntImm,
+    Mul,
     PointerType,
     Ramp,
     Range,
     Var,
+    lanes_of,
 )
 from te_sched.ir.stmt import BufferStore
 from te_sched.signatures import checked
@@ -290,6 +292,8 @@ def _index(index: Any, buffer: Buffer) -> Expr:
     start = 0 if index.start is None else index.start
     step = 1 if index.step is None else index.step
     length = ops.ceildiv(ops.sub(index.stop, start), step) if index.stop is not None else None
+    if type(length) is Mul and step == 1:
+        return Ramp(ops.convert(start), ops.convert(step), lanes_of(length))
     if not isinstance(length, IntImm) or length.value < 1:
         raise DeclarationError(
             f"the length of a slice of buffer {buffer.name} is not constant",
@@ -303,15 +307,53 @@ def _index(index: Any, buffer: Buffer) -> Expr:
 
 
 @checked
-def vload(self: Buffer, begin: Any, dtype: str | None = None) -> BufferLoad:
-    """The vector of type `dtype` that starts at `begin`; by default a single element."""
-    return BufferLoad(self, _vector_indices(self, begin, dtype))
+def vload(self: Buffer, begin: Any, dtype: str | None = None, predicate: Any = None) -> BufferLoad:
+    """The vector of type `dtype` that starts at `begin`; by default a single element.
+
+    Lanes for which `predicate`, a vector of bools, is false are 0.
+    """
+    load = BufferLoad(self, _vector_indices(self, begin, dtype), _condition(predicate))
+    check_predicate(load.predicate, load.dtype, self, "load")
+    return load
 
 
-def vstore(self: Buffer, begin: Any, value: Any) -> BufferStore:
-    """Store a value, or a vector that starts at `begin`."""
+def vstore(self: Buffer, begin: Any, value: Any, predicate: Any = None) -> BufferStore:
+    """Store a value, or a vector that starts at `begin`; only lanes for which `predicate` holds."""
     stored = ops.convert(value)
-    return BufferStore(self, stored, _vector_indices(self, begin, stored.dtype))
+    places = _vector_indices(self, begin, stored.dtype)
+    store = BufferStore(self, stored, places, _condition(predicate))
+    check_predicate(store.predicate, stored.dtype, self, "store")
+    return store
+
+
+def _condition(predicate: Any) -> Expr | None:
+    return None if predicate is None else ops.convert(predicate)
+
+
+def check_predicate(predicate: Expr | None, dtype: str, buffer: Buffer, access: str) -> None:
+    """Refuse the predicate of a load or store of `dtype` unless it has a bool for each lane."""
+    if predicate is None:
+        return
+    mask, count = predicate.dtype, dtypes.lanes(dtype)
+    if dtypes.is_scalable(mask) != dtypes.is_scalable(dtype):
+        what = "load indices" if access == "load" else "value dtype"
+        why = f"Predicate mask dtype and {what} must both be scalable."
+    elif dtypes.lanes(mask) != count:
+        what = "load a vector" if access == "load" else "store a value"
+        why = (
+            f"Got a predicate mask with {int(dtypes.lanes(mask))} lanes, but trying to {what} with "
+            f"{int(count)} lanes. The number of lanes must match."
+        )
+    elif not dtypes.is_bool(mask):
+        why = f"Predicate mask elements must be boolean values, but got {dtypes.element(mask)}."
+    else:
+        return
+    raise DeclarationError(
+        f"the predicate of a {access} of buffer {buffer.name} does not fit",
+        why,
+        f"give a bool for each lane, as T.get_active_lane_mask does for {dtype}",
+        Subject("buffer", buffer.name),
+    )
 
 
 def _vector_indices(buffer: Buffer, begin: Any, dtype: str | None) -> tuple[Expr, ...]:
@@ -319,7 +361,7 @@ def _vector_indices(buffer: Buffer, begin: Any, dtype: str | None) -> tuple[Expr
     if dtype is None:
         return indices
     dtype = dtypes.spelled(dtype)
-    if dtype == buffer.dtype:
+    if dtypes.lanes(BufferLoad(buffer, indices).dtype) == dtypes.lanes(dtype):
         return indices
     if dtypes.element(dtype) != dtypes.element(buffer.dtype):
         raise DeclarationError(
@@ -328,7 +370,8 @@ def _vector_indices(buffer: Buffer, begin: Any, dtype: str | None) -> tuple[Expr
             "cast the value",
             Subject("buffer", buffer.name),
         )
-    count = dtypes.lanes(dtype) // dtypes.lanes(buffer.dtype)
+    total, own = dtypes.lanes(dtype), dtypes.lanes(buffer.dtype)
+    count = total if own == 1 else total // own
     return (*indices[:-1], Ramp(indices[-1], ops.const(1, indices[-1].dtype), count))
 
 

@@ -1,4 +1,5 @@
-"""Data types are strings: "float32", "int8", "uint16", "bool", "handle", "float32x4" (4 lanes).
+"""Data types are strings: "float32", "int8", "uint16", "bool", "handle", "float32x4" (4 lanes),
+"float32xvscalex4" (4 lanes for each unit of a scalable vector).
 
 Owns their spelling, width and arithmetic class. Must not know expressions.
 """
@@ -7,11 +8,11 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from te_sched.errors import DeclarationError, did_you_mean, repr_of
 
-_PATTERN = re.compile(r"(float|int|uint|bfloat|handle|bool|void)(\d*)(?:x(\d+))?\Z")
+_PATTERN = re.compile(r"(float|int|uint|bfloat|handle|bool|void)(\d*)(?:x(vscalex)?(\d+))?\Z")
 _LEGAL_BITS = {
     "float": (16, 32, 64),
     "bfloat": (16,),
@@ -21,6 +22,38 @@ _LEGAL_BITS = {
 _SHORT = {"float": "float32", "int": "int32", "uint": "uint32", "bfloat": "bfloat16"}
 LEGAL = "bool, int8/16/32/64, uint8/16/32/64, float16/32/64, bfloat16, handle"
 _NAMES = [f"{code}{bits}" for code, widths in _LEGAL_BITS.items() for bits in widths]
+
+
+class ScalableLanes(int):
+    """The lanes of a scalable vector: a multiple, 2 at least, of what T.vscale() is at run time.
+
+    It differs from that int; only products with ints and comparisons of sizes are defined.
+    """
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is ScalableLanes and int(self) == int(other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(("vscale", int(self)))
+
+    def __repr__(self) -> str:
+        return f"vscalex{int(self)}"
+
+    __str__ = __repr__
+
+    def __mul__(self, other: int) -> ScalableLanes:
+        return ScalableLanes(int(self) * int(other))
+
+    __rmul__ = __mul__
+
+    def _undefined(self, other: object) -> NoReturn:
+        raise TypeError("the number of lanes of a scalable vector is known at run time only")
+
+    __add__ = __radd__ = __sub__ = __rsub__ = _undefined
+    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = _undefined
 
 
 class DType(NamedTuple):
@@ -37,9 +70,11 @@ def parse(dtype: str) -> DType:
     match = _PATTERN.match(dtype)
     if match is None:
         raise _unknown(dtype)
-    code, bits, lanes = match[1], match[2], int(match[3] or 1)
-    if lanes < 1:
+    code, bits, lanes = match[1], match[2], int(match[4] or 1)
+    if lanes < 1 or (match[3] and lanes < 2):
         raise _unknown(dtype)
+    if match[3]:
+        lanes = ScalableLanes(lanes)
     if code in ("bool", "handle", "void"):
         if bits not in ("", "64" if code == "handle" else ""):
             raise _unknown(dtype)
@@ -85,6 +120,12 @@ def lanes(dtype: str) -> int:
 def bits(dtype: str) -> int:
     """Width of one lane in bits (bool has 1)."""
     return parse(dtype).bits
+
+
+@cache
+def is_scalable(dtype: str) -> bool:
+    """Whether the lanes are those of a scalable vector."""
+    return "xvscalex" in dtype
 
 
 @cache
@@ -146,4 +187,10 @@ def is_bool(dtype: str) -> bool:
 def storage_bytes(dtype: str) -> int:
     """The size of an element in memory, in bytes (1 for bool)."""
     kind = parse(dtype)
+    if is_scalable(dtype):
+        raise DeclarationError(
+            f"the size of {dtype} is not known before the program runs",
+            "it has the lanes of the machine's scalable vectors",
+            "use a vector of a constant number of lanes",
+        )
     return max(1, (kind.bits * kind.lanes + 7) // 8) if kind.code != "bool" else kind.lanes

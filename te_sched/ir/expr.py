@@ -12,6 +12,7 @@ match types, broadcast lanes and fold constants. Must not know statements.
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, dataclass_transform
 
@@ -19,7 +20,7 @@ from te_sched.errors import DeclarationError, repr_of, why_no_text
 from te_sched.ir import dtypes
 from te_sched.ir.op import OPS, Op
 from te_sched.ir.roles import Role, role
-from te_sched.signatures import check_fields
+from te_sched.signatures import check_fields, is_index
 
 _Class = TypeVar("_Class", bound=type)
 
@@ -421,6 +422,25 @@ class Call(Expr):
         self.args = args  # type: ignore[misc]
 
 
+def lanes_of(value: Any) -> int:
+    """A number of lanes: an int, or `T.vscale() * 4` for a scalable vector."""
+    if isinstance(value, dtypes.ScalableLanes):
+        return value
+    number = value.value if type(value) is IntImm else value
+    if is_index(number) and number > 0:
+        return operator.index(number)
+    if type(value) is Mul:
+        factors = (value.a, value.b)
+        count = next((one.value for one in factors if type(one) is IntImm), 0)
+        if count > 1 and any(type(one) is Call and one.op == "tir.vscale" for one in factors):
+            return dtypes.ScalableLanes(count)
+    raise DeclarationError(
+        f"{repr_of(value)} is not a number of lanes",
+        "a vector has a constant number of lanes, or a constant multiple of T.vscale()",
+        "give an int, or T.vscale() * 4",
+    )
+
+
 @node
 class Let(Expr):
     """The value of body, in which var has the value `value`."""
@@ -547,17 +567,23 @@ class Buffer(Node):
         ) -> Call: ...
         def offset_of(self, indices: Any) -> Expr: ...
         def get_flattened_buffer(self) -> Buffer: ...
-        def vload(self, begin: Any, dtype: str | None = None) -> BufferLoad: ...
-        def vstore(self, begin: Any, value: Any) -> Any: ...
+        def vload(
+            self, begin: Any, dtype: str | None = None, predicate: Any = None
+        ) -> BufferLoad: ...
+        def vstore(self, begin: Any, value: Any, predicate: Any = None) -> Any: ...
         def __getitem__(self, indices: Any) -> BufferLoad: ...
 
 
 @node
 class BufferLoad(Expr):
-    """An element of a buffer; a vector of elements if the last index is a vector."""
+    """An element of a buffer; a vector of elements if the last index is a vector.
+
+    Lanes for which `predicate`, a vector of bools, is false are not read: they are 0.
+    """
 
     buffer: Buffer = role(Role.BUFFER)
     indices: tuple[Expr, ...] = role(Role.CHILD)
+    predicate: Expr | None = role(Role.CHILD, default=None)
     dtype: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -597,6 +623,8 @@ class BufferRegion(Node, Operand):
         return found
 
     def _index(self, one: Range) -> Expr:
+        if type(one.extent) is Mul:
+            return Ramp(one.min, IntImm(1, one.min.dtype), lanes_of(one.extent))
         if not isinstance(one.extent, IntImm):
             raise DeclarationError(
                 f"the number of elements of region {self} is not constant",

@@ -192,7 +192,8 @@ class _Lane(Mapper):
         if kind is Broadcast:
             return node.value
         if kind is BufferLoad and dtypes.lanes(node.buffer.dtype) == 1:
-            return BufferLoad(node.buffer, tuple(self.visit(index) for index in node.indices))
+            mask = None if node.predicate is None else self.visit(node.predicate)
+            return BufferLoad(node.buffer, tuple(map(self.visit, node.indices)), mask)
         if "dtype" in getattr(kind, "__slots__", ()) and hasattr(node, "value"):
             return kind(dtypes.element(node.dtype), self.visit(node.value))
         if hasattr(node, "a") and hasattr(node, "b"):

@@ -172,6 +172,8 @@ def convert(value: Any) -> Expr:
         return BufferLoad(value.buffer, value.indices)
     if isinstance(value, bool):
         return IntImm(int(value), "bool")
+    if type(value) is dtypes.ScalableLanes:
+        return _product_of(value)
     if isinstance(value, numbers.Integral):  # also numpy's, whatever their width
         return const(int(value))
     if isinstance(value, numbers.Real) and isinstance(value, float | _NumpyFloating):
@@ -191,6 +193,15 @@ def convert(value: Any) -> Expr:
         "",
         "use numbers, axes, variables and elements of tensors",
     )
+
+
+def _product_of(lanes: dtypes.ScalableLanes) -> Mul:
+    """The lanes of a scalable vector as an expression."""
+    return Mul(Call("int32", "tir.vscale", ()), IntImm(int(lanes)))
+
+
+setattr(dtypes.ScalableLanes, "a", property(lambda self: _product_of(self).a))  # noqa: B010
+setattr(dtypes.ScalableLanes, "b", property(lambda self: _product_of(self).b))  # noqa: B010
 
 
 class _FloatingMeta(type):

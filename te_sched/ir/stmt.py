@@ -104,11 +104,15 @@ class AssertStmt(Stmt):
 
 @node
 class BufferStore(Stmt):
-    """buffer[indices] = value"""
+    """buffer[indices] = value
+
+    Lanes for which `predicate`, a vector of bools, is false are not written.
+    """
 
     buffer: Buffer = role(Role.BUFFER)
     value: Expr = role(Role.CHILD)
     indices: tuple[Expr, ...] = role(Role.CHILD)
+    predicate: Expr | None = role(Role.CHILD, default=None)
 
 
 @node

@@ -400,4 +400,9 @@ _KEYS[E.BufferLoad] = lambda node: (
     E.BufferLoad,
     id(node.buffer),
     *[_KEYS[type(index)](index) for index in node.indices],
+    *(
+        []
+        if node.predicate is None
+        else [("predicate", _KEYS[type(node.predicate)](node.predicate))]
+    ),
 )

@@ -470,7 +470,7 @@ _OUTSIDE, _BODIES = fields_with(Role.CHILD, Role.REGION), fields_with(Role.BODY)
 
 def _parts(node: Any, names: tuple[str, ...]) -> list[Any]:
     """The values of fields, tuples flattened."""
-    values = [getattr(node, name) for name in names]
+    values = [value for name in names if (value := getattr(node, name)) is not None]
     return [one for value in values for one in (value if type(value) is tuple else (value,))]
 
 
@@ -569,7 +569,13 @@ def _indices(buffer: Buffer, indices: tuple[Expr, ...], level: Level) -> str | N
 
 
 def _load(node: E.BufferLoad, level: Level) -> str | None:
-    return _indices(node.buffer, node.indices, level)
+    return _indices(node.buffer, node.indices, level) or _mask(node.predicate, node.dtype)
+
+
+def _mask(predicate: Any, dtype: str) -> str | None:
+    if predicate is None or predicate.dtype == dtypes.with_lanes("bool", dtypes.lanes(dtype)):
+        return None
+    return f"the predicate of {dtype} is {predicate.dtype}"
 
 
 def _store(node: S.BufferStore, level: Level) -> str | None:
@@ -577,7 +583,9 @@ def _store(node: S.BufferStore, level: Level) -> str | None:
     if complaint is not None:
         return complaint
     stored = E.BufferLoad(node.buffer, node.indices).dtype
-    return None if stored == node.value.dtype else f"it stores {node.value.dtype} in {stored}"
+    if stored != node.value.dtype:
+        return f"it stores {node.value.dtype} in {stored}"
+    return _mask(node.predicate, stored)
 
 
 def _for(node: S.For, level: Level) -> str | None:

@@ -104,7 +104,8 @@ class _Flattener(Mapper):
 
     def visit_BufferLoad(self, node: BufferLoad) -> Expr:
         layout = self.layout_of(node.buffer)
-        load = BufferLoad(layout.flat, self.places(node.buffer, node.indices))
+        mask = None if node.predicate is None else self.visit(node.predicate)
+        load = BufferLoad(layout.flat, self.places(node.buffer, node.indices), mask)
         return Cast(node.dtype, load) if load.dtype != node.dtype else load
 
     def visit_Call(self, node: Call) -> Expr:
@@ -183,7 +184,8 @@ class _Flattener(Mapper):
         value = self.visit(node.value)
         if dtypes.is_bool(node.buffer.dtype):
             value = Cast(dtypes.with_lanes(layout.flat.dtype, dtypes.lanes(value.dtype)), value)
-        return BufferStore(layout.flat, value, places)
+        mask = None if node.predicate is None else self.visit(node.predicate)
+        return BufferStore(layout.flat, value, places, mask)
 
     def visit_For(self, node: For) -> Stmt:
         if self.is_of_blocks:

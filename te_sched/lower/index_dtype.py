@@ -72,11 +72,13 @@ class _Indices(Retyper, ReferenceMapper):
         return node if value is node.value else ops.cast(node.dtype, value)
 
     def visit_BufferLoad(self, node: BufferLoad) -> Expr:
-        return BufferLoad(self.visit(node.buffer), tuple(map(self.index, node.indices)))
+        mask = None if node.predicate is None else self.visit(node.predicate)
+        return BufferLoad(self.visit(node.buffer), tuple(map(self.index, node.indices)), mask)
 
     def visit_BufferStore(self, node: BufferStore) -> Stmt:
         buffer, indices = self.visit(node.buffer), tuple(map(self.index, node.indices))
-        return BufferStore(buffer, ops.cast(node.value.dtype, self.visit(node.value)), indices)
+        value = ops.cast(node.value.dtype, self.visit(node.value))
+        return replace(node, buffer=buffer, value=value, indices=indices)
 
     def visit_LetStmt(self, node: LetStmt) -> Stmt:
         value = ops.cast(node.var.dtype, self.visit(node.value))
@@ -130,7 +132,8 @@ class _Narrowed(_Indices):
 
     def visit_BufferStore(self, node: BufferStore) -> Stmt:
         buffer, indices = self.visit(node.buffer), tuple(map(self.index, node.indices))
-        return BufferStore(buffer, ops.cast(buffer.dtype, self.visit(node.value)), indices)
+        value = ops.cast(buffer.dtype, self.visit(node.value))
+        return replace(node, buffer=buffer, value=value, indices=indices)
 
     def visit_LetStmt(self, node: LetStmt) -> Stmt:
         value = self.visit(node.value)

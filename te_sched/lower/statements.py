@@ -46,7 +46,9 @@ def statements(root: Stmt) -> Iterator[Any]:
 
 def rebuilt(node: Stmt, head: Callable[[Any], Expr], inside: Callable[[Any], Stmt]) -> Stmt:
     """The statement with its expressions mapped, and then the statements in it."""
-    changes: dict[str, Any] = {name: head(getattr(node, name)) for name in HEADS[type(node)]}
+    changes: dict[str, Any] = {
+        name: head(old) for name in HEADS[type(node)] if (old := getattr(node, name)) is not None
+    }
     for name in PART_FIELDS[type(node)]:
         old = getattr(node, name)
         if old is not None:
@@ -91,6 +93,7 @@ def keeps_memory(store: BufferStore) -> bool:
     value = store.value
     return (
         type(value) is BufferLoad
+        and value.predicate is None
         and value.buffer.data is store.buffer.data
         and all_same(value.indices, store.indices)
         and (value.buffer is store.buffer or all_same(value.buffer.shape, store.buffer.shape))

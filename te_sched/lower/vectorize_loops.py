@@ -10,21 +10,24 @@ After::
 
 The loop variable becomes a ramp; operations with a vector operand become vectors. A statement
 without a vector form (a condition that differs between lanes, a call that does not support vectors)
-becomes a serial loop.
+becomes a serial loop. Where predicates are asked for, a condition `i < n` on the lanes becomes the
+predicate of all accesses under it. For targets with scalable vectors, a loop may have
+`T.vscale() * 4` steps.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 from operator import is_
 from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
 from te_sched.config import AS_TVM, Lowering
-from te_sched.errors import LoweringError, Subject
+from te_sched.errors import DeclarationError, LoweringError, Subject
 from te_sched.ir import dtypes, ops
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
-from te_sched.ir.expr import Broadcast, Buffer, Expr, IntImm, Ramp, Var
+from te_sched.ir.expr import Broadcast, Buffer, Expr, IntImm, Ramp, Var, lanes_of
 from te_sched.ir.intrinsic_table import INTRINSICS
 from te_sched.ir.stmt import PrimFunc, Stmt
 from te_sched.ir.visitor import AccessMapper, Mapper, StatementMapper, replace, substitute
@@ -36,11 +39,15 @@ _VECTOR_CALLS = frozenset(f"tir.{one.name}" for one in INTRINSICS.values() if on
 _LEADING_SCALARS = {"tir.call_llvm_pure_intrin": 2}
 
 
-def vectorize_loops(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
-    """Turn vectorized loops into vector expressions, or serial loops where that is chosen."""
+def vectorize_loops(func: PrimFunc, settings: Lowering = AS_TVM, target: object = None) -> PrimFunc:
+    """Turn vectorized loops into vector expressions, or serial loops where that is chosen.
+
+    `target` is that of functions without one of their own.
+    """
     if not any(type(stmt) is S.For and stmt.kind == "vectorized" for stmt in statements(func.body)):
         return func
-    loops = _Loops(settings) if settings.vectorize else _SerialLoops()
+    its_own = func.attrs.get("target", target)
+    loops = _Loops(settings, its_own) if settings.vectorize else _SerialLoops()
     return func.with_body(loops.visit(func.body))
 
 
@@ -53,33 +60,72 @@ class _SerialLoops(StatementMapper):
 class _Loops(StatementMapper):
     """Finds the vectorized loops; those inside of others become serial."""
 
-    def __init__(self, settings: Lowering) -> None:
-        self.settings = settings
+    def __init__(self, settings: Lowering, target: object) -> None:
+        self.settings, self.target = settings, target
+
+    def visit_AttrStmt(self, node: S.AttrStmt) -> Any:
+        if node.key != "target":
+            return self.generic(node)
+        outside, self.target = self.target, node.node
+        new = self.generic(node)
+        self.target = outside
+        return new
+
+    @property
+    def is_scalable(self) -> bool:
+        """Whether the target has scalable vectors."""
+        return "+sve" in str(self.target)
 
     def visit_For(self, node: S.For) -> Any:
         if node.kind != "vectorized":
             return self.generic(node)
-        extent = node.extent
-        if type(extent) is not IntImm:
-            raise LoweringError(
-                f"cannot vectorize loop {node.loop_var.name}: its extent {extent} is not constant",
-                "a vector has a constant number of lanes",
-                "split the axis by a constant factor and vectorize the inner part",
-                where=Subject("axis", node.loop_var.name),
-            )
-        body, var = node.body, node.loop_var
-        if extent.value < 2:
-            if extent.value == 1:
+        body, var, lanes = node.body, node.loop_var, self._lanes(node)
+        if lanes < 2:
+            if lanes == 1:
                 return self.visit(substitute(body, {var: node.min}))
             return replace(node, kind="serial", body=self.visit(body))
         body = _SerialLoops().visit(body)
         if not ops.is_const(node.min, 0):
             body = substitute(body, {var: ops.add(node.min, var)})
-        return _Vectorizer(var, extent.value, self.settings).visit(body)
+        wanted, settings = self.settings.predicate_accesses, self.settings
+        has_masks = not settings.to_run and (self.is_scalable if wanted is None else wanted)
+        return _Vectorizer(var, lanes, settings, has_masks).visit(body)
+
+    def _lanes(self, node: S.For) -> int:
+        extent = node.extent
+        if type(extent) is IntImm:
+            return extent.value
+        if self.is_scalable and type(extent) is E.Mul:
+            with suppress(DeclarationError):
+                return lanes_of(extent)
+        target = "(nullptr)" if self.target is None else self.target
+        raise LoweringError(
+            f"cannot vectorize loop {node.loop_var.name}: its extent {extent} is not constant",
+            f"Failed to vectorize loop with extent {extent} for target {target}: a vector has a "
+            "constant number of lanes, or a constant multiple of T.vscale() where the target has "
+            "scalable vectors",
+            "split the axis by a constant factor and vectorize the inner part",
+            where=Subject("axis", node.loop_var.name),
+        )
 
 
 class _HasNoVectorForm(Exception):
     """Raised inside of an expression, caught by its statement."""
+
+
+def _check_scalable(loop: int, of_statement: str) -> None:
+    """Refuse to make vectors of vectors where one of them is scalable."""
+    if isinstance(loop, dtypes.ScalableLanes):
+        why = "Creating scalable vectors from existing vectors is not supported."
+    elif dtypes.is_scalable(of_statement):
+        why = "Vectorizing over existing scalable vectors is not supported."
+    else:
+        return
+    raise LoweringError(
+        f"cannot vectorize a loop over {of_statement}",
+        why,
+        "vectorize a loop over scalar statements",
+    )
 
 
 class _Vectorizer(Mapper):
@@ -88,9 +134,10 @@ class _Vectorizer(Mapper):
     `vectors` holds the variables whose values became vectors, `scalars` what they were.
     """
 
-    def __init__(self, var: Var, lanes: int, settings: Lowering) -> None:
+    def __init__(self, var: Var, lanes: int, settings: Lowering, has_masks: bool = False) -> None:
         self.var = var
         self.lanes = lanes
+        self.has_masks = has_masks
         self.ramp = Ramp(IntImm(0, var.dtype), IntImm(1, var.dtype), lanes)
         self.vectors: dict[Var, Expr] = {var: self.ramp}
         self.scalars: dict[Var, Expr] = {}
@@ -159,6 +206,7 @@ class _Vectorizer(Mapper):
         base, stride = self.visit(node.base), self.visit(node.stride)
         if base is node.base and stride is node.stride:
             return node
+        _check_scalable(self.lanes, node.dtype)
         if type(base) is Ramp and dtypes.lanes(stride.dtype) == 1:
             step = ops.mul(stride, IntImm(node.lanes, stride.dtype))
             if self.analyzer.can_prove_equal(base.stride, step):
@@ -176,6 +224,7 @@ class _Vectorizer(Mapper):
     def visit_Broadcast(self, node: Broadcast) -> Any:
         value = self.visit(node.value)
         if dtypes.lanes(value.dtype) > 1:
+            _check_scalable(self.lanes, node.dtype)
             raise _HasNoVectorForm
         return replace(node, value=value)
 
@@ -195,7 +244,9 @@ class _Vectorizer(Mapper):
         return vector
 
     def visit_BufferLoad(self, node: E.BufferLoad) -> Any:
-        return replace(node, indices=self._indices(node.indices))
+        indices, mask = self._indices(node.indices), node.predicate
+        _check_elements(node.buffer)
+        return replace(node, indices=indices, predicate=mask and self.visit(mask))
 
     def _indices(self, old: tuple[Expr, ...]) -> tuple[Expr, ...]:
         new = tuple([self.visit(index) for index in old])
@@ -237,7 +288,7 @@ class _Vectorizer(Mapper):
         if self.scalars:
             node = substitute(node, dict(self.scalars))
         body = substitute(node, values)
-        zero, count = IntImm(0, var.dtype), IntImm(self.lanes, var.dtype)
+        zero, count = IntImm(0, var.dtype), ops.cast(var.dtype, self.lanes)
         return S.For(var, zero, count, "serial", body, is_scalarized=True)
 
     def scalar(self, expr: Expr) -> Expr:
@@ -249,13 +300,34 @@ class _Vectorizer(Mapper):
 
     def store(self, node: S.BufferStore) -> Any:
         """The value and the last index get the same lanes."""
-        indices, value = self._indices(node.indices), self.visit(node.value)
-        if indices is node.indices and value is node.value:
+        indices, value, mask = self._indices(node.indices), self.visit(node.value), node.predicate
+        mask = mask and self.visit(mask)
+        if indices is node.indices and value is node.value and mask is node.predicate:
             return node
+        _check_elements(node.buffer)
         element = dtypes.lanes(node.buffer.dtype)
+        if isinstance(self.lanes, dtypes.ScalableLanes) and dtypes.lanes(node.value.dtype) > 1:
+            _check_scalable(self.lanes, node.value.dtype)
         count = max(dtypes.lanes(indices[-1].dtype) * element, dtypes.lanes(value.dtype))
-        last = _broadcast(indices[-1], count // element)
-        return S.BufferStore(node.buffer, _broadcast(value, count), (*indices[:-1], last))
+        last = _broadcast(indices[-1], count if element == 1 else count // element)
+        places = (*indices[:-1], last)
+        return S.BufferStore(node.buffer, _broadcast(value, count), places, mask)
+
+    def conditional(self, node: S.IfThenElse) -> Any:
+        """All lanes take the same branch, or the condition becomes the predicate of accesses."""
+        condition = self.visit(node.condition)
+        if self.has_masks and type(condition) is E.LT and node.else_case is None:
+            place, limit = condition.a, condition.b
+            limit = limit.value if type(limit) is Broadcast else limit
+            if (
+                type(place) is Ramp
+                and ops.is_const(place.stride, 1)
+                and dtypes.lanes(limit.dtype) == 1
+            ):
+                dtype = dtypes.with_lanes("bool", place.lanes)
+                mask = E.Call(dtype, "tir.get_active_lane_mask", (place.base, limit))
+                return _Predicated(mask).visit(self.visit(node.then_case))
+        return self.outer(node)
 
     def outer(self, node: Stmt) -> Any:
         """Lanes must take the same branches; bounds of loops and values of attributes must be
@@ -270,7 +342,7 @@ class _Vectorizer(Mapper):
         """Give each lane its own copy of a buffer, interleaved."""
         condition = self.scalar(node.condition)
         extents = [self.scalar(extent) for extent in node.extents]
-        extents[-1] = ops.mul(extents[-1], IntImm(self.lanes, extents[-1].dtype))
+        extents[-1] = ops.mul(extents[-1], ops.cast(extents[-1].dtype, self.lanes))
         settings = self.analyzer.settings
         body = _LanesOfMemory(node.buffer_var, self.var, self.lanes, settings).visit(node.body)
         return replace(node, extents=tuple(extents), condition=condition, body=self.visit(body))
@@ -279,10 +351,46 @@ class _Vectorizer(Mapper):
 _STATEMENTS: dict[type, Any] = {
     S.BufferStore: _Vectorizer.store,
     S.LetStmt: _Vectorizer.visit_Let,
-    **dict.fromkeys((S.IfThenElse, S.For, S.AttrStmt, S.AssertStmt), _Vectorizer.outer),
+    S.IfThenElse: _Vectorizer.conditional,
+    **dict.fromkeys((S.For, S.AttrStmt, S.AssertStmt), _Vectorizer.outer),
     S.While: _Vectorizer.while_loop,
     S.Allocate: _Vectorizer.allocation,
 }
+
+
+class _Predicated(Mapper):
+    """Gives a predicate to all accesses; each must have the lanes of the predicate."""
+
+    def __init__(self, mask: Expr) -> None:
+        self.mask = mask
+
+    def visit_BufferLoad(self, node: E.BufferLoad) -> Any:
+        return self._under_mask(self.generic(node), node.dtype)
+
+    def visit_BufferStore(self, node: S.BufferStore) -> Any:
+        return self._under_mask(self.generic(node), node.value.dtype)
+
+    def _under_mask(self, node: Any, dtype: str) -> Any:
+        has_lanes = dtypes.lanes(dtype) == dtypes.lanes(self.mask.dtype)
+        if not has_lanes or node.predicate is not None or type(node.indices[-1]) is not Ramp:
+            raise _HasNoVectorForm
+        return replace(node, predicate=self.mask)
+
+    def visit_Stmt(self, node: Stmt) -> Any:
+        """A statement that is not of accesses alone, such as a call, cannot have a predicate."""
+        if type(node) not in (S.SeqStmt, S.LetStmt, S.For, S.AttrStmt):
+            raise _HasNoVectorForm
+        return self.generic(node)
+
+
+def _check_elements(buffer: Buffer) -> None:
+    if dtypes.is_scalable(buffer.dtype):
+        raise LoweringError(
+            f"cannot vectorize a loop over buffer {buffer.name} of {buffer.dtype}",
+            "Vectorizing over scalable buffer elements is not supported in vectorizer.",
+            "vectorize a loop over buffers of scalars",
+            where=Subject("buffer", buffer.name),
+        )
 
 
 class _LanesOfMemory(AccessMapper):
@@ -308,7 +416,7 @@ class _LanesOfMemory(AccessMapper):
         return (*indices[:-1], self.analyzer.simplify(index))
 
     def _times_lanes(self, expr: Expr) -> Expr:
-        return ops.mul(expr, IntImm(self.lanes, expr.dtype))
+        return ops.mul(expr, ops.cast(expr.dtype, self.lanes))
 
 
 def _same_lanes(*exprs: Expr) -> tuple[Any, ...]:
@@ -321,9 +429,10 @@ def _broadcast(expr: Expr, count: int) -> Expr:
     lanes = dtypes.lanes(expr.dtype)
     if lanes == count:
         return expr
-    if type(expr) is Broadcast and count % lanes == 0:
-        return Broadcast(expr.value, count)
     if lanes != 1:
+        _check_scalable(count, expr.dtype)
+        if type(expr) is Broadcast and count % lanes == 0:
+            return Broadcast(expr.value, count)
         raise _HasNoVectorForm
     return Broadcast(expr, count)
 

@@ -18,7 +18,17 @@ from typing import Any
 from te_sched.arith.analyzer import Analyzer
 from te_sched.errors import ScriptError, did_you_mean
 from te_sched.ir import dtypes, ops
-from te_sched.ir.expr import Buffer, BufferRegion, Expr, IntImm, Operand, Ramp, Range
+from te_sched.ir.expr import (
+    Buffer,
+    BufferRegion,
+    Expr,
+    IntImm,
+    Mul,
+    Operand,
+    Ramp,
+    Range,
+    lanes_of,
+)
 from te_sched.ir.intrinsics import if_then_else
 from te_sched.script.source import Source
 
@@ -301,6 +311,8 @@ def _stepped(key: Any) -> Any:
         return key
     start, step = ops.operands(0 if key.start is None else key.start, key.step)
     length = Analyzer().simplify(ops.ceildiv(ops.sub(key.stop, start), step))
+    if type(length) is Mul:
+        return Ramp(start, step, lanes_of(length))
     if type(length) is not IntImm or length.value < 1:
         return key
     return Ramp(start, step, length.value) if length.value > 1 else start

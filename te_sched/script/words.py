@@ -29,7 +29,7 @@ from te_sched.ir.blocks import (
     MatchBufferRegion,
     whole_buffer,
 )
-from te_sched.ir.buffer import buffer_region, store_in
+from te_sched.ir.buffer import buffer_region, store_in, vstore
 from te_sched.ir.buffer import decl_buffer as _decl_buffer
 from te_sched.ir.expr import Expr, Node, PointerType
 from te_sched.ir.visitor import replace
@@ -566,15 +566,16 @@ def evaluate(value: Any) -> None:
 
 def buffer_store(buffer: Any, value: Any, indices: Any, predicate: Any = None) -> None:
     """Store a value in an element, or in several."""
-    if predicate is not None:
-        raise ScriptError("a store with a predicate has no form here", "", "use an if statement")
     if not isinstance(buffer, _E.Buffer):
         raise ScriptError(
             f"cannot store in {repr_of(buffer)}",
             "only elements of buffers are stored",
             "use a buffer",
         )
-    ScriptBuilder.current().add(store_in(buffer, indices, value))
+    store = store_in(buffer, indices, value)
+    if predicate is not None:
+        store = vstore(buffer, store.indices, store.value, predicate)
+    ScriptBuilder.current().add(store)
 
 
 def Assert(condition: Any, message: Any = "") -> Wrapper:

@@ -213,6 +213,7 @@ class _Matcher:
     def access(self, desc: Any, target: Any) -> None:
         """Compare two accesses: the elements are those of the description, from some index on."""
         a, b = desc.buffer, target.buffer
+        self.check(desc.predicate is None and target.predicate is None, desc, target)
         rank = len(target.indices) - len(desc.indices)
         self.check(a.dtype == b.dtype and a.scope() == b.scope() and rank >= 0, desc, target)
         mapper = Indices(self.values)

@@ -80,7 +80,7 @@ _NEUTRAL: dict[type, int] = {Add: 0, Mul: 1}
 
 def _stores(statement: Stmt, refused: Refusal) -> Sequence[BufferStore]:
     parts = statement.seq if type(statement) is SeqStmt else (statement,)
-    found = [one for one in parts if type(one) is BufferStore]
+    found = [one for one in parts if type(one) is BufferStore and one.predicate is None]
     if len(found) != len(parts) or len({one.buffer for one in found}) != len(found):
         raise refused(
             "its body is not a store for each result",

@@ -16,6 +16,7 @@ from typing import Any
 
 from te_sched.errors import DeclarationError, did_you_mean, repr_of
 from te_sched.ir import dtypes, expr, ops, stmt
+from te_sched.ir.buffer import check_predicate
 from te_sched.ir.expr import ITER_KINDS, Expr, IterVar, PointerType, Range
 from te_sched.ir.stmt import FOR_KINDS, Stmt
 from te_sched.signatures import checked, is_index, is_sequence, kind_of_annotation, unfit
@@ -48,6 +49,7 @@ def _as_statement(value: Any) -> Stmt:
 _CONVERSIONS: dict[str, Callable[[Any], Any]] = {
     "Expr": ops.convert,
     "tuple[Expr, ...]": lambda values: tuple([ops.convert(value) for value in values]),
+    "Expr | None": lambda value: None if value is None else ops.convert(value),
     "Stmt": _as_statement,
     "Stmt | None": lambda value: None if value is None else _as_statement(value),
     "tuple[Stmt, ...]": lambda values: tuple([_as_statement(value) for value in values]),
@@ -120,15 +122,31 @@ Min, Max = map(_of_two, (expr.Min, expr.Max))
 EQ, NE, LT = map(_of_two, (expr.EQ, expr.NE, expr.LT))
 LE, GT, GE = map(_of_two, (expr.LE, expr.GT, expr.GE))
 And, Or = _of_two(expr.And, True), _of_two(expr.Or, True)
-Not, Broadcast, Shuffle = map(_by_fields, (expr.Not, expr.Broadcast, expr.Shuffle))
+Not, Shuffle = map(_by_fields, (expr.Not, expr.Shuffle))
 Cast, Call = map(_by_fields, (expr.Cast, expr.Call))
-BufferLoad, ProducerLoad = map(_by_fields, (expr.BufferLoad, expr.ProducerLoad))
+ProducerLoad = _by_fields(expr.ProducerLoad)
 StringImm = _by_fields(expr.StringImm)
 AttrStmt = _attribute()
-Evaluate, BufferStore = map(_by_fields, (stmt.Evaluate, stmt.BufferStore))
+Evaluate = _by_fields(stmt.Evaluate)
 ProducerStore = _by_fields(stmt.ProducerStore)
 IfThenElse, LetStmt, While = map(_by_fields, (stmt.IfThenElse, stmt.LetStmt, stmt.While))
 AssertStmt, Allocate = map(_by_fields, (stmt.AssertStmt, stmt.Allocate))
+
+
+def _access(kind: type[Any], access: str) -> Constructor:
+    """A constructor of an access, which checks the predicate."""
+    plain = _by_fields(kind)
+
+    def build(*args: Any, **kwargs: Any) -> Any:
+        made = plain(*args, **kwargs)
+        dtype = made.dtype if access == "load" else made.value.dtype
+        check_predicate(made.predicate, dtype, made.buffer, access)
+        return made
+
+    return Constructor(kind, build)
+
+
+BufferLoad, BufferStore = _access(expr.BufferLoad, "load"), _access(stmt.BufferStore, "store")
 
 
 def _sequence() -> Constructor:
@@ -146,9 +164,13 @@ def _sequence() -> Constructor:
 SeqStmt = _sequence()
 
 
-def _ramp(base: Any, stride: Any, lanes: int) -> Expr:
+def _ramp(base: Any, stride: Any, lanes: Any, span: object = None) -> Expr:
     first, step = ops.operands(base, stride)
-    return expr.Ramp(first, step, int(lanes))
+    return expr.Ramp(first, step, expr.lanes_of(lanes))
+
+
+def _broadcast(value: Any, lanes: Any, span: object = None) -> Expr:
+    return expr.Broadcast(ops.convert(value), expr.lanes_of(lanes))
 
 
 def _select(condition: Any, true_value: Any, false_value: Any, span: object = None) -> Expr:
@@ -257,7 +279,7 @@ def _iter_var(
     return IterVar(domain, var, kind, thread_tag)
 
 
-Ramp = Constructor(expr.Ramp, _ramp)
+Ramp, Broadcast = Constructor(expr.Ramp, _ramp), Constructor(expr.Broadcast, _broadcast)
 Select = Constructor(expr.Select, _select)
 Let = Constructor(expr.Let, _let)
 Var = Constructor(expr.Var, _var)

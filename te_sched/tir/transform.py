@@ -330,8 +330,10 @@ def VectorizeLoop(enable_vectorize: bool = True) -> PrimFuncPass:
     A[0:4] = T.Broadcast(T.float32(1), 4)
     """
 
-    settings = config.Lowering(vectorize=enable_vectorize)
-    return _named("tir.VectorizeLoop", lambda func: vectorize_loops(func, settings))
+    predicates = config.current().lowering.predicate_accesses
+    settings = config.Lowering(vectorize=enable_vectorize, predicate_accesses=predicates)
+    target = Target.current(allow_none=True)
+    return _named("tir.VectorizeLoop", lambda func: vectorize_loops(func, settings, target))
 
 
 def StorageFlatten(cache_line_size: int = 64, create_bound_attribute: bool = False) -> PrimFuncPass:

@@ -65,7 +65,7 @@ STATEMENTS = [
         "the number of elements of region .* is not constant",
         None,
     ),
-    ("T.buffer_store(A, 1.0, [0, 0], predicate=True)", "a store with a predicate", None),
+    ("T.buffer_store(A, 1.0, [0, 0], predicate=1)", "the predicate of a store of buffer A", None),
     ("T.func_attr({})\n    T.func_attr({})", "T.func_attr is used twice", None),
     ("B = T.match_buffer(p)", "T.match_buffer of a parameter has no shape", None),
     ("B = T.match_buffer(A.data, (4,))", "T.match_buffer of .*, expected a parameter", None),

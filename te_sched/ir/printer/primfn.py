@@ -184,7 +184,8 @@ class Primfn:
         return f"@{node.op}({self.commas(node.args)}, dtype={node.dtype})"
 
     def _load(self, node: E.BufferLoad) -> str:
-        return f"{self.buffer(node.buffer)}[{self.commas(node.indices)}]"
+        text = f"{self.buffer(node.buffer)}[{self.commas(node.indices)}]"
+        return text if node.predicate is None else f"{text} if {self.text(node.predicate)}"
 
     def _reduce(self, node: E.Reduce) -> str:
         parts = (node.combiner, node.source, node.axis, node.value_index, node.init)
@@ -249,7 +250,8 @@ class Primfn:
 
     def _store(self, node: S.BufferStore, indent: str) -> None:
         target = f"{self.buffer(node.buffer)}[{self.commas(node.indices)}]"
-        self.lines.append(f"{indent}{target} = {self.text(node.value)}")
+        mask = "" if node.predicate is None else f" if {self.text(node.predicate)}"
+        self.lines.append(f"{indent}{target} = {self.text(node.value)}{mask}")
 
     def _evaluate(self, node: S.Evaluate, indent: str) -> None:
         self.lines.append(indent + self.text(node.value))

@@ -406,6 +406,10 @@ class ScriptPrinter(ExprPrinter):
     def _store(self, node: S.BufferStore, is_last: bool) -> None:
         target = self.buffer(node.buffer)
         value = self.text(node.value)  # before the indices: what is free is declared in this order
+        if node.predicate is not None:
+            places, mask = self.commas(node.indices), self.text(node.predicate)
+            self.block.add(f"{target}.vstore([{places}], {value}, predicate={mask})")
+            return
         self.block.add(f"{target}[{self.indices(node.indices)}] = {value}")
 
     def _evaluate(self, node: S.Evaluate, is_last: bool) -> None:

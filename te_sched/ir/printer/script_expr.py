@@ -64,6 +64,11 @@ def quoted(text: str) -> str:
     ) + '"'  # fmt: skip
 
 
+def dtype_text(dtype: str) -> str:
+    """A data type as a literal; TVM's vectors of bools are of "uint1"."""
+    return quoted(dtype.replace("boolx", "uint1x"))
+
+
 def mapping_text(printer: Any, node: Any) -> str:
     """The text of a mapping as a dictionary with sorted keys."""
     keys = sorted(node, key=str)
@@ -170,16 +175,16 @@ class ExprPrinter:
         return f"not {inner}"
 
     def _cast(self, node: E.Cast) -> str:
-        return f"T.Cast({quoted(node.dtype)}, {self.text(node.value)})"
+        return f"T.Cast({dtype_text(node.dtype)}, {self.text(node.value)})"
 
     def _select(self, node: E.Select) -> str:
         return f"T.Select({self.commas((node.condition, node.true_value, node.false_value))})"
 
     def _ramp(self, node: E.Ramp) -> str:
-        return f"T.Ramp({self.commas((node.base, node.stride, IntImm(node.lanes)))})"
+        return f"T.Ramp({self.commas((node.base, node.stride, ops.convert(node.lanes)))})"
 
     def _broadcast(self, node: E.Broadcast) -> str:
-        return f"T.Broadcast({self.commas((node.value, IntImm(node.lanes)))})"
+        return f"T.Broadcast({self.commas((node.value, ops.convert(node.lanes)))})"
 
     def _shuffle(self, node: E.Shuffle) -> str:
         return f"T.Shuffle({self.text(node.vectors)}, {self.text(node.indices)})"
@@ -196,15 +201,18 @@ class ExprPrinter:
             return f"Module.{function.value}({self.commas(given)})"
         args = [self.text(arg) for arg in node.args]
         if op in _DTYPE_FIRST:
-            args.insert(0, quoted(node.dtype))
+            args.insert(0, dtype_text(node.dtype))
         elif op in _DTYPE_LAST:
-            args.append(quoted(node.dtype))
+            args.append(dtype_text(node.dtype))
         name = _RENAMED.get(op)
         if name is None:
             name = op.removeprefix("tir.")
         return f"T.{name}({', '.join(args)})"
 
     def _load(self, node: E.BufferLoad) -> str:
+        if node.predicate is not None:
+            places, mask = self.commas(node.indices), self.text(node.predicate)
+            return f"{self.buffer(node.buffer)}.vload([{places}], predicate={mask})"
         return f"{self.buffer(node.buffer)}[{self.indices(node.indices)}]"
 
     def _producer_load(self, node: E.ProducerLoad) -> str:
@@ -220,7 +228,7 @@ class ExprPrinter:
         if type(index) is not E.Ramp or not isinstance(index.stride, IntImm):
             return self.text(index)
         base, stride = index.base, index.stride
-        stop = ops.add(base, index.lanes * stride.value)
+        stop = ops.add(base, ops.mul(ops.convert(index.lanes), stride.value))
         slice_text = f"{self.text(base)}:{self.text(stop)}"
         return slice_text if stride.value == 1 else f"{slice_text}:{self.text(stride)}"
 

@@ -97,7 +97,7 @@ class Uses:
                 pass
             elif kind is BufferLoad:
                 self._buffer(node.buffer, scope)
-                stack.extend(node.indices)
+                stack.extend(children(node))
             elif kind is Call:
                 stack.extend(node.args)
             else:
@@ -116,6 +116,8 @@ class Uses:
                 for index in node.indices:
                     self._expression(index, scope)
                 self._expression(node.value, scope)
+                if node.predicate is not None:
+                    self._expression(node.predicate, scope)
                 return
             if kind is S.IfThenElse:
                 self._expression(node.condition, scope)

@@ -132,6 +132,8 @@ class InliningPrimitives(ScheduleBase):
         loads = [
             one for one in walk(store.value) if type(one) is BufferLoad and one.buffer is buffer
         ]
+        for load in loads:
+            _check_element(key, action, load)
         if not loads or any(not all_same(one.indices, loads[0].indices) for one in loads):
             raise _refused(key, action, f"it does not read one element of {buffer.name}", "")
         ranges = {axis.var: _dom(axis) for axis in realize.block.iter_vars}
@@ -169,11 +171,21 @@ def _store(schedule: ScheduleBase, key: BlockKey, action: str) -> BufferStore:
         raise _refused(
             key, action, "it is a reduction: it has T.init", "decompose_reduction splits it"
         )
-    if type(block.body) is not BufferStore:
+    if type(block.body) is not BufferStore or block.body.predicate is not None:
         raise _refused(key, action, "it is not one store to an element", "")
     if block.match_buffers or block.alloc_buffers:
         raise _refused(key, action, "it allocates or matches buffers", "")
     return block.body
+
+
+def _check_element(key: BlockKey, action: str, load: BufferLoad) -> None:
+    if load.predicate is not None or load.dtype != load.buffer.dtype:
+        raise _refused(
+            key,
+            action,
+            f"a vector of elements of {load.buffer.name} is read at once",
+            "inline before loops are vectorized",
+        )
 
 
 def _check_allocated(
@@ -252,6 +264,8 @@ class _Inline(BlockMapper):
                 raise _refused(
                     key, "inline", f"{self.buffer.name} is accessed by a pointer or a view", ""
                 )
+            if type(one) is BufferLoad and one.buffer is self.buffer:
+                _check_element(key, "inline", one)
 
     def visit_BufferLoad(self, node: BufferLoad) -> Expr:
         new = self.generic(node)
@@ -306,7 +320,7 @@ def _check_producer(schedule: ScheduleBase, maker: BlockKey, key: BlockKey, acti
     why = why_not_complete(schedule, maker)
     if why and why_not_reduction(schedule, maker):
         raise _refused(key, action, f"its producer {maker.name} is not complete: {why}", "")
-    if why or type(block.body) is not BufferStore:
+    if why or type(block.body) is not BufferStore or block.body.predicate is not None:
         raise _refused(
             key,
             action,
