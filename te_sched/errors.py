@@ -116,7 +116,7 @@ class TeSchedError(RuntimeError):
 TVMError = TeSchedError  # its name in tvm.error
 
 
-class DeclarationError(TeSchedError):
+class DeclarationError(TeSchedError, ValueError):
     """An invalid declaration of a computation (placeholder, compute, reduce_axis, expressions).
 
     >>> te.placeholder((-1,), name="A")  # doctest: +ELLIPSIS

@@ -86,9 +86,11 @@ class _Flattener(Mapper):
         self.analyzer, self.settings = Analyzer(settings), settings
         self.simplified = index_simplifier(self.analyzer)
         self.params = set(func.buffer_map.values())
-        # TVM's FlattenBuffer, which lowers functions of blocks, makes all buffers anew,
-        # and simplifies indices within loops and conditions.
+        # TVM's FlattenBuffer, which lowers functions that are not of schedules, makes all buffers
+        # anew, and simplifies indices within loops and conditions; only StorageFlatten knows
+        # realized buffers, which functions of blocks have here.
         self.is_of_blocks = func.origin == "blocks"
+        self.is_scheduled = func.origin == "schedule"
         self.layouts: dict[Buffer, _Layout] = {}
         # storage_align: factor and offset of some dimensions
         self.alignments: dict[Buffer, dict[int, tuple[int, int]]] = {}
@@ -131,7 +133,7 @@ class _Flattener(Mapper):
     def index(self, buffer: Buffer, indices: tuple[Expr, ...]) -> Expr:
         """The flat index of an element."""
         key = (buffer, indices)
-        found = None if self.is_of_blocks else self.found.get(key)
+        found = self.found.get(key) if self.is_scheduled else None
         if found is None:
             mapped = [self.mapped(index) for index in indices]
             found = self.found[key] = self.simplified(self.position(buffer, mapped))
@@ -164,7 +166,7 @@ class _Flattener(Mapper):
         if layout is None:
             offset = None if ops.is_const(buffer.elem_offset, 0) else buffer.elem_offset
             flat = _flat_buffer(buffer, buffer.data, buffer.shape, buffer.strides)
-            if flat is buffer and self.is_of_blocks and buffer in self.params:
+            if flat is buffer and not self.is_scheduled and buffer in self.params:
                 flat = replace(buffer)
             layout = _Layout(
                 flat,
@@ -188,12 +190,12 @@ class _Flattener(Mapper):
         return BufferStore(layout.flat, value, places, mask)
 
     def visit_For(self, node: For) -> Stmt:
-        if self.is_of_blocks:
+        if not self.is_scheduled:
             note_range(node, self.analyzer)
         return self.generic(node)
 
     def visit_IfThenElse(self, node: IfThenElse) -> Stmt:
-        if not self.is_of_blocks:
+        if self.is_scheduled:
             return self.generic(node)
         condition = self.visit(node.condition)
         with self.analyzer.constraint(condition):
@@ -205,7 +207,7 @@ class _Flattener(Mapper):
         return replace(node, condition=condition, then_case=then_case, else_case=else_case)
 
     def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
-        if self.is_of_blocks:
+        if not self.is_scheduled:
             note_range(node, self.analyzer)
         method = _ATTRIBUTES.get(node.key)
         if method is not None:

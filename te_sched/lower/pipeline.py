@@ -299,7 +299,8 @@ def _with_settings(one: Callable[[PrimFunc], PrimFunc]) -> Callable[[PrimFunc, L
 
 
 def _named(func: PrimFunc, name: str) -> PrimFunc:
-    return replace(func, attrs={**func.attrs, "global_symbol": name})
+    """A function that is lowered alone: its buffers are taken to be distinct, as in TVM."""
+    return replace(func, attrs={**func.attrs, "global_symbol": name, "tir.noalias": True})
 
 
 def check_name(name: str) -> None:

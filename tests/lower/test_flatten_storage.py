@@ -56,11 +56,18 @@ def test_indices_are_relative_to_the_realised_region() -> None:
     """)
 
 
-def test_parameters_of_one_dimension_stay() -> None:
+def test_parameters_of_one_dimension_stay_in_schedules() -> None:
     V = decl_buffer((8,), name="V")
     func = function(loop(i, 8, store(V, 0.0, i)), V)
-    found = flatten_storage(func)
+    scheduled = func.with_attr("from_legacy_te_schedule", True)
+    found = flatten_storage(PrimFunc(func.params, func.body, func.buffer_map, scheduled.attrs))
     assert found.body.body.buffer is V  # type: ignore[attr-defined]
+
+
+def test_parameters_of_written_functions_become_others() -> None:
+    V = decl_buffer((8,), name="V")
+    found = text(flatten_storage(function(loop(i, 8, store(V, 0.0, i)), V)))
+    assert "V_1 = T.Buffer((8,), data=V.data)" in found
 
 
 def test_realisation_of_a_parameter_goes() -> None:

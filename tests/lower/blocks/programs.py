@@ -79,7 +79,7 @@ def main(A: T.Buffer((10,), "float32"), B: T.Buffer((10,), "float32")):
 def after(source: str, name: str) -> str:
     """The body of the function after a pass, verified."""
     with te_sched.config(verify_passes=True):
-        module = te_sched.lower(from_source(source), stop_after=name)
+        module = te_sched.lower(module_of(source), stop_after=name)
     lines = module["main"].script().splitlines()
     start = next(n for n, line in enumerate(lines) if line.startswith("def main")) + 1
     return "\n".join(line[4:] for line in lines[start:])
