@@ -184,6 +184,7 @@ def _refused(one: Refusal, folder: Path) -> str:
         with warnings.catch_warnings(action="ignore"):
             one.call(*[folder for _ in inspect.signature(one.call).parameters])
     except errors.TeSchedError as error:
+        error.program = None  # the page has the messages alone
         return str(error)
     raise AssertionError(f"{one.name} is not refused")
 

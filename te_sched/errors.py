@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from types import FrameType
@@ -62,6 +62,8 @@ class TeSchedError(RuntimeError):
 
     `about` has the subjects of `where` and the user's line, `advice` the help without the override.
 
+    `program` makes the text of the program that schedules of blocks show below the message.
+
     Example
     -------
     >>> error = TeSchedError("cannot split axis i", "its extent is 0", "give it an extent")
@@ -70,6 +72,8 @@ class TeSchedError(RuntimeError):
     >>> error.help
     'give it an extent'
     """
+
+    program: Callable[[], str] | None = None
 
     def __init__(
         self,
@@ -110,6 +114,8 @@ class TeSchedError(RuntimeError):
         lines = [self.fault, *(f"  {label}: {text}" for label, text in labelled if text)]
         if self.loops:
             lines += ["  loops:", *(f"    {line}" for line in self.loops.splitlines())]
+        if self.program is not None:
+            lines += ["", self.program()]
         return "\n".join(lines)
 
 

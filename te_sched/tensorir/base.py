@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import operator
 import random
+from collections.abc import Iterable
 from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
@@ -21,6 +22,7 @@ from te_sched.errors import (
 from te_sched.ir import ops
 from te_sched.ir.expr import Expr, IntImm, Var
 from te_sched.ir.visitor import substitute, variables_of
+from te_sched.tensorir.faults import program_of
 from te_sched.tensorir.handles import BlockRV, LoopRV
 from te_sched.tensorir.state import BlockIndex, BlockIndexDraft, BlockKey, Key, missing
 from te_sched.trace.drafts import Changes
@@ -41,7 +43,8 @@ class ScheduleBase(BlockIndex):
     """
 
     __slots__ = (
-        *("__weakref__", "attrs", "changes", "random", "removed", "trace", "working_on"),
+        *("__weakref__", "attrs", "changes", "random", "removed", "shows_program", "trace"),
+        "working_on",
         *BlockIndex.__annotations__,
         "values",
     )
@@ -52,6 +55,7 @@ class ScheduleBase(BlockIndex):
     random: random.Random
     working_on: str | None
     removed: set[Any]
+    shows_program: bool
 
     @property
     def draft(self) -> BlockScheduleDraft:
@@ -151,6 +155,13 @@ class ScheduleBase(BlockIndex):
             "it depends on symbolic sizes",
             "give an int, or what a sample_ primitive returned",
         )
+
+    # -- errors ------------------------------------------------------------------------------------
+
+    def show_program(self, error: ScheduleError, arguments: Iterable[Any]) -> None:
+        """Add the program to the error of a primitive, if errors are to show it."""
+        if self.shows_program and error.program is None:
+            error.program = program_of(error, self, arguments)
 
     # -- results -----------------------------------------------------------------------------------
 

@@ -190,19 +190,21 @@ def instruction(**kinds: ArgumentKind) -> Callable[[_F], _F]:
         prepared = [
             (place, name, _PREPARED[name]) for place, name in enumerate(own) if name in _PREPARED
         ]
-        if not prepared:
-            return call
 
         @wraps(call)
         def find(self: Any, *args: Any, **options: Any) -> Any:
             given = list(args)
-            for place, name, prepare in prepared:
-                known = {**dict(zip(own, given, strict=False)), **options}
-                if place < len(given):
-                    given[place] = prepare(self, given[place], known)
-                elif name in options:
-                    options[name] = prepare(self, options[name], known)
-            return call(self, *given, **options)
+            try:
+                for place, name, prepare in prepared:
+                    known = {**dict(zip(own, given, strict=False)), **options}
+                    if place < len(given):
+                        given[place] = prepare(self, given[place], known)
+                    elif name in options:
+                        options[name] = prepare(self, options[name], known)
+                return call(self, *given, **options)
+            except ScheduleError as error:
+                self.show_program(error, [*given, *options.values()])
+                raise
 
         return cast(_F, find)
 

@@ -61,8 +61,9 @@ class BlockSchedule(
     ----------
     mod : a module, or a function, which becomes `main` of a module.
     seed : of the random numbers that sampling primitives draw.
-    debug_mask, error_render_level, enable_check : accepted for programs of TVM: every primitive
-        checks its arguments and every error says what is wrong.
+    error_render_level : "detail" shows the module below the message of an error, with the blocks
+        and loops concerned underlined; "fast" and "none" do not.
+    debug_mask, enable_check : accepted for programs of TVM: every primitive checks its arguments.
 
     `mod` is the present module, `trace` the primitives applied so far.
 
@@ -98,6 +99,7 @@ class BlockSchedule(
         _check_option("debug_mask", debug_mask, _MASKS)
         _check_option("error_render_level", error_render_level, _LEVELS)
         del enable_check
+        self.shows_program = error_render_level == "detail"
         self.attrs = module.attrs
         self.functions, self.nodes, self.parents = {}, {}, {}
         self.roots, self.keys, self.fates, self.values = {}, {}, {}, {}
@@ -211,6 +213,7 @@ class BlockSchedule(
         for name in (*BlockIndex.__annotations__, "values"):
             setattr(twin, name, dict(getattr(self, name)))
         twin.attrs, twin.working_on = self.attrs, self.working_on
+        twin.shows_program = self.shows_program
         twin.removed, twin.changes, twin.trace = set(self.removed), None, self.trace.copy()
         twin.random = random.Random()
         twin.random.setstate(self.random.getstate())

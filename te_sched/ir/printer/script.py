@@ -379,12 +379,15 @@ class ScriptPrinter(ExprPrinter):
         if comment is not None and parts_of(node):
             is_last = False
         _STATEMENTS[type(node)](self, node, is_last)
+        if any(one is node or one is block for one in targets):
+            lines[start:] = map(UnderlinedLine, lines[start:])
         if comment is not None and parts_of(node):
             lines.insert(start, f"{self.block.indent}# {comment}")
         elif comment is not None:
-            lines[-1] = f"{lines[-1]}  # {comment}"
-        if any(one is node or one is block for one in targets):
-            lines[start:] = map(UnderlinedLine, lines[start:])
+            text = lines[-1].lstrip()
+            if isinstance(lines[-1], UnderlinedLine):  # but not its comment
+                text = f"{OPENING}{text}{CLOSING}"
+            lines[-1] = f"{self.block.indent}{text}  # {comment}"
 
     def _underlined_text(self, node: Any) -> str:
         """The text of an expression, with marks around what is underlined."""
