@@ -41,6 +41,7 @@ from te_sched.lower.blocks.pipeline import passes_of
 from te_sched.lower.device.kernel import is_kernel
 from te_sched.lower.device.pipeline import device_passes
 from te_sched.lower.guard_extents import guard_extents
+from te_sched.lower.lower_constants import lower_constants
 from te_sched.lower.lower_predicates import lower_predicates
 from te_sched.lower.passes import Pass, apply_passes
 from te_sched.lower.pipeline import (
@@ -107,9 +108,14 @@ def take_functions(work: Work) -> None:
     """Use the given functions; those of blocks become loops."""
     functions = functions_of(work.inputs, work.name, "build")
     work.functions = {
-        name: apply_passes(passes_of(func), lower_predicates(func), work.switches, work.timer)
+        name: apply_passes(passes_of(func), _to_run(func), work.switches, work.timer)
         for name, func in functions.items()
     }
+
+
+def _to_run(func: PrimFunc) -> PrimFunc:
+    """The function without what no later step knows."""
+    return lower_predicates(lower_constants(func))
 
 
 # -- Functions, as they are scheduled --------------------------------------------------------------

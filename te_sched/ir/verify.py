@@ -43,10 +43,10 @@ _PLAIN: _Nodes = frozenset(
         *(E.EQ, E.NE, E.LT, E.LE, E.GT, E.GE, E.And, E.Or, E.Not, E.Select),
         *(E.Ramp, E.Broadcast, E.Shuffle, E.Call, E.Let, E.BufferLoad),
         *(S.For, S.While, S.IfThenElse, S.SeqStmt, S.LetStmt, S.AttrStmt, S.AssertStmt),
-        *(S.Allocate, S.BufferStore, S.Evaluate),
+        *(S.Allocate, B.AllocateConst, S.BufferStore, S.Evaluate),
     ]
 )
-_VIEWS: _Nodes = frozenset([B.DeclBuffer, B.AllocateConst])
+_VIEWS: _Nodes = frozenset([B.DeclBuffer])
 _BLOCKS: _Nodes = frozenset([B.Block, B.BlockRealize, E.BufferRegion, B.MatchBufferRegion])
 
 

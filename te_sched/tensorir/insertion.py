@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from te_sched.ir.blocks import Block, BlockRealize
+from te_sched.ir.blocks import AllocateConst, Block, BlockRealize, DeclBuffer
 from te_sched.ir.stmt import For, SeqStmt, Stmt
 from te_sched.ir.visitor import parts_of, replace
 from te_sched.tensorir.state import BlockIndex, BlockKey, Key, Node, with_block
@@ -19,10 +19,20 @@ class Place(NamedTuple):
 
 
 def statements_of(index: BlockIndex, parent: Key) -> tuple[Stmt, ...]:
-    """The statements of the body of a loop or block."""
+    """The statements of the body of a loop or block, inside of what declares memory for all."""
+    body = _headers_and_body(index, parent)[1]
+    return body.seq if type(body) is SeqStmt else (body,)
+
+
+def _headers_and_body(index: BlockIndex, parent: Key) -> tuple[list[Stmt], Stmt]:
+    """The declarations of memory around the statements of a loop or block, and these."""
     node = index.nodes[parent]
     body = node.body if type(node) is For else node.block.body  # type: ignore[union-attr]
-    return body.seq if type(body) is SeqStmt else (body,)
+    headers: list[Stmt] = []
+    while isinstance(body, AllocateConst | DeclBuffer):
+        headers.append(body)
+        body = body.body
+    return headers, body
 
 
 def with_inserted(index: BlockIndex, place: Place, new: Stmt, links: dict[Block, Block]) -> Node:
@@ -30,6 +40,8 @@ def with_inserted(index: BlockIndex, place: Place, new: Stmt, links: dict[Block,
     parts = list(statements_of(index, place.parent))
     parts[place.number : place.number] = new.seq if type(new) is SeqStmt else [new]
     body: Stmt = parts[0] if len(parts) == 1 else SeqStmt(tuple(parts))
+    for header in reversed(_headers_and_body(index, place.parent)[0]):
+        body = replace(header, body=body)
     return with_body(index, place.parent, body, links)
 
 

@@ -130,6 +130,13 @@ class BlockSchedule(
         return self
 
     @property
+    def state(self) -> BlockSchedule:
+        """The schedule itself, which has what programs of TVM ask its state for: `mod` and
+        `get_sref`.
+        """
+        return self
+
+    @property
     def func_working_on(self) -> str | None:
         """The name of the function in which names of blocks are looked up."""
         return self.working_on
