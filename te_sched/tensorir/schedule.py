@@ -19,6 +19,7 @@ from te_sched.tensorir.primitives.kinds import KindPrimitives
 from te_sched.tensorir.primitives.layouts import LayoutPrimitives
 from te_sched.tensorir.primitives.loops import NestPrimitives
 from te_sched.tensorir.primitives.movement import MovementPrimitives
+from te_sched.tensorir.primitives.partitioning import PartitioningPrimitives
 from te_sched.tensorir.primitives.reductions import ReductionPrimitives
 from te_sched.tensorir.primitives.reindexing import ReindexPrimitives
 from te_sched.tensorir.primitives.sampling import SamplingPrimitives
@@ -34,7 +35,7 @@ _LEVELS = ("detail", "fast", "none")
 _LATER = frozenset(
     [
         *("annotate_buffer_access", "cache_index", "cache_inplace", "can_decompose_padding"),
-        *("decompose_padding", "loop_partition", "merge", "pad_einsum", "read_at"),
+        *("decompose_padding", "pad_einsum", "read_at"),
         *("reindex_cache_read", "reindex_cache_write", "rolling_buffer"),
         "write_at",
     ]
@@ -45,6 +46,7 @@ _NOTHING = Evaluate(IntImm(0))
 class BlockSchedule(
     FindingPrimitives,
     NestPrimitives,
+    PartitioningPrimitives,
     KindPrimitives,
     InliningPrimitives,
     MovementPrimitives,

@@ -19,6 +19,7 @@ from tests.tensorir.programs import (
     LAYOUTS,
     MATMUL,
     OTHERS,
+    PARTITIONED,
     REDUCTIONS,
     REINDEXED,
     STAGES,
@@ -98,6 +99,27 @@ def _same_names(sch: Any) -> Any:
 
 def _json(sch: Any) -> Any:
     return Trace.apply_json_to_schedule([[["NoSuchThing", [], [], []]], []], sch)
+
+
+def _partition(name: str, place: int, factors: Any, then: Any = None) -> Callable[[Any], Any]:
+    """Partition a loop of a block, and call the schedule then."""
+
+    def call(sch: Any) -> Any:
+        made = sch.loop_partition(loops(sch, name)[place], factors)
+        return then and then(sch, made)
+
+    return call
+
+
+def _merge(*places: tuple[str, int]) -> Callable[[Any], Any]:
+    """Merge loops of blocks."""
+    return lambda sch: sch.merge(*[loops(sch, name)[place] for name, place in places])
+
+
+def _first_loop(sch: Any) -> Any:
+    """A loop without blocks."""
+    found = [one for one in sch.nodes if isinstance(one, tir.Var) and not sch.blocks_of(one)]
+    return tir.LoopRV(found[0])
 
 
 # program, call, part of the message
@@ -439,6 +461,45 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
         lambda s: s.compute_at("B", loops(s, "C")[0]),
         "do not take exactly the values of their domains",
     ),
+    # loops made of one, and one of several
+    (MATMUL, _partition("D", 0, [8]), "have the sum 8, and it has 8 iterations"),
+    (MATMUL, _partition("D", 0, [None]), "have the sum 0, and it has 8 iterations"),
+    (MATMUL, _partition("D", 0, []), r"factors of loop i must be a list, got \[\]"),
+    (MATMUL, _partition("D", 0, [None, None]), "2 partition factors of loop i are None"),
+    (MATMUL, _partition("D", 0, [0, None]), "must be at least 1, got 0"),
+    (MATMUL, _partition("C", 2, [2, None]), "block C would initialise its results in each part"),
+    (MATMUL, _partition("D", 0, [1], lambda s, made: s.loop_partition(made[1], [2])), "at 1, not"),
+    (OTHERS["symbolic"], _partition("B", 0, [2, None]), "its extent is n"),
+    (OTHERS["siblings"], _partition("B", 0, [2, None]), "it has the blocks B, C in it"),
+    (
+        PARTITIONED["no block"],
+        lambda s: s.loop_partition(_first_loop(s), [2, None]),
+        "it has no block in it",
+    ),
+    (
+        MATMUL,
+        _partition("D", 1, [2, None], lambda s, made: s.cache_write("D_j0", 0, "local")),
+        "its iterators depend on loop i outside of block D_j0_partition",
+    ),
+    (
+        MATMUL,
+        _partition("D", 1, [2, None], lambda s, made: s.blockize(made[0])),
+        "an iterator of block D_j0 depends on loop i, which is outside",
+    ),
+    (
+        MATMUL,
+        _partition("C", 0, [2, None], lambda s, made: s.compute_at("C_i_common", loops(s, "D")[0])),
+        "it groups blocks, and does not state what they access",
+    ),
+    (MATMUL, _merge(("C", 0)), "merge needs different loops, got i"),
+    (MATMUL, lambda s: s.merge(), "merge needs different loops, got None"),
+    (PARTITIONED["three"], _merge(("B", 0), ("D", 0)), "block B and block C, which comes before"),
+    (PARTITIONED["transposed"], _merge(("B", 0), ("C", 0)), "access elements of B in block C"),
+    (PARTITIONED["two scopes"], _merge(("B", 0), ("C", 0)), "they are in different block scopes"),
+    (PARTITIONED["other extents"], _merge(("B", 0), ("C", 0)), "they have 8 and 4 iterations"),
+    (PARTITIONED["in a condition"], _merge(("B", 0), ("C", 0)), "it is in a condition"),
+    (STAGES, _merge(("B", 0), ("C", 1)), "1 and 2 loops are to be merged"),
+    (PARTITIONED["two and one"], _merge(("B", 1), ("D", 1)), "has other statements beside j"),
     # blocks of blocks
     (MATMUL, lambda s: s.blockize(loops(s, "C")[1]) and s.blockize(3), "blockize needs a|blockize"),
     (OTHERS["siblings"], lambda s: s.blockize(loops(s, "B")[0]), "it has 2 blocks in it"),

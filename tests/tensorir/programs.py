@@ -349,6 +349,55 @@ for i, k in T.grid(8, 2):
 }
 
 
+PARTITIONED = {
+    "in a condition": function(
+        "A:8 B:8",
+        """
+if A[0] > 0.0:
+"""
+        + "".join(f"    {line}\n" for line in _block("B", "8", "", "B[vi] = A[vi]").splitlines())
+        + _block("C", "8", "", "A[vi] = 0.0"),
+    ),
+    "two scopes": function(
+        "A:8 B:8 C:8",
+        """
+with T.block("outer"):
+"""
+        + "".join(f"    {line}\n" for line in _block("B", "8", "", "B[vi] = A[vi]").splitlines())
+        + _block("C", "8", "", "C[vi] = A[vi]"),
+    ),
+    "transposed": function(
+        "A:8,8 B:8,8 C:8,8",
+        _block("B", "8, 8", "", "B[vi, vj] = A[vi, vj]")
+        + _block("C", "8, 8", "", "C[vi, vj] = B[vj, vi]"),
+    ),
+    "three": function(
+        "A:8 B:8 C:8 D:8",
+        _block("B", "8", "", "B[vi] = A[vi]")
+        + _block("C", "8", "", "C[vi] = B[vi]")
+        + _block("D", "8", "", "D[vi] = B[vi]"),
+    ),
+    "other extents": function(
+        "A:8 B:8 C:4",
+        _block("B", "8", "", "B[vi] = A[vi]") + _block("C", "4", "", "C[vi] = A[vi]"),
+    ),
+    "two and one": function(
+        "A:8,8 B:8,8 C:8,8 D:8,8",
+        "for i in range(8):\n"
+        + "".join(
+            f"    for j in range(8):\n        with T.block({name!r}):\n"
+            '            vi, vj = T.axis.remap("SS", [i, j])\n'
+            f"            {name}[vi, vj] = A[vi, vj]\n"
+            for name in "BC"
+        )
+        + _block("D", "8, 8", "", "D[vi, vj] = A[vi, vj]"),
+    ),
+    "no block": function(
+        "A:8", "for i in range(8):\n    A[i] = 0.0\n" + _block("B", "8", "", "A[vi] = 1.0")
+    ),
+}
+
+
 REINDEXED = {
     "by element": function(
         "A:8 I:8 B:8", _block("B", "8", "", 'B[vi] = A[T.Cast("int32", I[vi])]')

@@ -22,7 +22,9 @@ from te_sched.tensorir.blocks import (
     buffers_of,
     consumers,
     loop_ranges,
+    loops_around,
     producers,
+    stated_blocks,
     why_not_complete,
     why_not_reduction,
 )
@@ -216,7 +218,7 @@ class MovementPrimitives(ScheduleBase):
         found: dict[Buffer, Sets] = {}
         for buffer in own:
             sets = []
-            for one in others:
+            for one in stated_blocks(self, others):
                 other = self.block(one)
                 regions = other.reads if is_producer else other.writes
                 loops = _below(self, one, target) + _shared(self, target, buffer)
@@ -289,7 +291,7 @@ def _loops_of(schedule: ScheduleBase, key: Key) -> set[Key]:
 
 
 def _below(schedule: ScheduleBase, key: BlockKey, target: Var) -> list[Var]:
-    above = schedule.loops_above(key)
+    above = loops_around(schedule, key)
     return above[above.index(target) + 1 :]
 
 
