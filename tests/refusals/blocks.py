@@ -503,6 +503,7 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
     # blocks of blocks
     (MATMUL, lambda s: s.blockize(loops(s, "C")[1]) and s.blockize(3), "blockize needs a|blockize"),
     (OTHERS["siblings"], lambda s: s.blockize(loops(s, "B")[0]), "it has 2 blocks in it"),
+    (OTHERS["from one"], lambda s: s.blockize(loops(s, "B")[0]), "loop i starts at 1, not at 0"),
     (OTHERS["beside"], lambda s: s.blockize(loops(s, "B")[0]), "has other statements than block B"),
     (
         MATMUL,

@@ -135,6 +135,15 @@ def _blockized(
             "bind that loop to an iterator of the block around them",
             [of_loop(inside[0].name), of_block(key.name)],
         )
+    used = variables_of(*realize.iter_values)
+    shifted = [one for one in ranges if one in used and not is_const(ranges[one].min, 0)]
+    if shifted:
+        raise ScheduleError(
+            f"cannot make a block of loop {inside[0].name}",
+            f"loop {shifted[0].name} starts at {ranges[shifted[0]].min}, not at 0",
+            "make the block before the loop is partitioned, or write the loop from 0",
+            [of_loop(inside[0].name), of_block(key.name)],
+        )
     division = subspace_divide(realize.iter_values, ranges, inside, realize.predicate)
     if division is None:
         raise ScheduleError(
