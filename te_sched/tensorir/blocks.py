@@ -22,6 +22,22 @@ def buffers_of(regions: Iterable[BufferRegion]) -> list[Buffer]:
     return list(dict.fromkeys([region.buffer for region in regions]))
 
 
+# The annotations of a block that number the regions which users state, by kind.
+EXPLICIT = {"read": "explicit_read_region", "write": "explicit_write_region"}
+
+
+def why_not_exact(index: BlockIndex, keys: Iterable[BlockKey]) -> str:
+    """The reason why some blocks may write less than they state; "" if they write all of it."""
+    for key in stated_blocks(index, keys):
+        places = index.block(key).annotations.get(EXPLICIT["write"])
+        if places:
+            return (
+                f"block {key.name} has a region that annotate_buffer_access states: it may write "
+                "less of it"
+            )
+    return ""
+
+
 def is_group(index: BlockIndex, key: Key) -> bool:
     """Whether a block only groups others: it has no iterators, and does not state what its blocks
     access. The root block is none.

@@ -13,6 +13,7 @@ from te_sched.ir.stmt import Evaluate, For, IRModule, PrimFunc
 from te_sched.ir.visitor import parts_of
 from te_sched.tensorir.base import integer
 from te_sched.tensorir.handles import BlockRV, LoopRV, StmtSRef
+from te_sched.tensorir.primitives.accessing import AccessPrimitives
 from te_sched.tensorir.primitives.finding import FindingPrimitives
 from te_sched.tensorir.primitives.inlining import InliningPrimitives
 from te_sched.tensorir.primitives.kinds import KindPrimitives
@@ -34,7 +35,7 @@ _LEVELS = ("detail", "fast", "none")
 # Primitives of TVM that te_sched does not have.
 _LATER = frozenset(
     [
-        *("annotate_buffer_access", "cache_index", "cache_inplace", "can_decompose_padding"),
+        *("cache_index", "cache_inplace", "can_decompose_padding"),
         *("decompose_padding", "pad_einsum", "read_at"),
         *("reindex_cache_read", "reindex_cache_write", "rolling_buffer"),
         "write_at",
@@ -55,6 +56,7 @@ class BlockSchedule(
     TensorizingPrimitives,
     LayoutPrimitives,
     BufferPrimitives,
+    AccessPrimitives,
     SamplingPrimitives,
 ):
     """A schedule of TensorIR: a module, transformed by primitives one after the other.

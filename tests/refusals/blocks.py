@@ -116,6 +116,16 @@ def _merge(*places: tuple[str, int]) -> Callable[[Any], Any]:
     return lambda sch: sch.merge(*[loops(sch, name)[place] for name, place in places])
 
 
+def _state(number: int, kind: str, ranges: Any, then: Any = None) -> Callable[[Any], Any]:
+    """State a region of block D, and call the schedule then."""
+
+    def call(sch: Any) -> Any:
+        sch.annotate_buffer_access("D", number, kind, ranges)
+        return then and then(sch)
+
+    return call
+
+
 def _first_loop(sch: Any) -> Any:
     """A loop without blocks."""
     found = [one for one in sch.nodes if isinstance(one, tir.Var) and not sch.blocks_of(one)]
@@ -500,6 +510,27 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
     (PARTITIONED["in a condition"], _merge(("B", 0), ("C", 0)), "it is in a condition"),
     (STAGES, _merge(("B", 0), ("C", 1)), "1 and 2 loops are to be merged"),
     (PARTITIONED["two and one"], _merge(("B", 1), ("D", 1)), "has other statements beside j"),
+    # stated regions
+    (MATMUL, _state(0, "both", lambda i, j: [i, j]), "buf_type is 'both'"),
+    (MATMUL, _state(0, "read", 3), "gen_new_ranges is a function, got an int"),
+    (MATMUL, _state(0, "read", lambda i: [i, i]), "cannot take the 2 iterators of block D"),
+    (MATMUL, _state(0, "read", lambda i, j: [i]), "gives 1 ranges for C of block D"),
+    (MATMUL, _state(0, "read", lambda i, j: [i, (j, j, j)]), "gives 3 numbers for a dimension"),
+    (MATMUL, _state(0, "read", lambda i, j: [i, j + 1]), "region of C of block D is too small"),
+    (MATMUL, _state(0, "write", lambda i, j: [(0, 4), j]), "the block writes index vi, which"),
+    (
+        MATMUL,
+        _state(0, "write", lambda i, j: [i, (0, 8)], lambda s: s.cache_write("D", 0, "local")),
+        "cannot cache D of block D(.|\n)*it may write less of it",
+    ),
+    (
+        STAGES,
+        lambda s: (
+            s.annotate_buffer_access("B", 0, "write", lambda i, j: [(i, i + 2), j]),
+            s.reverse_compute_at("C", loops(s, "B")[0]),
+        ),
+        "cannot move block C below loop i(.|\n)*it may write less of it",
+    ),
     # blocks of blocks
     (MATMUL, lambda s: s.blockize(loops(s, "C")[1]) and s.blockize(3), "blockize needs a|blockize"),
     (OTHERS["siblings"], lambda s: s.blockize(loops(s, "B")[0]), "it has 2 blocks in it"),

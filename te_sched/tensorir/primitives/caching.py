@@ -25,7 +25,7 @@ from te_sched.ir.stmt import BufferStore, For, Stmt
 from te_sched.ir.visitor import replace, variables_of
 from te_sched.tensorir.accesses import check_scope, place_of
 from te_sched.tensorir.base import ScheduleBase, of_block
-from te_sched.tensorir.blocks import accessed, loops_around, stated_blocks, writers
+from te_sched.tensorir.blocks import accessed, loops_around, stated_blocks, why_not_exact, writers
 from te_sched.tensorir.handles import ATTRIBUTE, MAYBE_LIST, BlockRV, instruction
 from te_sched.tensorir.insertion import (
     Place,
@@ -127,6 +127,7 @@ class CopyPrimitives(ScheduleBase):
         others = [one for one in _reading(self, scope, buffer) if one not in (*readers, key)]
         where = _after(self, scope, key, others)
         check_written_in(self, scope, key, buffer)
+        _check_exact(self, key, [key], buffer)
         copy, begin = _cache(buffer, _region(self, [key], buffer, True, scope, scope), memory)
         region = _region(self, [key], buffer, True, where.parent, scope)
         made = copying(buffer, copy, region, begin, is_back=True)
@@ -329,6 +330,19 @@ def _several(key: BlockKey, buffer: Buffer, makers: Sequence[BlockKey]) -> Sched
         "write it in one block",
         of_block(key.name),
     )
+
+
+def _check_exact(
+    schedule: ScheduleBase, key: BlockKey, makers: Sequence[BlockKey], buffer: Buffer
+) -> None:
+    why = why_not_exact(schedule, makers)
+    if why:
+        raise ScheduleError(
+            f"cannot cache {buffer.name} of block {key.name}",
+            why,
+            "cache it before the region is stated",
+            of_block(key.name),
+        )
 
 
 def check_written_in(

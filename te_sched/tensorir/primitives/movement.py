@@ -26,6 +26,7 @@ from te_sched.tensorir.blocks import (
     producers,
     stated_blocks,
     why_not_complete,
+    why_not_exact,
     why_not_reduction,
 )
 from te_sched.tensorir.handles import (
@@ -167,6 +168,9 @@ class MovementPrimitives(ScheduleBase):
                 f"it is neither a complete block ({why}) nor a reduction",
                 "write every buffer in one block, and read it after that",
             )
+        why = why_not_exact(self, [key] if is_producer else producers(self, key))
+        if why:
+            raise _refused(self, key, target, why, "state the region after the block is moved")
         allocated = self.block(scope).alloc_buffers
         outputs = [one for one in buffers_of(self.block(key).writes) if one not in allocated]
         if is_producer and outputs:
