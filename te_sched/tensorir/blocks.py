@@ -166,7 +166,7 @@ def why_not_complete(index: BlockIndex, key: BlockKey, among: Sequence[BlockKey]
     others = [axis.var.name for axis in block.iter_vars if axis.kind != "DataPar"]
     if others:
         return f"its iterator {others[0]} is not data parallel"
-    return _why_not_dominant(index, key, among) or _overlap(block)
+    return why_not_dominant(index, key, among) or _overlap(block)
 
 
 def _overlap(block: Block) -> str:
@@ -175,7 +175,10 @@ def _overlap(block: Block) -> str:
     return f"it reads and writes {both[0]}" if both else ""
 
 
-def _why_not_dominant(index: BlockIndex, key: BlockKey, among: Sequence[BlockKey]) -> str:
+def why_not_dominant(index: BlockIndex, key: BlockKey, among: Sequence[BlockKey] = ()) -> str:
+    """The reason why other blocks of a scope, or of some blocks, write what a block writes or read
+    it before; "" if they do not.
+    """
     blocks = among or siblings(index, key)
     before = blocks[: blocks.index(key)] if key in blocks else ()
     for buffer in buffers_of(index.block(key).writes):
@@ -204,7 +207,7 @@ def why_not_reduction(index: BlockIndex, key: BlockKey, among: Sequence[BlockKey
     others = [a.var.name for a in block.iter_vars if a.kind not in ("DataPar", "CommReduce")]
     if others:
         return f"its iterator {others[0]} is neither spatial nor reduce"
-    dominant = _why_not_dominant(index, key, among)
+    dominant = why_not_dominant(index, key, among)
     if dominant:
         return dominant
     return _reduced_output(block)

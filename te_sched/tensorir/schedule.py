@@ -23,6 +23,7 @@ from te_sched.tensorir.primitives.movement import MovementPrimitives
 from te_sched.tensorir.primitives.partitioning import PartitioningPrimitives
 from te_sched.tensorir.primitives.reductions import ReductionPrimitives
 from te_sched.tensorir.primitives.reindexing import ReindexPrimitives
+from te_sched.tensorir.primitives.rolling import RollingPrimitives
 from te_sched.tensorir.primitives.sampling import SamplingPrimitives
 from te_sched.tensorir.primitives.storage import BufferPrimitives
 from te_sched.tensorir.primitives.tensorizing import TensorizingPrimitives
@@ -37,7 +38,7 @@ _LATER = frozenset(
     [
         *("cache_index", "cache_inplace", "can_decompose_padding"),
         *("decompose_padding", "pad_einsum", "read_at"),
-        *("reindex_cache_read", "reindex_cache_write", "rolling_buffer"),
+        *("reindex_cache_read", "reindex_cache_write"),
         "write_at",
     ]
 )
@@ -57,6 +58,7 @@ class BlockSchedule(
     LayoutPrimitives,
     BufferPrimitives,
     AccessPrimitives,
+    RollingPrimitives,
     SamplingPrimitives,
 ):
     """A schedule of TensorIR: a module, transformed by primitives one after the other.

@@ -22,6 +22,7 @@ from tests.tensorir.programs import (
     PARTITIONED,
     REDUCTIONS,
     REINDEXED,
+    ROLLED,
     STAGES,
     program,
 )
@@ -124,6 +125,11 @@ def _state(number: int, kind: str, ranges: Any, then: Any = None) -> Callable[[A
         return then and then(sch)
 
     return call
+
+
+def _roll(sch: Any) -> Any:
+    """Roll the buffer of block B."""
+    return sch.rolling_buffer("B", 0)
 
 
 def _first_loop(sch: Any) -> Any:
@@ -530,6 +536,33 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
             s.reverse_compute_at("C", loops(s, "B")[0]),
         ),
         "cannot move block C below loop i(.|\n)*it may write less of it",
+    ),
+    # rolling buffers
+    (STAGES, lambda s: s.rolling_buffer("root", 0), "cannot apply rolling_buffer to the root"),
+    (STAGES, lambda s: s.rolling_buffer("B", 0), "it and its consumers are in no common loop"),
+    (STAGES, lambda s: s.rolling_buffer("C", 0), "the block around it does not allocate the"),
+    (ROLLED["twice"], _roll, "several blocks write it"),
+    (ROLLED["updated"], _roll, "the block reads and writes it"),
+    (ROLLED["before"], _roll, "block D reads B before it is written"),
+    (ROLLED["unused"], _roll, "no other block of the scope reads it"),
+    (ROLLED["view"], _roll, "block C accesses it by a pointer or a view"),
+    (ROLLED["apart"], _roll, "consecutive iterations have no common elements: vi"),
+    (ROLLED["from one"], _roll, "loop i starts at 1, not at 0"),
+    (ROLLED["diagonal"], _roll, "loop i moves several dimensions"),
+    (ROLLED["of a loop"], _roll, "block B uses a loop around it in its body"),
+    (ROLLED["over a loop"], _roll, "block B reduces over a loop around the window"),
+    (ROLLED["of a time"], _roll, "iterator vt of block X depends on a loop that moves"),
+    (ROLLED["in a condition"], _roll, r"the block has the condition i \+ a \* 2 < 30"),
+    (ROLLED["old elements"], _roll, r"is not proven to be in the window from i on"),
+    (
+        ROLLED["plain"],
+        lambda s: (s.vectorize(loops(s, "C")[0]), _roll(s)),
+        "the iterations of loop i do not run in order",
+    ),
+    (
+        ROLLED["plain"],
+        lambda s: (s.split(loops(s, "B")[1], [2, 2]), _roll(s)),
+        r"dimension 0 is not written by one iterator i \+ loop",
     ),
     # blocks of blocks
     (MATMUL, lambda s: s.blockize(loops(s, "C")[1]) and s.blockize(3), "blockize needs a|blockize"),
