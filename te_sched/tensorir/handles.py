@@ -139,7 +139,7 @@ class RangesMap:
 
     >>> sch = tir.Schedule(matmul_relu)
     >>> sch.annotate_buffer_access("D", 0, "read", lambda i, j: [i, (0, 8)])
-    >>> sch.trace.insts[-1].attrs[-1]
+    >>> sch.trace.entries[-1].arguments["gen_new_ranges"]
     lambda vi, vj: [(vi, vi + 1), (0, 8)]
     """
 

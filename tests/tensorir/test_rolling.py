@@ -71,7 +71,7 @@ def test_windows_of_different_sizes() -> None:
     sch.compute_at("B", loops(sch, "C")[1])
     sch.rolling_buffer("B", 0)
     assert shape(sch, "B") == [3, 18]
-    assert str(sch.trace).endswith("sch.rolling_buffer(block=b5, write_buffer_index=0)")
+    assert "sch.rolling_buffer(block=b4, write_buffer_index=0)" in str(sch.trace)
     check_same(sch, CASCADE)
 
 
