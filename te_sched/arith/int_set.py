@@ -298,7 +298,9 @@ class _Evaluator(Visitor):
         return self.within_type(_mapped(partial(build.cast, e.dtype), inner))
 
     def visit_BufferLoad(self, e: Any) -> IntervalSet:
-        """A loaded value is one value if its index is; then it may be part of an end."""
+        """A loaded integer is one value if its index is; then it may be part of an end."""
+        if not dtypes.is_integral(e.dtype):
+            return EVERYTHING
         for index in e.indices:
             if self.visit(index).min is not index or not is_single_point(self.visit(index)):
                 return EVERYTHING  # the index is not one value, or has another name outside

@@ -21,13 +21,13 @@ from te_sched.arith.int_set import (
     single_point,
     union,
 )
+from te_sched.ir import dtypes, ops
 from te_sched.ir import expr as E
-from te_sched.ir import ops
 from te_sched.ir import stmt as S
 from te_sched.ir.blocks import Block, BlockRealize, MatchBufferRegion, whole_buffer
 from te_sched.ir.expr import Buffer, BufferRegion, Expr, IntImm, Range, Var
 from te_sched.ir.stmt import Stmt
-from te_sched.ir.visitor import children, parts_of, substitute, variables_of
+from te_sched.ir.visitor import children, parts_of, substitute, variables_of, walk
 
 _Regions = tuple[BufferRegion, ...]
 
@@ -132,7 +132,7 @@ class _Accesses:
     def relaxed(self, e: Expr) -> IntervalSet:
         """The values of an index in all iterations of the inner loops."""
         e = substitute(e, self.lets)
-        if not self.domains.keys() & variables_of(e):
+        if not self.domains.keys() & variables_of(e) and not _is_unknown(e):
             return IntervalSet(e.base, _last(e)) if type(e) is E.Ramp else single_point(e)
         return eval_set(e, self.domains)
 
@@ -271,6 +271,19 @@ _STATEMENTS: dict[type, Any] = {
     S.IfThenElse: _Accesses._condition,
     BlockRealize: _Accesses._realize,
 }
+
+
+def _is_unknown(index: Expr) -> bool:
+    """Whether an index has calls, choices, or elements that are not integers: it is more than one
+    value, or any.
+    """
+    if type(index) in (Var, IntImm):
+        return False
+    return any(
+        isinstance(one, E.Call | E.Select)
+        or (isinstance(one, E.BufferLoad) and not dtypes.is_integral(one.dtype))
+        for one in walk(index)
+    )
 
 
 def _last(ramp: E.Ramp) -> Expr:

@@ -10,7 +10,7 @@ from typing import Any
 from te_sched.errors import ScheduleError, repr_of
 from te_sched.ir.expr import Buffer, BufferRegion
 from te_sched.tensorir.base import ScheduleBase, integer, of_block
-from te_sched.tensorir.handles import ATTRIBUTE, BufferPlace
+from te_sched.tensorir.handles import ATTRIBUTE, BUFFER_KINDS, BufferPlace
 from te_sched.tensorir.state import BlockKey
 
 
@@ -68,10 +68,9 @@ def place_from(schedule: ScheduleBase, key: BlockKey, given: Any) -> BufferPlace
     )
 
 
-_KINDS = ("read", "write")  # TVM's numbers of them
 BUFFER = ATTRIBUTE._replace(
-    packed=lambda place: [place.number, _KINDS.index(place.kind)],
-    unpacked=lambda numbers: BufferPlace(_KINDS[numbers[1]], numbers[0]),
+    packed=lambda place: [place.number, BUFFER_KINDS.index(place.kind)],
+    unpacked=lambda numbers: BufferPlace(BUFFER_KINDS[numbers[1]], numbers[0]),
     width=2,
 )
 

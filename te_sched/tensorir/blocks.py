@@ -22,6 +22,58 @@ def buffers_of(regions: Iterable[BufferRegion]) -> list[Buffer]:
     return list(dict.fromkeys([region.buffer for region in regions]))
 
 
+# The annotations of a block that number the regions which users state, by kind.
+EXPLICIT = {"read": "explicit_read_region", "write": "explicit_write_region"}
+
+
+def why_not_exact(index: BlockIndex, keys: Iterable[BlockKey]) -> str:
+    """The reason why some blocks may write less than they state; "" if they write all of it."""
+    for key in stated_blocks(index, keys):
+        places = index.block(key).annotations.get(EXPLICIT["write"])
+        if places:
+            return (
+                f"block {key.name} has a region that annotate_buffer_access states: it may write "
+                "less of it"
+            )
+    return ""
+
+
+def is_group(index: BlockIndex, key: Key) -> bool:
+    """Whether a block only groups others: it has no iterators, and does not state what its blocks
+    access. The root block is none.
+    """
+    if not isinstance(key, BlockKey) or index.parents[key] is None:
+        return False
+    block = index.block(key)
+    return not (block.iter_vars or block.reads or block.writes) and bool(index.blocks_of(key))
+
+
+def stated_blocks(index: BlockIndex, keys: Iterable[BlockKey]) -> list[BlockKey]:
+    """Blocks which state what they access: some blocks, and those in the groups among them."""
+    found: list[BlockKey] = []
+    for key in keys:
+        inner = stated_blocks(index, index.blocks_of(key)) if is_group(index, key) else [key]
+        found += inner
+    return found
+
+
+def loops_around(index: BlockIndex, key: Key) -> list[Var]:
+    """The loops around a block up to the next block that is not a group, outermost first."""
+    found: list[Var] = []
+    for one in index.around(key):
+        if isinstance(one, Var):
+            found.append(one)
+        elif not is_group(index, one):
+            break
+    return found[::-1]
+
+
+def accessed(index: BlockIndex, key: BlockKey, writes: bool) -> list[BufferRegion]:
+    """The regions that a block reads or writes; of a group those of its blocks."""
+    blocks = [index.block(one) for one in stated_blocks(index, [key])]
+    return [region for one in blocks for region in (one.writes if writes else one.reads)]
+
+
 def siblings(index: BlockIndex, key: Key) -> list[BlockKey]:
     """The blocks of the scope of a block, in program order, and itself."""
     scope = index.scope(key)
@@ -39,15 +91,13 @@ def consumers(index: BlockIndex, key: BlockKey) -> list[BlockKey]:
 
 
 def _related(index: BlockIndex, key: BlockKey, reading: bool) -> list[BlockKey]:
-    own = index.block(key)
-    buffers = set(buffers_of(own.reads if reading else own.writes))
+    buffers = set(buffers_of(accessed(index, key, writes=not reading)))
     blocks = siblings(index, key)
     place = blocks.index(key) if key in blocks else 0
     near = blocks[:place] if reading else blocks[place + 1 :]
     found = []
     for one in near:
-        other = index.block(one)
-        if any(region.buffer in buffers for region in (other.writes if reading else other.reads)):
+        if any(region.buffer in buffers for region in accessed(index, one, writes=reading)):
             found.append(one)
     return found
 
@@ -57,7 +107,7 @@ def writers(index: BlockIndex, key: BlockKey, buffer: Buffer) -> list[BlockKey]:
     return [
         one
         for one in siblings(index, key)
-        if any(region.buffer is buffer for region in index.block(one).writes)
+        if any(region.buffer is buffer for region in accessed(index, one, writes=True))
     ]
 
 
@@ -82,7 +132,7 @@ def range_of(loop: For) -> Range:
 def is_affine(index: BlockIndex, key: BlockKey) -> bool:
     """Whether the iterators of a block are sums of parts of the loops around it, each part once."""
     realize = index.realize(key)
-    return has_affine_binding(realize, loop_ranges(index, index.loops_above(key)))
+    return has_affine_binding(realize, loop_ranges(index, loops_around(index, key)))
 
 
 def has_affine_binding(realize: BlockRealize, ranges: Mapping[Var, Range]) -> bool:
@@ -111,10 +161,12 @@ def why_not_complete(index: BlockIndex, key: BlockKey, among: Sequence[BlockKey]
     among : the blocks that may write its buffers; by default those of its scope.
     """
     block = index.block(key)
+    if is_group(index, key):
+        return "it groups blocks, and does not state what they access"
     others = [axis.var.name for axis in block.iter_vars if axis.kind != "DataPar"]
     if others:
         return f"its iterator {others[0]} is not data parallel"
-    return _why_not_dominant(index, key, among) or _overlap(block)
+    return why_not_dominant(index, key, among) or _overlap(block)
 
 
 def _overlap(block: Block) -> str:
@@ -123,15 +175,21 @@ def _overlap(block: Block) -> str:
     return f"it reads and writes {both[0]}" if both else ""
 
 
-def _why_not_dominant(index: BlockIndex, key: BlockKey, among: Sequence[BlockKey]) -> str:
+def why_not_dominant(index: BlockIndex, key: BlockKey, among: Sequence[BlockKey] = ()) -> str:
+    """The reason why other blocks of a scope, or of some blocks, write what a block writes or read
+    it before; "" if they do not.
+    """
     blocks = among or siblings(index, key)
     before = blocks[: blocks.index(key)] if key in blocks else ()
     for buffer in buffers_of(index.block(key).writes):
         for one in blocks:
-            block = index.block(one)
-            if one is not key and any(region.buffer is buffer for region in block.writes):
+            written, read = [
+                any(region.buffer is buffer for region in accessed(index, one, writes))
+                for writes in (True, False)
+            ]
+            if one is not key and written:
                 return f"block {one.name} writes {buffer.name}, too"
-            if one in before and any(region.buffer is buffer for region in block.reads):
+            if one in before and read:
                 return f"block {one.name} reads {buffer.name} before it is written"
     return ""
 
@@ -149,7 +207,7 @@ def why_not_reduction(index: BlockIndex, key: BlockKey, among: Sequence[BlockKey
     others = [a.var.name for a in block.iter_vars if a.kind not in ("DataPar", "CommReduce")]
     if others:
         return f"its iterator {others[0]} is neither spatial nor reduce"
-    dominant = _why_not_dominant(index, key, among)
+    dominant = why_not_dominant(index, key, among)
     if dominant:
         return dominant
     return _reduced_output(block)

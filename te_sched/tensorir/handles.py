@@ -11,7 +11,7 @@ from functools import wraps
 from inspect import Parameter, signature
 from typing import Any, ClassVar, TypeVar, cast
 
-from te_sched.arith.index_functions import map_of
+from te_sched.arith.index_functions import index_of, map_of
 from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import ScheduleError, kind_of
 from te_sched.ir.blocks import Block, BlockRealize
@@ -133,6 +133,25 @@ class BufferPlace:
         return (block.writes if self.kind == "write" else block.reads)[self.number].buffer
 
 
+@dataclass(frozen=True, slots=True)
+class RangesMap:
+    """A map of the iterators of a block to ranges: the final indices are begins and ends, in pairs.
+
+    >>> sch = tir.Schedule(matmul_relu)
+    >>> sch.annotate_buffer_access("D", 0, "read", lambda i, j: [i, (0, 8)])
+    >>> sch.trace.entries[-1].arguments["gen_new_ranges"]
+    lambda vi, vj: [(vi, vi + 1), (0, 8)]
+    """
+
+    map: IndexMap
+
+    def __repr__(self) -> str:
+        names = ", ".join([var.name for var in self.map.initial_indices])
+        ends = [*map(str, self.map.final_indices)]
+        pairs = [f"({low}, {high})" for low, high in zip(ends[::2], ends[1::2], strict=True)]
+        return f"lambda {names}: [{', '.join(pairs)}]"
+
+
 ExprRV = Var  # a sampled integer
 Handle = BlockRV | LoopRV
 ROOT, INLINE = Var("root"), Var("inline")  # sampled locations other than loops
@@ -146,6 +165,15 @@ FLAG = ATTRIBUTE._replace(record=lambda schedule, value: bool(value))
 VALUE = _SHOWN._replace(record=lambda schedule, value: _as_lists(value))
 INDEX_MAP = ATTRIBUTE._replace(
     packed=lambda value: [save_json(value)], unpacked=lambda values: load_json(values[0])
+)
+RANGES = ATTRIBUTE._replace(
+    packed=lambda value: [save_json(value.map)],
+    unpacked=lambda values: RangesMap(load_json(values[0])),
+)
+BUFFER_KINDS = ("read", "write")  # TVM's numbers of them
+BUFFER_KIND = ATTRIBUTE._replace(
+    packed=lambda value: [BUFFER_KINDS.index(value)],
+    unpacked=lambda values: BUFFER_KINDS[values[0]],
 )
 NUMBERS = ATTRIBUTE._replace(record=lambda schedule, value: [*value])
 LIST = _SHOWN._replace(is_flat=True, record=lambda schedule, value: [*value])
@@ -250,6 +278,35 @@ def _index_map(schedule: Any, given: Any, known: Mapping[str, Any]) -> Any:
     return made
 
 
+def _ranges(schedule: Any, given: Any, known: Mapping[str, Any]) -> Any:
+    """The ranges that a function computes, of the iterators of a block."""
+    block = known.get("block")
+    if not callable(given) or not isinstance(block, BlockRV) or block.key not in schedule.nodes:
+        return given
+    axes = [axis.var for axis in schedule.block(block.key).iter_vars]
+    variables = tuple([Var(var.name, var.dtype) for var in axes])
+    try:
+        signature(given).bind(*variables)
+    except TypeError as error:
+        raise ScheduleError(
+            f"gen_new_ranges cannot take the {len(axes)} iterators of block {block.name}",
+            str(error),
+            f"give a function of {', '.join([var.name for var in axes])}",
+        ) from None
+    made = given(*variables)
+    ends: list[Any] = []
+    for one in made if isinstance(made, list | tuple) else [made]:
+        pair = one if isinstance(one, list | tuple) else (one, one + 1)
+        if len(pair) != 2:
+            raise ScheduleError(
+                f"gen_new_ranges gives {len(pair)} numbers for a dimension",
+                "",
+                "give an index, or a pair (begin, end)",
+            )
+        ends += map(index_of, pair)
+    return RangesMap(IndexMap(variables, tuple(ends)))
+
+
 # How the arguments of a name are prepared before a call, which has those that are known.
 _PREPARED: dict[str, Callable[[Any, Any, Mapping[str, Any]], Any]] = {
     "buffer": _buffer,
@@ -257,6 +314,7 @@ _PREPARED: dict[str, Callable[[Any, Any, Mapping[str, Any]], Any]] = {
     "block_or_loop": _block,
     "consumer_blocks": _blocks,
     "index_map": _index_map,
+    "gen_new_ranges": _ranges,
 }
 
 
@@ -300,6 +358,8 @@ class BlockHandles:
             names = ", ".join([var.name for var in value.initial_indices])
             finals = ", ".join(map(str, value.final_indices))
             return f"lambda {names}: ({finals},)"
+        if isinstance(value, RangesMap):
+            return repr(value)
         if isinstance(value, BufferPlace):
             return f'("{value.kind}", {value.number})'
         if isinstance(value, list | tuple):

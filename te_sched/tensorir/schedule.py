@@ -13,14 +13,17 @@ from te_sched.ir.stmt import Evaluate, For, IRModule, PrimFunc
 from te_sched.ir.visitor import parts_of
 from te_sched.tensorir.base import integer
 from te_sched.tensorir.handles import BlockRV, LoopRV, StmtSRef
+from te_sched.tensorir.primitives.accessing import AccessPrimitives
 from te_sched.tensorir.primitives.finding import FindingPrimitives
 from te_sched.tensorir.primitives.inlining import InliningPrimitives
 from te_sched.tensorir.primitives.kinds import KindPrimitives
 from te_sched.tensorir.primitives.layouts import LayoutPrimitives
 from te_sched.tensorir.primitives.loops import NestPrimitives
 from te_sched.tensorir.primitives.movement import MovementPrimitives
+from te_sched.tensorir.primitives.partitioning import PartitioningPrimitives
 from te_sched.tensorir.primitives.reductions import ReductionPrimitives
 from te_sched.tensorir.primitives.reindexing import ReindexPrimitives
+from te_sched.tensorir.primitives.rolling import RollingPrimitives
 from te_sched.tensorir.primitives.sampling import SamplingPrimitives
 from te_sched.tensorir.primitives.storage import BufferPrimitives
 from te_sched.tensorir.primitives.tensorizing import TensorizingPrimitives
@@ -33,9 +36,9 @@ _LEVELS = ("detail", "fast", "none")
 # Primitives of TVM that te_sched does not have.
 _LATER = frozenset(
     [
-        *("annotate_buffer_access", "cache_index", "cache_inplace", "can_decompose_padding"),
-        *("decompose_padding", "loop_partition", "merge", "pad_einsum", "read_at"),
-        *("reindex_cache_read", "reindex_cache_write", "rolling_buffer"),
+        *("cache_index", "cache_inplace", "can_decompose_padding"),
+        *("decompose_padding", "pad_einsum", "read_at"),
+        *("reindex_cache_read", "reindex_cache_write"),
         "write_at",
     ]
 )
@@ -45,6 +48,7 @@ _NOTHING = Evaluate(IntImm(0))
 class BlockSchedule(
     FindingPrimitives,
     NestPrimitives,
+    PartitioningPrimitives,
     KindPrimitives,
     InliningPrimitives,
     MovementPrimitives,
@@ -53,6 +57,8 @@ class BlockSchedule(
     TensorizingPrimitives,
     LayoutPrimitives,
     BufferPrimitives,
+    AccessPrimitives,
+    RollingPrimitives,
     SamplingPrimitives,
 ):
     """A schedule of TensorIR: a module, transformed by primitives one after the other.

@@ -16,6 +16,14 @@ HEAD = (
 )
 # Statements of a block, and what it reads and writes.
 BODIES = {
+    "call": (
+        "B[v, T.popcount(v)] = A[v, T.Cast('int32', T.floor(T.Cast('float32', v)))]",
+        ("A[v, 0:16]", "B[v, 0:16]"),
+    ),
+    "float_element": (
+        "B[v, T.Cast('int32', A[v, 3])] = 0.0",
+        ("A[v, 3]", "B[v, 0:16]"),
+    ),
     "loop": (
         "for j in range(4):\n    B[v, j * 4] = A[v, j] + A[v, j + 1]",
         ("A[v, 0:5]", "B[v, 0:13]"),

@@ -19,8 +19,10 @@ from tests.tensorir.programs import (
     LAYOUTS,
     MATMUL,
     OTHERS,
+    PARTITIONED,
     REDUCTIONS,
     REINDEXED,
+    ROLLED,
     STAGES,
     program,
 )
@@ -98,6 +100,42 @@ def _same_names(sch: Any) -> Any:
 
 def _json(sch: Any) -> Any:
     return Trace.apply_json_to_schedule([[["NoSuchThing", [], [], []]], []], sch)
+
+
+def _partition(name: str, place: int, factors: Any, then: Any = None) -> Callable[[Any], Any]:
+    """Partition a loop of a block, and call the schedule then."""
+
+    def call(sch: Any) -> Any:
+        made = sch.loop_partition(loops(sch, name)[place], factors)
+        return then and then(sch, made)
+
+    return call
+
+
+def _merge(*places: tuple[str, int]) -> Callable[[Any], Any]:
+    """Merge loops of blocks."""
+    return lambda sch: sch.merge(*[loops(sch, name)[place] for name, place in places])
+
+
+def _state(number: int, kind: str, ranges: Any, then: Any = None) -> Callable[[Any], Any]:
+    """State a region of block D, and call the schedule then."""
+
+    def call(sch: Any) -> Any:
+        sch.annotate_buffer_access("D", number, kind, ranges)
+        return then and then(sch)
+
+    return call
+
+
+def _roll(sch: Any) -> Any:
+    """Roll the buffer of block B."""
+    return sch.rolling_buffer("B", 0)
+
+
+def _first_loop(sch: Any) -> Any:
+    """A loop without blocks."""
+    found = [one for one in sch.nodes if isinstance(one, tir.Var) and not sch.blocks_of(one)]
+    return tir.LoopRV(found[0])
 
 
 # program, call, part of the message
@@ -439,9 +477,97 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
         lambda s: s.compute_at("B", loops(s, "C")[0]),
         "do not take exactly the values of their domains",
     ),
+    # loops made of one, and one of several
+    (MATMUL, _partition("D", 0, [8]), "have the sum 8, and it has 8 iterations"),
+    (MATMUL, _partition("D", 0, [None]), "have the sum 0, and it has 8 iterations"),
+    (MATMUL, _partition("D", 0, []), r"factors of loop i must be a list, got \[\]"),
+    (MATMUL, _partition("D", 0, [None, None]), "2 partition factors of loop i are None"),
+    (MATMUL, _partition("D", 0, [0, None]), "must be at least 1, got 0"),
+    (MATMUL, _partition("C", 2, [2, None]), "block C would initialise its results in each part"),
+    (MATMUL, _partition("D", 0, [1], lambda s, made: s.loop_partition(made[1], [2])), "at 1, not"),
+    (OTHERS["symbolic"], _partition("B", 0, [2, None]), "its extent is n"),
+    (OTHERS["siblings"], _partition("B", 0, [2, None]), "it has the blocks B, C in it"),
+    (
+        PARTITIONED["no block"],
+        lambda s: s.loop_partition(_first_loop(s), [2, None]),
+        "it has no block in it",
+    ),
+    (
+        MATMUL,
+        _partition("D", 1, [2, None], lambda s, made: s.cache_write("D_j0", 0, "local")),
+        "its iterators depend on loop i outside of block D_j0_partition",
+    ),
+    (
+        MATMUL,
+        _partition("D", 1, [2, None], lambda s, made: s.blockize(made[0])),
+        "an iterator of block D_j0 depends on loop i, which is outside",
+    ),
+    (
+        MATMUL,
+        _partition("C", 0, [2, None], lambda s, made: s.compute_at("C_i_common", loops(s, "D")[0])),
+        "it groups blocks, and does not state what they access",
+    ),
+    (MATMUL, _merge(("C", 0)), "merge needs different loops, got i"),
+    (MATMUL, lambda s: s.merge(), "merge needs different loops, got None"),
+    (PARTITIONED["three"], _merge(("B", 0), ("D", 0)), "block B and block C, which comes before"),
+    (PARTITIONED["transposed"], _merge(("B", 0), ("C", 0)), "access elements of B in block C"),
+    (PARTITIONED["two scopes"], _merge(("B", 0), ("C", 0)), "they are in different block scopes"),
+    (PARTITIONED["other extents"], _merge(("B", 0), ("C", 0)), "they have 8 and 4 iterations"),
+    (PARTITIONED["in a condition"], _merge(("B", 0), ("C", 0)), "it is in a condition"),
+    (STAGES, _merge(("B", 0), ("C", 1)), "1 and 2 loops are to be merged"),
+    (PARTITIONED["two and one"], _merge(("B", 1), ("D", 1)), "has other statements beside j"),
+    # stated regions
+    (MATMUL, _state(0, "both", lambda i, j: [i, j]), "buf_type is 'both'"),
+    (MATMUL, _state(0, "read", 3), "gen_new_ranges is a function, got an int"),
+    (MATMUL, _state(0, "read", lambda i: [i, i]), "cannot take the 2 iterators of block D"),
+    (MATMUL, _state(0, "read", lambda i, j: [i]), "gives 1 ranges for C of block D"),
+    (MATMUL, _state(0, "read", lambda i, j: [i, (j, j, j)]), "gives 3 numbers for a dimension"),
+    (MATMUL, _state(0, "read", lambda i, j: [i, j + 1]), "region of C of block D is too small"),
+    (MATMUL, _state(0, "write", lambda i, j: [(0, 4), j]), "the block writes index vi, which"),
+    (
+        MATMUL,
+        _state(0, "write", lambda i, j: [i, (0, 8)], lambda s: s.cache_write("D", 0, "local")),
+        "cannot cache D of block D(.|\n)*it may write less of it",
+    ),
+    (
+        STAGES,
+        lambda s: (
+            s.annotate_buffer_access("B", 0, "write", lambda i, j: [(i, i + 2), j]),
+            s.reverse_compute_at("C", loops(s, "B")[0]),
+        ),
+        "cannot move block C below loop i(.|\n)*it may write less of it",
+    ),
+    # rolling buffers
+    (STAGES, lambda s: s.rolling_buffer("root", 0), "cannot apply rolling_buffer to the root"),
+    (STAGES, lambda s: s.rolling_buffer("B", 0), "it and its consumers are in no common loop"),
+    (STAGES, lambda s: s.rolling_buffer("C", 0), "the block around it does not allocate the"),
+    (ROLLED["twice"], _roll, "several blocks write it"),
+    (ROLLED["updated"], _roll, "the block reads and writes it"),
+    (ROLLED["before"], _roll, "block D reads B before it is written"),
+    (ROLLED["unused"], _roll, "no other block of the scope reads it"),
+    (ROLLED["view"], _roll, "block C accesses it by a pointer or a view"),
+    (ROLLED["apart"], _roll, "consecutive iterations have no common elements: vi"),
+    (ROLLED["from one"], _roll, "loop i starts at 1, not at 0"),
+    (ROLLED["diagonal"], _roll, "loop i moves several dimensions"),
+    (ROLLED["of a loop"], _roll, "block B uses a loop around it in its body"),
+    (ROLLED["over a loop"], _roll, "block B reduces over a loop around the window"),
+    (ROLLED["of a time"], _roll, "iterator vt of block X depends on a loop that moves"),
+    (ROLLED["in a condition"], _roll, r"the block has the condition i \+ a \* 2 < 30"),
+    (ROLLED["old elements"], _roll, r"is not proven to be in the window from i on"),
+    (
+        ROLLED["plain"],
+        lambda s: (s.vectorize(loops(s, "C")[0]), _roll(s)),
+        "the iterations of loop i do not run in order",
+    ),
+    (
+        ROLLED["plain"],
+        lambda s: (s.split(loops(s, "B")[1], [2, 2]), _roll(s)),
+        r"dimension 0 is not written by one iterator i \+ loop",
+    ),
     # blocks of blocks
     (MATMUL, lambda s: s.blockize(loops(s, "C")[1]) and s.blockize(3), "blockize needs a|blockize"),
     (OTHERS["siblings"], lambda s: s.blockize(loops(s, "B")[0]), "it has 2 blocks in it"),
+    (OTHERS["from one"], lambda s: s.blockize(loops(s, "B")[0]), "loop i starts at 1, not at 0"),
     (OTHERS["beside"], lambda s: s.blockize(loops(s, "B")[0]), "has other statements than block B"),
     (
         MATMUL,

@@ -349,6 +349,134 @@ for i, k in T.grid(8, 2):
 }
 
 
+PARTITIONED = {
+    "in a condition": function(
+        "A:8 B:8",
+        """
+if A[0] > 0.0:
+"""
+        + "".join(f"    {line}\n" for line in _block("B", "8", "", "B[vi] = A[vi]").splitlines())
+        + _block("C", "8", "", "A[vi] = 0.0"),
+    ),
+    "two scopes": function(
+        "A:8 B:8 C:8",
+        """
+with T.block("outer"):
+"""
+        + "".join(f"    {line}\n" for line in _block("B", "8", "", "B[vi] = A[vi]").splitlines())
+        + _block("C", "8", "", "C[vi] = A[vi]"),
+    ),
+    "transposed": function(
+        "A:8,8 B:8,8 C:8,8",
+        _block("B", "8, 8", "", "B[vi, vj] = A[vi, vj]")
+        + _block("C", "8, 8", "", "C[vi, vj] = B[vj, vi]"),
+    ),
+    "three": function(
+        "A:8 B:8 C:8 D:8",
+        _block("B", "8", "", "B[vi] = A[vi]")
+        + _block("C", "8", "", "C[vi] = B[vi]")
+        + _block("D", "8", "", "D[vi] = B[vi]"),
+    ),
+    "other extents": function(
+        "A:8 B:8 C:4",
+        _block("B", "8", "", "B[vi] = A[vi]") + _block("C", "4", "", "C[vi] = A[vi]"),
+    ),
+    "two and one": function(
+        "A:8,8 B:8,8 C:8,8 D:8,8",
+        "for i in range(8):\n"
+        + "".join(
+            f"    for j in range(8):\n        with T.block({name!r}):\n"
+            '            vi, vj = T.axis.remap("SS", [i, j])\n'
+            f"            {name}[vi, vj] = A[vi, vj]\n"
+            for name in "BC"
+        )
+        + _block("D", "8, 8", "", "D[vi, vj] = A[vi, vj]"),
+    ),
+    "no block": function(
+        "A:8", "for i in range(8):\n    A[i] = 0.0\n" + _block("B", "8", "", "A[vi] = 1.0")
+    ),
+}
+
+
+_ROLLED = """
+B = T.alloc_buffer((48,), "float32")
+for i in range(16):
+    for a in range(3):
+        with T.block("B"):
+            vi = T.axis.spatial(48, i + a)
+            B[vi] = A[vi]
+    with T.block("C"):
+        vi = T.axis.spatial(16, i)
+        C[vi] = B[vi] + B[vi + 2]
+"""
+
+
+def rolled(*changes: str) -> str:
+    """A block that is computed at the loop of its consumer, with changes of its text."""
+    text = _ROLLED
+    for old, new in zip(changes[::2], changes[1::2], strict=True):
+        assert old in text
+        text = text.replace(old, new)
+    return function("A:48 C:16", text)
+
+
+_SECOND = """        with T.block("X"):
+            vx = T.axis.spatial(48, i + a)
+            B[vx] = A[vx]
+"""
+_DIAGONAL = """
+B = T.alloc_buffer((48, 48), "float32")
+for i in range(16):
+    for a, b in T.grid(3, 3):
+        with T.block("B"):
+            vi = T.axis.spatial(48, i + a)
+            vj = T.axis.spatial(48, i + b)
+            B[vi, vj] = A[vi] + A[vj]
+    with T.block("C"):
+        vi = T.axis.spatial(16, i)
+        C[vi] = B[vi, vi + 2] + B[vi + 2, vi]
+"""
+ROLLED = {
+    "plain": rolled(),
+    "twice": rolled('    with T.block("C")', f'{_SECOND}    with T.block("C")'),
+    "updated": rolled("= A[vi]", "= B[vi] + A[vi]"),
+    "before": rolled(
+        "for i in range(16):\n",
+        'with T.block("D"):\n    C[0] = B[0]\nfor i in range(16):\n',
+    ),
+    "unused": rolled("B[vi] + B[vi + 2]", "A[vi]"),
+    "view": rolled(
+        "        C[vi]",
+        "        T.reads(B[vi : vi + 3])\n        T.writes(C[vi])\n"
+        "        V = T.match_buffer(B[vi : vi + 3], (3,), offset_factor=1)\n        C[vi]",
+        "B[vi] + B[vi + 2]",
+        "V[0] + V[2]",
+    ),
+    "apart": rolled("i + a", "i * 3 + a", "B[vi] + B[vi + 2]", "B[vi * 3]"),
+    "from one": rolled("i in range(16)", "i in range(1, 16)"),
+    "diagonal": function("A:48 C:16", _DIAGONAL),
+    "of a loop": rolled("= A[vi]", '= A[vi] + T.Cast("float32", i)'),
+    "over a loop": rolled(
+        "i in range(16)",
+        "u, i in T.grid(4, 16)",
+        "            B[vi] = A[vi]",
+        "            vk = T.axis.reduce(4, u)\n            with T.init():\n"
+        "                B[vi] = 0.0\n            B[vi] = B[vi] + A[vi + vk]",
+    ),
+    "of a time": rolled(
+        "    for a in range(3):\n",
+        '    with T.block("X"):\n        vt = T.axis.spatial(16, i)\n'
+        '        X[0] = T.Cast("float32", vt)\n    for a in range(3):\n',
+        "for i in range(16):\n",
+        'X = T.alloc_buffer((1,), "float32")\nfor i in range(16):\n',
+        "= A[vi]",
+        "= A[vi] + X[0]",
+    ),
+    "in a condition": rolled("i + a)\n", "i + a)\n            T.where(i + a * 2 < 30)\n"),
+    "old elements": rolled("B[vi] + B[vi + 2]", "B[vi] + B[vi // 2]"),
+}
+
+
 REINDEXED = {
     "by element": function(
         "A:8 I:8 B:8", _block("B", "8", "", 'B[vi] = A[T.Cast("int32", I[vi])]')

@@ -86,6 +86,8 @@ def calls(sch: Any, rng: random.Random) -> list[Any]:
         lambda: sch.set_scope(block, 0, "local"),
         lambda: sch.storage_align(block, 0, rng.choice([0, -1]), 8, 4),
         lambda: sch.split(loop, sch.sample_perfect_tile(loop, 2)),
+        lambda: sch.loop_partition(loop, rng.choice([[2, None], [None, 1], [1, 2]])),
+        lambda: sch.merge(loop, target),
     ]
 
 

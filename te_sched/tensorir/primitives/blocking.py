@@ -121,6 +121,29 @@ def _blockized(
     realize = schedule.realize(key)
     own = realize.block
     ranges = loop_ranges(schedule, schedule.loops_above(key))
+    outside = [
+        one
+        for one in schedule.around(key)
+        if isinstance(one, Var) and one not in ranges
+        if one in variables_of(*realize.iter_values)
+    ]
+    if outside:
+        raise ScheduleError(
+            f"cannot make a block of loop {inside[0].name}",
+            f"an iterator of block {key.name} depends on loop {outside[0].name}, which is outside "
+            "of the block around them",
+            "bind that loop to an iterator of the block around them",
+            [of_loop(inside[0].name), of_block(key.name)],
+        )
+    used = variables_of(*realize.iter_values)
+    shifted = [one for one in ranges if one in used and not is_const(ranges[one].min, 0)]
+    if shifted:
+        raise ScheduleError(
+            f"cannot make a block of loop {inside[0].name}",
+            f"loop {shifted[0].name} starts at {ranges[shifted[0]].min}, not at 0",
+            "make the block before the loop is partitioned, or write the loop from 0",
+            [of_loop(inside[0].name), of_block(key.name)],
+        )
     division = subspace_divide(realize.iter_values, ranges, inside, realize.predicate)
     if division is None:
         raise ScheduleError(

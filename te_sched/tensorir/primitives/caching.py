@@ -22,10 +22,10 @@ from te_sched.ir.expr import (
 )
 from te_sched.ir.ops import is_const
 from te_sched.ir.stmt import BufferStore, For, Stmt
-from te_sched.ir.visitor import replace
+from te_sched.ir.visitor import replace, variables_of
 from te_sched.tensorir.accesses import check_scope, place_of
 from te_sched.tensorir.base import ScheduleBase, of_block
-from te_sched.tensorir.blocks import writers
+from te_sched.tensorir.blocks import accessed, loops_around, stated_blocks, why_not_exact, writers
 from te_sched.tensorir.handles import ATTRIBUTE, MAYBE_LIST, BlockRV, instruction
 from te_sched.tensorir.insertion import (
     Place,
@@ -126,6 +126,8 @@ class CopyPrimitives(ScheduleBase):
         readers = [] if not consumer_blocks else _readers(self, scope, buffer, consumer_blocks)
         others = [one for one in _reading(self, scope, buffer) if one not in (*readers, key)]
         where = _after(self, scope, key, others)
+        check_written_in(self, scope, key, buffer)
+        _check_exact(self, key, [key], buffer)
         copy, begin = _cache(buffer, _region(self, [key], buffer, True, scope, scope), memory)
         region = _region(self, [key], buffer, True, where.parent, scope)
         made = copying(buffer, copy, region, begin, is_back=True)
@@ -298,7 +300,7 @@ def _reading(schedule: ScheduleBase, scope: BlockKey, buffer: Buffer) -> list[Bl
     return [
         one
         for one in schedule.blocks_of(scope)
-        if any(region.buffer is buffer for region in schedule.block(one).reads)
+        if any(region.buffer is buffer for region in accessed(schedule, one, writes=False))
     ]
 
 
@@ -330,6 +332,42 @@ def _several(key: BlockKey, buffer: Buffer, makers: Sequence[BlockKey]) -> Sched
     )
 
 
+def _check_exact(
+    schedule: ScheduleBase, key: BlockKey, makers: Sequence[BlockKey], buffer: Buffer
+) -> None:
+    why = why_not_exact(schedule, makers)
+    if why:
+        raise ScheduleError(
+            f"cannot cache {buffer.name} of block {key.name}",
+            why,
+            "cache it before the region is stated",
+            of_block(key.name),
+        )
+
+
+def check_written_in(
+    schedule: ScheduleBase, scope: BlockKey, key: BlockKey, buffer: Buffer
+) -> None:
+    """Refuse to copy back what a block writes in an iteration of loops outside of its scope: the
+    copy would have the elements of all of them.
+    """
+    own = {*schedule.loops_above(key)}
+    outside = [
+        one
+        for one in schedule.around(key)
+        if isinstance(one, Var) and one not in own
+        if one in variables_of(*schedule.realize(key).iter_values)
+    ]
+    if outside:
+        raise ScheduleError(
+            f"cannot cache {buffer.name} of block {key.name}",
+            f"its iterators depend on loop {outside[0].name} outside of block {scope.name}: an "
+            "iteration of it writes a part of the region that the block states",
+            "cache it before the loops are partitioned",
+            of_block(key.name),
+        )
+
+
 def _region(
     schedule: ScheduleBase,
     keys: Sequence[BlockKey],
@@ -345,21 +383,22 @@ def _region(
         return list(whole_buffer(buffer).region)
     sets = []
     analyzer = Analyzer()
-    for key in keys:
+    for key in stated_blocks(schedule, keys):
         block = schedule.block(key)
         regions = block.writes if writes else block.reads
         loops = _loops_below(schedule, key, parent)
         sets += [relaxed(schedule, key, one, loops) for one in regions if one.buffer is buffer]
-        bound_loops(schedule, schedule.loops_above(key), analyzer)
+        bound_loops(schedule, loops_around(schedule, key), analyzer)
     return ranges_of(joined(sets), buffer.shape, analyzer)
 
 
 def _loops_below(schedule: ScheduleBase, key: BlockKey, parent: Key) -> list[Var]:
     found: list[Var] = []
     for one in schedule.around(key):
-        if one is parent or not isinstance(one, Var):
+        if one is parent:
             break
-        found.append(one)
+        if isinstance(one, Var):
+            found.append(one)
     return found[::-1]
 
 

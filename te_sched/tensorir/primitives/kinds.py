@@ -11,7 +11,14 @@ from te_sched.ir.expr import Expr, FloatImm, IterVar, Var
 from te_sched.ir.stmt import For
 from te_sched.ir.visitor import replace, variables_of
 from te_sched.tensorir.base import ScheduleBase, of_block, of_loop
-from te_sched.tensorir.blocks import bound_kinds, has_affine_binding, range_of, why_not_compact
+from te_sched.tensorir.blocks import (
+    bound_kinds,
+    has_affine_binding,
+    loops_around,
+    range_of,
+    stated_blocks,
+    why_not_compact,
+)
 from te_sched.tensorir.handles import ATTRIBUTE, VALUE, BlockRV, LoopRV, instruction
 from te_sched.tensorir.state import with_block
 
@@ -126,7 +133,7 @@ class KindPrimitives(ScheduleBase):
 def _set_kind(schedule: ScheduleBase, loop: Any, kind: str, action: str, thread: str = "") -> None:
     key = schedule.loop_key(loop, action)
     node = schedule.loop(key)
-    why = why_not_compact(schedule, schedule.blocks_of(key))
+    why = why_not_compact(schedule, stated_blocks(schedule, schedule.blocks_of(key)))
     if why:
         raise ScheduleError(
             f"cannot {action} loop {key.name}",
@@ -142,10 +149,10 @@ def _set_kind(schedule: ScheduleBase, loop: Any, kind: str, action: str, thread:
 
 
 def _check_bindings(schedule: ScheduleBase, key: Var, loop: For, action: str, thread: str) -> None:
-    above = [*schedule.loops_above(key), key]
-    for block in schedule.blocks_of(key):
+    above = [*loops_around(schedule, key), key]
+    for block in stated_blocks(schedule, schedule.blocks_of(key)):
         realize = schedule.realize(block)
-        names = [*above, *[one for one in schedule.loops_above(block) if one not in above]]
+        names = [*above, *[one for one in loops_around(schedule, block) if one not in above]]
         if not has_affine_binding(realize, {one: range_of(schedule.loop(one)) for one in names}):
             raise ScheduleError(
                 f"cannot {action} loop {key.name}",

@@ -22,8 +22,11 @@ from te_sched.tensorir.blocks import (
     buffers_of,
     consumers,
     loop_ranges,
+    loops_around,
     producers,
+    stated_blocks,
     why_not_complete,
+    why_not_exact,
     why_not_reduction,
 )
 from te_sched.tensorir.handles import (
@@ -165,6 +168,9 @@ class MovementPrimitives(ScheduleBase):
                 f"it is neither a complete block ({why}) nor a reduction",
                 "write every buffer in one block, and read it after that",
             )
+        why = why_not_exact(self, [key] if is_producer else producers(self, key))
+        if why:
+            raise _refused(self, key, target, why, "state the region after the block is moved")
         allocated = self.block(scope).alloc_buffers
         outputs = [one for one in buffers_of(self.block(key).writes) if one not in allocated]
         if is_producer and outputs:
@@ -216,7 +222,7 @@ class MovementPrimitives(ScheduleBase):
         found: dict[Buffer, Sets] = {}
         for buffer in own:
             sets = []
-            for one in others:
+            for one in stated_blocks(self, others):
                 other = self.block(one)
                 regions = other.reads if is_producer else other.writes
                 loops = _below(self, one, target) + _shared(self, target, buffer)
@@ -289,7 +295,7 @@ def _loops_of(schedule: ScheduleBase, key: Key) -> set[Key]:
 
 
 def _below(schedule: ScheduleBase, key: BlockKey, target: Var) -> list[Var]:
-    above = schedule.loops_above(key)
+    above = loops_around(schedule, key)
     return above[above.index(target) + 1 :]
 
 

@@ -13,7 +13,7 @@ from te_sched.ir.expr import Buffer, BufferLoad, BufferRegion, Expr, IterVar, Ra
 from te_sched.ir.stmt import BufferStore, For, LetStmt, Stmt
 from te_sched.ir.visitor import replace, substitute, variables_of
 from te_sched.tensorir.base import ScheduleBase, integer, of_block, of_loop
-from te_sched.tensorir.blocks import bound_kinds, why_not_reduction
+from te_sched.tensorir.blocks import accessed, bound_kinds, why_not_reduction
 from te_sched.tensorir.handles import ATTRIBUTE, BlockRV, LoopRV, instruction
 from te_sched.tensorir.rewriting import nested
 from te_sched.tensorir.state import BlockKey, outermost_blocks, sequence, with_block
@@ -149,7 +149,8 @@ class ReductionPrimitives(ScheduleBase):
             )
         reads = {region.buffer for region in realize.block.reads}
         for other in self.blocks_of(above[0]):
-            both = [r.buffer.name for r in self.block(other).writes if r.buffer in reads]
+            written = accessed(self, other, writes=True)
+            both = [region.buffer.name for region in written if region.buffer in reads]
             if other is not key and both:
                 raise refused(
                     f"block {other.name} writes {both[0]} in loop {above[0].name}",

@@ -15,9 +15,15 @@ from te_sched.ir.structural import structural_equal
 from te_sched.ir.visitor import replace, substitute, variables_of, walk
 from te_sched.tensorir.accesses import BUFFER, place_from
 from te_sched.tensorir.base import ScheduleBase, of_block
+from te_sched.tensorir.blocks import accessed
 from te_sched.tensorir.handles import BlockRV, instruction
 from te_sched.tensorir.insertion import Place, number_in, statements_of
-from te_sched.tensorir.primitives.caching import CopyMapper, CopyPrimitives, copy_nest
+from te_sched.tensorir.primitives.caching import (
+    CopyMapper,
+    CopyPrimitives,
+    check_written_in,
+    copy_nest,
+)
 from te_sched.tensorir.primitives.finding import check_not_root
 from te_sched.tensorir.state import BlockKey, outermost_blocks
 
@@ -74,6 +80,8 @@ class ReindexPrimitives(CopyPrimitives):
                 key, whole, f"it is in T.init() of block {scope.name}", "reindex that block"
             )
         _check_alone(self, scope, key, position, whole, writes)
+        if writes:
+            check_written_in(self, scope, key, whole)
         copy = decl_buffer([_extent(axis) for axis in axes], whole.dtype, f"{whole.name}_reindex")
         new = [
             IterVar(axis.dom, Var(f"v{number}", axis.var.dtype), "DataPar")
@@ -173,16 +181,17 @@ def _check_alone(
     block write the buffer, or read what the block writes.
     """
     statement = statements_of(schedule, scope)[position]
-    for realize in outermost_blocks(statement):
-        block = realize.block
-        if block is schedule.block(key):
+    for one in schedule.blocks_in(statement):
+        if one is key:
             continue
-        regions = (*block.writes, *block.reads) if writes else block.writes
+        regions = accessed(schedule, one, writes=True)
+        if writes:
+            regions += accessed(schedule, one, writes=False)
         if any(region.buffer is buffer for region in regions):
             raise _refused(
                 key,
                 buffer,
-                f"block {block.name_hint} in the same loops accesses it, too",
+                f"block {one.name} in the same loops accesses it, too",
                 "compute that block outside of the loops",
             )
 

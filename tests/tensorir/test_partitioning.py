@@ -1,0 +1,196 @@
+"""Loops made of one, and one made of several: loop_partition, merge."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import te_sched
+from te_sched import tir
+from te_sched.ir import structural_equal
+from te_sched.script import from_source
+from tests.tensorir.programs import GIVEN, MATMUL, OTHERS, STAGES, function
+
+# What TVM 0.19 prints.
+PARTITIONED = """
+        with T.block("D_i_common"):
+            T.reads()
+            T.writes()
+            with T.block("D_i0_partition"):
+                T.reads()
+                T.writes()
+                for i0, j in T.grid(3, 8):
+                    with T.block("D_i0"):
+                        vi, vj = T.axis.remap("SS", [i0, j])
+                        T.reads(C[0:3, 0:8])
+                        T.writes(D[0:3, 0:8])
+                        D[vi, vj] = T.max(C[vi, vj], T.float32(0))
+            with T.block("D_i1_partition"):
+                T.reads()
+                T.writes()
+                for i1 in range(3, 8):
+                    for j in range(8):
+                        with T.block("D_i1"):
+                            vi, vj = T.axis.remap("SS", [i1, j])
+                            T.reads(C[3:8, 0:8])
+                            T.writes(D[3:8, 0:8])
+                            D[vi, vj] = T.max(C[vi, vj], T.float32(0))
+"""
+MERGED = """
+        for i_m in range(8):
+            for j in range(8):
+                with T.block("B"):
+                    vi, vj = T.axis.remap("SS", [i_m, j])
+                    T.reads(A[vi, vj])
+                    T.writes(B[vi, vj])
+                    B[vi, vj] = A[vi, vj] * T.float32(2)
+            for j in range(8):
+                with T.block("C"):
+                    vi, vj = T.axis.remap("SS", [i_m, j])
+                    T.reads(B[vi, vj])
+                    T.writes(C[vi, vj])
+                    C[vi, vj] = B[vi, vj] + T.float32(1)
+"""
+WINDOW = function(
+    "A:10 B:8",
+    """
+for i in range(8):
+    with T.block("B"):
+        vi = T.axis.spatial(8, i)
+        B[vi] = A[vi] + A[vi + 2]
+""",
+)
+
+
+def scheduled(text: str) -> Any:
+    """A schedule of a program."""
+    return tir.Schedule(from_source(GIVEN + text))
+
+
+def loops(sch: Any, name: str) -> list[Any]:
+    """The loops of a block."""
+    found: list[Any] = sch.get_loops(sch.get_block(name))
+    return found
+
+
+def check_same(sch: Any, text: str) -> None:
+    """The program computes what the text computes, and its trace makes it."""
+    func = from_source(GIVEN + text)
+    sizes = [tuple(map(int, one.shape)) for one in func.buffer_map.values()]
+    data = [np.random.default_rng(0).random(size, "float32") for size in sizes]
+    results = []
+    for one in (func, sch.mod):
+        arrays = [te_sched.nd.array(value) for value in data]
+        te_sched.build(one, target="llvm")(*arrays)
+        results.append([array.numpy() for array in arrays])
+    for one, other in zip(*results, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-5)
+    again = scheduled(text)
+    sch.trace.apply_json_to_schedule(sch.trace.as_json(), again)
+    assert structural_equal(again.mod, sch.mod)
+    assert str(again.trace) == str(sch.trace)
+
+
+def test_loop_partition_prints_as_tvm() -> None:
+    sch = scheduled(MATMUL)
+    sch.loop_partition(loops(sch, "D")[0], [3, None])
+    assert PARTITIONED in sch.mod.script() + "\n"
+    assert "l3, l4 = sch.loop_partition(loop=l1, factors=[3, None], preserve_unit_iters=True)" in (
+        str(sch.trace)
+    )
+
+
+@pytest.mark.parametrize("block", ["C", "D"])
+@pytest.mark.parametrize("place", [0, 1])
+@pytest.mark.parametrize("factors", [[3], [1, 2, None], [None, 1]])
+def test_partitioned_programs_compute_the_same(block: str, place: int, factors: list[Any]) -> None:
+    sch = scheduled(MATMUL)
+    made = sch.loop_partition(loops(sch, block)[place], factors)
+    assert len(made) == max(2, len(factors))
+    assert sum(int(sch.get(one).extent) for one in made) == 8
+    check_same(sch, MATMUL)
+
+
+def test_parts_of_a_reduction_are_initialised_once() -> None:
+    sch = scheduled(MATMUL)
+    outer, _ = sch.split(loops(sch, "C")[2], [4, 2])
+    sch.loop_partition(outer, [1, None])
+    check_same(sch, MATMUL)
+    sch = scheduled(MATMUL)
+    sch.decompose_reduction("C", loops(sch, "C")[2])
+    sch.loop_partition(loops(sch, "C_update")[2], [3, None])
+    check_same(sch, MATMUL)
+
+
+def test_regions_that_are_no_points_stay() -> None:
+    sch = scheduled(WINDOW)
+    sch.loop_partition(loops(sch, "B")[0], [2])
+    block = sch.get(sch.get_block("B_i1"))
+    assert str(block.reads) == "(A[vi:vi + 3],)"
+    assert str(block.writes) == "(B[2:8],)"
+    check_same(sch, WINDOW)
+
+
+def test_blocks_in_parts_are_found() -> None:
+    sch = scheduled(MATMUL)
+    sch.loop_partition(loops(sch, "C")[0], [3, None])
+    assert [one.name for one in sch.get_producers("D")] == ["C_i_common"]
+    assert [one.name for one in sch.get_consumers("C_i_common")] == ["D"]
+    sch.parallel(loops(sch, "C_i1")[0])
+    sch.cache_read("D", "C", "local")
+    names = [one.name for one in sch.get_child_blocks(sch.get_block("root"))]
+    assert names == ["C_i_common", "C_local", "D"]
+    check_same(sch, MATMUL)
+
+
+def test_loops_around_parts_stay_loops() -> None:
+    sch = scheduled(MATMUL)
+    sch.loop_partition(loops(sch, "D")[1], [3, None])
+    (outer,) = loops(sch, "D_j_common")
+    sch.split(outer, [2, 4])
+    check_same(sch, MATMUL)
+    sch.compute_at("C", loops(sch, "D_j_common")[0])
+    check_same(sch, MATMUL)
+
+
+def test_nested_blocks_are_renamed() -> None:
+    sch = scheduled(OTHERS["nested"])
+    sch.loop_partition(loops(sch, "outer")[0], [3, None])
+    names = [block.name_hint for block in sch.keys]
+    assert "outer_i0" in names
+    assert "inner_i1" in names
+    check_same(sch, OTHERS["nested"])
+
+
+def test_merge_prints_as_tvm() -> None:
+    sch = scheduled(STAGES)
+    made = sch.merge(loops(sch, "B")[0], loops(sch, "C")[0])
+    assert MERGED in sch.mod.script() + "\n"
+    assert sch.get(made).loop_var.name == "i_m"
+    assert str(sch.trace).endswith("l6 = sch.merge(l1, l4)")
+    check_same(sch, STAGES)
+
+
+def test_merge_merges_the_loops_around() -> None:
+    sch = scheduled(STAGES)
+    sch.merge(loops(sch, "B")[1], loops(sch, "C")[1])
+    assert [one.name for one in loops(sch, "C")] == ["i_m", "j_m"]
+    assert [one.name for one in sch.get_child_blocks(loops(sch, "B")[1])] == ["B", "C"]
+    check_same(sch, STAGES)
+
+
+def test_merge_keeps_the_order_of_a_reduction_and_its_use() -> None:
+    sch = scheduled(MATMUL)
+    sch.merge(loops(sch, "C")[1], loops(sch, "D")[1])
+    assert [one.name for one in loops(sch, "C")] == ["i_m", "j_m", "k"]
+    check_same(sch, MATMUL)
+
+
+def test_merge_takes_loops_in_any_order() -> None:
+    text = OTHERS["siblings"]
+    sch = scheduled(text)
+    sch.merge(loops(sch, "C")[1], loops(sch, "B")[1])
+    assert [one.name for one in sch.get_child_blocks(loops(sch, "B")[0])] == ["C", "B"]
+    check_same(sch, text)
