@@ -689,7 +689,11 @@ class ScriptPrinter(ExprPrinter):
         self.leave(inner, outer)
 
     def _allocate_const(self, node: B.AllocateConst, is_last: bool) -> None:
-        args = [self.text(node.data.reshape(-1).tolist()), quoted(node.dtype), self.text(node.extents)]
+        args = [
+            self.text(node.data.reshape(-1).tolist()),
+            quoted(node.dtype),
+            self.text(node.extents),
+        ]
         if node.annotations:
             args.append(f"annotations={self.text(node.annotations)}")
         call = f"T.allocate_const({', '.join(args)})"
