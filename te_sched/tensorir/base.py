@@ -5,7 +5,6 @@ not know any primitive.
 from __future__ import annotations
 
 import operator
-import random
 from collections.abc import Iterable
 from typing import Any
 
@@ -24,6 +23,7 @@ from te_sched.ir.expr import Expr, IntImm, Var
 from te_sched.ir.visitor import substitute, variables_of
 from te_sched.tensorir.faults import program_of
 from te_sched.tensorir.handles import BlockRV, LoopRV
+from te_sched.tensorir.random_numbers import RandomNumbers
 from te_sched.tensorir.state import BlockIndex, BlockIndexDraft, BlockKey, Key, missing
 from te_sched.trace.drafts import Changes
 
@@ -52,7 +52,7 @@ class ScheduleBase(BlockIndex):
     changes: Changes | None
     values: dict[Var, int]
     trace: Any
-    random: random.Random
+    random: RandomNumbers
     working_on: str | None
     removed: set[Any]
     shows_program: bool

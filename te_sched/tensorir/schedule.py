@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from typing import TYPE_CHECKING, Any
 
 from te_sched.errors import ScheduleError, kind_of
@@ -27,6 +26,7 @@ from te_sched.tensorir.primitives.rolling import RollingPrimitives
 from te_sched.tensorir.primitives.sampling import SamplingPrimitives
 from te_sched.tensorir.primitives.storage import BufferPrimitives
 from te_sched.tensorir.primitives.tensorizing import TensorizingPrimitives
+from te_sched.tensorir.random_numbers import MODULUS, RandomNumbers
 from te_sched.tensorir.state import BlockIndex, BlockIndexDraft
 from te_sched.tensorir.traces import BlockTrace
 from te_sched.trace.drafts import Changes
@@ -214,7 +214,8 @@ class BlockSchedule(
     # -- copies and random numbers -----------------------------------------------------------------
 
     def copy(self) -> BlockSchedule:
-        """A copy, for which the same handles are valid.
+        """A copy, for which the same handles are valid. It draws other random numbers, from a seed
+        that `fork_seed` draws.
 
         >>> sch = tir.Schedule(matmul_relu)
         >>> other = sch.copy()
@@ -228,19 +229,30 @@ class BlockSchedule(
         twin.attrs, twin.working_on = self.attrs, self.working_on
         twin.shows_program = self.shows_program
         twin.removed, twin.changes, twin.trace = set(self.removed), None, self.trace.copy()
-        twin.random = random.Random()
-        twin.random.setstate(self.random.getstate())
+        twin.random = RandomNumbers(self.fork_seed())
         return twin
 
     def seed(self, seed: int | None) -> None:
         """Start the random numbers that sampling primitives draw anew.
 
+        Parameters
+        ----------
+        seed : from 1 to 2**31 - 1, with which primitives draw what TVM 0.19 draws; None draws it.
+
         >>> sch = tir.Schedule(matmul_relu)
         >>> sch.seed(42)
+        >>> i, _, _ = sch.get_loops("C")
+        >>> [sch.get(one) for one in sch.sample_perfect_tile(i, n=3)]
+        [1, 4, 2]
         """
         if seed is not None:
             seed = integer(seed, "the seed")
-        self.random = random.Random(None if seed == -1 else seed)
+            if not (1 <= seed <= MODULUS or seed == -1):
+                raise ScheduleError(
+                    f"the seed must be from 1 to {MODULUS}, got {seed}", "",
+                    "give such an int, or None for a seed that is drawn",
+                )  # fmt: skip
+        self.random = RandomNumbers(None if seed == -1 else seed)
 
     def fork_seed(self) -> int:
         """A seed for another schedule, drawn at random.
@@ -248,7 +260,7 @@ class BlockSchedule(
         >>> sch = tir.Schedule(matmul_relu, seed=1)
         >>> other = tir.Schedule(matmul_relu, seed=sch.fork_seed())
         """
-        return self.random.randrange(1, 2**31)
+        return self.random.fork()
 
     # -- seeing ------------------------------------------------------------------------------------
 

@@ -159,6 +159,7 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
     (MATMUL, lambda s: Schedule(program(MATMUL), debug_mask="some"), "debug_mask must be one of"),
     (MATMUL, lambda s: tir.BlockRV(3), "a handle of a block cannot be made of an int"),
     (MATMUL, lambda s: s.seed("a"), "the seed must be an integer, got 'a'"),
+    (MATMUL, lambda s: s.seed(0), "the seed must be from 1 to 2147483647, got 0"),
     (MATMUL, _json, "invalid JSON of a trace"),
     (
         "@T.prim_func\ndef main(A: T.Buffer((8,), 'int32')):\n    A[0] = 1\n",
@@ -220,6 +221,7 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
     (STAGES, lambda s: s.reverse_compute_inline("B"), "must have one producer, and has none"),
     (OTHERS["updated"], lambda s: s.compute_inline("B"), "it is not one store to an element"),
     (OTHERS["view"], lambda s: s.compute_inline("B"), "it allocates or matches buffers"),
+    (OTHERS["vector"], lambda s: s.compute_inline("B"), "a vector of elements of B is read"),
     (OTHERS["viewed"], lambda s: s.compute_inline("B"), "accessed by a pointer or a view"),
     (OTHERS["diagonal"], lambda s: s.compute_inline("B"), "are not different iterators"),
     (OTHERS["last wins"], lambda s: s.compute_inline("B"), "its iterator vj is not an index"),

@@ -195,6 +195,12 @@ for i in range(8):
         + _block("B", "8", "", "B[vi] = A[vi]")
         + _block("C", "8", "", "V = T.match_buffer(B[vi], (), offset_factor=1)\nC[vi] = V[()]"),
     ),
+    "vector": function(
+        "A:8 C:8",
+        'B = T.alloc_buffer((8,), "float32")\n'
+        + _block("B", "8", "", "B[vi] = A[vi]")
+        + _block("C", "2", "", "C[vi * 4:vi * 4 + 4] = B[vi * 4:vi * 4 + 4]"),
+    ),
     "diagonal": function(
         "A:8 C:8",
         'B = T.alloc_buffer((8, 8), "float32")\n'
