@@ -27,6 +27,8 @@ from te_sched.tensorir.random_numbers import RandomNumbers
 from te_sched.tensorir.state import BlockIndex, BlockIndexDraft, BlockKey, Key, missing
 from te_sched.trace.drafts import Changes
 
+_NOT_RENDERED = "(not rendered)"  # TVM's words
+
 
 class BlockScheduleDraft(BlockIndexDraft):
     """The new state of a schedule, which a primitive computes."""
@@ -43,7 +45,7 @@ class ScheduleBase(BlockIndex):
     """
 
     __slots__ = (
-        *("__weakref__", "attrs", "changes", "random", "removed", "shows_program", "trace"),
+        *("__weakref__", "attrs", "changes", "random", "removed", "render_level", "trace"),
         "working_on",
         *BlockIndex.__annotations__,
         "values",
@@ -55,7 +57,7 @@ class ScheduleBase(BlockIndex):
     random: RandomNumbers
     working_on: str | None
     removed: set[Any]
-    shows_program: bool
+    render_level: str
 
     @property
     def draft(self) -> BlockScheduleDraft:
@@ -158,9 +160,12 @@ class ScheduleBase(BlockIndex):
 
     # -- errors ------------------------------------------------------------------------------------
 
-    def show_program(self, error: ScheduleError, arguments: Iterable[Any]) -> None:
-        """Add the program to the error of a primitive, if errors are to show it."""
-        if self.shows_program and error.program is None:
+    def render(self, error: ScheduleError, arguments: Iterable[Any]) -> None:
+        """Make the error of a primitive show what the schedule's `error_render_level` asks for."""
+        if self.render_level != "detail":
+            error.brief = error.fault if self.render_level == "fast" else _NOT_RENDERED
+            error.args = (error.brief,)
+        elif error.program is None:
             error.program = program_of(error, self, arguments)
 
     # -- results -----------------------------------------------------------------------------------

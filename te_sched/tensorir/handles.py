@@ -231,7 +231,7 @@ def instruction(**kinds: ArgumentKind) -> Callable[[_F], _F]:
                         options[name] = prepare(self, options[name], known)
                 return call(self, *given, **options)
             except ScheduleError as error:
-                self.show_program(error, [*given, *options.values()])
+                self.render(error, [*given, *options.values()])
                 raise
 
         return cast(_F, find)

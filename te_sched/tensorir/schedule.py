@@ -67,8 +67,9 @@ class BlockSchedule(
     ----------
     mod : a module, or a function, which becomes `main` of a module.
     seed : of the random numbers that sampling primitives draw.
-    error_render_level : "detail" shows the module below the message of an error, with the blocks
-        and loops concerned underlined; "fast" and "none" do not.
+    error_render_level : what errors of primitives show: "detail" the message, and below it the
+        module with the blocks and loops concerned underlined; "fast" the first line of the
+        message; "none" nothing.
     debug_mask, enable_check : accepted for programs of TVM: every primitive checks its arguments.
 
     `mod` is the present module, `trace` the primitives applied so far.
@@ -105,7 +106,7 @@ class BlockSchedule(
         _check_option("debug_mask", debug_mask, _MASKS)
         _check_option("error_render_level", error_render_level, _LEVELS)
         del enable_check
-        self.shows_program = error_render_level == "detail"
+        self.render_level = error_render_level
         self.attrs = module.attrs
         self.functions, self.nodes, self.parents = {}, {}, {}
         self.roots, self.keys, self.fates, self.values = {}, {}, {}, {}
@@ -227,7 +228,7 @@ class BlockSchedule(
         for name in (*BlockIndex.__annotations__, "values"):
             setattr(twin, name, dict(getattr(self, name)))
         twin.attrs, twin.working_on = self.attrs, self.working_on
-        twin.shows_program = self.shows_program
+        twin.render_level = self.render_level
         twin.removed, twin.changes, twin.trace = set(self.removed), None, self.trace.copy()
         twin.random = RandomNumbers(self.fork_seed())
         return twin

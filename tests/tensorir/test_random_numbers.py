@@ -72,3 +72,29 @@ def test_large_primes_are_found_soon() -> None:
     sch = _copy(2**31 - 1)
     factors = sch.sample_perfect_tile(sch.get_loops("B")[0], 2)
     assert [sch.get(one) for one in factors] == [2**31 - 1, 1]
+
+
+def test_tiles_of_dynamic_loops_are_inferred() -> None:
+    text = """
+@T.prim_func
+def main(a: T.handle):
+    n = T.int32()
+    A = T.match_buffer(a, (n,))
+    for i in range(n):
+        with T.block("B"):
+            vi = T.axis.spatial(n, i)
+            A[vi] = 1.0
+"""
+    sch = tir.Schedule(from_source(GIVEN + text))
+    (loop,) = sch.get_loops("B")
+    factors = sch.sample_perfect_tile(loop, n=3)
+    assert factors[0] is None
+    assert [sch.get(one) for one in factors[1:]] == [1, 1]
+    sch.split(loop, factors)
+    lines = sch.trace.as_python()
+    assert lines[2].startswith("_, v3, v4 = sch.sample_perfect_tile(loop=l1, n=3")
+    assert lines[3].startswith("l5, l6, l7 = sch.split(loop=l1, factors=[None, v3, v4]")
+    assert sch.trace.as_json()[0][2][3] == ["_", "v3", "v4"]
+    again = tir.Schedule(from_source(GIVEN + text))
+    tir.schedule.Trace.apply_json_to_schedule(sch.trace.as_json(), again)
+    assert (again.mod.script(), str(again.trace)) == (sch.mod.script(), str(sch.trace))

@@ -28,7 +28,7 @@ class SamplingPrimitives(ScheduleBase):
     @instruction(n=ATTRIBUTE, max_innermost_factor=ATTRIBUTE)
     def sample_perfect_tile(
         self, loop: LoopRV, n: int, max_innermost_factor: int = 16, decision: Any = None
-    ) -> list[Var]:
+    ) -> list[Var | None]:
         """Factors whose product is the extent of a loop, each choice with the same probability.
 
         Parameters
@@ -40,7 +40,7 @@ class SamplingPrimitives(ScheduleBase):
 
         Returns
         -------
-        The factors, outermost first. Those of a loop of symbolic extent are -1, which `split`
+        The factors, outermost first. Those of a loop of symbolic extent are None, which `split`
         infers, and 1.
 
         >>> sch = tir.Schedule(matmul_relu, seed=1)
@@ -51,7 +51,8 @@ class SamplingPrimitives(ScheduleBase):
         extent = self.loop(self.loop_key(loop, "sample_perfect_tile")).extent
         count = _count(loop, n)
         most = integer(max_innermost_factor, "max_innermost_factor")
-        return _tile(self, extent, count, most, decision, 0, 1)
+        factors: list[Var | None] = [*_tile(self, extent, count, most, decision, 0, 1)]
+        return factors if isinstance(extent, IntImm) else [None, *factors[1:]]
 
     @instruction(n=ATTRIBUTE, partition_pos=ATTRIBUTE, innerpart_factor=ATTRIBUTE)
     def sample_partitioned_tile(
