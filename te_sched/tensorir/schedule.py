@@ -122,6 +122,7 @@ class BlockSchedule(
             own = _own_definitions(func, seen)
             draft.functions[name] = own.with_body(_NOTHING)
             draft.set_body(name, own.body)
+            draft.functions[name] = own
         draft.commit()
 
     # -- the program -------------------------------------------------------------------------------
