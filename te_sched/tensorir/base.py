@@ -21,6 +21,7 @@ from te_sched.errors import (
 from te_sched.ir import ops
 from te_sched.ir.expr import Expr, IntImm, Var
 from te_sched.ir.visitor import substitute, variables_of
+from te_sched.signatures import is_sequence
 from te_sched.tensorir.faults import program_of
 from te_sched.tensorir.handles import BlockRV, LoopRV
 from te_sched.tensorir.random_numbers import RandomNumbers
@@ -191,6 +192,13 @@ def integer(value: Any, what: str) -> int:
     raise ScheduleError(
         f"{what} must be an integer, got {repr_of(value)}", "", "give an int"
     ) from None
+
+
+def listed(values: Any, what: str) -> list[Any]:
+    """The items of a list, a tuple or an array."""
+    if not is_sequence(values):
+        raise ScheduleError(f"{what} must be a list, got {repr_of(values)}", "", "give a list")
+    return list(values)
 
 
 def of_loop(name: str) -> Subject:

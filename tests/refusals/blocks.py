@@ -9,6 +9,7 @@ import numpy as np
 
 from te_sched import tir
 from te_sched.errors import HandleError, ScheduleError
+from te_sched.ir.index_map import AXIS_SEPARATOR
 from te_sched.script import from_source
 from te_sched.tensorir.primitives.storage import copy_of
 from te_sched.tensorir.rewriting import Swap
@@ -146,6 +147,21 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
     (OTHERS["twice"], lambda s: s.get_block("B"), "2 blocks of main have the name B"),
     (MATMUL, lambda s: s.get_block("C", "f"), "the module has no function f(.|\n)*use one of main"),
     (MATMUL, lambda s: s.work_on("f"), "the module has no function f"),
+    (MATMUL, lambda s: s.get_block("C", ["main"]), r"the module has no function \['main'\]"),
+    (MATMUL, lambda s: s.unsafe_hide_buffer_access("C", "read", 0), "must be a list, got 0"),
+    (MATMUL, lambda s: s.reorder_block_iter_var("C", "012"), "must be a list, got '012'"),
+    (
+        MATMUL,
+        lambda s: s.annotate_buffer_access("D", 0, "read", lambda i, j: [AXIS_SEPARATOR, j]),
+        "xx",
+    ),
+    (
+        MATMUL,
+        lambda s: s.annotate_buffer_access("D", 0, [], lambda i, j: [i, j]),
+        r"buf_type is \[\]",
+    ),
+    (MATMUL, lambda s: s.set_axis_separator("D", "D", 1), "axis_separators must be a list, got 1"),
+    (MATMUL, lambda s: s.annotate("D", "note", tir.Var("n") + 1), "cannot be an Add"),
     (MATMUL, _two_functions, "which function is meant is unclear"),
     (MATMUL, lambda s: s.get_loops(loops(s, "C")[0]), "get_loops needs a block, got a LoopRV"),
     (MATMUL, lambda s: s.parallel(s.get_block("C")), "parallelize needs a loop, got a BlockRV"),

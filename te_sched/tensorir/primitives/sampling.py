@@ -10,9 +10,9 @@ from typing import Any
 from te_sched.errors import ScheduleError, repr_of
 from te_sched.ir.expr import IntImm, Var
 from te_sched.ir.ops import is_const
-from te_sched.tensorir.base import ScheduleBase, integer, of_loop
+from te_sched.tensorir.base import ScheduleBase, integer, listed, of_loop
 from te_sched.tensorir.blocks import bound_kinds, consumers
-from te_sched.tensorir.handles import ATTRIBUTE, INLINE, ROOT, BlockRV, LoopRV, instruction
+from te_sched.tensorir.handles import ATTRIBUTE, INLINE, NUMBERS, ROOT, BlockRV, LoopRV, instruction
 from te_sched.tensorir.state import BlockKey
 
 _MOST_TILES = 64
@@ -85,7 +85,7 @@ class SamplingPrimitives(ScheduleBase):
             )
         return _tile(self, extent, count, 0, decision, place, factor)
 
-    @instruction(candidates=ATTRIBUTE, probs=ATTRIBUTE)
+    @instruction(candidates=NUMBERS, probs=NUMBERS)
     def sample_categorical(
         self, candidates: Sequence[int], probs: Sequence[float], decision: Any = None
     ) -> Var:
@@ -100,7 +100,7 @@ class SamplingPrimitives(ScheduleBase):
         >>> sch.get(sch.sample_categorical([16, 64], [0.5, 0.5], decision=1))
         64
         """
-        values, weights = _listed(candidates, "candidates"), _listed(probs, "probs")
+        values, weights = listed(candidates, "candidates"), listed(probs, "probs")
         if not values or len(values) != len(weights):
             raise ScheduleError(
                 f"{len(values)} candidates have {len(weights)} probabilities",
@@ -205,15 +205,6 @@ def _places(
     return numbers[: is_reducing.index(True)] if True in is_reducing else numbers
 
 
-def _listed(values: Any, what: str) -> list[Any]:
-    try:
-        return list(values)
-    except TypeError:
-        raise ScheduleError(
-            f"{what} must be a list, got {repr_of(values)}", "", "give a list"
-        ) from None
-
-
 def _count(loop: Any, n: Any) -> int:
     count = integer(n, "the number of factors")
     if not 2 <= count <= _MOST_TILES:
@@ -246,7 +237,7 @@ def _tile(
         chosen = [-1] + [1] * (count - 1)
     elif decision is not None:
         chosen = _mended(
-            [integer(one, "a decision") for one in _listed(decision, "a decision")], extent.value
+            [integer(one, "a decision") for one in listed(decision, "a decision")], extent.value
         )
     else:
         chosen = _drawn(schedule, extent.value, count, most, place, factor)
