@@ -814,6 +814,8 @@ def FlattenBuffer() -> PrimFuncPass:
     settings = config.current().lowering
 
     def flatten(func: PrimFunc) -> PrimFunc:
+        if func.origin == "schedule":
+            return func
         return flatten_storage(drop_declarations(func), settings)
 
     return _named("tir.FlattenBuffer", flatten)
