@@ -22,6 +22,7 @@ from te_sched.config import AS_TVM, Lowering
 from te_sched.ir import ops
 from te_sched.ir.blocks import Block, DeclBuffer, MatchBufferRegion, whole_buffer
 from te_sched.ir.expr import Buffer, BufferLoad, BufferRegion, Expr, IntImm, Range, Var
+from te_sched.ir.scopes import rank_of
 from te_sched.ir.stmt import Allocate, AttrStmt, BufferRealize, BufferStore, For, PrimFunc, Stmt
 from te_sched.ir.visitor import AccessMapper, replace, walk
 from te_sched.lower.blocks.declarations import ALIGN, memory_extents
@@ -151,8 +152,7 @@ class _Compaction(AccessMapper):
 
     def _relaxed(self, buffer: Buffer) -> dict[Var, IntervalSet]:
         """The enclosing threads that share the memory of a buffer."""
-        scope = buffer.scope()
-        common = _COMMON.get(scope.partition(".")[0], ())
+        common = _COMMON.get(rank_of(buffer.scope()), ())
         return {var: from_range(r) for tag, var, r in self.threads if tag.startswith(common)}
 
     def _region(self, buffer: Buffer, sets: list[IntervalSet]) -> tuple[Range, ...]:
