@@ -19,6 +19,7 @@ from te_sched.tensorir.primitives.kinds import KindPrimitives
 from te_sched.tensorir.primitives.layouts import LayoutPrimitives
 from te_sched.tensorir.primitives.loops import NestPrimitives
 from te_sched.tensorir.primitives.movement import MovementPrimitives
+from te_sched.tensorir.primitives.padding import PaddingPrimitives
 from te_sched.tensorir.primitives.partitioning import PartitioningPrimitives
 from te_sched.tensorir.primitives.reductions import ReductionPrimitives
 from te_sched.tensorir.primitives.reindexing import ReindexPrimitives
@@ -37,7 +38,7 @@ _LEVELS = ("detail", "fast", "none")
 _LATER = frozenset(
     [
         *("cache_index", "cache_inplace", "can_decompose_padding"),
-        *("decompose_padding", "pad_einsum", "read_at"),
+        *("decompose_padding", "read_at"),
         *("reindex_cache_read", "reindex_cache_write"),
         "write_at",
     ]
@@ -56,6 +57,7 @@ class BlockSchedule(
     ReindexPrimitives,
     TensorizingPrimitives,
     LayoutPrimitives,
+    PaddingPrimitives,
     BufferPrimitives,
     AccessPrimitives,
     RollingPrimitives,

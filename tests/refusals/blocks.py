@@ -20,6 +20,7 @@ from tests.tensorir.programs import (
     LAYOUTS,
     MATMUL,
     OTHERS,
+    PADDED,
     PARTITIONED,
     REDUCTIONS,
     REINDEXED,
@@ -131,6 +132,16 @@ def _state(number: int, kind: str, ranges: Any, then: Any = None) -> Callable[[A
 def _roll(sch: Any) -> Any:
     """Roll the buffer of block B."""
     return sch.rolling_buffer("B", 0)
+
+
+def _pad(sch: Any) -> Any:
+    """Pad the iterators of block B."""
+    return sch.pad_einsum("B", [4, 4])
+
+
+def _pad_reduction(sch: Any) -> Any:
+    """Pad the reduction iterator of block B."""
+    return sch.pad_einsum("B", [1, 4])
 
 
 def _first_loop(sch: Any) -> Any:
@@ -581,6 +592,40 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
         ROLLED["plain"],
         lambda s: (s.split(loops(s, "B")[1], [2, 2]), _roll(s)),
         r"dimension 0 is not written by one iterator i \+ loop",
+    ),
+    # padded einsums
+    (STAGES, lambda s: s.pad_einsum("root", []), "cannot apply pad_einsum to the root block"),
+    (STAGES, lambda s: s.pad_einsum("B", [4]), r"padding is \[4\](.|\n)*give 2 numbers"),
+    (STAGES, lambda s: s.pad_einsum("B", [4, 0]), r"padding is \[4, 0\]"),
+    (STAGES, lambda s: s.pad_einsum("B", [4, 1.5]), "padding must be an integer, got 1.5"),
+    (PADDED["maximum"], _pad, "padding of iterator vk would add the value (.|\n)*in place of -1.0"),
+    (PADDED["constant"], _pad, r"would add the value T.float32\(1\) to results, in place of 0"),
+    (PADDED["exponential"], _pad, "the padding of iterator vk would add the value T.exp"),
+    (PADDED["larger"], _pad, r"the padding of iterator vk would add the value D\[vk\]"),
+    (PADDED["division"], _pad, r"it divides by T.Cast\(.*, which is zero in the padding"),
+    (PADDED["iterator"], _pad, "it divides by vk - 14, which is zero in the padding"),
+    (PADDED["call"], _pad, "it calls T.call_extern(.|\n)*which may have effects"),
+    (PADDED["reversed"], _pad, r"it accesses D\[12 - vk\]: the indices are not iterators"),
+    (PADDED["twice"], _pad, "it accesses A at two places"),
+    (PADDED["element"], _pad, "3 is an index of A"),
+    (PADDED["updated"], _pad, "it reads and writes B"),
+    (PADDED["not begun"], _pad, "its iterator vk is padded, and it has no T.init"),
+    (PADDED["guarded"], _pad, "it has statements other than plain stores"),
+    (PADDED["allocated"], _pad, "it allocates or matches buffers"),
+    (PADDED["hidden"], _pad, "it does not state that it accesses D"),
+    (PADDED["partial"], _pad, "its loops do not give all values of iterator vi = i"),
+    (PADDED["from three"], _pad, "its iterator vi does not begin at 0"),
+    (PADDED["larger result"], _pad, "it does not write all elements of B, which has the shape"),
+    (PADDED["inside"], _pad, "loop i has other statements, too"),
+    (PADDED["raw"], _pad_reduction, "a statement in loop i accesses D outside of blocks"),
+    (PADDED["written"], _pad_reduction, "block C in the same loops accesses D, too"),
+    (
+        PADDED["later"],
+        lambda s: (
+            s.split(loops(s, "B")[0], [10, 1]),
+            s.pad_einsum("B", [4, 1]),
+        ),
+        "block C in the same loops accesses B, too",
     ),
     # blocks of blocks
     (MATMUL, lambda s: s.blockize(loops(s, "C")[1]) and s.blockize(3), "blockize needs a|blockize"),

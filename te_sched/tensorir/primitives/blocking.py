@@ -225,7 +225,7 @@ def _relaxed(regions: Sequence[BufferRegion], domains: Any) -> tuple[BufferRegio
         found.setdefault(region.buffer, []).append(region_sets(region, domains))
     return tuple(
         [
-            BufferRegion(buffer, tuple(ranges_of(joined(sets), buffer.shape, Analyzer())))
+            BufferRegion(buffer, tuple(ranges_of(joined(sets), buffer.shape, Analyzer(), False)))
             for buffer, sets in found.items()
         ]
     )
