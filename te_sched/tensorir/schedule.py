@@ -38,7 +38,6 @@ _LATER = frozenset(
     [
         *("cache_index", "cache_inplace", "can_decompose_padding"),
         *("decompose_padding", "pad_einsum", "read_at"),
-        *("reindex_cache_read", "reindex_cache_write"),
         "write_at",
     ]
 )

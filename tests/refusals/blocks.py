@@ -44,6 +44,7 @@ def refused(text: str, action: Callable[[Any], Any]) -> Callable[[], Any]:
     return call
 
 
+_HALVES = tir.IndexMap.from_func(lambda i: [i // 4, i % 4])
 _SEPARATOR = tir.IndexMap.AXIS_SEPARATOR
 
 
@@ -130,6 +131,11 @@ def _state(number: int, kind: str, ranges: Any, then: Any = None) -> Callable[[A
 def _roll(sch: Any) -> Any:
     """Roll the buffer of block B."""
     return sch.rolling_buffer("B", 0)
+
+
+def _cache(what: str, block: str, place: int, order: Any) -> Callable[[Any], Any]:
+    """Cache a buffer of a block in another order."""
+    return lambda s: getattr(s, f"reindex_cache_{what}")(block, place, "local", order)
 
 
 def _first_loop(sch: Any) -> Any:
@@ -357,6 +363,23 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
         REINDEXED["in init"],
         lambda s: s.reindex("zero", ("write", 0)),
         "it is in T.init.. of block B",
+    ),
+    (REINDEXED["in init"], _cache("write", "zero", 0, lambda i: i), "it is in T.init"),
+    (REINDEXED["updated"], _cache("write", "B", 0, lambda i: i), "it reads and writes it"),
+    (STAGES, _cache("read", "C", 0, _HALVES), "map takes 1 indices, expected 2"),
+    (STAGES, _cache("read", "C", 0, 3), "index_map is an int, expected a function"),
+    (STAGES, _cache("read", "C", 0, lambda i, j: (i + 1, j)), "begins at 1, expected 0"),
+    (STAGES, _cache("read", "C", 0, lambda i, j: i), "iterator vj is in .vi, vj. and not in .vi."),
+    (MATMUL, _cache("write", "C", 0, lambda i, j, k: (i, j, k)), "vk is in .vi, vj, vk. and not"),
+    (
+        STAGES,
+        _cache("read", "C", 0, lambda i, j: i + j),
+        r"the indices \[vi \+ vj\] are not proven",
+    ),
+    (
+        REINDEXED["conditional"],
+        _cache("write", "B", 0, lambda i, k: i),
+        r"condition i \+ k < 10 depends on loops of its indices and on others",
     ),
     # layouts
     (MATMUL, lambda s: s.transform_layout("C", "C", 3), "index_map is an int"),

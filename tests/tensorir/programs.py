@@ -510,6 +510,19 @@ for i, k in T.grid(8, 8):
 """,
     ),
     "reduced": function("A:8,8 B:8,8", _block("B", "8, 8", "", "B[vi, vj] = A[vi, vj]", "SR")),
+    "updated": function("A:8 B:8", _block("B", "8", "", "B[vi] = B[vi] + A[vi]")),
+    "conditional": function(
+        "A:8,8 B:8",
+        """
+for i, k in T.grid(8, 8):
+    with T.block("B"):
+        vi, vk = T.axis.remap("SR", [i, k])
+        T.where(i + k < 10)
+        with T.init():
+            B[vi] = 0.0
+        B[vi] = B[vi] + A[vi, vk]
+""",
+    ),
 }
 
 

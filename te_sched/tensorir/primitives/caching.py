@@ -40,6 +40,8 @@ from te_sched.tensorir.relaxation import bound_loops, joined, ranges_of, relaxed
 from te_sched.tensorir.rewriting import Swap
 from te_sched.tensorir.state import BlockKey, Key, with_block
 
+Access = tuple[Buffer, tuple[Expr, ...]]  # an element: a buffer and indices
+
 
 class CopyPrimitives(ScheduleBase):
     """Primitives that copy buffers to other memory."""
@@ -74,9 +76,7 @@ class CopyPrimitives(ScheduleBase):
         key, scope, buffer = self._cached(block, read_buffer_index, "cache_read", writes=False)
         memory = check_scope(storage_scope)
         readers = _readers(self, scope, buffer, consumer_blocks)
-        makers = writers(self, key, buffer)
-        if len(makers) > 1:
-            raise _several(key, buffer, makers)
+        makers = makers_of(self, key, buffer)
         readers = [one for one in readers if one not in makers]
         if not readers:
             raise ScheduleError(
@@ -85,7 +85,7 @@ class CopyPrimitives(ScheduleBase):
                 "cache_write copies what a block writes",
                 of_block(key.name),
             )
-        where = _before(self, scope, makers[0], readers) if makers else Place(scope, 0)
+        where = place_before(self, scope, makers[0], readers) if makers else Place(scope, 0)
         users, writes = makers or readers, bool(makers)
         copy, begin = _cache(buffer, _region(self, users, buffer, writes, scope, scope), memory)
         region = _region(self, users, buffer, writes, where.parent, scope)
@@ -120,12 +120,10 @@ class CopyPrimitives(ScheduleBase):
         """
         key, scope, buffer = self._cached(block, write_buffer_index, "cache_write", writes=True)
         memory = check_scope(storage_scope)
-        makers = writers(self, key, buffer)
-        if len(makers) > 1:
-            raise _several(key, buffer, makers)
+        makers_of(self, key, buffer)
         readers = [] if not consumer_blocks else _readers(self, scope, buffer, consumer_blocks)
-        others = [one for one in _reading(self, scope, buffer) if one not in (*readers, key)]
-        where = _after(self, scope, key, others)
+        others = [one for one in readers_of(self, scope, buffer) if one not in (*readers, key)]
+        where = place_after(self, scope, key, others)
         check_written_in(self, scope, key, buffer)
         _check_exact(self, key, [key], buffer)
         copy, begin = _cache(buffer, _region(self, [key], buffer, True, scope, scope), memory)
@@ -277,26 +275,38 @@ def _copy(
     copy, buffer, there = access
     own: tuple[Expr, ...] = tuple([axis.var for axis in axes])
     ends = ((copy, own), (buffer, there)) if is_back else ((buffer, there), (copy, own))
-    (source, read), (target, written) = ends
-    block = Block(
-        tuple(axes),
-        (_element(source, read),),
-        (_element(target, written),),
-        name,
-        None,
-        BufferStore(target, BufferLoad(source, read), written),
-    )
-    body: Stmt = BlockRealize(tuple(values), ops.const(True), block)
+    body: Stmt = copy_block(name, axes, values, *ends)
     for loop, extent in reversed(loops):
         body = For(loop, IntImm(0, loop.dtype), extent, "serial", body)
     return body
+
+
+def copy_block(
+    name: str,
+    axes: Sequence[IterVar],
+    values: Sequence[Expr],
+    source: Access,
+    target: Access,
+    predicate: Expr | None = None,
+) -> BlockRealize:
+    """A block that copies an element to another, at indices that depend on its iterators."""
+    block = Block(
+        tuple(axes),
+        (_element(*source),),
+        (_element(*target),),
+        name,
+        None,
+        BufferStore(target[0], BufferLoad(*source), target[1]),
+    )
+    return BlockRealize(tuple(values), ops.const(True) if predicate is None else predicate, block)
 
 
 def _element(buffer: Buffer, indices: Sequence[Expr]) -> BufferRegion:
     return BufferRegion(buffer, tuple([Range(one, IntImm(1, one.dtype)) for one in indices]))
 
 
-def _reading(schedule: ScheduleBase, scope: BlockKey, buffer: Buffer) -> list[BlockKey]:
+def readers_of(schedule: ScheduleBase, scope: BlockKey, buffer: Buffer) -> list[BlockKey]:
+    """The blocks of a scope that read a buffer."""
     return [
         one
         for one in schedule.blocks_of(scope)
@@ -308,7 +318,7 @@ def _readers(
     schedule: ScheduleBase, scope: BlockKey, buffer: Buffer, given: Sequence[Any] | None
 ) -> list[BlockKey]:
     """The blocks of a scope that read a buffer, or those of them that are given."""
-    found = _reading(schedule, scope, buffer)
+    found = readers_of(schedule, scope, buffer)
     if not given:
         return found
     wanted = [schedule.block_key(one, "consumer_blocks") for one in given]
@@ -323,13 +333,22 @@ def _readers(
     return wanted
 
 
-def _several(key: BlockKey, buffer: Buffer, makers: Sequence[BlockKey]) -> ScheduleError:
-    return ScheduleError(
-        f"cannot cache {buffer.name} of block {key.name}",
-        f"several blocks write it: {', '.join([one.name for one in makers])}",
-        "write it in one block",
-        of_block(key.name),
-    )
+def makers_of(schedule: ScheduleBase, key: BlockKey, buffer: Buffer) -> list[BlockKey]:
+    """The block of the scope of a block that writes a buffer, if there is one.
+
+    Raises
+    ------
+    ScheduleError if there are several.
+    """
+    makers = writers(schedule, key, buffer)
+    if len(makers) > 1:
+        raise ScheduleError(
+            f"cannot cache {buffer.name} of block {key.name}",
+            f"several blocks write it: {', '.join([one.name for one in makers])}",
+            "write it in one block",
+            of_block(key.name),
+        )
+    return makers
 
 
 def _check_exact(
@@ -402,7 +421,7 @@ def _loops_below(schedule: ScheduleBase, key: BlockKey, parent: Key) -> list[Var
     return found[::-1]
 
 
-def _before(
+def place_before(
     schedule: ScheduleBase, scope: BlockKey, maker: BlockKey, readers: Sequence[BlockKey]
 ) -> Place:
     """The place before the first reader of what a block writes."""
@@ -412,7 +431,7 @@ def _before(
     return Place(parent, number)
 
 
-def _after(
+def place_after(
     schedule: ScheduleBase, scope: BlockKey, key: BlockKey, others: Sequence[BlockKey]
 ) -> Place:
     """The place after a block where it and the first of others that follow part; without others the
