@@ -179,7 +179,10 @@ BUFFER_KIND = _SHOWN._replace(
 NUMBERS = ATTRIBUTE._replace(record=lambda schedule, value: [*value])
 LIST = _SHOWN._replace(is_flat=True, record=lambda schedule, value: [*value])
 MAYBE_LIST = ArgumentKind(
-    lambda schedule, value: [*value] if value else None, by_name=True, is_flat=True
+    lambda schedule, value: [*value] if value else None,
+    by_name=True,
+    packed=lambda value: [value or []],
+    unpacked=lambda values: [*values[0]] or None,
 )
 
 _CAPITALS = {

@@ -99,7 +99,7 @@ class ReindexPrimitives(CopyPrimitives):
         made = copy_nest(name, new, copy, whole, there, is_back=writes)
         where = Place(scope, position + writes)
         mapper = _Reindexed(whole, copy, tuple([axis.var for axis in axes]))
-        return self._insert_copy(scope, where, made, mapper, [key], place.kind)
+        return self._insert_copy(scope, where, made, mapper, [key])
 
     @instruction(read_buffer_index=ATTRIBUTE, storage_scope=ATTRIBUTE, index_map=INDEX_MAP)
     def reindex_cache_read(
@@ -197,7 +197,7 @@ class ReindexPrimitives(CopyPrimitives):
             source, target = target, source
         made = _copied_in_loops(self, key, where.parent, copy.name, axes, source, target)
         mapper = _Reindexed(buffer, copy, inside)
-        return self._insert_copy(scope, where, made, mapper, [key], "")
+        return self._insert_copy(scope, where, made, mapper, [key])
 
 
 class _Reindexed(CopyMapper):
