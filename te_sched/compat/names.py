@@ -133,6 +133,9 @@ TREE: dict[str, Alias] = {
     "tir.op": Alias(("te_sched.tir",)),
     "tir.schedule": Alias(("te_sched.tir.schedule",)),
     "tir.schedule.schedule": Alias(("te_sched.tir.schedule",)),
+    "tir.schedule.state": Alias(
+        (), {"ScheduleDebugMask": "te_sched.tir.schedule:ScheduleDebugMask"}
+    ),
     "tir.schedule.trace": Alias(("te_sched.tir.schedule",)),
     "tir.buffer": Alias(("te_sched.tir",)),
     "tir.function": Alias(("te_sched.tir",)),

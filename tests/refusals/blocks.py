@@ -46,6 +46,7 @@ def refused(text: str, action: Callable[[Any], Any]) -> Callable[[], Any]:
     return call
 
 
+_HALVES = tir.IndexMap.from_func(lambda i: [i // 4, i % 4])
 _SEPARATOR = tir.IndexMap.AXIS_SEPARATOR
 
 
@@ -144,6 +145,11 @@ def _pad_reduction(sch: Any) -> Any:
     return sch.pad_einsum("B", [1, 4])
 
 
+def _cache(what: str, block: str, place: int, order: Any) -> Callable[[Any], Any]:
+    """Cache a buffer of a block in another order."""
+    return lambda s: getattr(s, f"reindex_cache_{what}")(block, place, "local", order)
+
+
 def _first_loop(sch: Any) -> Any:
     """A loop without blocks."""
     found = [one for one in sch.nodes if isinstance(one, tir.Var) and not sch.blocks_of(one)]
@@ -164,7 +170,7 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
     (
         MATMUL,
         lambda s: s.annotate_buffer_access("D", 0, "read", lambda i, j: [AXIS_SEPARATOR, j]),
-        "xx",
+        "_AxisSeparator cannot be used",
     ),
     (
         MATMUL,
@@ -386,6 +392,34 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
         REINDEXED["in init"],
         lambda s: s.reindex("zero", ("write", 0)),
         "it is in T.init.. of block B",
+    ),
+    (
+        MATMUL,
+        lambda s: s.cache_index("root", "local"),
+        "cannot apply cache_index to the root block",
+    ),
+    (MATMUL, lambda s: s.cache_index("C", "local", -1), "cse_thresh is -1"),
+    (MATMUL, lambda s: s.cache_index("C", "local"), "no expression of its iterators that occurs 1"),
+    (OTHERS["nested"], lambda s: s.cache_index("outer", "local"), "it has blocks in it"),
+    (MATMUL, lambda s: s.cache_inplace("D", 0, "local"), "it does not write C"),
+    (REINDEXED["initialised"], lambda s: s.cache_inplace("B", 0, "local"), "it has T.init"),
+    (REINDEXED["in a condition"], lambda s: s.cache_inplace("B", 0, "local"), "is in a condition"),
+    (REINDEXED["in init"], _cache("write", "zero", 0, lambda i: i), "it is in T.init"),
+    (REINDEXED["updated"], _cache("write", "B", 0, lambda i: i), "it reads and writes it"),
+    (STAGES, _cache("read", "C", 0, _HALVES), "map takes 1 indices, expected 2"),
+    (STAGES, _cache("read", "C", 0, 3), "index_map is an int, expected a function"),
+    (STAGES, _cache("read", "C", 0, lambda i, j: (i + 1, j)), "begins at 1, expected 0"),
+    (STAGES, _cache("read", "C", 0, lambda i, j: i), "iterator vj is in .vi, vj. and not in .vi."),
+    (MATMUL, _cache("write", "C", 0, lambda i, j, k: (i, j, k)), "vk is in .vi, vj, vk. and not"),
+    (
+        STAGES,
+        _cache("read", "C", 0, lambda i, j: i + j),
+        r"the indices \[vi \+ vj\] are not proven",
+    ),
+    (
+        REINDEXED["conditional"],
+        _cache("write", "B", 0, lambda i, k: i),
+        r"condition i \+ k < 10 depends on loops of its indices and on others",
     ),
     # layouts
     (MATMUL, lambda s: s.transform_layout("C", "C", 3), "index_map is an int"),

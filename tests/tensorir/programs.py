@@ -516,6 +516,40 @@ for i, k in T.grid(8, 8):
 """,
     ),
     "reduced": function("A:8,8 B:8,8", _block("B", "8, 8", "", "B[vi, vj] = A[vi, vj]", "SR")),
+    "updated": function("A:8 B:8", _block("B", "8", "", "B[vi] = B[vi] + A[vi]")),
+    "initialised": function(
+        "A:8,8 B:8",
+        _block(
+            "B",
+            "8, 8",
+            "",
+            "T.reads(B[vi], A[vi, vj])\nT.writes(B[vi])\n"
+            "with T.init():\n    B[vi] = 0.0\nB[vi] = B[vi] + A[vi, vj]",
+            "SR",
+        ),
+    ),
+    "in a condition": function(
+        "A:8 B:8",
+        """
+for i in range(8):
+    if i < 4:
+        with T.block("B"):
+            vi = T.axis.spatial(8, i)
+            B[vi] = B[vi] + A[vi]
+""",
+    ),
+    "conditional": function(
+        "A:8,8 B:8",
+        """
+for i, k in T.grid(8, 8):
+    with T.block("B"):
+        vi, vk = T.axis.remap("SR", [i, k])
+        T.where(i + k < 10)
+        with T.init():
+            B[vi] = 0.0
+        B[vi] = B[vi] + A[vi, vk]
+""",
+    ),
 }
 
 

@@ -17,7 +17,6 @@ from te_sched.tensorir.accesses import place_of
 from te_sched.tensorir.base import ScheduleBase, of_block
 from te_sched.tensorir.blocks import EXPLICIT
 from te_sched.tensorir.handles import (
-    ATTRIBUTE,
     BUFFER_KIND,
     RANGES,
     BlockRV,
@@ -32,7 +31,7 @@ class AccessPrimitives(ScheduleBase):
 
     __slots__ = ()
 
-    @instruction(buffer_index=ATTRIBUTE, buf_type=BUFFER_KIND, gen_new_ranges=RANGES)
+    @instruction(buf_type=BUFFER_KIND, gen_new_ranges=RANGES)
     def annotate_buffer_access(
         self,
         block: BlockRV | str,

@@ -21,7 +21,15 @@ from te_sched.ir.stmt import For, PrimFunc, Stmt
 from te_sched.ir.visitor import replace, variables_of, walk
 from te_sched.tensorir.accesses import BUFFER, place_from
 from te_sched.tensorir.base import ScheduleBase, integer, listed, of_block, of_loop
-from te_sched.tensorir.handles import FLAG, INDEX_MAP, NUMBERS, VALUE, BlockRV, instruction
+from te_sched.tensorir.handles import (
+    ATTRIBUTE,
+    FLAG,
+    INDEX_MAP,
+    INDEX_MAP_TEXT,
+    NUMBERS,
+    BlockRV,
+    instruction,
+)
 from te_sched.tensorir.primitives.finding import check_not_root
 from te_sched.tensorir.rewriting import Swap, Values
 from te_sched.tensorir.state import BlockKey, outermost_blocks
@@ -33,7 +41,7 @@ class LayoutInstructions(ScheduleBase):
     __slots__ = ()
 
     @instruction(
-        buffer=BUFFER, index_map=INDEX_MAP, pad_value=VALUE, assume_injective_transform=FLAG
+        buffer=BUFFER, index_map=INDEX_MAP, pad_value=ATTRIBUTE, assume_injective_transform=FLAG
     )
     def transform_layout(
         self,
@@ -64,7 +72,7 @@ class LayoutInstructions(ScheduleBase):
         """
         key = self.block_key(block, "transform_layout")
         old = place_from(self, key, buffer).buffer_in(self.block(key))
-        mapping = _map(key, index_map, old.shape, f"dimensions of {old.name}")
+        mapping = checked_map(key, index_map, old.shape, f"dimensions of {old.name}")
 
         def refused(why: str, help: str) -> ScheduleError:
             fault = f"cannot transform the layout of {old.name} of block {key.name}"
@@ -143,7 +151,7 @@ class LayoutInstructions(ScheduleBase):
             self.draft.functions[name] = replace(func, buffer_map=buffers)
         self.draft.set_body(name, body, mapper.continued)
 
-    @instruction(index_map=INDEX_MAP)
+    @instruction(index_map=INDEX_MAP_TEXT)
     def transform_block_layout(self, block: BlockRV | str, index_map: Any) -> None:
         """Compute the instances of a block in another order: new loops and iterators replace those
         of the block, the instance with iterators x is the one with the iterators index_map(x).
@@ -169,7 +177,7 @@ class LayoutInstructions(ScheduleBase):
 
         loops = _own_loops(self, key, refused)
         shape = tuple([self.loop(one).extent for one in loops])
-        mapping = _map(key, index_map, shape, f"iterators of {key.name}")
+        mapping = checked_map(key, index_map, shape, f"iterators of {key.name}")
         try:
             extents = maps.map_shape(mapping, shape)
             back = maps.inverse(mapping, _domains(shape))
@@ -241,7 +249,8 @@ class LayoutPrimitives(LayoutInstructions):
         def get_block(self, name: str) -> BlockRV: ...
 
 
-def _map(key: BlockKey, given: Any, shape: tuple[Expr, ...], what: str) -> IndexMap:
+def checked_map(key: BlockKey, given: Any, shape: tuple[Expr, ...], what: str) -> IndexMap:
+    """The index map that the user gave, of indices of the types of a shape."""
     if not isinstance(given, IndexMap):
         raise ScheduleError(
             f"index_map is {kind_of(given)}, expected a function or an IndexMap",
