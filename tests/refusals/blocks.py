@@ -9,7 +9,6 @@ import numpy as np
 
 from te_sched import tir
 from te_sched.errors import HandleError, ScheduleError
-from te_sched.ir.index_map import AXIS_SEPARATOR
 from te_sched.script import from_source
 from te_sched.tensorir.primitives.storage import copy_of
 from te_sched.tensorir.rewriting import Swap
@@ -167,11 +166,6 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
     (MATMUL, lambda s: s.get_block("C", ["main"]), r"the module has no function \['main'\]"),
     (MATMUL, lambda s: s.unsafe_hide_buffer_access("C", "read", 0), "must be a list, got 0"),
     (MATMUL, lambda s: s.reorder_block_iter_var("C", "012"), "must be a list, got '012'"),
-    (
-        MATMUL,
-        lambda s: s.annotate_buffer_access("D", 0, "read", lambda i, j: [AXIS_SEPARATOR, j]),
-        "_AxisSeparator cannot be used",
-    ),
     (
         MATMUL,
         lambda s: s.annotate_buffer_access("D", 0, [], lambda i, j: [i, j]),
