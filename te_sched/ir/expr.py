@@ -302,7 +302,7 @@ class CompareOp(Expr):
 
     def __post_init__(self) -> None:
         count = dtypes.lanes(self.a.dtype)
-        self.dtype = "bool" if count == 1 else f"boolx{count}"  # type: ignore[misc]
+        self.dtype = "bool" if count == 1 else f"uint1x{count!r}"  # type: ignore[misc]
 
 
 @node
@@ -565,7 +565,7 @@ class Buffer(Node):
             offset: Any = 0,
             extent: Any = None,
         ) -> Call: ...
-        def offset_of(self, indices: Any) -> Expr: ...
+        def offset_of(self, indices: Any) -> list[Expr]: ...
         def get_flattened_buffer(self) -> Buffer: ...
         def vload(
             self, begin: Any, dtype: str | None = None, predicate: Any = None

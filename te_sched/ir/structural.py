@@ -37,6 +37,7 @@ COMPARED = {  # the compared fields, bodies last
 
 
 _ITEMS = (tuple, list)
+_PLAIN_TYPES = ("int32", "bool", "float32", "handle")  # of constants that Python's values become
 
 _deeply = walks_deeply("compare two programs", DeclarationError)
 
@@ -122,6 +123,9 @@ class _Comparer:
     def compare(self, a: Any, b: Any) -> None:
         """Raise _Differ if a and b differ."""
         kind = type(a)
+        if kind is not type(b) and (_is_plain(a) or _is_plain(b)):
+            a, b = unboxed(a), unboxed(b)
+            kind = type(a)
         if kind is not type(b) and not _are_comparable(a, b):
             raise _Differ(f"{_brief(a)} != {_brief(b)}")
         method = _METHODS.get(kind)
@@ -301,6 +305,15 @@ _METHODS: dict[type, Callable[[_Comparer, Any, Any], None]] = {
     S.AttrStmt: _Comparer.attribute,
     S.PrimFunc: _Comparer.function,
 }
+
+
+def unboxed(value: Any) -> Any:
+    """The plain value of a constant of a type that plain values have."""
+    return plain_of(value) if getattr(value, "dtype", "") in _PLAIN_TYPES else value
+
+
+def _is_plain(value: Any) -> bool:
+    return type(value) in (bool, int, float, str)
 
 
 def plain_of(value: Any) -> Any:

@@ -118,6 +118,7 @@ from te_sched.tir.blocks import MatchBufferRegion as MatchBufferRegion
 from te_sched.tir.blocks import Prefetch as Prefetch
 from te_sched.tir.blocks import PrimFunc as PrimFunc
 from te_sched.tir.blocks import ProducerRealize as ProducerRealize
+from te_sched.tir.buffers import give_methods as _give_methods
 from te_sched.tir.constructors import EQ as EQ
 from te_sched.tir.constructors import GE as GE
 from te_sched.tir.constructors import GT as GT
@@ -179,6 +180,7 @@ BufferRegion = _BufferRegion
 ir_builder = _builder
 indexdiv = floordiv
 indexmod = floormod
+_give_methods()
 globals().update({name: getattr(_more, name) for name in _more.NAMES})
 signatures.list_names(
     sys.modules[__name__], "analysis", "ir_builder", "schedule", "stmt_functor", "transform"

@@ -64,11 +64,6 @@ def quoted(text: str) -> str:
     ) + '"'  # fmt: skip
 
 
-def dtype_text(dtype: str) -> str:
-    """A data type as a literal; TVM's vectors of bools are of "uint1"."""
-    return quoted(dtype.replace("boolx", "uint1x"))
-
-
 def mapping_text(printer: Any, node: Any) -> str:
     """The text of a mapping as a dictionary with sorted keys."""
     keys = sorted(node, key=str)
@@ -175,7 +170,7 @@ class ExprPrinter:
         return f"not {inner}"
 
     def _cast(self, node: E.Cast) -> str:
-        return f"T.Cast({dtype_text(node.dtype)}, {self.text(node.value)})"
+        return f"T.Cast({quoted(node.dtype)}, {self.text(node.value)})"
 
     def _select(self, node: E.Select) -> str:
         return f"T.Select({self.commas((node.condition, node.true_value, node.false_value))})"
@@ -201,9 +196,9 @@ class ExprPrinter:
             return f"Module.{function.value}({self.commas(given)})"
         args = [self.text(arg) for arg in node.args]
         if op in _DTYPE_FIRST:
-            args.insert(0, dtype_text(node.dtype))
+            args.insert(0, quoted(node.dtype))
         elif op in _DTYPE_LAST:
-            args.append(dtype_text(node.dtype))
+            args.append(quoted(node.dtype))
         name = _RENAMED.get(op)
         if name is None:
             name = op.removeprefix("tir.")
