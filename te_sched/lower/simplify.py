@@ -284,6 +284,8 @@ class _Operands(Mapper):
         a = self.value(node.a)
         with self.assuming(a, holds):
             b = self.value(node.b)
+        if effect_of(a) > Effect.PURE:  # its accesses happen before the second operand is known
+            return a, b
         with self.assuming(b, holds):
             return self.simplify(a), b
 

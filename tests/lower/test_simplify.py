@@ -217,3 +217,12 @@ def test_conditions_become_clauses() -> None:
     body = S.IfThenElse(E.Or(a, E.And(b, c)), store(const(0)))
     found = simplify(S.PrimFunc((a, b, c), body, {}), config.Lowering(conditions_as_clauses=True))
     assert type(found.body.condition) is E.And
+
+
+def test_first_operand_keeps_indices_that_only_the_second_allows() -> None:
+    """(i * 3) % 8 is i * 3 for i < 3, but the element is read for other values too."""
+    element = E.BufferLoad(A, ((i * 3) % 8,))
+    condition = E.Or(element >= 1, i >= 3)
+    settings = config.Lowering(simplify_branches=True)
+    func = S.PrimFunc((DATA,), loop(i, 8, S.IfThenElse(condition, store(i))), {})
+    assert "% 8" in show(simplify(func, settings).body.body.condition.a)
