@@ -225,4 +225,4 @@ def test_first_operand_keeps_indices_that_only_the_second_allows() -> None:
     condition = E.Or(element >= 1, i >= 3)
     settings = config.Lowering(simplify_branches=True)
     func = S.PrimFunc((DATA,), loop(i, 8, S.IfThenElse(condition, store(i))), {})
-    assert "% 8" in show(simplify(func, settings).body.body.condition.a)
+    assert "% 8" in str(simplify(func, settings).body.body.condition.a)
