@@ -44,6 +44,15 @@ def statements(root: Stmt) -> Iterator[Any]:
                 stack.append(part)
 
 
+def repeated(root: Stmt) -> set[Stmt]:
+    """The statements that occur more than once in a program."""
+    seen: set[Stmt] = set()
+    found: set[Stmt] = set()
+    for statement in statements(root):
+        (found if statement in seen else seen).add(statement)
+    return found
+
+
 def rebuilt(node: Stmt, head: Callable[[Any], Expr], inside: Callable[[Any], Stmt]) -> Stmt:
     """The statement with its expressions mapped, and then the statements in it."""
     changes: dict[str, Any] = {
