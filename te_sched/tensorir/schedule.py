@@ -14,6 +14,7 @@ from te_sched.ir.visitor import parts_of
 from te_sched.tensorir.base import integer
 from te_sched.tensorir.handles import BlockRV, LoopRV, StmtSRef
 from te_sched.tensorir.primitives.accessing import AccessPrimitives
+from te_sched.tensorir.primitives.decomposing import DecomposingPrimitives
 from te_sched.tensorir.primitives.finding import FindingPrimitives
 from te_sched.tensorir.primitives.inlining import InliningPrimitives
 from te_sched.tensorir.primitives.kinds import KindPrimitives
@@ -37,8 +38,7 @@ _LEVELS = ("detail", "fast", "none")
 # Primitives of TVM that te_sched does not have.
 _LATER = frozenset(
     [
-        *("cache_index", "cache_inplace", "can_decompose_padding"),
-        *("decompose_padding", "read_at"),
+        *("cache_index", "cache_inplace", "read_at"),
         *("reindex_cache_read", "reindex_cache_write"),
         "write_at",
     ]
@@ -58,6 +58,7 @@ class BlockSchedule(
     TensorizingPrimitives,
     LayoutPrimitives,
     PaddingPrimitives,
+    DecomposingPrimitives,
     BufferPrimitives,
     AccessPrimitives,
     RollingPrimitives,
