@@ -14,6 +14,7 @@ from te_sched.ir.visitor import parts_of
 from te_sched.tensorir.base import integer
 from te_sched.tensorir.handles import BlockRV, LoopRV, StmtSRef
 from te_sched.tensorir.primitives.accessing import AccessPrimitives
+from te_sched.tensorir.primitives.decomposing import DecomposingPrimitives
 from te_sched.tensorir.primitives.finding import FindingPrimitives
 from te_sched.tensorir.primitives.indexing import IndexPrimitives
 from te_sched.tensorir.primitives.inlining import InliningPrimitives
@@ -45,7 +46,7 @@ class ScheduleDebugMask(IntEnum):
 _MASKS = ("none", "all")
 _LEVELS = ("detail", "fast", "none")
 # Primitives of TVM that te_sched does not have.
-_LATER = frozenset(["can_decompose_padding", "decompose_padding", "read_at", "write_at"])
+_LATER = frozenset(["read_at", "write_at"])
 _NOTHING = Evaluate(IntImm(0))
 
 
@@ -61,6 +62,7 @@ class BlockSchedule(
     TensorizingPrimitives,
     LayoutPrimitives,
     PaddingPrimitives,
+    DecomposingPrimitives,
     BufferPrimitives,
     AccessPrimitives,
     RollingPrimitives,

@@ -20,6 +20,7 @@ from tests.tensorir.programs import (
     MATMUL,
     OTHERS,
     PADDED,
+    PADDING,
     PARTITIONED,
     REDUCTIONS,
     REINDEXED,
@@ -147,6 +148,14 @@ def _pad_reduction(sch: Any) -> Any:
 def _cache(what: str, block: str, place: int, order: Any) -> Callable[[Any], Any]:
     """Cache a buffer of a block in another order."""
     return lambda s: getattr(s, f"reindex_cache_{what}")(block, place, "local", order)
+
+
+def _decompose(sch: Any) -> Any:
+    """Decompose the padding of block B."""
+    block = sch.get_block("B")
+    loop = sch.get_loops(block)[0]
+    assert not sch.can_decompose_padding(block, loop)
+    return sch.decompose_padding(block, loop)
 
 
 def _first_loop(sch: Any) -> Any:
@@ -655,6 +664,29 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
         ),
         "block C in the same loops accesses B, too",
     ),
+    # decomposed padding
+    (
+        STAGES,
+        lambda s: s.decompose_padding("root", loops(s, "B")[0]),
+        "cannot apply decompose_padding to the root block",
+    ),
+    (
+        PADDING["plain"],
+        lambda s: s.decompose_padding("B", loops(s, "C")[0]),
+        "i is not a loop around it(.|\n)*give one of i",
+    ),
+    (PADDING["plain"], lambda s: s.can_decompose_padding("B", 3), "needs a loop, got an int"),
+    (PADDING["raw"], _decompose, "a statement in loop i accesses B outside of blocks"),
+    (PADDING["later"], _decompose, "block C may read elements before they are written"),
+    (PADDING["select"], _decompose, "it stores T.Select(.|\n)*, which no condition chooses"),
+    (PADDING["two stores"], _decompose, "it is not one store to an element"),
+    (PADDING["element"], _decompose, r"the value of its padding is A\[0\], and not a constant"),
+    (PADDING["always"], _decompose, "its condition always holds"),
+    (PADDING["never"], _decompose, "its condition never holds"),
+    (PADDING["empty"], _decompose, "its condition never holds"),
+    (PADDING["strided"], _decompose, "its condition vi % 2 == 0 does not bound an iterator"),
+    (PADDING["folded"], _decompose, "the indices vi % 4 are not a one-to-one map of its iterators"),
+    (PADDING["updated"], _decompose, "it is not complete: it reads and writes B"),
     # blocks of blocks
     (MATMUL, lambda s: s.blockize(loops(s, "C")[1]) and s.blockize(3), "blockize needs a|blockize"),
     (OTHERS["siblings"], lambda s: s.blockize(loops(s, "B")[0]), "it has 2 blocks in it"),

@@ -31,7 +31,7 @@ from te_sched.tensorir.handles import (
     instruction,
 )
 from te_sched.tensorir.primitives.finding import check_not_root
-from te_sched.tensorir.rewriting import Swap, Values
+from te_sched.tensorir.rewriting import SimplifiedValues, Swap
 from te_sched.tensorir.state import BlockKey, outermost_blocks
 
 
@@ -204,7 +204,7 @@ class LayoutInstructions(ScheduleBase):
             analyzer.bind(axis.var, axis.dom)
         given = maps.map_indices(back, [axis.var for axis in axes])
         values = {a.var: one for a, one in zip(own.iter_vars, given, strict=True)}
-        mapper = _Reordered(values, analyzer)
+        mapper = SimplifiedValues(values, analyzer)
         made = replace(mapper.visit_parts(own), iter_vars=tuple(axes))
         mapper.continued[made] = own
         variables = [Var(f"ax{place}", axis.dtype) for place, axis in enumerate(axes)]
@@ -364,27 +364,3 @@ class _Moved(Swap):
         else:
             ranges = list(maps.map_ranges(self.mapping, node.region))
         return BufferRegion(self.new, tuple(ranges))
-
-
-class _Reordered(Values):
-    """Replaces iterators by values, and simplifies indices."""
-
-    def __init__(self, values: dict[Var, Expr], analyzer: Analyzer) -> None:
-        super().__init__(values)
-        self.analyzer = analyzer
-
-    def visit_parts(self, block: Block) -> Block:
-        """A block with its parts mapped, as a new one."""
-        new = self.generic(block)
-        return replace(new) if new is block else new
-
-    def visit_access(self, node: Any) -> Any:
-        """Map a load or store."""
-        new = self.generic(node)
-        return replace(new, indices=tuple([self.analyzer.simplify(one) for one in new.indices]))
-
-    visit_BufferLoad = visit_BufferStore = visit_access
-
-    def visit_Range(self, node: Range) -> Range:
-        new = self.generic(node)
-        return new if new is node else replace(new, min=self.analyzer.simplify(new.min))
