@@ -12,6 +12,7 @@ from te_sched.ir import ops
 from te_sched.ir.blocks import BlockRealize
 from te_sched.ir.expr import BufferRegion, Expr, IntImm, Range, Var
 from te_sched.ir.visitor import substitute, variables_of
+from te_sched.tensorir.blocks import loops_around
 from te_sched.tensorir.state import BlockIndex, BlockKey
 
 Sets = list[IntervalSet]
@@ -87,3 +88,23 @@ def bound_loops(index: BlockIndex, loops: Iterable[Var], analyzer: Analyzer) -> 
         node = index.loop(one)
         analyzer.bind(one, Range(node.min, node.extent))
     return analyzer
+
+
+def is_covered(index: BlockIndex, key: BlockKey, other: BlockKey, region: BufferRegion) -> bool:
+    """Whether a block writes what another one accesses in each iteration of their common loops."""
+    common = {*index.around(key)} & {*index.around(other)}
+    (own,) = [one for one in index.block(key).writes if one.buffer is region.buffer]
+    written, needed = [
+        relaxed(index, block, one, [v for v in loops_around(index, block) if v not in common])
+        for block, one in ((key, own), (other, region))
+    ]
+    analyzer = bound_loops(index, index.loops_above(key), Analyzer())
+    return all(
+        a.min is not None
+        and a.max is not None
+        and b.min is not None
+        and b.max is not None
+        and analyzer.can_prove(a.min <= b.min)
+        and analyzer.can_prove(b.max <= a.max)
+        for a, b in zip(written, needed, strict=True)
+    )
