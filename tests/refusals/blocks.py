@@ -338,6 +338,21 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
         lambda s: s.rfactor(loops(s, "B")[1], 0),
         "its body is not a store for each result",
     ),
+    (
+        REDUCTIONS["no variable"],
+        lambda s: s.rfactor(loops(s, "B")[1], 0),
+        "B is stored without a variable for its value",
+    ),
+    (
+        REDUCTIONS["two shapes"],
+        lambda s: s.rfactor(loops(s, "B")[1], 0),
+        "its results B and C have different shapes",
+    ),
+    (
+        REDUCTIONS["read beyond"],
+        lambda s: s.rfactor(loops(s, "B")[1], 0),
+        r"block C reads B\[vi\], and the block does not write all of it",
+    ),
     # buffers
     (MATMUL, lambda s: s.cache_read("C", 2, "local"), "has not a buffer number 2 that it reads"),
     (MATMUL, lambda s: s.cache_read("C", "Z", "local"), "has not a buffer Z that it reads"),

@@ -351,6 +351,41 @@ for i, k in T.grid(8, 2):
     "two results": _row("B[vi] = 0.0", "C[vi] = C[vi] + A[vi, vk]"),
     "other elements": _row("B[vi] = 0.0", "B[7 - vi] = B[7 - vi] + A[vi, vk]"),
     "difference": _row("B[vi] = 0.0", "B[vi] = B[vi] - A[vi, vk]"),
+    "no variable": _row(
+        "B[vi] = 0.0\n            C[vi] = 0.0",
+        "B[vi] = T.max(B[vi], A[vi, vk])\n        C[vi] = T.Select(B[vi] >= A[vi, vk], C[vi], 1.0)",
+    ),
+    "two shapes": function(
+        "A:8,8 B:8 C:9",
+        """
+for i, k in T.grid(8, 8):
+    with T.block("B"):
+        vi, vk = T.axis.remap("SR", [i, k])
+        with T.init():
+            B[vi] = 0.0
+            C[vi] = 0.0
+        v: T.float32 = T.max(B[vi], A[vi, vk])
+        w: T.float32 = T.Select(B[vi] >= A[vi, vk], C[vi], A[vi, vk])
+        B[vi] = v
+        C[vi] = w
+""",
+    ),
+    "read beyond": function(
+        "A:8,8 C:8",
+        """
+B = T.alloc_buffer((8,), "float32")
+for i, k in T.grid(4, 8):
+    with T.block("B"):
+        vi, vk = T.axis.remap("SR", [i, k])
+        with T.init():
+            B[vi] = 0.0
+        B[vi] = B[vi] + A[vi, vk]
+for i in range(8):
+    with T.block("C"):
+        vi = T.axis.spatial(8, i)
+        C[vi] = B[vi]
+""",
+    ),
     "two stores": _row("B[vi] = 0.0", "B[vi] = B[vi] + A[vi, vk]\n        B[vi] = B[vi] + 1.0"),
 }
 

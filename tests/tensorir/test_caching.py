@@ -183,3 +183,30 @@ def test_divisions_by_iterators_are_not_cached() -> None:
     sch = tir.Schedule(program(text))
     made = [str(sch.get(one).body.value) for one in sch.cache_index("C", "global")]
     assert made == ["v0 > 0", "v0 // 2"]
+
+
+VIEWED = function(
+    "A:8,8 C:8,8",
+    """
+B = T.alloc_buffer((8, 8), "float32")
+for i, j in T.grid(8, 8):
+    with T.block("B"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        D = T.match_buffer(B[vi, vj], (), offset_factor=1)
+        D[()] = A[vi, vj] * 2.0
+for i, j in T.grid(8, 8):
+    with T.block("C"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        E = T.match_buffer(B[vi, vj], (), offset_factor=1)
+        C[vi, vj] = E[()] + 1.0
+""",
+)
+
+
+def test_the_dtype_of_views_is_set() -> None:
+    sch = tir.Schedule(program(VIEWED))
+    sch.unsafe_set_dtype("B", 0, "float64")
+    text = sch.mod.script()
+    assert 'D[()] = T.Cast("float64", A[vi, vj] * T.float32(2))' in text
+    assert 'C[vi, vj] = T.Cast("float32", E[()]) + T.float32(1)' in text
+    check_same(sch, VIEWED)
