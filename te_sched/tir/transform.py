@@ -48,6 +48,7 @@ from te_sched.lower.index_dtype import force_narrow_indices
 from te_sched.lower.inject_double_buffer import inject_double_buffer
 from te_sched.lower.inject_prefetch import inject_prefetch
 from te_sched.lower.inject_virtual_threads import inject_virtual_threads
+from te_sched.lower.lower_intrinsics import lower_intrinsics
 from te_sched.lower.lower_packed_calls import lower_packed_calls
 from te_sched.lower.make_packed_api import make_packed_api
 from te_sched.lower.narrow_index_types import narrow_index_types
@@ -87,6 +88,7 @@ __all__ = [
     "LowerCrossThreadReduction",
     "LowerDeviceKernelLaunch",
     "LowerInitBlock",
+    "LowerIntrin",
     "LowerMatchBuffer",
     "LowerOpaqueBlock",
     "LowerTVMBuiltin",
@@ -1092,6 +1094,27 @@ def MakePackedAPI() -> ModulePass:
     return _WholeModule(
         lambda functions: make_packed_api(functions, host_of), PassInfo(name="tir.MakePackedAPI")
     )
+
+
+def LowerIntrin() -> PrimFuncPass:
+    """The pass that lowers divisions that round down, and functions to LLVM's for that target.
+
+    >>> from te_sched import IRModule
+    >>> from te_sched.script import tir as T
+    >>> @T.prim_func
+    ... def eighth(A: T.Buffer((8,), "int32")):
+    ...     T.func_attr({"target": T.target("llvm")})
+    ...     A[0] = A[1] // 8
+    >>> "A[0] = T.shift_right(A[1], 3)" in str(LowerIntrin()(IRModule({"f": eighth})))
+    True
+    """
+
+    def lower(func: PrimFunc) -> PrimFunc:
+        target = _target_of(func, "whose functions it would call")
+        settings = config.current().lowering
+        return lower_intrinsics(func, target.keys, target.kind == "llvm", settings)
+
+    return PrimFuncPass(lower, PassInfo(name="tir.LowerIntrin"))
 
 
 def LowerTVMBuiltin() -> PrimFuncPass:
