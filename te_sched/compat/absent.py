@@ -15,7 +15,8 @@ ABSENT: dict[str, str] = {
     "(relay.build_config alone works, as transform.PassContext)",
     **dict.fromkeys(
         ("relax", "script.relax", "script.parser.relax"),
-        "te_sched has no graphs; write the operators with te.compute or te_sched.topi",
+        "te_sched has no graphs yet, only the types of their values (relax.TensorStructInfo, ...); "
+        "write the operators with te.compute or te_sched.topi",
     ),
     "autotvm": "te_sched has no tuner; try splits in a loop and time each with "
     "module.time_evaluator",

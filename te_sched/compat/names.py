@@ -158,6 +158,7 @@ TREE: dict[str, Alias] = {
     "script.printer": Alias((), is_absent=True),
     "script.printer.doc": Alias((), is_absent=True),
     "script.printer.doc_printer": Alias((), is_absent=True),
+    "relax": Alias(("te_sched.relax",)),
     "nd": Alias(("te_sched.nd",), _ARRAYS),
     "runtime": Alias(
         ("te_sched.runtime",),

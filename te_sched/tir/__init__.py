@@ -172,6 +172,7 @@ from te_sched.tir.schedule import ExprRV as ExprRV
 from te_sched.tir.schedule import LoopRV as LoopRV
 from te_sched.tir.schedule import Schedule as Schedule
 from te_sched.tir.schedule import ScheduleError as ScheduleError
+from te_sched.tir.struct_info import give_methods as _give_methods_of_graphs
 
 PrimExpr = _Expr
 IterVar = _IterVar
@@ -181,6 +182,7 @@ ir_builder = _builder
 indexdiv = floordiv
 indexmod = floormod
 _give_methods()
+_give_methods_of_graphs()
 globals().update({name: getattr(_more, name) for name in _more.NAMES})
 signatures.list_names(
     sys.modules[__name__], "analysis", "ir_builder", "schedule", "stmt_functor", "transform"
