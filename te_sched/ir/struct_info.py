@@ -71,10 +71,9 @@ class PrimStructInfo(StructInfo):
     value: Expr | None = role(Role.CHILD, default=None)
 
     def __post_init__(self) -> None:
+        _set(self, "dtype", _known_dtype(self.dtype))
         if self.value is None and not self.dtype:
             raise DeclarationError("PrimStructInfo has neither dtype nor value", "", "give one")
-        if self.dtype:
-            _set(self, "dtype", dtypes.spelled(self.dtype))
         if self.value is None:
             return
         given: Any = self.value
@@ -123,8 +122,7 @@ class TensorStructInfo(StructInfo):
     ndim: int = -1
 
     def __post_init__(self) -> None:
-        if self.dtype:
-            _set(self, "dtype", dtypes.spelled(self.dtype))
+        _set(self, "dtype", _known_dtype(self.dtype))
         given: Any = self.shape
         if given is not None:
             shape = given
@@ -180,6 +178,11 @@ class FuncStructInfo(StructInfo):
 
 def _set(self: Node, name: str, value: Any) -> None:
     object.__setattr__(self, name, value)
+
+
+def _known_dtype(given: Any) -> str:
+    is_unknown = given is None or (isinstance(given, str) and not given)
+    return "" if is_unknown else dtypes.spelled(given)
 
 
 def _sizes(given: Any, what: str) -> tuple[Expr, ...]:

@@ -108,6 +108,7 @@ from te_sched.tir import analysis as analysis
 from te_sched.tir import intrinsics as _more
 from te_sched.tir import stmt_functor as stmt_functor
 from te_sched.tir import transform as transform
+from te_sched.tir.block_scope import BlockDependenceInfo as BlockDependenceInfo
 from te_sched.tir.blocks import AllocateConst as AllocateConst
 from te_sched.tir.blocks import Block as Block
 from te_sched.tir.blocks import BlockRealize as BlockRealize
