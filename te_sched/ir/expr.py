@@ -129,6 +129,24 @@ class PrimType(str):
         return f"T.{self}"
 
 
+class TupleType(NamedTuple):
+    """The type of several values.
+
+    >>> TupleType([PrimType("float32"), PrimType("int32")]).script()
+    'T.Tuple(T.float32, T.int32)'
+    """
+
+    fields: list[Any] | tuple[Any, ...]
+
+    def script(self, **options: Any) -> str:
+        """The type in TVMScript."""
+        types = ", ".join([one.script(**options) for one in self.fields])
+        return f"T.Tuple({types})" if types else "None"
+
+    def __str__(self) -> str:
+        return self.script()
+
+
 class PointerType(NamedTuple):
     """The type of a handle variable: the dtype and storage scope of its elements.
 

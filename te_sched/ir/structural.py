@@ -180,7 +180,7 @@ class _Comparer:
 
     def bind(self, a: Any, b: Any) -> None:
         """Map variable a on the left to b on the right."""
-        if type(a) is tuple:
+        if type(a) is tuple and type(b) is tuple:
             for position, (left, right) in enumerate(zip(a, b, strict=False)):
                 self.path.append(("index", position))
                 self.bind(left, right)
@@ -200,9 +200,12 @@ class _Comparer:
                 self.bind(a.data, b.data)
             for one, other in zip(symbols(a), symbols(b), strict=False):
                 self.declare(one, other)  # of a view, by the buffer that it matches
-        else:
+        elif isinstance(a, IterVar):
             self.bind(a.var, b.var)
             self.at("dom", a.dom, b.dom)
+        elif isinstance(a, Node) and type(a) is type(b):  # what a parameter of a graph is
+            for one, other in zip(variables_in(a), variables_in(b), strict=False):
+                self.declare(one, other)
         self.compare(a, b)
 
     def signature(self, a: Var, b: Var) -> None:
@@ -335,12 +338,16 @@ def _missing_entry(a: list[Any], b: list[Any]) -> tuple[_Step, _Step]:
     return nothing, ("key", next(key for key in b if key not in set(a)))
 
 
+def variables_in(*nodes: Node) -> list[Var]:
+    """The variables in nodes, in order, with repetitions."""
+    return [
+        one for part in nodes if type(part) is not IntImm for one in walk(part) if type(one) is Var
+    ]
+
+
 def symbols(buffer: Buffer) -> list[Var]:
     """The variables in the layout of a buffer; a parameter or a view defines them."""
-    parts = (*buffer.shape, *buffer.strides, buffer.elem_offset)
-    return [
-        one for part in parts if type(part) is not IntImm for one in walk(part) if type(one) is Var
-    ]
+    return variables_in(*buffer.shape, *buffer.strides, buffer.elem_offset)
 
 
 def _are_comparable(a: Any, b: Any) -> bool:

@@ -108,6 +108,7 @@ from te_sched.tir import analysis as analysis
 from te_sched.tir import intrinsics as _more
 from te_sched.tir import stmt_functor as stmt_functor
 from te_sched.tir import transform as transform
+from te_sched.tir.block_scope import BlockDependenceInfo as BlockDependenceInfo
 from te_sched.tir.blocks import AllocateConst as AllocateConst
 from te_sched.tir.blocks import Block as Block
 from te_sched.tir.blocks import BlockRealize as BlockRealize
@@ -172,6 +173,7 @@ from te_sched.tir.schedule import ExprRV as ExprRV
 from te_sched.tir.schedule import LoopRV as LoopRV
 from te_sched.tir.schedule import Schedule as Schedule
 from te_sched.tir.schedule import ScheduleError as ScheduleError
+from te_sched.tir.struct_info import give_methods as _give_methods_of_graphs
 
 PrimExpr = _Expr
 IterVar = _IterVar
@@ -181,6 +183,7 @@ ir_builder = _builder
 indexdiv = floordiv
 indexmod = floormod
 _give_methods()
+_give_methods_of_graphs()
 globals().update({name: getattr(_more, name) for name in _more.NAMES})
 signatures.list_names(
     sys.modules[__name__], "analysis", "ir_builder", "schedule", "stmt_functor", "transform"

@@ -12,6 +12,7 @@ from te_sched.ir import expr as E
 from te_sched.ir.blocks import MatchBufferRegion
 from te_sched.ir.expr import Buffer, BufferRegion, Expr, FloatImm, IntImm, IterVar, StringImm, Var
 from te_sched.ir.index_map import IndexMap
+from te_sched.ir.printer.struct_info import METHODS as STRUCT_INFO
 from te_sched.ir.printer.style import PLAIN, Style
 
 _OR, _AND, _NOT, _COMPARE, _SUM, _PRODUCT = range(1, 7)
@@ -95,6 +96,7 @@ class ExprPrinter:
 
     def __init__(self, style: Style = PLAIN) -> None:
         self.style = style
+        self.plain_types = (style.int_dtype,)  # of integers that are printed without their type
         self.names: dict[Any, str] = {}
         self.metadata: list[Any] = []
 
@@ -124,7 +126,7 @@ class ExprPrinter:
         return name if name is not None else self.declare_variable(node)
 
     def _integer(self, node: IntImm) -> str:
-        if node.dtype == self.style.int_dtype:
+        if node.dtype in self.plain_types:
             return str(node.value)
         if node.dtype == "bool":
             return "T.bool(True)" if node.value else "T.bool(False)"
@@ -312,6 +314,7 @@ def _folds(node: Any) -> bool:
 
 
 _METHODS: dict[type, Callable[[ExprPrinter, Any], str]] = ByClass()
+_METHODS |= STRUCT_INFO
 _METHODS |= {
     Var: ExprPrinter._variable,
     IntImm: ExprPrinter._integer,
