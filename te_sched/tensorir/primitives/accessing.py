@@ -32,7 +32,12 @@ class AccessPrimitives(ScheduleBase):
 
     __slots__ = ()
 
-    @instruction(buffer_index=ATTRIBUTE, buf_type=BUFFER_KIND, gen_new_ranges=RANGES)
+    @instruction(
+        "State the region of a buffer that {block} accesses",
+        buffer_index=ATTRIBUTE,
+        buf_type=BUFFER_KIND,
+        gen_new_ranges=RANGES,
+    )
     def annotate_buffer_access(
         self,
         block: BlockRV | str,
