@@ -5,6 +5,7 @@ does.
 from __future__ import annotations
 
 import json
+import operator
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import wraps
@@ -19,6 +20,7 @@ from te_sched.ir.expr import Buffer, IntImm, Var
 from te_sched.ir.index_map import IndexMap
 from te_sched.ir.serialization import load_json, save_json
 from te_sched.ir.stmt import For
+from te_sched.signatures import is_index
 from te_sched.tensorir.state import BlockIndex, BlockKey, Key
 from te_sched.trace.entries import Entry
 from te_sched.trace.handles import HandleReference
@@ -175,7 +177,7 @@ BUFFER_KIND = ATTRIBUTE._replace(
     packed=lambda value: [BUFFER_KINDS.index(value)],
     unpacked=lambda values: BUFFER_KINDS[values[0]],
 )
-NUMBERS = ATTRIBUTE._replace(record=lambda schedule, value: [*value])
+NUMBERS = ATTRIBUTE._replace(record=lambda schedule, value: [*map(_number, value)])
 LIST = _SHOWN._replace(is_flat=True, record=lambda schedule, value: [*value])
 MAYBE_LIST = ArgumentKind(
     lambda schedule, value: [*value] if value else None, by_name=True, is_flat=True
@@ -190,6 +192,11 @@ _CAPITALS = {
 
 _NAMING = ("get_", "sample_")  # how the names of primitives that change nothing begin
 PRIMITIVES: dict[str, Primitive] = {}  # by the names of their instructions
+
+
+def _number(value: Any) -> int | float:
+    """A number of Python, numpy or the program as Python's."""
+    return operator.index(value) if is_index(value) else float(value)
 
 
 def _as_lists(value: Any) -> Any:
@@ -233,7 +240,7 @@ def instruction(heading: str = "", **kinds: ArgumentKind) -> Callable[[_F], _F]:
                         options[name] = prepare(self, options[name], known)
                 return call(self, *given, **options)
             except ScheduleError as error:
-                self.show_program(error, [*given, *options.values()])
+                self.render(error, [*given, *options.values()])
                 raise
 
         return cast(_F, find)
@@ -298,7 +305,7 @@ def _ranges(schedule: Any, given: Any, known: Mapping[str, Any]) -> Any:
     made = given(*variables)
     ends: list[Any] = []
     for one in made if isinstance(made, list | tuple) else [made]:
-        pair = one if isinstance(one, list | tuple) else (one, one + 1)
+        pair = one if isinstance(one, list | tuple) else (one, index_of(one) + 1)
         if len(pair) != 2:
             raise ScheduleError(
                 f"gen_new_ranges gives {len(pair)} numbers for a dimension",

@@ -62,17 +62,19 @@ def joined(sets: Iterable[Sets]) -> Sets:
     return [union(one) for one in zip(*sets, strict=True)]
 
 
-def ranges_of(sets: Sets, shape: Iterable[Expr], analyzer: Analyzer) -> list[Range]:
-    """Regions as ranges within a shape."""
+def ranges_of(
+    sets: Sets, shape: Iterable[Expr], analyzer: Analyzer, is_within: bool = True
+) -> list[Range]:
+    """Regions as ranges, by default within a shape; unbounded ones are of the whole shape."""
     found = []
     for one, size in zip(sets, shape, strict=True):
         low, high = one.min, one.max
         if low is None or high is None:
             found.append(Range(size * 0, size))
             continue
-        if isinstance(low, IntImm) and low.value < 0:
+        if is_within and isinstance(low, IntImm) and low.value < 0:
             low = IntImm(0, low.dtype)
-        if isinstance(high, IntImm) and analyzer.can_prove(high >= size):
+        if is_within and isinstance(high, IntImm) and analyzer.can_prove(high >= size):
             high = size - 1
         low = ops.cast(size.dtype, analyzer.simplify(low))
         found.append(Range(low, ops.cast(size.dtype, analyzer.simplify(high - low + 1))))

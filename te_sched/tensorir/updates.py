@@ -29,7 +29,24 @@ class Update(NamedTuple):
 
 
 def update_of(block: Block, refused: Refusal) -> Update:
-    """The update of a block with `T.init()`; `refused` makes the error where there is none."""
+    """The update of a block with `T.init()`, which begins with a value that changes no result;
+    `refused` makes the error where there is none.
+    """
+    update = any_update_of(block, refused)
+    reducer = update.reducer
+    for result, identity in zip(reducer.result, reducer.identity, strict=True):
+        neutral = NEUTRAL.get(type(result))
+        if neutral is not None and plain_of(identity) != neutral:
+            raise refused(
+                f"its initial value is {identity}",
+                "each partial result would begin with it",
+                f"initialise with {neutral}, and add or multiply afterwards",
+            )
+    return update
+
+
+def any_update_of(block: Block, refused: Refusal) -> Update:
+    """The update of a block with `T.init()`, which may begin with any value."""
     assert block.init is not None
     starts = {one.buffer: one for one in _stores(block.init, refused)}
     lets: dict[Var, Expr] = {}
@@ -63,19 +80,11 @@ def update_of(block: Block, refused: Refusal) -> Update:
             "partial results are combined in any order",
             "use a sum, product, minimum or maximum, or a choice by a comparison",
         )
-    for result, identity in zip(found[0].result, found[0].identity, strict=True):
-        neutral = _NEUTRAL.get(type(result))
-        if neutral is not None and plain_of(identity) != neutral:
-            raise refused(
-                f"its initial value is {identity}",
-                "each partial result would begin with it",
-                f"initialise with {neutral}, and add or multiply afterwards",
-            )
     return Update(stores, *found)
 
 
 # What changes no result; minima, maxima and choices may begin with any value several times.
-_NEUTRAL: dict[type, int] = {Add: 0, Mul: 1}
+NEUTRAL: dict[type, int] = {Add: 0, Mul: 1}
 
 
 def _stores(statement: Stmt, refused: Refusal) -> Sequence[BufferStore]:

@@ -17,12 +17,10 @@ from te_sched.analysis.kernels.gpu_code import host_access
 from te_sched.errors import BuildError, DeclarationError, LoweringError, Subject, kind_of
 from te_sched.ir.stmt import For, IRModule, PrimFunc, Stmt
 from te_sched.ir.visitor import StatementMapper, replace
-from te_sched.lower.blocks.compact_buffers import compact_buffers
+from te_sched.lower.blocks.compact_buffers import alignments, compact_buffers
 from te_sched.lower.blocks.declarations import (
     declare_buffers,
     drop_declarations,
-    has_declarations,
-    realize_buffers,
 )
 from te_sched.lower.blocks.inject_pipelines import inject_pipelines
 from te_sched.lower.blocks.lower_cross_thread import lower_cross_thread
@@ -739,13 +737,9 @@ def CompactBufferAllocation(is_strict: bool = True) -> PrimFuncPass:
     True
     """
     settings = config.current().lowering
-
-    def compact(func: PrimFunc) -> PrimFunc:
-        if not has_declarations(func.body):
-            return compact_buffers(func, settings, is_strict)
-        return declare_buffers(compact_buffers(realize_buffers(func), settings, is_strict))
-
-    return _named("tir.CompactBufferAllocation", compact)
+    return _named(
+        "tir.CompactBufferAllocation", lambda func: compact_buffers(func, settings, is_strict)
+    )
 
 
 def LowerMatchBuffer() -> PrimFuncPass:
@@ -790,7 +784,8 @@ def LowerOpaqueBlock() -> PrimFuncPass:
     def lower(func: PrimFunc) -> PrimFunc:
         if func.origin == "schedule":
             return func
-        return declare_buffers(lower_opaque_blocks(func, settings))
+        lowered = lower_opaque_blocks(func, settings)
+        return declare_buffers(lowered, settings, alignments(func.body))
 
     return _named("tir.LowerOpaqueBlock", lower)
 
@@ -819,6 +814,8 @@ def FlattenBuffer() -> PrimFuncPass:
     settings = config.current().lowering
 
     def flatten(func: PrimFunc) -> PrimFunc:
+        if func.origin == "schedule":
+            return func
         return flatten_storage(drop_declarations(func), settings)
 
     return _named("tir.FlattenBuffer", flatten)

@@ -63,6 +63,8 @@ class _Writer:
         return None if is_constant else self._named(value)
 
     def _named(self, handle: Any) -> str:
+        if handle is None:
+            return "_"
         label = self._listing.label(handle)
         variable = self._handles.variable_of(handle)
         if variable is not None:

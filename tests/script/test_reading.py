@@ -307,3 +307,22 @@ def test_a_grid_of_one_loop_has_one_variable() -> None:
 
     assert "for i in range(8):" in doubled.script()
     assert "for i in range(8):" in unpacked.script()
+
+
+def test_functions_and_modules_are_named_as_in_python() -> None:
+    @T.prim_func(private=True)
+    def double(A: T.Buffer((8,), "float32")):
+        A[0] = A[0] * T.float32(2)
+
+    @T.prim_func(private=True)
+    def twice(A: T.Buffer((8,), "float32")):
+        A[0] = A[0] * T.float32(2)
+
+    @I.ir_module
+    class Empty:
+        pass
+
+    assert (double.__name__, Empty.__name__) == ("double", "Empty")
+    assert structural_difference(double, twice) is None
+    assert structural_difference(Empty, te_sched.IRModule({})) is None
+    assert te_sched.IRModule({}).__name__ == "Module"

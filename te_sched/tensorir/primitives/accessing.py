@@ -64,7 +64,7 @@ class AccessPrimitives(ScheduleBase):
         (C[vi, vj - 1:vj - 1 + 2],)
         """
         key = self.block_key(block, "annotate_buffer_access")
-        if buf_type not in EXPLICIT:
+        if not isinstance(buf_type, str) or buf_type not in EXPLICIT:
             raise ScheduleError(
                 f"buf_type is {repr_of(buf_type)}", "", 'give "read" or "write"', of_block(key.name)
             )

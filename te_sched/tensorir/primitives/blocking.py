@@ -16,7 +16,7 @@ from te_sched.ir.expr import BufferRegion, Expr, IntImm, IterVar, Range, Var
 from te_sched.ir.ops import is_const
 from te_sched.ir.stmt import For, Stmt
 from te_sched.ir.visitor import replace, substitute, variables_of
-from te_sched.tensorir.base import ScheduleBase, integer, of_block, of_loop
+from te_sched.tensorir.base import ScheduleBase, integer, listed, of_block, of_loop
 from te_sched.tensorir.blocks import loop_ranges
 from te_sched.tensorir.handles import FLAG, NUMBERS, BlockRV, LoopRV, instruction
 from te_sched.tensorir.relaxation import Sets, joined, ranges_of, region_sets
@@ -97,7 +97,9 @@ class BlockingPrimitives(ScheduleBase):
         key = self.block_key(block, "reorder_block_iter_var")
         realize = self.realize(key)
         count = len(realize.block.iter_vars)
-        order = [integer(one, "the number of an iterator") for one in new_order]
+        order = [
+            integer(one, "the number of an iterator") for one in listed(new_order, "new_order")
+        ]
         if sorted(order) != list(range(count)):
             raise ScheduleError(
                 f"cannot reorder the iterators of block {key.name} to {order}",
@@ -223,7 +225,7 @@ def _relaxed(regions: Sequence[BufferRegion], domains: Any) -> tuple[BufferRegio
         found.setdefault(region.buffer, []).append(region_sets(region, domains))
     return tuple(
         [
-            BufferRegion(buffer, tuple(ranges_of(joined(sets), buffer.shape, Analyzer())))
+            BufferRegion(buffer, tuple(ranges_of(joined(sets), buffer.shape, Analyzer(), False)))
             for buffer, sets in found.items()
         ]
     )

@@ -20,6 +20,7 @@ from te_sched.ir.expr import (
     Range,
     Var,
 )
+from te_sched.ir.intrinsics import if_then_else
 from te_sched.ir.ops import is_const
 from te_sched.ir.stmt import BufferStore, For, Stmt
 from te_sched.ir.visitor import replace, variables_of
@@ -264,16 +265,19 @@ def copy_nest(
     buffer: Buffer,
     there: tuple[Expr, ...],
     is_back: bool = False,
+    loop_name: str = "ax",
+    condition: Expr | None = None,
 ) -> Stmt:
     """Loops around a block that copies a buffer at the indices `there`, which depend on the
-    iterators `axes`, to its copy at these iterators, or back.
+    iterators `axes`, to its copy at these iterators, or back. Elements for which a condition does
+    not hold are zero.
     """
     loops = []
     for place, axis in enumerate(axes):
         assert axis.dom is not None
-        loops.append((Var(f"ax{place}", axis.dtype), axis.dom.extent))
+        loops.append((Var(f"{loop_name}{place}", axis.dtype), axis.dom.extent))
     values = [var for var, _ in loops]
-    return _copy(name, loops, axes, values, (copy, buffer, there), is_back)
+    return _copy(name, loops, axes, values, (copy, buffer, there), is_back, condition)
 
 
 def _copy(
@@ -283,18 +287,22 @@ def _copy(
     values: Sequence[Expr],
     access: tuple[Buffer, Buffer, tuple[Expr, ...]],
     is_back: bool,
+    condition: Expr | None = None,
 ) -> Stmt:
     copy, buffer, there = access
     own: tuple[Expr, ...] = tuple([axis.var for axis in axes])
     ends = ((copy, own), (buffer, there)) if is_back else ((buffer, there), (copy, own))
     (source, read), (target, written) = ends
+    value: Expr = BufferLoad(source, read)
+    if condition is not None:
+        value = if_then_else(condition, value, ops.const(0, source.dtype))
     block = Block(
         tuple(axes),
         (_element(source, read),),
         (_element(target, written),),
         name,
         None,
-        BufferStore(target, BufferLoad(source, read), written),
+        BufferStore(target, value, written),
     )
     body: Stmt = BlockRealize(tuple(values), ops.const(True), block)
     for loop, extent in reversed(loops):

@@ -7,7 +7,7 @@ from typing import Any
 
 from te_sched.errors import ScheduleError, did_you_mean, kind_of, repr_of
 from te_sched.ir.blocks import BlockRealize
-from te_sched.ir.expr import Expr, FloatImm, IterVar, Var
+from te_sched.ir.expr import Expr, FloatImm, IntImm, IterVar, StringImm, Var
 from te_sched.ir.stmt import For
 from te_sched.ir.visitor import replace, variables_of
 from te_sched.tensorir.base import ScheduleBase, of_block, of_loop
@@ -211,8 +211,9 @@ def _annotation(schedule: ScheduleBase, value: Any) -> Any:
     if isinstance(value, Var):
         return schedule.number_of(value, "an annotation")
     if isinstance(value, Expr):
-        found = schedule.value_of(value, "an annotation")
-        return found
+        value = schedule.value_of(value, "an annotation")
+        if isinstance(value, IntImm | FloatImm | StringImm):
+            return value
     if isinstance(value, float):
         return FloatImm(value, "float32")
     if isinstance(value, str | bool | int):

@@ -20,7 +20,7 @@ from te_sched.ir.index_map import IndexMap
 from te_sched.ir.stmt import For, PrimFunc, Stmt
 from te_sched.ir.visitor import replace, variables_of, walk
 from te_sched.tensorir.accesses import BUFFER, place_from
-from te_sched.tensorir.base import ScheduleBase, integer, of_block, of_loop
+from te_sched.tensorir.base import ScheduleBase, integer, listed, of_block, of_loop
 from te_sched.tensorir.handles import FLAG, INDEX_MAP, NUMBERS, VALUE, BlockRV, instruction
 from te_sched.tensorir.primitives.finding import check_not_root
 from te_sched.tensorir.rewriting import Swap, Values
@@ -113,7 +113,9 @@ class LayoutInstructions(ScheduleBase):
         """
         key = self.block_key(block, "set_axis_separator")
         old = place_from(self, key, buffer).buffer_in(self.block(key))
-        positions = [integer(one, "an axis separator") for one in axis_separators]
+        positions = [
+            integer(one, "an axis separator") for one in listed(axis_separators, "axis_separators")
+        ]
         if positions != sorted({*positions}) or not all(
             0 <= one <= len(old.shape) for one in positions
         ):

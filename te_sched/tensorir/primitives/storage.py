@@ -13,7 +13,7 @@ from te_sched.ir.expr import Buffer, BufferLoad, Expr
 from te_sched.ir.stmt import BufferStore
 from te_sched.ir.visitor import replace
 from te_sched.tensorir.accesses import allocating, check_scope, place_from, place_of, region_of
-from te_sched.tensorir.base import ScheduleBase, integer, of_block
+from te_sched.tensorir.base import ScheduleBase, integer, listed, of_block
 from te_sched.tensorir.handles import ATTRIBUTE, VALUE, BlockRV, BufferPlace, instruction
 from te_sched.tensorir.rewriting import Swap
 from te_sched.tensorir.state import with_block
@@ -151,7 +151,9 @@ class BufferPrimitives(ScheduleBase):
                 f"buf_type is {repr_of(buf_type)}", "", 'give "read" or "write"', of_block(key.name)
             )
         writes = buf_type == "write"
-        hidden = {place_of(self, key, one, writes) for one in buf_index_array}
+        hidden = {
+            place_of(self, key, one, writes) for one in listed(buf_index_array, "buf_index_array")
+        }
         own = self.block(key)
         regions = own.writes if writes else own.reads
         kept = tuple([one for place, one in enumerate(regions) if place not in hidden])
