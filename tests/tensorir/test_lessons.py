@@ -1,5 +1,5 @@
-"""Whole programs of lessons on TensorIR: each prints what it prints with TVM 0.19, and its own checks
-of results against numpy hold. TVM's literals are written as te_sched writes them.
+"""Whole programs of lessons on TensorIR: each prints what it prints with TVM 0.19, and its own
+checks of results against numpy hold. TVM's literals are written as te_sched writes them.
 """
 
 from __future__ import annotations
