@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
-from te_sched.errors import ScheduleError, kind_of
+from te_sched.errors import ScheduleError, kind_of, user_place
 from te_sched.ir.blocks import Block
 from te_sched.ir.expr import IntImm, Var
 from te_sched.ir.renew import renewed_body
@@ -34,6 +34,7 @@ from te_sched.tensorir.random_numbers import MODULUS, RandomNumbers
 from te_sched.tensorir.state import BlockIndex, BlockIndexDraft
 from te_sched.tensorir.traces import BlockTrace
 from te_sched.trace.drafts import Changes
+from te_sched.trace.observing import observers
 
 
 class ScheduleDebugMask(IntEnum):
@@ -115,7 +116,7 @@ class BlockSchedule(
         _check_option("error_render_level", error_render_level, _LEVELS)
         del enable_check
         self.render_level = error_render_level
-        self.attrs = module.attrs
+        self.attrs, self.declared = module.attrs, module
         self.functions, self.nodes, self.parents = {}, {}, {}
         self.roots, self.keys, self.fates, self.values = {}, {}, {}, {}
         self.removed: set[Any] = set()
@@ -132,6 +133,8 @@ class BlockSchedule(
             draft.set_body(name, own.body)
             draft.functions[name] = own
         draft.commit()
+        for observer in observers:
+            observer.created(self, user_place())
 
     # -- the program -------------------------------------------------------------------------------
 
@@ -236,10 +239,12 @@ class BlockSchedule(
         twin = BlockSchedule.__new__(BlockSchedule)
         for name in (*BlockIndex.__annotations__, "values"):
             setattr(twin, name, dict(getattr(self, name)))
-        twin.attrs, twin.working_on = self.attrs, self.working_on
+        twin.attrs, twin.working_on, twin.declared = self.attrs, self.working_on, self.declared
         twin.render_level = self.render_level
         twin.removed, twin.changes, twin.trace = set(self.removed), None, self.trace.copy()
         twin.random = RandomNumbers(self.fork_seed())
+        for observer in observers:
+            observer.created(twin, user_place())
         return twin
 
     def seed(self, seed: int | None) -> None:

@@ -29,7 +29,7 @@ class BlockingPrimitives(ScheduleBase):
 
     __slots__ = ()
 
-    @instruction(preserve_unit_iters=FLAG)
+    @instruction("Make {target} a block", preserve_unit_iters=FLAG)
     def blockize(self, target: LoopRV, preserve_unit_iters: bool = True) -> BlockRV:
         """Make a block of a loop and what is in it: a tile, which is computed as one.
 
@@ -81,7 +81,7 @@ class BlockingPrimitives(ScheduleBase):
         self.draft.replace(loop, realize, {inner_block: old}, "it is in a new block")
         return self.draft.keys[realize.block]
 
-    @instruction(new_order=NUMBERS)
+    @instruction("Reorder the iterators of {block}", new_order=NUMBERS)
     def reorder_block_iter_var(self, block: BlockRV | str, new_order: Sequence[int]) -> None:
         """Reorder the iterators of a block.
 

@@ -41,7 +41,11 @@ class LayoutInstructions(ScheduleBase):
     __slots__ = ()
 
     @instruction(
-        buffer=BUFFER, index_map=INDEX_MAP, pad_value=ATTRIBUTE, assume_injective_transform=FLAG
+        "Change the layout of a buffer of {block}",
+        buffer=BUFFER,
+        index_map=INDEX_MAP,
+        pad_value=ATTRIBUTE,
+        assume_injective_transform=FLAG,
     )
     def transform_layout(
         self,
@@ -99,7 +103,7 @@ class LayoutInstructions(ScheduleBase):
             self.draft.functions[name] = replace(func, buffer_map=buffers)
         self.draft.set_body(name, body, mapper.continued)
 
-    @instruction(buffer=BUFFER, axis_separators=NUMBERS)
+    @instruction("Separate the axes of a buffer of {block}", buffer=BUFFER, axis_separators=NUMBERS)
     def set_axis_separator(
         self, block: BlockRV | str, buffer: Any, axis_separators: Sequence[int]
     ) -> None:
@@ -151,7 +155,7 @@ class LayoutInstructions(ScheduleBase):
             self.draft.functions[name] = replace(func, buffer_map=buffers)
         self.draft.set_body(name, body, mapper.continued)
 
-    @instruction(index_map=INDEX_MAP_TEXT)
+    @instruction("Change the iterators and loops of {block}", index_map=INDEX_MAP_TEXT)
     def transform_block_layout(self, block: BlockRV | str, index_map: Any) -> None:
         """Compute the instances of a block in another order: new loops and iterators replace those
         of the block, the instance with iterators x is the one with the iterators index_map(x).

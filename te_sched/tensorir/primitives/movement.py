@@ -51,7 +51,7 @@ class MovementPrimitives(ScheduleBase):
 
     __slots__ = ()
 
-    @instruction(preserve_unit_loops=FLAG, index=ATTRIBUTE)
+    @instruction("Compute {block} at loop {loop}", preserve_unit_loops=FLAG, index=ATTRIBUTE)
     def compute_at(
         self,
         block: BlockRV | str,
@@ -76,7 +76,11 @@ class MovementPrimitives(ScheduleBase):
         """
         self._move(block, loop, preserve_unit_loops, index, "compute_at", is_producer=True)
 
-    @instruction(preserve_unit_loops=FLAG, index=ATTRIBUTE)
+    @instruction(
+        "Compute {block} at loop {loop}, after what it reads",
+        preserve_unit_loops=FLAG,
+        index=ATTRIBUTE,
+    )
     def reverse_compute_at(
         self,
         block: BlockRV | str,

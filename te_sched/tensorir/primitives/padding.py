@@ -52,7 +52,7 @@ class PaddingPrimitives(ScheduleBase):
 
     __slots__ = ()
 
-    @instruction(padding=NUMBERS)
+    @instruction("Pad the iterators of {block} to multiples of {padding}", padding=NUMBERS)
     def pad_einsum(self, block: BlockRV | str, padding: Sequence[int]) -> None:
         """Pad the iterators of an einsum to multiples of numbers.
 

@@ -26,7 +26,7 @@ class ReductionPrimitives(ScheduleBase):
 
     __slots__ = ()
 
-    @instruction()
+    @instruction("Initialize {block} in a block of its own, before loop {loop}")
     def decompose_reduction(self, block: BlockRV | str, loop: LoopRV) -> BlockRV:
         """Split a reduction into a block that initialises, before a loop, and one that updates.
 
@@ -93,7 +93,7 @@ class ReductionPrimitives(ScheduleBase):
         (found,) = [one for one in draft.blocks_in(made)]
         return BlockRV(found)
 
-    @instruction(factor_axis=ATTRIBUTE)
+    @instruction("Compute a partial result for each iteration of {loop}", factor_axis=ATTRIBUTE)
     def rfactor(self, loop: LoopRV, factor_axis: int) -> BlockRV:
         """Split a reduction into partial results, one for each iteration of a loop, and their sum.
 
