@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
-from te_sched.arith.int_set import from_range
+from te_sched.arith.int_set import IntervalSet, from_range
 from te_sched.arith.iter_detect import expr_of, is_number
 from te_sched.arith.iter_map import subspace_divide
 from te_sched.errors import ScheduleError
@@ -19,7 +19,7 @@ from te_sched.ir.visitor import replace, substitute, variables_of
 from te_sched.tensorir.base import ScheduleBase, integer, of_block, of_loop
 from te_sched.tensorir.blocks import loop_ranges
 from te_sched.tensorir.handles import FLAG, NUMBERS, BlockRV, LoopRV, instruction
-from te_sched.tensorir.relaxation import Sets, joined, ranges_of, region_sets
+from te_sched.tensorir.relaxation import Sets, joined, region_sets
 from te_sched.tensorir.rewriting import Values
 from te_sched.tensorir.state import BlockKey, Key
 
@@ -144,7 +144,9 @@ def _blockized(
             "make the block before the loop is partitioned, or write the loop from 0",
             [of_loop(inside[0].name), of_block(key.name)],
         )
-    division = subspace_divide(realize.iter_values, ranges, inside, realize.predicate)
+    division = subspace_divide(
+        realize.iter_values, ranges, inside, realize.predicate, keeps_units=keeps_units
+    )
     if division is None:
         raise ScheduleError(
             f"cannot make a block of loop {inside[0].name}",
@@ -160,13 +162,11 @@ def _blockized(
         dtype = axis.var.dtype
         value: Expr = IntImm(0, dtype)
         is_outer, is_inner = not is_number(outer.extent, 1), not is_number(inner.extent, 1)
-        if is_outer or keeps_units or axis.kind == "CommReduce":
-            name = f"{axis.var.name}_o"
-            made = _axis(axis, name, outer.extent)
-            outer_axes.append(made)
-            outer_values.append(ops.cast(dtype, expr_of(outer)))
-            if is_outer:
-                value = made.var * ops.cast(dtype, inner.extent) if is_inner else made.var
+        made = _axis(axis, f"{axis.var.name}_o", outer.extent)
+        outer_axes.append(made)
+        outer_values.append(ops.cast(dtype, expr_of(outer)))
+        if is_outer or not is_inner:
+            value = made.var * ops.cast(dtype, inner.extent) if is_inner else made.var
         if is_inner:
             made = _axis(axis, f"{axis.var.name}_i", inner.extent)
             inner_axes.append(made)
@@ -223,10 +223,18 @@ def _relaxed(regions: Sequence[BufferRegion], domains: Any) -> tuple[BufferRegio
         found.setdefault(region.buffer, []).append(region_sets(region, domains))
     return tuple(
         [
-            BufferRegion(buffer, tuple(ranges_of(joined(sets), buffer.shape, Analyzer())))
+            BufferRegion(buffer, tuple(map(_range, joined(sets), buffer.shape)))
             for buffer, sets in found.items()
         ]
     )
+
+
+def _range(values: IntervalSet, size: Expr) -> Range:
+    if values.min is None or values.max is None:
+        return Range(size * 0, size)
+    analyzer = Analyzer()
+    low, extent = analyzer.simplify(values.min), analyzer.simplify(values.max - values.min + 1)
+    return Range(ops.cast(size.dtype, low), ops.cast(size.dtype, extent))
 
 
 def _initialisation(
@@ -272,5 +280,5 @@ def _initialisation(
     for loop in reversed(chosen):
         var = variables[loop.loop_var]
         assert isinstance(var, Var)
-        body = For(var, loop.min, loop.extent, "serial", body)
+        body = replace(loop, loop_var=var, body=body)
     return body

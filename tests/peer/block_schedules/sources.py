@@ -46,29 +46,43 @@ def _block(name: str, axes: str, extents: str, statements: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _product(name: str, left: str, right: str) -> str:
-    return _block(
-        name,
-        "i:S j:S k:R",
-        "<n>, <m>, <k>",
-        f"with T.init():\n    {name}[vi, vj] = T.float32(0)\n"
-        f"{name}[vi, vj] = {name}[vi, vj] + {left} * {right}",
-    )
+def _reduction(name: str, axes: str, extents: str, element: str, value: str) -> str:
+    """A sum, or the maximum of `max VALUE`."""
+    start, update = "T.float32(0)", f"{element} + {value}"
+    if value.startswith("max "):
+        start, update = 'T.min_value("float32")', f"T.max({element}, {value[4:]})"
+    lines = f"with T.init():\n    {element} = {start}\n{element} = {update}"
+    return _block(name, axes, extents, lines)
 
 
-def _map(name: str, value: str) -> str:
-    return _block(name, "i:S j:S", "<n>, <m>", f"{name}[vi, vj] = {value}")
+def _product(name: str, value: str) -> str:
+    return _reduction(name, "i:S j:S k:R", "<n>, <m>, <k>", f"{name}[vi, vj]", value)
+
+
+def _rows(name: str, element: str, value: str) -> str:
+    return _reduction(name, "i:S k:R", "<n>, <m>", element, value)
+
+
+def _map(name: str, value: str, extents: str = "<n>, <m>") -> str:
+    return _block(name, "i:S j:S", extents, f"{name}[vi, vj] = {value}")
+
+
+def _buffers(*shapes: str) -> str:
+    pairs = [one.split(":") for one in shapes]
+    return "".join([f"{name} = T.alloc_buffer(({shape},))\n" for name, shape in pairs])
+
+
+def _patches(x: Any, rows: int = 3, columns: int = 3) -> Any:
+    return np.lib.stride_tricks.sliding_window_view(x, (rows, columns), axis=(-2, -1))
 
 
 def _windows(x: Any, rows: int, columns: int, combine: Any) -> Any:
-    found = np.lib.stride_tricks.sliding_window_view(x, (rows, columns), axis=(-2, -1))
-    return combine(found, axis=(-2, -1))
+    return combine(_patches(x, rows, columns), axis=(-2, -1))
 
 
 def _convolved(x: Any, w: Any) -> Any:
     padded = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)))
-    found = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), axis=(-2, -1))
-    return np.einsum("ncyxrs,ocrs->noyx", found, w)
+    return np.einsum("ncyxrs,ocrs->noyx", _patches(padded), w)
 
 
 def _softmax(a: Any) -> Any:
@@ -76,26 +90,31 @@ def _softmax(a: Any) -> Any:
     return power / power.sum(1, keepdims=True)
 
 
+_IMAGE = "c:S y:S x:S r:R s:R"
 SOURCES = {
-    "product": Source("A:n,k B:k,m C:n,m", _product("C", "A[vi, vk]", "B[vk, vj]"), lambda a, b, c: (a @ b,)),
+    "product": Source(
+        "A:n,k B:k,m C:n,m",
+        _product("C", "A[vi, vk] * B[vk, vj]"),
+        lambda a, b, c: (a @ b,),
+    ),
     "product, relu": Source(
         "A:n,k B:k,m D:n,m",
-        "C = T.alloc_buffer((<n>, <m>))\n"
-        + _product("C", "A[vi, vk]", "B[vk, vj]")
+        _buffers("C:<n>, <m>")
+        + _product("C", "A[vi, vk] * B[vk, vj]")
         + _map("D", "T.max(C[vi, vj], T.float32(0))"),
         lambda a, b, d: (np.maximum(a @ b, 0),),
     ),
     "dense": Source(
         "X:n,k W:m,k bias:m Z:n,m",
-        "Y = T.alloc_buffer((<n>, <m>))\nD = T.alloc_buffer((<n>, <m>))\n"
-        + _product("Y", "X[vi, vk]", "W[vj, vk]")
+        _buffers("Y:<n>, <m>", "D:<n>, <m>")
+        + _product("Y", "X[vi, vk] * W[vj, vk]")
         + _map("D", "Y[vi, vj] + bias[vj]")
         + _map("Z", "T.max(D[vi, vj], T.float32(0))"),
         lambda x, w, bias, z: (np.maximum(x @ w.T + bias, 0),),
     ),
     "chain": Source(
         "A:n,m D:n,m",
-        "B = T.alloc_buffer((<n>, <m>))\nC = T.alloc_buffer((<n>, <m>))\n"
+        _buffers("B:<n>, <m>", "C:<n>, <m>")
         + _map("B", "A[vi, vj] * T.float32(2)")
         + _map("C", "B[vi, vj] + T.float32(1)")
         + _map("D", "T.max(C[vi, vj], T.float32(2.5))"),
@@ -103,7 +122,7 @@ SOURCES = {
     ),
     "two readers": Source(
         "A:n,m C:n,m D:n,m",
-        "B = T.alloc_buffer((<n>, <m>))\n"
+        _buffers("B:<n>, <m>")
         + _map("B", "A[vi, vj] * T.float32(2)")
         + _map("C", "B[vi, vj] + T.float32(1)")
         + _map("D", "B[vi, vj] - A[vi, vj]"),
@@ -111,75 +130,79 @@ SOURCES = {
     ),
     "stencil": Source(
         "A:n+2,m+2 C:n,m",
-        "B = T.alloc_buffer((<n + 2>, <m>))\n"
-        + _block("B", "i:S j:S", "<n + 2>, <m>", "B[vi, vj] = A[vi, vj] + A[vi, vj + 1] + A[vi, vj + 2]")
+        _buffers("B:<n + 2>, <m>")
+        + _map("B", "A[vi, vj] + A[vi, vj + 1] + A[vi, vj + 2]", "<n + 2>, <m>")
         + _map("C", "B[vi, vj] + B[vi + 1, vj] + B[vi + 2, vj]"),
         lambda a, c: (_windows(a, 3, 3, np.sum),),
     ),
     "transposed": Source(
         "A:m,n B:n,m C:n,m",
-        "t = T.alloc_buffer((<n>, <m>))\n" + _map("t", "A[vj, vi]") + _map("C", "t[vi, vj] + B[vi, vj]"),
+        _buffers("t:<n>, <m>") + _map("t", "A[vj, vi]") + _map("C", "t[vi, vj] + B[vi, vj]"),
         lambda a, b, c: (a.T + b,),
     ),
     "softmax": Source(
         "A:n,m B:n,m",
-        "mx = T.alloc_buffer((<n>,))\nex = T.alloc_buffer((<n>, <m>))\nsm = T.alloc_buffer((<n>,))\n"
-        + _block("rowmax", "i:S k:R", "<n>, <m>", "with T.init():\n    mx[vi] = T.min_value(\"float32\")\nmx[vi] = T.max(mx[vi], A[vi, vk])")
+        _buffers("mx:<n>", "ex:<n>, <m>", "sm:<n>")
+        + _rows("rowmax", "mx[vi]", "max A[vi, vk]")
         + _block("expo", "i:S j:S", "<n>, <m>", "ex[vi, vj] = T.exp(A[vi, vj] - mx[vi])")
-        + _block("rowsum", "i:S k:R", "<n>, <m>", "with T.init():\n    sm[vi] = T.float32(0)\nsm[vi] = sm[vi] + ex[vi, vk]")
+        + _rows("rowsum", "sm[vi]", "ex[vi, vk]")
         + _map("B", "ex[vi, vj] / sm[vi]"),
         lambda a, b: (_softmax(a),),
     ),
-    "row sums": Source(
-        "A:n,k B:n",
-        _block("B", "i:S k:R", "<n>, <k>", "with T.init():\n    B[vi] = T.float32(0)\nB[vi] = B[vi] + A[vi, vk]"),
-        lambda a, b: (a.sum(1),),
-    ),
+    "row sums": Source("A:n,m B:n", _rows("B", "B[vi]", "A[vi, vk]"), lambda a, b: (a.sum(1),)),
     "pooling": Source(
         "X:4,2*p,2*p Y:4,p,p",
-        _block(
-            "Y", "c:S y:S x:S r:R s:R", "4, <p>, <p>, 2, 2",
-            "with T.init():\n    Y[vc, vy, vx] = T.min_value(\"float32\")\n"
-            "Y[vc, vy, vx] = T.max(Y[vc, vy, vx], X[vc, vy * 2 + vr, vx * 2 + vs])",
+        _reduction(
+            "Y",
+            _IMAGE,
+            "4, <p>, <p>, 2, 2",
+            "Y[vc, vy, vx]",
+            "max X[vc, vy * 2 + vr, vx * 2 + vs]",
         ),
         lambda x, y: (x.reshape(4, x.shape[1] // 2, 2, -1, 2).max((2, 4)),),
     ),
     "depthwise": Source(
         "X:4,p+2,p+2 W:4,3,3 Y:4,p,p",
-        _block(
-            "Y", "c:S y:S x:S r:R s:R", "4, <p>, <p>, 3, 3",
-            "with T.init():\n    Y[vc, vy, vx] = T.float32(0)\n"
-            "Y[vc, vy, vx] = Y[vc, vy, vx] + X[vc, vy + vr, vx + vs] * W[vc, vr, vs]",
+        _reduction(
+            "Y",
+            _IMAGE,
+            "4, <p>, <p>, 3, 3",
+            "Y[vc, vy, vx]",
+            "X[vc, vy + vr, vx + vs] * W[vc, vr, vs]",
         ),
-        lambda x, w, y: (
-            np.einsum("cyxrs,crs->cyx", np.lib.stride_tricks.sliding_window_view(x, (3, 3), axis=(1, 2)), w),
-        ),
+        lambda x, w, y: (np.einsum("cyxrs,crs->cyx", _patches(x), w),),
     ),
     "convolution": Source(
         "X:1,2,p,p W:4,2,3,3 Y:1,4,p,p",
-        "P = T.alloc_buffer((1, 2, <p + 2>, <p + 2>))\n"
+        _buffers("P:1, 2, <p + 2>, <p + 2>")
         + _block(
-            "P", "i:S j:S k:S l:S", "1, 2, <p + 2>, <p + 2>",
-            "P[vi, vj, vk, vl] = T.if_then_else(1 <= vk and vk < <p + 1> and 1 <= vl and vl < <p + 1>, "
-            "X[vi, vj, vk - 1, vl - 1], T.float32(0))",
+            "P",
+            "i:S j:S k:S l:S",
+            "1, 2, <p + 2>, <p + 2>",
+            "P[vi, vj, vk, vl] = T.if_then_else(1 <= vk and vk < <p + 1> and 1 <= vl and "
+            "vl < <p + 1>, X[vi, vj, vk - 1, vl - 1], T.float32(0))",
         )
-        + _block(
-            "Y", "n:S o:S y:S x:S c:R r:R s:R", "1, 4, <p>, <p>, 2, 3, 3",
-            "with T.init():\n    Y[vn, vo, vy, vx] = T.float32(0)\n"
-            "Y[vn, vo, vy, vx] = Y[vn, vo, vy, vx] + P[vn, vc, vy + vr, vx + vs] * W[vo, vc, vr, vs]",
+        + _reduction(
+            "Y",
+            "n:S o:S y:S x:S c:R r:R s:R",
+            "1, 4, <p>, <p>, 2, 3, 3",
+            "Y[vn, vo, vy, vx]",
+            "P[vn, vc, vy + vr, vx + vs] * W[vo, vc, vr, vs]",
         ),
         lambda x, w, y: (_convolved(x, w),),
     ),
     "batches": Source(
         "A:3,n,k B:3,k,m C:3,n,m",
-        _block(
-            "C", "b:S i:S j:S k:R", "3, <n>, <m>, <k>",
-            "with T.init():\n    C[vb, vi, vj] = T.float32(0)\n"
-            "C[vb, vi, vj] = C[vb, vi, vj] + A[vb, vi, vk] * B[vb, vk, vj]",
+        _reduction(
+            "C",
+            "b:S i:S j:S k:R",
+            "3, <n>, <m>, <k>",
+            "C[vb, vi, vj]",
+            "A[vb, vi, vk] * B[vb, vk, vj]",
         ),
         lambda a, b, c: (a @ b,),
     ),
-}  # fmt: skip
+}
 SIZES = (8, 8, 12, 16, 16, 7, 10, 20, 24, 30, 32)
 
 

@@ -1,4 +1,4 @@
-"""Random calls of primitives, as Python expressions in which `b` finds a block and `l` its loops."""
+"""Random calls of primitives as Python text, in which `b` finds a block and `l` its loops."""
 
 from __future__ import annotations
 
@@ -81,7 +81,16 @@ def _fuse(c: Choice) -> str:
 
 
 def _split(c: Choice) -> str:
-    factors = c.one([None, 2], [None, 4], [4, None], [None, 7], [2, None, 2], [None, 4, 2], [16, None], [8, None, 2])
+    factors = c.one(
+        [None, 2],
+        [None, 4],
+        [4, None],
+        [None, 7],
+        [2, None, 2],
+        [None, 4, 2],
+        [16, None],
+        [8, None, 2],
+    )
     options = c.one("", "", "", ", preserve_unit_iters=False", ", disable_predication=True")
     return f"sch.split({c.loop()}, factors={factors}{options})"  # fmt: skip
 
@@ -98,14 +107,18 @@ def _tile(c: Choice) -> str:
 
 
 def _annotate(c: Choice) -> str:
-    value = c.one("1", '"x"', "[1, 2, 3]", "sch.sample_categorical([0, 16, 64], [0.2, 0.3, 0.5], decision=1)")
+    value = c.one(
+        "1", '"x"', "[1, 2, 3]", "sch.sample_categorical([0, 16, 64], [0.2, 0.3, 0.5], decision=1)"
+    )
     return f'sch.annotate({c.one(c.block(), c.loop())}, "{c.one("note", "unroll_max")}", {value})'
 
 
 def _move(c: Choice) -> str:
     units = c.one("", "", ", preserve_unit_loops=True")
     index = c.one("", "", "", ", index=-2", ", index=0", ", index=1")
-    return f"sch.{c.one('compute_at', 'reverse_compute_at')}({c.block()}, {c.other()}{units}{index})"
+    return (
+        f"sch.{c.one('compute_at', 'reverse_compute_at')}({c.block()}, {c.other()}{units}{index})"
+    )
 
 
 def _move_somewhere(c: Choice) -> str:
