@@ -12,7 +12,7 @@ from te_sched.ir import ops
 from te_sched.ir.blocks import BlockRealize
 from te_sched.ir.expr import BufferRegion, Expr, IntImm, Range, Var
 from te_sched.ir.visitor import substitute, variables_of
-from te_sched.tensorir.blocks import loops_around
+from te_sched.tensorir.blocks import loops_around, predicate_of
 from te_sched.tensorir.state import BlockIndex, BlockKey, Key
 
 Sets = list[IntervalSet]
@@ -24,7 +24,7 @@ def relaxed(index: BlockIndex, key: BlockKey, region: BufferRegion, loops: Itera
     domains: dict[Var, IntervalSet] = {
         one: from_range(Range(index.loop(one).min, index.loop(one).extent)) for one in loops
     }
-    for condition in conjuncts(realize.predicate):
+    for condition in conjuncts(predicate_of(index, key)):
         limit(condition, domains)
     return region_sets(substitute(region, binding_of(realize)), domains)
 
