@@ -116,8 +116,7 @@ class _Comparer:
         self.path: list[_Step] = []
         self.right_of: dict[Var, Var] = {}
         self.left_of: dict[Var, Var] = {}
-        self.buffers: dict[Buffer, Buffer] = {}
-        self.buffers_back: dict[Buffer, Buffer] = {}
+        self.equal_buffers: set[tuple[Buffer, Buffer]] = set()
 
     def compare(self, a: Any, b: Any) -> None:
         """Raise _Differ if a and b differ."""
@@ -222,13 +221,10 @@ class _Comparer:
             raise _Differ(f"variable {a.name} != {b.name}")
 
     def buffer(self, a: Buffer, b: Buffer) -> None:
-        """Compare two uses of buffers: by content at the first use, then by identity."""
-        known, known_back = self.buffers.get(a), self.buffers_back.get(b)
-        if known is b and known_back is a:
+        """Compare two uses of buffers by their content."""
+        if (a, b) in self.equal_buffers:
             return
-        if known is not None or known_back is not None:
-            raise _Differ(f"buffer {a.name} stands for another buffer than {b.name}")
-        self.buffers[a], self.buffers_back[b] = b, a
+        self.equal_buffers.add((a, b))
         for name in INIT_FIELDS[Buffer]:
             if name not in ("name", "data_alignment"):
                 self.at(name, getattr(a, name), getattr(b, name))

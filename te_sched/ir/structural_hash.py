@@ -46,6 +46,8 @@ class _Hasher:
         self.digest = hashlib.blake2b(digest_size=8)
         self.map_free_vars = map_free_vars
         self.numbers: dict[Any, int] = {}
+        self.buffers: dict[Buffer, int] = {}
+        self.contents: dict[bytes, int] = {}
 
     def feed(self, *parts: Any) -> None:
         """Feed plain values."""
@@ -125,15 +127,27 @@ class _Hasher:
         self.feed("variable", self.numbers.get(var, -1), 0 if var in self.numbers else id(var))
 
     def buffer(self, buffer: Buffer) -> None:
-        """Feed a use of a buffer: by content at the first use, then by number."""
-        if buffer in self.numbers:
-            self.feed("buffer", self.numbers[buffer])
-            return
-        self.numbers[buffer] = len(self.numbers)
+        """Feed a use of a buffer: the number of its content."""
+        number = self.buffers.get(buffer)
+        if number is None:
+            content = self._content(buffer)
+            if content not in self.contents:
+                self.contents[content] = len(self.contents)
+                self.feed("content", content)
+            number = self.buffers[buffer] = self.contents[content]
+        self.feed("buffer", number)
+
+    def _content(self, buffer: Buffer) -> bytes:
+        if self.map_free_vars:
+            for one in (buffer.data, *symbols(buffer)):
+                self.declare(one)
+        outside, self.digest = self.digest, hashlib.blake2b(digest_size=8)
         for name in INIT_FIELDS[Buffer]:
             if name not in ("name", "data_alignment"):
                 self.add(getattr(buffer, name))
         self.feed(min(buffer.data_alignment, 64), buffer.scope())
+        content, self.digest = self.digest.digest(), outside
+        return content
 
     def axis(self, axis: IterVar) -> None:
         """Feed an axis outside of its definition."""

@@ -17,6 +17,9 @@ from te_sched.ir.structural import (
     structural_equal,
     structural_key,
 )
+from te_sched.ir.structural_hash import structural_hash
+from te_sched.script import from_source
+from te_sched.script import tir as T
 
 
 def loop(name: str, offset: int = 1, extent: int = 4) -> S.For:
@@ -99,3 +102,39 @@ def test_difference_is_an_assertion_and_a_value_error() -> None:
     for kind in (AssertionError, ValueError):
         with pytest.raises(kind, match=r": 1 != 2$"):
             assert_structural_equal(IntImm(1), IntImm(2))
+
+
+def test_buffers_of_equal_content_are_equal() -> None:
+    @T.prim_func(private=True)
+    def alias(A: T.Buffer((16,), "int32")):
+        B = T.Buffer((16,), "int32", data=A.data)
+        B[0] = 1
+        A[1] = 2
+
+    @T.prim_func(private=True)
+    def direct(A: T.Buffer((16,), "int32")):
+        A[0] = 1
+        A[1] = 2
+
+    @T.prim_func(private=True)
+    def other(A: T.Buffer((16,), "int32")):
+        B = T.Buffer((8,), "int32", data=A.data)
+        B[0] = 1
+        A[1] = 2
+
+    assert structural_equal(alias, direct)
+    assert structural_equal(direct, alias)
+    assert structural_hash(alias) == structural_hash(direct)
+    assert not structural_equal(other, direct)
+    assert structural_hash(other) != structural_hash(direct)
+
+
+def test_buffers_in_other_memory_differ() -> None:
+    def stores(second: str) -> S.PrimFunc:
+        return from_source(
+            "@T.prim_func(private=True)\ndef f(A: T.Buffer((4,)), B: T.Buffer((4,))):\n"
+            f"    A[0] = T.float32(1)\n    {second}[1] = T.float32(2)\n"
+        )
+
+    assert not structural_equal(stores("A"), stores("B"))
+    assert structural_hash(stores("A")) != structural_hash(stores("B"))
