@@ -11,13 +11,12 @@ from typing import Any
 
 from te_sched.arith import build
 from te_sched.arith.analyzer import Analyzer
-from te_sched.arith.deduce import COMPARISONS
 from te_sched.arith.int_set import IntervalSet
 from te_sched.config import Lowering
 from te_sched.ir.expr import Call, Expr, IntImm, IterVar, Range, Var
 from te_sched.ir.scopes import loop_of
 from te_sched.ir.stmt import AttrStmt, For, IfThenElse, SeqStmt, Stmt
-from te_sched.ir.visitor import Mapper, StatementMapper, replace, variables_of, walk
+from te_sched.ir.visitor import Mapper, StatementMapper, replace
 from te_sched.lower.guards import Cut, find_cut, is_hint, is_mark, values
 from te_sched.lower.statements import NOTHING, fresh_copy, is_nothing, sequence
 
@@ -62,12 +61,10 @@ class Cutter(StatementMapper):
         """The loop without guards that are constant over all iterations, and its cut."""
         whole = Range(node.min, node.extent)
         self.analyzer.bind(node.loop_var, whole)
-        body = node.body
-        while (cut := self.find(node.loop_var, whole, body)) is not None and cut.is_whole:
-            body = self.decided(body, cut)
-        if body is not node.body and not _has_comparisons(body, node.loop_var):
+        while (cut := self.find(node.loop_var, whole, node.body)) is not None and cut.is_whole:
             self.partitioned.add(node.loop_var)
-        return replace(node, body=body), cut
+            node = replace(node, body=self.decided(node.body, cut))
+        return node, cut
 
     def decided(self, body: Stmt, cut: Cut) -> Stmt:
         """The body of a loop within a cut."""
@@ -135,11 +132,6 @@ class Cutter(StatementMapper):
         body = fresh_copy(body, {node.loop_var: build.add(var, begin)})
         zero = build.imm(0, var.dtype)
         return replace(node, loop_var=var, min=zero, extent=extent, body=body)
-
-
-def _has_comparisons(body: Stmt, var: Var) -> bool:
-    """Whether a body compares a variable with something."""
-    return any(type(one) in COMPARISONS and var in variables_of(one) for one in walk(body))
 
 
 class _BlockChooser(StatementMapper):

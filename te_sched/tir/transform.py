@@ -48,6 +48,7 @@ from te_sched.lower.index_dtype import force_narrow_indices
 from te_sched.lower.inject_double_buffer import inject_double_buffer
 from te_sched.lower.inject_prefetch import inject_prefetch
 from te_sched.lower.inject_virtual_threads import inject_virtual_threads
+from te_sched.lower.inline_private_functions import inline_private_functions
 from te_sched.lower.lower_intrinsics import lower_intrinsics
 from te_sched.lower.lower_packed_calls import lower_packed_calls
 from te_sched.lower.make_packed_api import make_packed_api
@@ -83,6 +84,7 @@ __all__ = [
     "InjectPrefetch",
     "InjectSoftwarePipeline",
     "InjectVirtualThread",
+    "InlinePrivateFunctions",
     "LiftThreadBinding",
     "LoopPartition",
     "LowerCrossThreadReduction",
@@ -914,6 +916,20 @@ def ConvertSSA() -> ModulePass:
     False
     """
     return _WholeModule(convert_ssa, PassInfo(name="tir.ConvertSSA"))
+
+
+def InlinePrivateFunctions() -> ModulePass:
+    """The pass that puts the statements of private functions where these are called.
+
+    >>> from te_sched import IRModule, tir
+    >>> n = tir.Var("n")
+    >>> private = tir.PrimFunc([n], tir.Evaluate(tir.call_extern("int32", "print", n)))
+    >>> visible = tir.PrimFunc([], tir.Evaluate(tir.call_tir("f", 3)))
+    >>> module = IRModule({"main": visible.with_attr("global_symbol", "main"), "f": private})
+    >>> InlinePrivateFunctions()(module)["main"].body
+    T.call_extern("int32", "print", 3)
+    """
+    return _WholeModule(inline_private_functions, PassInfo(name="tir.InlinePrivateFunctions"))
 
 
 def AnnotateEntryFunc() -> ModulePass:

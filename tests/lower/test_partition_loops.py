@@ -204,28 +204,3 @@ def test_loops_with_hints_are_cut_where_guards_exclude_each_other(func, extents,
     out = te_sched.nd.array(np.zeros(12, "int32"))
     te_sched.build(module["main"])(out)
     assert out.numpy().tolist() == values
-
-
-def test_parts_with_guards_that_stay_are_unrolled_where_asked() -> None:
-    @T.prim_func
-    def main(A: T.Buffer((32,), "int32"), B: T.Buffer((8, 8), "int32")):
-        for i in T.serial(8, annotations={"pragma_loop_partition_hint": True}):
-            for j in range(8):
-                if i * 2 + j >= 3 and i * 2 + j < 20:
-                    B[i, j] = A[i * 2 + j]
-
-    options = {"partition_const_loop": True, "unroll_loop_with_partition_hint_no_interval": True}
-    module = te_sched.IRModule({"main": main})
-    with PassContext(config={"tir.LoopPartition": options}):
-        for one in ("LowerOpaqueBlock", "FlattenBuffer", "LoopPartition", "Simplify"):
-            module = getattr(te_sched.tir.transform, one)()(module)
-    loops = [node for node in module["main"].body.seq if isinstance(node, te_sched.tir.For)]
-    assert [(loop.kind, loop.extent.value) for loop in loops] == [
-        ("unrolled", 2),
-        ("serial", 5),
-        ("serial", 8),
-    ]
-    a, b = np.arange(32, dtype="int32"), np.zeros((8, 8), "int32")
-    te_sched.build(module["main"])(a, b)
-    indices = np.arange(8)[:, None] * 2 + np.arange(8)
-    np.testing.assert_array_equal(b, np.where((indices >= 3) & (indices < 20), indices, 0))
