@@ -83,7 +83,7 @@ class Cutter(StatementMapper):
         return bool(self.settings.partition_const_loop)
 
     def uncut(self, node: For) -> Stmt:
-        """The loop with its inner loops cut; one with a hint and guards is unrolled if requested."""
+        """The loop with its inner loops cut; one with a hint and guards may be unrolled."""
         new = self.generic(node)
         is_unrolled = (
             self.settings.unroll_loop_with_partition_hint_no_interval
