@@ -125,6 +125,7 @@ TREE: dict[str, Alias] = {
         {
             **_all_from(_OLD, "stmt_seq stmt_list"),
             "Any": f"{_OLD}:UnknownExtent",
+            **_all_from("te_sched.tir.block_scope", "BlockScope StmtSRef"),
             "ScheduleError": "te_sched.errors:ScheduleError",
         },
     ),
@@ -133,6 +134,8 @@ TREE: dict[str, Alias] = {
     ),
     "tir.stmt": Alias(("te_sched.tir",), _all_from(_OLD, "stmt_seq stmt_list")),
     "tir.op": Alias(("te_sched.tir",)),
+    "tir.block_scope": Alias(("te_sched.tir.block_scope",)),
+    "tir.block_dependence_info": Alias(("te_sched.tir.block_scope",)),
     "tir.schedule": Alias(("te_sched.tir.schedule",)),
     "tir.tensor_intrin": Alias(()),
     "tir.tensor_intrin.arm_cpu": Alias((f"{_INTRINSICS}.arm_cpu",)),
@@ -170,6 +173,7 @@ TREE: dict[str, Alias] = {
     "script.printer": Alias((), is_absent=True),
     "script.printer.doc": Alias((), is_absent=True),
     "script.printer.doc_printer": Alias((), is_absent=True),
+    "relax": Alias(("te_sched.relax",)),
     "nd": Alias(("te_sched.nd",), _ARRAYS),
     "runtime": Alias(
         ("te_sched.runtime",),

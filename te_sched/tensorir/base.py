@@ -20,6 +20,7 @@ from te_sched.errors import (
 )
 from te_sched.ir import ops
 from te_sched.ir.expr import Expr, IntImm, Var
+from te_sched.ir.stmt import IRModule
 from te_sched.ir.visitor import substitute, variables_of
 from te_sched.signatures import is_sequence
 from te_sched.tensorir.faults import program_of
@@ -42,17 +43,20 @@ class BlockScheduleDraft(BlockIndexDraft):
 class ScheduleBase(BlockIndex):
     """The state of a schedule of blocks.
 
-    `values` has the sampled integers, `removed` the handles that the user removed.
+    `values` has the sampled integers, `removed` the handles that the user removed, `declared` the
+    module as it was before the first primitive.
     """
 
     __slots__ = (
-        *("__weakref__", "attrs", "changes", "random", "removed", "render_level", "trace"),
+        *("__weakref__", "attrs", "changes", "declared", "random", "removed", "render_level"),
+        "trace",
         "working_on",
         *BlockIndex.__annotations__,
         "values",
     )
 
     changes: Changes | None
+    declared: IRModule
     values: dict[Var, int]
     trace: Any
     random: RandomNumbers

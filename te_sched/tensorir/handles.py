@@ -194,6 +194,7 @@ _CAPITALS = {
 }
 
 
+_NAMING = ("get_", "sample_")  # how the names of primitives that change nothing begin
 PRIMITIVES: dict[str, Primitive] = {}  # by the names of their instructions
 
 
@@ -207,10 +208,10 @@ def _as_lists(value: Any) -> Any:
     return [*map(_as_lists, value)] if isinstance(value, list | tuple) else value
 
 
-def instruction(**kinds: ArgumentKind) -> Callable[[_F], _F]:
-    """A primitive whose arguments programs write by name, with defaults, as TVM does. `kinds` are
-    those of its attributes, and of arguments that are written otherwise. A block may be given by
-    its name.
+def instruction(heading: str = "", **kinds: ArgumentKind) -> Callable[[_F], _F]:
+    """A primitive whose arguments programs write by name, with defaults, as TVM does. `heading`
+    describes a call, with {parameter} and {results}; `kinds` are those of its attributes, and of
+    arguments that are written otherwise. A block may be given by its name.
     """
 
     def declare(body: _F) -> _F:
@@ -224,7 +225,8 @@ def instruction(**kinds: ArgumentKind) -> Callable[[_F], _F]:
         own.pop(DECISION, None)
         name = body.__name__
         deeply = walks_deeply(f"the program is too deep for {name}", ScheduleError)
-        call = cast(_F, deeply(primitive(**own)(body)))
+        is_naming = name.startswith(_NAMING)
+        call = cast(_F, deeply(primitive(heading, is_naming=is_naming, **own)(body)))
         PRIMITIVES[instruction_name(name)] = call.declared  # type: ignore[attr-defined]
         prepared = [
             (place, name, _PREPARED[name]) for place, name in enumerate(own) if name in _PREPARED
@@ -383,6 +385,25 @@ class BlockHandles:
     def instruction_name(self, method: str) -> str:
         """GetBlock of get_block."""
         return instruction_name(method)
+
+    def title(self, entry: Entry, line: str) -> str:
+        """The call by the names of loops and blocks, without defaults."""
+        by_place: list[str] = []
+        by_name: list[str] = []
+        for one in entry.primitive.parameters:
+            value = entry.arguments[one.name]
+            if one.is_variadic:
+                by_place += map(self._short, value)
+            elif one.default is Parameter.empty and not by_name:
+                by_place.append(self._short(value))
+            elif value != one.default:
+                by_name.append(f"{one.name}={self._short(value)}")
+        return f"{entry.method}({', '.join([*by_place, *by_name])})"
+
+    def _short(self, value: Any) -> str:
+        if isinstance(value, list | tuple):
+            return f"[{', '.join(map(self._short, value))}]"
+        return value.name if type(value) in _LETTERS else self.literal(value)
 
     def reference(self, target: Any) -> Any:
         """Primitives are calls of the schedule."""

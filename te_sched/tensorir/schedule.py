@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
-from te_sched.errors import ScheduleError, kind_of
+from te_sched.errors import ScheduleError, kind_of, user_place
 from te_sched.ir.blocks import Block
 from te_sched.ir.expr import IntImm, Var
 from te_sched.ir.renew import renewed_body
@@ -14,6 +14,7 @@ from te_sched.ir.visitor import parts_of
 from te_sched.tensorir.base import integer
 from te_sched.tensorir.handles import BlockRV, LoopRV, StmtSRef
 from te_sched.tensorir.primitives.accessing import AccessPrimitives
+from te_sched.tensorir.primitives.decomposing import DecomposingPrimitives
 from te_sched.tensorir.primitives.finding import FindingPrimitives
 from te_sched.tensorir.primitives.indexing import IndexPrimitives
 from te_sched.tensorir.primitives.inlining import InliningPrimitives
@@ -33,6 +34,7 @@ from te_sched.tensorir.random_numbers import MODULUS, RandomNumbers
 from te_sched.tensorir.state import BlockIndex, BlockIndexDraft
 from te_sched.tensorir.traces import BlockTrace
 from te_sched.trace.drafts import Changes
+from te_sched.trace.observing import observers
 
 
 class ScheduleDebugMask(IntEnum):
@@ -45,7 +47,7 @@ class ScheduleDebugMask(IntEnum):
 _MASKS = ("none", "all")
 _LEVELS = ("detail", "fast", "none")
 # Primitives of TVM that te_sched does not have.
-_LATER = frozenset(["can_decompose_padding", "decompose_padding", "read_at", "write_at"])
+_LATER = frozenset(["read_at", "write_at"])
 _NOTHING = Evaluate(IntImm(0))
 
 
@@ -61,6 +63,7 @@ class BlockSchedule(
     TensorizingPrimitives,
     LayoutPrimitives,
     PaddingPrimitives,
+    DecomposingPrimitives,
     BufferPrimitives,
     AccessPrimitives,
     RollingPrimitives,
@@ -113,7 +116,7 @@ class BlockSchedule(
         _check_option("error_render_level", error_render_level, _LEVELS)
         del enable_check
         self.render_level = error_render_level
-        self.attrs = module.attrs
+        self.attrs, self.declared = module.attrs, module
         self.functions, self.nodes, self.parents = {}, {}, {}
         self.roots, self.keys, self.fates, self.values = {}, {}, {}, {}
         self.removed: set[Any] = set()
@@ -130,6 +133,8 @@ class BlockSchedule(
             draft.set_body(name, own.body)
             draft.functions[name] = own
         draft.commit()
+        for observer in observers:
+            observer.created(self, user_place())
 
     # -- the program -------------------------------------------------------------------------------
 
@@ -234,10 +239,12 @@ class BlockSchedule(
         twin = BlockSchedule.__new__(BlockSchedule)
         for name in (*BlockIndex.__annotations__, "values"):
             setattr(twin, name, dict(getattr(self, name)))
-        twin.attrs, twin.working_on = self.attrs, self.working_on
+        twin.attrs, twin.working_on, twin.declared = self.attrs, self.working_on, self.declared
         twin.render_level = self.render_level
         twin.removed, twin.changes, twin.trace = set(self.removed), None, self.trace.copy()
         twin.random = RandomNumbers(self.fork_seed())
+        for observer in observers:
+            observer.created(twin, user_place())
         return twin
 
     def seed(self, seed: int | None) -> None:

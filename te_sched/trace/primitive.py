@@ -60,7 +60,8 @@ class PrimitiveParameter(NamedTuple):
 
 class Primitive:
     """The name, parameters and effect of a primitive. `has_target`: it is a method of a part of the
-    schedule, such as a stage, rather than of the schedule.
+    schedule, such as a stage, rather than of the schedule. `is_naming`: it only has results, and
+    changes nothing.
     """
 
     __slots__ = (
@@ -70,13 +71,12 @@ class Primitive:
         "_rest",
         "has_target",
         "heading",
+        "is_naming",
         "name",
         "parameters",
         "returns_list",
         "text",
     )
-
-    is_naming = False  # whether it only defines handles
 
     def __init__(
         self,
@@ -86,9 +86,10 @@ class Primitive:
         text: str = "",
         heading: str = "",
         returns_list: bool = False,
+        is_naming: bool = False,
     ) -> None:
         self.name, self.parameters, self.has_target, self.text = name, parameters, has_target, text
-        self.heading, self.returns_list = heading, returns_list
+        self.heading, self.returns_list, self.is_naming = heading, returns_list, is_naming
         names = [one.name for one in parameters]
         self._rest = next((one.name for one in parameters if one.is_variadic), "")
         self._by_place = names[: names.index(self._rest)] if self._rest else names
@@ -181,11 +182,12 @@ class Primitive:
 
 
 def primitive(
-    heading: str = "", has_target: bool = False, **kinds: ArgumentKind
+    heading: str = "", has_target: bool = False, is_naming: bool = False, **kinds: ArgumentKind
 ) -> Callable[[_F], _F]:
     """Make a method a primitive: `kinds` are those of its parameters that are not plain.
 
-    `heading` describes a call, with {parameter}, {results} and {stage}, its target.
+    `heading` describes a call, with {parameter}, {results} and {stage}, its target; `is_naming` is
+    whether it only has results.
 
     The method checks its arguments and computes the new state on drafts (`self.draft`). If it
     succeeds, the call is recorded and the drafts are committed; if it raises, the schedule is
@@ -201,6 +203,7 @@ def primitive(
             body.__doc__ or "",
             heading,
             returned.startswith("list"),
+            is_naming,
         )
         body.__qualname__ = body.__name__  # Python's errors about arguments show it
 

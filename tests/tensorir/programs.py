@@ -268,6 +268,27 @@ for i in range(8):
         + _block("B", "8", "", "B[vi] = A[vi]")
         + _block("C", "8", "", "C[vi] = B[vi]"),
     ),
+    "read result": function(
+        "A:8 B:8 C:8 D:8",
+        _block("B", "8", "", "B[vi] = A[vi]")
+        + _block("C", "8", "", "C[vi] = B[vi]")
+        + _block("D", "8", "", "D[vi] = A[vi]"),
+    ),
+    "overwritten": function(
+        "A:8,8 D:8,8 S:8",
+        'B = T.alloc_buffer((8, 8), "float32")\n'
+        + _block("B", "8, 8", "", "B[vi, vj] = A[vi, vj]")
+        + _block("X", "8, 8", "", "A[vi, vj] = 1.0")
+        + _block("D", "8, 8", "", "D[vi, vj] = B[vi, vj]")
+        + _block("S", "8, 8", "", "with T.init():\n    S[vi] = 0.0\nS[vi] = S[vi] + 1.0", "SR"),
+    ),
+    "unwritten": function(
+        "A:8 C:8",
+        'B = T.alloc_buffer((8,), "float32")\nE = T.alloc_buffer((8,), "float32")\n'
+        + _block("E", "4", "", "E[vi] = A[vi]")
+        + _block("B", "8", "", "B[vi] = A[vi]")
+        + _block("C", "8", "", "C[vi] = B[vi] + E[vi]"),
+    ),
     "half": function(
         "A:8 C:8",
         'B = T.alloc_buffer((8,), "float32")\n'
@@ -683,4 +704,54 @@ PADDED = {
     "inside": function("A:10,13 D:13 C:10", _INSIDE),
     "written": function("A:10,13 D:13 C:10", _INSIDE.replace("C[vi] =", "D[vi] =")),
     "later": function("A:10,13 D:13 C:10", _INSIDE.replace("C[vi] = B[vi]", "C[vi] = B[9 - vi]")),
+}
+
+
+_PAD = """
+B = T.alloc_buffer((12,), "float32")
+for i in range(12):
+    with T.block("B"):
+        vi = T.axis.spatial(12, i)
+        B[vi] = T.if_then_else(2 <= vi and vi < 10, A[vi - 2], 3.0)
+for i in range(12):
+    with T.block("C"):
+        vi = T.axis.spatial(12, i)
+        C[vi] = B[vi] + 1.0
+"""
+
+
+def padding(*changes: str) -> str:
+    """A copy with padding, with changes of its text."""
+    text = _PAD
+    for old, new in zip(changes[::2], changes[1::2], strict=True):
+        assert old in text
+        text = text.replace(old, new)
+    return function("A:8 C:12", text)
+
+
+_CONDITION = "2 <= vi and vi < 10"
+_BESIDE = """
+B = T.alloc_buffer((12,), "float32")
+for i in range(12):
+    with T.block("B"):
+        vi = T.axis.spatial(12, i)
+        B[vi] = T.if_then_else(2 <= vi and vi < 10, A[vi - 2], 3.0)
+    with T.block("C"):
+        vi = T.axis.spatial(12, i)
+        C[vi] = B[vi] + 1.0
+"""
+PADDING = {
+    "plain": padding(),
+    "beside": function("A:8 C:12", _BESIDE),
+    "later": function("A:8 C:12", _BESIDE.replace("C[vi] = B[vi]", "C[vi] = B[11 - vi]")),
+    "raw": function("A:8 C:12", _BESIDE + "    C[i] = B[i]\n"),
+    "select": padding("T.if_then_else(2", "T.Select(2"),
+    "two stores": padding("3.0)\n", "3.0)\n        B[vi] = 1.0\n", "= 1.0", "= A[0]"),
+    "element": padding("3.0", "A[0]"),
+    "always": padding(_CONDITION, "0 <= vi and vi < 12"),
+    "never": padding(_CONDITION, "12 <= vi"),
+    "empty": padding(_CONDITION, "7 <= vi and vi < 6"),
+    "strided": padding(_CONDITION, "vi % 2 == 0"),
+    "folded": padding("B[vi] = T.if", "B[vi % 4] = T.if"),
+    "updated": padding("A[vi - 2]", "B[vi]"),
 }

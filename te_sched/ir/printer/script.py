@@ -780,7 +780,8 @@ def _declaration(var: Var) -> str:
 
 def _pointer(var: Var) -> str:
     assert var.pointer is not None
-    return f"{quoted(var.pointer.element)}, {quoted(var.pointer.scope or 'global')}"
+    element = quoted(var.pointer.element)
+    return f"{element}, {quoted(var.pointer.scope)}" if var.pointer.scope else element
 
 
 _STATEMENTS: dict[type, Callable[[ScriptPrinter, Any, bool], None]] = {

@@ -31,7 +31,11 @@ class AccessPrimitives(ScheduleBase):
 
     __slots__ = ()
 
-    @instruction(buf_type=BUFFER_KIND, gen_new_ranges=RANGES)
+    @instruction(
+        "State the region of a buffer that {block} accesses",
+        buf_type=BUFFER_KIND,
+        gen_new_ranges=RANGES,
+    )
     def annotate_buffer_access(
         self,
         block: BlockRV | str,

@@ -49,7 +49,12 @@ class CopyPrimitives(ScheduleBase):
 
     __slots__ = ()
 
-    @instruction(read_buffer_index=ATTRIBUTE, storage_scope=ATTRIBUTE, consumer_blocks=MAYBE_LIST)
+    @instruction(
+        "Copy what {block} reads to {storage_scope} memory, in {results}",
+        read_buffer_index=ATTRIBUTE,
+        storage_scope=ATTRIBUTE,
+        consumer_blocks=MAYBE_LIST,
+    )
     def cache_read(
         self,
         block: BlockRV | str,
@@ -94,7 +99,12 @@ class CopyPrimitives(ScheduleBase):
         made = copying(buffer, copy, region, begin)
         return self._insert_copy(scope, where, made, Shift(buffer, copy, begin), readers)
 
-    @instruction(write_buffer_index=ATTRIBUTE, storage_scope=ATTRIBUTE, consumer_blocks=MAYBE_LIST)
+    @instruction(
+        "Write the result of {block} to {storage_scope} memory, and copy it in {results}",
+        write_buffer_index=ATTRIBUTE,
+        storage_scope=ATTRIBUTE,
+        consumer_blocks=MAYBE_LIST,
+    )
     def cache_write(
         self,
         block: BlockRV | str,

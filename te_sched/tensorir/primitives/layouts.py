@@ -31,7 +31,7 @@ from te_sched.tensorir.handles import (
     instruction,
 )
 from te_sched.tensorir.primitives.finding import check_not_root
-from te_sched.tensorir.rewriting import Swap, Values
+from te_sched.tensorir.rewriting import SimplifiedValues, Swap
 from te_sched.tensorir.state import BlockKey, outermost_blocks
 
 
@@ -41,7 +41,11 @@ class LayoutInstructions(ScheduleBase):
     __slots__ = ()
 
     @instruction(
-        buffer=BUFFER, index_map=INDEX_MAP, pad_value=ATTRIBUTE, assume_injective_transform=FLAG
+        "Change the layout of a buffer of {block}",
+        buffer=BUFFER,
+        index_map=INDEX_MAP,
+        pad_value=ATTRIBUTE,
+        assume_injective_transform=FLAG,
     )
     def transform_layout(
         self,
@@ -99,7 +103,7 @@ class LayoutInstructions(ScheduleBase):
             self.draft.functions[name] = replace(func, buffer_map=buffers)
         self.draft.set_body(name, body, mapper.continued)
 
-    @instruction(buffer=BUFFER, axis_separators=NUMBERS)
+    @instruction("Separate the axes of a buffer of {block}", buffer=BUFFER, axis_separators=NUMBERS)
     def set_axis_separator(
         self, block: BlockRV | str, buffer: Any, axis_separators: Sequence[int]
     ) -> None:
@@ -151,7 +155,7 @@ class LayoutInstructions(ScheduleBase):
             self.draft.functions[name] = replace(func, buffer_map=buffers)
         self.draft.set_body(name, body, mapper.continued)
 
-    @instruction(index_map=INDEX_MAP_TEXT)
+    @instruction("Change the iterators and loops of {block}", index_map=INDEX_MAP_TEXT)
     def transform_block_layout(self, block: BlockRV | str, index_map: Any) -> None:
         """Compute the instances of a block in another order: new loops and iterators replace those
         of the block, the instance with iterators x is the one with the iterators index_map(x).
@@ -204,7 +208,7 @@ class LayoutInstructions(ScheduleBase):
             analyzer.bind(axis.var, axis.dom)
         given = maps.map_indices(back, [axis.var for axis in axes])
         values = {a.var: one for a, one in zip(own.iter_vars, given, strict=True)}
-        mapper = _Reordered(values, analyzer)
+        mapper = SimplifiedValues(values, analyzer)
         made = replace(mapper.visit_parts(own), iter_vars=tuple(axes))
         mapper.continued[made] = own
         variables = [Var(f"ax{place}", axis.dtype) for place, axis in enumerate(axes)]
@@ -364,27 +368,3 @@ class _Moved(Swap):
         else:
             ranges = list(maps.map_ranges(self.mapping, node.region))
         return BufferRegion(self.new, tuple(ranges))
-
-
-class _Reordered(Values):
-    """Replaces iterators by values, and simplifies indices."""
-
-    def __init__(self, values: dict[Var, Expr], analyzer: Analyzer) -> None:
-        super().__init__(values)
-        self.analyzer = analyzer
-
-    def visit_parts(self, block: Block) -> Block:
-        """A block with its parts mapped, as a new one."""
-        new = self.generic(block)
-        return replace(new) if new is block else new
-
-    def visit_access(self, node: Any) -> Any:
-        """Map a load or store."""
-        new = self.generic(node)
-        return replace(new, indices=tuple([self.analyzer.simplify(one) for one in new.indices]))
-
-    visit_BufferLoad = visit_BufferStore = visit_access
-
-    def visit_Range(self, node: Range) -> Range:
-        new = self.generic(node)
-        return new if new is node else replace(new, min=self.analyzer.simplify(new.min))

@@ -51,7 +51,7 @@ class ReindexPrimitives(CopyPrimitives):
 
     __slots__ = ()
 
-    @instruction(buffer=BUFFER)
+    @instruction("Copy a buffer of {block} to the layout of its iterators", buffer=BUFFER)
     def reindex(self, block: BlockRV | str, buffer: Any) -> BlockRV:
         """Copy a buffer that a block accesses to a buffer whose indices are the block's iterators.
 

@@ -165,7 +165,7 @@ class SamplingPrimitives(ScheduleBase):
         self.changes.decision = place
         return LoopRV(INLINE if place == -2 else ROOT if place == -1 else shared[place])
 
-    @instruction()
+    @instruction("Begin the postprocessing")
     def enter_postproc(self) -> None:
         """Mark the place in the trace after which primitives postprocess.
 

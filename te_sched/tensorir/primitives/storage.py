@@ -37,7 +37,11 @@ class BufferPrimitives(ScheduleBase):
         """
         return place_from(self, self.block_key(block, "buffer_place"), buffer)
 
-    @instruction(buffer_index=ATTRIBUTE, storage_scope=ATTRIBUTE)
+    @instruction(
+        "Put a buffer of {block} into {storage_scope} memory",
+        buffer_index=ATTRIBUTE,
+        storage_scope=ATTRIBUTE,
+    )
     def set_scope(
         self, block: BlockRV | str, buffer_index: int | str | Buffer, storage_scope: str
     ) -> None:
@@ -64,7 +68,13 @@ class BufferPrimitives(ScheduleBase):
         swap = Swap({buffer: new})
         self.draft.replace(owner, swap.visit(self.nodes[owner]), swap.continued)
 
-    @instruction(buffer_index=ATTRIBUTE, axis=ATTRIBUTE, factor=ATTRIBUTE, offset=ATTRIBUTE)
+    @instruction(
+        "Align dimension {axis} of a buffer of {block}",
+        buffer_index=ATTRIBUTE,
+        axis=ATTRIBUTE,
+        factor=ATTRIBUTE,
+        offset=ATTRIBUTE,
+    )
     def storage_align(
         self,
         block: BlockRV | str,
@@ -116,7 +126,7 @@ class BufferPrimitives(ScheduleBase):
         new = with_block(self.realize(key), links, annotations=annotations)
         self.draft.replace(key, new, links)
 
-    @instruction(buf_index_array=VALUE)
+    @instruction("Hide accesses of {block}", buf_index_array=VALUE)
     def unsafe_hide_buffer_access(
         self, block: BlockRV | str, buf_type: str, buf_index_array: Sequence[int]
     ) -> None:
@@ -151,7 +161,9 @@ class BufferPrimitives(ScheduleBase):
         new = with_block(self.realize(key), links, **{f"{buf_type}s": kept})
         self.draft.replace(key, new, links)
 
-    @instruction(buffer_index=ATTRIBUTE, dtype=ATTRIBUTE)
+    @instruction(
+        "Change the type of a buffer of {block} to {dtype}", buffer_index=ATTRIBUTE, dtype=ATTRIBUTE
+    )
     def unsafe_set_dtype(
         self, block: BlockRV | str, buffer_index: int | str | Buffer, dtype: str
     ) -> None:
