@@ -29,10 +29,10 @@ from te_sched.ir.expr import (
     Range,
     Var,
 )
+from te_sched.ir.retyped import Retyper
 from te_sched.ir.stmt import Allocate, AttrStmt, BufferStore, For, LetStmt, PrimFunc, Stmt
 from te_sched.ir.visitor import children, replace
 from te_sched.lower.guards import note_range
-from te_sched.lower.retyped import Retyper
 from te_sched.lower.statements import nodes_of
 
 WIDE, NARROW = "int64", "int32"

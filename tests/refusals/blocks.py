@@ -18,6 +18,7 @@ from tests.tensorir.programs import (
     GIVEN,
     LAYOUTS,
     MATMUL,
+    MOVED,
     OTHERS,
     PADDED,
     PADDING,
@@ -156,6 +157,11 @@ def _decompose(sch: Any) -> Any:
     loop = sch.get_loops(block)[0]
     assert not sch.can_decompose_padding(block, loop)
     return sch.decompose_padding(block, loop)
+
+
+def _at(what: str, block: str, place: int, of: str) -> Callable[[Any], Any]:
+    """Copy a buffer of a block at the outermost loop of one."""
+    return lambda s: getattr(s, f"{what}_at")(loops(s, of)[0], block, place, "local")
 
 
 def _first_loop(sch: Any) -> Any:
@@ -416,6 +422,13 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
         lambda s: s.cache_index("root", "local"),
         "cannot apply cache_index to the root block",
     ),
+    (MATMUL, _at("read", "D", 0, "C"), "no block in the loop reads it"),
+    (OTHERS["nested"], _at("read", "outer", 0, "inner"), "they are in different block scopes"),
+    (MOVED["written later"], _at("read", "B", 0, "B"), "block C writes it after it is read"),
+    (MOVED["written twice"], _at("write", "B", 0, "B"), "several blocks write it"),
+    (MOVED["updated"], _at("write", "B", 0, "B"), "the block updates it"),
+    (MOVED["read before"], _at("write", "B", 0, "B"), "block C in the same statement of the loop"),
+    (MOVED["every second"], _at("write", "B", 0, "B"), "not proven to write all elements"),
     (MATMUL, lambda s: s.cache_index("C", "local", -1), "cse_thresh is -1"),
     (MATMUL, lambda s: s.cache_index("C", "local"), "no expression of its iterators that occurs 1"),
     (OTHERS["nested"], lambda s: s.cache_index("outer", "local"), "it has blocks in it"),
