@@ -26,7 +26,7 @@ from te_sched.te.operation import PlaceholderOp, ScanOp
 from te_sched.te.tensor import Tensor
 from te_sched.tensorir.schedule import BlockSchedule
 from te_sched.views.lines import TreeLine, tree_html, tree_text
-from te_sched.views.notation import Notation
+from te_sched.views.notation import Notation, shortened
 from te_sched.views.stage_attribution import StageAttribution
 from te_sched.views.stage_tree import stage_tree
 
@@ -34,6 +34,7 @@ __all__ = ["TreeLine", "default_args", "loop_tree", "tree_html", "tree_text"]
 
 _COMPONENT = re.compile(r"\.v\d+$")  # of a stage with several results
 _TEMPORARY = re.compile(r"(normal_)?reduce_temp\d+|red_buf\d+")  # of reductions over threads
+_LONGEST = 60  # characters of an annotation
 _KINDS = {"serial": "for", "thread_binding": "thread"}
 # Statements whose content other lines show.
 _SILENT = frozenset(["realize_scope", "extern_scope", "reduce_scope", "buffer_bind_scope"])
@@ -427,7 +428,6 @@ def _tuple(stage: str) -> tuple[str, ...]:
 
 
 def _plain(value: Any) -> str:
-    """A constant as Python writes it."""
-    if isinstance(value, StringImm):
-        return value.value
-    return Notation().text(value)
+    """A constant as Python writes it; of a long text its beginning."""
+    text = value.value if isinstance(value, StringImm) else Notation().text(value)
+    return shortened(text.partition("\n")[0], _LONGEST)
