@@ -37,7 +37,7 @@ from te_sched.views.notation import shortened
 
 _NO_LINE = Line("")
 MOST_LINES = 1500  # that a story keeps of one text
-LONGEST_LINE = 400  # characters; annotations may be whole programs
+LONGEST_LINE = 1000  # characters; annotations may be whole programs
 _CONTEXT = 2  # unchanged lines that are shown around a change
 _NUMBERED = re.compile(r"\bcse_var_\d+")
 _NAMED_AGAIN = re.compile(r"(?<=\w)_\d+\b")  # of buffers, common subexpressions
