@@ -414,11 +414,11 @@ def _values(index: IterSumExpr, dtype: str) -> IntervalSet | None:
 
 def accessed_sets(
     body: Stmt,
-    buffer: Buffer,
+    buffers: Iterable[Buffer],
     relaxed: Mapping[Var, IntervalSet],
     views: Iterable[MatchBufferRegion] = (),
-) -> list[IntervalSet] | None:
-    """The region of a buffer that statements access, by dimension; None if it is unknown.
+) -> dict[Buffer, list[IntervalSet]]:
+    """The regions of buffers that statements access, by dimension, without those that are unknown.
 
     Parameters
     ----------
@@ -426,16 +426,17 @@ def accessed_sets(
     relaxed : outer variables that take all their values.
     views : of the block around the body.
     """
-    found = _Accesses({buffer.data: buffer}, (), views, is_inside=True, is_exact=True)
+    wanted = {buffer.data: buffer for buffer in buffers}
+    found = _Accesses(wanted, (), views, is_inside=True, is_exact=True)
     found.domains = dict(relaxed)
     found.statement(body)
-    if buffer in found.opaque:
-        return None
-    both = [sets[buffer] for sets in (found.reads, found.writes) if buffer in sets]
-    if not both:
-        return None
-    whole = both[0] if len(both) == 1 else [union(pair) for pair in zip(*both, strict=True)]
-    return _from_begin(whole, buffer) if buffer in found.pointed else whole
+    regions = {}
+    for buffer in wanted.values():
+        both = [sets[buffer] for sets in (found.reads, found.writes) if buffer in sets]
+        if both and buffer not in found.opaque:
+            whole = both[0] if len(both) == 1 else [union(pair) for pair in zip(*both, strict=True)]
+            regions[buffer] = _from_begin(whole, buffer) if buffer in found.pointed else whole
+    return regions
 
 
 def _from_begin(region: list[IntervalSet], buffer: Buffer) -> list[IntervalSet]:

@@ -107,7 +107,7 @@ _WITH_TAG = re.compile(rf"({'|'.join(STORAGE_RANKS)})(|[.:_-].*)", re.DOTALL)
 
 
 def rank_and_tag(scope: str) -> tuple[str, str] | None:
-    """The rank of a storage scope, and its tag with the separator; None if it is no scope.
+    """The rank of a storage scope, and its tag with the separator; None for other text.
 
     >>> rank_and_tag("shared.dyn"), rank_and_tag("sharde")
     (('shared', '.dyn'), None)

@@ -45,6 +45,15 @@ def statements(root: Stmt) -> Iterator[Any]:
                 stack.append(part)
 
 
+def repeated(root: Stmt) -> set[Stmt]:
+    """The statements that occur more than once in a program."""
+    seen: set[Stmt] = set()
+    found: set[Stmt] = set()
+    for statement in statements(root):
+        (found if statement in seen else seen).add(statement)
+    return found
+
+
 def binds_threads(root: Stmt) -> bool:
     """Whether a program has loops over threads or blocks of a GPU."""
     found = list(statements(root))

@@ -18,7 +18,7 @@ from te_sched.errors import ScheduleError, kind_of
 from te_sched.ir.blocks import Block, BlockRealize
 from te_sched.ir.expr import Buffer, IntImm, Var
 from te_sched.ir.index_map import IndexMap
-from te_sched.ir.serialization import load_json, save_json
+from te_sched.ir.peer_json import load_index_map, save_index_map
 from te_sched.ir.stmt import For
 from te_sched.signatures import is_index
 from te_sched.tensorir.state import BlockIndex, BlockKey, Key
@@ -165,22 +165,26 @@ ATTRIBUTE = _SHOWN._replace(is_attribute=True)
 BY_PLACE = ArgumentKind()
 FLAG = ATTRIBUTE._replace(record=lambda schedule, value: bool(value))
 VALUE = _SHOWN._replace(record=lambda schedule, value: _as_lists(value))
-INDEX_MAP = ATTRIBUTE._replace(
-    packed=lambda value: [save_json(value)], unpacked=lambda values: load_json(values[0])
+INDEX_MAP = _SHOWN
+INDEX_MAP_TEXT = ATTRIBUTE._replace(
+    packed=lambda value: [save_index_map(value)],
+    unpacked=lambda values: load_index_map(values[0]),
 )
-RANGES = ATTRIBUTE._replace(
-    packed=lambda value: [save_json(value.map)],
-    unpacked=lambda values: RangesMap(load_json(values[0])),
+RANGES = _SHOWN._replace(
+    packed=lambda value: [value.map], unpacked=lambda values: RangesMap(values[0])
 )
 BUFFER_KINDS = ("read", "write")  # TVM's numbers of them
-BUFFER_KIND = ATTRIBUTE._replace(
+BUFFER_KIND = _SHOWN._replace(
     packed=lambda value: [BUFFER_KINDS.index(value)],
     unpacked=lambda values: BUFFER_KINDS[values[0]],
 )
 NUMBERS = ATTRIBUTE._replace(record=lambda schedule, value: [*map(_number, value)])
 LIST = _SHOWN._replace(is_flat=True, record=lambda schedule, value: [*value])
 MAYBE_LIST = ArgumentKind(
-    lambda schedule, value: [*value] if value else None, by_name=True, is_flat=True
+    lambda schedule, value: [*value] if value else None,
+    by_name=True,
+    packed=lambda value: [value or []],
+    unpacked=lambda values: [*values[0]] or None,
 )
 
 _CAPITALS = {

@@ -12,7 +12,8 @@ from te_sched.ir import ops
 from te_sched.ir.blocks import BlockRealize
 from te_sched.ir.expr import BufferRegion, Expr, IntImm, Range, Var
 from te_sched.ir.visitor import substitute, variables_of
-from te_sched.tensorir.state import BlockIndex, BlockKey
+from te_sched.tensorir.blocks import loops_around
+from te_sched.tensorir.state import BlockIndex, BlockKey, Key
 
 Sets = list[IntervalSet]
 
@@ -47,6 +48,31 @@ def limit(condition: Expr, domains: dict[Var, IntervalSet]) -> None:
         is_constant = all(one is None or isinstance(one, IntImm) for one in found)
         if is_constant and not is_nothing(found):
             domains[var] = intersect([domains[var], found])
+
+
+def covers(index: BlockIndex, key: BlockKey, other: BlockKey, region: BufferRegion) -> bool:
+    """Whether a block writes what another one accesses, in each iteration of their common loops."""
+    common = {*index.around(key)} & {*index.around(other)}
+    analyzer = bound_loops(index, loops_around(index, key), Analyzer())
+    needed = _inside(index, other, region, common)
+    for own in index.block(key).writes:
+        if own.buffer is region.buffer:
+            written = _inside(index, key, own, common)
+            return all(
+                a.min is not None
+                and a.max is not None
+                and b.min is not None
+                and b.max is not None
+                and analyzer.can_prove(a.min <= b.min)
+                and analyzer.can_prove(b.max <= a.max)
+                for a, b in zip(written, needed, strict=True)
+            )
+    return False
+
+
+def _inside(index: BlockIndex, key: BlockKey, region: BufferRegion, common: set[Key]) -> Sets:
+    """A region of a block over all iterations of the loops that are not common ones."""
+    return relaxed(index, key, region, [v for v in loops_around(index, key) if v not in common])
 
 
 def binding_of(realize: BlockRealize) -> dict[Var, Expr]:

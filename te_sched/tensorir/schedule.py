@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
 from te_sched.errors import ScheduleError, kind_of, user_place
@@ -13,7 +14,9 @@ from te_sched.ir.visitor import parts_of
 from te_sched.tensorir.base import integer
 from te_sched.tensorir.handles import BlockRV, LoopRV, StmtSRef
 from te_sched.tensorir.primitives.accessing import AccessPrimitives
+from te_sched.tensorir.primitives.decomposing import DecomposingPrimitives
 from te_sched.tensorir.primitives.finding import FindingPrimitives
+from te_sched.tensorir.primitives.indexing import IndexPrimitives
 from te_sched.tensorir.primitives.inlining import InliningPrimitives
 from te_sched.tensorir.primitives.kinds import KindPrimitives
 from te_sched.tensorir.primitives.layouts import LayoutPrimitives
@@ -33,17 +36,18 @@ from te_sched.tensorir.traces import BlockTrace
 from te_sched.trace.drafts import Changes
 from te_sched.trace.observing import observers
 
+
+class ScheduleDebugMask(IntEnum):
+    """What TVM verifies after each primitive. `debug_mask` is accepted and ignored."""
+
+    VERIFY_SREF_TREE = 1
+    VERIFY_CACHED_FLAGS = 2
+
+
 _MASKS = ("none", "all")
 _LEVELS = ("detail", "fast", "none")
 # Primitives of TVM that te_sched does not have.
-_LATER = frozenset(
-    [
-        *("cache_index", "cache_inplace", "can_decompose_padding"),
-        *("decompose_padding", "read_at"),
-        *("reindex_cache_read", "reindex_cache_write"),
-        "write_at",
-    ]
-)
+_LATER = frozenset(["read_at", "write_at"])
 _NOTHING = Evaluate(IntImm(0))
 
 
@@ -59,9 +63,11 @@ class BlockSchedule(
     TensorizingPrimitives,
     LayoutPrimitives,
     PaddingPrimitives,
+    DecomposingPrimitives,
     BufferPrimitives,
     AccessPrimitives,
     RollingPrimitives,
+    IndexPrimitives,
     SamplingPrimitives,
 ):
     """A schedule of TensorIR: a module, transformed by primitives one after the other.

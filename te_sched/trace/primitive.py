@@ -26,7 +26,7 @@ class ArgumentKind(NamedTuple):
     in the schedule before the call; without it the argument is stored. An attribute is a constant,
     never a handle or an expression. Programs write `by_name` arguments as `name=value`, and omit
     default values, except if `is_always_shown`. JSON has the items of a list that `is_flat` each
-    as an input, and an attribute as `width` values: `packed` makes them, `unpacked` the attribute.
+    as an input, and others as `width` values: `packed` makes them, `unpacked` the argument.
     """
 
     record: Callable[[Any, Any], Any] | None = None
@@ -127,28 +127,28 @@ class Primitive:
         attributes: list[Any] = []
         for one in self.parameters:
             value = arguments[one.name]
+            target = attributes if one.kind.is_attribute else inputs
             if one.kind.packed is not None:
-                attributes += one.kind.packed(value)
-            elif one.kind.is_attribute:
-                attributes.append(value)
+                target += one.kind.packed(value)
             elif one.is_variadic or one.kind.is_flat:
-                inputs += value or ()
+                target += value or ()
             else:
-                inputs.append(value)
+                target.append(value)
         return inputs, attributes
 
     def joined(self, inputs: Sequence[Any], attributes: Sequence[Any]) -> dict[str, Any]:
         """The arguments by name, of what `divided` gave."""
         values, constants, found = [*inputs], [*attributes], {}
         for one in self.parameters:
+            source = constants if one.kind.is_attribute else values
             if one.is_variadic or one.kind.is_flat:
                 found[one.name], values = tuple(values) if one.is_variadic else values, []
             elif one.kind.unpacked is not None:
                 width = one.kind.width
-                found[one.name] = one.kind.unpacked(constants[:width])
-                del constants[:width]
+                found[one.name] = one.kind.unpacked(source[:width])
+                del source[:width]
             else:
-                found[one.name] = (constants if one.kind.is_attribute else values).pop(0)
+                found[one.name] = source.pop(0)
         return found
 
     def shown(self, entry: Entry) -> tuple[list[Any], dict[str, Any]]:

@@ -9,7 +9,6 @@ import numpy as np
 
 from te_sched import tir
 from te_sched.errors import HandleError, ScheduleError
-from te_sched.ir.index_map import AXIS_SEPARATOR
 from te_sched.script import from_source
 from te_sched.tensorir.primitives.storage import copy_of
 from te_sched.tensorir.rewriting import Swap
@@ -21,6 +20,7 @@ from tests.tensorir.programs import (
     MATMUL,
     OTHERS,
     PADDED,
+    PADDING,
     PARTITIONED,
     REDUCTIONS,
     REINDEXED,
@@ -46,6 +46,7 @@ def refused(text: str, action: Callable[[Any], Any]) -> Callable[[], Any]:
     return call
 
 
+_HALVES = tir.IndexMap.from_func(lambda i: [i // 4, i % 4])
 _SEPARATOR = tir.IndexMap.AXIS_SEPARATOR
 
 
@@ -144,6 +145,19 @@ def _pad_reduction(sch: Any) -> Any:
     return sch.pad_einsum("B", [1, 4])
 
 
+def _cache(what: str, block: str, place: int, order: Any) -> Callable[[Any], Any]:
+    """Cache a buffer of a block in another order."""
+    return lambda s: getattr(s, f"reindex_cache_{what}")(block, place, "local", order)
+
+
+def _decompose(sch: Any) -> Any:
+    """Decompose the padding of block B."""
+    block = sch.get_block("B")
+    loop = sch.get_loops(block)[0]
+    assert not sch.can_decompose_padding(block, loop)
+    return sch.decompose_padding(block, loop)
+
+
 def _first_loop(sch: Any) -> Any:
     """A loop without blocks."""
     found = [one for one in sch.nodes if isinstance(one, tir.Var) and not sch.blocks_of(one)]
@@ -161,11 +175,6 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
     (MATMUL, lambda s: s.get_block("C", ["main"]), r"the module has no function \['main'\]"),
     (MATMUL, lambda s: s.unsafe_hide_buffer_access("C", "read", 0), "must be a list, got 0"),
     (MATMUL, lambda s: s.reorder_block_iter_var("C", "012"), "must be a list, got '012'"),
-    (
-        MATMUL,
-        lambda s: s.annotate_buffer_access("D", 0, "read", lambda i, j: [AXIS_SEPARATOR, j]),
-        "xx",
-    ),
     (
         MATMUL,
         lambda s: s.annotate_buffer_access("D", 0, [], lambda i, j: [i, j]),
@@ -329,6 +338,21 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
         lambda s: s.rfactor(loops(s, "B")[1], 0),
         "its body is not a store for each result",
     ),
+    (
+        REDUCTIONS["no variable"],
+        lambda s: s.rfactor(loops(s, "B")[1], 0),
+        "B is stored without a variable for its value",
+    ),
+    (
+        REDUCTIONS["two shapes"],
+        lambda s: s.rfactor(loops(s, "B")[1], 0),
+        "its results B and C have different shapes",
+    ),
+    (
+        REDUCTIONS["read beyond"],
+        lambda s: s.rfactor(loops(s, "B")[1], 0),
+        r"block C reads B\[vi\], and the block does not write all of it",
+    ),
     # buffers
     (MATMUL, lambda s: s.cache_read("C", 2, "local"), "has not a buffer number 2 that it reads"),
     (MATMUL, lambda s: s.cache_read("C", "Z", "local"), "has not a buffer Z that it reads"),
@@ -386,6 +410,34 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
         REINDEXED["in init"],
         lambda s: s.reindex("zero", ("write", 0)),
         "it is in T.init.. of block B",
+    ),
+    (
+        MATMUL,
+        lambda s: s.cache_index("root", "local"),
+        "cannot apply cache_index to the root block",
+    ),
+    (MATMUL, lambda s: s.cache_index("C", "local", -1), "cse_thresh is -1"),
+    (MATMUL, lambda s: s.cache_index("C", "local"), "no expression of its iterators that occurs 1"),
+    (OTHERS["nested"], lambda s: s.cache_index("outer", "local"), "it has blocks in it"),
+    (MATMUL, lambda s: s.cache_inplace("D", 0, "local"), "it does not write C"),
+    (REINDEXED["initialised"], lambda s: s.cache_inplace("B", 0, "local"), "it has T.init"),
+    (REINDEXED["in a condition"], lambda s: s.cache_inplace("B", 0, "local"), "is in a condition"),
+    (REINDEXED["in init"], _cache("write", "zero", 0, lambda i: i), "it is in T.init"),
+    (REINDEXED["updated"], _cache("write", "B", 0, lambda i: i), "it reads and writes it"),
+    (STAGES, _cache("read", "C", 0, _HALVES), "map takes 1 indices, expected 2"),
+    (STAGES, _cache("read", "C", 0, 3), "index_map is an int, expected a function"),
+    (STAGES, _cache("read", "C", 0, lambda i, j: (i + 1, j)), "begins at 1, expected 0"),
+    (STAGES, _cache("read", "C", 0, lambda i, j: i), "iterator vj is in .vi, vj. and not in .vi."),
+    (MATMUL, _cache("write", "C", 0, lambda i, j, k: (i, j, k)), "vk is in .vi, vj, vk. and not"),
+    (
+        STAGES,
+        _cache("read", "C", 0, lambda i, j: i + j),
+        r"the indices \[vi \+ vj\] are not proven",
+    ),
+    (
+        REINDEXED["conditional"],
+        _cache("write", "B", 0, lambda i, k: i),
+        r"condition i \+ k < 10 depends on loops of its indices and on others",
     ),
     # layouts
     (MATMUL, lambda s: s.transform_layout("C", "C", 3), "index_map is an int"),
@@ -627,6 +679,29 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
         ),
         "block C in the same loops accesses B, too",
     ),
+    # decomposed padding
+    (
+        STAGES,
+        lambda s: s.decompose_padding("root", loops(s, "B")[0]),
+        "cannot apply decompose_padding to the root block",
+    ),
+    (
+        PADDING["plain"],
+        lambda s: s.decompose_padding("B", loops(s, "C")[0]),
+        "i is not a loop around it(.|\n)*give one of i",
+    ),
+    (PADDING["plain"], lambda s: s.can_decompose_padding("B", 3), "needs a loop, got an int"),
+    (PADDING["raw"], _decompose, "a statement in loop i accesses B outside of blocks"),
+    (PADDING["later"], _decompose, "block C may read elements before they are written"),
+    (PADDING["select"], _decompose, "it stores T.Select(.|\n)*, which no condition chooses"),
+    (PADDING["two stores"], _decompose, "it is not one store to an element"),
+    (PADDING["element"], _decompose, r"the value of its padding is A\[0\], and not a constant"),
+    (PADDING["always"], _decompose, "its condition always holds"),
+    (PADDING["never"], _decompose, "its condition never holds"),
+    (PADDING["empty"], _decompose, "its condition never holds"),
+    (PADDING["strided"], _decompose, "its condition vi % 2 == 0 does not bound an iterator"),
+    (PADDING["folded"], _decompose, "the indices vi % 4 are not a one-to-one map of its iterators"),
+    (PADDING["updated"], _decompose, "it is not complete: it reads and writes B"),
     # blocks of blocks
     (MATMUL, lambda s: s.blockize(loops(s, "C")[1]) and s.blockize(3), "blockize needs a|blockize"),
     (OTHERS["siblings"], lambda s: s.blockize(loops(s, "B")[0]), "it has 2 blocks in it"),

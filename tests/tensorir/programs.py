@@ -351,6 +351,41 @@ for i, k in T.grid(8, 2):
     "two results": _row("B[vi] = 0.0", "C[vi] = C[vi] + A[vi, vk]"),
     "other elements": _row("B[vi] = 0.0", "B[7 - vi] = B[7 - vi] + A[vi, vk]"),
     "difference": _row("B[vi] = 0.0", "B[vi] = B[vi] - A[vi, vk]"),
+    "no variable": _row(
+        "B[vi] = 0.0\n            C[vi] = 0.0",
+        "B[vi] = T.max(B[vi], A[vi, vk])\n        C[vi] = T.Select(B[vi] >= A[vi, vk], C[vi], 1.0)",
+    ),
+    "two shapes": function(
+        "A:8,8 B:8 C:9",
+        """
+for i, k in T.grid(8, 8):
+    with T.block("B"):
+        vi, vk = T.axis.remap("SR", [i, k])
+        with T.init():
+            B[vi] = 0.0
+            C[vi] = 0.0
+        v: T.float32 = T.max(B[vi], A[vi, vk])
+        w: T.float32 = T.Select(B[vi] >= A[vi, vk], C[vi], A[vi, vk])
+        B[vi] = v
+        C[vi] = w
+""",
+    ),
+    "read beyond": function(
+        "A:8,8 C:8",
+        """
+B = T.alloc_buffer((8,), "float32")
+for i, k in T.grid(4, 8):
+    with T.block("B"):
+        vi, vk = T.axis.remap("SR", [i, k])
+        with T.init():
+            B[vi] = 0.0
+        B[vi] = B[vi] + A[vi, vk]
+for i in range(8):
+    with T.block("C"):
+        vi = T.axis.spatial(8, i)
+        C[vi] = B[vi]
+""",
+    ),
     "two stores": _row("B[vi] = 0.0", "B[vi] = B[vi] + A[vi, vk]\n        B[vi] = B[vi] + 1.0"),
 }
 
@@ -516,6 +551,40 @@ for i, k in T.grid(8, 8):
 """,
     ),
     "reduced": function("A:8,8 B:8,8", _block("B", "8, 8", "", "B[vi, vj] = A[vi, vj]", "SR")),
+    "updated": function("A:8 B:8", _block("B", "8", "", "B[vi] = B[vi] + A[vi]")),
+    "initialised": function(
+        "A:8,8 B:8",
+        _block(
+            "B",
+            "8, 8",
+            "",
+            "T.reads(B[vi], A[vi, vj])\nT.writes(B[vi])\n"
+            "with T.init():\n    B[vi] = 0.0\nB[vi] = B[vi] + A[vi, vj]",
+            "SR",
+        ),
+    ),
+    "in a condition": function(
+        "A:8 B:8",
+        """
+for i in range(8):
+    if i < 4:
+        with T.block("B"):
+            vi = T.axis.spatial(8, i)
+            B[vi] = B[vi] + A[vi]
+""",
+    ),
+    "conditional": function(
+        "A:8,8 B:8",
+        """
+for i, k in T.grid(8, 8):
+    with T.block("B"):
+        vi, vk = T.axis.remap("SR", [i, k])
+        T.where(i + k < 10)
+        with T.init():
+            B[vi] = 0.0
+        B[vi] = B[vi] + A[vi, vk]
+""",
+    ),
 }
 
 
@@ -614,4 +683,54 @@ PADDED = {
     "inside": function("A:10,13 D:13 C:10", _INSIDE),
     "written": function("A:10,13 D:13 C:10", _INSIDE.replace("C[vi] =", "D[vi] =")),
     "later": function("A:10,13 D:13 C:10", _INSIDE.replace("C[vi] = B[vi]", "C[vi] = B[9 - vi]")),
+}
+
+
+_PAD = """
+B = T.alloc_buffer((12,), "float32")
+for i in range(12):
+    with T.block("B"):
+        vi = T.axis.spatial(12, i)
+        B[vi] = T.if_then_else(2 <= vi and vi < 10, A[vi - 2], 3.0)
+for i in range(12):
+    with T.block("C"):
+        vi = T.axis.spatial(12, i)
+        C[vi] = B[vi] + 1.0
+"""
+
+
+def padding(*changes: str) -> str:
+    """A copy with padding, with changes of its text."""
+    text = _PAD
+    for old, new in zip(changes[::2], changes[1::2], strict=True):
+        assert old in text
+        text = text.replace(old, new)
+    return function("A:8 C:12", text)
+
+
+_CONDITION = "2 <= vi and vi < 10"
+_BESIDE = """
+B = T.alloc_buffer((12,), "float32")
+for i in range(12):
+    with T.block("B"):
+        vi = T.axis.spatial(12, i)
+        B[vi] = T.if_then_else(2 <= vi and vi < 10, A[vi - 2], 3.0)
+    with T.block("C"):
+        vi = T.axis.spatial(12, i)
+        C[vi] = B[vi] + 1.0
+"""
+PADDING = {
+    "plain": padding(),
+    "beside": function("A:8 C:12", _BESIDE),
+    "later": function("A:8 C:12", _BESIDE.replace("C[vi] = B[vi]", "C[vi] = B[11 - vi]")),
+    "raw": function("A:8 C:12", _BESIDE + "    C[i] = B[i]\n"),
+    "select": padding("T.if_then_else(2", "T.Select(2"),
+    "two stores": padding("3.0)\n", "3.0)\n        B[vi] = 1.0\n", "= 1.0", "= A[0]"),
+    "element": padding("3.0", "A[0]"),
+    "always": padding(_CONDITION, "0 <= vi and vi < 12"),
+    "never": padding(_CONDITION, "12 <= vi"),
+    "empty": padding(_CONDITION, "7 <= vi and vi < 6"),
+    "strided": padding(_CONDITION, "vi % 2 == 0"),
+    "folded": padding("B[vi] = T.if", "B[vi % 4] = T.if"),
+    "updated": padding("A[vi - 2]", "B[vi]"),
 }

@@ -11,6 +11,7 @@ blocks that write the buffer, or of its allocation. (TVM's name: CompactBufferAl
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -105,13 +106,12 @@ class _Compaction(AccessMapper):
         return inside
 
     def visit_Block(self, node: Block) -> Stmt:
-        for buffer in node.alloc_buffers:
-            self._compact(buffer, node.body, node.match_buffers)
+        self._compact(node.alloc_buffers, node.body, node.match_buffers)
         buffers = tuple([self.visit(buffer) for buffer in node.alloc_buffers])
         return self.generic(replace(node, alloc_buffers=buffers))
 
     def visit_BufferRealize(self, node: BufferRealize) -> Stmt:
-        self._compact(node.buffer, node.body)
+        self._compact([node.buffer], node.body)
         buffer = self.visit(node.buffer)
         condition, body = self.visit(node.condition), self.visit(node.body)
         return BufferRealize(buffer, whole_buffer(buffer).region, condition, body)
@@ -120,7 +120,7 @@ class _Compaction(AccessMapper):
         buffer = self._only_buffer(node)
         if buffer is None:
             return self.generic(node)
-        self._compact(buffer, node.body)
+        self._compact([buffer], node.body)
         extents = memory_extents(self.visit(buffer))
         return self.generic(replace(node, extents=extents))
 
@@ -143,16 +143,20 @@ class _Compaction(AccessMapper):
         return found
 
     def _compact(
-        self, buffer: Buffer, body: Stmt, views: tuple[MatchBufferRegion, ...] = ()
+        self, buffers: Sequence[Buffer], body: Stmt, views: tuple[MatchBufferRegion, ...] = ()
     ) -> None:
-        """Determine the accessed region of a buffer within its lifetime."""
-        sets = accessed_sets(body, buffer, self._relaxed(buffer), views)
-        if sets is not None and not buffer.strides:
-            self.regions[buffer] = self._region(buffer, sets)
+        """Determine the accessed regions of buffers within their lifetime."""
+        by_threads: dict[tuple[str, ...], list[Buffer]] = {}
+        for buffer in buffers:
+            common = _COMMON.get(rank_of(buffer.scope()), ())
+            by_threads.setdefault(common, []).append(buffer)
+        for common, some in by_threads.items():
+            for buffer, sets in accessed_sets(body, some, self._relaxed(common), views).items():
+                if not buffer.strides:
+                    self.regions[buffer] = self._region(buffer, sets)
 
-    def _relaxed(self, buffer: Buffer) -> dict[Var, IntervalSet]:
-        """The enclosing threads that share the memory of a buffer."""
-        common = _COMMON.get(rank_of(buffer.scope()), ())
+    def _relaxed(self, common: tuple[str, ...]) -> dict[Var, IntervalSet]:
+        """The enclosing threads that share memory."""
         return {var: from_range(r) for tag, var, r in self.threads if tag.startswith(common)}
 
     def _region(self, buffer: Buffer, sets: list[IntervalSet]) -> tuple[Range, ...]:

@@ -13,6 +13,7 @@ from te_sched.config import AS_TVM, Lowering
 from te_sched.errors import LoweringError, Subject
 from te_sched.ir import ops
 from te_sched.ir.blocks import Block, MatchBufferRegion
+from te_sched.ir.buffer import element_offset
 from te_sched.ir.expr import Buffer, BufferRegion, Expr, IntImm, Range, Var
 from te_sched.ir.stmt import AssertStmt, For, LetStmt, PrimFunc, Stmt
 from te_sched.ir.visitor import AccessMapper, replace, variables_of
@@ -94,7 +95,7 @@ class _Lowering(AccessMapper):
         for wanted, one in zip(view.shape, source.region[dropped:], strict=True):
             self._value(view, wanted, one.extent, asserts, "shape")
         if view.elem_offset is not None:
-            offset = self.analyzer.simplify(whole.offset_of(begins))
+            offset = self.analyzer.simplify(element_offset(whole, begins))
             if ops.is_const(view.elem_offset, 0) and not ops.is_const(offset, 0):
                 raise _mismatch(view, "elem_offset", view.elem_offset, offset)
             self._value(view, view.elem_offset, offset, asserts, "elem_offset")

@@ -17,7 +17,6 @@ from te_sched.tensorir.accesses import place_of
 from te_sched.tensorir.base import ScheduleBase, of_block
 from te_sched.tensorir.blocks import EXPLICIT
 from te_sched.tensorir.handles import (
-    ATTRIBUTE,
     BUFFER_KIND,
     RANGES,
     BlockRV,
@@ -34,7 +33,6 @@ class AccessPrimitives(ScheduleBase):
 
     @instruction(
         "State the region of a buffer that {block} accesses",
-        buffer_index=ATTRIBUTE,
         buf_type=BUFFER_KIND,
         gen_new_ranges=RANGES,
     )

@@ -22,7 +22,6 @@ from te_sched.ir.dtypes import is_integral
 from te_sched.ir.expr import (
     Buffer,
     BufferLoad,
-    BufferRegion,
     Call,
     Expr,
     IntImm,
@@ -36,11 +35,11 @@ from te_sched.ir.stmt import BufferStore, For, LetStmt, SeqStmt, Stmt
 from te_sched.ir.structural import plain_of
 from te_sched.ir.visitor import Mapper, replace, variables_of, walk
 from te_sched.tensorir.base import ScheduleBase, integer, of_block
-from te_sched.tensorir.blocks import accessed, buffers_of, loop_ranges, loops_around
+from te_sched.tensorir.blocks import accessed, accessed_outside, buffers_of, loop_ranges
 from te_sched.tensorir.handles import NUMBERS, BlockRV, instruction
 from te_sched.tensorir.primitives.caching import copy_nest
 from te_sched.tensorir.primitives.finding import check_not_root
-from te_sched.tensorir.relaxation import bound_loops, relaxed
+from te_sched.tensorir.relaxation import covers
 from te_sched.tensorir.rewriting import Swap
 from te_sched.tensorir.state import BlockKey, Key, sequence, with_block
 from te_sched.tensorir.updates import NEUTRAL, any_update_of
@@ -381,17 +380,14 @@ def _check_nest(
             raise refused(
                 f"loop {loop.name} has other statements, too", "compute them in loops of their own"
             )
-    others = [one for one in schedule.blocks_of(above[0]) if one is not key]
-    stated = {id(part) for one in (key, *others) for part in walk(schedule.block(one))}
-    for part in walk(schedule.loop(above[0])):
-        buffer = getattr(part, "buffer", None)
-        if buffer in plan.copies() and id(part) not in stated:
-            raise refused(
-                f"a statement in loop {above[0].name} accesses {buffer.name} outside of blocks",
-                "make a block of it",
-            )
-    for one in others:
-        _check_other(schedule, key, one, plan, refused)
+    for buffer in plan.copies().keys() & accessed_outside(schedule, above[0]):
+        raise refused(
+            f"a statement in loop {above[0].name} accesses {buffer.name} outside of blocks",
+            "make a block of it",
+        )
+    for one in schedule.blocks_of(above[0]):
+        if one is not key:
+            _check_other(schedule, key, one, plan, refused)
 
 
 def _check_other(
@@ -413,7 +409,7 @@ def _check_other(
             )
         else:
             is_right = order.index(key) < order.index(other) and all(
-                _is_covered(schedule, key, other, one) for one in (*reads, *writes)
+                covers(schedule, key, other, one) for one in (*reads, *writes)
             )
         if not is_right or _has_view(schedule, other, old):
             raise refused(
@@ -428,28 +424,6 @@ def _has_view(schedule: ScheduleBase, key: BlockKey, buffer: Buffer) -> bool:
         for one in walk(schedule.block(key))
         if type(one) is Block
         for match in one.match_buffers
-    )
-
-
-def _is_covered(
-    schedule: ScheduleBase, key: BlockKey, other: BlockKey, region: BufferRegion
-) -> bool:
-    """Whether a block writes what another one accesses in each iteration of their common loops."""
-    common = {*schedule.around(key)} & {*schedule.around(other)}
-    (own,) = [one for one in schedule.block(key).writes if one.buffer is region.buffer]
-    written, needed = [
-        relaxed(schedule, block, one, [v for v in loops_around(schedule, block) if v not in common])
-        for block, one in ((key, own), (other, region))
-    ]
-    analyzer = bound_loops(schedule, schedule.loops_above(key), Analyzer())
-    return all(
-        a.min is not None
-        and a.max is not None
-        and b.min is not None
-        and b.max is not None
-        and analyzer.can_prove(a.min <= b.min)
-        and analyzer.can_prove(b.max <= a.max)
-        for a, b in zip(written, needed, strict=True)
     )
 
 

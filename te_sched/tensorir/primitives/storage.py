@@ -182,7 +182,7 @@ class BufferPrimitives(ScheduleBase):
         new = _like(buffer, dtypes.spelled(dtype), buffer.scope())
         if new.dtype == buffer.dtype:
             return
-        swap = _Retype(buffer, new)
+        swap = _Retype({buffer: new})
         self.draft.replace(owner, swap.visit(self.nodes[owner]), swap.continued)
 
 
@@ -202,20 +202,14 @@ def copy_of(buffer: Buffer, name: str, scope: str, dtype: str = "") -> Buffer:
 
 
 class _Retype(Swap):
-    """Replaces a buffer by one of another dtype, with casts."""
-
-    def __init__(self, old: Buffer, new: Buffer) -> None:
-        super().__init__({old: new})
-        self.old = old
+    """Replaces a buffer by one of another dtype, with casts where it or a view is accessed."""
 
     def visit_BufferLoad(self, node: BufferLoad) -> Expr:
         new = self.generic(node)
-        if node.buffer is not self.old:
-            return new
-        return ops.cast(node.dtype, new)
+        return new if new.buffer.dtype == node.buffer.dtype else ops.cast(node.dtype, new)
 
     def visit_BufferStore(self, node: BufferStore) -> BufferStore:
         new = self.generic(node)
-        if node.buffer is not self.old:
+        if new.buffer.dtype == node.buffer.dtype:
             return new
         return replace(new, value=ops.cast(new.buffer.dtype, new.value))
