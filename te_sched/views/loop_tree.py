@@ -61,7 +61,8 @@ def loop_tree(
     if isinstance(what, PrimFunc):
         return tuple(_Walk(what).lines())
     if isinstance(what, IRModule):
-        return tuple(line for func in what.functions.values() for line in _Walk(func).lines())
+        walks = [_Walk(func, name=name) for name, func in what.functions.items()]
+        return tuple(line for walk in walks for line in walk.lines())
     if not isinstance(what, Schedule):
         raise DeclarationError(
             f"cannot make a loop tree of {kind_of(what)}",
@@ -97,8 +98,8 @@ def default_args(schedule: Schedule) -> list[Tensor]:
 class _Walk:
     """Visits a function without recursion, and yields its lines."""
 
-    def __init__(self, func: PrimFunc, stages: set[str] | None = None) -> None:
-        self.func, self.stages = func, stages
+    def __init__(self, func: PrimFunc, stages: set[str] | None = None, name: str = "main") -> None:
+        self.func, self.stages, self.name = func, stages, name
         self.names: dict[Any, str] = {}
         self.taken = UniqueNames()
         self.threads: dict[tuple[str, str], str] = {}
@@ -119,7 +120,7 @@ class _Walk:
     def lines(self) -> Iterator[TreeLine]:
         func = self.func
         params = ", ".join([self._parameter(var) for var in func.params])
-        name = func.attrs.get("global_symbol", "main")
+        name = func.attrs.get("global_symbol", self.name)
         yield TreeLine(0, "function", f"{name}({params})", node=func)
         stack: list[tuple[Any, int, str, tuple[str, ...]]] = [(func.body, 1, "", ())]
         while stack:
