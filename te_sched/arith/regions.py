@@ -24,7 +24,13 @@ from te_sched.arith.int_set import (
 from te_sched.ir import dtypes, ops
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
-from te_sched.ir.blocks import Block, BlockRealize, MatchBufferRegion, whole_buffer
+from te_sched.ir.blocks import (
+    AllocateConst,
+    Block,
+    BlockRealize,
+    MatchBufferRegion,
+    whole_buffer,
+)
 from te_sched.ir.expr import Buffer, BufferRegion, Expr, IntImm, Range, Var
 from te_sched.ir.stmt import Stmt
 from te_sched.ir.visitor import children, parts_of, substitute, variables_of, walk
@@ -71,7 +77,8 @@ _Sets = dict[Buffer, list[IntervalSet]]
 class _Accesses:
     """Collects the accesses of statements; `domains` has the values of the loops in them.
 
-    `own` buffers are omitted; with `is_inside`, nested blocks are visited.
+    `own` buffers and memory that statements allocate are omitted; with `is_inside`, nested blocks
+    are visited.
     """
 
     def __init__(
@@ -86,6 +93,7 @@ class _Accesses:
         self.views = {match.buffer: match.source for match in views}
         self.domains: dict[Var, IntervalSet] = {}
         self.lets: dict[Var, Expr] = {}
+        self.inner: set[Var] = set()  # memory that statements allocate
         self.reads: _Sets = {}
         self.writes: _Sets = {}
         self.opaque: _Sets = {}
@@ -99,9 +107,7 @@ class _Accesses:
             whole = whole_buffer(buffer).region
             ranges = [cover_range(one, w) for one, w in zip(per_dimension, whole, strict=True)]
             analyzer = Analyzer()
-            simplified = tuple(
-                [Range(analyzer.simplify(r.min), analyzer.simplify(r.extent)) for r in ranges]
-            )
+            simplified = tuple([Range(r.min, analyzer.simplify(r.extent)) for r in ranges])
             found.append(BufferRegion(buffer, simplified))
         return tuple(found)
 
@@ -109,11 +115,13 @@ class _Accesses:
         """Add a region of a buffer, or of the source of a view."""
         while (source := self.views.get(buffer)) is not None:
             buffer, region = source.buffer, self.of_view(source, region)
+        if buffer.data in self.inner:
+            return
         known = sets.get(buffer)
         if known is None:
             sets[buffer] = region
         else:
-            sets[buffer] = [union(both) for both in zip(known, region, strict=True)]
+            sets[buffer] = [_united(*both) for both in zip(known, region, strict=True)]
 
     def of_view(self, source: BufferRegion, region: list[IntervalSet]) -> list[IntervalSet]:
         """The region of the source of a view; a view may have only its last dimensions."""
@@ -263,12 +271,23 @@ class _Accesses:
         for argument in node.args[2:]:
             self.expression(argument)
 
+    def _allocate(self, node: S.Allocate | AllocateConst) -> None:
+        """Memory inside of the block: accesses to it are no accesses of the block."""
+        for size in node.extents:
+            self.expression(size)
+        outside = self.inner
+        self.inner = {*outside, node.buffer_var}
+        self.statement(node.body)
+        self.inner = outside
+
 
 _STATEMENTS: dict[type, Any] = {
     S.For: _Accesses._loop,
     S.LetStmt: _Accesses._let,
     S.BufferStore: _Accesses._store,
     S.IfThenElse: _Accesses._condition,
+    S.Allocate: _Accesses._allocate,
+    AllocateConst: _Accesses._allocate,
     BlockRealize: _Accesses._realize,
 }
 
@@ -284,6 +303,15 @@ def _is_unknown(index: Expr) -> bool:
         or (isinstance(one, E.BufferLoad) and not dtypes.is_integral(one.dtype))
         for one in walk(index)
     )
+
+
+def _united(a: IntervalSet, b: IntervalSet) -> IntervalSet:
+    """The union of sets of indices, which may have different types."""
+    pairs = [
+        (x, y) if x is None or y is None or x.dtype == y.dtype else ops.match_types(x, y)
+        for x, y in zip(a, b, strict=True)
+    ]
+    return union([IntervalSet(*ends) for ends in zip(*pairs, strict=True)])
 
 
 def _last(ramp: E.Ramp) -> Expr:
