@@ -18,6 +18,7 @@ from te_sched.ir.blocks import DETECT_ACCESS, Block, BlockRealize, MatchBufferRe
 from te_sched.ir.expr import Buffer, BufferRegion, Expr, IntImm, IterVar, Range, Var
 from te_sched.ir.stmt import (
     AttrStmt,
+    Evaluate,
     For,
     IfThenElse,
     IRModule,
@@ -82,7 +83,7 @@ class ScriptBuilder:
         if len(self.results) == 1:
             return self.results[0]
         if self.results and all(isinstance(one, Stmt) for one in self.results):
-            return sequence(self.results)
+            return _joined(self.results)
         raise ScriptError(
             "nothing was built" if not self.results else f"{len(self.results)} things were built",
             "",
@@ -115,6 +116,16 @@ class ScriptBuilder:
         """Close frames until this number of them is open."""
         while len(self.frames) > depth:
             self.frames[-1].close()
+
+
+def _joined(statements: Sequence[Any]) -> Stmt:
+    """One statement, without evaluations of 0 beside others, as in TVM."""
+    found = [one for one in statements if isinstance(one, Stmt)]
+    return sequence([one for one in found if not _does_nothing(one)] or found[:1])
+
+
+def _does_nothing(statement: Stmt) -> bool:
+    return isinstance(statement, Evaluate) and ops.is_const(statement.value, 0)
 
 
 def _builders() -> list[ScriptBuilder]:
@@ -176,7 +187,7 @@ class Frame:
         builder = ScriptBuilder.current()
         builder.frames.pop()
         self.is_open = False
-        made = self.make(sequence([one for one in self.statements if isinstance(one, Stmt)]))
+        made = self.make(_joined(self.statements))
         if made is not None:
             builder.add(made)
 

@@ -34,6 +34,7 @@ from te_sched.ir.expr import (
     Operand,
     Var,
 )
+from te_sched.ir.serialization import load_json
 from te_sched.ir.stmt import IRModule, PrimFunc, Stmt
 from te_sched.ir.visitor import replace
 from te_sched.script import frames
@@ -594,6 +595,7 @@ def _parse(program: Any, extra_vars: Mapping[str, Any] | None, is_trusted: bool)
         raw = {k: v for k, v in vars(program).items() if inspect.isfunction(v)}
         for one in raw.values():
             names.update(names_around(one))
+    names.update(_metadata(source))
     names.update(extra_vars or {})
     parser = Parser(source, names, is_trusted)
     with ScriptBuilder() as builder:
@@ -602,6 +604,23 @@ def _parse(program: Any, extra_vars: Mapping[str, Any] | None, is_trusted: bool)
             return parser.module(node, raw)
         parser.function(node, raw)
         return builder.results[-1]
+
+
+def _metadata(source: Source) -> dict[str, Any]:
+    """`metadata`, if the text defines it before its function: what is in its JSON."""
+    for node in source.tree.body:
+        match node:
+            case ast.Assign(
+                targets=[ast.Name("metadata")],
+                value=ast.Call(
+                    func=ast.Attribute(attr="load_json"), args=[ast.Constant(str() as text)]
+                ),
+            ):
+                try:
+                    return {"metadata": load_json(text)}
+                except DeclarationError as error:
+                    raise source.error(node, error) from None
+    return {}
 
 
 def from_source(

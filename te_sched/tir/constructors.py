@@ -10,7 +10,7 @@ import dataclasses
 import inspect
 import operator
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -19,7 +19,14 @@ from te_sched.ir import dtypes, expr, ops, stmt
 from te_sched.ir.buffer import check_predicate
 from te_sched.ir.expr import ITER_KINDS, Expr, IterVar, PointerType, Range
 from te_sched.ir.stmt import FOR_KINDS, Stmt
-from te_sched.signatures import checked, is_index, is_sequence, kind_of_annotation, unfit
+from te_sched.signatures import (
+    ParameterKind,
+    checked,
+    is_index,
+    is_sequence,
+    kind_of_annotation,
+    unfit,
+)
 from te_sched.tir.node_examples import example_of
 
 
@@ -279,6 +286,32 @@ def _iter_var(
     return IterVar(domain, var, kind, thread_tag)
 
 
+def _reduce(
+    combiner: expr.CommReducer,
+    src: Sequence[Any],
+    rdom: Sequence[IterVar],
+    condition: Any,
+    value_index: int,
+    init: Sequence[Any] | None = None,
+    span: object = None,
+) -> Expr:
+    sources, starts = [tuple([ops.convert(v) for v in given or ()]) for given in (src, init)]
+    held = ops.TRUE if condition is None else ops.cast("bool", ops.convert(condition))
+    count = len(combiner.result)
+    if len(sources) != count or len(starts) not in (0, count) or not 0 <= value_index < count:
+        raise DeclarationError(
+            f"tir.Reduce has {len(sources)} values and {len(starts)} initial values, index "
+            f"{value_index}; its combiner has {count}",
+            "",
+            "give a value for each result of the combiner, and none or all initial values",
+        )
+    for axis in rdom:
+        if not isinstance(axis, IterVar):
+            raise unfit(DeclarationError, "tir.Reduce", "rdom", axis, _AXES)
+    return expr.Reduce(combiner, sources, starts, tuple(rdom), held, value_index)
+
+
+_AXES = ParameterKind(lambda value: isinstance(value, IterVar), "an IterVar")
 Ramp, Broadcast = Constructor(expr.Ramp, _ramp), Constructor(expr.Broadcast, _broadcast)
 Select = Constructor(expr.Select, _select)
 Let = Constructor(expr.Let, _let)
@@ -287,6 +320,7 @@ SizeVar = Constructor(expr.Var, _size_var)
 IntImm = Constructor(expr.IntImm, _int_imm)
 FloatImm = Constructor(expr.FloatImm, _float_imm)
 For = Constructor(stmt.For, _for)
+Reduce = Constructor(expr.Reduce, _reduce)
 
 
 class _AxisConstructor(Constructor):
