@@ -18,14 +18,13 @@ from te_sched.ir.blocks import DETECT_ACCESS, Block, BlockRealize, MatchBufferRe
 from te_sched.ir.expr import Buffer, BufferRegion, Expr, IntImm, IterVar, Range, Var
 from te_sched.ir.stmt import (
     AttrStmt,
-    Evaluate,
     For,
     IfThenElse,
     IRModule,
     PrimFunc,
     Stmt,
 )
-from te_sched.lower.statements import sequence
+from te_sched.lower.statements import sequence, without_evaluations_of_0
 
 _F = TypeVar("_F", bound="Frame")
 _STATE = threading.local()  # .builders: those that are open in this thread, the innermost last
@@ -121,11 +120,7 @@ class ScriptBuilder:
 def _joined(statements: Sequence[Any]) -> Stmt:
     """One statement, without evaluations of 0 beside others, as in TVM."""
     found = [one for one in statements if isinstance(one, Stmt)]
-    return sequence([one for one in found if not _does_nothing(one)] or found[:1])
-
-
-def _does_nothing(statement: Stmt) -> bool:
-    return isinstance(statement, Evaluate) and ops.is_const(statement.value, 0)
+    return sequence(without_evaluations_of_0(found))
 
 
 def _builders() -> list[ScriptBuilder]:

@@ -19,6 +19,7 @@ from te_sched.ir import dtypes, expr, ops, stmt
 from te_sched.ir.buffer import check_predicate
 from te_sched.ir.expr import ITER_KINDS, Expr, IterVar, PointerType, Range
 from te_sched.ir.stmt import FOR_KINDS, Stmt
+from te_sched.lower.statements import without_evaluations_of_0
 from te_sched.signatures import (
     ParameterKind,
     checked,
@@ -157,13 +158,15 @@ BufferLoad, BufferStore = _access(expr.BufferLoad, "load"), _access(stmt.BufferS
 
 
 def _sequence() -> Constructor:
-    """A constructor that joins sequences in sequences."""
+    """A constructor that joins sequences in sequences, then without evaluations of 0, as TVM."""
     plain = _by_fields(stmt.SeqStmt)
 
     def build(*args: Any, **kwargs: Any) -> Any:
         made = plain(*args, **kwargs)
+        if not any(type(one) is stmt.SeqStmt for one in made.seq):
+            return made
         parts = [one.seq if type(one) is stmt.SeqStmt else (one,) for one in made.seq]
-        return stmt.SeqStmt(tuple(chain.from_iterable(parts)))
+        return stmt.SeqStmt(tuple(without_evaluations_of_0(chain.from_iterable(parts))))
 
     return Constructor(stmt.SeqStmt, build)
 

@@ -104,3 +104,10 @@ def test_reductions_have_the_parameters_of_tvm() -> None:
         tir.Reduce(plus, [A[i], A[i]], [i], None, 0)
     with pytest.raises(DeclarationError, match="rdom"):
         tir.Reduce(plus, [A[i]], [i.var], None, 0)
+
+
+def test_sequences_in_sequences_are_joined() -> None:
+    pair = tir.SeqStmt([tir.Evaluate(0), tir.Evaluate(1)])
+    assert str(pair).splitlines() == ["T.evaluate(0)", "T.evaluate(1)"]
+    joined = tir.SeqStmt([pair, tir.Evaluate(2)])
+    assert str(joined).splitlines() == ["T.evaluate(1)", "T.evaluate(2)"]
