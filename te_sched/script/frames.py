@@ -24,7 +24,7 @@ from te_sched.ir.stmt import (
     PrimFunc,
     Stmt,
 )
-from te_sched.lower.statements import sequence
+from te_sched.lower.statements import sequence, without_evaluations_of_0
 
 _F = TypeVar("_F", bound="Frame")
 _STATE = threading.local()  # .builders: those that are open in this thread, the innermost last
@@ -82,7 +82,7 @@ class ScriptBuilder:
         if len(self.results) == 1:
             return self.results[0]
         if self.results and all(isinstance(one, Stmt) for one in self.results):
-            return sequence(self.results)
+            return _joined(self.results)
         raise ScriptError(
             "nothing was built" if not self.results else f"{len(self.results)} things were built",
             "",
@@ -115,6 +115,12 @@ class ScriptBuilder:
         """Close frames until this number of them is open."""
         while len(self.frames) > depth:
             self.frames[-1].close()
+
+
+def _joined(statements: Sequence[Any]) -> Stmt:
+    """One statement, without evaluations of 0 beside others, as in TVM."""
+    found = [one for one in statements if isinstance(one, Stmt)]
+    return sequence(without_evaluations_of_0(found))
 
 
 def _builders() -> list[ScriptBuilder]:
@@ -176,7 +182,7 @@ class Frame:
         builder = ScriptBuilder.current()
         builder.frames.pop()
         self.is_open = False
-        made = self.make(sequence([one for one in self.statements if isinstance(one, Stmt)]))
+        made = self.make(_joined(self.statements))
         if made is not None:
             builder.add(made)
 

@@ -994,5 +994,14 @@ globals().update(
         for name, found in [(name, getattr(_tir, name)) for name in _OF_TIR]
     }
 )
-reduce = getattr(_tir, "Reduce")  # noqa: B009
+
+
+def reduce(
+    combiner: Any, source: Any, init: Any, axis: Any, condition: Any, value_index: Any
+) -> Expr:
+    """A reduction of tensor expressions."""
+    made: Expr = _tir.Reduce(combiner, source, axis, condition, value_index, init)
+    return made
+
+
 bfloat16 = ScalarType("bfloat16")
