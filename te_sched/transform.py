@@ -29,6 +29,13 @@ _UNROLL = {
     "explicit_unroll": "unroll_explicit",
     "unroll_local_access": "unroll_local_access",
 }
+_SIMPLIFY = {
+    "transitively_prove_inequalities": "prove_transitively",
+    "convert_boolean_to_and_of_ors": "conditions_as_clauses",
+    "apply_constraints_to_boolean_branches": "simplify_branches",
+    "propagate_knowns_to_prove_conditional": "propagate_to_conditions",
+    "propagate_knowns_to_simplify_expressions": "propagate_to_values",
+}
 _PARTITION = (
     "partition_const_loop",
     "no_unroll_loop_with_extent_one",
@@ -41,9 +48,13 @@ _NESTED: dict[str, tuple[dict[str, str], str]] = {
         {"support_block_scope_hosting": "hoist_thread_conditions"},
         '{"support_block_scope_hosting": True}',
     ),
-    "tir.Simplify": (
-        {"apply_constraints_to_boolean_branches": "simplify_branches"},
-        '{"apply_constraints_to_boolean_branches": True}',
+    "tir.Simplify": (_SIMPLIFY, '{"apply_constraints_to_boolean_branches": True}'),
+    "tir.RemoveNoOp": (
+        {
+            "use_dataflow_analysis": "remove_by_dataflow",
+            "max_simplification_steps": "dataflow_steps",
+        },
+        '{"use_dataflow_analysis": True}',
     ),
     "tir.LoopPartition": ({name: name for name in _PARTITION}, '{"partition_const_loop": True}'),
 }
@@ -60,7 +71,6 @@ _WITHOUT_EFFECT = {
     "tir.enable_equiv_terms_in_cse_tir": "terms are compared as they are written",
     "tir.HoistExpression": "TVM's default does not hoist expressions either",
     "tir.InjectDoubleBuffer": "double buffers take turns loop by loop, as with split_loop=1",
-    "tir.RemoveNoOp": "the pass has no options",
     "tir.ReduceBranchingThroughOvercompute": "the pass does not exist here",
     "tir.enable_debug": "compiled code has no debug information",
     "tir.debug_keep_trivial_loop": "loops of one iteration become their body",
@@ -85,9 +95,10 @@ class PassContext:
     disabled_pass : TVM's names of passes to omit ("tir.StorageRewrite").
     instruments : not available: te_sched.lower(..., stop_after=...) shows the result of a pass.
     config : options by TVM's names: tir.disable_vectorize, tir.HoistIfThenElse, tir.LoopPartition,
-        tir.Simplify, tir.UnrollLoop, tir.add_lower_pass, tir.disable_storage_rewrite,
-        tir.disable_cse_tir, tir.enable_buffer_level_predication; also te_sched's own
-        `te_sched.as_older`: lower as TVM 0.9, whose `astext()` is found in books and papers.
+        tir.RemoveNoOp, tir.Simplify, tir.UnrollLoop, tir.add_lower_pass,
+        tir.disable_storage_rewrite, tir.disable_cse_tir, tir.enable_buffer_level_predication; also
+        te_sched's own `te_sched.as_older`: lower as TVM 0.9, whose `astext()` is found in books and
+        papers.
 
     >>> import te_sched
     >>> A = te_sched.te.placeholder((4,), name="A")
@@ -151,6 +162,7 @@ class PassContext:
             "te_sched.as_older",
             "tir.HoistIfThenElse",
             "tir.LoopPartition",
+            "tir.RemoveNoOp",
             "tir.Simplify",
             "tir.UnrollLoop",
             "tir.add_lower_pass",
@@ -295,7 +307,9 @@ def _options_of(option: str, value: Any) -> dict[str, Any]:
     for name in [name for name in value if name not in known]:
         warn_once(f"{option} {name}", f"it knows {', '.join(known)}")
     return {
-        setting: (_integer if name.startswith("auto_") else _flag)(f"{option} {name}", value[name])
+        setting: (_integer if name.startswith(("auto_", "max_")) else _flag)(
+            f"{option} {name}", value[name]
+        )
         for name, setting in known.items()
         if name in value
     }

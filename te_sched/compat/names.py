@@ -123,6 +123,7 @@ TREE: dict[str, Alias] = {
         {
             **_all_from(_OLD, "stmt_seq stmt_list"),
             "Any": f"{_OLD}:UnknownExtent",
+            **_all_from("te_sched.tir.block_scope", "BlockScope StmtSRef"),
             "ScheduleError": "te_sched.errors:ScheduleError",
         },
     ),
@@ -131,8 +132,13 @@ TREE: dict[str, Alias] = {
     ),
     "tir.stmt": Alias(("te_sched.tir",), _all_from(_OLD, "stmt_seq stmt_list")),
     "tir.op": Alias(("te_sched.tir",)),
+    "tir.block_scope": Alias(("te_sched.tir.block_scope",)),
+    "tir.block_dependence_info": Alias(("te_sched.tir.block_scope",)),
     "tir.schedule": Alias(("te_sched.tir.schedule",)),
     "tir.schedule.schedule": Alias(("te_sched.tir.schedule",)),
+    "tir.schedule.state": Alias(
+        (), {"ScheduleDebugMask": "te_sched.tir.schedule:ScheduleDebugMask"}
+    ),
     "tir.schedule.trace": Alias(("te_sched.tir.schedule",)),
     "tir.buffer": Alias(("te_sched.tir",)),
     "tir.function": Alias(("te_sched.tir",)),
@@ -158,6 +164,7 @@ TREE: dict[str, Alias] = {
     "script.printer": Alias((), is_absent=True),
     "script.printer.doc": Alias((), is_absent=True),
     "script.printer.doc_printer": Alias((), is_absent=True),
+    "relax": Alias(("te_sched.relax",)),
     "nd": Alias(("te_sched.nd",), _ARRAYS),
     "runtime": Alias(
         ("te_sched.runtime",),

@@ -18,6 +18,7 @@ from te_sched.analysis.kernels.device_limits import DeviceLimits, check_device_l
 from te_sched.analysis.kernels.kernel_races import check_kernel_races
 from te_sched.analysis.kernels.launch_limits import guard_launches
 from te_sched.analysis.programs.block_instances import judge_blocks
+from te_sched.analysis.programs.data_types import check_data_types
 from te_sched.analysis.programs.double_buffering import check_turns
 from te_sched.analysis.schedules import regions, results
 from te_sched.analysis.schedules.legality import check_legality
@@ -291,6 +292,7 @@ def _kernels(work: Work, functions: _Functions, verify: bool) -> tuple[IRModule,
 def _for_target(work: Work, functions: _Functions) -> _Functions:
     keys, made = (work.target.kind, *work.target.keys), {}
     for name, func in functions.items():
+        check_data_types(func)
         if work.timer is not None:
             work.timer.begin(func, name)
         func = replace_intrinsics(func, keys)

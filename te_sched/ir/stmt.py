@@ -213,7 +213,8 @@ class PrimFunc(Node):
 
     `attrs` has "global_symbol", "tir.noalias", "from_legacy_te_schedule", ... `origin` is
     "schedule", "blocks" (lowered from a script), "kernel" (part of another function) or "written"
-    (by hand); by default it is derived from `attrs`.
+    (by hand); by default it is derived from `attrs`. `written_name` is the name of the definition
+    in Python; it is not compared.
 
     >>> from te_sched import te, tir
     >>> n = te.var("n")
@@ -228,6 +229,7 @@ class PrimFunc(Node):
     attrs: Mapping[str, Any] = role(Role.ANNOTATION, default_factory=dict)
     ret_type: str = "void"
     origin: str = ""
+    written_name: str = ""
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -237,8 +239,8 @@ class PrimFunc(Node):
 
     @property
     def __name__(self) -> str:
-        """The name of the function."""
-        return str(self.attrs.get("global_symbol", "main"))
+        """The name of the function: that of its definition, if there is one."""
+        return self.written_name or str(self.attrs.get("global_symbol", "main"))
 
     @checked
     def with_body(self, body: Stmt) -> PrimFunc:
@@ -281,8 +283,10 @@ class PrimFunc(Node):
         kept = {key: value for key, value in self.attrs.items() if key != attr_key}
         return replace_fields(self, attrs=kept)
 
-    if TYPE_CHECKING:  # given by ir.printer, ir.specialize and te_sched.views
+    if TYPE_CHECKING:  # given by ir.printer, ir.specialize, tir.struct_info and te_sched.views
 
+        @property
+        def struct_info(self) -> Any: ...
         def astext(self) -> str: ...
         def show(self) -> None: ...
         def specialize(self, param_map: Mapping[Var, Any]) -> PrimFunc: ...
@@ -305,7 +309,8 @@ class GlobalVar(str):
 
 @node
 class IRModule(Node):
-    """A mapping of names to functions; immutable.
+    """A mapping of names to functions; immutable. `written_name` is the name of its class in
+    Python; it is not compared.
 
     >>> from te_sched import tir
     >>> module = IRModule({"f": tir.PrimFunc((), tir.Evaluate(0), {})})
@@ -315,6 +320,12 @@ class IRModule(Node):
 
     functions: Mapping[str, PrimFunc] = role(Role.ANNOTATION, default_factory=dict)
     attrs: Mapping[str, Any] = role(Role.ANNOTATION, default_factory=dict)
+    written_name: str = ""
+
+    @property
+    def __name__(self) -> str:
+        """The name of the module: that of its class, if there is one."""
+        return self.written_name or "Module"
 
     def __post_init__(self) -> None:
         for name in ("functions", "attrs"):

@@ -165,7 +165,7 @@ class _Flattener(Mapper):
         layout = self.layouts.get(buffer)
         if layout is None:
             offset = None if ops.is_const(buffer.elem_offset, 0) else buffer.elem_offset
-            flat = _flat_buffer(buffer, buffer.data, buffer.shape, buffer.strides)
+            flat = self.sized(_flat_buffer(buffer, buffer.data, buffer.shape, buffer.strides))
             if flat is buffer and not self.is_scheduled and buffer in self.params:
                 flat = replace(buffer)
             layout = _Layout(
@@ -177,6 +177,12 @@ class _Flattener(Mapper):
             )
             self.layouts[buffer] = layout
         return layout
+
+    def sized(self, flat: Buffer) -> Buffer:
+        """A flat buffer; TVM simplifies its size in functions that are not of schedules."""
+        if self.is_scheduled or all(type(size) is IntImm for size in flat.shape):
+            return flat
+        return replace(flat, shape=tuple([self.analyzer.simplify(size) for size in flat.shape]))
 
     # -- statements --------------------------------------------------------------------------------
 
@@ -249,7 +255,7 @@ class _Flattener(Mapper):
             declared = buffer.strides if self.is_of_blocks else ()
             strides = tuple([self.visit(one) for one in declared])
         data = self.scoped(buffer)
-        flat = _flat_buffer(buffer, data, shape, strides)
+        flat = self.sized(_flat_buffer(buffer, data, shape, strides))
         if not self.is_of_blocks:
             alignment = _temporary_alignment(_product(shape), buffer.dtype)
             flat = replace(flat, data_alignment=alignment)

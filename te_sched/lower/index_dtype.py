@@ -33,19 +33,25 @@ class _Indices(Retyper, ReferenceMapper):
     def __init__(self, dtype: str, data: set[Var]) -> None:
         self.dtype, self.data = dtype, data
         self.variables: dict[Var, Var] = {}
+        self.is_in_index = False
 
     def index(self, e: Expr) -> Expr:
         """An index, bound or extent."""
-        return ops.cast(dtypes.with_lanes(self.dtype, dtypes.lanes(e.dtype)), self.visit(e))
+        outside, self.is_in_index = self.is_in_index, True
+        try:
+            new = self.visit(e)
+        finally:
+            self.is_in_index = outside
+        return ops.cast(dtypes.with_lanes(self.dtype, dtypes.lanes(e.dtype)), new)
 
     def define(self, var: Var) -> Var:
         return self.visit_Var(var)
 
     def visit_Var(self, node: Var) -> Var:
-        if node in self.data or node.dtype == self.dtype or not dtypes.is_int(node.dtype):
-            return node
         found = self.variables.get(node)
         if found is None:
+            if node in self.data or node.dtype == self.dtype or not dtypes.is_int(node.dtype):
+                return node
             found = self.variables[node] = replace(node, dtype=self.dtype)
         return found
 
@@ -69,6 +75,8 @@ class _Indices(Retyper, ReferenceMapper):
 
     def visit_Cast(self, node: Cast) -> Expr:
         value = self.visit(node.value)
+        if self.is_in_index and dtypes.counts(node.dtype):  # of a computed index
+            return ops.cast(dtypes.with_lanes(self.dtype, dtypes.lanes(node.dtype)), value)
         return node if value is node.value else ops.cast(node.dtype, value)
 
     def visit_BufferLoad(self, node: BufferLoad) -> Expr:
@@ -81,8 +89,10 @@ class _Indices(Retyper, ReferenceMapper):
         return replace(node, buffer=buffer, value=value, indices=indices)
 
     def visit_LetStmt(self, node: LetStmt) -> Stmt:
-        value = ops.cast(node.var.dtype, self.visit(node.value))
-        return LetStmt(node.var, value, self.visit(node.body))
+        value, var = self.visit(node.value), node.var
+        if value.dtype != var.dtype:  # of indices
+            self.variables[var] = replace(var, dtype=value.dtype)
+        return LetStmt(self.visit_Var(var), value, self.visit(node.body))
 
 
 def force_narrow_indices(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:

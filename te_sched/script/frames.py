@@ -327,7 +327,9 @@ class PrimFuncFrame(Frame):
         attrs = dict(self.attrs or {})
         if not self.is_private and self.name:
             attrs.setdefault("global_symbol", self.name)
-        func = PrimFunc(tuple(self.params), body, self.buffer_map, attrs, self.ret_type)
+        func = PrimFunc(
+            tuple(self.params), body, self.buffer_map, attrs, self.ret_type, written_name=self.name
+        )
         if self.finish is not None:
             func = self.finish(func, self.alloc_buffers)
         module = ScriptBuilder.current().find(ModuleFrame)
@@ -342,6 +344,7 @@ class ModuleFrame(Frame):
 
     def __init__(self) -> None:
         super().__init__()
+        self.name = ""
         self.functions: dict[str, Any] = {}
         self.attrs: dict[str, Any] | None = None
         self.decorate: Callable[[Any], Any] | None = None
@@ -353,7 +356,7 @@ class ModuleFrame(Frame):
 
     def make(self, body: Stmt) -> IRModule:
         functions = {name: func for name, func in self.functions.items() if func is not None}
-        return IRModule(functions, self.attrs or {})
+        return IRModule(functions, self.attrs or {}, self.name)
 
 
 def innermost(kind: type[_F], what: str) -> _F:

@@ -74,6 +74,7 @@ class Parser(ScriptEvaluator):
         self.scopes[-1].update({node.name: proxy, "cls": proxy})
         with ModuleFrame() as _:
             frame = frames.around(ModuleFrame, "a module")
+            frame.name = node.name
             frame.functions.update(dict.fromkeys([one.name for one in defined]))
             for one in node.body:
                 if isinstance(one, ast.FunctionDef):

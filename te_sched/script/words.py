@@ -106,6 +106,7 @@ _SCALARS = {
         ("int", (8, 16, 32, 64)),
         ("uint", (8, 16, 32, 64)),
         ("float", (16, 32, 64)),
+        *((name, ("",)) for name in _dtypes.UNSUPPORTED),
     )
     for bits in widths
     for lanes in (1, 2, 4, 8, 16, 32, 64)

@@ -41,6 +41,8 @@ _NUMBERED = re.compile(r"\bcse_var_\d+")
 _NAMED_AGAIN = re.compile(r"(?<=\w)_\d+\b")  # of buffers, common subexpressions
 _LIKELY = re.compile(r"T\.likely\((.*)\):$")
 
+_STORE = re.compile(r"\s*\w+\[.*\] = ")
+
 _LOCATION = re.compile(r"^!(\d+) = !DILocation\(line: (\d+)")
 _OF_INSTRUCTION = re.compile(r", !dbg !(\d+)")
 _METADATA = re.compile(r",? ![\w.]+ !\d+|,? #\d+$| #\d+(?= \{$)")
@@ -73,6 +75,22 @@ def numbered(program: Sequence[Line], compiled: Sequence[Line]) -> tuple[Line, .
         replace(line, numbers=numbers_at(compiled, places))
         for line, places in zip(program, found, strict=True)
     )
+
+
+def numbered_blocks(program: Sequence[Line], compiled: Sequence[Line]) -> tuple[Line, ...]:
+    """The same for a program of blocks, whose stores have other indices: these are matched by the
+    stages that they compute and read.
+    """
+    stores = [[_store_of(one) for one in lines] for lines in (program, compiled)]
+    found = _matching(*stores)
+    return tuple(
+        line if line.numbers else replace(line, numbers=numbers_at(compiled, places))
+        for line, places in zip(numbered(program, compiled), found, strict=True)
+    )
+
+
+def _store_of(line: Line) -> object:
+    return line.stages if line.stages and _STORE.match(line.text) else None
 
 
 def lines_of_rows(rows: Sequence[Stmt | None], module: IRModule, stages: Stages) -> list[list[int]]:

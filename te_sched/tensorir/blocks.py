@@ -11,10 +11,10 @@ from te_sched.arith.iter_detect import IterMapLevel, is_number
 from te_sched.arith.iter_map import detect_iter_map
 from te_sched.ir import ops
 from te_sched.ir.blocks import Block, BlockRealize
-from te_sched.ir.expr import Buffer, BufferRegion, Expr, Range, Var
+from te_sched.ir.expr import Buffer, BufferLoad, BufferRegion, Expr, Range, Var
 from te_sched.ir.ops import is_const
-from te_sched.ir.stmt import For
-from te_sched.ir.visitor import replace, variables_of
+from te_sched.ir.stmt import BufferStore, For
+from te_sched.ir.visitor import replace, variables_of, walk
 from te_sched.tensorir.state import BlockIndex, BlockKey, Key
 
 
@@ -84,6 +84,16 @@ def accessed(index: BlockIndex, key: BlockKey, writes: bool) -> list[BufferRegio
     """The regions that a block reads or writes; of a group those of its blocks."""
     blocks = [index.block(one) for one in stated_blocks(index, [key])]
     return [region for one in blocks for region in (one.writes if writes else one.reads)]
+
+
+def accessed_outside(index: BlockIndex, key: Key) -> set[Buffer]:
+    """The buffers that statements of a loop or block access outside of the blocks in it."""
+    inside = {id(part) for one in index.blocks_of(key) for part in walk(index.block(one))}
+    return {
+        part.buffer
+        for part in walk(index.nodes[key])
+        if isinstance(part, BufferLoad | BufferStore) and id(part) not in inside
+    }
 
 
 def siblings(index: BlockIndex, key: Key) -> list[BlockKey]:

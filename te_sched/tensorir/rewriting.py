@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.iter_detect import IterMapLevel
 from te_sched.arith.iter_map import iter_map_simplify
 from te_sched.ir import ops
@@ -43,6 +44,30 @@ class Values(BlockMapper):
 
     def visit_Var(self, node: Var) -> Expr:
         return self.values.get(node, node)
+
+
+class SimplifiedValues(Values):
+    """Replaces variables by values, and simplifies indices."""
+
+    def __init__(self, values: dict[Var, Expr], analyzer: Analyzer) -> None:
+        super().__init__(values)
+        self.analyzer = analyzer
+
+    def visit_parts(self, block: Block) -> Block:
+        """A block with its parts mapped, as a new one."""
+        new = self.generic(block)
+        return replace(new) if new is block else new
+
+    def visit_access(self, node: Any) -> Any:
+        """Map a load or store."""
+        new = self.generic(node)
+        return replace(new, indices=tuple([self.analyzer.simplify(one) for one in new.indices]))
+
+    visit_BufferLoad = visit_BufferStore = visit_access
+
+    def visit_Range(self, node: Range) -> Range:
+        new = self.generic(node)
+        return new if new is node else replace(new, min=self.analyzer.simplify(new.min))
 
 
 class Rebind(Values):

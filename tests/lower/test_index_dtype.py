@@ -61,3 +61,13 @@ def test_forcing_rejects_wide_data() -> None:
 
     with pytest.raises(LoweringError, match="buffer A has elements of int64"):
         force_narrow_indices(wide)
+
+
+def test_variables_of_indices_are_wide() -> None:
+    A = te.placeholder((4, 6), "uint8", name="A")
+    func = te.create_prim_func([A, te_sched.topi.argmax(A, axis=1)], "int64")
+    verify(func, "blocks")
+    assert "v_A_red_temp_v0: T.int64 = T.Select(" in str(func)
+    a, out = np.random.randint(0, 9, (4, 6)).astype("uint8"), te_sched.nd.empty((4,), "int32")
+    te_sched.build(func)(te_sched.nd.array(a), out)
+    np.testing.assert_array_equal(out.numpy(), a.argmax(1))

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import te_sched
+from te_sched.errors import BuildError
 from te_sched.ir.blocks import AllocateConst, DeclBuffer
 from te_sched.ir.structural import structural_difference
 from te_sched.ir.visitor import walk
@@ -307,3 +308,38 @@ def test_a_grid_of_one_loop_has_one_variable() -> None:
 
     assert "for i in range(8):" in doubled.script()
     assert "for i in range(8):" in unpacked.script()
+
+
+def test_functions_and_modules_are_named_as_in_python() -> None:
+    @T.prim_func(private=True)
+    def double(A: T.Buffer((8,), "float32")):
+        A[0] = A[0] * T.float32(2)
+
+    @T.prim_func(private=True)
+    def twice(A: T.Buffer((8,), "float32")):
+        A[0] = A[0] * T.float32(2)
+
+    @I.ir_module
+    class Empty:
+        pass
+
+    assert (double.__name__, Empty.__name__) == ("double", "Empty")
+    assert structural_difference(double, twice) is None
+    assert structural_difference(Empty, te_sched.IRModule({})) is None
+    assert te_sched.IRModule({}).__name__ == "Module"
+
+
+@pytest.mark.parametrize("dtype", ["e4m3_float8", "e5m2_float8", "int4", "uint4"])
+def test_types_without_code_are_read_and_refused(dtype: str) -> None:
+    func = from_source(
+        "@T.prim_func\n"
+        f"def f(A: T.Buffer((8,), '{dtype}'), B: T.Buffer((8,), 'float32')):\n"
+        f"    for i in range(8):\n        A[i] = T.Cast('{dtype}', B[i]) + T.{dtype}(1)\n"
+    )
+    assert f'T.Cast("{dtype}", B[i]) + T.{dtype}(1)' in func.script()
+    assert structural_difference(from_source(func.script()), func) is None
+    threads = "with T.launch_thread('threadIdx.x', 8) as i:"
+    kernel = from_source(func.script().replace("for i in range(8):", threads))
+    for one, target in ((func, "llvm"), (kernel, "cuda")):
+        with pytest.raises(BuildError, match=f"cannot generate code for values of type {dtype}"):
+            te_sched.build(one, target=target, verify=False)

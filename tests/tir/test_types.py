@@ -8,7 +8,7 @@ import pytest
 
 from te_sched import te, tir
 from te_sched.errors import DeclarationError
-from te_sched.ir import PrimType
+from te_sched.ir import PrimType, TupleType
 from te_sched.ir.calls import call_tir
 from te_sched.script import from_source
 from te_sched.target import Target
@@ -84,3 +84,9 @@ def test_functions_of_a_module_are_called() -> None:
     )
     assert "Module.part()" in module.script()
     assert str(call_tir(module.get_global_var("part"))) == "Module.part()"
+
+
+def test_types_of_several_values() -> None:
+    pair = TupleType([PrimType("float32"), tir.PointerType("int8", "shared")])
+    assert str(pair) == pair.script() == 'T.Tuple(T.float32, T.handle("int8", "shared"))'
+    assert (str(TupleType([])), pair.fields[0]) == ("None", PrimType("float32"))

@@ -93,6 +93,11 @@ def _text(node: Any, style: Style) -> str:
     return "\n".join(style.finished(lines))
 
 
+def _position(name: str) -> tuple[bool, str]:
+    """The place of a function in the text of its module: by name, "main" last."""
+    return name == "main", name
+
+
 def module_lines(module: S.IRModule, make_printer: Callable[[], ScriptPrinter]) -> list[str]:
     """The lines of a module, with a printer for each function."""
     lines = [_IR, _TIR] if module.functions else [_IR]
@@ -102,7 +107,7 @@ def module_lines(module: S.IRModule, make_printer: Callable[[], ScriptPrinter]) 
     if not module.functions:
         return lines if module.attrs else [*lines, "    pass"]
     metadata: list[Any] = []
-    for position, name in enumerate(sorted(module.functions)):
+    for position, name in enumerate(sorted(module.functions, key=_position)):
         printer = make_printer()
         printer.metadata = metadata
         if position:
@@ -775,7 +780,8 @@ def _declaration(var: Var) -> str:
 
 def _pointer(var: Var) -> str:
     assert var.pointer is not None
-    return f"{quoted(var.pointer.element)}, {quoted(var.pointer.scope or 'global')}"
+    element = quoted(var.pointer.element)
+    return f"{element}, {quoted(var.pointer.scope)}" if var.pointer.scope else element
 
 
 _STATEMENTS: dict[type, Callable[[ScriptPrinter, Any, bool], None]] = {

@@ -12,6 +12,7 @@ from te_sched.ir import expr as E
 from te_sched.ir.blocks import MatchBufferRegion
 from te_sched.ir.expr import Buffer, BufferRegion, Expr, FloatImm, IntImm, IterVar, StringImm, Var
 from te_sched.ir.index_map import IndexMap
+from te_sched.ir.printer.struct_info import METHODS as STRUCT_INFO
 from te_sched.ir.printer.style import PLAIN, Style
 
 _OR, _AND, _NOT, _COMPARE, _SUM, _PRODUCT = range(1, 7)
@@ -64,11 +65,6 @@ def quoted(text: str) -> str:
     ) + '"'  # fmt: skip
 
 
-def dtype_text(dtype: str) -> str:
-    """A data type as a literal; TVM's vectors of bools are of "uint1"."""
-    return quoted(dtype.replace("boolx", "uint1x"))
-
-
 def mapping_text(printer: Any, node: Any) -> str:
     """The text of a mapping as a dictionary with sorted keys."""
     keys = sorted(node, key=str)
@@ -100,6 +96,7 @@ class ExprPrinter:
 
     def __init__(self, style: Style = PLAIN) -> None:
         self.style = style
+        self.plain_types = (style.int_dtype,)  # of integers that are printed without their type
         self.names: dict[Any, str] = {}
         self.metadata: list[Any] = []
 
@@ -129,7 +126,7 @@ class ExprPrinter:
         return name if name is not None else self.declare_variable(node)
 
     def _integer(self, node: IntImm) -> str:
-        if node.dtype == self.style.int_dtype:
+        if node.dtype in self.plain_types:
             return str(node.value)
         if node.dtype == "bool":
             return "T.bool(True)" if node.value else "T.bool(False)"
@@ -175,7 +172,7 @@ class ExprPrinter:
         return f"not {inner}"
 
     def _cast(self, node: E.Cast) -> str:
-        return f"T.Cast({dtype_text(node.dtype)}, {self.text(node.value)})"
+        return f"T.Cast({quoted(node.dtype)}, {self.text(node.value)})"
 
     def _select(self, node: E.Select) -> str:
         return f"T.Select({self.commas((node.condition, node.true_value, node.false_value))})"
@@ -201,9 +198,9 @@ class ExprPrinter:
             return f"Module.{function.value}({self.commas(given)})"
         args = [self.text(arg) for arg in node.args]
         if op in _DTYPE_FIRST:
-            args.insert(0, dtype_text(node.dtype))
+            args.insert(0, quoted(node.dtype))
         elif op in _DTYPE_LAST:
-            args.append(dtype_text(node.dtype))
+            args.append(quoted(node.dtype))
         name = _RENAMED.get(op)
         if name is None:
             name = op.removeprefix("tir.")
@@ -317,6 +314,7 @@ def _folds(node: Any) -> bool:
 
 
 _METHODS: dict[type, Callable[[ExprPrinter, Any], str]] = ByClass()
+_METHODS |= STRUCT_INFO
 _METHODS |= {
     Var: ExprPrinter._variable,
     IntImm: ExprPrinter._integer,

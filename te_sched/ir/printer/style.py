@@ -67,8 +67,8 @@ class Style:
         """The lines with prefixes, indentation and underlines of this style."""
         found = list(lines)
         whole = [isinstance(line, UnderlinedLine) for line in found]
-        prefixes = {"T": self.tir_prefix, "I": self.ir_prefix}
-        if prefixes != {"T": "T", "I": "I"}:
+        prefixes = {"T": self.tir_prefix, "I": self.ir_prefix, "R": self.relax_prefix}
+        if prefixes != {"T": "T", "I": "I", "R": "R"}:
             found = [_PREFIX.sub(lambda m: _prefixed(m, prefixes), line) for line in found]
         if self.indent_spaces != 4:
             found = [self._indented(line) for line in found]
@@ -178,7 +178,7 @@ class UnderlinedLine(str):
 
 PLAIN = Style()
 _PREFIX = re.compile(
-    r'# with T.block.*|"(?:\\.|[^"\\])*"|(?<![\w.])([TI])\.'
+    r'# with T.block.*|"(?:\\.|[^"\\])*"|(?<![\w.])([TIR])\.'
     r"|^# from tvm\.script import (t?ir) as [TI]"
 )
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
-from te_sched.arith.int_set import IntervalSet, from_range
+from te_sched.arith.int_set import from_range
 from te_sched.arith.iter_detect import expr_of, is_number
 from te_sched.arith.iter_map import subspace_divide
 from te_sched.errors import ScheduleError
@@ -16,10 +16,10 @@ from te_sched.ir.expr import BufferRegion, Expr, IntImm, IterVar, Range, Var
 from te_sched.ir.ops import is_const
 from te_sched.ir.stmt import For, Stmt
 from te_sched.ir.visitor import replace, substitute, variables_of
-from te_sched.tensorir.base import ScheduleBase, integer, of_block, of_loop
+from te_sched.tensorir.base import ScheduleBase, integer, listed, of_block, of_loop
 from te_sched.tensorir.blocks import loop_ranges
 from te_sched.tensorir.handles import FLAG, NUMBERS, BlockRV, LoopRV, instruction
-from te_sched.tensorir.relaxation import Sets, joined, region_sets
+from te_sched.tensorir.relaxation import Sets, joined, ranges_of, region_sets
 from te_sched.tensorir.rewriting import Values
 from te_sched.tensorir.state import BlockKey, Key
 
@@ -29,7 +29,7 @@ class BlockingPrimitives(ScheduleBase):
 
     __slots__ = ()
 
-    @instruction(preserve_unit_iters=FLAG)
+    @instruction("Make {target} a block", preserve_unit_iters=FLAG)
     def blockize(self, target: LoopRV, preserve_unit_iters: bool = True) -> BlockRV:
         """Make a block of a loop and what is in it: a tile, which is computed as one.
 
@@ -81,7 +81,7 @@ class BlockingPrimitives(ScheduleBase):
         self.draft.replace(loop, realize, {inner_block: old}, "it is in a new block")
         return self.draft.keys[realize.block]
 
-    @instruction(new_order=NUMBERS)
+    @instruction("Reorder the iterators of {block}", new_order=NUMBERS)
     def reorder_block_iter_var(self, block: BlockRV | str, new_order: Sequence[int]) -> None:
         """Reorder the iterators of a block.
 
@@ -97,7 +97,9 @@ class BlockingPrimitives(ScheduleBase):
         key = self.block_key(block, "reorder_block_iter_var")
         realize = self.realize(key)
         count = len(realize.block.iter_vars)
-        order = [integer(one, "the number of an iterator") for one in new_order]
+        order = [
+            integer(one, "the number of an iterator") for one in listed(new_order, "new_order")
+        ]
         if sorted(order) != list(range(count)):
             raise ScheduleError(
                 f"cannot reorder the iterators of block {key.name} to {order}",
@@ -223,18 +225,10 @@ def _relaxed(regions: Sequence[BufferRegion], domains: Any) -> tuple[BufferRegio
         found.setdefault(region.buffer, []).append(region_sets(region, domains))
     return tuple(
         [
-            BufferRegion(buffer, tuple(map(_range, joined(sets), buffer.shape)))
+            BufferRegion(buffer, tuple(ranges_of(joined(sets), buffer.shape, Analyzer(), False)))
             for buffer, sets in found.items()
         ]
     )
-
-
-def _range(values: IntervalSet, size: Expr) -> Range:
-    if values.min is None or values.max is None:
-        return Range(size * 0, size)
-    analyzer = Analyzer()
-    low, extent = analyzer.simplify(values.min), analyzer.simplify(values.max - values.min + 1)
-    return Range(ops.cast(size.dtype, low), ops.cast(size.dtype, extent))
 
 
 def _initialisation(

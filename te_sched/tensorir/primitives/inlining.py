@@ -38,7 +38,7 @@ class InliningPrimitives(ScheduleBase):
 
     __slots__ = ()
 
-    @instruction()
+    @instruction("Inline {block} into the blocks that read it")
     def compute_inline(self, block: BlockRV | str) -> None:
         """Compute the elements of a block's buffer where they are read, and remove the block.
 
@@ -84,7 +84,7 @@ class InliningPrimitives(ScheduleBase):
         new = inliner.visit(rest)
         self.draft.replace(scope, new, links | inliner.continued, f"block {key.name} was inlined")
 
-    @instruction()
+    @instruction("Inline {block} into the block whose result it reads")
     def reverse_compute_inline(self, block: BlockRV | str) -> None:
         """Compute a block where its only producer stores what it reads, and remove the block.
 

@@ -20,10 +20,18 @@ from te_sched.ir.index_map import IndexMap
 from te_sched.ir.stmt import For, PrimFunc, Stmt
 from te_sched.ir.visitor import replace, variables_of, walk
 from te_sched.tensorir.accesses import BUFFER, place_from
-from te_sched.tensorir.base import ScheduleBase, integer, of_block, of_loop
-from te_sched.tensorir.handles import FLAG, INDEX_MAP, NUMBERS, VALUE, BlockRV, instruction
+from te_sched.tensorir.base import ScheduleBase, integer, listed, of_block, of_loop
+from te_sched.tensorir.handles import (
+    ATTRIBUTE,
+    FLAG,
+    INDEX_MAP,
+    INDEX_MAP_TEXT,
+    NUMBERS,
+    BlockRV,
+    instruction,
+)
 from te_sched.tensorir.primitives.finding import check_not_root
-from te_sched.tensorir.rewriting import Swap, Values
+from te_sched.tensorir.rewriting import SimplifiedValues, Swap
 from te_sched.tensorir.state import BlockKey, outermost_blocks
 
 
@@ -33,7 +41,11 @@ class LayoutInstructions(ScheduleBase):
     __slots__ = ()
 
     @instruction(
-        buffer=BUFFER, index_map=INDEX_MAP, pad_value=VALUE, assume_injective_transform=FLAG
+        "Change the layout of a buffer of {block}",
+        buffer=BUFFER,
+        index_map=INDEX_MAP,
+        pad_value=ATTRIBUTE,
+        assume_injective_transform=FLAG,
     )
     def transform_layout(
         self,
@@ -64,7 +76,7 @@ class LayoutInstructions(ScheduleBase):
         """
         key = self.block_key(block, "transform_layout")
         old = place_from(self, key, buffer).buffer_in(self.block(key))
-        mapping = _map(key, index_map, old.shape, f"dimensions of {old.name}")
+        mapping = checked_map(key, index_map, old.shape, f"dimensions of {old.name}")
 
         def refused(why: str, help: str) -> ScheduleError:
             fault = f"cannot transform the layout of {old.name} of block {key.name}"
@@ -91,7 +103,7 @@ class LayoutInstructions(ScheduleBase):
             self.draft.functions[name] = replace(func, buffer_map=buffers)
         self.draft.set_body(name, body, mapper.continued)
 
-    @instruction(buffer=BUFFER, axis_separators=NUMBERS)
+    @instruction("Separate the axes of a buffer of {block}", buffer=BUFFER, axis_separators=NUMBERS)
     def set_axis_separator(
         self, block: BlockRV | str, buffer: Any, axis_separators: Sequence[int]
     ) -> None:
@@ -109,7 +121,9 @@ class LayoutInstructions(ScheduleBase):
         """
         key = self.block_key(block, "set_axis_separator")
         old = place_from(self, key, buffer).buffer_in(self.block(key))
-        positions = [integer(one, "an axis separator") for one in axis_separators]
+        positions = [
+            integer(one, "an axis separator") for one in listed(axis_separators, "axis_separators")
+        ]
         if positions != sorted({*positions}) or not all(
             0 <= one <= len(old.shape) for one in positions
         ):
@@ -141,7 +155,7 @@ class LayoutInstructions(ScheduleBase):
             self.draft.functions[name] = replace(func, buffer_map=buffers)
         self.draft.set_body(name, body, mapper.continued)
 
-    @instruction(index_map=INDEX_MAP)
+    @instruction("Change the iterators and loops of {block}", index_map=INDEX_MAP_TEXT)
     def transform_block_layout(self, block: BlockRV | str, index_map: Any) -> None:
         """Compute the instances of a block in another order: new loops and iterators replace those
         of the block, the instance with iterators x is the one with the iterators index_map(x).
@@ -167,7 +181,7 @@ class LayoutInstructions(ScheduleBase):
 
         loops = _own_loops(self, key, refused)
         shape = tuple([self.loop(one).extent for one in loops])
-        mapping = _map(key, index_map, shape, f"iterators of {key.name}")
+        mapping = checked_map(key, index_map, shape, f"iterators of {key.name}")
         try:
             extents = maps.map_shape(mapping, shape)
             back = maps.inverse(mapping, _domains(shape))
@@ -194,7 +208,7 @@ class LayoutInstructions(ScheduleBase):
             analyzer.bind(axis.var, axis.dom)
         given = maps.map_indices(back, [axis.var for axis in axes])
         values = {a.var: one for a, one in zip(own.iter_vars, given, strict=True)}
-        mapper = _Reordered(values, analyzer)
+        mapper = SimplifiedValues(values, analyzer)
         made = replace(mapper.visit_parts(own), iter_vars=tuple(axes))
         mapper.continued[made] = own
         variables = [Var(f"ax{place}", axis.dtype) for place, axis in enumerate(axes)]
@@ -239,7 +253,8 @@ class LayoutPrimitives(LayoutInstructions):
         def get_block(self, name: str) -> BlockRV: ...
 
 
-def _map(key: BlockKey, given: Any, shape: tuple[Expr, ...], what: str) -> IndexMap:
+def checked_map(key: BlockKey, given: Any, shape: tuple[Expr, ...], what: str) -> IndexMap:
+    """The index map that the user gave, of indices of the types of a shape."""
     if not isinstance(given, IndexMap):
         raise ScheduleError(
             f"index_map is {kind_of(given)}, expected a function or an IndexMap",
@@ -353,27 +368,3 @@ class _Moved(Swap):
         else:
             ranges = list(maps.map_ranges(self.mapping, node.region))
         return BufferRegion(self.new, tuple(ranges))
-
-
-class _Reordered(Values):
-    """Replaces iterators by values, and simplifies indices."""
-
-    def __init__(self, values: dict[Var, Expr], analyzer: Analyzer) -> None:
-        super().__init__(values)
-        self.analyzer = analyzer
-
-    def visit_parts(self, block: Block) -> Block:
-        """A block with its parts mapped, as a new one."""
-        new = self.generic(block)
-        return replace(new) if new is block else new
-
-    def visit_access(self, node: Any) -> Any:
-        """Map a load or store."""
-        new = self.generic(node)
-        return replace(new, indices=tuple([self.analyzer.simplify(one) for one in new.indices]))
-
-    visit_BufferLoad = visit_BufferStore = visit_access
-
-    def visit_Range(self, node: Range) -> Range:
-        new = self.generic(node)
-        return new if new is node else replace(new, min=self.analyzer.simplify(new.min))

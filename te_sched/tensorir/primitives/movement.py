@@ -15,6 +15,7 @@ from te_sched.ir import ops
 from te_sched.ir.blocks import Block, BlockRealize
 from te_sched.ir.expr import Buffer, BufferRegion, Expr, IntImm, IterVar, Range, Var
 from te_sched.ir.ops import is_const
+from te_sched.ir.scopes import rank_of
 from te_sched.ir.stmt import For, Stmt
 from te_sched.ir.visitor import replace, variables_of
 from te_sched.tensorir.base import ScheduleBase, integer, of_block, of_loop
@@ -54,7 +55,7 @@ class MovementPrimitives(ScheduleBase):
 
     __slots__ = ()
 
-    @instruction(preserve_unit_loops=FLAG, index=ATTRIBUTE)
+    @instruction("Compute {block} at loop {loop}", preserve_unit_loops=FLAG, index=ATTRIBUTE)
     def compute_at(
         self,
         block: BlockRV | str,
@@ -79,7 +80,11 @@ class MovementPrimitives(ScheduleBase):
         """
         self._move(block, loop, preserve_unit_loops, index, "compute_at", is_producer=True)
 
-    @instruction(preserve_unit_loops=FLAG, index=ATTRIBUTE)
+    @instruction(
+        "Compute {block} at loop {loop}, after what it reads",
+        preserve_unit_loops=FLAG,
+        index=ATTRIBUTE,
+    )
     def reverse_compute_at(
         self,
         block: BlockRV | str,
@@ -332,7 +337,7 @@ _SHARED: dict[str, tuple[str, ...]] = {
 
 def _shared(schedule: ScheduleBase, target: Var, buffer: Buffer) -> list[Var]:
     """The loops of threads around a loop, and it itself, that have a buffer in common."""
-    tags = _SHARED.get(buffer.scope().split(".")[0], ())
+    tags = _SHARED.get(rank_of(buffer.scope()), ())
     found = []
     for one in [*schedule.loops_above(target), target]:
         thread = schedule.loop(one).thread_binding

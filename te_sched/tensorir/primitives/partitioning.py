@@ -39,7 +39,7 @@ class PartitioningPrimitives(ScheduleBase):
 
     __slots__ = ()
 
-    @instruction(factors=LIST, preserve_unit_iters=FLAG)
+    @instruction("Partition {loop} into {results}", factors=LIST, preserve_unit_iters=FLAG)
     def loop_partition(
         self, loop: LoopRV, factors: Sequence[Any], preserve_unit_iters: bool = True
     ) -> list[LoopRV]:
@@ -88,7 +88,7 @@ class PartitioningPrimitives(ScheduleBase):
         self.draft.replace(key, common, None, f"it was partitioned into {names}")
         return [LoopRV(one) for one in made]
 
-    @instruction()
+    @instruction("Merge {loops} into {results}")
     def merge(self, *loops: LoopRV) -> LoopRV:
         """Merge loops of the same extent, one after the other, into one that has their bodies.
 

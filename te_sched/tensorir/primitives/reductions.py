@@ -9,14 +9,14 @@ from te_sched.arith.conditions import conjuncts
 from te_sched.errors import ScheduleError
 from te_sched.ir import ops
 from te_sched.ir.blocks import Block, BlockRealize
-from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.expr import Buffer, BufferLoad, BufferRegion, Expr, IterVar, Range, Var
 from te_sched.ir.stmt import BufferStore, For, LetStmt, Stmt
 from te_sched.ir.visitor import replace, substitute, variables_of
 from te_sched.tensorir.base import ScheduleBase, integer, of_block, of_loop
-from te_sched.tensorir.blocks import accessed, bound_kinds, why_not_reduction
+from te_sched.tensorir.blocks import accessed, bound_kinds, consumers, why_not_reduction
 from te_sched.tensorir.handles import ATTRIBUTE, BlockRV, LoopRV, instruction
-from te_sched.tensorir.relaxation import bound_loops
+from te_sched.tensorir.primitives.storage import copy_of
+from te_sched.tensorir.relaxation import bound_loops, covers
 from te_sched.tensorir.rewriting import nested
 from te_sched.tensorir.stage_pipeline import PIPELINE_HELP, why_not_pipeline
 from te_sched.tensorir.state import BlockKey, outermost_blocks, sequence, with_block
@@ -28,7 +28,7 @@ class ReductionPrimitives(ScheduleBase):
 
     __slots__ = ()
 
-    @instruction()
+    @instruction("Initialize {block} in a block of its own, before loop {loop}")
     def decompose_reduction(self, block: BlockRV | str, loop: LoopRV) -> BlockRV:
         """Split a reduction into a block that initialises, before a loop, and one that updates.
 
@@ -95,7 +95,7 @@ class ReductionPrimitives(ScheduleBase):
         (found,) = [one for one in draft.blocks_in(made)]
         return BlockRV(found)
 
-    @instruction(factor_axis=ATTRIBUTE)
+    @instruction("Compute a partial result for each iteration of {loop}", factor_axis=ATTRIBUTE)
     def rfactor(self, loop: LoopRV, factor_axis: int) -> BlockRV:
         """Split a reduction into partial results, one for each iteration of a loop, and their sum.
 
@@ -166,6 +166,7 @@ class ReductionPrimitives(ScheduleBase):
                     "the partial results are computed before that loop",
                     "compute that block outside of the loop",
                 )
+        _check_consumers(self, key, refused)
         rank = len(update.stores[0].indices)
         axis = integer(factor_axis, "factor_axis")
         if not -rank - 1 <= axis <= rank:
@@ -229,6 +230,19 @@ def _reduction_loops(
         if "CommReduce" in kinds:
             found.add(one)
     return found
+
+
+def _check_consumers(index: ReductionPrimitives, key: BlockKey, refused: Refusal) -> None:
+    """Refuse a block of which others read what it does not write."""
+    written = {region.buffer for region in index.block(key).writes}
+    for other in consumers(index, key):
+        for region in accessed(index, other, writes=False):
+            if region.buffer in written and not covers(index, key, other, region):
+                raise refused(
+                    f"block {other.name} reads {region}, and the block does not write all of it",
+                    "",
+                    "write all elements that are read",
+                )
 
 
 class Factoring:
@@ -334,7 +348,8 @@ class Factoring:
     def _buffer(self, buffer: Buffer) -> Buffer:
         shape = list(buffer.shape)
         shape.insert(self.place, self.loop.extent)
-        return decl_buffer(shape, buffer.dtype, f"{buffer.name}.rf", scope=buffer.scope())
+        whole = copy_of(buffer, f"{buffer.name}.rf", buffer.scope())
+        return replace(whole, shape=tuple(shape))
 
     def _indices(self, place: list[Expr], var: Expr) -> tuple[Expr, ...]:
         return (*place[: self.place], var, *place[self.place :])

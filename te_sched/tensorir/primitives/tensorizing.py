@@ -20,7 +20,11 @@ class TensorizingPrimitives(BlockingPrimitives):
 
     __slots__ = ()
 
-    @instruction(tensor_intrin=ATTRIBUTE, preserve_unit_iters=FLAG)
+    @instruction(
+        "Replace {block_or_loop} by intrinsic {tensor_intrin}",
+        tensor_intrin=ATTRIBUTE,
+        preserve_unit_iters=FLAG,
+    )
     def tensorize(
         self,
         block_or_loop: BlockRV | LoopRV | str,

@@ -87,3 +87,17 @@ def test_strides_other_than_those_of_the_region_are_refused() -> None:
 
     with pytest.raises(LoweringError, match="the stride of view V is 3, expected 8"):
         te_sched.lower(rows)
+
+
+def test_rejects_offsets_other_than_those_of_the_region() -> None:
+    @T.prim_func
+    def rows(A: T.Buffer((8, 8), "float32")):
+        for i in range(8):
+            with T.block(""):
+                T.reads()
+                T.writes(A[i, 0:8])
+                V = T.match_buffer(A[i, 0:8], (8,))
+                T.call_extern("int32", "fill", V.data)
+
+    with pytest.raises(LoweringError, match=r"the elem_offset of view V is 0, expected i \* 8"):
+        te_sched.lower(rows)
