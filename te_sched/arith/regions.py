@@ -351,7 +351,7 @@ class _Accesses:
             self.expression(argument)
 
     def _allocate(self, node: S.Allocate | AllocateConst) -> None:
-        """Memory inside of the block: accesses to it are no accesses of the block."""
+        """Memory inside of the block: the block itself does not access it."""
         for size in node.extents:
             self.expression(size)
         outside = self.inner
