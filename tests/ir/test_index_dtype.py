@@ -27,4 +27,4 @@ def test_loops_of_a_schedule_are_wide() -> None:
     sch = tir.Schedule(te.create_prim_func([*gather()]))
     func = with_index_dtype(sch.mod["main"], "int64")
     loops = [node for node in walk(func.body) if type(node) is For]
-    assert loops and {one.extent.dtype for one in loops} == {"int64"}
+    assert {one.extent.dtype for one in loops} == {"int64"}
