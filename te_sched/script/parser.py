@@ -25,7 +25,7 @@ from typing import Any
 from te_sched.arith.complete import complete
 from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import DeclarationError, ScriptError, repr_of
-from te_sched.ir import calls, ops
+from te_sched.ir import calls, ops, verify
 from te_sched.ir.expr import (
     Buffer,
     BufferRegion,
@@ -64,6 +64,7 @@ class Parser(ScriptEvaluator):
     def __init__(self, source: Source, names: Mapping[str, Any], is_trusted: bool = True) -> None:
         super().__init__(source, names, is_trusted)
         self.defined: set[Var] = set()  # variables that have a name already
+        self.is_checked = True  # unless a decorator says check_well_formed=False
 
     # Definitions
 
@@ -95,7 +96,8 @@ class Parser(ScriptEvaluator):
 
     def function(self, node: ast.FunctionDef, raw: Any = None) -> None:
         """A function of loops and blocks."""
-        is_private, _checked = self._options(node)
+        is_private, is_checked = self._options(node)
+        self.is_checked &= is_checked
         frame = PrimFuncFrame(is_private)
         frame.finish = self._finish(node)
         with self.scope(), self.framed(node, frame):
@@ -575,14 +577,16 @@ def parse(
 ) -> Any:
     """The function or module of a text, function or class. `observers` are notified of an error."""
     try:
-        return _parse(program, extra_vars, is_trusted)
+        return _parse(program, extra_vars, check_well_formed, is_trusted)
     except ScriptError as error:
         for notify in observers:
             notify(error)
         raise
 
 
-def _parse(program: Any, extra_vars: Mapping[str, Any] | None, is_trusted: bool) -> Any:
+def _parse(
+    program: Any, extra_vars: Mapping[str, Any] | None, is_checked: bool, is_trusted: bool
+) -> Any:
     source = program if isinstance(program, Source) else Source(program)
     names = dict(NAMES) if is_trusted else {k: OpenModule(v) for k, v in NAMES.items()}
     raw: Any = None
@@ -599,9 +603,14 @@ def _parse(program: Any, extra_vars: Mapping[str, Any] | None, is_trusted: bool)
     with ScriptBuilder() as builder:
         node = source.definition
         if isinstance(node, ast.ClassDef):
-            return parser.module(node, raw)
-        parser.function(node, raw)
-        return builder.results[-1]
+            made: Any = parser.module(node, raw)
+        else:
+            parser.function(node, raw)
+            made = builder.results[-1]
+    if is_checked and parser.is_checked:
+        is_module = isinstance(made, IRModule)
+        verify.check_well_formed(list(made.functions.values()) if is_module else [made])
+    return made
 
 
 def from_source(

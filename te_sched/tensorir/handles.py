@@ -194,6 +194,7 @@ _CAPITALS = {
 }
 
 
+_LONGEST = 40  # characters of a constant in a short text
 _NAMING = ("get_", "sample_")  # how the names of primitives that change nothing begin
 PRIMITIVES: dict[str, Primitive] = {}  # by the names of their instructions
 
@@ -403,7 +404,10 @@ class BlockHandles:
     def _short(self, value: Any) -> str:
         if isinstance(value, list | tuple):
             return f"[{', '.join(map(self._short, value))}]"
-        return value.name if type(value) in _LETTERS else self.literal(value)
+        if type(value) in _LETTERS:
+            return str(value.name)
+        text = self.literal(value)
+        return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
     def reference(self, target: Any) -> Any:
         """Primitives are calls of the schedule."""

@@ -101,7 +101,12 @@ class ReindexPrimitives(CopyPrimitives):
         mapper = _Reindexed(whole, copy, tuple([axis.var for axis in axes]))
         return self._insert_copy(scope, where, made, mapper, [key])
 
-    @instruction(read_buffer_index=ATTRIBUTE, storage_scope=ATTRIBUTE, index_map=INDEX_MAP)
+    @instruction(
+        "Copy what {block} reads to {storage_scope} memory in another order, in {results}",
+        read_buffer_index=ATTRIBUTE,
+        storage_scope=ATTRIBUTE,
+        index_map=INDEX_MAP,
+    )
     def reindex_cache_read(
         self,
         block: BlockRV | str,
@@ -133,7 +138,12 @@ class ReindexPrimitives(CopyPrimitives):
         where = place_before(self, scope, makers[0], [key]) if makers else Place(scope, 0)
         return self._cache_in_order(key, buffer, storage_scope, index_map, where, writes=False)
 
-    @instruction(write_buffer_index=ATTRIBUTE, storage_scope=ATTRIBUTE, index_map=INDEX_MAP)
+    @instruction(
+        "Write the result of {block} in another order to {storage_scope} memory first",
+        write_buffer_index=ATTRIBUTE,
+        storage_scope=ATTRIBUTE,
+        index_map=INDEX_MAP,
+    )
     def reindex_cache_write(
         self,
         block: BlockRV | str,
