@@ -140,6 +140,7 @@ TREE: dict[str, Alias] = {
     "tir.schedule": Alias(("te_sched.tir.schedule",)),
     "tir.tensor_intrin": Alias(()),
     "tir.tensor_intrin.arm_cpu": Alias((f"{_INTRINSICS}.arm_cpu",)),
+    "tir.tensor_intrin.cuda": Alias((f"{_INTRINSICS}.cuda",)),
     "tir.tensor_intrin.dot_product_common": Alias((f"{_INTRINSICS}.dot_product_common",)),
     "tir.tensor_intrin.hexagon": Alias((f"{_INTRINSICS}.hexagon",)),
     "tir.tensor_intrin.rocm": Alias((f"{_INTRINSICS}.rocm",)),
