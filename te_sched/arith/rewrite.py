@@ -83,7 +83,9 @@ def _from_digits(quotient: Expr, remainder: Expr) -> Expr | None:
     if type(high) is not FloorDiv or type(low) is not FloorMod:
         return None
     c = high.b
-    if any(type(one) is not IntImm for one in (q, r, c)) or high.a.dtype not in INDEX_TYPES:
+    if type(q) is not IntImm or type(r) is not IntImm or type(c) is not IntImm:
+        return None
+    if high.a.dtype not in INDEX_TYPES:
         return None
     if not (same(high.a, low.a) and same(c, low.b)) or not 0 <= r.value < c.value:
         return None
