@@ -117,7 +117,7 @@ class _Accesses:
             whole = whole_buffer(buffer).region
             ranges = [cover_range(one, w) for one, w in zip(per_dimension, whole, strict=True)]
             analyzer = Analyzer()
-            simplified = tuple([Range(r.min, analyzer.simplify(r.extent)) for r in ranges])
+            simplified = tuple([_simplified(r, analyzer) for r in ranges])
             found.append(BufferRegion(buffer, simplified))
         return tuple(found)
 
@@ -383,6 +383,12 @@ def _is_unknown(index: Expr) -> bool:
         or (isinstance(one, E.BufferLoad) and not dtypes.is_integral(one.dtype))
         for one in walk(index)
     )
+
+
+def _simplified(one: Range, analyzer: Analyzer) -> Range:
+    """A range, simplified; the index of one element is kept as it is written."""
+    extent = analyzer.simplify(one.extent)
+    return Range(one.min if ops.is_const(extent, 1) else analyzer.simplify(one.min), extent)
 
 
 def _united(a: IntervalSet, b: IntervalSet) -> IntervalSet:
