@@ -44,13 +44,20 @@ from te_sched.lower.eliminate_common_subexpressions import (
 )
 from te_sched.lower.flatten_storage import flatten_storage
 from te_sched.lower.hoist_conditions import hoist_conditions
+from te_sched.lower.hoist_expressions import (
+    HoistedConditionals,
+    HoistedLetBindings,
+    hoist_expressions,
+)
 from te_sched.lower.index_dtype import force_narrow_indices
 from te_sched.lower.inject_double_buffer import inject_double_buffer
 from te_sched.lower.inject_prefetch import inject_prefetch
 from te_sched.lower.inject_virtual_threads import inject_virtual_threads
+from te_sched.lower.inline_private_functions import inline_private_functions
 from te_sched.lower.lower_intrinsics import lower_intrinsics
 from te_sched.lower.lower_packed_calls import lower_packed_calls
 from te_sched.lower.make_packed_api import make_packed_api
+from te_sched.lower.make_unpacked_api import make_unpacked_api
 from te_sched.lower.narrow_index_types import narrow_index_types
 from te_sched.lower.partition_loops import partition_loops
 from te_sched.lower.remove_hints import remove_assumptions, remove_undefined_stores
@@ -78,11 +85,15 @@ __all__ = [
     "Filter",
     "FlattenBuffer",
     "ForceNarrowIndexToInt32",
+    "HoistExpression",
     "HoistIfThenElse",
+    "HoistedConditionals",
+    "HoistedLetBindings",
     "InjectDoubleBuffer",
     "InjectPrefetch",
     "InjectSoftwarePipeline",
     "InjectVirtualThread",
+    "InlinePrivateFunctions",
     "LiftThreadBinding",
     "LoopPartition",
     "LowerCrossThreadReduction",
@@ -94,6 +105,7 @@ __all__ = [
     "LowerTVMBuiltin",
     "LowerThreadAllreduce",
     "MakePackedAPI",
+    "MakeUnpackedAPI",
     "ModulePass",
     "NarrowDataType",
     "PassInfo",
@@ -139,6 +151,7 @@ PASS_NAMES: Mapping[str, Callable[[PrimFunc, config.Lowering], PrimFunc]] = {
     "tir.InjectDoubleBuffer": inject_double_buffer,
     "tir.StorageRewrite": rewrite_storage,
     "tir.HoistIfThenElse": hoist_conditions,
+    "tir.HoistExpression": hoist_expressions,
     "tir.UnrollLoop": unroll_loops,
     "tir.RenormalizeSplitPattern": renormalize_split_patterns,
     "tir.RemoveNoOp": remove_no_op,
@@ -496,6 +509,25 @@ def HoistIfThenElse(variant: str | None = None) -> PrimFuncPass:
     """
     del variant
     return _named("tir.HoistIfThenElse")
+
+
+def HoistExpression() -> PrimFuncPass:
+    """The pass that moves invariant conditions and lets out of loops, also those of expressions.
+
+    >>> from te_sched import IRModule, tir
+    >>> i, n = tir.Var("i"), tir.SizeVar("n")
+    >>> value = tir.if_then_else(n > 2, i, 0)
+    >>> loop = tir.For(i, 0, 4, "serial", tir.Evaluate(tir.call_extern("int32", "f", value)))
+    >>> HoistExpression()(IRModule.from_expr(tir.PrimFunc((n,), loop, {})))["main"].body
+    n = T.int32(is_size_var=True)
+    if 2 < n:
+        for i in range(4):
+            T.call_extern("int32", "f", i)
+    else:
+        for i in range(4):
+            T.call_extern("int32", "f", 0)
+    """
+    return _named("tir.HoistExpression")
 
 
 def UnrollLoop() -> PrimFuncPass:
@@ -916,6 +948,20 @@ def ConvertSSA() -> ModulePass:
     return _WholeModule(convert_ssa, PassInfo(name="tir.ConvertSSA"))
 
 
+def InlinePrivateFunctions() -> ModulePass:
+    """The pass that puts the statements of private functions where these are called.
+
+    >>> from te_sched import IRModule, tir
+    >>> n = tir.Var("n")
+    >>> private = tir.PrimFunc([n], tir.Evaluate(tir.call_extern("int32", "print", n)))
+    >>> visible = tir.PrimFunc([], tir.Evaluate(tir.call_tir("f", 3)))
+    >>> module = IRModule({"main": visible.with_attr("global_symbol", "main"), "f": private})
+    >>> InlinePrivateFunctions()(module)["main"].body
+    T.call_extern("int32", "print", 3)
+    """
+    return _WholeModule(inline_private_functions, PassInfo(name="tir.InlinePrivateFunctions"))
+
+
 def AnnotateEntryFunc() -> ModulePass:
     """The pass that marks the only function of a module as the one that callers see.
 
@@ -1087,13 +1133,34 @@ def MakePackedAPI() -> ModulePass:
     "next_of: num_args should be 1"
     """
 
-    def host_of(func: PrimFunc) -> tuple[Target, int] | None:
-        target = _target_of(func, "which decides on its host")
-        return None if target.host is None else (target.host, _device_type(target))
-
     return _WholeModule(
-        lambda functions: make_packed_api(functions, host_of), PassInfo(name="tir.MakePackedAPI")
+        lambda functions: make_packed_api(functions, _host_of), PassInfo(name="tir.MakePackedAPI")
     )
+
+
+def MakeUnpackedAPI() -> ModulePass:
+    """The pass that gives functions that callers see pointers as parameters for buffers.
+
+    >>> from te_sched import IRModule
+    >>> from te_sched.script import tir as T
+    >>> @T.prim_func
+    ... def clear(A: T.Buffer((8,), "int32")):
+    ...     T.func_attr({"target": T.target("llvm", host="llvm")})
+    ...     A[0] = 0
+    >>> func = MakeUnpackedAPI()(IRModule({"clear": clear}))["clear"]
+    >>> func.params[0].type_annotation.element_type, func.ret_type
+    ('int32', 'int32')
+    """
+    return _WholeModule(
+        lambda functions: make_unpacked_api(functions, _host_of),
+        PassInfo(name="tir.MakeUnpackedAPI"),
+    )
+
+
+def _host_of(func: PrimFunc) -> tuple[Target, int] | None:
+    """The target of the host of a function, and the type of its device."""
+    target = _target_of(func, "which decides on its host")
+    return None if target.host is None else (target.host, _device_type(target))
 
 
 def LowerIntrin() -> PrimFuncPass:

@@ -18,6 +18,7 @@ from tests.tensorir.programs import (
     GIVEN,
     LAYOUTS,
     MATMUL,
+    MOVED,
     OTHERS,
     PADDED,
     PADDING,
@@ -156,6 +157,11 @@ def _decompose(sch: Any) -> Any:
     loop = sch.get_loops(block)[0]
     assert not sch.can_decompose_padding(block, loop)
     return sch.decompose_padding(block, loop)
+
+
+def _at(what: str, block: str, place: int, of: str) -> Callable[[Any], Any]:
+    """Copy a buffer of a block at the outermost loop of one."""
+    return lambda s: getattr(s, f"{what}_at")(loops(s, of)[0], block, place, "local")
 
 
 def _first_loop(sch: Any) -> Any:
@@ -304,8 +310,8 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
     ),
     (
         MATMUL,
-        lambda s: s.rfactor(s.split(loops(s, "C")[2], [3, None])[0], 0),
-        r"the block has the condition k_0 \* 3 \+ k_1 < 8",
+        lambda s: s.rfactor(s.split(loops(s, "C")[2], [5, None])[0], 0),
+        r"the block has the condition k_0 \* 2 \+ k_1 < 8",
     ),
     (MATMUL, lambda s: s.rfactor(loops(s, "C")[2], 3), "the results have 2 dimensions"),
     (
@@ -351,7 +357,7 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
     (
         REDUCTIONS["read beyond"],
         lambda s: s.rfactor(loops(s, "B")[1], 0),
-        r"block C reads B\[vi\], and the block does not write all of it",
+        r"block C reads more of B than is written",
     ),
     # buffers
     (MATMUL, lambda s: s.cache_read("C", 2, "local"), "has not a buffer number 2 that it reads"),
@@ -416,6 +422,13 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
         lambda s: s.cache_index("root", "local"),
         "cannot apply cache_index to the root block",
     ),
+    (MATMUL, _at("read", "D", 0, "C"), "no block in the loop reads it"),
+    (OTHERS["nested"], _at("read", "outer", 0, "inner"), "they are in different block scopes"),
+    (MOVED["written later"], _at("read", "B", 0, "B"), "block C writes it after it is read"),
+    (MOVED["written twice"], _at("write", "B", 0, "B"), "several blocks write it"),
+    (MOVED["updated"], _at("write", "B", 0, "B"), "the block updates it"),
+    (MOVED["read before"], _at("write", "B", 0, "B"), "block C in the same statement of the loop"),
+    (MOVED["every second"], _at("write", "B", 0, "B"), "not proven to write all elements"),
     (MATMUL, lambda s: s.cache_index("C", "local", -1), "cse_thresh is -1"),
     (MATMUL, lambda s: s.cache_index("C", "local"), "no expression of its iterators that occurs 1"),
     (OTHERS["nested"], lambda s: s.cache_index("outer", "local"), "it has blocks in it"),
@@ -534,9 +547,34 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
         "requires all the consumers of the block to be in the loop, and D is not",
     ),
     (
-        STAGES,
-        lambda s: s.reverse_compute_at("B", loops(s, "C")[0]),
-        "it has no producers",
+        OTHERS["read result"],
+        lambda s: s.reverse_compute_at("B", loops(s, "D")[0]),
+        "block C reads B before the loop",
+    ),
+    (
+        OTHERS["overwritten"],
+        lambda s: s.compute_at("B", loops(s, "D")[0]),
+        "block X writes A after B reads it",
+    ),
+    (
+        OTHERS["overwritten"],
+        lambda s: s.compute_inline("B"),
+        "block X writes A after B reads it",
+    ),
+    (
+        OTHERS["overwritten"],
+        lambda s: s.reverse_compute_inline("D"),
+        "block X writes A after B reads it",
+    ),
+    (
+        OTHERS["overwritten"],
+        lambda s: s.rfactor(loops(s, "S")[1], 0),
+        "block X writes A after B reads it",
+    ),
+    (
+        OTHERS["unwritten"],
+        lambda s: s.compute_at("B", loops(s, "C")[0]),
+        "block C reads more of E than is written before",
     ),
     (
         MATMUL,
@@ -564,7 +602,6 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
     (MATMUL, _partition("D", 0, []), r"factors of loop i must be a list, got \[\]"),
     (MATMUL, _partition("D", 0, [None, None]), "2 partition factors of loop i are None"),
     (MATMUL, _partition("D", 0, [0, None]), "must be at least 1, got 0"),
-    (MATMUL, _partition("C", 2, [2, None]), "block C would initialise its results in each part"),
     (MATMUL, _partition("D", 0, [1], lambda s, made: s.loop_partition(made[1], [2])), "at 1, not"),
     (OTHERS["symbolic"], _partition("B", 0, [2, None]), "its extent is n"),
     (OTHERS["siblings"], _partition("B", 0, [2, None]), "it has the blocks B, C in it"),

@@ -330,3 +330,29 @@ def test_errors_are_given_to_renderers() -> None:
     with pytest.raises(errors.ScriptError, match="undefined variable x"):
         from_source("@T.prim_func\ndef f():\n    T.evaluate(x)\n")
     assert len(given) == 1
+
+
+ILL_FORMED = {
+    "x = T.int32()\n    T.evaluate(x)": "Invalid use of undefined variable x",
+    "B = T.Buffer((16,))\n    A[0, 0] = B[0]": "Invalid use of undefined variable B",
+    "with T.LetStmt(3, var=n):\n        A[n, 0] = 1.0": "multiple nested definitions of variable n",
+    "for i in range(8):\n        with T.block('b'):\n            v = T.axis.spatial(1, 0)\n"
+    "            A[v, i] = 1.0": "block b uses i, of a loop around it",
+}
+
+
+@pytest.mark.parametrize("body", ILL_FORMED)
+def test_ill_formed_functions_are_refused(body: str) -> None:
+    text = f"@T.prim_func\ndef f(A: T.Buffer((16, 16)), n: T.int32):\n    {body}\n"
+    with pytest.raises(ScriptError, match=f"function f is ill-formed, due to {ILL_FORMED[body]}"):
+        from_source(text)
+    unchecked = [
+        from_source(text, check_well_formed=False),
+        from_source(text.replace("prim_func", "prim_func(check_well_formed=False)")),
+    ]
+    module = "@I.ir_module\nclass Module:\n" + "".join(f"    {x}\n" for x in text.splitlines())
+    with pytest.raises(ScriptError, match="is ill-formed"):
+        from_source(module)
+    module = module.replace("ir_module", "ir_module(check_well_formed=False)")
+    unchecked.append(from_source(module)["f"])
+    assert len({str(one) for one in unchecked}) == 1

@@ -268,6 +268,27 @@ for i in range(8):
         + _block("B", "8", "", "B[vi] = A[vi]")
         + _block("C", "8", "", "C[vi] = B[vi]"),
     ),
+    "read result": function(
+        "A:8 B:8 C:8 D:8",
+        _block("B", "8", "", "B[vi] = A[vi]")
+        + _block("C", "8", "", "C[vi] = B[vi]")
+        + _block("D", "8", "", "D[vi] = A[vi]"),
+    ),
+    "overwritten": function(
+        "A:8,8 D:8,8 S:8",
+        'B = T.alloc_buffer((8, 8), "float32")\n'
+        + _block("B", "8, 8", "", "B[vi, vj] = A[vi, vj]")
+        + _block("X", "8, 8", "", "A[vi, vj] = 1.0")
+        + _block("D", "8, 8", "", "D[vi, vj] = B[vi, vj]")
+        + _block("S", "8, 8", "", "with T.init():\n    S[vi] = 0.0\nS[vi] = S[vi] + 1.0", "SR"),
+    ),
+    "unwritten": function(
+        "A:8 C:8",
+        'B = T.alloc_buffer((8,), "float32")\nE = T.alloc_buffer((8,), "float32")\n'
+        + _block("E", "4", "", "E[vi] = A[vi]")
+        + _block("B", "8", "", "B[vi] = A[vi]")
+        + _block("C", "8", "", "C[vi] = B[vi] + E[vi]"),
+    ),
     "half": function(
         "A:8 C:8",
         'B = T.alloc_buffer((8,), "float32")\n'
@@ -588,6 +609,32 @@ for i, k in T.grid(8, 8):
 }
 
 
+def _two(first: str, second: str, names: str = "BC") -> str:
+    """Two blocks, one after the other, in the loops of a row."""
+    return function(
+        "A:8,8 B:8,8 C:8,8",
+        f"""
+for i in range(8):
+    for o in range(1):
+        for j in range(8):
+            with T.block("{names[0]}"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                {first}
+        for j in range(8):
+            with T.block("{names[1]}"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                {second}
+""",
+    )
+
+
+MOVED = {
+    "written later": _two("B[vi, vj] = A[vi, vj]", "A[vi, vj] = C[vi, vj]"),
+    "written twice": _two("B[vi, vj] = A[vi, vj]", "B[vi, vj] = C[vi, vj]"),
+    "updated": _two("B[vi, vj] = B[vi, vj] + A[vi, vj]", "C[vi, vj] = A[vi, vj]"),
+    "read before": _two("C[vi, vj] = B[vi, vj]", "B[vi, vj] = A[vi, vj]", "CB"),
+    "every second": _two("B[vi, vj // 2 * 2] = A[vi, vj]", "C[vi, vj] = A[vi, vj]"),
+}
 LAYOUTS = {
     "strides": """@T.prim_func
 def main(a: T.handle, B: T.Buffer((8,), "float32")):

@@ -146,7 +146,9 @@ def _blockized(
             "make the block before the loop is partitioned, or write the loop from 0",
             [of_loop(inside[0].name), of_block(key.name)],
         )
-    division = subspace_divide(realize.iter_values, ranges, inside, realize.predicate)
+    division = subspace_divide(
+        realize.iter_values, ranges, inside, realize.predicate, keeps_units=keeps_units
+    )
     if division is None:
         raise ScheduleError(
             f"cannot make a block of loop {inside[0].name}",
@@ -162,13 +164,11 @@ def _blockized(
         dtype = axis.var.dtype
         value: Expr = IntImm(0, dtype)
         is_outer, is_inner = not is_number(outer.extent, 1), not is_number(inner.extent, 1)
-        if is_outer or keeps_units or axis.kind == "CommReduce":
-            name = f"{axis.var.name}_o"
-            made = _axis(axis, name, outer.extent)
-            outer_axes.append(made)
-            outer_values.append(ops.cast(dtype, expr_of(outer)))
-            if is_outer:
-                value = made.var * ops.cast(dtype, inner.extent) if is_inner else made.var
+        made = _axis(axis, f"{axis.var.name}_o", outer.extent)
+        outer_axes.append(made)
+        outer_values.append(ops.cast(dtype, expr_of(outer)))
+        if is_outer or not is_inner:
+            value = made.var * ops.cast(dtype, inner.extent) if is_inner else made.var
         if is_inner:
             made = _axis(axis, f"{axis.var.name}_i", inner.extent)
             inner_axes.append(made)
@@ -274,5 +274,5 @@ def _initialisation(
     for loop in reversed(chosen):
         var = variables[loop.loop_var]
         assert isinstance(var, Var)
-        body = For(var, loop.min, loop.extent, "serial", body)
+        body = replace(loop, loop_var=var, body=body)
     return body

@@ -71,14 +71,6 @@ class PartitioningPrimitives(ScheduleBase):
         chain = _chain_of_blocks(self, key)
         leaf = self.realize(chain[-1])
         axis = next((a for a, v in _bindings(leaf) if v is key), None)
-        if axis is not None and axis.kind == "CommReduce" and leaf.block.init is not None:
-            raise _refused(
-                "partition",
-                node,
-                f"block {chain[-1].name} would initialise its results in each part: it reduces "
-                f"over {axis.var.name}",
-                "decompose_reduction first, or partition a part of the loop: split it",
-            )
         parts: list[Stmt] = []
         made: list[Var] = []
         begin = 0

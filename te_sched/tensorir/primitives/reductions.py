@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.conditions import conjuncts
 from te_sched.errors import ScheduleError
 from te_sched.ir import ops
@@ -12,11 +13,12 @@ from te_sched.ir.expr import Buffer, BufferLoad, BufferRegion, Expr, IterVar, Ra
 from te_sched.ir.stmt import BufferStore, For, LetStmt, Stmt
 from te_sched.ir.visitor import replace, substitute, variables_of
 from te_sched.tensorir.base import ScheduleBase, integer, of_block, of_loop
-from te_sched.tensorir.blocks import accessed, bound_kinds, consumers, why_not_reduction
+from te_sched.tensorir.blocks import accessed, bound_kinds, why_not_reduction
 from te_sched.tensorir.handles import ATTRIBUTE, BlockRV, LoopRV, instruction
 from te_sched.tensorir.primitives.storage import copy_of
-from te_sched.tensorir.relaxation import covers
+from te_sched.tensorir.relaxation import bound_loops
 from te_sched.tensorir.rewriting import nested
+from te_sched.tensorir.stage_pipeline import PIPELINE_HELP, why_not_pipeline
 from te_sched.tensorir.state import BlockKey, outermost_blocks, sequence, with_block
 from te_sched.tensorir.updates import Refusal, Update, update_of
 
@@ -134,10 +136,16 @@ class ReductionPrimitives(ScheduleBase):
         why = why_not_reduction(self, key)
         if why:
             raise refused(f"it is not a reduction: {why}", "", "use a block with T.init")
+        why = why_not_pipeline(self, key)
+        if why:
+            raise refused(why, "", PIPELINE_HELP)
         update = update_of(realize.block, refused)
         reductions = _reduction_loops(realize, above, factored, refused)
+        begin = {one: self.loop(one).min for one in reductions if one is not factored}
+        analyzer = bound_loops(self, above, Analyzer())
         for one in conjuncts(realize.predicate):
-            if variables_of(one) & reductions:
+            is_initial = analyzer.can_prove(substitute(one, begin))
+            if variables_of(one) & reductions and not is_initial:
                 raise refused(
                     f"the block has the condition {one}",
                     "some partial results would have no iterations, and no value",
@@ -158,7 +166,6 @@ class ReductionPrimitives(ScheduleBase):
                     "the partial results are computed before that loop",
                     "compute that block outside of the loop",
                 )
-        _check_consumers(self, key, refused)
         rank = len(update.stores[0].indices)
         axis = integer(factor_axis, "factor_axis")
         if not -rank - 1 <= axis <= rank:
@@ -222,19 +229,6 @@ def _reduction_loops(
         if "CommReduce" in kinds:
             found.add(one)
     return found
-
-
-def _check_consumers(index: ReductionPrimitives, key: BlockKey, refused: Refusal) -> None:
-    """Refuse a block of which others read what it does not write."""
-    written = {region.buffer for region in index.block(key).writes}
-    for other in consumers(index, key):
-        for region in accessed(index, other, writes=False):
-            if region.buffer in written and not covers(index, key, other, region):
-                raise refused(
-                    f"block {other.name} reads {region}, and the block does not write all of it",
-                    "",
-                    "write all elements that are read",
-                )
 
 
 class Factoring:
@@ -319,6 +313,8 @@ class Factoring:
         start = [substitute(one, inside) for one in self.update.reducer.identity]
         predicate: Expr = ops.const(True)
         for one in conjuncts(self.realize.predicate):
+            if variables_of(one) & reductions:
+                continue
             predicate = ops.logical_and(predicate, one)
         block = with_block(
             self.realize,
@@ -338,7 +334,7 @@ class Factoring:
     def _buffer(self, buffer: Buffer) -> Buffer:
         shape = list(buffer.shape)
         shape.insert(self.place, self.loop.extent)
-        whole = copy_of(buffer, f"{buffer.name}_rf", buffer.scope())
+        whole = copy_of(buffer, f"{buffer.name}.rf", buffer.scope())
         return replace(whole, shape=tuple(shape))
 
     def _indices(self, place: list[Expr], var: Expr) -> tuple[Expr, ...]:
