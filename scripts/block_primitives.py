@@ -250,6 +250,8 @@ SECTIONS: dict[str, list[Example]] = {
             'sch.cache_inplace("C_update", "C", "local")',
             _LOOPS + '\nsch.decompose_reduction("C", k)',
         ),
+        Example("read_at", "matmul", 'sch.read_at(i, "C", 0, "local")', _LOOPS),
+        Example("write_at", "matmul", 'sch.write_at(i, "C", 0, "local")', _LOOPS),
         Example("cache_index", "gather", 'sch.cache_index("B", "global")'),
         Example("reindex", "matmul", 'sch.reindex("C", ("read", 1))'),
         Example(
