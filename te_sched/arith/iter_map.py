@@ -124,6 +124,8 @@ def iter_map_simplify(
     """
     prover = Prover(analyzer)
     found = _detected(indices, input_iters, predicate, level, prover, keeps_units)[0]
+    if found.errors and predicate is not None:
+        found = _detected(indices, input_iters, None, level, prover, keeps_units)[0]
     return tuple(indices) if found.errors else tuple(map(normalize_iter_map_to_expr, found.indices))
 
 
