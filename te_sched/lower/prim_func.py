@@ -70,7 +70,7 @@ def create_prim_func(
                 T.writes(B[v_i])
                 B[v_i] = A[v_i] * T.float32(2)
     """
-    params = list(ops) if is_sequence(ops) else [ops]
+    params: list[Any] = [ops] if isinstance(ops, Tensor) or not is_sequence(ops) else list(ops)
     for one in params:
         if not isinstance(one, Tensor | Var):
             raise DeclarationError(
