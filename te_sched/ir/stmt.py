@@ -307,6 +307,21 @@ class GlobalVar(str):
         return str(self)
 
 
+class FunctionMap(dict[str, "PrimFunc"]):
+    """Functions by name; `items()[0]` is the first with its name, as in TVM.
+
+    >>> from te_sched import tir
+    >>> FunctionMap({"f": tir.PrimFunc((), tir.Evaluate(0), {})}).items()[0][0]
+    'f'
+    """
+
+    __slots__ = ()
+
+    def items(self) -> list[tuple[str, PrimFunc]]:  # type: ignore[override]
+        """The names and functions."""
+        return list(super().items())
+
+
 @node
 class IRModule(Node):
     """A mapping of names to functions, in which functions can be exchanged. `written_name` is the
@@ -339,10 +354,12 @@ class IRModule(Node):
                     "",
                     "give PrimFuncs by name",
                 )
-        named = {
-            GlobalVar(name) if type(name) is str else name: func
-            for name, func in self.functions.items()
-        }
+        named = FunctionMap(
+            {
+                GlobalVar(name) if type(name) is str else name: func
+                for name, func in self.functions.items()
+            }
+        )
         object.__setattr__(self, "functions", named)
 
     def __getitem__(self, name: Any) -> PrimFunc:

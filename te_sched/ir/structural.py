@@ -117,8 +117,7 @@ class _Comparer:
         self.path: list[_Step] = []
         self.right_of: dict[Var, Var] = {}
         self.left_of: dict[Var, Var] = {}
-        self.buffers: dict[Buffer, Buffer] = {}
-        self.buffers_back: dict[Buffer, Buffer] = {}
+        self.buffers: dict[Buffer, Buffer] = {}  # known to be equal
 
     def compare(self, a: Any, b: Any) -> None:
         """Raise _Differ if a and b differ."""
@@ -229,18 +228,15 @@ class _Comparer:
             raise _Differ(f"variable {a.name} != {b.name}")
 
     def buffer(self, a: Buffer, b: Buffer) -> None:
-        """Compare two uses of buffers: by content at the first use, then by identity."""
-        known, known_back = self.buffers.get(a), self.buffers_back.get(b)
-        if known is b and known_back is a:
+        """Compare two buffers by content: two views of the same memory may be one on the left."""
+        if self.buffers.get(a) is b:
             return
-        if known is not None or known_back is not None:
-            raise _Differ(f"buffer {a.name} stands for another buffer than {b.name}")
-        self.buffers[a], self.buffers_back[b] = b, a
         for name in INIT_FIELDS[Buffer]:
             if name not in ("name", "data_alignment"):
                 self.at(name, getattr(a, name), getattr(b, name))
         # Alignment beyond a cache line changes no access.
         self.at("data_alignment", min(a.data_alignment, 64), min(b.data_alignment, 64))
+        self.buffers[a] = b
 
     def attribute(self, a: S.AttrStmt, b: S.AttrStmt) -> None:
         """Compare attributes, which may define the variable of a thread or the data of a buffer."""

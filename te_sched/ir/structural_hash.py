@@ -46,6 +46,7 @@ class _Hasher:
         self.digest = hashlib.blake2b(digest_size=8)
         self.map_free_vars = map_free_vars
         self.numbers: dict[Any, int] = {}
+        self.contents: dict[Buffer, str] = {}  # the digests of buffers
 
     def feed(self, *parts: Any) -> None:
         """Feed plain values."""
@@ -129,15 +130,20 @@ class _Hasher:
         self.feed("variable", self.numbers.get(var, -1), 0 if var in self.numbers else id(var))
 
     def buffer(self, buffer: Buffer) -> None:
-        """Feed a use of a buffer: by content at the first use, then by number."""
-        if buffer in self.numbers:
-            self.feed("buffer", self.numbers[buffer])
-            return
-        self.numbers[buffer] = len(self.numbers)
-        for name in INIT_FIELDS[Buffer]:
-            if name not in ("name", "data_alignment"):
-                self.add(getattr(buffer, name))
-        self.feed(min(buffer.data_alignment, 64), buffer.scope())
+        """Feed a use of a buffer by content, so that equal views of memory are alike."""
+        found = self.contents.get(buffer)
+        if found is None:
+            if self.map_free_vars:
+                for one in (buffer.data, *symbols(buffer)):
+                    self.declare(one)
+            outside, self.digest = self.digest, hashlib.blake2b(digest_size=8)
+            for name in INIT_FIELDS[Buffer]:
+                if name not in ("name", "data_alignment"):
+                    self.add(getattr(buffer, name))
+            self.feed(min(buffer.data_alignment, 64), buffer.scope())
+            found = self.contents[buffer] = self.digest.hexdigest()
+            self.digest = outside
+        self.feed("buffer", found)
 
     def axis(self, axis: IterVar) -> None:
         """Feed an axis outside of its definition."""

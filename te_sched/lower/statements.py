@@ -13,6 +13,7 @@ from te_sched.ir.stmt import (
     AttrStmt,
     BufferStore,
     Evaluate,
+    For,
     SeqStmt,
     Stmt,
 )
@@ -43,6 +44,23 @@ def statements(root: Stmt) -> Iterator[Any]:
                 stack += reversed(part)
             elif part is not None:
                 stack.append(part)
+
+
+def repeated(root: Stmt) -> set[Stmt]:
+    """The statements that occur more than once in a program."""
+    seen: set[Stmt] = set()
+    found: set[Stmt] = set()
+    for statement in statements(root):
+        (found if statement in seen else seen).add(statement)
+    return found
+
+
+def binds_threads(root: Stmt) -> bool:
+    """Whether a program has loops over threads or blocks of a GPU."""
+    found = list(statements(root))
+    bound = [one.thread_binding for one in found if type(one) is For]
+    launched = [one.node for one in found if type(one) is AttrStmt and one.key == "thread_extent"]
+    return any(axis is not None and "Idx" in axis.thread_tag for axis in (*bound, *launched))
 
 
 def rebuilt(node: Stmt, head: Callable[[Any], Expr], inside: Callable[[Any], Stmt]) -> Stmt:

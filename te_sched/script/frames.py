@@ -136,8 +136,8 @@ def rename(value: Any, name: str) -> None:
         _set_name(value, name)
         _set_name(value.data, name)
         for position, stride in enumerate(value.strides):
-            if type(stride) is Var and not _is_named(stride):
-                _set_name(stride, f"{name}_{stride.name[1:] or f's{position}'}")
+            if type(stride) is Var:
+                _set_name(stride, f"{name}_s{position}")
         if type(value.elem_offset) is Var and not _is_named(value.elem_offset):
             _set_name(value.elem_offset, f"{name}_elem_offset")
     elif isinstance(value, IterVar):

@@ -140,9 +140,7 @@ class BufferType:
         sizes = shape if isinstance(shape, list | tuple) else [shape]
         index_type = _ops.convert(sizes[0]).dtype if sizes else "int32"
         if strides is not None:
-            strides = [
-                _E.Var(f"?{one}", index_type) if isinstance(one, str) else one for one in strides
-            ]
+            strides = [_E.Var(one, index_type) if isinstance(one, str) else one for one in strides]
         if isinstance(elem_offset, str):
             elem_offset = _E.Var(f"?{elem_offset}", index_type)
         return _decl_buffer(

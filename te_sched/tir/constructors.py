@@ -17,6 +17,7 @@ from typing import Any
 from te_sched.errors import DeclarationError, did_you_mean, repr_of
 from te_sched.ir import dtypes, expr, ops, stmt
 from te_sched.ir.buffer import check_predicate
+from te_sched.ir.builder import BufferVar
 from te_sched.ir.expr import ITER_KINDS, Expr, IterVar, PointerType, Range
 from te_sched.ir.stmt import FOR_KINDS, Stmt
 from te_sched.lower.statements import without_evaluations_of_0
@@ -142,11 +143,11 @@ AssertStmt, Allocate = map(_by_fields, (stmt.AssertStmt, stmt.Allocate))
 
 
 def _access(kind: type[Any], access: str) -> Constructor:
-    """A constructor of an access, which checks the predicate."""
+    """A constructor of an access, which checks the predicate; the buffer may be a builder's."""
     plain = _by_fields(kind)
 
     def build(*args: Any, **kwargs: Any) -> Any:
-        made = plain(*args, **kwargs)
+        made = plain(*[one.buffer if isinstance(one, BufferVar) else one for one in args], **kwargs)
         dtype = made.dtype if access == "load" else made.value.dtype
         check_predicate(made.predicate, dtype, made.buffer, access)
         return made

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import pytest
 
 import te_sched
@@ -49,6 +51,14 @@ def test_modules_reject_names_that_they_do_not_have() -> None:
     assert "main" in module
     with pytest.raises(DeclarationError, match="use one of main"):
         module["other"]
+
+
+def test_functions_of_modules_are_listed_in_order() -> None:
+    first, second = PrimFunc((), Evaluate(IntImm(0)), {}), PrimFunc((), Evaluate(IntImm(1)), {})
+    module = IRModule({"a": first, "b": second})
+    assert module.functions.items()[1] == ("b", second)
+    assert [name.name_hint for name, _ in module.functions.items()] == ["a", "b"]
+    assert pickle.loads(pickle.dumps(module)).functions.items()[0][0] == "a"
 
 
 def test_functions_of_a_module_are_exchanged():

@@ -316,7 +316,9 @@ def test_views_have_the_shape_of_their_region() -> None:
         from_source(text)
     with pytest.raises(errors.ScriptError, match=r"shape \[2, 4\] has shape \[4\]"):
         from_source(text.replace("vi, 0:4", "vi:vi + 2, 0:4").replace("5", "4"))
-    made = from_source(text.replace("(5,)", "(n,)").replace("f(A", "f(n: T.int32, A"))
+    made = from_source(
+        text.replace("(5,)", "(n,), offset_factor=1").replace("f(A", "f(n: T.int32, A")
+    )
     assert isinstance(te_sched.lower(made)["main"], te_sched.tir.PrimFunc)
 
 

@@ -9,6 +9,7 @@ and buffers are declared before their first use, in the innermost block that con
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -240,7 +241,7 @@ class ScriptPrinter(ExprPrinter):
         for part in (*buffer.shape, *buffer.strides, buffer.elem_offset):
             if type(part) is not IntImm and type(part) is not Var:
                 self.text(part)  # declares what is free in it
-        self._declare_extents(buffer.shape, block)
+        self._declare_sizes(buffer, block)
         name = self.name(buffer, buffer.name, owner, "buffer")
         args = [_python_tuple([self.text(extent) for extent in buffer.shape])]
         if buffer.dtype != self.style.buffer_dtype:
@@ -258,8 +259,12 @@ class ScriptPrinter(ExprPrinter):
         block.add(f"{name} = {call}{', '.join(args)})")
         return name
 
-    def _declare_extents(self, shape: tuple[Expr, ...], block: TextBlock) -> None:
-        free = [v for v in dict.fromkeys(shape) if type(v) is Var and v not in self.names]
+    def _declare_sizes(self, buffer: Buffer, block: TextBlock) -> None:
+        """Declare the free variables of a buffer that are extents, or are used several times."""
+        sizes = (*buffer.shape, *buffer.strides, buffer.elem_offset)
+        used = Counter(size for size in sizes if type(size) is Var and size not in self.names)
+        extents = set(buffer.shape)
+        free = [var for var, count in used.items() if var in extents or count > 1]
         if free:
             names = ", ".join([self.name(var, var.name, block) for var in free])
             block.add(f"{names} = {', '.join([_declaration(var) for var in free])}")
@@ -789,7 +794,8 @@ def _declaration(var: Var) -> str:
 
 def _pointer(var: Var) -> str:
     assert var.pointer is not None
-    return f"{quoted(var.pointer.element)}, {quoted(var.pointer.scope or 'global')}"
+    element = quoted(var.pointer.element)
+    return f"{element}, {quoted(var.pointer.scope)}" if var.pointer.scope else element
 
 
 _STATEMENTS: dict[type, Callable[[ScriptPrinter, Any, bool], None]] = {

@@ -225,7 +225,8 @@ def test_rejects_blocks_with_iterators() -> None:
 B = T.alloc_buffer((1,))
 with T.block("B"):
     v = T.axis.spatial(1, 0)
-    B[v] = A[i]
+    x = T.axis.spatial(n, i)
+    B[v] = A[x]
 D[i] = B[0]
 """
     with pytest.raises(BlockError, match="has a block with iterators or views"):
