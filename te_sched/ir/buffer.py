@@ -321,6 +321,9 @@ def vload(self: Buffer, begin: Any, dtype: str | None = None, predicate: Any = N
 def vstore(self: Buffer, begin: Any, value: Any, predicate: Any = None) -> BufferStore:
     """Store a value, or a vector that starts at `begin`; only lanes for which `predicate` holds."""
     stored = ops.convert(value)
+    if stored.dtype != self.dtype:
+        element_dtype = dtypes.element(self.dtype)
+        stored = ops.cast(dtypes.with_lanes(element_dtype, dtypes.lanes(stored.dtype)), stored)
     places = _vector_indices(self, begin, stored.dtype)
     store = BufferStore(self, stored, places, _condition(predicate))
     check_predicate(store.predicate, stored.dtype, self, "store")

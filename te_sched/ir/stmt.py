@@ -437,6 +437,7 @@ class IRModule(Node):
         """Another module with the same functions."""
         return replace_fields(self)
 
+    @checked
     def with_attr(self, attr_key: str, attr_value: Any) -> IRModule:
         """A module with an added attribute.
 
@@ -445,10 +446,15 @@ class IRModule(Node):
         """
         return replace_fields(self, attrs={**self.attrs, attr_key: attr_value})
 
+    @checked
     def with_attrs(self, attr_map: Mapping[str, Any]) -> IRModule:
         """A module with added attributes."""
-        return replace_fields(self, attrs={**self.attrs, **attr_map})
+        module = self
+        for key, value in attr_map.items():
+            module = module.with_attr(key, value)
+        return module
 
+    @checked
     def without_attr(self, attr_key: str) -> IRModule:
         """A module without an attribute."""
         kept = {key: value for key, value in self.attrs.items() if key != attr_key}

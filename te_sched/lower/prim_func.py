@@ -31,6 +31,7 @@ from te_sched.ir.printer.names import UniqueNames
 from te_sched.ir.stmt import BufferStore, For, LetStmt, PrimFunc, Stmt
 from te_sched.ir.visitor import AccessMapper, Mapper, substitute, variables_of
 from te_sched.lower.statements import sequence
+from te_sched.signatures import is_sequence
 from te_sched.te.operation import ComputeOp, ExternOp, Operation, PlaceholderOp, domain_of
 from te_sched.te.tensor import Tensor
 
@@ -69,7 +70,7 @@ def create_prim_func(
                 T.writes(B[v_i])
                 B[v_i] = A[v_i] * T.float32(2)
     """
-    params = [ops] if isinstance(ops, Tensor) else list(ops)
+    params: list[Any] = [ops] if isinstance(ops, Tensor) or not is_sequence(ops) else list(ops)
     for one in params:
         if not isinstance(one, Tensor | Var):
             raise DeclarationError(
@@ -139,7 +140,7 @@ class _Builder:
                 variables.append(one)
                 continue
             buffer = self.buffers[one]
-            param = Var(f"var_{buffer.name}", "handle")
+            param = Var(f"var_{_name_of(one)}", "handle")
             buffer_map[param] = buffer
             variables.append(param)
         attrs: dict[str, Any] = {"global_symbol": "main", "tir.noalias": True}
@@ -175,9 +176,9 @@ class _Builder:
     def _outputs(self, op: Operation) -> list[Buffer]:
         """The buffers of the outputs of an operation, allocated if they are not parameters."""
         found = []
-        for place, tensor in enumerate(op.outputs):
-            name = op.name if op.num_outputs == 1 else f"{op.name}_v{place}"
-            buffer = self.buffers.get(tensor) or decl_buffer(tensor.shape, tensor.dtype, name)
+        for tensor in op.outputs:
+            known = self.buffers.get(tensor)
+            buffer = known or decl_buffer(tensor.shape, tensor.dtype, _name_of(tensor))
             self.buffers[tensor] = buffer
             found.append(buffer)
             if not self._is_argument(tensor):
@@ -305,7 +306,8 @@ class _Builder:
         notes = {key: self._note(value) for key, value in given.items() if key not in _DROPPED}
         if not isinstance(op, ExternOp):
             notes[DETECT_ACCESS] = IntImm(3, "int64")
-        return Block(tuple(axes), (), (), self.names.take(name), init, body, annotations=notes)
+        shown = self.names.take(name.replace(".", "_"))
+        return Block(tuple(axes), (), (), shown, init, body, annotations=notes)
 
     def _note(self, value: Any) -> Any:
         """An attribute with tensors replaced by buffers."""
@@ -324,6 +326,11 @@ class _Builder:
         moved |= dict(zip(op.output_placeholders, outputs, strict=True))
         body = _ToOther(moved).visit(op.statement)
         return BlockRealize((), ops.TRUE, self._block(op, op.name, [], None, body))
+
+
+def _name_of(tensor: Tensor) -> str:
+    op = tensor.op
+    return op.name if op.num_outputs == 1 else f"{op.name}_v{tensor.value_index}"
 
 
 class _Loop:

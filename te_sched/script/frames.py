@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from te_sched.arith.analyzer import Analyzer
 from te_sched.errors import DeclarationError, ScriptError, repr_of
-from te_sched.ir import ops
+from te_sched.ir import dtypes, ops
 from te_sched.ir.blocks import DETECT_ACCESS, Block, BlockRealize, MatchBufferRegion
 from te_sched.ir.expr import Buffer, BufferRegion, Expr, IntImm, IterVar, Range, Var
 from te_sched.ir.stmt import (
@@ -424,9 +424,20 @@ def whole_range(extent: Any) -> Range:
                 "give an extent, or a pair of ends",
             )
         low, high = ops.operands(*extent)
+        _check_integer(low)
         return Range(low, difference(high, low))
     size = ops.convert(extent)
+    _check_integer(size)
     return Range(IntImm(0, size.dtype), size)
+
+
+def _check_integer(bound: Expr) -> None:
+    if not dtypes.is_integral(bound.dtype):
+        raise DeclarationError(
+            f"a bound of an axis or loop is {repr_of(bound)}, expected an integer",
+            f"it has dtype {bound.dtype}",
+            "give an integer",
+        )
 
 
 def difference(high: Expr, low: Expr) -> Expr:

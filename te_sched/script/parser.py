@@ -136,6 +136,13 @@ class Parser(ScriptEvaluator):
         for one in node.decorator_list:
             if isinstance(one, ast.Call):
                 named = {word.arg: self.value(word.value) for word in one.keywords}
+                for word in one.keywords:
+                    if word.arg not in ("private", "check_well_formed"):
+                        raise self.source.error(
+                            word,
+                            f"{ast.unparse(one.func)} has no option {word.arg}",
+                            "use private= and check_well_formed=",
+                        )
                 return bool(named.get("private")), bool(named.get("check_well_formed", True))
         return False, True
 

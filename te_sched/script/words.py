@@ -220,7 +220,8 @@ def arg(name: str, obj: Any) -> Any:
 def func_attr(attrs: Mapping[str, Any]) -> None:
     """Give the function attributes."""
     function = _frames.around(PrimFuncFrame, "T.func_attr")
-    if function.is_private and "global_symbol" in attrs:
+    given = _attributes(attrs)
+    if function.is_private and "global_symbol" in given:
         raise ScriptError(
             "a private function has no global_symbol",
             "",
@@ -228,7 +229,18 @@ def func_attr(attrs: Mapping[str, Any]) -> None:
         )
     if function.attrs is not None:
         raise ScriptError("T.func_attr is used twice", "", "give one dictionary")
-    function.attrs = {key: _attribute_value(value) for key, value in attrs.items()}
+    function.attrs = given
+
+
+def _attributes(attrs: Any) -> dict[str, Any]:
+    """Attributes or annotations: a dictionary with names as keys."""
+    if not isinstance(attrs, Mapping) or not builtins.all(isinstance(key, str) for key in attrs):
+        raise ScriptError(
+            f"attributes are {repr_of(attrs)}, expected a dictionary of names and values",
+            "",
+            'write {"name": value}',
+        )
+    return {key: _attribute_value(value) for key, value in attrs.items()}
 
 
 def _attribute_value(value: Any) -> Any:
@@ -423,7 +435,7 @@ def block_attr(attrs: Mapping[str, Any]) -> None:
     current = _frames.innermost(BlockFrame, "T.block_attr")
     if current.annotations is not None:
         raise ScriptError("T.block_attr is used twice in a block", "", "give one dictionary")
-    current.annotations = {key: _attribute_value(value) for key, value in attrs.items()}
+    current.annotations = _attributes(attrs)
 
 
 def alloc_buffer(
@@ -560,7 +572,7 @@ def _loop(
             raise ScriptError(
                 f"a bound of a loop is {repr_of(bound)}, expected an integer", "", "give an integer"
             )
-    annotations = {key: _attribute_value(one) for key, one in (annotations or {}).items()}
+    annotations = _attributes(annotations or {})
     extent = _frames.difference(high, low)
     return ForFrame([(low, extent)], kind, thread, annotations)
 
@@ -670,6 +682,12 @@ def LetStmt(value: Any, type_annotation: Any = None, *, var: Any = None) -> Wrap
         var = _E.Var("v", bound.dtype, pointer)
         if isinstance(type_annotation, _E.Var):
             var = type_annotation
+    if _dtypes.is_float(bound.dtype) and not _dtypes.is_float(var.dtype):
+        raise ScriptError(
+            f"a variable of {var.dtype} has the value {repr_of(bound)}",
+            "it would be rounded",
+            f"convert it: T.Cast({var.dtype!r}, value)",
+        )
     if bound.dtype != var.dtype:
         bound = _ops.cast(var.dtype, bound)
     return Wrapper(var, lambda body: _S.LetStmt(var, bound, body))
@@ -710,7 +728,7 @@ def allocate(
     held = _ops.TRUE if condition is None else _condition(condition)
     name = _type_name(dtype)
     data = _E.Var("v", "handle", PointerType(_pointed(name), scope))
-    notes = {key: _attribute_value(one) for key, one in (annotations or {}).items()}
+    notes = _attributes(annotations or {})
     return Wrapper(data, lambda body: _S.Allocate(data, name, sizes, held, body, notes))
 
 
@@ -726,7 +744,7 @@ def allocate_const(data: Any, dtype: Any, extents: Any, annotations: Any = None)
     shape = [builtins.int(one) for one in sizes]  # type: ignore[call-overload]
     array = np.asarray(data, name).reshape(shape)
     pointer = _E.Var("v", "handle", PointerType(_pointed(name), "global"))
-    notes = {key: _attribute_value(one) for key, one in (annotations or {}).items()}
+    notes = _attributes(annotations or {})
     return Wrapper(pointer, lambda body: AllocateConst(pointer, name, sizes, array, body, notes))
 
 
@@ -765,6 +783,8 @@ def attr(node: Any, attr_key: str, value: Any) -> Wrapper:
         node = tuple(node)
     elif not isinstance(node, Node | _Target):
         node = _ops.convert(node)
+    if not isinstance(attr_key, str):
+        raise ScriptError(f"the name of an attribute is {repr_of(attr_key)}", "", "give a str")
     _S.check_attribute(node, attr_key)
     return _frames.attribute(node, attr_key, _ops.convert(value))
 

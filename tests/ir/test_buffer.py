@@ -115,3 +115,8 @@ def test_offset_of_and_flattened_buffer():
     assert structural_equal(element_offset(decl_buffer((4, 5)), (i, j)), i * 5 + j)
     flat = decl_buffer((5, 6, 7), axis_separators=[1]).get_flattened_buffer()
     assert [extent.value for extent in flat.shape] == [5, 42]
+
+
+def test_vstore_converts_its_value():
+    stored = decl_buffer((8,), name="B").vstore([0], E.Ramp(E.IntImm(0), E.IntImm(1), 4))
+    assert stored.value.dtype == "float32x4"

@@ -243,3 +243,16 @@ def resized(tvm: Any) -> list[Any]:
     options = {"coordinate_transformation_mode": "asymmetric", "rounding_method": "round"}
     roi = (0.0, 0.0, 0.0, 0.0)
     return [A, tvm.topi.image.resize2d(A, roi, (oh, ow), method="nearest_neighbor", **options)]
+
+
+@program
+def extern_of_two(tvm: Any) -> list[Any]:
+    te, tir = tvm.te, tvm.tir
+    A = te.placeholder((8,), name="A")
+
+    def call(ins: Any, outs: Any) -> Any:
+        buffers = [ins[0].access_ptr("r"), outs[0].access_ptr("w"), outs[1].access_ptr("w")]
+        return tir.call_extern("int32", "f", *buffers)
+
+    found = te.extern([(8,), (4,)], [A], call, name="B", dtype=["float32", "int32"])
+    return [A, *found, te.compute((8,), lambda i: A[i] + 1.0, name="C.x")]

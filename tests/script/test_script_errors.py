@@ -25,6 +25,16 @@ IN_BLOCK = (
 # Statements of a function, the first line of the error, and what the carets stand under.
 STATEMENTS = [
     ("x = C[0, 0]", "undefined variable C", "C"),
+    ("for i in T.grid('x'):\n        pass", "a bound of an axis or loop is", "T.grid('x')"),
+    ("x: T.int32 = 1.5", "a variable of int32 has the value T.float32.1.5.", None),
+    ("T.func_attr(3)", "attributes are 3, expected a dictionary", None),
+    ("T.attr(A, 3, 4)", "the name of an attribute is 3", None),
+    ("A.vstore([0, 0], 'x')", "cannot cast a handle to float32", None),
+    (
+        "for i in T.serial(3, annotations={1: 2}):\n        pass",
+        "attributes are {1: 2}, expected a dictionary",
+        None,
+    ),
     ("T.evalute(0)", "scripts have no T.evalute", "T.evalute"),
     ("T.store(A.data, 0, 1.0)", "scripts have no T.store", "T.store"),
     ("T.axis.spatia(4, 0)", "AttributeError: T.axis has no spatia", "T.axis.spatia"),
@@ -371,3 +381,8 @@ def test_ill_formed_functions_are_refused(body: str) -> None:
     module = module.replace("ir_module", "ir_module(check_well_formed=False)")
     unchecked.append(from_source(module)["f"])
     assert len({str(one) for one in unchecked}) == 1
+
+
+def test_decorators_have_known_options() -> None:
+    with pytest.raises(ScriptError, match=r"T\.prim_func has no option privat"):
+        from_source("@T.prim_func(privat=True)\ndef f():\n    T.evaluate(0)\n")

@@ -166,6 +166,7 @@ class ScriptPrinter(ExprPrinter):
         self.domains: dict[Var, Range] = {}  # of the variables of the loops of this text
         if style.obj_to_underline:
             self.text = self._underlined_text  # type: ignore[method-assign]
+            self.buffer = self._underlined_buffer  # type: ignore[method-assign]
 
     # Blocks
 
@@ -410,9 +411,15 @@ class ScriptPrinter(ExprPrinter):
 
     def _underlined_text(self, node: Any) -> str:
         """The text of an expression, with marks around what is underlined."""
-        text = super().text(node)
+        return self._between_marks(node, super().text(node))
+
+    def _underlined_buffer(self, buffer: Buffer) -> str:
+        """The name of a buffer, with marks around it if it is underlined."""
+        return self._between_marks(buffer, super().buffer(buffer))
+
+    def _between_marks(self, node: Any, text: str) -> str:
         is_target = any(one is node for one in self.style.obj_to_underline or ())
-        return f"{OPENING}{text}{CLOSING}" if is_target else text
+        return f"{OPENING}{text}{CLOSING}" if is_target and OPENING not in text else text
 
     def nested(self, node: S.Stmt, line: str, is_last: bool, as_block: str) -> None:
         """Print `line` followed by the body, or `with as_block:` with the body nested."""

@@ -240,13 +240,14 @@ class ExprPrinter:
         )
 
     def _buffer_region(self, node: BufferRegion) -> str:
+        name = self.buffer(node.buffer)  # declared before the variables of the region
         parts = [
             self.text(r.min)
             if ops.is_const(r.extent, 1)
             else f"{self.text(r.min)}:{self.text(ops.add(r.min, r.extent))}"
             for r in node.region
         ]
-        return f"{self.buffer(node.buffer)}[{', '.join(parts) or '()'}]"
+        return f"{name}[{', '.join(parts) or '()'}]"
 
     def _match_buffer(self, node: MatchBufferRegion) -> str:
         return f"T.match_buffer({self.text(node.source)})"

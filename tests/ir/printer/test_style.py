@@ -85,6 +85,13 @@ def test_empty_lines_between_functions_are_not_counted() -> None:
     assert near[2:] == ["", "  g", "  ^", "  h", "  i"]
 
 
+def test_uses_of_a_buffer_are_underlined() -> None:
+    store = FUNC.body.block.body.body.body.block.body
+    text = lines(obj_to_underline=[store.buffer])
+    place = text.index("            A[vi, vj] = A[vi, vj] + T.float32(1)")
+    assert text[place + 1] == "            ^           ^"
+
+
 def test_comments_are_not_underlined() -> None:
     text = lines(obj_to_underline=[FUNC])
     place = text.index('    # with T.block("root"):')
@@ -93,6 +100,10 @@ def test_comments_are_not_underlined() -> None:
 
 def test_variables_of_an_expression() -> None:
     assert (tir.Var("i") + 1).script(verbose_expr=True) == "i = T.int32()\ni + 1"
+    n, i = tir.Var("n"), tir.Var("i")
+    whole = [tir.Range.from_min_extent(i, 2)]
+    region = tir.BufferRegion(tir.decl_buffer((n,), name="A"), whole).script(verbose_expr=True)
+    assert region.splitlines()[1:] == ["A = T.Buffer((n,))", "i = T.int32()", "A[i:i + 2]"]
 
 
 def test_names_with_addresses() -> None:
