@@ -39,7 +39,8 @@ exceptions are noted. The [reference](reference/block_schedules.md) has the para
 a test checks that it is up to date.
 
 In the calls, `sch` is a `tir.Schedule`, and lines with the comment `# before` make the program that
-is shown first. A block is given by its name or by a handle, a loop by a handle.
+is shown first. A block is given by its name or by a handle, a loop by a handle. Calls that change
+no program show their result; they are of `scale_and_add` or `matmul`, which other examples show.
 """
 
 

@@ -125,7 +125,8 @@ TREE: dict[str, Alias] = {
         {
             **_all_from(_OLD, "stmt_seq stmt_list"),
             "Any": f"{_OLD}:UnknownExtent",
-            **_all_from("te_sched.tir.block_scope", "BlockScope StmtSRef"),
+            "BlockScope": "te_sched.tir.block_scope:BlockScope",
+            "StmtSRef": "te_sched.tensorir.handles:StmtSRef",
             "ScheduleError": "te_sched.errors:ScheduleError",
         },
     ),

@@ -92,6 +92,15 @@ def test_explain_of_a_schedule_of_blocks(te_sched_command, program):
     assert titles == ["The program as given", "reorder(i, k, j)", "parallel(i)"]
 
 
+def test_explain_ends_with_the_error_of_a_primitive(te_sched_command, program):
+    path = program(f"{SCHEDULED}\nsch.parallel(k)\n")
+    done = te_sched_command("explain", "-s", 1, "--json", "--no-measure", path)
+    assert done.exit_code == 1
+    *_, last = data(te_sched_command("explain", "--json", "--no-measure", path))["steps"]
+    assert last["problems"][0]["fault"].startswith("cannot parallelize reduction loop k")
+    assert last["title"] == "sch.parallel(k)"
+
+
 def test_explain_of_a_function_of_blocks(te_sched_command, program):
     done = te_sched_command("explain", "--text", "--no-measure", program(PRODUCT))
     assert "block C  vi = i, vj = j, reduce vk = k" in done.stdout

@@ -55,7 +55,11 @@ class AutoCopyPrimitives(CopyPrimitives):
 
     __slots__ = ()
 
-    @instruction(read_buffer_index=ATTRIBUTE, storage_scope=ATTRIBUTE)
+    @instruction(
+        "Copy what is read in loop {loop} to {storage_scope} memory, in {results}",
+        read_buffer_index=ATTRIBUTE,
+        storage_scope=ATTRIBUTE,
+    )
     def read_at(
         self,
         loop: LoopRV,
@@ -83,7 +87,11 @@ class AutoCopyPrimitives(CopyPrimitives):
         """
         return self._copy_at(loop, block, read_buffer_index, storage_scope, writes=False)
 
-    @instruction(write_buffer_index=ATTRIBUTE, storage_scope=ATTRIBUTE)
+    @instruction(
+        "Write to {storage_scope} memory in loop {loop}, and copy the result in {results}",
+        write_buffer_index=ATTRIBUTE,
+        storage_scope=ATTRIBUTE,
+    )
     def write_at(
         self,
         loop: LoopRV,
