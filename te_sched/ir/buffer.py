@@ -61,7 +61,7 @@ def decl_buffer(
 
     Parameters
     ----------
-    strides : in elements, one per dimension; by default compact and row-major.
+    strides : in elements, one per dimension; by default compact and row-major, as with a single 1.
     elem_offset : the offset of the first element; by default a variable if `offset_factor` is
         given, otherwise 0.
     data_alignment : in bytes; -1 means the default of 128.
@@ -161,6 +161,8 @@ def _strides(
         if buffer_type == "auto_broadcast":
             return tuple([Var("stride", extent.dtype) for extent in shape])
         return ()
+    if len(strides) == 1 < len(shape) and ops.is_const(ops.convert(strides[0]), 1):
+        return ()  # as TVM prints the buffers of cache_index
     if len(strides) != len(shape):
         raise DeclarationError(
             f"buffer {name} has {counted(len(shape), 'dimension')} but "

@@ -187,7 +187,7 @@ BUFFER_KIND = _SHOWN._replace(
 NUMBERS = ATTRIBUTE._replace(record=lambda schedule, value: [*map(_number, value)])
 LIST = _SHOWN._replace(is_flat=True, record=lambda schedule, value: [*value])
 MAYBE_LIST = ArgumentKind(
-    lambda schedule, value: [*value] if value else None,
+    lambda schedule, value: None if value is None else [*value] or None,
     by_name=True,
     packed=lambda value: [value or []],
     unpacked=lambda values: [*values[0]] or None,

@@ -37,7 +37,7 @@ def test_decl_buffer_auto_broadcast_has_strides():
     [
         ({"shape": (4, -5)}, "an extent of buffer buffer must not be negative, got -5"),
         ({"shape": (4.5,)}, "an extent of "),
-        ({"shape": (4, 5), "strides": [1]}, "one stride for each dimension"),
+        ({"shape": (4, 5), "strides": [5]}, "one stride for each dimension"),
         ({"shape": (4,), "dtype": "float3"}, "unknown data type"),
         ({"shape": (4,), "buffer_type": "round"}, "auto_broadcast"),
         (
@@ -49,6 +49,11 @@ def test_decl_buffer_auto_broadcast_has_strides():
 def test_decl_buffer_rejects(arguments, match):
     with pytest.raises(DeclarationError, match=match):
         decl_buffer(**arguments)
+
+
+def test_a_single_stride_of_one_is_that_of_a_compact_buffer():
+    assert decl_buffer((4, 5), strides=[1]).strides == ()
+    assert [int(one) for one in decl_buffer((4,), strides=[1]).strides] == [1]
 
 
 def test_access_ptr_covers_the_rest_of_the_buffer():

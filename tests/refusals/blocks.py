@@ -368,6 +368,8 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
     (MATMUL, lambda s: s.cache_read("C", 2, "local"), "has not a buffer number 2 that it reads"),
     (MATMUL, lambda s: s.cache_read("C", "Z", "local"), "has not a buffer Z that it reads"),
     (OTHERS["same name"], _same_names, "block B reads several A"),
+    (MATMUL, lambda s: s.cache_read("C", 0, "local", 3), "consumer_blocks must be a list, got 3"),
+    (MATMUL, lambda s: s.bind(loops(s, "D")[0], np.zeros(2)), "there is no thread axis"),
     (MATMUL, lambda s: s.cache_read("C", 0, "moon"), "there is no storage scope 'moon'"),
     (MATMUL, lambda s: s.cache_read("C", 0, "local", ["D"]), "block D does not read A"),
     (MATMUL, lambda s: s.cache_read("root", 0, "local"), "to the root block|root block"),

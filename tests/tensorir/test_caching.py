@@ -133,11 +133,11 @@ for i, j in T.grid(8, 8):
         C[vi, vj] = A[vi // 4 + vj // 4, vj // 2] + A[vj // 2, T.max(vi // 2 - 1, 0)]
 """,
 )
-# What TVM 0.19 prints, without `strides=(1,)` of the allocated buffers.
+# What TVM 0.19 prints, which has `strides=(1,)` of index_var_0, too.
 INDEXED = """
     index_var_0 = T.alloc_buffer((8, 8), "int32")
-    index_var_1 = T.alloc_buffer((8,), "int32")
-    index_var_2 = T.alloc_buffer((8,), "int32")
+    index_var_1 = T.alloc_buffer((8,), "int32", strides=(1,))
+    index_var_2 = T.alloc_buffer((8,), "int32", strides=(1,))
     for ax0, ax1 in T.grid(8, 8):
         with T.block("index_0"):
             v0, v1 = T.axis.remap("SS", [ax0, ax1])

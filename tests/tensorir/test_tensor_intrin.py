@@ -9,7 +9,7 @@ import pytest
 
 import te_sched
 from te_sched import tir
-from te_sched.errors import BuildError, DeclarationError, ScheduleError
+from te_sched.errors import BuildError, DeclarationError, LoweringError, ScheduleError
 from te_sched.tensorir.intrinsics import _BROUGHT
 from te_sched.tensorir.tensor_intrin import arm_cpu, hexagon, rocm, x86
 from te_sched.tensorir.tiling import tile_with_tensor_intrin
@@ -80,6 +80,14 @@ def test_results_on_x86(name: str) -> None:
 def test_build_rejects_processors_without_the_instruction(name: str) -> None:
     with pytest.raises(BuildError, match="has no instruction for the intrinsic"):
         te_sched.build(tensorized(name).mod, target="llvm -mcpu=haswell")
+
+
+def test_build_rejects_rows_that_are_not_one_after_the_other() -> None:
+    text = BYTES.replace("(2, 4, 16, 4)", "(32, 16)")
+    text = text.replace("W[vj // 16, vk // 4, vj % 16, vk % 4]", "W[vj, vk]")
+    sch = tensorized(x86.VNNI_DOT_16x4_INTRIN, text)
+    with pytest.raises(LoweringError, match="a vector of 64 elements of view B goes beyond its"):
+        te_sched.build(sch.mod, target="llvm")
 
 
 @pytest.mark.parametrize("name", _BROUGHT)

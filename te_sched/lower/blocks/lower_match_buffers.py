@@ -14,7 +14,7 @@ from te_sched.errors import LoweringError, Subject
 from te_sched.ir import ops
 from te_sched.ir.blocks import Block, MatchBufferRegion
 from te_sched.ir.buffer import element_offset
-from te_sched.ir.expr import Buffer, BufferRegion, Expr, IntImm, Range, Var
+from te_sched.ir.expr import Buffer, BufferRegion, Expr, IntImm, Ramp, Range, Var
 from te_sched.ir.stmt import AssertStmt, For, LetStmt, PrimFunc, Stmt
 from te_sched.ir.visitor import AccessMapper, replace, variables_of
 from te_sched.lower.join_dimensions import offset_by
@@ -47,6 +47,7 @@ class _Lowering(AccessMapper):
         region = self.views.get(buffer)
         if region is None:
             return indices
+        _check_rows(buffer, region, indices)
         dropped = len(region.region) - len(indices)
         begins = [one.min for one in region.region]
         own = [offset_by(b, i) for b, i in zip(begins[dropped:], indices, strict=True)]
@@ -115,6 +116,26 @@ class _Lowering(AccessMapper):
                 raise _mismatch(view, what, wanted, given)
             return
         asserts.append((equal, f"the {what} of {view.name} is not that of its region"))
+
+
+def _check_rows(view: Buffer, region: BufferRegion, indices: tuple[Expr, ...]) -> None:
+    """Refuse a vector that goes beyond a row of a view whose rows are not one after the other."""
+    last = indices[-1] if indices else None
+    if type(last) is not Ramp or not ops.is_const(last.stride, 1):
+        return
+    whole, size = region.buffer, 1
+    rows = zip(reversed(view.shape), reversed(whole.shape), strict=False)
+    for extent, row in rows:
+        size = size * extent.value if isinstance(extent, IntImm) else last.lanes
+        if last.lanes <= size:
+            return
+        if whole.strides or not Analyzer().can_prove_equal(extent, row):
+            raise LoweringError(
+                f"a vector of {last.lanes} elements of view {view.name} goes beyond its rows",
+                f"its rows of {extent} elements are parts of rows of {row} in {whole.name}",
+                f"match whole rows of {whole.name}, which transform_layout makes of tiles",
+                Subject("buffer", view.name),
+            )
 
 
 def _mismatch(view: Buffer, what: str, wanted: Expr, given: Expr) -> LoweringError:

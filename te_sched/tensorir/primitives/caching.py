@@ -25,7 +25,7 @@ from te_sched.ir.ops import is_const
 from te_sched.ir.stmt import BufferStore, For, Stmt
 from te_sched.ir.visitor import replace, variables_of
 from te_sched.tensorir.accesses import check_scope, place_of
-from te_sched.tensorir.base import ScheduleBase, of_block
+from te_sched.tensorir.base import ScheduleBase, listed, of_block
 from te_sched.tensorir.blocks import accessed, loops_around, stated_blocks, why_not_exact, writers
 from te_sched.tensorir.handles import ATTRIBUTE, MAYBE_LIST, BlockRV, instruction
 from te_sched.tensorir.insertion import (
@@ -133,7 +133,8 @@ class CopyPrimitives(ScheduleBase):
         key, scope, buffer = self._cached(block, write_buffer_index, "cache_write", writes=True)
         memory = check_scope(storage_scope)
         makers_of(self, key, buffer)
-        readers = [] if not consumer_blocks else _readers(self, scope, buffer, consumer_blocks)
+        given = _given(consumer_blocks)
+        readers = _readers(self, scope, buffer, given) if given else []
         others = [one for one in readers_of(self, scope, buffer) if one not in (*readers, key)]
         where = place_after(self, scope, key, others)
         check_written_in(self, scope, key, buffer)
@@ -407,14 +408,18 @@ def readers_of(schedule: ScheduleBase, scope: BlockKey, buffer: Buffer) -> list[
     ]
 
 
+def _given(consumer_blocks: Any) -> list[Any]:
+    return [] if consumer_blocks is None else listed(consumer_blocks, "consumer_blocks")
+
+
 def _readers(
     schedule: ScheduleBase, scope: BlockKey, buffer: Buffer, given: Sequence[Any] | None
 ) -> list[BlockKey]:
     """The blocks of a scope that read a buffer, or those of them that are given."""
     found = readers_of(schedule, scope, buffer)
-    if not given:
+    wanted = [schedule.block_key(one, "consumer_blocks") for one in _given(given)]
+    if not wanted:
         return found
-    wanted = [schedule.block_key(one, "consumer_blocks") for one in given]
     for one in wanted:
         if one not in found:
             raise ScheduleError(

@@ -204,7 +204,9 @@ def _table(place: int, nodes: Sequence[Expr], block: Block, memory: str) -> _Tab
     used = list(dict.fromkeys([one for one in walk(value) if one in own]))
     domains = [own[var].dom for var in used]
     shape = [dom.extent for dom in domains if dom is not None]
-    buffer = decl_buffer(shape, value.dtype, f"index_var_{place}", scope=memory)
+    strides = [IntImm(1, shape[0].dtype)] if len(shape) == 1 else None  # as TVM writes it
+    name = f"index_var_{place}"
+    buffer = decl_buffer(shape, value.dtype, name, strides=strides, scope=memory)
     axes = [
         IterVar(Range(IntImm(0, size.dtype), size), Var(f"v{number}", var.dtype), "DataPar")
         for number, (var, size) in enumerate(zip(used, shape, strict=True))

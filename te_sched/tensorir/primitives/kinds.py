@@ -81,7 +81,7 @@ class KindPrimitives(ScheduleBase):
         >>> sch.get(sch.get_loops("D")[0]).thread_binding.thread_tag
         'threadIdx.x'
         """
-        if thread_axis not in THREADS:
+        if not isinstance(thread_axis, str) or thread_axis not in THREADS:
             raise ScheduleError(
                 f"there is no thread axis {repr_of(thread_axis)}",
                 "",

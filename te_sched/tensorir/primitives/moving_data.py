@@ -1,7 +1,7 @@
 """Primitives that copy data at a loop: read_at, write_at.
 
-The copies are blocks with the annotation "auto_copy", whose loops lowering distributes over the
-threads around them.
+The copies are blocks with the annotation "auto_copy". Threads that share memory all copy the whole
+region.
 """
 
 from __future__ import annotations
