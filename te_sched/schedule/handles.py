@@ -166,6 +166,14 @@ class TensorHandles:
             return handle.var
         return handle if isinstance(handle, Var) else None
 
+    def saved_node(self, node: Any) -> str | None:
+        """Nodes are written by their fields."""
+        return None
+
+    def loaded_node(self, text: str) -> Any:
+        """Nodes are written by their fields."""
+        return None
+
     def reference(self, target: StageState) -> Any:
         """A reference to a stage by its declared tensor, which never changes; a group itself."""
         return target if target.is_group else StageOf(target.origin_op.output(0))

@@ -21,6 +21,7 @@ from te_sched.ir.index_map import IndexMap
 from te_sched.ir.ops import const, convert
 from te_sched.ir.serialization import load_json, save_json
 from te_sched.ir.stmt import For
+from te_sched.tensorir.saved_maps import loaded_map, saved_map
 from te_sched.tensorir.state import BlockIndex, BlockKey, Key
 from te_sched.trace.entries import Entry
 from te_sched.trace.handles import HandleReference
@@ -166,11 +167,11 @@ BY_PLACE = ArgumentKind()
 FLAG = ATTRIBUTE._replace(record=lambda schedule, value: bool(value))
 VALUE = _SHOWN._replace(record=lambda schedule, value: _as_lists(value))
 INDEX_MAP = ATTRIBUTE._replace(
-    packed=lambda value: [save_json(value)], unpacked=lambda values: load_json(values[0])
+    packed=lambda value: [saved_map(value)], unpacked=lambda values: loaded_map(values[0])
 )
 MAYBE_INDEX_MAP = ATTRIBUTE._replace(
-    packed=lambda value: [None if value is None else save_json(value)],
-    unpacked=lambda values: None if values[0] is None else load_json(values[0]),
+    packed=lambda value: [None if value is None else saved_map(value)],
+    unpacked=lambda values: None if values[0] is None else loaded_map(values[0]),
 )
 RANGES = ATTRIBUTE._replace(
     packed=lambda value: [save_json(value.map)],
@@ -299,16 +300,17 @@ def _pad_value(schedule: Any, given: Any, known: Mapping[str, Any]) -> Any:
     block, place, mapping = known.get("block"), known.get("buffer"), known.get("index_map")
     if given is None or isinstance(given, IndexMap) or not isinstance(mapping, IndexMap):
         return given
-    count = len(mapping.final_indices)
+    types = [one.dtype for one in mapping.final_indices]
     if callable(given):
-        return value_map(given, count)
+        return value_map(given, len(types), widest(types))
     value = given
     if isinstance(block, BlockRV) and isinstance(place, BufferPlace):
         dtype = place.buffer_in(schedule.block(block.key)).dtype
         is_same_kind = isinstance(given, float) == is_float(dtype)
         if isinstance(given, bool | int | float) and is_same_kind:
             value = const(given, dtype)
-    return IndexMap(tuple([Var(f"indices_{n}") for n in range(count)]), (convert(value),))
+    indices = [Var(f"indices_{number}", widest(types)) for number in range(len(types))]
+    return IndexMap(tuple(indices), (convert(value),))
 
 
 def _ranges(schedule: Any, given: Any, known: Mapping[str, Any]) -> Any:
@@ -406,6 +408,14 @@ class BlockHandles:
     def instruction_name(self, method: str) -> str:
         """GetBlock of get_block."""
         return instruction_name(method)
+
+    def saved_node(self, node: Any) -> str | None:
+        """The JSON of an index map."""
+        return saved_map(node) if isinstance(node, IndexMap) else None
+
+    def loaded_node(self, text: str) -> Any:
+        """An index map of its JSON."""
+        return loaded_map(text)
 
     def reference(self, target: Any) -> Any:
         """Primitives are calls of the schedule."""

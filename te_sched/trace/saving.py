@@ -18,6 +18,7 @@ from te_sched.errors import ScheduleError
 from te_sched.ir import expr as E
 from te_sched.ir import ops
 from te_sched.ir.expr import Expr, Node, Var
+from te_sched.ir.visitor import substitute, variables_of
 from te_sched.signatures import check_fields
 from te_sched.trace.entries import Entry
 from te_sched.trace.handles import HandleReference, Handles
@@ -95,6 +96,10 @@ class _Writer:
         if isinstance(value, Var):
             return {"Var": self._variables.get(value) or self._listing.label(value)}
         node: Any = value if isinstance(value, Node) else ops.convert(value)
+        is_expression = isinstance(node, Expr)
+        saved = None if is_expression else self._handles.saved_node(self._listing.renamed(node))
+        if saved is not None:
+            return saved
         fields = [field.name for field in dataclasses.fields(node) if field.init]
         return {type(node).__name__: [self._value(getattr(node, name)) for name in fields]}
 
@@ -161,6 +166,9 @@ class _Reader:
         if isinstance(data, str):
             if data.startswith('"'):
                 return json.loads(data)
+            node = self._handles.loaded_node(data) if data.startswith("{") else None
+            if node is not None:
+                return self._named(node)
             return None if data == _NONE else self._find(data)
         if isinstance(data, list):
             return tuple(map(self._value, data))
@@ -178,9 +186,15 @@ class _Reader:
             return found if variable is None else variable
         if kind not in _NODES:
             return {kind: self._value(given)}
-        node = _NODES[kind](*map(self._value, given))
-        check_fields(node)
-        return node
+        made = _NODES[kind](*map(self._value, given))
+        check_fields(made)
+        return made
+
+    def _named(self, node: Any) -> Any:
+        """A node with the variables that have names of the trace."""
+        names = {var: var.name for var in variables_of(node)}
+        known = {var: self.known[name] for var, name in names.items() if name in self.known}
+        return substitute(node, {var: one for var, one in known.items() if isinstance(one, Expr)})
 
     def _find(self, name: str) -> Any:
         if name not in self.known:

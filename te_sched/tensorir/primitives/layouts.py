@@ -18,7 +18,7 @@ from te_sched.ir.blocks import Block, BlockRealize
 from te_sched.ir.expr import Buffer, BufferRegion, Expr, IntImm, IterVar, Range, Var
 from te_sched.ir.index_map import IndexMap
 from te_sched.ir.stmt import For, PrimFunc, SeqStmt, Stmt
-from te_sched.ir.visitor import replace, variables_of, walk
+from te_sched.ir.visitor import replace, substitute, variables_of, walk
 from te_sched.tensorir.accesses import BUFFER, place_from
 from te_sched.tensorir.base import ScheduleBase, integer, of_block, of_loop
 from te_sched.tensorir.handles import (
@@ -51,7 +51,6 @@ class LayoutInstructions(ScheduleBase):
 
     @instruction(
         buffer=BUFFER,
-        index_map=INDEX_MAP,
         pad_value=MAYBE_INDEX_MAP,
         assume_injective_transform=FLAG,
     )
@@ -91,7 +90,7 @@ class LayoutInstructions(ScheduleBase):
         """
         key = self.block_key(block, "transform_layout")
         old = place_from(self, key, buffer).buffer_in(self.block(key))
-        mapping = _map(key, index_map, old.shape, f"dimensions of {old.name}")
+        mapping = _map(self, key, index_map, old.shape, f"dimensions of {old.name}")
 
         def refused(why: str, help: str) -> ScheduleError:
             fault = f"cannot transform the layout of {old.name} of block {key.name}"
@@ -196,7 +195,7 @@ class LayoutInstructions(ScheduleBase):
 
         loops = _own_loops(self, key, refused)
         shape = tuple([self.loop(one).extent for one in loops])
-        mapping = _map(key, index_map, shape, f"iterators of {key.name}")
+        mapping = _map(self, key, index_map, shape, f"iterators of {key.name}")
         try:
             extents = maps.map_shape(mapping, shape)
             back = maps.inverse(mapping, _domains(shape))
@@ -265,7 +264,9 @@ class LayoutPrimitives(LayoutInstructions):
         def get_block(self, name: str) -> BlockRV: ...
 
 
-def _map(key: BlockKey, given: Any, shape: tuple[Expr, ...], what: str) -> IndexMap:
+def _map(
+    schedule: ScheduleBase, key: BlockKey, given: Any, shape: tuple[Expr, ...], what: str
+) -> IndexMap:
     if not isinstance(given, IndexMap):
         raise ScheduleError(
             f"index_map is {kind_of(given)}, expected a function or an IndexMap",
@@ -281,7 +282,19 @@ def _map(key: BlockKey, given: Any, shape: tuple[Expr, ...], what: str) -> Index
             "take one argument for each",
             of_block(key.name),
         )
-    return maps.with_types_of(given, shape)
+    sampled = variables_of(given) & schedule.values.keys()
+    known: dict[Var, Expr] = {var: IntImm(schedule.values[var], var.dtype) for var in sampled}
+    mapping = substitute(given, known)
+    func = schedule.functions[schedule.function_of(key)]
+    sizes = variables_of(*func.params, *[s for b in func.buffer_map.values() for s in b.shape])
+    for var in variables_of(*mapping.final_indices) - {*mapping.initial_indices} - sizes:
+        raise ScheduleError(
+            f"the index map uses {var.name}",
+            "it is neither an index, nor a size of the function, nor a sampled integer",
+            "use what a sample_ primitive of this schedule returned, or a number",
+            of_block(key.name),
+        )
+    return maps.with_types_of(mapping, shape)
 
 
 def _padding_of(
@@ -372,9 +385,8 @@ def _own_loops(schedule: ScheduleBase, key: BlockKey, refused: Any) -> list[Var]
     """The loops of a block, which are its iterators, in their order."""
     realize = schedule.realize(key)
     loops = schedule.loops_above(key)
-    if list(realize.iter_values) != loops and not (
-        len(loops) == len(realize.iter_values)
-        and all(a is b for a, b in zip(loops, realize.iter_values, strict=True))
+    if len(loops) != len(realize.iter_values) or not all(
+        a is b for a, b in zip(loops, realize.iter_values, strict=True)
     ):
         raise refused(
             "its iterators are not its loops, one for each, in their order",
