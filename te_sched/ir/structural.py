@@ -229,6 +229,7 @@ class _Comparer:
         if known is not None or known_back is not None:
             raise _Differ(f"buffer {a.name} stands for another buffer than {b.name}")
         self.buffers[a], self.buffers_back[b] = b, a
+        self.declare(a.data, b.data)  # of a part of a program, which does not define the buffer
         for name in INIT_FIELDS[Buffer]:
             if name not in ("name", "data_alignment"):
                 self.at(name, getattr(a, name), getattr(b, name))

@@ -99,3 +99,10 @@ def test_difference_is_an_assertion_and_a_value_error() -> None:
     for kind in (AssertionError, ValueError):
         with pytest.raises(kind, match=r": 1 != 2$"):
             assert_structural_equal(IntImm(1), IntImm(2))
+
+
+def test_parts_of_programs_may_name_buffers_otherwise() -> None:
+    a, b, other = (decl_buffer((8,), name=name) for name in ("A", "B", "O"))
+    assert structural_equal(a[0] + a[1], b[0] + b[1])
+    assert not structural_equal(a[0] + other[1], b[0] + b[1])
+    assert not structural_equal(a[0], decl_buffer((9,), name="A")[0])

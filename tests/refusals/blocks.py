@@ -406,11 +406,6 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
         r"the axis separators of C are \[2, 1\]",
     ),
     (
-        OTHERS["viewed"],
-        lambda s: s.set_axis_separator("B", ("write", 0), [1]),
-        "a view of it would have other dimensions",
-    ),
-    (
         MATMUL,
         lambda s: s.transform_layout("C", "C", lambda i, j: [i // 3, i % 3, j]),
         r"the new shape \[3, 3, 8\] has elements to which none of \[8, 8\] is mapped: those with",

@@ -98,6 +98,8 @@ class LayoutInstructions(ScheduleBase):
 
         name = self.function_of(key)
         func = self.functions[name]
+        if _is_identity(mapping) and not old.axis_separators:
+            return
         _check_plain(func, old, refused)
         try:
             new = replace(old, shape=maps.map_shape(mapping, old.shape), axis_separators=())
@@ -149,20 +151,8 @@ class LayoutInstructions(ScheduleBase):
             )
         name = self.function_of(key)
         func = self.functions[name]
-        if any(
-            match.source.buffer is old
-            for node in walk(func.body)
-            if type(node) is Block
-            for match in node.match_buffers
-        ):
-            raise ScheduleError(
-                f"cannot set the axis separators of {old.name}",
-                "a view of it would have other dimensions",
-                "set them before blockize and tensorize",
-                of_block(key.name),
-            )
         new = replace(old, axis_separators=tuple(positions))
-        mapper = Swap({old: new})
+        mapper = _Separated({old: new})
         body = mapper.visit(func.body)
         if old in func.buffer_map.values():
             buffers = {p: new if one is old else one for p, one in func.buffer_map.items()}
@@ -297,6 +287,12 @@ def _map(
     return maps.with_types_of(mapping, shape)
 
 
+def _is_identity(mapping: IndexMap) -> bool:
+    pairs = zip(mapping.initial_indices, mapping.final_indices, strict=False)
+    is_same = len(mapping.initial_indices) == len(mapping.final_indices)
+    return is_same and all([a is b for a, b in pairs])
+
+
 def _padding_of(
     mapping: IndexMap, old: Buffer, new: Buffer, value: Any, refused: Any
 ) -> LayoutPadding | None:
@@ -409,6 +405,21 @@ def _own_loops(schedule: ScheduleBase, key: BlockKey, refused: Any) -> list[Var]
                 "transform the order first",
             )
     return loops
+
+
+class _Separated(Swap):
+    """Replaces a buffer by one with other axis separators, and views of it by views with those of
+    their dimensions, which are the last ones of the buffer.
+    """
+
+    def visit_Block(self, node: Block) -> Any:
+        for match in node.match_buffers:
+            target = self.buffers.get(match.source.buffer)
+            if target is not None:
+                dropped = len(target.shape) - len(match.buffer.shape)
+                own = tuple([max(0, one - dropped) for one in target.axis_separators])
+                self.buffers[match.buffer] = replace(match.buffer, axis_separators=own)
+        return BlockMapper.visit_Block(self, node)
 
 
 class _Moved(Swap):
