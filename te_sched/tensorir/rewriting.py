@@ -16,7 +16,7 @@ from te_sched.ir import ops
 from te_sched.ir.blocks import Block, BlockRealize
 from te_sched.ir.expr import Buffer, BufferRegion, Expr, PointerType, Range, Var
 from te_sched.ir.stmt import For, Stmt
-from te_sched.ir.visitor import ReferenceMapper, replace
+from te_sched.ir.visitor import ReferenceMapper, replace, variables_of
 
 
 class BlockMapper(ReferenceMapper):
@@ -78,6 +78,7 @@ class SimplifiedValues(Values):
 
 def simplified_indices(indices: Sequence[Expr], ranges: Mapping[Var, Range]) -> tuple[Expr, ...]:
     """Indices, simplified if they are sums of parts of variables; others as they are."""
+    ranges = {var: ranges[var] for var in variables_of(*indices) if var in ranges}
     analyzer = Analyzer()
     for var, bound in ranges.items():
         analyzer.bind(var, bound)

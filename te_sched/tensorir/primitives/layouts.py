@@ -17,7 +17,7 @@ from te_sched.ir import ops
 from te_sched.ir.blocks import Block, BlockRealize
 from te_sched.ir.expr import Buffer, BufferRegion, Expr, IntImm, IterVar, Range, Var
 from te_sched.ir.index_map import IndexMap
-from te_sched.ir.stmt import For, PrimFunc, SeqStmt, Stmt
+from te_sched.ir.stmt import BufferStore, For, PrimFunc, SeqStmt, Stmt
 from te_sched.ir.visitor import replace, substitute, variables_of, walk
 from te_sched.tensorir.accesses import BUFFER, place_from
 from te_sched.tensorir.base import ScheduleBase, integer, of_block, of_loop
@@ -115,7 +115,7 @@ class LayoutInstructions(ScheduleBase):
         mapper = _Moved(old, new, mapping, padding)
         body = mapper.visit(func.body)
         if padding is not None and not mapper.is_padded:
-            body = _with_padding(padding, func.body, body, mapper.continued)
+            body = _with_padding(padding, mapper.has_stores, body, mapper.continued)
         if old in func.buffer_map.values():
             buffers = {p: new if one is old else one for p, one in func.buffer_map.items()}
             self.draft.functions[name] = replace(func, buffer_map=buffers)
@@ -314,28 +314,31 @@ def _padding_of(
     return LayoutPadding(old, new, inverse, condition, value)
 
 
-def _with_padding(padding: LayoutPadding, old: Stmt, body: Stmt, links: dict[Block, Block]) -> Stmt:
+def _with_padding(
+    padding: LayoutPadding, is_written: bool, body: Stmt, links: dict[Block, Block]
+) -> Stmt:
     """A body with a block that writes the padding after all others that write the buffer; or one
     that assumes it, before all others.
     """
-    writes = has_stores(old, padding.old)
-    made = padding_block(padding) if writes else assumption_block(padding)
+    made = padding_block(padding) if is_written else assumption_block(padding)
     owner = _owner(body, padding.new)
     parts = owner.block.body.seq if type(owner.block.body) is SeqStmt else (owner.block.body,)
-    place = 0
-    for number, one in enumerate(parts):
-        if writes and has_stores(one, padding.new):
-            place = number + 1
+    place = len(parts) if is_written else 0
+    while place and not has_stores(parts[place - 1], padding.new):
+        place -= 1
     parts = (*parts[:place], made, *parts[place:])
     new = with_block(owner, links, body=SeqStmt(parts))
     links[new.block] = links.get(owner.block, owner.block)
-    return _Exchanged(owner, new, links).visit(body)
+    return new if owner is body else _Exchanged(owner, new, links).visit(body)
 
 
 def _owner(body: Stmt, buffer: Buffer) -> BlockRealize:
     """The block that allocates a buffer, or the root block."""
-    found = [one for one in walk(body) if type(one) is BlockRealize]
-    return next((one for one in found if buffer in one.block.alloc_buffers), found[0])
+    found = (one for one in walk(body) if type(one) is BlockRealize)
+    root = next(found)
+    if buffer in root.block.alloc_buffers:
+        return root
+    return next((one for one in found if buffer in one.block.alloc_buffers), root)
 
 
 class _Exchanged(BlockMapper):
@@ -424,7 +427,7 @@ class _Separated(Swap):
 
 class _Moved(Swap):
     """Replaces a buffer by one in another order. `is_padded` tells whether a nest that writes it
-    also writes its padding.
+    also writes its padding, `has_stores` whether others write it.
     """
 
     def __init__(
@@ -432,8 +435,9 @@ class _Moved(Swap):
     ) -> None:
         super().__init__({old: new})
         self.old, self.new, self.mapping, self.padding = old, new, mapping, padding
-        self.is_padded = False
+        self.is_padded = self.has_stores = False
         self.ranges: dict[Var, Range] = {}
+        self.known: dict[tuple[Expr, ...], tuple[Expr, ...]] = {}  # new indices of old ones
 
     def visit_For(self, node: For) -> Stmt:
         found = None if self.padding is None else padded_nest(self.padding, node)
@@ -451,9 +455,13 @@ class _Moved(Swap):
         return super().visit_Block(node)
 
     def _mapped(self, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
-        found = simplified_indices(maps.substituted(self.mapping, indices), self.ranges)
-        analyzer = Analyzer()
-        return tuple([one if type(one) is Var else analyzer.simplify(one) for one in found])
+        known = self.known.get(indices)
+        if known is None:
+            found = simplified_indices(maps.substituted(self.mapping, indices), self.ranges)
+            analyzer = Analyzer()
+            known = tuple([one if type(one) is Var else analyzer.simplify(one) for one in found])
+            self.known[indices] = known
+        return known
 
     def visit_access(self, node: Any) -> Any:
         """Map a load or store."""
@@ -462,7 +470,11 @@ class _Moved(Swap):
             new if node.buffer is not self.old else replace(new, indices=self._mapped(new.indices))
         )
 
-    visit_BufferLoad = visit_BufferStore = visit_access
+    visit_BufferLoad = visit_access
+
+    def visit_BufferStore(self, node: BufferStore) -> Any:
+        self.has_stores |= node.buffer is self.old
+        return self.visit_access(node)
 
     def visit_BufferRegion(self, node: BufferRegion) -> BufferRegion:
         if node.buffer is not self.old:
