@@ -81,7 +81,7 @@ def map_shape(index_map: IndexMap, shape: Sequence[Expr]) -> tuple[Expr, ...]:
         ]
     )
     try:
-        ranges = _Detected(retyped, domains, is_padded=True).ranges()
+        ranges = _Detected(retyped, domains, is_padded=True, has_gaps=True).ranges()
     except DeclarationError:
         ranges = _bounds(retyped, domains)
     analyzer = Analyzer()
@@ -335,11 +335,14 @@ class _Replaced(Substitute):
 
 @dataclass(slots=True)
 class _Detected:
-    """The new indices of a map as parts of iterators, padded or not."""
+    """The new indices of a map as parts of iterators, padded or not. They may skip values if the
+    map `has_gaps`.
+    """
 
     index_map: IndexMap
     domains: Domains
     is_padded: bool
+    has_gaps: bool = False
     bases: list[_Base] = field(default_factory=list)
     sizes: dict[Var, Expr] = field(default_factory=dict)  # of symbols for padded sizes
     indices: tuple[IterSumExpr, ...] = ()
@@ -350,7 +353,7 @@ class _Detected:
         for index in finals:  # an iterator of one value is a part of the inverse nevertheless
             if isinstance(index, Var) and ops.is_const(ranges[index].extent, 1):
                 ranges[index] = Range(ranges[index].min, self._symbol(IntImm(1, index.dtype)))
-        self.indices = _one_to_one(finals, ranges)
+        self.indices = _one_to_one(finals, ranges, self.has_gaps)
 
     def _symbol(self, size: Expr) -> Var:
         """A variable for a size, whose other properties detection need not know."""
@@ -484,10 +487,12 @@ def _padding_of(base: _Base, value: Expr) -> Expr:
     return ops.logical_or(before, ops.logical_and(is_padded, after))
 
 
-def _one_to_one(indices: Sequence[Expr], ranges: Mapping[Var, Range]) -> tuple[IterSumExpr, ...]:
+def _one_to_one(
+    indices: Sequence[Expr], ranges: Mapping[Var, Range], has_gaps: bool = False
+) -> tuple[IterSumExpr, ...]:
     found = detect_iter_map(indices, ranges, None, IterMapLevel.BIJECTIVE)
     why = found.errors[0] if found.errors else ""
-    if not found.errors and any(_distance(index) != 1 for index in found.indices):
+    if not (found.errors or has_gaps) and any(_distance(index) != 1 for index in found.indices):
         why = "a new index skips values"
     if why:
         raise _error(
@@ -505,11 +510,13 @@ def _distance(index: IterSumExpr) -> object:
 
 
 def _range_of(index: IterSumExpr, dtype: str) -> Range:
-    """The values of a detected index."""
+    """The values of a detected index, with those that it skips."""
     base = ops.cast(dtype, ops.convert(expr_of(index.base)))
     if not index.args:
         return Range(base, IntImm(1, dtype))
     extent = ops.cast(dtype, ops.convert(expr_of(index.args[0].extent)))
     if index.args[0].scale == -1:
         base = ops.sub(base, ops.sub(extent, 1))
+    else:
+        extent = ops.mul(extent, ops.cast(dtype, ops.convert(expr_of(index.args[0].scale))))
     return Range(base, extent)

@@ -5,6 +5,7 @@ does.
 from __future__ import annotations
 
 import json
+import operator
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import wraps
@@ -19,9 +20,9 @@ from te_sched.ir.dtypes import bits, is_float
 from te_sched.ir.expr import Buffer, IntImm, Var
 from te_sched.ir.index_map import IndexMap
 from te_sched.ir.ops import const, convert
-from te_sched.ir.serialization import load_json, save_json
+from te_sched.ir.peer_json import load_index_map, save_index_map
 from te_sched.ir.stmt import For
-from te_sched.tensorir.saved_maps import loaded_map, saved_map
+from te_sched.signatures import is_index
 from te_sched.tensorir.state import BlockIndex, BlockKey, Key
 from te_sched.trace.entries import Entry
 from te_sched.trace.handles import HandleReference
@@ -166,26 +167,30 @@ ATTRIBUTE = _SHOWN._replace(is_attribute=True)
 BY_PLACE = ArgumentKind()
 FLAG = ATTRIBUTE._replace(record=lambda schedule, value: bool(value))
 VALUE = _SHOWN._replace(record=lambda schedule, value: _as_lists(value))
-INDEX_MAP = ATTRIBUTE._replace(
-    packed=lambda value: [saved_map(value)], unpacked=lambda values: loaded_map(values[0])
+INDEX_MAP = _SHOWN
+INDEX_MAP_TEXT = ATTRIBUTE._replace(
+    packed=lambda value: [save_index_map(value)],
+    unpacked=lambda values: load_index_map(values[0]),
+)
+RANGES = _SHOWN._replace(
+    packed=lambda value: [value.map], unpacked=lambda values: RangesMap(values[0])
 )
 MAYBE_INDEX_MAP = ATTRIBUTE._replace(
-    packed=lambda value: [None if value is None else saved_map(value)],
-    unpacked=lambda values: None if values[0] is None else loaded_map(values[0]),
-)
-RANGES = ATTRIBUTE._replace(
-    packed=lambda value: [save_json(value.map)],
-    unpacked=lambda values: RangesMap(load_json(values[0])),
+    packed=lambda value: [None if value is None else save_index_map(value)],
+    unpacked=lambda values: None if values[0] is None else load_index_map(values[0]),
 )
 BUFFER_KINDS = ("read", "write")  # TVM's numbers of them
-BUFFER_KIND = ATTRIBUTE._replace(
+BUFFER_KIND = _SHOWN._replace(
     packed=lambda value: [BUFFER_KINDS.index(value)],
     unpacked=lambda values: BUFFER_KINDS[values[0]],
 )
-NUMBERS = ATTRIBUTE._replace(record=lambda schedule, value: [*value])
+NUMBERS = ATTRIBUTE._replace(record=lambda schedule, value: [*map(_number, value)])
 LIST = _SHOWN._replace(is_flat=True, record=lambda schedule, value: [*value])
 MAYBE_LIST = ArgumentKind(
-    lambda schedule, value: [*value] if value else None, by_name=True, is_flat=True
+    lambda schedule, value: [*value] if value else None,
+    by_name=True,
+    packed=lambda value: [value or []],
+    unpacked=lambda values: [*values[0]] or None,
 )
 
 _CAPITALS = {
@@ -195,7 +200,14 @@ _CAPITALS = {
 }
 
 
+_LONGEST = 40  # characters of a constant in a short text
+_NAMING = ("get_", "sample_")  # how the names of primitives that change nothing begin
 PRIMITIVES: dict[str, Primitive] = {}  # by the names of their instructions
+
+
+def _number(value: Any) -> int | float:
+    """A number of Python, numpy or the program as Python's."""
+    return operator.index(value) if is_index(value) else float(value)
 
 
 def _as_lists(value: Any) -> Any:
@@ -203,10 +215,10 @@ def _as_lists(value: Any) -> Any:
     return [*map(_as_lists, value)] if isinstance(value, list | tuple) else value
 
 
-def instruction(**kinds: ArgumentKind) -> Callable[[_F], _F]:
-    """A primitive whose arguments programs write by name, with defaults, as TVM does. `kinds` are
-    those of its attributes, and of arguments that are written otherwise. A block may be given by
-    its name.
+def instruction(heading: str = "", **kinds: ArgumentKind) -> Callable[[_F], _F]:
+    """A primitive whose arguments programs write by name, with defaults, as TVM does. `heading`
+    describes a call, with {parameter} and {results}; `kinds` are those of its attributes, and of
+    arguments that are written otherwise. A block may be given by its name.
     """
 
     def declare(body: _F) -> _F:
@@ -220,7 +232,8 @@ def instruction(**kinds: ArgumentKind) -> Callable[[_F], _F]:
         own.pop(DECISION, None)
         name = body.__name__
         deeply = walks_deeply(f"the program is too deep for {name}", ScheduleError)
-        call = cast(_F, deeply(primitive(**own)(body)))
+        is_naming = name.startswith(_NAMING)
+        call = cast(_F, deeply(primitive(heading, is_naming=is_naming, **own)(body)))
         PRIMITIVES[instruction_name(name)] = call.declared  # type: ignore[attr-defined]
         prepared = [
             (place, name, _PREPARED[name]) for place, name in enumerate(own) if name in _PREPARED
@@ -238,7 +251,7 @@ def instruction(**kinds: ArgumentKind) -> Callable[[_F], _F]:
                         options[name] = prepare(self, options[name], known)
                 return call(self, *given, **options)
             except ScheduleError as error:
-                self.show_program(error, [*given, *options.values()])
+                self.render(error, [*given, *options.values()])
                 raise
 
         return cast(_F, find)
@@ -331,7 +344,7 @@ def _ranges(schedule: Any, given: Any, known: Mapping[str, Any]) -> Any:
     made = given(*variables)
     ends: list[Any] = []
     for one in made if isinstance(made, list | tuple) else [made]:
-        pair = one if isinstance(one, list | tuple) else (one, one + 1)
+        pair = one if isinstance(one, list | tuple) else (one, index_of(one) + 1)
         if len(pair) != 2:
             raise ScheduleError(
                 f"gen_new_ranges gives {len(pair)} numbers for a dimension",
@@ -409,13 +422,27 @@ class BlockHandles:
         """GetBlock of get_block."""
         return instruction_name(method)
 
-    def saved_node(self, node: Any) -> str | None:
-        """The JSON of an index map."""
-        return saved_map(node) if isinstance(node, IndexMap) else None
+    def title(self, entry: Entry, line: str) -> str:
+        """The call by the names of loops and blocks, without defaults."""
+        by_place: list[str] = []
+        by_name: list[str] = []
+        for one in entry.primitive.parameters:
+            value = entry.arguments[one.name]
+            if one.is_variadic:
+                by_place += map(self._short, value)
+            elif one.default is Parameter.empty and not by_name:
+                by_place.append(self._short(value))
+            elif value != one.default:
+                by_name.append(f"{one.name}={self._short(value)}")
+        return f"{entry.method}({', '.join([*by_place, *by_name])})"
 
-    def loaded_node(self, text: str) -> Any:
-        """An index map of its JSON."""
-        return loaded_map(text)
+    def _short(self, value: Any) -> str:
+        if isinstance(value, list | tuple):
+            return f"[{', '.join(map(self._short, value))}]"
+        if type(value) in _LETTERS:
+            return str(value.name)
+        text = self.literal(value)
+        return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
     def reference(self, target: Any) -> Any:
         """Primitives are calls of the schedule."""

@@ -15,6 +15,7 @@ from te_sched.arith.iter_map import detect_iter_map, iter_map_simplify
 from te_sched.ir import ops
 from te_sched.ir.blocks import Block, BlockRealize
 from te_sched.ir.expr import Buffer, BufferRegion, Expr, PointerType, Range, Var
+from te_sched.ir.ops import is_const
 from te_sched.ir.stmt import For, Stmt
 from te_sched.ir.visitor import ReferenceMapper, replace, variables_of
 
@@ -109,21 +110,22 @@ class Rebind(Values):
     ) -> None:
         super().__init__(values)
         self.ranges, self.predicate, self.keeps_units = dict(ranges), predicate, keeps_units
-        self.depth = 0
+        self.is_inside = False
 
     def visit_For(self, node: For) -> For:
         self.ranges[node.loop_var] = Range(self.visit(node.min), self.visit(node.extent))
         return self.generic(node)
 
     def visit_BlockRealize(self, node: BlockRealize) -> BlockRealize:
-        if self.depth:
+        if self.is_inside:  # of a block whose iterators its blocks depend on
             return self.generic(node)
-        self.depth += 1
+        added, self.predicate = self.predicate, None
+        self.is_inside = bool(node.iter_values)
         block = self.visit(node.block)
-        self.depth -= 1
+        self.is_inside, self.predicate = False, added
         predicate = self.visit(node.predicate)
-        if self.predicate is not None:
-            predicate = ops.logical_and(predicate, self.predicate)
+        if added is not None:
+            predicate = ops.logical_and(predicate, added)
         values = tuple([self.visit(value) for value in node.iter_values])
         return replace(
             node,
@@ -137,11 +139,15 @@ def simplified(
     values: tuple[Expr, ...], ranges: Mapping[Var, Range], predicate: Expr, keeps_units: bool = True
 ) -> tuple[Expr, ...]:
     """The values of a block's iterators as sums of parts of loops, if they are such sums."""
-    if all(type(value) is Var for value in values):
+    if all(type(value) is Var and _begins_at_zero(ranges.get(value)) for value in values):
         return values
     return iter_map_simplify(
         values, ranges, predicate, IterMapLevel.SURJECTIVE, keeps_units=keeps_units
     )
+
+
+def _begins_at_zero(bound: Range | None) -> bool:
+    return bound is None or is_const(bound.min, 0)
 
 
 def nested(loops: list[For], body: Stmt) -> Stmt:

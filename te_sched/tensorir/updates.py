@@ -5,15 +5,15 @@ Must not know any primitive.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from te_sched.arith.reducers import find_reducer
 from te_sched.arith.structural_equality import same
 from te_sched.ir.blocks import Block
-from te_sched.ir.expr import Add, BufferLoad, CommReducer, Expr, Mul, Var
+from te_sched.ir.expr import Add, Buffer, BufferLoad, CommReducer, Expr, Mul, Var
 from te_sched.ir.stmt import BufferStore, LetStmt, SeqStmt, Stmt
-from te_sched.ir.structural import plain_of
+from te_sched.ir.structural import plain_of, structural_equal
 from te_sched.ir.visitor import substitute
 
 # Makes the error of a fault, a reason and help.
@@ -55,6 +55,7 @@ def any_update_of(block: Block, refused: Refusal) -> Update:
         lets[body.var] = substitute(body.value, lets)
         body = body.body
     updates = {one.buffer: one for one in _stores(body, refused)}
+    _check_bound(updates, lets, refused)
     order = [region.buffer for region in block.writes if region.buffer in updates]
     stores = [updates[buffer] for buffer in order]
     if updates.keys() != starts.keys() or len(order) != len(updates):
@@ -81,6 +82,30 @@ def any_update_of(block: Block, refused: Refusal) -> Update:
             "use a sum, product, minimum or maximum, or a choice by a comparison",
         )
     return Update(stores, *found)
+
+
+def _check_bound(
+    updates: Mapping[Buffer, BufferStore], lets: Mapping[Var, Expr], refused: Refusal
+) -> None:
+    """Refuse several results that are not computed before the first of them is stored, or that have
+    different shapes.
+    """
+    if len(updates) < 2:
+        return
+    for one in updates.values():
+        if type(one.value) is not Var or one.value not in lets:
+            raise refused(
+                f"{one.buffer.name} is stored without a variable for its value",
+                "the values of several results must be known before the first is stored",
+                "bind each to a variable: v: T.float32 = T.max(B[vi], A[vi, vk])",
+            )
+    first, *others = updates
+    for other in others:
+        if not structural_equal(other.shape, first.shape):
+            raise refused(
+                f"its results {first.name} and {other.name} have different shapes", "",
+                "use buffers of one shape for the results of a reduction",
+            )  # fmt: skip
 
 
 # What changes no result; minima, maxima and choices may begin with any value several times.

@@ -91,11 +91,8 @@ class Handles(Protocol):
     def variable_of(self, handle: Any) -> Var | None:
         """The variable that stands for a handle in expressions."""
 
-    def saved_node(self, node: Any) -> str | None:
-        """The text for a node in JSON; None for nodes that are written by their fields."""
-
-    def loaded_node(self, text: str) -> Any:
-        """The node of a text that begins with a brace; None if it is of none."""
+    def title(self, entry: Entry, line: str) -> str:
+        """A short text of a call, for readers; `line` is the one that shows it in a program."""
 
     def reference(self, target: Any) -> Any:
         """The value that represents the object of a primitive's call in the trace."""

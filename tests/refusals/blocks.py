@@ -18,6 +18,7 @@ from tests.tensorir.programs import (
     GIVEN,
     LAYOUTS,
     MATMUL,
+    MOVED,
     OTHERS,
     PADDED,
     PADDING,
@@ -46,6 +47,7 @@ def refused(text: str, action: Callable[[Any], Any]) -> Callable[[], Any]:
     return call
 
 
+_HALVES = tir.IndexMap.from_func(lambda i: [i // 4, i % 4])
 _SEPARATOR = tir.IndexMap.AXIS_SEPARATOR
 
 
@@ -149,12 +151,22 @@ def _pad_reduction(sch: Any) -> Any:
     return sch.pad_einsum("B", [1, 4])
 
 
+def _cache(what: str, block: str, place: int, order: Any) -> Callable[[Any], Any]:
+    """Cache a buffer of a block in another order."""
+    return lambda s: getattr(s, f"reindex_cache_{what}")(block, place, "local", order)
+
+
 def _decompose(sch: Any) -> Any:
     """Decompose the padding of block B."""
     block = sch.get_block("B")
     loop = sch.get_loops(block)[0]
     assert not sch.can_decompose_padding(block, loop)
     return sch.decompose_padding(block, loop)
+
+
+def _at(what: str, block: str, place: int, of: str) -> Callable[[Any], Any]:
+    """Copy a buffer of a block at the outermost loop of one."""
+    return lambda s: getattr(s, f"{what}_at")(loops(s, of)[0], block, place, "local")
 
 
 def _first_loop(sch: Any) -> Any:
@@ -171,6 +183,16 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
     (OTHERS["twice"], lambda s: s.get_block("B"), "2 blocks of main have the name B"),
     (MATMUL, lambda s: s.get_block("C", "f"), "the module has no function f(.|\n)*use one of main"),
     (MATMUL, lambda s: s.work_on("f"), "the module has no function f"),
+    (MATMUL, lambda s: s.get_block("C", ["main"]), r"the module has no function \['main'\]"),
+    (MATMUL, lambda s: s.unsafe_hide_buffer_access("C", "read", 0), "must be a list, got 0"),
+    (MATMUL, lambda s: s.reorder_block_iter_var("C", "012"), "must be a list, got '012'"),
+    (
+        MATMUL,
+        lambda s: s.annotate_buffer_access("D", 0, [], lambda i, j: [i, j]),
+        r"buf_type is \[\]",
+    ),
+    (MATMUL, lambda s: s.set_axis_separator("D", "D", 1), "axis_separators must be a list, got 1"),
+    (MATMUL, lambda s: s.annotate("D", "note", tir.Var("n") + 1), "cannot be an Add"),
     (MATMUL, _two_functions, "which function is meant is unclear"),
     (MATMUL, lambda s: s.get_loops(loops(s, "C")[0]), "get_loops needs a block, got a LoopRV"),
     (MATMUL, lambda s: s.parallel(s.get_block("C")), "parallelize needs a loop, got a BlockRV"),
@@ -184,6 +206,7 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
     (MATMUL, lambda s: Schedule(program(MATMUL), debug_mask="some"), "debug_mask must be one of"),
     (MATMUL, lambda s: tir.BlockRV(3), "a handle of a block cannot be made of an int"),
     (MATMUL, lambda s: s.seed("a"), "the seed must be an integer, got 'a'"),
+    (MATMUL, lambda s: s.seed(0), "the seed must be from 1 to 2147483647, got 0"),
     (MATMUL, _json, "invalid JSON of a trace"),
     (
         "@T.prim_func\ndef main(A: T.Buffer((8,), 'int32')):\n    A[0] = 1\n",
@@ -245,6 +268,7 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
     (STAGES, lambda s: s.reverse_compute_inline("B"), "must have one producer, and has none"),
     (OTHERS["updated"], lambda s: s.compute_inline("B"), "it is not one store to an element"),
     (OTHERS["view"], lambda s: s.compute_inline("B"), "it allocates or matches buffers"),
+    (OTHERS["vector"], lambda s: s.compute_inline("B"), "a vector of elements of B is read"),
     (OTHERS["viewed"], lambda s: s.compute_inline("B"), "accessed by a pointer or a view"),
     (OTHERS["diagonal"], lambda s: s.compute_inline("B"), "are not different iterators"),
     (OTHERS["last wins"], lambda s: s.compute_inline("B"), "its iterator vj is not an index"),
@@ -291,8 +315,8 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
     ),
     (
         MATMUL,
-        lambda s: s.rfactor(s.split(loops(s, "C")[2], [3, None])[0], 0),
-        r"the block has the condition k_0 \* 3 \+ k_1 < 8",
+        lambda s: s.rfactor(s.split(loops(s, "C")[2], [5, None])[0], 0),
+        r"the block has the condition k_0 \* 2 \+ k_1 < 8",
     ),
     (MATMUL, lambda s: s.rfactor(loops(s, "C")[2], 3), "the results have 2 dimensions"),
     (
@@ -324,6 +348,21 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
         REDUCTIONS["two stores"],
         lambda s: s.rfactor(loops(s, "B")[1], 0),
         "its body is not a store for each result",
+    ),
+    (
+        REDUCTIONS["no variable"],
+        lambda s: s.rfactor(loops(s, "B")[1], 0),
+        "B is stored without a variable for its value",
+    ),
+    (
+        REDUCTIONS["two shapes"],
+        lambda s: s.rfactor(loops(s, "B")[1], 0),
+        "its results B and C have different shapes",
+    ),
+    (
+        REDUCTIONS["read beyond"],
+        lambda s: s.rfactor(loops(s, "B")[1], 0),
+        r"block C reads more of B than is written",
     ),
     # buffers
     (MATMUL, lambda s: s.cache_read("C", 2, "local"), "has not a buffer number 2 that it reads"),
@@ -382,6 +421,41 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
         REINDEXED["in init"],
         lambda s: s.reindex("zero", ("write", 0)),
         "it is in T.init.. of block B",
+    ),
+    (
+        MATMUL,
+        lambda s: s.cache_index("root", "local"),
+        "cannot apply cache_index to the root block",
+    ),
+    (MATMUL, _at("read", "D", 0, "C"), "no block in the loop reads it"),
+    (OTHERS["nested"], _at("read", "outer", 0, "inner"), "they are in different block scopes"),
+    (MOVED["written later"], _at("read", "B", 0, "B"), "block C writes it after it is read"),
+    (MOVED["written twice"], _at("write", "B", 0, "B"), "several blocks write it"),
+    (MOVED["updated"], _at("write", "B", 0, "B"), "the block updates it"),
+    (MOVED["read before"], _at("write", "B", 0, "B"), "block C in the same statement of the loop"),
+    (MOVED["every second"], _at("write", "B", 0, "B"), "not proven to write all elements"),
+    (MATMUL, lambda s: s.cache_index("C", "local", -1), "cse_thresh is -1"),
+    (MATMUL, lambda s: s.cache_index("C", "local"), "no expression of its iterators that occurs 1"),
+    (OTHERS["nested"], lambda s: s.cache_index("outer", "local"), "it has blocks in it"),
+    (MATMUL, lambda s: s.cache_inplace("D", 0, "local"), "it does not write C"),
+    (REINDEXED["initialised"], lambda s: s.cache_inplace("B", 0, "local"), "it has T.init"),
+    (REINDEXED["in a condition"], lambda s: s.cache_inplace("B", 0, "local"), "is in a condition"),
+    (REINDEXED["in init"], _cache("write", "zero", 0, lambda i: i), "it is in T.init"),
+    (REINDEXED["updated"], _cache("write", "B", 0, lambda i: i), "it reads and writes it"),
+    (STAGES, _cache("read", "C", 0, _HALVES), "map takes 1 indices, expected 2"),
+    (STAGES, _cache("read", "C", 0, 3), "index_map is an int, expected a function"),
+    (STAGES, _cache("read", "C", 0, lambda i, j: (i + 1, j)), "begins at 1, expected 0"),
+    (STAGES, _cache("read", "C", 0, lambda i, j: i), "iterator vj is in .vi, vj. and not in .vi."),
+    (MATMUL, _cache("write", "C", 0, lambda i, j, k: (i, j, k)), "vk is in .vi, vj, vk. and not"),
+    (
+        STAGES,
+        _cache("read", "C", 0, lambda i, j: i + j),
+        r"the indices \[vi \+ vj\] are not proven",
+    ),
+    (
+        REINDEXED["conditional"],
+        _cache("write", "B", 0, lambda i, k: i),
+        r"condition i \+ k < 10 depends on loops of its indices and on others",
     ),
     # layouts
     (MATMUL, lambda s: s.transform_layout("C", "C", 3), "index_map is an int"),
@@ -484,9 +558,34 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
         "requires all the consumers of the block to be in the loop, and D is not",
     ),
     (
-        STAGES,
-        lambda s: s.reverse_compute_at("B", loops(s, "C")[0]),
-        "it has no producers",
+        OTHERS["read result"],
+        lambda s: s.reverse_compute_at("B", loops(s, "D")[0]),
+        "block C reads B before the loop",
+    ),
+    (
+        OTHERS["overwritten"],
+        lambda s: s.compute_at("B", loops(s, "D")[0]),
+        "block X writes A after B reads it",
+    ),
+    (
+        OTHERS["overwritten"],
+        lambda s: s.compute_inline("B"),
+        "block X writes A after B reads it",
+    ),
+    (
+        OTHERS["overwritten"],
+        lambda s: s.reverse_compute_inline("D"),
+        "block X writes A after B reads it",
+    ),
+    (
+        OTHERS["overwritten"],
+        lambda s: s.rfactor(loops(s, "S")[1], 0),
+        "block X writes A after B reads it",
+    ),
+    (
+        OTHERS["unwritten"],
+        lambda s: s.compute_at("B", loops(s, "C")[0]),
+        "block C reads more of E than is written before",
     ),
     (
         MATMUL,
@@ -514,7 +613,6 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
     (MATMUL, _partition("D", 0, []), r"factors of loop i must be a list, got \[\]"),
     (MATMUL, _partition("D", 0, [None, None]), "2 partition factors of loop i are None"),
     (MATMUL, _partition("D", 0, [0, None]), "must be at least 1, got 0"),
-    (MATMUL, _partition("C", 2, [2, None]), "block C would initialise its results in each part"),
     (MATMUL, _partition("D", 0, [1], lambda s, made: s.loop_partition(made[1], [2])), "at 1, not"),
     (OTHERS["symbolic"], _partition("B", 0, [2, None]), "its extent is n"),
     (OTHERS["siblings"], _partition("B", 0, [2, None]), "it has the blocks B, C in it"),

@@ -24,7 +24,7 @@ def function(parameters: str, body: str, name: str = "main") -> str:
 
 def program(text: str) -> Any:
     """The function of a text."""
-    return from_source(GIVEN + text)
+    return from_source(GIVEN + text, check_well_formed=False)
 
 
 MATMUL = function(
@@ -195,6 +195,12 @@ for i in range(8):
         + _block("B", "8", "", "B[vi] = A[vi]")
         + _block("C", "8", "", "V = T.match_buffer(B[vi], (), offset_factor=1)\nC[vi] = V[()]"),
     ),
+    "vector": function(
+        "A:8 C:8",
+        'B = T.alloc_buffer((8,), "float32")\n'
+        + _block("B", "8", "", "B[vi] = A[vi]")
+        + _block("C", "2", "", "C[vi * 4:vi * 4 + 4] = B[vi * 4:vi * 4 + 4]"),
+    ),
     "diagonal": function(
         "A:8 C:8",
         'B = T.alloc_buffer((8, 8), "float32")\n'
@@ -261,6 +267,27 @@ for i in range(8):
         + _block("D", "8", "", "D[vi] = B[vi]")
         + _block("B", "8", "", "B[vi] = A[vi]")
         + _block("C", "8", "", "C[vi] = B[vi]"),
+    ),
+    "read result": function(
+        "A:8 B:8 C:8 D:8",
+        _block("B", "8", "", "B[vi] = A[vi]")
+        + _block("C", "8", "", "C[vi] = B[vi]")
+        + _block("D", "8", "", "D[vi] = A[vi]"),
+    ),
+    "overwritten": function(
+        "A:8,8 D:8,8 S:8",
+        'B = T.alloc_buffer((8, 8), "float32")\n'
+        + _block("B", "8, 8", "", "B[vi, vj] = A[vi, vj]")
+        + _block("X", "8, 8", "", "A[vi, vj] = 1.0")
+        + _block("D", "8, 8", "", "D[vi, vj] = B[vi, vj]")
+        + _block("S", "8, 8", "", "with T.init():\n    S[vi] = 0.0\nS[vi] = S[vi] + 1.0", "SR"),
+    ),
+    "unwritten": function(
+        "A:8 C:8",
+        'B = T.alloc_buffer((8,), "float32")\nE = T.alloc_buffer((8,), "float32")\n'
+        + _block("E", "4", "", "E[vi] = A[vi]")
+        + _block("B", "8", "", "B[vi] = A[vi]")
+        + _block("C", "8", "", "C[vi] = B[vi] + E[vi]"),
     ),
     "half": function(
         "A:8 C:8",
@@ -345,6 +372,41 @@ for i, k in T.grid(8, 2):
     "two results": _row("B[vi] = 0.0", "C[vi] = C[vi] + A[vi, vk]"),
     "other elements": _row("B[vi] = 0.0", "B[7 - vi] = B[7 - vi] + A[vi, vk]"),
     "difference": _row("B[vi] = 0.0", "B[vi] = B[vi] - A[vi, vk]"),
+    "no variable": _row(
+        "B[vi] = 0.0\n            C[vi] = 0.0",
+        "B[vi] = T.max(B[vi], A[vi, vk])\n        C[vi] = T.Select(B[vi] >= A[vi, vk], C[vi], 1.0)",
+    ),
+    "two shapes": function(
+        "A:8,8 B:8 C:9",
+        """
+for i, k in T.grid(8, 8):
+    with T.block("B"):
+        vi, vk = T.axis.remap("SR", [i, k])
+        with T.init():
+            B[vi] = 0.0
+            C[vi] = 0.0
+        v: T.float32 = T.max(B[vi], A[vi, vk])
+        w: T.float32 = T.Select(B[vi] >= A[vi, vk], C[vi], A[vi, vk])
+        B[vi] = v
+        C[vi] = w
+""",
+    ),
+    "read beyond": function(
+        "A:8,8 C:8",
+        """
+B = T.alloc_buffer((8,), "float32")
+for i, k in T.grid(4, 8):
+    with T.block("B"):
+        vi, vk = T.axis.remap("SR", [i, k])
+        with T.init():
+            B[vi] = 0.0
+        B[vi] = B[vi] + A[vi, vk]
+for i in range(8):
+    with T.block("C"):
+        vi = T.axis.spatial(8, i)
+        C[vi] = B[vi]
+""",
+    ),
     "two stores": _row("B[vi] = 0.0", "B[vi] = B[vi] + A[vi, vk]\n        B[vi] = B[vi] + 1.0"),
 }
 
@@ -510,9 +572,69 @@ for i, k in T.grid(8, 8):
 """,
     ),
     "reduced": function("A:8,8 B:8,8", _block("B", "8, 8", "", "B[vi, vj] = A[vi, vj]", "SR")),
+    "updated": function("A:8 B:8", _block("B", "8", "", "B[vi] = B[vi] + A[vi]")),
+    "initialised": function(
+        "A:8,8 B:8",
+        _block(
+            "B",
+            "8, 8",
+            "",
+            "T.reads(B[vi], A[vi, vj])\nT.writes(B[vi])\n"
+            "with T.init():\n    B[vi] = 0.0\nB[vi] = B[vi] + A[vi, vj]",
+            "SR",
+        ),
+    ),
+    "in a condition": function(
+        "A:8 B:8",
+        """
+for i in range(8):
+    if i < 4:
+        with T.block("B"):
+            vi = T.axis.spatial(8, i)
+            B[vi] = B[vi] + A[vi]
+""",
+    ),
+    "conditional": function(
+        "A:8,8 B:8",
+        """
+for i, k in T.grid(8, 8):
+    with T.block("B"):
+        vi, vk = T.axis.remap("SR", [i, k])
+        T.where(i + k < 10)
+        with T.init():
+            B[vi] = 0.0
+        B[vi] = B[vi] + A[vi, vk]
+""",
+    ),
 }
 
 
+def _two(first: str, second: str, names: str = "BC") -> str:
+    """Two blocks, one after the other, in the loops of a row."""
+    return function(
+        "A:8,8 B:8,8 C:8,8",
+        f"""
+for i in range(8):
+    for o in range(1):
+        for j in range(8):
+            with T.block("{names[0]}"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                {first}
+        for j in range(8):
+            with T.block("{names[1]}"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                {second}
+""",
+    )
+
+
+MOVED = {
+    "written later": _two("B[vi, vj] = A[vi, vj]", "A[vi, vj] = C[vi, vj]"),
+    "written twice": _two("B[vi, vj] = A[vi, vj]", "B[vi, vj] = C[vi, vj]"),
+    "updated": _two("B[vi, vj] = B[vi, vj] + A[vi, vj]", "C[vi, vj] = A[vi, vj]"),
+    "read before": _two("C[vi, vj] = B[vi, vj]", "B[vi, vj] = A[vi, vj]", "CB"),
+    "every second": _two("B[vi, vj // 2 * 2] = A[vi, vj]", "C[vi, vj] = A[vi, vj]"),
+}
 LAYOUTS = {
     "strides": """@T.prim_func
 def main(a: T.handle, B: T.Buffer((8,), "float32")):

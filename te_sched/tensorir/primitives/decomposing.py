@@ -39,7 +39,7 @@ class DecomposingPrimitives(ScheduleBase):
 
     __slots__ = ()
 
-    @instruction()
+    @instruction("Write the constant of {block} in a block of its own, before loop {loop}")
     def decompose_padding(self, block: BlockRV | str, loop: LoopRV) -> BlockRV:
         """Split a block that pads into one that writes the constant everywhere, before a loop, and
         one that writes the other elements.

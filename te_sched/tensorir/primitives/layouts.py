@@ -20,10 +20,10 @@ from te_sched.ir.index_map import IndexMap
 from te_sched.ir.stmt import BufferStore, For, PrimFunc, SeqStmt, Stmt
 from te_sched.ir.visitor import replace, substitute, variables_of, walk
 from te_sched.tensorir.accesses import BUFFER, place_from
-from te_sched.tensorir.base import ScheduleBase, integer, of_block, of_loop
+from te_sched.tensorir.base import ScheduleBase, integer, listed, of_block, of_loop
 from te_sched.tensorir.handles import (
     FLAG,
-    INDEX_MAP,
+    INDEX_MAP_TEXT,
     MAYBE_INDEX_MAP,
     NUMBERS,
     BlockRV,
@@ -50,6 +50,7 @@ class LayoutInstructions(ScheduleBase):
     __slots__ = ()
 
     @instruction(
+        "Change the layout of a buffer of {block}",
         buffer=BUFFER,
         pad_value=MAYBE_INDEX_MAP,
         assume_injective_transform=FLAG,
@@ -90,7 +91,7 @@ class LayoutInstructions(ScheduleBase):
         """
         key = self.block_key(block, "transform_layout")
         old = place_from(self, key, buffer).buffer_in(self.block(key))
-        mapping = _map(self, key, index_map, old.shape, f"dimensions of {old.name}")
+        mapping = checked_map(self, key, index_map, old.shape, f"dimensions of {old.name}")
 
         def refused(why: str, help: str) -> ScheduleError:
             fault = f"cannot transform the layout of {old.name} of block {key.name}"
@@ -121,7 +122,7 @@ class LayoutInstructions(ScheduleBase):
             self.draft.functions[name] = replace(func, buffer_map=buffers)
         self.draft.set_body(name, body, mapper.continued, f"the layout of {old.name} was changed")
 
-    @instruction(buffer=BUFFER, axis_separators=NUMBERS)
+    @instruction("Separate the axes of a buffer of {block}", buffer=BUFFER, axis_separators=NUMBERS)
     def set_axis_separator(
         self, block: BlockRV | str, buffer: Any, axis_separators: Sequence[int]
     ) -> None:
@@ -139,7 +140,9 @@ class LayoutInstructions(ScheduleBase):
         """
         key = self.block_key(block, "set_axis_separator")
         old = place_from(self, key, buffer).buffer_in(self.block(key))
-        positions = [integer(one, "an axis separator") for one in axis_separators]
+        positions = [
+            integer(one, "an axis separator") for one in listed(axis_separators, "axis_separators")
+        ]
         if positions != sorted({*positions}) or not all(
             0 <= one <= len(old.shape) for one in positions
         ):
@@ -159,7 +162,7 @@ class LayoutInstructions(ScheduleBase):
             self.draft.functions[name] = replace(func, buffer_map=buffers)
         self.draft.set_body(name, body, mapper.continued)
 
-    @instruction(index_map=INDEX_MAP)
+    @instruction("Change the iterators and loops of {block}", index_map=INDEX_MAP_TEXT)
     def transform_block_layout(self, block: BlockRV | str, index_map: Any) -> None:
         """Compute the instances of a block in another order: new loops and iterators replace those
         of the block, the instance with iterators x is the one with the iterators index_map(x).
@@ -185,7 +188,7 @@ class LayoutInstructions(ScheduleBase):
 
         loops = _own_loops(self, key, refused)
         shape = tuple([self.loop(one).extent for one in loops])
-        mapping = _map(self, key, index_map, shape, f"iterators of {key.name}")
+        mapping = checked_map(self, key, index_map, shape, f"iterators of {key.name}")
         try:
             extents = maps.map_shape(mapping, shape)
             back = maps.inverse(mapping, _domains(shape))
@@ -254,9 +257,12 @@ class LayoutPrimitives(LayoutInstructions):
         def get_block(self, name: str) -> BlockRV: ...
 
 
-def _map(
+def checked_map(
     schedule: ScheduleBase, key: BlockKey, given: Any, shape: tuple[Expr, ...], what: str
 ) -> IndexMap:
+    """The index map that the user gave, of indices of the types of a shape; sampled integers have
+    their values.
+    """
     if not isinstance(given, IndexMap):
         raise ScheduleError(
             f"index_map is {kind_of(given)}, expected a function or an IndexMap",
