@@ -231,6 +231,7 @@ class _Comparer:
         """Compare two buffers by content: two views of the same memory may be one on the left."""
         if self.buffers.get(a) is b:
             return
+        self.declare(a.data, b.data)  # of a part of a program, which does not define the buffer
         for name in INIT_FIELDS[Buffer]:
             if name not in ("name", "data_alignment"):
                 self.at(name, getattr(a, name), getattr(b, name))

@@ -313,16 +313,17 @@ def _pad_value(schedule: Any, given: Any, known: Mapping[str, Any]) -> Any:
     block, place, mapping = known.get("block"), known.get("buffer"), known.get("index_map")
     if given is None or isinstance(given, IndexMap) or not isinstance(mapping, IndexMap):
         return given
-    count = len(mapping.final_indices)
+    types = [one.dtype for one in mapping.final_indices]
     if callable(given):
-        return value_map(given, count)
+        return value_map(given, len(types), widest(types))
     value = given
     if isinstance(block, BlockRV) and isinstance(place, BufferPlace):
         dtype = place.buffer_in(schedule.block(block.key)).dtype
         is_same_kind = isinstance(given, float) == is_float(dtype)
         if isinstance(given, bool | int | float) and is_same_kind:
             value = const(given, dtype)
-    return IndexMap(tuple([Var(f"indices_{n}") for n in range(count)]), (convert(value),))
+    indices = [Var(f"indices_{number}", widest(types)) for number in range(len(types))]
+    return IndexMap(tuple(indices), (convert(value),))
 
 
 def _ranges(schedule: Any, given: Any, known: Mapping[str, Any]) -> Any:

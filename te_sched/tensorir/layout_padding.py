@@ -142,8 +142,12 @@ def padded_nest(padding: LayoutPadding, nest: For) -> tuple[Stmt, Mapping[Block,
 
 
 def _is_over(loop: For, size: Expr) -> bool:
-    is_serial = loop.kind == "serial" and loop.thread_binding is None
-    return is_serial and is_const(loop.min, 0) and Analyzer().can_prove_equal(loop.extent, size)
+    extent = loop.extent
+    if loop.kind != "serial" or loop.thread_binding is not None or not is_const(loop.min, 0):
+        return False
+    if isinstance(extent, IntImm) and isinstance(size, IntImm):
+        return extent.value == size.value
+    return Analyzer().can_prove_equal(extent, size)
 
 
 class _Writes:

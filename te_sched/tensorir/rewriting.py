@@ -8,15 +8,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.index_map import has_padding
 from te_sched.arith.iter_detect import IterMapLevel
-from te_sched.arith.iter_map import iter_map_simplify
+from te_sched.arith.iter_map import detect_iter_map, iter_map_simplify
 from te_sched.ir import ops
 from te_sched.ir.blocks import Block, BlockRealize
 from te_sched.ir.expr import Buffer, BufferRegion, Expr, PointerType, Range, Var
 from te_sched.ir.ops import is_const
 from te_sched.ir.stmt import For, Stmt
-from te_sched.ir.visitor import ReferenceMapper, replace
+from te_sched.ir.visitor import ReferenceMapper, replace, variables_of
 
 
 class BlockMapper(ReferenceMapper):
@@ -77,12 +78,16 @@ class SimplifiedValues(Values):
 
 
 def simplified_indices(indices: Sequence[Expr], ranges: Mapping[Var, Range]) -> tuple[Expr, ...]:
-    """Indices, simplified as sums of parts of variables; others as they are."""
-    true, found = ops.const(True), []
+    """Indices, simplified if they are sums of parts of variables; others as they are."""
+    ranges = {var: ranges[var] for var in variables_of(*indices) if var in ranges}
+    analyzer = Analyzer()
+    for var, bound in ranges.items():
+        analyzer.bind(var, bound)
+    found = []
     for one in indices:
-        if type(one) is not Var and not has_padding(one, ranges):
-            (new,) = iter_map_simplify([one], ranges, true, IterMapLevel.SURJECTIVE)
-            one = ops.cast(one.dtype, new)
+        is_sum = type(one) is not Var and not has_padding(one, ranges)
+        if is_sum and not detect_iter_map([one], ranges, None, IterMapLevel.SURJECTIVE).errors:
+            one = analyzer.simplify(one)
         found.append(one)
     return tuple(found)
 

@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from te_sched.ir import expr as E
-from te_sched.ir.expr import Expr, FloatImm, IntImm, StringImm, Var
+from te_sched.ir.expr import Expr, FloatImm, IntImm, Node, StringImm, Var
+from te_sched.ir.visitor import substitute, variables_of
 from te_sched.trace.entries import Entry
 from te_sched.trace.handles import HandleReference, Handles
 
@@ -100,7 +101,14 @@ class Listing:
         wish = self._wish(value)
         if wish is not None:
             return self._need(value, wish)
-        return self._expression(value) if isinstance(value, Expr) else self._handles.literal(value)
+        if isinstance(value, Expr):
+            return self._expression(value)
+        return self._handles.literal(self.renamed(value) if isinstance(value, Node) else value)
+
+    def renamed(self, node: Any) -> Any:
+        """A node whose variables have the names of the program."""
+        known = {var for var in variables_of(node) if var in self._labels}
+        return substitute(node, {var: Var(self._labels[var], var.dtype) for var in known})
 
     def _expression(self, expr: Expr) -> str:
         kind = type(expr)

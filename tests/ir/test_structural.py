@@ -102,6 +102,13 @@ def test_difference_is_an_assertion_and_a_value_error() -> None:
             assert_structural_equal(IntImm(1), IntImm(2))
 
 
+def test_parts_of_programs_may_name_buffers_otherwise() -> None:
+    a, b, other = (decl_buffer((8,), name=name) for name in ("A", "B", "O"))
+    assert structural_equal(a[0] + a[1], b[0] + b[1])
+    assert not structural_equal(a[0] + other[1], b[0] + b[1])
+    assert not structural_equal(a[0], decl_buffer((9,), name="A")[0])
+
+
 def test_views_of_the_same_memory_are_equal() -> None:
     whole = decl_buffer((8,), "int32", "A")
     view = decl_buffer((8,), "int32", "view", whole.data)

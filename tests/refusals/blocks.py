@@ -482,15 +482,16 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
         r"the axis separators of C are \[2, 1\]",
     ),
     (
-        OTHERS["viewed"],
-        lambda s: s.set_axis_separator("B", ("write", 0), [1]),
-        "a view of it would have other dimensions",
-    ),
-    (
         MATMUL,
         lambda s: s.transform_layout("C", "C", lambda i, j: [i // 3, i % 3, j]),
         r"the new shape \[3, 3, 8\] has elements to which none of \[8, 8\] is mapped: those with",
     ),
+    (
+        MATMUL,
+        lambda s: s.transform_layout("C", "C", lambda i, j: [i, j + tir.Var("n")]),
+        "the index map uses n(.|\n)*neither an index, nor a size of the function",
+    ),
+    (MATMUL, _thirds("a"), "pad_value is handle, and C is float32"),
     (MATMUL, _thirds(3), "pad_value is int32, and C is float32"),
     (MATMUL, _thirds(lambda i, j: 0.0), "the function of the index map takes 2 indices"),
     (MATMUL, _thirds(tir.IndexMap.from_func(lambda i: [i])), "pad_value takes 1 indices, expec"),

@@ -17,13 +17,12 @@ from te_sched.ir import ops
 from te_sched.ir.blocks import Block, BlockRealize
 from te_sched.ir.expr import Buffer, BufferRegion, Expr, IntImm, IterVar, Range, Var
 from te_sched.ir.index_map import IndexMap
-from te_sched.ir.stmt import For, PrimFunc, SeqStmt, Stmt
-from te_sched.ir.visitor import replace, variables_of, walk
+from te_sched.ir.stmt import BufferStore, For, PrimFunc, SeqStmt, Stmt
+from te_sched.ir.visitor import replace, substitute, variables_of, walk
 from te_sched.tensorir.accesses import BUFFER, place_from
 from te_sched.tensorir.base import ScheduleBase, integer, listed, of_block, of_loop
 from te_sched.tensorir.handles import (
     FLAG,
-    INDEX_MAP,
     INDEX_MAP_TEXT,
     MAYBE_INDEX_MAP,
     NUMBERS,
@@ -53,7 +52,6 @@ class LayoutInstructions(ScheduleBase):
     @instruction(
         "Change the layout of a buffer of {block}",
         buffer=BUFFER,
-        index_map=INDEX_MAP,
         pad_value=MAYBE_INDEX_MAP,
         assume_injective_transform=FLAG,
     )
@@ -93,7 +91,7 @@ class LayoutInstructions(ScheduleBase):
         """
         key = self.block_key(block, "transform_layout")
         old = place_from(self, key, buffer).buffer_in(self.block(key))
-        mapping = checked_map(key, index_map, old.shape, f"dimensions of {old.name}")
+        mapping = checked_map(self, key, index_map, old.shape, f"dimensions of {old.name}")
 
         def refused(why: str, help: str) -> ScheduleError:
             fault = f"cannot transform the layout of {old.name} of block {key.name}"
@@ -101,6 +99,8 @@ class LayoutInstructions(ScheduleBase):
 
         name = self.function_of(key)
         func = self.functions[name]
+        if _is_identity(mapping) and not old.axis_separators:
+            return
         _check_plain(func, old, refused)
         try:
             new = replace(old, shape=maps.map_shape(mapping, old.shape), axis_separators=())
@@ -116,7 +116,7 @@ class LayoutInstructions(ScheduleBase):
         mapper = _Moved(old, new, mapping, padding)
         body = mapper.visit(func.body)
         if padding is not None and not mapper.is_padded:
-            body = _with_padding(padding, func.body, body, mapper.continued)
+            body = _with_padding(padding, mapper.has_stores, body, mapper.continued)
         if old in func.buffer_map.values():
             buffers = {p: new if one is old else one for p, one in func.buffer_map.items()}
             self.draft.functions[name] = replace(func, buffer_map=buffers)
@@ -154,20 +154,8 @@ class LayoutInstructions(ScheduleBase):
             )
         name = self.function_of(key)
         func = self.functions[name]
-        if any(
-            match.source.buffer is old
-            for node in walk(func.body)
-            if type(node) is Block
-            for match in node.match_buffers
-        ):
-            raise ScheduleError(
-                f"cannot set the axis separators of {old.name}",
-                "a view of it would have other dimensions",
-                "set them before blockize and tensorize",
-                of_block(key.name),
-            )
         new = replace(old, axis_separators=tuple(positions))
-        mapper = Swap({old: new})
+        mapper = _Separated({old: new})
         body = mapper.visit(func.body)
         if old in func.buffer_map.values():
             buffers = {p: new if one is old else one for p, one in func.buffer_map.items()}
@@ -200,7 +188,7 @@ class LayoutInstructions(ScheduleBase):
 
         loops = _own_loops(self, key, refused)
         shape = tuple([self.loop(one).extent for one in loops])
-        mapping = checked_map(key, index_map, shape, f"iterators of {key.name}")
+        mapping = checked_map(self, key, index_map, shape, f"iterators of {key.name}")
         try:
             extents = maps.map_shape(mapping, shape)
             back = maps.inverse(mapping, _domains(shape))
@@ -269,8 +257,12 @@ class LayoutPrimitives(LayoutInstructions):
         def get_block(self, name: str) -> BlockRV: ...
 
 
-def checked_map(key: BlockKey, given: Any, shape: tuple[Expr, ...], what: str) -> IndexMap:
-    """The index map that the user gave, of indices of the types of a shape."""
+def checked_map(
+    schedule: ScheduleBase, key: BlockKey, given: Any, shape: tuple[Expr, ...], what: str
+) -> IndexMap:
+    """The index map that the user gave, of indices of the types of a shape; sampled integers have
+    their values.
+    """
     if not isinstance(given, IndexMap):
         raise ScheduleError(
             f"index_map is {kind_of(given)}, expected a function or an IndexMap",
@@ -286,7 +278,25 @@ def checked_map(key: BlockKey, given: Any, shape: tuple[Expr, ...], what: str) -
             "take one argument for each",
             of_block(key.name),
         )
-    return maps.with_types_of(given, shape)
+    sampled = variables_of(given) & schedule.values.keys()
+    known: dict[Var, Expr] = {var: IntImm(schedule.values[var], var.dtype) for var in sampled}
+    mapping = substitute(given, known)
+    func = schedule.functions[schedule.function_of(key)]
+    sizes = variables_of(*func.params, *[s for b in func.buffer_map.values() for s in b.shape])
+    for var in variables_of(*mapping.final_indices) - {*mapping.initial_indices} - sizes:
+        raise ScheduleError(
+            f"the index map uses {var.name}",
+            "it is neither an index, nor a size of the function, nor a sampled integer",
+            "use what a sample_ primitive of this schedule returned, or a number",
+            of_block(key.name),
+        )
+    return maps.with_types_of(mapping, shape)
+
+
+def _is_identity(mapping: IndexMap) -> bool:
+    pairs = zip(mapping.initial_indices, mapping.final_indices, strict=False)
+    is_same = len(mapping.initial_indices) == len(mapping.final_indices)
+    return is_same and all([a is b for a, b in pairs])
 
 
 def _padding_of(
@@ -310,28 +320,31 @@ def _padding_of(
     return LayoutPadding(old, new, inverse, condition, value)
 
 
-def _with_padding(padding: LayoutPadding, old: Stmt, body: Stmt, links: dict[Block, Block]) -> Stmt:
+def _with_padding(
+    padding: LayoutPadding, is_written: bool, body: Stmt, links: dict[Block, Block]
+) -> Stmt:
     """A body with a block that writes the padding after all others that write the buffer; or one
     that assumes it, before all others.
     """
-    writes = has_stores(old, padding.old)
-    made = padding_block(padding) if writes else assumption_block(padding)
+    made = padding_block(padding) if is_written else assumption_block(padding)
     owner = _owner(body, padding.new)
     parts = owner.block.body.seq if type(owner.block.body) is SeqStmt else (owner.block.body,)
-    place = 0
-    for number, one in enumerate(parts):
-        if writes and has_stores(one, padding.new):
-            place = number + 1
+    place = len(parts) if is_written else 0
+    while place and not has_stores(parts[place - 1], padding.new):
+        place -= 1
     parts = (*parts[:place], made, *parts[place:])
     new = with_block(owner, links, body=SeqStmt(parts))
     links[new.block] = links.get(owner.block, owner.block)
-    return _Exchanged(owner, new, links).visit(body)
+    return new if owner is body else _Exchanged(owner, new, links).visit(body)
 
 
 def _owner(body: Stmt, buffer: Buffer) -> BlockRealize:
     """The block that allocates a buffer, or the root block."""
-    found = [one for one in walk(body) if type(one) is BlockRealize]
-    return next((one for one in found if buffer in one.block.alloc_buffers), found[0])
+    found = (one for one in walk(body) if type(one) is BlockRealize)
+    root = next(found)
+    if buffer in root.block.alloc_buffers:
+        return root
+    return next((one for one in found if buffer in one.block.alloc_buffers), root)
 
 
 class _Exchanged(BlockMapper):
@@ -377,9 +390,8 @@ def _own_loops(schedule: ScheduleBase, key: BlockKey, refused: Any) -> list[Var]
     """The loops of a block, which are its iterators, in their order."""
     realize = schedule.realize(key)
     loops = schedule.loops_above(key)
-    if list(realize.iter_values) != loops and not (
-        len(loops) == len(realize.iter_values)
-        and all(a is b for a, b in zip(loops, realize.iter_values, strict=True))
+    if len(loops) != len(realize.iter_values) or not all(
+        a is b for a, b in zip(loops, realize.iter_values, strict=True)
     ):
         raise refused(
             "its iterators are not its loops, one for each, in their order",
@@ -404,9 +416,24 @@ def _own_loops(schedule: ScheduleBase, key: BlockKey, refused: Any) -> list[Var]
     return loops
 
 
+class _Separated(Swap):
+    """Replaces a buffer by one with other axis separators, and views of it by views with those of
+    their dimensions, which are the last ones of the buffer.
+    """
+
+    def visit_Block(self, node: Block) -> Any:
+        for match in node.match_buffers:
+            target = self.buffers.get(match.source.buffer)
+            if target is not None:
+                dropped = len(target.shape) - len(match.buffer.shape)
+                own = tuple([max(0, one - dropped) for one in target.axis_separators])
+                self.buffers[match.buffer] = replace(match.buffer, axis_separators=own)
+        return BlockMapper.visit_Block(self, node)
+
+
 class _Moved(Swap):
     """Replaces a buffer by one in another order. `is_padded` tells whether a nest that writes it
-    also writes its padding.
+    also writes its padding, `has_stores` whether others write it.
     """
 
     def __init__(
@@ -414,8 +441,9 @@ class _Moved(Swap):
     ) -> None:
         super().__init__({old: new})
         self.old, self.new, self.mapping, self.padding = old, new, mapping, padding
-        self.is_padded = False
+        self.is_padded = self.has_stores = False
         self.ranges: dict[Var, Range] = {}
+        self.known: dict[tuple[Expr, ...], tuple[Expr, ...]] = {}  # new indices of old ones
 
     def visit_For(self, node: For) -> Stmt:
         found = None if self.padding is None else padded_nest(self.padding, node)
@@ -433,9 +461,13 @@ class _Moved(Swap):
         return super().visit_Block(node)
 
     def _mapped(self, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
-        found = simplified_indices(maps.substituted(self.mapping, indices), self.ranges)
-        analyzer = Analyzer()
-        return tuple([one if type(one) is Var else analyzer.simplify(one) for one in found])
+        known = self.known.get(indices)
+        if known is None:
+            found = simplified_indices(maps.substituted(self.mapping, indices), self.ranges)
+            analyzer = Analyzer()
+            known = tuple([one if type(one) is Var else analyzer.simplify(one) for one in found])
+            self.known[indices] = known
+        return known
 
     def visit_access(self, node: Any) -> Any:
         """Map a load or store."""
@@ -444,7 +476,11 @@ class _Moved(Swap):
             new if node.buffer is not self.old else replace(new, indices=self._mapped(new.indices))
         )
 
-    visit_BufferLoad = visit_BufferStore = visit_access
+    visit_BufferLoad = visit_access
+
+    def visit_BufferStore(self, node: BufferStore) -> Any:
+        self.has_stores |= node.buffer is self.old
+        return self.visit_access(node)
 
     def visit_BufferRegion(self, node: BufferRegion) -> BufferRegion:
         if node.buffer is not self.old:

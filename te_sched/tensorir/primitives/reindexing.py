@@ -192,7 +192,7 @@ class ReindexPrimitives(CopyPrimitives):
         _check_alone(self, where.parent, key, position, buffer, writes)
         indices, axes = _point_of(key, own, buffer, writes)
         extents = tuple([_extent(axis) for axis in own.iter_vars])
-        mapping = checked_map(key, given, extents, f"iterators of {key.name}")
+        mapping = checked_map(self, key, given, extents, f"iterators of {key.name}")
         try:
             shape = maps.map_shape(mapping, extents)
         except DeclarationError as error:
