@@ -39,7 +39,8 @@ exceptions are noted. The [reference](reference/block_schedules.md) has the para
 a test checks that it is up to date.
 
 In the calls, `sch` is a `tir.Schedule`, and lines with the comment `# before` make the program that
-is shown first. A block is given by its name or by a handle, a loop by a handle.
+is shown first. A block is given by its name or by a handle, a loop by a handle. Calls that change
+no program show their result; they are of `scale_and_add` or `matmul`, which other examples show.
 """
 
 
@@ -124,7 +125,16 @@ def relu(A: T.Buffer((16, 16)), C: T.Buffer((16, 16))):
             vi, vj = T.axis.remap("SS", [i, j])
             C[vi, vj] = T.max(B[vi, vj], 0.0)
 """
+GATHER = """
+@T.prim_func
+def gather(A: T.Buffer((8,)), B: T.Buffer((16,))):
+    for i in range(16):
+        with T.block("B"):
+            vi = T.axis.spatial(16, i)
+            B[vi] = A[vi // 2]
+"""
 PROGRAMS = {
+    "gather": GATHER,
     "scale_and_add": SCALE_AND_ADD,
     "matmul": MATMUL,
     "window": WINDOW,
@@ -230,16 +240,30 @@ SECTIONS: dict[str, list[Example]] = {
             _LOOPS + "\nk_0, k_1 = sch.split(k, [4, None])",
             note="Results may differ in their last digits: the sum has another order.",
         ),
-        Example(
-            "pad_einsum",
-            "rows",
-            'sch.pad_einsum("B", [4, 4])',
-        ),
     ],
     "Caches": [
         Example("cache_read", "scale_and_add", 'sch.cache_read("C", 0, "local")'),
         Example("cache_write", "matmul", 'sch.cache_write("C", 0, "local")'),
+        Example(
+            "cache_inplace",
+            "matmul",
+            'sch.cache_inplace("C_update", "C", "local")',
+            _LOOPS + '\nsch.decompose_reduction("C", k)',
+        ),
+        Example("read_at", "matmul", 'sch.read_at(i, "C", 0, "local")', _LOOPS),
+        Example("write_at", "matmul", 'sch.write_at(i, "C", 0, "local")', _LOOPS),
+        Example("cache_index", "gather", 'sch.cache_index("B", "global")'),
         Example("reindex", "matmul", 'sch.reindex("C", ("read", 1))'),
+        Example(
+            "reindex_cache_read",
+            "scale_and_add",
+            'sch.reindex_cache_read("C", 0, "local", lambda i, j: (j, i))',
+        ),
+        Example(
+            "reindex_cache_write",
+            "matmul",
+            'sch.reindex_cache_write("C", 0, "local", lambda i, j, k: (j, i))',
+        ),
     ],
     "Buffers and layouts": [
         Example("set_scope", "scale_and_add", 'sch.set_scope("B", 0, "local")'),
@@ -275,6 +299,15 @@ SECTIONS: dict[str, list[Example]] = {
             "scale_and_add",
             'sch.unsafe_set_dtype("B", 0, "float16")',
             note="Results differ: the buffer has fewer digits.",
+        ),
+    ],
+    "Padding": [
+        Example("pad_einsum", "rows", 'sch.pad_einsum("B", [4, 4])'),
+        Example(
+            "decompose_padding",
+            "padded",
+            'sch.decompose_padding("B", i)',
+            '(i,) = sch.get_loops("B")',
         ),
     ],
     "Blocks and intrinsics": [

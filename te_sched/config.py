@@ -53,6 +53,7 @@ class Lowering:
     their known values, to decide conditions and in all expressions; `remove_by_dataflow` lets
     RemoveNoOp remove stores that are not read or change nothing, `dataflow_steps` limits the work
     of these analyses (0: the default). They are not used in programs to run.
+    `hoisted_conditionals` and `hoisted_lets` are flags of HoistExpression.
     `as_older` lowers as TVM 0.9, whose text (the primfn
     dialect) is found in books and papers; later versions rewrite more.
     """
@@ -77,6 +78,8 @@ class Lowering:
     propagate_to_values: bool = False
     remove_by_dataflow: bool = False
     dataflow_steps: int = 0
+    hoisted_conditionals: int = 7
+    hoisted_lets: int = 7
     disabled_passes: frozenset[str] = frozenset()
     added_passes: tuple[tuple[int, Callable[[Any], Any]], ...] = ()
     as_older: bool = False

@@ -279,6 +279,10 @@ def test_options_of_dataflow_analyses():
             "convert_boolean_to_and_of_ors": True,
         },
         "tir.RemoveNoOp": {"use_dataflow_analysis": True, "max_simplification_steps": 9},
+        "tir.HoistExpression": {
+            "hoisted_conditionals": tir.transform.HoistedConditionals.IfElseExpr,
+            "hoisted_let_bindings": 0,
+        },
     }
     with PassContext(config=options):
         settings = config.current().lowering
@@ -288,3 +292,11 @@ def test_options_of_dataflow_analyses():
     assert settings.conditions_as_clauses
     assert settings.remove_by_dataflow
     assert settings.dataflow_steps == 9
+    assert (settings.hoisted_conditionals, settings.hoisted_lets) == (2, 0)
+
+
+@pytest.mark.parametrize("value", [16, -1, True, "All", None])
+def test_unknown_flags_are_refused(value):
+    options = {"tir.HoistExpression": {"hoisted_conditionals": value}}
+    with pytest.raises(LoweringError, match=r"must be flags of .*HoistedConditionals"):
+        PassContext(config=options)

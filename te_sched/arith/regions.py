@@ -29,7 +29,13 @@ from te_sched.arith.structural_equality import same
 from te_sched.ir import dtypes, ops
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
-from te_sched.ir.blocks import Block, BlockRealize, MatchBufferRegion, whole_buffer
+from te_sched.ir.blocks import (
+    AllocateConst,
+    Block,
+    BlockRealize,
+    MatchBufferRegion,
+    whole_buffer,
+)
 from te_sched.ir.expr import Buffer, BufferRegion, Expr, IntImm, Range, Var
 from te_sched.ir.stmt import Stmt
 from te_sched.ir.visitor import children, parts_of, substitute, variables_of, walk
@@ -76,8 +82,8 @@ _Sets = dict[Buffer, list[IntervalSet]]
 class _Accesses:
     """Collects the accesses of statements; `domains` has the values of the loops in them.
 
-    `own` buffers are omitted; with `is_inside`, nested blocks are visited. With `is_exact`, the
-    conditions on several loops in `joint` bound indices too.
+    `own` buffers and memory that statements allocate are omitted; with `is_inside`, nested blocks
+    are visited. With `is_exact`, the conditions on several loops in `joint` bound indices too.
     """
 
     def __init__(
@@ -97,6 +103,7 @@ class _Accesses:
         self.lets: dict[Var, Expr] = {}
         self.declared: tuple[BufferRegion, ...] = ()  # by the block around
         self.pointed: set[Buffer] = set()  # accessed by a pointer, in declared regions
+        self.inner: set[Var] = set()  # memory that statements allocate
         self.reads: _Sets = {}
         self.writes: _Sets = {}
         self.opaque: _Sets = {}
@@ -110,9 +117,7 @@ class _Accesses:
             whole = whole_buffer(buffer).region
             ranges = [cover_range(one, w) for one, w in zip(per_dimension, whole, strict=True)]
             analyzer = Analyzer()
-            simplified = tuple(
-                [Range(analyzer.simplify(r.min), analyzer.simplify(r.extent)) for r in ranges]
-            )
+            simplified = tuple([_simplified(r, analyzer) for r in ranges])
             found.append(BufferRegion(buffer, simplified))
         return tuple(found)
 
@@ -120,11 +125,13 @@ class _Accesses:
         """Add a region of a buffer, or of the source of a view."""
         while (source := self.views.get(buffer)) is not None:
             buffer, region = source.buffer, self.of_view(source, region)
+        if buffer.data in self.inner:
+            return
         known = sets.get(buffer)
         if known is None:
             sets[buffer] = region
         else:
-            sets[buffer] = [union(both) for both in zip(known, region, strict=True)]
+            sets[buffer] = [_united(*both) for both in zip(known, region, strict=True)]
 
     def of_view(self, source: BufferRegion, region: list[IntervalSet]) -> list[IntervalSet]:
         """The region of the source of a view; a view may have only its last dimensions."""
@@ -343,6 +350,15 @@ class _Accesses:
         for argument in node.args[2:]:
             self.expression(argument)
 
+    def _allocate(self, node: S.Allocate | AllocateConst) -> None:
+        """Memory inside of the block: the block itself does not access it."""
+        for size in node.extents:
+            self.expression(size)
+        outside = self.inner
+        self.inner = {*outside, node.buffer_var}
+        self.statement(node.body)
+        self.inner = outside
+
 
 _STATEMENTS: dict[type, Any] = {
     S.For: _Accesses._loop,
@@ -350,6 +366,8 @@ _STATEMENTS: dict[type, Any] = {
     S.AttrStmt: _Accesses._attribute,
     S.BufferStore: _Accesses._store,
     S.IfThenElse: _Accesses._condition,
+    S.Allocate: _Accesses._allocate,
+    AllocateConst: _Accesses._allocate,
     BlockRealize: _Accesses._realize,
 }
 
@@ -365,6 +383,21 @@ def _is_unknown(index: Expr) -> bool:
         or (isinstance(one, E.BufferLoad) and not dtypes.is_integral(one.dtype))
         for one in walk(index)
     )
+
+
+def _simplified(one: Range, analyzer: Analyzer) -> Range:
+    """A range, simplified; the index of one element is kept as it is written."""
+    extent = analyzer.simplify(one.extent)
+    return Range(one.min if ops.is_const(extent, 1) else analyzer.simplify(one.min), extent)
+
+
+def _united(a: IntervalSet, b: IntervalSet) -> IntervalSet:
+    """The union of sets of indices, which may have different types."""
+    pairs = [
+        (x, y) if x is None or y is None or x.dtype == y.dtype else ops.match_types(x, y)
+        for x, y in zip(a, b, strict=True)
+    ]
+    return union([IntervalSet(*ends) for ends in zip(*pairs, strict=True)])
 
 
 def _last(ramp: E.Ramp) -> Expr:

@@ -16,8 +16,9 @@ from typing import Any
 from te_sched import config
 from te_sched.codegen.target import Target
 from te_sched.config import Lowering
-from te_sched.errors import LoweringError, SourceLocation
+from te_sched.errors import LoweringError, SourceLocation, TeSchedError
 from te_sched.ir.stmt import IRModule, PrimFunc
+from te_sched.lower.inline_calls import inline_calls
 from te_sched.lower.pipeline import check_name
 from te_sched.lower.statements import binds_threads
 from te_sched.schedule.bindings import has_threads
@@ -156,8 +157,9 @@ class ScheduleRecorder(Observer):
             if options["args"] is not None:
                 found.args = list(options["args"])
             return
-        for name, func in _functions(inputs, options["name"]):
-            found = self._made(func) or self._function(func, name, place)
+        for name, func, given in _functions(inputs, options["name"]):
+            found = self._made(given) or self._function(func, name, place)
+            self._made_of[given] = found
             found.target, found.verify = target, verify
 
     def defined(self, names: Mapping[str, Any], path: str) -> None:
@@ -165,8 +167,8 @@ class ScheduleRecorder(Observer):
         if self.found:
             return
         for name, value in names.items():
-            for known, func in _functions(value, name):
-                if func not in self._made_of:
+            for known, func, given in _functions(value, name):
+                if given not in self._made_of:
                     self._function(func, known, _place_of(name, path))
 
     def _of(self, schedule: Any) -> Found:
@@ -205,12 +207,17 @@ def _place_of(name: str, path: str) -> SourceLocation:
     return SourceLocation()
 
 
-def _functions(inputs: Any, name: str) -> Iterator[tuple[str, PrimFunc]]:
-    """The functions in the inputs of `build`."""
+def _functions(inputs: Any, name: str) -> Iterator[tuple[str, PrimFunc, PrimFunc]]:
+    """The functions in the inputs of `build`: their names, and each with the functions that it
+    calls inlined, and as it is given.
+    """
     if isinstance(inputs, PrimFunc):
-        yield str(inputs.attrs.get("global_symbol", name)), inputs
+        yield str(inputs.attrs.get("global_symbol", name)), inputs, inputs
     elif isinstance(inputs, IRModule):
-        yield from inputs.functions.items()
+        functions: Mapping[str, PrimFunc] = inputs.functions
+        with suppress(TeSchedError):  # which the build will raise
+            functions = inline_calls(functions)
+        yield from ((name, func, inputs.functions[name]) for name, func in functions.items())
     elif isinstance(inputs, dict):
         for part in inputs.values():
             yield from _functions(part, name)

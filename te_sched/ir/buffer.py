@@ -402,7 +402,6 @@ def _range(buffer: Buffer, index: Any, extent: Expr) -> Range:
         )
     low = _integer(0 if index.start is None else index.start, buffer.name, "an index")
     high = _integer(extent if index.stop is None else index.stop, buffer.name, "an index")
-    low, high = ops.operands(low, high)
     return Range(low, ops.sub(high, low))
 
 

@@ -138,7 +138,7 @@ def _specialized(func: PrimFunc, values: dict[Var, Expr]) -> PrimFunc:
 
 def _bound(var: Var, value: Expr, body: Stmt) -> Stmt:
     """The body with a variable for a value, after the declarations that do not use it."""
-    if isinstance(body, DeclBuffer) and body.buffer.data is not var:  # sizes are no pointers
+    if isinstance(body, DeclBuffer) and body.buffer.data is not var:  # its sizes do not use it
         return replace(body, body=_bound(var, value, body.body))
     return LetStmt(var, value, body)
 

@@ -29,10 +29,10 @@ from te_sched.ir.expr import (
     Range,
     Var,
 )
+from te_sched.ir.retyped import Retyper
 from te_sched.ir.stmt import Allocate, AttrStmt, BufferStore, For, LetStmt, PrimFunc, Stmt
 from te_sched.ir.visitor import children, replace
 from te_sched.lower.guards import note_range
-from te_sched.lower.retyped import Retyper
 from te_sched.lower.statements import nodes_of
 
 WIDE, NARROW = "int64", "int32"
@@ -50,6 +50,7 @@ def narrow_index_types(
         return func
     needs = _Needs(settings, target_bits)
     needs.statement(func.body)
+    needs.wide |= needs.met - needs.used
     narrower = _Narrower(needs.wide, needs.met, target_bits)
     return replace(func, body=narrower.visit(func.body))
 
@@ -66,6 +67,7 @@ class _Needs:
         self.analyzer, self.bits = Analyzer(settings), bits
         self.wide: set[Node] = set()
         self.met: set[Node] = set()  # loop variables: only these change their type
+        self.used: set[Node] = set()  # TVM leaves loops alone whose variable no expression has
 
     def statement(self, node: Any) -> None:
         """Visit a statement and its parts."""
@@ -93,6 +95,8 @@ class _Needs:
     def expression(self, node: Any, wide: bool) -> None:
         """Visit an expression that is part of one that is `wide`."""
         kind = type(node)
+        if kind is Var:
+            self.used.add(node)
         if kind in _BEGINNING:
             wide = False
         elif _is_wide(node, self.bits):
@@ -189,9 +193,12 @@ class _Narrower(Retyper):
         # TVM treats all expressions inside of threads as index arithmetic; stores restore the type
         # of data.
         outside, self.in_index = self.in_index, self.in_index or node.key == "thread_extent"
-        mapped = self.generic(self._narrow_axis(node) if node.key in _THREADS else node)
+        axis = self._narrow_axis(node) if node.key in _THREADS else node
+        mapped = self.generic(axis)
         self.in_index = outside
-        return mapped
+        return (
+            replace(mapped, value=node.value) if node.key in _THREADS and axis is node else mapped
+        )
 
     def _narrow_axis(self, node: AttrStmt) -> AttrStmt:
         """A thread axis with a narrow variable and extent, where both fit; else with a variable of

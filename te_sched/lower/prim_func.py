@@ -26,10 +26,10 @@ from te_sched.ir.expr import (
     Reduce,
     Var,
 )
+from te_sched.ir.index_dtype import with_index_dtype
 from te_sched.ir.printer.names import UniqueNames
 from te_sched.ir.stmt import BufferStore, For, LetStmt, PrimFunc, Stmt
 from te_sched.ir.visitor import AccessMapper, Mapper, substitute, variables_of
-from te_sched.lower.index_dtype import with_index_dtype
 from te_sched.lower.statements import sequence
 from te_sched.te.operation import ComputeOp, ExternOp, Operation, PlaceholderOp, domain_of
 from te_sched.te.tensor import Tensor

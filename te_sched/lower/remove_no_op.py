@@ -58,6 +58,11 @@ def remove_no_op(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     return func.with_body(_Remover(settings).visit(func.body))
 
 
+def is_without_effect(statement: Stmt, settings: Lowering = AS_TVM) -> bool:
+    """Whether nothing is left of a statement without what has no effect."""
+    return is_nothing(_Remover(settings).visit(statement))
+
+
 def _by_dataflow(func: PrimFunc, settings: Lowering) -> PrimFunc:
     """The function without statements that have no effect, given all that is stored."""
     work = settings.dataflow_steps or WORK

@@ -75,7 +75,7 @@ from te_sched.lower.statements import NOTHING, is_nothing, keeps_memory, sequenc
 
 def simplify(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     """The function with its expressions simplified and its unreachable branches removed."""
-    simplifier = _Simplifier(func, settings)
+    simplifier = StatementSimplifier(func, settings)
     for buffer in func.buffer_map.values():
         for extent in buffer.shape:
             if type(extent) is not IntImm:
@@ -86,7 +86,7 @@ def simplify(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
 _ON_BUFFERS = BufferStore | BufferRealize | DeclBuffer
 
 
-class _Simplifier(Mapper):
+class StatementSimplifier(Mapper):
     """Simplifies statements from the outside in, so that facts are known before they are used."""
 
     def __init__(self, func: PrimFunc, settings: Lowering) -> None:
@@ -266,7 +266,7 @@ class _Operands(Mapper):
     the other does not; `simplify` is applied to the operands and to whole values.
     """
 
-    def __init__(self, simplify: Callable[[Expr], Expr], facts: _Simplifier) -> None:
+    def __init__(self, simplify: Callable[[Expr], Expr], facts: StatementSimplifier) -> None:
         self.simplify, self.assuming = simplify, facts.assuming
 
     def value(self, e: Expr) -> Expr:

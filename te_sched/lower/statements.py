@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from te_sched.arith.structural_equality import all_same
+from te_sched.ir import ops
 from te_sched.ir.expr import BufferLoad, Expr, IntImm, Var
 from te_sched.ir.roles import Role
 from te_sched.ir.stmt import (
@@ -104,6 +105,13 @@ def nodes_of(root: Any, kinds: frozenset[type]) -> list[Any]:
 def is_nothing(statement: Stmt) -> bool:
     """Whether a statement is the evaluation of a constant."""
     return type(statement) is Evaluate and type(statement.value) is IntImm
+
+
+def without_evaluations_of_0(statements: Iterable[Stmt]) -> list[Stmt]:
+    """The statements that do something; one of them if all do nothing."""
+    found = list(statements)
+    useful = [one for one in found if not (type(one) is Evaluate and ops.is_const(one.value, 0))]
+    return useful or found[:1]
 
 
 def keeps_memory(store: BufferStore) -> bool:

@@ -33,9 +33,11 @@ from te_sched.ir.stmt import (
 from te_sched.runtime.registry import extern_kind
 from te_sched.story.model import Change, Line, Output
 from te_sched.story.stages import Stages
+from te_sched.views.notation import shortened
 
 _NO_LINE = Line("")
 MOST_LINES = 1500  # that a story keeps of one text
+LONGEST_LINE = 1000  # characters; annotations may be whole programs
 _CONTEXT = 2  # unchanged lines that are shown around a change
 _NUMBERED = re.compile(r"\bcse_var_\d+")
 _NAMED_AGAIN = re.compile(r"(?<=\w)_\d+\b")  # of buffers, common subexpressions
@@ -233,7 +235,8 @@ def _lines(texts: Iterable[str], stages: Stages, numbers: Mapping[int, int]) -> 
     for text in texts:
         origin = origin_of(text)
         number = numbers.get(id(origin))
-        lines.append(Line(str(text), stages.of(origin), () if number is None else (number,)))
+        shown = shortened(str(text), LONGEST_LINE)
+        lines.append(Line(shown, stages.of(origin), () if number is None else (number,)))
     return tuple(lines)
 
 

@@ -16,11 +16,12 @@ from te_sched.story.compiling import Builder, from_error
 from te_sched.story.figures import temporary_bytes
 from te_sched.story.headings import heading
 from te_sched.story.model import Figures, Line, LoopRow, StoryStep
-from te_sched.story.outputs import changes, numbers_at, program_lines
+from te_sched.story.outputs import LONGEST_LINE, changes, numbers_at, program_lines
 from te_sched.story.states import State
 from te_sched.story.steps import Snapshot, shown_place, source_line
 from te_sched.story.timing import Run
 from te_sched.views.dataflow import dataflow_svg
+from te_sched.views.notation import shortened
 
 _COUNTED = ("function", "loop", "thread")  # lines that have figures
 _STATEMENTS = ("block", "loop", "thread", "memory", "compute")  # lines that one statement makes
@@ -45,7 +46,7 @@ class StepBuilder:
             heading="" if snapshot.entry is None else heading(snapshot.entry, nest, details.nest),
             method=snapshot.method,
             stage=snapshot.stage,
-            code="\n".join(snapshot.code),
+            code="\n".join([shortened(line, LONGEST_LINE) for line in snapshot.code]),
             where=shown_place(snapshot.place),
             source_line=source_line(snapshot.place),
             summary=snapshot.summary,

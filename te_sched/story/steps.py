@@ -27,6 +27,7 @@ _DECLARED = (
     "Every stage computed whole, in plain loops, one after the other.",
 )
 _GIVEN = ("The program as given", "The program before the first primitive.")
+_ALONE = ("The program as given", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +90,8 @@ class Snapshot:
 
     @property
     def _beginning(self) -> tuple[str, str]:
+        if isinstance(self.schedule, IRModule):
+            return _ALONE
         return _DECLARED if isinstance(self.schedule, Schedule) else _GIVEN
 
 

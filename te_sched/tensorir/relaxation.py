@@ -11,6 +11,7 @@ from te_sched.arith.int_set import IntervalSet, eval_set, from_range, intersect,
 from te_sched.ir import ops
 from te_sched.ir.blocks import BlockRealize
 from te_sched.ir.expr import BufferRegion, Expr, IntImm, Range, Var
+from te_sched.ir.scopes import rank_of
 from te_sched.ir.visitor import substitute, variables_of
 from te_sched.tensorir.blocks import loops_around, predicate_of
 from te_sched.tensorir.state import BlockIndex, BlockKey, Key
@@ -113,3 +114,21 @@ def bound_loops(index: BlockIndex, loops: Iterable[Var], analyzer: Analyzer) -> 
         node = index.loop(one)
         analyzer.bind(one, Range(node.min, node.extent))
     return analyzer
+
+
+# Threads that share memory of a scope.
+_SHARED: dict[str, tuple[str, ...]] = {
+    "shared": ("threadIdx", "vthread"),
+    "warp": ("threadIdx.x",),
+}
+
+
+def sharing_threads(index: BlockIndex, target: Var, scope: str) -> list[Var]:
+    """The loops of threads around a loop, and it itself, that have memory of a scope in common."""
+    tags = _SHARED.get(rank_of(scope), ())
+    found = []
+    for one in [*index.loops_above(target), target]:
+        thread = index.loop(one).thread_binding
+        if thread is not None and tags and thread.thread_tag.startswith(tags):
+            found.append(one)
+    return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from te_sched.errors import ScheduleError, kind_of, user_place
 from te_sched.ir.blocks import Block
@@ -22,6 +22,7 @@ from te_sched.tensorir.primitives.kinds import KindPrimitives
 from te_sched.tensorir.primitives.layouts import LayoutPrimitives
 from te_sched.tensorir.primitives.loops import NestPrimitives
 from te_sched.tensorir.primitives.movement import MovementPrimitives
+from te_sched.tensorir.primitives.moving_data import AutoCopyPrimitives
 from te_sched.tensorir.primitives.padding import PaddingPrimitives
 from te_sched.tensorir.primitives.partitioning import PartitioningPrimitives
 from te_sched.tensorir.primitives.reductions import ReductionPrimitives
@@ -46,8 +47,6 @@ class ScheduleDebugMask(IntEnum):
 
 _MASKS = ("none", "all")
 _LEVELS = ("detail", "fast", "none")
-# Primitives of TVM that te_sched does not have.
-_LATER = frozenset(["read_at", "write_at"])
 _NOTHING = Evaluate(IntImm(0))
 
 
@@ -68,6 +67,7 @@ class BlockSchedule(
     AccessPrimitives,
     RollingPrimitives,
     IndexPrimitives,
+    AutoCopyPrimitives,
     SamplingPrimitives,
 ):
     """A schedule of TensorIR: a module, transformed by primitives one after the other.
@@ -292,13 +292,6 @@ class BlockSchedule(
         """
         self.mod.show(*args, **options)
         print(self.trace)
-
-    if not TYPE_CHECKING:  # type checkers then still refuse unknown attributes
-
-        def __getattr__(self, name: str) -> Any:
-            later = "; te_sched does not have this primitive yet" * (name in _LATER)
-            fault = f"{type(self).__name__!r} object has no attribute {name!r}{later}"
-            raise AttributeError(fault, name=name, obj=self)
 
     def __repr__(self) -> str:
         return f"<schedule of {', '.join(self.functions)}>"

@@ -26,7 +26,6 @@ from te_sched.ir.expr import Buffer as Buffer
 from te_sched.ir.expr import CommReducer as CommReducer
 from te_sched.ir.expr import Expr as _Expr
 from te_sched.ir.expr import PointerType as PointerType
-from te_sched.ir.expr import Reduce as Reduce
 from te_sched.ir.intrinsics import abs as abs
 from te_sched.ir.intrinsics import acos as acos
 from te_sched.ir.intrinsics import acosh as acosh
@@ -156,6 +155,7 @@ from te_sched.tir.constructors import Or as Or
 from te_sched.tir.constructors import ProducerLoad as ProducerLoad
 from te_sched.tir.constructors import ProducerStore as ProducerStore
 from te_sched.tir.constructors import Ramp as Ramp
+from te_sched.tir.constructors import Reduce as Reduce
 from te_sched.tir.constructors import Select as Select
 from te_sched.tir.constructors import SeqStmt as SeqStmt
 from te_sched.tir.constructors import Shuffle as Shuffle

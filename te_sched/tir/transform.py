@@ -44,6 +44,11 @@ from te_sched.lower.eliminate_common_subexpressions import (
 )
 from te_sched.lower.flatten_storage import flatten_storage
 from te_sched.lower.hoist_conditions import hoist_conditions
+from te_sched.lower.hoist_expressions import (
+    HoistedConditionals,
+    HoistedLetBindings,
+    hoist_expressions,
+)
 from te_sched.lower.index_dtype import force_narrow_indices
 from te_sched.lower.inject_double_buffer import inject_double_buffer
 from te_sched.lower.inject_prefetch import inject_prefetch
@@ -80,7 +85,10 @@ __all__ = [
     "Filter",
     "FlattenBuffer",
     "ForceNarrowIndexToInt32",
+    "HoistExpression",
     "HoistIfThenElse",
+    "HoistedConditionals",
+    "HoistedLetBindings",
     "InjectDoubleBuffer",
     "InjectPrefetch",
     "InjectSoftwarePipeline",
@@ -143,6 +151,7 @@ PASS_NAMES: Mapping[str, Callable[[PrimFunc, config.Lowering], PrimFunc]] = {
     "tir.InjectDoubleBuffer": inject_double_buffer,
     "tir.StorageRewrite": rewrite_storage,
     "tir.HoistIfThenElse": hoist_conditions,
+    "tir.HoistExpression": hoist_expressions,
     "tir.UnrollLoop": unroll_loops,
     "tir.RenormalizeSplitPattern": renormalize_split_patterns,
     "tir.RemoveNoOp": remove_no_op,
@@ -500,6 +509,25 @@ def HoistIfThenElse(variant: str | None = None) -> PrimFuncPass:
     """
     del variant
     return _named("tir.HoistIfThenElse")
+
+
+def HoistExpression() -> PrimFuncPass:
+    """The pass that moves invariant conditions and lets out of loops, also those of expressions.
+
+    >>> from te_sched import IRModule, tir
+    >>> i, n = tir.Var("i"), tir.SizeVar("n")
+    >>> value = tir.if_then_else(n > 2, i, 0)
+    >>> loop = tir.For(i, 0, 4, "serial", tir.Evaluate(tir.call_extern("int32", "f", value)))
+    >>> HoistExpression()(IRModule.from_expr(tir.PrimFunc((n,), loop, {})))["main"].body
+    n = T.int32(is_size_var=True)
+    if 2 < n:
+        for i in range(4):
+            T.call_extern("int32", "f", i)
+    else:
+        for i in range(4):
+            T.call_extern("int32", "f", 0)
+    """
+    return _named("tir.HoistExpression")
 
 
 def UnrollLoop() -> PrimFuncPass:

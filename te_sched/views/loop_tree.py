@@ -26,7 +26,7 @@ from te_sched.te.operation import PlaceholderOp, ScanOp
 from te_sched.te.tensor import Tensor
 from te_sched.tensorir.schedule import BlockSchedule
 from te_sched.views.lines import TreeLine, tree_html, tree_text
-from te_sched.views.notation import Notation
+from te_sched.views.notation import Notation, shortened
 from te_sched.views.stage_attribution import StageAttribution
 from te_sched.views.stage_tree import stage_tree
 
@@ -34,6 +34,7 @@ __all__ = ["TreeLine", "default_args", "loop_tree", "tree_html", "tree_text"]
 
 _COMPONENT = re.compile(r"\.v\d+$")  # of a stage with several results
 _TEMPORARY = re.compile(r"(normal_)?reduce_temp\d+|red_buf\d+")  # of reductions over threads
+_LONGEST = 60  # characters of an annotation
 _KINDS = {"serial": "for", "thread_binding": "thread"}
 # Statements whose content other lines show.
 _SILENT = frozenset(["realize_scope", "extern_scope", "reduce_scope", "buffer_bind_scope"])
@@ -60,7 +61,8 @@ def loop_tree(
     if isinstance(what, PrimFunc):
         return tuple(_Walk(what).lines())
     if isinstance(what, IRModule):
-        return tuple(line for func in what.functions.values() for line in _Walk(func).lines())
+        walks = [_Walk(func, name=name) for name, func in what.functions.items()]
+        return tuple(line for walk in walks for line in walk.lines())
     if not isinstance(what, Schedule):
         raise DeclarationError(
             f"cannot make a loop tree of {kind_of(what)}",
@@ -96,8 +98,8 @@ def default_args(schedule: Schedule) -> list[Tensor]:
 class _Walk:
     """Visits a function without recursion, and yields its lines."""
 
-    def __init__(self, func: PrimFunc, stages: set[str] | None = None) -> None:
-        self.func, self.stages = func, stages
+    def __init__(self, func: PrimFunc, stages: set[str] | None = None, name: str = "main") -> None:
+        self.func, self.stages, self.name = func, stages, name
         self.names: dict[Any, str] = {}
         self.taken = UniqueNames()
         self.threads: dict[tuple[str, str], str] = {}
@@ -118,7 +120,7 @@ class _Walk:
     def lines(self) -> Iterator[TreeLine]:
         func = self.func
         params = ", ".join([self._parameter(var) for var in func.params])
-        name = func.attrs.get("global_symbol", "main")
+        name = func.attrs.get("global_symbol", self.name)
         yield TreeLine(0, "function", f"{name}({params})", node=func)
         stack: list[tuple[Any, int, str, tuple[str, ...]]] = [(func.body, 1, "", ())]
         while stack:
@@ -427,7 +429,6 @@ def _tuple(stage: str) -> tuple[str, ...]:
 
 
 def _plain(value: Any) -> str:
-    """A constant as Python writes it."""
-    if isinstance(value, StringImm):
-        return value.value
-    return Notation().text(value)
+    """A constant as Python writes it; of a long text its beginning."""
+    text = value.value if isinstance(value, StringImm) else Notation().text(value)
+    return shortened(text.partition("\n")[0], _LONGEST)

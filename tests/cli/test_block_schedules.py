@@ -92,6 +92,15 @@ def test_explain_of_a_schedule_of_blocks(te_sched_command, program):
     assert titles == ["The program as given", "reorder(i, k, j)", "parallel(i)"]
 
 
+def test_explain_ends_with_the_error_of_a_primitive(te_sched_command, program):
+    path = program(f"{SCHEDULED}\nsch.parallel(k)\n")
+    done = te_sched_command("explain", "-s", 1, "--json", "--no-measure", path)
+    assert done.exit_code == 1
+    *_, last = data(te_sched_command("explain", "--json", "--no-measure", path))["steps"]
+    assert last["problems"][0]["fault"].startswith("cannot parallelize reduction loop k")
+    assert last["title"] == "sch.parallel(k)"
+
+
 def test_explain_of_a_function_of_blocks(te_sched_command, program):
     done = te_sched_command("explain", "--text", "--no-measure", program(PRODUCT))
     assert "block C  vi = i, vj = j, reduce vk = k" in done.stdout
@@ -121,3 +130,40 @@ def test_a_module_of_several_functions(te_sched_command, program):
     )
     (row,) = data(te_sched_command("schedules", "--json", program(text)))["schedules"]
     assert row["name"] == "f"
+
+
+CALLS = """
+import tvm
+from tvm.script import ir as I
+from tvm.script import tir as T
+
+@I.ir_module
+class Module:
+    @T.prim_func(private=True)
+    def double(A: T.Buffer((8,)), B: T.Buffer((8,))):
+        for i in range(8):
+            with T.block("B"):
+                vi = T.axis.spatial(8, i)
+                B[vi] = A[vi] * 2.0
+
+    @T.prim_func
+    def main(A: T.Buffer((8,)), C: T.Buffer((8,))):
+        Module.double(A.data, C.data)
+
+"""
+
+
+@pytest.mark.parametrize("built", ["", "tvm.build(Module, target='llvm')\n"])
+def test_functions_that_are_called_are_inlined(te_sched_command, program, built):
+    path = program(CALLS + built)
+    (found,) = data(te_sched_command("lower", "--json", path))["schedules"]
+    assert found["name"] == "main"
+    assert "* T.float32(2)" in found["program"]
+    assert "nothing found" in te_sched_command("check", path).stdout
+
+
+def test_functions_whose_calls_are_wrong_are_listed(te_sched_command, program):
+    text = CALLS.replace("Module.double(A.data, C.data)", "Module.main(A.data, C.data)")
+    found = data(te_sched_command("schedules", "--json", program(text)))["schedules"]
+    assert [one["name"] for one in found] == ["double", "main"]
+    assert te_sched_command("check", "--schedule", "main", program(text)).exit_code == 1

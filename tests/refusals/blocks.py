@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from te_sched import tir
-from te_sched.errors import HandleError, ScheduleError
+from te_sched.errors import DeclarationError, HandleError, ScheduleError, TeSchedError
 from te_sched.script import from_source
 from te_sched.tensorir.primitives.storage import copy_of
 from te_sched.tensorir.rewriting import Swap
@@ -18,6 +18,7 @@ from tests.tensorir.programs import (
     GIVEN,
     LAYOUTS,
     MATMUL,
+    MOVED,
     OTHERS,
     PADDED,
     PADDING,
@@ -135,6 +136,11 @@ def _roll(sch: Any) -> Any:
     return sch.rolling_buffer("B", 0)
 
 
+def _thirds(value: Any) -> Callable[[Any], Any]:
+    """Transform the layout of C, with a value of padding."""
+    return lambda s: s.transform_layout("C", "C", lambda i, j: [i // 3, i % 3, j], value)
+
+
 def _pad(sch: Any) -> Any:
     """Pad the iterators of block B."""
     return sch.pad_einsum("B", [4, 4])
@@ -156,6 +162,11 @@ def _decompose(sch: Any) -> Any:
     loop = sch.get_loops(block)[0]
     assert not sch.can_decompose_padding(block, loop)
     return sch.decompose_padding(block, loop)
+
+
+def _at(what: str, block: str, place: int, of: str) -> Callable[[Any], Any]:
+    """Copy a buffer of a block at the outermost loop of one."""
+    return lambda s: getattr(s, f"{what}_at")(loops(s, of)[0], block, place, "local")
 
 
 def _first_loop(sch: Any) -> Any:
@@ -416,6 +427,13 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
         lambda s: s.cache_index("root", "local"),
         "cannot apply cache_index to the root block",
     ),
+    (MATMUL, _at("read", "D", 0, "C"), "no block in the loop reads it"),
+    (OTHERS["nested"], _at("read", "outer", 0, "inner"), "they are in different block scopes"),
+    (MOVED["written later"], _at("read", "B", 0, "B"), "block C writes it after it is read"),
+    (MOVED["written twice"], _at("write", "B", 0, "B"), "several blocks write it"),
+    (MOVED["updated"], _at("write", "B", 0, "B"), "the block updates it"),
+    (MOVED["read before"], _at("write", "B", 0, "B"), "block C in the same statement of the loop"),
+    (MOVED["every second"], _at("write", "B", 0, "B"), "not proven to write all elements"),
     (MATMUL, lambda s: s.cache_index("C", "local", -1), "cse_thresh is -1"),
     (MATMUL, lambda s: s.cache_index("C", "local"), "no expression of its iterators that occurs 1"),
     (OTHERS["nested"], lambda s: s.cache_index("outer", "local"), "it has blocks in it"),
@@ -469,8 +487,13 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
     (
         MATMUL,
         lambda s: s.transform_layout("C", "C", lambda i, j: [i // 3, i % 3, j]),
-        "cannot transform the layout of C of block C(.|\n)*the index map has no inverse",
+        r"the new shape \[3, 3, 8\] has elements to which none of \[8, 8\] is mapped: those with",
     ),
+    (MATMUL, _thirds(3), "pad_value is int32, and C is float32"),
+    (MATMUL, _thirds(lambda i, j: 0.0), "the function of the index map takes 2 indices"),
+    (MATMUL, _thirds(tir.IndexMap.from_func(lambda i: [i])), "pad_value takes 1 indices, expec"),
+    (MATMUL, _thirds(lambda i, j, k: [0.0, 1.0]), "pad_value gives 2 values, expected one"),
+    (MATMUL, _thirds(lambda i, j, k: tir.decl_buffer((1,), name="O")[0]), "which reads a buffer"),
     (
         MATMUL,
         lambda s: s.transform_layout("C", "C", lambda i, j: [i]),
@@ -762,7 +785,9 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
 ]
 
 
-def _error(match: str) -> type[ScheduleError]:
+def _error(match: str) -> type[TeSchedError]:
+    if match.startswith("the function of the index map"):
+        return DeclarationError
     is_gone = "no longer in the program" in match or "was removed" in match
     return HandleError if is_gone else ScheduleError
 

@@ -24,7 +24,7 @@ def function(parameters: str, body: str, name: str = "main") -> str:
 
 def program(text: str) -> Any:
     """The function of a text."""
-    return from_source(GIVEN + text)
+    return from_source(GIVEN + text, check_well_formed=False)
 
 
 MATMUL = function(
@@ -609,6 +609,32 @@ for i, k in T.grid(8, 8):
 }
 
 
+def _two(first: str, second: str, names: str = "BC") -> str:
+    """Two blocks, one after the other, in the loops of a row."""
+    return function(
+        "A:8,8 B:8,8 C:8,8",
+        f"""
+for i in range(8):
+    for o in range(1):
+        for j in range(8):
+            with T.block("{names[0]}"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                {first}
+        for j in range(8):
+            with T.block("{names[1]}"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                {second}
+""",
+    )
+
+
+MOVED = {
+    "written later": _two("B[vi, vj] = A[vi, vj]", "A[vi, vj] = C[vi, vj]"),
+    "written twice": _two("B[vi, vj] = A[vi, vj]", "B[vi, vj] = C[vi, vj]"),
+    "updated": _two("B[vi, vj] = B[vi, vj] + A[vi, vj]", "C[vi, vj] = A[vi, vj]"),
+    "read before": _two("C[vi, vj] = B[vi, vj]", "B[vi, vj] = A[vi, vj]", "CB"),
+    "every second": _two("B[vi, vj // 2 * 2] = A[vi, vj]", "C[vi, vj] = A[vi, vj]"),
+}
 LAYOUTS = {
     "strides": """@T.prim_func
 def main(a: T.handle, B: T.Buffer((8,), "float32")):

@@ -15,7 +15,6 @@ import te_sched
 from te_sched import config, tir
 from te_sched.errors import BuildError, LoweringError, TeSchedError
 from te_sched.script import from_source
-from te_sched.tensorir.schedule import _LATER
 from te_sched.trace.trace import Trace
 from tests.tensorir.programs import GIVEN, MATMUL, OTHERS, STAGES
 
@@ -149,8 +148,6 @@ def test_what_is_not_a_program_is_told() -> None:
         te_sched.build(sch)
     with pytest.raises(LoweringError, match=r"schedule: sch\.mod"):
         te_sched.lower(sch)
-    with pytest.raises(AttributeError, match="does not have this primitive yet"):
-        getattr(sch, min(_LATER))
     with pytest.raises(AttributeError, match=r"no attribute 'splt'$"):
         _ = sch.splt
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from te_sched import tir
+from te_sched.ir.stmt import IRModule
 from te_sched.script import from_source
 from te_sched.views.dataflow import dataflow_svg
 from te_sched.views.loop_tree import loop_tree, tree_text
@@ -96,6 +97,8 @@ def test_a_module_has_the_trees_of_its_functions() -> None:
     module = from_source(GIVEN + OTHERS["two functions"])
     heads = [line.text for line in loop_tree(module) if line.kind == "function"]
     assert [head.partition("(")[0] for head in heads] == ["f", "g"]
+    private = IRModule({"f": program(MATMUL).without_attr("global_symbol")})
+    assert loop_tree(private)[0].text.startswith("f(")
 
 
 def test_dataflow_is_between_blocks() -> None:

@@ -35,6 +35,7 @@ from te_sched.tensorir.relaxation import bound_loops
 from te_sched.tensorir.schedule import BlockSchedule
 from te_sched.tensorir.stage_pipeline import written_box
 from te_sched.tensorir.state import BlockIndex, BlockKey
+from te_sched.trace.observing import unobserved
 
 _LIMIT = 1 << 20  # number of iterations to evaluate
 
@@ -43,7 +44,8 @@ def judge_blocks(func: PrimFunc) -> list[Finding]:
     """Findings about the instances of the blocks of a function: only refuted ones."""
     if type(func.body) is not BlockRealize:
         return []
-    index = BlockSchedule(func)
+    with unobserved():
+        index = BlockSchedule(func)
     found = [_Instances(index, key).finding() for key in index.keys.values()]
     return [*[one for one in found if one is not None], *_overwritten(index)]
 
@@ -234,7 +236,7 @@ def _overwritten(index: BlockSchedule) -> Iterator[Finding]:
 
 
 def _starts(index: BlockIndex, key: BlockKey) -> bool:
-    """Whether a block sets elements: it is no reduction, or has the first values of one."""
+    """Whether a block sets elements: it is not a reduction, or has the first values of one."""
     realize = index.realize(key)
     loops = {one: from_range(range_of(index.loop(one))) for one in loops_around(index, key)}
     analyzer = Analyzer()

@@ -36,6 +36,7 @@ _LEVEL: dict[type, int] = {E.Not: _NOT, **{kind: level for kind, (_, level) in _
 _FUNCTION: dict[type, str] = {E.Min: "min", E.Max: "max", E.Mod: "truncmod"}
 
 _CONSTANT = (IntImm, FloatImm)
+METADATA_OF_TEXTS = "tir.StringImm"  # the key of texts of several lines
 
 # Intrinsics that are printed with the data type, first or last, or under another name.
 _DTYPE_FIRST = frozenset(
@@ -94,11 +95,12 @@ def float_text(value: float) -> str:
 class ExprPrinter:
     """A printer of expressions; subclasses assign names to variables and buffers."""
 
-    def __init__(self, style: Style = PLAIN) -> None:
+    def __init__(self, style: Style = PLAIN, metadata: list[Any] | None = None) -> None:
         self.style = style
         self.plain_types = (style.int_dtype,)  # of integers that are printed without their type
         self.names: dict[Any, str] = {}
-        self.metadata: list[Any] = []
+        self.metadata: list[Any] = [] if metadata is None else metadata
+        self.module_name = ""  # of the module around a function
 
     def declare_variable(self, var: Var) -> str:
         """The text of a variable at its first use."""
@@ -134,7 +136,8 @@ class ExprPrinter:
 
     def _float(self, node: FloatImm) -> str:
         if node.dtype == self.style.float_dtype:
-            return float_text(node.value)
+            text = float_text(node.value)
+            return f"{text}.0" if text.lstrip("-").isdigit() else text
         return f"T.{node.dtype}({float_text(node.value)})"
 
     def _string(self, node: StringImm) -> str:
@@ -143,7 +146,7 @@ class ExprPrinter:
         if not any(one is node for one in self.metadata):
             self.metadata.append(node)
         place = next(place for place, one in enumerate(self.metadata) if one is node)
-        return f'metadata["tir.StringImm"][{place}]'
+        return f'metadata["{METADATA_OF_TEXTS}"][{place}]'
 
     def _binary(self, node: Any) -> str:
         kind, a, b = type(node), node.a, node.b
@@ -195,7 +198,8 @@ class ExprPrinter:
         if op == "tir.call_function":
             function, *given = node.args
             assert isinstance(function, StringImm)
-            return f"Module.{function.value}({self.commas(given)})"
+            place = f"{self.module_name}." if self.module_name else ""
+            return f"{place}{function.value}({self.commas(given)})"
         args = [self.text(arg) for arg in node.args]
         if op in _DTYPE_FIRST:
             args.insert(0, quoted(node.dtype))
@@ -346,6 +350,6 @@ _METHODS |= {
     str: lambda printer, node: quoted(node),
     bool: lambda printer, node: f"T.bool({node})",
     int: lambda printer, node: str(node),
-    float: lambda printer, node: float_text(node),
+    float: lambda printer, node: printer.text(FloatImm(node, "float32")),
     type(None): lambda printer, node: "None",
 }

@@ -176,8 +176,9 @@ class _Compaction(AccessMapper):
             last = simplify(ops.minimum(last, ops.sub(size, 1)))
         extent = simplify(ops.add(ops.sub(last, low), 1))
         if type(extent) is not IntImm:
+            largest = ops.int_limits(size.dtype)[1]
             bounds = [self.analyzer.const_bounds(e)[1] for e in (extent, whole)]
-            known = [bound for bound in bounds if bound is not None]
+            known = [bound for bound in bounds if bound is not None and bound < largest]
             if not known:
                 return Range(zero, size)
             extent = IntImm(min(known), size.dtype)

@@ -17,6 +17,7 @@ from te_sched.ir.buffer import element_offset
 from te_sched.ir.expr import Buffer, BufferRegion, Expr, IntImm, Range, Var
 from te_sched.ir.stmt import AssertStmt, For, LetStmt, PrimFunc, Stmt
 from te_sched.ir.visitor import AccessMapper, replace, variables_of
+from te_sched.lower.join_dimensions import offset_by
 
 
 def lower_match_buffers(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
@@ -48,7 +49,7 @@ class _Lowering(AccessMapper):
             return indices
         dropped = len(region.region) - len(indices)
         begins = [one.min for one in region.region]
-        own = [ops.add(b, i) for b, i in zip(begins[dropped:], indices, strict=True)]
+        own = [offset_by(b, i) for b, i in zip(begins[dropped:], indices, strict=True)]
         return (*begins[:dropped], *own)
 
     def visit_BufferRegion(self, node: BufferRegion) -> BufferRegion:

@@ -144,7 +144,11 @@ class CopyPrimitives(ScheduleBase):
         users = [key, *readers]
         return self._insert_copy(scope, where, made, Shift(buffer, copy, begin), users)
 
-    @instruction(read_buffer_index=ATTRIBUTE, storage_scope=ATTRIBUTE)
+    @instruction(
+        "Copy what {block} updates to {storage_scope} memory and back, in {results}",
+        read_buffer_index=ATTRIBUTE,
+        storage_scope=ATTRIBUTE,
+    )
     def cache_inplace(
         self,
         block: BlockRV | str,

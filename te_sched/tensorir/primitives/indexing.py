@@ -31,7 +31,11 @@ class IndexPrimitives(ScheduleBase):
 
     __slots__ = ()
 
-    @instruction(storage_scope=ATTRIBUTE, cse_thresh=ATTRIBUTE)
+    @instruction(
+        "Compute index expressions of {block} in {results}",
+        storage_scope=ATTRIBUTE,
+        cse_thresh=ATTRIBUTE,
+    )
     def cache_index(
         self, block: BlockRV | str, storage_scope: str, cse_thresh: int = 0
     ) -> list[BlockRV]:

@@ -34,7 +34,7 @@ from te_sched.ir.ops import is_const
 from te_sched.ir.stmt import BufferStore, For, LetStmt, SeqStmt, Stmt
 from te_sched.ir.structural import plain_of
 from te_sched.ir.visitor import Mapper, replace, variables_of, walk
-from te_sched.tensorir.base import ScheduleBase, integer, of_block
+from te_sched.tensorir.base import ScheduleBase, integer, listed, of_block
 from te_sched.tensorir.blocks import accessed, accessed_outside, buffers_of, loop_ranges
 from te_sched.tensorir.handles import NUMBERS, BlockRV, instruction
 from te_sched.tensorir.primitives.caching import copy_nest
@@ -91,7 +91,7 @@ class PaddingPrimitives(ScheduleBase):
         def refused(why: str, help: str) -> ScheduleError:
             return ScheduleError(f"cannot pad block {key.name}", why, help, of_block(key.name))
 
-        factors = [integer(one, "padding") for one in padding]
+        factors = [integer(one, "padding") for one in listed(padding, "padding")]
         if len(factors) != len(own.iter_vars) or any(one < 1 for one in factors):
             raise refused(
                 f"padding is {factors}",

@@ -1,4 +1,4 @@
-"""Random programs compute the same after the passes that use known values and dead stores."""
+"""Random programs compute the same after passes that use known values, dead stores, and hoist."""
 
 from __future__ import annotations
 
@@ -25,15 +25,16 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "propagate_knowns_to_prove_conditional": True,
         "propagate_knowns_to_simplify_expressions": True,
     },
+    "tir.HoistExpression": {"hoisted_conditionals": 15, "hoisted_let_bindings": 7},
     "tir.RemoveNoOp": {"use_dataflow_analysis": True},
 }
 
 
 def rewritten(module: IRModule) -> IRModule:
-    """The module after both passes."""
+    """The module after the passes."""
     with transform.PassContext(config=OPTIONS):
-        both = transform.Sequential([tir.transform.Simplify(), tir.transform.RemoveNoOp()])
-        return both(module)
+        passes = ("HoistExpression", "Simplify", "RemoveNoOp")
+        return transform.Sequential([getattr(tir.transform, one)() for one in passes])(module)
 
 
 @pytest.mark.parametrize("seed", sampled(range(2000), 16))

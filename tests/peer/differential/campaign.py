@@ -207,9 +207,7 @@ def child(kind: str, first: int, stop: int, minimised: bool) -> None:
         print(json.dumps(_record(number, outcome, text)), flush=True)
         seen[outcome.group] += outcome.is_failure
         if outcome.is_failure and minimised and seen[outcome.group] <= ALIKE:
-            smaller = of.minimise(
-                number, lambda one, like=outcome: of.judge(one).kind == like.kind
-            )
+            smaller = of.minimise(number, lambda one, like=outcome: of.judge(one).kind == like.kind)
             print(json.dumps(_record(number, of.judge(smaller), smaller)), flush=True)
 
 

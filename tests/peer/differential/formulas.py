@@ -91,7 +91,7 @@ class Formulas:
             (
                 f"({step}) % {extent.text}",
                 f"T.min({step}, {extent.text} - 1)",
-                f"T.max(T.min({step} - 1, {extent.text} - 1), 0)",
+                f"T.max(T.min({name} - 1, {extent.text} - 1), 0)",
             )
         )
 
@@ -122,13 +122,9 @@ class Formulas:
     def leaf(self, dtype: str, iterators: Sequence[Iterator], exact: bool = False) -> str:
         """A load, a scalar, an iterator or a constant of a type."""
         rng = self.rng
-        arrays = [one for one in self.arrays if one.is_exact or not exact]
-        same = [one for one in arrays if one.dtype == dtype] or arrays
         choice = rng.random()
-        if same and choice < 0.7:
-            array = rng.choice(same if rng.random() < 0.85 else arrays)
-            load = self.gathered if rng.random() < 0.1 else self.element
-            return self.cast(load(array, iterators), array.dtype, dtype)
+        if choice < 0.7:
+            return self.cast(*self.load(dtype, iterators, exact), dtype)
         if self.scalars and choice < 0.78:
             name, own = rng.choice(self.scalars)
             return self.cast(name, own, dtype)
@@ -136,11 +132,30 @@ class Formulas:
             return self.cast(rng.choice(list(iterators)).name, self.index_dtype, dtype)
         return self.constant(dtype)
 
+    def load(
+        self, dtype: str, iterators: Sequence[Iterator], exact: bool = False
+    ) -> tuple[str, str]:
+        """An element, often of a type and often of a recent result, and its type."""
+        rng = self.rng
+        arrays = [one for one in self.arrays if one.is_exact or not exact]
+        same = [one for one in arrays if one.dtype == dtype] or arrays
+        recent = [one for one in arrays[-2:] if one.name.startswith("B")]
+        if recent and rng.random() < 0.4:
+            same = recent
+        array = rng.choice(same if rng.random() < 0.85 else arrays)
+        load = self.gathered if rng.random() < 0.1 else self.element
+        return load(array, iterators), array.dtype
+
+    def variable(self, dtype: str, iterators: Sequence[Iterator]) -> str:
+        """A leaf without rounding that is no constant."""
+        array = self.rng.choice([one for one in self.arrays if one.is_exact])
+        return self.cast(self.element(array, iterators), array.dtype, dtype)
+
     def constant(self, dtype: str) -> str:
         rng = self.rng
         if dtype == "bool":
             return rng.choice(("T.bool(True)", "T.bool(False)"))
-        number = rng.choice((0, 1, 2, 3, 5))
+        number = rng.choice((1, 2, 3, 5))
         if dtype.startswith("float"):
             return rng.choice((f"T.{dtype}({number})", f"T.{dtype}({number + 0.5})"))
         return f"T.{dtype}({number})"
@@ -155,11 +170,12 @@ class Formulas:
 
     def value(self, dtype: str, iterators: Sequence[Iterator], depth: int = 2) -> str:
         """A random expression of a type."""
-        if depth == 0 or self.rng.random() < 0.15:
-            return self.leaf(dtype, iterators)
         if dtype == "bool":
-            return self.condition(iterators, depth)
-        a, b = (self.value(dtype, iterators, depth - 1) for _ in range(2))
+            return self.condition(iterators, max(depth, 1))
+        if depth == 0 or self.rng.random() < 0.15:
+            return self.cast(*self.load(dtype, iterators), dtype)
+        a = self.value(dtype, iterators, depth - 1)
+        b = self.leaf(dtype, iterators) if depth == 1 else self.value(dtype, iterators, depth - 1)
         if self.rng.random() < 0.2:
             condition = self.condition(iterators, 1)
             return self.rng.choice(
@@ -187,7 +203,13 @@ class Formulas:
         few = f"T.{dtype}({rng.choice((2, 3, 4, 7))})"
         return rng.choice(
             (
-                *(f"{a} + {b}", f"{a} - {b}", f"({a}) * {few}", f"({a}) // {few}", f"({a}) % {few}"),
+                *(
+                    f"{a} + {b}",
+                    f"{a} - {b}",
+                    f"({a}) * {few}",
+                    f"({a}) // {few}",
+                    f"({a}) % {few}",
+                ),
                 *(f"T.max({a}, {b})", f"T.min({a}, {b})", f"({a}) + 1", f"({a}) * 2 - ({b})"),
                 *(f"T.bitwise_and({a}, {few})", f"T.bitwise_xor({a}, {b})"),
                 *(f"T.truncdiv({a}, {few})", f"T.truncmod({a}, {few})"),
@@ -203,8 +225,8 @@ class Formulas:
             return rng.choice((f"T.And({a}, {b})", f"T.Or({a}, {b})", f"T.Not({a})"))
         if iterators and rng.random() < 0.6:
             one = rng.choice(list(iterators))
-            limit = rng.choice((str(rng.randint(0, one.dim.value)), f"{one.dim.text} - 1"))
-            return f"{one.name} {rng.choice(('<', '<=', '>=', '==', '!='))} {limit}"
+            limit = rng.randint(1, max(1, one.dim.value - 1))
+            return f"{one.name} {rng.choice(('<', '>=', '==', '!='))} {limit}"
         dtype = rng.choice(("float32", "int32"))
-        a, b = self.leaf(dtype, iterators, exact=True), self.constant(dtype)
+        a, b = self.variable(dtype, iterators), self.constant(dtype)
         return f"{a} {rng.choice(('<', '<=', '>', '>='))} {b}"

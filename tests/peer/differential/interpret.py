@@ -245,6 +245,17 @@ def _loop(machine: _Machine, s: S.For) -> None:
         machine.execute(s.body)
 
 
+def _attribute(machine: _Machine, s: S.AttrStmt) -> None:
+    """A thread axis of a lowered program is a loop, unless it is in force already."""
+    if s.key == "thread_extent" and s.node.var not in machine.env:
+        for step in range(int(machine.value(s.value))):
+            machine.env[s.node.var] = np.dtype(s.node.var.dtype).type(step)
+            machine.execute(s.body)
+        del machine.env[s.node.var]
+    else:
+        machine.execute(s.body)
+
+
 def _while(machine: _Machine, s: S.While) -> None:
     while machine.value(s.condition):
         machine.execute(s.body)
@@ -323,7 +334,7 @@ _ACTIONS: dict[type, Callable[[_Machine, Any], None]] = {
     S.While: _while,
     S.IfThenElse: _choose,
     S.LetStmt: _bind,
-    S.AttrStmt: lambda machine, s: machine.execute(s.body),
+    S.AttrStmt: _attribute,
     S.AssertStmt: lambda machine, s: machine.execute(s.body),
     S.Allocate: _allocate,
     S.SeqStmt: _sequence,

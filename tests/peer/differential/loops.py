@@ -135,6 +135,13 @@ def for_threads(rng: random.Random, given: Nest) -> Nest:
     for loop in given.loops:
         is_constant = loop.dim.text == str(loop.dim.value)
         if loop.of == "S" and axes and (is_constant or axes[0].startswith("blockIdx")):
-            loop = replace(loop, kind=axes.pop(0))
+            values = [_moved(value, loop) for value in given.values]
+            given = replace(given, values=tuple(values))
+            loop = replace(loop, kind=axes.pop(0), start=0)
         loops.append(loop)
     return replace(given, loops=tuple(loops))
+
+
+def _moved(value: str, loop: Loop) -> str:
+    """A value in a loop that starts at 0 instead."""
+    return loop.name if loop.start and value == f"{loop.name} - {loop.start}" else value

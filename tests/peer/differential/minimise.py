@@ -68,7 +68,8 @@ def minimise_text(text: str, fails: Callable[[str], bool], seconds: float = 20.0
             size = 1 + len(block_after(lines, place))
             for fewer in (
                 lines[:place] + lines[place + size :],
-                lines[:place] + [_shifted(one) for one in lines[place + 1 : place + size]]
+                lines[:place]
+                + [_shifted(one) for one in lines[place + 1 : place + size]]
                 + lines[place + size :],
             ):
                 if len(fewer) < len(lines) and _fails(fails, "\n".join(fewer) + "\n"):

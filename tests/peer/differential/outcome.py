@@ -73,7 +73,10 @@ class Outcome:
     @property
     def group(self) -> str:
         """The outcome without numbers and names, to group similar failures."""
-        return f"{self.printed}/{self.text}/{self.numbers}/{self.peer}: " + _NAME.sub("_", self.detail)[:160]
+        return (
+            f"{self.printed}/{self.text}/{self.numbers}/{self.peer}: "
+            + _NAME.sub("_", self.detail)[:160]
+        )
 
 
 def judge(module: ModuleType) -> Outcome:

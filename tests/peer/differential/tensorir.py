@@ -1,8 +1,8 @@
 """Random modules of TensorIR as TVMScript, as users write them.
 
 A function is a sequence of stages that compute a buffer each: elementwise blocks, reductions,
-scans, tiles with nested blocks, rows that pass through a temporary, opaque blocks, plain loops. Must
-not know an implementation.
+scans, tiles with nested blocks, rows that pass through a temporary, opaque blocks, plain loops.
+Must not know an implementation.
 """
 
 from __future__ import annotations
@@ -41,9 +41,12 @@ class Function:
         self.lines: list[str] = []
         self.depth = 2
         self.parameters: list[tuple[str, str]] = []  # of the signature
+        self.temporaries: dict[str, Array] = {}  # by the line that declares them
         self.declared: list[str] = []  # first lines
         self.symbols: list[str] = []
+        self.symbols_are_fixed = False  # only inputs have new variables in their shapes
         self.count = 0
+        self.used: set[str] = set()  # temporaries that later stages read
 
     def text(self) -> str:
         """The function."""
@@ -51,6 +54,7 @@ class Function:
         count = self.rng.choice((1, 1, 2, 2, 3, 4))
         for place in range(count):
             self._stage(is_last=place == count - 1)
+        self._expose_results()
         head = ["    @T.prim_func(private=True)" if self._rare(0.05) else "    @T.prim_func"]
         if not any("private" in line for line in head) or self.name != "main":
             head = ["    @T.prim_func"]
@@ -59,9 +63,7 @@ class Function:
         if self._rare(0.5):
             noalias = ', "tir.noalias": True' if self._rare(0.7) else ""
             more = ', "count": 3, "about": "text"' if self._rare(0.1) else ""
-            head.append(
-                f'        T.func_attr({{"global_symbol": "{self.name}"{noalias}{more}}})'
-            )
+            head.append(f'        T.func_attr({{"global_symbol": "{self.name}"{noalias}{more}}})')
         symbols = [f"        {one} = T.{self.index_dtype}()" for one in self.symbols]
         declared = [f"        {line}" for line in self.declared]
         return "\n".join([*head, *symbols, *declared, *self.lines]) + "\n"
@@ -96,7 +98,7 @@ class Function:
 
     def dim(self) -> Dim:
         """A random extent, sometimes a variable."""
-        if self._rare(0.08):
+        if not self.symbols_are_fixed and self._rare(0.1):
             name = self.rng.choice(list(SIZES))
             if name not in self.symbols:
                 self.symbols.append(name)
@@ -119,6 +121,7 @@ class Function:
     def _declare_inputs(self) -> None:
         for _ in range(self.rng.choice((1, 1, 2, 2, 3))):
             self.parameter(self.dims(), self.dtype(), is_exact=True)
+        self.symbols_are_fixed = True
         if self._rare(0.1):
             kind = self.rng.choice(list(SCALARS))
             self.parameters.append(("x", f"T.{kind}"))
@@ -131,22 +134,27 @@ class Function:
         array = Array(name, dims, dtype, is_exact)
         if is_exact:
             self.formulas.arrays.append(array)
+        self.declare(array)
+        return array
+
+    def declare(self, array: Array) -> None:
+        """Add a buffer to the parameters."""
+        name, dims, dtype = array.name, array.dims, array.dtype
         symbolic = any(dim.text != str(dim.value) for dim in dims)
         if not symbolic and self._rare(0.75):
             self.parameters.append((name, f'T.Buffer({self.shape(dims)}, "{dtype}")'))
-            return array
+            return
         handle = name.lower()
         self.parameters.append((handle, "T.handle"))
         options = self._options(name, dims)
         self.declared.append(
             f'{name} = T.match_buffer({handle}, {self.shape(dims)}, "{dtype}"{options})'
         )
-        return array
 
     def _options(self, name: str, dims: tuple[Dim, ...]) -> str:
         """Strides, an offset or an alignment of a parameter."""
         options = ""
-        if self._rare(0.2):
+        if self._rare(0.1):
             strides = [f"{name}_s{place}" for place in range(len(dims))]
             self.symbols += strides
             options += f", strides=[{', '.join(strides)}]"
@@ -157,12 +165,15 @@ class Function:
 
     def output(self, is_last: bool, dims: tuple[Dim, ...], dtype: str) -> Array:
         """The buffer of a stage: a parameter or a temporary."""
-        if is_last or self._rare(0.2):
+        symbolic = any(dim.text != str(dim.value) for dim in dims)
+        if is_last or self._rare(0.95 if symbolic else 0.2):
             return self.parameter(dims, dtype)
         scope = "global" if self.gpu else self.rng.choice(("global",) * 6 + ("local",))
         return self.temporary(dims, dtype, scope)
 
-    def temporary(self, dims: tuple[Dim, ...], dtype: str, scope: str, inside: bool = False) -> Array:
+    def temporary(
+        self, dims: tuple[Dim, ...], dtype: str, scope: str, inside: bool = False
+    ) -> Array:
         """A buffer of the block, or of the function."""
         self.count += 1
         array = Array(f"B{self.count}", dims, dtype, scope=scope)
@@ -173,7 +184,16 @@ class Function:
             self.line(text)
         else:
             self.declared.append(text)
+            self.temporaries[text] = array
         return array
+
+    def _expose_results(self) -> None:
+        """Make parameters of the temporaries that nothing reads."""
+        for line, array in self.temporaries.items():
+            if array.name not in self.used:
+                place = self.declared.index(line)
+                self.declare(array)
+                self.declared[place : place + 1] = []
 
     # Loops and blocks.
 
@@ -187,7 +207,9 @@ class Function:
             group = given.loops[place:run]
             if len(group) > 1 and self._rare(0.8):
                 names = ", ".join(one.name for one in group)
-                found.append(f"for {names} in T.grid({', '.join(self.size(o.dim) for o in group)}):")
+                found.append(
+                    f"for {names} in T.grid({', '.join(self.size(o.dim) for o in group)}):"
+                )
                 place = run
             else:
                 found.append(self._loop(given.loops[place]))
@@ -203,7 +225,9 @@ class Function:
         note = f", annotations={loop.note}" if loop.note else ""
         if loop.start:
             end = loop.start + loop.dim.value
-            bounds = f"{self.size(Dim(str(loop.start), loop.start))}, {self.size(Dim(str(end), end))}"
+            bounds = (
+                f"{self.size(Dim(str(loop.start), loop.start))}, {self.size(Dim(str(end), end))}"
+            )
         if "." in loop.kind or loop.kind == "vthread":
             return f'for {loop.name} in T.thread_binding({bounds}, thread="{loop.kind}"{note}):'
         word = "T.serial" if note or self._rare(0.1) else "range"
@@ -277,7 +301,10 @@ class Function:
             kinds += [self._scan, self._opaque, self._loops, self._argmax, self._flat]
             kinds += [self._updated, self._while]
         self.formulas.read = []
+        start, known = len(self.lines), [one.name for one in self.temporaries.values()]
         made = self.rng.choice(kinds)(is_last)
+        text = "\n".join(one for one in self.lines[start:] if "T.reads(" not in one)
+        self.used |= {name for name in known if f"{name}[" in text}
         self.formulas.arrays.append(made)
 
     def _elementwise(self, is_last: bool) -> Array:
@@ -291,9 +318,7 @@ class Function:
             self.store(made, element, value, iterators)
         return made
 
-    def store(
-        self, made: Array, element: str, value: str, iterators: Sequence[Iterator]
-    ) -> None:
+    def store(self, made: Array, element: str, value: str, iterators: Sequence[Iterator]) -> None:
         """A store, sometimes with a variable or in branches."""
         chance = self.rng.random()
         if chance < 0.1 and made.dtype != "bool":
@@ -328,13 +353,15 @@ class Function:
                 (f"T.{dtype}(0)", "{0} + {1}"),
                 ("0", "{0} + {1}"),
                 (f"T.{dtype}(-100)", "T.max({0}, {1})"),
-                (f"T.min_value(\"{dtype}\")", "T.max({0}, {1})"),
+                (f'T.min_value("{dtype}")', "T.max({0}, {1})"),
                 (f"T.{dtype}(100)", "T.min({0}, {1})"),
             )
         )
         value = self.value(dtype, iterators)
         if self._rare(0.5):
-            value = f"{self.formulas.leaf(dtype, iterators)} * {self.formulas.leaf(dtype, iterators)}"
+            value = (
+                f"{self.formulas.leaf(dtype, iterators)} * {self.formulas.leaf(dtype, iterators)}"
+            )
         with self.block(made.name, iterators):
             self.regions([element], self.formulas.read)
             with self.under("with T.init():"):
@@ -357,9 +384,11 @@ class Function:
         with self.block(made.name, [*spatial, reduced]):
             with self.under("with T.init():"):
                 self.line(f"{made.at(at)} = -1")
-                self.line(f"{values.at(at)} = T.min_value(\"float32\")")
+                self.line(f'{values.at(at)} = T.min_value("float32")')
             self.line(f"v_i: T.int32 = T.Select({values.at(at)} >= {load}, {made.at(at)}, {key})")
-            self.line(f"v_v: T.float32 = T.Select({values.at(at)} >= {load}, {values.at(at)}, {load})")
+            self.line(
+                f"v_v: T.float32 = T.Select({values.at(at)} >= {load}, {values.at(at)}, {load})"
+            )
             self.line(f"{made.at(at)} = v_i")
             self.line(f"{values.at(at)} = v_v")
         self.formulas.arrays.append(values)
@@ -398,29 +427,35 @@ class Function:
         made = self.output(is_last, self.dims()[:2], self.rng.choice((*FLOATS, "int32")))
         outer, inner = self.spatial(made.dims)[0], self.spatial(made.dims)[1:]
         within = self.rng.choice(("", "", "block", "pipeline")) if not self.gpu else ""
-        scopes = ("shared", "shared", "local") if self.gpu else ("global", "global", "local", "shared")
-        row = (
+        scopes = (
+            ("shared", "shared", "local") if self.gpu else ("global", "global", "local", "shared")
+        )
+        row: Array | None = (
             None if within else self.temporary(made.dims, made.dtype, self.rng.choice(scopes))
         )
         value = self.value(made.dtype, self.spatial(made.dims))
         read = list(self.formulas.read)
         kind = "blockIdx.x" if self.gpu else "parallel" if self._rare(0.1) else "serial"
         note = ""
+        if within == "pipeline" and outer.dim.text == "1":
+            within = "block"
         if within == "pipeline":
-            kind, note = "serial", (
-                '{"software_pipeline_stage": [0, 1], "software_pipeline_order": [0, 1]}'
+            kind, note = (
+                "serial",
+                ('{"software_pipeline_stage": [0, 1], "software_pipeline_order": [0, 1]}'),
             )
         with self.under(self._loop(Loop("i", outer.dim, kind=kind, note=note))):
             if within:
                 with self.under(f'with T.block("{made.name}_row"):'):
                     self.line(f"vo = T.axis.spatial({self.size(outer.dim)}, i)")
-                    lead = [f"vo:vo + 1", *[f"0:{dim.text}" for dim in made.dims[1:]]]
+                    lead = ["vo:vo + 1", *[f"0:{dim.text}" for dim in made.dims[1:]]]
                     if within == "pipeline" or self._rare(0.3):
                         self.regions([made.at(lead)], read, always=True)
                     row = self.temporary(made.dims, made.dtype, "global", inside=True)
                     self._row(made, row, "vo", value, inner)
             else:
                 assert row is not None
+                self.used.add(row.name)
                 self._row(made, row, "i", value, inner)
         return made
 
@@ -541,7 +576,7 @@ class Function:
         value = self.value(made.dtype, iterators, 1)
         with self.under(*self.loops(plain(iterators)), f'with T.block("{made.name}"):'):
             self.axes(iterators, plain(iterators))
-            self.line(f'count = T.alloc_buffer((1,), "int32", scope="local")')
+            self.line('count = T.alloc_buffer((1,), "int32", scope="local")')
             self.line("count[0] = 0")
             self.line(f"{element} = {value}")
             with self.under(f"while count[0] < {self.rng.randint(0, 4)}:"):
