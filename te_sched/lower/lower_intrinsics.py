@@ -18,6 +18,7 @@ from te_sched.config import AS_TVM, Lowering
 from te_sched.ir import dtypes, ops
 from te_sched.ir.choices import choice_of, with_choice
 from te_sched.ir.expr import (
+    Add,
     Call,
     Div,
     Expr,
@@ -26,6 +27,7 @@ from te_sched.ir.expr import (
     IntImm,
     Let,
     Mod,
+    Mul,
     Select,
     StringImm,
     Var,
@@ -98,8 +100,18 @@ class _Lowering(Mapper):
         name = _OF_LLVM.get(call.op)
         if name is None or not self.is_llvm:
             return call
-        args = (StringImm(name), IntImm(len(call.args), "uint32"), *call.args)
-        return Call(call.dtype, "tir.call_llvm_pure_intrin", args)
+        return _of_llvm(call.dtype, name, call.args)
+
+    def visit_Add(self, node: Add) -> Expr:
+        """A product and a sum of floats are one operation, as in TVM."""
+        new: Expr = self.generic(node)
+        is_float = dtypes.is_float(node.dtype) and dtypes.element(node.dtype) != "bfloat16"
+        if not self.is_llvm or not is_float or not isinstance(new, Add):
+            return new
+        product, other = (new.b, new.a) if isinstance(new.b, Mul) else (new.a, new.b)
+        if not isinstance(product, Mul):
+            return new
+        return _of_llvm(node.dtype, "llvm.fmuladd", (product.a, product.b, other))
 
     # -- divisions ---------------------------------------------------------------------------------
 
@@ -134,3 +146,9 @@ class _Lowering(Mapper):
         whole = Var("rdiv", dtype)
         chosen = Select(same, whole, whole - ops.const(1, dtype))
         return Let(kept, rest, Let(whole, quotient, chosen))
+
+
+def _of_llvm(dtype: str, name: str, args: tuple[Expr, ...]) -> Call:
+    """A call of a function of LLVM, with the number of its arguments."""
+    count = IntImm(len(args), "uint32")
+    return Call(dtype, "tir.call_llvm_pure_intrin", (StringImm(name), count, *args))

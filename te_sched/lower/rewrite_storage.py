@@ -68,7 +68,7 @@ def rewrite_storage(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     history = _History(settings)
     history.visit(func.body)
     if not history.allocations:
-        return func
+        return vectorize_storage(func, settings) if history.has_vectors else func
     plan = _Plan(history, _is_typed(func))
     func = func.with_body(_Rewriter(plan, settings).region_body(None, func.body))
     return vectorize_storage(func, settings) if history.has_vectors else func
@@ -102,7 +102,7 @@ class _Allocation:
 class _History:
     """The events of a program in order, each with the memory that it accesses. An access belongs to
     the statement that is directly in the scope of the allocation.
-    `has_vectors`: some access is of a ramp.
+    `has_vectors`: some access is of a ramp. `has_pointers`: some let is of a pointer.
     """
 
     def __init__(self, settings: Lowering) -> None:
@@ -112,6 +112,7 @@ class _History:
         self.is_in_threads = False
         self.is_in_region = False
         self.has_vectors = False
+        self.has_pointers = False
         self.to_run = settings.to_run
         self.inner: set[Var] = set()  # variables of loops inside of the region
 
@@ -134,6 +135,7 @@ class _History:
             self._below(node)
             self._access(node)
         else:
+            self.has_pointers |= kind is S.LetStmt and node.var.pointer is not None
             self._below(node)
 
     def _depends_on_loops(self, node: Allocate) -> bool:
@@ -164,7 +166,7 @@ class _History:
         )
 
     def _leaf(self, node: Stmt) -> None:
-        if not self.allocations:
+        if not (self.allocations or self.has_pointers):
             return
         self.open.append([])
         self._below(node)

@@ -86,16 +86,31 @@ def test_functions_of_llvm() -> None:
     assert lowered(te.exp(F), is_llvm=False) == "T.exp(f)"
 
 
+@pytest.mark.parametrize(
+    ("term", "expected"),
+    [
+        (F * 2.0 + F, "f, T.float32(2), f"),
+        (F + F * 2.0, "f, T.float32(2), f"),
+        (F * 2.0 + F * 3.0, "f, T.float32(3), f * T.float32(2)"),
+    ],
+)
+def test_products_in_sums(term: Expr, expected: str) -> None:
+    call = 'T.call_llvm_pure_intrin("float32", "llvm.fmuladd", T.uint32(3), '
+    assert lowered(term) == f"{call}{expected})"
+    assert "llvm" not in lowered(term, is_llvm=False)
+    assert lowered(X * Y + X) == "x * y + x"
+
+
 def test_functions_of_llvm_run() -> None:
     @T.prim_func
     def root(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
         T.func_attr({"target": T.target("llvm")})
         for i in T.vectorized(8):
-            B[i] = T.sqrt(A[i])
+            B[i] = T.sqrt(A[i]) * A[i] + T.float32(1)
 
     a, b = np.arange(8, dtype="float32"), np.zeros(8, "float32")
     te_sched.build(transform.LowerIntrin()(IRModule({"root": root})))(a, b)
-    np.testing.assert_allclose(b, np.sqrt(a), rtol=1e-6)
+    np.testing.assert_allclose(b, np.sqrt(a) * a + 1, rtol=1e-6)
 
 
 def test_rejects_functions_without_a_target() -> None:

@@ -66,7 +66,7 @@ def test_buffers_are_bound_and_checked() -> None:
     given = "T.if_then_else(T.isnullptr(copy_a_strides), "
     expected = [
         'n: T.int32 = T.Cast("int32", copy_a_shape_1[0])',
-        f'stride: T.int32 = {given}T.Cast("int32", copy_a_shape_1[1]), '
+        f'A_s0: T.int32 = {given}T.Cast("int32", copy_a_shape_1[1]), '
         'T.Cast("int32", copy_a_strides_1[0]))',
         'offset: T.int32 = T.Cast("int32", T.Div(T.tvm_struct_get(a, 0, 8, "uint64"), '
         "T.uint64(4)))",
@@ -75,7 +75,7 @@ def test_buffers_are_bound_and_checked() -> None:
         'assert 1 == T.Cast("int32", copy_b_strides_1[0]), '
         '"copy.b.strides: expected to be compact array"',
         'assert n == 0 or not T.isnullptr(B), "copy.b is expected to have non-NULL data pointer"',
-        "A_1 = T.decl_buffer((n, 4), data=A, strides=(stride, 1), elem_offset=offset, "
+        "A_1 = T.decl_buffer((n, 4), data=A, strides=(A_s0, 1), elem_offset=offset, "
         "offset_factor=4)",
     ]
     assert [line for line in expected if line not in found] == []

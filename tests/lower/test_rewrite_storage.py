@@ -237,3 +237,24 @@ def test_shared_memory_of_vulkan_has_one_type() -> None:
     assert len(allocations(rewrite_storage(two))) == 1
     typed = two.with_attr("target", te_sched.target.Target("vulkan"))
     assert len(allocations(rewrite_storage(typed))) == 2
+
+
+def test_pointers_that_are_used_in_whole_vectors_are_of_vectors() -> None:
+    @T.prim_func
+    def rows(A: T.Buffer((4, 8), "float32"), B: T.Buffer((4, 6), "float32")):
+        for k in range(4):
+            row: T.handle("float32") = T.address_of(A[k, 0])
+            other: T.handle("float32") = T.address_of(B[k, 0])
+            R = T.Buffer((8,), data=row)
+            S = T.Buffer((6,), data=other)
+            R[0:4] = T.Broadcast(T.float32(1), 4)
+            R[4:8] = R[0:4] + T.Broadcast(T.float32(1), 4)
+            S[0:4] = T.Broadcast(T.float32(3), 4)
+
+    found = str(rewrite_storage(rows))
+    assert 'T.handle("float32x4", "global") = T.address_of(A[k, 0])' in found
+    assert 'T.handle("float32", "global") = T.address_of(B[k, 0])' in found
+    a, b = np.zeros((4, 8), "float32"), np.zeros((4, 6), "float32")
+    te_sched.build(rows)(a, b)
+    assert a.tolist() == [[1] * 4 + [2] * 4] * 4
+    assert b.tolist() == [[3] * 4 + [0] * 2] * 4
