@@ -266,6 +266,7 @@ BINARY: dict[type, Callable[[ConstBound, ConstBound], ConstBound]] = {
 
 
 _DIGITS = {"bfloat16": 8, "float16": 11, "float32": 24, "float64": 53}  # of a mantissa
+_DIGITS |= {"e4m3_float8": 4, "e5m2_float8": 3}
 
 
 def _shift(function: Callable[[int, int], int]) -> Callable[[ConstBounds, Any], ConstBound]:

@@ -27,6 +27,7 @@ from te_sched.ir.expr import (
     Cast,
     Expr,
     IntImm,
+    Mul,
     Range,
     Sub,
     Var,
@@ -109,6 +110,11 @@ def _is_at_least(a: Factor, b: Factor) -> bool:
     return Prover(None).is_equal(a, b)
 
 
+def _is_multiple(e: Expr) -> bool:
+    """Whether e is a variable times a number, which TVM does not simplify here."""
+    return type(e) is Mul and {type(e.a), type(e.b)} == {Var, IntImm}
+
+
 def _scale_of(one: IterSplitExpr) -> int:
     return abs(one.scale)  # type: ignore[no-any-return]
 
@@ -142,7 +148,8 @@ class Prover:
         """An expression, simplified; a number if it is constant."""
         if isinstance(e, int):
             return e
-        done = e if isinstance(e, IntImm | Var) else self.analyzer.simplify(e)
+        is_simple = isinstance(e, IntImm | Var) or _is_multiple(e)
+        done = e if is_simple else self.analyzer.simplify(e)
         return done.value if isinstance(done, IntImm) else done
 
     def forms(self, *numbers: Factor) -> tuple[Forms, list[Form]]:

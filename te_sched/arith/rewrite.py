@@ -30,6 +30,7 @@ from te_sched.ir.expr import (
     LT,
     NE,
     Add,
+    And,
     Broadcast,
     Cast,
     Div,
@@ -72,6 +73,23 @@ def _cancelled(a: Any, b: Any, difference: Sub) -> Any:
 def _is_repeatable(e: Any) -> bool:
     """Whether e has no effect and the same value at each evaluation."""
     return effect_of(e) <= Effect.READ_STATE
+
+
+def _from_digits(quotient: Expr, remainder: Expr) -> Expr | None:
+    """x == q * c + r, of x // c == q and x % c == r."""
+    if type(quotient) is not EQ or type(remainder) is not EQ:
+        return None
+    high, q, low, r = quotient.a, quotient.b, remainder.a, remainder.b
+    if type(high) is not FloorDiv or type(low) is not FloorMod:
+        return None
+    c = high.b
+    if type(q) is not IntImm or type(r) is not IntImm or type(c) is not IntImm:
+        return None
+    if high.a.dtype not in INDEX_TYPES:
+        return None
+    if not (same(high.a, low.a) and same(c, low.b)) or not 0 <= r.value < c.value:
+        return None
+    return EQ(high.a, build.imm(q.value * c.value + r.value, high.a.dtype))
 
 
 class Rewriter(Visitor):
@@ -218,10 +236,10 @@ class Rewriter(Visitor):
 
     def finish_extremum(self, e: Any) -> Any:
         """min and max."""
+        if e.dtype not in INDEX_TYPES:
+            return e.a if e.a is e.b else self.finish_arithmetic(e)
         if same(e.a, e.b):
             return e.a
-        if e.dtype not in INDEX_TYPES:
-            return self.finish_arithmetic(e)
         first, second = self.facts.bounds.of(e.a), self.facts.bounds.of(e.b)
         if first[1] <= second[0]:
             return e.a if type(e) is Min else e.b
@@ -324,9 +342,7 @@ class Rewriter(Visitor):
         return self.less(e.a, e.b) if high <= 0 else e
 
     def differs(self, a: Expr, b: Expr) -> bool:
-        """Whether a != b is known, from a condition or from a remainder."""
-        if self.facts.true and self.facts.differ(a, b):
-            return True
+        """Whether a != b is known from a remainder."""
         return self.facts.modular.of(self.visit(build.sub(a, b)))[1] != 0
 
     # -- logic -------------------------------------------------------------------
@@ -344,6 +360,10 @@ class Rewriter(Visitor):
             return known
         if self.facts.is_exact and any(map(self.facts.may_be_unordered, walk(e))):
             return e
+        if type(e) is And:
+            for digits in ((e.a, e.b), (e.b, e.a)):
+                if (number := _from_digits(*digits)) is not None:
+                    return self.visit(number)
         table = LOGIC if dtypes.lanes(e.dtype) == 1 else VECTOR
         return self.by_table(table, e, type(e.a), type(e.b))
 

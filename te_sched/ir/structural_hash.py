@@ -16,7 +16,7 @@ from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import DeclarationError
 from te_sched.ir import stmt as S
 from te_sched.ir.expr import Buffer, FloatImm, IterVar, Node, Var
-from te_sched.ir.structural import COMPARED, DEFINITIONS, float_key, plain_of, symbols
+from te_sched.ir.structural import COMPARED, DEFINITIONS, float_key, plain_of, symbols, variables_in
 from te_sched.ir.visitor import INIT_FIELDS
 from te_sched.signatures import checked
 
@@ -104,9 +104,13 @@ class _Hasher:
             for one in symbols(value):
                 self.declare(one)
             self.add(value)
-        else:
+        elif isinstance(value, IterVar):
             self.number(value.var)
             self.add(value.dom)
+            self.add(value)
+        else:
+            for one in variables_in(value) if isinstance(value, Node) else ():
+                self.declare(one)
             self.add(value)
 
     def number(self, var: Var) -> None:

@@ -476,10 +476,15 @@ def _parts(node: Any, names: tuple[str, ...]) -> list[Any]:
 
 def _defined_by(node: Any) -> list[Var]:
     """The variables that a node defines, also as part of an axis or a buffer."""
-    return [
+    defined = _parts(node, _DEFINITIONS[type(node)])
+    found = [
         one if isinstance(one, Var) else one.data if isinstance(one, Buffer) else one.var
-        for one in _parts(node, _DEFINITIONS[type(node)])
+        for one in defined
     ]
+    if type(node) is B.Block:  # te.extern makes buffers with an offset that is a variable
+        offsets = [one.elem_offset for one in node.alloc_buffers]
+        found += [one for one in offsets if type(one) is Var]
+    return found
 
 
 # Rules return the fault of a node, or None.

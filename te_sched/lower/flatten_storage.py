@@ -14,17 +14,25 @@ Before and after, for a stage realised in a loop over i:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
+from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
+from te_sched.arith.iter_map import iter_map_simplify
 from te_sched.config import AS_TVM, Lowering
 from te_sched.errors import LoweringError, Subject
 from te_sched.ir import dtypes, ops
 from te_sched.ir.blocks import Block
 from te_sched.ir.expr import (
     DEFAULT_ALIGNMENT,
+    GE,
+    GT,
+    LE,
+    LT,
+    And,
     Buffer,
     BufferLoad,
     BufferRegion,
@@ -38,7 +46,7 @@ from te_sched.ir.expr import (
     StringImm,
     Var,
 )
-from te_sched.ir.scopes import default_scope
+from te_sched.ir.scopes import default_scope, loop_of
 from te_sched.ir.stmt import (
     Allocate,
     AssertStmt,
@@ -50,8 +58,7 @@ from te_sched.ir.stmt import (
     PrimFunc,
     Stmt,
 )
-from te_sched.ir.visitor import Mapper, replace
-from te_sched.lower.guards import note_range
+from te_sched.ir.visitor import Mapper, replace, substitute, variables_of
 from te_sched.lower.positions import aligned_strides, row_major, weighted_sum
 from te_sched.lower.simplify import index_simplifier
 from te_sched.lower.view_binder import ViewBinder
@@ -85,6 +92,8 @@ class _Flattener(Mapper):
         # For schedules, ranges are not used here but by `simplify`, which follows.
         self.analyzer, self.settings = Analyzer(settings), settings
         self.simplified = index_simplifier(self.analyzer)
+        self.loops: dict[Var, Range] = {}
+        self.conditions: list[Expr] = []
         self.params = set(func.buffer_map.values())
         # TVM's FlattenBuffer, which lowers functions that are not of schedules, makes all buffers
         # anew, and simplifies indices within loops and conditions; only StorageFlatten knows
@@ -111,6 +120,13 @@ class _Flattener(Mapper):
         return Cast(node.dtype, load) if load.dtype != node.dtype else load
 
     def visit_Call(self, node: Call) -> Expr:
+        if node.op == "tir.if_then_else" and self.uses_iterators and _is_bound(node.args[0]):
+            condition = self.visit(node.args[0])
+            with self.assumed(condition):
+                then = self.visit(node.args[1])
+            with self.assumed(ops.logical_not(condition)):
+                other = self.visit(node.args[2])
+            return replace(node, args=(condition, then, other))
         if node.op == "tir.address_of" and type(node.args[0]) is BufferLoad:
             load = self.visit_BufferLoad(node.args[0])
             return Call(node.dtype, node.op, (load.value if type(load) is Cast else load,))
@@ -136,8 +152,42 @@ class _Flattener(Mapper):
         found = self.found.get(key) if self.is_scheduled else None
         if found is None:
             mapped = [self.mapped(index) for index in indices]
-            found = self.found[key] = self.simplified(self.position(buffer, mapped))
+            found = self.found[key] = self.as_iterators(self.position(buffer, mapped))
         return found
+
+    @property
+    def uses_iterators(self) -> bool:
+        """Whether indices are simplified as maps of iterators, which only shows in texts."""
+        return not (self.is_scheduled or self.analyzer.is_exact)
+
+    def as_iterators(self, index: Expr) -> Expr:
+        """An index, simplified as a map of the loops around it."""
+        simple = self.simplified(index)
+        if not self.uses_iterators:
+            return simple
+        if self.conditions and all(map(_is_bound, self.conditions)):
+            simple = substitute(simple, self.single_iterations(simple))
+        if type(simple) in (Var, IntImm):
+            return simple
+        condition = reduce(ops.logical_and, self.conditions) if self.conditions else None
+        return iter_map_simplify((simple,), self.loops, condition, analyzer=self.analyzer)[0]
+
+    def single_iterations(self, index: Expr) -> dict[Var, Expr]:
+        """The loop variables of an index that have one value where the conditions hold."""
+        found: dict[Var, Expr] = {}
+        for var in variables_of(index) & self.loops.keys():
+            low, high = self.analyzer.const_bounds(var)
+            if low == high and low is not None:
+                found[var] = IntImm(low, var.dtype)
+        return found
+
+    @contextmanager
+    def assumed(self, condition: Expr) -> Iterator[None]:
+        """Where a condition holds."""
+        self.conditions.append(condition)
+        with self.analyzer.constraint(condition):
+            yield
+        self.conditions.pop()
 
     def mapped(self, index: Expr) -> Expr:
         """An index of at least 32 bits."""
@@ -165,7 +215,7 @@ class _Flattener(Mapper):
         layout = self.layouts.get(buffer)
         if layout is None:
             offset = None if ops.is_const(buffer.elem_offset, 0) else buffer.elem_offset
-            flat = _flat_buffer(buffer, buffer.data, buffer.shape, buffer.strides)
+            flat = self.flat(buffer, buffer.data, buffer.shape, buffer.strides)
             if flat is buffer and not self.is_scheduled and buffer in self.params:
                 flat = replace(buffer)
             layout = _Layout(
@@ -177,6 +227,15 @@ class _Flattener(Mapper):
             )
             self.layouts[buffer] = layout
         return layout
+
+    def flat(
+        self, buffer: Buffer, data: Var, shape: tuple[Expr, ...], strides: tuple[Expr, ...]
+    ) -> Buffer:
+        """The flat buffer of a buffer; its sizes are simplified if it is not of a schedule."""
+        made = _flat_buffer(buffer, data, shape, strides)
+        if self.is_scheduled or made is buffer:
+            return made
+        return replace(made, shape=tuple([self.simplified(size) for size in made.shape]))
 
     # -- statements --------------------------------------------------------------------------------
 
@@ -190,25 +249,39 @@ class _Flattener(Mapper):
         return BufferStore(layout.flat, value, places, mask)
 
     def visit_For(self, node: For) -> Stmt:
-        if not self.is_scheduled:
-            note_range(node, self.analyzer)
-        return self.generic(node)
+        looped: Stmt = self.in_loop(node, self.generic)
+        return looped
+
+    def in_loop(self, node: Any, action: Callable[[Any], Any]) -> Any:
+        """The result of an action in a loop or thread axis."""
+        loop = None if self.is_scheduled else loop_of(node)
+        if loop is None:
+            return action(node)
+        self.analyzer.bind(loop.var, loop.range)
+        outside = self.loops
+        self.loops = {**outside, loop.var: loop.range}
+        made = action(node)
+        self.loops = outside
+        return made
 
     def visit_IfThenElse(self, node: IfThenElse) -> Stmt:
         if self.is_scheduled:
             return self.generic(node)
         condition = self.visit(node.condition)
-        with self.analyzer.constraint(condition):
+        with self.assumed(condition):
             then_case = self.visit(node.then_case)
         else_case = node.else_case
         if else_case is not None:
-            with self.analyzer.constraint(ops.logical_not(condition)):
+            with self.assumed(ops.logical_not(condition)):
                 else_case = self.visit(else_case)
         return replace(node, condition=condition, then_case=then_case, else_case=else_case)
 
     def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
-        if not self.is_scheduled:
-            note_range(node, self.analyzer)
+        inside: Stmt = self.in_loop(node, self.attribute)
+        return inside
+
+    def attribute(self, node: AttrStmt) -> Stmt:
+        """An attribute and its body."""
         method = _ATTRIBUTES.get(node.key)
         if method is not None:
             return method(self, node)
@@ -249,7 +322,7 @@ class _Flattener(Mapper):
             declared = buffer.strides if self.is_of_blocks else ()
             strides = tuple([self.visit(one) for one in declared])
         data = self.scoped(buffer)
-        flat = _flat_buffer(buffer, data, shape, strides)
+        flat = self.flat(buffer, data, shape, strides)
         if not self.is_of_blocks:
             alignment = _temporary_alignment(_product(shape), buffer.dtype)
             flat = replace(flat, data_alignment=alignment)
@@ -363,6 +436,13 @@ def _inside_view(begins: Sequence[Expr], indices: Sequence[Expr]) -> list[Expr]:
     dropped = len(begins) - len(indices)
     inner = [ops.add(begin, index) for begin, index in zip(begins[dropped:], indices, strict=True)]
     return [*begins[:dropped], *inner]
+
+
+def _is_bound(condition: Expr) -> bool:
+    """Whether a condition consists of inequalities."""
+    if type(condition) is And:
+        return _is_bound(condition.a) and _is_bound(condition.b)
+    return type(condition) in (LT, LE, GT, GE)
 
 
 def _of_32_bits(dtype: str) -> str:

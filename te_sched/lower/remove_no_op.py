@@ -41,7 +41,14 @@ from te_sched.ir.stmt import (
 from te_sched.ir.visitor import StatementMapper, replace, walk
 from te_sched.lower.dataflow.dead_stores import dead_stores
 from te_sched.lower.dataflow.known_values import WORK, KnownValues
-from te_sched.lower.statements import NOTHING, is_nothing, keeps_memory, sequence, statements
+from te_sched.lower.statements import (
+    NOTHING,
+    is_nothing,
+    keeps_memory,
+    mentions,
+    sequence,
+    statements,
+)
 
 
 def remove_no_op(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
@@ -95,7 +102,7 @@ class _Remover(StatementMapper):
     def visit_LetStmt(self, node: LetStmt) -> Stmt:
         body = self.inside((node.var, node.value), node.body)
         is_needed = is_nothing(body) or effect_of(node.value) > Effect.READ_STATE
-        if not is_needed and not any(part is node.var for part in walk(body)):
+        if not is_needed and not _uses(body, node.var):
             return body
         return self.around(node, body, node.value)
 
@@ -182,6 +189,17 @@ class _Remover(StatementMapper):
                     condition = analyzer.rewrite_simplify(fact)
                     conditions.enter_context(analyzer.constraint(condition))
             yield analyzer
+
+
+def _uses(body: Stmt, var: Var) -> bool:
+    """Whether a statement uses a variable, also as the pointer or in the layout of a buffer."""
+    buffers = set()
+    for part in walk(body):
+        if part is var:
+            return True
+        if (buffer := getattr(part, "buffer", None)) is not None:
+            buffers.add(buffer)
+    return any(mentions(buffer, var) for buffer in buffers)
 
 
 def _evaluations(*values: Expr) -> Stmt:

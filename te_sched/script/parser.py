@@ -34,7 +34,9 @@ from te_sched.ir.expr import (
     Operand,
     Var,
 )
+from te_sched.ir.serialization import load_json
 from te_sched.ir.stmt import IRModule, PrimFunc, Stmt
+from te_sched.ir.verify import check_well_formed
 from te_sched.ir.visitor import replace
 from te_sched.script import frames
 from te_sched.script import words as T
@@ -64,6 +66,7 @@ class Parser(ScriptEvaluator):
     def __init__(self, source: Source, names: Mapping[str, Any], is_trusted: bool = True) -> None:
         super().__init__(source, names, is_trusted)
         self.defined: set[Var] = set()  # variables that have a name already
+        self.unchecked: set[str] = set()  # functions with check_well_formed=False
 
     # Definitions
 
@@ -74,6 +77,7 @@ class Parser(ScriptEvaluator):
         self.scopes[-1].update({node.name: proxy, "cls": proxy})
         with ModuleFrame() as _:
             frame = frames.around(ModuleFrame, "a module")
+            frame.name = node.name
             frame.functions.update(dict.fromkeys([one.name for one in defined]))
             for one in node.body:
                 if isinstance(one, ast.FunctionDef):
@@ -94,7 +98,9 @@ class Parser(ScriptEvaluator):
 
     def function(self, node: ast.FunctionDef, raw: Any = None) -> None:
         """A function of loops and blocks."""
-        is_private, _checked = self._options(node)
+        is_private, is_checked = self._options(node)
+        if not is_checked:
+            self.unchecked.add(node.name)
         frame = PrimFuncFrame(is_private)
         frame.finish = self._finish(node)
         with self.scope(), self.framed(node, frame):
@@ -109,13 +115,23 @@ class Parser(ScriptEvaluator):
             try:
                 return complete(func, buffers)
             except DeclarationError as error:
-                header = ast.copy_location(ast.Pass(), node)
-                header.lineno, header.end_lineno = node.lineno, node.lineno
-                raise self.source.error(header, error) from None
+                raise self.source.error(_header(node), error) from None
 
         return finish
 
-    def _options(self, node: ast.FunctionDef) -> tuple[bool, bool]:
+    def check(self, node: ast.FunctionDef | ast.ClassDef, made: Any) -> None:
+        """Refuse what was read if its variables are not defined once, around their uses."""
+        if not self._options(node)[1]:
+            return
+        is_module = isinstance(made, IRModule)
+        functions = made.functions if is_module else {node.name: made}
+        checked = [one for name, one in functions.items() if name not in self.unchecked]
+        try:
+            check_well_formed(checked)
+        except DeclarationError as error:
+            raise self.source.error(_header(node), error) from None
+
+    def _options(self, node: ast.FunctionDef | ast.ClassDef) -> tuple[bool, bool]:
         """Whether a decorator says private=True, and whether the function is checked."""
         for one in node.decorator_list:
             if isinstance(one, ast.Call):
@@ -243,6 +259,8 @@ class Parser(ScriptEvaluator):
 
     def bind_with(self, node: Any, name: str, value: Any) -> Any:
         """Name what a `with` statement gives."""
+        if isinstance(value, list) and len(value) == 1:
+            value = value[0]
         if not isinstance(value, Var | Buffer):
             raise self.source.error(node, "this `with` gives no value", "leave out `as`")
         rename(value, name)
@@ -469,6 +487,13 @@ class Parser(ScriptEvaluator):
         return function(*args, **named)
 
 
+def _header(node: ast.FunctionDef | ast.ClassDef) -> ast.Pass:
+    """The first line of a definition, as a node."""
+    header = ast.copy_location(ast.Pass(), node)
+    header.lineno, header.end_lineno = node.lineno, node.lineno
+    return header
+
+
 def _as_read(target: Any) -> Any:
     """The target of an assignment, as an expression that is read."""
     read = ast.copy_location(
@@ -574,14 +599,16 @@ def parse(
 ) -> Any:
     """The function or module of a text, function or class. `observers` are notified of an error."""
     try:
-        return _parse(program, extra_vars, is_trusted)
+        return _parse(program, extra_vars, check_well_formed, is_trusted)
     except ScriptError as error:
         for notify in observers:
             notify(error)
         raise
 
 
-def _parse(program: Any, extra_vars: Mapping[str, Any] | None, is_trusted: bool) -> Any:
+def _parse(
+    program: Any, extra_vars: Mapping[str, Any] | None, is_checked: bool, is_trusted: bool
+) -> Any:
     source = program if isinstance(program, Source) else Source(program)
     names = dict(NAMES) if is_trusted else {k: OpenModule(v) for k, v in NAMES.items()}
     raw: Any = None
@@ -593,14 +620,36 @@ def _parse(program: Any, extra_vars: Mapping[str, Any] | None, is_trusted: bool)
         raw = {k: v for k, v in vars(program).items() if inspect.isfunction(v)}
         for one in raw.values():
             names.update(names_around(one))
+    names.update(_metadata(source))
     names.update(extra_vars or {})
     parser = Parser(source, names, is_trusted)
     with ScriptBuilder() as builder:
         node = source.definition
         if isinstance(node, ast.ClassDef):
-            return parser.module(node, raw)
-        parser.function(node, raw)
-        return builder.results[-1]
+            made: Any = parser.module(node, raw)
+        else:
+            parser.function(node, raw)
+            made = builder.results[-1]
+    if is_checked:
+        parser.check(node, made)
+    return made
+
+
+def _metadata(source: Source) -> dict[str, Any]:
+    """`metadata`, if the text defines it before its function: what is in its JSON."""
+    for node in source.tree.body:
+        match node:
+            case ast.Assign(
+                targets=[ast.Name("metadata")],
+                value=ast.Call(
+                    func=ast.Attribute(attr="load_json"), args=[ast.Constant(str() as text)]
+                ),
+            ):
+                try:
+                    return {"metadata": load_json(text)}
+                except DeclarationError as error:
+                    raise source.error(node, error) from None
+    return {}
 
 
 def from_source(

@@ -215,8 +215,33 @@ def _executed(
         for begin in begins
     ]
     if len(columns) == 1:
-        return _simplest(np.unique(columns[0]))
-    return np.unique(np.stack(columns, axis=-1), axis=0)
+        return _simplest(_distinct(columns[0]))
+    return _distinct_rows(columns)
+
+
+def _distinct(numbers: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The distinct numbers, sorted: by a table, if they are near each other."""
+    if not len(numbers):
+        return numbers
+    low, high = int(numbers.min()), int(numbers.max())
+    if high - low >= _MOST_CELLS:
+        return np.unique(numbers)
+    seen = np.zeros(high - low + 1, np.bool_)
+    seen[numbers - low] = True
+    return np.flatnonzero(seen) + low
+
+
+def _distinct_rows(columns: Sequence[np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
+    """The distinct rows of a table, sorted."""
+    if not len(columns[0]):
+        return np.zeros((0, len(columns)), np.int64)
+    lows = [int(column.min()) for column in columns]
+    spans = [int(column.max()) - low + 1 for column, low in zip(columns, lows, strict=True)]
+    if math.prod(spans) > _MOST_CELLS:
+        return np.unique(np.stack(columns, axis=-1), axis=0)
+    places = [column - low for column, low in zip(columns, lows, strict=True)]
+    found = np.unravel_index(_distinct(np.ravel_multi_index(places, spans)), spans)
+    return np.stack([column + low for column, low in zip(found, lows, strict=True)], axis=-1)
 
 
 def _where(

@@ -49,7 +49,7 @@ class InstructionKind:
     @property
     def is_pure(self) -> bool:
         """Whether it only has results, and changes nothing."""
-        return self.primitive.name.startswith(("get_", "sample_"))
+        return self.primitive.is_naming
 
     def same_as(self, other: object) -> bool:
         """Whether both are the same kind."""

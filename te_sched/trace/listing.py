@@ -66,6 +66,13 @@ class Listing:
             self._labels[variable] = f"{name}.var"
         return name
 
+    def _result(self, item: Any) -> str:
+        """The name of a result; a result that is None is named `_`, and counts."""
+        if item is None:
+            self._labels[object()] = "_"
+            return "_"
+        return self._define(item, self._wish(item) or "x")
+
     def _need(self, item: Any, wish: str) -> str:
         if item not in self._labels:
             self.needed[self._define(item, wish)] = item
@@ -77,7 +84,7 @@ class Listing:
         call = primitive.call_text(owner, entry, self._value)
         if not entry.results:
             return call
-        named = [self._define(item, self._wish(item) or "x") for item in entry.results]
+        named = [self._result(item) for item in entry.results]
         return f"{self._handles.results_text(named, primitive.gives_tuple)} = {call}"
 
     def _wish(self, value: Any) -> str | None:

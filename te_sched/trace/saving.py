@@ -3,7 +3,8 @@
 An instruction is `[name, inputs, attributes, results]`, a decision `[number of the instruction,
 value]`. The first instruction has the tensors that the schedule was created of. Inputs and results
 are the names of handles in the trace's program; texts contain their quotes, nodes of expressions
-are `{class: fields}`. Must not know what any primitive does.
+are `{class: fields}`, an index map is the text of its own JSON. Must not know what any primitive
+does.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from te_sched.errors import ScheduleError
 from te_sched.ir import expr as E
 from te_sched.ir import ops
 from te_sched.ir.expr import Expr, Node, Var
+from te_sched.ir.index_map import IndexMap
+from te_sched.ir.peer_json import load_index_map, save_index_map
 from te_sched.signatures import check_fields
 from te_sched.trace.entries import Entry
 from te_sched.trace.handles import HandleReference, Handles
@@ -63,6 +66,8 @@ class _Writer:
         return None if is_constant else self._named(value)
 
     def _named(self, handle: Any) -> str:
+        if handle is None:
+            return "_"
         label = self._listing.label(handle)
         variable = self._handles.variable_of(handle)
         if variable is not None:
@@ -84,6 +89,8 @@ class _Writer:
             return value
         if isinstance(value, str):
             return json.dumps(value)
+        if isinstance(value, IndexMap):
+            return save_index_map(value)
         if isinstance(value, (list, tuple)):
             return [self._value(item) for item in value]
         if isinstance(value, Mapping):
@@ -161,6 +168,8 @@ class _Reader:
         if isinstance(data, str):
             if data.startswith('"'):
                 return json.loads(data)
+            if data.startswith("{"):
+                return load_index_map(data)
             return None if data == _NONE else self._find(data)
         if isinstance(data, list):
             return tuple(map(self._value, data))

@@ -9,6 +9,7 @@ from difflib import unified_diff
 
 from te_sched.errors import DeclarationError, kind_of
 from te_sched.schedule.schedule import Schedule
+from te_sched.tensorir.schedule import BlockSchedule
 from te_sched.views.highlight import own_style, to_html
 from te_sched.views.loop_tree import loop_tree, tree_text
 
@@ -54,7 +55,7 @@ def compare(schedule: Schedule, other: Schedule) -> Comparison:
     )
 
 
-def loops_text(schedule: Schedule) -> str:
+def loops_text(schedule: Schedule | BlockSchedule) -> str:
     """The loop tree of a schedule as text."""
     return tree_text(loop_tree(schedule))
 

@@ -16,6 +16,7 @@ from te_sched.notebook_display import HTML_OF
 from te_sched.schedule.schedule import Schedule
 from te_sched.schedule.stage import Stage
 from te_sched.te.tensor import Tensor
+from te_sched.tensorir.schedule import BlockSchedule
 from te_sched.trace.entries import Entry
 from te_sched.trace.trace import Trace
 
@@ -49,6 +50,10 @@ _METHODS: dict[type, dict[str, Callable[..., Any]]] = {
         "__str__": _calling("te_sched.views.comparison", "loops_text"),
         "diff": _diff,
     },
+    BlockSchedule: {
+        "_repr_html_": _calling(_CARDS, "schedule_html"),
+        "__str__": _calling("te_sched.views.comparison", "loops_text"),
+    },
     Stage: {"_repr_html_": _calling(_CARDS, "stage_html")},
     Tensor: {"_repr_html_": _calling(_CARDS, "tensor_html")},
     PrimFunc: _PROGRAM,
@@ -56,7 +61,7 @@ _METHODS: dict[type, dict[str, Callable[..., Any]]] = {
     Trace: {"_repr_html_": _calling(_CARDS, "trace_html")},
     Entry: {
         "_repr_html_": _calling(_CARDS, "entry_html"),
-        "__repr__": _calling("te_sched.schedule.handles", "entry_text"),
+        "__repr__": _calling(_CARDS, "call_text"),
     },
     TeSchedError: {
         "_repr_html_": _calling(_CARDS, "error_html"),

@@ -4,7 +4,7 @@ import pytest
 
 from te_sched.errors import DeclarationError
 from te_sched.ir import expr as E
-from te_sched.ir.buffer import buffer_region, decl_buffer, store_in
+from te_sched.ir.buffer import buffer_region, decl_buffer, element_offset, store_in
 from te_sched.ir.structural import structural_equal
 
 
@@ -112,6 +112,6 @@ def test_stores_convert_their_values():
 
 def test_offset_of_and_flattened_buffer():
     i, j = E.Var("i"), E.Var("j")
-    assert structural_equal(decl_buffer((4, 5)).offset_of((i, j)), i * 5 + j)
+    assert structural_equal(element_offset(decl_buffer((4, 5)), (i, j)), i * 5 + j)
     flat = decl_buffer((5, 6, 7), axis_separators=[1]).get_flattened_buffer()
     assert [extent.value for extent in flat.shape] == [5, 42]

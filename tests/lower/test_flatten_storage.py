@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+import te_sched
+from te_sched import te
 from te_sched.arith.analyzer import Analyzer
 from te_sched.errors import LoweringError
 from te_sched.ir import ops
 from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.calls import call_extern
 from te_sched.ir.expr import Buffer, Call, Expr
-from te_sched.ir.stmt import AttrStmt, Evaluate, PrimFunc, Stmt
+from te_sched.ir.stmt import AttrStmt, Evaluate, IRModule, PrimFunc, Stmt
 from te_sched.lower.flatten_storage import flatten_storage
 from te_sched.script import tir as T
+from te_sched.tir import transform
 from tests.lower.build import (
     attribute,
     block,
@@ -84,10 +88,10 @@ def test_strides_and_offset_of_a_parameter_count() -> None:
     strides = (var("s0"), var("s1"))
     P = decl_buffer((4, 8), name="P", strides=strides, elem_offset=var("start"))
     found = flatten_storage(function(loop(i, 4, store(P, 0.0, i, 2)), P))
-    assert "P_2[P_1.strides[1] * 2 + i * P_1.strides[0] + P_1.elem_offset]" in text(found)
+    assert "P_2[i * P_1.strides[0] + (P_1.strides[1] * 2 + P_1.elem_offset)]" in text(found)
 
 
-@pytest.mark.parametrize(("dim", "index"), [(0, "i * 19 + j"), (1, "i * 24 + j * 3")])
+@pytest.mark.parametrize(("dim", "index"), [(0, "i * 19 + j"), (1, "(i * 8 + j) * 3")])
 def test_storage_align_pads(dim: int, index: str) -> None:
     B = temporary("B", 4, 8)
     numbers = tuple(ops.convert(number) for number in (dim, 16, 3))
@@ -232,3 +236,27 @@ def viewed_row(A: T.Buffer((8, 16), "float32")) -> None:
 def test_flattening_rejects_matched_views() -> None:
     with pytest.raises(LoweringError, match="cannot flatten block view: it has the matched view V"):
         flatten_storage(viewed_row)
+
+
+def test_symbolic_sizes_of_functions_are_simplified() -> None:
+    @T.prim_func
+    def copy(a: T.handle, b: T.handle, n: T.int32):
+        A = T.match_buffer(a, (4, n, n), "float32")
+        B = T.match_buffer(b, (4, n, n), "float32")
+        for i in range(n * n * 4):
+            B[i // (n * n), i % (n * n) // n, i % n] = A[i // (n * n), i % (n * n) // n, i % n]
+
+    text = str(transform.FlattenBuffer()(IRModule({"copy": copy})))
+    assert "A_1 = T.Buffer((n * n * 4,), data=A.data)" in text
+    assert "B_1[i] = A_1[i]" in text
+    a = np.arange(36, dtype="float32").reshape(4, 3, 3)
+    b = np.zeros_like(a)
+    te_sched.build(copy)(a, b, 3)
+    np.testing.assert_array_equal(b, a)
+
+
+def test_functions_of_schedules_stay() -> None:
+    A = te.placeholder((4, 4), name="A")
+    B = te.compute((4, 4), lambda i, j: A[i, j] + 1.0, name="B")
+    module = te_sched.lower(te.create_schedule(B.op), [A, B], stop_after="schedule_ops")
+    assert transform.FlattenBuffer()(module)["main"] is module["main"]

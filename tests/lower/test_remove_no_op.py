@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+import te_sched
 from te_sched.config import Lowering
 from te_sched.ir.blocks import DeclBuffer
 from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.calls import call_extern
 from te_sched.ir.stmt import Evaluate, IfThenElse, LetStmt, Stmt
 from te_sched.lower.remove_no_op import remove_no_op
+from te_sched.script import tir as T
 from tests.lower.build import (
     EFFECT,
     NOTHING,
@@ -127,3 +130,18 @@ def test_loops_that_never_run_go() -> None:
 
 def test_declaration_of_nothing_goes() -> None:
     assert left(allocate(B, DeclBuffer(B, NOTHING))) == "T.evaluate(0)"
+
+
+def test_pointers_of_buffers_stay() -> None:
+    @T.prim_func
+    def rows(A: T.Buffer((4, 8), "float32")):
+        for i in range(4):
+            row: T.handle("float32") = T.address_of(A[i, 0])
+            first = T.decl_buffer((8,), "float32", data=row)
+            with T.decl_buffer((8,), "float32", data=row) as second:
+                second[0] = T.float32(1)
+            first[1] = T.float32(2)
+
+    a = np.zeros((4, 8), "float32")
+    te_sched.build(rows)(a)
+    assert a[:, :2].tolist() == [[1, 2]] * 4

@@ -9,6 +9,7 @@ and buffers are declared before their first use, in the innermost block that con
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -19,7 +20,7 @@ from te_sched.ir import ops
 from te_sched.ir import stmt as S
 from te_sched.ir.expr import Buffer, Expr, IntImm, IterVar, Range, Var
 from te_sched.ir.printer.names import UniqueNames, identifier
-from te_sched.ir.printer.script_expr import ExprPrinter, quoted
+from te_sched.ir.printer.script_expr import METADATA_OF_TEXTS, ExprPrinter, quoted
 from te_sched.ir.printer.style import (
     CLOSING,
     OPENING,
@@ -31,6 +32,7 @@ from te_sched.ir.printer.style import (
 from te_sched.ir.printer.uses import Uses
 from te_sched.ir.reals import as_reals
 from te_sched.ir.root_block import is_root
+from te_sched.ir.serialization import save_json
 from te_sched.ir.structural import structural_equal
 from te_sched.ir.visitor import parts_of, walk
 
@@ -71,10 +73,13 @@ def _style(node: Any, options: dict[str, Any]) -> Style:
 
 @walks_deeply("print a program")
 def _text(node: Any, style: Style) -> str:
+    metadata: list[Any] = []
     if isinstance(node, S.IRModule):
-        lines = module_lines(node, lambda: ScriptPrinter(style))
-        return "\n".join(style.finished(_underlined_from(lines, "@I.", node, style)))
-    printer = ScriptPrinter(style)
+        name = style.name or "Module"
+        lines = module_lines(node, lambda: ScriptPrinter(style, metadata), name)
+        lines = style.finished(_underlined_from(lines, "@I.", node, style))
+        return "\n".join([*_metadata_lines(metadata, style), *lines])
+    printer = ScriptPrinter(style, metadata)
     if isinstance(node, S.PrimFunc):
         name = style.name or str(node.attrs.get("global_symbol", "main"))
         lines = [_TIR, "", *printer.function(node, name, "")]
@@ -90,21 +95,31 @@ def _text(node: Any, style: Style) -> str:
             lines = [lines[0].replace("T.", "I.", 1)]
         lines = [*(printer.root.lines if style.verbose_expr else []), *lines]
     lines += printer.footer(isinstance(node, S.PrimFunc))
-    return "\n".join(style.finished(lines))
+    return "\n".join([*_metadata_lines(metadata, style), *style.finished(lines)])
 
 
-def module_lines(module: S.IRModule, make_printer: Callable[[], ScriptPrinter]) -> list[str]:
-    """The lines of a module, with a printer for each function."""
+def _metadata_lines(metadata: list[Any], style: Style) -> list[str]:
+    """The definition of `metadata`, by class, if it is to be shown."""
+    if not metadata or not style.show_meta:
+        return []
+    json = save_json({METADATA_OF_TEXTS: metadata})
+    escaped = json.replace("\\", "\\\\").replace('"', '\\"')
+    return [f'metadata = tvm.ir.load_json("""{escaped}""")']
+
+
+def module_lines(
+    module: S.IRModule, make_printer: Callable[[], ScriptPrinter], class_name: str = "Module"
+) -> list[str]:
+    """The lines of a module, with a printer for each function: by their names, "main" last."""
     lines = [_IR, _TIR] if module.functions else [_IR]
-    lines += ["", "@I.ir_module", "class Module:"]
+    lines += ["", "@I.ir_module", f"class {class_name}:"]
     if module.attrs:
         lines.append(f"    I.module_attrs({make_printer().text(dict(module.attrs))})")
     if not module.functions:
         return lines if module.attrs else [*lines, "    pass"]
-    metadata: list[Any] = []
-    for position, name in enumerate(sorted(module.functions)):
+    for position, name in enumerate(sorted(module.functions, key=lambda n: (n == "main", n))):
         printer = make_printer()
-        printer.metadata = metadata
+        printer.module_name = class_name
         if position:
             lines.append("")
         func = module.functions[name]
@@ -141,8 +156,8 @@ class TextBlock:
 class ScriptPrinter(ExprPrinter):
     """A printer of one text."""
 
-    def __init__(self, style: Style = PLAIN) -> None:
-        super().__init__(style)
+    def __init__(self, style: Style = PLAIN, metadata: list[Any] | None = None) -> None:
+        super().__init__(style, metadata)
         reserved = (style.ir_prefix, style.tir_prefix, style.relax_prefix)
         self.allocator = UniqueNames((*_RESERVED, *reserved))
         self.uses = Uses(None)
@@ -226,7 +241,7 @@ class ScriptPrinter(ExprPrinter):
         for part in (*buffer.shape, *buffer.strides, buffer.elem_offset):
             if type(part) is not IntImm and type(part) is not Var:
                 self.text(part)  # declares what is free in it
-        self._declare_extents(buffer.shape, block)
+        self._declare_sizes(buffer, block)
         name = self.name(buffer, buffer.name, owner, "buffer")
         args = [_python_tuple([self.text(extent) for extent in buffer.shape])]
         if buffer.dtype != self.style.buffer_dtype:
@@ -244,8 +259,12 @@ class ScriptPrinter(ExprPrinter):
         block.add(f"{name} = {call}{', '.join(args)})")
         return name
 
-    def _declare_extents(self, shape: tuple[Expr, ...], block: TextBlock) -> None:
-        free = [v for v in dict.fromkeys(shape) if type(v) is Var and v not in self.names]
+    def _declare_sizes(self, buffer: Buffer, block: TextBlock) -> None:
+        """Declare the free variables of a buffer that are extents, or are used several times."""
+        sizes = (*buffer.shape, *buffer.strides, buffer.elem_offset)
+        used = Counter(size for size in sizes if type(size) is Var and size not in self.names)
+        extents = set(buffer.shape)
+        free = [var for var, count in used.items() if var in extents or count > 1]
         if free:
             names = ", ".join([self.name(var, var.name, block) for var in free])
             block.add(f"{names} = {', '.join([_declaration(var) for var in free])}")
@@ -280,7 +299,7 @@ class ScriptPrinter(ExprPrinter):
 
     def footer(self, after_function: bool = False) -> list[str]:
         """The comment at the end of a text with omitted metadata."""
-        if not self.metadata:
+        if not self.metadata or self.style.show_meta:
             return []
         return ["", _OMITTED] if after_function else [_OMITTED]
 
@@ -775,7 +794,8 @@ def _declaration(var: Var) -> str:
 
 def _pointer(var: Var) -> str:
     assert var.pointer is not None
-    return f"{quoted(var.pointer.element)}, {quoted(var.pointer.scope or 'global')}"
+    element = quoted(var.pointer.element)
+    return f"{element}, {quoted(var.pointer.scope)}" if var.pointer.scope else element
 
 
 _STATEMENTS: dict[type, Callable[[ScriptPrinter, Any, bool], None]] = {

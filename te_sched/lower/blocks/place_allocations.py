@@ -29,7 +29,7 @@ def place_allocations(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
         return func
     places: dict[int, list[Buffer]] = {}
     for buffer, block in search.allocated.items():
-        path = search.common.get(buffer)
+        path = _with_all_blocks(buffer, search.common.get(buffer, ()))
         owner = path[-1] if path else block
         places.setdefault(id(owner), []).append(buffer)
     return func.with_body(_Placing(places, set(search.allocated)).visit(func.body))
@@ -47,22 +47,22 @@ def common_ancestors(func: PrimFunc) -> dict[Buffer, Any]:
     search.statement(func.body, ())
     found: dict[Buffer, Any] = {}
     for buffer, path in search.common.items():
-        if buffer.scope() == "global":
-            path = path[: _last_launch(path)]
+        path = _with_all_blocks(buffer, path)
         found[buffer] = path[-1] if path else None
     return found
 
 
-def _last_launch(path: _Path) -> int:
-    """The number of ancestors up to the innermost loop that is bound to blocks; all without one."""
-    bound = [
-        place
-        for place, one in enumerate(path)
-        if type(one) is For
-        and one.thread_binding is not None
-        and one.thread_binding.thread_tag.startswith("blockIdx")
-    ]
-    return bound[-1] + 1 if bound else len(path)
+def _with_all_blocks(buffer: Buffer, path: _Path) -> _Path:
+    """The path to the accesses of a buffer; of global memory, up to the first loop that is bound to
+    blocks of a grid, which share it.
+    """
+    if buffer.scope() != "global":
+        return path
+    for place, one in enumerate(path):
+        bound = one.thread_binding if type(one) is For else None
+        if bound is not None and bound.thread_tag.startswith("blockIdx"):
+            return path[: place + 1]
+    return path
 
 
 class _Search:

@@ -9,18 +9,45 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from queue import Empty, Queue
 from typing import Any
 
+from tests.peer.differential import script_outcome, tensorir
 from tests.peer.differential.generate import generate
-from tests.peer.differential.minimise import minimise
+from tests.peer.differential.minimise import minimise, minimise_text
 from tests.peer.differential.outcome import Outcome, judge, judge_alone
-from tests.peer.differential.program import Program, load_text
+from tests.peer.differential.program import load_text
 
 PATIENCE = 120.0  # time limit of a program and its minimization, in seconds
 ALIKE = 2  # failures of a kind that are minimized
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of random programs: their texts by number, and how they are judged and minimized."""
+
+    generate: Callable[[int], str]
+    judge: Callable[[str], Outcome]
+    judge_alone: Callable[[str], Outcome]
+    minimise: Callable[[int, Callable[[str], bool]], str]
+
+
+KINDS = {
+    "schedules": Kind(
+        lambda number: generate(number).text(),
+        lambda text: judge(load_text(text)),
+        lambda text: judge_alone(load_text(text)),
+        lambda number, fails: minimise(generate(number), lambda one: fails(one.text())).text(),
+    ),
+    "tensorir": Kind(
+        tensorir.generate,
+        script_outcome.judge,
+        script_outcome.judge_alone,
+        lambda number, fails: minimise_text(tensorir.generate(number), fails),
+    ),
+}
 
 
 @dataclass
@@ -52,8 +79,14 @@ class Report:
         compared = texts["same"] + texts["differs"]
         numbers = Counter(one.numbers for one in outcomes)
         run = numbers["equal"] + numbers["differs"] + numbers["error in te_sched"]
+        read = Counter(one.printed for one in outcomes if one.printed)
+        texts_read = read["same"] + read["differs"] + read["not read again"]
         lines = [
             f"{len(outcomes)} programs in {self.seconds:.0f} s",
+            *[
+                f"sources printed the same: {read['same']} of {texts_read} "
+                f"({_percent(read['same'], texts_read)})"
+            ][: len(read)],
             f"texts identical: {texts['same']} of {compared} ({_percent(texts['same'], compared)}) "
             f"and {sum(at_fault.values())} that differ because TVM is at fault:",
             *(f"    {count} {what}" for what, count in sorted(at_fault.items())),
@@ -82,6 +115,7 @@ def run(
     minutes: float | None = None,
     folder: pathlib.Path | None = None,
     batch: int = 100,
+    kind: str = "schedules",
 ) -> Report:
     """Judge programs seed, seed + 1, ...; minimized failures are saved in the folder."""
     report, start = Report(), time.monotonic()
@@ -89,7 +123,7 @@ def run(
     number, last = seed, seed + count
     while number < last and time.monotonic() < end:
         stop = min(number + batch, last)
-        for judged, record in _judged_by_child(number, stop, folder is not None, end):
+        for judged, record in _judged_by_child(kind, number, stop, folder is not None, end):
             outcome = report.outcomes[judged] = Outcome(**record["outcome"])
             if folder is not None and outcome.is_failure:
                 _save(folder, judged, outcome, record["program"])
@@ -108,11 +142,12 @@ def _save(folder: pathlib.Path, number: int, outcome: Outcome, text: str) -> Non
 
 
 def _judged_by_child(
-    first: int, stop: int, minimised: bool, end: float
+    kind: str, first: int, stop: int, minimised: bool, end: float
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """The records of a child process, the last one for the program at which it crashed."""
     option = ["--minimise"] if minimised else []
-    command = [sys.executable, "-m", "tests.peer", "--child", str(first), str(stop), *option]
+    command = [sys.executable, "-m", "tests.peer", "--kind", kind, *option]
+    command += ["--child", str(first), str(stop)]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as child:
@@ -132,7 +167,7 @@ def _judged_by_child(
                 yield record["number"], record
         child.kill()
     if pending is not None and time.monotonic() < end:
-        yield pending, _lost(pending, why)
+        yield pending, _lost(kind, pending, why)
 
 
 def _forward(stream: Any, lines: Queue[str | None]) -> None:
@@ -142,9 +177,9 @@ def _forward(stream: Any, lines: Queue[str | None]) -> None:
     lines.put(None)
 
 
-def _lost(number: int, why: str) -> dict[str, Any]:
+def _lost(kind: str, number: int, why: str) -> dict[str, Any]:
     """The record of a program at which a child crashed, judged with te_sched only."""
-    command = [sys.executable, "-m", "tests.peer", "--alone", str(number)]
+    command = [sys.executable, "-m", "tests.peer", "--kind", kind, "--alone", str(number)]
     try:
         alone = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
         lines = [line for line in alone.stdout.splitlines() if line.startswith("{")]
@@ -153,32 +188,28 @@ def _lost(number: int, why: str) -> dict[str, Any]:
     if lines:
         return json.loads(lines[-1])  # type: ignore[no-any-return]
     outcome = Outcome("not known", "error in te_sched", f"{why} of the process")
-    return _record(number, outcome, generate(number))
+    return _record(number, outcome, KINDS[kind].generate(number))
 
 
-def alone(number: int) -> None:
+def alone(kind: str, number: int) -> None:
     """Judge a program that crashes TVM, by its results."""
-    program = generate(number)
-    print(json.dumps(_record(number, judge_alone(load_text(program.text())), program)), flush=True)
+    text = KINDS[kind].generate(number)
+    print(json.dumps(_record(number, KINDS[kind].judge_alone(text), text)), flush=True)
 
 
-def child(first: int, stop: int, minimised: bool) -> None:
+def child(kind: str, first: int, stop: int, minimised: bool) -> None:
     """Judge some programs and print a record for each."""
-    seen: Counter[str] = Counter()
+    of, seen = KINDS[kind], Counter[str]()
     for number in range(first, stop):
-        program = generate(number)
+        text = of.generate(number)
         print(json.dumps({"number": number}), flush=True)
-        outcome = judge(load_text(program.text()))
-        print(json.dumps(_record(number, outcome, program)), flush=True)
+        outcome = of.judge(text)
+        print(json.dumps(_record(number, outcome, text)), flush=True)
         seen[outcome.group] += outcome.is_failure
         if outcome.is_failure and minimised and seen[outcome.group] <= ALIKE:
-            smaller = minimise(program, lambda one, like=outcome: _judged(one).kind == like.kind)
-            print(json.dumps(_record(number, _judged(smaller), smaller)), flush=True)
+            smaller = of.minimise(number, lambda one, like=outcome: of.judge(one).kind == like.kind)
+            print(json.dumps(_record(number, of.judge(smaller), smaller)), flush=True)
 
 
-def _judged(program: Program) -> Outcome:
-    return judge(load_text(program.text()))
-
-
-def _record(number: int, outcome: Outcome, program: Program) -> dict[str, Any]:
-    return {"number": number, "outcome": asdict(outcome), "program": program.text()}
+def _record(number: int, outcome: Outcome, text: str) -> dict[str, Any]:
+    return {"number": number, "outcome": asdict(outcome), "program": text}

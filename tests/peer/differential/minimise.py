@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Any
 
 from tests.peer.differential.program import Program, Value
 
@@ -27,7 +28,7 @@ def minimise(program: Program, fails: Callable[[Program], bool], seconds: float 
     return program
 
 
-def _fails(fails: Callable[[Program], bool], program: Program) -> bool:
+def _fails(fails: Callable[[Any], bool], program: Any) -> bool:
     try:
         return fails(program)
     except Exception:  # not a valid program
@@ -49,6 +50,47 @@ def candidates(program: Program) -> Iterator[Program]:
             yield without_lines(program, set(range(start, start + size)))
     for place in reversed(range(count)):
         yield without_lines(program, {place})
+
+
+def minimise_text(text: str, fails: Callable[[str], bool], seconds: float = 20.0) -> str:
+    """The text without as many lines as possible, each with the more deeply indented lines after
+    it, so that it still fails.
+    """
+    end, lines, place = time.monotonic() + seconds, text.splitlines(), 0
+    changed = True
+    while changed:
+        changed = False
+        for place in reversed(range(len(lines))):
+            if time.monotonic() > end:
+                return "\n".join(lines) + "\n"
+            if place >= len(lines):
+                continue
+            size = 1 + len(block_after(lines, place))
+            for fewer in (
+                lines[:place] + lines[place + size :],
+                lines[:place]
+                + [_shifted(one) for one in lines[place + 1 : place + size]]
+                + lines[place + size :],
+            ):
+                if len(fewer) < len(lines) and _fails(fails, "\n".join(fewer) + "\n"):
+                    lines, changed = fewer, True
+                    break
+    return "\n".join(lines) + "\n"
+
+
+def block_after(lines: list[str], place: int) -> list[str]:
+    """The more deeply indented lines after a line."""
+    depth = len(lines[place]) - len(lines[place].lstrip())
+    found = []
+    for line in lines[place + 1 :]:
+        if len(line) - len(line.lstrip()) <= depth:
+            break
+        found.append(line)
+    return found
+
+
+def _shifted(line: str) -> str:
+    return line.removeprefix("    ")
 
 
 def _without_stage(program: Program, value: Value) -> Iterator[Program]:

@@ -23,6 +23,7 @@ from tests.golden.corpus import as_golden
 from tests.peer.bridge import from_tvm
 from tests.peer.differential.arrays import arrays_of, coarsest_float, difference, is_in
 from tests.peer.differential.faults import faults
+from tests.peer.differential.minimise import block_after
 
 _ahead = Injector._ahead
 _FLOAT = re.compile(r"T\.float(\d+)\(([^()]*)\)")
@@ -41,13 +42,15 @@ class Outcome:
 
     text: same, differs, "refused by both/TVM/te_sched", or "error in te_sched".
     numbers: equal, differs, "not run", refused, or "error in te_sched"; if te_sched's are wrong,
-    `peer` is whether TVM's are right.
+    `peer` is whether TVM's are right. printed: of a program in TVMScript, the same for its text as
+    read and printed.
     """
 
     text: str
     numbers: str
     detail: str = ""
     peer: str = ""
+    printed: str = ""
 
     @property
     def is_failure(self) -> bool:
@@ -57,17 +60,23 @@ class Outcome:
             "error in te_sched",
             "refused by te_sched",
             "not known",
-        ) or (self.numbers not in ("equal", "not run", "refused"))
+        ) or (
+            self.numbers not in ("equal", "not run", "refused")
+            or self.printed in ("differs", "not read again")
+        )
 
     @property
-    def kind(self) -> tuple[str, str]:
+    def kind(self) -> tuple[str, ...]:
         """The properties that a smaller program must share."""
-        return self.text, self.numbers
+        return self.text, self.numbers, self.printed, self.peer
 
     @property
     def group(self) -> str:
         """The outcome without numbers and names, to group similar failures."""
-        return f"{self.text}/{self.numbers}/{self.peer}: " + _NAME.sub("_", self.detail)[:160]
+        return (
+            f"{self.printed}/{self.text}/{self.numbers}/{self.peer}: "
+            + _NAME.sub("_", self.detail)[:160]
+        )
 
 
 def judge(module: ModuleType) -> Outcome:
@@ -189,7 +198,7 @@ def without_store_guards(script: str) -> str:
     lines = script.splitlines()
     place = 0
     while place < len(lines):
-        inside = _block(lines, place)
+        inside = block_after(lines, place)
         if lines[place].lstrip().startswith("if T.likely(") and any(
             "= reduce_temp" in line for line in inside
         ):
@@ -197,17 +206,6 @@ def without_store_guards(script: str) -> str:
         else:
             place += 1
     return "\n".join(lines)
-
-
-def _block(lines: list[str], place: int) -> list[str]:
-    """The more deeply indented lines after a line."""
-    depth = len(lines[place]) - len(lines[place].lstrip())
-    found = []
-    for line in lines[place + 1 :]:
-        if len(line) - len(line.lstrip()) <= depth:
-            break
-        found.append(line)
-    return found
 
 
 def _float(text: str) -> str:

@@ -1,0 +1,345 @@
+"""Executes functions of blocks, statement by statement, on numpy arrays.
+
+The reference for random TensorIR programs: loops of all kinds are sequential, and memory that was
+not written cannot be read. Must not know lowering or code generation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from te_sched.ir import expr as E
+from te_sched.ir import stmt as S
+from te_sched.ir.blocks import AllocateConst, BlockRealize, DeclBuffer
+from te_sched.ir.intrinsic_table import INTRINSICS
+
+_MOST_STEPS = 400_000
+
+
+class Undefined(Exception):
+    """Raised if the program has no defined result."""
+
+
+class Unsupported(Exception):
+    """Raised if the program has a construct that is not interpreted, or runs too long."""
+
+
+class Memory:
+    """The elements of an allocation, and which of them were written."""
+
+    def __init__(self, elements: np.ndarray, is_written: bool) -> None:
+        self.elements = elements
+        self.written = np.full(elements.shape, is_written)
+
+    def load(self, at: int) -> Any:
+        self._check(at)
+        if not self.written[at]:
+            raise Undefined("an element is read before it is written")
+        return self.elements[at]
+
+    def store(self, at: int, value: Any) -> None:
+        self._check(at)
+        self.elements[at] = value
+        self.written[at] = True
+
+    def _check(self, at: int) -> None:
+        if not 0 <= at < len(self.elements):
+            raise Undefined("an access is out of bounds")
+
+
+def run(func: S.PrimFunc, arguments: Sequence[Any], sizes: Mapping[str, int]) -> None:
+    """Execute a function; arrays are changed in place.
+
+    `sizes` are the values of the variables in shapes, by name.
+    """
+    machine = _Machine(sizes)
+    arrays = []
+    for param, given in zip(func.params, arguments, strict=True):
+        buffer = func.buffer_map.get(param)
+        if buffer is None:
+            machine.env[param] = np.dtype(param.dtype).type(given)
+            continue
+        memory = Memory(given.reshape(-1).copy(), True)
+        arrays.append((given, memory))
+        machine.enter_parameter(buffer, given, memory)
+    with np.errstate(all="ignore"):
+        machine.execute(func.body)
+    for given, memory in arrays:
+        given[...] = memory.elements.reshape(given.shape)
+
+
+class _Machine:
+    """Variables, memory, and the sources of views with the first index of each dimension."""
+
+    def __init__(self, sizes: Mapping[str, int]) -> None:
+        self.sizes = sizes
+        self.env: dict[E.Var, Any] = {}
+        self.memory: dict[E.Var, Memory] = {}
+        self.views: dict[E.Buffer, tuple[E.Buffer, tuple[int, ...]]] = {}
+        self.steps = 0
+
+    def enter_parameter(self, buffer: E.Buffer, given: np.ndarray, memory: Memory) -> None:
+        """A parameter is compact; its strides and offset may be variables."""
+        self.memory[buffer.data] = memory
+        strides = [stride // given.itemsize for stride in given.strides]
+        pairs = [*zip(buffer.shape, given.shape, strict=True)]
+        pairs += zip(buffer.strides, strides, strict=False)
+        for wanted, found in [*pairs, (buffer.elem_offset, 0)]:
+            if type(wanted) is E.Var:
+                self.env[wanted] = np.dtype(wanted.dtype).type(found)
+
+    # Expressions.
+
+    def value(self, e: Any) -> Any:
+        evaluate = _VALUES.get(type(e))
+        if evaluate is None:
+            raise Unsupported(type(e).__name__)
+        return evaluate(self, e)
+
+    def integers(self, indices: Sequence[Any]) -> tuple[int, ...]:
+        return tuple([int(self.value(index)) for index in indices])
+
+    def place(self, buffer: E.Buffer, indices: tuple[int, ...]) -> tuple[Memory, int]:
+        """The memory and the position of an element."""
+        shape = self.integers(buffer.shape)
+        if len(indices) != len(shape):
+            raise Unsupported("an access of another rank")
+        if any(not 0 <= index < size for index, size in zip(indices, shape, strict=True)):
+            raise Undefined(f"index {indices} of {buffer.name} is out of bounds")
+        if buffer in self.views:
+            source, low = self.views[buffer]
+            indices = (0,) * (len(low) - len(indices)) + indices
+            return self.place(source, tuple(map(int.__add__, low, indices)))
+        if buffer.data not in self.memory:
+            raise Unsupported("memory from elsewhere")
+        at = int(self.value(buffer.elem_offset))
+        steps = map(int.__mul__, indices, self.strides(buffer))
+        return self.memory[buffer.data], at + sum(steps)
+
+    def strides(self, buffer: E.Buffer) -> tuple[int, ...]:
+        if buffer in self.views:
+            return self.strides(self.views[buffer][0])[-len(buffer.shape) :]
+        shape = self.integers(buffer.shape)
+        compact = tuple([prod(shape[i + 1 :]) for i in range(len(shape))])
+        return self.integers(buffer.strides) or compact
+
+    # Statements.
+
+    def execute(self, s: Any) -> None:
+        self.steps += 1
+        if self.steps > _MOST_STEPS:
+            raise Unsupported("too many steps")
+        act = _ACTIONS.get(type(s))
+        if act is None:
+            raise Unsupported(type(s).__name__)
+        act(self, s)
+
+    def allocate(self, data: E.Var, dtype: str, extents: Sequence[Any], strides: Any = ()) -> None:
+        shape = self.integers(extents)
+        size = prod(shape)
+        if strides:
+            size = 1 + sum((n - 1) * s for n, s in zip(shape, self.integers(strides), strict=True))
+        self.memory[data] = Memory(np.zeros(size, dtype), False)
+
+
+def _binary(function: Callable[..., Any]) -> Callable[[_Machine, Any], Any]:
+    return lambda machine, e: function(machine.value(e.a), machine.value(e.b))
+
+
+def _divide(machine: _Machine, e: Any) -> Any:
+    a, b = machine.value(e.a), machine.value(e.b)
+    if np.dtype(e.dtype).kind == "f":
+        return a / b
+    return type(a)(np.sign(a) * np.sign(b)) * (abs(a) // abs(b))
+
+
+def _sum(machine: _Machine, e: Any) -> Any:
+    return machine.value(e.a) + machine.value(e.b)
+
+
+def _cast(machine: _Machine, e: E.Cast) -> Any:
+    value = machine.value(e.value)
+    if np.dtype(e.dtype).kind in "iu" and np.dtype(type(value)).kind == "f":
+        if not abs(value) < 2**31:
+            raise Undefined("a float is converted to an integer that cannot represent it")
+        value = int(value)
+        return np.array(value).astype(e.dtype)[()]
+    return np.asarray(value).astype(e.dtype)[()]
+
+
+def _load(machine: _Machine, e: E.BufferLoad) -> Any:
+    memory, at = machine.place(e.buffer, machine.integers(e.indices))
+    return memory.load(at)
+
+
+def _select(machine: _Machine, e: E.Select) -> Any:
+    true, false = machine.value(e.true_value), machine.value(e.false_value)
+    return true if machine.value(e.condition) else false
+
+
+def _call(machine: _Machine, e: E.Call) -> Any:
+    name = str(e.op).removeprefix("tir.")
+    if name == "if_then_else":
+        return machine.value(e.args[1 if machine.value(e.args[0]) else 2])
+    row = INTRINSICS.get(name)
+    if row is None or row.meaning is None:
+        raise Unsupported(f"call of {name}")
+    return np.asarray(row.meaning(*map(machine.value, e.args))).astype(e.dtype)[()]
+
+
+def _let(machine: _Machine, e: Any) -> Any:
+    machine.env[e.var] = machine.value(e.value)
+    return machine.value(e.body)
+
+
+_VALUES: dict[type, Callable[[_Machine, Any], Any]] = {
+    E.Var: lambda machine, e: machine.env[e] if e in machine.env else _size(machine, e),
+    E.IntImm: lambda machine, e: np.dtype(e.dtype).type(e.value),
+    E.FloatImm: lambda machine, e: np.dtype(e.dtype).type(e.value),
+    E.Add: _sum,
+    E.Sub: _binary(lambda a, b: a - b),
+    E.Mul: _binary(lambda a, b: a * b),
+    E.Div: _divide,
+    E.Mod: _binary(np.fmod),
+    E.FloorDiv: _binary(lambda a, b: a // b),
+    E.FloorMod: _binary(lambda a, b: a % b),
+    E.Min: _binary(min),
+    E.Max: _binary(max),
+    E.LT: _binary(lambda a, b: a < b),
+    E.LE: _binary(lambda a, b: a <= b),
+    E.GT: _binary(lambda a, b: a > b),
+    E.GE: _binary(lambda a, b: a >= b),
+    E.EQ: _binary(lambda a, b: a == b),
+    E.NE: _binary(lambda a, b: a != b),
+    E.And: lambda machine, e: machine.value(e.a) and machine.value(e.b),
+    E.Or: lambda machine, e: machine.value(e.a) or machine.value(e.b),
+    E.Not: lambda machine, e: not machine.value(e.a),
+    E.Cast: _cast,
+    E.Select: _select,
+    E.Let: _let,
+    E.Call: _call,
+    E.BufferLoad: _load,
+}
+
+
+def _size(machine: _Machine, e: E.Var) -> Any:
+    if e.name not in machine.sizes:
+        raise Unsupported(f"variable {e.name}")
+    return np.dtype(e.dtype).type(machine.sizes[e.name])
+
+
+def _store(machine: _Machine, s: S.BufferStore) -> None:
+    value = machine.value(s.value)
+    memory, at = machine.place(s.buffer, machine.integers(s.indices))
+    memory.store(at, value)
+
+
+def _loop(machine: _Machine, s: S.For) -> None:
+    kind, first = np.dtype(s.loop_var.dtype).type, int(machine.value(s.min))
+    for step in range(int(machine.value(s.extent))):
+        machine.env[s.loop_var] = kind(first + step)
+        machine.execute(s.body)
+
+
+def _attribute(machine: _Machine, s: S.AttrStmt) -> None:
+    """A thread axis of a lowered program is a loop, unless it is in force already."""
+    if s.key == "thread_extent" and s.node.var not in machine.env:
+        for step in range(int(machine.value(s.value))):
+            machine.env[s.node.var] = np.dtype(s.node.var.dtype).type(step)
+            machine.execute(s.body)
+        del machine.env[s.node.var]
+    else:
+        machine.execute(s.body)
+
+
+def _while(machine: _Machine, s: S.While) -> None:
+    while machine.value(s.condition):
+        machine.execute(s.body)
+
+
+def _choose(machine: _Machine, s: S.IfThenElse) -> None:
+    if machine.value(s.condition):
+        machine.execute(s.then_case)
+    elif s.else_case is not None:
+        machine.execute(s.else_case)
+
+
+def _bind(machine: _Machine, s: S.LetStmt) -> None:
+    machine.env[s.var] = machine.value(s.value)
+    machine.execute(s.body)
+
+
+def _allocate(machine: _Machine, s: S.Allocate) -> None:
+    machine.allocate(s.buffer_var, s.dtype, s.extents)
+    machine.execute(s.body)
+
+
+def _constant(machine: _Machine, s: AllocateConst) -> None:
+    machine.memory[s.buffer_var] = Memory(np.asarray(s.data).reshape(-1), True)
+    machine.execute(s.body)
+
+
+def _declare(machine: _Machine, s: DeclBuffer) -> None:
+    if s.buffer.data not in machine.memory:
+        raise Unsupported("memory from elsewhere")
+    machine.execute(s.body)
+
+
+def _sequence(machine: _Machine, s: S.SeqStmt) -> None:
+    for one in s.seq:
+        machine.execute(one)
+
+
+def _realize(machine: _Machine, s: BlockRealize) -> None:
+    """Execute an instance of a block: `init` if all reduction iterators are at their start."""
+    block, values = s.block, [machine.value(value) for value in s.iter_values]
+    if not machine.value(s.predicate):
+        return
+    is_first = True
+    for axis, value in zip(block.iter_vars, values, strict=True):
+        machine.env[axis.var] = np.dtype(axis.var.dtype).type(value)
+        assert axis.dom is not None
+        first = int(machine.value(axis.dom.min))
+        if not first <= value < first + int(machine.value(axis.dom.extent)):
+            raise Undefined(f"iterator {axis.var.name} is {value}, outside of its domain")
+        is_first &= axis.kind != "CommReduce" or value == first
+    for buffer in block.alloc_buffers:
+        machine.allocate(buffer.data, buffer.dtype, buffer.shape, buffer.strides)
+    for match in block.match_buffers:
+        _match(machine, match)
+    if block.init is not None and is_first:
+        machine.execute(block.init)
+    machine.execute(block.body)
+
+
+def _match(machine: _Machine, match: Any) -> None:
+    """Make the buffer of a `match_buffer` a view of the elements of its region."""
+    source, view = match.source.buffer, match.buffer
+    low = machine.integers([one.min for one in match.source.region])
+    machine.views[view] = source, low
+    machine.memory[view.data], origin = machine.place(source, low)
+    offset = [(view.elem_offset, origin)]
+    for wanted, found in [*zip(view.strides, machine.strides(view), strict=False), *offset]:
+        if type(wanted) is E.Var:
+            machine.env[wanted] = np.dtype(wanted.dtype).type(found)
+
+
+_ACTIONS: dict[type, Callable[[_Machine, Any], None]] = {
+    S.BufferStore: _store,
+    S.For: _loop,
+    S.While: _while,
+    S.IfThenElse: _choose,
+    S.LetStmt: _bind,
+    S.AttrStmt: _attribute,
+    S.AssertStmt: lambda machine, s: machine.execute(s.body),
+    S.Allocate: _allocate,
+    S.SeqStmt: _sequence,
+    S.Evaluate: lambda machine, s: machine.value(s.value),
+    AllocateConst: _constant,
+    DeclBuffer: _declare,
+    BlockRealize: _realize,
+}
