@@ -232,9 +232,11 @@ class _Flow(Visitor):
         b: Expr = TRUE if holds else FALSE
         if type(e) is (EQ if holds else NE):
             a, b = (e.a, e.b) if type(e.a) is BufferLoad else (e.b, e.a)
-        if type(a) is not BufferLoad or not is_value(b) or a.buffer.strides or a.predicate:
+        if type(a) is not BufferLoad or not is_value(b) or a.buffer.strides:
             return None
-        if a.dtype != a.buffer.dtype or dtypes.is_float(a.dtype) or b.dtype != a.dtype:
+        if a.predicate is not None or a.dtype != a.buffer.dtype:
+            return None
+        if dtypes.is_float(a.dtype) or b.dtype != a.dtype:
             return None
         elements, lanes = self.elements.at(a.buffer, a.indices, over=False)
         return Fact(a.buffer, elements, b) if lanes is None else None
