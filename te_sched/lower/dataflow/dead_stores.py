@@ -8,7 +8,7 @@
 A backward analysis. Before each statement there is a set of elements that are written before they
 are read, for each buffer; at the end of a function it is empty, also for memory that the function
 allocates (as in TVM). Iterations that may run at the same time may read elements at any time. Where
-work is limited, fewer stores are found. Must not know the values of elements.
+work is limited, fewer stores are found. Must not know how values are found.
 """
 
 from __future__ import annotations
@@ -46,6 +46,7 @@ from te_sched.ir.stmt import (
 )
 from te_sched.ir.visitor import Visitor, parts_of
 from te_sched.lower.dataflow.elements import Elements
+from te_sched.lower.dataflow.known_values import KnownValues
 from te_sched.lower.dataflow.touches import (
     Concurrent,
     Touched,
@@ -58,12 +59,14 @@ from te_sched.lower.statements import repeated
 Overwritten = dict[Buffer, Union]  # the elements of buffers that are written before they are read
 
 
-def dead_stores(func: PrimFunc, work: int) -> set[Stmt]:
-    """The stores of a function whose elements are not read before they are written again."""
+def dead_stores(func: PrimFunc, work: int, known: KnownValues | None = None) -> set[Stmt]:
+    """The stores of a function whose elements are not read before they are written again. `known`
+    decides conditions.
+    """
     found: set[Stmt] = set()
     if is_analysable(func):
         with suppress(WorkLimit):
-            flow = _Backward(Elements(Budget(work)))
+            flow = _Backward(Elements(Budget(work)), known)
             flow.before(func.body, {}, EVERYTHING)
             found = flow.dead
     return found.difference(repeated(func.body))
@@ -76,8 +79,8 @@ class _Backward(Visitor):
     of the variables there.
     """
 
-    def __init__(self, elements: Elements) -> None:
-        self.elements, self.work = elements, elements.work
+    def __init__(self, elements: Elements, known: KnownValues | None) -> None:
+        self.elements, self.work, self.known = elements, elements.work, known
         self.reads = Touches(elements, writes=False)
         self.dead: set[Stmt] = set()
         self.after: Overwritten = {}
@@ -133,6 +136,11 @@ class _Backward(Visitor):
         """What both branches overwrite, or the one that is taken."""
         ends, where = [], []
         after, within = self.after, self.within
+        taken = None if self.known is None else self.known.decided(node.condition, node)
+        if taken is not None:
+            branch = node.then_case if taken else node.else_case
+            found = after if branch is None else self.before(branch, after, within)
+            return self.unread(found, self.reads.here(node))
         for holds, branch in ((True, node.then_case), (False, node.else_case)):
             inside = self.elements.where(node.condition, over=True, holds=holds)
             inside = intersection(within, inside, self.work, over=True)
