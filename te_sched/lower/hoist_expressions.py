@@ -20,7 +20,6 @@ from enum import Flag
 from typing import Any
 
 from te_sched.arith import build
-from te_sched.arith.build import INDEX_TYPES
 from te_sched.arith.structural_equality import same
 from te_sched.config import AS_TVM, Lowering
 from te_sched.ir import expr as E
@@ -97,11 +96,6 @@ class _Hoister(StatementSimplifier):
         if not self.flags & HoistedConditionals.UsingBlockVar:
             return super().visit_AttrStmt(node)
         return self.around(node, super().visit_AttrStmt)
-
-    def visit_LetStmt(self, node: LetStmt) -> Stmt:
-        if node.var.dtype in INDEX_TYPES and effect_of(node.value) <= Effect.PURE:
-            self.analyzer.bind(node.var, self.analyzer.simplify(node.value))
-        return super().visit_LetStmt(node)
 
     def around(self, loop: Any, simplified: Callable[[Any], Stmt]) -> Stmt:
         """The loop below what can leave it."""

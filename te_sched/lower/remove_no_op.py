@@ -7,8 +7,8 @@
         evaluate(0)
 
 Expressions that are evaluated for an effect (calls of unknown functions) stay. With
-`remove_by_dataflow`, stores of values that elements are known to have, and then stores whose
-elements are written again before they are read, are removed too. (TVM's name: RemoveNoOp.) Must not
+`remove_by_dataflow`, stores whose elements are written again before they are read, and then stores
+of values that elements are known to have, are removed too. (TVM's name: RemoveNoOp.) Must not
 know other passes.
 """
 
@@ -67,11 +67,13 @@ def _by_dataflow(func: PrimFunc, settings: Lowering) -> PrimFunc:
     """The function without statements that have no effect, given all that is stored."""
     work = settings.dataflow_steps or WORK
     known = KnownValues(func, settings, work)
+    dead = dead_stores(func, work, known)
+    if dead:
+        func = func.with_body(_Remover(settings, dead).visit(func.body))
+        known = KnownValues(func, settings, work)
     stores = [node for node in statements(func.body) if type(node) is BufferStore]
     kept = [node for node in stores if known.keeps(node)]
-    func = func.with_body(_Remover(settings, kept).visit(func.body))
-    dead = dead_stores(func, work)
-    return func.with_body(_Remover(settings, dead).visit(func.body)) if dead else func
+    return func.with_body(_Remover(settings, kept).visit(func.body))
 
 
 class _Remover(StatementMapper):

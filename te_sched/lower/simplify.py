@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from functools import cached_property
+from itertools import islice
 from operator import is_
 from typing import Any
 
@@ -83,6 +84,7 @@ def simplify(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     return replace(func, body=simplifier.visit(func.body))
 
 
+_LARGEST_LET = 200  # nodes of a value that replaces its variable
 _ON_BUFFERS = BufferStore | BufferRealize | DeclBuffer
 
 
@@ -193,11 +195,14 @@ class StatementSimplifier(Mapper):
             return replace(node, value=value, body=body)
         if self.data.of(value):
             self.data.add(node.var)
-        if effect_of(value) > Effect.PURE:
+        if self.is_exact or effect_of(value) > Effect.PURE:
             return replace(node, value=value, body=self.visit(node.body))
-        self.lets[node.var] = value
+        if _is_inlined(node.var.dtype, value):
+            self.analyzer.bind(node.var, value)
+        else:
+            self.lets[node.var] = value
         body = self.visit(node.body)
-        is_used = self.is_exact or any(part is node.var for part in walk(body))
+        is_used = any(part is node.var for part in walk(body))
         is_used = is_used or node.var in self.variables_of_buffers
         return replace(node, value=value, body=body) if is_used else body
 
@@ -253,6 +258,13 @@ class StatementSimplifier(Mapper):
                 if condition is not None and effect_of(condition) <= Effect.PURE:
                     assumptions.enter_context(self.assuming(condition))
         return node if all(map(is_, parts, node.seq)) else SeqStmt(tuple(parts))
+
+
+def _is_inlined(dtype: str, value: Expr) -> bool:
+    """Whether the value of a let replaces its variable: small ones of signed integers, as in TVM,
+    which also inlines large ones.
+    """
+    return dtypes.is_int(dtype) and sum(1 for _ in islice(walk(value), _LARGEST_LET)) < _LARGEST_LET
 
 
 def _assumption(statement: Stmt) -> Expr | None:

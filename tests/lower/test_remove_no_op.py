@@ -145,3 +145,13 @@ def test_pointers_of_buffers_stay() -> None:
     a = np.zeros((4, 8), "float32")
     te_sched.build(rows)(a)
     assert a[:, :2].tolist() == [[1, 2]] * 4
+
+
+def test_stores_before_a_condition_that_holds_go() -> None:
+    overwritten = IfThenElse(read(A, 1) < 5, store(A, 2.0, 0), store(A, 3.0, 0))
+    one_sided = IfThenElse(read(A, 1) < 5, store(A, 2.0, 0))
+    first, known = store(A, 1.0, 0), store(A, 4.0, 1)
+    for body in (block(first, overwritten), block(known, first, one_sided)):
+        assert "A[0] = T.float32(1)" not in text(remove_no_op(function(body, A), DATAFLOW))
+    unknown = text(remove_no_op(function(block(first, one_sided), A), DATAFLOW))
+    assert "A[0] = T.float32(1)" in unknown

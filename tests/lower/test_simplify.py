@@ -226,3 +226,19 @@ def test_first_operand_keeps_indices_that_only_the_second_allows() -> None:
     settings = config.Lowering(simplify_branches=True)
     func = S.PrimFunc((DATA,), loop(i, 8, S.IfThenElse(condition, store(i))), {})
     assert "% 8" in str(simplify(func, settings).body.body.condition.a)
+
+
+def test_lets_of_integers_are_their_values() -> None:
+    var, number = E.Var("x"), E.Var("y", "float32")
+    found = run(loop(i, 4, S.LetStmt(var, i * 2 + j, store(var, var * 2))))
+    assert show(found.body.indices[0]) == "((i * 2) + j)"
+    kept = S.LetStmt(number, E.Cast("float32", i), store(i, E.Cast("int32", number)))
+    assert type(run(loop(i, 4, kept)).body) is S.LetStmt
+
+
+def test_large_lets_stay() -> None:
+    large: Any = i
+    for number in range(120):
+        large = E.Max(large, E.Call("int32", "tir.shift_right", (j, const(number))))
+    var = E.Var("x")
+    assert type(run(S.LetStmt(var, large, store(var)))) is S.LetStmt

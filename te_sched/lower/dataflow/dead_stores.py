@@ -7,8 +7,8 @@
 
 A backward analysis. Before each statement there is a set of elements that are written before they
 are read, for each buffer; at the end of a function it is empty, also for memory that the function
-allocates (as in TVM). Nothing is known in loops whose iterations may run at the same time. Where
-work is limited, fewer stores are found. Must not know the values of elements.
+allocates (as in TVM). Iterations that may run at the same time may read elements at any time. Where
+work is limited, fewer stores are found. Must not know how values are found.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from te_sched.arith.linear_sets import (
     without,
 )
 from te_sched.ir.expr import Buffer, Var
-from te_sched.ir.scopes import loop_of
+from te_sched.ir.scopes import Loop, loop_of
 from te_sched.ir.stmt import (
     Allocate,
     AttrStmt,
@@ -42,21 +42,31 @@ from te_sched.ir.stmt import (
     LetStmt,
     PrimFunc,
     Stmt,
+    While,
 )
 from te_sched.ir.visitor import Visitor, parts_of
 from te_sched.lower.dataflow.elements import Elements
-from te_sched.lower.dataflow.touches import Touched, Touches, is_analysable, is_ordered
+from te_sched.lower.dataflow.known_values import KnownValues
+from te_sched.lower.dataflow.touches import (
+    Concurrent,
+    Touched,
+    Touches,
+    is_analysable,
+    is_ordered,
+)
 from te_sched.lower.statements import repeated
 
 Overwritten = dict[Buffer, Union]  # the elements of buffers that are written before they are read
 
 
-def dead_stores(func: PrimFunc, work: int) -> set[Stmt]:
-    """The stores of a function whose elements are not read before they are written again."""
+def dead_stores(func: PrimFunc, work: int, known: KnownValues | None = None) -> set[Stmt]:
+    """The stores of a function whose elements are not read before they are written again. `known`
+    decides conditions.
+    """
     found: set[Stmt] = set()
     if is_analysable(func):
         with suppress(WorkLimit):
-            flow = _Backward(Elements(Budget(work)))
+            flow = _Backward(Elements(Budget(work)), known)
             flow.before(func.body, {}, EVERYTHING)
             found = flow.dead
     return found.difference(repeated(func.body))
@@ -69,12 +79,13 @@ class _Backward(Visitor):
     of the variables there.
     """
 
-    def __init__(self, elements: Elements) -> None:
-        self.elements, self.work = elements, elements.work
+    def __init__(self, elements: Elements, known: KnownValues | None) -> None:
+        self.elements, self.work, self.known = elements, elements.work, known
         self.reads = Touches(elements, writes=False)
         self.dead: set[Stmt] = set()
         self.after: Overwritten = {}
         self.within: Union = EVERYTHING
+        self.concurrent: list[Concurrent] = []  # the loops around the current statement
         self.first: dict[Stmt, Overwritten] = {}  # what a body writes before it reads it
 
     def before(self, statement: Any, after: Overwritten, within: Union) -> Overwritten:
@@ -116,6 +127,8 @@ class _Backward(Visitor):
             known = found.get(node.buffer, NOTHING)
             if is_subset(reached, known, self.work):
                 self.dead.add(node)
+            for one in self.concurrent:
+                written = self.minus(written, one.by_others(node.buffer, self.elements))
             found[node.buffer] = union_of((*known, *written), self.work, over=False)
         return self.unread(found, self.reads.here(node))
 
@@ -123,6 +136,11 @@ class _Backward(Visitor):
         """What both branches overwrite, or the one that is taken."""
         ends, where = [], []
         after, within = self.after, self.within
+        taken = None if self.known is None else self.known.decided(node.condition, node)
+        if taken is not None:
+            branch = node.then_case if taken else node.else_case
+            found = after if branch is None else self.before(branch, after, within)
+            return self.unread(found, self.reads.here(node))
         for holds, branch in ((True, node.then_case), (False, node.else_case)):
             inside = self.elements.where(node.condition, over=True, holds=holds)
             inside = intersection(within, inside, self.work, over=True)
@@ -165,22 +183,43 @@ class _Backward(Visitor):
 
     # -- loops -------------------------------------------------------------------
 
-    def visit_unordered(self, node: Stmt) -> Overwritten:
-        """A loop of which nothing is known but what it reads."""
+    def visit_While(self, node: While) -> Overwritten:
+        """Only what it does not read."""
         return self.unread(self.after, self.reads.of(node))
-
-    visit_While = visit_unordered
 
     def visit_AttrStmt(self, node: AttrStmt) -> Overwritten:
         """The axis of threads is a loop."""
-        return self.visit_Stmt(node) if loop_of(node) is None else self.visit_unordered(node)
+        loop = loop_of(node)
+        return self.visit_Stmt(node) if loop is None else self.concurrently(node, loop)
+
+    def concurrently(self, node: For | AttrStmt, loop: Loop) -> Overwritten:
+        """Iterations that may run at the same time."""
+        after, work = self.after, self.work
+        every = self.elements.steps(loop.var, loop.min, loop.extent, over=True)
+        inside = intersection(self.within, every, work, over=True)
+        around = Concurrent(self.reads.of(node.body), loop, every)
+        self.concurrent.append(around)
+        first = {} if around.touched.is_any else self.written_first(node.body)
+        private = {
+            buffer: self.minus(elements, around.by_others(buffer, self.elements))
+            for buffer, elements in after.items()
+        }
+        self.before(node.body, {} if around.touched.is_any else private, inside)
+        self.concurrent.pop()
+        steps = self.elements.steps(loop.var, loop.min, loop.extent, over=False)
+        found = dict(self.unread(after, self.reads.of(node)))
+        for buffer, elements in first.items():
+            written = intersection(elements, steps, work, over=False)
+            written = without(written, loop.var, work, over=False)
+            found[buffer] = union_of((*found.get(buffer, NOTHING), *written), work, over=False)
+        return self.unread(found, self.reads.here(node))
 
     def visit_For(self, node: For) -> Overwritten:
         """In each iteration: what later iterations overwrite first, or what comes after the loop
         and is not read in later iterations.
         """
         if not is_ordered(node):
-            return self.visit_unordered(node)
+            return self.concurrently(node, Loop(node.loop_var, node.min, node.extent, node.kind))
         after, within, var = self.after, self.within, node.loop_var
         steps = self.elements.steps(var, node.min, node.extent, over=True)
         inside = intersection(within, steps, self.work, over=True)

@@ -7,7 +7,7 @@
 A forward analysis. Stores, `assume` and conditions add facts; stores and calls remove elements from
 them. A loop keeps what no earlier iteration has changed: first nothing is assumed to be changed,
 then what an iteration changes under this assumption is taken from the facts, until nothing more
-changes. Iterations that may run at the same time know what none of them writes. Where work is
+changes. Iterations that may run at the same time know what no other of them writes. Where work is
 limited, facts are missing. Must not know what facts are used for.
 """
 
@@ -56,6 +56,7 @@ from te_sched.ir.visitor import Visitor, parts_of, reads_data, substitute
 from te_sched.lower.dataflow.elements import Elements
 from te_sched.lower.dataflow.facts import Case, Fact, Knowledge, Point, is_value
 from te_sched.lower.dataflow.touches import (
+    Concurrent,
     Touched,
     Touches,
     changes_memory,
@@ -120,7 +121,7 @@ class _Flow(Visitor):
         self.writes = Touches(self.elements, writes=True)
         self.points: dict[Stmt, Point] = {}
         self.point = Point()
-        self.concurrent: list[Touched] = []  # what other iterations write at the same time
+        self.concurrent: list[Concurrent] = []  # the loops around the current statement
 
     def run(self, statement: Stmt, point: Point) -> Point:
         """What is known after a statement."""
@@ -137,9 +138,13 @@ class _Flow(Visitor):
         """Change the facts of the current point."""
         self.point = self.point._replace(facts=self.knowledge.collected(facts))
 
-    def is_private(self, fact: Fact) -> bool:
-        """Whether no other iteration writes the buffer of a fact at the same time."""
-        return not any(touched.has(fact.buffer) for touched in self.concurrent)
+    def private(self, facts: Iterable[Fact]) -> Iterator[Fact]:
+        """Facts without elements that other iterations may write at the same time."""
+        for fact in facts:
+            for one in self.concurrent:
+                written = one.by_others(fact.buffer, self.elements)
+                fact = self.knowledge.except_for(fact, written)
+            yield fact
 
     # -- leaves ------------------------------------------------------------------
 
@@ -160,7 +165,7 @@ class _Flow(Visitor):
 
     def visit_BufferStore(self, node: BufferStore) -> None:
         """Elements that are written have the value that is stored."""
-        stored = [fact for fact in self.stored(node) if self.is_private(fact)]
+        stored = list(self.private(self.stored(node)))
         self.touch(node)
         self.set_facts((*self.point.facts, *stored))
 
@@ -201,7 +206,7 @@ class _Flow(Visitor):
 
     def assume(self, condition: Expr, holds: bool) -> None:
         """Add what follows from a condition."""
-        learned = [fact for fact in self.learned(condition, holds) if self.is_private(fact)]
+        learned = self.private(self.learned(condition, holds))
         inside = self.elements.where(condition, over=True, holds=holds)
         inside = intersection(self.point.within, inside, self.work, over=True)
         self.point = Point(self.knowledge.collected((*self.point.facts, *learned)), inside)
@@ -227,9 +232,11 @@ class _Flow(Visitor):
         b: Expr = TRUE if holds else FALSE
         if type(e) is (EQ if holds else NE):
             a, b = (e.a, e.b) if type(e.a) is BufferLoad else (e.b, e.a)
-        if type(a) is not BufferLoad or not is_value(b) or a.buffer.strides or a.predicate:
+        if type(a) is not BufferLoad or not is_value(b) or a.buffer.strides:
             return None
-        if a.dtype != a.buffer.dtype or dtypes.is_float(a.dtype) or b.dtype != a.dtype:
+        if a.predicate is not None or a.dtype != a.buffer.dtype:
+            return None
+        if dtypes.is_float(a.dtype) or b.dtype != a.dtype:
             return None
         elements, lanes = self.elements.at(a.buffer, a.indices, over=False)
         return Fact(a.buffer, elements, b) if lanes is None else None
@@ -322,16 +329,20 @@ class _Flow(Visitor):
     def concurrently(self, node: For | AttrStmt, loop: Loop) -> None:
         """Iterations that may run at the same time."""
         before = self.point
-        touched = self.writes.of(node.body)
-        steps = self.elements.steps(loop.var, loop.min, loop.extent, over=True)
-        kept = [fact for fact in before.facts if not touched.has(fact.buffer)]
-        inside = intersection(before.within, steps, self.work, over=True)
-        self.concurrent.append(touched)
-        self.run(node.body, Point(tuple(kept), inside))
+        every = self.elements.steps(loop.var, loop.min, loop.extent, over=True)
+        inside = intersection(before.within, every, self.work, over=True)
+        around = Concurrent(self.writes.of(node.body), loop, every)
+        self.concurrent.append(around)
+        entry = self.knowledge.collected(self.private(before.facts))
+        end = self.run(node.body, Point(entry, inside)).facts
         self.concurrent.pop()
+        steps = self.elements.steps(loop.var, loop.min, loop.extent, over=False)
         whole = self.writes.of(node)
+        kept = [self.after_all(fact, whole) for fact in before.facts]
+        new = [fact for fact in end if not any(fact is old for old in entry)]
+        made = self.knowledge.leaving(new, loop.var, steps)
         self.point = before
-        self.set_facts(self.after_all(fact, whole) for fact in before.facts)
+        self.set_facts((*kept, *[fact for fact in made if not self.is_said(fact, kept)]))
 
     def in_order(self, node: For, loop: Loop) -> None:
         """Iterations one after the other."""

@@ -7,7 +7,7 @@ analysed: one pointer for each memory, or its declared views. Must not know what
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from te_sched.arith.linear_sets import EVERYTHING, NOTHING, Union, intersection, union_of, without
 from te_sched.ir.blocks import Block, BlockRealize
@@ -15,7 +15,7 @@ from te_sched.ir.calls import effect_of
 from te_sched.ir.expr import Buffer, BufferLoad, Call, Expr, Let, Var
 from te_sched.ir.intrinsic_table import Effect, call_effect
 from te_sched.ir.occurrences import occurrences_of
-from te_sched.ir.scopes import loop_of
+from te_sched.ir.scopes import Loop, loop_of
 from te_sched.ir.stmt import (
     AttrStmt,
     BufferRealize,
@@ -104,6 +104,26 @@ class Touched:
     def has(self, buffer: Buffer) -> bool:
         """Whether an element of a buffer may be touched."""
         return self.is_any or buffer.data in self._sets
+
+
+class Concurrent(NamedTuple):
+    """A loop whose iterations may run at the same time: what an iteration touches, and the values
+    of its variable. Threads may also be in other loops, so that all that they touch counts.
+    """
+
+    touched: Touched
+    loop: Loop
+    steps: Union
+
+    def by_others(self, buffer: Buffer, elements: Elements) -> Union:
+        """The elements of a buffer that iterations other than the current one may touch."""
+        if not self.touched.has(buffer):
+            return NOTHING
+        if self.loop.kind not in ("parallel", "vectorized"):
+            return EVERYTHING
+        mine = intersection(self.touched.of(buffer, elements), self.steps, elements.work, over=True)
+        others = [elements.in_others(mine, self.loop.var, sign) for sign in (-1, 1)]
+        return union_of((*others[0], *others[1]), elements.work, over=True)
 
 
 class Touches:

@@ -7,7 +7,7 @@ function after passes. What `assume` states is true of the arguments.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -67,7 +67,8 @@ class _Words:
 class _Writer:
     """Writes a random function; `ranges` has the values of its variables."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, kinds: Sequence[str]) -> None:
+        self.kinds = kinds
         self.rng = random.Random(seed)
         self.lines: list[str] = []
         self.depth = 1
@@ -190,7 +191,7 @@ class _Writer:
         end = rng.choice((SIZE, SIZE, SIZE, 3, 4, 6))
         stop = "n" if rng.random() < 0.2 else str(end)
         high = SIZE - 1 if stop == "n" else end - 1
-        with self.block(f"for {name} in T.serial({begin}, {stop}):"):
+        with self.block(f"for {name} in T.{rng.choice(self.kinds)}({begin}, {stop}):"):
             self.ranges[name] = (begin, high)
             self.statements(room - 1)
 
@@ -202,9 +203,9 @@ class _Writer:
                 self.statements(room - 1)
 
 
-def source(seed: int) -> str:
-    """The text of a random function."""
-    writer = _Writer(seed)
+def source(seed: int, kinds: Sequence[str] = ("serial",)) -> str:
+    """The text of a random function with loops of some kinds; parallel ones may have races."""
+    writer = _Writer(seed, kinds)
     if writer.rng.random() < 0.5:
         bound = writer.rng.randrange(SIZE)
         with writer.block("for a in T.serial(8):"):

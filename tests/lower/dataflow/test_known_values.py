@@ -95,12 +95,27 @@ def test_branches(body: str, expected: list[bool | None]) -> None:
         ("A[1] = 1\nwhile B[0] < 3:\n  if A[1] == 1: B[0] = B[0] + 1", [True]),
         ("A[1] = 1\nwhile A[1] < 3:\n  if A[1] == 1: A[1] = A[1] + 1", [None]),
         ("A[1] = 1\nfor i in T.parallel(8):\n  if A[1] == 1: B[i] = 2", [True]),
-        ("A[1] = 1\nfor i in T.parallel(8):\n  A[i] = 2\n  if A[i] == 2: B[i] = 2", [None]),
-        ("for i in T.vectorized(8): A[i] = 2\nif A[1] == 2: B[0] = 2", [None]),
+        ("A[1] = 1\nfor i in T.parallel(8):\n  A[i] = 2\n  if A[i] == 2: B[i] = 2", [True]),
+        ("for i in T.parallel(8):\n  A[0] = i\n  if A[0] == i: B[i] = 2", [None]),
+        ("for i in T.parallel(8):\n  A[i] = 2\n  A[7 - i] = 3\n  if A[i] == 2: B[i] = 2", [None]),
+        ("for i in T.vectorized(8): A[i] = 2\nif A[1] == 2: B[0] = 2", [True]),
+        ("for i in T.vectorized(8): A[0] = i\nif A[0] == 7: B[0] = 2", [None]),
     ],
 )
 def test_what_may_change_memory(body: str, expected: list[bool | None]) -> None:
     assert decided(body) == expected
+
+
+def test_threads_may_write_whatever_they_write_anywhere() -> None:
+    body = """
+i = T.launch_thread("threadIdx.x", 8)
+if B[i] == 1: A[i] = 2
+if A[i] == 2:
+  if A[i] == 2: A[i] = 3
+if x[i] == T.float32(0):
+  if n == 1: A[i] = 4
+"""
+    assert decided(body) == [None, None, None, None, None]
 
 
 def test_vectors_are_their_lanes() -> None:
