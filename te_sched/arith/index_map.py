@@ -215,6 +215,9 @@ def with_types_of(index_map: IndexMap, shape: Sequence[Expr]) -> IndexMap:
 def _bounds(index_map: IndexMap, domains: Domains) -> tuple[Range, ...]:
     """The bounds of new indices that are not parts of iterators."""
     sets = dict(zip(index_map.initial_indices, map(from_range, domains), strict=True))
+    analyzer = Analyzer()
+    for var in variables_of(*index_map.final_indices) - sets.keys():  # sizes are positive
+        analyzer.bind(var, Range(IntImm(1, var.dtype), IntImm(2**31 - 2, var.dtype)))
     found = []
     for index in index_map.final_indices:
         values = eval_set(index, sets)
@@ -224,7 +227,8 @@ def _bounds(index_map: IndexMap, domains: Domains) -> tuple[Range, ...]:
                 "",
                 "write an index that splits, fuses or permutes the old ones",
             )
-        found.append(Range(values.min, ops.add(ops.sub(values.max, values.min), 1)))
+        low, high = analyzer.simplify(values.min), analyzer.simplify(values.max)
+        found.append(Range(low, ops.add(ops.sub(high, low), 1)))
     return tuple(found)
 
 
@@ -282,6 +286,30 @@ def _dividend(e: Expr) -> tuple[Expr, int, int]:
         whole = unit * e.b.value
         return base, whole if isinstance(e, FloorDiv) else unit, lcm(step, whole)
     return e, 1, 1
+
+
+def has_padding(index: Expr, ranges: Mapping[Var, Range]) -> bool:
+    """Whether an index divides a variable whose extent is not a multiple of the divisor.
+
+    >>> from te_sched import tir
+    >>> i = tir.Var("i", "int32")
+    >>> ranges = {i: Range(tir.const(0), tir.const(12))}
+    >>> [has_padding(one, ranges) for one in (i // 4, i % 8 // 2)]
+    [False, True]
+    """
+    divisions = _Divisions()
+    divisions.visit(index)
+    analyzer = Analyzer()
+    for base, step in divisions.steps:
+        (var, *others) = variables_of(base)
+        if others or var not in ranges:
+            continue
+        own = ranges[var]
+        for one in (substitute(base, {var: own.min}), own.extent):
+            rest = analyzer.simplify(ops.floormod(one, step))
+            if isinstance(rest, IntImm) and rest.value:
+                return True
+    return False
 
 
 class _Replaced(Substitute):

@@ -117,7 +117,7 @@ class _Accesses:
             whole = whole_buffer(buffer).region
             ranges = [cover_range(one, w) for one, w in zip(per_dimension, whole, strict=True)]
             analyzer = Analyzer()
-            simplified = tuple([Range(r.min, analyzer.simplify(r.extent)) for r in ranges])
+            simplified = tuple([_simplified(r, analyzer) for r in ranges])
             found.append(BufferRegion(buffer, simplified))
         return tuple(found)
 
@@ -351,7 +351,7 @@ class _Accesses:
             self.expression(argument)
 
     def _allocate(self, node: S.Allocate | AllocateConst) -> None:
-        """Memory inside of the block: accesses to it are no accesses of the block."""
+        """Memory inside of the block: the block itself does not access it."""
         for size in node.extents:
             self.expression(size)
         outside = self.inner
@@ -383,6 +383,12 @@ def _is_unknown(index: Expr) -> bool:
         or (isinstance(one, E.BufferLoad) and not dtypes.is_integral(one.dtype))
         for one in walk(index)
     )
+
+
+def _simplified(one: Range, analyzer: Analyzer) -> Range:
+    """A range, simplified; the index of one element is kept as it is written."""
+    extent = analyzer.simplify(one.extent)
+    return Range(one.min if ops.is_const(extent, 1) else analyzer.simplify(one.min), extent)
 
 
 def _united(a: IntervalSet, b: IntervalSet) -> IntervalSet:

@@ -83,7 +83,7 @@ def _from_digits(quotient: Expr, remainder: Expr) -> Expr | None:
     if type(high) is not FloorDiv or type(low) is not FloorMod:
         return None
     c = high.b
-    if not (isinstance(q, IntImm) and isinstance(r, IntImm) and isinstance(c, IntImm)):
+    if type(q) is not IntImm or type(r) is not IntImm or type(c) is not IntImm:
         return None
     if high.a.dtype not in INDEX_TYPES:
         return None
@@ -342,9 +342,7 @@ class Rewriter(Visitor):
         return self.less(e.a, e.b) if high <= 0 else e
 
     def differs(self, a: Expr, b: Expr) -> bool:
-        """Whether a != b is known, from a condition or from a remainder."""
-        if self.facts.true and self.facts.differ(a, b):
-            return True
+        """Whether a != b is known from a remainder."""
         return self.facts.modular.of(self.visit(build.sub(a, b)))[1] != 0
 
     # -- logic -------------------------------------------------------------------

@@ -128,7 +128,7 @@ ABSENT |= {
     "tir.Buffer": "print the program that uses it",
     "tir.transform": "te_sched has no such pass; transform.prim_func_pass makes one of a function",
     "transform": "a pass is a function of a module; lower(..., stop_after=...) shows its result",
-    "IRModule": "a module is immutable and holds functions alone: IRModule({name: function})",
+    "IRModule": "a module holds functions alone: IRModule({name: function})",
     "arith": "te_sched has what schedules need: arith.Analyzer, arith.detect_iter_map, ...",
     "runtime.Module": "a module is compiled code in one piece, without imports",
     "runtime.Device": "te_sched runs on processors and CUDA devices; nothing needs their numbers",

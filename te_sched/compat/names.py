@@ -125,7 +125,8 @@ TREE: dict[str, Alias] = {
         {
             **_all_from(_OLD, "stmt_seq stmt_list"),
             "Any": f"{_OLD}:UnknownExtent",
-            **_all_from("te_sched.tir.block_scope", "BlockScope StmtSRef"),
+            "BlockScope": "te_sched.tir.block_scope:BlockScope",
+            "StmtSRef": "te_sched.tensorir.handles:StmtSRef",
             "ScheduleError": "te_sched.errors:ScheduleError",
         },
     ),
@@ -139,6 +140,7 @@ TREE: dict[str, Alias] = {
     "tir.schedule": Alias(("te_sched.tir.schedule",)),
     "tir.tensor_intrin": Alias(()),
     "tir.tensor_intrin.arm_cpu": Alias((f"{_INTRINSICS}.arm_cpu",)),
+    "tir.tensor_intrin.cuda": Alias((f"{_INTRINSICS}.cuda",)),
     "tir.tensor_intrin.dot_product_common": Alias((f"{_INTRINSICS}.dot_product_common",)),
     "tir.tensor_intrin.hexagon": Alias((f"{_INTRINSICS}.hexagon",)),
     "tir.tensor_intrin.rocm": Alias((f"{_INTRINSICS}.rocm",)),

@@ -204,15 +204,15 @@ class _Reader:
         final = tuple(map(_expression, self.node(attrs["final_indices"])))
         inverse = self.node(attrs["inverse_index_map"])
         if not all(type(one) is Var for one in initial):
-            raise ValueError("an initial index is no variable")
+            raise ValueError("an initial index is not a variable")
         if inverse is not None and not isinstance(inverse, IndexMap):
-            raise ValueError("the inverse is no index map")
+            raise ValueError("the inverse is not an index map")
         return IndexMap(initial, final, inverse)
 
 
 def _expression(value: Any) -> Expr:
     if not isinstance(value, Expr):
-        raise ValueError(f"{repr_of(value)} is no expression")
+        raise ValueError(f"{repr_of(value)} is not an expression")
     return value
 
 

@@ -324,8 +324,8 @@ class FunctionMap(dict[str, "PrimFunc"]):
 
 @node
 class IRModule(Node):
-    """A mapping of names to functions; immutable. `written_name` is the name of its class in
-    Python; it is not compared.
+    """A mapping of names to functions, in which functions can be exchanged. `written_name` is the
+    name of its class in Python; it is not compared.
 
     >>> from te_sched import tir
     >>> module = IRModule({"f": tir.PrimFunc((), tir.Evaluate(0), {})})
@@ -403,6 +403,56 @@ class IRModule(Node):
         """
         self[name]
         return GlobalVar(name)
+
+    @checked
+    def update_func(self, var: str, func: PrimFunc) -> None:
+        """Add a function, or exchange the one of this name.
+
+        >>> from te_sched import tir
+        >>> module = IRModule({"f": tir.PrimFunc((), tir.Evaluate(0), {})})
+        >>> module["f"] = module["f"].with_attr("tir.noalias", True)
+        >>> module.update_func("g", module["f"])
+        >>> sorted(module.functions)
+        ['f', 'g']
+        """
+        self._set({**self.functions, GlobalVar(var): func})
+
+    __setitem__ = update_func
+
+    @checked
+    def update(self, other: IRModule | Mapping[str, PrimFunc]) -> None:
+        """Add the functions of another module."""
+        added = other.functions if isinstance(other, IRModule) else dict(other)
+        self._set({**self.functions, **IRModule(added).functions})
+
+    def __delitem__(self, name: str) -> None:
+        self[name]
+        self._set({one: func for one, func in self.functions.items() if one != name})
+
+    def _set(self, functions: dict[str, PrimFunc]) -> None:
+        """Replace the mapping of functions; those who hold the old one keep it."""
+        object.__setattr__(self, "functions", functions)
+
+    def clone(self) -> IRModule:
+        """Another module with the same functions."""
+        return replace_fields(self)
+
+    def with_attr(self, attr_key: str, attr_value: Any) -> IRModule:
+        """A module with an added attribute.
+
+        >>> IRModule().with_attr("version", 2).attrs
+        {'version': 2}
+        """
+        return replace_fields(self, attrs={**self.attrs, attr_key: attr_value})
+
+    def with_attrs(self, attr_map: Mapping[str, Any]) -> IRModule:
+        """A module with added attributes."""
+        return replace_fields(self, attrs={**self.attrs, **attr_map})
+
+    def without_attr(self, attr_key: str) -> IRModule:
+        """A module without an attribute."""
+        kept = {key: value for key, value in self.attrs.items() if key != attr_key}
+        return replace_fields(self, attrs=kept)
 
     @staticmethod
     @checked

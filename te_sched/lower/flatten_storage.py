@@ -120,7 +120,7 @@ class _Flattener(Mapper):
         return Cast(node.dtype, load) if load.dtype != node.dtype else load
 
     def visit_Call(self, node: Call) -> Expr:
-        if node.op == "tir.if_then_else" and self.uses_iterators:
+        if node.op == "tir.if_then_else" and self.uses_iterators and _is_bound(node.args[0]):
             condition = self.visit(node.args[0])
             with self.assumed(condition):
                 then = self.visit(node.args[1])

@@ -238,7 +238,7 @@ class BlockFrame(Frame):
         super().__init__()
         self.name, self.no_realize = name, no_realize
         self.iter_vars: list[IterVar] = []
-        self.iter_values: list[Expr] = []
+        self.iter_values: list[Expr | None] = []  # None: of the loop in the same place
         self.predicate: Expr | None = None
         self.reads: list[BufferRegion] | None = None
         self.writes: list[BufferRegion] | None = None
@@ -265,8 +265,28 @@ class BlockFrame(Frame):
         )
         if self.no_realize:
             return block
+        values = self._values()
         predicate = ops.TRUE if self.predicate is None else self.predicate
-        return BlockRealize(tuple(self.iter_values), predicate, block)
+        return BlockRealize(tuple(values), predicate, block)
+
+    def _values(self) -> list[Expr]:
+        """The values of the iterators; those without one are bound to the loops around."""
+        given = [value for value in self.iter_values if value is not None]
+        if len(given) == len(self.iter_values):
+            return given
+        loops: list[Var] = []
+        for frame in reversed(ScriptBuilder.current().frames):
+            if isinstance(frame, BlockFrame):
+                break
+            loops[:0] = frame.vars if isinstance(frame, ForFrame) else []
+        if given or len(loops) != len(self.iter_values):
+            raise ScriptError(
+                f"block {self.name} has {len(self.iter_values)} iterators, {len(given)} of them "
+                f"with values, and {len(loops)} loops around it",
+                "",
+                "bind each iterator by T.bind, or write vi = T.axis.spatial(extent, value)",
+            )
+        return [ops.cast(one.var.dtype, at) for one, at in zip(self.iter_vars, loops, strict=True)]
 
 
 class InitFrame(Frame):

@@ -259,6 +259,8 @@ class Parser(ScriptEvaluator):
 
     def bind_with(self, node: Any, name: str, value: Any) -> Any:
         """Name what a `with` statement gives."""
+        if isinstance(value, list) and len(value) == 1:
+            value = value[0]
         if not isinstance(value, Var | Buffer):
             raise self.source.error(node, "this `with` gives no value", "leave out `as`")
         rename(value, name)

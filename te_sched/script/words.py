@@ -321,9 +321,58 @@ def _view(view: _E.Buffer, source: _E.BufferRegion) -> MatchBufferRegion:
 # Blocks
 
 
-def block(name: str = "", no_realize: builtins.bool = False) -> BlockFrame:
-    """A block."""
-    return BlockFrame(name, no_realize)
+def block(name: Any = "", no_realize: Any = False) -> BlockFrame:
+    """A block. The older spelling gives its axes: `with T.block([8, 8], "C") as [vi, vj]:`."""
+    if isinstance(name, list | tuple):
+        return _block_of_axes(name, no_realize if isinstance(no_realize, str) else "")
+    if not isinstance(name, str):
+        raise ScriptError(f"the name of a block is {repr_of(name)}", "", "give a str")
+    return BlockFrame(name, builtins.bool(no_realize))
+
+
+def _block_of_axes(axes: Sequence[Any], name: str) -> BlockFrame:
+    """A block whose iterators are bound by T.bind, or to the loops around it, in order."""
+    made = BlockFrame(name)
+    for one in axes:
+        given = one if isinstance(one, _E.IterVar) else _axis_of("DataPar", one)
+        made.iter_vars.append(given)
+        made.iter_values.append(None)
+    made.value = [one.var for one in made.iter_vars]
+    return made
+
+
+def _axis_of(kind: str, domain: Any) -> _E.IterVar:
+    dom = _frames.whole_range(domain)
+    return _E.IterVar(dom, _E.Var("", dom.extent.dtype), kind)
+
+
+def reduce_axis(begin: Any, end: Any) -> _E.IterVar:
+    """The axis of a reduction, in the older spelling of blocks."""
+    return _axis_of("CommReduce", (begin, end))
+
+
+def scan_axis(begin: Any, end: Any) -> _E.IterVar:
+    """An axis whose values come in their order, in the older spelling of blocks."""
+    return _axis_of("Ordered", (begin, end))
+
+
+def opaque_axis(begin: Any, end: Any) -> _E.IterVar:
+    """An axis of which nothing is known, in the older spelling of blocks."""
+    return _axis_of("Opaque", (begin, end))
+
+
+def bind(iter_var: Any, value: Any) -> None:
+    """Give an iterator its value, in the older spelling of blocks."""
+    current = _frames.innermost(BlockFrame, "T.bind")
+    for place, one in enumerate(current.iter_vars):
+        if one.var is iter_var:
+            current.iter_values[place] = _ops.cast(one.var.dtype, _ops.convert(value))
+            return
+    raise ScriptError(
+        f"T.bind of {repr_of(iter_var)}, which is not an iterator of block {current.name}",
+        "",
+        "give a variable of `with T.block([...], name) as [...]`",
+    )
 
 
 def init() -> InitFrame:
@@ -402,6 +451,10 @@ def alloc_buffer(
 
 class _Axis:
     """`T.axis`: the iterators of a block."""
+
+    def __getattr__(self, name: str) -> Any:
+        known = "spatial, reduce, scan, opaque and remap"
+        raise AttributeError(f"T.axis has no {name}: use {known}")
 
     @staticmethod
     def spatial(dom: Any, binding: Any, dtype: str = "int32") -> _E.Var:

@@ -12,12 +12,14 @@ from functools import wraps
 from inspect import Parameter, signature
 from typing import Any, ClassVar, TypeVar, cast
 
-from te_sched.arith.index_functions import index_of, map_of
+from te_sched.arith.index_functions import index_of, map_of, value_map
 from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import ScheduleError, kind_of
 from te_sched.ir.blocks import Block, BlockRealize
+from te_sched.ir.dtypes import bits, is_float
 from te_sched.ir.expr import Buffer, IntImm, Var
 from te_sched.ir.index_map import IndexMap
+from te_sched.ir.ops import const, convert
 from te_sched.ir.peer_json import load_index_map, save_index_map
 from te_sched.ir.stmt import For
 from te_sched.signatures import is_index
@@ -173,6 +175,10 @@ INDEX_MAP_TEXT = ATTRIBUTE._replace(
 RANGES = _SHOWN._replace(
     packed=lambda value: [value.map], unpacked=lambda values: RangesMap(values[0])
 )
+MAYBE_INDEX_MAP = ATTRIBUTE._replace(
+    packed=lambda value: [None if value is None else save_index_map(value)],
+    unpacked=lambda values: None if values[0] is None else load_index_map(values[0]),
+)
 BUFFER_KINDS = ("read", "write")  # TVM's numbers of them
 BUFFER_KIND = _SHOWN._replace(
     packed=lambda value: [BUFFER_KINDS.index(value)],
@@ -276,13 +282,13 @@ def _index_map(schedule: Any, given: Any, known: Mapping[str, Any]) -> Any:
     if not callable(given):
         return given
     block, place = known.get("block"), known.get("buffer")
-    count = None
+    kinds: list[str] | None = None
     if isinstance(block, BlockRV) and block.key in schedule.nodes:
         own = schedule.block(block.key)
-        count = len(own.iter_vars)
+        kinds = [axis.dtype for axis in own.iter_vars]
         if isinstance(place, BufferPlace):
-            count = len(place.buffer_in(own).shape)
-    made, separators = map_of(given, count)
+            kinds = index_types(place.buffer_in(own))
+    made, separators = map_of(given, None if kinds is None else len(kinds), dtype=widest(kinds))
     if separators:
         raise ScheduleError(
             "index_map has AXIS_SEPARATOR",
@@ -290,6 +296,33 @@ def _index_map(schedule: Any, given: Any, known: Mapping[str, Any]) -> Any:
             "leave it out",
         )
     return made
+
+
+def index_types(buffer: Buffer) -> list[str]:
+    """The types of the indices of a buffer."""
+    return [size.dtype for size in buffer.shape]
+
+
+def widest(types: Iterable[str] | None) -> str:
+    """The widest of some types of integers."""
+    return max(types or ["int32"], key=bits)
+
+
+def _pad_value(schedule: Any, given: Any, known: Mapping[str, Any]) -> Any:
+    """The map of new indices to the value of padding, of a number or a function."""
+    block, place, mapping = known.get("block"), known.get("buffer"), known.get("index_map")
+    if given is None or isinstance(given, IndexMap) or not isinstance(mapping, IndexMap):
+        return given
+    count = len(mapping.final_indices)
+    if callable(given):
+        return value_map(given, count)
+    value = given
+    if isinstance(block, BlockRV) and isinstance(place, BufferPlace):
+        dtype = place.buffer_in(schedule.block(block.key)).dtype
+        is_same_kind = isinstance(given, float) == is_float(dtype)
+        if isinstance(given, bool | int | float) and is_same_kind:
+            value = const(given, dtype)
+    return IndexMap(tuple([Var(f"indices_{n}") for n in range(count)]), (convert(value),))
 
 
 def _ranges(schedule: Any, given: Any, known: Mapping[str, Any]) -> Any:
@@ -328,6 +361,7 @@ _PREPARED: dict[str, Callable[[Any, Any, Mapping[str, Any]], Any]] = {
     "block_or_loop": _block,
     "consumer_blocks": _blocks,
     "index_map": _index_map,
+    "pad_value": _pad_value,
     "gen_new_ranges": _ranges,
 }
 

@@ -5,15 +5,15 @@ A rewriter notes which old block each new one continues. Must not know any primi
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from te_sched.arith.analyzer import Analyzer
+from te_sched.arith.index_map import has_padding
 from te_sched.arith.iter_detect import IterMapLevel
 from te_sched.arith.iter_map import iter_map_simplify
 from te_sched.ir import ops
 from te_sched.ir.blocks import Block, BlockRealize
-from te_sched.ir.expr import Buffer, Expr, PointerType, Range, Var
+from te_sched.ir.expr import Buffer, BufferRegion, Expr, PointerType, Range, Var
 from te_sched.ir.ops import is_const
 from te_sched.ir.stmt import For, Stmt
 from te_sched.ir.visitor import ReferenceMapper, replace
@@ -47,11 +47,13 @@ class Values(BlockMapper):
 
 
 class SimplifiedValues(Values):
-    """Replaces variables by values, and simplifies indices."""
+    """Replaces variables by values, and simplifies indices that have parts of variables in
+    `ranges`.
+    """
 
-    def __init__(self, values: dict[Var, Expr], analyzer: Analyzer) -> None:
+    def __init__(self, values: Mapping[Var, Expr], ranges: Mapping[Var, Range]) -> None:
         super().__init__(values)
-        self.analyzer = analyzer
+        self.ranges = ranges
 
     def visit_parts(self, block: Block) -> Block:
         """A block with its parts mapped, as a new one."""
@@ -61,13 +63,28 @@ class SimplifiedValues(Values):
     def visit_access(self, node: Any) -> Any:
         """Map a load or store."""
         new = self.generic(node)
-        return replace(new, indices=tuple([self.analyzer.simplify(one) for one in new.indices]))
+        return replace(new, indices=simplified_indices(new.indices, self.ranges))
 
     visit_BufferLoad = visit_BufferStore = visit_access
 
-    def visit_Range(self, node: Range) -> Range:
+    def visit_BufferRegion(self, node: BufferRegion) -> BufferRegion:
         new = self.generic(node)
-        return new if new is node else replace(new, min=self.analyzer.simplify(new.min))
+        if new is node:
+            return new
+        low = simplified_indices([one.min for one in new.region], self.ranges)
+        pairs = zip(new.region, low, strict=True)
+        return replace(new, region=tuple([replace(one, min=first) for one, first in pairs]))
+
+
+def simplified_indices(indices: Sequence[Expr], ranges: Mapping[Var, Range]) -> tuple[Expr, ...]:
+    """Indices, simplified as sums of parts of variables; others as they are."""
+    true, found = ops.const(True), []
+    for one in indices:
+        if type(one) is not Var and not has_padding(one, ranges):
+            (new,) = iter_map_simplify([one], ranges, true, IterMapLevel.SURJECTIVE)
+            one = ops.cast(one.dtype, new)
+        found.append(one)
+    return tuple(found)
 
 
 class Rebind(Values):

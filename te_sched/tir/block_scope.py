@@ -29,25 +29,25 @@ class DepKind(IntEnum):
     OPAQUE = 3
 
 
-class StmtSRef:
+class BlockReference:
     """A reference to a block in its place: `stmt` is the block, `parent` the one around it.
 
     >>> from te_sched import tir
-    >>> StmtSRef(tir.Block([], [], [], "update", tir.Evaluate(0)), None, 0)
-    tir.StmtSRef(update)
+    >>> BlockReference(tir.Block([], [], [], "update", tir.Evaluate(0)), None, 0)
+    tir.BlockReference(update)
     """
 
-    def __init__(self, stmt: Block, parent: StmtSRef | None, seq_index: int) -> None:
+    def __init__(self, stmt: Block, parent: BlockReference | None, seq_index: int) -> None:
         self.stmt, self.parent, self.seq_index = stmt, parent, seq_index
 
     def __repr__(self) -> str:
-        return f"tir.StmtSRef({self.stmt.name_hint})"
+        return f"tir.BlockReference({self.stmt.name_hint})"
 
 
 class Dependency:
     """Block `dst` depends on block `src`, which is executed before."""
 
-    def __init__(self, src: StmtSRef, dst: StmtSRef, kind: DepKind) -> None:
+    def __init__(self, src: BlockReference, dst: BlockReference, kind: DepKind) -> None:
         self.src, self.dst, self.kind = src, dst, kind
 
     def __repr__(self) -> str:
@@ -60,28 +60,28 @@ class BlockScope:
 
     >>> from te_sched import tir
     >>> region = tir.BufferRegion(tir.decl_buffer((8,)), [tir.Range(0, 8)])
-    >>> writer = StmtSRef(tir.Block([], [], [region], "first", tir.Evaluate(0)), None, 0)
-    >>> reader = StmtSRef(tir.Block([], [region], [], "second", tir.Evaluate(0)), None, 1)
+    >>> writer = BlockReference(tir.Block([], [], [region], "first", tir.Evaluate(0)), None, 0)
+    >>> reader = BlockReference(tir.Block([], [region], [], "second", tir.Evaluate(0)), None, 1)
     >>> BlockScope([writer, reader]).get_deps_by_dst(reader)
     [tir.Dependency(first -> second, RAW)]
     """
 
-    def __init__(self, blocks: Sequence[StmtSRef]) -> None:
+    def __init__(self, blocks: Sequence[BlockReference]) -> None:
         self._dependences: list[Dependency] = []
         for place, dst in enumerate(blocks):
             for src in blocks[:place]:
                 self._dependences += _dependences(src, dst)
 
-    def get_deps_by_src(self, block: StmtSRef) -> list[Dependency]:
+    def get_deps_by_src(self, block: BlockReference) -> list[Dependency]:
         """The dependences on a block."""
         return [one for one in self._dependences if one.src is block]
 
-    def get_deps_by_dst(self, block: StmtSRef) -> list[Dependency]:
+    def get_deps_by_dst(self, block: BlockReference) -> list[Dependency]:
         """The dependences of a block on those before it."""
         return [one for one in self._dependences if one.dst is block]
 
 
-def _dependences(src: StmtSRef, dst: StmtSRef) -> list[Dependency]:
+def _dependences(src: BlockReference, dst: BlockReference) -> list[Dependency]:
     first, second = src.stmt, dst.stmt
     pairs = {
         DepKind.RAW: (first.writes, second.reads),
@@ -115,30 +115,30 @@ class BlockDependenceInfo:
 
     @checked
     def __init__(self, mod: PrimFunc | IRModule) -> None:
-        self._references: dict[Block, StmtSRef] = {}
-        self._children: dict[StmtSRef, list[StmtSRef]] = {}
+        self._references: dict[Block, BlockReference] = {}
+        self._children: dict[BlockReference, list[BlockReference]] = {}
         functions = [mod] if isinstance(mod, PrimFunc) else list(mod.functions.values())
         for func in functions:
             self._enter(func.body, None)
 
-    def _enter(self, top: Node, around: StmtSRef | None) -> None:
+    def _enter(self, top: Node, around: BlockReference | None) -> None:
         """Refer to the blocks below a statement."""
-        waiting: list[tuple[Node, StmtSRef | None]] = [(top, around)]
+        waiting: list[tuple[Node, BlockReference | None]] = [(top, around)]
         while waiting:
             node, parent = waiting.pop()
             if isinstance(node, Block):
                 siblings = [] if parent is None else self._children[parent]
-                reference = StmtSRef(node, parent, len(siblings))
+                reference = BlockReference(node, parent, len(siblings))
                 siblings.append(reference)
                 self._references[node], self._children[reference] = reference, []
                 parent = reference
             waiting += [(one, parent) for one in reversed(list(children(node)))]
 
-    def get_sref(self, block: Block) -> StmtSRef | None:
+    def get_sref(self, block: Block) -> BlockReference | None:
         """The reference to a block; None if it is not in the program."""
         return self._references.get(block)
 
-    def get_block_scope(self, block_sref: StmtSRef) -> BlockScope:
+    def get_block_scope(self, block_sref: BlockReference) -> BlockScope:
         """The dependences between the blocks directly in a block."""
         if block_sref not in self._children:
             raise DeclarationError(

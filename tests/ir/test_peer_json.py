@@ -66,11 +66,11 @@ def test_has_the_nodes_of_tvm() -> None:
         ('"root": 1', '"root": 3', "it is i"),
         ('"root": 1', '"root": 99', "there is no node 99"),
         ('"a": "3"', '"a": "7"', "there is no node 7"),
-        ('"a": "3"', '"a": "4"', "'i' is no expression"),
+        ('"a": "3"', '"a": "4"', "'i' is not an expression"),
         ('"tir.FloorDiv"', '"tir.Unknown"', "KeyError"),
         ('"dtype": "int32", "name"', '"dtype": "int64", "name"', "tir.FloorDiv of int64"),
-        ('"initial_indices": "2"', '"initial_indices": "6"', "an initial index is no variable"),
-        ('"inverse_index_map": "0"', '"inverse_index_map": "3"', "the inverse is no index map"),
+        ('"initial_indices": "2"', '"initial_indices": "6"', "an initial index is not a variable"),
+        ('"inverse_index_map": "0"', '"inverse_index_map": "3"', "the inverse is not an index map"),
     ],
 )
 def test_rejects_damaged_json(old: str, new: str, match: str) -> None:

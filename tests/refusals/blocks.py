@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from te_sched import tir
-from te_sched.errors import HandleError, ScheduleError
+from te_sched.errors import DeclarationError, HandleError, ScheduleError, TeSchedError
 from te_sched.script import from_source
 from te_sched.tensorir.primitives.storage import copy_of
 from te_sched.tensorir.rewriting import Swap
@@ -134,6 +134,11 @@ def _state(number: int, kind: str, ranges: Any, then: Any = None) -> Callable[[A
 def _roll(sch: Any) -> Any:
     """Roll the buffer of block B."""
     return sch.rolling_buffer("B", 0)
+
+
+def _thirds(value: Any) -> Callable[[Any], Any]:
+    """Transform the layout of C, with a value of padding."""
+    return lambda s: s.transform_layout("C", "C", lambda i, j: [i // 3, i % 3, j], value)
 
 
 def _pad(sch: Any) -> Any:
@@ -482,8 +487,13 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
     (
         MATMUL,
         lambda s: s.transform_layout("C", "C", lambda i, j: [i // 3, i % 3, j]),
-        "cannot transform the layout of C of block C(.|\n)*the index map has no inverse",
+        r"the new shape \[3, 3, 8\] has elements to which none of \[8, 8\] is mapped: those with",
     ),
+    (MATMUL, _thirds(3), "pad_value is int32, and C is float32"),
+    (MATMUL, _thirds(lambda i, j: 0.0), "the function of the index map takes 2 indices"),
+    (MATMUL, _thirds(tir.IndexMap.from_func(lambda i: [i])), "pad_value takes 1 indices, expec"),
+    (MATMUL, _thirds(lambda i, j, k: [0.0, 1.0]), "pad_value gives 2 values, expected one"),
+    (MATMUL, _thirds(lambda i, j, k: tir.decl_buffer((1,), name="O")[0]), "which reads a buffer"),
     (
         MATMUL,
         lambda s: s.transform_layout("C", "C", lambda i, j: [i]),
@@ -775,7 +785,9 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
 ]
 
 
-def _error(match: str) -> type[ScheduleError]:
+def _error(match: str) -> type[TeSchedError]:
+    if match.startswith("the function of the index map"):
+        return DeclarationError
     is_gone = "no longer in the program" in match or "was removed" in match
     return HandleError if is_gone else ScheduleError
 

@@ -378,3 +378,30 @@ def test_texts_of_several_lines_are_metadata() -> None:
         assert structural_difference(from_source(text), program) is None
         with pytest.raises(ScriptError, match="cannot load a program from this JSON"):
             from_source(text.replace("te_sched", "another"))
+
+
+@pytest.mark.parametrize("binding", ["", "T.bind(vi, i)\n            T.bind(vk, k)\n            "])
+def test_older_blocks_have_axes(binding: str) -> None:
+    head = "@T.prim_func\ndef f(A: T.Buffer((8, 4)), B: T.Buffer((8,))):\n"
+    older = (
+        "    for i, k in T.grid(8, 4):\n"
+        "        with T.block([8, T.reduce_axis(0, 4)], 'B') as [vi, vk]:\n"
+        f"            {binding}with T.init():\n                B[vi] = 0.0\n"
+        "            B[vi] = B[vi] + A[vi, vk]\n"
+    )
+    newer = older.replace("T.block([8, T.reduce_axis(0, 4)], 'B') as [vi, vk]", "T.block('B')")
+    remap = "vi, vk = T.axis.remap('SR', [i, k])\n            with T.init"
+    newer = newer.replace(binding, "").replace("with T.init", remap)
+    assert structural_difference(from_source(head + older), from_source(head + newer)) is None
+
+
+def test_older_axes_of_other_kinds() -> None:
+    func = from_source(
+        "@T.prim_func\ndef f(A: T.Buffer((8, 4))):\n    for i, j in T.grid(8, 4):\n"
+        "        with T.block([T.scan_axis(0, 8), T.opaque_axis(0, 4)], 'x') as [vi, vj]:\n"
+        "            A[vi, vj] = 1.0\n    for i in range(8):\n"
+        "        with T.block([8], 'y') as vi:\n            A[vi, 0] = 2.0\n"
+    )
+    assert "vi = T.axis.scan(8, i)" in func.script()
+    assert "vj = T.axis.opaque(4, j)" in func.script()
+    assert "vi = T.axis.spatial(8, i)" in func.script()

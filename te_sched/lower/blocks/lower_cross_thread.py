@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.conditions import conjuncts
 from te_sched.config import AS_TVM, Lowering
 from te_sched.errors import ReductionError, Subject
@@ -46,7 +47,7 @@ _FIRST = (IntImm(0),)
 
 def lower_cross_thread(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     """The function with reductions over threads lowered to four steps each."""
-    return func.with_body(_Lowering().visit(func.body))
+    return func.with_body(_Lowering(settings).visit(func.body))
 
 
 @dataclass
@@ -73,7 +74,8 @@ class _Reduction:
 class _Lowering(StatementMapper):
     """Rebuilds statements; `loops` are those around in the same block, `made` the new buffers."""
 
-    def __init__(self) -> None:
+    def __init__(self, settings: Lowering) -> None:
+        self.settings = settings
         self.loops: list[For] = []
         self.made: list[Buffer] = []
         self.active: list[_Reduction] = []
@@ -137,6 +139,8 @@ class _Lowering(StatementMapper):
                 "all threads combine one value at a time",
                 "move the reduction loops inside",
             )  # fmt: skip
+        if self.settings.to_run:
+            self._check_first_iteration(node, related)
         update = update_of(node.block, partial(_refused, node.block))
         found = _Reduction(node, threads, serial, place, *update)
         is_direct = place is None and ops.is_const(node.predicate, 1)
@@ -156,6 +160,33 @@ class _Lowering(StatementMapper):
         self.active.append(found)
         own = _in_thread(found)
         return own if place is not None else self._finished(found, own)
+
+    def _check_first_iteration(self, node: BlockRealize, reduced: list[For]) -> None:
+        """Refuse a block that its first iteration does not initialise: a sequential program would
+        continue with what the memory holds, and threads begin with the identity.
+        """
+        analyzer = Analyzer(self.settings)
+        for loop in self.loops:
+            analyzer.bind(loop.loop_var, Range(loop.min, loop.extent))
+        first = {loop.loop_var: loop.min for loop in reduced}
+        pairs = list(zip(node.block.iter_vars, node.iter_values, strict=True))
+        conditions = [
+            (f"iterator {axis.var.name} is at its start", ops.equal(value, axis.dom.min))
+            for axis, value in pairs
+            if axis.kind == "CommReduce" and axis.dom is not None
+        ]
+        conditions += [
+            ("its condition holds", part)
+            for part in conjuncts(node.predicate)
+            if variables_of(part) & first.keys()
+        ]
+        for what, condition in conditions:
+            if not analyzer.can_prove(substitute(condition, first)):
+                raise _refused(
+                    node.block, f"it is not proven that {what} in the first iteration",
+                    "T.init() would not be executed, and the threads do not know the old result",
+                    "let the reduction iterators begin at the start of their domain",
+                )  # fmt: skip
 
     def _finished(self, one: _Reduction, own: Stmt | None) -> Stmt:
         """A reduction with its remaining steps, in the loops of its threads."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from te_sched.ir.ops import is_const
 from te_sched.ir.root_block import has_blocks
-from te_sched.ir.stmt import PrimFunc
+from te_sched.ir.stmt import For, PrimFunc
 from te_sched.lower.blocks.compact_buffers import compact_buffers
 from te_sched.lower.blocks.declarations import drop_declarations, has_declarations
 from te_sched.lower.blocks.inject_pipelines import inject_pipelines
@@ -15,6 +16,7 @@ from te_sched.lower.blocks.make_opaque import make_opaque
 from te_sched.lower.blocks.place_allocations import place_allocations
 from te_sched.lower.blocks.unify_threads import unify_threads
 from te_sched.lower.passes import Pass
+from te_sched.lower.statements import statements
 
 BLOCK_PASSES = (
     Pass(lower_cross_thread, "blocks", 0),
@@ -34,4 +36,13 @@ def passes_of(func: PrimFunc) -> tuple[Pass, ...]:
     """The passes that a function needs: all of them if it has blocks."""
     if has_blocks(func.body):
         return BLOCK_PASSES
-    return BLOCK_PASSES[-1:] if has_declarations(func.body) else ()
+    if has_declarations(func.body):
+        return BLOCK_PASSES[-2:]
+    is_schedule = func.origin == "schedule"
+    return () if is_schedule or not _has_unit_loops(func) else BLOCK_PASSES[-2:-1]
+
+
+def _has_unit_loops(func: PrimFunc) -> bool:
+    """Whether a function has loops of one iteration, which TVM removes with the blocks."""
+    loops = (one for one in statements(func.body) if type(one) is For)
+    return any(one.thread_binding is None and is_const(one.extent, 1) for one in loops)

@@ -28,7 +28,7 @@ from te_sched.tensorir.blocks import accessed, accessed_outside, range_of, why_n
 from te_sched.tensorir.handles import BlockRV, LoopRV, instruction
 from te_sched.tensorir.primitives.finding import check_not_root
 from te_sched.tensorir.relaxation import bound_loops, covers
-from te_sched.tensorir.rewriting import SimplifiedValues, nested
+from te_sched.tensorir.rewriting import Values, nested
 from te_sched.tensorir.state import BlockKey, Key, sequence
 
 _Refusal = Callable[[str, str], ScheduleError]
@@ -352,13 +352,13 @@ def _bounded(
     for one in (*conditions, *conjuncts(substitute(realize.predicate, moved))):
         predicate = ops.logical_and(predicate, analyzer.simplify(one))
     shifted = {var: var + one.min for var, one in ranges.items() if not is_const(one.min, 0)}
-    mapper = SimplifiedValues(shifted, Analyzer())
+    mapper = _Shifted(shifted)
     axes = [
         replace(axis, dom=Range(IntImm(0, axis.var.dtype), ranges[axis.var].extent))
         for axis in block.iter_vars
     ]
     new = replace(
-        mapper.visit_parts(replace(block, body=replace(padding.store, value=padding.value))),
+        mapper.generic(replace(block, body=replace(padding.store, value=padding.value))),
         iter_vars=tuple(axes),
         annotations={},
     )
@@ -373,6 +373,21 @@ def _bounded(
         loops, replace(realize, iter_values=tuple(values), predicate=predicate, block=new)
     )
     return nest, {new: block}
+
+
+class _Shifted(Values):
+    """Replaces iterators by values, and simplifies indices."""
+
+    def visit_access(self, node: Any) -> Any:
+        """Map a load or store."""
+        new, analyzer = self.generic(node), Analyzer()
+        return replace(new, indices=tuple([analyzer.simplify(one) for one in new.indices]))
+
+    visit_BufferLoad = visit_BufferStore = visit_access
+
+    def visit_Range(self, node: Range) -> Range:
+        new = self.generic(node)
+        return new if new is node else replace(new, min=Analyzer().simplify(new.min))
 
 
 def _dom(axis: IterVar) -> Range:

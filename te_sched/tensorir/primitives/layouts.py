@@ -17,22 +17,32 @@ from te_sched.ir import ops
 from te_sched.ir.blocks import Block, BlockRealize
 from te_sched.ir.expr import Buffer, BufferRegion, Expr, IntImm, IterVar, Range, Var
 from te_sched.ir.index_map import IndexMap
-from te_sched.ir.stmt import For, PrimFunc, Stmt
+from te_sched.ir.stmt import For, PrimFunc, SeqStmt, Stmt
 from te_sched.ir.visitor import replace, variables_of, walk
 from te_sched.tensorir.accesses import BUFFER, place_from
 from te_sched.tensorir.base import ScheduleBase, integer, listed, of_block, of_loop
 from te_sched.tensorir.handles import (
-    ATTRIBUTE,
     FLAG,
     INDEX_MAP,
     INDEX_MAP_TEXT,
+    MAYBE_INDEX_MAP,
     NUMBERS,
     BlockRV,
+    index_types,
     instruction,
+    widest,
+)
+from te_sched.tensorir.layout_padding import (
+    LayoutPadding,
+    assumption_block,
+    check_value,
+    has_stores,
+    padded_nest,
+    padding_block,
 )
 from te_sched.tensorir.primitives.finding import check_not_root
-from te_sched.tensorir.rewriting import SimplifiedValues, Swap
-from te_sched.tensorir.state import BlockKey, outermost_blocks
+from te_sched.tensorir.rewriting import BlockMapper, SimplifiedValues, Swap, simplified_indices
+from te_sched.tensorir.state import BlockKey, outermost_blocks, with_block
 
 
 class LayoutInstructions(ScheduleBase):
@@ -44,7 +54,7 @@ class LayoutInstructions(ScheduleBase):
         "Change the layout of a buffer of {block}",
         buffer=BUFFER,
         index_map=INDEX_MAP,
-        pad_value=ATTRIBUTE,
+        pad_value=MAYBE_INDEX_MAP,
         assume_injective_transform=FLAG,
     )
     def transform_layout(
@@ -65,14 +75,21 @@ class LayoutInstructions(ScheduleBase):
         ----------
         buffer : ("read", number) or ("write", number), the name of the buffer, or the buffer.
         index_map : a function of the indices that gives the new indices, or an IndexMap: a
-            one-to-one map onto the elements of the new buffer.
-        pad_value : accepted as in TVM; maps that need padding are refused.
-        assume_injective_transform : do not check that the map is one-to-one.
+            one-to-one map to the indices of the new buffer.
+        pad_value : the value of elements of the new buffer to which no old one is mapped: a number
+            of the buffer's type, or a function of the new indices. The function writes them, or
+            assumes them of a buffer that it only reads. Without it, maps that add such elements are
+            refused.
+        assume_injective_transform : do not check that the map is one-to-one; what it adds is not
+            written.
 
         >>> sch = tir.Schedule(matmul_relu)
         >>> sch.transform_layout("C", ("write", 0), lambda i, j: [i // 4, j, i % 4])
         >>> sch.get(sch.get_block("D")).reads
         (C[vi // 4, vj, vi % 4],)
+        >>> sch.transform_layout("D", "D", lambda i, j: [i, j // 3, j % 3], pad_value=0.0)
+        >>> sch.get(sch.get_block("D")).writes
+        (D[v_axis0, v_axis1, v_axis2],)
         """
         key = self.block_key(block, "transform_layout")
         old = place_from(self, key, buffer).buffer_in(self.block(key))
@@ -86,22 +103,24 @@ class LayoutInstructions(ScheduleBase):
         func = self.functions[name]
         _check_plain(func, old, refused)
         try:
-            shape = maps.map_shape(mapping, old.shape)
-            if not assume_injective_transform:
-                maps.inverse(mapping, _domains(old.shape))
+            new = replace(old, shape=maps.map_shape(mapping, old.shape), axis_separators=())
+            if assume_injective_transform:
+                padding = None
+            else:
+                padding = _padding_of(mapping, old, new, pad_value, refused)
         except DeclarationError as error:
             raise refused(
                 f"{error.fault}{f': {error.why}' if error.why else ''}",
-                "give a map that is one-to-one and onto, for example lambda i: [i // 4, i % 4] "
-                "where 4 divides the extent",
+                "give a map that is one-to-one, for example lambda i: [i // 4, i % 4]",
             ) from None
-        new = replace(old, shape=tuple(shape), axis_separators=())
-        mapper = _Moved(old, new, mapping)
+        mapper = _Moved(old, new, mapping, padding)
         body = mapper.visit(func.body)
+        if padding is not None and not mapper.is_padded:
+            body = _with_padding(padding, func.body, body, mapper.continued)
         if old in func.buffer_map.values():
             buffers = {p: new if one is old else one for p, one in func.buffer_map.items()}
             self.draft.functions[name] = replace(func, buffer_map=buffers)
-        self.draft.set_body(name, body, mapper.continued)
+        self.draft.set_body(name, body, mapper.continued, f"the layout of {old.name} was changed")
 
     @instruction("Separate the axes of a buffer of {block}", buffer=BUFFER, axis_separators=NUMBERS)
     def set_axis_separator(
@@ -202,13 +221,9 @@ class LayoutInstructions(ScheduleBase):
             dtype = extent.dtype
             domain = Range(IntImm(0, dtype), extent)
             axes.append(IterVar(domain, Var(f"v{place}", dtype), found.pop()))
-        analyzer = Analyzer()
-        for axis in axes:
-            assert axis.dom is not None
-            analyzer.bind(axis.var, axis.dom)
         given = maps.map_indices(back, [axis.var for axis in axes])
         values = {a.var: one for a, one in zip(own.iter_vars, given, strict=True)}
-        mapper = SimplifiedValues(values, analyzer)
+        mapper = SimplifiedValues(values, {a.var: a.dom for a in axes if a.dom is not None})
         made = replace(mapper.visit_parts(own), iter_vars=tuple(axes))
         mapper.continued[made] = own
         variables = [Var(f"ax{place}", axis.dtype) for place, axis in enumerate(axes)]
@@ -234,9 +249,10 @@ class LayoutPrimitives(LayoutInstructions):
             handle = self.get_block(block) if isinstance(block, str) else block
             key = self.block_key(handle, "transform_layout")
             place = place_from(self, key, bound.arguments["buffer"])
-            count = len(place.buffer_in(self.block(key)).shape)
+            types = index_types(place.buffer_in(self.block(key)))
             bound.arguments |= {"block": handle, "buffer": place}
-            bound.arguments["index_map"], separators = map_of(given, count)
+            made, separators = map_of(given, len(types), dtype=widest(types))
+            bound.arguments["index_map"] = made
             if len({*separators}) != len(separators):
                 raise ScheduleError(
                     "index_map has AXIS_SEPARATOR twice at one place",
@@ -271,6 +287,67 @@ def checked_map(key: BlockKey, given: Any, shape: tuple[Expr, ...], what: str) -
             of_block(key.name),
         )
     return maps.with_types_of(given, shape)
+
+
+def _padding_of(
+    mapping: IndexMap, old: Buffer, new: Buffer, value: Any, refused: Any
+) -> LayoutPadding | None:
+    """The padding that a map adds to a buffer; None if it adds none."""
+    inverse, condition = maps.non_surjective_inverse(mapping, _domains(old.shape))
+    if ops.is_const(condition, 0):
+        return None
+    if value is None:
+        raise refused(
+            f"the new shape {list(new.shape)} has elements to which none of {list(old.shape)} is "
+            f"mapped: those with {condition}",
+            "give pad_value, their value; or a map onto, whose divisors divide the extents",
+        )
+    if not isinstance(value, IndexMap):
+        raise refused(f"pad_value is {kind_of(value)}", "give a number, or a function")
+    why = check_value(value, old, new.shape)
+    if why:
+        raise refused(why, f"give a value of type {old.dtype}, or a function of the new indices")
+    return LayoutPadding(old, new, inverse, condition, value)
+
+
+def _with_padding(padding: LayoutPadding, old: Stmt, body: Stmt, links: dict[Block, Block]) -> Stmt:
+    """A body with a block that writes the padding after all others that write the buffer; or one
+    that assumes it, before all others.
+    """
+    writes = has_stores(old, padding.old)
+    made = padding_block(padding) if writes else assumption_block(padding)
+    owner = _owner(body, padding.new)
+    parts = owner.block.body.seq if type(owner.block.body) is SeqStmt else (owner.block.body,)
+    place = 0
+    for number, one in enumerate(parts):
+        if writes and has_stores(one, padding.new):
+            place = number + 1
+    parts = (*parts[:place], made, *parts[place:])
+    new = with_block(owner, links, body=SeqStmt(parts))
+    links[new.block] = links.get(owner.block, owner.block)
+    return _Exchanged(owner, new, links).visit(body)
+
+
+def _owner(body: Stmt, buffer: Buffer) -> BlockRealize:
+    """The block that allocates a buffer, or the root block."""
+    found = [one for one in walk(body) if type(one) is BlockRealize]
+    return next((one for one in found if buffer in one.block.alloc_buffers), found[0])
+
+
+class _Exchanged(BlockMapper):
+    """Replaces a block, and notes the old ones of blocks around it."""
+
+    def __init__(self, old: BlockRealize, new: BlockRealize, links: dict[Block, Block]) -> None:
+        super().__init__()
+        self.old, self.new, self.continued = old, new, links
+
+    def visit_BlockRealize(self, node: BlockRealize) -> BlockRealize:
+        return self.new if node is self.old else self.generic(node)
+
+    def note(self, new: Block, old: Block) -> Block:
+        if new is not old:
+            self.continued[new] = self.continued.get(old, old)
+        return new
 
 
 def _domains(shape: tuple[Expr, ...]) -> tuple[Range, ...]:
@@ -328,27 +405,37 @@ def _own_loops(schedule: ScheduleBase, key: BlockKey, refused: Any) -> list[Var]
 
 
 class _Moved(Swap):
-    """Replaces a buffer by one in another order."""
+    """Replaces a buffer by one in another order. `is_padded` tells whether a nest that writes it
+    also writes its padding.
+    """
 
-    def __init__(self, old: Buffer, new: Buffer, mapping: IndexMap) -> None:
+    def __init__(
+        self, old: Buffer, new: Buffer, mapping: IndexMap, padding: LayoutPadding | None = None
+    ) -> None:
         super().__init__({old: new})
-        self.old, self.new, self.mapping = old, new, mapping
-        self.analyzer = Analyzer()
+        self.old, self.new, self.mapping, self.padding = old, new, mapping, padding
+        self.is_padded = False
+        self.ranges: dict[Var, Range] = {}
 
-    def visit_For(self, node: For) -> For:
-        if not ops.is_const(node.extent, 1):  # unit loops stay in the indices
-            self.analyzer.bind(node.loop_var, Range(node.min, node.extent))
+    def visit_For(self, node: For) -> Stmt:
+        found = None if self.padding is None else padded_nest(self.padding, node)
+        if found is not None:
+            self.is_padded = True
+            self.continued |= found[1]
+            return found[0]
+        self.ranges[node.loop_var] = Range(node.min, node.extent)
         return self.generic(node)
 
     def visit_Block(self, node: Block) -> Any:
         for axis in node.iter_vars:
-            if axis.dom is not None and not ops.is_const(axis.dom.extent, 1):
-                self.analyzer.bind(axis.var, axis.dom)
+            if axis.dom is not None:
+                self.ranges[axis.var] = axis.dom
         return super().visit_Block(node)
 
     def _mapped(self, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
-        found = maps.substituted(self.mapping, indices)
-        return tuple([self.analyzer.simplify(one) for one in found])
+        found = simplified_indices(maps.substituted(self.mapping, indices), self.ranges)
+        analyzer = Analyzer()
+        return tuple([one if type(one) is Var else analyzer.simplify(one) for one in found])
 
     def visit_access(self, node: Any) -> Any:
         """Map a load or store."""

@@ -4,7 +4,7 @@ reindex_cache_read, reindex_cache_write.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from te_sched.arith import index_map as maps
@@ -78,8 +78,7 @@ class ReindexPrimitives(CopyPrimitives):
         place = place_from(self, key, buffer)
         own, writes = self.block(key), place.kind == "write"
         whole = place.buffer_in(own)
-        point, axes = _point_of(key, own, whole, writes)
-        indices = _simplified(own, point)
+        indices, axes = _point_of(key, own, whole, writes, _simplified)
         position = number_in(self, scope, key)
         if position is None:
             raise _refused(
@@ -330,14 +329,20 @@ def _simplified(block: Block, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
 
 
 def _point_of(
-    key: BlockKey, block: Block, buffer: Buffer, writes: bool
+    key: BlockKey,
+    block: Block,
+    buffer: Buffer,
+    writes: bool,
+    prepare: Callable[[Block, tuple[Expr, ...]], tuple[Expr, ...]] = lambda block, indices: indices,
 ) -> tuple[tuple[Expr, ...], list[IterVar]]:
-    """The indices at which a block accesses a buffer, and the iterators on which they depend."""
+    """The prepared indices at which a block accesses a buffer, and the iterators on which they
+    depend.
+    """
     others = block.reads if writes else block.writes
     if any(region.buffer is buffer for region in others) and not (writes and block.init):
         why = "it reads and writes it: the copy would not have what it updates"
         raise _refused(key, buffer, why, "let the block read one buffer and write another")
-    indices = _indices(key, block, buffer)
+    indices = prepare(block, _indices(key, block, buffer))
     used = variables_of(*indices)
     for axis in block.iter_vars if writes else ():
         if axis.var in used and axis.kind != "DataPar":

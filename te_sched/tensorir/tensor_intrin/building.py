@@ -25,16 +25,34 @@ from te_sched.ir.expr import (
 )
 from te_sched.ir.intrinsics import reinterpret
 from te_sched.ir.stmt import BufferStore, For, LetStmt, PrimFunc, Stmt
+from te_sched.ir.visitor import walk
 
 Pair = tuple[PrimFunc, PrimFunc]
 Buffers = tuple[Buffer, Buffer, Buffer]
 
 
 def parameter(
-    name: str, shape: Sequence[int], dtype: str, scope: str = "", alignment: int = -1
+    name: str,
+    shape: Sequence[int],
+    dtype: str,
+    scope: str = "",
+    alignment: int = -1,
+    offset_factor: int = 1,
+    is_strided: bool = False,
 ) -> Buffer:
-    """A buffer of an intrinsic, with any offset."""
-    return decl_buffer(shape, dtype, name, scope=scope, data_alignment=alignment, offset_factor=1)
+    """A buffer of an intrinsic, whose offset is any multiple of a number; with any strides if it
+    `is_strided`.
+    """
+    strides = [Var(f"{name}_s{place}") for place in range(len(shape))] if is_strided else None
+    return decl_buffer(
+        shape,
+        dtype,
+        name,
+        strides=strides,
+        scope=scope,
+        data_alignment=alignment,
+        offset_factor=offset_factor,
+    )
 
 
 def function(buffers: Sequence[Buffer], body: Stmt, reads: Sequence[Buffer]) -> PrimFunc:
@@ -53,33 +71,36 @@ def function(buffers: Sequence[Buffer], body: Stmt, reads: Sequence[Buffer]) -> 
 
 
 def loops(
-    names: str, kinds: Sequence[str], extents: Sequence[int], body: Callable[..., BufferStore]
+    names: str,
+    kinds: Sequence[str],
+    extents: Sequence[int],
+    body: Callable[..., BufferStore],
+    block: str = "update",
+    prefix: str = "v",
 ) -> Stmt:
-    """Loops around a block `update` with an iterator for each, that makes a store of them."""
+    """Loops around a block with an iterator for each, that makes a store of them."""
     variables = [Var(name) for name in names]
     axes = [
-        IterVar(Range(IntImm(0), IntImm(extent)), Var(f"v{name}"), kind)
+        IterVar(Range(IntImm(0), IntImm(extent)), Var(f"{prefix.format(name)}{name}"), kind)
         for name, kind, extent in zip(names, kinds, extents, strict=True)
     ]
     store = body(*[axis.var for axis in axes])
-    target = BufferLoad(store.buffer, store.indices)
-    block = Block(
-        tuple(axes),
-        tuple([_element(one) for one in (target, *_loads(store.value.b))]),  # type: ignore[attr-defined]
-        (_element(target),),
-        "update",
-        None,
-        store,
+    loads = [one for one in walk(store.value) if isinstance(one, BufferLoad)]
+    made: Stmt = BlockRealize(
+        tuple(variables),
+        ops.TRUE,
+        Block(
+            tuple(axes),
+            tuple(map(_element, loads)),
+            (_element(BufferLoad(store.buffer, store.indices)),),
+            block,
+            None,
+            store,
+        ),
     )
-    made: Stmt = BlockRealize(tuple(variables), ops.TRUE, block)
     for var, extent in reversed(list(zip(variables, extents, strict=True))):
         made = For(var, IntImm(0), IntImm(extent), "serial", made)
     return made
-
-
-def _loads(product: Expr) -> list[BufferLoad]:
-    """The loads of a product of converted elements."""
-    return [getattr(side, "value", side) for side in (product.a, product.b)]  # type: ignore[attr-defined]
 
 
 def _element(load: BufferLoad) -> BufferRegion:

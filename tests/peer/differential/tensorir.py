@@ -166,7 +166,7 @@ class Function:
     def output(self, is_last: bool, dims: tuple[Dim, ...], dtype: str) -> Array:
         """The buffer of a stage: a parameter or a temporary."""
         symbolic = any(dim.text != str(dim.value) for dim in dims)
-        if is_last or self._rare(0.8 if symbolic else 0.2):
+        if is_last or self._rare(0.95 if symbolic else 0.2):
             return self.parameter(dims, dtype)
         scope = "global" if self.gpu else self.rng.choice(("global",) * 6 + ("local",))
         return self.temporary(dims, dtype, scope)
