@@ -190,7 +190,7 @@ SECTIONS: dict[str, list[Example]] = {
             "scale_and_add",
             "sch.split(j, [None, 5])",
             'i, j = sch.get_loops("C")',
-            note="16 is no multiple of 5: `T.where` omits the iterations beyond the end.",
+            note="16 is not a multiple of 5: `T.where` omits the iterations beyond the end.",
         ),
         Example("fuse", "scale_and_add", "sch.fuse(i, j)", 'i, j = sch.get_loops("C")'),
         Example("reorder", "matmul", "sch.reorder(j_0, k, j_1)", _SPLIT_J),

@@ -54,6 +54,8 @@ class Found:
         inputs = self.inputs
         if self.function in ("main", "default_function") and isinstance(inputs, Schedule):
             return ",".join(op.name for op in inputs.outputs)
+        if isinstance(inputs, BlockSchedule):
+            return str(inputs.functions[self.function].attrs.get("global_symbol", self.function))
         return self.function
 
     @property

@@ -140,7 +140,8 @@ class _States:
         if isinstance(self.given, Schedule):
             return f"The schedule of {', '.join(op.name for op in self.given.outputs)}"
         what = "function" if isinstance(self.given, IRModule) else "schedule of"
-        return f"The {what} {self.name}"
+        name = _module(self.given)[self.name].attrs.get("global_symbol", self.name)
+        return f"The {what} {name}"
 
     @property
     def trace(self) -> str:

@@ -14,7 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from te_sched.analysis.programs.evaluate import Unevaluable, connected, evaluate, variables_in
+from te_sched.analysis.programs.evaluate import (
+    Unevaluable,
+    connected,
+    distinct_numbers,
+    distinct_rows,
+    evaluate,
+    variables_in,
+)
 from te_sched.arith.conditions import conjuncts
 from te_sched.arith.iter_expr import NotAffine, collect
 from te_sched.ir import ops
@@ -215,33 +222,8 @@ def _executed(
         for begin in begins
     ]
     if len(columns) == 1:
-        return _simplest(_distinct(columns[0]))
-    return _distinct_rows(columns)
-
-
-def _distinct(numbers: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The distinct numbers, sorted: by a table, if they are near each other."""
-    if not len(numbers):
-        return numbers
-    low, high = int(numbers.min()), int(numbers.max())
-    if high - low >= _MOST_CELLS:
-        return np.unique(numbers)
-    seen = np.zeros(high - low + 1, np.bool_)
-    seen[numbers - low] = True
-    return np.flatnonzero(seen) + low
-
-
-def _distinct_rows(columns: Sequence[np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
-    """The distinct rows of a table, sorted."""
-    if not len(columns[0]):
-        return np.zeros((0, len(columns)), np.int64)
-    lows = [int(column.min()) for column in columns]
-    spans = [int(column.max()) - low + 1 for column, low in zip(columns, lows, strict=True)]
-    if math.prod(spans) > _MOST_CELLS:
-        return np.unique(np.stack(columns, axis=-1), axis=0)
-    places = [column - low for column, low in zip(columns, lows, strict=True)]
-    found = np.unravel_index(_distinct(np.ravel_multi_index(places, spans)), spans)
-    return np.stack([column + low for column, low in zip(found, lows, strict=True)], axis=-1)
+        return _simplest(distinct_numbers(columns[0]))
+    return distinct_rows(columns)
 
 
 def _where(

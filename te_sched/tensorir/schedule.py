@@ -293,6 +293,19 @@ class BlockSchedule(
         self.mod.show(*args, **options)
         print(self.trace)
 
+    def diff(self, other: BlockSchedule) -> Any:
+        """What `other` does differently: changed lines of the trace and of the loops.
+
+        >>> sch = tir.Schedule(matmul_relu)
+        >>> other = sch.copy()
+        >>> sch.diff(other)
+        the schedules are the same
+        >>> other.parallel(other.get_loops("D")[0])
+        >>> [line for line in sch.diff(other).loops if line[0] in "-+"]
+        ['-└─ for i  0:8', '+└─ parallel i  0:8']
+        """
+        raise NotImplementedError  # te_sched.views replaces this method
+
     def __repr__(self) -> str:
         return f"<schedule of {', '.join(self.functions)}>"
 

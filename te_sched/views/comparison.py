@@ -40,14 +40,14 @@ class Comparison:
         return f"<style>{own_style()}</style>{to_html(str(self), 'diff')}"
 
 
-def compare(schedule: Schedule, other: Schedule) -> Comparison:
+def compare(schedule: Schedule | BlockSchedule, other: Schedule | BlockSchedule) -> Comparison:
     """Compare two schedules; printed, the result is a diff of lines."""
     for one in (schedule, other):
-        if not isinstance(one, Schedule):
+        if not isinstance(one, Schedule | BlockSchedule):
             raise DeclarationError(
                 f"cannot compare a schedule with {kind_of(one)}",
                 "it is not a schedule",
-                "pass what te.create_schedule returned",
+                "pass what te.create_schedule or tir.Schedule returned",
             )
     return Comparison(
         _difference(str(schedule.trace), str(other.trace)),

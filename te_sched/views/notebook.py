@@ -32,9 +32,12 @@ def _calling(module: str, name: str) -> Callable[..., Any]:
     return method
 
 
-@wraps(Schedule.diff)
-def _diff(self: Schedule, other: Schedule) -> Any:
-    return importlib.import_module("te_sched.views.comparison").compare(self, other)
+def _comparing(documented: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(documented)
+    def diff(self: Any, other: Any) -> Any:
+        return importlib.import_module("te_sched.views.comparison").compare(self, other)
+
+    return diff
 
 
 def _show(self: PrimFunc | IRModule) -> None:
@@ -48,11 +51,12 @@ _METHODS: dict[type, dict[str, Callable[..., Any]]] = {
     Schedule: {
         "_repr_html_": _calling(_CARDS, "schedule_html"),
         "__str__": _calling("te_sched.views.comparison", "loops_text"),
-        "diff": _diff,
+        "diff": _comparing(Schedule.diff),
     },
     BlockSchedule: {
         "_repr_html_": _calling(_CARDS, "schedule_html"),
         "__str__": _calling("te_sched.views.comparison", "loops_text"),
+        "diff": _comparing(BlockSchedule.diff),
     },
     Stage: {"_repr_html_": _calling(_CARDS, "stage_html")},
     Tensor: {"_repr_html_": _calling(_CARDS, "tensor_html")},

@@ -10,10 +10,10 @@ import pytest
 
 import te_sched
 from te_sched import tir
+from te_sched.analysis.programs.evaluate import distinct_numbers, distinct_rows
 from te_sched.errors import ScheduleError
 from te_sched.ir.stmt import IRModule
 from te_sched.script import from_source
-from te_sched.story.footprint import _distinct, _distinct_rows
 from te_sched.story.model import StoryStep
 from te_sched.story.story import Story
 from te_sched.tensorir.handles import PRIMITIVES
@@ -229,6 +229,6 @@ def test_distinct_numbers_and_rows(seed: int) -> None:
     rng = np.random.default_rng(seed)
     scale = 10 ** rng.integers(1, 9)
     columns = [rng.integers(-scale, scale, seed) for _ in range(3)]
-    assert np.array_equal(_distinct(columns[0]), np.unique(columns[0]))
+    assert np.array_equal(distinct_numbers(columns[0]), np.unique(columns[0]))
     rows = np.unique(np.stack(columns, axis=-1), axis=0)
-    assert np.array_equal(_distinct_rows(columns), rows)
+    assert np.array_equal(distinct_rows(columns), rows)

@@ -144,3 +144,12 @@ def test_an_entry_is_shown_as_its_instruction() -> None:
     entry = sch.trace.entries[-1]
     assert repr(entry) == "_ = sch.decompose_reduction(block=_, loop=_)"
     assert "decompose_reduction(block=_, loop=_)" in text_of(html_of(entry))
+
+
+def test_schedules_of_blocks_are_compared() -> None:
+    sch = tir.Schedule(program(MATMUL))
+    other = sch.copy()
+    assert not sch.diff(other)
+    other.parallel(other.get_loops("D")[0])
+    assert "+  sch.parallel(loop=l1)" in sch.diff(other).trace
+    assert "+└─ parallel i  0:8" in sch.diff(other).loops

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from te_sched.analysis.findings import Finding, broken_rule
-from te_sched.analysis.programs.evaluate import Unevaluable, evaluate
+from te_sched.analysis.programs.evaluate import Unevaluable, distinct_rows, evaluate
 from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.conditions import conjuncts
 from te_sched.arith.int_set import eval_set, from_range
@@ -131,10 +131,8 @@ class _Instances:
             instances.append(own)
         if not self.is_reduction or not instances:
             return None
-        different = np.unique(np.stack(instances), axis=1)
-        if different.shape[1] == count:
-            return None
-        return self._repeated(part, count, different.shape[1])
+        different = len(distinct_rows(instances))
+        return None if different == count else self._repeated(part, count, different)
 
     def _evaluated(self, part: _Part) -> tuple[list[Any], int]:
         """The values of iterators in all iterations of loops in which the conditions hold."""
