@@ -10,7 +10,8 @@ from te_sched.arith.deduce import COMPARISONS, deduce_bound
 from te_sched.arith.int_set import IntervalSet, eval_set, from_range, intersect, is_nothing, union
 from te_sched.ir import ops
 from te_sched.ir.blocks import BlockRealize
-from te_sched.ir.expr import BufferRegion, Expr, IntImm, Range, Var
+from te_sched.ir.expr import Buffer, BufferRegion, Expr, IntImm, Range, Var
+from te_sched.ir.scopes import rank_of
 from te_sched.ir.visitor import substitute, variables_of
 from te_sched.tensorir.blocks import loops_around, predicate_of
 from te_sched.tensorir.state import BlockIndex, BlockKey, Key
@@ -113,3 +114,21 @@ def bound_loops(index: BlockIndex, loops: Iterable[Var], analyzer: Analyzer) -> 
         node = index.loop(one)
         analyzer.bind(one, Range(node.min, node.extent))
     return analyzer
+
+
+# Threads that share memory of a scope.
+_SHARED: dict[str, tuple[str, ...]] = {
+    "shared": ("threadIdx", "vthread"),
+    "warp": ("threadIdx.x",),
+}
+
+
+def sharing(index: BlockIndex, loops: Iterable[Var], buffer: Buffer) -> list[Var]:
+    """Those of some loops that are threads which have a buffer in common."""
+    tags = _SHARED.get(rank_of(buffer.scope()), ())
+    found = []
+    for one in loops:
+        thread = index.loop(one).thread_binding
+        if thread is not None and tags and thread.thread_tag.startswith(tags):
+            found.append(one)
+    return found

@@ -29,7 +29,7 @@ from te_sched.tensorir.blocks import (
     stated_blocks,
 )
 from te_sched.tensorir.insertion import common_parent
-from te_sched.tensorir.relaxation import Sets, binding_of, bound_loops, joined, relaxed
+from te_sched.tensorir.relaxation import Sets, binding_of, bound_loops, joined, relaxed, sharing
 from te_sched.tensorir.state import BlockIndex, BlockKey, Key
 
 # The advice of primitives which require it.
@@ -71,6 +71,8 @@ def _is_covered(
     assert scope is not None
     parent = common_parent(index, scope, [key, *makers])
     above = [*index.loops_above(parent), parent] if isinstance(parent, Var) else []
+    threads = {*sharing(index, above, buffer)}
+    above = [one for one in above if one not in threads]
     wanted = _read(index, key, buffer, above)
     written = [
         sets
@@ -94,28 +96,55 @@ def _read(index: BlockIndex, key: BlockKey, buffer: Buffer, above: Sequence[Var]
     """All that a block reads of a buffer in one iteration of the loops above."""
     loops = _below(index, key, above)
     regions = [one for one in accessed(index, key, writes=False) if one.buffer is buffer]
-    return joined([relaxed(index, key, one, loops) for one in regions])
+    predicate = predicate_of(index, key)
+    return joined(
+        [
+            _box(index, key, one, loops, predicate) or relaxed(index, key, one, loops)
+            for one in regions
+        ]
+    )
 
 
 def written_box(
     index: BlockIndex, key: BlockKey, region: BufferRegion, loops: Sequence[Var]
 ) -> Sets | None:
     """A box that a block writes completely over all iterations of loops; None if unknown."""
-    realize = index.realize(key)
-    mins = [substitute(one.min, binding_of(realize)) for one in region.region]
+    mins = _begins(index, key, region)
     predicate = _selection(index, key, mins, region.buffer.shape, loops)
-    found = detect_iter_map(mins, loop_ranges(index, loops), predicate, IterMapLevel.SURJECTIVE)
+    return _box(index, key, region, loops, predicate)
+
+
+def _begins(index: BlockIndex, key: BlockKey, region: BufferRegion) -> list[Expr]:
+    """The first element of a region, by dimension, in terms of loops."""
+    values = binding_of(index.realize(key))
+    return [substitute(one.min, values) for one in region.region]
+
+
+def _box(
+    index: BlockIndex,
+    key: BlockKey,
+    region: BufferRegion,
+    loops: Sequence[Var],
+    predicate: Expr,
+) -> Sets | None:
+    """The elements of a region over all iterations of loops with a condition, if they are a box."""
+    ranges = loop_ranges(index, loops)
+    mins = _begins(index, key, region)
+    found = detect_iter_map(mins, ranges, predicate, IterMapLevel.SURJECTIVE)
     if found.errors:
         return None
     sets = []
     for one, bound in zip(found.indices, region.region, strict=True):
-        low, last = ops.convert(one.base), bound.extent - 1
+        low = high = ops.convert(one.base)
         if one.args:
             (part,) = one.args
-            if not (is_number(part.scale, 1) or is_const(bound.extent - part.scale, 0)):
+            if is_number(part.scale, -1):
+                low = low - (part.extent - 1)
+            elif is_number(part.scale, 1) or is_const(bound.extent - part.scale, 0):
+                high = high + (part.extent - 1) * part.scale
+            else:
                 return None
-            last = last + (part.extent - 1) * part.scale
-        sets.append(IntervalSet(low, low + last))
+        sets.append(IntervalSet(low, high + bound.extent - 1))
     return sets
 
 

@@ -15,7 +15,6 @@ from te_sched.ir import ops
 from te_sched.ir.blocks import Block, BlockRealize
 from te_sched.ir.expr import Buffer, BufferRegion, Expr, IntImm, IterVar, Range, Var
 from te_sched.ir.ops import is_const
-from te_sched.ir.scopes import rank_of
 from te_sched.ir.stmt import For, Stmt
 from te_sched.ir.visitor import replace, variables_of
 from te_sched.tensorir.base import ScheduleBase, integer, of_block, of_loop
@@ -44,7 +43,7 @@ from te_sched.tensorir.handles import (
 )
 from te_sched.tensorir.insertion import Place, number_in, statements_of, with_inserted
 from te_sched.tensorir.primitives.finding import check_not_root
-from te_sched.tensorir.relaxation import Sets, bound_loops, joined, relaxed
+from te_sched.tensorir.relaxation import Sets, bound_loops, joined, relaxed, sharing
 from te_sched.tensorir.removal import without
 from te_sched.tensorir.stage_pipeline import PIPELINE_HELP, why_not_pipeline
 from te_sched.tensorir.state import BlockIndex, BlockKey, Key
@@ -248,13 +247,14 @@ class MovementPrimitives(ScheduleBase):
         """The regions that consumers read, or producers write, in one iteration of a loop."""
         block = self.block(key)
         own = buffers_of(block.writes if is_producer else block.reads)
+        above = [*self.loops_above(target), target]
         found: dict[Buffer, Sets] = {}
         for buffer in own:
             sets = []
             for one in stated_blocks(self, others):
                 other = self.block(one)
                 regions = other.reads if is_producer else other.writes
-                loops = _below(self, one, target) + _shared(self, target, buffer)
+                loops = [*_below(self, one, target), *sharing(self, above, buffer)]
                 sets += [
                     relaxed(self, one, region, loops)
                     for region in regions
@@ -328,29 +328,11 @@ def _below(schedule: ScheduleBase, key: BlockKey, target: Var) -> list[Var]:
     return above[above.index(target) + 1 :]
 
 
-# Threads that share memory of a scope.
-_SHARED: dict[str, tuple[str, ...]] = {
-    "shared": ("threadIdx", "vthread"),
-    "warp": ("threadIdx.x",),
-}
-
-
-def _shared(schedule: ScheduleBase, target: Var, buffer: Buffer) -> list[Var]:
-    """The loops of threads around a loop, and it itself, that have a buffer in common."""
-    tags = _SHARED.get(rank_of(buffer.scope()), ())
-    found = []
-    for one in [*schedule.loops_above(target), target]:
-        thread = schedule.loop(one).thread_binding
-        if thread is not None and tags and thread.thread_tag.startswith(tags):
-            found.append(one)
-    return found
-
-
 def _domains(
     block: Block, needed: Mapping[Buffer, Sets], is_producer: bool
 ) -> dict[Var, IntervalSet]:
     """The values of the iterators for which a block accesses regions."""
-    axes = {axis.var: axis for axis in block.iter_vars if axis.kind == "DataPar"}
+    axes = {axis.var: axis for axis in block.iter_vars if axis.kind in ("DataPar", "CommReduce")}
     found: dict[Var, IntervalSet] = {}
     for region in block.writes if is_producer else block.reads:
         sets = needed.get(region.buffer)
