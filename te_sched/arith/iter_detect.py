@@ -493,9 +493,9 @@ class Detector(Visitor):
         whole = IterSumExpr(tuple(multiples), base)
         remainder = IterSumExpr(tuple(rest), left)
         is_alone = len(rest) == 1 or self.dividing != Dividing.WHOLE
-        if not rest or (is_alone and self._is_below(remainder, divisor)):
-            if not (rest and self.as_tvm and not multiples and self._is_padded(remainder, divisor)):
-                return whole, remainder
+        is_divided = multiples or not self.as_tvm or not self._is_padded(remainder, divisor)
+        if not rest or (is_alone and is_divided and self._is_below(remainder, divisor)):
+            return whole, remainder
         if not is_number(left, 0):
             raise NotAffine(f"({expr_of(a)}) // {divisor} does not begin with a whole quotient")
         coarse, fine = self._split(remainder, divisor)

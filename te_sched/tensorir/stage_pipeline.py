@@ -73,7 +73,7 @@ def _is_covered(
     above = [*index.loops_above(parent), parent] if isinstance(parent, Var) else []
     threads = {*sharing(index, above, buffer)}
     above = [one for one in above if one not in threads]
-    wanted = _read(index, key, buffer, above)
+    read = _read(index, key, buffer, above)
     written = [
         sets
         for maker in stated_blocks(index, makers)
@@ -84,25 +84,27 @@ def _is_covered(
     if not written:
         return False
     analyzer = bound_loops(index, above, Analyzer())
-    pairs = zip(joined(written), wanted, buffer.shape, strict=True)
-    return all(_contains(analyzer, one, other, size) for one, other, size in pairs)
+    box = joined(written)
+    return all(
+        any(_contains(analyzer, box[place], sets[place], size) for sets in read)
+        for place, size in enumerate(buffer.shape)
+    )
 
 
 def _below(index: BlockIndex, key: BlockKey, above: Sequence[Var]) -> list[Var]:
     return [one for one in loops_around(index, key) if one not in {*above}]
 
 
-def _read(index: BlockIndex, key: BlockKey, buffer: Buffer, above: Sequence[Var]) -> Sets:
-    """All that a block reads of a buffer in one iteration of the loops above."""
+def _read(index: BlockIndex, key: BlockKey, buffer: Buffer, above: Sequence[Var]) -> list[Sets]:
+    """Sets of all that a block reads of a buffer in one iteration of the loops above: without
+    conditions on several loops, and with all conditions, if that is known.
+    """
     loops = _below(index, key, above)
     regions = [one for one in accessed(index, key, writes=False) if one.buffer is buffer]
     predicate = predicate_of(index, key)
-    return joined(
-        [
-            _box(index, key, one, loops, predicate) or relaxed(index, key, one, loops)
-            for one in regions
-        ]
-    )
+    boxes = [_box(index, key, one, loops, predicate) for one in regions]
+    found = [joined([relaxed(index, key, one, loops) for one in regions])]
+    return found if None in boxes else [*found, joined([one for one in boxes if one])]
 
 
 def written_box(
