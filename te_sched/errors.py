@@ -274,7 +274,8 @@ class BlockError(LoweringError, ValueError):
     ...         for i in T.thread_binding(16, thread="threadIdx.x"):
     ...             with T.block("B"):
     ...                 B[i] = 0
-    >>> te_sched.lower(clear)  # doctest: +ELLIPSIS
+    >>> unify = te_sched.tir.transform.UnifyThreadBinding()
+    >>> unify(te_sched.IRModule({"clear": clear}))  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
     te_sched.errors.BlockError: thread axis threadIdx.x has extents 32 and 16 in one kernel...

@@ -131,7 +131,11 @@ def _chained(args: Iterable[IterSplitExpr]) -> list[IterSplitExpr]:
         next_ones = [one for one in left if is_known and one.scale == expected]
         if not next_ones:
             larger = [one for one in left if not is_number(one.extent, 1)]
-            next_ones = [min(larger, key=_scale_of)] if larger else left
+            within = [one for one in larger if is_known and _scale_of(one) <= expected]
+            if within:
+                next_ones = [max(within, key=_scale_of)]
+            else:
+                next_ones = [min(larger, key=_scale_of)] if larger else left
         found.append(next_ones[0])
         left = _without(left, next_ones[0])
         expected = found[-1].scale * found[-1].extent
@@ -237,7 +241,7 @@ class Constraint:
 @dataclass(slots=True)
 class Detector(Visitor):
     """One detection of indices. Iterators of extent 1 are treated as constants, except if
-    `keeps_units`.
+    `keeps_units`. `as_tvm`: a sum that is always below a divisor is not divided.
     """
 
     input_iters: Mapping[Var, Range]
@@ -246,6 +250,7 @@ class Detector(Visitor):
     dividing: Dividing
     lenient: bool = False
     keeps_units: bool = False
+    as_tvm: bool = False
     inputs: list[IterMark] = field(default_factory=list)
     sums: dict[Var, IterSumExpr] = field(default_factory=dict)
     fused_marks: list[IterMark] = field(default_factory=list)
@@ -531,7 +536,8 @@ class Detector(Visitor):
         whole = IterSumExpr(tuple(multiples), base)
         remainder = IterSumExpr(tuple(rest), left)
         is_alone = len(rest) == 1 or self.dividing != Dividing.WHOLE
-        if not rest or (is_alone and self._is_below(remainder, divisor)):
+        is_divided = multiples or not self.as_tvm or not self._is_padded(remainder, divisor)
+        if not rest or (is_alone and is_divided and self._is_below(remainder, divisor)):
             return whole, remainder
         if not is_number(left, 0):
             raise NotAffine(f"({expr_of(a)}) // {divisor} does not begin with a whole quotient")
@@ -548,6 +554,12 @@ class Detector(Visitor):
                 return False
             most = most + one.scale * (one.extent - 1)
         return self.prover.is_at_least(limit, self.prover.number(most + 1))
+
+    def _is_padded(self, a: IterSumExpr, divisor: Factor) -> bool:
+        """Whether a sum below a divisor has not all values below it."""
+        sizes = [one.scale * (one.extent - 1) for one in a.args]
+        most = self.prover.number(sum(sizes, a.base) + 1)
+        return isinstance(most, int) and isinstance(divisor, int) and most < divisor
 
     def _split(self, a: IterSumExpr, divisor: Factor) -> tuple[IterSumExpr, IterSumExpr]:
         """Quotient and remainder of a sum without multiples of the divisor."""

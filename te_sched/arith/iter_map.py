@@ -69,10 +69,13 @@ def _detected(
     level: IterMapLevel,
     prover: Prover,
     keeps_units: bool = False,
+    as_tvm: bool = False,
 ) -> tuple[IterMapResult, Sequence[Constraint]]:
     """The detector, and the conditions of the predicate."""
     for dividing in Dividing:
-        detector = Detector(input_iters, level, prover, dividing, keeps_units=keeps_units)
+        detector = Detector(
+            input_iters, level, prover, dividing, keeps_units=keeps_units, as_tvm=as_tvm
+        )
         found = detector.detect(indices, predicate)
         if not found.errors:
             break
@@ -119,14 +122,17 @@ def iter_map_simplify(
     analyzer: Analyzer | None = None,
     keeps_units: bool = False,
 ) -> tuple[Expr, ...]:
-    """The indices as `detect_iter_map` finds them; unchanged if it finds none. `keeps_units`:
-    iterators of extent 1 remain in them.
+    """The indices as `detect_iter_map` finds them, if necessary without the predicate; unchanged if
+    it finds none. `keeps_units`: iterators of extent 1 remain in them.
     """
     prover = Prover(analyzer)
-    found = _detected(indices, input_iters, predicate, level, prover, keeps_units)[0]
-    if found.errors and predicate is not None:
-        found = _detected(indices, input_iters, None, level, prover, keeps_units)[0]
-    return tuple(indices) if found.errors else tuple(map(normalize_iter_map_to_expr, found.indices))
+    for condition in (predicate, None):
+        found = _detected(indices, input_iters, condition, level, prover, keeps_units, True)[0]
+        if not found.errors:
+            return tuple(map(normalize_iter_map_to_expr, found.indices))
+        if condition is None:
+            break
+    return tuple(indices)
 
 
 def normalize_iter_map_to_expr(e: IterSumExpr | IterSplitExpr | IterMark | Expr) -> Expr:

@@ -123,11 +123,11 @@ _SHARED: dict[str, tuple[str, ...]] = {
 }
 
 
-def sharing_threads(index: BlockIndex, target: Var, scope: str) -> list[Var]:
-    """The loops of threads around a loop, and it itself, that have memory of a scope in common."""
+def sharing(index: BlockIndex, loops: Iterable[Var], scope: str) -> list[Var]:
+    """Those of some loops that are threads which have memory of a scope in common."""
     tags = _SHARED.get(rank_of(scope), ())
     found = []
-    for one in [*index.loops_above(target), target]:
+    for one in loops:
         thread = index.loop(one).thread_binding
         if thread is not None and tags and thread.thread_tag.startswith(tags):
             found.append(one)

@@ -9,6 +9,7 @@ cover). Must not know any primitive.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.conditions import conjuncts
@@ -16,12 +17,13 @@ from te_sched.arith.int_set import IntervalSet
 from te_sched.arith.iter_detect import IterMapLevel, is_number
 from te_sched.arith.iter_map import detect_iter_map
 from te_sched.ir import ops
-from te_sched.ir.expr import GE, LE, LT, Buffer, BufferRegion, Expr, Var
+from te_sched.ir.expr import GE, LE, LT, Buffer, BufferRegion, Expr, IntImm, Var
 from te_sched.ir.ops import is_const
 from te_sched.ir.visitor import substitute, variables_of
 from te_sched.tensorir.blocks import (
     accessed,
     buffers_of,
+    is_group,
     loop_ranges,
     loops_around,
     predicate_of,
@@ -29,7 +31,7 @@ from te_sched.tensorir.blocks import (
     stated_blocks,
 )
 from te_sched.tensorir.insertion import common_parent
-from te_sched.tensorir.relaxation import Sets, binding_of, bound_loops, joined, relaxed
+from te_sched.tensorir.relaxation import Sets, binding_of, bound_loops, joined, relaxed, sharing
 from te_sched.tensorir.state import BlockIndex, BlockKey, Key
 
 # The advice of primitives which require it.
@@ -65,16 +67,83 @@ def _is_covered(
     index: BlockIndex, key: BlockKey, buffer: Buffer, makers: Sequence[BlockKey]
 ) -> bool:
     """Whether blocks write all that one reads of a buffer, in each iteration of the loops around
-    all of them.
+    all of them. Nodes do not change: what was found of them holds in other schedules, too.
     """
     scope = index.scope(key)
     assert scope is not None
     parent = common_parent(index, scope, [key, *makers])
     above = [*index.loops_above(parent), parent] if isinstance(parent, Var) else []
-    wanted = _read(index, key, buffer, above)
+    writers = stated_blocks(index, makers)
+    if not above and any(_fills(index, one, buffer) for one in writers):
+        return True
+    known = (buffer, *above, *[part for one in (key, *writers) for part in _place(index, one)])
+    found = _COVERED.get(known)
+    if found is None:
+        if len(_COVERED) >= _MOST_KNOWN:
+            _COVERED.clear()
+        found = _COVERED[known] = _is_written(index, key, buffer, writers, above)
+    return found
+
+
+_COVERED: dict[tuple[Any, ...], bool] = {}
+_MOST_KNOWN = 4096
+
+
+def _place(index: BlockIndex, key: BlockKey) -> list[Any]:
+    """What tells which elements a block accesses: its instance, its loops, and its groups."""
+    found: list[Any] = [index.realize(key)]
+    for one in index.around(key):
+        if isinstance(one, Var):
+            loop = index.loop(one)
+            found += [one, loop.min, loop.extent, loop.thread_binding]
+        elif is_group(index, one):
+            found.append(index.realize(one).predicate)
+        else:
+            break
+    return found
+
+
+def _fills(index: BlockIndex, key: BlockKey, buffer: Buffer) -> bool:
+    """Whether the indices that a block writes of a buffer are its loops, over all elements."""
+    if not is_const(predicate_of(index, key), 1):
+        return False
+    values = binding_of(index.realize(key))
+    loops = {*loops_around(index, key)}
+    used: set[Any] = set()
+    for region in index.block(key).writes:
+        if region.buffer is not buffer:
+            continue
+        for bound, size in zip(region.region, buffer.shape, strict=True):
+            value = values.get(bound.min) if type(bound.min) is Var else None
+            if type(value) is not Var or value not in loops or value in used:
+                return False
+            loop = index.loop(value)
+            if not (is_const(loop.min, 0) and _is_same(loop.extent, size)):
+                return False
+            used.add(value)
+        return True
+    return False
+
+
+def _is_same(one: Expr, other: Expr) -> bool:
+    if isinstance(one, IntImm) and isinstance(other, IntImm):
+        return one.value == other.value
+    return one is other
+
+
+def _is_written(
+    index: BlockIndex,
+    key: BlockKey,
+    buffer: Buffer,
+    writers: Sequence[BlockKey],
+    above: Sequence[Var],
+) -> bool:
+    threads = {*sharing(index, above, buffer.scope())}
+    above = [one for one in above if one not in threads]
+    read = _read(index, key, buffer, above)
     written = [
         sets
-        for maker in stated_blocks(index, makers)
+        for maker in writers
         for region in index.block(maker).writes
         if region.buffer is buffer
         if (sets := written_box(index, maker, region, _below(index, maker, above))) is not None
@@ -82,40 +151,69 @@ def _is_covered(
     if not written:
         return False
     analyzer = bound_loops(index, above, Analyzer())
-    pairs = zip(joined(written), wanted, buffer.shape, strict=True)
-    return all(_contains(analyzer, one, other, size) for one, other, size in pairs)
+    box = joined(written)
+    return all(
+        any(_contains(analyzer, box[place], sets[place], size) for sets in read)
+        for place, size in enumerate(buffer.shape)
+    )
 
 
 def _below(index: BlockIndex, key: BlockKey, above: Sequence[Var]) -> list[Var]:
     return [one for one in loops_around(index, key) if one not in {*above}]
 
 
-def _read(index: BlockIndex, key: BlockKey, buffer: Buffer, above: Sequence[Var]) -> Sets:
-    """All that a block reads of a buffer in one iteration of the loops above."""
+def _read(index: BlockIndex, key: BlockKey, buffer: Buffer, above: Sequence[Var]) -> list[Sets]:
+    """Sets of all that a block reads of a buffer in one iteration of the loops above: without
+    conditions on several loops, and with all conditions, if that is known.
+    """
     loops = _below(index, key, above)
     regions = [one for one in accessed(index, key, writes=False) if one.buffer is buffer]
-    return joined([relaxed(index, key, one, loops) for one in regions])
+    predicate = predicate_of(index, key)
+    boxes = [_box(index, key, one, loops, predicate) for one in regions]
+    found = [joined([relaxed(index, key, one, loops) for one in regions])]
+    return found if None in boxes else [*found, joined([one for one in boxes if one])]
 
 
 def written_box(
     index: BlockIndex, key: BlockKey, region: BufferRegion, loops: Sequence[Var]
 ) -> Sets | None:
     """A box that a block writes completely over all iterations of loops; None if unknown."""
-    realize = index.realize(key)
-    mins = [substitute(one.min, binding_of(realize)) for one in region.region]
+    mins = _begins(index, key, region)
     predicate = _selection(index, key, mins, region.buffer.shape, loops)
-    found = detect_iter_map(mins, loop_ranges(index, loops), predicate, IterMapLevel.SURJECTIVE)
+    return _box(index, key, region, loops, predicate)
+
+
+def _begins(index: BlockIndex, key: BlockKey, region: BufferRegion) -> list[Expr]:
+    """The first element of a region, by dimension, in terms of loops."""
+    values = binding_of(index.realize(key))
+    return [substitute(one.min, values) for one in region.region]
+
+
+def _box(
+    index: BlockIndex,
+    key: BlockKey,
+    region: BufferRegion,
+    loops: Sequence[Var],
+    predicate: Expr,
+) -> Sets | None:
+    """The elements of a region over all iterations of loops with a condition, if they are a box."""
+    ranges = loop_ranges(index, loops)
+    mins = _begins(index, key, region)
+    found = detect_iter_map(mins, ranges, predicate, IterMapLevel.SURJECTIVE)
     if found.errors:
         return None
     sets = []
     for one, bound in zip(found.indices, region.region, strict=True):
-        low, last = ops.convert(one.base), bound.extent - 1
+        low = high = ops.convert(one.base)
         if one.args:
             (part,) = one.args
-            if not (is_number(part.scale, 1) or is_const(bound.extent - part.scale, 0)):
+            if is_number(part.scale, -1):
+                low = low - (part.extent - 1)
+            elif is_number(part.scale, 1) or is_const(bound.extent - part.scale, 0):
+                high = high + (part.extent - 1) * part.scale
+            else:
                 return None
-            last = last + (part.extent - 1) * part.scale
-        sets.append(IntervalSet(low, low + last))
+        sets.append(IntervalSet(low, high + bound.extent - 1))
     return sets
 
 

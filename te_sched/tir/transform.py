@@ -29,7 +29,7 @@ from te_sched.lower.blocks.lower_match_buffers import lower_match_buffers
 from te_sched.lower.blocks.lower_opaque_blocks import lower_opaque_blocks
 from te_sched.lower.blocks.make_opaque import make_opaque
 from te_sched.lower.blocks.place_allocations import place_allocations
-from te_sched.lower.blocks.unify_threads import unify_threads
+from te_sched.lower.blocks.unify_threads import unify_equal_threads, unify_threads
 from te_sched.lower.convert_ssa import convert_ssa
 from te_sched.lower.device.insert_barriers import synchronize
 from te_sched.lower.device.lower_thread_reductions import lower_thread_allreduce
@@ -134,7 +134,7 @@ PASS_NAMES: Mapping[str, Callable[[PrimFunc, config.Lowering], PrimFunc]] = {
     "tir.LowerInitBlock": lower_init,
     "tir.PlanAndUpdateBufferAllocationLocation": place_allocations,
     "tir.ConvertBlocksToOpaque": make_opaque,
-    "tir.UnifyThreadBinding": unify_threads,
+    "tir.UnifyThreadBinding": unify_equal_threads,
     "tir.CompactBufferAllocation": compact_buffers,
     "tir.LowerMatchBuffer": lower_match_buffers,
     "tir.InjectSoftwarePipeline": inject_pipelines,
@@ -724,7 +724,7 @@ def UnifyThreadBinding() -> PrimFuncPass:
 
 
 def LiftThreadBinding() -> PrimFuncPass:
-    """The pass that moves loops of threads outwards; the same as `UnifyThreadBinding`.
+    """The pass that moves loops of threads outwards, which `UnifyThreadBinding` does, too.
 
     >>> LiftThreadBinding().info.name
     'tir.LiftThreadBinding'

@@ -534,12 +534,9 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
         "its iterators are not its loops",
     ),
     (
-        MATMUL,
-        lambda s: (
-            s.parallel(loops(s, "D")[0]),
-            s.transform_block_layout("D", lambda i, j: [j, i]),
-        ),
-        "loop i is parallel, annotated",
+        OTHERS["from one"],
+        lambda s: s.transform_block_layout("B", lambda i: [i]),
+        "loop i begins at 1",
     ),
     (
         OTHERS["siblings"],

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from te_sched.analysis.findings import Finding, broken_rule
+from te_sched.analysis.findings import REFUTED, RULE, Finding, broken_rule
 from te_sched.analysis.programs.evaluate import Unevaluable, distinct_rows, evaluate
 from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.conditions import conjuncts
@@ -23,6 +23,7 @@ from te_sched.ir.blocks import BlockRealize
 from te_sched.ir.expr import Buffer, Expr, IntImm, IterVar, Var
 from te_sched.ir.stmt import PrimFunc
 from te_sched.ir.visitor import variables_of
+from te_sched.lower.blocks.unify_threads import EQUAL_EXTENTS, ONE_LAUNCH, differing_threads
 from te_sched.tensorir.blocks import (
     accessed,
     buffers_of,
@@ -41,13 +42,28 @@ _LIMIT = 1 << 20  # number of iterations to evaluate
 
 
 def judge_blocks(func: PrimFunc) -> list[Finding]:
-    """Findings about the instances of the blocks of a function: only refuted ones."""
+    """Findings about the instances of the blocks of a function, and about the extents of its
+    threads: only refuted ones.
+    """
+    threads = [_of_threads(*one) for one in differing_threads(func.body)]
     if type(func.body) is not BlockRealize:
-        return []
+        return threads
     with unobserved():
         index = BlockSchedule(func)
     found = [_Instances(index, key).finding() for key in index.keys.values()]
-    return [*[one for one in found if one is not None], *_overwritten(index)]
+    return [*threads, *[one for one in found if one is not None], *_overwritten(index)]
+
+
+def _of_threads(tag: str, extents: tuple[Expr, Expr]) -> Finding:
+    one, other = extents
+    return Finding(
+        RULE,
+        REFUTED,
+        f"thread axis {tag} has extents {one} and {other} in one kernel",
+        axis=tag,
+        why=ONE_LAUNCH,
+        help=EQUAL_EXTENTS,
+    )
 
 
 class _Part(NamedTuple):

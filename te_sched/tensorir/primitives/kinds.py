@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from te_sched.errors import ScheduleError, did_you_mean, kind_of, repr_of
@@ -14,13 +14,14 @@ from te_sched.tensorir.base import ScheduleBase, of_block, of_loop
 from te_sched.tensorir.blocks import (
     bound_kinds,
     has_affine_binding,
+    is_group,
     loops_around,
     range_of,
     stated_blocks,
     why_not_compact,
 )
 from te_sched.tensorir.handles import ATTRIBUTE, VALUE, BlockRV, LoopRV, instruction
-from te_sched.tensorir.state import with_block
+from te_sched.tensorir.state import BlockKey, with_block
 
 THREADS = (
     *(f"blockIdx.{axis}" for axis in "xyz"),
@@ -133,7 +134,9 @@ class KindPrimitives(ScheduleBase):
 def _set_kind(schedule: ScheduleBase, loop: Any, kind: str, action: str, thread: str = "") -> None:
     key = schedule.loop_key(loop, action)
     node = schedule.loop(key)
-    why = why_not_compact(schedule, stated_blocks(schedule, schedule.blocks_of(key)))
+    why = ""
+    for blocks in _by_scope(schedule, schedule.blocks_of(key)):
+        why = why or why_not_compact(schedule, blocks)
     if why:
         raise ScheduleError(
             f"cannot {action} loop {key.name}",
@@ -146,6 +149,14 @@ def _set_kind(schedule: ScheduleBase, loop: Any, kind: str, action: str, thread:
     if thread:
         bound = IterVar(None, Var(thread, node.loop_var.dtype), "ThreadIndex", thread)
     schedule.draft.replace(key, replace(node, kind=kind, thread_binding=bound))
+
+
+def _by_scope(schedule: ScheduleBase, keys: Sequence[BlockKey]) -> Iterator[list[BlockKey]]:
+    """Some blocks, and those in the groups among them, a list for each group."""
+    groups = [one for one in keys if is_group(schedule, one)]
+    yield [one for one in keys if one not in groups]
+    for one in groups:
+        yield from _by_scope(schedule, schedule.blocks_of(one))
 
 
 def _check_bindings(schedule: ScheduleBase, key: Var, loop: For, action: str, thread: str) -> None:

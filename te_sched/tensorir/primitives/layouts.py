@@ -408,10 +408,9 @@ def _own_loops(schedule: ScheduleBase, key: BlockKey, refused: Any) -> list[Var]
                 "compute them elsewhere",
                 [of_block(key.name), of_loop(loop.name)],
             )
-        if node.kind != "serial" or node.annotations or not ops.is_const(node.min, 0):
+        if not ops.is_const(node.min, 0):
             raise refused(
-                f"loop {loop.name} is {node.kind}, annotated, or does not begin at 0",
-                "transform the order first",
+                f"loop {loop.name} begins at {node.min}", "transform the order of loops from 0"
             )
     return loops
 

@@ -109,17 +109,15 @@ class NestPrimitives(ScheduleBase):
         fused = Var(name, dtype)
         analyzer = Analyzer()
         values: dict[Var, Expr] = {}
-        rest: Expr = fused
+        finer: Expr = IntImm(1, dtype)  # the iterations of the loops inside
         for place, one in reversed(list(enumerate(nodes))):
             extent = const_like(one.extent, fused)
-            part = ops.floormod(rest, extent) if place else rest
+            part = ops.floormod(fused, finer * extent) if place else fused
             is_unit = is_const(extent, 1) and len(nodes) > 1
-            values[one.loop_var] = one.min if is_unit else const_like(part, one.loop_var)
-            rest = ops.floordiv(rest, extent)
-        total: Expr = IntImm(1, dtype)
-        for one in nodes:
-            total = total * const_like(one.extent, fused)
-        total = analyzer.simplify(total)
+            value = const_like(ops.floordiv(part, finer), one.loop_var)
+            values[one.loop_var] = one.min if is_unit else value
+            finer = finer * extent
+        total = analyzer.simplify(finer)
         zero = IntImm(0, dtype)
         ranges = loop_ranges(self, self.loops_above(keys[0])) | {fused: Range(zero, total)}
         for one in nodes:

@@ -43,7 +43,7 @@ from te_sched.tensorir.handles import (
 )
 from te_sched.tensorir.insertion import Place, number_in, statements_of, with_inserted
 from te_sched.tensorir.primitives.finding import check_not_root
-from te_sched.tensorir.relaxation import Sets, bound_loops, joined, relaxed, sharing_threads
+from te_sched.tensorir.relaxation import Sets, bound_loops, joined, relaxed, sharing
 from te_sched.tensorir.removal import without
 from te_sched.tensorir.stage_pipeline import PIPELINE_HELP, why_not_pipeline
 from te_sched.tensorir.state import BlockIndex, BlockKey, Key
@@ -247,13 +247,14 @@ class MovementPrimitives(ScheduleBase):
         """The regions that consumers read, or producers write, in one iteration of a loop."""
         block = self.block(key)
         own = buffers_of(block.writes if is_producer else block.reads)
+        above = [*self.loops_above(target), target]
         found: dict[Buffer, Sets] = {}
         for buffer in own:
             sets = []
             for one in stated_blocks(self, others):
                 other = self.block(one)
                 regions = other.reads if is_producer else other.writes
-                loops = _below(self, one, target) + sharing_threads(self, target, buffer.scope())
+                loops = [*_below(self, one, target), *sharing(self, above, buffer.scope())]
                 sets += [
                     relaxed(self, one, region, loops)
                     for region in regions
@@ -336,7 +337,7 @@ def _domains(
     block: Block, needed: Mapping[Buffer, Sets], is_producer: bool
 ) -> dict[Var, IntervalSet]:
     """The values of the iterators for which a block accesses regions."""
-    axes = {axis.var: axis for axis in block.iter_vars if axis.kind == "DataPar"}
+    axes = {axis.var: axis for axis in block.iter_vars if axis.kind in ("DataPar", "CommReduce")}
     found: dict[Var, IntervalSet] = {}
     for region in block.writes if is_producer else block.reads:
         sets = needed.get(region.buffer)

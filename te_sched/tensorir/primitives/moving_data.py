@@ -42,7 +42,7 @@ from te_sched.tensorir.relaxation import (
     joined,
     ranges_of,
     relaxed,
-    sharing_threads,
+    sharing,
 )
 from te_sched.tensorir.state import BlockKey
 
@@ -144,7 +144,7 @@ class AutoCopyPrimitives(CopyPrimitives):
             )
         number = _position(self, target, buffer, users, writes, refused)
         near = _readers_of_copy(self, target, buffer, users[0], refused) if writes else []
-        shared = sharing_threads(self, target, memory)
+        shared = sharing(self, [*self.loops_above(target), target], memory)
         region = _region(self, target, buffer, users, shared, writes)
         if writes:
             _check_written(self, users, target, buffer, region, shared, refused)

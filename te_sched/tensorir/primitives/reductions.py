@@ -136,9 +136,6 @@ class ReductionPrimitives(ScheduleBase):
         why = why_not_reduction(self, key)
         if why:
             raise refused(f"it is not a reduction: {why}", "", "use a block with T.init")
-        why = why_not_pipeline(self, key)
-        if why:
-            raise refused(why, "", PIPELINE_HELP)
         update = update_of(realize.block, refused)
         reductions = _reduction_loops(realize, above, factored, refused)
         begin = {one: self.loop(one).min for one in reductions if one is not factored}
@@ -166,6 +163,9 @@ class ReductionPrimitives(ScheduleBase):
                     "the partial results are computed before that loop",
                     "compute that block outside of the loop",
                 )
+        why = why_not_pipeline(self, key)
+        if why:
+            raise refused(why, "", PIPELINE_HELP)
         rank = len(update.stores[0].indices)
         axis = integer(factor_axis, "factor_axis")
         if not -rank - 1 <= axis <= rank:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import te_sched
-from te_sched.errors import BlockError
-from te_sched.lower.blocks.unify_threads import unify_threads
+from te_sched.errors import BlockError, BuildError
+from te_sched.lower.blocks.unify_threads import unify_equal_threads, unify_threads
 from te_sched.script import from_source
 from tests.lower.blocks.programs import ROWS, THREADS, after
 
@@ -113,5 +113,9 @@ def main(A: T.Buffer((8,), "int32")):
         for j in T.thread_binding(4, thread="threadIdx.x"):
             A[j] = 1
 """
+    func = from_source(source)
     with pytest.raises(BlockError, match=r"threadIdx\.x has extents 8 and 4 in one kernel"):
-        unified(source)
+        unify_equal_threads(func)
+    with pytest.raises(BuildError, match=r"threadIdx\.x has extents 8 and 4 in one kernel"):
+        te_sched.build(func, target="cuda")
+    assert 'threadIdx_x in T.thread_binding(8, thread="threadIdx.x")' in unified(source)
