@@ -250,7 +250,7 @@ def _overwritten(index: BlockSchedule) -> Iterator[Finding]:
 
 
 def _starts(index: BlockIndex, key: BlockKey) -> bool:
-    """Whether a block sets elements: it is no reduction, or has the first values of one."""
+    """Whether a block sets elements: it is not a reduction, or has the first values of one."""
     realize = index.realize(key)
     loops = {one: from_range(range_of(index.loop(one))) for one in loops_around(index, key)}
     analyzer = Analyzer()
