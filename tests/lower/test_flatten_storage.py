@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import te_sched
 from te_sched.arith.analyzer import Analyzer
 from te_sched.errors import LoweringError
 from te_sched.ir import ops
@@ -232,3 +233,47 @@ def viewed_row(A: T.Buffer((8, 16), "float32")) -> None:
 def test_flattening_rejects_matched_views() -> None:
     with pytest.raises(LoweringError, match="cannot flatten block view: it has the matched view V"):
         flatten_storage(viewed_row)
+
+
+def lowered_index(index: str, shape: str = "(256,)") -> str:
+    """The lowered index of this element."""
+    source = f"""
+@T.prim_func
+def main(A: T.Buffer({shape}, "float32"), B: T.Buffer((1,), "float32")):
+    for i, j in T.grid(8, 8):
+        B[0] = A[{index}]
+"""
+    text = str(te_sched.lower(te_sched.script.from_source(source)))
+    return text.partition("] = A_1[")[2].partition("]")[0]
+
+
+def test_indices_of_functions_are_maps_of_iterators() -> None:
+    assert lowered_index("i // 2 * 2 + i % 2, j", "(8, 8)") == "i * 8 + j"
+    assert lowered_index("(i * 8 + j) // 8, 0", "(8, 8)") == "i * 8"
+    assert lowered_index("(7 - i) // 2, j", "(8, 8)") == "(7 - i) // 2 * 8 + j"
+
+
+def test_symbolic_strides_are_joined() -> None:
+    source = """
+@T.prim_func
+def main(a: T.handle, B: T.Buffer((8,), "float32")):
+    A = T.match_buffer(a, (8, 8), "float32", strides=["s", "t"])
+    for i in range(8):
+        B[i] = A[7 - i, 0]
+"""
+    lowered = str(te_sched.lower(te_sched.script.from_source(source)))
+    assert "A_1[A.strides[0] * (7 - i)]" in lowered
+
+
+def test_sizes_of_flat_buffers_are_simplified() -> None:
+    source = """
+@T.prim_func
+def main(a: T.handle):
+    m = T.int32()
+    A = T.match_buffer(a, (16, m, 3), "float32")
+    for i in range(m):
+        A[0, i, 0] = 1.0
+"""
+    assert "A_1 = T.Buffer((m * 48,), data=A.data)" in str(
+        te_sched.lower(te_sched.script.from_source(source))
+    )
