@@ -33,6 +33,7 @@ from te_sched.ir.expr import (
     GT,
     LE,
     LT,
+    Add,
     Buffer,
     BufferLoad,
     BufferRegion,
@@ -41,10 +42,12 @@ from te_sched.ir.expr import (
     Expr,
     IntImm,
     IterVar,
+    Mul,
     Not,
     PointerType,
     Range,
     StringImm,
+    Sub,
     Var,
 )
 from te_sched.ir.scopes import default_scope, loop_of
@@ -168,7 +171,7 @@ class _Flattener(Mapper):
             return simple
         if self.conditions:
             simple = substitute(simple, self.single_iterations(simple))
-        if type(simple) in (Var, IntImm):
+        if _is_plain(simple):
             return simple
         condition = reduce(ops.logical_and, self.conditions) if self.conditions else None
         return iter_map_simplify((simple,), self.loops, condition, analyzer=self.analyzer)[0]
@@ -442,6 +445,15 @@ def _inside_view(begins: Sequence[Expr], indices: Sequence[Expr]) -> list[Expr]:
     dropped = len(begins) - len(indices)
     inner = [ops.add(begin, index) for begin, index in zip(begins[dropped:], indices, strict=True)]
     return [*begins[:dropped], *inner]
+
+
+def _is_plain(index: Expr) -> bool:
+    """Whether an index is a sum of multiples of variables, which iterator maps do not change."""
+    if type(index) is Add or type(index) is Sub:
+        return _is_plain(index.a) and _is_plain(index.b)
+    if type(index) is Mul:
+        return type(index.b) is IntImm and _is_plain(index.a)
+    return type(index) in (Var, IntImm)
 
 
 def _is_bound(condition: Expr) -> bool:

@@ -88,7 +88,7 @@ def test_strides_and_offset_of_a_parameter_count() -> None:
     assert "P_2[i * P_1.strides[0] + (P_1.strides[1] * 2 + P_1.elem_offset)]" in text(found)
 
 
-@pytest.mark.parametrize(("dim", "index"), [(0, "i * 19 + j"), (1, "(i * 8 + j) * 3")])
+@pytest.mark.parametrize(("dim", "index"), [(0, "i * 19 + j"), (1, "i * 24 + j * 3")])
 def test_storage_align_pads(dim: int, index: str) -> None:
     B = temporary("B", 4, 8)
     numbers = tuple(ops.convert(number) for number in (dim, 16, 3))
