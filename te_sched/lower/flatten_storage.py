@@ -169,17 +169,18 @@ class _Flattener(Mapper):
         simple = self.simplified(index)
         if not self.uses_iterators:
             return simple
-        if self.conditions:
-            simple = substitute(simple, self.single_iterations(simple))
-        if _is_plain(simple):
-            return simple
-        condition = reduce(ops.logical_and, self.conditions) if self.conditions else None
-        return iter_map_simplify((simple,), self.loops, condition, analyzer=self.analyzer)[0]
+        found, is_plain = simple, _is_plain(simple)
+        if not is_plain:
+            condition = reduce(ops.logical_and, self.conditions) if self.conditions else None
+            found = iter_map_simplify((simple,), self.loops, condition, analyzer=self.analyzer)[0]
+        if self.conditions and (is_plain or found is not simple):
+            found = substitute(found, self.single_iterations(found))
+        return found
 
     def single_iterations(self, index: Expr) -> dict[Var, Expr]:
-        """The loop variables of an index that are at their start wherever the conditions hold."""
+        """The loop variables of an index that the conditions keep at their start."""
         found: dict[Var, Expr] = {}
-        for var in variables_of(index) & self.loops.keys():
+        for var in variables_of(index) & variables_of(*self.conditions) & self.loops.keys():
             start = self.loops[var].min
             if type(start) is IntImm and self.analyzer.const_bounds(var)[1] == start.value:
                 found[var] = start

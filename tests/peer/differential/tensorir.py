@@ -606,8 +606,9 @@ class Function:
                 )
             else:
                 self.line(f'{name}_1 = T.decl_buffer(({self.size(extent)},), "{made.dtype}")')
+            back = f"{extent.text} - 1 - i" if extent.text == str(extent.value) else "i"
             with self.under(self._loop(Loop("i", extent))):
                 self.line(f"{name}_1[i] = {value}")
             with self.under(self._loop(Loop("i", extent))):
-                self.line(f"{made.name}[i] = {name}_1[{extent.text} - 1 - i]")
+                self.line(f"{made.name}[i] = {name}_1[{back}]")
         return made
