@@ -272,7 +272,7 @@ class _Accesses:
             self.expression(argument)
 
     def _allocate(self, node: S.Allocate | AllocateConst) -> None:
-        """Memory inside of the block: accesses to it are no accesses of the block."""
+        """Visit memory that the block allocates, which is omitted from its regions."""
         for size in node.extents:
             self.expression(size)
         outside = self.inner
