@@ -360,11 +360,12 @@ def save(rows: Sequence[Row], setting: str, directory: Path) -> None:
         ],
     }
     (directory / "lowering.json").write_text(json.dumps(figures, indent=1) + "\n")
-    parts = [setting, "", *_markdown(*_totals(rows)), "", *_markdown(*_lines(rows))]
+    parts = [setting, "", *markdown(*_totals(rows)), "", *markdown(*_lines(rows))]
     (directory / "lowering.md").write_text("\n".join(parts) + "\n")
 
 
-def _markdown(header: Sequence[str], lines: Sequence[Sequence[str]]) -> list[str]:
+def markdown(header: Sequence[str], lines: Sequence[Sequence[str]]) -> list[str]:
+    """A table as lines of Markdown."""
     rule = ["---", *["---:"] * (len(header) - 1)]
     return ["| " + " | ".join(line) + " |" for line in (header, rule, *lines)]
 

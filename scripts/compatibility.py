@@ -160,14 +160,14 @@ def _parameters(value: Any) -> Any:
 
 # TVM's tests in tests/python/te that te_sched does not pass: their files, names and reasons.
 UNMET = {
-    (
-        "create_primfunc",
-        "`argmax`, `resize2d_symbolic`",
-    ): "they use `relay` and `topi.image`, which te_sched lacks",
+    ("create_primfunc", "`argmax`"): "it uses `relay`, which te_sched lacks",
     ("create_primfunc", "`loop_aware_reducer_combiner`"): "its script has a float as index, which "
     "is refused",
-    ("create_primfunc", "`adaptive_pooling_window`, `nested_reduce_domain_dependency`"): "not met "
-    "yet: the regions that blocks read are written in another form",
+    (
+        "create_primfunc",
+        "`nested_reduce_domain_dependency`",
+    ): "it expects that the inner block sets "
+    "the sum to 0 for each value of the outer reduction axis, which loses partial sums",
     ("autodiff", "`topi`"): "`topi.reshape` to fewer elements is refused, because it drops data",
     ("hybrid_script", "`func_call`"): "the script writes to its inputs, which is refused",
     ("tensor", "`tuple_with_different_deps`"): "it looks for `ProducerRealize`; the "

@@ -71,6 +71,7 @@ _LATE = {
     "compat": "te_sched.compat",
     "contrib": "te_sched.contrib",
     "error": "te_sched.errors",
+    "relax": "te_sched.relax",
     "script": "te_sched.script",
     "topi": "te_sched.topi",
 }

@@ -46,6 +46,14 @@ class Lowering:
     of accesses, by default for targets with scalable vectors, and never to run.
     `unroll_local_access` unrolls loops that index memory in scope "local". `simplify_branches`
     simplifies the operands of `and` and `or` where the other operand does not decide them.
+    `prove_transitively` derives inequalities from several others (False: from one; None: as True,
+    but no inequality a != c from a == b and b != c); `conditions_as_clauses` writes conditions as
+    conjunctions of disjunctions.
+    `propagate_to_conditions` and `propagate_to_values` let Simplify replace elements of buffers by
+    their known values, to decide conditions and in all expressions; `remove_by_dataflow` lets
+    RemoveNoOp remove stores that are not read or change nothing, `dataflow_steps` limits the work
+    of these analyses (0: the default). They are not used in programs to run.
+    `hoisted_conditionals` and `hoisted_lets` are flags of HoistExpression.
     `as_older` lowers as TVM 0.9, whose text (the primfn
     dialect) is found in books and papers; later versions rewrite more.
     """
@@ -64,6 +72,14 @@ class Lowering:
     unroll_loop_with_partition_hint_no_interval: bool = False
     hoist_thread_conditions: bool = False
     simplify_branches: bool = False
+    prove_transitively: bool | None = None
+    conditions_as_clauses: bool = False
+    propagate_to_conditions: bool = False
+    propagate_to_values: bool = False
+    remove_by_dataflow: bool = False
+    dataflow_steps: int = 0
+    hoisted_conditionals: int = 7
+    hoisted_lets: int = 7
     disabled_passes: frozenset[str] = frozenset()
     added_passes: tuple[tuple[int, Callable[[Any], Any]], ...] = ()
     as_older: bool = False

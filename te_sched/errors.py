@@ -62,7 +62,8 @@ class TeSchedError(RuntimeError):
 
     `about` has the subjects of `where` and the user's line, `advice` the help without the override.
 
-    `program` makes the text of the program that schedules of blocks show below the message.
+    `program` makes the text of the program that schedules of blocks show below the message;
+    `brief` is shown instead of all, if it is set.
 
     Example
     -------
@@ -74,6 +75,7 @@ class TeSchedError(RuntimeError):
     """
 
     program: Callable[[], str] | None = None
+    brief = ""
 
     def __init__(
         self,
@@ -110,6 +112,8 @@ class TeSchedError(RuntimeError):
         return [one.name for one in self.about if isinstance(one, Subject) and one.kind == kind]
 
     def __str__(self) -> str:
+        if self.brief:
+            return self.brief
         labelled = (("where", self.where), ("why", self.why), ("help", self.help))
         lines = [self.fault, *(f"  {label}: {text}" for label, text in labelled if text)]
         if self.loops:

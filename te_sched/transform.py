@@ -12,13 +12,21 @@ import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
+from enum import Flag
 from typing import Any
 
 from te_sched import config as switches
 from te_sched.errors import LoweringError, did_you_mean, kind_of, repr_of
 from te_sched.ir.stmt import IRModule, PrimFunc, Stmt
 from te_sched.signatures import checked
-from te_sched.tir.transform import PASS_NAMES, ModulePass, PassInfo, PrimFuncPass
+from te_sched.tir.transform import (
+    PASS_NAMES,
+    HoistedConditionals,
+    HoistedLetBindings,
+    ModulePass,
+    PassInfo,
+    PrimFuncPass,
+)
 
 __all__ = ["PassContext", "PassInfo", "PrintIR", "Sequential", "module_pass"]
 
@@ -28,6 +36,13 @@ _UNROLL = {
     "auto_max_extent": "auto_unroll_max_extent",
     "explicit_unroll": "unroll_explicit",
     "unroll_local_access": "unroll_local_access",
+}
+_SIMPLIFY = {
+    "transitively_prove_inequalities": "prove_transitively",
+    "convert_boolean_to_and_of_ors": "conditions_as_clauses",
+    "apply_constraints_to_boolean_branches": "simplify_branches",
+    "propagate_knowns_to_prove_conditional": "propagate_to_conditions",
+    "propagate_knowns_to_simplify_expressions": "propagate_to_values",
 }
 _PARTITION = (
     "partition_const_loop",
@@ -41,12 +56,24 @@ _NESTED: dict[str, tuple[dict[str, str], str]] = {
         {"support_block_scope_hosting": "hoist_thread_conditions"},
         '{"support_block_scope_hosting": True}',
     ),
-    "tir.Simplify": (
-        {"apply_constraints_to_boolean_branches": "simplify_branches"},
-        '{"apply_constraints_to_boolean_branches": True}',
+    "tir.HoistExpression": (
+        {
+            "hoisted_conditionals": "hoisted_conditionals",
+            "hoisted_let_bindings": "hoisted_lets",
+        },
+        '{"hoisted_conditionals": HoistedConditionals.All.value}',
+    ),
+    "tir.Simplify": (_SIMPLIFY, '{"apply_constraints_to_boolean_branches": True}'),
+    "tir.RemoveNoOp": (
+        {
+            "use_dataflow_analysis": "remove_by_dataflow",
+            "max_simplification_steps": "dataflow_steps",
+        },
+        '{"use_dataflow_analysis": True}',
     ),
     "tir.LoopPartition": ({name: name for name in _PARTITION}, '{"partition_const_loop": True}'),
 }
+_FLAGS = {"hoisted_conditionals": HoistedConditionals, "hoisted_let_bindings": HoistedLetBindings}
 _DISABLING = {
     "tir.disable_storage_rewrite": "tir.StorageRewrite",
     "tir.disable_cse_tir": "tir.CommonSubexprElimTIR",
@@ -58,9 +85,7 @@ _WITHOUT_EFFECT = {
     "tir.instrument_bound_checkers": "use numpy's answer to check; accesses are not instrumented",
     "tir.detect_global_barrier": "there are no barriers across blocks",
     "tir.enable_equiv_terms_in_cse_tir": "terms are compared as they are written",
-    "tir.HoistExpression": "TVM's default does not hoist expressions either",
     "tir.InjectDoubleBuffer": "double buffers take turns loop by loop, as with split_loop=1",
-    "tir.RemoveNoOp": "the pass has no options",
     "tir.ReduceBranchingThroughOvercompute": "the pass does not exist here",
     "tir.enable_debug": "compiled code has no debug information",
     "tir.debug_keep_trivial_loop": "loops of one iteration become their body",
@@ -84,10 +109,11 @@ class PassContext:
     required_pass : accepted for compatibility with TVM.
     disabled_pass : TVM's names of passes to omit ("tir.StorageRewrite").
     instruments : not available: te_sched.lower(..., stop_after=...) shows the result of a pass.
-    config : options by TVM's names: tir.disable_vectorize, tir.HoistIfThenElse, tir.LoopPartition,
-        tir.Simplify, tir.UnrollLoop, tir.add_lower_pass, tir.disable_storage_rewrite,
-        tir.disable_cse_tir, tir.enable_buffer_level_predication; also te_sched's own
-        `te_sched.as_older`: lower as TVM 0.9, whose `astext()` is found in books and papers.
+    config : options by TVM's names: tir.disable_vectorize, tir.HoistExpression,
+        tir.HoistIfThenElse, tir.LoopPartition, tir.RemoveNoOp, tir.Simplify, tir.UnrollLoop,
+        tir.add_lower_pass, tir.disable_storage_rewrite, tir.disable_cse_tir,
+        tir.enable_buffer_level_predication; also te_sched's own `te_sched.as_older`: lower as
+        TVM 0.9, whose `astext()` is found in books and papers.
 
     >>> import te_sched
     >>> A = te_sched.te.placeholder((4,), name="A")
@@ -149,8 +175,10 @@ class PassContext:
         """
         return [
             "te_sched.as_older",
+            "tir.HoistExpression",
             "tir.HoistIfThenElse",
             "tir.LoopPartition",
+            "tir.RemoveNoOp",
             "tir.Simplify",
             "tir.UnrollLoop",
             "tir.add_lower_pass",
@@ -295,10 +323,26 @@ def _options_of(option: str, value: Any) -> dict[str, Any]:
     for name in [name for name in value if name not in known]:
         warn_once(f"{option} {name}", f"it knows {', '.join(known)}")
     return {
-        setting: (_integer if name.startswith("auto_") else _flag)(f"{option} {name}", value[name])
+        setting: _reader_of(name)(f"{option} {name}", value[name])
         for name, setting in known.items()
         if name in value
     }
+
+
+def _reader_of(name: str) -> Callable[[str, Any], int]:
+    """The function that checks the value of a nested option."""
+    if name in _FLAGS:
+        return functools.partial(_flags, _FLAGS[name])
+    return _integer if name.startswith(("auto_", "max_")) else _flag
+
+
+def _flags(kind: type[Flag], name: str, value: Any) -> int:
+    """Flags, also given as a number."""
+    number = value.value if isinstance(value, kind) else value
+    every = sum(one.value for one in kind)
+    if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number <= every:
+        raise _wrong(name, value, f"flags of tir.transform.{kind.__name__}")
+    return int(number)
 
 
 def _added_pass(given: Any) -> tuple[int, Callable[[PrimFunc], PrimFunc]]:

@@ -3,7 +3,7 @@
 import pytest
 
 import te_sched
-from te_sched import IRModule, build, lower, te, tir, transform
+from te_sched import IRModule, build, config, lower, te, tir, transform
 from te_sched.errors import BuildError, LoweringError
 from te_sched.ir.visitor import Mapper, replace
 from te_sched.script import tir as T
@@ -268,3 +268,35 @@ def test_print_ir_writes_the_module_and_keeps_it(capsys):
     assert str(passes(module)) == str(module)
     written = capsys.readouterr().err
     assert written == f"PrintIR(first):\n{module}\n"
+
+
+def test_options_of_dataflow_analyses():
+    options = {
+        "tir.Simplify": {
+            "propagate_knowns_to_prove_conditional": True,
+            "propagate_knowns_to_simplify_expressions": True,
+            "transitively_prove_inequalities": False,
+            "convert_boolean_to_and_of_ors": True,
+        },
+        "tir.RemoveNoOp": {"use_dataflow_analysis": True, "max_simplification_steps": 9},
+        "tir.HoistExpression": {
+            "hoisted_conditionals": tir.transform.HoistedConditionals.IfElseExpr,
+            "hoisted_let_bindings": 0,
+        },
+    }
+    with PassContext(config=options):
+        settings = config.current().lowering
+    assert settings.propagate_to_conditions
+    assert settings.propagate_to_values
+    assert settings.prove_transitively is False
+    assert settings.conditions_as_clauses
+    assert settings.remove_by_dataflow
+    assert settings.dataflow_steps == 9
+    assert (settings.hoisted_conditionals, settings.hoisted_lets) == (2, 0)
+
+
+@pytest.mark.parametrize("value", [16, -1, True, "All", None])
+def test_unknown_flags_are_refused(value):
+    options = {"tir.HoistExpression": {"hoisted_conditionals": value}}
+    with pytest.raises(LoweringError, match=r"must be flags of .*HoistedConditionals"):
+        PassContext(config=options)

@@ -13,6 +13,7 @@ from te_sched import config
 from te_sched.analysis.checks.guard_accesses import guard_accesses
 from te_sched.analysis.findings import REFUTED, RULE, Finding, Findings
 from te_sched.analysis.programs.accesses import accesses_of
+from te_sched.analysis.programs.block_instances import judge_blocks
 from te_sched.analysis.programs.coverage import judge_coverage
 from te_sched.analysis.programs.initialised import judge_initialised
 from te_sched.analysis.programs.races import judge_races
@@ -57,11 +58,10 @@ def check(
     del target
     if not isinstance(inputs, Schedule):
         switches = config.current()
-        functions = [
-            apply_passes(passes_of(func), func, switches)
-            for func in functions_of(inputs, "main", "check").values()
-        ]
-        return Findings(found for func in functions for found in _all_of(func))
+        given = functions_of(inputs, "main", "check").values()
+        functions = [apply_passes(passes_of(func), func, switches) for func in given]
+        of_blocks = [found for func in given for found in judge_blocks(func)]
+        return Findings([*of_blocks, *[one for func in functions for one in _all_of(func)]])
     found = [one for judge in _OF_SCHEDULES if (one := _refused(judge, inputs)) is not None]
     try:
         func = lower(inputs, args, stop_after="schedule_ops")["main"]

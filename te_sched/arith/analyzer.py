@@ -6,6 +6,7 @@ by decreasing scale, constants last.
 
 from __future__ import annotations
 
+from collections.abc import Container
 from contextlib import AbstractContextManager
 
 from te_sched.arith import build
@@ -14,7 +15,7 @@ from te_sched.arith.facts import Facts, Memo
 from te_sched.arith.full import Simplifier
 from te_sched.config import AS_TVM, Lowering
 from te_sched.ir.data import DataDependence
-from te_sched.ir.expr import Add, Expr, IntImm, Range, Sub, Var
+from te_sched.ir.expr import Add, Expr, IntImm, Mul, Range, Sub, Var
 from te_sched.ir.visitor import walk
 
 
@@ -78,7 +79,7 @@ class Analyzer:
         return self._facts.bounds.data
 
     def mark_nonnegative(self, e: Expr) -> None:
-        """Assume that a variable, or the sum of a variable and constants, is at least 0.
+        """Assume that a variable, or a linear expression of one, is at least 0.
 
         The last assumption holds, as in TVM: x >= 0, then x + 2 >= 0, leaves x >= -2.
 
@@ -89,8 +90,13 @@ class Analyzer:
         True
         """
         least = 0
-        while isinstance(e, Add | Sub):
-            if isinstance(e.b, IntImm):
+        while isinstance(e, Add | Sub | Mul):
+            if isinstance(e, Mul):
+                a, b = e.a, e.b
+                if not isinstance(b, IntImm) or b.value <= 0:
+                    return
+                e, least = a, -(-least // b.value)
+            elif isinstance(e.b, IntImm):
                 least += -e.b.value if isinstance(e, Add) else e.b.value
                 e = e.a
             elif isinstance(e, Add) and isinstance(e.a, IntImm):
@@ -113,6 +119,24 @@ class Analyzer:
         True
         """
         return self._facts.under(condition)
+
+    def change_memory(self, data: Container[Var] | None = None) -> None:
+        """Stop assuming conditions on the memory of some pointers, which is written, or on any.
+
+        >>> from te_sched import tir
+        >>> A, analyzer = tir.decl_buffer((4,), "int32", name="A"), Analyzer()
+        >>> with analyzer.constraint(A[0] < 5):
+        ...     analyzer.change_memory({A.data})
+        ...     print(analyzer.can_prove(A[0] < 7))
+        False
+        """
+        if self._facts.on_memory:
+            self._facts.change_memory(data)
+
+    @property
+    def assumes_memory(self) -> bool:
+        """Whether a condition is assumed that depends on memory."""
+        return self._facts.on_memory > 0
 
     # -- simplifying -------------------------------------------------------------
 

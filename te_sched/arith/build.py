@@ -80,9 +80,7 @@ def _other_imm(value: int, dtype: str) -> Expr:
     kind = dtypes.parse(dtype)
     if kind.lanes > 1:
         return Broadcast(imm(value, dtypes.element(dtype)), kind.lanes)
-    if kind.code in ("float", "bfloat"):
-        return FloatImm(float(value), dtype)
-    return IntImm(value & ((1 << kind.bits) - 1), dtype)
+    return FloatImm(float(value), dtype) if dtypes.is_float(dtype) else ops.wrapped(value, dtype)
 
 
 def truth(value: bool, dtype: str = "bool") -> Expr:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+from te_sched.arith.fold import ceil_log2, log2_in
 from te_sched.arith.structural_equality import same
 from te_sched.ir import dtypes
 from te_sched.ir.data import DataDependence
@@ -174,6 +175,10 @@ class ConstBounds(Visitor):
     def visit_Cast(self, e: Any) -> ConstBound:
         whole, value = of_dtype(e.dtype), e.value
         if dtypes.is_float(value.dtype):
+            x = log2_in(value)
+            if type(x) is Cast and not self.exact:
+                low, high = self.of(x.value)
+                return (ceil_log2(low), ceil_log2(high)) if low > 0 and high < INFINITY else whole
             if type(value) is not Cast or (self.exact and not self._is_kept(value)):
                 return whole
             value = value.value
@@ -261,6 +266,7 @@ BINARY: dict[type, Callable[[ConstBound, ConstBound], ConstBound]] = {
 
 
 _DIGITS = {"bfloat16": 8, "float16": 11, "float32": 24, "float64": 53}  # of a mantissa
+_DIGITS |= {"e4m3_float8": 4, "e5m2_float8": 3}
 
 
 def _shift(function: Callable[[int, int], int]) -> Callable[[ConstBounds, Any], ConstBound]:

@@ -6,15 +6,15 @@ x - y <= k through known inequalities. Must not know how expressions are rewritt
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Any, Protocol
 
 from te_sched.arith import build
-from te_sched.arith.const_bounds import INFINITY, ConstBounds
-from te_sched.arith.modular import ModularSets
+from te_sched.arith.const_bounds import EVERYTHING, INFINITY, ConstBounds
+from te_sched.arith.modular import ANYTHING, ModularSets
 from te_sched.arith.structural_equality import same
 from te_sched.config import AS_TVM, Lowering
 from te_sched.ir import dtypes
@@ -37,6 +37,7 @@ from te_sched.ir.expr import (
     Var,
 )
 from te_sched.ir.intrinsic_table import Effect
+from te_sched.ir.occurrences import data_read_by
 
 MIRROR: dict[type, type] = {LT: GT, LE: GE, GT: LT, GE: LE, EQ: EQ, NE: NE}
 _ORDERS = frozenset((LT, LE, GT, GE))
@@ -76,6 +77,8 @@ class Facts:
     true: list[Any] = field(default_factory=list)
     differences: list[Difference] = field(default_factory=list)
     holders: list[Memo] = field(default_factory=list)
+    on_memory: int = 0  # the number of conditions that depend on memory
+    changes: int = 0  # how often memory was written under such a condition
 
     def __post_init__(self) -> None:
         self.is_exact = self.settings.to_run
@@ -97,19 +100,30 @@ class Facts:
         """A context manager inside which a condition holds."""
         lengths = tuple(map(len, self._lists()))
         memos = [holder.memo for holder in self.holders]
+        on_memory, changes = self.on_memory, self.changes
         for holder in self.holders:
             holder.memo = {}
         try:
             self.assume(condition)
             yield
         finally:
+            self.on_memory = on_memory
             for facts, length in zip(self._lists(), lengths, strict=True):
                 del facts[length:]
             for holder, memo in zip_longest(self.holders, memos):  # there may be new ones
-                holder.memo = {} if memo is None else memo
+                holder.memo = {} if memo is None or changes != self.changes else memo
 
     def _lists(self) -> tuple[list[Any], ...]:
         return self.true, self.differences, self.bounds.facts, self.modular.facts
+
+    def change_memory(self, data: Container[Var] | None) -> None:
+        """Remove the facts about elements of some memory, or of all of it, which is written."""
+        for facts, nothing in ((self.bounds.facts, EVERYTHING), (self.modular.facts, ANYTHING)):
+            for place, (e, *_) in enumerate(facts):
+                if any(data is None or one in data for one in data_read_by(e)):
+                    facts[place] = (e, *nothing)
+                    self.changes += 1
+        self.forget()
 
     def unbind(self, var: Var) -> None:
         """Remove the value and the bounds of a variable."""
@@ -136,6 +150,8 @@ class Facts:
         is_pure = effect_of(condition) <= Effect.PURE
         if is_pure:  # memory may change while a condition on it is assumed
             self.true.append(condition)
+        else:
+            self.on_memory += 1
         if kind is Not and type(condition.a) in NEGATION:
             # Known literally; TVM derives no bounds from a negation that is not rewritten.
             inner = condition.a
@@ -172,12 +188,32 @@ class Facts:
         if kind in (GT, GE, EQ):
             low = limit + 1 if kind is GT else limit
         self.bounds.facts.append((e, low, high))
-        if kind is EQ and type(e) is FloorMod and type(e.b) is IntImm and e.b.value > 0:
-            self.modular.facts.append((e.a, e.b.value, limit % e.b.value))
+        if kind is EQ and type(e) is FloorMod and type(e.b) is IntImm and e.b.value:
+            coeff = abs(e.b.value)
+            self.modular.facts.append((e.a, coeff, limit % coeff))
 
     def _assume_difference(self, a: Expr, b: Expr, limit: int) -> None:
         (a, plus_a), (b, plus_b) = split_offset(a), split_offset(b)
         self.differences.append(Difference(a, b, limit - plus_a + plus_b))
+
+    def differ(self, x: Expr, y: Expr) -> bool:
+        """Whether x != y follows from a known inequality of two expressions, or of their equals."""
+        for known in self.true:
+            if type(known) is NE:
+                a, b = known.a, known.b
+                if (same(a, x) and same(b, y)) or (same(a, y) and same(b, x)):
+                    return True
+                if self.settings.prove_transitively and (
+                    (self._are_equal(a, x) and self._are_equal(b, y))
+                    or (self._are_equal(a, y) and self._are_equal(b, x))
+                ):
+                    return True
+        return False
+
+    def _are_equal(self, x: Expr, y: Expr) -> bool:
+        if same(x, y):
+            return True
+        return self.highest_difference(x, y) == 0 == self.highest_difference(y, x)
 
     def highest_difference(self, x: Expr, y: Expr) -> int:
         """The least k for which x - y <= k follows from the known inequalities, or INFINITY."""
@@ -199,7 +235,7 @@ class Facts:
                     limit = distance + known.limit
                     if same(known.b, goal):
                         best = min(best, limit)
-                    else:
+                    elif self.settings.prove_transitively is not False:
                         fresh.append((known.b, limit))
             if not fresh or len(fresh) > 32:
                 break

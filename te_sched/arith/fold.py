@@ -22,6 +22,7 @@ from te_sched.ir.expr import (
     LE,
     LT,
     Add,
+    Call,
     Div,
     Expr,
     FloatImm,
@@ -126,9 +127,29 @@ def fold_comparison(kind: type, a: Any, b: Any) -> Any | None:
 
 
 def fold_call(e: Any) -> Any | None:
-    """The value of a call with integer constants as arguments; None for other calls."""
+    """The value of a call of integer constants, or of ceil(log2(constant)); else None."""
+    if e.op == "tir.ceil":
+        return _fold_ceil_log2(e)
     meaning = FOLDED.get(e.op)
     if meaning is None or not all([type(arg) is IntImm for arg in e.args]):
         return None
     values = [np.asarray(arg.value).astype(arg.dtype) for arg in e.args]
     return build.imm(int(meaning(*values)), e.dtype)
+
+
+def ceil_log2(value: int) -> int:
+    """The logarithm of a positive integer to the base 2, rounded up."""
+    return (value - 1).bit_length()
+
+
+def log2_in(e: Any) -> Any | None:
+    """x of ceil(log2(x)), or None."""
+    inner = e.args[0] if type(e) is Call and e.op == "tir.ceil" else None
+    return inner.args[0] if type(inner) is Call and inner.op == "tir.log2" else None
+
+
+def _fold_ceil_log2(e: Any) -> Any | None:
+    x = log2_in(e)
+    if type(x) is not FloatImm or x.value < 1 or not float(x.value).is_integer():
+        return None
+    return FloatImm(float(ceil_log2(int(x.value))), e.dtype)

@@ -48,6 +48,21 @@ def map_of(
     return IndexMap(tuple(variables.values()), tuple(finals), stated), separators
 
 
+def value_map(function: Function, ndim: int, dtype: str = "int32") -> IndexMap:
+    """The map that a function of indices computes, which gives values of any type.
+
+    >>> value_map(lambda i, j: i * 0.5, 2)
+    T.index_map(lambda i, j: (T.Cast("float32", i) * T.float32(0.5),))
+    """
+    names, last = _names(function, ndim)
+    variables = {name: Var(name, dtype) for name in (*names, *last)}
+    made = function(
+        *[variables[name] for name in names], **{name: variables[name] for name in last}
+    )
+    finals = [ops.convert(one) for one in (made if is_sequence(made) else [made])]
+    return IndexMap(tuple(variables.values()), tuple(finals))
+
+
 def index_of(value: Any) -> Expr:
     """An index: an integer expression."""
     index = ops.convert(value)

@@ -81,7 +81,7 @@ def map_shape(index_map: IndexMap, shape: Sequence[Expr]) -> tuple[Expr, ...]:
         ]
     )
     try:
-        ranges = _Detected(retyped, domains, is_padded=True).ranges()
+        ranges = _Detected(retyped, domains, is_padded=True, has_gaps=True).ranges()
     except DeclarationError:
         ranges = _bounds(retyped, domains)
     analyzer = Analyzer()
@@ -215,6 +215,9 @@ def with_types_of(index_map: IndexMap, shape: Sequence[Expr]) -> IndexMap:
 def _bounds(index_map: IndexMap, domains: Domains) -> tuple[Range, ...]:
     """The bounds of new indices that are not parts of iterators."""
     sets = dict(zip(index_map.initial_indices, map(from_range, domains), strict=True))
+    analyzer = Analyzer()
+    for var in variables_of(*index_map.final_indices) - sets.keys():  # sizes are positive
+        analyzer.bind(var, Range(IntImm(1, var.dtype), IntImm(2**31 - 2, var.dtype)))
     found = []
     for index in index_map.final_indices:
         values = eval_set(index, sets)
@@ -224,7 +227,8 @@ def _bounds(index_map: IndexMap, domains: Domains) -> tuple[Range, ...]:
                 "",
                 "write an index that splits, fuses or permutes the old ones",
             )
-        found.append(Range(values.min, ops.add(ops.sub(values.max, values.min), 1)))
+        low, high = analyzer.simplify(values.min), analyzer.simplify(values.max)
+        found.append(Range(low, ops.add(ops.sub(high, low), 1)))
     return tuple(found)
 
 
@@ -284,6 +288,30 @@ def _dividend(e: Expr) -> tuple[Expr, int, int]:
     return e, 1, 1
 
 
+def has_padding(index: Expr, ranges: Mapping[Var, Range]) -> bool:
+    """Whether an index divides a variable whose extent is not a multiple of the divisor.
+
+    >>> from te_sched import tir
+    >>> i = tir.Var("i", "int32")
+    >>> ranges = {i: Range(tir.const(0), tir.const(12))}
+    >>> [has_padding(one, ranges) for one in (i // 4, i % 8 // 2)]
+    [False, True]
+    """
+    divisions = _Divisions()
+    divisions.visit(index)
+    analyzer = Analyzer()
+    for base, step in divisions.steps:
+        (var, *others) = variables_of(base)
+        if others or var not in ranges:
+            continue
+        own = ranges[var]
+        for one in (substitute(base, {var: own.min}), own.extent):
+            rest = analyzer.simplify(ops.floormod(one, step))
+            if isinstance(rest, IntImm) and rest.value:
+                return True
+    return False
+
+
 class _Replaced(Substitute):
     """Replaces dividends by the variables that stand for them."""
 
@@ -307,11 +335,14 @@ class _Replaced(Substitute):
 
 @dataclass(slots=True)
 class _Detected:
-    """The new indices of a map as parts of iterators, padded or not."""
+    """The new indices of a map as parts of iterators, padded or not. They may skip values if the
+    map `has_gaps`.
+    """
 
     index_map: IndexMap
     domains: Domains
     is_padded: bool
+    has_gaps: bool = False
     bases: list[_Base] = field(default_factory=list)
     sizes: dict[Var, Expr] = field(default_factory=dict)  # of symbols for padded sizes
     indices: tuple[IterSumExpr, ...] = ()
@@ -322,7 +353,7 @@ class _Detected:
         for index in finals:  # an iterator of one value is a part of the inverse nevertheless
             if isinstance(index, Var) and ops.is_const(ranges[index].extent, 1):
                 ranges[index] = Range(ranges[index].min, self._symbol(IntImm(1, index.dtype)))
-        self.indices = _one_to_one(finals, ranges)
+        self.indices = _one_to_one(finals, ranges, self.has_gaps)
 
     def _symbol(self, size: Expr) -> Var:
         """A variable for a size, whose other properties detection need not know."""
@@ -456,10 +487,12 @@ def _padding_of(base: _Base, value: Expr) -> Expr:
     return ops.logical_or(before, ops.logical_and(is_padded, after))
 
 
-def _one_to_one(indices: Sequence[Expr], ranges: Mapping[Var, Range]) -> tuple[IterSumExpr, ...]:
+def _one_to_one(
+    indices: Sequence[Expr], ranges: Mapping[Var, Range], has_gaps: bool = False
+) -> tuple[IterSumExpr, ...]:
     found = detect_iter_map(indices, ranges, None, IterMapLevel.BIJECTIVE)
     why = found.errors[0] if found.errors else ""
-    if not found.errors and any(_distance(index) != 1 for index in found.indices):
+    if not (found.errors or has_gaps) and any(_distance(index) != 1 for index in found.indices):
         why = "a new index skips values"
     if why:
         raise _error(
@@ -477,11 +510,13 @@ def _distance(index: IterSumExpr) -> object:
 
 
 def _range_of(index: IterSumExpr, dtype: str) -> Range:
-    """The values of a detected index."""
+    """The values of a detected index, with those that it skips."""
     base = ops.cast(dtype, ops.convert(expr_of(index.base)))
     if not index.args:
         return Range(base, IntImm(1, dtype))
     extent = ops.cast(dtype, ops.convert(expr_of(index.args[0].extent)))
     if index.args[0].scale == -1:
         base = ops.sub(base, ops.sub(extent, 1))
+    else:
+        extent = ops.mul(extent, ops.cast(dtype, ops.convert(expr_of(index.args[0].scale))))
     return Range(base, extent)

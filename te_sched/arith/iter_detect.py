@@ -439,25 +439,61 @@ class Detector(Visitor):
         ------
         NotAffine if the sum does not take all values between its minimum and its maximum.
         """
-        a = self.matched(a)
+        a = a._replace(args=tuple(self.joined(a.args)))
         if len(a.args) < 2:
-            return a
-        args = self.ordered(a.args)
-        unit = args[0].scale
-        exact = self.level == IterMapLevel.BIJECTIVE
-        count: Factor = 1  # of the values of the finer parts, in units
+            return self.matched(a)
+        left = self.ordered(a.args)
+        unit = left[0].scale
+        base = a.base
         scaled: list[IterSplitExpr] = []
-        for one in args:
-            by = self.prover.quotient(one.scale, unit)
-            is_next = by is not None and self.prover.is_equal(by, count)
-            is_within = isinstance(by, int) and isinstance(count, int) and 0 < by <= count
-            if not is_next and (exact or not is_within):
-                raise NotAffine(f"the values of {expr_of(a)} have gaps, or come more than once")
+        count: Factor = 1  # of the values of the finer parts, in units
+        expected: Factor = 1  # the scale of the next part, if values do not come more than once
+        while left:
+            one, by = self._next(a, left, unit, expected)
+            group = self._group_of(one, IterSumExpr(tuple(left), base))
+            if group is None:
+                left = _without(left, one)
+            else:
+                one, left, base = group.args[-1], list(group.args[:-1]), group.base
             scaled.append(one._replace(scale=by))
+            is_next = self.prover.is_equal(by, count)
             count = by * one.extent if is_next else count + by * (one.extent - 1)
-            count = self.prover.number(count)
+            count, expected = self.prover.number(count), self.prover.number(by * one.extent)
+        if len(scaled) == 1:
+            return IterSumExpr((scaled[0]._replace(scale=unit),), base)
         mark = self._mark(tuple(reversed(scaled)), count)
-        return a._replace(args=(IterSplitExpr(mark, 1, count, unit),))
+        return IterSumExpr((IterSplitExpr(mark, 1, count, unit),), base)
+
+    def _group_of(self, one: IterSplitExpr, a: IterSumExpr) -> IterSumExpr | None:
+        """A sum in which the sum of a condition, of which a part is the finest, is replaced by its
+        mark, the last part; None if there is none.
+        """
+        for constraint in self.constraints:
+            if self.is_same_part(self.ordered(constraint.args)[0], one):
+                found = self._matched(a, constraint)
+                if found is not a:
+                    return found
+        return None
+
+    def _next(
+        self, a: IterSumExpr, left: Sequence[IterSplitExpr], unit: Factor, expected: Factor
+    ) -> tuple[IterSplitExpr, Factor]:
+        """The part of a sum that follows finer parts, with its scale in units: that of the expected
+        scale, or the coarsest below, if values may come more than once.
+        """
+        scales = [self.prover.quotient(one.scale, unit) for one in left]
+        for one, by in zip(left, scales, strict=True):
+            if by is not None and self.prover.is_equal(by, expected):
+                return one, by
+        within = [
+            (by, one)
+            for one, by in zip(left, scales, strict=True)
+            if isinstance(by, int) and isinstance(expected, int) and 0 < by <= expected
+        ]
+        if not within or self.level == IterMapLevel.BIJECTIVE or not is_number(unit, 1):
+            raise NotAffine(f"the values of {expr_of(a)} have gaps, or come more than once")
+        by, one = max(within, key=lambda pair: pair[0])
+        return one, by
 
     def _mark(self, args: tuple[IterSplitExpr, ...], extent: Factor) -> IterMark:
         """The mark of a sum: one for each sum."""

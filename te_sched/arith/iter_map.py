@@ -124,6 +124,8 @@ def iter_map_simplify(
     """
     prover = Prover(analyzer)
     found = _detected(indices, input_iters, predicate, level, prover, keeps_units)[0]
+    if found.errors and predicate is not None:
+        found = _detected(indices, input_iters, None, level, prover, keeps_units)[0]
     return tuple(indices) if found.errors else tuple(map(normalize_iter_map_to_expr, found.indices))
 
 
@@ -186,15 +188,17 @@ def subspace_divide(
     predicate: Expr | None = None,
     level: IterMapLevel = IterMapLevel.SURJECTIVE,
     analyzer: Analyzer | None = None,
+    keeps_units: bool = False,
 ) -> Division | None:
     """Each binding as outer * extent + inner, of iterators outside of a subspace and inside.
 
         z * 12 + y * 3 + x, of the subspace of x    ->    outer z * 4 + y, inner x of extent 3
 
     None if the map does not satisfy `level`, or an index mixes both kinds of iterators.
+    `keeps_units`: iterators of extent 1 remain in the parts.
     """
     prover = Prover(analyzer)
-    found, constraints = _detected(bindings, input_iters, predicate, level, prover)
+    found, constraints = _detected(bindings, input_iters, predicate, level, prover, keeps_units)
     if found.errors:
         return None
     inside = frozenset(sub_iters)

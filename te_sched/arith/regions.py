@@ -6,7 +6,8 @@ contribute the regions that they declare. Must not know its users.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from functools import reduce
 from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
@@ -21,6 +22,10 @@ from te_sched.arith.int_set import (
     single_point,
     union,
 )
+from te_sched.arith.iter_detect import IterMapLevel
+from te_sched.arith.iter_expr import IterSumExpr
+from te_sched.arith.iter_map import detect_iter_map, normalize_iter_map_to_expr
+from te_sched.arith.structural_equality import same
 from te_sched.ir import dtypes, ops
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
@@ -78,7 +83,7 @@ class _Accesses:
     """Collects the accesses of statements; `domains` has the values of the loops in them.
 
     `own` buffers and memory that statements allocate are omitted; with `is_inside`, nested blocks
-    are visited.
+    are visited. With `is_exact`, the conditions on several loops in `joint` bound indices too.
     """
 
     def __init__(
@@ -87,12 +92,17 @@ class _Accesses:
         own: Iterable[Buffer] = (),
         views: Iterable[MatchBufferRegion] = (),
         is_inside: bool = False,
+        is_exact: bool = False,
     ) -> None:
-        self.buffers, self.is_inside = buffers, is_inside
+        self.buffers, self.is_inside, self.is_exact = dict(buffers), is_inside, is_exact
         self.own = set(own)
-        self.views = {match.buffer: match.source for match in views}
+        self.views: dict[Buffer, BufferRegion] = {}
+        self.view(views)
         self.domains: dict[Var, IntervalSet] = {}
+        self.joint: list[Expr] = []
         self.lets: dict[Var, Expr] = {}
+        self.declared: tuple[BufferRegion, ...] = ()  # by the block around
+        self.pointed: set[Buffer] = set()  # accessed by a pointer, in declared regions
         self.inner: set[Var] = set()  # memory that statements allocate
         self.reads: _Sets = {}
         self.writes: _Sets = {}
@@ -142,16 +152,30 @@ class _Accesses:
         e = substitute(e, self.lets)
         if not self.domains.keys() & variables_of(e) and not _is_unknown(e):
             return IntervalSet(e.base, _last(e)) if type(e) is E.Ramp else single_point(e)
-        return eval_set(e, self.domains)
+        return self._jointly(e) or eval_set(e, self.domains)
+
+    def _jointly(self, e: Expr) -> IntervalSet | None:
+        """The values of an index that is a sum of loops under conditions on several loops."""
+        variables = self.domains.keys() & variables_of(e)
+        conditions = [one for one in self.joint if not variables.isdisjoint(variables_of(one))]
+        if not conditions:
+            return None
+        used = variables.union(variables_of(*conditions))
+        loops = {var: _constants(self.domains[var]) for var in used}
+        if None in loops.values():
+            return None
+        known = {var: one for var, one in loops.items() if one is not None}
+        holds = reduce(ops.logical_and, conditions)
+        found = detect_iter_map([e], known, holds, IterMapLevel.NO_CHECK)
+        return None if found.errors else _values(found.indices[0], e.dtype)
 
     # Statements
 
     def statement(self, node: Any) -> None:
         """Collect the accesses of a statement."""
-        method = _STATEMENTS.get(type(node))
-        if method is not None:
-            method(self, node)
-            return
+        _STATEMENTS.get(type(node), _Accesses._other)(self, node)
+
+    def _other(self, node: Any) -> None:
         parts = parts_of(node)
         for child in children(node):
             if not any(child is part for part in parts):
@@ -167,10 +191,21 @@ class _Accesses:
     def _loop(self, node: S.For) -> None:
         self.expression(node.min)
         self.expression(node.extent)
-        low = self.lets_of(node.min)
-        self.domains[node.loop_var] = from_range(Range(low, self.lets_of(node.extent)))
-        self.statement(node.body)
-        del self.domains[node.loop_var]
+        values = Range(self.lets_of(node.min), self.lets_of(node.extent))
+        self._within(node.loop_var, values, node.body)
+
+    def _attribute(self, node: S.AttrStmt) -> None:
+        if node.key not in ("thread_extent", "virtual_thread"):
+            self._other(node)
+            return
+        self._within(node.node.var, Range(IntImm(0), node.value), node.body)
+
+    def _within(self, var: Var, values: Range, body: Stmt) -> None:
+        """Collect the accesses of a body in which a variable has these values."""
+        outside = dict(self.domains)
+        self.domains[var] = from_range(values)
+        self.statement(body)
+        self.domains = outside
 
     def lets_of(self, e: Expr) -> Expr:
         """An expression with variables of lets replaced by their values."""
@@ -199,7 +234,7 @@ class _Accesses:
         for value in (*node.iter_values, node.predicate):
             self.expression(value)
         if self.is_inside:
-            self.views |= {match.buffer: match.source for match in block.match_buffers}
+            self.view(block.match_buffers)
             self.where(node.predicate, True, lambda: self._inside(block))
             return
         values = {
@@ -211,9 +246,11 @@ class _Accesses:
                 self.update(sets, region.buffer, [self._relaxed_range(r) for r in mapped.region])
 
     def _inside(self, block: Block) -> None:
+        around, self.declared = self.declared, (*block.reads, *block.writes)
         for part in (block.init, block.body):
             if part is not None:
                 self.statement(part)
+        self.declared = around
 
     def _relaxed_range(self, one: Range) -> IntervalSet:
         low = self.relaxed(one.min)
@@ -223,12 +260,32 @@ class _Accesses:
 
     def where(self, condition: Expr, holds: bool, action: Any) -> None:
         """Collect accesses under a condition on the inner loops, or under its negation."""
-        outside = dict(self.domains)
-        for var, bound in _bounds(self.lets_of(condition), holds, outside):
-            if bound is not NOTHING:
-                self.domains[var] = intersect([self.domains[var], bound])
+        outside, joint = dict(self.domains), self.joint
+        for comparison in _comparisons(self.lets_of(condition), holds):
+            variables = variables_of(comparison)
+            if not variables or not variables <= outside.keys():
+                continue
+            if len(variables) == 1:
+                (var,) = variables
+                self._limit(var, comparison)
+            elif self.is_exact:
+                self.joint = [*self.joint, comparison]
         action()
-        self.domains = outside
+        self.domains, self.joint = outside, joint
+
+    def _limit(self, var: Var, comparison: Expr) -> None:
+        """Narrow the domain of a variable to the values for which a comparison holds."""
+        domain = self.domains[var]
+        if type(comparison) is not E.NE:
+            bound = deduce_bound(var, comparison, {})
+            if bound is not NOTHING:
+                self.domains[var] = intersect([domain, bound])
+            return
+        value = deduce_bound(var, E.EQ(comparison.a, comparison.b), {}).min
+        if value is not None and domain.min is not None and same(value, domain.min):
+            self.domains[var] = IntervalSet(ops.add(value, 1), domain.max)
+        elif value is not None and domain.max is not None and same(value, domain.max):
+            self.domains[var] = IntervalSet(domain.min, ops.sub(value, 1))
 
     # Expressions
 
@@ -256,15 +313,37 @@ class _Accesses:
         for child in children(node):
             self.part(child)
 
+    def view(self, matches: Iterable[MatchBufferRegion]) -> None:
+        """Add views of regions."""
+        for match in matches:
+            self.views[match.buffer] = match.source
+            if self.is_exact:
+                self.buffers[match.buffer.data] = match.buffer
+
     def _pointer(self, var: Var) -> None:
         buffer = self.buffers.get(var)
-        if buffer is not None:
+        if buffer is None or self._of_view(buffer):
+            return
+        declared = [one for one in self.declared if one.buffer is buffer]
+        if not declared or not self.is_exact:
             self.update(self.opaque, buffer, _whole(buffer))
+            return
+        self.pointed.add(buffer)
+        for one in declared:
+            self.update(self.reads, buffer, [self._relaxed_range(r) for r in one.region])
+
+    def _of_view(self, buffer: Buffer) -> bool:
+        """Add the region of a view that is accessed by a pointer; whether it is one."""
+        source = self.views.get(buffer) if self.is_exact else None
+        if source is not None:
+            region = [self._relaxed_range(one) for one in source.region]
+            self.update(self.reads, source.buffer, region)
+        return source is not None
 
     def _access_pointer(self, node: E.Call) -> None:
         data, mask = node.args[1], node.args[4]
         buffer = self.buffers.get(data) if type(data) is Var else None
-        if buffer is not None and type(mask) is IntImm:
+        if buffer is not None and not self._of_view(buffer) and type(mask) is IntImm:
             for sets, bits in ((self.reads, 1), (self.writes, 2), (self.opaque, 3)):
                 if mask.value & 3 == bits:
                     self.update(sets, buffer, _whole(buffer))
@@ -272,7 +351,7 @@ class _Accesses:
             self.expression(argument)
 
     def _allocate(self, node: S.Allocate | AllocateConst) -> None:
-        """Visit memory that the block allocates, which is omitted from its regions."""
+        """Memory inside of the block: the block itself does not access it."""
         for size in node.extents:
             self.expression(size)
         outside = self.inner
@@ -284,6 +363,7 @@ class _Accesses:
 _STATEMENTS: dict[type, Any] = {
     S.For: _Accesses._loop,
     S.LetStmt: _Accesses._let,
+    S.AttrStmt: _Accesses._attribute,
     S.BufferStore: _Accesses._store,
     S.IfThenElse: _Accesses._condition,
     S.Allocate: _Accesses._allocate,
@@ -328,34 +408,50 @@ def _whole(buffer: Buffer) -> list[IntervalSet]:
     return [from_range(one) for one in whole_buffer(buffer).region]
 
 
-def _bounds(
-    condition: Expr, holds: bool, domains: Mapping[Var, IntervalSet]
-) -> list[tuple[Var, IntervalSet]]:
-    """The bounds of loop variables that follow from a condition: comparisons with constants."""
-    if type(condition) is E.Call and condition.op == "tir.likely":
-        condition = condition.args[0]
-    if type(condition) is E.Not:
-        return _bounds(condition.a, not holds, domains)
-    if type(condition) is (E.And if holds else E.Or):
-        both = (condition.a, condition.b)
-        return [bound for one in both for bound in _bounds(one, holds, domains)]
-    comparison = condition if holds else opposite(condition)
-    if comparison is None or type(comparison) not in COMPARISONS:
-        return []
-    variables = variables_of(comparison)
-    if len(variables) != 1 or not variables <= domains.keys():
-        return []
-    (var,) = variables
-    return [(var, deduce_bound(var, comparison, {}))]
+def _comparisons(condition: Any, holds: bool) -> Iterator[Any]:
+    """The comparisons that hold if a condition holds, or does not hold."""
+    kind = type(condition)
+    if kind is E.Call and condition.op == "tir.likely":
+        yield from _comparisons(condition.args[0], holds)
+    elif kind is E.Not:
+        yield from _comparisons(condition.a, not holds)
+    elif kind is (E.And if holds else E.Or):
+        yield from _comparisons(condition.a, holds)
+        yield from _comparisons(condition.b, holds)
+    elif kind is E.Cast and condition.dtype == "bool":
+        zero = E.NE if holds else E.EQ
+        yield zero(condition.value, ops.const(0, condition.value.dtype))
+    elif kind in COMPARISONS:
+        yield condition if holds else opposite(condition)
+
+
+def _constants(domain: IntervalSet) -> Range | None:
+    """The range of a domain that has constant ends."""
+    low, high = domain
+    if type(low) is not IntImm or type(high) is not IntImm:
+        return None
+    return Range(low, IntImm(high.value - low.value + 1, low.dtype))
+
+
+def _values(index: IterSumExpr, dtype: str) -> IntervalSet | None:
+    """The values of a detected index: those of its only part."""
+    low = ops.convert(normalize_iter_map_to_expr(index._replace(args=())))
+    if not index.args:
+        return single_point(ops.cast(dtype, low))
+    (one,) = index.args
+    reach = (one.extent - 1) * one.scale
+    if type(reach) is not int:
+        return None
+    return IntervalSet(ops.add(low, min(reach, 0)), ops.add(low, max(reach, 0)))
 
 
 def accessed_sets(
     body: Stmt,
-    buffer: Buffer,
+    buffers: Iterable[Buffer],
     relaxed: Mapping[Var, IntervalSet],
     views: Iterable[MatchBufferRegion] = (),
-) -> list[IntervalSet] | None:
-    """The region of a buffer that statements access, by dimension; None if it is unknown.
+) -> dict[Buffer, list[IntervalSet]]:
+    """The regions of buffers that statements access, by dimension, without those that are unknown.
 
     Parameters
     ----------
@@ -363,12 +459,20 @@ def accessed_sets(
     relaxed : outer variables that take all their values.
     views : of the block around the body.
     """
-    found = _Accesses({buffer.data: buffer}, (), views, is_inside=True)
+    wanted = {buffer.data: buffer for buffer in buffers}
+    found = _Accesses(wanted, (), views, is_inside=True, is_exact=True)
     found.domains = dict(relaxed)
     found.statement(body)
-    if buffer in found.opaque:
-        return None
-    both = [sets[buffer] for sets in (found.reads, found.writes) if buffer in sets]
-    if not both:
-        return None
-    return both[0] if len(both) == 1 else [union(pair) for pair in zip(*both, strict=True)]
+    regions = {}
+    for buffer in wanted.values():
+        both = [sets[buffer] for sets in (found.reads, found.writes) if buffer in sets]
+        if both and buffer not in found.opaque:
+            whole = both[0] if len(both) == 1 else [union(pair) for pair in zip(*both, strict=True)]
+            regions[buffer] = _from_begin(whole, buffer) if buffer in found.pointed else whole
+    return regions
+
+
+def _from_begin(region: list[IntervalSet], buffer: Buffer) -> list[IntervalSet]:
+    """The region with all elements before it: they keep their positions after a pointer."""
+    first = IntervalSet(IntImm(0, buffer.shape[0].dtype), region[0].max)
+    return [first, *_whole(buffer)[1:]]

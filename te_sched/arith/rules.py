@@ -286,7 +286,9 @@ def _source(row: Row, name: str) -> str:
     build_result = compiler.result(parse_side(row.result))
     lines = [f"def {name}(e, s):", *compiler.lines]
     if "imm(" in build_result:
-        lines.append("    d = element(e.a.dtype)")
+        # Constants have the type of the operands; those of logic are comparisons.
+        compared = "e.a.a" if isinstance(pattern, ast.BoolOp) else "e.a"
+        lines.append(f"    d = element({compared}.dtype)")
     lines.append(f"    return {f's.visit({build_result})' if row.again else build_result}")
     return "\n".join(lines)
 

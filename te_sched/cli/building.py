@@ -26,7 +26,7 @@ def build_found(found: Found, target: Target, sanitize: bool = False) -> Any:
     """The module of a schedule, built with the options that its program uses."""
     with config.scoped(lowering=found.choices):
         return build(
-            found.inputs,
+            found.program,
             found.arguments,
             target=target,
             name=found.function,
@@ -106,7 +106,7 @@ def _check_form(form: str, target: Target, found: Found) -> None:
 def _text(found: Found, target: Target, form: str) -> str:
     if form == "ir":
         with config.scoped(lowering=found.choices):
-            module = lower(found.inputs, found.arguments, name=found.function, binds=found.binds)
+            module = lower(found.program, found.arguments, name=found.function, binds=found.binds)
         return module.script()
     built = build_found(found, target)
     if form in _OF_CPU:

@@ -108,7 +108,7 @@ def _check(
     result = _Result(found, str(wanted))
     try:
         with config.scoped(lowering=found.choices):
-            result.judged = check(found.inputs, found.arguments)
+            result.judged = check(found.program, found.arguments)
     except TeSchedError as error:
         result.error, result.watched = error, "not run: it cannot be lowered"
         return result

@@ -93,7 +93,7 @@ def _story(
 ) -> Any:
     with config.scoped(lowering=found.choices):
         return te_sched.explain(
-            found.inputs,  # type: ignore[arg-type]  # it refuses functions
+            found.inputs,
             found.arguments,
             name=found.function,
             target=found.target_of(target),

@@ -16,8 +16,10 @@ from te_sched.cli.recording import Found
 from te_sched.errors import did_you_mean
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Add, Buffer, Div, Expr, IntImm, Mul, Reduce, Sub, Var
+from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.ir.visitor import substitute, variables_of, walk
 from te_sched.schedule.schedule import Schedule
+from te_sched.story.states import BlockState
 from te_sched.te.operation import ComputeOp, Operation, PlaceholderOp
 from te_sched.te.tensor import Tensor
 
@@ -136,8 +138,12 @@ def iterations(schedule: Any, sizes: Sizes) -> int | None:
 
 def operations(schedule: Any, sizes: Sizes) -> int | None:
     """The number of float additions, subtractions, multiplications and divisions that a schedule
-    declares, or None. Each computation counts once, however often the schedule repeats it.
+    declares, or None. Each computation counts once, however often the schedule repeats it. Of a
+    function, the number of operations on values in its loops, if its sizes are numbers.
     """
+    if isinstance(schedule, PrimFunc):
+        state = BlockState(IRModule({"main": schedule}), "main")
+        return state.figures()[id(schedule)].operations or None
     if not isinstance(schedule, Schedule):
         return None
     if any(not isinstance(op, ComputeOp | PlaceholderOp) for op in schedule.declared):

@@ -11,6 +11,7 @@ from te_sched.cli.programs import execute
 from te_sched.cli.recording import Found, short
 from te_sched.cli.showing import show_json
 from te_sched.schedule.schedule import Schedule
+from te_sched.tensorir.schedule import BlockSchedule
 from te_sched.tools.table import table
 
 
@@ -37,7 +38,7 @@ def command(
 
 def describe(found: Found) -> dict[str, Any]:
     """A schedule, as data."""
-    state = "created" if found.args is None else "lowered"
+    state = "lowered" if found.is_lowered else "created"
     return {
         "number": found.number,
         "name": found.name,
@@ -51,7 +52,7 @@ def describe(found: Found) -> dict[str, Any]:
 
 
 def _primitives(inputs: Any) -> int | None:
-    if not isinstance(inputs, Schedule):
+    if not isinstance(inputs, Schedule | BlockSchedule):
         return None
     return sum(not one.primitive.is_naming for one in inputs.trace)
 

@@ -21,8 +21,9 @@ from te_sched.cli.showing import show, show_json, show_title
 from te_sched.errors import SourceLocation, TeSchedError, did_you_mean
 from te_sched.ir.stmt import IRModule
 from te_sched.lower.pipeline import lower, pass_names
-from te_sched.schedule.schedule import Schedule, create_schedule
-from te_sched.trace.replaying import Replay
+from te_sched.schedule.schedule import Schedule
+from te_sched.story.steps import TraceReplay, undone
+from te_sched.tensorir.schedule import BlockSchedule
 
 _DIALECTS = ("script", "primfn")
 
@@ -146,28 +147,30 @@ def command(
 
 def _steps(found: Found, asked: _Asked, each: bool, passes: bool) -> Iterator[_Step]:
     """The texts to show for a schedule."""
-    if each and isinstance(found.inputs, Schedule):
+    if each and isinstance(found.inputs, Schedule | BlockSchedule):
         yield from _after_each_primitive(found, found.inputs, asked)
         return
     if passes:
         yield _pass_by_pass(found, asked)
     else:
-        yield _lowered("", found.place, found, found.inputs, asked)
+        yield _lowered("", found.place, found, found.program, asked)
 
 
-def _after_each_primitive(found: Found, schedule: Schedule, asked: _Asked) -> Iterator[_Step]:
-    trace = schedule.trace
-    again = create_schedule(schedule.outputs)
-    replay = Replay(trace.handles, again)
-    told = str(again.trace).splitlines()
-    yield _lowered("\n".join(told[2:]), found.place, found, again, asked)
-    for entry in trace:
-        replay.call(entry)
-        if entry.primitive.is_naming:
-            continue
-        lines = str(again.trace).splitlines()
-        yield _lowered("\n".join(lines[len(told) :]), entry.place, found, again, asked)
-        told = lines
+def _after_each_primitive(
+    found: Found, schedule: Schedule | BlockSchedule, asked: _Asked
+) -> Iterator[_Step]:
+    beginning = "sch = tir.Schedule(module)"
+    if isinstance(schedule, Schedule):
+        beginning = str(undone(schedule).trace).splitlines()[-1]
+    for snapshot in TraceReplay(schedule).snapshots():
+        state = snapshot.schedule
+        program = state.mod if isinstance(state, BlockSchedule) else state
+        code = "\n".join(snapshot.code) if snapshot.number else beginning
+        place = snapshot.place if snapshot.number else found.place
+        if snapshot.error is not None:
+            yield _Step(code, place, "", snapshot.error)
+        else:
+            yield _lowered(code, place, found, program, asked)
 
 
 def _lowered(code: str, place: SourceLocation, found: Found, schedule: Any, asked: _Asked) -> _Step:
@@ -181,7 +184,7 @@ def _pass_by_pass(found: Found, asked: _Asked) -> _Step:
     printed, failed = StringIO(), None
     with redirect_stdout(printed):
         try:
-            asked.lowered(found, found.inputs, show="passes")
+            asked.lowered(found, found.program, show="passes")
         except TeSchedError as error:
             failed = error
     return _Step("", found.place, printed.getvalue(), failed, "diff")

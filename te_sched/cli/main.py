@@ -96,8 +96,9 @@ class Commands(click.Group):
 def main() -> None:
     """Inspect the schedules of programs: their loops, code, speed and mistakes.
 
-    PROGRAM.py is a Python file that makes schedules (te.create_schedule), with `import te_sched`
-    or, of any generation of TVM, with `import tvm`. It is executed once, as by Python. Exit codes:
+    PROGRAM.py is a Python file that makes schedules (te.create_schedule, tir.Schedule) or functions
+    (T.prim_func), with `import te_sched` or, of any generation of TVM, with `import tvm`. It is
+    executed once, as by Python. Exit codes:
     0 success, 1 findings or a failed program, 2 wrong usage.
     """
 

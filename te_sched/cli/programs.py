@@ -60,7 +60,7 @@ class UserProgram:
         """
         if wanted is not None:
             return self._by_name(wanted)
-        return [one for one in self.found if one.args is not None or one.target] or self.found
+        return [one for one in self.found if one.is_used] or self.found
 
     def one(self, wanted: str | None, purpose: str) -> Found:
         """The single selected schedule."""
@@ -283,5 +283,6 @@ def _without_schedules(path: str, module: ModuleType, error: BaseException | Non
     return CommandError(
         fault,
         "",
-        "make one with s = te.create_schedule(C.op); see tutorials/00 for a first program",
+        "make one with s = te.create_schedule(C.op), or with sch = tir.Schedule(module); see "
+        "tutorials/00 and tutorials/09",
     )

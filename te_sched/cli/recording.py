@@ -16,12 +16,14 @@ from typing import Any
 from te_sched import config
 from te_sched.codegen.target import Target
 from te_sched.config import Lowering
-from te_sched.errors import LoweringError, SourceLocation
-from te_sched.ir.stmt import AttrStmt, For, IRModule, PrimFunc, Stmt
+from te_sched.errors import LoweringError, SourceLocation, TeSchedError
+from te_sched.ir.stmt import IRModule, PrimFunc
+from te_sched.lower.inline_calls import inline_calls
 from te_sched.lower.pipeline import check_name
-from te_sched.lower.statements import statements
+from te_sched.lower.statements import binds_threads
 from te_sched.schedule.bindings import has_threads
 from te_sched.schedule.schedule import Schedule
+from te_sched.tensorir.schedule import BlockSchedule
 from te_sched.trace.observing import Observer
 from te_sched.views.loop_tree import default_args
 
@@ -30,16 +32,17 @@ from te_sched.views.loop_tree import default_args
 class Found:
     """A schedule, or a function of loops, and its last use by the program.
 
-    `args` are None as long as it was not lowered or built; `simple` is the simple_mode it was
-    lowered with, None where it was built alone.
+    `args` are those that a schedule of tensors was lowered or built with; `simple` is the
+    simple_mode it was lowered with, None where it was built alone.
     """
 
-    inputs: Schedule | PrimFunc
+    inputs: Schedule | BlockSchedule | PrimFunc
     place: SourceLocation
     number: int = 0
     function: str = "main"
     args: list[Any] | None = None
     binds: Any = None
+    is_lowered: bool = False
     simple: bool | None = None
     target: Target | None = None
     verify: bool = True
@@ -48,9 +51,12 @@ class Found:
     @property
     def name(self) -> str:
         """Its name: that of the function, if it was given one, or those of its outputs."""
-        if self.function not in ("main", "default_function") or isinstance(self.inputs, PrimFunc):
-            return self.function
-        return ",".join(op.name for op in self.inputs.outputs)
+        inputs = self.inputs
+        if self.function in ("main", "default_function") and isinstance(inputs, Schedule):
+            return ",".join(op.name for op in inputs.outputs)
+        if isinstance(inputs, BlockSchedule):
+            return str(inputs.functions[self.function].attrs.get("global_symbol", self.function))
+        return self.function
 
     @property
     def title(self) -> str:
@@ -58,17 +64,34 @@ class Found:
         return f"schedule {self.number}: {self.name} ({short(self.place)})"
 
     @property
+    def program(self) -> Schedule | PrimFunc | IRModule:
+        """What `lower`, `build` and `check` take: of a schedule of blocks, its module."""
+        return self.inputs.mod if isinstance(self.inputs, BlockSchedule) else self.inputs
+
+    @property
+    def func(self) -> PrimFunc | None:
+        """The function; none of a schedule of tensors."""
+        if isinstance(self.inputs, BlockSchedule):
+            return self.inputs.functions[self.function]
+        return self.inputs if isinstance(self.inputs, PrimFunc) else None
+
+    @property
+    def is_used(self) -> bool:
+        """Whether the program lowers or builds it."""
+        return self.is_lowered or self.target is not None
+
+    @property
     def arguments(self) -> list[Any] | None:
         """The arguments it was lowered with, or else its placeholders and outputs."""
-        if self.args is not None or isinstance(self.inputs, PrimFunc):
+        if self.args is not None or not isinstance(self.inputs, Schedule):
             return self.args
         return list(default_args(self.inputs))
 
     @property
     def parameters(self) -> list[Any]:
         """Tensors, buffers and scalars, in the order of the function's parameters."""
-        if isinstance(self.inputs, PrimFunc):
-            func = self.inputs
+        func = self.func
+        if func is not None:
             return [func.buffer_map.get(param, param) for param in func.params]
         return list(self.arguments or ())
 
@@ -79,11 +102,11 @@ class Found:
             return asked
         if self.target is not None:
             return self.target
-        inputs = self.inputs
+        inputs, func = self.inputs, self.func
         if isinstance(inputs, Schedule):
             is_bound = has_threads(inputs)
         else:
-            is_bound = _has_thread_loops(inputs.body)
+            is_bound = func is not None and binds_threads(func.body)
         return Target("cuda" if is_bound else "llvm")
 
 
@@ -101,18 +124,28 @@ class ScheduleRecorder(Observer):
         return list(self.schedules.values()) or self.functions
 
     def created(self, schedule: Any, place: SourceLocation) -> None:
-        self.schedules[schedule] = Found(schedule, place)
+        self.schedules[schedule] = found = Found(schedule, place)
+        if isinstance(schedule, BlockSchedule):
+            found.function = schedule.func_working_on or next(iter(schedule.functions), "main")
 
     def lowering(self, inputs: Any, **options: Any) -> None:
-        found = self._of(inputs)
-        found.function, found.binds = options["name"], options["binds"]
-        found.args, found.choices = list(options["args"]), options["choices"]
-        if options["stop_after"] is None:
-            found.simple = options["simple_mode"]
+        if isinstance(inputs, IRModule):
+            schedules = [one for func in inputs.functions.values() if (one := self._made(func))]
+        else:
+            schedules = [self._of(inputs)]
+            schedules[0].function, schedules[0].binds = options["name"], options["binds"]
+            schedules[0].args = list(options["args"])
+        for found in schedules:
+            found.choices, found.is_lowered = options["choices"], True
+            if options["stop_after"] is None:
+                found.simple = options["simple_mode"]
 
     def lowered(self, inputs: Any, module: Any) -> None:
-        for func in module.functions.values():
-            self._made_of[func] = self._of(inputs)
+        for name, func in module.functions.items():
+            is_module = isinstance(inputs, IRModule)
+            found = self._made(inputs[name]) if is_module else self._of(inputs)
+            if found is not None:
+                self._made_of[func] = found
 
     def building(self, inputs: Any, place: SourceLocation, **options: Any) -> None:
         target, verify = options["target"], options["verify"]
@@ -126,8 +159,9 @@ class ScheduleRecorder(Observer):
             if options["args"] is not None:
                 found.args = list(options["args"])
             return
-        for name, func in _functions(inputs, options["name"]):
-            found = self._made_of.get(func) or self._function(func, name, place)
+        for name, func, given in _functions(inputs, options["name"]):
+            found = self._made(given) or self._function(func, name, place)
+            self._made_of[given] = found
             found.target, found.verify = target, verify
 
     def defined(self, names: Mapping[str, Any], path: str) -> None:
@@ -135,14 +169,29 @@ class ScheduleRecorder(Observer):
         if self.found:
             return
         for name, value in names.items():
-            for known, func in _functions(value, name):
-                if func not in self._made_of:
+            for known, func, given in _functions(value, name):
+                if given not in self._made_of:
                     self._function(func, known, _place_of(name, path))
 
     def _of(self, schedule: Any) -> Found:
         if schedule not in self.schedules:  # made by other means than create_schedule
             self.created(schedule, SourceLocation())
         return self.schedules[schedule]
+
+    def _made(self, func: PrimFunc) -> Found | None:
+        """The schedule that a function was made of: it is lowered of it, or is its present one. A
+        function that is built again is known, too.
+        """
+        known = self._made_of.get(func)
+        if known is not None:
+            return known
+        for schedule, found in self.schedules.items():
+            if isinstance(schedule, BlockSchedule):
+                for name, own in schedule.functions.items():
+                    if own.body is func.body:
+                        found.function = name
+                        return found
+        return None
 
     def _function(self, func: PrimFunc, name: str, place: SourceLocation) -> Found:
         found = Found(func, place, function=name)
@@ -160,21 +209,17 @@ def _place_of(name: str, path: str) -> SourceLocation:
     return SourceLocation()
 
 
-def _has_thread_loops(body: Stmt) -> bool:
-    """Whether a program has loops over threads or blocks of a GPU."""
-    bound = [one.thread_binding for one in statements(body) if type(one) is For]
-    launched = [
-        one.node for one in statements(body) if type(one) is AttrStmt and one.key == "thread_extent"
-    ]
-    return any(axis is not None and "Idx" in axis.thread_tag for axis in (*bound, *launched))
-
-
-def _functions(inputs: Any, name: str) -> Iterator[tuple[str, PrimFunc]]:
-    """The functions in the inputs of `build`."""
+def _functions(inputs: Any, name: str) -> Iterator[tuple[str, PrimFunc, PrimFunc]]:
+    """The functions in the inputs of `build`: their names, and each with the functions that it
+    calls inlined, and as it is given.
+    """
     if isinstance(inputs, PrimFunc):
-        yield str(inputs.attrs.get("global_symbol", name)), inputs
+        yield str(inputs.attrs.get("global_symbol", name)), inputs, inputs
     elif isinstance(inputs, IRModule):
-        yield from inputs.functions.items()
+        functions: Mapping[str, PrimFunc] = inputs.functions
+        with suppress(TeSchedError):  # which the build will raise
+            functions = inline_calls(functions)
+        yield from ((name, func, inputs.functions[name]) for name, func in functions.items())
     elif isinstance(inputs, dict):
         for part in inputs.values():
             yield from _functions(part, name)

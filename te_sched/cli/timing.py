@@ -54,8 +54,8 @@ def command(
     """Time each schedule that PROGRAM.py builds, lowers or makes, called with random inputs.
 
     Operations are the float additions, subtractions, multiplications and divisions of the
-    declaration. Kernels for a GPU run on it, or on the emulated device, whose times are not those
-    of a GPU.
+    declaration, or those in the loops of a function of blocks. Kernels for a GPU run on it, or on
+    the emulated device, whose times are not those of a GPU.
     """
     ran = execute(program, arguments, quiet)
     rows: list[dict[str, Any]] = []
@@ -88,11 +88,11 @@ def _measure(
     built = build_found(found, wanted)
     device = _device(str(wanted.kind))
     passed = [array(one, device) if hasattr(one, "shape") else one for one in values]
-    timer = built.time_evaluator(
-        built.entry_name, device, number=1, repeat=repeat, min_repeat_ms=min_ms
-    )
+    is_named = found.function in built.function_names  # by global symbols, for a GPU
+    name = found.function if found.func is not None and is_named else built.entry_name
+    timer = built.time_evaluator(name, device, number=1, repeat=repeat, min_repeat_ms=min_ms)
     result = timer(*passed)
-    flops = operations(found.inputs, sizes)
+    flops = operations(found.func or found.inputs, sizes)
     return {
         "number": found.number,
         "name": found.name,

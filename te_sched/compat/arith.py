@@ -345,12 +345,11 @@ def iter_map_simplify(
     >>> iter_map_simplify([x // 4 * 4 + x % 4], {x: tir.Range(0, 12)})
     [x]
     """
-    found = detect_iter_map(
-        indices, input_iters, predicate, check_level, simplify_trivial_iterators
+    detection = _Detection(indices, input_iters, predicate, check_level, simplify_trivial_iterators)
+    found = iter_map.iter_map_simplify(
+        detection.indices, detection.iters, detection.condition, detection.level
     )
-    if found.errors:
-        return [ops.convert(one) for one in indices]
-    return [normalize_iter_map_to_expr(one) for one in found.indices]
+    return [*map(ops.convert, found)]
 
 
 @checked

@@ -113,7 +113,16 @@ class _IsNothing(type):
 
 
 class UnknownExtent(metaclass=_IsNothing):
-    """An unknown extent of Relay's graphs, for isinstance; no object is an instance."""
+    """An unknown extent of Relay's graphs, for isinstance; programs have none."""
+
+    dtype = "int32"
+
+    def script(self, **options: object) -> str:
+        """The text of an unknown extent."""
+        del options
+        return "T.Any()"
+
+    __str__ = __repr__ = script
 
 
 def cast(src: object, dtype: str) -> E.Expr:

@@ -106,6 +106,8 @@ _ARRAYS = {
     "numpyasarray": "te_sched.nd:array",
 }
 
+_INTRINSICS = "te_sched.tensorir.tensor_intrin"
+
 # Modules of tvm by their dotted name.
 TREE: dict[str, Alias] = {
     "": Alias(("te_sched",), {**FIRST_GENERATION, **_ERRORS, "__version__": f"{_OLD}:VERSION"}),
@@ -123,6 +125,8 @@ TREE: dict[str, Alias] = {
         {
             **_all_from(_OLD, "stmt_seq stmt_list"),
             "Any": f"{_OLD}:UnknownExtent",
+            "BlockScope": "te_sched.tir.block_scope:BlockScope",
+            "StmtSRef": "te_sched.tensorir.handles:StmtSRef",
             "ScheduleError": "te_sched.errors:ScheduleError",
         },
     ),
@@ -131,8 +135,21 @@ TREE: dict[str, Alias] = {
     ),
     "tir.stmt": Alias(("te_sched.tir",), _all_from(_OLD, "stmt_seq stmt_list")),
     "tir.op": Alias(("te_sched.tir",)),
+    "tir.block_scope": Alias(("te_sched.tir.block_scope",)),
+    "tir.block_dependence_info": Alias(("te_sched.tir.block_scope",)),
     "tir.schedule": Alias(("te_sched.tir.schedule",)),
+    "tir.tensor_intrin": Alias(()),
+    "tir.tensor_intrin.arm_cpu": Alias((f"{_INTRINSICS}.arm_cpu",)),
+    "tir.tensor_intrin.cuda": Alias((f"{_INTRINSICS}.cuda",)),
+    "tir.tensor_intrin.dot_product_common": Alias((f"{_INTRINSICS}.dot_product_common",)),
+    "tir.tensor_intrin.hexagon": Alias((f"{_INTRINSICS}.hexagon",)),
+    "tir.tensor_intrin.rocm": Alias((f"{_INTRINSICS}.rocm",)),
+    "tir.tensor_intrin.x86": Alias((f"{_INTRINSICS}.x86",)),
     "tir.schedule.schedule": Alias(("te_sched.tir.schedule",)),
+    "tir.schedule.state": Alias(
+        (), {"ScheduleDebugMask": "te_sched.tir.schedule:ScheduleDebugMask"}
+    ),
+    "tir.schedule.transform": Alias(("te_sched.tensorir.tiling",)),
     "tir.schedule.trace": Alias(("te_sched.tir.schedule",)),
     "tir.buffer": Alias(("te_sched.tir",)),
     "tir.function": Alias(("te_sched.tir",)),
@@ -158,6 +175,7 @@ TREE: dict[str, Alias] = {
     "script.printer": Alias((), is_absent=True),
     "script.printer.doc": Alias((), is_absent=True),
     "script.printer.doc_printer": Alias((), is_absent=True),
+    "relax": Alias(("te_sched.relax",)),
     "nd": Alias(("te_sched.nd",), _ARRAYS),
     "runtime": Alias(
         ("te_sched.runtime",),

@@ -15,8 +15,14 @@ _WHAT = "create the folder"
 _HELP = "name a writable folder, or free space for temporary files"
 
 
+class _PathInside(str):
+    """A path that keeps the folder in which it is."""
+
+    folder: TempDirectory
+
+
 class TempDirectory:
-    """A folder that is deleted with the object.
+    """A folder that is deleted with the object, and with the last path from `relpath`.
 
     >>> with tempdir() as folder:
     ...     (folder / "a.txt").write_text("text"), folder.listdir()
@@ -48,8 +54,10 @@ class TempDirectory:
 
     @checked
     def relpath(self, name: str) -> str:
-        """The path of a file in the folder."""
-        return os.path.join(self.temp_dir, name)
+        """The path of a file in the folder, which exists as long as the path."""
+        path = _PathInside(os.path.join(self.temp_dir, name))
+        path.folder = self
+        return path
 
     def listdir(self) -> list[str]:
         """The names in the folder."""

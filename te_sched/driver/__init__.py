@@ -113,15 +113,15 @@ def build(
 
 
 def functions_for_processor(
-    schedule: Schedule, args: Sequence[Any], target: Target, name: str = "main"
+    inputs: Schedule | IRModule, args: Sequence[Any] | None, target: Target, name: str = "main"
 ) -> Mapping[str, PrimFunc]:
-    """The functions that `build` generates code for, of a schedule for a processor.
+    """The functions that `build` generates code for, of a program for a processor.
 
     Raises
     ------
     BuildError as `build` does.
     """
-    work = _work(schedule, args, target, name)
+    work = _work(inputs, args, target, name)
     _take(PREPARING, work)
     return work.functions
 

@@ -17,6 +17,8 @@ from te_sched.analysis.judge import check_program, functions_of
 from te_sched.analysis.kernels.device_limits import DeviceLimits, check_device_limits
 from te_sched.analysis.kernels.kernel_races import check_kernel_races
 from te_sched.analysis.kernels.launch_limits import guard_launches
+from te_sched.analysis.programs.block_instances import judge_blocks
+from te_sched.analysis.programs.data_types import check_data_types
 from te_sched.analysis.programs.double_buffering import check_turns
 from te_sched.analysis.schedules import regions, results
 from te_sched.analysis.schedules.legality import check_legality
@@ -101,6 +103,13 @@ def make_loops(work: Work) -> None:
     switches, last = work.switches, "schedule_ops"
     module = lower_schedule(schedule, work.args, name, work.binds, switches, last)
     work.functions = _with_sizes({name: guard_extents(module[name])}, symbolic_sizes(schedule))
+
+
+@walks_deeply("check a program")
+def judge_instances(work: Work) -> None:
+    """Check the instances of the blocks of the given functions."""
+    for func in functions_of(work.inputs, work.name, "build").values():
+        Findings(judge_blocks(func)).raise_refuted()
 
 
 @walks_deeply("lower a program")
@@ -283,6 +292,7 @@ def _kernels(work: Work, functions: _Functions, verify: bool) -> tuple[IRModule,
 def _for_target(work: Work, functions: _Functions) -> _Functions:
     keys, made = (work.target.kind, *work.target.keys), {}
     for name, func in functions.items():
+        check_data_types(func)
         if work.timer is not None:
             work.timer.begin(func, name)
         func = replace_intrinsics(func, keys)
@@ -293,6 +303,7 @@ def _for_target(work: Work, functions: _Functions) -> _Functions:
 PREPARING = (
     Step(check_schedule, lambda work: work.is_scheduled and work.verify),
     Step(make_loops, lambda work: work.is_scheduled),
+    Step(judge_instances, lambda work: not work.is_scheduled and work.verify),
     Step(take_functions, lambda work: not work.is_scheduled),
     Step(count_sizes),
     Step(check_definitions, lambda work: not work.is_scheduled),

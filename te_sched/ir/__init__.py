@@ -5,9 +5,9 @@ Importing it adds the operators of expressions and the text of nodes.
 
 from te_sched.ir import operators, ops, printer, specialize
 from te_sched.ir.expr import Expr as PrimExpr
-from te_sched.ir.expr import Node, PointerType, PrimType
+from te_sched.ir.expr import Node, PointerType, PrimType, TupleType
 from te_sched.ir.op import Op, register_intrin_lowering, register_op_attr
-from te_sched.ir.serialization import load_json, save_json
+from te_sched.ir.serialization import load_json, make_node, save_json
 from te_sched.ir.stmt import GlobalVar, IRModule
 from te_sched.ir.structural import (
     assert_structural_equal,
@@ -24,9 +24,11 @@ __all__ = [
     "PointerType",
     "PrimExpr",
     "PrimType",
+    "TupleType",
     "assert_structural_equal",
     "get_first_structural_mismatch",
     "load_json",
+    "make_node",
     "operators",
     "ops",
     "printer",

@@ -1,7 +1,6 @@
 """Declaration of buffers, and accesses written by users.
 
-Gives `Buffer` the methods access_ptr, vload, vstore, offset_of, get_flattened_buffer, and
-`buffer[...]`.
+Gives `Buffer` the methods access_ptr, vload, vstore, get_flattened_buffer, and `buffer[...]`.
 """
 
 from __future__ import annotations
@@ -62,7 +61,7 @@ def decl_buffer(
 
     Parameters
     ----------
-    strides : in elements, one per dimension; by default compact and row-major.
+    strides : in elements, one per dimension; by default compact and row-major, as with a single 1.
     elem_offset : the offset of the first element; by default a variable if `offset_factor` is
         given, otherwise 0.
     data_alignment : in bytes; -1 means the default of 128.
@@ -162,6 +161,8 @@ def _strides(
         if buffer_type == "auto_broadcast":
             return tuple([Var("stride", extent.dtype) for extent in shape])
         return ()
+    if len(strides) == 1 < len(shape) and ops.is_const(ops.convert(strides[0]), 1):
+        return ()  # as TVM prints the buffers of cache_index
     if len(strides) != len(shape):
         raise DeclarationError(
             f"buffer {name} has {counted(len(shape), 'dimension')} but "
@@ -234,22 +235,24 @@ def _product(extents: tuple[Expr, ...]) -> Expr:
     return reduce(ops.mul, extents)
 
 
-def offset_of(self: Buffer, indices: Any) -> Expr:
+def element_offset(buffer: Buffer, indices: Any) -> Expr:
     """The offset of an element from the data pointer, in elements."""
-    checked = _indices(self, indices)
+    checked = checked_indices(buffer, indices)
     offset: Expr | None = None
-    if self.strides:
-        for index, stride in zip(checked, self.strides, strict=True):
+    if buffer.strides:
+        for index, stride in zip(checked, buffer.strides, strict=True):
             step = ops.mul(index, stride)
             offset = step if offset is None else ops.add(offset, step)
     else:
-        for index, extent in zip(checked, self.shape, strict=True):
-            offset = index if offset is None else ops.add(ops.mul(offset, extent), index)
-    return self.elem_offset if offset is None else ops.add(offset, self.elem_offset)
+        for one, extent in zip(checked, buffer.shape, strict=True):
+            offset = one if offset is None else ops.add(ops.mul(offset, extent), one)
+    return buffer.elem_offset if offset is None else ops.add(offset, buffer.elem_offset)
 
 
 def get_flattened_buffer(self: Buffer) -> Buffer:
     """The same memory as a one-dimensional buffer (one more dimension per axis separator)."""
+    if len(self.shape) == 1 and not self.strides:
+        return self
     if self.axis_separators:
         cuts = (0, *self.axis_separators, len(self.shape))
         shape = tuple([_product(self.shape[low:high]) for low, high in pairwise(cuts)])
@@ -280,7 +283,7 @@ def _check_rank(buffer: Buffer, given: tuple[Any, ...]) -> None:
         )
 
 
-def _indices(buffer: Buffer, indices: Any) -> tuple[Expr, ...]:
+def checked_indices(buffer: Buffer, indices: Any) -> tuple[Expr, ...]:
     given = tuple(indices) if isinstance(indices, list | tuple) else (indices,)
     _check_rank(buffer, given)
     return tuple([_index(index, buffer) for index in given])
@@ -320,6 +323,9 @@ def vload(self: Buffer, begin: Any, dtype: str | None = None, predicate: Any = N
 def vstore(self: Buffer, begin: Any, value: Any, predicate: Any = None) -> BufferStore:
     """Store a value, or a vector that starts at `begin`; only lanes for which `predicate` holds."""
     stored = ops.convert(value)
+    if stored.dtype != self.dtype:
+        element_dtype = dtypes.element(self.dtype)
+        stored = ops.cast(dtypes.with_lanes(element_dtype, dtypes.lanes(stored.dtype)), stored)
     places = _vector_indices(self, begin, stored.dtype)
     store = BufferStore(self, stored, places, _condition(predicate))
     check_predicate(store.predicate, stored.dtype, self, "store")
@@ -357,7 +363,7 @@ def check_predicate(predicate: Expr | None, dtype: str, buffer: Buffer, access: 
 
 
 def _vector_indices(buffer: Buffer, begin: Any, dtype: str | None) -> tuple[Expr, ...]:
-    indices = _indices(buffer, begin)
+    indices = checked_indices(buffer, begin)
     if dtype is None:
         return indices
     dtype = dtypes.spelled(dtype)
@@ -384,7 +390,7 @@ def element(self: Buffer, indices: Any) -> BufferLoad | BufferRegion:
             self,
             tuple([_range(self, one, size) for one, size in zip(given, self.shape, strict=True)]),
         )
-    return BufferLoad(self, _indices(self, indices))
+    return BufferLoad(self, checked_indices(self, indices))
 
 
 def _range(buffer: Buffer, index: Any, extent: Expr) -> Range:
@@ -451,7 +457,7 @@ def _no_iteration(self: Buffer) -> Any:
 
 
 def _install_methods() -> None:
-    for method in (access_ptr, offset_of, get_flattened_buffer, vload, vstore):
+    for method in (access_ptr, get_flattened_buffer, vload, vstore):
         setattr(Buffer, method.__name__, method)
     setattr(Buffer, "__getitem__", element)  # noqa: B010
     setattr(Buffer, "__iter__", _no_iteration)  # noqa: B010  prevents endless iteration

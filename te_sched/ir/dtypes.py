@@ -1,7 +1,8 @@
 """Data types are strings: "float32", "int8", "uint16", "bool", "handle", "float32x4" (4 lanes),
 "float32xvscalex4" (4 lanes for each unit of a scalable vector).
 
-Owns their spelling, width and arithmetic class. Must not know expressions.
+Owns their spelling, width and arithmetic class. Must not know expressions. Programs can be written
+and printed, but not executed, with int1, int2, int4, uint2, uint4, e4m3_float8 and e5m2_float8.
 """
 
 from __future__ import annotations
@@ -12,16 +13,20 @@ from typing import Any, NamedTuple, NoReturn
 
 from te_sched.errors import DeclarationError, did_you_mean, repr_of
 
-_PATTERN = re.compile(r"(float|int|uint|bfloat|handle|bool|void)(\d*)(?:x(vscalex)?(\d+))?\Z")
+_PATTERN = re.compile(
+    r"(float|int|uint|bfloat|e4m3_float|e5m2_float|handle|bool|void)(\d*)(?:x(vscalex)?(\d+))?\Z"
+)
 _LEGAL_BITS = {
     "float": (16, 32, 64),
     "bfloat": (16,),
     "int": (8, 16, 32, 64),
     "uint": (8, 16, 32, 64),
 }
+_UNSUPPORTED_BITS = {"int": (1, 2, 4), "uint": (2, 4), "e4m3_float": (8,), "e5m2_float": (8,)}
 _SHORT = {"float": "float32", "int": "int32", "uint": "uint32", "bfloat": "bfloat16"}
 LEGAL = "bool, int8/16/32/64, uint8/16/32/64, float16/32/64, bfloat16, handle"
 _NAMES = [f"{code}{bits}" for code, widths in _LEGAL_BITS.items() for bits in widths]
+UNSUPPORTED = tuple(f"{code}{bits}" for code, all_ in _UNSUPPORTED_BITS.items() for bits in all_)
 
 
 class ScalableLanes(int):
@@ -42,7 +47,10 @@ class ScalableLanes(int):
     def __repr__(self) -> str:
         return f"vscalex{int(self)}"
 
-    __str__ = __repr__
+    def __str__(self) -> str:
+        return f"T.vscale() * {int(self)}"
+
+    __format__ = object.__format__
 
     def __mul__(self, other: int) -> ScalableLanes:
         return ScalableLanes(int(self) * int(other))
@@ -57,7 +65,9 @@ class ScalableLanes(int):
 
 
 class DType(NamedTuple):
-    """A parsed data type. `code` is one of float, bfloat, int, uint, bool, handle, void."""
+    """A parsed data type. `code` is one of float, bfloat, e4m3_float, e5m2_float, int, uint, bool,
+    handle, void.
+    """
 
     code: str
     bits: int
@@ -81,7 +91,8 @@ def parse(dtype: str) -> DType:
         return DType(code, {"bool": 1, "handle": 64, "void": 0}[code], lanes)
     if code == "uint" and bits == "1":
         return DType("bool", 1, lanes)
-    if not bits or int(bits) not in _LEGAL_BITS[code]:
+    known = (*_LEGAL_BITS.get(code, ()), *_UNSUPPORTED_BITS.get(code, ()))
+    if not bits or int(bits) not in known:
         raise _unknown(dtype)
     return DType(code, int(bits), lanes)
 
@@ -130,9 +141,11 @@ def is_scalable(dtype: str) -> bool:
 
 @cache
 def with_lanes(dtype: str, count: int) -> str:
-    """The same element type with `count` lanes."""
+    """The same element type with `count` lanes; vectors of bools are "uint1x4", as in TVM."""
     base = dtype.split("x")[0]
-    return base if count == 1 else f"{base}x{count}"
+    if base in ("bool", "uint1"):
+        return "bool" if count == 1 else f"uint1x{count!r}"
+    return base if count == 1 else f"{base}x{count!r}"
 
 
 @cache
@@ -167,14 +180,20 @@ def counts(dtype: str) -> bool:
 
 @cache
 def is_float(dtype: str) -> bool:
-    """float16/32/64 and bfloat16."""
-    return parse(dtype).code in ("float", "bfloat")
+    """float16/32/64, bfloat16, e4m3_float8 and e5m2_float8."""
+    return parse(dtype).code.endswith("float")
 
 
 @cache
 def is_small_float(dtype: str) -> bool:
     """float16 and bfloat16, which are computed in float32."""
     return is_float(dtype) and bits(dtype) == 16
+
+
+@cache
+def is_supported(dtype: str) -> bool:
+    """Whether programs with values of this type can be executed."""
+    return element(dtype) not in UNSUPPORTED
 
 
 @cache

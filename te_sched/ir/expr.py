@@ -129,6 +129,24 @@ class PrimType(str):
         return f"T.{self}"
 
 
+class TupleType(NamedTuple):
+    """The type of several values.
+
+    >>> TupleType([PrimType("float32"), PrimType("int32")]).script()
+    'T.Tuple(T.float32, T.int32)'
+    """
+
+    fields: list[Any] | tuple[Any, ...]
+
+    def script(self, **options: Any) -> str:
+        """The type in TVMScript."""
+        types = ", ".join([one.script(**options) for one in self.fields])
+        return f"T.Tuple({types})" if types else "None"
+
+    def __str__(self) -> str:
+        return self.script()
+
+
 class PointerType(NamedTuple):
     """The type of a handle variable: the dtype and storage scope of its elements.
 
@@ -302,7 +320,7 @@ class CompareOp(Expr):
 
     def __post_init__(self) -> None:
         count = dtypes.lanes(self.a.dtype)
-        self.dtype = "bool" if count == 1 else f"boolx{count}"  # type: ignore[misc]
+        self.dtype = "bool" if count == 1 else f"uint1x{count!r}"  # type: ignore[misc]
 
 
 @node
@@ -565,7 +583,7 @@ class Buffer(Node):
             offset: Any = 0,
             extent: Any = None,
         ) -> Call: ...
-        def offset_of(self, indices: Any) -> Expr: ...
+        def offset_of(self, indices: Any) -> list[Expr]: ...
         def get_flattened_buffer(self) -> Buffer: ...
         def vload(
             self, begin: Any, dtype: str | None = None, predicate: Any = None

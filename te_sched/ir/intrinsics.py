@@ -20,6 +20,8 @@ _LARGEST = {
     "bfloat16": 3.4028234663852886e38,
     "float32": 3.4028234663852886e38,
     "float64": 1.7976931348623157e308,
+    "e4m3_float8": 448.0,
+    "e5m2_float8": 57344.0,
 }
 
 
@@ -251,7 +253,7 @@ def _limit(dtype: str, side: int) -> Expr:
             "only scalar numbers have them",
             f"use one of {dtypes.LEGAL}",
         )
-    if kind.code in ("float", "bfloat"):
+    if dtypes.is_float(dtype):
         return FloatImm(_LARGEST[dtype] if side else -_LARGEST[dtype], dtype)
     return ops.const(ops.int_limits(dtype)[side], dtype)
 

@@ -54,7 +54,12 @@ FALSE = IntImm(0, "bool")
 _CONSTANTS = (IntImm, FloatImm)
 _INT32_MAX = 2**31 - 1
 _INT64_MAX = 2**63 - 1
-_FLOAT_MAX = {"float16": 65504.0, "float32": 3.4028234663852886e38}
+_FLOAT_MAX = {
+    "float16": 65504.0,
+    "float32": 3.4028234663852886e38,
+    "e4m3_float8": 448.0,
+    "e5m2_float8": 57344.0,
+}
 
 # Converters of objects of other libraries (sympy): each returns an expression or None.
 FOREIGN_CONVERSIONS: list[Callable[[Any], Expr | None]] = []
@@ -79,7 +84,7 @@ def const(value: Any, dtype: str | None = None) -> Expr:
         )
     element = dtypes.element(dtype)
     kind = dtypes.parse(element)
-    if kind.code in ("float", "bfloat"):
+    if dtypes.is_float(element):
         scalar: Expr = _float_const(_as_float(value, element), element)
     elif kind.code in ("int", "uint", "bool"):
         scalar = _int_const(value, element)
@@ -151,7 +156,8 @@ def int_limits(dtype: str) -> tuple[int, int]:
     """The minimum and maximum of an integer type or bool."""
     kind = dtypes.parse(dtype)
     if kind.code == "int":
-        return -(1 << (kind.bits - 1)), (1 << (kind.bits - 1)) - 1
+        most = (1 << (kind.bits - 1)) - 1
+        return -most - 1, most or 1  # int1 has 1 too, as True
     return 0, (1 << kind.bits) - 1
 
 
@@ -252,11 +258,18 @@ def match_types(a: Expr, b: Expr) -> tuple[Expr, Expr]:
         if kind_a.lanes == 1:
             return match_types(Broadcast(a, kind_b.lanes), b)
         return match_types(a, Broadcast(b, kind_a.lanes))
-    return (a, cast(a.dtype, b)) if _rank(kind_a) >= _rank(kind_b) else (cast(b.dtype, a), b)
+    rank_a, rank_b = _rank(kind_a), _rank(kind_b)
+    if rank_a == rank_b:  # e4m3_float8 and e5m2_float8
+        raise DeclarationError(
+            f"cannot compute with {a.dtype} and {b.dtype}",
+            "neither type has all values of the other",
+            'cast both, for example with .astype("float16")',
+        )
+    return (a, cast(a.dtype, b)) if rank_a > rank_b else (cast(b.dtype, a), b)
 
 
 def _rank(kind: dtypes.DType) -> tuple[int, int, int]:
-    is_float = {"float": 2, "bfloat": 1}.get(kind.code, 0)
+    is_float = 2 if kind.code == "float" else int(kind.code.endswith("float"))
     return is_float, kind.bits, int(kind.code != "int")
 
 
@@ -286,13 +299,14 @@ def cast(dtype: str, value: Any) -> Expr:
     if dtypes.parse(source.dtype).code == "handle" and dtypes.parse(dtype).code != "handle":
         raise DeclarationError(
             f"cannot cast a handle to {dtype}",
-            "handles and strings are not numbers",
+            "Can't cast a handle to other types: handles and strings are not numbers",
             "use te.reinterpret for the bits of a pointer",
         )
     return Cast(dtype, source)
 
 
-def _wrapped(value: int, dtype: str) -> IntImm:
+def wrapped(value: int, dtype: str) -> IntImm:
+    """An integer constant, wrapped around to its type."""
     kind = dtypes.parse(dtype)
     value &= (1 << kind.bits) - 1
     if kind.code == "int" and value >> (kind.bits - 1):
@@ -303,7 +317,7 @@ def _wrapped(value: int, dtype: str) -> IntImm:
 def _folded(function: Callable[[Any, Any], Any], a: Any, b: Any) -> Expr | None:
     """The result for two constants: integers wrap around, float32 rounds. None for other types."""
     if type(a) is IntImm and type(b) is IntImm:
-        return _wrapped(function(a.value, b.value), a.dtype)
+        return wrapped(function(a.value, b.value), a.dtype)
     if type(a) is FloatImm and type(b) is FloatImm:
         if a.dtype == "float64":
             return FloatImm(function(a.value, b.value), "float64")
@@ -517,6 +531,10 @@ def _extremum(kind: _Binary, function: Callable[[Any, Any], Any], a: Any, b: Any
     return x if x is y else kind(x, y)
 
 
+def _is_vscale(value: Expr) -> bool:
+    return type(value) is Call and value.op == "tir.vscale"
+
+
 def _comparison(
     kind: _Binary, function: Callable[[Any, Any], bool], sign: str
 ) -> Callable[[Any, Any], Expr]:
@@ -524,6 +542,8 @@ def _comparison(
         a, b = operands(a, b)
         if type(a) in _CONSTANTS and type(b) in _CONSTANTS:
             return TRUE if function(a.value, b.value) else FALSE
+        if kind is EQ and _is_vscale(a) and _is_vscale(b):
+            return TRUE
         return kind(a, b)
 
     compare.__doc__ = f"""The condition a {sign} b.

@@ -7,6 +7,7 @@ with scopes (`scoped`). The conditions inside expressions, such as that of a Sel
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -98,6 +99,27 @@ class Memory:
 def whole(shape: Iterable[Expr]) -> Region:
     """The region of a whole shape."""
     return tuple([(_ZERO, extent) for extent in shape])
+
+
+# The ranks of storage scopes; a tag may follow, as in "shared.dyn", "global:tag" or "local.L0A".
+STORAGE_RANKS = ("global", "shared", "warp", "local", "wmma", "m16n8k8", "texture")
+_WITH_TAG = re.compile(rf"({'|'.join(STORAGE_RANKS)})(|[.:_-].*)", re.DOTALL)
+
+
+def rank_and_tag(scope: str) -> tuple[str, str] | None:
+    """The rank of a storage scope, and its tag with the separator; None for other text.
+
+    >>> rank_and_tag("shared.dyn"), rank_and_tag("sharde")
+    (('shared', '.dyn'), None)
+    """
+    found = _WITH_TAG.fullmatch(scope)
+    return None if found is None else (found[1], found[2])
+
+
+def rank_of(scope: str) -> str:
+    """The rank of a storage scope; the scope itself if it has none."""
+    found = rank_and_tag(scope)
+    return scope if found is None else found[0]
 
 
 def default_scope(thread: str) -> str:

@@ -16,10 +16,10 @@ from contextlib import suppress
 from typing import Any
 
 from te_sched.deep_recursion import walks_deeply
-from te_sched.errors import DeclarationError, TeSchedError, kind_of, repr_of
+from te_sched.errors import DeclarationError, TeSchedError, did_you_mean, kind_of, repr_of
 from te_sched.ir.expr import Node, PointerType
 from te_sched.ir.visitor import INIT_FIELDS, NODE_CLASSES
-from te_sched.signatures import check_fields
+from te_sched.signatures import check_fields, checked
 
 _FORMAT = 1
 _CLASSES = {kind.__name__: kind for kind in NODE_CLASSES}
@@ -65,6 +65,42 @@ def load_json(json_str: str) -> Any:
     for row in rows:
         reader.add(row)
     return reader.value(document["root"])
+
+
+@checked
+def make_node(type_key: str, **kwargs: Any) -> Any:
+    """The node of a class with these fields, without conversions; "DictAttrs" is a dictionary.
+
+    Raises
+    ------
+    DeclarationError for classes and fields that do not exist, and values that do not fit.
+
+    >>> make_node("IntImm", value=10, dtype="int32")
+    10
+    >>> make_node("DictAttrs", key="value")
+    {'key': 'value'}
+    """
+    if type_key == "DictAttrs":
+        return kwargs
+    name = type_key.rpartition(".")[2]
+    kind = _CLASSES.get(name)
+    kwargs.pop("span", None)
+    if kind is None:
+        raise DeclarationError(
+            f"there are no nodes of class {repr_of(type_key)}",
+            "",
+            f"use one of {', '.join(sorted(_CLASSES))}{did_you_mean(name, _CLASSES)}",
+        )
+    try:
+        node = kind(**kwargs)
+    except (TypeError, AttributeError) as error:
+        raise DeclarationError(
+            f"cannot make a {name} of {', '.join(kwargs) or 'nothing'}",
+            str(error),
+            f"give {', '.join(INIT_FIELDS[kind])}",
+        ) from None
+    check_fields(node)
+    return node
 
 
 class _Writer:

@@ -12,8 +12,9 @@ from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import DeclarationError, Subject, repr_of
 from te_sched.ir import expr as E
 from te_sched.ir import ops
+from te_sched.ir.blocks import DeclBuffer
 from te_sched.ir.expr import Buffer, Expr, Var
-from te_sched.ir.stmt import LetStmt, PrimFunc
+from te_sched.ir.stmt import LetStmt, PrimFunc, Stmt
 from te_sched.ir.structural import structural_equal
 from te_sched.ir.visitor import Substitute, replace
 
@@ -129,10 +130,17 @@ def _specialized(func: PrimFunc, values: dict[Var, Expr]) -> PrimFunc:
     mapper = _Specialized({var: value for var, value in values.items() if var not in lets})
     body = mapper.visit(func.body)
     for var, value in reversed(lets.items()):
-        body = LetStmt(var, mapper.visit(value), body)
+        body = _bound(var, mapper.visit(value), body)
     buffers = {param: mapper.visit(buffer) for param, buffer in func.buffer_map.items()}
     params = tuple([param for param in func.params if param not in values])
     return replace(func, params=params, buffer_map=buffers, body=body)
+
+
+def _bound(var: Var, value: Expr, body: Stmt) -> Stmt:
+    """The body with a variable for a value, after the declarations that do not use it."""
+    if isinstance(body, DeclBuffer) and body.buffer.data is not var:  # its sizes do not use it
+        return replace(body, body=_bound(var, value, body.body))
+    return LetStmt(var, value, body)
 
 
 def _is_pointer_expression(var: Var, value: Expr) -> bool:

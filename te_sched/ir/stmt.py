@@ -213,7 +213,8 @@ class PrimFunc(Node):
 
     `attrs` has "global_symbol", "tir.noalias", "from_legacy_te_schedule", ... `origin` is
     "schedule", "blocks" (lowered from a script), "kernel" (part of another function) or "written"
-    (by hand); by default it is derived from `attrs`.
+    (by hand); by default it is derived from `attrs`. `written_name` is the name of the definition
+    in Python; it is not compared.
 
     >>> from te_sched import te, tir
     >>> n = te.var("n")
@@ -228,6 +229,7 @@ class PrimFunc(Node):
     attrs: Mapping[str, Any] = role(Role.ANNOTATION, default_factory=dict)
     ret_type: str = "void"
     origin: str = ""
+    written_name: str = ""
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -237,8 +239,8 @@ class PrimFunc(Node):
 
     @property
     def __name__(self) -> str:
-        """The name of the function."""
-        return str(self.attrs.get("global_symbol", "main"))
+        """The name of the function: that of its definition, if there is one."""
+        return self.written_name or str(self.attrs.get("global_symbol", "main"))
 
     @checked
     def with_body(self, body: Stmt) -> PrimFunc:
@@ -281,8 +283,10 @@ class PrimFunc(Node):
         kept = {key: value for key, value in self.attrs.items() if key != attr_key}
         return replace_fields(self, attrs=kept)
 
-    if TYPE_CHECKING:  # given by ir.printer, ir.specialize and te_sched.views
+    if TYPE_CHECKING:  # given by ir.printer, ir.specialize, tir.struct_info and te_sched.views
 
+        @property
+        def struct_info(self) -> Any: ...
         def astext(self) -> str: ...
         def show(self) -> None: ...
         def specialize(self, param_map: Mapping[Var, Any]) -> PrimFunc: ...
@@ -303,9 +307,25 @@ class GlobalVar(str):
         return str(self)
 
 
+class FunctionMap(dict[str, "PrimFunc"]):
+    """Functions by name; `items()[0]` is the first with its name, as in TVM.
+
+    >>> from te_sched import tir
+    >>> FunctionMap({"f": tir.PrimFunc((), tir.Evaluate(0), {})}).items()[0][0]
+    'f'
+    """
+
+    __slots__ = ()
+
+    def items(self) -> list[tuple[str, PrimFunc]]:  # type: ignore[override]
+        """The names and functions."""
+        return list(super().items())
+
+
 @node
 class IRModule(Node):
-    """A mapping of names to functions; immutable.
+    """A mapping of names to functions, in which functions can be exchanged. `written_name` is the
+    name of its class in Python; it is not compared.
 
     >>> from te_sched import tir
     >>> module = IRModule({"f": tir.PrimFunc((), tir.Evaluate(0), {})})
@@ -315,6 +335,12 @@ class IRModule(Node):
 
     functions: Mapping[str, PrimFunc] = role(Role.ANNOTATION, default_factory=dict)
     attrs: Mapping[str, Any] = role(Role.ANNOTATION, default_factory=dict)
+    written_name: str = ""
+
+    @property
+    def __name__(self) -> str:
+        """The name of the module: that of its class, if there is one."""
+        return self.written_name or "Module"
 
     def __post_init__(self) -> None:
         for name in ("functions", "attrs"):
@@ -328,10 +354,12 @@ class IRModule(Node):
                     "",
                     "give PrimFuncs by name",
                 )
-        named = {
-            GlobalVar(name) if type(name) is str else name: func
-            for name, func in self.functions.items()
-        }
+        named = FunctionMap(
+            {
+                GlobalVar(name) if type(name) is str else name: func
+                for name, func in self.functions.items()
+            }
+        )
         object.__setattr__(self, "functions", named)
 
     def __getitem__(self, name: Any) -> PrimFunc:
@@ -375,6 +403,62 @@ class IRModule(Node):
         """
         self[name]
         return GlobalVar(name)
+
+    @checked
+    def update_func(self, var: str, func: PrimFunc) -> None:
+        """Add a function, or exchange the one of this name.
+
+        >>> from te_sched import tir
+        >>> module = IRModule({"f": tir.PrimFunc((), tir.Evaluate(0), {})})
+        >>> module["f"] = module["f"].with_attr("tir.noalias", True)
+        >>> module.update_func("g", module["f"])
+        >>> sorted(module.functions)
+        ['f', 'g']
+        """
+        self._set({**self.functions, GlobalVar(var): func})
+
+    __setitem__ = update_func
+
+    @checked
+    def update(self, other: IRModule | Mapping[str, PrimFunc]) -> None:
+        """Add the functions of another module."""
+        added = other.functions if isinstance(other, IRModule) else dict(other)
+        self._set({**self.functions, **IRModule(added).functions})
+
+    def __delitem__(self, name: str) -> None:
+        self[name]
+        self._set({one: func for one, func in self.functions.items() if one != name})
+
+    def _set(self, functions: dict[str, PrimFunc]) -> None:
+        """Replace the mapping of functions; those who hold the old one keep it."""
+        object.__setattr__(self, "functions", functions)
+
+    def clone(self) -> IRModule:
+        """Another module with the same functions."""
+        return replace_fields(self)
+
+    @checked
+    def with_attr(self, attr_key: str, attr_value: Any) -> IRModule:
+        """A module with an added attribute.
+
+        >>> IRModule().with_attr("version", 2).attrs
+        {'version': 2}
+        """
+        return replace_fields(self, attrs={**self.attrs, attr_key: attr_value})
+
+    @checked
+    def with_attrs(self, attr_map: Mapping[str, Any]) -> IRModule:
+        """A module with added attributes."""
+        module = self
+        for key, value in attr_map.items():
+            module = module.with_attr(key, value)
+        return module
+
+    @checked
+    def without_attr(self, attr_key: str) -> IRModule:
+        """A module without an attribute."""
+        kept = {key: value for key, value in self.attrs.items() if key != attr_key}
+        return replace_fields(self, attrs=kept)
 
     @staticmethod
     @checked

@@ -26,7 +26,7 @@ from te_sched.ir.visitor import INIT_FIELDS, NODE_CLASSES, fields_with, walk
 # Definitions of a node are compared before the rest of the node.
 DEFINITIONS = fields_with(Role.DEFINITION)
 # Ignored fields: the origin of a node, which is not printed, and names.
-_HISTORY = ("is_scalarized", "name_hint")
+_HISTORY = ("is_scalarized", "name_hint", "written_name")
 _BODIES = fields_with(Role.BODY)
 COMPARED = {  # the compared fields, bodies last
     kind: tuple(
@@ -37,6 +37,7 @@ COMPARED = {  # the compared fields, bodies last
 
 
 _ITEMS = (tuple, list)
+_PLAIN_TYPES = ("int32", "bool", "float32", "handle")  # of constants that Python's values become
 
 _deeply = walks_deeply("compare two programs", DeclarationError)
 
@@ -116,12 +117,14 @@ class _Comparer:
         self.path: list[_Step] = []
         self.right_of: dict[Var, Var] = {}
         self.left_of: dict[Var, Var] = {}
-        self.buffers: dict[Buffer, Buffer] = {}
-        self.buffers_back: dict[Buffer, Buffer] = {}
+        self.buffers: dict[Buffer, Buffer] = {}  # known to be equal
 
     def compare(self, a: Any, b: Any) -> None:
         """Raise _Differ if a and b differ."""
         kind = type(a)
+        if kind is not type(b) and (_is_plain(a) or _is_plain(b)):
+            a, b = unboxed(a), unboxed(b)
+            kind = type(a)
         if kind is not type(b) and not _are_comparable(a, b):
             raise _Differ(f"{_brief(a)} != {_brief(b)}")
         method = _METHODS.get(kind)
@@ -177,7 +180,7 @@ class _Comparer:
 
     def bind(self, a: Any, b: Any) -> None:
         """Map variable a on the left to b on the right."""
-        if type(a) is tuple:
+        if type(a) is tuple and type(b) is tuple:
             for position, (left, right) in enumerate(zip(a, b, strict=False)):
                 self.path.append(("index", position))
                 self.bind(left, right)
@@ -197,9 +200,12 @@ class _Comparer:
                 self.bind(a.data, b.data)
             for one, other in zip(symbols(a), symbols(b), strict=False):
                 self.declare(one, other)  # of a view, by the buffer that it matches
-        else:
+        elif isinstance(a, IterVar):
             self.bind(a.var, b.var)
             self.at("dom", a.dom, b.dom)
+        elif isinstance(a, Node) and type(a) is type(b):  # what a parameter of a graph is
+            for one, other in zip(variables_in(a), variables_in(b), strict=False):
+                self.declare(one, other)
         self.compare(a, b)
 
     def signature(self, a: Var, b: Var) -> None:
@@ -222,18 +228,16 @@ class _Comparer:
             raise _Differ(f"variable {a.name} != {b.name}")
 
     def buffer(self, a: Buffer, b: Buffer) -> None:
-        """Compare two uses of buffers: by content at the first use, then by identity."""
-        known, known_back = self.buffers.get(a), self.buffers_back.get(b)
-        if known is b and known_back is a:
+        """Compare two buffers by content: two views of the same memory may be one on the left."""
+        if self.buffers.get(a) is b:
             return
-        if known is not None or known_back is not None:
-            raise _Differ(f"buffer {a.name} stands for another buffer than {b.name}")
-        self.buffers[a], self.buffers_back[b] = b, a
+        self.declare(a.data, b.data)  # of a part of a program, which does not define the buffer
         for name in INIT_FIELDS[Buffer]:
             if name not in ("name", "data_alignment"):
                 self.at(name, getattr(a, name), getattr(b, name))
         # Alignment beyond a cache line changes no access.
         self.at("data_alignment", min(a.data_alignment, 64), min(b.data_alignment, 64))
+        self.buffers[a] = b
 
     def attribute(self, a: S.AttrStmt, b: S.AttrStmt) -> None:
         """Compare attributes, which may define the variable of a thread or the data of a buffer."""
@@ -303,6 +307,15 @@ _METHODS: dict[type, Callable[[_Comparer, Any, Any], None]] = {
 }
 
 
+def unboxed(value: Any) -> Any:
+    """The plain value of a constant of a type that plain values have."""
+    return plain_of(value) if getattr(value, "dtype", "") in _PLAIN_TYPES else value
+
+
+def _is_plain(value: Any) -> bool:
+    return type(value) in (bool, int, float, str)
+
+
 def plain_of(value: Any) -> Any:
     """The plain value of a constant, as which attributes have it too."""
     if type(value) is IntImm:
@@ -326,12 +339,16 @@ def _missing_entry(a: list[Any], b: list[Any]) -> tuple[_Step, _Step]:
     return nothing, ("key", next(key for key in b if key not in set(a)))
 
 
+def variables_in(*nodes: Node) -> list[Var]:
+    """The variables in nodes, in order, with repetitions."""
+    return [
+        one for part in nodes if type(part) is not IntImm for one in walk(part) if type(one) is Var
+    ]
+
+
 def symbols(buffer: Buffer) -> list[Var]:
     """The variables in the layout of a buffer; a parameter or a view defines them."""
-    parts = (*buffer.shape, *buffer.strides, buffer.elem_offset)
-    return [
-        one for part in parts if type(part) is not IntImm for one in walk(part) if type(one) is Var
-    ]
+    return variables_in(*buffer.shape, *buffer.strides, buffer.elem_offset)
 
 
 def _are_comparable(a: Any, b: Any) -> bool:

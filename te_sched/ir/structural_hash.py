@@ -16,7 +16,7 @@ from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import DeclarationError
 from te_sched.ir import stmt as S
 from te_sched.ir.expr import Buffer, FloatImm, IterVar, Node, Var
-from te_sched.ir.structural import COMPARED, DEFINITIONS, float_key, plain_of, symbols
+from te_sched.ir.structural import COMPARED, DEFINITIONS, float_key, plain_of, symbols, variables_in
 from te_sched.ir.visitor import INIT_FIELDS
 from te_sched.signatures import checked
 
@@ -46,6 +46,7 @@ class _Hasher:
         self.digest = hashlib.blake2b(digest_size=8)
         self.map_free_vars = map_free_vars
         self.numbers: dict[Any, int] = {}
+        self.contents: dict[Buffer, str] = {}  # the digests of buffers
 
     def feed(self, *parts: Any) -> None:
         """Feed plain values."""
@@ -103,9 +104,13 @@ class _Hasher:
             for one in symbols(value):
                 self.declare(one)
             self.add(value)
-        else:
+        elif isinstance(value, IterVar):
             self.number(value.var)
             self.add(value.dom)
+            self.add(value)
+        else:
+            for one in variables_in(value) if isinstance(value, Node) else ():
+                self.declare(one)
             self.add(value)
 
     def number(self, var: Var) -> None:
@@ -125,15 +130,20 @@ class _Hasher:
         self.feed("variable", self.numbers.get(var, -1), 0 if var in self.numbers else id(var))
 
     def buffer(self, buffer: Buffer) -> None:
-        """Feed a use of a buffer: by content at the first use, then by number."""
-        if buffer in self.numbers:
-            self.feed("buffer", self.numbers[buffer])
-            return
-        self.numbers[buffer] = len(self.numbers)
-        for name in INIT_FIELDS[Buffer]:
-            if name not in ("name", "data_alignment"):
-                self.add(getattr(buffer, name))
-        self.feed(min(buffer.data_alignment, 64), buffer.scope())
+        """Feed a use of a buffer by content, so that equal views of memory are alike."""
+        found = self.contents.get(buffer)
+        if found is None:
+            if self.map_free_vars:
+                for one in (buffer.data, *symbols(buffer)):
+                    self.declare(one)
+            outside, self.digest = self.digest, hashlib.blake2b(digest_size=8)
+            for name in INIT_FIELDS[Buffer]:
+                if name not in ("name", "data_alignment"):
+                    self.add(getattr(buffer, name))
+            self.feed(min(buffer.data_alignment, 64), buffer.scope())
+            found = self.contents[buffer] = self.digest.hexdigest()
+            self.digest = outside
+        self.feed("buffer", found)
 
     def axis(self, axis: IterVar) -> None:
         """Feed an axis outside of its definition."""

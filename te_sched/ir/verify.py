@@ -434,6 +434,14 @@ class _WellFormed(_Definitions):
             self.fail(node, f"multiple definitions of variable {var.name}")
         return super().define(var, node)
 
+    def block(self, node: B.Block) -> list[Var]:
+        """Check a block; a buffer that it allocates defines the variables of its layout."""
+        added = super().block(node)
+        for buffer in node.alloc_buffers:
+            own = _described(buffer) - self.scope
+            added += [var for var in own if self.define(var, node)]
+        return added
+
     def check_free(self, var: Var, user: Any) -> None:
         """Refuse the use of a variable outside of its definition."""
         text = primfn(user).splitlines()[0]

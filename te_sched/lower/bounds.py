@@ -20,6 +20,7 @@ from te_sched.config import AS_TVM, Lowering
 from te_sched.errors import LoweringError
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Expr, FloorDiv, FloorMod, IntImm, IterVar, ProducerLoad, Range, Var
+from te_sched.ir.scopes import rank_of
 from te_sched.ir.visitor import walk
 from te_sched.schedule.relations import Ranges, Sets, range_of, set_range, spread_up
 from te_sched.schedule.schedule import Schedule
@@ -60,7 +61,7 @@ def is_private(scope: str, tag: str) -> bool:
 
 
 def _rank_of_scope(scope: str) -> int:
-    return _SCOPE_RANK.get(scope.split(".")[0], _SCOPE_RANK["local"])
+    return _SCOPE_RANK.get(rank_of(scope), _SCOPE_RANK["local"])
 
 
 def _spans(scope_rank: int, tag: str) -> bool:

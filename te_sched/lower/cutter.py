@@ -17,7 +17,7 @@ from te_sched.ir.expr import Call, Expr, IntImm, IterVar, Range, Var
 from te_sched.ir.scopes import loop_of
 from te_sched.ir.stmt import AttrStmt, For, IfThenElse, SeqStmt, Stmt
 from te_sched.ir.visitor import Mapper, StatementMapper, replace
-from te_sched.lower.guards import Cut, find_cut, is_hint, is_mark, values
+from te_sched.lower.guards import Cut, find_cut, is_guarded, is_hint, is_mark, values
 from te_sched.lower.statements import NOTHING, fresh_copy, is_nothing, sequence
 
 
@@ -62,7 +62,6 @@ class Cutter(StatementMapper):
         whole = Range(node.min, node.extent)
         self.analyzer.bind(node.loop_var, whole)
         while (cut := self.find(node.loop_var, whole, node.body)) is not None and cut.is_whole:
-            self.partitioned.add(node.loop_var)
             node = replace(node, body=self.decided(node.body, cut))
         return node, cut
 
@@ -84,12 +83,13 @@ class Cutter(StatementMapper):
         return bool(self.settings.partition_const_loop)
 
     def uncut(self, node: For) -> Stmt:
-        """The loop with its inner loops cut; a loop with a hint is unrolled if requested."""
+        """The loop with its inner loops cut; one with a hint and guards may be unrolled."""
         new = self.generic(node)
         is_unrolled = (
             self.settings.unroll_loop_with_partition_hint_no_interval
             and node.loop_var in self.hinted - self.partitioned
             and type(node.extent) is IntImm
+            and is_guarded(node.loop_var, node.body, self.threads, self.settings)
         )
         return replace(new, kind="unrolled") if is_unrolled else new
 

@@ -18,6 +18,7 @@ from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.deduce import COMPARISONS, deduce_bound, opposite
 from te_sched.arith.int_set import NOTHING, IntervalSet
 from te_sched.arith.structural_equality import same
+from te_sched.config import Lowering
 from te_sched.ir import expr as E
 from te_sched.ir.expr import Call, Expr, IntImm, Let, Range, Var
 from te_sched.ir.scopes import loop_of
@@ -121,6 +122,19 @@ def find_cut(
                     known[condition] = not truth
             return Cut(*cut, whole, known)
     return None
+
+
+def is_guarded(
+    var: Var, body: Stmt, outside: Mapping[Var, IntervalSet], settings: Lowering
+) -> bool:
+    """Whether a comparison in a loop bounds its variable."""
+    scope = _Scope(body, True, outside)
+    intervals = [
+        deduce_bound(var, condition, scope.domains, settings)
+        for condition in scope.conditions
+        if var in variables_of(condition) and not _depends_on_memory(condition)
+    ]
+    return any(interval is not NOTHING and interval != (None, None) for interval in intervals)
 
 
 class _Scope:

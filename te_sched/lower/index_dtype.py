@@ -1,7 +1,6 @@
-"""Change all loops, indices and shapes of a function to one integer dtype.
+"""Compute all integers of a function in 32 bits. (TVM's name: ForceNarrowIndexToInt32.)
 
-Stored values keep their dtypes. (TVM's name: index_dtype_override.) Must not know the origin of the
-function.
+Must not know the origin of the function.
 """
 
 from __future__ import annotations
@@ -11,78 +10,11 @@ from typing import Any
 from te_sched.config import AS_TVM, Lowering
 from te_sched.errors import LoweringError
 from te_sched.ir import dtypes, ops
-from te_sched.ir.expr import Add, Buffer, BufferLoad, Call, Cast, Expr, IntImm, Range, Sub, Var
-from te_sched.ir.stmt import BufferStore, For, LetStmt, PrimFunc, Stmt
-from te_sched.ir.visitor import ReferenceMapper, replace, walk
+from te_sched.ir.expr import Add, Buffer, Call, Cast, Expr, IntImm, Sub, Var
+from te_sched.ir.index_dtype import IndexRetyper
+from te_sched.ir.stmt import BufferStore, LetStmt, PrimFunc, Stmt
+from te_sched.ir.visitor import replace
 from te_sched.lower.narrow_index_types import NARROW, WIDE
-from te_sched.lower.retyped import Retyper
-
-
-def with_index_dtype(func: PrimFunc, dtype: str) -> PrimFunc:
-    """The function with its loops, indices and shapes in this dtype."""
-    data = {node.var for node in walk(func.body) if isinstance(node, LetStmt)}
-    mapper = _Indices(dtype, data)
-    buffers = {param: mapper.visit(buffer) for param, buffer in func.buffer_map.items()}
-    params = tuple([mapper.visit_Var(param) for param in func.params])
-    return replace(func, params=params, buffer_map=buffers, body=mapper.visit(func.body))
-
-
-class _Indices(Retyper, ReferenceMapper):
-    """Changes the dtype of indices in a function; `data` are variables that keep theirs."""
-
-    def __init__(self, dtype: str, data: set[Var]) -> None:
-        self.dtype, self.data = dtype, data
-        self.variables: dict[Var, Var] = {}
-
-    def index(self, e: Expr) -> Expr:
-        """An index, bound or extent."""
-        return ops.cast(dtypes.with_lanes(self.dtype, dtypes.lanes(e.dtype)), self.visit(e))
-
-    def define(self, var: Var) -> Var:
-        return self.visit_Var(var)
-
-    def visit_Var(self, node: Var) -> Var:
-        if node in self.data or node.dtype == self.dtype or not dtypes.is_int(node.dtype):
-            return node
-        found = self.variables.get(node)
-        if found is None:
-            found = self.variables[node] = replace(node, dtype=self.dtype)
-        return found
-
-    def renewed(self, node: Any) -> Any:
-        if not isinstance(node, Buffer):
-            return super().renewed(node)
-        return replace(
-            node,
-            shape=tuple(map(self.index, node.shape)),
-            strides=tuple(map(self.index, node.strides)),
-            elem_offset=self.index(node.elem_offset),
-        )
-
-    def visit_Range(self, node: Range) -> Range:
-        return Range(self.index(node.min), self.index(node.extent))
-
-    def visit_For(self, node: For) -> Stmt:
-        low, extent = self.index(node.min), self.index(node.extent)
-        loop: For = self.generic(node)
-        return replace(loop, min=low, extent=extent)
-
-    def visit_Cast(self, node: Cast) -> Expr:
-        value = self.visit(node.value)
-        return node if value is node.value else ops.cast(node.dtype, value)
-
-    def visit_BufferLoad(self, node: BufferLoad) -> Expr:
-        mask = None if node.predicate is None else self.visit(node.predicate)
-        return BufferLoad(self.visit(node.buffer), tuple(map(self.index, node.indices)), mask)
-
-    def visit_BufferStore(self, node: BufferStore) -> Stmt:
-        buffer, indices = self.visit(node.buffer), tuple(map(self.index, node.indices))
-        value = ops.cast(node.value.dtype, self.visit(node.value))
-        return replace(node, buffer=buffer, value=value, indices=indices)
-
-    def visit_LetStmt(self, node: LetStmt) -> Stmt:
-        value = ops.cast(node.var.dtype, self.visit(node.value))
-        return LetStmt(node.var, value, self.visit(node.body))
 
 
 def force_narrow_indices(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
@@ -98,7 +30,7 @@ def force_narrow_indices(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFun
     return replace(func, params=params, buffer_map=buffers, body=mapper.visit(func.body))
 
 
-class _Narrowed(_Indices):
+class _Narrowed(IndexRetyper):
     """Changes every int64 into int32."""
 
     def visit_Var(self, node: Var) -> Var:

@@ -14,6 +14,7 @@ from te_sched.errors import BuildError, DeclarationError, Subject
 from te_sched.ir import expr as E
 from te_sched.ir import ops
 from te_sched.ir.blocks import DeclBuffer
+from te_sched.ir.buffer import element_offset
 from te_sched.ir.expr import Buffer, Call, Expr, StringImm, Var
 from te_sched.ir.renew import renew_defs
 from te_sched.ir.specialize import specialize
@@ -185,7 +186,8 @@ class _Calls(Mapper):
         data = parts[0] if _is(arg, "tir.tvm_stack_make_array") else arg
         if _is(arg, "tir.address_of"):
             whole = parts[0].buffer
-            return replace(wanted, data=whole.data, elem_offset=whole.offset_of(parts[0].indices))
+            offset = element_offset(whole, parts[0].indices)
+            return replace(wanted, data=whole.data, elem_offset=offset)
         found = self.buffers.get(data, []) if type(data) is Var else []
         for one in found:
             if _is_same_array(one, arg) and len(one.shape) == len(wanted.shape):

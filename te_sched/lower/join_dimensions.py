@@ -39,7 +39,7 @@ def _flat(buffer: Buffer, indices: tuple[Expr, ...]) -> Expr:
         return IntImm(0)
     strides = buffer.strides or _compact(buffer.shape)
     steps = [_scaled(index, stride) for index, stride in zip(indices, strides, strict=True)]
-    return reduce(_sum, steps)
+    return reduce(offset_by, steps)
 
 
 def _compact(shape: tuple[Expr, ...]) -> tuple[Expr, ...]:
@@ -55,7 +55,8 @@ def _scaled(index: Expr, stride: Expr) -> Expr:
     return ops.mul(index, stride)
 
 
-def _sum(start: Expr, step: Expr) -> Expr:
+def offset_by(start: Expr, step: Expr) -> Expr:
+    """The sum of two indices; a ramp stays one."""
     if type(step) is Ramp:
         return Ramp(ops.add(start, step.base), step.stride, step.lanes)
     return ops.add(start, step)

@@ -16,17 +16,30 @@ from typing import Any
 from te_sched.arith.analyzer import Analyzer
 from te_sched.config import AS_TVM, Lowering
 from te_sched.ir import ops
-from te_sched.ir.expr import BufferLoad, Cast, Expr, IntImm, Let, Node, Range, Var
+from te_sched.ir.blocks import BlockRealize, MatchBufferRegion
+from te_sched.ir.expr import (
+    BufferLoad,
+    BufferRegion,
+    Cast,
+    Expr,
+    IntImm,
+    IterVar,
+    Let,
+    Node,
+    Range,
+    Var,
+)
+from te_sched.ir.retyped import Retyper
 from te_sched.ir.stmt import Allocate, AttrStmt, BufferStore, For, LetStmt, PrimFunc, Stmt
 from te_sched.ir.visitor import children, replace
 from te_sched.lower.guards import note_range
-from te_sched.lower.retyped import Retyper
 from te_sched.lower.statements import nodes_of
 
 WIDE, NARROW = "int64", "int32"
 _WIDER = {32: frozenset((WIDE,)), 16: frozenset((WIDE, NARROW))}  # by target bits
 _THREADS = ("thread_extent", "virtual_thread")
 _TELLING = frozenset((Cast, For, IntImm))
+_BEGINNING = frozenset((BufferLoad, BufferRegion, IterVar, MatchBufferRegion, Range))
 
 
 def narrow_index_types(
@@ -63,6 +76,11 @@ class _Needs:
             self.met.add(node.loop_var)
         elif type(node) is AttrStmt and node.key in _THREADS:
             self.met.add(node.node.var)
+        elif type(node) is BlockRealize:
+            for axis in node.block.iter_vars:
+                assert axis.dom is not None
+                self.analyzer.bind(axis.var, axis.dom)
+                self.met.add(axis.var)
         elif type(node) is LetStmt and _is_wide(node.var, self.bits):
             self.analyzer.bind(node.var, node.value)
             self.met.add(node.var)
@@ -79,7 +97,7 @@ class _Needs:
         kind = type(node)
         if kind is Var:
             self.used.add(node)
-        if kind is BufferLoad or kind is Range:
+        if kind in _BEGINNING:
             wide = False
         elif _is_wide(node, self.bits):
             wide = wide or not self.fits(node)
@@ -118,7 +136,7 @@ class _Narrower(Retyper):
         value = self.visit(node.value)
         if self.in_index and _is_wide(node, self.bits) and node not in self.wide:
             return ops.cast(self.narrow, value)
-        return replace(node, value=value)
+        return node if value is node.value else ops.cast(node.dtype, value)
 
     def matched(self, *old: Expr) -> tuple[Expr, Expr]:
         """Two operands of one type. If they differ, both are narrowed as indices are."""
@@ -142,7 +160,30 @@ class _Narrower(Retyper):
         self.in_index = outside
         return new
 
+    def visit_BufferRegion(self, node: BufferRegion) -> BufferRegion:
+        ranges = [Range(*self.indices((one.min, one.extent))) for one in node.region]
+        return replace(node, region=tuple(ranges))
+
     # -- statements --------------------------------------------------------------------------------
+
+    def visit_BlockRealize(self, node: BlockRealize) -> Stmt:
+        axes = tuple(map(self._narrow_iterator, node.block.iter_vars))
+        values = [
+            ops.cast(axis.var.dtype, value)
+            for axis, value in zip(axes, self.indices(node.iter_values), strict=True)
+        ]
+        block = self.generic(replace(node.block, iter_vars=axes))
+        predicate = self.visit(node.predicate)
+        return replace(node, iter_values=tuple(values), predicate=predicate, block=block)
+
+    def _narrow_iterator(self, axis: IterVar) -> IterVar:
+        """An iterator of a block with a narrow variable and domain, where both fit."""
+        if not _is_wide(axis.var, self.bits) or axis.var in self.wide or axis.dom is None:
+            return axis
+        domain = Range(*self.indices((axis.dom.min, axis.dom.extent)))
+        if domain.min.dtype != self.narrow or domain.extent.dtype != self.narrow:
+            return axis
+        return replace(axis, var=self.renamed(axis.var, domain.min), dom=domain)
 
     def visit_BufferStore(self, node: BufferStore) -> Stmt:
         value = ops.cast(node.value.dtype, self.visit(node.value))
@@ -160,13 +201,14 @@ class _Narrower(Retyper):
         )
 
     def _narrow_axis(self, node: AttrStmt) -> AttrStmt:
-        """A thread axis with a narrow variable and extent, where both fit."""
+        """A thread axis with a narrow variable and extent, where both fit; else with a variable of
+        the type of its extent."""
         axis = node.node
-        if not _is_wide(axis.var, self.bits) or axis.var in self.wide:
-            return node
-        (extent,) = self.indices((node.value,))
-        if extent.dtype != self.narrow:
-            return node
+        extent = node.value
+        if axis.var not in self.wide:
+            (extent,) = self.indices((extent,))
+            if not _is_wide(axis.var, self.bits) or extent.dtype != self.narrow:
+                return node
         # One axis may be declared several times: its variable is renamed once.
         var = self.narrowed.get(axis.var) or self.renamed(axis.var, extent)
         return replace(node, node=replace(axis, var=var), value=extent)

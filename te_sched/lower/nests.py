@@ -27,10 +27,10 @@ from te_sched.ir.expr import (
     Var,
 )
 from te_sched.ir.ops import TRUE
+from te_sched.ir.retyped import Retyper
 from te_sched.ir.stmt import AttrStmt, For, IfThenElse, Stmt
 from te_sched.ir.visitor import AccessMapper
 from te_sched.lower.bounds import is_private
-from te_sched.lower.retyped import Retyper
 from te_sched.schedule.relations import Ranges, Values
 from te_sched.schedule.source_locations import At
 from te_sched.schedule.stage import IterVarAttr, Stage

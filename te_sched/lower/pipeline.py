@@ -142,8 +142,32 @@ def lower(
         if isinstance(inputs, PrimFunc):
             inputs = IRModule({name: _named(inputs, name)})
         if isinstance(inputs, IRModule):
-            return lower_functions(inputs.functions, *options)
+            return _lower_module(inputs, *options)
         return lower_schedule(inputs, args, name, binds, *options)
+
+
+def _lower_module(
+    inputs: IRModule,
+    switches: Config,
+    stop_after: str | None,
+    simple_mode: bool,
+    watcher: Watcher | None,
+) -> IRModule:
+    """Lower the functions of a module; observers are notified."""
+    for observer in observers:
+        observer.lowering(
+            inputs,
+            args=None,
+            name="",
+            binds=None,
+            simple_mode=simple_mode,
+            stop_after=stop_after,
+            choices=switches.lowering,
+        )
+    module = lower_functions(inputs.functions, switches, stop_after, simple_mode, watcher)
+    for observer in observers:
+        observer.lowered(inputs, module)
+    return module
 
 
 def lower_functions(
@@ -267,7 +291,9 @@ def run_passes(
 
 
 def _end_of(passes: Sequence[Pass], name: str) -> int:
-    """The number of passes up to the last one of a name."""
+    """The number of passes up to the last one of a name; 0 for the making of loops."""
+    if name == "schedule_ops":
+        return 0
     found = [number for number, one in enumerate(passes, 1) if one.name == name]
     if not found:
         raise LoweringError(

@@ -40,6 +40,10 @@ def weighted_sum(
 
 def _one_more(position: Expr, extent: Expr, index: Expr, settings: Lowering) -> Expr:
     """position * extent + index, where quotients and remainders are joined."""
+    if type(index) is FloorDiv and type(index.b) is not IntImm:
+        joined = _divided(position, extent, index, settings)
+        if joined is not None:
+            return joined
     total = ops.add(ops.mul(position, extent), index)
     if type(index) not in (FloorMod, Add, Sub) or not _has_remainder(index):
         return total
@@ -51,6 +55,20 @@ def _one_more(position: Expr, extent: Expr, index: Expr, settings: Lowering) -> 
                 return ops.add(ops.add(quotient.a, rest), _without(index, remainder))
     # If simplified step by step, a remainder may no longer match the quotients of outer dimensions.
     return _joined(_simplified(total, settings), settings)
+
+
+def _divided(position: Expr, extent: Expr, index: FloorDiv, settings: Lowering) -> Expr | None:
+    """x // n for x // (n * extent) * extent + x % (n * extent) // n, of symbolic n."""
+    quotient = None
+    if type(index.a) is FloorMod:
+        quotient = _quotient_in(position, index.a, settings)
+    if quotient is None:
+        return None
+    gap = _simplified(ops.sub(quotient.b, ops.mul(extent, index.b)), settings)
+    if not ops.is_const(gap, 0):
+        return None
+    rest = ops.mul(_without(position, quotient), extent)
+    return ops.add(ops.floordiv(quotient.a, index.b), rest)
 
 
 def _joined(total: Expr, settings: Lowering) -> Expr:

@@ -26,11 +26,12 @@ from te_sched.ir.expr import (
     Reduce,
     Var,
 )
+from te_sched.ir.index_dtype import with_index_dtype
 from te_sched.ir.printer.names import UniqueNames
 from te_sched.ir.stmt import BufferStore, For, LetStmt, PrimFunc, Stmt
 from te_sched.ir.visitor import AccessMapper, Mapper, substitute, variables_of
-from te_sched.lower.index_dtype import with_index_dtype
 from te_sched.lower.statements import sequence
+from te_sched.signatures import is_sequence
 from te_sched.te.operation import ComputeOp, ExternOp, Operation, PlaceholderOp, domain_of
 from te_sched.te.tensor import Tensor
 
@@ -69,7 +70,7 @@ def create_prim_func(
                 T.writes(B[v_i])
                 B[v_i] = A[v_i] * T.float32(2)
     """
-    params = [ops] if isinstance(ops, Tensor) else list(ops)
+    params: list[Any] = [ops] if isinstance(ops, Tensor) or not is_sequence(ops) else list(ops)
     for one in params:
         if not isinstance(one, Tensor | Var):
             raise DeclarationError(
@@ -139,7 +140,7 @@ class _Builder:
                 variables.append(one)
                 continue
             buffer = self.buffers[one]
-            param = Var(f"var_{buffer.name}", "handle")
+            param = Var(f"var_{_name_of(one)}", "handle")
             buffer_map[param] = buffer
             variables.append(param)
         attrs: dict[str, Any] = {"global_symbol": "main", "tir.noalias": True}
@@ -154,9 +155,13 @@ class _Builder:
         free = [t for op in self.operations for t in (op.attrs or {}).get(_FREE_LAYOUT, ())]
         return sorted({place for place, one in enumerate(params) if any(one is t for t in free)})
 
+    def _is_argument(self, tensor: Any) -> bool:
+        """Whether a tensor is a parameter of the function."""
+        return any(tensor is one for one in self.arguments)
+
     def _placeholder(self, op: PlaceholderOp) -> None:
         tensor = op.output(0)
-        if not any(tensor is one for one in self.arguments):
+        if not self._is_argument(tensor):
             names = ", ".join([one.name for one in self.arguments])
             raise DeclarationError(
                 f"placeholder {op.name} is not a parameter",
@@ -171,12 +176,12 @@ class _Builder:
     def _outputs(self, op: Operation) -> list[Buffer]:
         """The buffers of the outputs of an operation, allocated if they are not parameters."""
         found = []
-        for place, tensor in enumerate(op.outputs):
-            name = op.name if op.num_outputs == 1 else f"{op.name}_v{place}"
-            buffer = self.buffers.get(tensor) or decl_buffer(tensor.shape, tensor.dtype, name)
+        for tensor in op.outputs:
+            known = self.buffers.get(tensor)
+            buffer = known or decl_buffer(tensor.shape, tensor.dtype, _name_of(tensor))
             self.buffers[tensor] = buffer
             found.append(buffer)
-            if not any(tensor is one for one in self.arguments):
+            if not self._is_argument(tensor):
                 self.allocated.append(buffer)
         return found
 
@@ -264,10 +269,13 @@ class _Builder:
         before = [BufferLoad(buffer, indices) for buffer in buffers]
         sources = [self._value(one, mapping) for one in reduce.source]
         arguments: dict[Var, Expr] = {
+            **mapping,  # a combiner may use the axes
             **dict(zip(combiner.lhs, before, strict=True)),
             **dict(zip(combiner.rhs, sources, strict=True)),
         }
-        results = [substitute(one, arguments) for one in combiner.result]
+        results = [
+            substitute(_ToBuffers(self.buffers).visit(one), arguments) for one in combiner.result
+        ]
         condition = self._value(reduce.condition, mapping)
         if not ops.is_const(condition, 1):
             results = [
@@ -291,11 +299,15 @@ class _Builder:
     def _block(
         self, op: Operation, name: str, axes: list[IterVar], init: Stmt | None, body: Stmt
     ) -> Block:
-        notes = {key: self._note(value) for key, value in (op.attrs or {}).items()}
-        notes = {k: v for k, v in notes.items() if k not in (*_DROPPED, _FREE_LAYOUT)}
+        given = dict(op.attrs or {})
+        free = [t for t in given.pop(_FREE_LAYOUT, ()) if not self._is_argument(t)]
+        if free:  # the layouts of parameters are attributes of the function
+            given[_FREE_LAYOUT] = free
+        notes = {key: self._note(value) for key, value in given.items() if key not in _DROPPED}
         if not isinstance(op, ExternOp):
             notes[DETECT_ACCESS] = IntImm(3, "int64")
-        return Block(tuple(axes), (), (), self.names.take(name), init, body, annotations=notes)
+        shown = self.names.take(name.replace(".", "_"))
+        return Block(tuple(axes), (), (), shown, init, body, annotations=notes)
 
     def _note(self, value: Any) -> Any:
         """An attribute with tensors replaced by buffers."""
@@ -316,14 +328,18 @@ class _Builder:
         return BlockRealize((), ops.TRUE, self._block(op, op.name, [], None, body))
 
 
+def _name_of(tensor: Tensor) -> str:
+    op = tensor.op
+    return op.name if op.num_outputs == 1 else f"{op.name}_v{tensor.value_index}"
+
+
 class _Loop:
     """The loop of an axis."""
 
     def __init__(self, axis: IterVar) -> None:
-        domain = domain_of(axis)
+        domain = _simplified(axis)
         self.var = Var(axis.var.name, axis.var.dtype)
-        self.low = ops.cast(self.var.dtype, domain.min)
-        self.extent = ops.cast(self.var.dtype, domain.extent)
+        self.low, self.extent = domain.min, domain.extent
 
     def within(self, outer: Mapping[Var, Expr]) -> _Loop:
         """The loop with bounds in terms of the iterators of the enclosing block."""
@@ -339,9 +355,16 @@ def _in_loops(loops: list[_Loop], body: Stmt) -> Stmt:
 
 def _block_axis(axis: IterVar, outer: Mapping[Var, Expr] | None = None) -> IterVar:
     """The iterator of a block for an axis."""
-    dtype, domain = axis.var.dtype, domain_of(axis)
-    ends = [ops.cast(dtype, substitute(e, dict(outer or {}))) for e in (domain.min, domain.extent)]
-    return IterVar(Range(*ends), Var(f"v_{axis.var.name}", dtype), axis.kind)
+    domain = _simplified(axis)
+    ends = [substitute(e, dict(outer or {})) for e in (domain.min, domain.extent)]
+    return IterVar(Range(*ends), Var(f"v_{axis.var.name}", axis.var.dtype), axis.kind)
+
+
+def _simplified(axis: IterVar) -> Range:
+    """The domain of an axis, simplified, in the dtype of its variable."""
+    domain, analyzer = domain_of(axis), Analyzer(settings=AS_TVM)
+    ends = [analyzer.simplify(one) for one in (domain.min, domain.extent)]
+    return Range(*[ops.cast(axis.var.dtype, one) for one in ends])
 
 
 def _one_of(var: Var, kind: str = "DataPar") -> IterVar:
@@ -357,7 +380,7 @@ def _levels(axes: Sequence[IterVar]) -> list[list[IterVar]]:
     """The axes in groups: the ranges of a group depend only on the groups before."""
     levels: list[list[IterVar]] = [[]]
     for axis in axes:
-        domain = domain_of(axis)
+        domain = _simplified(axis)
         used = variables_of(domain.min, domain.extent)
         if any(one.var in used for one in levels[-1]):
             levels.append([])

@@ -22,13 +22,15 @@ its scope. It moves to the top of its region: the launch of threads or the paral
 or else the function; an allocation whose size depends on a loop in between is not moved in programs
 to run (`to_run`). Two allocations of a region with disjoint lifetimes share memory if their sizes
 are similar; a statement that computes every element of one from the same element of another may do
-so in place. Finally, memory that is only accessed in whole vectors gets a vector type
-(`vectorize_storage`).
+so in place. Memory of a scope with a tag ("local.L0A"), of which a device has one, becomes one
+allocation, with the parts one after the other. Finally, memory that is only accessed in whole
+vectors gets a vector type (`vectorize_storage`).
 """
 
 from __future__ import annotations
 
 import bisect
+import functools
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -39,8 +41,10 @@ from te_sched.config import AS_TVM, Lowering
 from te_sched.ir import dtypes, ops
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
+from te_sched.ir.blocks import DeclBuffer
 from te_sched.ir.expr import Buffer, Expr, Var
 from te_sched.ir.roles import EVERY_ROLE
+from te_sched.ir.scopes import rank_and_tag
 from te_sched.ir.stmt import Allocate, PrimFunc, Stmt
 from te_sched.ir.structural import structural_key
 from te_sched.ir.visitor import AccessMapper, children, replace, variables_of
@@ -51,6 +55,11 @@ from te_sched.lower.vectorize_storage import vectorize_storage
 _SIZE_RANGE = 16
 # Up to this size, and always in these scopes, memory is in registers: sharing it has no effect.
 _REGISTER_BITS = 32
+# Matrix fragments, the tags of memory that is allocated as other memory is, and the alignment of
+# parts of memory with a tag.
+_FRAGMENTS = ("wmma", "m16n8k8")
+_SHARED_TAGS = (".dyn", ".workspace", ".vtcm")
+_TAGGED_BITS = 32
 _REGISTER_SCOPES = ("warp", "local", "wmma", "texture", "m16n8k8")
 
 
@@ -59,8 +68,8 @@ def rewrite_storage(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     history = _History(settings)
     history.visit(func.body)
     if not history.allocations:
-        return func
-    plan = _Plan(history)
+        return vectorize_storage(func, settings) if history.has_vectors else func
+    plan = _Plan(history, _is_typed(func))
     func = func.with_body(_Rewriter(plan, settings).region_body(None, func.body))
     return vectorize_storage(func, settings) if history.has_vectors else func
 
@@ -80,16 +89,20 @@ class _Event:
 
 @dataclass(slots=True, eq=False)
 class _Allocation:
-    """An Allocate and the depth of the scope in which it was made."""
+    """An Allocate and the depth of the scope in which it was made. `widest` is the size of the
+    largest element that is accessed, `is_opaque` whether the pointer is used by itself.
+    """
 
     stmt: Allocate
     depth: int
+    widest: int = 0
+    is_opaque: bool = False
 
 
 class _History:
     """The events of a program in order, each with the memory that it accesses. An access belongs to
     the statement that is directly in the scope of the allocation.
-    `has_vectors`: some access is of a ramp.
+    `has_vectors`: some access is of a ramp. `has_pointers`: some let is of a pointer.
     """
 
     def __init__(self, settings: Lowering) -> None:
@@ -99,6 +112,7 @@ class _History:
         self.is_in_threads = False
         self.is_in_region = False
         self.has_vectors = False
+        self.has_pointers = False
         self.to_run = settings.to_run
         self.inner: set[Var] = set()  # variables of loops inside of the region
 
@@ -115,10 +129,13 @@ class _History:
             self._below(node)
         elif kind is Var:
             self._touch(node)
+            if node in self.allocations:
+                self.allocations[node].is_opaque = True
         elif kind is E.BufferLoad or kind is S.BufferStore:
             self._below(node)
             self._access(node)
         else:
+            self.has_pointers |= kind is S.LetStmt and node.var.pointer is not None
             self._below(node)
 
     def _depends_on_loops(self, node: Allocate) -> bool:
@@ -135,7 +152,11 @@ class _History:
             self.open[allocation.depth].append(var)
 
     def _access(self, node: Any) -> None:
-        self._touch(node.buffer.data)
+        buffer = node.buffer
+        self._touch(buffer.data)
+        allocation = self.allocations.get(buffer.data)
+        if allocation is not None:
+            allocation.widest = max(allocation.widest, _element_bits(buffer.dtype))
         if node.indices and type(node.indices[-1]) is E.Ramp:
             self.has_vectors = True
 
@@ -145,7 +166,7 @@ class _History:
         )
 
     def _leaf(self, node: Stmt) -> None:
-        if not self.allocations:
+        if not (self.allocations or self.has_pointers):
             return
         self.open.append([])
         self._below(node)
@@ -206,12 +227,17 @@ def _lives(events: list[_Event]) -> tuple[dict[int, list[Var]], dict[int, list[V
 
 @dataclass(slots=True, eq=False)
 class _Slot:
-    """Memory at the top of a region (None: of the function), shared by allocations."""
+    """Memory at the top of a region (None: of the function), shared by allocations. An arena is the
+    first of several slots, and has room for all of them.
+    """
 
     region: Stmt | None
     scope: str
     bits: int  # 0: symbolic
     allocations: list[Allocate]
+    arena: _Slot | None = None
+    begin: int = 0  # bits before the slot in its arena
+    room: int = 0  # bits of the arena
 
     @property
     def var(self) -> Var:
@@ -227,7 +253,8 @@ class _Slot:
 class _Plan:
     """The allocations that share a slot. Visits the events with a list of free slots."""
 
-    def __init__(self, history: _History) -> None:
+    def __init__(self, history: _History, is_typed: bool) -> None:
+        self.is_typed = is_typed
         self.slots: list[_Slot] = []
         self.slot_of: dict[Var, _Slot] = {}
         self.allocations = history.allocations
@@ -235,6 +262,26 @@ class _Plan:
         self.free: list[tuple[int, _Slot]] = []  # of constant size, sorted by it
         self.free_symbolic: list[_Slot] = []
         self._follow(history.events)
+        self._join_tagged()
+
+    def _join_tagged(self) -> None:
+        """Put the slots of a region in the same tagged scope into one arena."""
+        arenas: dict[tuple[Stmt | None, str], _Slot] = {}
+        for slot in self.slots:
+            if not _is_tagged(slot.scope) or not self._may_move(slot):
+                continue
+            arena = arenas.setdefault((slot.region, slot.scope), slot)
+            made = [self.allocations[one.buffer_var] for one in slot.allocations]
+            align = math.lcm(_TAGGED_BITS, *[one.widest or 1 for one in made])
+            slot.arena = arena
+            slot.begin = math.ceil(arena.room / align) * align
+            arena.room = slot.begin + slot.bits
+
+    def _may_move(self, slot: _Slot) -> bool:
+        """Whether all accesses to a slot are known, and have a place after its begin."""
+        flat = all(len(one.extents) == 1 for one in slot.allocations)
+        opaque = any(self.allocations[one.buffer_var].is_opaque for one in slot.allocations)
+        return slot.bits > 0 and flat and not opaque
 
     def _follow(self, events: list[_Event]) -> None:
         begins, ends = _lives(events)
@@ -323,6 +370,8 @@ class _Plan:
             return False
         if dtypes.lanes(slot.dtype) != dtypes.lanes(allocate.dtype):
             return False
+        if self.is_typed and scope == "shared" and slot.dtype != allocate.dtype:
+            return False
         return not is_smaller or slot.dtype == allocate.dtype
 
     def _release(self, var: Var) -> None:
@@ -366,12 +415,24 @@ def _element_bits(dtype: str) -> int:
 
 
 def _is_in_registers(scope: str, dtype: str, bits: int) -> bool:
-    rank, _, tag = scope.partition(".")
-    if tag and rank in ("global", "shared"):
+    rank, tag = rank_and_tag(scope) or (scope, "")
+    if _is_tagged(scope) or (tag and rank in ("global", "shared")):
         return False
     if rank in _REGISTER_SCOPES or dtypes.parse(dtype).code == "handle":
         return True
     return 0 < bits <= _REGISTER_BITS
+
+
+@functools.cache
+def _is_tagged(scope: str) -> bool:
+    """Whether a scope is memory of its own kind, by its tag."""
+    rank, tag = rank_and_tag(scope) or ("", "")
+    return bool(tag) and rank not in _FRAGMENTS and tag not in _SHARED_TAGS
+
+
+def _is_typed(func: PrimFunc) -> bool:
+    """Whether shared memory has one type, as in Vulkan."""
+    return getattr(func.attrs.get("target"), "kind", None) == "vulkan"
 
 
 class _InPlaceCheck:
@@ -441,11 +502,15 @@ class _Rewriter(AccessMapper):
 
     def __init__(self, plan: _Plan, settings: Lowering) -> None:
         self.settings = settings
-        self.replaced = {var: slot.var for var, slot in plan.slot_of.items() if slot.var is not var}
+        whole = {var: slot.arena or slot for var, slot in plan.slot_of.items()}
+        self.replaced = {var: slot.var for var, slot in whole.items() if slot.var is not var}
+        self.used = whole.keys()
+        self.begins = {var: slot.begin for var, slot in plan.slot_of.items() if slot.begin}
         self.moved_away = plan.allocations
         self.slots_of_region: dict[int, list[_Slot]] = {}
         for slot in plan.slots:
-            self.slots_of_region.setdefault(id(slot.region), []).append(slot)
+            if slot.arena is None or slot.arena is slot:
+                self.slots_of_region.setdefault(id(slot.region), []).append(slot)
 
     def region_body(self, region: Stmt | None, body: Stmt) -> Stmt:
         """The body of a region below its slots; the function's is that of None."""
@@ -468,6 +533,12 @@ class _Rewriter(AccessMapper):
             return body
         return replace(node, body=body)
 
+    def visit_DeclBuffer(self, node: DeclBuffer) -> Any:
+        """A declaration of memory that nothing uses goes with its allocation."""
+        data = node.buffer.data
+        is_unused = data in self.moved_away and data not in self.used
+        return self.visit(node.body) if is_unused else self.generic(node)
+
     def visit_region(self, node: S.For | S.AttrStmt) -> Any:
         """A statement that has slots at the top of its body, or any other."""
         if id(node) not in self.slots_of_region:
@@ -480,7 +551,7 @@ class _Rewriter(AccessMapper):
         return self.generic(node) if self.replaced else node
 
     def visit_BufferStore(self, node: S.BufferStore) -> Any:
-        return self.generic(node) if self.replaced else node
+        return self.visit_access(node) if self.replaced else node
 
     def visit_Var(self, node: Var) -> Var:
         return self.replaced.get(node, node)
@@ -491,10 +562,26 @@ class _Rewriter(AccessMapper):
         is_moved = type(node) is Buffer and new.data is not node.data
         return replace(new, name=new.data.name) if is_moved else new
 
+    def moved(self, buffer: Buffer, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        """An index after the begin of the buffer's slot in its arena."""
+        begin = self.begins.get(buffer.data, 0) // _element_bits(buffer.dtype)
+        if not begin:
+            return indices
+        index = indices[-1]
+        shift: Expr = E.IntImm(begin, dtypes.element(index.dtype))
+        if (lanes := dtypes.lanes(index.dtype)) > 1:
+            shift = E.Broadcast(shift, lanes)
+        return (*indices[:-1], ops.add(index, shift))
+
 
 def _allocation(slot: _Slot, body: Stmt, settings: Lowering) -> Stmt:
     """A slot as an Allocate that is large enough for each of its allocations."""
     first = slot.allocations[0]
+    if slot.room > slot.bits:
+        room = math.ceil(slot.room / _TAGGED_BITS) * _TAGGED_BITS
+        elements = math.ceil(room / _element_bits(first.dtype))
+        extents = (E.IntImm(elements, first.extents[0].dtype),)
+        return S.Allocate(first.buffer_var, first.dtype, extents, ops.TRUE, body)
     if len({(other.dtype, *_keys(other.extents)) for other in slot.allocations}) == 1:
         return S.Allocate(
             first.buffer_var, first.dtype, first.extents, first.condition, body, first.annotations

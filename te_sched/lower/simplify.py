@@ -19,20 +19,27 @@ disjunctions where the other operand does not decide them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from functools import cached_property
+from itertools import islice
+from operator import is_
 from typing import Any
 
 from te_sched.arith import build
 from te_sched.arith.analyzer import Analyzer
+from te_sched.arith.clauses import Clauses
 from te_sched.arith.conditions import plain
 from te_sched.config import AS_TVM, Lowering
 from te_sched.ir import dtypes, ops
+from te_sched.ir.blocks import DeclBuffer
+from te_sched.ir.calls import effect_of
 from te_sched.ir.choices import choice_of, chosen_in, with_choice
 from te_sched.ir.data import numbers_of_calls
 from te_sched.ir.expr import (
     Add,
     And,
     BufferLoad,
+    Call,
     Expr,
     FloatImm,
     IntImm,
@@ -45,9 +52,11 @@ from te_sched.ir.expr import (
     Sub,
     Var,
 )
+from te_sched.ir.intrinsic_table import Effect
 from te_sched.ir.stmt import (
     AssertStmt,
     AttrStmt,
+    BufferRealize,
     BufferStore,
     Evaluate,
     For,
@@ -56,15 +65,18 @@ from te_sched.ir.stmt import (
     PrimFunc,
     SeqStmt,
     Stmt,
+    While,
 )
-from te_sched.ir.visitor import Mapper, children, replace, substitute
+from te_sched.ir.visitor import Mapper, children, replace, substitute, variables_of, walk
+from te_sched.lower.dataflow.known_values import KnownValues
+from te_sched.lower.dataflow.touches import changes_memory
 from te_sched.lower.guards import note_range
 from te_sched.lower.statements import NOTHING, is_nothing, keeps_memory, sequence
 
 
 def simplify(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     """The function with its expressions simplified and its unreachable branches removed."""
-    simplifier = _Simplifier(func, settings)
+    simplifier = StatementSimplifier(func, settings)
     for buffer in func.buffer_map.values():
         for extent in buffer.shape:
             if type(extent) is not IntImm:
@@ -72,7 +84,11 @@ def simplify(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     return replace(func, body=simplifier.visit(func.body))
 
 
-class _Simplifier(Mapper):
+_LARGEST_LET = 200  # nodes of a value that replaces its variable
+_ON_BUFFERS = BufferStore | BufferRealize | DeclBuffer
+
+
+class StatementSimplifier(Mapper):
     """Simplifies statements from the outside in, so that facts are known before they are used."""
 
     def __init__(self, func: PrimFunc, settings: Lowering) -> None:
@@ -84,6 +100,14 @@ class _Simplifier(Mapper):
             self.data.add(*numbers_of_calls(func))
             exact = Exact(self.analyzer)
             self.value, self.condition, self.index = exact.visit_Expr, exact.condition, exact.index
+        self.func, self.settings = func, settings
+        self.lets: dict[Var, Expr] = {}  # the values of variables that stay
+        self.known: KnownValues | None = None
+        if settings.propagate_to_conditions or settings.propagate_to_values:
+            self.known = None if self.is_exact else KnownValues(func, settings)
+        if settings.conditions_as_clauses:
+            self.value = Clauses(self.analyzer, self.value).value
+            self.condition = Clauses(self.analyzer, self.condition).value
         if settings.simplify_branches:
             self.value = _Operands(self.value, self).value
             self.condition = _Operands(self.condition, self).value
@@ -98,6 +122,33 @@ class _Simplifier(Mapper):
             condition = self.analyzer.rewrite_simplify(build.negate(condition))
         return self.analyzer.constraint(condition)
 
+    def propagated(self, e: Expr, statement: Stmt) -> Expr:
+        """An expression of a statement with its known elements replaced, if this is wanted."""
+        if self.known is None or not self.settings.propagate_to_values:
+            return e
+        return self.known.known(e, statement)
+
+    def decided(self, node: IfThenElse) -> bool | None:
+        """Whether the condition follows from the values of lets, or from known elements."""
+        condition = node.condition
+        if self.lets and not self.lets.keys().isdisjoint(variables_of(condition)):
+            condition = substitute(condition, self.lets)
+            found = plain(_Operands(self.condition, self).value(condition))
+            if type(found) is IntImm:
+                return bool(found.value)
+        if self.known is None or not self.settings.propagate_to_conditions:
+            return None
+        return self.known.decided(condition, node)
+
+    @cached_property
+    def variables_of_buffers(self) -> set[Var]:
+        """The variables that the buffers of the function depend on."""
+        buffers = {
+            node.buffer for node in walk(self.func) if isinstance(node, BufferLoad | _ON_BUFFERS)
+        }
+        found = {buffer.data for buffer in buffers}
+        return found.union(*[variables_of(buffer) for buffer in buffers])
+
     def visit_Expr(self, node: Expr) -> Expr:
         return self.analyzer.simplify(node)
 
@@ -105,6 +156,7 @@ class _Simplifier(Mapper):
         return node
 
     def visit_For(self, node: For) -> Stmt:
+        self.change_memory_in(node)
         self.analyzer.bind(node.loop_var, Range(node.min, node.extent))
         steps = _steps_if_any(node.extent)
         if steps is None:
@@ -112,27 +164,54 @@ class _Simplifier(Mapper):
         with self.analyzer.constraint(build.less(node.loop_var, build.add(node.min, steps))):
             return self.generic(node)
 
+    def visit_While(self, node: While) -> Stmt:
+        self.change_memory_in(node)
+        return self.generic(node)
+
+    def change_memory_in(self, loop: For | While) -> None:
+        """Forget what an earlier iteration of a loop may change."""
+        if self.analyzer.assumes_memory:
+            every = list(walk(loop))
+            stored = {node.buffer.data for node in every if type(node) is BufferStore}
+            has_call = any(type(node) is Call and changes_memory(node) for node in every)
+            self.analyzer.change_memory(None if has_call else stored)
+
     def visit_AttrStmt(self, node: AttrStmt) -> Stmt:
         note_range(node, self.analyzer)
         return self.generic(node)
 
     def visit_LetStmt(self, node: LetStmt) -> Stmt:
         is_float = dtypes.is_float(node.var.dtype)
-        value = self.value(node.value) if is_float else self.condition(node.value)
+        given = self.propagated(node.value, node)
+        value = self.value(given) if is_float else self.condition(given)
         if type(value) in (IntImm, FloatImm, Var):
             self.analyzer.bind(node.var, value)
             # Values that may wrap around keep their variables.
-            is_kept = self.is_exact and not is_float
-            return self.visit(substitute(node.body, {node.var: value}) if is_kept else node.body)
+            if self.is_exact and not is_float:
+                return self.visit(substitute(node.body, {node.var: value}))
+            body = self.visit(node.body)
+            if node.var not in self.variables_of_buffers:
+                return body
+            return replace(node, value=value, body=body)
         if self.data.of(value):
             self.data.add(node.var)
-        return replace(node, value=value, body=self.visit(node.body))
+        if self.is_exact or effect_of(value) > Effect.PURE:
+            return replace(node, value=value, body=self.visit(node.body))
+        if _is_inlined(node.var.dtype, value):
+            self.analyzer.bind(node.var, value)
+        else:
+            self.lets[node.var] = value
+        body = self.visit(node.body)
+        is_used = any(part is node.var for part in walk(body))
+        is_used = is_used or node.var in self.variables_of_buffers
+        return replace(node, value=value, body=body) if is_used else body
 
     def visit_IfThenElse(self, node: IfThenElse) -> Stmt:
-        condition = self.condition(node.condition)
+        condition = self.condition(self.propagated(node.condition, node))
         known: Any = plain(condition)
-        if type(known) is IntImm:
-            if known.value:
+        holds = bool(known.value) if type(known) is IntImm else self.decided(node)
+        if holds is not None:
+            if holds:
                 return self.visit(node.then_case)
             return NOTHING if node.else_case is None else self.visit(node.else_case)
         with self.assuming(known):
@@ -151,18 +230,47 @@ class _Simplifier(Mapper):
             return replace(node, condition=condition, body=self.visit(node.body))
 
     def visit_BufferStore(self, node: BufferStore) -> Stmt:
-        value = self.value(node.value)
-        node = replace(node, value=value, indices=tuple(map(self.index, node.indices)))
+        value = self.value(self.propagated(node.value, node))
+        indices = [self.index(self.propagated(index, node)) for index in node.indices]
+        node = replace(node, value=value, indices=tuple(indices))
+        self.analyzer.change_memory({node.buffer.data})
         return NOTHING if keeps_memory(node) else node
 
     def visit_Evaluate(self, node: Evaluate) -> Stmt:
-        return replace(node, value=self.value(node.value))
+        value = self.value(self.propagated(node.value, node))
+        if changes_memory(value):
+            self.analyzer.change_memory()
+        return replace(node, value=value)
 
     def visit_SeqStmt(self, node: SeqStmt) -> Stmt:
-        new = self.generic(node)
+        new = self.generic(node) if self.known is None else self.under_assumptions(node)
         if new is node:
             return node
         return sequence([stmt for stmt in new.seq if not is_nothing(stmt)] or new.seq[:1])
+
+    def under_assumptions(self, node: SeqStmt) -> SeqStmt:
+        """A sequence, each statement simplified under the assumptions before it."""
+        with ExitStack() as assumptions:
+            parts = []
+            for part in node.seq:
+                parts.append(self.visit(part))
+                condition = _assumption(part)
+                if condition is not None and effect_of(condition) <= Effect.PURE:
+                    assumptions.enter_context(self.assuming(condition))
+        return node if all(map(is_, parts, node.seq)) else SeqStmt(tuple(parts))
+
+
+def _is_inlined(dtype: str, value: Expr) -> bool:
+    """Whether the value of a let replaces its variable: small ones of signed integers, as in TVM,
+    which also inlines large ones.
+    """
+    return dtypes.is_int(dtype) and sum(1 for _ in islice(walk(value), _LARGEST_LET)) < _LARGEST_LET
+
+
+def _assumption(statement: Stmt) -> Expr | None:
+    """The condition that a statement assumes to hold."""
+    value = statement.value if isinstance(statement, Evaluate) else None
+    return value.args[0] if isinstance(value, Call) and value.op == "tir.assume" else None
 
 
 class _Operands(Mapper):
@@ -170,7 +278,7 @@ class _Operands(Mapper):
     the other does not; `simplify` is applied to the operands and to whole values.
     """
 
-    def __init__(self, simplify: Callable[[Expr], Expr], facts: _Simplifier) -> None:
+    def __init__(self, simplify: Callable[[Expr], Expr], facts: StatementSimplifier) -> None:
         self.simplify, self.assuming = simplify, facts.assuming
 
     def value(self, e: Expr) -> Expr:
@@ -188,6 +296,8 @@ class _Operands(Mapper):
         a = self.value(node.a)
         with self.assuming(a, holds):
             b = self.value(node.b)
+        if effect_of(a) > Effect.PURE:  # its accesses happen before the second operand is known
+            return a, b
         with self.assuming(b, holds):
             return self.simplify(a), b
 

@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from te_sched.arith.structural_equality import all_same
+from te_sched.ir import ops
 from te_sched.ir.expr import BufferLoad, Expr, IntImm, Var
 from te_sched.ir.roles import Role
 from te_sched.ir.stmt import (
     AttrStmt,
     BufferStore,
     Evaluate,
+    For,
     SeqStmt,
     Stmt,
 )
@@ -42,6 +44,23 @@ def statements(root: Stmt) -> Iterator[Any]:
                 stack += reversed(part)
             elif part is not None:
                 stack.append(part)
+
+
+def repeated(root: Stmt) -> set[Stmt]:
+    """The statements that occur more than once in a program."""
+    seen: set[Stmt] = set()
+    found: set[Stmt] = set()
+    for statement in statements(root):
+        (found if statement in seen else seen).add(statement)
+    return found
+
+
+def binds_threads(root: Stmt) -> bool:
+    """Whether a program has loops over threads or blocks of a GPU."""
+    found = list(statements(root))
+    bound = [one.thread_binding for one in found if type(one) is For]
+    launched = [one.node for one in found if type(one) is AttrStmt and one.key == "thread_extent"]
+    return any(axis is not None and "Idx" in axis.thread_tag for axis in (*bound, *launched))
 
 
 def rebuilt(node: Stmt, head: Callable[[Any], Expr], inside: Callable[[Any], Stmt]) -> Stmt:
@@ -86,6 +105,13 @@ def nodes_of(root: Any, kinds: frozenset[type]) -> list[Any]:
 def is_nothing(statement: Stmt) -> bool:
     """Whether a statement is the evaluation of a constant."""
     return type(statement) is Evaluate and type(statement.value) is IntImm
+
+
+def without_evaluations_of_0(statements: Iterable[Stmt]) -> list[Stmt]:
+    """The statements that do something; one of them if all do nothing."""
+    found = list(statements)
+    useful = [one for one in found if not (type(one) is Evaluate and ops.is_const(one.value, 0))]
+    return useful or found[:1]
 
 
 def keeps_memory(store: BufferStore) -> bool:

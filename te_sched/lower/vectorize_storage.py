@@ -1,8 +1,8 @@
 """Give memory that is only accessed in whole vectors a vector type.
 
 Part of TVM's StorageRewrite: `allocate([8192], "float32")` that is read and written by aligned
-ramps of 4 becomes `allocate([2048], "float32x4")`, and each ramp the index of one element.
-Parameters keep their types. Must not know how allocations share memory.
+ramps of 4 becomes `allocate([2048], "float32x4")`, and each ramp the index of one element. The same
+holds for pointers of lets. Parameters keep their types. Must not know how allocations share memory.
 """
 
 from __future__ import annotations
@@ -31,18 +31,26 @@ def vectorize_storage(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
 
 def _lanes_of_memory(func: PrimFunc, settings: Lowering) -> dict[Var, int]:
     """The memory that gets a vector type, and its lanes."""
-    allocations: dict[Var, S.Allocate] = {}
+    sizes: dict[Var, list[Expr]] = {}
+    lets: set[Var] = set()
     accesses: dict[Var, set[int]] = {}
     analyzer = Analyzer(settings)
     for node in walk(func.body):
         kind = type(node)
         if kind is S.Allocate:
             if dtypes.lanes(node.dtype) == 1:
-                allocations[node.buffer_var] = node
+                sizes[node.buffer_var] = [node.extents[-1]]
+        elif kind is S.LetStmt:
+            pointer = node.var.pointer
+            if pointer is not None and dtypes.lanes(pointer.element) == 1:
+                sizes[node.var] = []
+                lets.add(node.var)
         elif kind is E.BufferLoad or kind is S.BufferStore:
             var = node.buffer.data
-            if var in allocations and accesses.get(var) != {1}:
+            if var in sizes and accesses.get(var) != {1}:
                 accesses.setdefault(var, set()).add(_access_lanes(node, analyzer))
+                if var in lets:
+                    sizes[var].append(node.buffer.shape[-1])
         elif kind is E.Call and node.op == "tir.tvm_access_ptr":
             accesses.setdefault(node.args[1], set()).add(1)
     return {
@@ -50,7 +58,7 @@ def _lanes_of_memory(func: PrimFunc, settings: Lowering) -> dict[Var, int]:
         for var, lanes in accesses.items()
         if len(lanes) == 1
         and 1 not in lanes
-        and _is_multiple(allocations[var].extents[-1], next(iter(lanes)), analyzer)
+        and all(_is_multiple(size, next(iter(lanes)), analyzer) for size in sizes.get(var, ()))
     }
 
 

@@ -121,7 +121,7 @@ def metadata_text(data: bytes) -> bytes:
 
 def _check_machine(target: dict[str, Any], where: str) -> None:
     host = machine_of(Target("llvm")).triple
-    if target["triple"] != host:
+    if _platform(target["triple"]) != _platform(host):
         why = f"it was compiled for {target['triple']}, and this is {host}"
         raise CallError(f"cannot load {where}: {why}", "", "compile it on this kind of computer")
     have = set(host_features().split(","))
@@ -135,6 +135,11 @@ def _check_machine(target: dict[str, Any], where: str) -> None:
             "",
             'build it for an older processor (target "llvm -mcpu=x86-64-v2")',
         )
+
+
+def _platform(triple: str) -> list[str]:
+    """The parts of a triple without its vendor: architecture, system, environment."""
+    return [part for part in triple.split("-") if part not in ("unknown", "pc")]
 
 
 def load_objects(objects: tuple[bytes, ...], metadata: dict[str, Any]) -> LoadedCode:

@@ -57,8 +57,6 @@ class OwnAxes(Primitive):
 
     __slots__ = ()
 
-    is_naming = True
-
     @property
     def gives_tuple(self) -> bool:
         """Whether the attribute is a tuple of axes; that of a scan is a single axis."""
@@ -83,8 +81,6 @@ class ThreadAxis(Primitive):
 
     __slots__ = ()
 
-    is_naming = True
-
     def call_text(self, owner: str, entry: Entry, text_of: Callable[[Any], str]) -> str:
         """`te.thread_axis((0, 8), 'threadIdx.x')`."""
         dom, tag, name = entry.arguments.values()
@@ -99,10 +95,13 @@ class ThreadAxis(Primitive):
 
 
 _PLAIN = ArgumentKind()
-_OWN_AXES = [OwnAxes(name, has_target=True) for name in ("axis", "reduce_axis", "scan_axis")]
+_OWN_AXES = [
+    OwnAxes(name, has_target=True, is_naming=True) for name in ("axis", "reduce_axis", "scan_axis")
+]
 _THREAD_AXIS = ThreadAxis(
     "thread_axis",
     [PrimitiveParameter(name, _PLAIN, None, False) for name in ("dom", "tag", "name")],
+    is_naming=True,
 )
 _NAMING: dict[str, Primitive] = {one.name: one for one in (*_OWN_AXES, _THREAD_AXIS)}
 
@@ -165,6 +164,10 @@ class TensorHandles:
         if isinstance(handle, IterVar):
             return handle.var
         return handle if isinstance(handle, Var) else None
+
+    def title(self, entry: Entry, line: str) -> str:
+        """The call, without its results."""
+        return line.partition(" = ")[2] or line
 
     def reference(self, target: StageState) -> Any:
         """A reference to a stage by its declared tensor, which never changes; a group itself."""

@@ -106,6 +106,30 @@ class OpenModule:
         return found
 
 
+def _is_word(value: Any) -> bool:
+    """Whether a value of a module is a word of scripts, and not a class that it imports."""
+    home = str(getattr(value, "__module__", "te_sched"))
+    return home.startswith("te_sched") and (not isinstance(value, type) or "script" in home)
+
+
+# Words of older scripts, and what stands for them now.
+_REMOVED = {
+    "load": "write A[i], with A = T.Buffer(shape, dtype, data=pointer)",
+    "store": "write A[i] = value, with A = T.Buffer(shape, dtype, data=pointer)",
+    "preflattened_buffer": "declare the parameter with its shape before flattening",
+}
+
+
+def _absent_word(text: str, name: str, module: Any) -> ScriptError:
+    help = _REMOVED.get(name)
+    known = [word for word, value in vars(module).items() if word[0] != "_" and _is_word(value)]
+    return ScriptError(
+        f"scripts have no {text}",
+        "" if help is None else "it is of an older version of TVMScript",
+        help or f"use a name that exists{did_you_mean(name, known)}",
+    )
+
+
 def _has_lanes(value: Any) -> bool:
     return dtypes.lanes(getattr(ops.convert(value), "dtype", "bool")) > 1
 
@@ -177,7 +201,12 @@ class ScriptEvaluator:
     def _attribute(self, node: ast.Attribute) -> Any:
         if not self.is_trusted:
             _check_attribute(node.attr)
-        return getattr(self.value(node.value), node.attr)
+        holder = self.value(node.value)
+        module = getattr(holder, "_module", holder) if isinstance(holder, OpenModule) else holder
+        is_of_scripts = isinstance(module, ModuleType) and module.__name__ in _OPEN
+        if is_of_scripts and not hasattr(module, node.attr):
+            raise _absent_word(ast.unparse(node), node.attr, module)
+        return getattr(holder, node.attr)
 
     def _call(self, node: ast.Call) -> Any:
         function = self.value(node.func)

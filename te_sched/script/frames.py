@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from te_sched.arith.analyzer import Analyzer
 from te_sched.errors import DeclarationError, ScriptError, repr_of
-from te_sched.ir import ops
+from te_sched.ir import dtypes, ops
 from te_sched.ir.blocks import DETECT_ACCESS, Block, BlockRealize, MatchBufferRegion
 from te_sched.ir.expr import Buffer, BufferRegion, Expr, IntImm, IterVar, Range, Var
 from te_sched.ir.stmt import (
@@ -24,7 +24,7 @@ from te_sched.ir.stmt import (
     PrimFunc,
     Stmt,
 )
-from te_sched.lower.statements import sequence
+from te_sched.lower.statements import sequence, without_evaluations_of_0
 
 _F = TypeVar("_F", bound="Frame")
 _STATE = threading.local()  # .builders: those that are open in this thread, the innermost last
@@ -82,7 +82,7 @@ class ScriptBuilder:
         if len(self.results) == 1:
             return self.results[0]
         if self.results and all(isinstance(one, Stmt) for one in self.results):
-            return sequence(self.results)
+            return _joined(self.results)
         raise ScriptError(
             "nothing was built" if not self.results else f"{len(self.results)} things were built",
             "",
@@ -115,6 +115,12 @@ class ScriptBuilder:
         """Close frames until this number of them is open."""
         while len(self.frames) > depth:
             self.frames[-1].close()
+
+
+def _joined(statements: Sequence[Any]) -> Stmt:
+    """One statement, without evaluations of 0 beside others, as in TVM."""
+    found = [one for one in statements if isinstance(one, Stmt)]
+    return sequence(without_evaluations_of_0(found))
 
 
 def _builders() -> list[ScriptBuilder]:
@@ -176,7 +182,7 @@ class Frame:
         builder = ScriptBuilder.current()
         builder.frames.pop()
         self.is_open = False
-        made = self.make(sequence([one for one in self.statements if isinstance(one, Stmt)]))
+        made = self.make(_joined(self.statements))
         if made is not None:
             builder.add(made)
 
@@ -232,7 +238,7 @@ class BlockFrame(Frame):
         super().__init__()
         self.name, self.no_realize = name, no_realize
         self.iter_vars: list[IterVar] = []
-        self.iter_values: list[Expr] = []
+        self.iter_values: list[Expr | None] = []  # None: of the loop in the same place
         self.predicate: Expr | None = None
         self.reads: list[BufferRegion] | None = None
         self.writes: list[BufferRegion] | None = None
@@ -259,8 +265,28 @@ class BlockFrame(Frame):
         )
         if self.no_realize:
             return block
+        values = self._values()
         predicate = ops.TRUE if self.predicate is None else self.predicate
-        return BlockRealize(tuple(self.iter_values), predicate, block)
+        return BlockRealize(tuple(values), predicate, block)
+
+    def _values(self) -> list[Expr]:
+        """The values of the iterators; those without one are bound to the loops around."""
+        given = [value for value in self.iter_values if value is not None]
+        if len(given) == len(self.iter_values):
+            return given
+        loops: list[Var] = []
+        for frame in reversed(ScriptBuilder.current().frames):
+            if isinstance(frame, BlockFrame):
+                break
+            loops[:0] = frame.vars if isinstance(frame, ForFrame) else []
+        if given or len(loops) != len(self.iter_values):
+            raise ScriptError(
+                f"block {self.name} has {len(self.iter_values)} iterators, {len(given)} of them "
+                f"with values, and {len(loops)} loops around it",
+                "",
+                "bind each iterator by T.bind, or write vi = T.axis.spatial(extent, value)",
+            )
+        return [ops.cast(one.var.dtype, at) for one, at in zip(self.iter_vars, loops, strict=True)]
 
 
 class InitFrame(Frame):
@@ -327,7 +353,9 @@ class PrimFuncFrame(Frame):
         attrs = dict(self.attrs or {})
         if not self.is_private and self.name:
             attrs.setdefault("global_symbol", self.name)
-        func = PrimFunc(tuple(self.params), body, self.buffer_map, attrs, self.ret_type)
+        func = PrimFunc(
+            tuple(self.params), body, self.buffer_map, attrs, self.ret_type, written_name=self.name
+        )
         if self.finish is not None:
             func = self.finish(func, self.alloc_buffers)
         module = ScriptBuilder.current().find(ModuleFrame)
@@ -342,6 +370,7 @@ class ModuleFrame(Frame):
 
     def __init__(self) -> None:
         super().__init__()
+        self.name = ""
         self.functions: dict[str, Any] = {}
         self.attrs: dict[str, Any] | None = None
         self.decorate: Callable[[Any], Any] | None = None
@@ -353,7 +382,7 @@ class ModuleFrame(Frame):
 
     def make(self, body: Stmt) -> IRModule:
         functions = {name: func for name, func in self.functions.items() if func is not None}
-        return IRModule(functions, self.attrs or {})
+        return IRModule(functions, self.attrs or {}, self.name)
 
 
 def innermost(kind: type[_F], what: str) -> _F:
@@ -395,9 +424,20 @@ def whole_range(extent: Any) -> Range:
                 "give an extent, or a pair of ends",
             )
         low, high = ops.operands(*extent)
+        _check_integer(low)
         return Range(low, difference(high, low))
     size = ops.convert(extent)
+    _check_integer(size)
     return Range(IntImm(0, size.dtype), size)
+
+
+def _check_integer(bound: Expr) -> None:
+    if not dtypes.is_integral(bound.dtype):
+        raise DeclarationError(
+            f"a bound of an axis or loop is {repr_of(bound)}, expected an integer",
+            f"it has dtype {bound.dtype}",
+            "give an integer",
+        )
 
 
 def difference(high: Expr, low: Expr) -> Expr:

@@ -9,6 +9,7 @@ from te_sched.errors import ScriptError
 from te_sched.script import frames
 from te_sched.script.frames import ModuleFrame
 from te_sched.script.parser import decorate_module
+from te_sched.script.words import Range as Range
 
 
 def ir_module(mod: Any = None, check_well_formed: bool = True) -> Any:

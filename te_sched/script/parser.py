@@ -25,7 +25,7 @@ from typing import Any
 from te_sched.arith.complete import complete
 from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import DeclarationError, ScriptError, repr_of
-from te_sched.ir import calls, ops, verify
+from te_sched.ir import calls, ops
 from te_sched.ir.expr import (
     Buffer,
     BufferRegion,
@@ -34,7 +34,9 @@ from te_sched.ir.expr import (
     Operand,
     Var,
 )
+from te_sched.ir.serialization import load_json
 from te_sched.ir.stmt import IRModule, PrimFunc, Stmt
+from te_sched.ir.verify import check_well_formed
 from te_sched.ir.visitor import replace
 from te_sched.script import frames
 from te_sched.script import words as T
@@ -64,7 +66,7 @@ class Parser(ScriptEvaluator):
     def __init__(self, source: Source, names: Mapping[str, Any], is_trusted: bool = True) -> None:
         super().__init__(source, names, is_trusted)
         self.defined: set[Var] = set()  # variables that have a name already
-        self.is_checked = True  # unless a decorator says check_well_formed=False
+        self.unchecked: set[str] = set()  # functions with check_well_formed=False
 
     # Definitions
 
@@ -75,6 +77,7 @@ class Parser(ScriptEvaluator):
         self.scopes[-1].update({node.name: proxy, "cls": proxy})
         with ModuleFrame() as _:
             frame = frames.around(ModuleFrame, "a module")
+            frame.name = node.name
             frame.functions.update(dict.fromkeys([one.name for one in defined]))
             for one in node.body:
                 if isinstance(one, ast.FunctionDef):
@@ -96,7 +99,8 @@ class Parser(ScriptEvaluator):
     def function(self, node: ast.FunctionDef, raw: Any = None) -> None:
         """A function of loops and blocks."""
         is_private, is_checked = self._options(node)
-        self.is_checked &= is_checked
+        if not is_checked:
+            self.unchecked.add(node.name)
         frame = PrimFuncFrame(is_private)
         frame.finish = self._finish(node)
         with self.scope(), self.framed(node, frame):
@@ -111,17 +115,34 @@ class Parser(ScriptEvaluator):
             try:
                 return complete(func, buffers)
             except DeclarationError as error:
-                header = ast.copy_location(ast.Pass(), node)
-                header.lineno, header.end_lineno = node.lineno, node.lineno
-                raise self.source.error(header, error) from None
+                raise self.source.error(_header(node), error) from None
 
         return finish
 
-    def _options(self, node: ast.FunctionDef) -> tuple[bool, bool]:
+    def check(self, node: ast.FunctionDef | ast.ClassDef, made: Any) -> None:
+        """Refuse what was read if its variables are not defined once, around their uses."""
+        if not self._options(node)[1]:
+            return
+        is_module = isinstance(made, IRModule)
+        functions = made.functions if is_module else {node.name: made}
+        checked = [one for name, one in functions.items() if name not in self.unchecked]
+        try:
+            check_well_formed(checked)
+        except DeclarationError as error:
+            raise self.source.error(_header(node), error) from None
+
+    def _options(self, node: ast.FunctionDef | ast.ClassDef) -> tuple[bool, bool]:
         """Whether a decorator says private=True, and whether the function is checked."""
         for one in node.decorator_list:
             if isinstance(one, ast.Call):
                 named = {word.arg: self.value(word.value) for word in one.keywords}
+                for word in one.keywords:
+                    if word.arg not in ("private", "check_well_formed"):
+                        raise self.source.error(
+                            word,
+                            f"{ast.unparse(one.func)} has no option {word.arg}",
+                            "use private= and check_well_formed=",
+                        )
                 return bool(named.get("private")), bool(named.get("check_well_formed", True))
         return False, True
 
@@ -245,6 +266,8 @@ class Parser(ScriptEvaluator):
 
     def bind_with(self, node: Any, name: str, value: Any) -> Any:
         """Name what a `with` statement gives."""
+        if isinstance(value, list) and len(value) == 1:
+            value = value[0]
         if not isinstance(value, Var | Buffer):
             raise self.source.error(node, "this `with` gives no value", "leave out `as`")
         rename(value, name)
@@ -471,6 +494,13 @@ class Parser(ScriptEvaluator):
         return function(*args, **named)
 
 
+def _header(node: ast.FunctionDef | ast.ClassDef) -> ast.Pass:
+    """The first line of a definition, as a node."""
+    header = ast.copy_location(ast.Pass(), node)
+    header.lineno, header.end_lineno = node.lineno, node.lineno
+    return header
+
+
 def _as_read(target: Any) -> Any:
     """The target of an assignment, as an expression that is read."""
     read = ast.copy_location(
@@ -597,6 +627,7 @@ def _parse(
         raw = {k: v for k, v in vars(program).items() if inspect.isfunction(v)}
         for one in raw.values():
             names.update(names_around(one))
+    names.update(_metadata(source))
     names.update(extra_vars or {})
     parser = Parser(source, names, is_trusted)
     with ScriptBuilder() as builder:
@@ -606,10 +637,26 @@ def _parse(
         else:
             parser.function(node, raw)
             made = builder.results[-1]
-    if is_checked and parser.is_checked:
-        is_module = isinstance(made, IRModule)
-        verify.check_well_formed(list(made.functions.values()) if is_module else [made])
+    if is_checked:
+        parser.check(node, made)
     return made
+
+
+def _metadata(source: Source) -> dict[str, Any]:
+    """`metadata`, if the text defines it before its function: what is in its JSON."""
+    for node in source.tree.body:
+        match node:
+            case ast.Assign(
+                targets=[ast.Name("metadata")],
+                value=ast.Call(
+                    func=ast.Attribute(attr="load_json"), args=[ast.Constant(str() as text)]
+                ),
+            ):
+                try:
+                    return {"metadata": load_json(text)}
+                except DeclarationError as error:
+                    raise source.error(node, error) from None
+    return {}
 
 
 def from_source(

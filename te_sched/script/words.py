@@ -106,6 +106,7 @@ _SCALARS = {
         ("int", (8, 16, 32, 64)),
         ("uint", (8, 16, 32, 64)),
         ("float", (16, 32, 64)),
+        *((name, ("",)) for name in _dtypes.UNSUPPORTED),
     )
     for bits in widths
     for lanes in (1, 2, 4, 8, 16, 32, 64)
@@ -219,7 +220,8 @@ def arg(name: str, obj: Any) -> Any:
 def func_attr(attrs: Mapping[str, Any]) -> None:
     """Give the function attributes."""
     function = _frames.around(PrimFuncFrame, "T.func_attr")
-    if function.is_private and "global_symbol" in attrs:
+    given = _attributes(attrs)
+    if function.is_private and "global_symbol" in given:
         raise ScriptError(
             "a private function has no global_symbol",
             "",
@@ -227,7 +229,18 @@ def func_attr(attrs: Mapping[str, Any]) -> None:
         )
     if function.attrs is not None:
         raise ScriptError("T.func_attr is used twice", "", "give one dictionary")
-    function.attrs = {key: _attribute_value(value) for key, value in attrs.items()}
+    function.attrs = given
+
+
+def _attributes(attrs: Any) -> dict[str, Any]:
+    """Attributes or annotations: a dictionary with names as keys."""
+    if not isinstance(attrs, Mapping) or not builtins.all(isinstance(key, str) for key in attrs):
+        raise ScriptError(
+            f"attributes are {repr_of(attrs)}, expected a dictionary of names and values",
+            "",
+            'write {"name": value}',
+        )
+    return {key: _attribute_value(value) for key, value in attrs.items()}
 
 
 def _attribute_value(value: Any) -> Any:
@@ -320,9 +333,58 @@ def _view(view: _E.Buffer, source: _E.BufferRegion) -> MatchBufferRegion:
 # Blocks
 
 
-def block(name: str = "", no_realize: builtins.bool = False) -> BlockFrame:
-    """A block."""
-    return BlockFrame(name, no_realize)
+def block(name: Any = "", no_realize: Any = False) -> BlockFrame:
+    """A block. The older spelling gives its axes: `with T.block([8, 8], "C") as [vi, vj]:`."""
+    if isinstance(name, list | tuple):
+        return _block_of_axes(name, no_realize if isinstance(no_realize, str) else "")
+    if not isinstance(name, str):
+        raise ScriptError(f"the name of a block is {repr_of(name)}", "", "give a str")
+    return BlockFrame(name, builtins.bool(no_realize))
+
+
+def _block_of_axes(axes: Sequence[Any], name: str) -> BlockFrame:
+    """A block whose iterators are bound by T.bind, or to the loops around it, in order."""
+    made = BlockFrame(name)
+    for one in axes:
+        given = one if isinstance(one, _E.IterVar) else _axis_of("DataPar", one)
+        made.iter_vars.append(given)
+        made.iter_values.append(None)
+    made.value = [one.var for one in made.iter_vars]
+    return made
+
+
+def _axis_of(kind: str, domain: Any) -> _E.IterVar:
+    dom = _frames.whole_range(domain)
+    return _E.IterVar(dom, _E.Var("", dom.extent.dtype), kind)
+
+
+def reduce_axis(begin: Any, end: Any) -> _E.IterVar:
+    """The axis of a reduction, in the older spelling of blocks."""
+    return _axis_of("CommReduce", (begin, end))
+
+
+def scan_axis(begin: Any, end: Any) -> _E.IterVar:
+    """An axis whose values come in their order, in the older spelling of blocks."""
+    return _axis_of("Ordered", (begin, end))
+
+
+def opaque_axis(begin: Any, end: Any) -> _E.IterVar:
+    """An axis of which nothing is known, in the older spelling of blocks."""
+    return _axis_of("Opaque", (begin, end))
+
+
+def bind(iter_var: Any, value: Any) -> None:
+    """Give an iterator its value, in the older spelling of blocks."""
+    current = _frames.innermost(BlockFrame, "T.bind")
+    for place, one in enumerate(current.iter_vars):
+        if one.var is iter_var:
+            current.iter_values[place] = _ops.cast(one.var.dtype, _ops.convert(value))
+            return
+    raise ScriptError(
+        f"T.bind of {repr_of(iter_var)}, which is not an iterator of block {current.name}",
+        "",
+        "give a variable of `with T.block([...], name) as [...]`",
+    )
 
 
 def init() -> InitFrame:
@@ -373,7 +435,7 @@ def block_attr(attrs: Mapping[str, Any]) -> None:
     current = _frames.innermost(BlockFrame, "T.block_attr")
     if current.annotations is not None:
         raise ScriptError("T.block_attr is used twice in a block", "", "give one dictionary")
-    current.annotations = {key: _attribute_value(value) for key, value in attrs.items()}
+    current.annotations = _attributes(attrs)
 
 
 def alloc_buffer(
@@ -401,6 +463,10 @@ def alloc_buffer(
 
 class _Axis:
     """`T.axis`: the iterators of a block."""
+
+    def __getattr__(self, name: str) -> Any:
+        known = "spatial, reduce, scan, opaque and remap"
+        raise AttributeError(f"T.axis has no {name}: use {known}")
 
     @staticmethod
     def spatial(dom: Any, binding: Any, dtype: str = "int32") -> _E.Var:
@@ -506,7 +572,7 @@ def _loop(
             raise ScriptError(
                 f"a bound of a loop is {repr_of(bound)}, expected an integer", "", "give an integer"
             )
-    annotations = {key: _attribute_value(one) for key, one in (annotations or {}).items()}
+    annotations = _attributes(annotations or {})
     extent = _frames.difference(high, low)
     return ForFrame([(low, extent)], kind, thread, annotations)
 
@@ -616,6 +682,12 @@ def LetStmt(value: Any, type_annotation: Any = None, *, var: Any = None) -> Wrap
         var = _E.Var("v", bound.dtype, pointer)
         if isinstance(type_annotation, _E.Var):
             var = type_annotation
+    if _dtypes.is_float(bound.dtype) and not _dtypes.is_float(var.dtype):
+        raise ScriptError(
+            f"a variable of {var.dtype} has the value {repr_of(bound)}",
+            "it would be rounded",
+            f"convert it: T.Cast({var.dtype!r}, value)",
+        )
     if bound.dtype != var.dtype:
         bound = _ops.cast(var.dtype, bound)
     return Wrapper(var, lambda body: _S.LetStmt(var, bound, body))
@@ -656,7 +728,7 @@ def allocate(
     held = _ops.TRUE if condition is None else _condition(condition)
     name = _type_name(dtype)
     data = _E.Var("v", "handle", PointerType(_pointed(name), scope))
-    notes = {key: _attribute_value(one) for key, one in (annotations or {}).items()}
+    notes = _attributes(annotations or {})
     return Wrapper(data, lambda body: _S.Allocate(data, name, sizes, held, body, notes))
 
 
@@ -672,7 +744,7 @@ def allocate_const(data: Any, dtype: Any, extents: Any, annotations: Any = None)
     shape = [builtins.int(one) for one in sizes]  # type: ignore[call-overload]
     array = np.asarray(data, name).reshape(shape)
     pointer = _E.Var("v", "handle", PointerType(_pointed(name), "global"))
-    notes = {key: _attribute_value(one) for key, one in (annotations or {}).items()}
+    notes = _attributes(annotations or {})
     return Wrapper(pointer, lambda body: AllocateConst(pointer, name, sizes, array, body, notes))
 
 
@@ -711,6 +783,8 @@ def attr(node: Any, attr_key: str, value: Any) -> Wrapper:
         node = tuple(node)
     elif not isinstance(node, Node | _Target):
         node = _ops.convert(node)
+    if not isinstance(attr_key, str):
+        raise ScriptError(f"the name of an attribute is {repr_of(attr_key)}", "", "give a str")
     _S.check_attribute(node, attr_key)
     return _frames.attribute(node, attr_key, _ops.convert(value))
 
@@ -993,5 +1067,14 @@ globals().update(
         for name, found in [(name, getattr(_tir, name)) for name in _OF_TIR]
     }
 )
-reduce = getattr(_tir, "Reduce")  # noqa: B009
+
+
+def reduce(
+    combiner: Any, source: Any, init: Any, axis: Any, condition: Any, value_index: Any
+) -> Expr:
+    """A reduction of tensor expressions."""
+    made: Expr = _tir.Reduce(combiner, source, axis, condition, value_index, init)
+    return made
+
+
 bfloat16 = ScalarType("bfloat16")

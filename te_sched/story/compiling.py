@@ -1,4 +1,4 @@
-"""The generated code of a schedule, or the reason why it is refused, and the program to time.
+"""The generated code of a program, or the reason why it is refused, and the program to time.
 
 For a GPU this is CUDA source and the report of the checked mode for some blocks; times need a GPU.
 Must not know steps.
@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from te_sched.analysis import check
@@ -24,12 +23,10 @@ from te_sched.lower.statements import statements, stores_and_calls
 from te_sched.runtime import cpu, cuda
 from te_sched.runtime.build import build_functions
 from te_sched.runtime.cuda_module import CudaModule
-from te_sched.schedule.bindings import has_threads
-from te_sched.schedule.schedule import Schedule
-from te_sched.schedule.source_locations import stage_named
 from te_sched.story.model import Line, Output, Problem, Timing
 from te_sched.story.outputs import of_kernels, of_processor
 from te_sched.story.stages import Stages
+from te_sched.story.states import State
 from te_sched.story.timing import Run, arrays, why_no_arrays
 
 _MOST_STATEMENTS = 2000  # limit of programs that are compiled for a story
@@ -62,16 +59,13 @@ class Built:
 
 @dataclass(frozen=True, slots=True)
 class Builder:
-    """Builds schedules as functions of a name for a target, to be timed if `is_timed`."""
+    """Builds programs for a target, to be timed if `is_timed`."""
 
     target: Target
     is_timed: bool
-    name: str = "main"
 
-    def build(
-        self, schedule: Schedule, args: Sequence[Any], func: PrimFunc, work: float | None
-    ) -> Built:
-        """The code or the problems of a schedule whose lowered program is `func`.
+    def build(self, state: State, func: PrimFunc, work: float | None) -> Built:
+        """The code or the problems of a program whose lowered function is `func`.
 
         `work` is its number of operations and accesses.
         """
@@ -79,37 +73,35 @@ class Builder:
         if count > _MOST_STATEMENTS:
             note = f"The program has {count} stores and calls: it is not compiled here."
             return Built(notes=(note,), timing=Timing(note="Not measured: it is not compiled."))
-        stages = Stages(schedule)
         try:
             if self.target.kind == "cuda":
-                return self._for_gpu(schedule, args, stages, work)
-            return self._for_processor(schedule, args, stages, work)
+                return self._for_gpu(state, work)
+            return self._for_processor(state, work)
         except TeSchedError as error:
-            return Built(problems=_of_build(error, schedule, args))
+            return Built(problems=_of_build(error, state))
 
-    def _for_processor(
-        self, schedule: Schedule, args: Sequence[Any], stages: Stages, work: float | None
-    ) -> Built:
-        functions = functions_for_processor(schedule, args, self.target, self.name)
-        outputs = of_processor(functions, self.target, stages)
+    def _for_processor(self, state: State, work: float | None) -> Built:
+        name = state.name
+        functions = functions_for_processor(state.inputs, state.given, self.target, name)
+        outputs = of_processor(functions, self.target, state.stages)
         if not self.is_timed:
             return Built(outputs)
-        return Built(outputs, run=Run(build_functions(functions, self.target), cpu(0), work))
+        module = build_functions(functions, self.target)
+        return Built(outputs, run=Run(module, cpu(0), work, name))
 
-    def _for_gpu(
-        self, schedule: Schedule, args: Sequence[Any], stages: Stages, work: float | None
-    ) -> Built:
-        if not has_threads(schedule):
+    def _for_gpu(self, state: State, work: float | None) -> Built:
+        if not state.is_bound:
             return Built(notes=(_ON_PROCESSOR,))
-        module = build(schedule, args, self.target, name=self.name)
+        module = build(state.inputs, state.given, self.target, name=state.name)
         assert isinstance(module, CudaModule)
-        outputs = (*of_kernels(module.kernels, stages), *_checked(module, args, stages))
+        stages = state.stages
+        outputs = (*of_kernels(module.kernels, stages), *_checked(module, state.args, stages))
         if not self.is_timed:
             return Built(outputs)
         device = cuda(0)
         if device.emulated or not device.exist:
             return Built(outputs, timing=Timing(note=_NO_GPU))
-        return Built(outputs, run=Run(module, device, work))
+        return Built(outputs, run=Run(module, device, work, state.name))
 
 
 def _checked(module: CudaModule, args: Sequence[Any], stages: Stages) -> tuple[Output, ...]:
@@ -167,20 +159,20 @@ def from_error(phase: str, error: BaseException) -> Problem:
     return Problem(phase, kind, error.fault, error.where, error.why, error.advice, error.loops)
 
 
-def _of_build(error: TeSchedError, schedule: Schedule, args: Sequence[Any]) -> tuple[Problem, ...]:
-    """The problems of a schedule that does not build: the error, and findings about other axes."""
+def _of_build(error: TeSchedError, state: State) -> tuple[Problem, ...]:
+    """The problems of a program that does not build: the error, and findings about other axes."""
     first = from_error("build", error)
     if not isinstance(error, BuildError):
         return (first,)
     try:
-        findings = check(schedule, args).refuted
+        findings = check(state.inputs, state.given).refuted
     except TeSchedError:
         return (first,)
     said = error.names("axis") if error.can_override else ()
-    others = [_from_finding(found, schedule) for found in findings if found.axis not in said]
+    others = [_from_finding(found, state) for found in findings if found.axis not in said]
     return (first, *(one for one in others if one.fault != first.fault))
 
 
-def _from_finding(found: Finding, schedule: Schedule) -> Problem:
-    where = ", ".join(map(str, found.about(partial(stage_named, schedule))))
+def _from_finding(found: Finding, state: State) -> Problem:
+    where = ", ".join(map(str, found.about(state.subject_of)))
     return Problem("build", found.kind, found.message, where, found.why, found.help)

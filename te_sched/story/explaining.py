@@ -1,4 +1,4 @@
-"""explain: the story of a schedule, from its trace.
+"""explain: the story of a schedule, from its trace; a function without a schedule is one step.
 
 Must not know the details of a step, nor HTML.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,25 +18,38 @@ import te_sched
 from te_sched import files
 from te_sched.codegen.target import Target, as_target, check_available
 from te_sched.errors import ScheduleError, SourceLocation, kind_of, place_of_error, repr_of
+from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.lower.pipeline import check_name
+from te_sched.lower.statements import binds_threads
 from te_sched.progress import progress
 from te_sched.schedule.bindings import has_threads
 from te_sched.schedule.schedule import Schedule
 from te_sched.story.compiling import Builder, from_error, wrong_result
 from te_sched.story.machine import caches, peak_gigaflops
-from te_sched.story.model import StoryData, StoryStep
+from te_sched.story.model import StoryData, StoryStep, Timing
 from te_sched.story.stage_list import StageList
+from te_sched.story.states import BlockState, State, TensorState
 from te_sched.story.step_details import StepBuilder
-from te_sched.story.steps import TraceReplay, shown_path, shown_place, source_line, source_lines
+from te_sched.story.steps import (
+    Snapshot,
+    TraceReplay,
+    shown_path,
+    shown_place,
+    source_line,
+    source_lines,
+)
 from te_sched.story.story import Story
-from te_sched.story.timing import BUDGET, Timed, measure_all
+from te_sched.story.timing import BUDGET, Run, Timed, measure_all
 from te_sched.te.tensor import Tensor
+from te_sched.tensorir.schedule import BlockSchedule
 from te_sched.trace.observing import unobserved
 from te_sched.views.loop_tree import default_args
 
+Explained = Schedule | BlockSchedule | PrimFunc | IRModule
+
 
 def explain(
-    schedule: Schedule,
+    schedule: Explained,
     args: Sequence[Any] | None = None,
     *,
     name: str = "main",
@@ -51,13 +64,16 @@ def explain(
     """Explain a schedule: a report of the effect of each primitive. Each step shows the loops with
     their working sets and operations, the program and its changes, the dataflow, the generated
     code, and the run time. A step that cannot be lowered or built has a problem, and the report
-    continues. docs/explain.md defines the figures.
+    continues. docs/explain.md defines the figures. A function or module without a schedule is one
+    step.
 
     Parameters
     ----------
-    schedule : the result of te.create_schedule; it is not changed.
+    schedule : the result of te.create_schedule or tir.Schedule, or a function or module of them; it
+        is not changed.
     args : the parameters of the function, as for `lower`; by default all inputs, then the outputs.
-    name : the name of the function, as for `lower`.
+        Functions have their own.
+    name : the name of the function, as for `lower`; in a module of several, the one that is timed.
     target : as for `build`; by default "cuda" where loops are bound to threads of a GPU.
     title : of the page.
     source : the file of the program, if it is not that of the first primitive; or its text.
@@ -78,17 +94,79 @@ def explain(
             "",
             "give a number, or pass measure=False to measure nothing",
         )
-    wanted = as_target(target if target is not None or not has_threads(schedule) else "cuda")
-    check_available(wanted)
     with unobserved():
+        states = _States(schedule, args, name)
+        wanted = as_target(target if target is not None or not states.is_bound() else "cuda")
+        check_available(wanted)
         seconds = budget if measure else None
-        return Story(_data(schedule, args, name, wanted, title, source, seconds, max_steps, error))
+        return Story(_data(states, wanted, title, source, seconds, max_steps, error))
+
+
+class _States:
+    """The kinds of programs that are explained: their steps, and what is shown of each."""
+
+    def __init__(self, given: Explained, args: Sequence[Any] | None, name: str) -> None:
+        if isinstance(given, PrimFunc):
+            given = IRModule({str(given.attrs.get("global_symbol", name)): given})
+        self.given = given
+        self.args, self.name = args, name
+        if isinstance(given, Schedule):
+            self.args = default_args(given) if args is None else list(args)
+        else:
+            self.name = _function_of(given, name)
+
+    def is_bound(self) -> bool:
+        """Whether loops are bound to threads of a GPU."""
+        if isinstance(self.given, Schedule):
+            return has_threads(self.given)
+        return any(binds_threads(func.body) for func in _module(self.given).functions.values())
+
+    def replay(self, max_steps: int | None) -> TraceReplay | None:
+        """The replay of the trace, of what has one."""
+        return None if isinstance(self.given, IRModule) else TraceReplay(self.given, max_steps)
+
+    def at(self, snapshot: Snapshot, replay: TraceReplay | None) -> State:
+        """The program of a step."""
+        schedule = snapshot.schedule
+        if not isinstance(schedule, Schedule):
+            return BlockState(_module(schedule), self.name)
+        assert replay is not None
+        arguments = [replay.argument(arg) for arg in self.args or ()]
+        return TensorState(schedule, arguments, self.name)
+
+    @property
+    def title(self) -> str:
+        """The title of the page, if the user gives none."""
+        if isinstance(self.given, Schedule):
+            return f"The schedule of {', '.join(op.name for op in self.given.outputs)}"
+        what = "function" if isinstance(self.given, IRModule) else "schedule of"
+        name = _module(self.given)[self.name].attrs.get("global_symbol", self.name)
+        return f"The {what} {name}"
+
+    @property
+    def trace(self) -> str:
+        """The program of the trace, if there is one."""
+        return "" if isinstance(self.given, IRModule) else str(self.given.trace)
+
+
+def _module(given: BlockSchedule | IRModule) -> IRModule:
+    return given.mod if isinstance(given, BlockSchedule) else given
+
+
+def _function_of(given: BlockSchedule | IRModule, name: str) -> str:
+    """The function of a module to time: the one of that name, or the only one."""
+    names = list(_module(given).functions)
+    if name in names or len(names) == 1:
+        return name if name in names else names[0]
+    raise ScheduleError(
+        f"explain needs the name of a function: the module has {len(names)}",
+        "" if names else "it has no functions",
+        f"pass name=..., one of {', '.join(names)}" if names else "give a module of functions",
+    )
 
 
 def _data(
-    schedule: Schedule,
-    args: Sequence[Any] | None,
-    name: str,
+    states: _States,
     target: Target,
     title: str | None,
     source: str | os.PathLike[str] | None,
@@ -96,19 +174,24 @@ def _data(
     max_steps: int | None,
     error: BaseException | None,
 ) -> StoryData:
-    replay = TraceReplay(schedule, max_steps)
-    parameters = default_args(schedule) if args is None else list(args)
-    step_builder = StepBuilder(Builder(target, budget is not None, name))
+    replay = states.replay(max_steps)
+    snapshots = [Snapshot(0, states.given)] if replay is None else replay.snapshots()
+    step_builder = StepBuilder(Builder(target, budget is not None))
     steps: list[StoryStep] = []
     stages = StageList()
     places: list[tuple[int, SourceLocation]] = []
-    for snapshot in progress(replay.snapshots(), "explaining", len(replay)):
-        steps.append(step_builder.step(snapshot, [replay.argument(arg) for arg in parameters]))
-        stages.see(snapshot.schedule, snapshot.number)
+    arguments: list[Sequence[Any]] = []
+    for snapshot in progress(snapshots, "explaining", 1 if replay is None else len(replay)):
+        state = states.at(snapshot, replay)
+        steps.append(step_builder.step(snapshot, state))
+        stages.see(state.parts(), snapshot.number)
         places.append((snapshot.number, snapshot.place))
+        arguments.append(state.args)
     if budget is not None:
-        timed = measure_all(parameters, step_builder.runs, budget)
-        peak = _peak(schedule, target) if timed else None
+        parameters = arguments[-1] if states.args is None else states.args
+        steps, runs = _of_these_parameters(steps, step_builder.runs, arguments, parameters)
+        timed = measure_all(parameters, runs, budget)
+        peak = _peak(state.result_types, target) if timed else None
         steps = [
             _with_time(step, timed[step.number], peak) if step.number in timed else step
             for step in steps
@@ -118,26 +201,45 @@ def _data(
         steps = _with_error(steps, error, place)
         places.append((len(steps) - 1, place))
     path, text = _source(source, [place for _, place in places])
-    names = ", ".join(op.name for op in schedule.outputs)
     return StoryData(
-        title=title or f"The schedule of {names}",
+        title=title or states.title,
         target=str(target),
-        arguments=tuple(arg.name for arg in parameters),
+        arguments=tuple(arg.name for arg in (states.args or state.args)),
         stages=stages.listed(),
         steps=tuple(steps),
         program=text,
         program_path=shown_path(path),
         highlights=tuple((number, place.line) for number, place in places if _is(place, path)),
-        trace=str(schedule.trace),
+        trace=states.trace,
         versions=_versions(),
         caches=caches() if target.kind == "llvm" else (),
+        part="stage" if isinstance(states.given, Schedule) else "buffer",
     )
 
 
-def _peak(schedule: Schedule, target: Target) -> float | None:
+def _of_these_parameters(
+    steps: list[StoryStep],
+    runs: Mapping[int, Run],
+    arguments: Sequence[Sequence[Any]],
+    parameters: Sequence[Any],
+) -> tuple[list[StoryStep], dict[int, Run]]:
+    """The steps and runs of functions that take the parameters, which primitives may change."""
+    wanted = _types(parameters)
+    other = {number for number in runs if _types(arguments[number]) != wanted}
+    noted = [
+        replace(step, timing=Timing(note=_OTHERS)) if step.number in other else step
+        for step in steps
+    ]
+    return noted, {number: run for number, run in runs.items() if number not in other}
+
+
+def _types(parameters: Sequence[Any]) -> list[tuple[str, str]]:
+    return [(one.dtype, str(getattr(one, "shape", ""))) for one in parameters]
+
+
+def _peak(dtypes: set[str], target: Target) -> float | None:
     """The processor's peak in GFLOP/s for the dtype of the results; None unless it is a float."""
-    dtypes = {tensor.dtype for op in schedule.outputs for tensor in op.outputs}
-    if target.kind != "llvm" or not dtypes <= {"float32", "float64"}:
+    if target.kind != "llvm" or not dtypes or not dtypes <= {"float32", "float64"}:
         return None
     return peak_gigaflops(min(dtypes))
 
@@ -155,6 +257,7 @@ def _with_time(step: StoryStep, timed: Timed, peak: float | None) -> StoryStep:
     )
 
 
+_OTHERS = "Not measured: the parameters of the last step have other shapes."
 _PHASES = {
     "ScheduleError": "schedule",
     "LoweringError": "lower",
@@ -216,11 +319,11 @@ def _versions() -> tuple[tuple[str, str], ...]:
 
 def _check(schedule: Any, args: Any, max_steps: Any, error: Any) -> None:
     """Refuse arguments of wrong types."""
-    if not isinstance(schedule, Schedule):
+    if not isinstance(schedule, Explained):
         raise ScheduleError(
-            f"explain needs a schedule, got {kind_of(schedule)}",
+            f"explain needs a schedule or a function, got {kind_of(schedule)}",
             "it is not a schedule and has no primitives",
-            "pass what te.create_schedule returned: te_sched.explain(s, [A, B, C])",
+            "pass what te.create_schedule or tir.Schedule returned: te_sched.explain(s, [A, B, C])",
         )
     if args is not None and (isinstance(args, Tensor | str) or not isinstance(args, Sequence)):
         raise ScheduleError(

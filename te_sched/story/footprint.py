@@ -14,7 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from te_sched.analysis.programs.evaluate import Unevaluable, connected, evaluate, variables_in
+from te_sched.analysis.programs.evaluate import (
+    Unevaluable,
+    connected,
+    distinct_numbers,
+    distinct_rows,
+    evaluate,
+    variables_in,
+)
 from te_sched.arith.conditions import conjuncts
 from te_sched.arith.iter_expr import NotAffine, collect
 from te_sched.ir import ops
@@ -215,8 +222,8 @@ def _executed(
         for begin in begins
     ]
     if len(columns) == 1:
-        return _simplest(np.unique(columns[0]))
-    return np.unique(np.stack(columns, axis=-1), axis=0)
+        return _simplest(distinct_numbers(columns[0]))
+    return distinct_rows(columns)
 
 
 def _where(

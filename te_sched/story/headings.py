@@ -12,6 +12,7 @@ from typing import Any
 from te_sched.ir.expr import IterVar
 from te_sched.story.model import LoopRow
 from te_sched.te.tensor import Tensor
+from te_sched.tensorir.handles import LoopRV
 from te_sched.trace.entries import Entry
 from te_sched.trace.handles import HandleReference
 
@@ -19,7 +20,9 @@ _LOOP = re.compile(r"(\S+)  \d+:")  # its name in a line of a loop tree
 
 
 def heading(entry: Entry, before: Iterable[LoopRow], after: Iterable[LoopRow]) -> str:
-    """The effect of a primitive; extents of loops are those of the nests before and after it."""
+    """The effect of a primitive, "" if it has no heading; extents of loops are those of the nests
+    before and after it.
+    """
     owner = entry.arguments.get("parent", entry.arguments.get("tensor"))  # of the axes
     is_owner = isinstance(owner, HandleReference | Tensor)
     stage = owner.name if is_owner else entry.target_name
@@ -30,9 +33,15 @@ def heading(entry: Entry, before: Iterable[LoopRow], after: Iterable[LoopRow]) -
 
 
 def _extents(rows: Iterable[LoopRow], stage: str) -> dict[str, int]:
-    """The extents of the loops of a stage, by name."""
-    named = ((_LOOP.search(row.text), row) for row in rows if row.stages[:1] == (stage,))
-    return {name[1]: row.extent for name, row in named if name and row.extent is not None}
+    """The extents of the loops of a stage, by name; without one, of all loops whose names have one
+    extent.
+    """
+    found: dict[str, set[int]] = {}
+    for row in rows:
+        name = _LOOP.search(row.text) if row.stages[:1] == (stage,) or not stage else None
+        if name is not None and row.extent is not None:
+            found.setdefault(name[1], set()).add(row.extent)
+    return {name: extents.pop() for name, extents in found.items() if len(extents) == 1}
 
 
 def _words(value: Any, extents: Mapping[str, int]) -> str:
@@ -40,9 +49,10 @@ def _words(value: Any, extents: Mapping[str, int]) -> str:
     if isinstance(value, list | tuple):
         words = [_words(one, extents) for one in value]
         return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
-    if isinstance(value, IterVar):
-        extent = extents.get(value.var.name)
-        return value.var.name if extent is None else f"{value.var.name} ({extent})"
+    if isinstance(value, IterVar | LoopRV):
+        name = value.name if isinstance(value, LoopRV) else value.var.name
+        extent = extents.get(name)
+        return name if extent is None else f"{name} ({extent})"
     if isinstance(value, HandleReference | Tensor):
         return value.name
     return str(getattr(value, "name", value))

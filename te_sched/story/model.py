@@ -75,10 +75,11 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class LoopRow:
-    """A line of the loop nest. `kind` is "function", "stage", "loop", "thread", "memory", "guard",
-    "compute" or "other"; of a loop there are `extent` and `annotation` ("parallel", "vectorized",
-    "unrolled", "threadIdx.x", ... or ""), of memory `scope` and `nbytes`. `numbers` are those of a
-    `Line`, `lines` the lines of the step's program, from 1, that show the same statement.
+    """A line of the loop nest. `kind` is "function", "stage", "block", "loop", "thread", "memory",
+    "guard", "compute" or "other"; of a loop there are `extent` and `annotation` ("parallel",
+    "vectorized", "unrolled", "threadIdx.x", ... or ""), of memory `scope` and `nbytes`. `numbers`
+    are those of a `Line`, `lines` the lines of the step's program, from 1, that show the same
+    statement.
     """
 
     depth: int
@@ -165,7 +166,8 @@ class StoryStep:
     `code` is the lines of the trace that belong to the step, `where` file:line of the primitive in
     the user's program and `source_line` the text of that line. `problems` are the reasons why the
     step cannot be scheduled, lowered or built; results of earlier phases are present.
-    `memory` is the peak of temporaries, in bytes.
+    `memory` is the peak of temporaries, in bytes, `program_title` what `program` is: "As lowered",
+    or "As scheduled" of blocks.
     """
 
     number: int
@@ -186,6 +188,7 @@ class StoryStep:
     timing: Timing = Timing()
     memory: int | None = None
     notes: tuple[str, ...] = ()
+    program_title: str = "As lowered"
 
     @property
     def function(self) -> Figures | None:
@@ -200,9 +203,11 @@ class StoryStep:
 
 @dataclass(frozen=True, slots=True)
 class StoryStage:
-    """A stage of the story: its name, its computation, and the user's line that declared it.
+    """A stage of the story, or a buffer of a program of blocks: its name, its computation, and the
+    user's line that declared it.
 
-    `kind` is "placeholder", "compute", "scan" or "extern"; `born` is the number of the step that
+    `kind` is "placeholder", "compute", "scan" or "extern", of a buffer "parameter" or its memory;
+    `born` is the number of the step that
     created it, 0 for declared stages.
     """
 
@@ -220,7 +225,8 @@ class StoryStage:
 class StoryData:
     """A whole story. `program` is the text of the user's file, `program_path` its name;
     `highlights` are line numbers (from 1) of the primitives in it, by number of the step. `caches`
-    are those of a core of this machine, with their bytes.
+    are those of a core of this machine, with their bytes. `part` is what `stages` are: "stage", or
+    "buffer" of a program of blocks.
     """
 
     title: str
@@ -235,6 +241,7 @@ class StoryData:
     versions: tuple[tuple[str, str], ...] = ()
     caches: tuple[tuple[str, int], ...] = ()
     notes: tuple[str, ...] = ()
+    part: str = "stage"
 
 
 def to_json(value: Any) -> Any:

@@ -33,13 +33,17 @@ from te_sched.ir.stmt import (
 from te_sched.runtime.registry import extern_kind
 from te_sched.story.model import Change, Line, Output
 from te_sched.story.stages import Stages
+from te_sched.views.notation import shortened
 
 _NO_LINE = Line("")
 MOST_LINES = 1500  # that a story keeps of one text
+LONGEST_LINE = 1000  # characters; annotations may be whole programs
 _CONTEXT = 2  # unchanged lines that are shown around a change
 _NUMBERED = re.compile(r"\bcse_var_\d+")
 _NAMED_AGAIN = re.compile(r"(?<=\w)_\d+\b")  # of buffers, common subexpressions
 _LIKELY = re.compile(r"T\.likely\((.*)\):$")
+
+_STORE = re.compile(r"\s*\w+\[.*\] = ")
 
 _LOCATION = re.compile(r"^!(\d+) = !DILocation\(line: (\d+)")
 _OF_INSTRUCTION = re.compile(r", !dbg !(\d+)")
@@ -73,6 +77,22 @@ def numbered(program: Sequence[Line], compiled: Sequence[Line]) -> tuple[Line, .
         replace(line, numbers=numbers_at(compiled, places))
         for line, places in zip(program, found, strict=True)
     )
+
+
+def numbered_blocks(program: Sequence[Line], compiled: Sequence[Line]) -> tuple[Line, ...]:
+    """The same for a program of blocks, whose stores have other indices: these are matched by the
+    stages that they compute and read.
+    """
+    stores = [[_store_of(one) for one in lines] for lines in (program, compiled)]
+    found = _matching(*stores)
+    return tuple(
+        line if line.numbers else replace(line, numbers=numbers_at(compiled, places))
+        for line, places in zip(numbered(program, compiled), found, strict=True)
+    )
+
+
+def _store_of(line: Line) -> object:
+    return line.stages if line.stages and _STORE.match(line.text) else None
 
 
 def lines_of_rows(rows: Sequence[Stmt | None], module: IRModule, stages: Stages) -> list[list[int]]:
@@ -215,7 +235,8 @@ def _lines(texts: Iterable[str], stages: Stages, numbers: Mapping[int, int]) -> 
     for text in texts:
         origin = origin_of(text)
         number = numbers.get(id(origin))
-        lines.append(Line(str(text), stages.of(origin), () if number is None else (number,)))
+        shown = shortened(str(text), LONGEST_LINE)
+        lines.append(Line(shown, stages.of(origin), () if number is None else (number,)))
     return tuple(lines)
 
 

@@ -64,6 +64,8 @@ def page_html(story: StoryData) -> str:
         notes="".join(f'<p class="note">{escape(note)}</p>' for note in story.notes),
         outcome=_refused(story.steps[-1]) + _fastest(story.steps),
         stages="".join(map(_row, story.stages)),
+        part=story.part,
+        parts=f"{story.part}s".capitalize(),
         sources=_program(story) + _trace(story.trace),
         sections="\n".join(sections),
         footer=_footer(story),

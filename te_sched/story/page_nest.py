@@ -69,6 +69,9 @@ def _tree(
 
 
 def _text(row: LoopRow) -> str:
+    if row.kind == "block":
+        name, gap, rest = row.text.partition("  ")
+        return f"<b>{escape(name)}</b>{escape(gap + rest)}"
     text = escape(row.text)
     word = escape(row.annotation)
     if word and text.startswith(f"{word} "):

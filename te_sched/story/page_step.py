@@ -168,8 +168,9 @@ def _program(step: StoryStep, stages: StageIds) -> str:
         f'<span class="l"{marks(line, stages)}>{html}</span>'
         for line, html in zip(step.program, code, strict=True)
     ]
-    shown = _code("As lowered", 0, lines)
-    return f'<section class="panel" data-tab="program" data-title="As lowered">{shown}</section>'
+    title = escape(step.program_title)
+    shown = _code(title, 0, lines)
+    return f'<section class="panel" data-tab="program" data-title="{title}">{shown}</section>'
 
 
 def _code(title: str, number: int, lines: Iterable[str]) -> str:

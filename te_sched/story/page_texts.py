@@ -108,7 +108,7 @@ class TextTable:
         """Add a step's program, its generated code, and the table of its figures."""
         self._figures[step.number] = figures
         shown = {line for row in step.nest for line in row.lines}
-        texts = [self._text("program", "program", "As lowered", step.program, shown)]
+        texts = [self._text("program", "program", step.program_title, step.program, shown)]
         for number, output in enumerate(step.outputs):
             is_first = all(output.kind != one.kind for one in step.outputs[:number])
             if output.kind != "compiled" or _differ(output.lines, step.program):

@@ -1,4 +1,4 @@
-"""The stages of a story: declared ones, and those that primitives create.
+"""The stages or buffers of a story: declared ones, and those that primitives create.
 
 Must not know the effects of primitives.
 """
@@ -6,15 +6,15 @@ Must not know the effects of primitives.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable, Sequence
 
 from te_sched.ir import dtypes
-from te_sched.ir.expr import IntImm
-from te_sched.schedule.schedule import Schedule
+from te_sched.ir.expr import Buffer, Expr, IntImm
+from te_sched.ir.stmt import BufferStore
 from te_sched.schedule.stage import Stage
 from te_sched.story.model import StoryStage
 from te_sched.story.steps import shown_place
 from te_sched.te.operation import ComputeOp, PlaceholderOp, ScanOp, TensorComputeOp
-from te_sched.te.tensor import Tensor
 from te_sched.views.declaration import declaration
 from te_sched.views.notation import Notation
 
@@ -27,20 +27,19 @@ _KINDS = (
 
 
 class StageList:
-    """The current and earlier stages of a schedule."""
+    """The current and earlier stages or buffers of a program."""
 
     def __init__(self) -> None:
         self._known: dict[str, StoryStage] = {}
         self._last: list[str] = []
 
-    def see(self, schedule: Schedule, number: int) -> None:
-        """Record the stages after a step."""
+    def see(self, parts: Iterable[tuple[str, Callable[[int], StoryStage]]], number: int) -> None:
+        """Record what there is after a step, by name, with its description."""
         self._last = []
-        for stage in schedule.stages:
-            name = stage.op.name
+        for name, described in parts:
             self._last.append(name)
             if name not in self._known:
-                self._known[name] = _described(stage, number)
+                self._known[name] = described(number)
 
     def listed(self) -> tuple[StoryStage, ...]:
         """The stages of the last step in the order of computation, then the removed ones."""
@@ -48,7 +47,8 @@ class StageList:
         return tuple(self._known[name] for name in names)
 
 
-def _described(stage: Stage, number: int) -> StoryStage:
+def of_stage(stage: Stage, born: int) -> StoryStage:
+    """The description of a stage."""
     op = stage.op
     tensor = op.output(0)
     kind = next((name for known, name in _KINDS if isinstance(op, known)), "extern")
@@ -57,15 +57,30 @@ def _described(stage: Stage, number: int) -> StoryStage:
         kind=kind,
         shape=tuple(Notation().text(extent) for extent in tensor.shape),
         dtype=tensor.dtype,
-        nbytes=_bytes(tensor),
+        nbytes=_bytes(tensor.shape, tensor.dtype),
         formula=declaration(tensor)[0] if kind != "placeholder" else "",
         where=shown_place(op.place),
-        born=number,
+        born=born,
     )
 
 
-def _bytes(tensor: Tensor) -> int | None:
-    sizes = [extent.value for extent in tensor.shape if isinstance(extent, IntImm)]
-    if len(sizes) < len(tensor.shape):
+def of_buffer(buffer: Buffer, is_given: bool, store: BufferStore | None, born: int) -> StoryStage:
+    """The description of a buffer that `store` computes."""
+    scope = buffer.data.scope or "global"
+    return StoryStage(
+        name=buffer.name,
+        kind="parameter" if is_given else f"{scope} memory",
+        shape=tuple(Notation().text(extent) for extent in buffer.shape),
+        dtype=buffer.dtype,
+        nbytes=_bytes(buffer.shape, buffer.dtype),
+        formula="" if store is None else Notation().store(store),
+        where="",
+        born=born,
+    )
+
+
+def _bytes(shape: Sequence[Expr], dtype: str) -> int | None:
+    sizes = [extent.value for extent in shape if isinstance(extent, IntImm)]
+    if len(sizes) < len(shape):
         return None
-    return math.prod(sizes) * dtypes.storage_bytes(tensor.dtype)
+    return math.prod(sizes) * dtypes.storage_bytes(dtype)

@@ -9,7 +9,7 @@ is not used. Must not know texts.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from te_sched.ir import stmt as S
@@ -23,17 +23,25 @@ _READ, _WRITE = 1, 2  # in the mask of an access_ptr
 
 
 class Stages:
-    """The stages of the statements of programs made from a schedule."""
+    """The stages of the statements of programs, by the names of the memory that has their results;
+    `of_data` has those of some memory by identity.
+    """
 
-    def __init__(self, schedule: Schedule) -> None:
-        self._names: dict[str, str] = {}
+    def __init__(self, names: Mapping[str, str], of_data: Mapping[Var, str] | None = None) -> None:
+        self._names, self._of_data = names, of_data or {}
         self._views = Views()
         self._known: dict[S.Stmt, tuple[str, ...]] = {}
+
+    @classmethod
+    def of_schedule(cls, schedule: Schedule) -> Stages:
+        """The stages of programs made from a schedule."""
+        names: dict[str, str] = {}
         for stage in schedule.stages:
             for op in (stage.origin_op, stage.op):
                 for tensor in op.outputs:
-                    self._names[tensor.name] = stage.op.name
-            self._names[stage.op.name] = stage.op.name
+                    names[tensor.name] = stage.op.name
+            names[stage.op.name] = stage.op.name
+        return cls(names)
 
     def of(self, statement: S.Stmt | None) -> tuple[str, ...]:
         """The names of the stages of a statement."""
@@ -46,7 +54,8 @@ class Stages:
 
     def of_memory(self, data: Var) -> str:
         """The stage that has its result in some memory, or ""."""
-        return self._names.get(self._views.base(data).name, "")
+        base = self._views.base(data)
+        return self._of_data.get(base) or self._names.get(base.name, "")
 
     def of_printed(self, name: str) -> str:
         """The stage that has its result in a buffer, by the name that programs print, or ""."""

@@ -8,26 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import TeSchedError, repeating
-from te_sched.ir.stmt import IRModule, PrimFunc, Stmt
-from te_sched.lower.pipeline import lower
+from te_sched.ir.stmt import IRModule, Stmt
 from te_sched.story.compiling import Builder, from_error
-from te_sched.story.figures import figures_of_loops, temporary_bytes
+from te_sched.story.figures import temporary_bytes
 from te_sched.story.headings import heading
 from te_sched.story.model import Figures, Line, LoopRow, StoryStep
-from te_sched.story.outputs import changes, lines_of_rows, numbered, numbers_at, program_lines
-from te_sched.story.stages import Stages
+from te_sched.story.outputs import LONGEST_LINE, changes, numbers_at, program_lines
+from te_sched.story.states import State
 from te_sched.story.steps import Snapshot, shown_place, source_line
 from te_sched.story.timing import Run
 from te_sched.views.dataflow import dataflow_svg
-from te_sched.views.lines import TreeLine
-from te_sched.views.loop_tree import loop_tree
+from te_sched.views.notation import shortened
 
 _COUNTED = ("function", "loop", "thread")  # lines that have figures
-_STATEMENTS = ("loop", "thread", "memory", "compute")  # lines that one statement makes
+_STATEMENTS = ("block", "loop", "thread", "memory", "compute")  # lines that one statement makes
 
 
 class StepBuilder:
@@ -39,71 +36,83 @@ class StepBuilder:
         self._nest: tuple[LoopRow, ...] = ()  # of the step before
         self.runs: dict[int, Run] = {}  # programs to time, by the numbers of their steps
 
-    def step(self, snapshot: Snapshot, args: Sequence[Any]) -> StoryStep:
-        """The step of a snapshot, without its time; `args` are the function's arguments."""
+    def step(self, snapshot: Snapshot, state: State) -> StoryStep:
+        """The step of a snapshot, without its time."""
         with repeating(snapshot.place):
-            details = self._details(snapshot, args)
+            details = self._details(snapshot, state)
         nest, self._nest = self._nest, details.nest
         return replace(
             details,
             heading="" if snapshot.entry is None else heading(snapshot.entry, nest, details.nest),
             method=snapshot.method,
             stage=snapshot.stage,
-            code="\n".join(snapshot.code),
+            code="\n".join([shortened(line, LONGEST_LINE) for line in snapshot.code]),
             where=shown_place(snapshot.place),
             source_line=source_line(snapshot.place),
             summary=snapshot.summary,
         )
 
     @walks_deeply("explain a schedule")
-    def _details(self, snapshot: Snapshot, args: Sequence[Any]) -> StoryStep:
-        schedule = snapshot.schedule
-        name = self._builder.name
-        tree = loop_tree(schedule, args, name)
-        step = StoryStep(snapshot.number, snapshot.title, dataflow=dataflow_svg(schedule))
+    def _details(self, snapshot: Snapshot, state: State) -> StoryStep:
+        flow = dataflow_svg(state.inputs)
+        step = StoryStep(snapshot.number, snapshot.title, dataflow=flow, program_title=state.title)
         if snapshot.error is not None:
             problem = from_error("schedule", snapshot.error)
-            return replace(step, nest=_rows(tree, Stages(schedule), {}), problems=(problem,))
-        stages, func = Stages(schedule), tree[0].node
+            return replace(step, nest=_rows(state), problems=(problem,))
         try:
-            start = func if isinstance(func, PrimFunc) else schedule  # a schedule without a tree
-            module = lower(start, args, name, simple_mode=True)
+            module = state.lowered()
+            figures = state.figures()
         except TeSchedError as error:
             problem = from_error("lower", error)
-            return replace(step, nest=_rows(tree, stages, {}), problems=(problem,))
-        figures = figures_of_loops(func, stages.of_memory)
-        work = _work(figures[id(func)])
-        built = self._builder.build(schedule, args, module[name], work)
+            return self._with_program(replace(step, problems=(problem,)), state, None)
+        work = _work(figures[id(state.func)])
+        built = self._builder.build(state, module[state.name], work)
         if built.run is not None:
             self.runs[snapshot.number] = built.run
-        compiled = next((one.lines for one in built.outputs if one.kind == "compiled"), ())
-        program = numbered(program_lines(module, stages), compiled)
-        before, self._before = self._before, program
-        return replace(
+        step = replace(
             step,
-            nest=_rows(tree, stages, figures, module, program),
-            program=program,
-            changes=changes(before, program),
             outputs=built.outputs,
             problems=built.problems,
             timing=built.timing,
             notes=built.notes,
-            memory=temporary_bytes(module[name]),
+            memory=temporary_bytes(module[state.name]),
+        )
+        return self._with_program(step, state, module, figures)
+
+    def _with_program(
+        self,
+        step: StoryStep,
+        state: State,
+        lowered: IRModule | None,
+        figures: Mapping[int, Figures] | None = None,
+    ) -> StoryStep:
+        """A step with its program, if there is one, and its loop nest."""
+        shown = state.shown(lowered)
+        if shown is None:
+            return replace(step, nest=_rows(state))
+        compiled = next((one.lines for one in step.outputs if one.kind == "compiled"), ())
+        program = state.numbered(program_lines(shown, state.stages), compiled)
+        before, self._before = self._before, program
+        return replace(
+            step,
+            nest=_rows(state, figures, shown, program),
+            program=program,
+            changes=changes(before, program),
         )
 
 
 def _rows(
-    tree: Sequence[TreeLine],
-    stages: Stages,
-    figures: Mapping[int, Figures],
-    module: IRModule | None = None,
+    state: State,
+    figures: Mapping[int, Figures] | None = None,
+    shown: IRModule | None = None,
     program: Sequence[Line] = (),
 ) -> tuple[LoopRow, ...]:
     """The lines of a loop tree with the stages, figures and numbers of what they show; `program`
-    is the text of the module that the tree is lowered to.
+    is the text of the module that is shown.
     """
+    tree, stages, known = state.tree, state.stages, figures or {}
     nodes = [line.node if line.kind in _STATEMENTS else None for line in tree]
-    shown = [[]] * len(nodes) if module is None else lines_of_rows(nodes, module, stages)
+    found = [[]] * len(nodes) if shown is None else state.places(nodes, shown)
     return tuple(
         LoopRow(
             line.depth,
@@ -114,11 +123,11 @@ def _rows(
             line.annotation,
             line.scope,
             line.nbytes,
-            figures.get(id(line.node)) if line.kind in _COUNTED else None,
+            known.get(id(line.node)) if line.kind in _COUNTED else None,
             numbers_at(program, places),
             tuple(place + 1 for place in places),
         )
-        for line, places in zip(tree, shown, strict=True)
+        for line, places in zip(tree, found, strict=True)
     )
 
 

@@ -1,7 +1,7 @@
-"""Replays the trace of a schedule, one primitive at a time.
+"""Replays the trace of a schedule, one primitive at a time: of tensors, or of blocks.
 
-Entries of the trace that only name axes belong to the next primitive. Must not know the
-details of a step.
+Entries of the trace that only name axes, or find blocks and loops, belong to the next primitive.
+Must not know the details of a step.
 """
 
 from __future__ import annotations
@@ -14,26 +14,36 @@ from typing import Any
 
 from te_sched import files
 from te_sched.errors import SourceLocation, TeSchedError, repeating
+from te_sched.ir.stmt import IRModule
 from te_sched.schedule.schedule import Schedule, create_schedule
 from te_sched.te.tensor import Tensor
+from te_sched.tensorir.schedule import BlockSchedule
 from te_sched.trace.entries import Entry
 from te_sched.trace.replaying import Replay
 
-_HEAD = 3  # lines of a trace's text before those of its entries
+# The title and the summary of the first step.
+_DECLARED = (
+    "The schedule as declared",
+    "Every stage computed whole, in plain loops, one after the other.",
+)
+_GIVEN = ("The program as given", "The program before the first primitive.")
+_ALONE = ("The program as given", "")
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A schedule after the primitives `entries`, and the lines of the trace that show them.
+    """A schedule after the primitives `entries`, the lines of the trace that show them, and the
+    short texts of its calls. A module of functions has one snapshot.
 
     The next snapshot changes `schedule`. `error` is the reason why the last primitive could not be
     replayed.
     """
 
     number: int
-    schedule: Schedule
+    schedule: Schedule | BlockSchedule | IRModule
     entries: tuple[Entry, ...] = ()
     code: tuple[str, ...] = ()
+    calls: tuple[str, ...] = ()
     error: TeSchedError | None = None
 
     @property
@@ -50,12 +60,8 @@ class Snapshot:
     def title(self) -> str:
         """The calls, as the trace writes them."""
         if not self.done:
-            return "The schedule as declared"
-        calls = [
-            line.partition(" = ")[2] or line
-            for entry, line in zip(self.entries, self.code, strict=True)
-            if not entry.primitive.is_naming
-        ]
+            return self._beginning[0]
+        calls = self.calls
         return calls[0] if len(calls) == 1 else f"{calls[0]} … {calls[-1]} ({len(calls)} calls)"
 
     @property
@@ -77,35 +83,58 @@ class Snapshot:
     def summary(self) -> str:
         """The first sentence of the primitive's documentation."""
         if not self.done:
-            return "Every stage computed whole, in plain loops, one after the other."
+            return self._beginning[1]
         if len({entry.method for entry in self.done}) > 1:
             return ""
         return self.done[-1].primitive.summary
+
+    @property
+    def _beginning(self) -> tuple[str, str]:
+        if isinstance(self.schedule, IRModule):
+            return _ALONE
+        return _DECLARED if isinstance(self.schedule, Schedule) else _GIVEN
+
+
+def undone(schedule: Schedule | BlockSchedule) -> Any:
+    """A schedule of the same declarations, or of the same module, without primitives."""
+    if isinstance(schedule, BlockSchedule):
+        return BlockSchedule(schedule.declared)
+    return create_schedule(schedule.outputs)
 
 
 class TraceReplay:
     """The trace of a schedule, replayed on a new schedule of the same declarations."""
 
-    def __init__(self, schedule: Schedule, max_steps: int | None = None) -> None:
+    def __init__(self, schedule: Schedule | BlockSchedule, max_steps: int | None = None) -> None:
         self._trace = schedule.trace
-        self._fresh = create_schedule(schedule.outputs)
+        self._fresh = undone(schedule)
         self._replay = Replay(self._trace.handles, self._fresh)
         self._groups = _grouped(list(self._trace), max_steps)
 
     def snapshots(self) -> Iterator[Snapshot]:
         """The schedule as declared, then after each primitive, up to one that fails."""
         yield Snapshot(0, self._fresh)
-        lines = iter(str(self._trace).splitlines()[_HEAD:])
+        lines = iter(self._trace.as_python())
         for number, group in enumerate(self._groups, 1):
             code = tuple(next(lines) for _ in group)
+            calls = self._calls(group, code)
             try:
                 for entry in group:
                     with repeating(entry.place):
                         self._replay.call(entry)
             except TeSchedError as error:
-                yield Snapshot(number, self._fresh, group, code, error)
+                yield Snapshot(number, self._fresh, group, code, calls, error)
                 return
-            yield Snapshot(number, self._fresh, group, code)
+            yield Snapshot(number, self._fresh, group, code, calls)
+
+    def _calls(self, entries: Sequence[Entry], code: Sequence[str]) -> tuple[str, ...]:
+        """The short texts of the calls that change something."""
+        title = self._trace.handles.title
+        return tuple(
+            title(entry, line)
+            for entry, line in zip(entries, code, strict=True)
+            if not entry.primitive.is_naming
+        )
 
     def argument(self, arg: Any) -> Any:
         """The argument of the function in this schedule: tensors made by primitives differ."""

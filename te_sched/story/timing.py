@@ -15,7 +15,7 @@ import numpy as np
 
 from te_sched.errors import TeSchedError
 from te_sched.ir import dtypes
-from te_sched.ir.expr import IntImm
+from te_sched.ir.expr import Buffer, IntImm
 from te_sched.runtime import Device, NDArray
 from te_sched.runtime import ndarray as nd
 from te_sched.story.model import Timing
@@ -35,11 +35,20 @@ Values = list[np.ndarray[Any, Any]]
 
 
 class Run(NamedTuple):
-    """A module to time, on a device, with its number of operations and accesses."""
+    """A module to time, on a device, with its number of operations and accesses, and the name of
+    the function, by default its entry.
+    """
 
     module: Any
     device: Device
     work: float | None
+    name: str = ""
+
+    @property
+    def function(self) -> Any:
+        """The function to time."""
+        is_named = self.name in self.module.function_names
+        return self.module[self.name] if is_named else self.module.entry_func
 
 
 class Timed(NamedTuple):
@@ -113,7 +122,7 @@ class _Clock:
 
     def _measure(self, run: Run) -> tuple[Timing, Values]:
         values = arrays(self._args, run.device)
-        call = run.module.entry_func.measure
+        call = run.function.measure
         once = call(run.device, 1, *values)
         results = [value.numpy() for value in values]
         number = max(1, round(_READING / max(once, 1e-9)))
@@ -136,7 +145,7 @@ class _Clock:
         return Timing(work / _SPEED * 1e3, note=note)
 
 
-def arrays(args: Sequence[Tensor], device: Device) -> list[NDArray]:
+def arrays(args: Sequence[Tensor | Buffer], device: Device) -> list[NDArray]:
     """Arrays of random numbers with the shapes and types of arguments."""
     generator = np.random.default_rng(0)
     return [nd.array(_random(arg, generator), device, arg.dtype) for arg in args]
@@ -146,7 +155,7 @@ def why_no_arrays(args: Sequence[Any]) -> str:
     """The reason why there are no random arrays for arguments, or ""."""
     total = 0
     for arg in args:
-        if not isinstance(arg, Tensor):
+        if not isinstance(arg, Tensor | Buffer):
             return f"no value of {arg.name} is known"
         size = dtypes.storage_bytes(arg.dtype)
         for extent in arg.shape:
@@ -159,7 +168,7 @@ def why_no_arrays(args: Sequence[Any]) -> str:
     return "" if total <= _MOST_BYTES else f"the arrays take {total >> 20} MiB"
 
 
-def _random(arg: Tensor, generator: np.random.Generator) -> np.ndarray[Any, Any]:
+def _random(arg: Tensor | Buffer, generator: np.random.Generator) -> np.ndarray[Any, Any]:
     shape = tuple(extent.value for extent in arg.shape if isinstance(extent, IntImm))
     if dtypes.is_float(arg.dtype):
         return generator.uniform(0.0, 1.0, shape).astype(np.float32)

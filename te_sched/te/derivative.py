@@ -182,7 +182,7 @@ class _Derivative(Visitor):
 
 def is_differentiable(dtype: str) -> bool:
     """Whether values of a dtype stand for real numbers."""
-    return dtypes.parse(dtype).code in ("float", "bfloat")
+    return dtypes.is_float(dtype)
 
 
 def plus(a: Expr | None, b: Expr | None) -> Expr | None:

@@ -5,7 +5,6 @@ not know any primitive.
 from __future__ import annotations
 
 import operator
-import random
 from collections.abc import Iterable
 from typing import Any
 
@@ -21,11 +20,16 @@ from te_sched.errors import (
 )
 from te_sched.ir import ops
 from te_sched.ir.expr import Expr, IntImm, Var
+from te_sched.ir.stmt import IRModule
 from te_sched.ir.visitor import substitute, variables_of
+from te_sched.signatures import is_sequence
 from te_sched.tensorir.faults import program_of
 from te_sched.tensorir.handles import BlockRV, LoopRV
+from te_sched.tensorir.random_numbers import RandomNumbers
 from te_sched.tensorir.state import BlockIndex, BlockIndexDraft, BlockKey, Key, missing
 from te_sched.trace.drafts import Changes
+
+_NOT_RENDERED = "(not rendered)"  # TVM's words
 
 
 class BlockScheduleDraft(BlockIndexDraft):
@@ -39,23 +43,26 @@ class BlockScheduleDraft(BlockIndexDraft):
 class ScheduleBase(BlockIndex):
     """The state of a schedule of blocks.
 
-    `values` has the sampled integers, `removed` the handles that the user removed.
+    `values` has the sampled integers, `removed` the handles that the user removed, `declared` the
+    module as it was before the first primitive.
     """
 
     __slots__ = (
-        *("__weakref__", "attrs", "changes", "random", "removed", "shows_program", "trace"),
+        *("__weakref__", "attrs", "changes", "declared", "random", "removed", "render_level"),
+        "trace",
         "working_on",
         *BlockIndex.__annotations__,
         "values",
     )
 
     changes: Changes | None
+    declared: IRModule
     values: dict[Var, int]
     trace: Any
-    random: random.Random
+    random: RandomNumbers
     working_on: str | None
     removed: set[Any]
-    shows_program: bool
+    render_level: str
 
     @property
     def draft(self) -> BlockScheduleDraft:
@@ -158,9 +165,12 @@ class ScheduleBase(BlockIndex):
 
     # -- errors ------------------------------------------------------------------------------------
 
-    def show_program(self, error: ScheduleError, arguments: Iterable[Any]) -> None:
-        """Add the program to the error of a primitive, if errors are to show it."""
-        if self.shows_program and error.program is None:
+    def render(self, error: ScheduleError, arguments: Iterable[Any]) -> None:
+        """Make the error of a primitive show what the schedule's `error_render_level` asks for."""
+        if self.render_level != "detail":
+            error.brief = error.fault if self.render_level == "fast" else _NOT_RENDERED
+            error.args = (error.brief,)
+        elif error.program is None:
             error.program = program_of(error, self, arguments)
 
     # -- results -----------------------------------------------------------------------------------
@@ -186,6 +196,13 @@ def integer(value: Any, what: str) -> int:
     raise ScheduleError(
         f"{what} must be an integer, got {repr_of(value)}", "", "give an int"
     ) from None
+
+
+def listed(values: Any, what: str) -> list[Any]:
+    """The items of a list, a tuple or an array."""
+    if not is_sequence(values):
+        raise ScheduleError(f"{what} must be a list, got {repr_of(values)}", "", "give a list")
+    return list(values)
 
 
 def of_loop(name: str) -> Subject:

@@ -9,11 +9,12 @@ from typing import Any
 
 from te_sched.arith.iter_detect import IterMapLevel, is_number
 from te_sched.arith.iter_map import detect_iter_map
+from te_sched.ir import ops
 from te_sched.ir.blocks import Block, BlockRealize
-from te_sched.ir.expr import Buffer, BufferRegion, Range, Var
+from te_sched.ir.expr import Buffer, BufferLoad, BufferRegion, Expr, Range, Var
 from te_sched.ir.ops import is_const
-from te_sched.ir.stmt import For
-from te_sched.ir.visitor import variables_of
+from te_sched.ir.stmt import BufferStore, For
+from te_sched.ir.visitor import replace, variables_of, walk
 from te_sched.tensorir.state import BlockIndex, BlockKey, Key
 
 
@@ -68,10 +69,31 @@ def loops_around(index: BlockIndex, key: Key) -> list[Var]:
     return found[::-1]
 
 
+def predicate_of(index: BlockIndex, key: BlockKey) -> Expr:
+    """The condition under which a block runs, with those of the groups around it."""
+    found = index.realize(key).predicate
+    for one in index.around(key):
+        if isinstance(one, BlockKey):
+            if not is_group(index, one):
+                break
+            found = ops.logical_and(found, index.realize(one).predicate)
+    return found
+
+
 def accessed(index: BlockIndex, key: BlockKey, writes: bool) -> list[BufferRegion]:
     """The regions that a block reads or writes; of a group those of its blocks."""
     blocks = [index.block(one) for one in stated_blocks(index, [key])]
     return [region for one in blocks for region in (one.writes if writes else one.reads)]
+
+
+def accessed_outside(index: BlockIndex, key: Key) -> set[Buffer]:
+    """The buffers that statements of a loop or block access outside of the blocks in it."""
+    inside = {id(part) for one in index.blocks_of(key) for part in walk(index.block(one))}
+    return {
+        part.buffer
+        for part in walk(index.nodes[key])
+        if isinstance(part, BufferLoad | BufferStore) and id(part) not in inside
+    }
 
 
 def siblings(index: BlockIndex, key: Key) -> list[BlockKey]:
@@ -131,7 +153,7 @@ def range_of(loop: For) -> Range:
 
 def is_affine(index: BlockIndex, key: BlockKey) -> bool:
     """Whether the iterators of a block are sums of parts of the loops around it, each part once."""
-    realize = index.realize(key)
+    realize = replace(index.realize(key), predicate=predicate_of(index, key))
     return has_affine_binding(realize, loop_ranges(index, loops_around(index, key)))
 
 

@@ -5,20 +5,24 @@ does.
 from __future__ import annotations
 
 import json
+import operator
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import wraps
 from inspect import Parameter, signature
 from typing import Any, ClassVar, TypeVar, cast
 
-from te_sched.arith.index_functions import index_of, map_of
+from te_sched.arith.index_functions import index_of, map_of, value_map
 from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import ScheduleError, kind_of
 from te_sched.ir.blocks import Block, BlockRealize
+from te_sched.ir.dtypes import bits, is_float
 from te_sched.ir.expr import Buffer, IntImm, Var
 from te_sched.ir.index_map import IndexMap
-from te_sched.ir.serialization import load_json, save_json
+from te_sched.ir.ops import const, convert
+from te_sched.ir.peer_json import load_index_map, save_index_map
 from te_sched.ir.stmt import For
+from te_sched.signatures import is_index
 from te_sched.tensorir.state import BlockIndex, BlockKey, Key
 from te_sched.trace.entries import Entry
 from te_sched.trace.handles import HandleReference
@@ -163,22 +167,30 @@ ATTRIBUTE = _SHOWN._replace(is_attribute=True)
 BY_PLACE = ArgumentKind()
 FLAG = ATTRIBUTE._replace(record=lambda schedule, value: bool(value))
 VALUE = _SHOWN._replace(record=lambda schedule, value: _as_lists(value))
-INDEX_MAP = ATTRIBUTE._replace(
-    packed=lambda value: [save_json(value)], unpacked=lambda values: load_json(values[0])
+INDEX_MAP = _SHOWN
+INDEX_MAP_TEXT = ATTRIBUTE._replace(
+    packed=lambda value: [save_index_map(value)],
+    unpacked=lambda values: load_index_map(values[0]),
 )
-RANGES = ATTRIBUTE._replace(
-    packed=lambda value: [save_json(value.map)],
-    unpacked=lambda values: RangesMap(load_json(values[0])),
+RANGES = _SHOWN._replace(
+    packed=lambda value: [value.map], unpacked=lambda values: RangesMap(values[0])
+)
+MAYBE_INDEX_MAP = ATTRIBUTE._replace(
+    packed=lambda value: [None if value is None else save_index_map(value)],
+    unpacked=lambda values: None if values[0] is None else load_index_map(values[0]),
 )
 BUFFER_KINDS = ("read", "write")  # TVM's numbers of them
-BUFFER_KIND = ATTRIBUTE._replace(
+BUFFER_KIND = _SHOWN._replace(
     packed=lambda value: [BUFFER_KINDS.index(value)],
     unpacked=lambda values: BUFFER_KINDS[values[0]],
 )
-NUMBERS = ATTRIBUTE._replace(record=lambda schedule, value: [*value])
+NUMBERS = ATTRIBUTE._replace(record=lambda schedule, value: [*map(_number, value)])
 LIST = _SHOWN._replace(is_flat=True, record=lambda schedule, value: [*value])
 MAYBE_LIST = ArgumentKind(
-    lambda schedule, value: [*value] if value else None, by_name=True, is_flat=True
+    lambda schedule, value: None if value is None else [*value] or None,
+    by_name=True,
+    packed=lambda value: [value or []],
+    unpacked=lambda values: [*values[0]] or None,
 )
 
 _CAPITALS = {
@@ -188,7 +200,14 @@ _CAPITALS = {
 }
 
 
+_LONGEST = 40  # characters of a constant in a short text
+_NAMING = ("get_", "sample_")  # how the names of primitives that change nothing begin
 PRIMITIVES: dict[str, Primitive] = {}  # by the names of their instructions
+
+
+def _number(value: Any) -> int | float:
+    """A number of Python, numpy or the program as Python's."""
+    return operator.index(value) if is_index(value) else float(value)
 
 
 def _as_lists(value: Any) -> Any:
@@ -196,10 +215,10 @@ def _as_lists(value: Any) -> Any:
     return [*map(_as_lists, value)] if isinstance(value, list | tuple) else value
 
 
-def instruction(**kinds: ArgumentKind) -> Callable[[_F], _F]:
-    """A primitive whose arguments programs write by name, with defaults, as TVM does. `kinds` are
-    those of its attributes, and of arguments that are written otherwise. A block may be given by
-    its name.
+def instruction(heading: str = "", **kinds: ArgumentKind) -> Callable[[_F], _F]:
+    """A primitive whose arguments programs write by name, with defaults, as TVM does. `heading`
+    describes a call, with {parameter} and {results}; `kinds` are those of its attributes, and of
+    arguments that are written otherwise. A block may be given by its name.
     """
 
     def declare(body: _F) -> _F:
@@ -213,7 +232,8 @@ def instruction(**kinds: ArgumentKind) -> Callable[[_F], _F]:
         own.pop(DECISION, None)
         name = body.__name__
         deeply = walks_deeply(f"the program is too deep for {name}", ScheduleError)
-        call = cast(_F, deeply(primitive(**own)(body)))
+        is_naming = name.startswith(_NAMING)
+        call = cast(_F, deeply(primitive(heading, is_naming=is_naming, **own)(body)))
         PRIMITIVES[instruction_name(name)] = call.declared  # type: ignore[attr-defined]
         prepared = [
             (place, name, _PREPARED[name]) for place, name in enumerate(own) if name in _PREPARED
@@ -231,7 +251,7 @@ def instruction(**kinds: ArgumentKind) -> Callable[[_F], _F]:
                         options[name] = prepare(self, options[name], known)
                 return call(self, *given, **options)
             except ScheduleError as error:
-                self.show_program(error, [*given, *options.values()])
+                self.render(error, [*given, *options.values()])
                 raise
 
         return cast(_F, find)
@@ -262,13 +282,13 @@ def _index_map(schedule: Any, given: Any, known: Mapping[str, Any]) -> Any:
     if not callable(given):
         return given
     block, place = known.get("block"), known.get("buffer")
-    count = None
+    kinds: list[str] | None = None
     if isinstance(block, BlockRV) and block.key in schedule.nodes:
         own = schedule.block(block.key)
-        count = len(own.iter_vars)
+        kinds = [axis.dtype for axis in own.iter_vars]
         if isinstance(place, BufferPlace):
-            count = len(place.buffer_in(own).shape)
-    made, separators = map_of(given, count)
+            kinds = index_types(place.buffer_in(own))
+    made, separators = map_of(given, None if kinds is None else len(kinds), dtype=widest(kinds))
     if separators:
         raise ScheduleError(
             "index_map has AXIS_SEPARATOR",
@@ -276,6 +296,34 @@ def _index_map(schedule: Any, given: Any, known: Mapping[str, Any]) -> Any:
             "leave it out",
         )
     return made
+
+
+def index_types(buffer: Buffer) -> list[str]:
+    """The types of the indices of a buffer."""
+    return [size.dtype for size in buffer.shape]
+
+
+def widest(types: Iterable[str] | None) -> str:
+    """The widest of some types of integers."""
+    return max(types or ["int32"], key=bits)
+
+
+def _pad_value(schedule: Any, given: Any, known: Mapping[str, Any]) -> Any:
+    """The map of new indices to the value of padding, of a number or a function."""
+    block, place, mapping = known.get("block"), known.get("buffer"), known.get("index_map")
+    if given is None or isinstance(given, IndexMap) or not isinstance(mapping, IndexMap):
+        return given
+    types = [one.dtype for one in mapping.final_indices]
+    if callable(given):
+        return value_map(given, len(types), widest(types))
+    value = given
+    if isinstance(block, BlockRV) and isinstance(place, BufferPlace):
+        dtype = place.buffer_in(schedule.block(block.key)).dtype
+        is_same_kind = isinstance(given, float) == is_float(dtype)
+        if isinstance(given, bool | int | float) and is_same_kind:
+            value = const(given, dtype)
+    indices = [Var(f"indices_{number}", widest(types)) for number in range(len(types))]
+    return IndexMap(tuple(indices), (convert(value),))
 
 
 def _ranges(schedule: Any, given: Any, known: Mapping[str, Any]) -> Any:
@@ -296,7 +344,7 @@ def _ranges(schedule: Any, given: Any, known: Mapping[str, Any]) -> Any:
     made = given(*variables)
     ends: list[Any] = []
     for one in made if isinstance(made, list | tuple) else [made]:
-        pair = one if isinstance(one, list | tuple) else (one, one + 1)
+        pair = one if isinstance(one, list | tuple) else (one, index_of(one) + 1)
         if len(pair) != 2:
             raise ScheduleError(
                 f"gen_new_ranges gives {len(pair)} numbers for a dimension",
@@ -314,6 +362,7 @@ _PREPARED: dict[str, Callable[[Any, Any, Mapping[str, Any]], Any]] = {
     "block_or_loop": _block,
     "consumer_blocks": _blocks,
     "index_map": _index_map,
+    "pad_value": _pad_value,
     "gen_new_ranges": _ranges,
 }
 
@@ -372,6 +421,28 @@ class BlockHandles:
     def instruction_name(self, method: str) -> str:
         """GetBlock of get_block."""
         return instruction_name(method)
+
+    def title(self, entry: Entry, line: str) -> str:
+        """The call by the names of loops and blocks, without defaults."""
+        by_place: list[str] = []
+        by_name: list[str] = []
+        for one in entry.primitive.parameters:
+            value = entry.arguments[one.name]
+            if one.is_variadic:
+                by_place += map(self._short, value)
+            elif one.default is Parameter.empty and not by_name:
+                by_place.append(self._short(value))
+            elif value != one.default:
+                by_name.append(f"{one.name}={self._short(value)}")
+        return f"{entry.method}({', '.join([*by_place, *by_name])})"
+
+    def _short(self, value: Any) -> str:
+        if isinstance(value, list | tuple):
+            return f"[{', '.join(map(self._short, value))}]"
+        if type(value) in _LETTERS:
+            return str(value.name)
+        text = self.literal(value)
+        return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
     def reference(self, target: Any) -> Any:
         """Primitives are calls of the schedule."""

@@ -7,21 +7,41 @@ any primitive.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.index_map import Indices
-from te_sched.errors import ScheduleError, did_you_mean, kind_of, repr_of
+from te_sched.errors import (
+    DeclarationError,
+    ScheduleError,
+    TeSchedError,
+    did_you_mean,
+    kind_of,
+    repr_of,
+)
 from te_sched.ir import expr as E
 from te_sched.ir import ops
 from te_sched.ir import stmt as S
 from te_sched.ir.blocks import BlockRealize
-from te_sched.ir.expr import Buffer, Expr, Var
+from te_sched.ir.dtypes import is_integral
+from te_sched.ir.expr import Buffer, Expr, Range, Var
 from te_sched.ir.stmt import For, PrimFunc, SeqStmt, Stmt
 from te_sched.ir.structural import plain_of, structural_equal
-from te_sched.ir.visitor import variables_of
+from te_sched.ir.visitor import reads_data, variables_of
+from te_sched.tensorir.tensor_intrin import arm_cpu, cuda, dot_product_common, hexagon, rocm, x86
+from te_sched.tensorir.tensor_intrin.building import Pair
 
+_Error = TypeVar("_Error", bound=TeSchedError)
 _REGISTERED: dict[str, BlockIntrin] = {}
+# Those that TVM brings, which are made when they are asked for.
+_BROUGHT: dict[str, Callable[[], Pair]] = {
+    **x86.INTRINSICS,
+    **arm_cpu.INTRINSICS,
+    **dot_product_common.INTRINSICS,
+    **cuda.INTRINSICS,
+    **rocm.INTRINSICS,
+    **hexagon.INTRINSICS,
+}
 
 
 class BlockIntrin(NamedTuple):
@@ -57,7 +77,7 @@ class BlockIntrin(NamedTuple):
                     "its root block says what it reads and writes",
                     'write a function with T.block("root") in it',
                 )
-        if name in _REGISTERED and not override:
+        if _registered(name) is not None and not override:
             raise ScheduleError(
                 f"intrinsic {name} is registered already", "", "pass override=True to replace it"
             )
@@ -76,16 +96,27 @@ class BlockIntrin(NamedTuple):
     @staticmethod
     def get(name: str, allow_missing: bool = False) -> BlockIntrin | None:
         """The intrinsic with a name; None for an unknown one if that is allowed."""
-        found = _REGISTERED.get(name) if isinstance(name, str) else None
+        found = _registered(name) if isinstance(name, str) else None
         if found is None and not allow_missing:
-            known = ", ".join(sorted(_REGISTERED)) or "none yet"
-            raise ScheduleError(
-                f"there is no intrinsic {repr_of(name)}",
-                f"registered are: {known}",
-                f"register it: tir.TensorIntrin.register(name, desc, impl)"
-                f"{did_you_mean(name, _REGISTERED)}",
-            )
+            raise unknown(DeclarationError, name)
         return found
+
+
+def unknown(kind: type[_Error], name: Any) -> _Error:
+    """The error for the name of an intrinsic that there is not."""
+    known = sorted({*_REGISTERED, *_BROUGHT})
+    return kind(
+        f"there is no intrinsic {repr_of(name)}",
+        f"registered are: {', '.join(known)}",
+        f"register it: tir.TensorIntrin.register(name, desc, impl){did_you_mean(name, known)}",
+    )
+
+
+def _registered(name: str) -> BlockIntrin | None:
+    """The intrinsic that is registered under a name, or that TVM brings."""
+    if name not in _REGISTERED and name in _BROUGHT:
+        _REGISTERED[name] = BlockIntrin(*_BROUGHT[name]())
+    return _REGISTERED.get(name)
 
 
 def _are_alike(a: Buffer, b: Buffer) -> bool:
@@ -150,6 +181,7 @@ class _Matcher:
         self.expression(desc.min, target.min)
         self.expression(desc.extent, target.extent)
         self.define(desc.loop_var, target.loop_var)
+        self.analyzer.bind(target.loop_var, Range(target.min, target.extent))
         self.statement(desc.body, target.body)
 
     def instance(self, desc: BlockRealize, target: BlockRealize) -> None:
@@ -168,6 +200,7 @@ class _Matcher:
             self.expression(axis.dom.min, own.dom.min)
             self.expression(axis.dom.extent, own.dom.extent)
             self.define(axis.var, own.var)
+            self.analyzer.bind(own.var, own.dom)
         if a.init is not None and b.init is not None:
             self.statement(a.init, b.init)
         self.statement(a.body, b.body)
@@ -186,7 +219,10 @@ class _Matcher:
     def expression(self, desc: Any, target: Any) -> None:
         """Compare two expressions."""
         kind = type(desc)
-        if kind is Var:
+        if _is_index(desc) and _is_index(target):
+            own = Indices(self.values).visit(desc)
+            self.check(self.analyzer.can_prove_equal(own, target), desc, target)
+        elif kind is Var:
             self.check(self.values.get(desc, desc) is target, desc, target)
         elif kind in (E.IntImm, E.FloatImm, E.StringImm):
             self.check(type(target) is kind and plain_of(desc) == plain_of(target), desc, target)
@@ -217,7 +253,7 @@ class _Matcher:
         rank = len(target.indices) - len(desc.indices)
         self.check(a.dtype == b.dtype and a.scope() == b.scope() and rank >= 0, desc, target)
         mapper = Indices(self.values)
-        begin = list(target.indices[:rank])
+        begin = [self.analyzer.simplify(one) for one in target.indices[:rank]]
         for one, other in zip(desc.indices, target.indices[rank:], strict=True):
             own = mapper.visit(one)
             begin.append(self.analyzer.simplify(ops.subtract(other, ops.cast(other.dtype, own))))
@@ -227,6 +263,11 @@ class _Matcher:
             self.analyzer.can_prove_equal(x, y) for x, y in zip(known.begin, begin, strict=True)
         )
         self.check(same, desc, target)
+
+
+def _is_index(value: Any) -> bool:
+    """Whether an expression is an integer of loops and iterators alone."""
+    return isinstance(value, Expr) and is_integral(value.dtype) and not reads_data(value)
 
 
 _STATEMENTS: dict[type, Callable[[_Matcher, Any, Any], None]] = {

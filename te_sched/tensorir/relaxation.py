@@ -11,8 +11,10 @@ from te_sched.arith.int_set import IntervalSet, eval_set, from_range, intersect,
 from te_sched.ir import ops
 from te_sched.ir.blocks import BlockRealize
 from te_sched.ir.expr import BufferRegion, Expr, IntImm, Range, Var
+from te_sched.ir.scopes import rank_of
 from te_sched.ir.visitor import substitute, variables_of
-from te_sched.tensorir.state import BlockIndex, BlockKey
+from te_sched.tensorir.blocks import loops_around, predicate_of
+from te_sched.tensorir.state import BlockIndex, BlockKey, Key
 
 Sets = list[IntervalSet]
 
@@ -23,7 +25,7 @@ def relaxed(index: BlockIndex, key: BlockKey, region: BufferRegion, loops: Itera
     domains: dict[Var, IntervalSet] = {
         one: from_range(Range(index.loop(one).min, index.loop(one).extent)) for one in loops
     }
-    for condition in conjuncts(realize.predicate):
+    for condition in conjuncts(predicate_of(index, key)):
         limit(condition, domains)
     return region_sets(substitute(region, binding_of(realize)), domains)
 
@@ -49,6 +51,31 @@ def limit(condition: Expr, domains: dict[Var, IntervalSet]) -> None:
             domains[var] = intersect([domains[var], found])
 
 
+def covers(index: BlockIndex, key: BlockKey, other: BlockKey, region: BufferRegion) -> bool:
+    """Whether a block writes what another one accesses, in each iteration of their common loops."""
+    common = {*index.around(key)} & {*index.around(other)}
+    analyzer = bound_loops(index, loops_around(index, key), Analyzer())
+    needed = _inside(index, other, region, common)
+    for own in index.block(key).writes:
+        if own.buffer is region.buffer:
+            written = _inside(index, key, own, common)
+            return all(
+                a.min is not None
+                and a.max is not None
+                and b.min is not None
+                and b.max is not None
+                and analyzer.can_prove(a.min <= b.min)
+                and analyzer.can_prove(b.max <= a.max)
+                for a, b in zip(written, needed, strict=True)
+            )
+    return False
+
+
+def _inside(index: BlockIndex, key: BlockKey, region: BufferRegion, common: set[Key]) -> Sets:
+    """A region of a block over all iterations of the loops that are not common ones."""
+    return relaxed(index, key, region, [v for v in loops_around(index, key) if v not in common])
+
+
 def binding_of(realize: BlockRealize) -> dict[Var, Expr]:
     """The values of the iterators of a block."""
     return {
@@ -62,17 +89,19 @@ def joined(sets: Iterable[Sets]) -> Sets:
     return [union(one) for one in zip(*sets, strict=True)]
 
 
-def ranges_of(sets: Sets, shape: Iterable[Expr], analyzer: Analyzer) -> list[Range]:
-    """Regions as ranges within a shape."""
+def ranges_of(
+    sets: Sets, shape: Iterable[Expr], analyzer: Analyzer, is_within: bool = True
+) -> list[Range]:
+    """Regions as ranges, by default within a shape; unbounded ones are of the whole shape."""
     found = []
     for one, size in zip(sets, shape, strict=True):
         low, high = one.min, one.max
         if low is None or high is None:
             found.append(Range(size * 0, size))
             continue
-        if isinstance(low, IntImm) and low.value < 0:
+        if is_within and isinstance(low, IntImm) and low.value < 0:
             low = IntImm(0, low.dtype)
-        if isinstance(high, IntImm) and analyzer.can_prove(high >= size):
+        if is_within and isinstance(high, IntImm) and analyzer.can_prove(high >= size):
             high = size - 1
         low = ops.cast(size.dtype, analyzer.simplify(low))
         found.append(Range(low, ops.cast(size.dtype, analyzer.simplify(high - low + 1))))
@@ -85,3 +114,21 @@ def bound_loops(index: BlockIndex, loops: Iterable[Var], analyzer: Analyzer) -> 
         node = index.loop(one)
         analyzer.bind(one, Range(node.min, node.extent))
     return analyzer
+
+
+# Threads that share memory of a scope.
+_SHARED: dict[str, tuple[str, ...]] = {
+    "shared": ("threadIdx", "vthread"),
+    "warp": ("threadIdx.x",),
+}
+
+
+def sharing_threads(index: BlockIndex, target: Var, scope: str) -> list[Var]:
+    """The loops of threads around a loop, and it itself, that have memory of a scope in common."""
+    tags = _SHARED.get(rank_of(scope), ())
+    found = []
+    for one in [*index.loops_above(target), target]:
+        thread = index.loop(one).thread_binding
+        if thread is not None and tags and thread.thread_tag.startswith(tags):
+            found.append(one)
+    return found

@@ -5,16 +5,19 @@ A rewriter notes which old block each new one continues. Must not know any primi
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from te_sched.arith.analyzer import Analyzer
+from te_sched.arith.index_map import has_padding
 from te_sched.arith.iter_detect import IterMapLevel
-from te_sched.arith.iter_map import iter_map_simplify
+from te_sched.arith.iter_map import detect_iter_map, iter_map_simplify
 from te_sched.ir import ops
 from te_sched.ir.blocks import Block, BlockRealize
-from te_sched.ir.expr import Buffer, Expr, PointerType, Range, Var
+from te_sched.ir.expr import Buffer, BufferRegion, Expr, PointerType, Range, Var
+from te_sched.ir.ops import is_const
 from te_sched.ir.stmt import For, Stmt
-from te_sched.ir.visitor import ReferenceMapper, replace
+from te_sched.ir.visitor import ReferenceMapper, replace, variables_of
 
 
 class BlockMapper(ReferenceMapper):
@@ -44,6 +47,51 @@ class Values(BlockMapper):
         return self.values.get(node, node)
 
 
+class SimplifiedValues(Values):
+    """Replaces variables by values, and simplifies indices that have parts of variables in
+    `ranges`.
+    """
+
+    def __init__(self, values: Mapping[Var, Expr], ranges: Mapping[Var, Range]) -> None:
+        super().__init__(values)
+        self.ranges = ranges
+
+    def visit_parts(self, block: Block) -> Block:
+        """A block with its parts mapped, as a new one."""
+        new = self.generic(block)
+        return replace(new) if new is block else new
+
+    def visit_access(self, node: Any) -> Any:
+        """Map a load or store."""
+        new = self.generic(node)
+        return replace(new, indices=simplified_indices(new.indices, self.ranges))
+
+    visit_BufferLoad = visit_BufferStore = visit_access
+
+    def visit_BufferRegion(self, node: BufferRegion) -> BufferRegion:
+        new = self.generic(node)
+        if new is node:
+            return new
+        low = simplified_indices([one.min for one in new.region], self.ranges)
+        pairs = zip(new.region, low, strict=True)
+        return replace(new, region=tuple([replace(one, min=first) for one, first in pairs]))
+
+
+def simplified_indices(indices: Sequence[Expr], ranges: Mapping[Var, Range]) -> tuple[Expr, ...]:
+    """Indices, simplified if they are sums of parts of variables; others as they are."""
+    ranges = {var: ranges[var] for var in variables_of(*indices) if var in ranges}
+    analyzer = Analyzer()
+    for var, bound in ranges.items():
+        analyzer.bind(var, bound)
+    found = []
+    for one in indices:
+        is_sum = type(one) is not Var and not has_padding(one, ranges)
+        if is_sum and not detect_iter_map([one], ranges, None, IterMapLevel.SURJECTIVE).errors:
+            one = analyzer.simplify(one)
+        found.append(one)
+    return tuple(found)
+
+
 class Rebind(Values):
     """Replaces loop variables, in the bindings of blocks with simplification, and adds a predicate
     to the outermost blocks.
@@ -62,21 +110,22 @@ class Rebind(Values):
     ) -> None:
         super().__init__(values)
         self.ranges, self.predicate, self.keeps_units = dict(ranges), predicate, keeps_units
-        self.depth = 0
+        self.is_inside = False
 
     def visit_For(self, node: For) -> For:
         self.ranges[node.loop_var] = Range(self.visit(node.min), self.visit(node.extent))
         return self.generic(node)
 
     def visit_BlockRealize(self, node: BlockRealize) -> BlockRealize:
-        if self.depth:
+        if self.is_inside:  # of a block whose iterators its blocks depend on
             return self.generic(node)
-        self.depth += 1
+        added, self.predicate = self.predicate, None
+        self.is_inside = bool(node.iter_values)
         block = self.visit(node.block)
-        self.depth -= 1
+        self.is_inside, self.predicate = False, added
         predicate = self.visit(node.predicate)
-        if self.predicate is not None:
-            predicate = ops.logical_and(predicate, self.predicate)
+        if added is not None:
+            predicate = ops.logical_and(predicate, added)
         values = tuple([self.visit(value) for value in node.iter_values])
         return replace(
             node,
@@ -90,11 +139,15 @@ def simplified(
     values: tuple[Expr, ...], ranges: Mapping[Var, Range], predicate: Expr, keeps_units: bool = True
 ) -> tuple[Expr, ...]:
     """The values of a block's iterators as sums of parts of loops, if they are such sums."""
-    if all(type(value) is Var for value in values):
+    if all(type(value) is Var and _begins_at_zero(ranges.get(value)) for value in values):
         return values
     return iter_map_simplify(
         values, ranges, predicate, IterMapLevel.SURJECTIVE, keeps_units=keeps_units
     )
+
+
+def _begins_at_zero(bound: Range | None) -> bool:
+    return bound is None or is_const(bound.min, 0)
 
 
 def nested(loops: list[For], body: Stmt) -> Stmt:

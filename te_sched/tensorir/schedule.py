@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import random
-from typing import TYPE_CHECKING, Any
+from enum import IntEnum
+from typing import Any
 
-from te_sched.errors import ScheduleError, kind_of
+from te_sched.errors import ScheduleError, kind_of, user_place
 from te_sched.ir.blocks import Block
 from te_sched.ir.expr import IntImm, Var
 from te_sched.ir.renew import renewed_body
@@ -14,12 +14,16 @@ from te_sched.ir.visitor import parts_of
 from te_sched.tensorir.base import integer
 from te_sched.tensorir.handles import BlockRV, LoopRV, StmtSRef
 from te_sched.tensorir.primitives.accessing import AccessPrimitives
+from te_sched.tensorir.primitives.decomposing import DecomposingPrimitives
 from te_sched.tensorir.primitives.finding import FindingPrimitives
+from te_sched.tensorir.primitives.indexing import IndexPrimitives
 from te_sched.tensorir.primitives.inlining import InliningPrimitives
 from te_sched.tensorir.primitives.kinds import KindPrimitives
 from te_sched.tensorir.primitives.layouts import LayoutPrimitives
 from te_sched.tensorir.primitives.loops import NestPrimitives
 from te_sched.tensorir.primitives.movement import MovementPrimitives
+from te_sched.tensorir.primitives.moving_data import AutoCopyPrimitives
+from te_sched.tensorir.primitives.padding import PaddingPrimitives
 from te_sched.tensorir.primitives.partitioning import PartitioningPrimitives
 from te_sched.tensorir.primitives.reductions import ReductionPrimitives
 from te_sched.tensorir.primitives.reindexing import ReindexPrimitives
@@ -27,21 +31,22 @@ from te_sched.tensorir.primitives.rolling import RollingPrimitives
 from te_sched.tensorir.primitives.sampling import SamplingPrimitives
 from te_sched.tensorir.primitives.storage import BufferPrimitives
 from te_sched.tensorir.primitives.tensorizing import TensorizingPrimitives
+from te_sched.tensorir.random_numbers import MODULUS, RandomNumbers
 from te_sched.tensorir.state import BlockIndex, BlockIndexDraft
 from te_sched.tensorir.traces import BlockTrace
 from te_sched.trace.drafts import Changes
+from te_sched.trace.observing import observers
+
+
+class ScheduleDebugMask(IntEnum):
+    """What TVM verifies after each primitive. `debug_mask` is accepted and ignored."""
+
+    VERIFY_SREF_TREE = 1
+    VERIFY_CACHED_FLAGS = 2
+
 
 _MASKS = ("none", "all")
 _LEVELS = ("detail", "fast", "none")
-# Primitives of TVM that te_sched does not have.
-_LATER = frozenset(
-    [
-        *("cache_index", "cache_inplace", "can_decompose_padding"),
-        *("decompose_padding", "pad_einsum", "read_at"),
-        *("reindex_cache_read", "reindex_cache_write"),
-        "write_at",
-    ]
-)
 _NOTHING = Evaluate(IntImm(0))
 
 
@@ -56,9 +61,13 @@ class BlockSchedule(
     ReindexPrimitives,
     TensorizingPrimitives,
     LayoutPrimitives,
+    PaddingPrimitives,
+    DecomposingPrimitives,
     BufferPrimitives,
     AccessPrimitives,
     RollingPrimitives,
+    IndexPrimitives,
+    AutoCopyPrimitives,
     SamplingPrimitives,
 ):
     """A schedule of TensorIR: a module, transformed by primitives one after the other.
@@ -67,8 +76,9 @@ class BlockSchedule(
     ----------
     mod : a module, or a function, which becomes `main` of a module.
     seed : of the random numbers that sampling primitives draw.
-    error_render_level : "detail" shows the module below the message of an error, with the blocks
-        and loops concerned underlined; "fast" and "none" do not.
+    error_render_level : what errors of primitives show: "detail" the message, and below it the
+        module with the blocks and loops concerned underlined; "fast" the first line of the
+        message; "none" nothing.
     debug_mask, enable_check : accepted for programs of TVM: every primitive checks its arguments.
 
     `mod` is the present module, `trace` the primitives applied so far.
@@ -105,8 +115,8 @@ class BlockSchedule(
         _check_option("debug_mask", debug_mask, _MASKS)
         _check_option("error_render_level", error_render_level, _LEVELS)
         del enable_check
-        self.shows_program = error_render_level == "detail"
-        self.attrs = module.attrs
+        self.render_level = error_render_level
+        self.attrs, self.declared = module.attrs, module
         self.functions, self.nodes, self.parents = {}, {}, {}
         self.roots, self.keys, self.fates, self.values = {}, {}, {}, {}
         self.removed: set[Any] = set()
@@ -121,7 +131,10 @@ class BlockSchedule(
             own = _own_definitions(func, seen)
             draft.functions[name] = own.with_body(_NOTHING)
             draft.set_body(name, own.body)
+            draft.functions[name] = own
         draft.commit()
+        for observer in observers:
+            observer.created(self, user_place())
 
     # -- the program -------------------------------------------------------------------------------
 
@@ -214,7 +227,8 @@ class BlockSchedule(
     # -- copies and random numbers -----------------------------------------------------------------
 
     def copy(self) -> BlockSchedule:
-        """A copy, for which the same handles are valid.
+        """A copy, for which the same handles are valid. It draws other random numbers, from a seed
+        that `fork_seed` draws.
 
         >>> sch = tir.Schedule(matmul_relu)
         >>> other = sch.copy()
@@ -225,22 +239,35 @@ class BlockSchedule(
         twin = BlockSchedule.__new__(BlockSchedule)
         for name in (*BlockIndex.__annotations__, "values"):
             setattr(twin, name, dict(getattr(self, name)))
-        twin.attrs, twin.working_on = self.attrs, self.working_on
-        twin.shows_program = self.shows_program
+        twin.attrs, twin.working_on, twin.declared = self.attrs, self.working_on, self.declared
+        twin.render_level = self.render_level
         twin.removed, twin.changes, twin.trace = set(self.removed), None, self.trace.copy()
-        twin.random = random.Random()
-        twin.random.setstate(self.random.getstate())
+        twin.random = RandomNumbers(self.fork_seed())
+        for observer in observers:
+            observer.created(twin, user_place())
         return twin
 
     def seed(self, seed: int | None) -> None:
         """Start the random numbers that sampling primitives draw anew.
 
+        Parameters
+        ----------
+        seed : from 1 to 2**31 - 1, with which primitives draw what TVM 0.19 draws; None draws it.
+
         >>> sch = tir.Schedule(matmul_relu)
         >>> sch.seed(42)
+        >>> i, _, _ = sch.get_loops("C")
+        >>> [sch.get(one) for one in sch.sample_perfect_tile(i, n=3)]
+        [1, 4, 2]
         """
         if seed is not None:
             seed = integer(seed, "the seed")
-        self.random = random.Random(None if seed == -1 else seed)
+            if not (1 <= seed <= MODULUS or seed == -1):
+                raise ScheduleError(
+                    f"the seed must be from 1 to {MODULUS}, got {seed}", "",
+                    "give such an int, or None for a seed that is drawn",
+                )  # fmt: skip
+        self.random = RandomNumbers(None if seed == -1 else seed)
 
     def fork_seed(self) -> int:
         """A seed for another schedule, drawn at random.
@@ -248,7 +275,7 @@ class BlockSchedule(
         >>> sch = tir.Schedule(matmul_relu, seed=1)
         >>> other = tir.Schedule(matmul_relu, seed=sch.fork_seed())
         """
-        return self.random.randrange(1, 2**31)
+        return self.random.fork()
 
     # -- seeing ------------------------------------------------------------------------------------
 
@@ -266,12 +293,18 @@ class BlockSchedule(
         self.mod.show(*args, **options)
         print(self.trace)
 
-    if not TYPE_CHECKING:  # type checkers then still refuse unknown attributes
+    def diff(self, other: BlockSchedule) -> Any:
+        """What `other` does differently: changed lines of the trace and of the loops.
 
-        def __getattr__(self, name: str) -> Any:
-            later = "; te_sched does not have this primitive yet" * (name in _LATER)
-            fault = f"{type(self).__name__!r} object has no attribute {name!r}{later}"
-            raise AttributeError(fault, name=name, obj=self)
+        >>> sch = tir.Schedule(matmul_relu)
+        >>> other = sch.copy()
+        >>> sch.diff(other)
+        the schedules are the same
+        >>> other.parallel(other.get_loops("D")[0])
+        >>> [line for line in sch.diff(other).loops if line[0] in "-+"]
+        ['-└─ for i  0:8', '+└─ parallel i  0:8']
+        """
+        raise NotImplementedError  # te_sched.views replaces this method
 
     def __repr__(self) -> str:
         return f"<schedule of {', '.join(self.functions)}>"

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from te_sched.errors import ScheduleError, did_you_mean, kind_of, repr_of
+from te_sched.ir.index_map import IndexMap
+from te_sched.ir.visitor import variables_of
 from te_sched.tensorir.handles import PRIMITIVES, BlockHandles, instruction_name
 from te_sched.trace.entries import Entry
 from te_sched.trace.listing import Listing
@@ -49,7 +51,7 @@ class InstructionKind:
     @property
     def is_pure(self) -> bool:
         """Whether it only has results, and changes nothing."""
-        return self.primitive.name.startswith(("get_", "sample_"))
+        return self.primitive.is_naming
 
     def same_as(self, other: object) -> bool:
         """Whether both are the same kind."""
@@ -284,6 +286,8 @@ def _handles(values: Iterable[Any]) -> Iterable[Any]:
             yield from _handles(value)
         elif _NAMES.name_of(value, 0) is not None:
             yield value
+        elif isinstance(value, IndexMap):
+            yield from variables_of(value)
 
 
 _NAMES = BlockHandles()

@@ -5,15 +5,15 @@ Must not know any primitive.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from te_sched.arith.reducers import find_reducer
 from te_sched.arith.structural_equality import same
 from te_sched.ir.blocks import Block
-from te_sched.ir.expr import Add, BufferLoad, CommReducer, Expr, Mul, Var
+from te_sched.ir.expr import Add, Buffer, BufferLoad, CommReducer, Expr, Mul, Var
 from te_sched.ir.stmt import BufferStore, LetStmt, SeqStmt, Stmt
-from te_sched.ir.structural import plain_of
+from te_sched.ir.structural import plain_of, structural_equal
 from te_sched.ir.visitor import substitute
 
 # Makes the error of a fault, a reason and help.
@@ -29,7 +29,24 @@ class Update(NamedTuple):
 
 
 def update_of(block: Block, refused: Refusal) -> Update:
-    """The update of a block with `T.init()`; `refused` makes the error where there is none."""
+    """The update of a block with `T.init()`, which begins with a value that changes no result;
+    `refused` makes the error where there is none.
+    """
+    update = any_update_of(block, refused)
+    reducer = update.reducer
+    for result, identity in zip(reducer.result, reducer.identity, strict=True):
+        neutral = NEUTRAL.get(type(result))
+        if neutral is not None and plain_of(identity) != neutral:
+            raise refused(
+                f"its initial value is {identity}",
+                "each partial result would begin with it",
+                f"initialise with {neutral}, and add or multiply afterwards",
+            )
+    return update
+
+
+def any_update_of(block: Block, refused: Refusal) -> Update:
+    """The update of a block with `T.init()`, which may begin with any value."""
     assert block.init is not None
     starts = {one.buffer: one for one in _stores(block.init, refused)}
     lets: dict[Var, Expr] = {}
@@ -38,6 +55,7 @@ def update_of(block: Block, refused: Refusal) -> Update:
         lets[body.var] = substitute(body.value, lets)
         body = body.body
     updates = {one.buffer: one for one in _stores(body, refused)}
+    _check_bound(updates, lets, refused)
     order = [region.buffer for region in block.writes if region.buffer in updates]
     stores = [updates[buffer] for buffer in order]
     if updates.keys() != starts.keys() or len(order) != len(updates):
@@ -63,19 +81,35 @@ def update_of(block: Block, refused: Refusal) -> Update:
             "partial results are combined in any order",
             "use a sum, product, minimum or maximum, or a choice by a comparison",
         )
-    for result, identity in zip(found[0].result, found[0].identity, strict=True):
-        neutral = _NEUTRAL.get(type(result))
-        if neutral is not None and plain_of(identity) != neutral:
-            raise refused(
-                f"its initial value is {identity}",
-                "each partial result would begin with it",
-                f"initialise with {neutral}, and add or multiply afterwards",
-            )
     return Update(stores, *found)
 
 
+def _check_bound(
+    updates: Mapping[Buffer, BufferStore], lets: Mapping[Var, Expr], refused: Refusal
+) -> None:
+    """Refuse several results that are not computed before the first of them is stored, or that have
+    different shapes.
+    """
+    if len(updates) < 2:
+        return
+    for one in updates.values():
+        if type(one.value) is not Var or one.value not in lets:
+            raise refused(
+                f"{one.buffer.name} is stored without a variable for its value",
+                "the values of several results must be known before the first is stored",
+                "bind each to a variable: v: T.float32 = T.max(B[vi], A[vi, vk])",
+            )
+    first, *others = updates
+    for other in others:
+        if not structural_equal(other.shape, first.shape):
+            raise refused(
+                f"its results {first.name} and {other.name} have different shapes", "",
+                "use buffers of one shape for the results of a reduction",
+            )  # fmt: skip
+
+
 # What changes no result; minima, maxima and choices may begin with any value several times.
-_NEUTRAL: dict[type, int] = {Add: 0, Mul: 1}
+NEUTRAL: dict[type, int] = {Add: 0, Mul: 1}
 
 
 def _stores(statement: Stmt, refused: Refusal) -> Sequence[BufferStore]:

@@ -26,7 +26,6 @@ from te_sched.ir.expr import Buffer as Buffer
 from te_sched.ir.expr import CommReducer as CommReducer
 from te_sched.ir.expr import Expr as _Expr
 from te_sched.ir.expr import PointerType as PointerType
-from te_sched.ir.expr import Reduce as Reduce
 from te_sched.ir.intrinsics import abs as abs
 from te_sched.ir.intrinsics import acos as acos
 from te_sched.ir.intrinsics import acosh as acosh
@@ -108,6 +107,7 @@ from te_sched.tir import analysis as analysis
 from te_sched.tir import intrinsics as _more
 from te_sched.tir import stmt_functor as stmt_functor
 from te_sched.tir import transform as transform
+from te_sched.tir.block_scope import BlockDependenceInfo as BlockDependenceInfo
 from te_sched.tir.blocks import AllocateConst as AllocateConst
 from te_sched.tir.blocks import Block as Block
 from te_sched.tir.blocks import BlockRealize as BlockRealize
@@ -118,6 +118,7 @@ from te_sched.tir.blocks import MatchBufferRegion as MatchBufferRegion
 from te_sched.tir.blocks import Prefetch as Prefetch
 from te_sched.tir.blocks import PrimFunc as PrimFunc
 from te_sched.tir.blocks import ProducerRealize as ProducerRealize
+from te_sched.tir.buffers import give_methods as _give_methods
 from te_sched.tir.constructors import EQ as EQ
 from te_sched.tir.constructors import GE as GE
 from te_sched.tir.constructors import GT as GT
@@ -154,6 +155,7 @@ from te_sched.tir.constructors import Or as Or
 from te_sched.tir.constructors import ProducerLoad as ProducerLoad
 from te_sched.tir.constructors import ProducerStore as ProducerStore
 from te_sched.tir.constructors import Ramp as Ramp
+from te_sched.tir.constructors import Reduce as Reduce
 from te_sched.tir.constructors import Select as Select
 from te_sched.tir.constructors import SeqStmt as SeqStmt
 from te_sched.tir.constructors import Shuffle as Shuffle
@@ -171,6 +173,7 @@ from te_sched.tir.schedule import ExprRV as ExprRV
 from te_sched.tir.schedule import LoopRV as LoopRV
 from te_sched.tir.schedule import Schedule as Schedule
 from te_sched.tir.schedule import ScheduleError as ScheduleError
+from te_sched.tir.struct_info import give_methods as _give_methods_of_graphs
 
 PrimExpr = _Expr
 IterVar = _IterVar
@@ -179,6 +182,8 @@ BufferRegion = _BufferRegion
 ir_builder = _builder
 indexdiv = floordiv
 indexmod = floormod
+_give_methods()
+_give_methods_of_graphs()
 globals().update({name: getattr(_more, name) for name in _more.NAMES})
 signatures.list_names(
     sys.modules[__name__], "analysis", "ir_builder", "schedule", "stmt_functor", "transform"

@@ -123,7 +123,7 @@ def _prim_func(
     variables, buffers = [], dict(buffer_map or {})
     for one in params:
         if isinstance(one, Buffer):
-            var = Var(f"{one.name}_handle", "handle")
+            var = Var(one.name, "handle")
             buffers[var] = one
             variables.append(var)
         elif isinstance(one, Var):

@@ -10,16 +10,25 @@ import dataclasses
 import inspect
 import operator
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
 from te_sched.errors import DeclarationError, did_you_mean, repr_of
 from te_sched.ir import dtypes, expr, ops, stmt
 from te_sched.ir.buffer import check_predicate
+from te_sched.ir.builder import BufferVar
 from te_sched.ir.expr import ITER_KINDS, Expr, IterVar, PointerType, Range
 from te_sched.ir.stmt import FOR_KINDS, Stmt
-from te_sched.signatures import checked, is_index, is_sequence, kind_of_annotation, unfit
+from te_sched.lower.statements import without_evaluations_of_0
+from te_sched.signatures import (
+    ParameterKind,
+    checked,
+    is_index,
+    is_sequence,
+    kind_of_annotation,
+    unfit,
+)
 from te_sched.tir.node_examples import example_of
 
 
@@ -134,11 +143,11 @@ AssertStmt, Allocate = map(_by_fields, (stmt.AssertStmt, stmt.Allocate))
 
 
 def _access(kind: type[Any], access: str) -> Constructor:
-    """A constructor of an access, which checks the predicate."""
+    """A constructor of an access, which checks the predicate; the buffer may be a builder's."""
     plain = _by_fields(kind)
 
     def build(*args: Any, **kwargs: Any) -> Any:
-        made = plain(*args, **kwargs)
+        made = plain(*[one.buffer if isinstance(one, BufferVar) else one for one in args], **kwargs)
         dtype = made.dtype if access == "load" else made.value.dtype
         check_predicate(made.predicate, dtype, made.buffer, access)
         return made
@@ -150,13 +159,15 @@ BufferLoad, BufferStore = _access(expr.BufferLoad, "load"), _access(stmt.BufferS
 
 
 def _sequence() -> Constructor:
-    """A constructor that joins sequences in sequences."""
+    """A constructor that joins sequences in sequences, then without evaluations of 0, as TVM."""
     plain = _by_fields(stmt.SeqStmt)
 
     def build(*args: Any, **kwargs: Any) -> Any:
         made = plain(*args, **kwargs)
+        if not any(type(one) is stmt.SeqStmt for one in made.seq):
+            return made
         parts = [one.seq if type(one) is stmt.SeqStmt else (one,) for one in made.seq]
-        return stmt.SeqStmt(tuple(chain.from_iterable(parts)))
+        return stmt.SeqStmt(tuple(without_evaluations_of_0(chain.from_iterable(parts))))
 
     return Constructor(stmt.SeqStmt, build)
 
@@ -279,6 +290,32 @@ def _iter_var(
     return IterVar(domain, var, kind, thread_tag)
 
 
+def _reduce(
+    combiner: expr.CommReducer,
+    src: Sequence[Any],
+    rdom: Sequence[IterVar],
+    condition: Any,
+    value_index: int,
+    init: Sequence[Any] | None = None,
+    span: object = None,
+) -> Expr:
+    sources, starts = [tuple([ops.convert(v) for v in given or ()]) for given in (src, init)]
+    held = ops.TRUE if condition is None else ops.cast("bool", ops.convert(condition))
+    count = len(combiner.result)
+    if len(sources) != count or len(starts) not in (0, count) or not 0 <= value_index < count:
+        raise DeclarationError(
+            f"tir.Reduce has {len(sources)} values and {len(starts)} initial values, index "
+            f"{value_index}; its combiner has {count}",
+            "",
+            "give a value for each result of the combiner, and none or all initial values",
+        )
+    for axis in rdom:
+        if not isinstance(axis, IterVar):
+            raise unfit(DeclarationError, "tir.Reduce", "rdom", axis, _AXES)
+    return expr.Reduce(combiner, sources, starts, tuple(rdom), held, value_index)
+
+
+_AXES = ParameterKind(lambda value: isinstance(value, IterVar), "an IterVar")
 Ramp, Broadcast = Constructor(expr.Ramp, _ramp), Constructor(expr.Broadcast, _broadcast)
 Select = Constructor(expr.Select, _select)
 Let = Constructor(expr.Let, _let)
@@ -287,6 +324,7 @@ SizeVar = Constructor(expr.Var, _size_var)
 IntImm = Constructor(expr.IntImm, _int_imm)
 FloatImm = Constructor(expr.FloatImm, _float_imm)
 For = Constructor(stmt.For, _for)
+Reduce = Constructor(expr.Reduce, _reduce)
 
 
 class _AxisConstructor(Constructor):

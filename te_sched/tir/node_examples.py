@@ -10,6 +10,7 @@ import re
 _VARIABLES = {
     "i": 'i = tir.Var("i")',
     "x": 'x = tir.Var("x", "float32")',
+    "y": 'y = tir.Var("y", "float32")',
     "A": 'A = tir.decl_buffer((8,), name="A")',
     "T": 'T = te.placeholder((8,), name="T")',
     "data": 'data = tir.Var("data", tir.PointerType("float32"))',
@@ -47,6 +48,13 @@ _EXAMPLES = {
     "IntImm": ('tir.IntImm("int8", 3)', "T.int8(3)"),
     "FloatImm": ('tir.FloatImm("float32", 0.5)', "T.float32(0.5)"),
     "Var": ('tir.Var("i"), tir.Var("x", "float32"), tir.SizeVar("n")', "(i, x, n)"),
+    "Reduce": (
+        "tir.Reduce(tir.CommReducer((x,), (y,), (x + y,), (te.const(0.0),)), [A[i]], "
+        "[tir.IterVar((0, 8), i, 2)], None, 0)",
+        "T.reduce(T.comm_reducer(lambda x, y: x + y, [T.float32(0)]), source=[A[i]], init=[], "
+        'axis=[T.iter_var(i, T.Range(0, 8), "CommReduce", "")], condition=T.bool(True), '
+        "value_index=0)",
+    ),
     "IterVar": (
         'tir.IterVar((0, 8), "i", tir.IterVar.DataPar)',
         'T.iter_var(i, T.Range(0, 8), "DataPar", "")',

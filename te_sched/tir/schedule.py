@@ -6,6 +6,7 @@ from te_sched.tensorir.handles import ExprRV as ExprRV
 from te_sched.tensorir.handles import LoopRV as LoopRV
 from te_sched.tensorir.handles import StmtSRef as StmtSRef
 from te_sched.tensorir.schedule import BlockSchedule
+from te_sched.tensorir.schedule import ScheduleDebugMask as ScheduleDebugMask
 from te_sched.tensorir.traces import BlockTrace
 from te_sched.tensorir.traces import Instruction as Instruction
 from te_sched.tensorir.traces import InstructionKind as InstructionKind

@@ -17,12 +17,10 @@ from te_sched.analysis.kernels.gpu_code import host_access
 from te_sched.errors import BuildError, DeclarationError, LoweringError, Subject, kind_of
 from te_sched.ir.stmt import For, IRModule, PrimFunc, Stmt
 from te_sched.ir.visitor import StatementMapper, replace
-from te_sched.lower.blocks.compact_buffers import compact_buffers
+from te_sched.lower.blocks.compact_buffers import alignments, compact_buffers
 from te_sched.lower.blocks.declarations import (
     declare_buffers,
     drop_declarations,
-    has_declarations,
-    realize_buffers,
 )
 from te_sched.lower.blocks.inject_pipelines import inject_pipelines
 from te_sched.lower.blocks.lower_cross_thread import lower_cross_thread
@@ -46,10 +44,20 @@ from te_sched.lower.eliminate_common_subexpressions import (
 )
 from te_sched.lower.flatten_storage import flatten_storage
 from te_sched.lower.hoist_conditions import hoist_conditions
+from te_sched.lower.hoist_expressions import (
+    HoistedConditionals,
+    HoistedLetBindings,
+    hoist_expressions,
+)
 from te_sched.lower.index_dtype import force_narrow_indices
 from te_sched.lower.inject_double_buffer import inject_double_buffer
 from te_sched.lower.inject_prefetch import inject_prefetch
 from te_sched.lower.inject_virtual_threads import inject_virtual_threads
+from te_sched.lower.inline_private_functions import inline_private_functions
+from te_sched.lower.lower_intrinsics import lower_intrinsics
+from te_sched.lower.lower_packed_calls import lower_packed_calls
+from te_sched.lower.make_packed_api import make_packed_api
+from te_sched.lower.make_unpacked_api import make_unpacked_api
 from te_sched.lower.narrow_index_types import narrow_index_types
 from te_sched.lower.partition_loops import partition_loops
 from te_sched.lower.remove_hints import remove_assumptions, remove_undefined_stores
@@ -60,6 +68,7 @@ from te_sched.lower.rewrite_unsafe_select import rewrite_unsafe_select
 from te_sched.lower.simplify import simplify
 from te_sched.lower.unroll_loops import unroll_loops
 from te_sched.lower.vectorize_loops import vectorize_loops
+from te_sched.runtime.device import DEVICE_TYPES
 from te_sched.signatures import checked
 from te_sched.target import Target
 
@@ -76,19 +85,27 @@ __all__ = [
     "Filter",
     "FlattenBuffer",
     "ForceNarrowIndexToInt32",
+    "HoistExpression",
     "HoistIfThenElse",
+    "HoistedConditionals",
+    "HoistedLetBindings",
     "InjectDoubleBuffer",
     "InjectPrefetch",
     "InjectSoftwarePipeline",
     "InjectVirtualThread",
+    "InlinePrivateFunctions",
     "LiftThreadBinding",
     "LoopPartition",
     "LowerCrossThreadReduction",
     "LowerDeviceKernelLaunch",
     "LowerInitBlock",
+    "LowerIntrin",
     "LowerMatchBuffer",
     "LowerOpaqueBlock",
+    "LowerTVMBuiltin",
     "LowerThreadAllreduce",
+    "MakePackedAPI",
+    "MakeUnpackedAPI",
     "ModulePass",
     "NarrowDataType",
     "PassInfo",
@@ -134,6 +151,7 @@ PASS_NAMES: Mapping[str, Callable[[PrimFunc, config.Lowering], PrimFunc]] = {
     "tir.InjectDoubleBuffer": inject_double_buffer,
     "tir.StorageRewrite": rewrite_storage,
     "tir.HoistIfThenElse": hoist_conditions,
+    "tir.HoistExpression": hoist_expressions,
     "tir.UnrollLoop": unroll_loops,
     "tir.RenormalizeSplitPattern": renormalize_split_patterns,
     "tir.RemoveNoOp": remove_no_op,
@@ -493,6 +511,25 @@ def HoistIfThenElse(variant: str | None = None) -> PrimFuncPass:
     return _named("tir.HoistIfThenElse")
 
 
+def HoistExpression() -> PrimFuncPass:
+    """The pass that moves invariant conditions and lets out of loops, also those of expressions.
+
+    >>> from te_sched import IRModule, tir
+    >>> i, n = tir.Var("i"), tir.SizeVar("n")
+    >>> value = tir.if_then_else(n > 2, i, 0)
+    >>> loop = tir.For(i, 0, 4, "serial", tir.Evaluate(tir.call_extern("int32", "f", value)))
+    >>> HoistExpression()(IRModule.from_expr(tir.PrimFunc((n,), loop, {})))["main"].body
+    n = T.int32(is_size_var=True)
+    if 2 < n:
+        for i in range(4):
+            T.call_extern("int32", "f", i)
+    else:
+        for i in range(4):
+            T.call_extern("int32", "f", 0)
+    """
+    return _named("tir.HoistExpression")
+
+
 def UnrollLoop() -> PrimFuncPass:
     """The pass that unrolls loops.
 
@@ -739,13 +776,9 @@ def CompactBufferAllocation(is_strict: bool = True) -> PrimFuncPass:
     True
     """
     settings = config.current().lowering
-
-    def compact(func: PrimFunc) -> PrimFunc:
-        if not has_declarations(func.body):
-            return compact_buffers(func, settings, is_strict)
-        return declare_buffers(compact_buffers(realize_buffers(func), settings, is_strict))
-
-    return _named("tir.CompactBufferAllocation", compact)
+    return _named(
+        "tir.CompactBufferAllocation", lambda func: compact_buffers(func, settings, is_strict)
+    )
 
 
 def LowerMatchBuffer() -> PrimFuncPass:
@@ -790,7 +823,8 @@ def LowerOpaqueBlock() -> PrimFuncPass:
     def lower(func: PrimFunc) -> PrimFunc:
         if func.origin == "schedule":
             return func
-        return declare_buffers(lower_opaque_blocks(func, settings))
+        lowered = lower_opaque_blocks(func, settings)
+        return declare_buffers(lowered, settings, alignments(func.body))
 
     return _named("tir.LowerOpaqueBlock", lower)
 
@@ -819,6 +853,8 @@ def FlattenBuffer() -> PrimFuncPass:
     settings = config.current().lowering
 
     def flatten(func: PrimFunc) -> PrimFunc:
+        if func.origin == "schedule":
+            return func
         return flatten_storage(drop_declarations(func), settings)
 
     return _named("tir.FlattenBuffer", flatten)
@@ -910,6 +946,20 @@ def ConvertSSA() -> ModulePass:
     False
     """
     return _WholeModule(convert_ssa, PassInfo(name="tir.ConvertSSA"))
+
+
+def InlinePrivateFunctions() -> ModulePass:
+    """The pass that puts the statements of private functions where these are called.
+
+    >>> from te_sched import IRModule, tir
+    >>> n = tir.Var("n")
+    >>> private = tir.PrimFunc([n], tir.Evaluate(tir.call_extern("int32", "print", n)))
+    >>> visible = tir.PrimFunc([], tir.Evaluate(tir.call_tir("f", 3)))
+    >>> module = IRModule({"main": visible.with_attr("global_symbol", "main"), "f": private})
+    >>> InlinePrivateFunctions()(module)["main"].body
+    T.call_extern("int32", "print", 3)
+    """
+    return _WholeModule(inline_private_functions, PassInfo(name="tir.InlinePrivateFunctions"))
 
 
 def AnnotateEntryFunc() -> ModulePass:
@@ -1065,6 +1115,116 @@ def LowerThreadAllreduce() -> PrimFuncPass:
         return lower_thread_allreduce(func, has_mask, config.current().lowering)
 
     return PrimFuncPass(run, PassInfo(name="tir.LowerThreadAllreduce"))
+
+
+def MakePackedAPI() -> ModulePass:
+    """The pass that gives functions that callers see the parameters of packed functions.
+
+    >>> from te_sched import IRModule
+    >>> from te_sched.script import tir as T
+    >>> @T.prim_func
+    ... def next_of(n: T.int32) -> T.int32:
+    ...     T.func_attr({"target": T.target("llvm", host="llvm")})
+    ...     return n + 1
+    >>> func = MakePackedAPI()(IRModule({"next_of": next_of}))["next_of"]
+    >>> [param.name for param in func.params]
+    ['args', 'arg_type_ids', 'num_args', 'out_ret_value', 'out_ret_tcode', 'resource_handle']
+    >>> func.body.message
+    "next_of: num_args should be 1"
+    """
+
+    return _WholeModule(
+        lambda functions: make_packed_api(functions, _host_of), PassInfo(name="tir.MakePackedAPI")
+    )
+
+
+def MakeUnpackedAPI() -> ModulePass:
+    """The pass that gives functions that callers see pointers as parameters for buffers.
+
+    >>> from te_sched import IRModule
+    >>> from te_sched.script import tir as T
+    >>> @T.prim_func
+    ... def clear(A: T.Buffer((8,), "int32")):
+    ...     T.func_attr({"target": T.target("llvm", host="llvm")})
+    ...     A[0] = 0
+    >>> func = MakeUnpackedAPI()(IRModule({"clear": clear}))["clear"]
+    >>> func.params[0].type_annotation.element_type, func.ret_type
+    ('int32', 'int32')
+    """
+    return _WholeModule(
+        lambda functions: make_unpacked_api(functions, _host_of),
+        PassInfo(name="tir.MakeUnpackedAPI"),
+    )
+
+
+def _host_of(func: PrimFunc) -> tuple[Target, int] | None:
+    """The target of the host of a function, and the type of its device."""
+    target = _target_of(func, "which decides on its host")
+    return None if target.host is None else (target.host, _device_type(target))
+
+
+def LowerIntrin() -> PrimFuncPass:
+    """The pass that lowers divisions that round down, and functions to LLVM's for that target.
+
+    >>> from te_sched import IRModule
+    >>> from te_sched.script import tir as T
+    >>> @T.prim_func
+    ... def eighth(A: T.Buffer((8,), "int32")):
+    ...     T.func_attr({"target": T.target("llvm")})
+    ...     A[0] = A[1] // 8
+    >>> "A[0] = T.shift_right(A[1], 3)" in str(LowerIntrin()(IRModule({"f": eighth})))
+    True
+    """
+
+    def lower(func: PrimFunc) -> PrimFunc:
+        target = _target_of(func, "whose functions it would call")
+        settings = config.current().lowering
+        return lower_intrinsics(func, target.keys, target.kind == "llvm", settings)
+
+    return PrimFuncPass(lower, PassInfo(name="tir.LowerIntrin"))
+
+
+def LowerTVMBuiltin() -> PrimFuncPass:
+    """The pass that stores the arguments of packed calls on the stack, in functions for a host.
+
+    >>> from te_sched import IRModule
+    >>> from te_sched.script import tir as T
+    >>> @T.prim_func
+    ... def call(n: T.int32):
+    ...     T.func_attr({"target": T.target("llvm")})
+    ...     T.call_packed("f", n)
+    >>> module = LowerTVMBuiltin()(IRModule({"call": call}))
+    >>> for line in str(module["call"]).splitlines()[-3:]:
+    ...     print(line.strip())
+    T.tvm_struct_set(stack_value, 0, 12, T.Cast("int64", n))
+    stack_tcode_1[0] = 0
+    T.call_packed_lowered("f", stack_value, stack_tcode, 0, 1)
+    """
+
+    def lower(func: PrimFunc) -> PrimFunc:
+        given = func.attrs.get("target")
+        target = None if given is None else Target(given)
+        is_of_host = func.attrs.get("tir.is_host_func", False)
+        if not is_of_host and (target is None or "cpu" not in target.keys):
+            return func
+        return lower_packed_calls(func, None if target is None else _device_type(target))
+
+    return PrimFuncPass(lower, PassInfo(name="tir.LowerTVMBuiltin"))
+
+
+def _target_of(func: PrimFunc, why: str) -> Target:
+    given = func.attrs.get("target")
+    if given is None:
+        name = str(func.attrs.get("global_symbol", "main"))
+        raise DeclarationError(
+            f"function {name} has no target, {why}", "", "apply BindTarget first"
+        )
+    return given if isinstance(given, Target) else Target(given)
+
+
+def _device_type(target: Target) -> int:
+    """DLPack's number of the devices of a target."""
+    return DEVICE_TYPES[next((key for key in target.keys if key in DEVICE_TYPES), "cpu")]
 
 
 @checked

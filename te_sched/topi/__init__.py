@@ -10,6 +10,7 @@ import sys
 from te_sched import signatures
 from te_sched.topi import cuda as cuda
 from te_sched.topi import generic as generic
+from te_sched.topi import image as image
 from te_sched.topi import nn as nn
 from te_sched.topi import operators as operators
 from te_sched.topi import tag as tag
@@ -142,6 +143,6 @@ from te_sched.topi.utils import const_vector as const_vector
 from te_sched.topi.utils import get_const_tuple as get_const_tuple
 
 _SELF = sys.modules[__name__]
-signatures.list_names(_SELF, "cuda", "generic", "nn", "operators", "tag", "utils", "x86")
+signatures.list_names(_SELF, "cuda", "generic", "image", "nn", "operators", "tag", "utils", "x86")
 signatures.check_arguments(_SELF, _SELF.__all__)
 signatures.check_arguments(utils, utils.PUBLIC)

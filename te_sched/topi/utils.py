@@ -403,6 +403,24 @@ def check_rank(value: Any, rank: int, what: str) -> Tensor:
     return tensor
 
 
+def spatial_dimensions(
+    given: Tensor, layout: str, count: int, what: str
+) -> tuple[Tensor, list[int]]:
+    """The data, and the positions of its `count` dimensions W, or H and W, or D, H and W in a
+    layout such as NCHW, or NCHW4c: C in parts of 4.
+    """
+    names = [one for one in layout if not one.isdigit()]
+    data = check_rank(given, len(names), what)
+    space = "DHW"[3 - count :]
+    if any(letter not in names or letter.lower() in names for letter in space):
+        raise DeclarationError(
+            f"topi.{what}: layout {layout!r} lacks the dimensions {', '.join(space)}",
+            "only other dimensions may be split",
+            "name them in the layout: NCHW",
+        )
+    return data, [names.index(letter) for letter in space]
+
+
 def check_same(found: Any, expected: Any, what: str, of: str) -> None:
     """Refuse an extent that provably differs from the expected one."""
     if is_different(found, expected):

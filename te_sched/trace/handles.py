@@ -91,6 +91,9 @@ class Handles(Protocol):
     def variable_of(self, handle: Any) -> Var | None:
         """The variable that stands for a handle in expressions."""
 
+    def title(self, entry: Entry, line: str) -> str:
+        """A short text of a call, for readers; `line` is the one that shows it in a program."""
+
     def reference(self, target: Any) -> Any:
         """The value that represents the object of a primitive's call in the trace."""
 

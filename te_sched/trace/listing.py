@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from te_sched.ir import expr as E
-from te_sched.ir.expr import Expr, FloatImm, IntImm, StringImm, Var
+from te_sched.ir.expr import Expr, FloatImm, IntImm, Node, StringImm, Var
+from te_sched.ir.visitor import substitute, variables_of
 from te_sched.trace.entries import Entry
 from te_sched.trace.handles import HandleReference, Handles
 
@@ -66,6 +67,13 @@ class Listing:
             self._labels[variable] = f"{name}.var"
         return name
 
+    def _result(self, item: Any) -> str:
+        """The name of a result; a result that is None is named `_`, and counts."""
+        if item is None:
+            self._labels[object()] = "_"
+            return "_"
+        return self._define(item, self._wish(item) or "x")
+
     def _need(self, item: Any, wish: str) -> str:
         if item not in self._labels:
             self.needed[self._define(item, wish)] = item
@@ -77,7 +85,7 @@ class Listing:
         call = primitive.call_text(owner, entry, self._value)
         if not entry.results:
             return call
-        named = [self._define(item, self._wish(item) or "x") for item in entry.results]
+        named = [self._result(item) for item in entry.results]
         return f"{self._handles.results_text(named, primitive.gives_tuple)} = {call}"
 
     def _wish(self, value: Any) -> str | None:
@@ -93,7 +101,14 @@ class Listing:
         wish = self._wish(value)
         if wish is not None:
             return self._need(value, wish)
-        return self._expression(value) if isinstance(value, Expr) else self._handles.literal(value)
+        if isinstance(value, Expr):
+            return self._expression(value)
+        return self._handles.literal(self.renamed(value) if isinstance(value, Node) else value)
+
+    def renamed(self, node: Any) -> Any:
+        """A node whose variables have the names of the program."""
+        known = {var for var in variables_of(node) if var in self._labels}
+        return substitute(node, {var: Var(self._labels[var], var.dtype) for var in known})
 
     def _expression(self, expr: Expr) -> str:
         kind = type(expr)

@@ -17,13 +17,13 @@ class Observer:
     """Notified of each call with its arguments before its effect; does nothing by default."""
 
     def created(self, schedule: Any, place: SourceLocation) -> None:
-        """A schedule was made by create_schedule, called on a line of the user."""
+        """A schedule was made, by a call on a line of the user."""
 
     def lowering(self, inputs: Any, **options: Any) -> None:
         """A program is about to be lowered, with these options of `lower`."""
 
     def lowered(self, inputs: Any, module: Any) -> None:
-        """A schedule was lowered to a module."""
+        """A program was lowered to a module."""
 
     def building(self, inputs: Any, place: SourceLocation, **options: Any) -> None:
         """A program is about to be built, with these options of `build`, called in the line

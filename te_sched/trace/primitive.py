@@ -26,7 +26,7 @@ class ArgumentKind(NamedTuple):
     in the schedule before the call; without it the argument is stored. An attribute is a constant,
     never a handle or an expression. Programs write `by_name` arguments as `name=value`, and omit
     default values, except if `is_always_shown`. JSON has the items of a list that `is_flat` each
-    as an input, and an attribute as `width` values: `packed` makes them, `unpacked` the attribute.
+    as an input, and others as `width` values: `packed` makes them, `unpacked` the argument.
     """
 
     record: Callable[[Any, Any], Any] | None = None
@@ -60,7 +60,8 @@ class PrimitiveParameter(NamedTuple):
 
 class Primitive:
     """The name, parameters and effect of a primitive. `has_target`: it is a method of a part of the
-    schedule, such as a stage, rather than of the schedule.
+    schedule, such as a stage, rather than of the schedule. `is_naming`: it only has results, and
+    changes nothing.
     """
 
     __slots__ = (
@@ -70,13 +71,12 @@ class Primitive:
         "_rest",
         "has_target",
         "heading",
+        "is_naming",
         "name",
         "parameters",
         "returns_list",
         "text",
     )
-
-    is_naming = False  # whether it only defines handles
 
     def __init__(
         self,
@@ -86,9 +86,10 @@ class Primitive:
         text: str = "",
         heading: str = "",
         returns_list: bool = False,
+        is_naming: bool = False,
     ) -> None:
         self.name, self.parameters, self.has_target, self.text = name, parameters, has_target, text
-        self.heading, self.returns_list = heading, returns_list
+        self.heading, self.returns_list, self.is_naming = heading, returns_list, is_naming
         names = [one.name for one in parameters]
         self._rest = next((one.name for one in parameters if one.is_variadic), "")
         self._by_place = names[: names.index(self._rest)] if self._rest else names
@@ -126,28 +127,28 @@ class Primitive:
         attributes: list[Any] = []
         for one in self.parameters:
             value = arguments[one.name]
+            target = attributes if one.kind.is_attribute else inputs
             if one.kind.packed is not None:
-                attributes += one.kind.packed(value)
-            elif one.kind.is_attribute:
-                attributes.append(value)
+                target += one.kind.packed(value)
             elif one.is_variadic or one.kind.is_flat:
-                inputs += value or ()
+                target += value or ()
             else:
-                inputs.append(value)
+                target.append(value)
         return inputs, attributes
 
     def joined(self, inputs: Sequence[Any], attributes: Sequence[Any]) -> dict[str, Any]:
         """The arguments by name, of what `divided` gave."""
         values, constants, found = [*inputs], [*attributes], {}
         for one in self.parameters:
+            source = constants if one.kind.is_attribute else values
             if one.is_variadic or one.kind.is_flat:
                 found[one.name], values = tuple(values) if one.is_variadic else values, []
             elif one.kind.unpacked is not None:
                 width = one.kind.width
-                found[one.name] = one.kind.unpacked(constants[:width])
-                del constants[:width]
+                found[one.name] = one.kind.unpacked(source[:width])
+                del source[:width]
             else:
-                found[one.name] = (constants if one.kind.is_attribute else values).pop(0)
+                found[one.name] = source.pop(0)
         return found
 
     def shown(self, entry: Entry) -> tuple[list[Any], dict[str, Any]]:
@@ -181,11 +182,12 @@ class Primitive:
 
 
 def primitive(
-    heading: str = "", has_target: bool = False, **kinds: ArgumentKind
+    heading: str = "", has_target: bool = False, is_naming: bool = False, **kinds: ArgumentKind
 ) -> Callable[[_F], _F]:
     """Make a method a primitive: `kinds` are those of its parameters that are not plain.
 
-    `heading` describes a call, with {parameter}, {results} and {stage}, its target.
+    `heading` describes a call, with {parameter}, {results} and {stage}, its target; `is_naming` is
+    whether it only has results.
 
     The method checks its arguments and computes the new state on drafts (`self.draft`). If it
     succeeds, the call is recorded and the drafts are committed; if it raises, the schedule is
@@ -201,6 +203,7 @@ def primitive(
             body.__doc__ or "",
             heading,
             returned.startswith("list"),
+            is_naming,
         )
         body.__qualname__ = body.__name__  # Python's errors about arguments show it
 

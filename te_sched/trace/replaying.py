@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from te_sched.errors import ScheduleError
-from te_sched.ir.expr import Expr, Var
+from te_sched.ir.expr import Expr, Node, Var
 from te_sched.ir.visitor import substitute
 from te_sched.trace.entries import Entry
 from te_sched.trace.handles import HandleReference, Handles
@@ -54,8 +54,9 @@ class Replay:
             return type(value)([self.find(item) for item in value])
         if isinstance(value, Expr):
             return substitute(value, self._variables)
-        is_handle = self._handles.name_of(value, 0) is not None
-        return self.twins.get(value, value) if is_handle else value
+        if self._handles.name_of(value, 0) is not None:
+            return self.twins.get(value, value)
+        return substitute(value, self._variables) if isinstance(value, Node) else value
 
 
 def check_signature(signature: Any, target: Any) -> None:

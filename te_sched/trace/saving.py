@@ -3,7 +3,8 @@
 An instruction is `[name, inputs, attributes, results]`, a decision `[number of the instruction,
 value]`. The first instruction has the tensors that the schedule was created of. Inputs and results
 are the names of handles in the trace's program; texts contain their quotes, nodes of expressions
-are `{class: fields}`. Must not know what any primitive does.
+are `{class: fields}`, an index map is the text of its own JSON. Must not know what any primitive
+does.
 """
 
 from __future__ import annotations
@@ -18,6 +19,9 @@ from te_sched.errors import ScheduleError
 from te_sched.ir import expr as E
 from te_sched.ir import ops
 from te_sched.ir.expr import Expr, Node, Var
+from te_sched.ir.index_map import IndexMap
+from te_sched.ir.peer_json import load_index_map, save_index_map
+from te_sched.ir.visitor import substitute, variables_of
 from te_sched.signatures import check_fields
 from te_sched.trace.entries import Entry
 from te_sched.trace.handles import HandleReference, Handles
@@ -63,6 +67,8 @@ class _Writer:
         return None if is_constant else self._named(value)
 
     def _named(self, handle: Any) -> str:
+        if handle is None:
+            return "_"
         label = self._listing.label(handle)
         variable = self._handles.variable_of(handle)
         if variable is not None:
@@ -84,6 +90,8 @@ class _Writer:
             return value
         if isinstance(value, str):
             return json.dumps(value)
+        if isinstance(value, IndexMap):
+            return save_index_map(self._listing.renamed(value))
         if isinstance(value, (list, tuple)):
             return [self._value(item) for item in value]
         if isinstance(value, Mapping):
@@ -161,6 +169,8 @@ class _Reader:
         if isinstance(data, str):
             if data.startswith('"'):
                 return json.loads(data)
+            if data.startswith("{"):
+                return self._named(load_index_map(data))
             return None if data == _NONE else self._find(data)
         if isinstance(data, list):
             return tuple(map(self._value, data))
@@ -178,9 +188,15 @@ class _Reader:
             return found if variable is None else variable
         if kind not in _NODES:
             return {kind: self._value(given)}
-        node = _NODES[kind](*map(self._value, given))
-        check_fields(node)
-        return node
+        made = _NODES[kind](*map(self._value, given))
+        check_fields(made)
+        return made
+
+    def _named(self, node: Any) -> Any:
+        """A node with the variables that have names of the trace."""
+        names = {var: var.name for var in variables_of(node)}
+        known = {var: self.known[name] for var, name in names.items() if name in self.known}
+        return substitute(node, {var: one for var, one in known.items() if isinstance(one, Expr)})
 
     def _find(self, name: str) -> Any:
         if name not in self.known:

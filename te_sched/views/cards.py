@@ -13,6 +13,9 @@ from te_sched.schedule.handles import entry_text
 from te_sched.schedule.schedule import Schedule
 from te_sched.schedule.stage import Stage
 from te_sched.te.tensor import Tensor
+from te_sched.tensorir.handles import PRIMITIVES, instruction_name
+from te_sched.tensorir.schedule import BlockSchedule
+from te_sched.tensorir.traces import Instruction
 from te_sched.trace.entries import Entry
 from te_sched.trace.trace import Trace
 from te_sched.views.dataflow import dataflow_svg
@@ -36,10 +39,13 @@ _STYLE = (
 )
 
 
-def schedule_html(schedule: Schedule) -> str:
+def schedule_html(schedule: Schedule | BlockSchedule) -> str:
     """A schedule: its loops, its dataflow, and its trace."""
-    count = len(schedule.stages)
-    flow = f"<p>{count} stages are too many for a picture.</p>"
+    if isinstance(schedule, BlockSchedule):
+        count, what = len(schedule.keys), "blocks"
+    else:
+        count, what = len(schedule.stages), "stages"
+    flow = f"<p>{count} {what} are too many for a picture.</p>"
     if count <= _MOST_STAGES:
         flow = f'<div class="te-wide">{dataflow_svg(schedule)}</div>'
     return _card(
@@ -78,7 +84,14 @@ def trace_html(trace: Trace) -> str:
 
 def entry_html(entry: Entry) -> str:
     """One call."""
-    return _card(_code(entry_text(entry)), _note("called at", entry.place))
+    return _card(_code(call_text(entry)), _note("called at", entry.place))
+
+
+def call_text(entry: Entry) -> str:
+    """The line of an entry in the program of its trace."""
+    if PRIMITIVES.get(instruction_name(entry.method)) is entry.primitive:
+        return repr(Instruction.of(entry))
+    return entry_text(entry)
 
 
 def error_html(error: TeSchedError) -> str:

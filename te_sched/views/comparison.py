@@ -9,6 +9,7 @@ from difflib import unified_diff
 
 from te_sched.errors import DeclarationError, kind_of
 from te_sched.schedule.schedule import Schedule
+from te_sched.tensorir.schedule import BlockSchedule
 from te_sched.views.highlight import own_style, to_html
 from te_sched.views.loop_tree import loop_tree, tree_text
 
@@ -39,14 +40,14 @@ class Comparison:
         return f"<style>{own_style()}</style>{to_html(str(self), 'diff')}"
 
 
-def compare(schedule: Schedule, other: Schedule) -> Comparison:
+def compare(schedule: Schedule | BlockSchedule, other: Schedule | BlockSchedule) -> Comparison:
     """Compare two schedules; printed, the result is a diff of lines."""
     for one in (schedule, other):
-        if not isinstance(one, Schedule):
+        if not isinstance(one, Schedule | BlockSchedule):
             raise DeclarationError(
                 f"cannot compare a schedule with {kind_of(one)}",
                 "it is not a schedule",
-                "pass what te.create_schedule returned",
+                "pass what te.create_schedule or tir.Schedule returned",
             )
     return Comparison(
         _difference(str(schedule.trace), str(other.trace)),
@@ -54,7 +55,7 @@ def compare(schedule: Schedule, other: Schedule) -> Comparison:
     )
 
 
-def loops_text(schedule: Schedule) -> str:
+def loops_text(schedule: Schedule | BlockSchedule) -> str:
     """The loop tree of a schedule as text."""
     return tree_text(loop_tree(schedule))
 

@@ -1,19 +1,20 @@
-"""The dataflow of a schedule as inline SVG: stages as boxes, reads as arrows. A stage that is
-attached to a loop of its reader is labelled, and its arrow is dashed; inlined stages are faded.
-Must not know how boxes are placed.
+"""The dataflow of a schedule, or of functions of blocks, as inline SVG: stages and blocks as boxes,
+reads as arrows. A stage that is computed in a loop of its reader is labelled, and its arrow is
+dashed; inlined stages are faded. Must not know how boxes are placed.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from html import escape
+from typing import Any
 
 from te_sched.errors import DeclarationError, kind_of
+from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.schedule.schedule import Schedule
-from te_sched.schedule.stage import AttachType, Stage
-from te_sched.te.operation import PlaceholderOp, ScanOp
+from te_sched.tensorir.schedule import BlockSchedule
+from te_sched.views.graphs import Graph, GraphBox, graph_of_blocks, graph_of_stages
 from te_sched.views.layers import Segment, place
-from te_sched.views.notation import Notation, shortened
+from te_sched.views.notation import shortened
 from te_sched.views.theme import colours
 
 _LINE, _PAD, _CHAR = 16, 8, 7.3  # pixels: height of a line of text, padding, width of a letter
@@ -34,103 +35,56 @@ _STYLE = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Box:
-    stage: Stage
-    kind: str  # "input", "output", "inlined", "stage"
-    labels: tuple[str, ...]
-    title: str
-
-    @property
-    def size(self) -> tuple[float, float]:
-        longest = max(map(len, self.labels))
-        return (longest * _CHAR + 2 * _PAD, len(self.labels) * _LINE + 2 * _PAD - 4)
-
-
-def dataflow_svg(schedule: Schedule) -> str:
-    """The stages of a schedule and their reads, as one `<svg>` element."""
-    if not isinstance(schedule, Schedule):
-        raise DeclarationError(
-            f"cannot make a dataflow of {kind_of(schedule)}",
-            "it has no stages",
-            "give what te.create_schedule returned",
-        )
-    stages = list(schedule.stages)
-    number = {stage.op: index for index, stage in enumerate(stages)}
-    reads = [
-        list(dict.fromkeys(number[t.op] for t in stage.op.input_tensors if t.op in number))
-        for stage in stages
-    ]
-    order = _in_order(reads)
-    stages = [stages[index] for index in order]
-    position = {index: at for at, index in enumerate(order)}
-    reads = [[position[box] for box in reads[index]] for index in order]
-    states = {
-        tensor.op
-        for stage in stages
-        if isinstance(stage.op, ScanOp)
-        for tensor in stage.op.state_placeholder
-    }
-    boxes = [_box(stage, stage.op in states) for stage in stages]
-    placed = place([box.size for box in boxes], reads)
-    attached = [stage.attach_spec.attach_stage for stage in stages]
+def dataflow_svg(what: Schedule | BlockSchedule | PrimFunc | IRModule) -> str:
+    """The stages of a schedule, or the outermost blocks of functions, and their reads, as one
+    `<svg>` element.
+    """
+    graph = _graph_of(what)
+    placed = place([_size(box) for box in graph.boxes], graph.reads)
     parts = [
-        _arrow(one, one.reader is not None and attached[one.box] is stages[one.reader])
+        _arrow(one, one.reader is not None and (one.box, one.reader) in graph.attached)
         for one in placed.segments
     ]
-    parts += [_drawn(box, *corner) for box, corner in zip(boxes, placed.corners, strict=True)]
-    return _svg(schedule, boxes, reads, parts, placed.width, placed.height)
+    parts += [_drawn(box, *corner) for box, corner in zip(graph.boxes, placed.corners, strict=True)]
+    return _svg(graph, parts, placed.width, placed.height)
 
 
-def _in_order(reads: list[list[int]]) -> list[int]:
-    """The numbers of the stages, each after those that it reads."""
-    done: dict[int, None] = {}
-    for root in range(len(reads)):
-        stack = [(root, False)]
-        while stack:
-            item, is_ready = stack.pop()
-            if is_ready:
-                done[item] = None
-            elif item not in done:
-                stack.append((item, True))
-                stack += [(below, False) for below in reversed(reads[item]) if below not in done]
-    return list(done)
+def _graph_of(what: Any) -> Graph:
+    if isinstance(what, Schedule):
+        return graph_of_stages(what)
+    if isinstance(what, BlockSchedule):
+        what = what.mod
+    if isinstance(what, PrimFunc | IRModule):
+        functions = [what] if isinstance(what, PrimFunc) else what.functions.values()
+        return graph_of_blocks(functions)
+    raise DeclarationError(
+        f"cannot make a dataflow of {kind_of(what)}",
+        "it has no stages and no blocks",
+        "give a schedule, or a function of blocks",
+    )
 
 
-def _box(stage: Stage, is_state: bool) -> _Box:
-    op = stage.op
-    shape = ", ".join(map(Notation().text, op.output(0).shape))
-    kind, note = "stage", ""
-    spec = stage.attach_spec
-    if is_state:
-        note = "state of a scan"
-    elif isinstance(op, PlaceholderOp):
-        kind = note = "input"
-    elif stage.attach_type in (AttachType.INLINE, AttachType.INLINED_ALREADY):
-        kind = note = "inlined"
-    elif spec.attach_stage is not None and spec.attach_ivar is not None:
-        note = f"at {spec.attach_stage.origin_op.name}: {spec.attach_ivar.var.name}"
-    elif spec.attach_stage is not None:
-        note = f"in the loop of {spec.attach_stage.origin_op.name}"
-    elif stage.is_output:
-        kind = note = "output"
-    notes = [note] if note else []
-    notes += [f"in {stage.scope}"] if stage.scope else []
-    labels = (stage.origin_op.name, f"{op.output(0).dtype}[{shape}]", *notes)
-    return _Box(stage, kind, tuple([shortened(one, _LONGEST) for one in labels]), "\n".join(labels))
+def _labels(box: GraphBox) -> list[str]:
+    return [shortened(one, _LONGEST) for one in box.labels]
 
 
-def _drawn(box: _Box, x: float, y: float) -> str:
-    width, height = box.size
+def _size(box: GraphBox) -> tuple[float, float]:
+    labels = _labels(box)
+    return (max(map(len, labels)) * _CHAR + 2 * _PAD, len(labels) * _LINE + 2 * _PAD - 4)
+
+
+def _drawn(box: GraphBox, x: float, y: float) -> str:
+    width, height = _size(box)
     round_corners = ' rx="9"' if box.kind in ("input", "output") else ' rx="2"'
     lines = "".join(
         f'<text x="{_n(x + _PAD)}" y="{_n(y + _PAD + 8 + at * _LINE)}"'
         f"{_label_style(at)}>{escape(label)}</text>"
-        for at, label in enumerate(box.labels)
+        for at, label in enumerate(_labels(box))
     )
+    title = "\n".join(box.labels)
     return (
-        f'<g class="te-{box.kind}" data-stages="{escape(box.stage.origin_op.name)}">'
-        f"<title>{escape(box.title)}</title>"
+        f'<g class="te-{box.kind}" data-stages="{escape(box.stage)}">'
+        f"<title>{escape(title)}</title>"
         f'<rect x="{_n(x)}" y="{_n(y)}" width="{_n(width)}" height="{_n(height)}"{round_corners}/>'
         f"{lines}</g>"
     )
@@ -153,19 +107,12 @@ def _arrow(part: Segment, is_attached: bool) -> str:
     return f'<path{kind} d="{line}"/>{head}'
 
 
-def _svg(
-    schedule: Schedule,
-    boxes: list[_Box],
-    reads: list[list[int]],
-    parts: list[str],
-    width: float,
-    height: float,
-) -> str:
-    names = ", ".join([op.name for op in schedule.outputs])
-    known = [box.stage.origin_op.name for box in boxes]
+def _svg(graph: Graph, parts: list[str], width: float, height: float) -> str:
+    names = ", ".join(graph.outputs)
+    known = [box.name for box in graph.boxes]
     said = "; ".join(
         f"{name} reads {', '.join(known[one] for one in read)}"
-        for name, read in zip(known, reads, strict=True)
+        for name, read in zip(known, graph.reads, strict=True)
         if read
     )
     view = f"{-_MARGIN} {-_MARGIN} {_n(width + 2 * _MARGIN)} {_n(height + 2 * _MARGIN)}"

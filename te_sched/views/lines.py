@@ -17,7 +17,7 @@ _STYLE = """\
 .te-tree summary::before{content:"\\25b8";position:absolute;left:0;opacity:.6}
 .te-tree details[open]>summary::before{content:"\\25be"}
 .te-tree details>:not(summary){margin-left:1.1em}
-.te-tree .te-function,.te-tree .te-stage{font-weight:600}
+.te-tree .te-function,.te-tree .te-stage,.te-tree .te-block{font-weight:600}
 .te-tree .te-memory{opacity:.75}
 .te-tree .te-guard,.te-tree .te-other{font-style:italic;opacity:.85}
 """
@@ -25,11 +25,11 @@ _STYLE = """\
 
 @dataclass(frozen=True, slots=True)
 class TreeLine:
-    """One line of a loop tree. `kind` is "function", "stage", "loop", "thread", "memory", "guard",
-    "compute" or "other"; `stages` are the stages of the line; for a loop, `extent` is its length if
-    it is constant, and `annotation` is "parallel", "vectorized", "unrolled", "threadIdx.x", ... or
-    ""; `scope` and `nbytes` are those of memory; `node` is the node of the IR that the line shows,
-    or, for a schedule that cannot be lowered, a stage or an axis.
+    """One line of a loop tree. `kind` is "function", "stage", "block", "loop", "thread", "memory",
+    "guard", "compute" or "other"; `stages` are the stages of the line; for a loop, `extent` is its
+    length if it is constant, and `annotation` is "parallel", "vectorized", "unrolled",
+    "threadIdx.x", ... or ""; `scope` and `nbytes` are those of memory; `node` is the node of the IR
+    that the line shows, or, for a schedule that cannot be lowered, a stage or an axis.
     """
 
     depth: int

@@ -1,6 +1,6 @@
 """Loop trees: a schedule or a program as a tree of stages, loops, memory and computations.
 
-For a schedule these are its loops before any pass; for a program its statements.
+For a schedule these are its loops before any pass; for a program its statements, blocks among them.
 Must not know colours, pages or notebooks.
 """
 
@@ -14,16 +14,19 @@ from typing import Any
 from te_sched.errors import DeclarationError, TeSchedError, kind_of
 from te_sched.ir import dtypes, ops
 from te_sched.ir import stmt as S
-from te_sched.ir.expr import Buffer, Call, Expr, IntImm, IterVar, StringImm, Var
+from te_sched.ir.blocks import BLOCK_KINDS, AllocateConst, BlockRealize, DeclBuffer
+from te_sched.ir.expr import Buffer, BufferRegion, Call, Expr, IntImm, IterVar, StringImm, Var
 from te_sched.ir.printer.names import UniqueNames
+from te_sched.ir.root_block import has_blocks, is_root
 from te_sched.ir.stmt import IRModule, PrimFunc, Stmt
 from te_sched.lower.pipeline import scheduled_loops
 from te_sched.schedule.schedule import Schedule
 from te_sched.signatures import checked
 from te_sched.te.operation import PlaceholderOp, ScanOp
 from te_sched.te.tensor import Tensor
+from te_sched.tensorir.schedule import BlockSchedule
 from te_sched.views.lines import TreeLine, tree_html, tree_text
-from te_sched.views.notation import Notation
+from te_sched.views.notation import Notation, shortened
 from te_sched.views.stage_attribution import StageAttribution
 from te_sched.views.stage_tree import stage_tree
 
@@ -31,10 +34,11 @@ __all__ = ["TreeLine", "default_args", "loop_tree", "tree_html", "tree_text"]
 
 _COMPONENT = re.compile(r"\.v\d+$")  # of a stage with several results
 _TEMPORARY = re.compile(r"(normal_)?reduce_temp\d+|red_buf\d+")  # of reductions over threads
+_LONGEST = 60  # characters of an annotation
 _KINDS = {"serial": "for", "thread_binding": "thread"}
 # Statements whose content other lines show.
 _SILENT = frozenset(["realize_scope", "extern_scope", "reduce_scope", "buffer_bind_scope"])
-_WRAPPERS = (S.SeqStmt, S.BufferRealize, S.Allocate, S.LetStmt, S.AssertStmt)
+_WRAPPERS = (S.SeqStmt, S.BufferRealize, S.Allocate, S.LetStmt, S.AssertStmt, DeclBuffer)
 
 
 # Facts of one stage each.
@@ -42,17 +46,23 @@ _OF_ONE_STAGE = frozenset(["thread_extent", "virtual_thread", "buffer_bind_scope
 
 
 def loop_tree(
-    what: Schedule | PrimFunc | IRModule, args: Sequence[Any] | None = None, name: str = "main"
+    what: Schedule | BlockSchedule | PrimFunc | IRModule,
+    args: Sequence[Any] | None = None,
+    name: str = "main",
 ) -> tuple[TreeLine, ...]:
     """The lines of the loop tree of a schedule or a program, from the top.
 
     `args` and `name` are what a schedule is lowered with: by default `default_args` and "main". A
     schedule that cannot be lowered is shown by its stages and axes, after a line with the reason.
+    Of a schedule of blocks, it is the tree of its module.
     """
+    if isinstance(what, BlockSchedule):
+        what = what.mod
     if isinstance(what, PrimFunc):
         return tuple(_Walk(what).lines())
     if isinstance(what, IRModule):
-        return tuple(line for func in what.functions.values() for line in _Walk(func).lines())
+        walks = [_Walk(func, name=name) for name, func in what.functions.items()]
+        return tuple(line for walk in walks for line in walk.lines())
     if not isinstance(what, Schedule):
         raise DeclarationError(
             f"cannot make a loop tree of {kind_of(what)}",
@@ -88,8 +98,8 @@ def default_args(schedule: Schedule) -> list[Tensor]:
 class _Walk:
     """Visits a function without recursion, and yields its lines."""
 
-    def __init__(self, func: PrimFunc, stages: set[str] | None = None) -> None:
-        self.func, self.stages = func, stages
+    def __init__(self, func: PrimFunc, stages: set[str] | None = None, name: str = "main") -> None:
+        self.func, self.stages, self.name = func, stages, name
         self.names: dict[Any, str] = {}
         self.taken = UniqueNames()
         self.threads: dict[tuple[str, str], str] = {}
@@ -98,6 +108,7 @@ class _Walk:
         self.text = self.notation.text
         self.owners = StageAttribution(self.stage_of)
         self.callers = {buffer.data for buffer in func.buffer_map.values()}
+        self.is_of_blocks = has_blocks(func.body)  # which have lines in place of stages
 
     def stage_of(self, data: Var) -> str:
         """The stage whose result is in some memory; none for memory that lowering added."""
@@ -109,7 +120,7 @@ class _Walk:
     def lines(self) -> Iterator[TreeLine]:
         func = self.func
         params = ", ".join([self._parameter(var) for var in func.params])
-        name = func.attrs.get("global_symbol", "main")
+        name = func.attrs.get("global_symbol", self.name)
         yield TreeLine(0, "function", f"{name}({params})", node=func)
         stack: list[tuple[Any, int, str, tuple[str, ...]]] = [(func.body, 1, "", ())]
         while stack:
@@ -121,7 +132,9 @@ class _Walk:
                 yield node
                 continue
             own = owner if _is_round_stages(node) else self.owners.of(node)
-            if own not in ("", owner):
+            if self.is_of_blocks:
+                owner = own or owner
+            elif own not in ("", owner):
                 yield TreeLine(depth, "stage", f"stage {own}", (own,), node=node)
                 depth, owner = depth + 1, own
             line, below = _STEPS[type(node)](self, node, depth, owner, notes)
@@ -236,7 +249,13 @@ class _Walk:
         return line, [(node.body, depth, owner, notes)]
 
     def _memory(
-        self, node: Stmt, depth: int, name: str, dtype: str, extents: Sequence[Expr], data: Var
+        self,
+        node: Stmt | None,
+        depth: int,
+        name: str,
+        dtype: str,
+        extents: Sequence[Expr],
+        data: Var,
     ) -> TreeLine:
         width = dtypes.storage_bytes(dtypes.element(dtype)) * dtypes.lanes(dtype)
         counts = [_constant(extent) for extent in extents]
@@ -253,6 +272,62 @@ class _Walk:
         for extent in extents:
             size = ops.mul(extent, size)
         return f"{self.text(size)} bytes"
+
+    def block(self, node: BlockRealize, depth: int, owner: str, notes: Any) -> Any:
+        """A block: its iterators and their values, its memory and views, its initialisation."""
+        block = node.block
+        below: list[Any] = []
+        if not is_root(node):
+            if not (isinstance(node.predicate, IntImm) and node.predicate.value):
+                text = f"where {self.text(node.predicate)}"
+                below.append((TreeLine(depth, "guard", text, _tuple(owner), node=node), 0, "", ()))
+                depth += 1
+            below.append((self._block_line(node, depth, owner), 0, "", ()))
+            depth += 1
+        for buffer in block.alloc_buffers:
+            name = self._name(buffer.data, buffer.name)
+            line = self._memory(None, depth, name, buffer.dtype, buffer.shape, buffer.data)
+            below.append((line, 0, "", ()))
+        for match in block.match_buffers:
+            view, region = match.buffer, self._region(match.source)
+            text = f"{self._name(view.data, view.name)} = {region}"
+            below.append((TreeLine(depth, "other", text, _tuple(owner)), 0, "", ()))
+        if block.init is not None:
+            below.append((TreeLine(depth, "guard", "init", _tuple(owner)), 0, "", ()))
+            below.append((block.init, depth + 1, owner, ()))
+        own = [axis.var for axis in block.iter_vars]
+        below += [(block.body, depth, owner, ()), (own, 0, "", ())]
+        return None, below
+
+    def _block_line(self, node: BlockRealize, depth: int, owner: str) -> TreeLine:
+        block = node.block
+        values = [self.text(value) for value in node.iter_values]
+        bound = [
+            f"{_kind_of(axis)}{self._name(axis.var)} = {value}"
+            for axis, value in zip(block.iter_vars, values, strict=True)
+        ]
+        given = [f"{key}={_plain(value)}" for key, value in block.annotations.items()]
+        text = "  ".join(
+            [f"block {block.name_hint}", *([", ".join(bound)] if bound else []), *given]
+        )
+        return TreeLine(depth, "block", text, _tuple(owner), node=node)
+
+    def _region(self, region: BufferRegion) -> str:
+        parts = [
+            self.text(one.min)
+            if _constant(one.extent) == 1
+            else self.notation.span(one.min, one.extent)
+            for one in region.region
+        ]
+        return f"{self.notation.name(region.buffer)}[{', '.join(parts)}]"
+
+    def declare(self, node: DeclBuffer, depth: int, owner: str, notes: Any) -> Any:
+        return None, [(node.body, depth, owner, notes)]
+
+    def constant(self, node: AllocateConst, depth: int, owner: str, notes: Any) -> Any:
+        data = node.buffer_var
+        line = self._memory(node, depth, self._name(data), node.dtype, node.extents, data)
+        return line, [(node.body, depth, owner, notes)]
 
     def branch(self, node: S.IfThenElse, depth: int, owner: str, notes: Any) -> Any:
         text = f"if {self.text(node.condition)}"
@@ -284,7 +359,7 @@ class _Walk:
         below: list[Any] = []
         opened = owner
         for part in node.seq:
-            own = "" if _is_round_stages(part) else self.owners.of(part)
+            own = "" if _is_round_stages(part) or self.is_of_blocks else self.owners.of(part)
             if own not in ("", opened, owner):
                 start = TreeLine(depth, "stage", f"stage {own}", (own,), node=part)
                 below.append((start, depth, "", ()))
@@ -323,6 +398,9 @@ _STEPS: Mapping[type, Callable[..., Any]] = {
     S.BufferStore: _Walk.store,
     S.Evaluate: _Walk.evaluate,
     S.Prefetch: _Walk.prefetch,
+    BlockRealize: _Walk.block,
+    DeclBuffer: _Walk.declare,
+    AllocateConst: _Walk.constant,
 }
 
 
@@ -336,6 +414,12 @@ def _is_pragma(node: S.AttrStmt) -> bool:
     return node.key.startswith("pragma_")
 
 
+def _kind_of(axis: IterVar) -> str:
+    """What is written before an iterator that is not spatial."""
+    word = BLOCK_KINDS[axis.kind][1]
+    return "" if word == "spatial" else f"{word} "
+
+
 def _constant(value: Expr) -> int | None:
     return value.value if isinstance(value, IntImm) else None
 
@@ -345,7 +429,6 @@ def _tuple(stage: str) -> tuple[str, ...]:
 
 
 def _plain(value: Any) -> str:
-    """A constant as Python writes it."""
-    if isinstance(value, StringImm):
-        return value.value
-    return Notation().text(value)
+    """A constant as Python writes it; of a long text its beginning."""
+    text = value.value if isinstance(value, StringImm) else Notation().text(value)
+    return shortened(text.partition("\n")[0], _LONGEST)

@@ -16,6 +16,7 @@ from te_sched.notebook_display import HTML_OF
 from te_sched.schedule.schedule import Schedule
 from te_sched.schedule.stage import Stage
 from te_sched.te.tensor import Tensor
+from te_sched.tensorir.schedule import BlockSchedule
 from te_sched.trace.entries import Entry
 from te_sched.trace.trace import Trace
 
@@ -31,9 +32,12 @@ def _calling(module: str, name: str) -> Callable[..., Any]:
     return method
 
 
-@wraps(Schedule.diff)
-def _diff(self: Schedule, other: Schedule) -> Any:
-    return importlib.import_module("te_sched.views.comparison").compare(self, other)
+def _comparing(documented: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(documented)
+    def diff(self: Any, other: Any) -> Any:
+        return importlib.import_module("te_sched.views.comparison").compare(self, other)
+
+    return diff
 
 
 def _show(self: PrimFunc | IRModule) -> None:
@@ -47,7 +51,12 @@ _METHODS: dict[type, dict[str, Callable[..., Any]]] = {
     Schedule: {
         "_repr_html_": _calling(_CARDS, "schedule_html"),
         "__str__": _calling("te_sched.views.comparison", "loops_text"),
-        "diff": _diff,
+        "diff": _comparing(Schedule.diff),
+    },
+    BlockSchedule: {
+        "_repr_html_": _calling(_CARDS, "schedule_html"),
+        "__str__": _calling("te_sched.views.comparison", "loops_text"),
+        "diff": _comparing(BlockSchedule.diff),
     },
     Stage: {"_repr_html_": _calling(_CARDS, "stage_html")},
     Tensor: {"_repr_html_": _calling(_CARDS, "tensor_html")},
@@ -56,7 +65,7 @@ _METHODS: dict[type, dict[str, Callable[..., Any]]] = {
     Trace: {"_repr_html_": _calling(_CARDS, "trace_html")},
     Entry: {
         "_repr_html_": _calling(_CARDS, "entry_html"),
-        "__repr__": _calling("te_sched.schedule.handles", "entry_text"),
+        "__repr__": _calling(_CARDS, "call_text"),
     },
     TeSchedError: {
         "_repr_html_": _calling(_CARDS, "error_html"),

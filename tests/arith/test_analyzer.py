@@ -236,3 +236,12 @@ def test_division_of_broadcast_floats_is_done_once() -> None:
     result = analyzer().simplify(E.Div(p, q))
     assert isinstance(result, E.Broadcast)
     assert isinstance(result.value, E.Div)
+
+
+def test_products_that_are_not_negative() -> None:
+    found = Analyzer()
+    found.mark_nonnegative(n * 32 + 1 - 2)
+    assert found.const_bounds(n)[0] == 1
+    found.mark_nonnegative(x * -2)
+    assert found.const_bounds(x)[0] is not None
+    assert found.const_bounds(x)[0] < 0  # type: ignore[operator]

@@ -82,4 +82,4 @@ def test_constants_of_vectors_and_floats() -> None:
     lanes = build.imm(300, "int8x4")
     assert (type(lanes), lanes.value.value) == (E.Broadcast, 44)  # type: ignore[attr-defined]
     assert type(build.imm(2, "float16")) is E.FloatImm
-    assert build.truth(True, "boolx4").dtype == "boolx4"
+    assert build.truth(True, "uint1x4").dtype == "uint1x4"

@@ -8,8 +8,8 @@ import pytest
 
 from te_sched.arith import build
 from te_sched.arith.const_bounds import BINARY, INFINITY, ConstBounds, add, of_dtype
-from te_sched.ir import ops
-from te_sched.ir.expr import Div, FloorDiv, FloorMod, IntImm, Mod, Mul, Range, Var
+from te_sched.ir import intrinsics, ops
+from te_sched.ir.expr import Cast, Div, FloorDiv, FloorMod, IntImm, Mod, Mul, Range, Var
 from tests.lower.build import read, temporary
 
 i, j, n = Var("i"), Var("j"), Var("n", is_size=True)
@@ -81,3 +81,14 @@ def test_facts_narrow_what_is_written_alike() -> None:
     found.facts.append((i + j, 2, 5))
     assert found.of(i + j) == (2, 5)
     assert found.of(j + i) == (-3, 10)
+
+
+def test_logarithms_are_rounded_up() -> None:
+    x = Var("x")
+    bounds = ConstBounds(exact=False)
+    bounds.bind(x, Range(IntImm(1025), IntImm(16)))
+    steps = intrinsics.ceil(intrinsics.log2(Cast("float64", x)))
+    assert bounds.of(Cast("int32", steps)) == (11, 11)
+    exact = ConstBounds(exact=True)
+    exact.bind(x, Range(IntImm(1025), IntImm(16)))
+    assert exact.of(Cast("int32", steps))[0] < 0

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from te_sched.arith.const_bounds import INFINITY
 from te_sched.arith.facts import Facts, split_offset
-from te_sched.ir.expr import EQ, And, IntImm, Range, Var
+from te_sched.config import Lowering
+from te_sched.ir.buffer import decl_buffer
+from te_sched.ir.expr import EQ, NE, And, FloorMod, IntImm, Range, Var
 from tests.arith.brute import show
 
 x, y, z = Var("x"), Var("y"), Var("z")
@@ -66,3 +68,39 @@ def test_what_is_remembered_under_a_condition_is_forgotten_behind_it() -> None:
         early.memo[x] = late.memo[x] = (2, 0)
     assert early.memo is before
     assert late.memo == {}
+
+
+def test_inequality_of_equals() -> None:
+    facts = Facts(Lowering(prove_transitively=True))
+    for condition in (EQ(x, y), NE(y, z)):
+        facts.assume(condition)
+    assert facts.differ(x, z)
+    assert facts.differ(z, y)
+    direct = Facts()
+    direct.assume(NE(y, z))
+    assert direct.differ(z, y)
+    assert not direct.differ(x, z)
+
+
+def test_single_inequalities_may_be_all_that_is_used() -> None:
+    facts = Facts(Lowering(prove_transitively=False))
+    facts.assume(x < y)
+    facts.assume(y < z)
+    assert facts.highest_difference(x, y) == -1
+    assert facts.highest_difference(x, z) == INFINITY
+
+
+def test_negative_divisors_give_remainders() -> None:
+    facts = Facts()
+    facts.assume(EQ(FloorMod(x, IntImm(-4)), IntImm(-1)))
+    assert facts.modular.of(x) == (4, 3)
+
+
+def test_written_memory_has_no_facts() -> None:
+    facts, buffer = Facts(), decl_buffer((4,), "int32", name="A")
+    element = buffer[0]
+    with facts.under(element < 5):
+        assert facts.bounds.of(element)[1] == 4
+        with facts.under(x < 3):
+            facts.change_memory({buffer.data})
+        assert facts.bounds.of(element)[1] > 4

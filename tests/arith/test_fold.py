@@ -6,8 +6,9 @@ import math
 
 import pytest
 
-from te_sched.arith.fold import fold, fold_comparison
+from te_sched.arith.fold import fold, fold_call, fold_comparison
 from te_sched.ir import expr as E
+from te_sched.ir import intrinsics
 from te_sched.ir.expr import FloatImm, IntImm, Var
 from tests.arith.brute import show
 
@@ -61,3 +62,18 @@ def test_comparisons_of_constants() -> None:
     assert fold_comparison(E.LT, IntImm(2), IntImm(3)).value == 1
     assert fold_comparison(E.LE, number(3.0), number(2.0)).value == 0
     assert fold_comparison(E.EQ, IntImm(2), x) is None
+
+
+@pytest.mark.parametrize(("value", "folded"), [(1.0, 0.0), (14.0, 4.0), (16.0, 4.0), (17.0, 5.0)])
+def test_logarithm_of_a_number_is_rounded_up(value: float, folded: float) -> None:
+    call = intrinsics.ceil(intrinsics.log2(FloatImm(value, "float64")))
+    assert isinstance(call, E.Call)
+    found = fold_call(call)
+    assert isinstance(found, FloatImm)
+    assert found.value == folded
+
+
+@pytest.mark.parametrize("value", [0.0, -2.0, 1.5, math.inf, math.nan])
+def test_other_logarithms_stay(value: float) -> None:
+    call = intrinsics.ceil(intrinsics.log2(FloatImm(value, "float64")))
+    assert fold_call(call) is None

@@ -120,3 +120,11 @@ def test_vectors_are_subtracted() -> None:
     x, y = tir.Var("x", "int32"), tir.Var("y", "int32")
     difference = tir.Sub(tir.Ramp(x, 1, 16), tir.Broadcast(y, 16))
     assert str(Analyzer().simplify(difference)) == "T.Ramp(x - y, 1, 16)"
+
+
+def test_constants_of_comparisons_have_the_type_of_their_operands() -> None:
+    x = tir.Var("x", "int64")
+    found = Analyzer().rewrite_simplify(tir.And(x.equal(20), x != 30))
+    assert isinstance(found, tir.EQ)
+    assert found.b.dtype == "int64"
+    assert str(Analyzer().rewrite_simplify(tir.Or(x.equal(20), x != 30))) == "x != T.int64(30)"

@@ -7,8 +7,9 @@ from functools import partial
 import pytest
 
 import te_sched
-from te_sched import te
+from te_sched import te, tir
 from tests.browser.looking import contrasts, marked
+from tests.tensorir.programs import MATMUL, program
 
 
 def blur():
@@ -43,7 +44,20 @@ def broken():
     return s
 
 
-@pytest.fixture(scope="module", params=[blur, kernels, broken], ids=lambda made: made.__name__)
+def blocks():
+    sch = tir.Schedule(program(MATMUL))
+    _, j, k = sch.get_loops("C")
+    outer, inner = sch.split(j, [None, 4])
+    sch.reorder(outer, k, inner)
+    sch.reverse_compute_at("D", outer)
+    sch.decompose_reduction("C", k)
+    return sch
+
+
+_MADE = [blur, kernels, broken, blocks]
+
+
+@pytest.fixture(scope="module", params=_MADE, ids=lambda made: made.__name__)
 def html(request):
     return te_sched.explain(request.param(), measure=False).html()
 
@@ -87,6 +101,17 @@ def test_a_row_of_the_nest_and_its_statement_are_highlighted_both_ways(open_page
     assert row.startswith("C[i, j] = ")
 
 
+def test_a_block_its_lines_and_instructions_are_highlighted(open_page):
+    page = open_page(te_sched.explain(blocks(), measure=False).html(), "#step-2")
+    outlined = partial(outlined_on, page)
+    page.locator(".current .nest .row", has_text="block C").hover()
+    assert outlined(".program [data-tab=program]")[0] == 'with T.block("C"):'
+    page.locator(".current .nest .row", has_text="for j_1").hover()
+    assert outlined(".program [data-tab=program]") == ["for i, j_0, k, j_1 in T.grid(8, 2, 8, 4):"]
+    page.locator(".current .nest .row", has_text="+= A[vi, vk]").hover()
+    assert any("fmul" in one for one in outlined(".output [data-tab=llvm]"))
+
+
 def test_a_statement_and_its_instructions_are_highlighted_both_ways(open_page):
     A = te.placeholder((64,), name="A")
     B, C = te.compute((64,), lambda i: (A[i] * 3.0, A[i] + 7.0), name="B")
@@ -109,7 +134,14 @@ def test_a_statement_and_its_instructions_are_highlighted_both_ways(open_page):
     assert outlined(".output [data-tab=llvm]") == []
 
 
-@pytest.mark.parametrize(("make", "names"), [(blur, []), (kernels, ["As lowered", "As compiled"])])
+@pytest.mark.parametrize(
+    ("make", "names"),
+    [
+        (blur, []),
+        (kernels, ["As lowered", "As compiled"]),
+        (blocks, ["As scheduled", "As compiled"]),
+    ],
+)
 def test_the_compiled_program_is_a_tab_where_it_differs(open_page, make, names):
     story = te_sched.explain(make(), measure=False)
     page = open_page(story.html(), f"#step-{len(story.steps) - 1}")

@@ -14,7 +14,7 @@ import te_sched as tvm
             "extern_primfunc",
             "te_sched has no te_sched.te.extern_primfunc: .* use te.extern",
         ),
-        (tvm.tir, "StmtSRef", "te_sched has no te_sched.tir.StmtSRef: .*tir.Schedule"),
+        (tvm.tir, "ScheduleState", "te_sched has no te_sched.tir.ScheduleState: .*tir.Schedule"),
         (tvm.te, "nothing", r"te_sched has no te_sched\.te\.nothing$"),
         (tvm.nd, "__nothing__", "module 'te_sched.nd' has no attribute '__nothing__'"),
     ],

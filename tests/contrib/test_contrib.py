@@ -1,6 +1,7 @@
 """Compilers, BLAS and folders."""
 
 import subprocess
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,6 +20,14 @@ def test_tempdir_goes_with_its_object():
     path = folder.path
     del folder
     assert not path.exists()
+
+
+def test_a_path_keeps_its_temporary_folder():
+    path = utils.tempdir().relpath("a.txt")
+    Path(path).write_text("a")
+    folder = Path(path).parent
+    del path
+    assert not folder.exists()
 
 
 def test_create_shared_links_an_exported_object():

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable
 from dataclasses import replace
 
-from tests.fuzz import hostile
+from tests.fuzz import blocks, hostile
 from tests.fuzz.case import Case
 from tests.fuzz.declaring import Declarations
 from tests.fuzz.extremes import Extremes, bind_threads
@@ -97,5 +97,6 @@ _GENERATORS: dict[str, Callable[[random.Random, int], Case]] = {
     "sizes": generate_sizes,
     "indices": _indices,
     "hostile": hostile.generate,
+    "blocks": blocks.generate,
 }
 KINDS = tuple(_GENERATORS)

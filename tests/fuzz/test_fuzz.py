@@ -22,7 +22,7 @@ from tests.peer.differential.program import Dim, Program, Value
 from tests.sampling import sampled
 
 COUNTS = {
-    **{"legal": 5, "illegal": 15, "calls": 12, "gpu": 2, "hostile": 40},
+    **{"legal": 5, "illegal": 15, "calls": 12, "gpu": 2, "hostile": 40, "blocks": 40},
     **{"values": 12, "kernels": 6, "sizes": 12, "indices": 8},
 }
 SEED = 2_000_000

@@ -20,6 +20,7 @@ MODULES = (
     *("te_sched", "te_sched.te", "te_sched.te.hybrid", "te_sched.tir", "te_sched.tir.ir_builder"),
     *("te_sched.tir.transform", "te_sched.tir.stmt_functor", "te_sched.ir", "te_sched.topi"),
     "te_sched.tir.analysis",
+    *("te_sched.topi.image", "te_sched.relax"),
     *("te_sched.topi.nn", "te_sched.topi.cuda", "te_sched.topi.x86", "te_sched.topi.generic"),
     *("te_sched.topi.utils", "te_sched.nd", "te_sched.target", "te_sched.testing"),
     *("te_sched.transform", "te_sched.contrib.utils", "te_sched.contrib.clang"),

@@ -179,6 +179,11 @@ OF = {
         "tensor_a": "words.placed(2, 8, 8)",
         "tensor_b": "words.placed(2, 8, 8)",
     },
+    "te_sched.topi.image.resize1d": {"data": "words.placed(1, 4, 8)", "layout": "'NCW'"}
+    | {"size": "(4,)", "roi": "(0.0, 1.0)"},
+    "te_sched.topi.image.resize2d": {"size": "(4, 4)", "roi": "(0.0, 0.0, 1.0, 1.0)"},
+    "te_sched.topi.image.resize3d": {"data": "words.placed(1, 4, 8, 8, 8)", "layout": "'NCDHW'"}
+    | {"size": "(4, 4, 4)", "roi": "(0.0, 0.0, 0.0, 1.0, 1.0, 1.0)"},
     "te_sched.topi.nn.pool1d": {"data": "words.placed(1, 4, 8)"},
     "te_sched.topi.nn.pool3d": {"data": "words.placed(1, 4, 8, 8, 8)"},
     "te_sched.topi.nn.adaptive_pool1d": {"data": "words.placed(1, 4, 8)", "output_size": "2"},

@@ -4,7 +4,7 @@ import pytest
 
 from te_sched.errors import DeclarationError
 from te_sched.ir import expr as E
-from te_sched.ir.buffer import buffer_region, decl_buffer, store_in
+from te_sched.ir.buffer import buffer_region, decl_buffer, element_offset, store_in
 from te_sched.ir.structural import structural_equal
 
 
@@ -37,7 +37,7 @@ def test_decl_buffer_auto_broadcast_has_strides():
     [
         ({"shape": (4, -5)}, "an extent of buffer buffer must not be negative, got -5"),
         ({"shape": (4.5,)}, "an extent of "),
-        ({"shape": (4, 5), "strides": [1]}, "one stride for each dimension"),
+        ({"shape": (4, 5), "strides": [5]}, "one stride for each dimension"),
         ({"shape": (4,), "dtype": "float3"}, "unknown data type"),
         ({"shape": (4,), "buffer_type": "round"}, "auto_broadcast"),
         (
@@ -49,6 +49,11 @@ def test_decl_buffer_auto_broadcast_has_strides():
 def test_decl_buffer_rejects(arguments, match):
     with pytest.raises(DeclarationError, match=match):
         decl_buffer(**arguments)
+
+
+def test_a_single_stride_of_one_is_that_of_a_compact_buffer():
+    assert decl_buffer((4, 5), strides=[1]).strides == ()
+    assert [int(one) for one in decl_buffer((4,), strides=[1]).strides] == [1]
 
 
 def test_access_ptr_covers_the_rest_of_the_buffer():
@@ -112,6 +117,11 @@ def test_stores_convert_their_values():
 
 def test_offset_of_and_flattened_buffer():
     i, j = E.Var("i"), E.Var("j")
-    assert structural_equal(decl_buffer((4, 5)).offset_of((i, j)), i * 5 + j)
+    assert structural_equal(element_offset(decl_buffer((4, 5)), (i, j)), i * 5 + j)
     flat = decl_buffer((5, 6, 7), axis_separators=[1]).get_flattened_buffer()
     assert [extent.value for extent in flat.shape] == [5, 42]
+
+
+def test_vstore_converts_its_value():
+    stored = decl_buffer((8,), name="B").vstore([0], E.Ramp(E.IntImm(0), E.IntImm(1), 4))
+    assert stored.value.dtype == "float32x4"

@@ -54,7 +54,7 @@ def test_lanes_are_added_and_taken_away() -> None:
 
 def test_families_are_disjoint() -> None:
     families = [dtypes.is_int, dtypes.is_uint, dtypes.is_float, dtypes.is_bool]
-    for name in ("int8", "uint64", "bfloat16", "float16x2", "bool", "boolx4"):
+    for name in ("int8", "uint64", "bfloat16", "float16x2", "bool", "uint1x4"):
         assert [is_one(name) for is_one in families].count(True) == 1, name
     assert not any(is_one("handle") for is_one in families)
     assert dtypes.is_integral("uint8")
@@ -67,5 +67,22 @@ def test_indices_are_counted_in_two_types() -> None:
 
 
 def test_storage_of_vectors_and_bools() -> None:
-    sizes = [dtypes.storage_bytes(n) for n in ("bool", "boolx4", "int8x3", "float64x2", "handle")]
+    sizes = [dtypes.storage_bytes(n) for n in ("bool", "uint1x4", "int8x3", "float64x2", "handle")]
     assert sizes == [1, 4, 3, 16, 8]
+
+
+def test_types_without_code() -> None:
+    assert [dtypes.is_supported(n) for n in ("int8", "int4", "e4m3_float8x4")] == [
+        True,
+        False,
+        False,
+    ]
+    assert dtypes.is_float("e5m2_float8")
+    assert dtypes.storage_bytes("e4m3_float8") == 1
+    with pytest.raises(DeclarationError, match="unknown data type 'int5'"):
+        dtypes.parse("int5")
+
+
+def test_vectors_of_bools_are_named_as_in_tvm() -> None:
+    assert dtypes.with_lanes("bool", 4) == dtypes.spelled("boolx4") == "uint1x4"
+    assert dtypes.element("uint1x4") == "bool"

@@ -19,7 +19,7 @@ ONE = IntImm(1)
     [
         (E.Add(f, f), "float32"),
         (E.LT(f, f), "bool"),
-        (E.EQ(E.Ramp(x, ONE, 4), E.Broadcast(y, 4)), "boolx4"),
+        (E.EQ(E.Ramp(x, ONE, 4), E.Broadcast(y, 4)), "uint1x4"),
         (E.Not(E.LT(x, y)), "bool"),
         (E.Select(E.LT(x, y), f, f), "float32"),
         (E.Ramp(x, ONE, 8), "int32x8"),

@@ -163,3 +163,15 @@ def test_unsigned_numbers_have_no_negative():
 def test_convert_rejects_other_objects():
     with pytest.raises(DeclarationError, match="a dict cannot be used in an expression"):
         _ = var() + {}
+
+
+def test_small_types_are_folded_and_matched():
+    assert ops.add(ops.const(7, "int4"), ops.const(1, "int4")).value == -8
+    assert ops.const(1, "int1").value == 1
+    x, y = E.Var("x", "e4m3_float8"), E.Var("y", "e5m2_float8")
+    assert ops.add(x, ops.const(2)).dtype == "e4m3_float8"
+    assert ops.add(x, E.Var("z", "bfloat16")).dtype == "bfloat16"
+    with pytest.raises(DeclarationError, match="cannot compute with e4m3_float8 and e5m2_float8"):
+        ops.add(x, y)
+    with pytest.raises(DeclarationError, match="out of the range of e4m3_float8"):
+        ops.const(1000, "e4m3_float8")

@@ -10,7 +10,7 @@ import pytest
 import te_sched
 from te_sched import te, tir
 from te_sched.errors import DeclarationError
-from te_sched.ir import load_json, save_json, structural_equal
+from te_sched.ir import load_json, make_node, save_json, structural_equal
 from te_sched.script import tir as T
 
 
@@ -108,3 +108,17 @@ def test_integers_have_64_bits_at_most() -> None:
     assert load_json(save_json(2**64 - 1)) == 2**64 - 1
     with pytest.raises(DeclarationError, match=r"cannot save .* as JSON"):
         save_json(2**64)
+
+
+def test_nodes_are_made_by_the_names_of_their_classes() -> None:
+    x = te.var("x")
+    made = make_node("tir.Add", a=x, b=make_node("IntImm", value=2, dtype="int32"), span=None)
+    assert str(made) == "x + 2"
+    attrs = make_node("DictAttrs", key="value")
+    assert tir.PrimFunc([], tir.Evaluate(0), attrs=attrs).attrs["key"] == "value"
+    with pytest.raises(DeclarationError, match=r"no nodes of class 'tir\.Ad'"):
+        make_node("tir.Ad", a=x, b=x)
+    with pytest.raises(DeclarationError, match="cannot make a Add of a"):
+        make_node("tir.Add", a=x)
+    with pytest.raises(DeclarationError, match="value"):
+        make_node("tir.IntImm", value="2", dtype="int32")

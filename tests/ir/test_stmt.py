@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import pytest
 
 import te_sched
@@ -49,3 +51,39 @@ def test_modules_reject_names_that_they_do_not_have() -> None:
     assert "main" in module
     with pytest.raises(DeclarationError, match="use one of main"):
         module["other"]
+
+
+def test_functions_of_modules_are_listed_in_order() -> None:
+    first, second = PrimFunc((), Evaluate(IntImm(0)), {}), PrimFunc((), Evaluate(IntImm(1)), {})
+    module = IRModule({"a": first, "b": second})
+    assert module.functions.items()[1] == ("b", second)
+    assert [name.name_hint for name, _ in module.functions.items()] == ["a", "b"]
+    assert pickle.loads(pickle.dumps(module)).functions.items()[0][0] == "a"
+
+
+def test_functions_of_a_module_are_exchanged():
+    first, second = [PrimFunc((), Evaluate(IntImm(value)), {}) for value in (1, 2)]
+    module = IRModule({"f": first})
+    before, copy = module.functions, module.clone()
+    module["g"] = second
+    module.update_func(module.get_global_var("f"), second)
+    assert (module["f"], sorted(module.functions)) == (second, ["f", "g"])
+    assert (list(before), copy["f"]) == (["f"], first)
+    module.update({"h": first})
+    module.update(IRModule({"g": first}))
+    del module["f"]
+    assert {name: func is first for name, func in module.functions.items()} == {
+        "g": True,
+        "h": True,
+    }
+    with pytest.raises(DeclarationError, match="has no function 'f'"):
+        del module["f"]
+    for wrong in (lambda: module.update({"f": 3}), lambda: module.update_func("f", 3)):
+        with pytest.raises(DeclarationError):
+            wrong()
+
+
+def test_attributes_of_a_module_are_those_of_a_copy():
+    module = IRModule({}, {"a": 1})
+    assert module.with_attrs({"b": 2, "c": 3}).without_attr("a").attrs == {"b": 2, "c": 3}
+    assert (module.with_attr("a", 2).attrs, module.attrs) == ({"a": 2}, {"a": 1})

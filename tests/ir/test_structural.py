@@ -17,6 +17,7 @@ from te_sched.ir.structural import (
     structural_equal,
     structural_key,
 )
+from te_sched.ir.structural_hash import structural_hash
 
 
 def loop(name: str, offset: int = 1, extent: int = 4) -> S.For:
@@ -99,3 +100,30 @@ def test_difference_is_an_assertion_and_a_value_error() -> None:
     for kind in (AssertionError, ValueError):
         with pytest.raises(kind, match=r": 1 != 2$"):
             assert_structural_equal(IntImm(1), IntImm(2))
+
+
+def test_parts_of_programs_may_name_buffers_otherwise() -> None:
+    a, b, other = (decl_buffer((8,), name=name) for name in ("A", "B", "O"))
+    assert structural_equal(a[0] + a[1], b[0] + b[1])
+    assert not structural_equal(a[0] + other[1], b[0] + b[1])
+    assert not structural_equal(a[0], decl_buffer((9,), name="A")[0])
+
+
+def test_views_of_the_same_memory_are_equal() -> None:
+    whole = decl_buffer((8,), "int32", "A")
+    view = decl_buffer((8,), "int32", "view", whole.data)
+    one, two = (
+        S.PrimFunc(
+            (handle := Var("A", "handle"),),
+            S.BufferStore(to, whole[1], (IntImm(0),)),
+            {handle: whole},
+        )
+        for to in (whole, view)
+    )
+    assert structural_equal(one, two)
+    assert structural_equal(two, one)
+    assert structural_hash(one) == structural_hash(two)
+    short = decl_buffer((4,), "int32", "view", whole.data)
+    handle = Var("A", "handle")
+    other = S.PrimFunc((handle,), S.BufferStore(short, whole[1], (IntImm(0),)), {handle: whole})
+    assert not structural_equal(one, other)

@@ -10,7 +10,12 @@ from collections.abc import Callable
 from typing import Any
 
 PROGRAMS: dict[str, Callable[[Any], list[Any]]] = {}
-OVERRIDES = {"int64_indices": "int64", "int64_of_data": "int64"}
+OVERRIDES = {
+    "int64_indices": "int64",
+    "int64_of_data": "int64",
+    "wide_argmax": "int64",
+    "resized": "int64",
+}
 
 
 def program(make: Callable[[Any], list[Any]]) -> Callable[[Any], list[Any]]:
@@ -193,3 +198,61 @@ def conv2d(tvm: Any) -> list[Any]:
     te = tvm.te
     X, W = te.placeholder((1, 4, 8, 8), name="X"), te.placeholder((6, 4, 3, 3), name="W")
     return [X, W, tvm.topi.nn.conv2d_nchw(X, W, 1, 1, 1)]
+
+
+@program
+def free_layouts(tvm: Any) -> list[Any]:
+    te, (A, B) = tvm.te, inputs(tvm)
+    k = te.reduce_axis((0, 16), "k")
+    free = {"layout_free_placeholders": [B]}
+    C = te.compute((8, 4), lambda i, j: te.sum(A[i, k] * B[k, j], axis=k), name="C", attrs=free)
+    free = {"layout_free_placeholders": [C]}
+    D = te.compute((8, 4), lambda i, j: C[i, j] + 1.0, name="D", attrs=free)
+    return [A, B, D]
+
+
+@program
+def combiner_of_axes(tvm: Any) -> list[Any]:
+    te = tvm.te
+    A, W = te.placeholder((5, 6), "int32", name="A"), te.placeholder((5,), "int32", name="W")
+    k = te.reduce_axis((0, 6), "k")
+
+    def element(i: Any) -> Any:
+        weighted = te.comm_reducer(lambda x, y: x + W[i] * y, lambda _: te.const(0, "int32"))
+        return weighted(A[i, k], axis=[k])
+
+    return [A, W, te.compute((5,), element, name="C")]
+
+
+@program
+def adaptive_average(tvm: Any) -> list[Any]:
+    A = tvm.te.placeholder((1, 2, 16, 40), name="A")
+    return [A, tvm.topi.nn.adaptive_pool(A, [12, 30], pool_type="avg")]
+
+
+@program
+def wide_argmax(tvm: Any) -> list[Any]:
+    A = tvm.te.placeholder((2, 6, 5), "uint8", name="A")
+    return [A, tvm.topi.argmax(A, axis=1)]
+
+
+@program
+def resized(tvm: Any) -> list[Any]:
+    A = tvm.te.placeholder((2, 3, 8, 8), name="A")
+    oh, ow = tvm.te.var("oh", "int64"), tvm.te.var("ow", "int64")
+    options = {"coordinate_transformation_mode": "asymmetric", "rounding_method": "round"}
+    roi = (0.0, 0.0, 0.0, 0.0)
+    return [A, tvm.topi.image.resize2d(A, roi, (oh, ow), method="nearest_neighbor", **options)]
+
+
+@program
+def extern_of_two(tvm: Any) -> list[Any]:
+    te, tir = tvm.te, tvm.tir
+    A = te.placeholder((8,), name="A")
+
+    def call(ins: Any, outs: Any) -> Any:
+        buffers = [ins[0].access_ptr("r"), outs[0].access_ptr("w"), outs[1].access_ptr("w")]
+        return tir.call_extern("int32", "f", *buffers)
+
+    found = te.extern([(8,), (4,)], [A], call, name="B", dtype=["float32", "int32"])
+    return [A, *found, te.compute((8,), lambda i: A[i] + 1.0, name="C.x")]

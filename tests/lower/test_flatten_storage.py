@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import te_sched
+from te_sched import te
 from te_sched.arith.analyzer import Analyzer
 from te_sched.errors import LoweringError
 from te_sched.ir import ops
 from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.calls import call_extern
 from te_sched.ir.expr import Buffer, Call, Expr
-from te_sched.ir.stmt import AttrStmt, Evaluate, PrimFunc, Stmt
+from te_sched.ir.stmt import AttrStmt, Evaluate, IRModule, PrimFunc, Stmt
 from te_sched.lower.flatten_storage import flatten_storage
 from te_sched.script import tir as T
+from te_sched.tir import transform
 from tests.lower.build import (
     attribute,
     block,
@@ -277,3 +280,27 @@ def main(a: T.handle):
     assert "A_1 = T.Buffer((m * 48,), data=A.data)" in str(
         te_sched.lower(te_sched.script.from_source(source))
     )
+
+
+def test_symbolic_sizes_of_functions_are_simplified() -> None:
+    @T.prim_func
+    def copy(a: T.handle, b: T.handle, n: T.int32):
+        A = T.match_buffer(a, (4, n, n), "float32")
+        B = T.match_buffer(b, (4, n, n), "float32")
+        for i in range(n * n * 4):
+            B[i // (n * n), i % (n * n) // n, i % n] = A[i // (n * n), i % (n * n) // n, i % n]
+
+    text = str(transform.FlattenBuffer()(IRModule({"copy": copy})))
+    assert "A_1 = T.Buffer((n * n * 4,), data=A.data)" in text
+    assert "B_1[i] = A_1[i]" in text
+    a = np.arange(36, dtype="float32").reshape(4, 3, 3)
+    b = np.zeros_like(a)
+    te_sched.build(copy)(a, b, 3)
+    np.testing.assert_array_equal(b, a)
+
+
+def test_functions_of_schedules_stay() -> None:
+    A = te.placeholder((4, 4), name="A")
+    B = te.compute((4, 4), lambda i, j: A[i, j] + 1.0, name="B")
+    module = te_sched.lower(te.create_schedule(B.op), [A, B], stop_after="schedule_ops")
+    assert transform.FlattenBuffer()(module)["main"] is module["main"]

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
+from te_sched.config import AS_TVM
 from te_sched.ir.expr import Call, IntImm, Range
 from te_sched.ir.stmt import IfThenElse, Stmt
-from te_sched.lower.guards import Cut, find_cut, is_hint, is_mark, values
+from te_sched.lower.guards import Cut, find_cut, is_guarded, is_hint, is_mark, values
 from tests.arith.brute import show
 from tests.lower.build import EFFECT, attribute, loop, read, temporary, var
 
@@ -79,3 +80,13 @@ def test_values_of_a_range() -> None:
     low, high = values(Range(n, IntImm(4)))
     assert low is n
     assert show(Analyzer().simplify(high)) == "(n + 3)"
+
+
+def test_comparisons_that_bound_the_variable_guard_it() -> None:
+    def guards(condition: Any) -> bool:
+        return is_guarded(i, loop(j, 4, IfThenElse(condition, EFFECT)), {}, AS_TVM)
+
+    assert guards(i // 2 + j < 3)
+    assert not guards(i % 3 < 1)
+    assert not guards(j < 3)
+    assert not guards(read(temporary("A", 8), i) < i)

@@ -8,28 +8,14 @@ import pytest
 import te_sched
 from te_sched import te
 from te_sched.errors import LoweringError
-from te_sched.ir.expr import Var
 from te_sched.ir.verify import verify
-from te_sched.ir.visitor import walk
-from te_sched.lower.index_dtype import force_narrow_indices, with_index_dtype
+from te_sched.lower.index_dtype import force_narrow_indices
 from te_sched.script import tir as T
 
 
 def gather() -> tuple[te.Tensor, ...]:
     A, ids = te.placeholder((8, 16), name="A"), te.placeholder((8,), "int32", name="ids")
     return A, ids, te.compute((8,), lambda i: A[i, ids[i] + i] * 2.0, name="B")
-
-
-def test_indices_are_wide_and_data_is_not() -> None:
-    func = with_index_dtype(te.create_prim_func([*gather()]), "int64")
-    verify(func, "blocks")
-    assert {node.dtype for node in walk(func.body) if type(node) is Var} == {"int64"}
-    assert [buffer.dtype for buffer in func.buffer_map.values()] == ["float32", "int32", "float32"]
-
-
-def test_the_same_dtype_changes_nothing() -> None:
-    func = te.create_prim_func([*gather()])
-    assert str(with_index_dtype(func, "int32")) == str(func)
 
 
 def test_results() -> None:
@@ -61,3 +47,13 @@ def test_forcing_rejects_wide_data() -> None:
 
     with pytest.raises(LoweringError, match="buffer A has elements of int64"):
         force_narrow_indices(wide)
+
+
+def test_variables_of_indices_are_wide() -> None:
+    A = te.placeholder((4, 6), "uint8", name="A")
+    func = te.create_prim_func([A, te_sched.topi.argmax(A, axis=1)], "int64")
+    verify(func, "blocks")
+    assert "v_A_red_temp_v0: T.int64 = T.Select(" in str(func)
+    a, out = np.random.randint(0, 9, (4, 6)).astype("uint8"), te_sched.nd.empty((4,), "int32")
+    te_sched.build(func)(te_sched.nd.array(a), out)
+    np.testing.assert_array_equal(out.numpy(), a.argmax(1))

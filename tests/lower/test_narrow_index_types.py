@@ -12,6 +12,7 @@ from te_sched.ir.calls import call_extern
 from te_sched.ir.expr import Cast
 from te_sched.ir.stmt import Evaluate, IfThenElse, IRModule, Stmt
 from te_sched.lower.narrow_index_types import narrow_index_types
+from te_sched.script import tir as T
 from tests.lower.build import function, loop, read, store, text, thread, var
 
 A = decl_buffer((64,), name="A")
@@ -139,3 +140,39 @@ def main(a: T.handle, B: T.Buffer((T.int64(8),), "float32")):
 """
     lowered = te_sched.lower(te_sched.script.from_source(text))
     assert 'T.launch_thread("threadIdx.x", T.int64(8))' in lowered.script()
+
+
+def test_thread_axes_whose_indices_do_not_fit_have_the_type_of_their_extent() -> None:
+    x = var("threadIdx_x")
+    big = ops.const(2**30, "int64")
+    index = Cast("int64", x) * ops.const(32, "int64")
+    found = narrow_index_types(function(thread("threadIdx.x", big, x, store(A, 0.0, index)), A))
+    assert found.body.node.var.dtype == "int64"
+    assert "A[threadIdx_x * T.int64(32)]" in str(found.body)
+
+
+def test_iterators_of_blocks() -> None:
+    @T.prim_func
+    def add(A: T.Buffer((128,), "float32"), B: T.Buffer((128,), "float32")):
+        for i, j in T.grid(T.int64(16), T.int64(8)):
+            with T.block("B"):
+                vi = T.axis.spatial(T.int64(128), i * T.int64(8) + j)
+                B[vi] = A[vi] + T.float32(1)
+
+    found = narrow_index_types(add)
+    assert "T.int64" not in str(found)
+    assert "vi = T.axis.spatial(128, i * 8 + j)" in str(found)
+    a, b = np.arange(128, dtype="float32"), np.zeros(128, "float32")
+    te_sched.build(found)(a, b)
+    np.testing.assert_array_equal(b, a + 1)
+
+
+def test_iterators_of_blocks_with_wide_indices_stay_wide() -> None:
+    @T.prim_func
+    def far(A: T.Buffer((T.int64(2**40),), "float32")):
+        for i in range(T.int64(16)):
+            with T.block("A"):
+                vi = T.axis.spatial(T.int64(16), i)
+                A[vi * T.int64(2**35)] = T.float32(1)
+
+    assert 'vi = T.axis.spatial(T.int64(16), T.Cast("int64", i))' in str(narrow_index_types(far))

@@ -85,13 +85,33 @@ def test_the_pragma_makes_guards_of_comparisons():
     assert "if_then_else" not in text((s, [A, C]), CONSTANT)
 
 
-def test_a_hinted_loop_without_cut_is_unrolled_where_asked():
-    A = te.placeholder((6,), name="A")
-    C = te.compute((6,), lambda i: te.if_then_else(i % 3 < 1, A[i], 0.0), name="C")
+@pytest.mark.parametrize(
+    ("condition", "is_unrolled"),
+    [
+        (lambda i, j: i // 2 + j < 3, True),  # bounds i, for no i whatever j is
+        (lambda i, j: i % 3 < 1, False),
+        (lambda i, j: i + j < 100, False),
+    ],
+)
+def test_a_hinted_loop_without_cut_is_unrolled_where_asked(condition, is_unrolled):
+    A = te.placeholder((6, 8), name="A")
+    C = te.compute((6, 8), lambda i, j: te.if_then_else(condition(i, j), A[i, j], 0.0), name="C")
     s = te.create_schedule(C.op)
     s[C].pragma(C.op.axis[0], "loop_partition_hint")
     asked = {"unroll_loop_with_partition_hint_no_interval": True, "partition_const_loop": True}
-    assert "for " not in text((s, [A, C]), {"tir.LoopPartition": asked})
+    assert ("for i" not in text((s, [A, C]), {"tir.LoopPartition": asked})) == is_unrolled
+
+
+def test_a_hinted_loop_is_unrolled_before_its_cut():
+    """Before the cut at 3 the guard depends on j; behind it nothing is read."""
+    A = te.placeholder((6, 8), name="A")
+    C = te.compute((6, 8), lambda i, j: te.if_then_else(i + j < 3, A[i, j], 0.0), name="C")
+    s = te.create_schedule(C.op)
+    s[C].pragma(C.op.axis[0], "loop_partition_hint")
+    asked = {"unroll_loop_with_partition_hint_no_interval": True, "partition_const_loop": True}
+    found = text((s, [A, C]), {"tir.LoopPartition": asked})
+    assert found.count("for j") == 3
+    assert "for i, j in T.grid(3, 8):" in found
 
 
 def test_the_option_is_a_mapping():

@@ -83,3 +83,9 @@ def test_split_index_of_a_reader_is_simplified_before_the_region() -> None:
     text = te_sched.lower(s, [A, C], simple_mode=True).script()
     index = "(i_j_fused_outer * 16 + i_j_fused_inner) // 5 * 5 + (i_j_fused_outer"
     assert f"A[{index} + i_j_fused_inner) % 5] + T.float32(1)" in text
+
+
+def test_quotients_of_remainders_by_symbols_are_joined() -> None:
+    found = position([J // (N * N), J % (N * N) // N, J % N], 32, N, N)
+    assert found == "j"
+    assert position([J // (N * N), J % (N * N) // (N + 1), J % N], 32, N, N) != "j"

@@ -33,7 +33,7 @@ def test_text_is_read_again(name: str) -> None:
     assert structural_difference(from_source(func.script()), func, True) is None
 
 
-@pytest.mark.parametrize("name", [name for name in PROGRAMS if name != "extern"])
+@pytest.mark.parametrize("name", [name for name in PROGRAMS if "extern" not in name])
 def test_results_are_those_of_a_schedule(name: str) -> None:
     params = PROGRAMS[name](te_sched)
     tensors = [one for one in params if isinstance(one, te.Tensor)]

@@ -13,6 +13,7 @@ from te_sched.ir.expr import Broadcast, Buffer, IntImm, Ramp
 from te_sched.ir.stmt import Allocate, BufferStore, For, PrimFunc, Stmt
 from te_sched.ir.visitor import walk
 from te_sched.lower.rewrite_storage import rewrite_storage
+from te_sched.script import tir as T
 from tests.lower.build import (
     allocate,
     block,
@@ -151,3 +152,109 @@ def test_tiles_of_a_symbolic_number_of_parts(extent: int) -> None:
     a, b = np.ones(extent, "float32"), np.zeros(extent, "float32")
     te_sched.build(s, [A, B])(a, b)
     np.testing.assert_array_equal(b, 2)
+
+
+def tagged(scope: str) -> PrimFunc:
+    @T.prim_func
+    def parts(A: T.Buffer((8,), "float32"), C: T.Buffer((8,), "float32")):
+        B = T.allocate([3], "int8", scope)
+        D = T.allocate([8], "float32", scope)
+        B_1 = T.Buffer((3,), "int8", data=B, scope=scope)
+        D_1 = T.Buffer((8,), data=D, scope=scope)
+        for k in range(3):
+            B_1[k] = T.Cast("int8", k)
+        for k in range(8):
+            D_1[k] = A[k] * T.float32(2)
+        for k in range(8):
+            C[k] = D_1[k] + D_1[7 - k] + T.Cast("float32", B_1[k % 3])
+
+    return parts
+
+
+@pytest.mark.parametrize("scope", ["local.L0A", "global:tag", "local_TB"])
+def test_memory_of_a_tagged_scope_is_one_allocation(scope: str) -> None:
+    func = rewrite_storage(tagged(scope))
+    (memory,) = allocations(func)
+    assert (memory.dtype, memory.extents[0].value) == ("int8", 36)
+    assert "[k + 1] = A[k] * T.float32(2)" in str(func)
+    a = np.arange(8, dtype="float32")
+    c = np.zeros_like(a)
+    te_sched.build(func)(a, c)
+    np.testing.assert_array_equal(c, 2 * (a + a[::-1]) + np.arange(8) % 3)
+
+
+@pytest.mark.parametrize("scope", ["global.workspace", "shared.dyn", "local", "wmma.matrix_a"])
+def test_memory_of_other_scopes_is_not_joined(scope: str) -> None:
+    assert len(allocations(rewrite_storage(tagged(scope)))) == 2
+
+
+def test_tagged_memory_behind_a_pointer_stays() -> None:
+    @T.prim_func
+    def opaque(A: T.Buffer((8,), "float32")):
+        B = T.allocate([8], "float32", "local.q")
+        C = T.allocate([8], "float32", "local.q")
+        B_1 = T.Buffer((8,), data=B, scope="local.q")
+        C_1 = T.Buffer((8,), data=C, scope="local.q")
+        B_1[0] = T.float32(1)
+        C_1[0] = T.float32(2)
+        T.call_extern("int32", "f", C)
+        A[0] = B_1[0] + C_1[0]
+
+    assert len(allocations(rewrite_storage(opaque))) == 2
+
+
+def test_unused_memory_goes_with_its_declaration() -> None:
+    @T.prim_func
+    def idle(A: T.Buffer((8,), "float32"), C: T.Buffer((8,), "float32")):
+        B = T.decl_buffer((8,))
+        unused = T.decl_buffer((8,))  # noqa: F841
+        for k in range(8):
+            B[k] = A[k]
+        for k in range(8):
+            C[k] = B[k]
+
+    found = str(rewrite_storage(idle))
+    assert "B = T.decl_buffer((8,))" in found
+    assert "unused" not in found
+
+
+def test_shared_memory_of_vulkan_has_one_type() -> None:
+    @T.prim_func
+    def two(A: T.Buffer((64,), "float32"), C: T.Buffer((64,), "float16")):
+        B = T.allocate([64], "float32", "shared")
+        D = T.allocate([64], "float16", "shared")
+        B_1 = T.Buffer((64,), data=B, scope="shared")
+        D_1 = T.Buffer((64,), "float16", data=D, scope="shared")
+        for k in range(64):
+            B_1[k] = A[k]
+        for k in range(64):
+            A[k] = B_1[k]
+        for k in range(64):
+            D_1[k] = T.Cast("float16", A[k])
+        for k in range(64):
+            C[k] = D_1[k]
+
+    assert len(allocations(rewrite_storage(two))) == 1
+    typed = two.with_attr("target", te_sched.target.Target("vulkan"))
+    assert len(allocations(rewrite_storage(typed))) == 2
+
+
+def test_pointers_that_are_used_in_whole_vectors_are_of_vectors() -> None:
+    @T.prim_func
+    def rows(A: T.Buffer((4, 8), "float32"), B: T.Buffer((4, 6), "float32")):
+        for k in range(4):
+            row: T.handle("float32") = T.address_of(A[k, 0])
+            other: T.handle("float32") = T.address_of(B[k, 0])
+            R = T.Buffer((8,), data=row)
+            S = T.Buffer((6,), data=other)
+            R[0:4] = T.Broadcast(T.float32(1), 4)
+            R[4:8] = R[0:4] + T.Broadcast(T.float32(1), 4)
+            S[0:4] = T.Broadcast(T.float32(3), 4)
+
+    found = str(rewrite_storage(rows))
+    assert 'T.handle("float32x4", "global") = T.address_of(A[k, 0])' in found
+    assert 'T.handle("float32", "global") = T.address_of(B[k, 0])' in found
+    a, b = np.zeros((4, 8), "float32"), np.zeros((4, 6), "float32")
+    te_sched.build(rows)(a, b)
+    assert a.tolist() == [[1] * 4 + [2] * 4] * 4
+    assert b.tolist() == [[3] * 4 + [0] * 2] * 4

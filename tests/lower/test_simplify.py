@@ -11,6 +11,7 @@ from te_sched import config
 from te_sched.arith.analyzer import Analyzer
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
+from te_sched.ir.blocks import DeclBuffer
 from te_sched.ir.ops import const
 from te_sched.ir.visitor import substitute
 from te_sched.lower.simplify import simplify
@@ -141,3 +142,103 @@ def test_simplified_operands_have_the_same_value() -> None:
                     chosen = new.then_case if held.value else new.else_case
                 expected = Analyzer().simplify(substitute(whole, at)).value
                 assert chosen.indices[0].value == 1 - expected
+
+
+def with_buffer(body: S.Stmt, settings: config.Lowering = config.AS_TVM) -> Any:
+    return simplify(S.PrimFunc((DATA, j), body, {}), settings).body
+
+
+def test_conditions_on_written_memory_are_forgotten() -> None:
+    small = E.BufferLoad(A, (const(0),)) < 5
+    inner = S.IfThenElse(small, store(const(1)))
+    func = S.IfThenElse(small, S.SeqStmt((store(const(0), const(9)), inner)))
+    assert type(with_buffer(func).then_case.seq[1]) is S.IfThenElse
+    kept = S.IfThenElse(small, S.SeqStmt((inner, store(const(0), const(9)))))
+    assert type(with_buffer(kept).then_case.seq[0]) is S.BufferStore
+    repeated = S.IfThenElse(small, loop(i, 4, S.SeqStmt((inner, store(const(0), const(9))))))
+    assert type(with_buffer(repeated).then_case.body.seq[0]) is S.IfThenElse
+    call = S.Evaluate(E.Call("int32", "tir.call_extern", (E.StringImm("f"),)))
+    called = S.IfThenElse(small, S.SeqStmt((call, inner)))
+    assert type(with_buffer(called).then_case.seq[1]) is S.IfThenElse
+    steps = S.IfThenElse(small, S.While(j < 3, S.SeqStmt((inner, store(const(0), const(9))))))
+    assert type(with_buffer(steps).then_case.body.seq[0]) is S.IfThenElse
+
+
+def test_lets_decide_conditions() -> None:
+    short = E.Var("short", "bool")
+    body = S.LetStmt(
+        short, i < 3, S.IfThenElse(E.Or(short, i >= 3), store(i, E.Cast("int32", short)))
+    )
+    found = run(loop(i, 4, body)).body
+    assert type(found) is S.LetStmt
+    assert type(found.body) is S.BufferStore
+
+
+def test_unused_lets_go() -> None:
+    var = E.Var("x")
+    assert type(run(S.LetStmt(var, i * j, store(i)))) is S.BufferStore
+    assert type(run(S.LetStmt(var, E.BufferLoad(A, (i,)), store(i)))) is S.LetStmt
+
+
+def test_lets_of_buffers_stay() -> None:
+    size = E.Var("size")
+    view = E.Buffer(DATA, "int32", (size,), (), const(0), "view")
+    body = DeclBuffer(view, S.BufferStore(view, size, (const(0),)))
+    found = with_buffer(S.LetStmt(size, j, body))
+    assert type(found) is S.LetStmt
+    assert found.body.body.value is j
+
+
+def test_known_elements_decide_conditions() -> None:
+    element = E.BufferLoad(A, (const(3),))
+    body = S.SeqStmt((loop(i, 8, store(i, i)), S.IfThenElse(E.EQ(element, const(3)), store(j))))
+    settings = config.Lowering(propagate_to_conditions=True)
+    assert type(with_buffer(body, settings).seq[1]) is S.BufferStore
+    assert type(with_buffer(body).seq[1]) is S.IfThenElse
+    to_run = config.Lowering(propagate_to_conditions=True, to_run=True)
+    assert type(with_buffer(body, to_run).seq[1]) is S.IfThenElse
+
+
+def test_known_elements_are_replaced() -> None:
+    body = S.SeqStmt((store(const(0)), store(const(1), E.BufferLoad(A, (const(0),)) + 1)))
+    found = with_buffer(body, config.Lowering(propagate_to_values=True)).seq[1]
+    assert show(found.value) == "8"
+
+
+def test_assumptions_hold_in_what_follows() -> None:
+    assumed = S.Evaluate(E.Call("bool", "tir.assume", (E.EQ(j, const(0)),)))
+    body = S.SeqStmt((assumed, S.IfThenElse(j < 2, store(const(0)))))
+    found = with_buffer(body, config.Lowering(propagate_to_conditions=True))
+    assert type(found.seq[1]) is S.BufferStore
+
+
+def test_conditions_become_clauses() -> None:
+    a, b, c = (E.Var(name, "bool") for name in "abc")
+    body = S.IfThenElse(E.Or(a, E.And(b, c)), store(const(0)))
+    found = simplify(S.PrimFunc((a, b, c), body, {}), config.Lowering(conditions_as_clauses=True))
+    assert type(found.body.condition) is E.And
+
+
+def test_first_operand_keeps_indices_that_only_the_second_allows() -> None:
+    """(i * 3) % 8 is i * 3 for i < 3, but the element is read for other values too."""
+    element = E.BufferLoad(A, ((i * 3) % 8,))
+    condition = E.Or(element >= 1, i >= 3)
+    settings = config.Lowering(simplify_branches=True)
+    func = S.PrimFunc((DATA,), loop(i, 8, S.IfThenElse(condition, store(i))), {})
+    assert "% 8" in str(simplify(func, settings).body.body.condition.a)
+
+
+def test_lets_of_integers_are_their_values() -> None:
+    var, number = E.Var("x"), E.Var("y", "float32")
+    found = run(loop(i, 4, S.LetStmt(var, i * 2 + j, store(var, var * 2))))
+    assert show(found.body.indices[0]) == "((i * 2) + j)"
+    kept = S.LetStmt(number, E.Cast("float32", i), store(i, E.Cast("int32", number)))
+    assert type(run(loop(i, 4, kept)).body) is S.LetStmt
+
+
+def test_large_lets_stay() -> None:
+    large: Any = i
+    for number in range(120):
+        large = E.Max(large, E.Call("int32", "tir.shift_right", (j, const(number))))
+    var = E.Var("x")
+    assert type(run(S.LetStmt(var, large, store(var)))) is S.LetStmt

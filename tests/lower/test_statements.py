@@ -15,6 +15,7 @@ from te_sched.lower.statements import (
     keeps_memory,
     nodes_of,
     rebuilt,
+    repeated,
     sequence,
     statements,
     stores_and_calls,
@@ -101,3 +102,9 @@ def test_rebuilt_maps_what_is_evaluated_before_what_is_inside() -> None:
     assert isinstance(longer, S.For)
     assert isinstance(longer.extent, IntImm)
     assert longer.extent.value == 9
+
+
+def test_statements_that_occur_again() -> None:
+    twice = store(A, 1.0, i)
+    body = S.SeqStmt((twice, loop(i, 4, twice), store(A, 2.0, i)))
+    assert repeated(body) == {twice}

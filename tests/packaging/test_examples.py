@@ -16,6 +16,7 @@ OWNERS: dict[str, Any] = {
     "te": te,
     "tir": tir,
     "topi": topi,
+    "topi.image": topi.image,
     "topi.nn": topi.nn,
     "topi.generic": topi.generic,
     "topi.x86": topi.x86,

@@ -34,6 +34,25 @@ def test_the_road_through_all_passes_is_up_to_date():
     assert passes.page().rstrip() + "\n" == passes.PAGE.read_text()
 
 
+primitives = load(ROOT / "scripts/block_primitives.py")
+
+
+def test_the_page_of_primitives_is_up_to_date():
+    """`python scripts/block_primitives.py` writes the page anew."""
+    assert primitives.page().rstrip() + "\n" == primitives.PAGE.read_text()
+
+
+def test_a_primitive_without_an_example_is_named():
+    rows = [example for section in primitives.SECTIONS.values() for example in section]
+    primitives.check_examples(rows)
+    with pytest.raises(
+        ValueError, match=f"no example of primitive {rows[-1].primitive}: add a row"
+    ):
+        primitives.check_examples(rows[:-1])
+    with pytest.raises(ValueError, match="a row too many of get_block"):
+        primitives.check_examples([*rows, rows[0]])
+
+
 def texts():
     """What there is to read, by file: Markdown, and the Markdown of notebooks."""
     folders = ("*.md", "docs/**/*.md", "tutorials/*.md", "benchmarks/**/*.md", "tests/golden/*.md")

@@ -9,9 +9,11 @@ import pytest
 
 tvm = pytest.importorskip("tvm")
 
+import te_sched  # noqa: E402
 from te_sched.arith import int_set, iter_map  # noqa: E402
 from te_sched.arith.analyzer import Analyzer  # noqa: E402
 from te_sched.arith.structural_equality import same  # noqa: E402
+from te_sched.compat import arith  # noqa: E402
 from te_sched.ir import expr as E  # noqa: E402
 from tests.peer.bridge import Bridge  # noqa: E402
 from tests.sampling import sampled  # noqa: E402
@@ -99,3 +101,23 @@ def test_maps_of_iterators_that_tvm_proves_are_proved(seed: int) -> None:
                 level,
             )
             assert not found.errors or not len(theirs.indices)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_sums_are_fused_in_the_order_of_tvm(seed: int) -> None:
+    rng = random.Random(seed)
+    extents = {name: rng.choice([2, 3, 4, 8]) for name in "abcde"[: rng.randint(2, 5)]}
+    scales = {name: rng.choice([1, 1, 2, 4, 8, 8, 16, 64]) for name in extents}
+    limit = rng.choice([None, 3, 20, 40])
+
+    def simplified(lib: Any, make_range: Any, simplify: Any, simplify_map: Any) -> str:
+        variables = {name: lib.tir.Var(name, "int32") for name in extents}
+        total = sum([variables[name] * scale for name, scale in scales.items()])
+        ranges = {variables[name]: make_range(0, extent) for name, extent in extents.items()}
+        given = [] if limit is None else [variables["b"] * 4 + variables["a"] < limit]
+        return str(simplify_map([simplify(total)], ranges, *given)[0])
+
+    peer = tvm.arith
+    theirs = simplified(tvm, tvm.ir.Range, peer.Analyzer().simplify, peer.iter_map_simplify)
+    own = simplified(te_sched, te_sched.Range, Analyzer().simplify, arith.iter_map_simplify)
+    assert own == theirs.replace("+ -", "- ")

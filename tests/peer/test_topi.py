@@ -235,6 +235,14 @@ topi.nn.upsampling(D,2,2)
 topi.nn.space_to_depth(D,2)
 topi.nn.depth_to_space(D,2)
 topi.nn.conv3d_ncdhw(P(1,2,5,5,5),P(3,2,3,3,3,name='w'),1,1,1,1)
+topi.nn.adaptive_pool(D,(3,2),'avg')
+topi.nn.adaptive_pool(D,(3,5),'max')
+topi.nn.adaptive_pool1d(P(1,3,8),(3,),'avg')
+topi.image.resize2d(D,(0.,0.,0.,0.),(16,5))
+topi.image.resize2d(D,(0.,0.,0.,0.),(16,5),method='cubic',coordinate_transformation_mode='align_corners')
+topi.image.resize2d(D,(.1,.2,.9,.8),(16,5),coordinate_transformation_mode='tf_crop_and_resize')
+topi.image.resize2d(D,(0.,0.,0.,0.),(16,5),'NHWC','nearest_neighbor','asymmetric')
+topi.image.resize3d(P(1,2,4,4,4),(0.,)*6,(8,3,4),method='nearest_neighbor')
 """
 
 # Programs that differ, and compute the same: integers are not divided by themselves to 1 (they may
@@ -246,8 +254,6 @@ topi.mod(I,I)
 topi.floor_mod(I,I)
 topi.adv_index(A,[P(3,dtype='int32',name='i'),P(3,dtype='int32',name='j')])
 topi.nn.pool2d(D,(3,3),(2,2),(1,1),(0,0,0,0),'avg',ceil_mode=True)
-topi.nn.adaptive_pool(D,(3,2),'avg')
-topi.nn.adaptive_pool1d(P(1,3,8),(3,),'avg')
 topi.nn.lrn(D,3)
 """
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from te_sched import tir
-from te_sched.errors import HandleError, ScheduleError
+from te_sched.errors import DeclarationError, HandleError, ScheduleError, TeSchedError
 from te_sched.script import from_source
 from te_sched.tensorir.primitives.storage import copy_of
 from te_sched.tensorir.rewriting import Swap
@@ -18,7 +18,10 @@ from tests.tensorir.programs import (
     GIVEN,
     LAYOUTS,
     MATMUL,
+    MOVED,
     OTHERS,
+    PADDED,
+    PADDING,
     PARTITIONED,
     REDUCTIONS,
     REINDEXED,
@@ -44,6 +47,7 @@ def refused(text: str, action: Callable[[Any], Any]) -> Callable[[], Any]:
     return call
 
 
+_HALVES = tir.IndexMap.from_func(lambda i: [i // 4, i % 4])
 _SEPARATOR = tir.IndexMap.AXIS_SEPARATOR
 
 
@@ -132,6 +136,39 @@ def _roll(sch: Any) -> Any:
     return sch.rolling_buffer("B", 0)
 
 
+def _thirds(value: Any) -> Callable[[Any], Any]:
+    """Transform the layout of C, with a value of padding."""
+    return lambda s: s.transform_layout("C", "C", lambda i, j: [i // 3, i % 3, j], value)
+
+
+def _pad(sch: Any) -> Any:
+    """Pad the iterators of block B."""
+    return sch.pad_einsum("B", [4, 4])
+
+
+def _pad_reduction(sch: Any) -> Any:
+    """Pad the reduction iterator of block B."""
+    return sch.pad_einsum("B", [1, 4])
+
+
+def _cache(what: str, block: str, place: int, order: Any) -> Callable[[Any], Any]:
+    """Cache a buffer of a block in another order."""
+    return lambda s: getattr(s, f"reindex_cache_{what}")(block, place, "local", order)
+
+
+def _decompose(sch: Any) -> Any:
+    """Decompose the padding of block B."""
+    block = sch.get_block("B")
+    loop = sch.get_loops(block)[0]
+    assert not sch.can_decompose_padding(block, loop)
+    return sch.decompose_padding(block, loop)
+
+
+def _at(what: str, block: str, place: int, of: str) -> Callable[[Any], Any]:
+    """Copy a buffer of a block at the outermost loop of one."""
+    return lambda s: getattr(s, f"{what}_at")(loops(s, of)[0], block, place, "local")
+
+
 def _first_loop(sch: Any) -> Any:
     """A loop without blocks."""
     found = [one for one in sch.nodes if isinstance(one, tir.Var) and not sch.blocks_of(one)]
@@ -146,6 +183,16 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
     (OTHERS["twice"], lambda s: s.get_block("B"), "2 blocks of main have the name B"),
     (MATMUL, lambda s: s.get_block("C", "f"), "the module has no function f(.|\n)*use one of main"),
     (MATMUL, lambda s: s.work_on("f"), "the module has no function f"),
+    (MATMUL, lambda s: s.get_block("C", ["main"]), r"the module has no function \['main'\]"),
+    (MATMUL, lambda s: s.unsafe_hide_buffer_access("C", "read", 0), "must be a list, got 0"),
+    (MATMUL, lambda s: s.reorder_block_iter_var("C", "012"), "must be a list, got '012'"),
+    (
+        MATMUL,
+        lambda s: s.annotate_buffer_access("D", 0, [], lambda i, j: [i, j]),
+        r"buf_type is \[\]",
+    ),
+    (MATMUL, lambda s: s.set_axis_separator("D", "D", 1), "axis_separators must be a list, got 1"),
+    (MATMUL, lambda s: s.annotate("D", "note", tir.Var("n") + 1), "cannot be an Add"),
     (MATMUL, _two_functions, "which function is meant is unclear"),
     (MATMUL, lambda s: s.get_loops(loops(s, "C")[0]), "get_loops needs a block, got a LoopRV"),
     (MATMUL, lambda s: s.parallel(s.get_block("C")), "parallelize needs a loop, got a BlockRV"),
@@ -159,6 +206,7 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
     (MATMUL, lambda s: Schedule(program(MATMUL), debug_mask="some"), "debug_mask must be one of"),
     (MATMUL, lambda s: tir.BlockRV(3), "a handle of a block cannot be made of an int"),
     (MATMUL, lambda s: s.seed("a"), "the seed must be an integer, got 'a'"),
+    (MATMUL, lambda s: s.seed(0), "the seed must be from 1 to 2147483647, got 0"),
     (MATMUL, _json, "invalid JSON of a trace"),
     (
         "@T.prim_func\ndef main(A: T.Buffer((8,), 'int32')):\n    A[0] = 1\n",
@@ -220,6 +268,7 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
     (STAGES, lambda s: s.reverse_compute_inline("B"), "must have one producer, and has none"),
     (OTHERS["updated"], lambda s: s.compute_inline("B"), "it is not one store to an element"),
     (OTHERS["view"], lambda s: s.compute_inline("B"), "it allocates or matches buffers"),
+    (OTHERS["vector"], lambda s: s.compute_inline("B"), "a vector of elements of B is read"),
     (OTHERS["viewed"], lambda s: s.compute_inline("B"), "accessed by a pointer or a view"),
     (OTHERS["diagonal"], lambda s: s.compute_inline("B"), "are not different iterators"),
     (OTHERS["last wins"], lambda s: s.compute_inline("B"), "its iterator vj is not an index"),
@@ -266,8 +315,8 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
     ),
     (
         MATMUL,
-        lambda s: s.rfactor(s.split(loops(s, "C")[2], [3, None])[0], 0),
-        r"the block has the condition k_0 \* 3 \+ k_1 < 8",
+        lambda s: s.rfactor(s.split(loops(s, "C")[2], [5, None])[0], 0),
+        r"the block has the condition k_0 \* 2 \+ k_1 < 8",
     ),
     (MATMUL, lambda s: s.rfactor(loops(s, "C")[2], 3), "the results have 2 dimensions"),
     (
@@ -300,10 +349,27 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
         lambda s: s.rfactor(loops(s, "B")[1], 0),
         "its body is not a store for each result",
     ),
+    (
+        REDUCTIONS["no variable"],
+        lambda s: s.rfactor(loops(s, "B")[1], 0),
+        "B is stored without a variable for its value",
+    ),
+    (
+        REDUCTIONS["two shapes"],
+        lambda s: s.rfactor(loops(s, "B")[1], 0),
+        "its results B and C have different shapes",
+    ),
+    (
+        REDUCTIONS["read beyond"],
+        lambda s: s.rfactor(loops(s, "B")[1], 0),
+        r"block C reads more of B than is written",
+    ),
     # buffers
     (MATMUL, lambda s: s.cache_read("C", 2, "local"), "has not a buffer number 2 that it reads"),
     (MATMUL, lambda s: s.cache_read("C", "Z", "local"), "has not a buffer Z that it reads"),
     (OTHERS["same name"], _same_names, "block B reads several A"),
+    (MATMUL, lambda s: s.cache_read("C", 0, "local", 3), "consumer_blocks must be a list, got 3"),
+    (MATMUL, lambda s: s.bind(loops(s, "D")[0], np.zeros(2)), "there is no thread axis"),
     (MATMUL, lambda s: s.cache_read("C", 0, "moon"), "there is no storage scope 'moon'"),
     (MATMUL, lambda s: s.cache_read("C", 0, "local", ["D"]), "block D does not read A"),
     (MATMUL, lambda s: s.cache_read("root", 0, "local"), "to the root block|root block"),
@@ -358,6 +424,41 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
         lambda s: s.reindex("zero", ("write", 0)),
         "it is in T.init.. of block B",
     ),
+    (
+        MATMUL,
+        lambda s: s.cache_index("root", "local"),
+        "cannot apply cache_index to the root block",
+    ),
+    (MATMUL, _at("read", "D", 0, "C"), "no block in the loop reads it"),
+    (OTHERS["nested"], _at("read", "outer", 0, "inner"), "they are in different block scopes"),
+    (MOVED["written later"], _at("read", "B", 0, "B"), "block C writes it after it is read"),
+    (MOVED["written twice"], _at("write", "B", 0, "B"), "several blocks write it"),
+    (MOVED["updated"], _at("write", "B", 0, "B"), "the block updates it"),
+    (MOVED["read before"], _at("write", "B", 0, "B"), "block C in the same statement of the loop"),
+    (MOVED["every second"], _at("write", "B", 0, "B"), "not proven to write all elements"),
+    (MATMUL, lambda s: s.cache_index("C", "local", -1), "cse_thresh is -1"),
+    (MATMUL, lambda s: s.cache_index("C", "local"), "no expression of its iterators that occurs 1"),
+    (OTHERS["nested"], lambda s: s.cache_index("outer", "local"), "it has blocks in it"),
+    (MATMUL, lambda s: s.cache_inplace("D", 0, "local"), "it does not write C"),
+    (REINDEXED["initialised"], lambda s: s.cache_inplace("B", 0, "local"), "it has T.init"),
+    (REINDEXED["in a condition"], lambda s: s.cache_inplace("B", 0, "local"), "is in a condition"),
+    (REINDEXED["in init"], _cache("write", "zero", 0, lambda i: i), "it is in T.init"),
+    (REINDEXED["updated"], _cache("write", "B", 0, lambda i: i), "it reads and writes it"),
+    (STAGES, _cache("read", "C", 0, _HALVES), "map takes 1 indices, expected 2"),
+    (STAGES, _cache("read", "C", 0, 3), "index_map is an int, expected a function"),
+    (STAGES, _cache("read", "C", 0, lambda i, j: (i + 1, j)), "begins at 1, expected 0"),
+    (STAGES, _cache("read", "C", 0, lambda i, j: i), "iterator vj is in .vi, vj. and not in .vi."),
+    (MATMUL, _cache("write", "C", 0, lambda i, j, k: (i, j, k)), "vk is in .vi, vj, vk. and not"),
+    (
+        STAGES,
+        _cache("read", "C", 0, lambda i, j: i + j),
+        r"the indices \[vi \+ vj\] are not proven",
+    ),
+    (
+        REINDEXED["conditional"],
+        _cache("write", "B", 0, lambda i, k: i),
+        r"condition i \+ k < 10 depends on loops of its indices and on others",
+    ),
     # layouts
     (MATMUL, lambda s: s.transform_layout("C", "C", 3), "index_map is an int"),
     (
@@ -381,15 +482,21 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
         r"the axis separators of C are \[2, 1\]",
     ),
     (
-        OTHERS["viewed"],
-        lambda s: s.set_axis_separator("B", ("write", 0), [1]),
-        "a view of it would have other dimensions",
+        MATMUL,
+        lambda s: s.transform_layout("C", "C", lambda i, j: [i // 3, i % 3, j]),
+        r"the new shape \[3, 3, 8\] has elements to which none of \[8, 8\] is mapped: those with",
     ),
     (
         MATMUL,
-        lambda s: s.transform_layout("C", "C", lambda i, j: [i // 3, i % 3, j]),
-        "cannot transform the layout of C of block C(.|\n)*the index map has no inverse",
+        lambda s: s.transform_layout("C", "C", lambda i, j: [i, j + tir.Var("n")]),
+        "the index map uses n(.|\n)*neither an index, nor a size of the function",
     ),
+    (MATMUL, _thirds("a"), "pad_value is handle, and C is float32"),
+    (MATMUL, _thirds(3), "pad_value is int32, and C is float32"),
+    (MATMUL, _thirds(lambda i, j: 0.0), "the function of the index map takes 2 indices"),
+    (MATMUL, _thirds(tir.IndexMap.from_func(lambda i: [i])), "pad_value takes 1 indices, expec"),
+    (MATMUL, _thirds(lambda i, j, k: [0.0, 1.0]), "pad_value gives 2 values, expected one"),
+    (MATMUL, _thirds(lambda i, j, k: tir.decl_buffer((1,), name="O")[0]), "which reads a buffer"),
     (
         MATMUL,
         lambda s: s.transform_layout("C", "C", lambda i, j: [i]),
@@ -453,9 +560,34 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
         "requires all the consumers of the block to be in the loop, and D is not",
     ),
     (
-        STAGES,
-        lambda s: s.reverse_compute_at("B", loops(s, "C")[0]),
-        "it has no producers",
+        OTHERS["read result"],
+        lambda s: s.reverse_compute_at("B", loops(s, "D")[0]),
+        "block C reads B before the loop",
+    ),
+    (
+        OTHERS["overwritten"],
+        lambda s: s.compute_at("B", loops(s, "D")[0]),
+        "block X writes A after B reads it",
+    ),
+    (
+        OTHERS["overwritten"],
+        lambda s: s.compute_inline("B"),
+        "block X writes A after B reads it",
+    ),
+    (
+        OTHERS["overwritten"],
+        lambda s: s.reverse_compute_inline("D"),
+        "block X writes A after B reads it",
+    ),
+    (
+        OTHERS["overwritten"],
+        lambda s: s.rfactor(loops(s, "S")[1], 0),
+        "block X writes A after B reads it",
+    ),
+    (
+        OTHERS["unwritten"],
+        lambda s: s.compute_at("B", loops(s, "C")[0]),
+        "block C reads more of E than is written before",
     ),
     (
         MATMUL,
@@ -483,7 +615,6 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
     (MATMUL, _partition("D", 0, []), r"factors of loop i must be a list, got \[\]"),
     (MATMUL, _partition("D", 0, [None, None]), "2 partition factors of loop i are None"),
     (MATMUL, _partition("D", 0, [0, None]), "must be at least 1, got 0"),
-    (MATMUL, _partition("C", 2, [2, None]), "block C would initialise its results in each part"),
     (MATMUL, _partition("D", 0, [1], lambda s, made: s.loop_partition(made[1], [2])), "at 1, not"),
     (OTHERS["symbolic"], _partition("B", 0, [2, None]), "its extent is n"),
     (OTHERS["siblings"], _partition("B", 0, [2, None]), "it has the blocks B, C in it"),
@@ -564,6 +695,63 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
         lambda s: (s.split(loops(s, "B")[1], [2, 2]), _roll(s)),
         r"dimension 0 is not written by one iterator i \+ loop",
     ),
+    # padded einsums
+    (STAGES, lambda s: s.pad_einsum("root", []), "cannot apply pad_einsum to the root block"),
+    (STAGES, lambda s: s.pad_einsum("B", [4]), r"padding is \[4\](.|\n)*give 2 numbers"),
+    (STAGES, lambda s: s.pad_einsum("B", [4, 0]), r"padding is \[4, 0\]"),
+    (STAGES, lambda s: s.pad_einsum("B", [4, 1.5]), "padding must be an integer, got 1.5"),
+    (PADDED["maximum"], _pad, "padding of iterator vk would add the value (.|\n)*in place of -1.0"),
+    (PADDED["constant"], _pad, r"would add the value T.float32\(1\) to results, in place of 0"),
+    (PADDED["exponential"], _pad, "the padding of iterator vk would add the value T.exp"),
+    (PADDED["larger"], _pad, r"the padding of iterator vk would add the value D\[vk\]"),
+    (PADDED["division"], _pad, r"it divides by T.Cast\(.*, which is zero in the padding"),
+    (PADDED["iterator"], _pad, "it divides by vk - 14, which is zero in the padding"),
+    (PADDED["call"], _pad, "it calls T.call_extern(.|\n)*which may have effects"),
+    (PADDED["reversed"], _pad, r"it accesses D\[12 - vk\]: the indices are not iterators"),
+    (PADDED["twice"], _pad, "it accesses A at two places"),
+    (PADDED["element"], _pad, "3 is an index of A"),
+    (PADDED["updated"], _pad, "it reads and writes B"),
+    (PADDED["not begun"], _pad, "its iterator vk is padded, and it has no T.init"),
+    (PADDED["guarded"], _pad, "it has statements other than plain stores"),
+    (PADDED["allocated"], _pad, "it allocates or matches buffers"),
+    (PADDED["hidden"], _pad, "it does not state that it accesses D"),
+    (PADDED["partial"], _pad, "its loops do not give all values of iterator vi = i"),
+    (PADDED["from three"], _pad, "its iterator vi does not begin at 0"),
+    (PADDED["larger result"], _pad, "it does not write all elements of B, which has the shape"),
+    (PADDED["inside"], _pad, "loop i has other statements, too"),
+    (PADDED["raw"], _pad_reduction, "a statement in loop i accesses D outside of blocks"),
+    (PADDED["written"], _pad_reduction, "block C in the same loops accesses D, too"),
+    (
+        PADDED["later"],
+        lambda s: (
+            s.split(loops(s, "B")[0], [10, 1]),
+            s.pad_einsum("B", [4, 1]),
+        ),
+        "block C in the same loops accesses B, too",
+    ),
+    # decomposed padding
+    (
+        STAGES,
+        lambda s: s.decompose_padding("root", loops(s, "B")[0]),
+        "cannot apply decompose_padding to the root block",
+    ),
+    (
+        PADDING["plain"],
+        lambda s: s.decompose_padding("B", loops(s, "C")[0]),
+        "i is not a loop around it(.|\n)*give one of i",
+    ),
+    (PADDING["plain"], lambda s: s.can_decompose_padding("B", 3), "needs a loop, got an int"),
+    (PADDING["raw"], _decompose, "a statement in loop i accesses B outside of blocks"),
+    (PADDING["later"], _decompose, "block C may read elements before they are written"),
+    (PADDING["select"], _decompose, "it stores T.Select(.|\n)*, which no condition chooses"),
+    (PADDING["two stores"], _decompose, "it is not one store to an element"),
+    (PADDING["element"], _decompose, r"the value of its padding is A\[0\], and not a constant"),
+    (PADDING["always"], _decompose, "its condition always holds"),
+    (PADDING["never"], _decompose, "its condition never holds"),
+    (PADDING["empty"], _decompose, "its condition never holds"),
+    (PADDING["strided"], _decompose, "its condition vi % 2 == 0 does not bound an iterator"),
+    (PADDING["folded"], _decompose, "the indices vi % 4 are not a one-to-one map of its iterators"),
+    (PADDING["updated"], _decompose, "it is not complete: it reads and writes B"),
     # blocks of blocks
     (MATMUL, lambda s: s.blockize(loops(s, "C")[1]) and s.blockize(3), "blockize needs a|blockize"),
     (OTHERS["siblings"], lambda s: s.blockize(loops(s, "B")[0]), "it has 2 blocks in it"),
@@ -600,7 +788,9 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
 ]
 
 
-def _error(match: str) -> type[ScheduleError]:
+def _error(match: str) -> type[TeSchedError]:
+    if match.startswith("the function of the index map"):
+        return DeclarationError
     is_gone = "no longer in the program" in match or "was removed" in match
     return HandleError if is_gone else ScheduleError
 

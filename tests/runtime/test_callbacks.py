@@ -278,3 +278,19 @@ def test_packed_functions_get_no_more_than_64_dimensions() -> None:
     module = te_sched.build(te.create_schedule(Z.op), [X, Z])
     with pytest.raises(CallError, match=r"cannot pass a buffer of 65 dimensions"):
         module(np.zeros(8, "float32"), np.zeros(8, "float32"))
+
+
+def test_echo_returns_numbers_and_pointers() -> None:
+    ib = tir.ir_builder.create()
+    buffer = tir.decl_buffer((2,), "float32", name="A")
+    pointer = ib.buffer_ptr(buffer)
+
+    def echo(value: E.Expr) -> E.Call:
+        return E.Call(value.dtype, "tir.tvm_call_packed", (E.StringImm("testing.echo"), value))
+
+    pointer[0] = echo(tir.const(1.5, "float32"))
+    ib.let("same", echo(pointer.asobject().data))
+    ib.emit(tir.BufferStore(pointer, tir.const(2.5, "float32"), [1]))
+    a = np.zeros(2, "float32")
+    te_sched.build(tir.PrimFunc([buffer], ib.get()))(a)
+    np.testing.assert_array_equal(a, [1.5, 2.5])

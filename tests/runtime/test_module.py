@@ -14,6 +14,7 @@ import pytest
 
 import te_sched
 from te_sched import nd, te
+from te_sched.codegen.llvm.machine import machine_of
 from te_sched.codegen.target import Target
 from te_sched.errors import BuildError, CallError
 from te_sched.ir import ops
@@ -23,6 +24,7 @@ from te_sched.runtime.timing import Evaluator
 from tests.codegen.programs import build, elementwise
 
 N = 64
+HOST = machine_of(Target("llvm")).triple
 
 
 def adder(value: float, name: str = "main") -> Module:
@@ -73,6 +75,14 @@ def test_target_chooses_the_processor() -> None:
     )
     assert "ymm" not in build(program, "llvm -mcpu=x86-64").get_source("asm")
     assert "ymm" in build(program, "llvm -mcpu=x86-64 -mattr=+avx2").get_source("asm")
+
+
+def test_the_triple_of_this_computer_needs_no_vendor() -> None:
+    arch, _, *rest = HOST.split("-")
+    A = te.placeholder((N,), name="A")
+    B = te.compute((N,), lambda i: A[i] + 1.0, name="B")
+    target = f"llvm -mtriple={'-'.join([arch, *rest])}"
+    assert apply(te_sched.build(te.create_schedule(B.op), [A, B], target)) == 1.0
 
 
 def test_targets_are_checked() -> None:

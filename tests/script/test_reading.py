@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import te_sched
-from te_sched.errors import IllFormedError
+from te_sched.errors import BuildError, ScriptError
 from te_sched.ir.blocks import AllocateConst, DeclBuffer
 from te_sched.ir.structural import structural_difference
 from te_sched.ir.visitor import walk
@@ -55,10 +55,12 @@ STATEMENTS = [
     ),
     ("x = A[0, 0]\nA[0, 1] = x", ["x: T.float32 = A[0, 0]", "A[0, 1] = x"]),
     ("x: T.int32 = 3\nT.evaluate(x)", ["x: T.int32 = 3", "T.evaluate(x)"]),
+    ("T.evaluate(0)\nA[0, 0] = 1.0\nT.evaluate(0)", ["A[0, 0] = T.float32(1)"]),
+    ("T.evaluate(0)\nT.evaluate(0)", ["T.evaluate(0)"]),
     ("x = T.meta_var(3)\nT.evaluate(x)", ["T.evaluate(3)"]),
     (
-        "with T.LetStmt(3) as x:\n    T.evaluate(x)\nT.evaluate(0)",
-        ["with T.LetStmt(3) as x:", "    T.evaluate(x)", "T.evaluate(0)"],
+        "with T.LetStmt(3) as x:\n    T.evaluate(x)\nT.evaluate(1)",
+        ["with T.LetStmt(3) as x:", "    T.evaluate(x)", "T.evaluate(1)"],
     ),
     (
         "if A[0, 0] > 0.0:\n    T.evaluate(1)\nelif A[0, 1] > 0.0:\n    T.evaluate(2)\n"
@@ -329,7 +331,7 @@ def test_a_variable_of_several_sizes_is_declared() -> None:
 
 def test_undefined_variables_are_refused() -> None:
     text = "@T.prim_func\ndef f(A: T.Buffer((8,))):\n    n = T.int32()\n    A[n] = 1.0\n"
-    with pytest.raises(IllFormedError, match="Invalid use of undefined variable n"):
+    with pytest.raises(ScriptError, match="Invalid use of undefined variable n"):
         from_source(text)
     assert "A[n]" in str(from_source(text, check_well_formed=False))
     assert "A[n]" in str(from_source(text.replace("func\n", "func(check_well_formed=False)\n")))
@@ -346,3 +348,98 @@ def test_main_is_the_last_function() -> None:
         "z():",
         "main():",
     ]
+
+
+def test_functions_and_modules_are_named_as_in_python() -> None:
+    @T.prim_func(private=True)
+    def double(A: T.Buffer((8,), "float32")):
+        A[0] = A[0] * T.float32(2)
+
+    @T.prim_func(private=True)
+    def twice(A: T.Buffer((8,), "float32")):
+        A[0] = A[0] * T.float32(2)
+
+    @I.ir_module
+    class Empty:
+        pass
+
+    assert (double.__name__, Empty.__name__) == ("double", "Empty")
+    assert structural_difference(double, twice) is None
+    assert structural_difference(Empty, te_sched.IRModule({})) is None
+    assert te_sched.IRModule({}).__name__ == "Module"
+
+
+@pytest.mark.parametrize("dtype", ["e4m3_float8", "e5m2_float8", "int4", "uint4"])
+def test_types_without_code_are_read_and_refused(dtype: str) -> None:
+    func = from_source(
+        "@T.prim_func\n"
+        f"def f(A: T.Buffer((8,), '{dtype}'), B: T.Buffer((8,), 'float32')):\n"
+        f"    for i in range(8):\n        A[i] = T.Cast('{dtype}', B[i]) + T.{dtype}(1)\n"
+    )
+    assert f'T.Cast("{dtype}", B[i]) + T.{dtype}(1)' in func.script()
+    assert structural_difference(from_source(func.script()), func) is None
+    threads = "with T.launch_thread('threadIdx.x', 8) as i:"
+    kernel = from_source(func.script().replace("for i in range(8):", threads))
+    for one, target in ((func, "llvm"), (kernel, "cuda")):
+        with pytest.raises(BuildError, match=f"cannot generate code for values of type {dtype}"):
+            te_sched.build(one, target=target, verify=False)
+
+
+MODULE = """
+@I.ir_module
+class Module:
+    @T.prim_func
+    def main(A: T.Buffer((8,), "float32")):
+        Module.other(A.data, 3)
+
+    @T.prim_func(private=True)
+    def other(p: T.handle("float32"), x: T.int32):
+        T.evaluate("two\\nlines")
+"""
+
+
+def test_modules_are_printed_as_by_tvm() -> None:
+    module = from_source(MODULE)
+    text = module.script(name="Named")
+    assert "class Named:" in text
+    assert "Named.other(A.data, 3)" in text
+    assert text.index("def other") < text.index("def main")
+    assert "    other(A.data, 3)" in module["main"].script()
+
+
+def test_texts_of_several_lines_are_metadata() -> None:
+    module = from_source(MODULE)
+    assert "# Metadata omitted" in module.script()
+    for program in (module, module["other"]):
+        text = program.script(show_meta=True)
+        assert 'T.evaluate(metadata["tir.StringImm"][0])' in text
+        assert structural_difference(from_source(text), program) is None
+        with pytest.raises(ScriptError, match="cannot load a program from this JSON"):
+            from_source(text.replace("te_sched", "another"))
+
+
+@pytest.mark.parametrize("binding", ["", "T.bind(vi, i)\n            T.bind(vk, k)\n            "])
+def test_older_blocks_have_axes(binding: str) -> None:
+    head = "@T.prim_func\ndef f(A: T.Buffer((8, 4)), B: T.Buffer((8,))):\n"
+    older = (
+        "    for i, k in T.grid(8, 4):\n"
+        "        with T.block([8, T.reduce_axis(0, 4)], 'B') as [vi, vk]:\n"
+        f"            {binding}with T.init():\n                B[vi] = 0.0\n"
+        "            B[vi] = B[vi] + A[vi, vk]\n"
+    )
+    newer = older.replace("T.block([8, T.reduce_axis(0, 4)], 'B') as [vi, vk]", "T.block('B')")
+    remap = "vi, vk = T.axis.remap('SR', [i, k])\n            with T.init"
+    newer = newer.replace(binding, "").replace("with T.init", remap)
+    assert structural_difference(from_source(head + older), from_source(head + newer)) is None
+
+
+def test_older_axes_of_other_kinds() -> None:
+    func = from_source(
+        "@T.prim_func\ndef f(A: T.Buffer((8, 4))):\n    for i, j in T.grid(8, 4):\n"
+        "        with T.block([T.scan_axis(0, 8), T.opaque_axis(0, 4)], 'x') as [vi, vj]:\n"
+        "            A[vi, vj] = 1.0\n    for i in range(8):\n"
+        "        with T.block([8], 'y') as vi:\n            A[vi, 0] = 2.0\n"
+    )
+    assert "vi = T.axis.scan(8, i)" in func.script()
+    assert "vj = T.axis.opaque(4, j)" in func.script()
+    assert "vi = T.axis.spatial(8, i)" in func.script()

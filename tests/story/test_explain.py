@@ -314,7 +314,11 @@ def test_the_same_schedule_has_the_same_story() -> None:
 
 
 _REFUSED: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
-    (lambda s: te_sched.explain(3), te_sched.ScheduleError, "explain needs a schedule, got an int"),
+    (
+        lambda s: te_sched.explain(3),
+        te_sched.ScheduleError,
+        "explain needs a schedule or a function, got an int",
+    ),
     (lambda s: te_sched.explain(s, "ABC"), te_sched.ScheduleError, "args of explain .* got a str"),
     (lambda s: te_sched.explain(s, max_steps=1), te_sched.ScheduleError, "at least 2, got 1"),
     (

@@ -24,7 +24,7 @@ def function(parameters: str, body: str, name: str = "main") -> str:
 
 def program(text: str) -> Any:
     """The function of a text."""
-    return from_source(GIVEN + text)
+    return from_source(GIVEN + text, check_well_formed=False)
 
 
 MATMUL = function(
@@ -195,6 +195,12 @@ for i in range(8):
         + _block("B", "8", "", "B[vi] = A[vi]")
         + _block("C", "8", "", "V = T.match_buffer(B[vi], (), offset_factor=1)\nC[vi] = V[()]"),
     ),
+    "vector": function(
+        "A:8 C:8",
+        'B = T.alloc_buffer((8,), "float32")\n'
+        + _block("B", "8", "", "B[vi] = A[vi]")
+        + _block("C", "2", "", "C[vi * 4:vi * 4 + 4] = B[vi * 4:vi * 4 + 4]"),
+    ),
     "diagonal": function(
         "A:8 C:8",
         'B = T.alloc_buffer((8, 8), "float32")\n'
@@ -261,6 +267,27 @@ for i in range(8):
         + _block("D", "8", "", "D[vi] = B[vi]")
         + _block("B", "8", "", "B[vi] = A[vi]")
         + _block("C", "8", "", "C[vi] = B[vi]"),
+    ),
+    "read result": function(
+        "A:8 B:8 C:8 D:8",
+        _block("B", "8", "", "B[vi] = A[vi]")
+        + _block("C", "8", "", "C[vi] = B[vi]")
+        + _block("D", "8", "", "D[vi] = A[vi]"),
+    ),
+    "overwritten": function(
+        "A:8,8 D:8,8 S:8",
+        'B = T.alloc_buffer((8, 8), "float32")\n'
+        + _block("B", "8, 8", "", "B[vi, vj] = A[vi, vj]")
+        + _block("X", "8, 8", "", "A[vi, vj] = 1.0")
+        + _block("D", "8, 8", "", "D[vi, vj] = B[vi, vj]")
+        + _block("S", "8, 8", "", "with T.init():\n    S[vi] = 0.0\nS[vi] = S[vi] + 1.0", "SR"),
+    ),
+    "unwritten": function(
+        "A:8 C:8",
+        'B = T.alloc_buffer((8,), "float32")\nE = T.alloc_buffer((8,), "float32")\n'
+        + _block("E", "4", "", "E[vi] = A[vi]")
+        + _block("B", "8", "", "B[vi] = A[vi]")
+        + _block("C", "8", "", "C[vi] = B[vi] + E[vi]"),
     ),
     "half": function(
         "A:8 C:8",
@@ -345,6 +372,41 @@ for i, k in T.grid(8, 2):
     "two results": _row("B[vi] = 0.0", "C[vi] = C[vi] + A[vi, vk]"),
     "other elements": _row("B[vi] = 0.0", "B[7 - vi] = B[7 - vi] + A[vi, vk]"),
     "difference": _row("B[vi] = 0.0", "B[vi] = B[vi] - A[vi, vk]"),
+    "no variable": _row(
+        "B[vi] = 0.0\n            C[vi] = 0.0",
+        "B[vi] = T.max(B[vi], A[vi, vk])\n        C[vi] = T.Select(B[vi] >= A[vi, vk], C[vi], 1.0)",
+    ),
+    "two shapes": function(
+        "A:8,8 B:8 C:9",
+        """
+for i, k in T.grid(8, 8):
+    with T.block("B"):
+        vi, vk = T.axis.remap("SR", [i, k])
+        with T.init():
+            B[vi] = 0.0
+            C[vi] = 0.0
+        v: T.float32 = T.max(B[vi], A[vi, vk])
+        w: T.float32 = T.Select(B[vi] >= A[vi, vk], C[vi], A[vi, vk])
+        B[vi] = v
+        C[vi] = w
+""",
+    ),
+    "read beyond": function(
+        "A:8,8 C:8",
+        """
+B = T.alloc_buffer((8,), "float32")
+for i, k in T.grid(4, 8):
+    with T.block("B"):
+        vi, vk = T.axis.remap("SR", [i, k])
+        with T.init():
+            B[vi] = 0.0
+        B[vi] = B[vi] + A[vi, vk]
+for i in range(8):
+    with T.block("C"):
+        vi = T.axis.spatial(8, i)
+        C[vi] = B[vi]
+""",
+    ),
     "two stores": _row("B[vi] = 0.0", "B[vi] = B[vi] + A[vi, vk]\n        B[vi] = B[vi] + 1.0"),
 }
 
@@ -510,9 +572,69 @@ for i, k in T.grid(8, 8):
 """,
     ),
     "reduced": function("A:8,8 B:8,8", _block("B", "8, 8", "", "B[vi, vj] = A[vi, vj]", "SR")),
+    "updated": function("A:8 B:8", _block("B", "8", "", "B[vi] = B[vi] + A[vi]")),
+    "initialised": function(
+        "A:8,8 B:8",
+        _block(
+            "B",
+            "8, 8",
+            "",
+            "T.reads(B[vi], A[vi, vj])\nT.writes(B[vi])\n"
+            "with T.init():\n    B[vi] = 0.0\nB[vi] = B[vi] + A[vi, vj]",
+            "SR",
+        ),
+    ),
+    "in a condition": function(
+        "A:8 B:8",
+        """
+for i in range(8):
+    if i < 4:
+        with T.block("B"):
+            vi = T.axis.spatial(8, i)
+            B[vi] = B[vi] + A[vi]
+""",
+    ),
+    "conditional": function(
+        "A:8,8 B:8",
+        """
+for i, k in T.grid(8, 8):
+    with T.block("B"):
+        vi, vk = T.axis.remap("SR", [i, k])
+        T.where(i + k < 10)
+        with T.init():
+            B[vi] = 0.0
+        B[vi] = B[vi] + A[vi, vk]
+""",
+    ),
 }
 
 
+def _two(first: str, second: str, names: str = "BC") -> str:
+    """Two blocks, one after the other, in the loops of a row."""
+    return function(
+        "A:8,8 B:8,8 C:8,8",
+        f"""
+for i in range(8):
+    for o in range(1):
+        for j in range(8):
+            with T.block("{names[0]}"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                {first}
+        for j in range(8):
+            with T.block("{names[1]}"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                {second}
+""",
+    )
+
+
+MOVED = {
+    "written later": _two("B[vi, vj] = A[vi, vj]", "A[vi, vj] = C[vi, vj]"),
+    "written twice": _two("B[vi, vj] = A[vi, vj]", "B[vi, vj] = C[vi, vj]"),
+    "updated": _two("B[vi, vj] = B[vi, vj] + A[vi, vj]", "C[vi, vj] = A[vi, vj]"),
+    "read before": _two("C[vi, vj] = B[vi, vj]", "B[vi, vj] = A[vi, vj]", "CB"),
+    "every second": _two("B[vi, vj // 2 * 2] = A[vi, vj]", "C[vi, vj] = A[vi, vj]"),
+}
 LAYOUTS = {
     "strides": """@T.prim_func
 def main(a: T.handle, B: T.Buffer((8,), "float32")):
@@ -530,4 +652,132 @@ def main(a: T.handle, b: T.handle, B: T.Buffer((8,), "float32")):
     "guarded": function(
         "A:8 B:8", _block("B", "8", "vi = T.axis.spatial(8, i)\nT.where(i < 5)", "B[vi] = A[vi]")
     ),
+}
+
+_PADDED = """
+B = T.alloc_buffer((10,), "float32")
+for i, k in T.grid(10, 13):
+    with T.block("B"):
+        vi = T.axis.spatial(10, i)
+        vk = T.axis.reduce(13, k)
+        with T.init():
+            B[vi] = 0.0
+        B[vi] = B[vi] + A[vi, vk] * D[vk]
+for i in range(10):
+    with T.block("C"):
+        vi = T.axis.spatial(10, i)
+        C[vi] = B[vi] + 1.0
+"""
+
+
+def padded(*changes: str, parameters: str = "A:10,13 D:13 C:10") -> str:
+    """A product of a matrix and a vector, with changes of its text."""
+    text = _PADDED
+    for old, new in zip(changes[::2], changes[1::2], strict=True):
+        assert old in text
+        text = text.replace(old, new)
+    return function(parameters, text)
+
+
+_INIT = "        with T.init():\n            B[vi] = 0.0\n"
+_LOOPS = "for i, k in T.grid(10, 13):\n"
+_SUM = "A[vi, vk] * D[vk]"
+_INSIDE = """
+B = T.alloc_buffer((10,), "float32")
+for i in range(10):
+    for k in range(13):
+        with T.block("B"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                B[vi] = 0.0
+            B[vi] = B[vi] + A[vi, vk] * D[vk]
+    with T.block("C"):
+        vi = T.axis.spatial(10, i)
+        C[vi] = B[vi] + 1.0
+"""
+PADDED = {
+    "plain": padded(),
+    "maximum": padded(f"B[vi] + {_SUM}", f"T.max(B[vi], {_SUM})", "= 0.0", "= -1.0"),
+    "constant": padded(_SUM, f"({_SUM} + 1.0)"),
+    "exponential": padded(_SUM, "T.exp(D[vk])"),
+    "larger": padded(_SUM, "D[vk]", parameters="A:10,13 D:15 C:10"),
+    "division": padded(_SUM, "T.Cast('float32', 7 // T.Cast('int32', D[vk]))"),
+    "iterator": padded(_SUM, "D[vk] * T.Cast('float32', 7 // (vk - 14))"),
+    "call": padded(_SUM, "T.call_extern('float32', 'f', D[vk])"),
+    "reversed": padded(_SUM, "D[12 - vk]"),
+    "twice": padded(
+        _INIT,
+        f"        T.reads(A[vi, vk], A[0, vk])\n        T.writes(B[vi])\n{_INIT}",
+        _SUM,
+        "A[vi, vk] * A[0, vk]",
+    ),
+    "element": padded(_SUM, "A[3, vk]"),
+    "first": padded(_SUM, "A[0, vk]"),
+    "updated": padded(_INIT, ""),
+    "not begun": padded(_INIT, "", f"B[vi] + {_SUM}", _SUM),
+    "guarded": padded("        B[vi] = B[vi]", "        if vi < 5:\n            B[vi] = B[vi]"),
+    "allocated": padded(_INIT, f"        X = T.alloc_buffer((1,))\n{_INIT}"),
+    "hidden": padded(_INIT, f"        T.reads(A[vi, vk])\n        T.writes(B[vi])\n{_INIT}"),
+    "partial": padded(_LOOPS, "for i, k in T.grid(8, 13):\n"),
+    "from three": padded(
+        _LOOPS,
+        "for i, k in T.grid(7, 13):\n",
+        "spatial(10, i)\n        vk",
+        "spatial((3, 10), i + 3)\n        vk",
+    ),
+    "larger result": padded("B = T.alloc_buffer((10,)", "B = T.alloc_buffer((12,)"),
+    "raw": padded(_LOOPS, "for i in range(10):\n  D[0] = 1.0\n  for k in range(13):\n"),
+    "inside": function("A:10,13 D:13 C:10", _INSIDE),
+    "written": function("A:10,13 D:13 C:10", _INSIDE.replace("C[vi] =", "D[vi] =")),
+    "later": function("A:10,13 D:13 C:10", _INSIDE.replace("C[vi] = B[vi]", "C[vi] = B[9 - vi]")),
+}
+
+
+_PAD = """
+B = T.alloc_buffer((12,), "float32")
+for i in range(12):
+    with T.block("B"):
+        vi = T.axis.spatial(12, i)
+        B[vi] = T.if_then_else(2 <= vi and vi < 10, A[vi - 2], 3.0)
+for i in range(12):
+    with T.block("C"):
+        vi = T.axis.spatial(12, i)
+        C[vi] = B[vi] + 1.0
+"""
+
+
+def padding(*changes: str) -> str:
+    """A copy with padding, with changes of its text."""
+    text = _PAD
+    for old, new in zip(changes[::2], changes[1::2], strict=True):
+        assert old in text
+        text = text.replace(old, new)
+    return function("A:8 C:12", text)
+
+
+_CONDITION = "2 <= vi and vi < 10"
+_BESIDE = """
+B = T.alloc_buffer((12,), "float32")
+for i in range(12):
+    with T.block("B"):
+        vi = T.axis.spatial(12, i)
+        B[vi] = T.if_then_else(2 <= vi and vi < 10, A[vi - 2], 3.0)
+    with T.block("C"):
+        vi = T.axis.spatial(12, i)
+        C[vi] = B[vi] + 1.0
+"""
+PADDING = {
+    "plain": padding(),
+    "beside": function("A:8 C:12", _BESIDE),
+    "later": function("A:8 C:12", _BESIDE.replace("C[vi] = B[vi]", "C[vi] = B[11 - vi]")),
+    "raw": function("A:8 C:12", _BESIDE + "    C[i] = B[i]\n"),
+    "select": padding("T.if_then_else(2", "T.Select(2"),
+    "two stores": padding("3.0)\n", "3.0)\n        B[vi] = 1.0\n", "= 1.0", "= A[0]"),
+    "element": padding("3.0", "A[0]"),
+    "always": padding(_CONDITION, "0 <= vi and vi < 12"),
+    "never": padding(_CONDITION, "12 <= vi"),
+    "empty": padding(_CONDITION, "7 <= vi and vi < 6"),
+    "strided": padding(_CONDITION, "vi % 2 == 0"),
+    "folded": padding("B[vi] = T.if", "B[vi % 4] = T.if"),
+    "updated": padding("A[vi - 2]", "B[vi]"),
 }

@@ -53,7 +53,8 @@ def test_prints_as_tvm() -> None:
         "gen_new_ranges=lambda vi, vj: [(vi - 1, vi + 1), (vj, vj + 1)])"
     ) in str(sch.trace)
     (_, first, *_) = sch.trace.as_json()[0]
-    assert first[2][:2] == [0, 0]
+    assert first[1][:3] == ["b0", 0, 0]
+    assert first[2] == []
     check_same(sch, MATMUL)
 
 

@@ -70,10 +70,13 @@ def test_an_unknown_name_shows_the_program_alone() -> None:
     assert "^^^" not in str(caught.value)
 
 
-@pytest.mark.parametrize("level", ["fast", "none"])
-def test_other_levels_show_no_program(level: str) -> None:
-    sch, error = refused(level)
-    assert "class Module:" not in str(error)
+@pytest.mark.parametrize(
+    ("level", "shown"),
+    [("fast", "no block of main has the name 'Q'"), ("none", "(not rendered)")],
+)
+def test_other_levels_show_a_line(level: str, shown: str) -> None:
+    sch, _ = refused(level)
     with pytest.raises(ScheduleError) as caught:
         sch.copy().get_block("Q")
-    assert "class Module:" not in str(caught.value)
+    assert (str(caught.value), caught.value.args) == (shown, (shown,))
+    assert caught.value.help == "use B, root"

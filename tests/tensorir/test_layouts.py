@@ -109,3 +109,97 @@ def test_groups_of_dimensions_of_a_parameter() -> None:
     sch.set_axis_separator("B", ("read", 0), [1])
     ((_, func),) = sch.mod.functions_items()
     assert [one.axis_separators for one in func.buffer_map.values()] == [(1,), ()]
+
+
+VIEWED = """
+@T.prim_func
+def main(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 2), "float32")):
+    B = T.alloc_buffer((8, 8), "float32")
+    for i, j in T.grid(8, 8):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            X = T.match_buffer(B[vi, vj], (), offset_factor=1)
+            X[()] = A[vi, vj] * 2.0
+    for i, j in T.grid(8, 2):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            Y = T.match_buffer(B[vi, vj * 4 : vj * 4 + 4], (4,), offset_factor=1)
+            Z = T.match_buffer(B[vi : vi + 1, vj * 4 : vj * 4 + 4], (1, 4), offset_factor=1)
+            C[vi, vj] = Y[0] + Z[0, 3]
+"""
+
+
+@pytest.mark.parametrize("by_map", [False, True])
+def test_groups_of_dimensions_of_views(by_map: bool) -> None:
+    sch = tir.Schedule(from_source(GIVEN + VIEWED))
+    if by_map:
+        sch.transform_layout("B", "B", lambda i, j: [i, tir.IndexMap.AXIS_SEPARATOR, j])
+    else:
+        sch.set_axis_separator("B", ("write", 0), [1])
+    views = [
+        match.buffer.axis_separators
+        for name in "BC"
+        for match in sch.get(sch.get_block(name)).match_buffers
+    ]
+    assert views == [(0,), (0,), (1,)]
+    a = np.random.default_rng(0).random((8, 8), dtype="float32")
+    expected = (a[:, [0, 4]] + a[:, [3, 7]]) * 2
+    np.testing.assert_allclose(run(sch, [a, np.zeros((8, 2), "float32")]), expected, rtol=1e-6)
+
+
+def test_indices_of_tiles_are_simplified() -> None:
+    sch = tir.Schedule(from_source(GIVEN + STAGES))
+    i, j = sch.get_loops(sch.get_block("C"))
+    i_0, i_1 = sch.split(i, [None, 4])
+    j_0, j_1 = sch.split(j, [None, 4])
+    sch.reorder(i_0, j_0, i_1, j_1)
+    tile = sch.blockize(i_1)
+    copy = sch.cache_read(tile, 0, "global")
+    sch.transform_layout(copy, ("write", 0), lambda i, j: (i // 4, j // 4, i % 4, j % 4))
+    assert str(sch.get(sch.get_block("C")).reads[0]) == "B_global[vi_o, vj_o, vi_i, vj_i]"
+    a = np.random.default_rng(0).random((8, 8), dtype="float32")
+    np.testing.assert_allclose(run(sch, [a, a * 0]), a * 2 + 1, rtol=1e-6)
+
+
+def test_iterators_of_one_value_stay() -> None:
+    text = """
+@T.prim_func
+def main(A: T.Buffer((1, 8), "float32"), C: T.Buffer((1, 8), "float32")):
+    for i, j in T.grid(1, 8):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = A[vi, vj]
+"""
+    sch = tir.Schedule(from_source(GIVEN + text))
+    sch.transform_layout("C", "A", lambda i, j: [i * 8 + j])
+    sch.transform_block_layout("C", lambda i, j: (j, i))
+    block = sch.get(sch.get_block("C"))
+    assert (str(block.reads[0]), str(block.writes[0])) == ("A[v0]", "C[v1, v0]")
+    a = np.random.default_rng(0).random(8, dtype="float32")
+    np.testing.assert_allclose(run(sch, [a, a.reshape(1, 8) * 0])[0], a)
+
+
+def test_symbolic_strides() -> None:
+    text = """
+@T.prim_func
+def main(a: T.handle, c: T.handle):
+    n = T.int64()
+    A = T.match_buffer(a, (T.int64(4), n), "float32")
+    C = T.match_buffer(c, (T.int64(4), n), "float32")
+    for i, j in T.grid(T.int64(4), n):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = A[vi, vj]
+"""
+    func = from_source(GIVEN + text)
+    (n,) = {
+        size
+        for one in func.buffer_map.values()
+        for size in one.shape
+        if size.dtype == "int64" and isinstance(size, tir.Var)
+    }
+    sch = tir.Schedule(func)
+    sch.transform_layout("C", "C", lambda i, j: i * n + j, assume_injective_transform=True)
+    assert str(sch.get(sch.get_block("C")).writes[0].buffer.shape[0]) == "n * T.int64(4)"
+    a = np.random.default_rng(0).random((4, 3), dtype="float32")
+    np.testing.assert_allclose(run(sch, [a, np.zeros(12, "float32")]), a.reshape(-1))

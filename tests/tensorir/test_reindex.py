@@ -62,3 +62,20 @@ def test_traces_write_the_place_of_the_buffer() -> None:
     sch.trace.apply_json_to_schedule(sch.trace.as_json(), again)
     assert structural_equal(again.mod, sch.mod)
     assert str(again.trace) == text
+
+
+FOLDED = GIVEN + function(
+    "A:8,1 C:8,8",
+    """
+for i, j in T.grid(8, 8):
+    with T.block("C"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        C[vi, vj] = A[vi, vj // 8]
+""",
+)
+
+
+def test_iterators_on_which_no_index_depends_are_no_indices_of_the_copy() -> None:
+    sch = tir.Schedule(from_source(FOLDED))
+    copy = sch.get(sch.reindex("C", "A"))
+    assert (str(copy.reads), str(copy.writes)) == ("(A[v0, 0],)", "(A_reindex[v0],)")

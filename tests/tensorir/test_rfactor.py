@@ -121,3 +121,21 @@ def test_a_start_that_counts_several_times_is_refused() -> None:
     sch.bind(sch.get_loops("B")[1], "threadIdx.x")
     with pytest.raises(ReductionError, match=r"its initial value is T.float32\(1\)"):
         te_sched.lower(sch.mod)
+
+
+def test_partial_results_of_a_number() -> None:
+    text = function(
+        "A:8",
+        """
+B = T.alloc_buffer((), "float32")
+for k in range(8):
+    with T.block("B"):
+        vk = T.axis.reduce(8, k)
+        with T.init():
+            B[()] = 0.0
+        B[()] = B[()] + A[vk]
+""",
+    )
+    sch = tir.Schedule(from_source(GIVEN + text))
+    sch.rfactor(sch.get_loops("B")[0], 0)
+    assert "B_rf = T.alloc_buffer((8,))" in sch.mod.script()

@@ -8,7 +8,7 @@ import pytest
 
 from te_sched import te, tir
 from te_sched.errors import DeclarationError
-from te_sched.ir import PrimType
+from te_sched.ir import PrimType, TupleType
 from te_sched.ir.calls import call_tir
 from te_sched.script import from_source
 from te_sched.target import Target
@@ -83,4 +83,31 @@ def test_functions_of_a_module_are_called() -> None:
         {"tir": tir},
     )
     assert "Module.part()" in module.script()
-    assert str(call_tir(module.get_global_var("part"))) == "Module.part()"
+    assert str(call_tir(module.get_global_var("part"))) == "part()"
+
+
+def test_types_of_several_values() -> None:
+    pair = TupleType([PrimType("float32"), tir.PointerType("int8", "shared")])
+    assert str(pair) == pair.script() == 'T.Tuple(T.float32, T.handle("int8", "shared"))'
+    assert (str(TupleType([])), pair.fields[0]) == ("None", PrimType("float32"))
+
+
+def test_reductions_have_the_parameters_of_tvm() -> None:
+    x, y, i = tir.Var("x", "float32"), tir.Var("y", "float32"), tir.IterVar((0, 8), "i", 2)
+    A = tir.decl_buffer((8,), name="A")
+    plus = tir.CommReducer((x,), (y,), (x + y,), (te.const(0.0),))
+    made = tir.Reduce(plus, [A[i]], [i], i < 4, 0, init=[1.0])
+    assert isinstance(made, tir.Reduce)
+    assert "init=[T.float32(1)]" in str(made)
+    assert "condition=T.bool(True)" in str(tir.Reduce(plus, [A[i]], [i], None, 0))
+    with pytest.raises(DeclarationError, match="has 2 values and 0 initial values, index 0"):
+        tir.Reduce(plus, [A[i], A[i]], [i], None, 0)
+    with pytest.raises(DeclarationError, match="rdom"):
+        tir.Reduce(plus, [A[i]], [i.var], None, 0)
+
+
+def test_sequences_in_sequences_are_joined() -> None:
+    pair = tir.SeqStmt([tir.Evaluate(0), tir.Evaluate(1)])
+    assert str(pair).splitlines() == ["T.evaluate(0)", "T.evaluate(1)"]
+    joined = tir.SeqStmt([pair, tir.Evaluate(2)])
+    assert str(joined).splitlines() == ["T.evaluate(1)", "T.evaluate(2)"]

@@ -83,3 +83,77 @@ def normalized(x: Array, axes: tuple[int, ...], epsilon: float = 1e-5) -> Array:
     """(x - mean) / sqrt(variance + epsilon) along axes."""
     variance = x.var(axes, keepdims=True)
     return (x - x.mean(axes, keepdims=True)) / np.sqrt(variance + epsilon)
+
+
+def resized(
+    data: Array,
+    sizes: tuple[int, ...],
+    region: tuple[float, ...],
+    method: str = "linear",
+    coordinate_transformation_mode: str = "half_pixel",
+    rounding_method: str = "",
+    bicubic_alpha: float = -0.5,
+    bicubic_exclude: int = 0,
+    extrapolation_value: float = 0.0,
+) -> Array:
+    """(batch, channel, space...) resized as ONNX defines, one dimension after the other."""
+    mode, count, outside = coordinate_transformation_mode, len(sizes), []
+    rounding = rounding_method or ("round" if mode == "align_corners" else "floor")
+    result = data if method == "nearest_neighbor" else data.astype("float64")
+    for n, size in enumerate(sizes):
+        extent, weights = data.shape[2 + n], np.zeros((size, data.shape[2 + n]))
+        ends = (region[n], region[n + count]) if mode == "tf_crop_and_resize" else (0.0, 1.0)
+        places = [_coordinate(x, extent, size, mode, *ends) for x in range(size)]
+        outside.append([not 0 <= place <= extent - 1 for place in places])
+        for x, place in enumerate(places):
+            for at, weight in _taps(place, method, rounding, bicubic_alpha):
+                if not bicubic_exclude or 0 <= at < extent:
+                    weights[x, min(max(at, 0), extent - 1)] += weight
+            if bicubic_exclude:
+                weights[x] /= weights[x].sum()
+        if method == "nearest_neighbor":
+            result = np.take(result, weights.argmax(1), 2 + n)
+        else:
+            result = np.moveaxis(np.tensordot(result, weights, (2 + n, 1)), -1, 2 + n)
+    if mode == "tf_crop_and_resize":
+        for n, here in enumerate(outside):
+            result[(slice(None),) * (2 + n) + (np.array(here),)] = extrapolation_value
+    return result
+
+
+def _coordinate(x: int, extent: int, size: int, mode: str, start: float, end: float) -> float:
+    scale = extent / size
+    if mode == "align_corners":
+        return x * (extent - 1) / max(size - 1, 1)
+    if mode == "tf_crop_and_resize":
+        if size == 1:
+            return 0.5 * (start + end) * (extent - 1)
+        return start * (extent - 1) + x * (end - start) * (extent - 1) / (size - 1)
+    if mode == "pytorch_half_pixel" and size == 1:
+        return 0.0
+    shift = {"asymmetric": 0.0, "tf_half_pixel_for_nn": 0.0}.get(mode, 0.5)
+    return (x + (mode != "asymmetric") * 0.5) * scale - shift
+
+
+def _taps(place: float, method: str, rounding: str, alpha: float) -> list[tuple[int, float]]:
+    """The elements that a coordinate reads, with their weights."""
+    below = int(np.floor(place))
+    t = place - below
+    if method == "nearest_neighbor":
+        rounded = {
+            "round": np.round(place),
+            "floor": np.floor(place + 1e-5),
+            "ceil": np.ceil(place - 1e-5),
+            "round_prefer_floor": np.ceil(place - 0.5),
+            "round_prefer_ceil": np.floor(place + 0.5),
+        }[rounding]
+        return [(int(rounded), 1.0)]
+    if method == "linear":
+        return [(below, 1 - t), (below + 1, t)]
+    found = []
+    for at in range(-1, 3):
+        d = abs(t - at)
+        near = (alpha + 2) * d**3 - (alpha + 3) * d**2 + 1
+        far = alpha * (d**3 - 5 * d**2 + 8 * d - 4)
+        found.append((below + at, near if d <= 1 else far))
+    return found

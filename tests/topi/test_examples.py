@@ -10,7 +10,7 @@ import pytest
 from te_sched import te, topi
 
 
-@pytest.mark.parametrize("module", [topi, topi.nn], ids=lambda module: module.__name__)
+@pytest.mark.parametrize("module", [topi, topi.image, topi.nn], ids=lambda module: module.__name__)
 def test_public_functions_have_examples(module):
     functions = {name: getattr(module, name) for name in module.__all__}
     bare = [

@@ -471,7 +471,7 @@ def test_layer_computes_its_definition(one: Case) -> None:
         (lambda x, k: nn.pool2d(x, 2, 2, 1, 0, "mean"), "nn.pool2d: unknown pool_type 'mean'"),
         (
             lambda x, k: nn.pool2d(x, 2, 2, 1, 0, "max", layout="NCWX"),
-            "pooling layout 'NCWX' lacks the dimensions H, W",
+            "layout 'NCWX' lacks the dimensions H, W",
         ),
         (lambda x, k: nn.adaptive_pool(x, 2, "max", "NHW4h"), "'NHW4h' lacks the dimensions H, W"),
         (lambda x, k: nn.pad(x, (1, 1)), "for each dimension"),

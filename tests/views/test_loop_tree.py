@@ -141,7 +141,7 @@ def test_programs_with_other_statements():
     param = Var("a", "handle")
     text = tree_text(loop_tree(S.IRModule({"f": S.PrimFunc((param,), body, {param: a})})))
     assert text == (
-        "main(a: float32[8])\n"
+        "f(a: float32[8])\n"
         "├─ assert 1 < 2\n"
         "└─ stage a\n"
         "   ├─ while a[0] < 4.0\n"

@@ -6,6 +6,7 @@ truncated, and findings hold for the remaining iterations. Must not know analyse
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -25,6 +26,7 @@ from te_sched.ir.visitor import variables_of, walk
 Values = dict[Var, Any]
 _Member = TypeVar("_Member")
 _WHOLE: Mapping[Loop, int] = MappingProxyType({})  # no loop is truncated
+_LARGEST_TABLE = 1 << 24  # of whether numbers occur
 # Sample sizes: even and odd, all different.
 _SAMPLES = ((16, 2), (21, 2), (13, -1))
 
@@ -272,6 +274,31 @@ def numbered(tables: Sequence[Any]) -> tuple[list[Any], int]:
         count = int(numbers.max()) + 1
     ends = np.cumsum([len(table) for table in tables])[:-1]
     return np.split(numbers, ends), count
+
+
+def distinct_numbers(numbers: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The distinct numbers, sorted: by a table, if they are near each other."""
+    if not len(numbers):
+        return numbers
+    low, high = int(numbers.min()), int(numbers.max())
+    if high - low >= _LARGEST_TABLE:
+        return np.unique(numbers)
+    seen = np.zeros(high - low + 1, np.bool_)
+    seen[numbers - low] = True
+    return np.flatnonzero(seen) + low
+
+
+def distinct_rows(columns: Sequence[np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
+    """The distinct rows of a table, sorted."""
+    if not len(columns[0]):
+        return np.zeros((0, len(columns)), np.int64)
+    lows = [int(column.min()) for column in columns]
+    spans = [int(column.max()) - low + 1 for column, low in zip(columns, lows, strict=True)]
+    if math.prod(spans) > _LARGEST_TABLE:
+        return np.unique(np.stack(columns, axis=-1), axis=0)
+    places = [column - low for column, low in zip(columns, lows, strict=True)]
+    found = np.unravel_index(distinct_numbers(np.ravel_multi_index(places, spans)), spans)
+    return np.stack([column + low for column, low in zip(found, lows, strict=True)], axis=-1)
 
 
 def sizes_text(sizes: Values) -> str:

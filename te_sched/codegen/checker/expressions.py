@@ -29,6 +29,7 @@ from te_sched.codegen.checker.space import all_dimensions
 from te_sched.errors import BuildError
 from te_sched.ir import dtypes
 from te_sched.ir import expr as E
+from te_sched.ir.buffer import element_offset
 
 Run = Callable[[], Any]
 _KEPT = 256
@@ -95,7 +96,7 @@ class Compiler:
 
     def place(self, buffer: E.Buffer, indices: Sequence[E.Expr]) -> ExprClosure:
         """The position of an access in elements of the memory."""
-        offset: E.Expr = buffer.offset_of(list(indices))
+        offset: E.Expr = element_offset(buffer, list(indices))
         lanes = dtypes.lanes(buffer.dtype)
         if lanes > 1:
             if dtypes.lanes(offset.dtype) > 1:

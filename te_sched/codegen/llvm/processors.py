@@ -42,6 +42,8 @@ _PROCESSORS = {
     "riscv": ("riscv",),
     "ppc": ("powerpc",),
     "wasm": ("wasm",),
+    **{name: (name,) for name in ("amdgcn", "r600", "hexagon", "mips", "bpf", "ve", "xcore")},
+    **{"loongarch": ("loongarch",), "nvvm": ("nvptx",), "s390": ("s390x",), "spv": ("spirv",)},
 }
 # What intrinsics need, for messages and to save asking; the first that fits.
 _FEATURES = (

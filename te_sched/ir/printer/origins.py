@@ -47,7 +47,8 @@ class _OriginPrinter(ScriptPrinter):
 @walks_deeply("print a program")
 def script_lines(module: S.IRModule) -> list[str]:
     """The lines of `script(module)`; those of statements are of class `OriginLine`."""
-    return module_lines(module, _OriginPrinter)
+    metadata: list[Any] = []
+    return module_lines(module, lambda: _OriginPrinter(metadata=metadata))
 
 
 def lines_of_statements(lines: list[str]) -> Iterator[tuple[S.Stmt, int]]:

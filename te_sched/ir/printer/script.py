@@ -20,7 +20,7 @@ from te_sched.ir import ops
 from te_sched.ir import stmt as S
 from te_sched.ir.expr import Buffer, Expr, IntImm, IterVar, Range, Var
 from te_sched.ir.printer.names import UniqueNames, identifier
-from te_sched.ir.printer.script_expr import ExprPrinter, quoted
+from te_sched.ir.printer.script_expr import METADATA_OF_TEXTS, ExprPrinter, quoted
 from te_sched.ir.printer.style import (
     CLOSING,
     OPENING,
@@ -32,6 +32,7 @@ from te_sched.ir.printer.style import (
 from te_sched.ir.printer.uses import Uses
 from te_sched.ir.reals import as_reals
 from te_sched.ir.root_block import is_root
+from te_sched.ir.serialization import save_json
 from te_sched.ir.structural import structural_equal
 from te_sched.ir.visitor import parts_of, walk
 
@@ -72,10 +73,13 @@ def _style(node: Any, options: dict[str, Any]) -> Style:
 
 @walks_deeply("print a program")
 def _text(node: Any, style: Style) -> str:
+    metadata: list[Any] = []
     if isinstance(node, S.IRModule):
-        lines = module_lines(node, lambda: ScriptPrinter(style))
-        return "\n".join(style.finished(_underlined_from(lines, "@I.", node, style)))
-    printer = ScriptPrinter(style)
+        name = style.name or "Module"
+        lines = module_lines(node, lambda: ScriptPrinter(style, metadata), name)
+        lines = style.finished(_underlined_from(lines, "@I.", node, style))
+        return "\n".join([*_metadata_lines(metadata, style), *lines])
+    printer = ScriptPrinter(style, metadata)
     if isinstance(node, S.PrimFunc):
         name = style.name or str(node.attrs.get("global_symbol", "main"))
         lines = [_TIR, "", *printer.function(node, name, "")]
@@ -91,26 +95,31 @@ def _text(node: Any, style: Style) -> str:
             lines = [lines[0].replace("T.", "I.", 1)]
         lines = [*(printer.root.lines if style.verbose_expr else []), *lines]
     lines += printer.footer(isinstance(node, S.PrimFunc))
-    return "\n".join(style.finished(lines))
+    return "\n".join([*_metadata_lines(metadata, style), *style.finished(lines)])
 
 
-def _position(name: str) -> tuple[bool, str]:
-    """The place of a function in the text of its module: by name, "main" last."""
-    return name == "main", name
+def _metadata_lines(metadata: list[Any], style: Style) -> list[str]:
+    """The definition of `metadata`, by class, if it is to be shown."""
+    if not metadata or not style.show_meta:
+        return []
+    json = save_json({METADATA_OF_TEXTS: metadata})
+    escaped = json.replace("\\", "\\\\").replace('"', '\\"')
+    return [f'metadata = tvm.ir.load_json("""{escaped}""")']
 
 
-def module_lines(module: S.IRModule, make_printer: Callable[[], ScriptPrinter]) -> list[str]:
-    """The lines of a module, with a printer for each function."""
+def module_lines(
+    module: S.IRModule, make_printer: Callable[[], ScriptPrinter], class_name: str = "Module"
+) -> list[str]:
+    """The lines of a module, with a printer for each function: by their names, "main" last."""
     lines = [_IR, _TIR] if module.functions else [_IR]
-    lines += ["", "@I.ir_module", "class Module:"]
+    lines += ["", "@I.ir_module", f"class {class_name}:"]
     if module.attrs:
         lines.append(f"    I.module_attrs({make_printer().text(dict(module.attrs))})")
     if not module.functions:
         return lines if module.attrs else [*lines, "    pass"]
-    metadata: list[Any] = []
-    for position, name in enumerate(sorted(module.functions, key=_position)):
+    for position, name in enumerate(sorted(module.functions, key=lambda n: (n == "main", n))):
         printer = make_printer()
-        printer.metadata = metadata
+        printer.module_name = class_name
         if position:
             lines.append("")
         func = module.functions[name]
@@ -147,8 +156,8 @@ class TextBlock:
 class ScriptPrinter(ExprPrinter):
     """A printer of one text."""
 
-    def __init__(self, style: Style = PLAIN) -> None:
-        super().__init__(style)
+    def __init__(self, style: Style = PLAIN, metadata: list[Any] | None = None) -> None:
+        super().__init__(style, metadata)
         reserved = (style.ir_prefix, style.tir_prefix, style.relax_prefix)
         self.allocator = UniqueNames((*_RESERVED, *reserved))
         self.uses = Uses(None)
@@ -157,6 +166,7 @@ class ScriptPrinter(ExprPrinter):
         self.domains: dict[Var, Range] = {}  # of the variables of the loops of this text
         if style.obj_to_underline:
             self.text = self._underlined_text  # type: ignore[method-assign]
+            self.buffer = self._underlined_buffer  # type: ignore[method-assign]
 
     # Blocks
 
@@ -290,7 +300,7 @@ class ScriptPrinter(ExprPrinter):
 
     def footer(self, after_function: bool = False) -> list[str]:
         """The comment at the end of a text with omitted metadata."""
-        if not self.metadata:
+        if not self.metadata or self.style.show_meta:
             return []
         return ["", _OMITTED] if after_function else [_OMITTED]
 
@@ -401,9 +411,15 @@ class ScriptPrinter(ExprPrinter):
 
     def _underlined_text(self, node: Any) -> str:
         """The text of an expression, with marks around what is underlined."""
-        text = super().text(node)
+        return self._between_marks(node, super().text(node))
+
+    def _underlined_buffer(self, buffer: Buffer) -> str:
+        """The name of a buffer, with marks around it if it is underlined."""
+        return self._between_marks(buffer, super().buffer(buffer))
+
+    def _between_marks(self, node: Any, text: str) -> str:
         is_target = any(one is node for one in self.style.obj_to_underline or ())
-        return f"{OPENING}{text}{CLOSING}" if is_target else text
+        return f"{OPENING}{text}{CLOSING}" if is_target and OPENING not in text else text
 
     def nested(self, node: S.Stmt, line: str, is_last: bool, as_block: str) -> None:
         """Print `line` followed by the body, or `with as_block:` with the body nested."""
@@ -785,7 +801,8 @@ def _declaration(var: Var) -> str:
 
 def _pointer(var: Var) -> str:
     assert var.pointer is not None
-    return f"{quoted(var.pointer.element)}, {quoted(var.pointer.scope or 'global')}"
+    element = quoted(var.pointer.element)
+    return f"{element}, {quoted(var.pointer.scope)}" if var.pointer.scope else element
 
 
 _STATEMENTS: dict[type, Callable[[ScriptPrinter, Any, bool], None]] = {

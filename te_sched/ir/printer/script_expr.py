@@ -12,6 +12,7 @@ from te_sched.ir import expr as E
 from te_sched.ir.blocks import MatchBufferRegion
 from te_sched.ir.expr import Buffer, BufferRegion, Expr, FloatImm, IntImm, IterVar, StringImm, Var
 from te_sched.ir.index_map import IndexMap
+from te_sched.ir.printer.struct_info import METHODS as STRUCT_INFO
 from te_sched.ir.printer.style import PLAIN, Style
 
 _OR, _AND, _NOT, _COMPARE, _SUM, _PRODUCT = range(1, 7)
@@ -35,6 +36,7 @@ _LEVEL: dict[type, int] = {E.Not: _NOT, **{kind: level for kind, (_, level) in _
 _FUNCTION: dict[type, str] = {E.Min: "min", E.Max: "max", E.Mod: "truncmod"}
 
 _CONSTANT = (IntImm, FloatImm)
+METADATA_OF_TEXTS = "tir.StringImm"  # the key of texts of several lines
 
 # Intrinsics that are printed with the data type, first or last, or under another name.
 _DTYPE_FIRST = frozenset(
@@ -62,11 +64,6 @@ def quoted(text: str) -> str:
         escapes.get(byte) or (chr(byte) if 32 <= byte < 127 else f"\\x{byte:02X}")
         for byte in text.encode(errors="surrogatepass")
     ) + '"'  # fmt: skip
-
-
-def dtype_text(dtype: str) -> str:
-    """A data type as a literal; TVM's vectors of bools are of "uint1"."""
-    return quoted(dtype.replace("boolx", "uint1x"))
 
 
 def mapping_text(printer: Any, node: Any) -> str:
@@ -98,10 +95,12 @@ def float_text(value: float) -> str:
 class ExprPrinter:
     """A printer of expressions; subclasses assign names to variables and buffers."""
 
-    def __init__(self, style: Style = PLAIN) -> None:
+    def __init__(self, style: Style = PLAIN, metadata: list[Any] | None = None) -> None:
         self.style = style
+        self.plain_types = (style.int_dtype,)  # of integers that are printed without their type
         self.names: dict[Any, str] = {}
-        self.metadata: list[Any] = []
+        self.metadata: list[Any] = [] if metadata is None else metadata
+        self.module_name = ""  # of the module around a function
 
     def declare_variable(self, var: Var) -> str:
         """The text of a variable at its first use."""
@@ -129,7 +128,7 @@ class ExprPrinter:
         return name if name is not None else self.declare_variable(node)
 
     def _integer(self, node: IntImm) -> str:
-        if node.dtype == self.style.int_dtype:
+        if node.dtype in self.plain_types:
             return str(node.value)
         if node.dtype == "bool":
             return "T.bool(True)" if node.value else "T.bool(False)"
@@ -137,7 +136,8 @@ class ExprPrinter:
 
     def _float(self, node: FloatImm) -> str:
         if node.dtype == self.style.float_dtype:
-            return float_text(node.value)
+            text = float_text(node.value)
+            return f"{text}.0" if text.lstrip("-").isdigit() else text
         return f"T.{node.dtype}({float_text(node.value)})"
 
     def _string(self, node: StringImm) -> str:
@@ -146,7 +146,7 @@ class ExprPrinter:
         if not any(one is node for one in self.metadata):
             self.metadata.append(node)
         place = next(place for place, one in enumerate(self.metadata) if one is node)
-        return f'metadata["tir.StringImm"][{place}]'
+        return f'metadata["{METADATA_OF_TEXTS}"][{place}]'
 
     def _binary(self, node: Any) -> str:
         kind, a, b = type(node), node.a, node.b
@@ -175,7 +175,7 @@ class ExprPrinter:
         return f"not {inner}"
 
     def _cast(self, node: E.Cast) -> str:
-        return f"T.Cast({dtype_text(node.dtype)}, {self.text(node.value)})"
+        return f"T.Cast({quoted(node.dtype)}, {self.text(node.value)})"
 
     def _select(self, node: E.Select) -> str:
         return f"T.Select({self.commas((node.condition, node.true_value, node.false_value))})"
@@ -198,12 +198,13 @@ class ExprPrinter:
         if op == "tir.call_function":
             function, *given = node.args
             assert isinstance(function, StringImm)
-            return f"Module.{function.value}({self.commas(given)})"
+            place = f"{self.module_name}." if self.module_name else ""
+            return f"{place}{function.value}({self.commas(given)})"
         args = [self.text(arg) for arg in node.args]
         if op in _DTYPE_FIRST:
-            args.insert(0, dtype_text(node.dtype))
+            args.insert(0, quoted(node.dtype))
         elif op in _DTYPE_LAST:
-            args.append(dtype_text(node.dtype))
+            args.append(quoted(node.dtype))
         name = _RENAMED.get(op)
         if name is None:
             name = op.removeprefix("tir.")
@@ -239,13 +240,14 @@ class ExprPrinter:
         )
 
     def _buffer_region(self, node: BufferRegion) -> str:
+        name = self.buffer(node.buffer)  # declared before the variables of the region
         parts = [
             self.text(r.min)
             if ops.is_const(r.extent, 1)
             else f"{self.text(r.min)}:{self.text(ops.add(r.min, r.extent))}"
             for r in node.region
         ]
-        return f"{self.buffer(node.buffer)}[{', '.join(parts) or '()'}]"
+        return f"{name}[{', '.join(parts) or '()'}]"
 
     def _match_buffer(self, node: MatchBufferRegion) -> str:
         return f"T.match_buffer({self.text(node.source)})"
@@ -317,6 +319,7 @@ def _folds(node: Any) -> bool:
 
 
 _METHODS: dict[type, Callable[[ExprPrinter, Any], str]] = ByClass()
+_METHODS |= STRUCT_INFO
 _METHODS |= {
     Var: ExprPrinter._variable,
     IntImm: ExprPrinter._integer,
@@ -348,6 +351,6 @@ _METHODS |= {
     str: lambda printer, node: quoted(node),
     bool: lambda printer, node: f"T.bool({node})",
     int: lambda printer, node: str(node),
-    float: lambda printer, node: float_text(node),
+    float: lambda printer, node: printer.text(FloatImm(node, "float32")),
     type(None): lambda printer, node: "None",
 }

@@ -67,8 +67,8 @@ class Style:
         """The lines with prefixes, indentation and underlines of this style."""
         found = list(lines)
         whole = [isinstance(line, UnderlinedLine) for line in found]
-        prefixes = {"T": self.tir_prefix, "I": self.ir_prefix}
-        if prefixes != {"T": "T", "I": "I"}:
+        prefixes = {"T": self.tir_prefix, "I": self.ir_prefix, "R": self.relax_prefix}
+        if prefixes != {"T": "T", "I": "I", "R": "R"}:
             found = [_PREFIX.sub(lambda m: _prefixed(m, prefixes), line) for line in found]
         if self.indent_spaces != 4:
             found = [self._indented(line) for line in found]
@@ -83,18 +83,20 @@ class Style:
         return found
 
     def _underlined(self, lines: list[str], marked: list[Any]) -> list[str]:
-        width = len(str(len(lines))) + 1 if self.print_line_numbers else 0
-        shown, found = self._shown(marked), []
+        numbers = _line_numbers(lines)
+        width = len(str(max(numbers))) + 1 if self.print_line_numbers else 0
+        shown, found = self._shown(marked, numbers), []
         place = 0
         while place < len(lines):
             if not shown[place]:
                 end = shown.index(True, place) if True in shown[place:] else len(lines)
-                found.append(f"(... {end - place} lines skipped ...)")
+                skipped = sum(1 for number in numbers[place:end] if number)
+                found.append(f"(... {skipped} lines skipped ...)")
                 place = end
                 continue
             text = lines[place]
-            number = str(place + 1).ljust(width) if width else ""
-            found.append(f"{number}{text}" if text or not number else number.rstrip())
+            number = f"{numbers[place]} ".rjust(width) if width and numbers[place] else ""
+            found.append(f"{number}{text}")
             if marked[place]:
                 under = [" "] * len(text)
                 for start, end in marked[place]:
@@ -103,20 +105,35 @@ class Style:
             place += 1
         return found
 
-    def _shown(self, marked: list[Any]) -> list[bool]:
+    def _shown(self, marked: list[Any], numbers: list[int]) -> list[bool]:
         """The lines near an underlined one; a single line is not omitted."""
         count = self.num_context_lines
         if count < 0 or not any(marked):
             return [True] * len(marked)
-        near = [any(marked[max(0, i - count) : i + count + 1]) for i in range(len(marked))]
+        counted = [mark for mark, number in zip(marked, numbers, strict=True) if number]
+        near = [any(counted[max(0, i - count) : i + count + 1]) for i in range(len(counted))]
         for i in range(len(near)):
             if not near[i] and (i == 0 or near[i - 1]) and (i + 1 == len(near) or near[i + 1]):
                 near[i] = True
-        return near
+        shown: list[bool] = []
+        for number in numbers:  # the empty line after a line is shown with it
+            shown.append(near[number - 1] if number else shown[-1])
+        return shown
 
     def _indented(self, line: str) -> str:
         text = line.lstrip(" ")
         return " " * ((len(line) - len(text)) // 4 * self.indent_spaces) + text
+
+
+def _line_numbers(lines: Sequence[str]) -> list[int]:
+    """The numbers of lines; 0 for empty lines between functions, which TVM does not count."""
+    found, count, is_head = [], 0, True
+    for text in lines:
+        is_counted = bool(text) or is_head
+        is_head = is_head and bool(text)
+        count += is_counted
+        found.append(count if is_counted else 0)
+    return found
 
 
 def checked_options(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -165,7 +182,9 @@ def spans_of(line: str) -> tuple[str, list[tuple[int, int]]]:
 
 
 def spans_of_line(text: str) -> list[tuple[int, int]]:
-    """The columns of a whole line."""
+    """The columns of a whole line; comments are not underlined."""
+    if text.lstrip().startswith("#"):
+        return []
     start = len(text) - len(text.lstrip(" "))
     return [(start, len(text))] if start < len(text) else []
 
@@ -178,7 +197,7 @@ class UnderlinedLine(str):
 
 PLAIN = Style()
 _PREFIX = re.compile(
-    r'# with T.block.*|"(?:\\.|[^"\\])*"|(?<![\w.])([TI])\.'
+    r'# with T.block.*|"(?:\\.|[^"\\])*"|(?<![\w.])([TIR])\.'
     r"|^# from tvm\.script import (t?ir) as [TI]"
 )
 

@@ -6,22 +6,27 @@
 
 The region is taken over the loops inside of the block that allocates the buffer, and over the
 enclosing threads that share the memory. Rows are aligned by the annotation `buffer_dim_align` of
-blocks that write the buffer. (TVM's name: CompactBufferAllocation.)
+blocks that write the buffer, or of its allocation. (TVM's name: CompactBufferAllocation.)
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.int_set import IntervalSet, from_range
 from te_sched.arith.regions import accessed_sets
+from te_sched.arith.structural_equality import all_same
 from te_sched.config import AS_TVM, Lowering
 from te_sched.ir import ops
-from te_sched.ir.blocks import Block, MatchBufferRegion, whole_buffer
-from te_sched.ir.expr import Buffer, BufferRegion, Expr, IntImm, Range, Var
-from te_sched.ir.stmt import AttrStmt, BufferRealize, For, PrimFunc, Stmt
-from te_sched.ir.visitor import AccessMapper, replace
+from te_sched.ir.blocks import Block, DeclBuffer, MatchBufferRegion, whole_buffer
+from te_sched.ir.expr import Buffer, BufferLoad, BufferRegion, Expr, IntImm, Range, Var
+from te_sched.ir.scopes import rank_of
+from te_sched.ir.stmt import Allocate, AttrStmt, BufferRealize, BufferStore, For, PrimFunc, Stmt
+from te_sched.ir.visitor import AccessMapper, replace, walk
+from te_sched.lower.blocks.declarations import ALIGN, memory_extents
 from te_sched.lower.positions import aligned_strides
 from te_sched.lower.statements import statements
 
@@ -33,24 +38,31 @@ def compact_buffers(
 
     `is_strict` means that buffers do not become larger than they are declared.
     """
-    compaction = _Compaction(Analyzer(settings), _alignments(func.body), is_strict)
+    compaction = _Compaction(Analyzer(settings), alignments(func.body), func, is_strict)
     return func.with_body(compaction.visit(func.body))
 
 
-# The factor and offset of strides, by buffer and dimension.
-_Alignments = dict[Buffer, dict[int, tuple[int, int]]]
+# The factor and offset of strides, by the pointer of a buffer and by dimension.
+Alignments = dict[Var, dict[int, tuple[int, int]]]
 
 
-def _alignments(root: Stmt) -> _Alignments:
-    found: _Alignments = {}
-    allocated: set[Buffer] = set()  # parameters have the strides that callers expect
+def alignments(root: Stmt) -> Alignments:
+    """The alignments of allocated buffers, from the annotations of blocks and allocations."""
+    found: Alignments = {}
+    allocated: set[Var] = set()  # parameters have the strides that callers expect
     for node in statements(root):
         if type(node) is Block:
-            allocated.update(node.alloc_buffers)
-            for place, dim, factor, offset in node.annotations.get("buffer_dim_align", ()):
-                buffer = node.writes[int(place)].buffer
-                found.setdefault(buffer, {})[int(dim)] = int(factor), int(offset)
-    return {buffer: dims for buffer, dims in found.items() if buffer in allocated}
+            allocated.update([buffer.data for buffer in node.alloc_buffers])
+            pointers = [region.buffer.data for region in node.writes]
+        elif type(node) is Allocate:
+            allocated.add(node.buffer_var)
+            pointers = [node.buffer_var]
+        else:
+            continue
+        for place, dim, factor, offset in node.annotations.get(ALIGN, ()):
+            pointer = pointers[int(place)]
+            found.setdefault(pointer, {})[int(dim)] = int(factor), int(offset)
+    return {pointer: dims for pointer, dims in found.items() if pointer in allocated}
 
 
 # The threads that share memory, by scope.
@@ -65,8 +77,11 @@ _COMMON: dict[str, tuple[str, ...]] = {
 class _Compaction(AccessMapper):
     """Rebuilds accesses; `regions` has the remaining region of each buffer."""
 
-    def __init__(self, analyzer: Analyzer, alignments: _Alignments, is_strict: bool) -> None:
-        self.analyzer, self.alignments, self.is_strict = analyzer, alignments, is_strict
+    def __init__(
+        self, analyzer: Analyzer, aligned: Alignments, func: PrimFunc, is_strict: bool
+    ) -> None:
+        self.analyzer, self.alignments, self.is_strict = analyzer, aligned, is_strict
+        self.func = func
         self.threads: list[tuple[str, Var, Range]] = []
         self.regions: dict[Buffer, tuple[Range, ...]] = {}
 
@@ -91,29 +106,57 @@ class _Compaction(AccessMapper):
         return inside
 
     def visit_Block(self, node: Block) -> Stmt:
-        for buffer in node.alloc_buffers:
-            self._compact(buffer, node.body, node.match_buffers)
+        self._compact(node.alloc_buffers, node.body, node.match_buffers)
         buffers = tuple([self.visit(buffer) for buffer in node.alloc_buffers])
         return self.generic(replace(node, alloc_buffers=buffers))
 
     def visit_BufferRealize(self, node: BufferRealize) -> Stmt:
-        self._compact(node.buffer, node.body)
+        self._compact([node.buffer], node.body)
         buffer = self.visit(node.buffer)
         condition, body = self.visit(node.condition), self.visit(node.body)
         return BufferRealize(buffer, whole_buffer(buffer).region, condition, body)
 
-    def _compact(
-        self, buffer: Buffer, body: Stmt, views: tuple[MatchBufferRegion, ...] = ()
-    ) -> None:
-        """Determine the accessed region of a buffer within its lifetime."""
-        sets = accessed_sets(body, buffer, self._relaxed(buffer), views)
-        if sets is not None and not buffer.strides:
-            self.regions[buffer] = self._region(buffer, sets)
+    def visit_Allocate(self, node: Allocate) -> Stmt:
+        buffer = self._only_buffer(node)
+        if buffer is None:
+            return self.generic(node)
+        self._compact([buffer], node.body)
+        extents = memory_extents(self.visit(buffer))
+        return self.generic(replace(node, extents=extents))
 
-    def _relaxed(self, buffer: Buffer) -> dict[Var, IntervalSet]:
-        """The enclosing threads that share the memory of a buffer."""
-        scope = buffer.scope()
-        common = _COMMON.get(scope.partition(".")[0], ())
+    def _only_buffer(self, node: Allocate) -> Buffer | None:
+        """The buffer in an allocation, if there is one of its dtype and shape."""
+        found = self.buffers.get(node.buffer_var, ())
+        if len(found) != 1:
+            return None
+        (buffer,) = found
+        is_all = buffer.dtype == node.dtype and all_same(buffer.shape, node.extents)
+        return buffer if is_all else None
+
+    @cached_property
+    def buffers(self) -> dict[Var, set[Buffer]]:
+        """The buffers that the function declares or accesses, by their pointers."""
+        found: dict[Var, set[Buffer]] = {}
+        for node in walk(self.func.body):
+            if isinstance(node, BufferLoad | BufferStore | DeclBuffer | BufferRegion):
+                found.setdefault(node.buffer.data, set()).add(node.buffer)
+        return found
+
+    def _compact(
+        self, buffers: Sequence[Buffer], body: Stmt, views: tuple[MatchBufferRegion, ...] = ()
+    ) -> None:
+        """Determine the accessed regions of buffers within their lifetime."""
+        by_threads: dict[tuple[str, ...], list[Buffer]] = {}
+        for buffer in buffers:
+            common = _COMMON.get(rank_of(buffer.scope()), ())
+            by_threads.setdefault(common, []).append(buffer)
+        for common, some in by_threads.items():
+            for buffer, sets in accessed_sets(body, some, self._relaxed(common), views).items():
+                if not buffer.strides:
+                    self.regions[buffer] = self._region(buffer, sets)
+
+    def _relaxed(self, common: tuple[str, ...]) -> dict[Var, IntervalSet]:
+        """The enclosing threads that share memory."""
         return {var: from_range(r) for tag, var, r in self.threads if tag.startswith(common)}
 
     def _region(self, buffer: Buffer, sets: list[IntervalSet]) -> tuple[Range, ...]:
@@ -128,7 +171,7 @@ class _Compaction(AccessMapper):
         low, last = simplify(one.min), simplify(one.max)
         whole = simplify(ops.add(ops.sub(last, low), 1))
         if self.is_strict and not self.analyzer.can_prove(ops.greater_equal(low, zero)):
-            low = simplify(ops.maximum(low, zero))
+            low = simplify(ops.maximum(zero, low))
         if self.is_strict and not self.analyzer.can_prove(ops.less(last, size)):
             last = simplify(ops.minimum(last, ops.sub(size, 1)))
         extent = simplify(ops.add(ops.sub(last, low), 1))
@@ -144,13 +187,16 @@ class _Compaction(AccessMapper):
         return Range(low, extent)
 
     def renewed(self, node: Any) -> Any:
-        if not isinstance(node, Buffer) or not (node in self.regions or node in self.alignments):
+        if not isinstance(node, Buffer):
+            return self.generic(node)
+        aligned = self.alignments.get(node.data)
+        if aligned is None and node not in self.regions:
             return self.generic(node)
         region = self.regions.get(node)
         shape = node.shape if region is None else tuple([one.extent for one in region])
         strides = node.strides
-        if node in self.alignments:
-            strides = aligned_strides(shape, self.alignments[node], self.analyzer)
+        if aligned is not None:
+            strides = aligned_strides(shape, aligned, self.analyzer)
         return replace(node, shape=shape, strides=strides)
 
     def moved(self, buffer: Buffer, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:

@@ -9,20 +9,31 @@ Passes and analyses use realized buffers. Must not know how storage is flattened
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from itertools import pairwise
 
 from te_sched.config import AS_TVM, Lowering
 from te_sched.ir import ops
 from te_sched.ir.blocks import DeclBuffer, whole_buffer
-from te_sched.ir.expr import Buffer, Expr
+from te_sched.ir.expr import Buffer, Expr, Var
 from te_sched.ir.stmt import Allocate, BufferRealize, PrimFunc, Stmt
 from te_sched.ir.visitor import Mapper, replace
 from te_sched.lower.statements import statements
 
+ALIGN = "buffer_dim_align"
 
-def declare_buffers(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
-    """The function with an allocation and a declaration for each realized buffer."""
-    return func.with_body(_Declaring().visit(func.body))
+
+def declare_buffers(
+    func: PrimFunc,
+    settings: Lowering = AS_TVM,
+    aligned: Mapping[Var, Mapping[int, tuple[int, int]]] = {},
+) -> PrimFunc:
+    """The function with an allocation and a declaration for each realized buffer.
+
+    `aligned` has the factors and offsets of strides by pointer and dimension, which the annotations
+    of the allocations state.
+    """
+    return func.with_body(_Declaring(aligned).visit(func.body))
 
 
 def realize_buffers(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
@@ -44,10 +55,16 @@ def has_declarations(statement: Stmt) -> bool:
 
 
 class _Declaring(Mapper):
+    def __init__(self, aligned: Mapping[Var, Mapping[int, tuple[int, int]]]) -> None:
+        self.aligned = aligned
+
     def visit_BufferRealize(self, node: BufferRealize) -> Stmt:
         buffer = node.buffer
         declared = DeclBuffer(buffer, self.visit(node.body))
-        return Allocate(buffer.data, buffer.dtype, _extents(buffer), node.condition, declared)
+        rows = [[-1, dim, *of] for dim, of in self.aligned.get(buffer.data, {}).items()]
+        notes = {ALIGN: rows} if rows else {}
+        extents = memory_extents(buffer)
+        return Allocate(buffer.data, buffer.dtype, extents, node.condition, declared, notes)
 
 
 class _Realizing(Mapper):
@@ -63,7 +80,7 @@ class _Realizing(Mapper):
             or inner.buffer.data is not node.buffer_var
             or inner.buffer.dtype != node.dtype
             or self.declared[node.buffer_var] > 1
-            or _extents(inner.buffer) != node.extents
+            or memory_extents(inner.buffer) != node.extents
         ):
             return self.generic(node)
         body = self.visit(inner.body)
@@ -76,7 +93,7 @@ class _Dropping(Mapper):
         return self.visit(node.body)
 
 
-def _extents(buffer: Buffer) -> tuple[Expr, ...]:
+def memory_extents(buffer: Buffer) -> tuple[Expr, ...]:
     """The extents of the memory of a buffer: its shape, with the gaps between rows."""
     if not buffer.strides:
         return buffer.shape

@@ -13,9 +13,11 @@ from te_sched.config import AS_TVM, Lowering
 from te_sched.errors import LoweringError, Subject
 from te_sched.ir import ops
 from te_sched.ir.blocks import Block, MatchBufferRegion
-from te_sched.ir.expr import Buffer, BufferRegion, Expr, IntImm, Range, Var
+from te_sched.ir.buffer import element_offset
+from te_sched.ir.expr import Buffer, BufferRegion, Expr, IntImm, Ramp, Range, Var
 from te_sched.ir.stmt import AssertStmt, For, LetStmt, PrimFunc, Stmt
 from te_sched.ir.visitor import AccessMapper, replace, variables_of
+from te_sched.lower.join_dimensions import offset_by
 
 
 def lower_match_buffers(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
@@ -45,9 +47,10 @@ class _Lowering(AccessMapper):
         region = self.views.get(buffer)
         if region is None:
             return indices
+        _check_rows(buffer, region, indices)
         dropped = len(region.region) - len(indices)
         begins = [one.min for one in region.region]
-        own = [ops.add(b, i) for b, i in zip(begins[dropped:], indices, strict=True)]
+        own = [offset_by(b, i) for b, i in zip(begins[dropped:], indices, strict=True)]
         return (*begins[:dropped], *own)
 
     def visit_BufferRegion(self, node: BufferRegion) -> BufferRegion:
@@ -93,8 +96,10 @@ class _Lowering(AccessMapper):
         dropped = len(source.region) - len(view.shape)
         for wanted, one in zip(view.shape, source.region[dropped:], strict=True):
             self._value(view, wanted, one.extent, asserts, "shape")
-        if view.elem_offset is not None and not ops.is_const(view.elem_offset, 0):
-            offset = self.analyzer.simplify(whole.offset_of(begins))
+        if view.elem_offset is not None:
+            offset = self.analyzer.simplify(element_offset(whole, begins))
+            if ops.is_const(view.elem_offset, 0) and not ops.is_const(offset, 0):
+                raise _mismatch(view, "elem_offset", view.elem_offset, offset)
             self._value(view, view.elem_offset, offset, asserts, "elem_offset")
         for wanted, stride in zip(view.strides, strides_of(whole)[dropped:], strict=False):
             self._value(view, wanted, stride, asserts, "stride")
@@ -108,14 +113,41 @@ class _Lowering(AccessMapper):
         equal = self.analyzer.simplify(ops.equal(self.visit(wanted), given))
         if isinstance(equal, IntImm):
             if not equal.value:
-                raise LoweringError(
-                    f"the {what} of view {view.name} is {wanted}, expected {given}",
-                    "it differs from that of the region that it matches",
-                    "match a region of this size",
-                    Subject("buffer", view.name),
-                )
+                raise _mismatch(view, what, wanted, given)
             return
         asserts.append((equal, f"the {what} of {view.name} is not that of its region"))
+
+
+def _check_rows(view: Buffer, region: BufferRegion, indices: tuple[Expr, ...]) -> None:
+    """Refuse a vector that goes beyond a row of a view whose rows are not one after the other."""
+    last = indices[-1] if indices else None
+    if type(last) is not Ramp or not ops.is_const(last.stride, 1):
+        return
+    whole, size = region.buffer, 1
+    rows = zip(reversed(view.shape), reversed(whole.shape), strict=False)
+    for extent, row in rows:
+        size = size * extent.value if isinstance(extent, IntImm) else last.lanes
+        if last.lanes <= size:
+            return
+        if whole.strides or not Analyzer().can_prove_equal(extent, row):
+            raise LoweringError(
+                f"a vector of {last.lanes} elements of view {view.name} goes beyond its rows",
+                f"its rows of {extent} elements are parts of rows of {row} in {whole.name}",
+                f"match whole rows of {whole.name}, which transform_layout makes of tiles",
+                Subject("buffer", view.name),
+            )
+
+
+def _mismatch(view: Buffer, what: str, wanted: Expr, given: Expr) -> LoweringError:
+    remedy = "match a region of this size"
+    if what == "elem_offset":
+        remedy = "write T.match_buffer(..., offset_factor=1), which takes any offset"
+    return LoweringError(
+        f"the {what} of view {view.name} is {wanted}, expected {given}",
+        "it differs from that of the region that it matches",
+        remedy,
+        Subject("buffer", view.name),
+    )
 
 
 def strides_of(buffer: Buffer) -> tuple[Expr, ...]:

@@ -22,14 +22,13 @@ from te_sched.errors import (
 )
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Expr, IntImm, IterVar
+from te_sched.ir.scopes import STORAGE_RANKS, rank_and_tag
 from te_sched.ir.visitor import reads_data, variables_of
 from te_sched.schedule.relations import spread_down
 from te_sched.schedule.source_locations import At, draw_loops
 from te_sched.schedule.state import StageState
 from te_sched.te.operation import ComputeOp, Operation
 from te_sched.te.tensor import Tensor
-
-STORAGE_SCOPES = ("global", "shared", "warp", "local", "wmma", "m16n8k8", "texture")
 
 
 def names(items: Iterable[Any]) -> str:
@@ -248,11 +247,11 @@ def check_scope(scope: Any, called: str, where: Where, is_empty_allowed: bool = 
     """A storage scope, checked."""
     if is_empty_allowed and isinstance(scope, str) and not scope:
         return ""
-    if not isinstance(scope, str) or scope.split(".")[0] not in STORAGE_SCOPES:
+    if not isinstance(scope, str) or rank_and_tag(scope) is None:
         raise ScheduleError(
             f"unknown storage scope {brief(scope)} in {called}",
-            help=f"use one of {', '.join(STORAGE_SCOPES)}, with a tag after a dot where it has one"
-            + did_you_mean(scope, STORAGE_SCOPES),
+            help=f"use one of {', '.join(STORAGE_RANKS)}, with a tag after a dot where it has one"
+            + did_you_mean(scope, STORAGE_RANKS),
             where=where,
         )
     return scope

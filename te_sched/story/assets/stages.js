@@ -58,7 +58,7 @@ function pin(stage) {
   }
   highlight(pinned);
   highlightLines(pinnedLines);
-  announce(pinned === null ? "No stage highlighted" : `${chipOf(pinned).textContent} highlighted: ${countsOf(pinned)}`);
+  announce(pinned === null ? "Nothing highlighted" : `${chipOf(pinned).textContent} highlighted: ${countsOf(pinned)}`);
 }
 
 function chipOf(stage) {

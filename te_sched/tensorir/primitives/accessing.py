@@ -17,7 +17,6 @@ from te_sched.tensorir.accesses import place_of
 from te_sched.tensorir.base import ScheduleBase, of_block
 from te_sched.tensorir.blocks import EXPLICIT
 from te_sched.tensorir.handles import (
-    ATTRIBUTE,
     BUFFER_KIND,
     RANGES,
     BlockRV,
@@ -32,7 +31,11 @@ class AccessPrimitives(ScheduleBase):
 
     __slots__ = ()
 
-    @instruction(buffer_index=ATTRIBUTE, buf_type=BUFFER_KIND, gen_new_ranges=RANGES)
+    @instruction(
+        "State the region of a buffer that {block} accesses",
+        buf_type=BUFFER_KIND,
+        gen_new_ranges=RANGES,
+    )
     def annotate_buffer_access(
         self,
         block: BlockRV | str,
@@ -59,7 +62,7 @@ class AccessPrimitives(ScheduleBase):
         (C[vi, vj - 1:vj - 1 + 2],)
         """
         key = self.block_key(block, "annotate_buffer_access")
-        if buf_type not in EXPLICIT:
+        if not isinstance(buf_type, str) or buf_type not in EXPLICIT:
             raise ScheduleError(
                 f"buf_type is {repr_of(buf_type)}", "", 'give "read" or "write"', of_block(key.name)
             )

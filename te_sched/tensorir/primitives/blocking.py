@@ -16,7 +16,7 @@ from te_sched.ir.expr import BufferRegion, Expr, IntImm, IterVar, Range, Var
 from te_sched.ir.ops import is_const
 from te_sched.ir.stmt import For, Stmt
 from te_sched.ir.visitor import replace, substitute, variables_of
-from te_sched.tensorir.base import ScheduleBase, integer, of_block, of_loop
+from te_sched.tensorir.base import ScheduleBase, integer, listed, of_block, of_loop
 from te_sched.tensorir.blocks import loop_ranges
 from te_sched.tensorir.handles import FLAG, NUMBERS, BlockRV, LoopRV, instruction
 from te_sched.tensorir.relaxation import Sets, joined, ranges_of, region_sets
@@ -29,7 +29,7 @@ class BlockingPrimitives(ScheduleBase):
 
     __slots__ = ()
 
-    @instruction(preserve_unit_iters=FLAG)
+    @instruction("Make {target} a block", preserve_unit_iters=FLAG)
     def blockize(self, target: LoopRV, preserve_unit_iters: bool = True) -> BlockRV:
         """Make a block of a loop and what is in it: a tile, which is computed as one.
 
@@ -81,7 +81,7 @@ class BlockingPrimitives(ScheduleBase):
         self.draft.replace(loop, realize, {inner_block: old}, "it is in a new block")
         return self.draft.keys[realize.block]
 
-    @instruction(new_order=NUMBERS)
+    @instruction("Reorder the iterators of {block}", new_order=NUMBERS)
     def reorder_block_iter_var(self, block: BlockRV | str, new_order: Sequence[int]) -> None:
         """Reorder the iterators of a block.
 
@@ -97,7 +97,9 @@ class BlockingPrimitives(ScheduleBase):
         key = self.block_key(block, "reorder_block_iter_var")
         realize = self.realize(key)
         count = len(realize.block.iter_vars)
-        order = [integer(one, "the number of an iterator") for one in new_order]
+        order = [
+            integer(one, "the number of an iterator") for one in listed(new_order, "new_order")
+        ]
         if sorted(order) != list(range(count)):
             raise ScheduleError(
                 f"cannot reorder the iterators of block {key.name} to {order}",
@@ -144,7 +146,9 @@ def _blockized(
             "make the block before the loop is partitioned, or write the loop from 0",
             [of_loop(inside[0].name), of_block(key.name)],
         )
-    division = subspace_divide(realize.iter_values, ranges, inside, realize.predicate)
+    division = subspace_divide(
+        realize.iter_values, ranges, inside, realize.predicate, keeps_units=keeps_units
+    )
     if division is None:
         raise ScheduleError(
             f"cannot make a block of loop {inside[0].name}",
@@ -160,13 +164,11 @@ def _blockized(
         dtype = axis.var.dtype
         value: Expr = IntImm(0, dtype)
         is_outer, is_inner = not is_number(outer.extent, 1), not is_number(inner.extent, 1)
-        if is_outer or keeps_units or axis.kind == "CommReduce":
-            name = f"{axis.var.name}_o"
-            made = _axis(axis, name, outer.extent)
-            outer_axes.append(made)
-            outer_values.append(ops.cast(dtype, expr_of(outer)))
-            if is_outer:
-                value = made.var * ops.cast(dtype, inner.extent) if is_inner else made.var
+        made = _axis(axis, f"{axis.var.name}_o", outer.extent)
+        outer_axes.append(made)
+        outer_values.append(ops.cast(dtype, expr_of(outer)))
+        if is_outer or not is_inner:
+            value = made.var * ops.cast(dtype, inner.extent) if is_inner else made.var
         if is_inner:
             made = _axis(axis, f"{axis.var.name}_i", inner.extent)
             inner_axes.append(made)
@@ -223,7 +225,7 @@ def _relaxed(regions: Sequence[BufferRegion], domains: Any) -> tuple[BufferRegio
         found.setdefault(region.buffer, []).append(region_sets(region, domains))
     return tuple(
         [
-            BufferRegion(buffer, tuple(ranges_of(joined(sets), buffer.shape, Analyzer())))
+            BufferRegion(buffer, tuple(ranges_of(joined(sets), buffer.shape, Analyzer(), False)))
             for buffer, sets in found.items()
         ]
     )
@@ -272,5 +274,5 @@ def _initialisation(
     for loop in reversed(chosen):
         var = variables[loop.loop_var]
         assert isinstance(var, Var)
-        body = For(var, loop.min, loop.extent, "serial", body)
+        body = replace(loop, loop_var=var, body=body)
     return body

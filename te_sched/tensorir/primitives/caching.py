@@ -1,4 +1,4 @@
-"""Primitives that copy buffers to other memory: cache_read, cache_write."""
+"""Primitives that copy buffers to other memory: cache_read, cache_write, cache_inplace."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ from te_sched.ir.expr import (
     Range,
     Var,
 )
+from te_sched.ir.intrinsics import if_then_else
 from te_sched.ir.ops import is_const
 from te_sched.ir.stmt import BufferStore, For, Stmt
 from te_sched.ir.visitor import replace, variables_of
 from te_sched.tensorir.accesses import check_scope, place_of
-from te_sched.tensorir.base import ScheduleBase, of_block
+from te_sched.tensorir.base import ScheduleBase, listed, of_block
 from te_sched.tensorir.blocks import accessed, loops_around, stated_blocks, why_not_exact, writers
 from te_sched.tensorir.handles import ATTRIBUTE, MAYBE_LIST, BlockRV, instruction
 from te_sched.tensorir.insertion import (
@@ -38,7 +39,9 @@ from te_sched.tensorir.primitives.finding import check_not_root
 from te_sched.tensorir.primitives.storage import copy_of
 from te_sched.tensorir.relaxation import bound_loops, joined, ranges_of, relaxed
 from te_sched.tensorir.rewriting import Swap
-from te_sched.tensorir.state import BlockKey, Key, with_block
+from te_sched.tensorir.state import BlockIndex, BlockKey, Key, with_block
+
+Access = tuple[Buffer, tuple[Expr, ...]]  # an element: a buffer and indices
 
 
 class CopyPrimitives(ScheduleBase):
@@ -46,7 +49,12 @@ class CopyPrimitives(ScheduleBase):
 
     __slots__ = ()
 
-    @instruction(read_buffer_index=ATTRIBUTE, storage_scope=ATTRIBUTE, consumer_blocks=MAYBE_LIST)
+    @instruction(
+        "Copy what {block} reads to {storage_scope} memory, in {results}",
+        read_buffer_index=ATTRIBUTE,
+        storage_scope=ATTRIBUTE,
+        consumer_blocks=MAYBE_LIST,
+    )
     def cache_read(
         self,
         block: BlockRV | str,
@@ -74,9 +82,7 @@ class CopyPrimitives(ScheduleBase):
         key, scope, buffer = self._cached(block, read_buffer_index, "cache_read", writes=False)
         memory = check_scope(storage_scope)
         readers = _readers(self, scope, buffer, consumer_blocks)
-        makers = writers(self, key, buffer)
-        if len(makers) > 1:
-            raise _several(key, buffer, makers)
+        makers = makers_of(self, key, buffer)
         readers = [one for one in readers if one not in makers]
         if not readers:
             raise ScheduleError(
@@ -85,14 +91,20 @@ class CopyPrimitives(ScheduleBase):
                 "cache_write copies what a block writes",
                 of_block(key.name),
             )
-        where = _before(self, scope, makers[0], readers) if makers else Place(scope, 0)
+        makers = [one for one in makers if not _is_after(self, scope, one, readers)]
+        where = place_before(self, scope, makers[0], readers) if makers else Place(scope, 0)
         users, writes = makers or readers, bool(makers)
         copy, begin = _cache(buffer, _region(self, users, buffer, writes, scope, scope), memory)
         region = _region(self, users, buffer, writes, where.parent, scope)
         made = copying(buffer, copy, region, begin)
-        return self._insert_copy(scope, where, made, Shift(buffer, copy, begin), readers, "reads")
+        return self._insert_copy(scope, where, made, Shift(buffer, copy, begin), readers)
 
-    @instruction(write_buffer_index=ATTRIBUTE, storage_scope=ATTRIBUTE, consumer_blocks=MAYBE_LIST)
+    @instruction(
+        "Write the result of {block} to {storage_scope} memory, and copy it in {results}",
+        write_buffer_index=ATTRIBUTE,
+        storage_scope=ATTRIBUTE,
+        consumer_blocks=MAYBE_LIST,
+    )
     def cache_write(
         self,
         block: BlockRV | str,
@@ -120,19 +132,81 @@ class CopyPrimitives(ScheduleBase):
         """
         key, scope, buffer = self._cached(block, write_buffer_index, "cache_write", writes=True)
         memory = check_scope(storage_scope)
-        makers = writers(self, key, buffer)
-        if len(makers) > 1:
-            raise _several(key, buffer, makers)
-        readers = [] if not consumer_blocks else _readers(self, scope, buffer, consumer_blocks)
-        others = [one for one in _reading(self, scope, buffer) if one not in (*readers, key)]
-        where = _after(self, scope, key, others)
+        makers_of(self, key, buffer)
+        given = _given(consumer_blocks)
+        readers = _readers(self, scope, buffer, given) if given else []
+        others = [one for one in readers_of(self, scope, buffer) if one not in (*readers, key)]
+        where = place_after(self, scope, key, others)
         check_written_in(self, scope, key, buffer)
         _check_exact(self, key, [key], buffer)
         copy, begin = _cache(buffer, _region(self, [key], buffer, True, scope, scope), memory)
         region = _region(self, [key], buffer, True, where.parent, scope)
         made = copying(buffer, copy, region, begin, is_back=True)
         users = [key, *readers]
-        return self._insert_copy(scope, where, made, Shift(buffer, copy, begin), users, "writes")
+        return self._insert_copy(scope, where, made, Shift(buffer, copy, begin), users)
+
+    @instruction(
+        "Copy what {block} updates to {storage_scope} memory and back, in {results}",
+        read_buffer_index=ATTRIBUTE,
+        storage_scope=ATTRIBUTE,
+    )
+    def cache_inplace(
+        self,
+        block: BlockRV | str,
+        read_buffer_index: int | str | Buffer,
+        storage_scope: str,
+    ) -> list[BlockRV]:
+        """Copy a buffer that a block updates to other memory right before it, and back after it.
+
+        Parameters
+        ----------
+        read_buffer_index : its number among the buffers that the block reads, its name, or itself.
+            The block must also write it.
+        storage_scope : the memory of the copy: "local", ...
+
+        Returns
+        -------
+        The block that copies before, and the one that copies after.
+
+        >>> sch = tir.Schedule(matmul_relu)
+        >>> i, j, k = sch.get_loops("C")
+        >>> init = sch.decompose_reduction("C", k)
+        >>> before, after = sch.cache_inplace("C_update", "C", "local")
+        >>> sch.get(before).writes, sch.get(after).writes
+        ((C_local[v0, v1],), (C[v0, v1],))
+        """
+        key, scope, buffer = self._cached(block, read_buffer_index, "cache_inplace", writes=False)
+        memory = check_scope(storage_scope)
+        own = self.block(key)
+
+        def refused(why: str, help: str) -> ScheduleError:
+            fault = f"cannot cache {buffer.name} of block {key.name} in place"
+            return ScheduleError(fault, why, help, of_block(key.name))
+
+        if all(region.buffer is not buffer for region in own.writes):
+            raise refused(f"it does not write {buffer.name}", "use cache_read")
+        if own.init is not None:
+            raise refused("it has T.init()", "decompose_reduction makes a block of that")
+        parent = self.parents[key]
+        assert parent is not None
+        number = number_in(self, parent, key)
+        if number is None or statements_of(self, parent)[number] is not self.nodes[key]:
+            raise refused("it is in a condition, or in T.init()", "cache a block in loops")
+        regions = _inplace_regions(self, key, buffer)
+        copy = copy_of(buffer, f"{buffer.name}_{memory}", memory)
+        begin = tuple([IntImm(0, one.dtype) for one in buffer.shape])
+        predicate = self.realize(key).predicate
+        before, after = [
+            copying(buffer, copy, region, begin, is_back, predicate)
+            for region, is_back in zip(regions, (False, True), strict=True)
+        ]
+        last = self._insert_copy(
+            scope, Place(parent, number + 1), after, Shift(buffer, copy, begin), [key]
+        )
+        draft = self.draft
+        links: dict[Block, Block] = {}
+        draft.replace(parent, with_inserted(draft, Place(parent, number), before, links), links)
+        return [_made(draft, before), last]
 
     def _cached(
         self, block: Any, given: Any, action: str, writes: bool
@@ -153,7 +227,6 @@ class CopyPrimitives(ScheduleBase):
         made: Stmt,
         shift: CopyMapper,
         users: Sequence[BlockKey],
-        what: str,
     ) -> BlockRV:
         """Insert a block that copies, and redirect the accesses of some blocks."""
         draft = self.draft
@@ -167,8 +240,13 @@ class CopyPrimitives(ScheduleBase):
         owner = draft.realize(scope)
         buffers = (*owner.block.alloc_buffers, shift.copy)
         draft.replace(scope, with_block(owner, links, alloc_buffers=buffers), links)
-        (found,) = draft.blocks_in(made)
-        return BlockRV(found)
+        return _made(draft, made)
+
+
+def _made(index: BlockIndex, statement: Stmt) -> BlockRV:
+    """The handle of the only block of a statement."""
+    (found,) = index.blocks_in(statement)
+    return BlockRV(found)
 
 
 class CopyMapper(Swap):
@@ -227,9 +305,10 @@ def copying(
     region: Sequence[Range],
     begin: Sequence[Expr],
     is_back: bool = False,
+    predicate: Expr | None = None,
 ) -> Stmt:
-    """Loops around a block that copies a region of a buffer to its copy, or back. The copy begins
-    at the indices `begin` of the buffer.
+    """Loops around a block that copies a region of a buffer to its copy, or back, where a predicate
+    holds. The copy begins at the indices `begin` of the buffer.
     """
     analyzer = Analyzer()
     loops: list[tuple[Var, Expr]] = []
@@ -244,7 +323,8 @@ def copying(
     there: tuple[Expr, ...] = tuple(
         [ops.cast(axis.dtype, low) + axis.var for axis, low in zip(axes, begin, strict=True)]
     )
-    return _copy(copy.name, loops, axes, values, (copy, buffer, there), is_back)
+    access = (copy, buffer, there)
+    return _copy(copy.name, loops, axes, values, access, is_back, predicate)
 
 
 def copy_nest(
@@ -254,16 +334,20 @@ def copy_nest(
     buffer: Buffer,
     there: tuple[Expr, ...],
     is_back: bool = False,
+    loop_name: str = "ax",
+    condition: Expr | None = None,
 ) -> Stmt:
     """Loops around a block that copies a buffer at the indices `there`, which depend on the
-    iterators `axes`, to its copy at these iterators, or back.
+    iterators `axes`, to its copy at these iterators, or back. Elements for which a condition does
+    not hold are zero.
     """
     loops = []
     for place, axis in enumerate(axes):
         assert axis.dom is not None
-        loops.append((Var(f"ax{place}", axis.dtype), axis.dom.extent))
+        loops.append((Var(f"{loop_name}{place}", axis.dtype), axis.dom.extent))
     values = [var for var, _ in loops]
-    return _copy(name, loops, axes, values, (copy, buffer, there), is_back)
+    access = (copy, buffer, there)
+    return _copy(name, loops, axes, values, access, is_back, condition=condition)
 
 
 def _copy(
@@ -273,30 +357,50 @@ def _copy(
     values: Sequence[Expr],
     access: tuple[Buffer, Buffer, tuple[Expr, ...]],
     is_back: bool,
+    predicate: Expr | None = None,
+    condition: Expr | None = None,
 ) -> Stmt:
     copy, buffer, there = access
     own: tuple[Expr, ...] = tuple([axis.var for axis in axes])
     ends = ((copy, own), (buffer, there)) if is_back else ((buffer, there), (copy, own))
-    (source, read), (target, written) = ends
-    block = Block(
-        tuple(axes),
-        (_element(source, read),),
-        (_element(target, written),),
-        name,
-        None,
-        BufferStore(target, BufferLoad(source, read), written),
-    )
-    body: Stmt = BlockRealize(tuple(values), ops.const(True), block)
+    body: Stmt = copy_block(name, axes, values, *ends, predicate, condition)
     for loop, extent in reversed(loops):
         body = For(loop, IntImm(0, loop.dtype), extent, "serial", body)
     return body
+
+
+def copy_block(
+    name: str,
+    axes: Sequence[IterVar],
+    values: Sequence[Expr],
+    source: Access,
+    target: Access,
+    predicate: Expr | None = None,
+    condition: Expr | None = None,
+) -> BlockRealize:
+    """A block that copies an element to another, at indices that depend on its iterators; 0 where a
+    condition does not hold.
+    """
+    value: Expr = BufferLoad(*source)
+    if condition is not None:
+        value = if_then_else(condition, value, ops.const(0, value.dtype))
+    block = Block(
+        tuple(axes),
+        (_element(*source),),
+        (_element(*target),),
+        name,
+        None,
+        BufferStore(target[0], value, target[1]),
+    )
+    return BlockRealize(tuple(values), ops.const(True) if predicate is None else predicate, block)
 
 
 def _element(buffer: Buffer, indices: Sequence[Expr]) -> BufferRegion:
     return BufferRegion(buffer, tuple([Range(one, IntImm(1, one.dtype)) for one in indices]))
 
 
-def _reading(schedule: ScheduleBase, scope: BlockKey, buffer: Buffer) -> list[BlockKey]:
+def readers_of(schedule: ScheduleBase, scope: BlockKey, buffer: Buffer) -> list[BlockKey]:
+    """The blocks of a scope that read a buffer."""
     return [
         one
         for one in schedule.blocks_of(scope)
@@ -304,14 +408,18 @@ def _reading(schedule: ScheduleBase, scope: BlockKey, buffer: Buffer) -> list[Bl
     ]
 
 
+def _given(consumer_blocks: Any) -> list[Any]:
+    return [] if consumer_blocks is None else listed(consumer_blocks, "consumer_blocks")
+
+
 def _readers(
     schedule: ScheduleBase, scope: BlockKey, buffer: Buffer, given: Sequence[Any] | None
 ) -> list[BlockKey]:
     """The blocks of a scope that read a buffer, or those of them that are given."""
-    found = _reading(schedule, scope, buffer)
-    if not given:
+    found = readers_of(schedule, scope, buffer)
+    wanted = [schedule.block_key(one, "consumer_blocks") for one in _given(given)]
+    if not wanted:
         return found
-    wanted = [schedule.block_key(one, "consumer_blocks") for one in given]
     for one in wanted:
         if one not in found:
             raise ScheduleError(
@@ -323,12 +431,33 @@ def _readers(
     return wanted
 
 
-def _several(key: BlockKey, buffer: Buffer, makers: Sequence[BlockKey]) -> ScheduleError:
-    return ScheduleError(
-        f"cannot cache {buffer.name} of block {key.name}",
-        f"several blocks write it: {', '.join([one.name for one in makers])}",
-        "write it in one block",
-        of_block(key.name),
+def makers_of(schedule: ScheduleBase, key: BlockKey, buffer: Buffer) -> list[BlockKey]:
+    """The block of the scope of a block that writes a buffer, if there is one.
+
+    Raises
+    ------
+    ScheduleError if there are several.
+    """
+    makers = writers(schedule, key, buffer)
+    if len(makers) > 1:
+        raise ScheduleError(
+            f"cannot cache {buffer.name} of block {key.name}",
+            f"several blocks write it: {', '.join([one.name for one in makers])}",
+            "write it in one block",
+            of_block(key.name),
+        )
+    return makers
+
+
+def _is_after(
+    schedule: ScheduleBase, scope: BlockKey, key: BlockKey, readers: Sequence[BlockKey]
+) -> bool:
+    """Whether all of a block runs after some others: it follows them in loops of one iteration."""
+    order = schedule.blocks_of(scope)
+    parent = common_parent(schedule, scope, [key, *readers])
+    loops = [parent, *schedule.loops_above(parent)] if isinstance(parent, Var) else []
+    return order.index(key) > max(map(order.index, readers)) and all(
+        is_const(schedule.loop(one).extent, 1) for one in loops
     )
 
 
@@ -392,6 +521,22 @@ def _region(
     return ranges_of(joined(sets), buffer.shape, analyzer)
 
 
+def _inplace_regions(
+    schedule: ScheduleBase, key: BlockKey, buffer: Buffer
+) -> tuple[list[Range], list[Range]]:
+    """What an instance of a block reads and writes of a buffer. What it may leave out of the region
+    that it writes is read, too.
+    """
+    block = schedule.block(key)
+    reads, writes = [
+        joined([relaxed(schedule, key, one, ()) for one in regions if one.buffer is buffer])
+        for regions in (block.reads, block.writes)
+    ]
+    analyzer = bound_loops(schedule, loops_around(schedule, key), Analyzer())
+    both = joined([reads, writes])
+    return ranges_of(both, buffer.shape, analyzer), ranges_of(writes, buffer.shape, analyzer)
+
+
 def _loops_below(schedule: ScheduleBase, key: BlockKey, parent: Key) -> list[Var]:
     found: list[Var] = []
     for one in schedule.around(key):
@@ -402,7 +547,7 @@ def _loops_below(schedule: ScheduleBase, key: BlockKey, parent: Key) -> list[Var
     return found[::-1]
 
 
-def _before(
+def place_before(
     schedule: ScheduleBase, scope: BlockKey, maker: BlockKey, readers: Sequence[BlockKey]
 ) -> Place:
     """The place before the first reader of what a block writes."""
@@ -412,7 +557,7 @@ def _before(
     return Place(parent, number)
 
 
-def _after(
+def place_after(
     schedule: ScheduleBase, scope: BlockKey, key: BlockKey, others: Sequence[BlockKey]
 ) -> Place:
     """The place after a block where it and the first of others that follow part; without others the

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from te_sched.errors import ScheduleError, kind_of
+from te_sched.errors import ScheduleError, kind_of, repr_of
 from te_sched.tensorir.base import ScheduleBase, of_block
 from te_sched.tensorir.blocks import buffers_of, consumers, output_buffers, producers
 from te_sched.tensorir.handles import ATTRIBUTE, BY_PLACE, BlockRV, LoopRV, instruction
@@ -109,9 +109,9 @@ class FindingPrimitives(ScheduleBase):
                 f"the module has {', '.join(self.functions)}, and none is main",
                 "give func_name=, or call sch.work_on(name) first",
             )
-        if name not in self.functions:
+        if not isinstance(name, str) or name not in self.functions:
             raise ScheduleError(
-                f"the module has no function {name}",
+                f"the module has no function {name if isinstance(name, str) else repr_of(name)}",
                 "",
                 f"use one of {', '.join(self.functions)}" if self.functions else "",
             )

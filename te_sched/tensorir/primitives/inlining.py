@@ -29,6 +29,7 @@ from te_sched.tensorir.primitives.finding import check_not_root
 from te_sched.tensorir.regions import with_regions
 from te_sched.tensorir.removal import without
 from te_sched.tensorir.rewriting import BlockMapper
+from te_sched.tensorir.stage_pipeline import PIPELINE_HELP, why_not_pipeline
 from te_sched.tensorir.state import BlockKey, with_block
 
 
@@ -37,7 +38,7 @@ class InliningPrimitives(ScheduleBase):
 
     __slots__ = ()
 
-    @instruction()
+    @instruction("Inline {block} into the blocks that read it")
     def compute_inline(self, block: BlockRV | str) -> None:
         """Compute the elements of a block's buffer where they are read, and remove the block.
 
@@ -79,10 +80,11 @@ class InliningPrimitives(ScheduleBase):
         inliner = _Inline(buffer, [values.get(place) for place in range(len(store.indices))], store)
         inliner.units = {var: one for var, one in values.items() if isinstance(var, Var)}
         inliner.check(rest, key)
+        _check_pipeline(self, key, "inline")
         new = inliner.visit(rest)
         self.draft.replace(scope, new, links | inliner.continued, f"block {key.name} was inlined")
 
-    @instruction()
+    @instruction("Inline {block} into the block whose result it reads")
     def reverse_compute_inline(self, block: BlockRV | str) -> None:
         """Compute a block where its only producer stores what it reads, and remove the block.
 
@@ -140,6 +142,7 @@ class InliningPrimitives(ScheduleBase):
         inverse = _inverse(key, loads[0], ranges, written.indices)
         _check_covered(self, key, maker, loads[0], written.indices)
         predicate = _reached(self, maker, inverse, ranges)
+        _check_pipeline(self, key, action)
         value = _Read(buffer, written.value).visit(substitute(store.value, inverse))
         indices = tuple([substitute(index, inverse) for index in store.indices])
         links: dict[Block, Block] = {}
@@ -161,6 +164,12 @@ _INSTEAD = (
     "compute_at computes it in a loop of its consumers",
     "reverse_compute_at computes it in a loop of its producer",
 )
+
+
+def _check_pipeline(schedule: ScheduleBase, key: BlockKey, action: str) -> None:
+    why = why_not_pipeline(schedule, key)
+    if why:
+        raise _refused(key, action, why, PIPELINE_HELP)
 
 
 def _store(schedule: ScheduleBase, key: BlockKey, action: str) -> BufferStore:

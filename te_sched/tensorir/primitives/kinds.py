@@ -7,7 +7,7 @@ from typing import Any
 
 from te_sched.errors import ScheduleError, did_you_mean, kind_of, repr_of
 from te_sched.ir.blocks import BlockRealize
-from te_sched.ir.expr import Expr, FloatImm, IterVar, Var
+from te_sched.ir.expr import Expr, FloatImm, IntImm, IterVar, StringImm, Var
 from te_sched.ir.stmt import For
 from te_sched.ir.visitor import replace, variables_of
 from te_sched.tensorir.base import ScheduleBase, of_block, of_loop
@@ -34,7 +34,7 @@ class KindPrimitives(ScheduleBase):
 
     __slots__ = ()
 
-    @instruction()
+    @instruction("Run {loop} in parallel")
     def parallel(self, loop: LoopRV) -> None:
         """Run the iterations of a loop on several threads.
 
@@ -45,7 +45,7 @@ class KindPrimitives(ScheduleBase):
         """
         _set_kind(self, loop, "parallel", "parallelize")
 
-    @instruction()
+    @instruction("Vectorize {loop}")
     def vectorize(self, loop: LoopRV) -> None:
         """Run the iterations of a loop as the lanes of vectors.
 
@@ -56,7 +56,7 @@ class KindPrimitives(ScheduleBase):
         """
         _set_kind(self, loop, "vectorized", "vectorize")
 
-    @instruction()
+    @instruction("Unroll {loop}")
     def unroll(self, loop: LoopRV) -> None:
         """Write the iterations of a loop one after the other.
 
@@ -68,7 +68,7 @@ class KindPrimitives(ScheduleBase):
         key = self.loop_key(loop, "unroll")
         self.draft.replace(key, replace(self.loop(key), kind="unrolled", thread_binding=None))
 
-    @instruction(thread_axis=ATTRIBUTE)
+    @instruction("Bind {loop} to {thread_axis}", thread_axis=ATTRIBUTE)
     def bind(self, loop: LoopRV, thread_axis: str) -> None:
         """Run the iterations of a loop on the threads of an axis.
 
@@ -81,7 +81,7 @@ class KindPrimitives(ScheduleBase):
         >>> sch.get(sch.get_loops("D")[0]).thread_binding.thread_tag
         'threadIdx.x'
         """
-        if thread_axis not in THREADS:
+        if not isinstance(thread_axis, str) or thread_axis not in THREADS:
             raise ScheduleError(
                 f"there is no thread axis {repr_of(thread_axis)}",
                 "",
@@ -89,7 +89,7 @@ class KindPrimitives(ScheduleBase):
             )
         _set_kind(self, loop, "thread_binding", "bind", thread_axis)
 
-    @instruction(ann_key=ATTRIBUTE, ann_val=VALUE)
+    @instruction("Annotate {block_or_loop} with {ann_key}", ann_key=ATTRIBUTE, ann_val=VALUE)
     def annotate(self, block_or_loop: BlockRV | LoopRV | str, ann_key: str, ann_val: Any) -> None:
         """Annotate a block or loop. An annotation that it has already is kept: `unannotate` removes
         it.
@@ -108,7 +108,7 @@ class KindPrimitives(ScheduleBase):
         given = _annotation(self, ann_val)
         _set_annotations(self, key, {ann_key: given, **_annotations(self, key)})
 
-    @instruction(ann_key=ATTRIBUTE)
+    @instruction("Remove annotation {ann_key} of {block_or_loop}", ann_key=ATTRIBUTE)
     def unannotate(self, block_or_loop: BlockRV | LoopRV | str, ann_key: str) -> None:
         """Remove an annotation of a block or loop.
 
@@ -211,8 +211,9 @@ def _annotation(schedule: ScheduleBase, value: Any) -> Any:
     if isinstance(value, Var):
         return schedule.number_of(value, "an annotation")
     if isinstance(value, Expr):
-        found = schedule.value_of(value, "an annotation")
-        return found
+        value = schedule.value_of(value, "an annotation")
+        if isinstance(value, IntImm | FloatImm | StringImm):
+            return value
     if isinstance(value, float):
         return FloatImm(value, "float32")
     if isinstance(value, str | bool | int):

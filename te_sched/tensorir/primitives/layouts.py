@@ -17,14 +17,31 @@ from te_sched.ir import ops
 from te_sched.ir.blocks import Block, BlockRealize
 from te_sched.ir.expr import Buffer, BufferRegion, Expr, IntImm, IterVar, Range, Var
 from te_sched.ir.index_map import IndexMap
-from te_sched.ir.stmt import For, PrimFunc, Stmt
-from te_sched.ir.visitor import replace, variables_of, walk
+from te_sched.ir.stmt import BufferStore, For, PrimFunc, SeqStmt, Stmt
+from te_sched.ir.visitor import replace, substitute, variables_of, walk
 from te_sched.tensorir.accesses import BUFFER, place_from
-from te_sched.tensorir.base import ScheduleBase, integer, of_block, of_loop
-from te_sched.tensorir.handles import FLAG, INDEX_MAP, NUMBERS, VALUE, BlockRV, instruction
+from te_sched.tensorir.base import ScheduleBase, integer, listed, of_block, of_loop
+from te_sched.tensorir.handles import (
+    FLAG,
+    INDEX_MAP_TEXT,
+    MAYBE_INDEX_MAP,
+    NUMBERS,
+    BlockRV,
+    index_types,
+    instruction,
+    widest,
+)
+from te_sched.tensorir.layout_padding import (
+    LayoutPadding,
+    assumption_block,
+    check_value,
+    has_stores,
+    padded_nest,
+    padding_block,
+)
 from te_sched.tensorir.primitives.finding import check_not_root
-from te_sched.tensorir.rewriting import Swap, Values
-from te_sched.tensorir.state import BlockKey, outermost_blocks
+from te_sched.tensorir.rewriting import BlockMapper, SimplifiedValues, Swap, simplified_indices
+from te_sched.tensorir.state import BlockKey, outermost_blocks, with_block
 
 
 class LayoutInstructions(ScheduleBase):
@@ -33,7 +50,10 @@ class LayoutInstructions(ScheduleBase):
     __slots__ = ()
 
     @instruction(
-        buffer=BUFFER, index_map=INDEX_MAP, pad_value=VALUE, assume_injective_transform=FLAG
+        "Change the layout of a buffer of {block}",
+        buffer=BUFFER,
+        pad_value=MAYBE_INDEX_MAP,
+        assume_injective_transform=FLAG,
     )
     def transform_layout(
         self,
@@ -53,18 +73,25 @@ class LayoutInstructions(ScheduleBase):
         ----------
         buffer : ("read", number) or ("write", number), the name of the buffer, or the buffer.
         index_map : a function of the indices that gives the new indices, or an IndexMap: a
-            one-to-one map onto the elements of the new buffer.
-        pad_value : accepted as in TVM; maps that need padding are refused.
-        assume_injective_transform : do not check that the map is one-to-one.
+            one-to-one map to the indices of the new buffer.
+        pad_value : the value of elements of the new buffer to which no old one is mapped: a number
+            of the buffer's type, or a function of the new indices. The function writes them, or
+            assumes them of a buffer that it only reads. Without it, maps that add such elements are
+            refused.
+        assume_injective_transform : do not check that the map is one-to-one; what it adds is not
+            written.
 
         >>> sch = tir.Schedule(matmul_relu)
         >>> sch.transform_layout("C", ("write", 0), lambda i, j: [i // 4, j, i % 4])
         >>> sch.get(sch.get_block("D")).reads
         (C[vi // 4, vj, vi % 4],)
+        >>> sch.transform_layout("D", "D", lambda i, j: [i, j // 3, j % 3], pad_value=0.0)
+        >>> sch.get(sch.get_block("D")).writes
+        (D[v_axis0, v_axis1, v_axis2],)
         """
         key = self.block_key(block, "transform_layout")
         old = place_from(self, key, buffer).buffer_in(self.block(key))
-        mapping = _map(key, index_map, old.shape, f"dimensions of {old.name}")
+        mapping = checked_map(self, key, index_map, old.shape, f"dimensions of {old.name}")
 
         def refused(why: str, help: str) -> ScheduleError:
             fault = f"cannot transform the layout of {old.name} of block {key.name}"
@@ -72,26 +99,30 @@ class LayoutInstructions(ScheduleBase):
 
         name = self.function_of(key)
         func = self.functions[name]
+        if _is_identity(mapping) and not old.axis_separators:
+            return
         _check_plain(func, old, refused)
         try:
-            shape = maps.map_shape(mapping, old.shape)
-            if not assume_injective_transform:
-                maps.inverse(mapping, _domains(old.shape))
+            new = replace(old, shape=maps.map_shape(mapping, old.shape), axis_separators=())
+            if assume_injective_transform:
+                padding = None
+            else:
+                padding = _padding_of(mapping, old, new, pad_value, refused)
         except DeclarationError as error:
             raise refused(
                 f"{error.fault}{f': {error.why}' if error.why else ''}",
-                "give a map that is one-to-one and onto, for example lambda i: [i // 4, i % 4] "
-                "where 4 divides the extent",
+                "give a map that is one-to-one, for example lambda i: [i // 4, i % 4]",
             ) from None
-        new = replace(old, shape=tuple(shape), axis_separators=())
-        mapper = _Moved(old, new, mapping)
+        mapper = _Moved(old, new, mapping, padding)
         body = mapper.visit(func.body)
+        if padding is not None and not mapper.is_padded:
+            body = _with_padding(padding, mapper.has_stores, body, mapper.continued)
         if old in func.buffer_map.values():
             buffers = {p: new if one is old else one for p, one in func.buffer_map.items()}
             self.draft.functions[name] = replace(func, buffer_map=buffers)
-        self.draft.set_body(name, body, mapper.continued)
+        self.draft.set_body(name, body, mapper.continued, f"the layout of {old.name} was changed")
 
-    @instruction(buffer=BUFFER, axis_separators=NUMBERS)
+    @instruction("Separate the axes of a buffer of {block}", buffer=BUFFER, axis_separators=NUMBERS)
     def set_axis_separator(
         self, block: BlockRV | str, buffer: Any, axis_separators: Sequence[int]
     ) -> None:
@@ -109,7 +140,9 @@ class LayoutInstructions(ScheduleBase):
         """
         key = self.block_key(block, "set_axis_separator")
         old = place_from(self, key, buffer).buffer_in(self.block(key))
-        positions = [integer(one, "an axis separator") for one in axis_separators]
+        positions = [
+            integer(one, "an axis separator") for one in listed(axis_separators, "axis_separators")
+        ]
         if positions != sorted({*positions}) or not all(
             0 <= one <= len(old.shape) for one in positions
         ):
@@ -121,27 +154,15 @@ class LayoutInstructions(ScheduleBase):
             )
         name = self.function_of(key)
         func = self.functions[name]
-        if any(
-            match.source.buffer is old
-            for node in walk(func.body)
-            if type(node) is Block
-            for match in node.match_buffers
-        ):
-            raise ScheduleError(
-                f"cannot set the axis separators of {old.name}",
-                "a view of it would have other dimensions",
-                "set them before blockize and tensorize",
-                of_block(key.name),
-            )
         new = replace(old, axis_separators=tuple(positions))
-        mapper = Swap({old: new})
+        mapper = _Separated({old: new})
         body = mapper.visit(func.body)
         if old in func.buffer_map.values():
             buffers = {p: new if one is old else one for p, one in func.buffer_map.items()}
             self.draft.functions[name] = replace(func, buffer_map=buffers)
         self.draft.set_body(name, body, mapper.continued)
 
-    @instruction(index_map=INDEX_MAP)
+    @instruction("Change the iterators and loops of {block}", index_map=INDEX_MAP_TEXT)
     def transform_block_layout(self, block: BlockRV | str, index_map: Any) -> None:
         """Compute the instances of a block in another order: new loops and iterators replace those
         of the block, the instance with iterators x is the one with the iterators index_map(x).
@@ -167,7 +188,7 @@ class LayoutInstructions(ScheduleBase):
 
         loops = _own_loops(self, key, refused)
         shape = tuple([self.loop(one).extent for one in loops])
-        mapping = _map(key, index_map, shape, f"iterators of {key.name}")
+        mapping = checked_map(self, key, index_map, shape, f"iterators of {key.name}")
         try:
             extents = maps.map_shape(mapping, shape)
             back = maps.inverse(mapping, _domains(shape))
@@ -188,13 +209,9 @@ class LayoutInstructions(ScheduleBase):
             dtype = extent.dtype
             domain = Range(IntImm(0, dtype), extent)
             axes.append(IterVar(domain, Var(f"v{place}", dtype), found.pop()))
-        analyzer = Analyzer()
-        for axis in axes:
-            assert axis.dom is not None
-            analyzer.bind(axis.var, axis.dom)
         given = maps.map_indices(back, [axis.var for axis in axes])
         values = {a.var: one for a, one in zip(own.iter_vars, given, strict=True)}
-        mapper = _Reordered(values, analyzer)
+        mapper = SimplifiedValues(values, {a.var: a.dom for a in axes if a.dom is not None})
         made = replace(mapper.visit_parts(own), iter_vars=tuple(axes))
         mapper.continued[made] = own
         variables = [Var(f"ax{place}", axis.dtype) for place, axis in enumerate(axes)]
@@ -220,9 +237,10 @@ class LayoutPrimitives(LayoutInstructions):
             handle = self.get_block(block) if isinstance(block, str) else block
             key = self.block_key(handle, "transform_layout")
             place = place_from(self, key, bound.arguments["buffer"])
-            count = len(place.buffer_in(self.block(key)).shape)
+            types = index_types(place.buffer_in(self.block(key)))
             bound.arguments |= {"block": handle, "buffer": place}
-            bound.arguments["index_map"], separators = map_of(given, count)
+            made, separators = map_of(given, len(types), dtype=widest(types))
+            bound.arguments["index_map"] = made
             if len({*separators}) != len(separators):
                 raise ScheduleError(
                     "index_map has AXIS_SEPARATOR twice at one place",
@@ -239,7 +257,12 @@ class LayoutPrimitives(LayoutInstructions):
         def get_block(self, name: str) -> BlockRV: ...
 
 
-def _map(key: BlockKey, given: Any, shape: tuple[Expr, ...], what: str) -> IndexMap:
+def checked_map(
+    schedule: ScheduleBase, key: BlockKey, given: Any, shape: tuple[Expr, ...], what: str
+) -> IndexMap:
+    """The index map that the user gave, of indices of the types of a shape; sampled integers have
+    their values.
+    """
     if not isinstance(given, IndexMap):
         raise ScheduleError(
             f"index_map is {kind_of(given)}, expected a function or an IndexMap",
@@ -255,7 +278,89 @@ def _map(key: BlockKey, given: Any, shape: tuple[Expr, ...], what: str) -> Index
             "take one argument for each",
             of_block(key.name),
         )
-    return maps.with_types_of(given, shape)
+    sampled = variables_of(given) & schedule.values.keys()
+    known: dict[Var, Expr] = {var: IntImm(schedule.values[var], var.dtype) for var in sampled}
+    mapping = substitute(given, known)
+    func = schedule.functions[schedule.function_of(key)]
+    sizes = variables_of(*func.params, *[s for b in func.buffer_map.values() for s in b.shape])
+    for var in variables_of(*mapping.final_indices) - {*mapping.initial_indices} - sizes:
+        raise ScheduleError(
+            f"the index map uses {var.name}",
+            "it is neither an index, nor a size of the function, nor a sampled integer",
+            "use what a sample_ primitive of this schedule returned, or a number",
+            of_block(key.name),
+        )
+    return maps.with_types_of(mapping, shape)
+
+
+def _is_identity(mapping: IndexMap) -> bool:
+    pairs = zip(mapping.initial_indices, mapping.final_indices, strict=False)
+    is_same = len(mapping.initial_indices) == len(mapping.final_indices)
+    return is_same and all([a is b for a, b in pairs])
+
+
+def _padding_of(
+    mapping: IndexMap, old: Buffer, new: Buffer, value: Any, refused: Any
+) -> LayoutPadding | None:
+    """The padding that a map adds to a buffer; None if it adds none."""
+    inverse, condition = maps.non_surjective_inverse(mapping, _domains(old.shape))
+    if ops.is_const(condition, 0):
+        return None
+    if value is None:
+        raise refused(
+            f"the new shape {list(new.shape)} has elements to which none of {list(old.shape)} is "
+            f"mapped: those with {condition}",
+            "give pad_value, their value; or a map onto, whose divisors divide the extents",
+        )
+    if not isinstance(value, IndexMap):
+        raise refused(f"pad_value is {kind_of(value)}", "give a number, or a function")
+    why = check_value(value, old, new.shape)
+    if why:
+        raise refused(why, f"give a value of type {old.dtype}, or a function of the new indices")
+    return LayoutPadding(old, new, inverse, condition, value)
+
+
+def _with_padding(
+    padding: LayoutPadding, is_written: bool, body: Stmt, links: dict[Block, Block]
+) -> Stmt:
+    """A body with a block that writes the padding after all others that write the buffer; or one
+    that assumes it, before all others.
+    """
+    made = padding_block(padding) if is_written else assumption_block(padding)
+    owner = _owner(body, padding.new)
+    parts = owner.block.body.seq if type(owner.block.body) is SeqStmt else (owner.block.body,)
+    place = len(parts) if is_written else 0
+    while place and not has_stores(parts[place - 1], padding.new):
+        place -= 1
+    parts = (*parts[:place], made, *parts[place:])
+    new = with_block(owner, links, body=SeqStmt(parts))
+    links[new.block] = links.get(owner.block, owner.block)
+    return new if owner is body else _Exchanged(owner, new, links).visit(body)
+
+
+def _owner(body: Stmt, buffer: Buffer) -> BlockRealize:
+    """The block that allocates a buffer, or the root block."""
+    found = (one for one in walk(body) if type(one) is BlockRealize)
+    root = next(found)
+    if buffer in root.block.alloc_buffers:
+        return root
+    return next((one for one in found if buffer in one.block.alloc_buffers), root)
+
+
+class _Exchanged(BlockMapper):
+    """Replaces a block, and notes the old ones of blocks around it."""
+
+    def __init__(self, old: BlockRealize, new: BlockRealize, links: dict[Block, Block]) -> None:
+        super().__init__()
+        self.old, self.new, self.continued = old, new, links
+
+    def visit_BlockRealize(self, node: BlockRealize) -> BlockRealize:
+        return self.new if node is self.old else self.generic(node)
+
+    def note(self, new: Block, old: Block) -> Block:
+        if new is not old:
+            self.continued[new] = self.continued.get(old, old)
+        return new
 
 
 def _domains(shape: tuple[Expr, ...]) -> tuple[Range, ...]:
@@ -285,9 +390,8 @@ def _own_loops(schedule: ScheduleBase, key: BlockKey, refused: Any) -> list[Var]
     """The loops of a block, which are its iterators, in their order."""
     realize = schedule.realize(key)
     loops = schedule.loops_above(key)
-    if list(realize.iter_values) != loops and not (
-        len(loops) == len(realize.iter_values)
-        and all(a is b for a, b in zip(loops, realize.iter_values, strict=True))
+    if len(loops) != len(realize.iter_values) or not all(
+        a is b for a, b in zip(loops, realize.iter_values, strict=True)
     ):
         raise refused(
             "its iterators are not its loops, one for each, in their order",
@@ -312,28 +416,58 @@ def _own_loops(schedule: ScheduleBase, key: BlockKey, refused: Any) -> list[Var]
     return loops
 
 
+class _Separated(Swap):
+    """Replaces a buffer by one with other axis separators, and views of it by views with those of
+    their dimensions, which are the last ones of the buffer.
+    """
+
+    def visit_Block(self, node: Block) -> Any:
+        for match in node.match_buffers:
+            target = self.buffers.get(match.source.buffer)
+            if target is not None:
+                dropped = len(target.shape) - len(match.buffer.shape)
+                own = tuple([max(0, one - dropped) for one in target.axis_separators])
+                self.buffers[match.buffer] = replace(match.buffer, axis_separators=own)
+        return BlockMapper.visit_Block(self, node)
+
+
 class _Moved(Swap):
-    """Replaces a buffer by one in another order."""
+    """Replaces a buffer by one in another order. `is_padded` tells whether a nest that writes it
+    also writes its padding, `has_stores` whether others write it.
+    """
 
-    def __init__(self, old: Buffer, new: Buffer, mapping: IndexMap) -> None:
+    def __init__(
+        self, old: Buffer, new: Buffer, mapping: IndexMap, padding: LayoutPadding | None = None
+    ) -> None:
         super().__init__({old: new})
-        self.old, self.new, self.mapping = old, new, mapping
-        self.analyzer = Analyzer()
+        self.old, self.new, self.mapping, self.padding = old, new, mapping, padding
+        self.is_padded = self.has_stores = False
+        self.ranges: dict[Var, Range] = {}
+        self.known: dict[tuple[Expr, ...], tuple[Expr, ...]] = {}  # new indices of old ones
 
-    def visit_For(self, node: For) -> For:
-        if not ops.is_const(node.extent, 1):  # unit loops stay in the indices
-            self.analyzer.bind(node.loop_var, Range(node.min, node.extent))
+    def visit_For(self, node: For) -> Stmt:
+        found = None if self.padding is None else padded_nest(self.padding, node)
+        if found is not None:
+            self.is_padded = True
+            self.continued |= found[1]
+            return found[0]
+        self.ranges[node.loop_var] = Range(node.min, node.extent)
         return self.generic(node)
 
     def visit_Block(self, node: Block) -> Any:
         for axis in node.iter_vars:
-            if axis.dom is not None and not ops.is_const(axis.dom.extent, 1):
-                self.analyzer.bind(axis.var, axis.dom)
+            if axis.dom is not None:
+                self.ranges[axis.var] = axis.dom
         return super().visit_Block(node)
 
     def _mapped(self, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
-        found = maps.substituted(self.mapping, indices)
-        return tuple([self.analyzer.simplify(one) for one in found])
+        known = self.known.get(indices)
+        if known is None:
+            found = simplified_indices(maps.substituted(self.mapping, indices), self.ranges)
+            analyzer = Analyzer()
+            known = tuple([one if type(one) is Var else analyzer.simplify(one) for one in found])
+            self.known[indices] = known
+        return known
 
     def visit_access(self, node: Any) -> Any:
         """Map a load or store."""
@@ -342,7 +476,11 @@ class _Moved(Swap):
             new if node.buffer is not self.old else replace(new, indices=self._mapped(new.indices))
         )
 
-    visit_BufferLoad = visit_BufferStore = visit_access
+    visit_BufferLoad = visit_access
+
+    def visit_BufferStore(self, node: BufferStore) -> Any:
+        self.has_stores |= node.buffer is self.old
+        return self.visit_access(node)
 
     def visit_BufferRegion(self, node: BufferRegion) -> BufferRegion:
         if node.buffer is not self.old:
@@ -353,27 +491,3 @@ class _Moved(Swap):
         else:
             ranges = list(maps.map_ranges(self.mapping, node.region))
         return BufferRegion(self.new, tuple(ranges))
-
-
-class _Reordered(Values):
-    """Replaces iterators by values, and simplifies indices."""
-
-    def __init__(self, values: dict[Var, Expr], analyzer: Analyzer) -> None:
-        super().__init__(values)
-        self.analyzer = analyzer
-
-    def visit_parts(self, block: Block) -> Block:
-        """A block with its parts mapped, as a new one."""
-        new = self.generic(block)
-        return replace(new) if new is block else new
-
-    def visit_access(self, node: Any) -> Any:
-        """Map a load or store."""
-        new = self.generic(node)
-        return replace(new, indices=tuple([self.analyzer.simplify(one) for one in new.indices]))
-
-    visit_BufferLoad = visit_BufferStore = visit_access
-
-    def visit_Range(self, node: Range) -> Range:
-        new = self.generic(node)
-        return new if new is node else replace(new, min=self.analyzer.simplify(new.min))

@@ -26,7 +26,12 @@ class NestPrimitives(ScheduleBase):
 
     __slots__ = ()
 
-    @instruction(factors=LIST, preserve_unit_iters=FLAG, disable_predication=FLAG)
+    @instruction(
+        "Split {loop} into {results}",
+        factors=LIST,
+        preserve_unit_iters=FLAG,
+        disable_predication=FLAG,
+    )
     def split(
         self,
         loop: LoopRV,
@@ -73,7 +78,7 @@ class NestPrimitives(ScheduleBase):
         self.draft.replace(key, nested(loops, body), rebind.continued, f"it was split into {names}")
         return [LoopRV(one) for one in made]
 
-    @instruction(preserve_unit_iters=FLAG)
+    @instruction("Fuse {loops} into {results}", preserve_unit_iters=FLAG)
     def fuse(self, *loops: LoopRV, preserve_unit_iters: bool = True) -> LoopRV:
         """Fuse nested loops, given outermost first, into one.
 
@@ -129,7 +134,7 @@ class NestPrimitives(ScheduleBase):
         )
         return LoopRV(fused)
 
-    @instruction()
+    @instruction("Reorder the loops: {ordered_loops}")
     def reorder(self, *ordered_loops: LoopRV) -> None:
         """Reorder nested loops: the given ones take their positions in the given order.
 
@@ -164,7 +169,7 @@ class NestPrimitives(ScheduleBase):
                 raise _dependent(node, later[0], "reorder")
         self.draft.replace(chain[0], nested([self.loop(key) for key in new], inner.body))
 
-    @instruction()
+    @instruction("Add loop {results} around {block_or_loop}")
     def add_unit_loop(self, block_or_loop: BlockRV | LoopRV | str) -> LoopRV:
         """Add a loop of one iteration around a block or loop.
 

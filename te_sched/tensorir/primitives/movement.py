@@ -19,11 +19,14 @@ from te_sched.ir.stmt import For, Stmt
 from te_sched.ir.visitor import replace, variables_of
 from te_sched.tensorir.base import ScheduleBase, integer, of_block, of_loop
 from te_sched.tensorir.blocks import (
+    accessed,
     buffers_of,
     consumers,
     loop_ranges,
     loops_around,
+    output_buffers,
     producers,
+    siblings,
     stated_blocks,
     why_not_complete,
     why_not_exact,
@@ -40,8 +43,9 @@ from te_sched.tensorir.handles import (
 )
 from te_sched.tensorir.insertion import Place, number_in, statements_of, with_inserted
 from te_sched.tensorir.primitives.finding import check_not_root
-from te_sched.tensorir.relaxation import Sets, bound_loops, joined, relaxed
+from te_sched.tensorir.relaxation import Sets, bound_loops, joined, relaxed, sharing_threads
 from te_sched.tensorir.removal import without
+from te_sched.tensorir.stage_pipeline import PIPELINE_HELP, why_not_pipeline
 from te_sched.tensorir.state import BlockIndex, BlockKey, Key
 
 
@@ -50,7 +54,7 @@ class MovementPrimitives(ScheduleBase):
 
     __slots__ = ()
 
-    @instruction(preserve_unit_loops=FLAG, index=ATTRIBUTE)
+    @instruction("Compute {block} at loop {loop}", preserve_unit_loops=FLAG, index=ATTRIBUTE)
     def compute_at(
         self,
         block: BlockRV | str,
@@ -75,7 +79,11 @@ class MovementPrimitives(ScheduleBase):
         """
         self._move(block, loop, preserve_unit_loops, index, "compute_at", is_producer=True)
 
-    @instruction(preserve_unit_loops=FLAG, index=ATTRIBUTE)
+    @instruction(
+        "Compute {block} at loop {loop}, after what it reads",
+        preserve_unit_loops=FLAG,
+        index=ATTRIBUTE,
+    )
     def reverse_compute_at(
         self,
         block: BlockRV | str,
@@ -117,17 +125,15 @@ class MovementPrimitives(ScheduleBase):
         self._check_movable(key, target, scope, is_producer)
         others = consumers(self, key) if is_producer else producers(self, key)
         under = [one for one in others if target in _loops_of(self, one)]
-        if not others or len(under) < len(others):
+        if len(under) < len(others):
             what = "consumer" if is_producer else "producer"
             outside = ", ".join([one.name for one in others if one not in under])
             why = (
                 f"it requires all the {what}s of the block to be in the loop, and {outside} is not"
             )
             help = f"move {outside} there first, or use a loop around all {what}s"
-            if not others:
-                why = f"it has no {what}s"
-                help = f"use a block that has {what}s"
             raise _refused(self, key, target, why, help)
+        self._check_order(key, target)
         place = self._place(key, target, integer(index, "index"))
         needed = self._needed(key, target, others, is_producer)
         realize = self.realize(key)
@@ -190,6 +196,28 @@ class MovementPrimitives(ScheduleBase):
                 "exactly the values of their domains",
                 "bind them to all values of their domains",
             )
+        why = why_not_pipeline(self, key)
+        if why:
+            raise _refused(self, key, target, why, PIPELINE_HELP)
+
+    def _check_order(self, key: BlockKey, target: Var) -> None:
+        """Check that no block before the loop reads results, whose elements the caller may have
+        set. For temporaries `build` checks that they are written first.
+        """
+        blocks = siblings(self, key)
+        first = blocks.index(self.blocks_of(target)[0])
+        results = output_buffers(self, key)
+        for one in consumers(self, key):
+            read = {region.buffer for region in accessed(self, one, writes=False)} & results
+            both = [each.name for each in buffers_of(self.block(key).writes) if each in read]
+            if both and blocks.index(one) < first:
+                raise _refused(
+                    self,
+                    key,
+                    target,
+                    f"block {one.name} reads {both[0]} before the loop",
+                    "use a loop before its consumers, or around them",
+                )
 
     def _place(self, key: BlockKey, target: Var, index: int) -> int:
         """The number of the statement of a loop before which a block is inserted."""
@@ -225,7 +253,7 @@ class MovementPrimitives(ScheduleBase):
             for one in stated_blocks(self, others):
                 other = self.block(one)
                 regions = other.reads if is_producer else other.writes
-                loops = _below(self, one, target) + _shared(self, target, buffer)
+                loops = _below(self, one, target) + sharing_threads(self, target, buffer.scope())
                 sets += [
                     relaxed(self, one, region, loops)
                     for region in regions
@@ -255,6 +283,11 @@ class MovementPrimitives(ScheduleBase):
             low, high = wanted.min, wanted.max
             if low is None or high is None:
                 low, high = bound.min, bound.min + bound.extent - 1
+            first, last = bound.min, analyzer.simplify(bound.min + bound.extent - 1)
+            if isinstance(low, IntImm) and isinstance(first, IntImm) and low.value < first.value:
+                low = first
+            if isinstance(high, IntImm) and isinstance(last, IntImm) and high.value > last.value:
+                high = last
             low = ops.cast(dtype, analyzer.simplify(low))
             extent = ops.cast(dtype, analyzer.simplify(high - low + 1))
             value = low
@@ -297,24 +330,6 @@ def _loops_of(schedule: ScheduleBase, key: Key) -> set[Key]:
 def _below(schedule: ScheduleBase, key: BlockKey, target: Var) -> list[Var]:
     above = loops_around(schedule, key)
     return above[above.index(target) + 1 :]
-
-
-# Threads that share memory of a scope.
-_SHARED: dict[str, tuple[str, ...]] = {
-    "shared": ("threadIdx", "vthread"),
-    "warp": ("threadIdx.x",),
-}
-
-
-def _shared(schedule: ScheduleBase, target: Var, buffer: Buffer) -> list[Var]:
-    """The loops of threads around a loop, and it itself, that have a buffer in common."""
-    tags = _SHARED.get(buffer.scope().split(".")[0], ())
-    found = []
-    for one in [*schedule.loops_above(target), target]:
-        thread = schedule.loop(one).thread_binding
-        if thread is not None and tags and thread.thread_tag.startswith(tags):
-            found.append(one)
-    return found
 
 
 def _domains(

@@ -39,7 +39,7 @@ class PartitioningPrimitives(ScheduleBase):
 
     __slots__ = ()
 
-    @instruction(factors=LIST, preserve_unit_iters=FLAG)
+    @instruction("Partition {loop} into {results}", factors=LIST, preserve_unit_iters=FLAG)
     def loop_partition(
         self, loop: LoopRV, factors: Sequence[Any], preserve_unit_iters: bool = True
     ) -> list[LoopRV]:
@@ -71,14 +71,6 @@ class PartitioningPrimitives(ScheduleBase):
         chain = _chain_of_blocks(self, key)
         leaf = self.realize(chain[-1])
         axis = next((a for a, v in _bindings(leaf) if v is key), None)
-        if axis is not None and axis.kind == "CommReduce" and leaf.block.init is not None:
-            raise _refused(
-                "partition",
-                node,
-                f"block {chain[-1].name} would initialise its results in each part: it reduces "
-                f"over {axis.var.name}",
-                "decompose_reduction first, or partition a part of the loop: split it",
-            )
         parts: list[Stmt] = []
         made: list[Var] = []
         begin = 0
@@ -96,7 +88,7 @@ class PartitioningPrimitives(ScheduleBase):
         self.draft.replace(key, common, None, f"it was partitioned into {names}")
         return [LoopRV(one) for one in made]
 
-    @instruction()
+    @instruction("Merge {loops} into {results}")
     def merge(self, *loops: LoopRV) -> LoopRV:
         """Merge loops of the same extent, one after the other, into one that has their bodies.
 

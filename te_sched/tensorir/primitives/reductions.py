@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.conditions import conjuncts
 from te_sched.errors import ScheduleError
 from te_sched.ir import ops
 from te_sched.ir.blocks import Block, BlockRealize
-from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.expr import Buffer, BufferLoad, BufferRegion, Expr, IterVar, Range, Var
 from te_sched.ir.stmt import BufferStore, For, LetStmt, Stmt
 from te_sched.ir.visitor import replace, substitute, variables_of
 from te_sched.tensorir.base import ScheduleBase, integer, of_block, of_loop
 from te_sched.tensorir.blocks import accessed, bound_kinds, why_not_reduction
 from te_sched.tensorir.handles import ATTRIBUTE, BlockRV, LoopRV, instruction
+from te_sched.tensorir.primitives.storage import copy_of
+from te_sched.tensorir.relaxation import bound_loops
 from te_sched.tensorir.rewriting import nested
+from te_sched.tensorir.stage_pipeline import PIPELINE_HELP, why_not_pipeline
 from te_sched.tensorir.state import BlockKey, outermost_blocks, sequence, with_block
 from te_sched.tensorir.updates import Refusal, Update, update_of
 
@@ -25,7 +28,7 @@ class ReductionPrimitives(ScheduleBase):
 
     __slots__ = ()
 
-    @instruction()
+    @instruction("Initialize {block} in a block of its own, before loop {loop}")
     def decompose_reduction(self, block: BlockRV | str, loop: LoopRV) -> BlockRV:
         """Split a reduction into a block that initialises, before a loop, and one that updates.
 
@@ -92,7 +95,7 @@ class ReductionPrimitives(ScheduleBase):
         (found,) = [one for one in draft.blocks_in(made)]
         return BlockRV(found)
 
-    @instruction(factor_axis=ATTRIBUTE)
+    @instruction("Compute a partial result for each iteration of {loop}", factor_axis=ATTRIBUTE)
     def rfactor(self, loop: LoopRV, factor_axis: int) -> BlockRV:
         """Split a reduction into partial results, one for each iteration of a loop, and their sum.
 
@@ -133,10 +136,16 @@ class ReductionPrimitives(ScheduleBase):
         why = why_not_reduction(self, key)
         if why:
             raise refused(f"it is not a reduction: {why}", "", "use a block with T.init")
+        why = why_not_pipeline(self, key)
+        if why:
+            raise refused(why, "", PIPELINE_HELP)
         update = update_of(realize.block, refused)
         reductions = _reduction_loops(realize, above, factored, refused)
+        begin = {one: self.loop(one).min for one in reductions if one is not factored}
+        analyzer = bound_loops(self, above, Analyzer())
         for one in conjuncts(realize.predicate):
-            if variables_of(one) & reductions:
+            is_initial = analyzer.can_prove(substitute(one, begin))
+            if variables_of(one) & reductions and not is_initial:
                 raise refused(
                     f"the block has the condition {one}",
                     "some partial results would have no iterations, and no value",
@@ -304,6 +313,8 @@ class Factoring:
         start = [substitute(one, inside) for one in self.update.reducer.identity]
         predicate: Expr = ops.const(True)
         for one in conjuncts(self.realize.predicate):
+            if variables_of(one) & reductions:
+                continue
             predicate = ops.logical_and(predicate, one)
         block = with_block(
             self.realize,
@@ -323,7 +334,8 @@ class Factoring:
     def _buffer(self, buffer: Buffer) -> Buffer:
         shape = list(buffer.shape)
         shape.insert(self.place, self.loop.extent)
-        return decl_buffer(shape, buffer.dtype, f"{buffer.name}_rf", scope=buffer.scope())
+        whole = copy_of(buffer, f"{buffer.name}.rf", buffer.scope())
+        return replace(whole, shape=tuple(shape))
 
     def _indices(self, place: list[Expr], var: Expr) -> tuple[Expr, ...]:
         return (*place[: self.place], var, *place[self.place :])

@@ -42,7 +42,7 @@ class RollingPrimitives(ScheduleBase):
 
     __slots__ = ()
 
-    @instruction(write_buffer_index=ATTRIBUTE)
+    @instruction("Keep the results of {block} in a rolling buffer", write_buffer_index=ATTRIBUTE)
     def rolling_buffer(self, block: BlockRV | str, write_buffer_index: int | str | Buffer) -> None:
         """Keep only the part of a buffer that is in use, and do not compute elements again.
 

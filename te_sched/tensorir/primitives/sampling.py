@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from te_sched.errors import ScheduleError, repr_of
 from te_sched.ir.expr import IntImm, Var
-from te_sched.tensorir.base import ScheduleBase, integer, of_loop
-from te_sched.tensorir.blocks import consumers
-from te_sched.tensorir.handles import ATTRIBUTE, INLINE, ROOT, BlockRV, LoopRV, instruction
+from te_sched.ir.ops import is_const
+from te_sched.tensorir.base import ScheduleBase, integer, listed, of_loop
+from te_sched.tensorir.blocks import bound_kinds, consumers
+from te_sched.tensorir.handles import ATTRIBUTE, INLINE, NUMBERS, ROOT, BlockRV, LoopRV, instruction
+from te_sched.tensorir.state import BlockKey
 
 _MOST_TILES = 64
+_MOST_DRAWS = 10_000
+_MOST_PRIME = 2**16  # enough for extents of 32 bits
 
 
 class SamplingPrimitives(ScheduleBase):
@@ -23,7 +28,7 @@ class SamplingPrimitives(ScheduleBase):
     @instruction(n=ATTRIBUTE, max_innermost_factor=ATTRIBUTE)
     def sample_perfect_tile(
         self, loop: LoopRV, n: int, max_innermost_factor: int = 16, decision: Any = None
-    ) -> list[Var]:
+    ) -> list[Var | None]:
         """Factors whose product is the extent of a loop, each choice with the same probability.
 
         Parameters
@@ -35,7 +40,7 @@ class SamplingPrimitives(ScheduleBase):
 
         Returns
         -------
-        The factors, outermost first. Those of a loop of symbolic extent are -1, which `split`
+        The factors, outermost first. Those of a loop of symbolic extent are None, which `split`
         infers, and 1.
 
         >>> sch = tir.Schedule(matmul_relu, seed=1)
@@ -46,7 +51,8 @@ class SamplingPrimitives(ScheduleBase):
         extent = self.loop(self.loop_key(loop, "sample_perfect_tile")).extent
         count = _count(loop, n)
         most = integer(max_innermost_factor, "max_innermost_factor")
-        return _tile(self, extent, count, most, decision, 0, 1)
+        factors: list[Var | None] = [*_tile(self, extent, count, most, decision, 0, 1)]
+        return factors if isinstance(extent, IntImm) else [None, *factors[1:]]
 
     @instruction(n=ATTRIBUTE, partition_pos=ATTRIBUTE, innerpart_factor=ATTRIBUTE)
     def sample_partitioned_tile(
@@ -79,7 +85,7 @@ class SamplingPrimitives(ScheduleBase):
             )
         return _tile(self, extent, count, 0, decision, place, factor)
 
-    @instruction(candidates=ATTRIBUTE, probs=ATTRIBUTE)
+    @instruction(candidates=NUMBERS, probs=NUMBERS)
     def sample_categorical(
         self, candidates: Sequence[int], probs: Sequence[float], decision: Any = None
     ) -> Var:
@@ -94,7 +100,7 @@ class SamplingPrimitives(ScheduleBase):
         >>> sch.get(sch.sample_categorical([16, 64], [0.5, 0.5], decision=1))
         64
         """
-        values, weights = _listed(candidates, "candidates"), _listed(probs, "probs")
+        values, weights = listed(candidates, "candidates"), listed(probs, "probs")
         if not values or len(values) != len(weights):
             raise ScheduleError(
                 f"{len(values)} candidates have {len(weights)} probabilities",
@@ -113,7 +119,7 @@ class SamplingPrimitives(ScheduleBase):
                 "give weights, such as [0.5, 0.5]",
             )
         if decision is None:
-            place = self.random.choices(range(len(numbers)), shares)[0]
+            place = self.random.weighted(shares)
         else:
             place = integer(decision, "a decision")
             if not 0 <= place < len(numbers):
@@ -135,6 +141,8 @@ class SamplingPrimitives(ScheduleBase):
         ----------
         decision : the number of the loop from outside, among those that all consumers share; -1
             for the place where the block is, -2 for inlining. Others mean the nearest of these.
+            Random decisions leave out loops of one iteration, and those inside of the reduction
+            loops that come first.
 
         >>> sch = tir.Schedule(matmul_relu, seed=1)
         >>> place = sch.sample_compute_location("C", decision=0)
@@ -144,20 +152,20 @@ class SamplingPrimitives(ScheduleBase):
         """
         key = self.block_key(block, "sample_compute_location")
         own = self.block(key)
-        above = [self.loops_above(one) for one in consumers(self, key)]
-        shared = [one for one in above[0] if all(one in rest for rest in above)] if above else []
+        readers = consumers(self, key)
+        shared = _shared_loops(self, readers)
         is_reduced = any(axis.kind != "DataPar" for axis in own.iter_vars)
-        choices = [-2] if above and own.init is None and not is_reduced else []
-        choices += range(-1, len(shared))
+        choices = [-2] if readers and own.init is None and not is_reduced else []
+        choices += [-1, *_places(self, readers, shared)]
         if decision is None:
-            place = self.random.choice(choices)
+            place = choices[self.random.below(len(choices))]
         else:
-            place = min(max(integer(decision, "a decision"), choices[0]), choices[-1])
+            place = min(max(integer(decision, "a decision"), choices[0]), len(shared) - 1)
         assert self.changes is not None
         self.changes.decision = place
         return LoopRV(INLINE if place == -2 else ROOT if place == -1 else shared[place])
 
-    @instruction()
+    @instruction("Begin the postprocessing")
     def enter_postproc(self) -> None:
         """Mark the place in the trace after which primitives postprocess.
 
@@ -168,13 +176,33 @@ class SamplingPrimitives(ScheduleBase):
         """
 
 
-def _listed(values: Any, what: str) -> list[Any]:
-    try:
-        return list(values)
-    except TypeError:
-        raise ScheduleError(
-            f"{what} must be a list, got {repr_of(values)}", "", "give a list"
-        ) from None
+def _shared_loops(schedule: ScheduleBase, readers: Sequence[BlockKey]) -> list[Var]:
+    """The loops around all of some blocks, outermost first."""
+    above = [schedule.loops_above(one) for one in readers]
+    return [one for one in above[0] if all(one in rest for rest in above)] if above else []
+
+
+def _places(
+    schedule: ScheduleBase, readers: Sequence[BlockKey], shared: Sequence[Var]
+) -> list[int]:
+    """The numbers of the loops that are worth while for a producer: those before a reduction loop
+    that nothing parallel follows, or up to the last of the first reduction loops.
+    """
+    numbers = [
+        place for place, one in enumerate(shared) if not is_const(schedule.loop(one).extent, 1)
+    ]
+    is_reducing = [
+        any(
+            kind != "DataPar"
+            for key in readers
+            for _, kind in bound_kinds(schedule.realize(key), shared[place])
+        )
+        for place in numbers
+    ]
+    for place, (before, after) in enumerate(pairwise(is_reducing)):
+        if before and not after:
+            return numbers[: place + 1]
+    return numbers[: is_reducing.index(True)] if True in is_reducing else numbers
 
 
 def _count(loop: Any, n: Any) -> int:
@@ -199,20 +227,20 @@ def _tile(
     factor: int,
 ) -> list[Var]:
     """Factors of an extent; those from a place on have a product that is a multiple of a factor."""
-    if not isinstance(extent, IntImm) or extent.value < 1 or extent.value % factor:
+    is_possible = factor == 1 or place < count
+    if (
+        not isinstance(extent, IntImm)
+        or extent.value < 1
+        or extent.value % factor
+        or not is_possible
+    ):
         chosen = [-1] + [1] * (count - 1)
     elif decision is not None:
         chosen = _mended(
-            [integer(one, "a decision") for one in _listed(decision, "a decision")], extent.value
+            [integer(one, "a decision") for one in listed(decision, "a decision")], extent.value
         )
-    elif factor == 1:
-        chosen = _drawn(schedule, extent.value, count, most)
-    elif place == 0:
-        chosen = _drawn(schedule, extent.value, count, 0)
     else:
-        inner = factor * schedule.random.choice(list(_divisors(extent.value // factor)))
-        outside = _drawn(schedule, extent.value // inner, place, 0)
-        chosen = outside + _drawn(schedule, inner, count - place, 0)
+        chosen = _drawn(schedule, extent.value, count, most, place, factor)
     assert schedule.changes is not None
     schedule.changes.decision = chosen
     return schedule.sampled(chosen)
@@ -228,31 +256,26 @@ def _mended(decision: list[int], extent: int) -> list[int]:
     return [rest, *reversed(found)]
 
 
-def _drawn(schedule: ScheduleBase, extent: int, count: int, most: int) -> list[int]:
-    """Factors of an extent, all choices being equally likely; the last is at most `most`."""
-    found: list[int] = []
-    rest = extent
-    for left in range(count - 1, 0, -1):
-        legal = [one for one in _divisors(rest) if found or not most > 0 or one <= most]
-        weights = [_ways(rest // one, left) for one in legal]
-        found.append(schedule.random.choices(legal, weights)[0])
-        rest //= found[-1]
-    return [rest, *reversed(found)] if count else []
-
-
-def _ways(number: int, count: int) -> int:
-    """In how many ways a number is a product of factors."""
-    found = 1
-    for exponent in _exponents(number).values():
-        found *= math.comb(exponent + count - 1, count - 1)
-    return found
+def _drawn(
+    schedule: ScheduleBase, extent: int, count: int, most: int, place: int, factor: int
+) -> list[int]:
+    """Factors of an extent, all choices being equally likely. The last is at most `most`, if that
+    is positive, and the product of those from a place on is a multiple of a factor.
+    """
+    exponents = _exponents(extent)
+    for _ in range(_MOST_DRAWS):
+        found = schedule.random.factors(exponents, count)
+        if not 0 < most < found[-1] and math.prod(found[place:]) % factor == 0:
+            return found
+    rest = [1] * (count - 1)
+    return [extent, *rest] if factor == 1 else [*rest, extent]  # choices that need no luck
 
 
 def _exponents(number: int) -> dict[int, int]:
-    """The prime factors of a number, with their exponents."""
+    """The prime factors of a number, with their exponents; large ones are not found."""
     found: dict[int, int] = {}
     prime = 2
-    while prime * prime <= number:
+    while prime * prime <= number and prime < _MOST_PRIME:
         while number % prime == 0:
             found[prime] = found.get(prime, 0) + 1
             number //= prime
@@ -260,11 +283,3 @@ def _exponents(number: int) -> dict[int, int]:
     if number > 1:
         found[number] = 1
     return found
-
-
-def _divisors(number: int) -> Iterator[int]:
-    """The divisors of a number."""
-    found = [1]
-    for prime, exponent in _exponents(number).items():
-        found = [one * prime**power for one in found for power in range(exponent + 1)]
-    yield from sorted(found)

@@ -13,7 +13,7 @@ from te_sched.ir.expr import Buffer, BufferLoad, Expr
 from te_sched.ir.stmt import BufferStore
 from te_sched.ir.visitor import replace
 from te_sched.tensorir.accesses import allocating, check_scope, place_from, place_of, region_of
-from te_sched.tensorir.base import ScheduleBase, integer, of_block
+from te_sched.tensorir.base import ScheduleBase, integer, listed, of_block
 from te_sched.tensorir.handles import ATTRIBUTE, VALUE, BlockRV, BufferPlace, instruction
 from te_sched.tensorir.rewriting import Swap
 from te_sched.tensorir.state import with_block
@@ -37,7 +37,11 @@ class BufferPrimitives(ScheduleBase):
         """
         return place_from(self, self.block_key(block, "buffer_place"), buffer)
 
-    @instruction(buffer_index=ATTRIBUTE, storage_scope=ATTRIBUTE)
+    @instruction(
+        "Put a buffer of {block} into {storage_scope} memory",
+        buffer_index=ATTRIBUTE,
+        storage_scope=ATTRIBUTE,
+    )
     def set_scope(
         self, block: BlockRV | str, buffer_index: int | str | Buffer, storage_scope: str
     ) -> None:
@@ -64,7 +68,13 @@ class BufferPrimitives(ScheduleBase):
         swap = Swap({buffer: new})
         self.draft.replace(owner, swap.visit(self.nodes[owner]), swap.continued)
 
-    @instruction(buffer_index=ATTRIBUTE, axis=ATTRIBUTE, factor=ATTRIBUTE, offset=ATTRIBUTE)
+    @instruction(
+        "Align dimension {axis} of a buffer of {block}",
+        buffer_index=ATTRIBUTE,
+        axis=ATTRIBUTE,
+        factor=ATTRIBUTE,
+        offset=ATTRIBUTE,
+    )
     def storage_align(
         self,
         block: BlockRV | str,
@@ -116,7 +126,7 @@ class BufferPrimitives(ScheduleBase):
         new = with_block(self.realize(key), links, annotations=annotations)
         self.draft.replace(key, new, links)
 
-    @instruction(buf_index_array=VALUE)
+    @instruction("Hide accesses of {block}", buf_index_array=VALUE)
     def unsafe_hide_buffer_access(
         self, block: BlockRV | str, buf_type: str, buf_index_array: Sequence[int]
     ) -> None:
@@ -141,7 +151,9 @@ class BufferPrimitives(ScheduleBase):
                 f"buf_type is {repr_of(buf_type)}", "", 'give "read" or "write"', of_block(key.name)
             )
         writes = buf_type == "write"
-        hidden = {place_of(self, key, one, writes) for one in buf_index_array}
+        hidden = {
+            place_of(self, key, one, writes) for one in listed(buf_index_array, "buf_index_array")
+        }
         own = self.block(key)
         regions = own.writes if writes else own.reads
         kept = tuple([one for place, one in enumerate(regions) if place not in hidden])
@@ -149,7 +161,9 @@ class BufferPrimitives(ScheduleBase):
         new = with_block(self.realize(key), links, **{f"{buf_type}s": kept})
         self.draft.replace(key, new, links)
 
-    @instruction(buffer_index=ATTRIBUTE, dtype=ATTRIBUTE)
+    @instruction(
+        "Change the type of a buffer of {block} to {dtype}", buffer_index=ATTRIBUTE, dtype=ATTRIBUTE
+    )
     def unsafe_set_dtype(
         self, block: BlockRV | str, buffer_index: int | str | Buffer, dtype: str
     ) -> None:
@@ -168,7 +182,7 @@ class BufferPrimitives(ScheduleBase):
         new = _like(buffer, dtypes.spelled(dtype), buffer.scope())
         if new.dtype == buffer.dtype:
             return
-        swap = _Retype(buffer, new)
+        swap = _Retype({buffer: new})
         self.draft.replace(owner, swap.visit(self.nodes[owner]), swap.continued)
 
 
@@ -188,20 +202,14 @@ def copy_of(buffer: Buffer, name: str, scope: str, dtype: str = "") -> Buffer:
 
 
 class _Retype(Swap):
-    """Replaces a buffer by one of another dtype, with casts."""
-
-    def __init__(self, old: Buffer, new: Buffer) -> None:
-        super().__init__({old: new})
-        self.old = old
+    """Replaces a buffer by one of another dtype, with casts where it or a view is accessed."""
 
     def visit_BufferLoad(self, node: BufferLoad) -> Expr:
         new = self.generic(node)
-        if node.buffer is not self.old:
-            return new
-        return ops.cast(node.dtype, new)
+        return new if new.buffer.dtype == node.buffer.dtype else ops.cast(node.dtype, new)
 
     def visit_BufferStore(self, node: BufferStore) -> BufferStore:
         new = self.generic(node)
-        if node.buffer is not self.old:
+        if new.buffer.dtype == node.buffer.dtype:
             return new
         return replace(new, value=ops.cast(new.buffer.dtype, new.value))

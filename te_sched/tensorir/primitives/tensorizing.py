@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from te_sched.errors import ScheduleError
 from te_sched.ir import ops
 from te_sched.ir.blocks import Block, BlockRealize, MatchBufferRegion
 from te_sched.ir.expr import Buffer, BufferRegion, Expr, Range, Var
+from te_sched.ir.index_dtype import with_index_dtype
 from te_sched.ir.renew import renew_defs
 from te_sched.ir.stmt import PrimFunc
 from te_sched.ir.visitor import replace, substitute
 from te_sched.tensorir.base import of_block
 from te_sched.tensorir.handles import ATTRIBUTE, FLAG, BlockRV, LoopRV, instruction
-from te_sched.tensorir.intrinsics import BlockIntrin, Match, Mismatch, matched
+from te_sched.tensorir.intrinsics import BlockIntrin, Match, Mismatch, matched, unknown
 from te_sched.tensorir.primitives.blocking import BlockingPrimitives
 
 
@@ -20,7 +23,11 @@ class TensorizingPrimitives(BlockingPrimitives):
 
     __slots__ = ()
 
-    @instruction(tensor_intrin=ATTRIBUTE, preserve_unit_iters=FLAG)
+    @instruction(
+        "Replace {block_or_loop} by intrinsic {tensor_intrin}",
+        tensor_intrin=ATTRIBUTE,
+        preserve_unit_iters=FLAG,
+    )
     def tensorize(
         self,
         block_or_loop: BlockRV | LoopRV | str,
@@ -57,17 +64,17 @@ class TensorizingPrimitives(BlockingPrimitives):
         >>> [str(one.source) for one in sch.get(sch.get_block("D_o")).match_buffers]
         ['C[vi_o, 0:8]', 'D[vi_o, 0:8]']
         """
-        intrinsic = BlockIntrin.get(tensor_intrin)
-        assert intrinsic is not None
+        intrinsic = BlockIntrin.get(tensor_intrin, allow_missing=True)
+        if intrinsic is None:
+            raise unknown(ScheduleError, tensor_intrin)
         if isinstance(block_or_loop, LoopRV):
             key = self._blockize(block_or_loop, bool(preserve_unit_iters), "tensorize")
         else:
             key = self.block_key(block_or_loop, "tensorize")
         realize = self.draft.realize(key)
-        desc, impl = intrinsic.desc, _with_own_names(renew_defs(intrinsic.impl))
-        described, done = desc.body, impl.body
+        desc = intrinsic.desc
+        described = desc.body
         assert isinstance(described, BlockRealize)
-        assert isinstance(done, BlockRealize)
         fault = f"block {key.name} is not what intrinsic {tensor_intrin} computes"
         try:
             if realize.block.init is not None:
@@ -81,6 +88,9 @@ class TensorizingPrimitives(BlockingPrimitives):
                 "away, cache_read and cache_write give buffers their storage scopes",
                 of_block(key.name),
             ) from None
+        impl = _with_index_dtype_of(found.values(), _with_own_names(renew_defs(intrinsic.impl)))
+        done = impl.body
+        assert isinstance(done, BlockRealize)
         places: dict[Buffer, Match] = {}
         for param, other in zip(desc.params, impl.params, strict=True):
             one = desc.buffer_map[param]
@@ -117,6 +127,12 @@ class TensorizingPrimitives(BlockingPrimitives):
         links[new] = realize.block
         why = f"intrinsic {tensor_intrin} took its place"
         self.draft.replace(key, replace(realize, block=new), links, why)
+
+
+def _with_index_dtype_of(places: Iterable[Match], func: PrimFunc) -> PrimFunc:
+    """A function whose indices have the dtype of those of the buffers for which it is used."""
+    dtypes = {size.dtype for place in places for size in place.buffer.shape}
+    return with_index_dtype(func, *dtypes) if dtypes == {"int64"} else func
 
 
 def _with_own_names(func: PrimFunc) -> PrimFunc:

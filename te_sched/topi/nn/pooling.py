@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from te_sched import te
-from te_sched.errors import DeclarationError
 from te_sched.ir import ops
-from te_sched.ir.expr import IterVar
+from te_sched.ir.expr import IterVar, Select
 from te_sched.te.tensor import Tensor
 from te_sched.topi.nn.padding import padded
 from te_sched.topi.tag import ELEMWISE
@@ -18,10 +17,10 @@ from te_sched.topi.utils import (
     as_constant,
     as_pair,
     check_choice,
-    check_rank,
     get_const_tuple,
     prod,
     simplify,
+    spatial_dimensions,
     tensor_of,
 )
 
@@ -102,20 +101,6 @@ def pool3d(
     )
 
 
-def _arranged(given: Tensor, layout: str, count: int, what: str) -> tuple[Tensor, list[int]]:
-    """The data, and its spatial dimensions in a layout such as NCHW, or NCHW4c: C in parts of 4."""
-    names = [one for one in layout if not one.isdigit()]
-    data = check_rank(given, len(names), what)
-    space = "DHW"[3 - count :]
-    if any(letter not in names or letter.lower() in names for letter in space):
-        raise DeclarationError(
-            f"pooling layout {layout!r} lacks the dimensions {', '.join(space)}",
-            "only other dimensions may be split",
-            "name them in the layout: NCHW",
-        )
-    return data, [names.index(letter) for letter in space]
-
-
 def _pool(
     given: Tensor,
     kernel: Sizes,
@@ -130,7 +115,7 @@ def _pool(
 ) -> Tensor:
     what = f"nn.pool{count}d"
     check_choice(pool_type, ("max", "avg"), what, "pool_type")
-    data, at = _arranged(given, layout, count, what)
+    data, at = spatial_dimensions(given, layout, count, what)
     window = as_pair(kernel, count, f"{what} kernel")
     steps = as_pair(stride, count, f"{what} stride")
     gaps = as_pair(dilation, count, f"{what} dilation")
@@ -203,12 +188,15 @@ def _reduced(
     return tensor_of(shape, lambda *i: reducer(read(*i), axis=over), kind, kind)
 
 
-def _mean(total: Tensor, size_of_window: Any, name: str) -> Tensor:
+def _mean(
+    total: Tensor, size_of_window: Any, name: str, attrs: Mapping[str, Any] | None = None
+) -> Tensor:
     return tensor_of(
         total.shape,
         lambda *i: ops.div(total(*i), ops.cast(total.dtype, ops.convert(size_of_window(*i)))),
         name,
         ELEMWISE,
+        attrs=attrs,
     )
 
 
@@ -259,7 +247,7 @@ def global_pool(data: Tensor, pool_type: str, layout: str = "NCHW") -> Tensor:
 def _adaptive(given: Tensor, output_size: Sizes, pool_type: str, layout: str, count: int) -> Tensor:
     what = "nn.adaptive_pool"
     check_choice(pool_type, ("max", "avg"), what, "pool_type")
-    data, at = _arranged(given, layout, count, what)
+    data, at = spatial_dimensions(given, layout, count, what)
     sizes = as_pair(output_size, count, f"{what} output_size")
     shape = list(data.shape)
     for place, size in zip(at, sizes, strict=True):
@@ -280,11 +268,16 @@ def _adaptive(given: Tensor, output_size: Sizes, pool_type: str, layout: str, co
             index[place] = start + over[-1]
         return reducer(data(*index), axis=over)
 
-    kind = "adaptive_pool_max" if pool_type == "max" else "adaptive_pool_sum"
-    total = tensor_of(shape, element, kind, kind)
+    name = f"adaptive_pool_{pool_type}"
+    attrs = {"schedule_rule": f"meta_schedule.{name}"}
     if pool_type == "max":
-        return total
-    return _mean(total, lambda *i: prod(extent for _, extent in window(i)), "adaptive_pool_avg")
+        return tensor_of(shape, element, name, name, attrs=attrs)
+    total = tensor_of(shape, element, "adaptive_pool_sum", "adaptive_pool_sum")
+
+    def size_of_window(*i: Any) -> Any:
+        return prod(ops.cast(total.dtype, ops.convert(extent)) for _, extent in window(i))
+
+    return _mean(total, size_of_window, name, attrs)
 
 
 def _window(index: Any, extent: Any, size: Any) -> tuple[Any, Any]:
@@ -293,6 +286,7 @@ def _window(index: Any, extent: Any, size: Any) -> tuple[Any, Any]:
     if parts == 1 or (parts is not None and whole is not None and whole % parts == 0):
         step = simplify(ops.floordiv(ops.convert(extent), size))
         return index * step, step
-    start = ops.floordiv(index * extent, size)
-    end = ops.floordiv((index + 1) * extent + size - 1, size)
-    return start, end - start
+    start, last = ops.floordiv(index * extent, size), (index + 1) * extent
+    end = ops.floordiv(last, size)
+    is_whole = ops.equal(ops.floormod(last, size), 0)
+    return start, Select(is_whole, end, end + 1) - start

@@ -54,7 +54,7 @@ def test_prefixes_and_indentation() -> None:
 def test_types_that_are_not_printed() -> None:
     text = lines(int_dtype="int64", buffer_dtype="int8", float_dtype="float32")
     assert text[5] == "    for i, j in T.grid(T.int32(4), T.int32(4)):"
-    assert text[-1].endswith("A[vi, vj] + 1")
+    assert text[-1].endswith("A[vi, vj] + 1.0")
 
 
 def test_underlined_and_annotated() -> None:
@@ -71,11 +71,39 @@ def test_line_numbers_and_context() -> None:
         *("(... 2 lines skipped ...)", "x2", "x3", "x4", "^^", "x5", "x6"),
         "(... 3 lines skipped ...)",
     ]
-    assert Style(print_line_numbers=True).finished(["a", "b"]) == ["1 a", "2 b"]
+    numbered = Style(print_line_numbers=True).finished([*"abcdefghi", "j"])
+    assert numbered == [*(f" {n} {text}" for n, text in enumerate("abcdefghi", 1)), "10 j"]
+
+
+def test_empty_lines_between_functions_are_not_counted() -> None:
+    made = ["import", "", "class", "  f", "", "  g", "  h", "  i"]
+    numbered = Style(print_line_numbers=True).finished(made)
+    assert numbered == ["1 import", "2 ", "3 class", "4   f", "", "5   g", "6   h", "7   i"]
+    made[5] = UnderlinedLine("  g")
+    near = Style(num_context_lines=1).finished(made)
+    assert near[:2] == ["(... 3 lines skipped ...)", "  f"]
+    assert near[2:] == ["", "  g", "  ^", "  h", "  i"]
+
+
+def test_uses_of_a_buffer_are_underlined() -> None:
+    store = FUNC.body.block.body.body.body.block.body
+    text = lines(obj_to_underline=[store.buffer])
+    place = text.index("            A[vi, vj] = A[vi, vj] + T.float32(1)")
+    assert text[place + 1] == "            ^           ^"
+
+
+def test_comments_are_not_underlined() -> None:
+    text = lines(obj_to_underline=[FUNC])
+    place = text.index('    # with T.block("root"):')
+    assert text[place + 1 : place + 3] == ["    for i, j in T.grid(4, 4):", "    " + "^" * 25]
 
 
 def test_variables_of_an_expression() -> None:
     assert (tir.Var("i") + 1).script(verbose_expr=True) == "i = T.int32()\ni + 1"
+    n, i = tir.Var("n"), tir.Var("i")
+    whole = [tir.Range.from_min_extent(i, 2)]
+    region = tir.BufferRegion(tir.decl_buffer((n,), name="A"), whole).script(verbose_expr=True)
+    assert region.splitlines()[1:] == ["A = T.Buffer((n,))", "i = T.int32()", "A[i:i + 2]"]
 
 
 def test_names_with_addresses() -> None:

@@ -61,7 +61,9 @@ def main(A: T.Buffer((8, 16), "float32"), B: T.Buffer((8, 16), "float32")):
             T.reads(A[vi, vj * 4:vj * 4 + 4])
             T.writes(B[vi, vj * 4:vj * 4 + 4])
             V = T.match_buffer(A[vi, vj * 4:vj * 4 + 4], (4,), offset_factor=1)
-            W = T.match_buffer(B[vi, vj * 4:vj * 4 + 4], (1, 4), strides=("s", "t"))
+            W = T.match_buffer(
+                B[vi, vj * 4:vj * 4 + 4], (1, 4), strides=("s", "t"), offset_factor=1
+            )
             for x in range(4):
                 W[0, x] = V[3 - x] + T.Cast("float32", V.elem_offset + W.strides[0])
 """

@@ -203,3 +203,86 @@ def main(a: T.handle, c: T.handle):
     c = np.zeros_like(a)
     te_sched.build(from_source(source))(a, c)
     np.testing.assert_array_equal(c, (a[:, ::-1] + 1) * 2)
+
+
+def test_conditions_on_fused_loops_bound_the_region() -> None:
+    @T.prim_func
+    def diagonal(C: T.Buffer((512,), "float32")):
+        for i in range(8):
+            with T.block(""):
+                B = T.alloc_buffer((512,))
+                for j, k in T.grid(8, 8):
+                    with T.block(""):
+                        T.where(j * 8 + k < 60)
+                        B[i * 64 + j * 8 + k] = T.float32(1)
+                for j, k in T.grid(8, 8):
+                    with T.block(""):
+                        T.where(j * 8 + k < 60)
+                        C[i * 64 + j * 8 + k] = B[i * 64 + j * 8 + k]
+
+    assert "alloc_buffer((60,))" in str(compact_buffers(diagonal))
+    c = np.zeros(512, "float32")
+    te_sched.build(diagonal)(c)
+    np.testing.assert_array_equal(c.reshape(8, 64)[:, :60], 1)
+
+
+def test_inequalities_at_the_ends_of_loops_bound_the_region() -> None:
+    @T.prim_func
+    def odd(C: T.Buffer((10,), "int32")):
+        data = T.allocate([12], "int32")
+        A = T.Buffer((12,), "int32", data=data)
+        for i in range(10):
+            if i != 0:
+                A[i] = i
+                C[i] = A[i]
+
+    compact = compact_buffers(odd)
+    assert "T.allocate([9]" in str(compact)
+    assert "A_1[i - 1] = i" in str(compact)
+    c = np.zeros(10, "int32")
+    te_sched.build(compact)(c)
+    np.testing.assert_array_equal(c, np.arange(10))
+
+
+def test_pointers_access_the_regions_that_blocks_declare() -> None:
+    @T.prim_func
+    def opaque(A: T.Buffer((1024,), "float32")):
+        B = T.alloc_buffer((1024,))
+        C = T.alloc_buffer((1024,))
+        D = T.alloc_buffer((1024,))
+        for i in range(512):
+            with T.block(""):
+                T.reads()
+                T.writes(C[i : i + 9], D[i + 100])
+                T.call_extern("int32", "f", B.data, C.data, D.data)
+                B[i] = A[i] + C[i] + D[i + 100]
+
+    text = str(compact_buffers(opaque))
+    assert "B = T.alloc_buffer((1024,))" in text  # the block does not declare it
+    assert "C = T.alloc_buffer((520,))" in text
+    assert "D = T.alloc_buffer((612,))" in text  # elements keep their places after the pointer
+
+
+def test_allocations_state_the_alignment_of_rows() -> None:
+    @T.prim_func
+    def rows(A: T.Buffer((16, 16), "float32"), C: T.Buffer((16, 16), "float32")):
+        for i in range(16):
+            with T.block(""):
+                B = T.alloc_buffer((16, 16))
+                for j in range(16):
+                    with T.block(""):
+                        T.writes(B[i, j])
+                        T.block_attr({"buffer_dim_align": [[0, 0, 16, 15]]})
+                        B[i, j] = A[i, j]
+                for j in range(16):
+                    C[i, j] = B[i, j]
+
+    lowered = transform.LowerOpaqueBlock()(te_sched.IRModule({"rows": rows}))
+    assert 'annotations={"buffer_dim_align": [[-1, 0, 16, 15]]}' in str(lowered)
+    compact = transform.CompactBufferAllocation()(lowered)
+    assert "T.allocate([1, 31]" in str(compact)
+    assert "strides=(31, 1)" in str(compact)
+    a = np.random.default_rng(0).random((16, 16)).astype("float32")
+    c = np.zeros_like(a)
+    te_sched.build(compact["rows"])(a, c)
+    np.testing.assert_array_equal(c, a)

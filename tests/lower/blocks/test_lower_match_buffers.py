@@ -89,3 +89,44 @@ def test_strides_other_than_those_of_the_region_are_refused() -> None:
 
     with pytest.raises(LoweringError, match="the stride of view V is 3, expected 8"):
         te_sched.lower(rows)
+
+
+def test_rejects_offsets_other_than_those_of_the_region() -> None:
+    @T.prim_func
+    def rows(A: T.Buffer((8, 8), "float32")):
+        for i in range(8):
+            with T.block(""):
+                T.reads()
+                T.writes(A[i, 0:8])
+                V = T.match_buffer(A[i, 0:8], (8,))
+                T.call_extern("int32", "fill", V.data)
+
+    with pytest.raises(LoweringError, match=r"the elem_offset of view V is 0, expected i \* 8"):
+        te_sched.lower(rows)
+
+
+def vector_of_rows(columns: int) -> str:
+    """A program that copies a tile as one vector, which crosses the rows of a view."""
+    return f"""
+@T.prim_func
+def tiles(A: T.Buffer((8, {columns}), "float32"), B: T.Buffer((32,), "float32")):
+    for i in range(2):
+        with T.block("tile"):
+            vi = T.axis.spatial(2, i)
+            T.reads(A[vi * 4:vi * 4 + 4, 0:4])
+            T.writes(B[vi * 16:vi * 16 + 16])
+            V = T.match_buffer(A[vi * 4:vi * 4 + 4, 0:4], (4, 4), offset_factor=1)
+            B[vi * 16:vi * 16 + 16] = V[0, 0:16]
+"""
+
+
+def test_vectors_of_several_whole_rows() -> None:
+    a = np.arange(32, dtype="float32").reshape(8, 4)
+    b = np.zeros(32, "float32")
+    te_sched.build(from_source(vector_of_rows(4)), target="llvm")(a, b)
+    np.testing.assert_array_equal(b, a.reshape(-1))
+
+
+def test_vectors_of_parts_of_rows_are_refused() -> None:
+    with pytest.raises(LoweringError, match="a vector of 16 elements of view V goes beyond"):
+        te_sched.build(from_source(vector_of_rows(8)), target="llvm")

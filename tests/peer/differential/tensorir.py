@@ -60,7 +60,7 @@ class Function:
             head = ["    @T.prim_func"]
         signature = ", ".join(f"{name}: {kind}" for name, kind in self.parameters)
         head.append(f"    def {self.name}({signature}):")
-        if self._rare(0.5):
+        if "private" not in head[0] and self._rare(0.5):
             noalias = ', "tir.noalias": True' if self._rare(0.7) else ""
             more = ', "count": 3, "about": "text"' if self._rare(0.1) else ""
             head.append(f'        T.func_attr({{"global_symbol": "{self.name}"{noalias}{more}}})')

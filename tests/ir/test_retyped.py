@@ -8,7 +8,7 @@ from te_sched.ir import expr as E
 from te_sched.ir.calls import call_extern
 from te_sched.ir.expr import Call, Expr, IntImm, Var
 from te_sched.ir.intrinsics import if_then_else
-from te_sched.lower.retyped import Retyper
+from te_sched.ir.retyped import Retyper
 
 x, y, wide = Var("x"), Var("y"), Var("wide", "int64")
 

@@ -1,0 +1,283 @@
+"""Check the instances of blocks: their iterators have values in their domains, and a reduction adds
+each value once to a result that is initialised once.
+
+Primitives transform programs under these conditions; without them a program computes something
+else than it says. Loops that have nothing in common are evaluated apart with numpy. Must not know
+primitives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from te_sched.analysis.findings import Finding, broken_rule
+from te_sched.analysis.programs.evaluate import Unevaluable, distinct_rows, evaluate
+from te_sched.arith.analyzer import Analyzer
+from te_sched.arith.conditions import conjuncts
+from te_sched.arith.int_set import eval_set, from_range
+from te_sched.ir.blocks import BlockRealize
+from te_sched.ir.expr import Buffer, Expr, IntImm, IterVar, Var
+from te_sched.ir.stmt import PrimFunc
+from te_sched.ir.visitor import variables_of
+from te_sched.tensorir.blocks import (
+    accessed,
+    buffers_of,
+    loops_around,
+    predicate_of,
+    range_of,
+)
+from te_sched.tensorir.insertion import common_parent
+from te_sched.tensorir.relaxation import bound_loops
+from te_sched.tensorir.schedule import BlockSchedule
+from te_sched.tensorir.stage_pipeline import written_box
+from te_sched.tensorir.state import BlockIndex, BlockKey
+from te_sched.trace.observing import unobserved
+
+_LIMIT = 1 << 20  # number of iterations to evaluate
+
+
+def judge_blocks(func: PrimFunc) -> list[Finding]:
+    """Findings about the instances of the blocks of a function: only refuted ones."""
+    if type(func.body) is not BlockRealize:
+        return []
+    with unobserved():
+        index = BlockSchedule(func)
+    found = [_Instances(index, key).finding() for key in index.keys.values()]
+    return [*[one for one in found if one is not None], *_overwritten(index)]
+
+
+class _Part(NamedTuple):
+    """Loops with the iterators and conditions that depend on them, and on no other loops."""
+
+    loops: list[Var]
+    bindings: list[tuple[IterVar, Expr]]
+    conditions: list[Expr]
+
+
+class _Instances:
+    """The instances of one block."""
+
+    def __init__(self, index: BlockIndex, key: BlockKey) -> None:
+        self.index, self.key, self.realize = index, key, index.realize(key)
+        self.loops = loops_around(index, key)
+        self.is_reduction = any(axis.kind == "CommReduce" for axis, _ in self._bindings())
+
+    def _bindings(self) -> Iterator[tuple[IterVar, Expr]]:
+        return zip(self.realize.block.iter_vars, self.realize.iter_values, strict=True)
+
+    def finding(self) -> Finding | None:
+        """The fault, or None."""
+        for part in self._parts():
+            if not self._is_plain(part):
+                found = self._of_part(part)
+                if found is not None:
+                    return found
+        return self._repeated_inside() if self.realize.block.init is not None else None
+
+    def _parts(self) -> list[_Part]:
+        parts: list[_Part] = []
+        pairs: list[tuple[Any, Expr]] = [*self._bindings()]
+        pairs += [(None, one) for one in conjuncts(predicate_of(self.index, self.key))]
+        for axis, value in pairs:
+            loops = [one for one in self.loops if one in variables_of(value)]
+            is_condition = axis is None
+            joined = _Part(
+                loops,
+                [] if is_condition else [(axis, value)],
+                [value] if is_condition else [],
+            )
+            apart = []
+            for other in parts:
+                both = [one for one in self.loops if one in {*other.loops, *joined.loops}]
+                if len(both) < len(other.loops) + len(joined.loops):
+                    joined = _Part(
+                        both, other.bindings + joined.bindings, other.conditions + joined.conditions
+                    )
+                else:
+                    apart.append(other)
+            parts = [*apart, joined]
+        return parts
+
+    def _is_plain(self, part: _Part) -> bool:
+        """Whether an iterator is a loop with the same values."""
+        if len(part.bindings) != 1 or part.conditions:
+            return False
+        ((axis, value),) = part.bindings
+        if type(value) is not Var or value not in {*part.loops} or axis.dom is None:
+            return False
+        loop, dom = self.index.loop(value), axis.dom
+        return all(
+            one is other or _number(one) == _number(other) is not None
+            for one, other in ((loop.min, dom.min), (loop.extent, dom.extent))
+        )
+
+    def _of_part(self, part: _Part) -> Finding | None:
+        try:
+            values, count = self._evaluated(part)
+        except Unevaluable:
+            return self._crowded(part)
+        instances = []
+        for (axis, _), own in zip(part.bindings, values, strict=True):
+            assert axis.dom is not None
+            low, extent = _number(axis.dom.min), _number(axis.dom.extent)
+            if low is not None and extent is not None:
+                outside = own[(own < low) | (own >= low + extent)]
+                if outside.size:
+                    return self._outside(axis, int(outside[0]), low, extent)
+            instances.append(own)
+        if not self.is_reduction or not instances:
+            return None
+        different = len(distinct_rows(instances))
+        return None if different == count else self._repeated(part, count, different)
+
+    def _evaluated(self, part: _Part) -> tuple[list[Any], int]:
+        """The values of iterators in all iterations of loops in which the conditions hold."""
+        loops = [self.index.loop(one) for one in part.loops]
+        extents = [_number(one.extent) for one in loops]
+        if None in extents or prod(extents) > _LIMIT:  # type: ignore[arg-type]
+            raise Unevaluable
+        count = prod(extents)  # type: ignore[arg-type]
+        places = np.indices(tuple(extents)).reshape(len(loops), count)  # type: ignore[arg-type]
+        known: dict[Var, Any] = {}
+        for loop, place in zip(loops, places, strict=True):
+            known[loop.loop_var] = place + evaluate(loop.min, {}, {})
+        holds = np.ones(places.shape[1], bool)
+        for one in part.conditions:
+            holds = holds & evaluate(one, known, {})
+        found = [evaluate(value, known, {}) for _, value in part.bindings]
+        return [np.broadcast_to(one, holds.shape)[holds] for one in found], int(holds.sum())
+
+    def _crowded(self, part: _Part) -> Finding | None:
+        """The fault of a reduction with more iterations than instances."""
+        loops = [_number(self.index.loop(one).extent) for one in part.loops]
+        domains = [_number(axis.dom.extent) for axis, _ in part.bindings if axis.dom is not None]
+        if part.conditions or not self.is_reduction or None in loops or None in domains:
+            return None
+        count, instances = prod(loops), prod(domains)  # type: ignore[arg-type]
+        return self._repeated(part, count, instances) if count > instances else None
+
+    def _outside(self, axis: IterVar, value: int, low: int, extent: int) -> Finding:
+        name, end = axis.var.name, low + extent - 1
+        return broken_rule(
+            self.key.name,
+            f"iterator {name} of block {self.key.name} leaves its domain",
+            f"the loops around the block give it the value {value}, and its domain is {low} to "
+            f"{end}",
+            "exclude these iterations with T.where: split loops without disable_predication",
+        )
+
+    def _repeated(self, part: _Part, count: int, instances: int) -> Finding:
+        names = ", ".join([axis.var.name for axis, _ in part.bindings])
+        return broken_rule(
+            self.key.name,
+            f"block {self.key.name} adds some values of its reduction several times",
+            f"{count} iterations of the loops {', '.join([one.name for one in part.loops])} give "
+            f"{instances} values of {names}",
+            "use split factors whose product is the extent of the loop, or exclude iterations with "
+            "T.where",
+        )
+
+    def _repeated_inside(self) -> Finding | None:
+        """The fault of a loop inside of those of a reduction that repeats the same instances."""
+        used = {one for _, value in self._bindings() for one in variables_of(value)}
+        reduced = {
+            one
+            for axis, value in self._bindings()
+            if axis.kind == "CommReduce"
+            for one in variables_of(value)
+        }
+        outer = ""
+        for one in self.loops:
+            loop = self.index.loop(one)
+            if _number(loop.extent) == 1 or loop.thread_binding is not None:
+                continue
+            if one in reduced:
+                outer = outer or one.name
+            elif one not in used and outer:
+                return broken_rule(
+                    self.key.name,
+                    f"block {self.key.name} adds some values of its reduction several times",
+                    f"loop {one.name} repeats it in loop {outer}, and no iterator depends on "
+                    f"{one.name}",
+                    f"reorder the loops: {one.name} outside of {outer}",
+                )
+        return None
+
+
+def _number(value: Expr) -> int | None:
+    return value.value if isinstance(value, IntImm) else None
+
+
+def _overwritten(index: BlockSchedule) -> Iterator[Finding]:
+    """Reductions whose results another block overwrites before anything reads them."""
+    last: dict[Buffer, BlockKey] = {}
+    for key in _leaves(index):
+        block = index.block(key)
+        for buffer in buffers_of(block.reads):
+            last.pop(buffer, None)  # those of T.init() are not among them
+        reduces = any(axis.kind == "CommReduce" for axis in block.iter_vars)
+        for buffer in buffers_of(block.writes):
+            before = last.pop(buffer, None)
+            if before is not None and _starts(index, key) and _meet(index, before, key, buffer):
+                yield broken_rule(
+                    buffer.name,
+                    f"block {key.name} overwrites the results of the reduction {before.name}",
+                    f"both write the same elements of {buffer.name}, and nothing reads the first",
+                    "decompose_reduction before loop_partition: one initialisation for all parts",
+                )
+            if reduces:
+                last[buffer] = key
+
+
+def _starts(index: BlockIndex, key: BlockKey) -> bool:
+    """Whether a block sets elements: it is not a reduction, or has the first values of one."""
+    realize = index.realize(key)
+    loops = {one: from_range(range_of(index.loop(one))) for one in loops_around(index, key)}
+    analyzer = Analyzer()
+    for axis, value in zip(realize.block.iter_vars, realize.iter_values, strict=True):
+        low = eval_set(value, loops).min
+        is_reduced = axis.kind == "CommReduce" and axis.dom is not None and low is not None
+        if is_reduced and analyzer.can_prove(low > axis.dom.min):  # type: ignore[union-attr]
+            return False
+    return True
+
+
+def _leaves(index: BlockSchedule) -> Iterator[BlockKey]:
+    """The blocks without inner blocks, in program order."""
+
+    def below(keys: Sequence[BlockKey]) -> Iterator[BlockKey]:
+        for key in keys:
+            inner = index.blocks_of(key)
+            yield from below(inner) if inner else (key,)
+
+    for func in index.functions.values():
+        yield from below(index.blocks_in(func.body))
+
+
+def _meet(index: BlockSchedule, one: BlockKey, other: BlockKey, buffer: Buffer) -> bool:
+    """Whether two blocks write a common element in the same iteration of the loops around both."""
+    scope = index.scope(one)
+    if scope is None:
+        return False
+    while scope is not None and scope not in {*index.around(other)}:
+        scope = index.scope(scope)
+    assert scope is not None
+    parent = common_parent(index, scope, [one, other])
+    above = [*index.loops_above(parent), parent] if isinstance(parent, Var) else []
+    boxes = []
+    for key in (one, other):
+        region = next(each for each in accessed(index, key, True) if each.buffer is buffer)
+        loops = [each for each in loops_around(index, key) if each not in {*above}]
+        box = written_box(index, key, region, loops)
+        if box is None:
+            return False
+        boxes.append(box)
+    analyzer = bound_loops(index, above, Analyzer())
+    return all(
+        analyzer.can_prove(a.min <= b.max) and analyzer.can_prove(b.min <= a.max)
+        for a, b in zip(*boxes, strict=True)
+    )

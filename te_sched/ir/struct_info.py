@@ -1,0 +1,225 @@
+"""What is known of a value of a graph before it runs: its kind, shape and dtype ("struct info").
+
+    R.Object                                any value
+    R.Prim("int32")                         a number
+    R.Shape([n, 4])                         a shape
+    R.Tensor((n, 4), dtype="float32")       an array
+    R.Tuple(...)                            several values
+    R.Callable((...), R.Tuple, False)       a function: parameters, result, whether it is pure
+
+What is not known is None, -1 (the number of dimensions) or "" (a dtype). Sizes are int64. Follows
+the conventions of `ir.expr`; must not know operators of graphs.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from te_sched.errors import DeclarationError, kind_of, repr_of
+from te_sched.ir import dtypes, ops
+from te_sched.ir.expr import Expr, Node, node
+from te_sched.ir.roles import Role, role
+from te_sched.signatures import is_sequence
+
+
+@node
+class ShapeExpr(Node):
+    """A shape as a value.
+
+    >>> from te_sched import relax
+    >>> relax.ShapeExpr([4, 3])
+    R.shape([4, 3])
+    """
+
+    values: tuple[Expr, ...] = role(Role.CHILD)
+
+    def __post_init__(self) -> None:
+        _set(self, "values", _sizes(self.values, "ShapeExpr"))
+
+    @property
+    def struct_info(self) -> ShapeStructInfo:
+        """What is known of it: the sizes."""
+        return ShapeStructInfo(self.values)
+
+
+class StructInfo(Node):
+    """What is known of a value. Two of them are equal if they have the same structure."""
+
+    __slots__ = ()
+
+
+@node
+class ObjectStructInfo(StructInfo):
+    """Any value.
+
+    >>> from te_sched import relax
+    >>> relax.ObjectStructInfo() == relax.ObjectStructInfo()
+    True
+    """
+
+
+@node
+class PrimStructInfo(StructInfo):
+    """A number of a dtype, perhaps of a known value.
+
+    >>> from te_sched import relax
+    >>> relax.PrimStructInfo("int32"), relax.PrimStructInfo(value=3)
+    (R.Prim("int32"), R.Prim(value=3))
+    """
+
+    dtype: str = ""
+    value: Expr | None = role(Role.CHILD, default=None)
+
+    def __post_init__(self) -> None:
+        _set(self, "dtype", _known_dtype(self.dtype))
+        if self.value is None and not self.dtype:
+            raise DeclarationError("PrimStructInfo has neither dtype nor value", "", "give one")
+        if self.value is None:
+            return
+        given: Any = self.value
+        is_int = type(given) is int
+        value = ops.const(given, self.dtype or "int64") if is_int else ops.convert(given)
+        if self.dtype and value.dtype != self.dtype:
+            raise DeclarationError(
+                f"PrimStructInfo has dtype {self.dtype} and a value of {value.dtype}",
+                "",
+                "give the value alone",
+            )
+        _set(self, "value", value)
+        _set(self, "dtype", value.dtype)
+
+
+@node
+class ShapeStructInfo(StructInfo):
+    """A shape, of known sizes or a known number of them.
+
+    >>> from te_sched import relax
+    >>> relax.ShapeStructInfo([4, 3]), relax.ShapeStructInfo(ndim=2)
+    (R.Shape([4, 3]), R.Shape(ndim=2))
+    """
+
+    values: tuple[Expr, ...] | None = role(Role.CHILD, default=None)
+    ndim: int = -1
+
+    def __post_init__(self) -> None:
+        if self.values is not None:
+            _set(self, "values", _sizes(self.values, "ShapeStructInfo"))
+            _set_rank(self, len(self.values))
+
+
+@node
+class TensorStructInfo(StructInfo):
+    """An array, of a known shape or number of dimensions.
+
+    >>> from te_sched import relax
+    >>> relax.TensorStructInfo([4, 3], "float32"), relax.TensorStructInfo(dtype="int8", ndim=2)
+    (R.Tensor((4, 3), dtype="float32"), R.Tensor(dtype="int8", ndim=2))
+    """
+
+    shape: ShapeExpr | None = role(Role.CHILD, default=None)
+    dtype: str = "float32"
+    vdevice: Any = role(Role.ANNOTATION, default=None)
+    ndim: int = -1
+
+    def __post_init__(self) -> None:
+        _set(self, "dtype", _known_dtype(self.dtype))
+        given: Any = self.shape
+        if given is not None:
+            shape = given
+            if not isinstance(given, ShapeExpr):
+                shape = ShapeExpr(_sizes(given, "TensorStructInfo"))
+            _set(self, "shape", shape)
+            _set_rank(self, len(shape.values))
+
+
+@node
+class TupleStructInfo(StructInfo):
+    """Several values.
+
+    >>> from te_sched import relax
+    >>> relax.TupleStructInfo([relax.PrimStructInfo("int32"), relax.ObjectStructInfo()])
+    R.Tuple(R.Prim("int32"), R.Object)
+    """
+
+    fields: tuple[StructInfo, ...] = role(Role.CHILD)
+
+    def __post_init__(self) -> None:
+        _set(self, "fields", _infos(self.fields, "TupleStructInfo"))
+
+
+@node
+class FuncStructInfo(StructInfo):
+    """A function; variables in the shapes of its parameters are defined there.
+
+    >>> from te_sched import relax
+    >>> relax.FuncStructInfo([relax.PrimStructInfo("int32")], relax.ObjectStructInfo())
+    R.Callable((R.Prim("int32"),), R.Object, True)
+    """
+
+    params: tuple[StructInfo, ...] | None = role(Role.DEFINITION)
+    ret: StructInfo = role(Role.CHILD)
+    purity: bool = True
+
+    def __post_init__(self) -> None:
+        if self.params is not None:
+            _set(self, "params", _infos(self.params, "FuncStructInfo"))
+        _infos([self.ret], "FuncStructInfo")
+
+    @staticmethod
+    def opaque_func(*, ret: StructInfo | None = None, purity: bool = False) -> FuncStructInfo:
+        """A function of which the parameters are not known.
+
+        >>> from te_sched import relax
+        >>> relax.FuncStructInfo.opaque_func(ret=relax.PrimStructInfo("int32"))
+        R.Callable(ret=R.Prim("int32"))
+        """
+        return FuncStructInfo(None, ObjectStructInfo() if ret is None else ret, purity)
+
+
+def _set(self: Node, name: str, value: Any) -> None:
+    object.__setattr__(self, name, value)
+
+
+def _known_dtype(given: Any) -> str:
+    is_unknown = given is None or (isinstance(given, str) and not given)
+    return "" if is_unknown else dtypes.spelled(given)
+
+
+def _sizes(given: Any, what: str) -> tuple[Expr, ...]:
+    """Sizes as expressions of int64."""
+    if not is_sequence(given):
+        raise DeclarationError(
+            f"the shape of {what} is {repr_of(given)}",
+            f"it is {kind_of(given)}",
+            "give a list or tuple of sizes",
+        )
+    sizes = [ops.const(one, "int64") if type(one) is int else ops.convert(one) for one in given]
+    for size in sizes:
+        if size.dtype != "int64":
+            raise DeclarationError(
+                f"size {repr_of(size)} of {what} has dtype {size.dtype}, expected int64",
+                "",
+                'declare variables of sizes as tir.Var("n", "int64")',
+            )
+    return tuple(sizes)
+
+
+def _set_rank(self: Any, rank: int) -> None:
+    if self.ndim not in (-1, rank):
+        raise DeclarationError(
+            f"{type(self).__name__} has a shape of {rank} sizes and ndim={self.ndim}",
+            "",
+            "give the shape alone",
+        )
+    _set(self, "ndim", rank)
+
+
+def _infos(given: Any, what: str) -> tuple[StructInfo, ...]:
+    for one in given if is_sequence(given) else [given]:
+        if not isinstance(one, StructInfo):
+            raise DeclarationError(
+                f"{what} of {repr_of(one)}",
+                f"it is {kind_of(one)}",
+                'give struct infos: relax.PrimStructInfo("int32"), ...',
+            )
+    return tuple(given)

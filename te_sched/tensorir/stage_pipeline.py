@@ -1,0 +1,172 @@
+"""Stage pipelines: whether the blocks of a scope may be moved, merged and removed as long as each
+reads what earlier ones write.
+
+A scope is a stage pipeline if no block writes what another read before, and if all that a block
+reads of others is written in the same iteration of the loops around both (TVM calls this region
+cover). Must not know any primitive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from te_sched.arith.analyzer import Analyzer
+from te_sched.arith.conditions import conjuncts
+from te_sched.arith.int_set import IntervalSet
+from te_sched.arith.iter_detect import IterMapLevel, is_number
+from te_sched.arith.iter_map import detect_iter_map
+from te_sched.ir import ops
+from te_sched.ir.expr import GE, LE, LT, Buffer, BufferRegion, Expr, Var
+from te_sched.ir.ops import is_const
+from te_sched.ir.visitor import substitute, variables_of
+from te_sched.tensorir.blocks import (
+    accessed,
+    buffers_of,
+    loop_ranges,
+    loops_around,
+    predicate_of,
+    siblings,
+    stated_blocks,
+)
+from te_sched.tensorir.insertion import common_parent
+from te_sched.tensorir.relaxation import Sets, binding_of, bound_loops, joined, relaxed
+from te_sched.tensorir.state import BlockIndex, BlockKey, Key
+
+# The advice of primitives which require it.
+PIPELINE_HELP = "write each buffer before it is read, all that is read there, and not after that"
+
+
+def why_not_pipeline(index: BlockIndex, key: Key) -> str:
+    """The reason why the scope of a block is not a stage pipeline; "" if it is one."""
+    blocks = siblings(index, key)
+    readers: dict[Buffer, BlockKey] = {}
+    makers: dict[Buffer, list[BlockKey]] = {}
+    for one in blocks:
+        written = buffers_of(accessed(index, one, writes=True))
+        read = buffers_of(accessed(index, one, writes=False))
+        for buffer in written:
+            if readers.get(buffer, one) is not one:
+                return (
+                    f"block {one.name} writes {buffer.name} after {readers[buffer].name} reads it"
+                )
+        for buffer in read:
+            readers.setdefault(buffer, one)
+            if buffer in makers and not _is_covered(index, one, buffer, makers[buffer]):
+                return (
+                    f"block {one.name} reads more of {buffer.name} than is written before in the "
+                    "loops around it"
+                )
+        for buffer in written:
+            makers.setdefault(buffer, []).append(one)
+    return ""
+
+
+def _is_covered(
+    index: BlockIndex, key: BlockKey, buffer: Buffer, makers: Sequence[BlockKey]
+) -> bool:
+    """Whether blocks write all that one reads of a buffer, in each iteration of the loops around
+    all of them.
+    """
+    scope = index.scope(key)
+    assert scope is not None
+    parent = common_parent(index, scope, [key, *makers])
+    above = [*index.loops_above(parent), parent] if isinstance(parent, Var) else []
+    wanted = _read(index, key, buffer, above)
+    written = [
+        sets
+        for maker in stated_blocks(index, makers)
+        for region in index.block(maker).writes
+        if region.buffer is buffer
+        if (sets := written_box(index, maker, region, _below(index, maker, above))) is not None
+    ]
+    if not written:
+        return False
+    analyzer = bound_loops(index, above, Analyzer())
+    pairs = zip(joined(written), wanted, buffer.shape, strict=True)
+    return all(_contains(analyzer, one, other, size) for one, other, size in pairs)
+
+
+def _below(index: BlockIndex, key: BlockKey, above: Sequence[Var]) -> list[Var]:
+    return [one for one in loops_around(index, key) if one not in {*above}]
+
+
+def _read(index: BlockIndex, key: BlockKey, buffer: Buffer, above: Sequence[Var]) -> Sets:
+    """All that a block reads of a buffer in one iteration of the loops above."""
+    loops = _below(index, key, above)
+    regions = [one for one in accessed(index, key, writes=False) if one.buffer is buffer]
+    return joined([relaxed(index, key, one, loops) for one in regions])
+
+
+def written_box(
+    index: BlockIndex, key: BlockKey, region: BufferRegion, loops: Sequence[Var]
+) -> Sets | None:
+    """A box that a block writes completely over all iterations of loops; None if unknown."""
+    realize = index.realize(key)
+    mins = [substitute(one.min, binding_of(realize)) for one in region.region]
+    predicate = _selection(index, key, mins, region.buffer.shape, loops)
+    found = detect_iter_map(mins, loop_ranges(index, loops), predicate, IterMapLevel.SURJECTIVE)
+    if found.errors:
+        return None
+    sets = []
+    for one, bound in zip(found.indices, region.region, strict=True):
+        low, last = ops.convert(one.base), bound.extent - 1
+        if one.args:
+            (part,) = one.args
+            if not (is_number(part.scale, 1) or is_const(bound.extent - part.scale, 0)):
+                return None
+            last = last + (part.extent - 1) * part.scale
+        sets.append(IntervalSet(low, low + last))
+    return sets
+
+
+def _selection(
+    index: BlockIndex,
+    key: BlockKey,
+    indices: Sequence[Expr],
+    shape: Sequence[Expr],
+    loops: Sequence[Var],
+) -> Expr:
+    """The conditions of a block that exclude elements of a buffer. Of loops on which no index
+    depends one iteration is enough.
+    """
+    used = variables_of(*indices)
+    first = {one: index.loop(one).min for one in loops if one not in used}
+    given = conjuncts(predicate_of(index, key))
+    if not given:
+        return ops.const(True)
+    analyzer = bound_loops(index, loops_around(index, key), Analyzer())
+    found: Expr = ops.const(True)
+    for condition in given:
+        condition = substitute(condition, first)
+        is_known = analyzer.can_prove(condition) or any(
+            _follows(analyzer, condition, one, size)
+            for one, size in zip(indices, shape, strict=True)
+        )
+        if not is_known:
+            found = ops.logical_and(found, condition)
+    return found
+
+
+def _follows(analyzer: Analyzer, condition: Expr, index: Expr, size: Expr) -> bool:
+    """Whether a condition follows from the fact that an index is within a dimension."""
+    if type(condition) is LT:
+        return analyzer.can_prove(condition.a - condition.b <= index - size)
+    if type(condition) in (LE, GE):
+        low, high = condition.a, condition.b  # type: ignore[attr-defined]
+        if type(condition) is GE:
+            low, high = high, low
+        return analyzer.can_prove(high - low >= index) or analyzer.can_prove(
+            low - high < index - size + 1
+        )
+    return False
+
+
+def _contains(analyzer: Analyzer, written: IntervalSet, wanted: IntervalSet, size: Expr) -> bool:
+    """Whether an interval has another one in it, as far as that is in a dimension."""
+    if written.min is None or written.max is None:
+        return False
+    begins = wanted.min is not None and analyzer.can_prove(written.min <= wanted.min)
+    ends = wanted.max is not None and analyzer.can_prove(written.max >= wanted.max)
+    return (begins or analyzer.can_prove(written.min <= 0)) and (
+        ends or analyzer.can_prove(written.max >= size - 1)
+    )

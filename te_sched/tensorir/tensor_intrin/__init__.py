@@ -1,0 +1,1 @@
+"""The tensor intrinsics that TVM brings, by target: what each computes, and what does it."""

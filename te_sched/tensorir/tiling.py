@@ -1,0 +1,109 @@
+"""Tiles of the size of an intrinsic, made of the primitives of a schedule."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from te_sched.errors import ScheduleError, kind_of
+from te_sched.ir.blocks import Block, BlockRealize
+from te_sched.ir.expr import Expr, IntImm, IterVar, Var
+from te_sched.ir.stmt import PrimFunc
+from te_sched.ir.visitor import variables_of, walk
+from te_sched.tensorir.handles import BlockRV, LoopRV
+from te_sched.tensorir.intrinsics import BlockIntrin, unknown
+from te_sched.tensorir.schedule import BlockSchedule
+
+
+def tile_with_tensor_intrin(
+    sch: BlockSchedule, block: BlockRV, intrin_name: str, allow_padding: bool = False
+) -> LoopRV | None:
+    """Split the loops of a block by the extents of an intrinsic, with the inner loops innermost.
+
+    The iterators of the intrinsic's description correspond to the last iterators of the block of
+    the same kinds.
+
+    Parameters
+    ----------
+    allow_padding : whether iterators whose extents are not multiples are padded.
+
+    Returns
+    -------
+    The outermost of the inner loops, for `tensorize`; None if the block has no such loops.
+
+    >>> sch = tir.Schedule(matmul_relu)
+    >>> tile_with_tensor_intrin(sch, sch.get_block("C"), "dot_4x4_i8i8s32_sdot")
+    tir.LoopRV(j_1)
+    >>> [loop.name for loop in sch.get_loops("C")]
+    ['i', 'j_0', 'k_0', 'j_1', 'k_1']
+    """
+    if not isinstance(sch, BlockSchedule):
+        raise ScheduleError(
+            f"a schedule is expected, got {kind_of(sch)}", "", "give a tir.Schedule"
+        )
+    intrinsic = BlockIntrin.get(intrin_name, allow_missing=True)
+    if intrinsic is None:
+        raise unknown(ScheduleError, intrin_name)
+    pairs = _pairs(sch, block, intrinsic.desc)
+    if pairs is None:
+        return None
+    sizes = {loop: size for loop, _, size in pairs}
+    uneven = {axis: size for loop, axis, size in pairs if _extent(sch, loop) % size}
+    if uneven and not allow_padding:
+        return None
+    if uneven:
+        axes = sch.get(block).iter_vars  # type: ignore[union-attr]
+        sch.pad_einsum(block, [uneven.get(axis.var, 1) for axis in axes])
+    inner = []
+    for loop in sch.get_loops(block):
+        if loop.key in sizes:
+            inner.append(sch.split(loop, [None, sizes[loop.key]])[1])
+    tail = sch.get_loops(block)
+    start = next(place for place, loop in enumerate(tail) if loop.key is inner[0].key)
+    kept = {one.key for one in inner}
+    others = [loop for loop in tail[start:] if loop.key not in kept]
+    if others:
+        sch.reorder(*others, *inner)
+    return inner[0]
+
+
+def _extent(sch: BlockSchedule, loop: Var) -> int:
+    extent = sch.loop(loop).extent
+    assert isinstance(extent, IntImm)
+    return extent.value
+
+
+def _pairs(sch: BlockSchedule, block: Any, desc: PrimFunc) -> list[tuple[Var, Var, int]] | None:
+    """The loops of a block that correspond to iterators of a description, with the iterators of the
+    block and the sizes; None if one has no loop of constant extent, or several.
+    """
+    key = sch.block_key(block, "tile_with_tensor_intrin")
+    realize = sch.realize(key)
+    loops = {*sch.loops_above(key)}
+    rest = list(zip(realize.block.iter_vars, realize.iter_values, strict=True))
+    found = []
+    for axis in reversed(_described(desc).iter_vars):
+        while rest and rest[-1][0].kind != axis.kind:
+            rest.pop()
+        if not rest:
+            return None
+        own, value = rest.pop()
+        loop, size = _loop_of(value, loops), _size(axis)
+        if loop is None or size is None or not isinstance(sch.loop(loop).extent, IntImm):
+            return None
+        found.append((loop, own.var, size))
+    return found
+
+
+def _described(desc: PrimFunc) -> Block:
+    """The innermost block of a description."""
+    return [one.block for one in walk(desc.body) if type(one) is BlockRealize][-1]
+
+
+def _size(axis: IterVar) -> int | None:
+    extent = axis.dom.extent if axis.dom is not None else None
+    return extent.value if isinstance(extent, IntImm) else None
+
+
+def _loop_of(value: Expr, loops: set[Var]) -> Var | None:
+    """The loop that is the value of an iterator."""
+    return value if type(value) is Var and variables_of(value) <= loops else None

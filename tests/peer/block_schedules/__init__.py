@@ -1,0 +1,1 @@
+"""Random programs of blocks under random primitives of tir.Schedule, beside live TVM."""

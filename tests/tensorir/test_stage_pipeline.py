@@ -1,0 +1,79 @@
+"""Which scopes are stage pipelines, and that blocks of those alone are moved."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import te_sched
+from te_sched import tir
+from te_sched.tensorir.stage_pipeline import why_not_pipeline
+from tests.tensorir.programs import MATMUL, OTHERS, STAGES, function, program
+
+
+def reason(text: str, name: str) -> str:
+    """Why the scope of a block is no stage pipeline."""
+    sch = tir.Schedule(program(text))
+    return why_not_pipeline(sch, sch.get_block(name).key)
+
+
+def test_producers_before_their_consumers_are_a_pipeline() -> None:
+    for text, name in ((MATMUL, "C"), (STAGES, "B"), (OTHERS["window"], "C")):
+        assert reason(text, name) == ""
+
+
+def test_write_after_read_is_none() -> None:
+    assert reason(OTHERS["overwritten"], "D") == "block X writes A after B reads it"
+
+
+def test_half_of_a_buffer_does_not_cover_it() -> None:
+    assert reason(OTHERS["half"], "C") == (
+        "block C reads more of B than is written before in the loops around it"
+    )
+
+
+def test_blocks_in_tiles_that_do_not_divide_their_extents_are_a_pipeline() -> None:
+    sch = tir.Schedule(program(STAGES))
+    for name in ("B", "C"):
+        i, j = sch.get_loops(sch.get_block(name))
+        sch.split(j, [None, 3])
+        sch.split(i, [None, 5])
+    key = sch.get_block("B").key
+    assert why_not_pipeline(sch, key) == ""
+    sch.compute_at("B", sch.get_loops(sch.get_block("C"))[0])
+    assert why_not_pipeline(sch, key) == ""
+
+
+def test_partial_results_of_uneven_tiles_are_covered() -> None:
+    sch = tir.Schedule(program(MATMUL))
+    _, inner = sch.split(sch.get_loops("C")[2], [None, 3])
+    partial = sch.rfactor(inner, 0)
+    assert why_not_pipeline(sch, partial.key) == ""
+
+
+ROWS = function(
+    "A:8,8 B:8",
+    """
+S = T.alloc_buffer((8,), "float32")
+for i, k in T.grid(8, 8):
+    with T.block("S"):
+        vi, vk = T.axis.remap("SR", [i, k])
+        with T.init():
+            S[vi] = 0.0
+        S[vi] = S[vi] + A[vi, vk]
+for i in range(8):
+    with T.block("B"):
+        vi = T.axis.spatial(8, i)
+        B[vi] = S[vi] * 2.0
+""",
+)
+
+
+def test_producers_move_below_loops_of_consumers_whole() -> None:
+    sch = tir.Schedule(program(ROWS))
+    sch.reverse_compute_at("S", sch.get_loops("B")[0])
+    assert [one.name for one in sch.get_loops("S")] == ["i", "ax0", "ax1"]
+    assert "for ax0, ax1 in T.grid(8, 8):" in sch.mod.script()
+    a = np.random.default_rng(0).random((8, 8), "float32")
+    result = te_sched.nd.array(np.zeros(8, "float32"))
+    te_sched.build(sch.mod)(te_sched.nd.array(a), result)
+    np.testing.assert_allclose(result.numpy(), a.sum(1) * 2, 1e-5)

@@ -1,0 +1,134 @@
+"""The tensor intrinsics that TVM brings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import te_sched
+from te_sched import tir
+from te_sched.errors import BuildError, DeclarationError, LoweringError, ScheduleError
+from te_sched.tensorir.intrinsics import _BROUGHT
+from te_sched.tensorir.tensor_intrin import arm_cpu, hexagon, rocm, x86
+from te_sched.tensorir.tiling import tile_with_tensor_intrin
+from tests.tensorir.programs import program
+
+BYTES = """
+@T.prim_func
+def main(
+    X: T.Buffer((8, 16), "XTYPE"),
+    W: T.Buffer((2, 4, 16, 4), "WTYPE"),
+    Y: T.Buffer((8, 32), "int32"),
+):
+    for i, j, k in T.grid(8, 32, 16):
+        with T.block("Y"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                Y[vi, vj] = 0
+            Y[vi, vj] = Y[vi, vj] + T.Cast("int32", X[vi, vk]) * T.Cast(
+                "int32", W[vj // 16, vk // 4, vj % 16, vk % 4]
+            )
+"""
+# What TVM 0.19 prints.
+VNNI = """
+            A = T.match_buffer(X[vi_o, vk_o * 4:vk_o * 4 + 4], (4,), "uint8", offset_factor=1)
+            B = T.match_buffer(W[vj_o, vk_o, 0:16, 0:4], (16, 4), "int8", offset_factor=1)
+            C = T.match_buffer(Y[vi_o, vj_o * 16:vj_o * 16 + 16], (16,), "int32", offset_factor=1)
+            A_u8x4: T.uint8x4 = A[0:4]
+            A_i32: T.int32 = T.reinterpret("int32", A_u8x4)
+            B_i8x64: T.int8x64 = B[0, 0:64]
+            B_i32x16: T.int32x16 = T.reinterpret("int32x16", B_i8x64)
+            C_i32x16: T.int32x16 = C[0:16]
+            C[0:16] = T.call_llvm_pure_intrin("int32x16", "llvm.x86.avx512.vpdpbusd.512", """
+
+
+def tensorized(name: str, text: str = BYTES) -> Any:
+    """The schedule of a product of bytes, computed by an intrinsic."""
+    text = text.replace("XTYPE", "uint8").replace("WTYPE", "int8")
+    sch = tir.Schedule(program(text))
+    inner = tile_with_tensor_intrin(sch, sch.get_block("Y"), name)
+    assert inner is not None
+    sch.decompose_reduction("Y", sch.get_loops("Y")[2])
+    sch.tensorize(inner, name)
+    return sch
+
+
+def test_text_of_a_product_by_vnni() -> None:
+    sch = tensorized(x86.VNNI_DOT_16x4_INTRIN)
+    assert VNNI in "\n".join(line[8:] for line in sch.mod.script().splitlines())
+
+
+@pytest.mark.parametrize("name", [x86.VNNI_DOT_16x4_INTRIN, x86.AVX512_DOT_16x4_INTRIN])
+def test_results_on_x86(name: str) -> None:
+    sch = tensorized(name)
+    try:
+        built = te_sched.build(sch.mod, target="llvm")
+    except BuildError as error:  # another processor
+        pytest.skip(str(error))
+    rng = np.random.default_rng(0)
+    x = rng.choice([0, 1, 200, 255], (8, 16)).astype("uint8")
+    w = rng.choice([-128, -1, 5, 127], (2, 4, 16, 4)).astype("int8")
+    y = np.zeros((8, 32), "int32")
+    built(x, w, y)
+    rows = w.transpose(0, 2, 1, 3).reshape(32, 16).astype("int32")
+    np.testing.assert_array_equal(y, x.astype("int32") @ rows.T)
+
+
+@pytest.mark.parametrize("name", [x86.VNNI_DOT_16x4_INTRIN, x86.AVX512_DOT_16x4_INTRIN])
+def test_build_rejects_processors_without_the_instruction(name: str) -> None:
+    with pytest.raises(BuildError, match="has no instruction for the intrinsic"):
+        te_sched.build(tensorized(name).mod, target="llvm -mcpu=haswell")
+
+
+def test_build_rejects_rows_that_are_not_one_after_the_other() -> None:
+    text = BYTES.replace("(2, 4, 16, 4)", "(32, 16)")
+    text = text.replace("W[vj // 16, vk // 4, vj % 16, vk % 4]", "W[vj, vk]")
+    sch = tensorized(x86.VNNI_DOT_16x4_INTRIN, text)
+    with pytest.raises(LoweringError, match="a vector of 64 elements of view B goes beyond its"):
+        te_sched.build(sch.mod, target="llvm")
+
+
+@pytest.mark.parametrize("name", _BROUGHT)
+def test_descriptions_and_implementations_agree(name: str) -> None:
+    made = tir.TensorIntrin.get(name)
+    assert tir.TensorIntrin.get(name) is made
+    roots = [func.body.block for func in (made.desc, made.impl)]
+    assert str(roots[0].writes) == str(roots[1].writes)
+    assert str(roots[0].reads) == str(roots[1].reads)
+    with pytest.raises(ScheduleError, match="is registered already"):
+        tir.TensorIntrin.register(name, made.desc, made.impl)
+
+
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        (arm_cpu.ARM_DOT_4x4_i8_SDOT_INTRIN, "llvm.aarch64.neon.sdot"),
+        (arm_cpu.ARM_DOT_4x4_u8_UDOT_INTRIN, "llvm.aarch64.neon.udot"),
+        (arm_cpu.ARM_DOT_4x4_i8_NEON_INTRIN, "llvm.aarch64.neon.addp"),
+        (arm_cpu.DP4A_S8S8S32_INTRIN, "__dp4a"),
+        (rocm.AMDGPU_SDOT4_INTRIN, "llvm.amdgcn.sdot4"),
+        (hexagon.VRMPY_u8u8i32_INTRIN, "llvm.hexagon.V6.vrmpyub.acc.128B"),
+    ],
+)
+def test_implementations_call_an_instruction(name: str, call: str) -> None:
+    assert call in tir.TensorIntrin.get(name).impl.script()
+
+
+def test_an_unknown_name_is_a_value_error() -> None:
+    with pytest.raises(DeclarationError, match=r"did you mean 'dot_16x4_vnni'"):
+        tir.TensorIntrin.get("dot_16x4_vnn")
+    with pytest.raises(ValueError, match="there is no intrinsic"):
+        tir.TensorIntrin.get("none")
+
+
+def test_indices_have_the_dtype_of_the_program() -> None:
+    text = BYTES.replace("8, 32, 16):", "T.int64(8), T.int64(32), T.int64(16)):")
+    for shape in ("(8, 16)", "(2, 4, 16, 4)", "(8, 32)"):
+        wide = ", ".join([f"T.int64({one})" for one in shape[1:-1].split(", ")])
+        text = text.replace(f"{shape}, ", f"({wide}), ")
+    sch = tensorized(x86.VNNI_DOT_16x4_INTRIN, text)
+    views = sch.get(sch.get_block("Y_update_o")).match_buffers
+    assert [one.buffer.elem_offset.dtype for one in views] == ["int64"] * 3
+    assert "A_u8x4: T.uint8x4 = A[T.int64(0):T.int64(4)]" in sch.mod.script()
