@@ -21,6 +21,7 @@ from functools import reduce
 from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
+from te_sched.arith.conditions import conjuncts
 from te_sched.arith.iter_map import iter_map_simplify
 from te_sched.config import AS_TVM, Lowering
 from te_sched.errors import LoweringError, Subject
@@ -32,7 +33,7 @@ from te_sched.ir.expr import (
     GT,
     LE,
     LT,
-    And,
+    Add,
     Buffer,
     BufferLoad,
     BufferRegion,
@@ -41,9 +42,12 @@ from te_sched.ir.expr import (
     Expr,
     IntImm,
     IterVar,
+    Mul,
+    Not,
     PointerType,
     Range,
     StringImm,
+    Sub,
     Var,
 )
 from te_sched.ir.scopes import default_scope, loop_of
@@ -58,7 +62,7 @@ from te_sched.ir.stmt import (
     PrimFunc,
     Stmt,
 )
-from te_sched.ir.visitor import Mapper, replace, substitute, variables_of
+from te_sched.ir.visitor import Mapper, replace, substitute, variables_of, walk
 from te_sched.lower.positions import aligned_strides, row_major, weighted_sum
 from te_sched.lower.simplify import index_simplifier
 from te_sched.lower.view_binder import ViewBinder
@@ -120,7 +124,7 @@ class _Flattener(Mapper):
         return Cast(node.dtype, load) if load.dtype != node.dtype else load
 
     def visit_Call(self, node: Call) -> Expr:
-        if node.op == "tir.if_then_else" and self.uses_iterators and _is_bound(node.args[0]):
+        if node.op == "tir.if_then_else" and self.uses_iterators:
             condition = self.visit(node.args[0])
             with self.assumed(condition):
                 then = self.visit(node.args[1])
@@ -165,29 +169,35 @@ class _Flattener(Mapper):
         simple = self.simplified(index)
         if not self.uses_iterators:
             return simple
-        if self.conditions and all(map(_is_bound, self.conditions)):
-            simple = substitute(simple, self.single_iterations(simple))
-        if type(simple) in (Var, IntImm):
-            return simple
-        condition = reduce(ops.logical_and, self.conditions) if self.conditions else None
-        return iter_map_simplify((simple,), self.loops, condition, analyzer=self.analyzer)[0]
+        found, is_plain = simple, _is_plain(simple)
+        if not is_plain:
+            condition = reduce(ops.logical_and, self.conditions) if self.conditions else None
+            found = iter_map_simplify((simple,), self.loops, condition, analyzer=self.analyzer)[0]
+        if self.conditions and (is_plain or found is not simple):
+            found = substitute(found, self.single_iterations(found))
+        return found
 
     def single_iterations(self, index: Expr) -> dict[Var, Expr]:
-        """The loop variables of an index that have one value where the conditions hold."""
+        """The loop variables of an index that the conditions keep at their start."""
         found: dict[Var, Expr] = {}
-        for var in variables_of(index) & self.loops.keys():
-            low, high = self.analyzer.const_bounds(var)
-            if low == high and low is not None:
-                found[var] = IntImm(low, var.dtype)
+        for var in variables_of(index) & variables_of(*self.conditions) & self.loops.keys():
+            start = self.loops[var].min
+            if type(start) is IntImm and self.analyzer.const_bounds(var)[1] == start.value:
+                found[var] = start
         return found
 
     @contextmanager
     def assumed(self, condition: Expr) -> Iterator[None]:
-        """Where a condition holds."""
-        self.conditions.append(condition)
+        """Where a condition holds. Its inequalities restrict the loops of iterator maps, except
+        where it is the negation of one that is written.
+        """
+        outside = self.conditions
+        if self.uses_iterators and type(condition) is not Not:
+            condition = self.analyzer.simplify(condition)
+            self.conditions = [*outside, *filter(_is_bound, conjuncts(condition))]
         with self.analyzer.constraint(condition):
             yield
-        self.conditions.pop()
+        self.conditions = outside
 
     def mapped(self, index: Expr) -> Expr:
         """An index of at least 32 bits."""
@@ -438,11 +448,20 @@ def _inside_view(begins: Sequence[Expr], indices: Sequence[Expr]) -> list[Expr]:
     return [*begins[:dropped], *inner]
 
 
+def _is_plain(index: Expr) -> bool:
+    """Whether an index is a sum of multiples of variables, which iterator maps do not change."""
+    if type(index) is Add or type(index) is Sub:
+        return _is_plain(index.a) and _is_plain(index.b)
+    if type(index) is Mul:
+        return type(index.b) is IntImm and _is_plain(index.a)
+    return type(index) in (Var, IntImm)
+
+
 def _is_bound(condition: Expr) -> bool:
-    """Whether a condition consists of inequalities."""
-    if type(condition) is And:
-        return _is_bound(condition.a) and _is_bound(condition.b)
-    return type(condition) in (LT, LE, GT, GE)
+    """Whether a condition is an inequality of loop variables and sizes."""
+    return type(condition) in (LT, LE, GT, GE) and not any(
+        isinstance(one, BufferLoad | Call) for one in walk(condition)
+    )
 
 
 def _of_32_bits(dtype: str) -> str:

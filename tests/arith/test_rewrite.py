@@ -10,6 +10,7 @@ import pytest
 from te_sched.arith.analyzer import Analyzer
 from te_sched.ir import expr as E
 from te_sched.ir import ops
+from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.calls import call_extern
 from te_sched.ir.expr import IntImm, Var
 from te_sched.ir.intrinsics import if_then_else
@@ -88,3 +89,17 @@ def test_lanes_are_rewritten_too() -> None:
     assert show(rewrite()(E.FloorDiv(E.Ramp(i * 4, IntImm(1), 4), ops.const(4, "int32x4")))) == (
         "broadcast(i, 4)"
     )
+
+
+def test_quotients_and_remainders_make_a_number() -> None:
+    both = ops.logical_and(ops.equal(x // 4, 1), ops.equal(x % 4, 2))
+    assert str(rewrite()(both)) == "x == 6"
+    assert str(rewrite()(ops.logical_and(ops.equal(x % 4, 0), ops.equal(x // 4, 0)))) == "x == 0"
+    other = ops.logical_and(ops.equal(x // 4, 1), ops.equal(y % 4, 2))
+    assert str(rewrite()(other)) == "x // 4 == 1 and y % 4 == 2"
+
+
+def test_the_smaller_of_equal_elements() -> None:
+    for dtype, kept in (("int32", "A[0]"), ("float32", "T.min(A[0], A[0])")):
+        buffer = decl_buffer((4,), dtype, "A")
+        assert str(rewrite()(ops.minimum(buffer[0], buffer[0]))) == kept

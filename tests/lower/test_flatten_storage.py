@@ -91,7 +91,7 @@ def test_strides_and_offset_of_a_parameter_count() -> None:
     assert "P_2[i * P_1.strides[0] + (P_1.strides[1] * 2 + P_1.elem_offset)]" in text(found)
 
 
-@pytest.mark.parametrize(("dim", "index"), [(0, "i * 19 + j"), (1, "(i * 8 + j) * 3")])
+@pytest.mark.parametrize(("dim", "index"), [(0, "i * 19 + j"), (1, "i * 24 + j * 3")])
 def test_storage_align_pads(dim: int, index: str) -> None:
     B = temporary("B", 4, 8)
     numbers = tuple(ops.convert(number) for number in (dim, 16, 3))
@@ -236,6 +236,50 @@ def viewed_row(A: T.Buffer((8, 16), "float32")) -> None:
 def test_flattening_rejects_matched_views() -> None:
     with pytest.raises(LoweringError, match="cannot flatten block view: it has the matched view V"):
         flatten_storage(viewed_row)
+
+
+def lowered_index(index: str, shape: str = "(256,)") -> str:
+    """The lowered index of this element."""
+    source = f"""
+@T.prim_func
+def main(A: T.Buffer({shape}, "float32"), B: T.Buffer((1,), "float32")):
+    for i, j in T.grid(8, 8):
+        B[0] = A[{index}]
+"""
+    text = str(te_sched.lower(te_sched.script.from_source(source)))
+    return text.partition("] = A_1[")[2].partition("]")[0]
+
+
+def test_indices_of_functions_are_maps_of_iterators() -> None:
+    assert lowered_index("i // 2 * 2 + i % 2, j", "(8, 8)") == "i * 8 + j"
+    assert lowered_index("(i * 8 + j) // 8, 0", "(8, 8)") == "i * 8"
+    assert lowered_index("(7 - i) // 2, j", "(8, 8)") == "(7 - i) // 2 * 8 + j"
+
+
+def test_symbolic_strides_are_joined() -> None:
+    source = """
+@T.prim_func
+def main(a: T.handle, B: T.Buffer((8,), "float32")):
+    A = T.match_buffer(a, (8, 8), "float32", strides=["s", "t"])
+    for i in range(8):
+        B[i] = A[7 - i, 0]
+"""
+    lowered = str(te_sched.lower(te_sched.script.from_source(source)))
+    assert "A_1[A.strides[0] * (7 - i)]" in lowered
+
+
+def test_sizes_of_flat_buffers_are_simplified() -> None:
+    source = """
+@T.prim_func
+def main(a: T.handle):
+    m = T.int32()
+    A = T.match_buffer(a, (16, m, 3), "float32")
+    for i in range(m):
+        A[0, i, 0] = 1.0
+"""
+    assert "A_1 = T.Buffer((m * 48,), data=A.data)" in str(
+        te_sched.lower(te_sched.script.from_source(source))
+    )
 
 
 def test_symbolic_sizes_of_functions_are_simplified() -> None:

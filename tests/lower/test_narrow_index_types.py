@@ -122,6 +122,26 @@ def test_nested_operands_of_other_types_are_looked_at_once() -> None:
     assert "T.min" in found
 
 
+def test_loops_without_uses_stay() -> None:
+    found = narrowed(loop(i, 8, store(A, 0.0, 3)))
+    assert found == "for i in range(T.int64(8)):\n    A[3] = T.float32(0)"
+
+
+def test_extents_of_wide_threads_stay() -> None:
+    text = """
+@T.prim_func
+def main(a: T.handle, B: T.Buffer((T.int64(8),), "float32")):
+    m = T.int64()
+    A = T.match_buffer(a, (m,), "float32")
+    for i in T.thread_binding(T.int64(8), thread="threadIdx.x"):
+        with T.block("B"):
+            vi = T.axis.spatial(T.int64(8), i)
+            B[vi] = A[T.min(vi * vi, m - 1)]
+"""
+    lowered = te_sched.lower(te_sched.script.from_source(text))
+    assert 'T.launch_thread("threadIdx.x", T.int64(8))' in lowered.script()
+
+
 def test_thread_axes_whose_indices_do_not_fit_have_the_type_of_their_extent() -> None:
     x = var("threadIdx_x")
     big = ops.const(2**30, "int64")

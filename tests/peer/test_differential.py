@@ -12,9 +12,9 @@ import pytest
 pytest.importorskip("tvm")
 
 from tests.golden.corpus import load
-from tests.peer.differential import campaign
+from tests.peer.differential import campaign, tensorir
 from tests.peer.differential.generate import generate
-from tests.peer.differential.minimise import candidates, minimise
+from tests.peer.differential.minimise import candidates, minimise, minimise_text
 from tests.peer.differential.outcome import judge, without_store_guards
 from tests.peer.differential.program import load_text
 from tests.sampling import IS_CAMPAIGN
@@ -37,8 +37,27 @@ def test_small_campaign() -> None:
     assert texts.count("differs") <= 4, report.text()
 
 
+def test_small_campaign_of_tensorir() -> None:
+    count = 120 if IS_CAMPAIGN else 16
+    report = campaign.run(count, seed=8000, kind="tensorir")
+    outcomes = list(report.outcomes.values())
+    assert len(outcomes) == count
+    assert not [one for one in outcomes if one.numbers not in ("equal", "not run", "refused")]
+    assert sum(one.is_failure for one in outcomes) <= max(2, count // 15), report.text()
+
+
 def test_same_number_gives_the_same_program() -> None:
     assert generate(7).text() == generate(7).text()
+
+
+def test_same_number_gives_the_same_module() -> None:
+    assert tensorir.generate(7) == tensorir.generate(7)
+
+
+def test_modules_become_smaller() -> None:
+    text = tensorir.generate(8003)
+    smaller = minimise_text(text, lambda one: "T.prim_func" in one and "A1" in one, seconds=5)
+    assert len(smaller.splitlines()) <= 3
 
 
 def test_smaller_programs_are_still_programs() -> None:

@@ -26,7 +26,7 @@ AREAS: dict[str, ModuleType] = {
 
 for _name in (
     *("declaring", "primitives", "lowering", "kernels", "devices", "running", "topi"),
-    *("user_input", "blocks"),
+    *("user_input", "blocks", "tensorir"),
 ):
     import_module(f"tests.refusals.{_name}")  # fills the table
 

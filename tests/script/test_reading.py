@@ -312,6 +312,44 @@ def test_a_grid_of_one_loop_has_one_variable() -> None:
     assert "for i in range(8):" in unpacked.script()
 
 
+def test_strides_are_named_after_their_buffer() -> None:
+    (line,) = body(
+        "n = T.int32()\nA = T.match_buffer(a, (8, 8), 'float32', strides=['x', n])\nT.evaluate(0)",
+        "a: T.handle",
+    )[:1]
+    assert line == 'A = T.match_buffer(a, (8, 8), strides=("A_s0", "A_s1"))'
+
+
+def test_a_variable_of_several_sizes_is_declared() -> None:
+    text = "n = T.int32()\nA = T.match_buffer(a, (8, 8), strides=[n, n])\nT.evaluate(n)"
+    assert body(text, "a: T.handle") == [
+        "A_s1 = T.int32()",
+        "A = T.match_buffer(a, (8, 8), strides=(A_s1, A_s1))",
+        "T.evaluate(A_s1)",
+    ]
+
+
+def test_undefined_variables_are_refused() -> None:
+    text = "@T.prim_func\ndef f(A: T.Buffer((8,))):\n    n = T.int32()\n    A[n] = 1.0\n"
+    with pytest.raises(ScriptError, match="Invalid use of undefined variable n"):
+        from_source(text)
+    assert "A[n]" in str(from_source(text, check_well_formed=False))
+    assert "A[n]" in str(from_source(text.replace("func\n", "func(check_well_formed=False)\n")))
+
+
+def test_main_is_the_last_function() -> None:
+    functions = "".join(
+        f"    @T.prim_func\n    def {name}():\n        T.evaluate(0)\n"
+        for name in ("main", "z", "a")
+    )
+    printed = from_source(f"@I.ir_module\nclass Module:\n{functions}").script()
+    assert [line.split()[1] for line in printed.splitlines() if "def " in line] == [
+        "a():",
+        "z():",
+        "main():",
+    ]
+
+
 def test_functions_and_modules_are_named_as_in_python() -> None:
     @T.prim_func(private=True)
     def double(A: T.Buffer((8,), "float32")):

@@ -181,6 +181,30 @@ def test_buffers_grow_if_they_may() -> None:
     assert "B = T.alloc_buffer((8,))" in str(compact_buffers(padded, is_strict=False))
 
 
+def test_rows_of_unknown_length() -> None:
+    source = """
+@T.prim_func
+def main(a: T.handle, c: T.handle):
+    m = T.int32()
+    A = T.match_buffer(a, (8, m), "float32")
+    C = T.match_buffer(c, (8, m), "float32")
+    B = T.alloc_buffer((8, m), "float32")
+    for i, j in T.grid(8, m):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, m - 1 - vj] = A[vi, vj] + T.float32(1)
+    for i, j in T.grid(8, m):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[vi, vj] * T.float32(2)
+"""
+    assert "T.allocate([m * 8]" in str(te_sched.lower(from_source(source)))
+    a = np.arange(40, dtype="float32").reshape(8, 5)
+    c = np.zeros_like(a)
+    te_sched.build(from_source(source))(a, c)
+    np.testing.assert_array_equal(c, (a[:, ::-1] + 1) * 2)
+
+
 def test_conditions_on_fused_loops_bound_the_region() -> None:
     @T.prim_func
     def diagonal(C: T.Buffer((512,), "float32")):

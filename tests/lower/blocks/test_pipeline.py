@@ -55,3 +55,13 @@ def test_functions_without_blocks_are_as_before() -> None:
         "A_1[0] = T.float32(1)",
     ]
     assert not has_blocks(func.body)
+
+
+def test_loops_of_one_iteration_vanish_without_blocks_too() -> None:
+    source = """
+@T.prim_func
+def main(A: T.Buffer((1, 2, 1), "float32")):
+    for i, j, k in T.grid(1, 2, 1):
+        A[i, j, k] = 1.0
+"""
+    assert str(te_sched.lower(from_source(source))).count("for j in range(2):") == 1

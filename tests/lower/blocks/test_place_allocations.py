@@ -116,3 +116,22 @@ def main(A: T.Buffer((8,), "int32")):
     assert text.index('T.block("inner")') < text.index("B = T.alloc_buffer")
     assert "T.reads(B" not in text
     assert ", B[i" not in text
+
+
+def test_global_memory_belongs_to_all_blocks_of_a_kernel() -> None:
+    @T.prim_func
+    def kernel(A: T.Buffer((8, 16), "float32"), C: T.Buffer((8, 16), "float32")):
+        B = T.alloc_buffer((8, 16))
+        for i in T.thread_binding(8, thread="blockIdx.x"):
+            for j in T.thread_binding(16, thread="threadIdx.x"):
+                with T.block("B"):
+                    vi, vj = T.axis.remap("SS", [i, j])
+                    B[vi, vj] = A[vi, vj]
+                with T.block("C"):
+                    vi, vj = T.axis.remap("SS", [i, j])
+                    C[vi, vj] = B[vi, vj]
+
+    lines = [line.strip() for line in str(place_allocations(kernel)).splitlines()]
+    allocation = lines.index("B = T.alloc_buffer((8, 16))")
+    assert lines[allocation - 4].startswith("for i in")
+    assert lines[allocation + 1].startswith("for j in")

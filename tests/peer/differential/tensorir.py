@@ -60,7 +60,7 @@ class Function:
             head = ["    @T.prim_func"]
         signature = ", ".join(f"{name}: {kind}" for name, kind in self.parameters)
         head.append(f"    def {self.name}({signature}):")
-        if self._rare(0.5):
+        if "private" not in head[0] and self._rare(0.5):
             noalias = ', "tir.noalias": True' if self._rare(0.7) else ""
             more = ', "count": 3, "about": "text"' if self._rare(0.1) else ""
             head.append(f'        T.func_attr({{"global_symbol": "{self.name}"{noalias}{more}}})')
@@ -606,8 +606,9 @@ class Function:
                 )
             else:
                 self.line(f'{name}_1 = T.decl_buffer(({self.size(extent)},), "{made.dtype}")')
+            back = f"{extent.text} - 1 - i" if extent.text == str(extent.value) else "i"
             with self.under(self._loop(Loop("i", extent))):
                 self.line(f"{name}_1[i] = {value}")
             with self.under(self._loop(Loop("i", extent))):
-                self.line(f"{made.name}[i] = {name}_1[{extent.text} - 1 - i]")
+                self.line(f"{made.name}[i] = {name}_1[{back}]")
         return made
