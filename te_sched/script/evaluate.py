@@ -121,12 +121,12 @@ _REMOVED = {
 
 
 def _absent_word(text: str, name: str, module: Any) -> ScriptError:
-    help = _REMOVED.get(name)
+    advice = _REMOVED.get(name)
     known = [word for word, value in vars(module).items() if word[0] != "_" and _is_word(value)]
     return ScriptError(
         f"scripts have no {text}",
-        "" if help is None else "it is of an older version of TVMScript",
-        help or f"use a name that exists{did_you_mean(name, known)}",
+        "" if advice is None else "it is of an older version of TVMScript",
+        advice or f"use a name that exists{did_you_mean(name, known)}",
     )
 
 
