@@ -166,7 +166,7 @@ def call_tir(global_var: Any, *args: Any) -> Call:
     global_var : the name of the function; in TVMScript the function itself: `Module.f`.
 
     >>> call_tir("f", te.var("n"), 2)
-    Module.f(n, 2)
+    f(n, 2)
     """
     if isinstance(global_var, ModuleFunction):
         return global_var(*args)
@@ -183,7 +183,7 @@ class ModuleFunction:
     """A function of a module that is being written, which may be called; `dtype` is its value's.
 
     >>> ModuleFunction("f")(te.var("n"))
-    Module.f(n)
+    f(n)
     """
 
     def __init__(self, name: str, dtype: str = "void") -> None:

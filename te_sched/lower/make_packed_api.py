@@ -17,6 +17,7 @@ from functools import reduce
 from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
+from te_sched.config import AS_TVM, Lowering
 from te_sched.errors import LoweringError
 from te_sched.ir import dtypes, ops
 from te_sched.ir.blocks import DeclBuffer
@@ -221,10 +222,12 @@ class Binder:
     `values` define variables, `checks` compare with them.
     """
 
-    def __init__(self, name: str, device: int, params: Sequence[Var]) -> None:
+    def __init__(
+        self, name: str, device: int, params: Sequence[Var], settings: Lowering = AS_TVM
+    ) -> None:
         self.name, self.device = name, device
         self.defined = set(params)
-        self.analyzer = Analyzer()
+        self.analyzer = Analyzer(settings)
         self.device_id: Var | None = None
         self.values: list[_Wrap] = []
         self.checks: list[_Wrap] = []

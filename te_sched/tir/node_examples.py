@@ -121,7 +121,7 @@ _EXAMPLES = {
     ),
     "AllocateConst": (
         'tir.AllocateConst(data, "float32", [2], [1, 2], tir.Evaluate(0))',
-        'with T.allocate_const([1, 2], "float32", [2]) as data:\n    T.evaluate(0)',
+        'with T.allocate_const([1.0, 2.0], "float32", [2]) as data:\n    T.evaluate(0)',
     ),
     "PrimFunc": ("tir.PrimFunc([i], tir.Evaluate(i)).params", "(i,)"),
     "BufferRealize": (

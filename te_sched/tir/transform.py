@@ -1050,7 +1050,7 @@ def SplitHostDevice() -> ModulePass:
     >>> module = SplitHostDevice()(AnnotateDeviceRegions()(IRModule({"clear": clear})))
     >>> module["clear"].body
     A = T.handle("int32", "global")
-    Module.clear_kernel(A)
+    clear_kernel(A)
     >>> [param.name for param in module["clear_kernel"].params]
     ['A']
     """

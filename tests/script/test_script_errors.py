@@ -309,8 +309,8 @@ def test_threads_of_a_kernel_have_one_extent() -> None:
         "                vb, vx = T.axis.remap('SS', [b, x])\n"
         "                A[vb, vx] = T.float32(1)\n"
     )
-    with pytest.raises(errors.LoweringError, match=r"thread axis threadIdx.x has extents 8 and 4"):
-        te_sched.lower(from_source(text))
+    with pytest.raises(errors.BuildError, match=r"thread axis threadIdx.x has extents 8 and 4"):
+        te_sched.build(from_source(text), target="cuda")
 
 
 def test_views_have_the_shape_of_their_region() -> None:

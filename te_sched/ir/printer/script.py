@@ -716,7 +716,7 @@ class ScriptPrinter(ExprPrinter):
 
     def _allocate_const(self, node: B.AllocateConst, is_last: bool) -> None:
         args = [
-            self.text(node.data.reshape(-1).tolist()),
+            repr(node.data.reshape(-1).tolist()),
             quoted(node.dtype),
             self.text(node.extents),
         ]

@@ -47,7 +47,7 @@ class _Lowering(AccessMapper):
         region = self.views.get(buffer)
         if region is None:
             return indices
-        _check_rows(buffer, region, indices)
+        _check_rows(buffer, region, indices, self.analyzer)
         dropped = len(region.region) - len(indices)
         begins = [one.min for one in region.region]
         own = [offset_by(b, i) for b, i in zip(begins[dropped:], indices, strict=True)]
@@ -118,7 +118,9 @@ class _Lowering(AccessMapper):
         asserts.append((equal, f"the {what} of {view.name} is not that of its region"))
 
 
-def _check_rows(view: Buffer, region: BufferRegion, indices: tuple[Expr, ...]) -> None:
+def _check_rows(
+    view: Buffer, region: BufferRegion, indices: tuple[Expr, ...], analyzer: Analyzer
+) -> None:
     """Refuse a vector that goes beyond a row of a view whose rows are not one after the other."""
     last = indices[-1] if indices else None
     if type(last) is not Ramp or not ops.is_const(last.stride, 1):
@@ -129,7 +131,7 @@ def _check_rows(view: Buffer, region: BufferRegion, indices: tuple[Expr, ...]) -
         size = size * extent.value if isinstance(extent, IntImm) else last.lanes
         if last.lanes <= size:
             return
-        if whole.strides or not Analyzer().can_prove_equal(extent, row):
+        if whole.strides or not analyzer.can_prove_equal(extent, row):
             raise LoweringError(
                 f"a vector of {last.lanes} elements of view {view.name} goes beyond its rows",
                 f"its rows of {extent} elements are parts of rows of {row} in {whole.name}",

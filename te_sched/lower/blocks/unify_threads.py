@@ -36,7 +36,7 @@ def unify_equal_threads(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc
     ------
     BlockError if loops over the threads of one axis have different extents.
     """
-    for tag, (one, other) in differing_threads(func.body):
+    for tag, (one, other) in differing_threads(func.body, settings):
         raise BlockError(
             f"thread axis {tag} has extents {one} and {other} in one kernel",
             ONE_LAUNCH,
@@ -51,7 +51,7 @@ EQUAL_EXTENTS = "bind loops of one extent, or split the longer one"
 
 
 def differing_threads(
-    statement: Any, extents: dict[str, Expr] | None = None
+    statement: Any, settings: Lowering = AS_TVM, extents: dict[str, Expr] | None = None
 ) -> Iterator[tuple[str, tuple[Expr, Expr]]]:
     """The thread axes that have two extents in one kernel; `extents` are those known in it."""
     axis, extent = None, None
@@ -62,10 +62,10 @@ def differing_threads(
     if axis is not None and extent is not None and is_unified(axis.thread_tag):
         extents = {} if extents is None else extents
         first = extents.setdefault(axis.thread_tag, extent)
-        if not Analyzer().can_prove_equal(first, extent):
+        if not Analyzer(settings).can_prove_equal(first, extent):
             yield axis.thread_tag, (first, extent)
     for part in parts_of(statement):
-        yield from differing_threads(part, extents)
+        yield from differing_threads(part, settings, extents)
 
 
 class _Unification(ReferenceMapper):
