@@ -133,3 +133,54 @@ def test_conditions_of_groups_hold_for_their_blocks() -> None:
     sch.loop_partition(loops(sch, "B")[1], [8, None])
     sch.split(loops(sch, "B_k_common")[0], [None, 4])
     assert "leaves its domain" not in str(check(sch.mod))
+
+
+@T.prim_func
+def halo(A: T.Buffer((10, 4), "float32"), C: T.Buffer((8,), "float32")):
+    B = T.alloc_buffer((10,), "float32")
+    for o in range(4):
+        for i, k in T.grid(4, 4):
+            with T.block("B"):
+                vi = T.axis.spatial(10, o * 2 + i)
+                vk = T.axis.reduce(4, k)
+                with T.init():
+                    B[vi] = T.float32(0)
+                B[vi] = B[vi] + A[vi, vk]
+        for i in range(2):
+            with T.block("C"):
+                vi = T.axis.spatial(8, o * 2 + i)
+                C[vi] = B[vi] + B[vi + 2]
+
+
+@T.prim_func
+def doubled(A: T.Buffer((8, 4), "float32"), B: T.Buffer((8,), "float32")):
+    for k, i in T.grid(4, 16):
+        with T.block("B"):
+            vi = T.axis.spatial(8, i // 2)
+            vk = T.axis.reduce(4, k)
+            with T.init():
+                B[vi] = T.float32(0)
+            B[vi] = B[vi] + A[vi, vk]
+
+
+@pytest.mark.parametrize("decomposed", [False, True])
+def test_a_reduction_may_be_computed_several_times_from_its_begin(decomposed: bool) -> None:
+    sch = tir.Schedule(halo)
+    if decomposed:
+        sch.decompose_reduction("B", sch.get_loops("B")[1])
+    a, c = np.random.default_rng(0).random((10, 4), "float32"), np.zeros(8, "float32")
+    te_sched.build(sch.mod)(a, c)
+    sums = a.sum(axis=1)
+    np.testing.assert_allclose(c, sums[:8] + sums[2:], rtol=1e-5)
+
+
+def test_a_reduction_that_is_repeated_after_its_begin_is_refused() -> None:
+    with pytest.raises(BuildError, match="adds some values of its reduction several times"):
+        te_sched.build(doubled)
+
+
+def test_a_reduction_that_is_initialised_once_is_not_repeated() -> None:
+    sch = tir.Schedule(halo)
+    sch.decompose_reduction("B", sch.get_loops("B")[0])
+    with pytest.raises(BuildError, match="adds some values of its reduction several times"):
+        te_sched.build(sch.mod)

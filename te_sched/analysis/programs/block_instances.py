@@ -9,6 +9,7 @@ primitives.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 from math import prod
 from typing import Any, NamedTuple
 
@@ -133,7 +134,7 @@ class _Instances:
 
     def _of_part(self, part: _Part) -> Finding | None:
         try:
-            values, count = self._evaluated(part)
+            values, begun = self._evaluated(part)
         except Unevaluable:
             return self._crowded(part)
         instances = []
@@ -147,11 +148,36 @@ class _Instances:
             instances.append(own)
         if not self.is_reduction or not instances:
             return None
-        different = len(distinct_rows(instances))
+        count, different = len(instances[0]), len(distinct_rows([*instances, *begun]))
         return None if different == count else self._repeated(part, count, different)
 
-    def _evaluated(self, part: _Part) -> tuple[list[Any], int]:
-        """The values of iterators in all iterations of loops in which the conditions hold."""
+    def _beginning(self) -> set[Var]:
+        """The loops whose iterations compute a reduction from its begin: those outside of its
+        loops, and around what initialises it.
+        """
+        reduced = {
+            one
+            for axis, value in self._bindings()
+            if axis.kind == "CommReduce"
+            for one in variables_of(value)
+        }
+        outside = {*takewhile(lambda one: one not in reduced, self.loops)}
+        block = self.realize.block
+        if block.init is not None:
+            return outside
+        written = {*buffers_of(block.writes)}
+        around = [
+            one
+            for key in self.index.keys.values()
+            if key is not self.key and written & {*buffers_of(self.index.block(key).writes)}
+            for one in self.index.around(key)
+        ]
+        return outside & {*around}
+
+    def _evaluated(self, part: _Part) -> tuple[list[Any], list[Any]]:
+        """The values of iterators in all iterations of loops in which the conditions hold, and
+        those of the loops whose iterations compute a reduction from its begin.
+        """
         loops = [self.index.loop(one) for one in part.loops]
         extents = [_number(one.extent) for one in loops]
         if None in extents or prod(extents) > _LIMIT:  # type: ignore[arg-type]
@@ -165,11 +191,16 @@ class _Instances:
         for one in part.conditions:
             holds = holds & evaluate(one, known, {})
         found = [evaluate(value, known, {}) for _, value in part.bindings]
-        return [np.broadcast_to(one, holds.shape)[holds] for one in found], int(holds.sum())
+        begun = [known[one] for one in part.loops if one in self._beginning()]
+        values, begins = [
+            [np.broadcast_to(one, holds.shape)[holds] for one in some] for some in (found, begun)
+        ]
+        return values, begins
 
     def _crowded(self, part: _Part) -> Finding | None:
         """The fault of a reduction with more iterations than instances."""
-        loops = [_number(self.index.loop(one).extent) for one in part.loops]
+        begun = self._beginning()
+        loops = [_number(self.index.loop(one).extent) for one in part.loops if one not in begun]
         domains = [_number(axis.dom.extent) for axis, _ in part.bindings if axis.dom is not None]
         if part.conditions or not self.is_reduction or None in loops or None in domains:
             return None
