@@ -455,11 +455,10 @@ class Detector(Visitor):
         expected: Factor = 1  # the scale of the next part, if values do not come more than once
         while left:
             one, by = self._next(a, left, unit, expected)
-            group = self._group_of(one, IterSumExpr(tuple(left), base))
-            if group is None:
-                left = _without(left, one)
-            else:
-                one, left, base = group.args[-1], list(group.args[:-1]), group.base
+            while (group := self._group_of(one, IterSumExpr(tuple(left), base))) is not None:
+                left, base = list(group.args), group.base
+                one = left[-1]
+            left = _without(left, one)
             scaled.append(one._replace(scale=by))
             is_next = self.prover.is_equal(by, count)
             count = by * one.extent if is_next else count + by * (one.extent - 1)
@@ -475,10 +474,18 @@ class Detector(Visitor):
         """
         for constraint in self.constraints:
             if self.is_same_part(self.ordered(constraint.args)[0], one):
-                found = self._matched(a, constraint)
-                if found is not a:
+                inside = self._with_marks(a, constraint)
+                found = self._matched(inside, constraint)
+                if found is not inside:
                     return found
         return None
+
+    def _with_marks(self, a: IterSumExpr, constraint: Constraint) -> IterSumExpr:
+        """A sum in which the sums are replaced whose marks are in the sum of a condition."""
+        for other in self.constraints:
+            if any(one.source is other.mark for one in constraint.args):
+                a = self._matched(self._with_marks(a, other), other)
+        return a
 
     def _next(
         self, a: IterSumExpr, left: Sequence[IterSplitExpr], unit: Factor, expected: Factor
