@@ -13,8 +13,8 @@ from typing import Any
 
 from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import DeclarationError, TeSchedError, repr_of
+from te_sched.ir import dtypes, ops
 from te_sched.ir import expr as E
-from te_sched.ir import ops
 from te_sched.ir.expr import Call, Cast, Expr, FloatImm, IntImm, Select, Var
 from te_sched.ir.index_map import IndexMap
 
@@ -47,10 +47,10 @@ def load_index_map(text: str) -> IndexMap:
     try:
         document = json.loads(text)
         made = _Reader(document["nodes"]).node(document["root"])
-    except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
-        raise _damaged(f"{type(error).__name__}: {error}") from None
     except TeSchedError as error:
         raise _damaged(error.fault) from None
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
+        raise _damaged(f"{type(error).__name__}: {error}") from None
     if not isinstance(made, IndexMap):
         raise _damaged(f"it is {repr_of(made)}")
     return made
@@ -172,6 +172,8 @@ class _Reader:
     def made(self, row: Any) -> Any:
         """The node of a row."""
         key, attrs = row["type_key"], row.get("attrs", {})
+        if "dtype" in attrs:
+            dtypes.spelled(attrs["dtype"])  # refuses others
         if key == "":
             return None
         if key in ("runtime.String", "Op"):

@@ -22,7 +22,6 @@ from te_sched.ir.expr import ITER_KINDS, Expr, IterVar, PointerType, Range
 from te_sched.ir.stmt import FOR_KINDS, Stmt
 from te_sched.lower.statements import without_evaluations_of_0
 from te_sched.signatures import (
-    ParameterKind,
     checked,
     is_index,
     is_sequence,
@@ -309,13 +308,9 @@ def _reduce(
             "",
             "give a value for each result of the combiner, and none or all initial values",
         )
-    for axis in rdom:
-        if not isinstance(axis, IterVar):
-            raise unfit(DeclarationError, "tir.Reduce", "rdom", axis, _AXES)
     return expr.Reduce(combiner, sources, starts, tuple(rdom), held, value_index)
 
 
-_AXES = ParameterKind(lambda value: isinstance(value, IterVar), "an IterVar")
 Ramp, Broadcast = Constructor(expr.Ramp, _ramp), Constructor(expr.Broadcast, _broadcast)
 Select = Constructor(expr.Select, _select)
 Let = Constructor(expr.Let, _let)

@@ -69,6 +69,7 @@ def test_has_the_nodes_of_tvm() -> None:
         ('"a": "3"', '"a": "4"', "'i' is not an expression"),
         ('"tir.FloorDiv"', '"tir.Unknown"', "KeyError"),
         ('"dtype": "int32", "name"', '"dtype": "int64", "name"', "tir.FloorDiv of int64"),
+        ('"dtype": "int32", "span"', '"dtype": "nonsense", "span"', "unknown data type"),
         ('"initial_indices": "2"', '"initial_indices": "6"', "an initial index is not a variable"),
         ('"inverse_index_map": "0"', '"inverse_index_map": "3"', "the inverse is not an index map"),
     ],

@@ -192,6 +192,7 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
         r"buf_type is \[\]",
     ),
     (MATMUL, lambda s: s.set_axis_separator("D", "D", 1), "axis_separators must be a list, got 1"),
+    (MATMUL, lambda s: s.tensorize("D", "nowhere"), "there is no intrinsic 'nowhere'"),
     (MATMUL, lambda s: s.annotate("D", "note", tir.Var("n") + 1), "cannot be an Add"),
     (MATMUL, _two_functions, "which function is meant is unclear"),
     (MATMUL, lambda s: s.get_loops(loops(s, "C")[0]), "get_loops needs a block, got a LoopRV"),

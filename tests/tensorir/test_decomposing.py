@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import te_sched
+from te_sched.errors import ScheduleError
 from te_sched.script import from_source
 from te_sched.tir import Schedule
 from tests.tensorir.programs import GIVEN, PADDING, function
@@ -143,3 +144,27 @@ def test_symbolic_sizes(size: int) -> None:
     result = te_sched.nd.array(np.zeros(size + 5, "int32"))
     te_sched.build(sch.mod, target="llvm")(te_sched.nd.array(data), result)
     np.testing.assert_array_equal(result.numpy(), np.pad(data, (2, 3), constant_values=7))
+
+
+@pytest.mark.parametrize(
+    ("condition", "why"),
+    [
+        ("8 <= vi and vi < 4", "its condition never holds"),
+        ("n <= vi and vi < n", "its condition never holds"),
+        ("vi < n and n + 2 <= vi", "does not bound iterator vi"),
+    ],
+)
+def test_decompose_padding_rejects_conditions_without_a_range(condition: str, why: str) -> None:
+    text = f"""
+@T.prim_func
+def main(a: T.handle, b: T.handle, n: T.int32):
+    A = T.match_buffer(a, (16,))
+    B = T.match_buffer(b, (16,))
+    for i in range(16):
+        with T.block("B"):
+            vi = T.axis.spatial(16, i)
+            B[vi] = T.if_then_else({condition}, A[vi], T.float32(0))
+"""
+    sch = Schedule(from_source(text))
+    with pytest.raises(ScheduleError, match=why):
+        sch.decompose_padding("B", sch.get_loops("B")[0])

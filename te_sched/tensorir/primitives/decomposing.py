@@ -209,12 +209,10 @@ def _ranges(
     plain = Analyzer()
     for var, values in sets.items():
         low, high = values.min, values.max
-        assert low is not None
-        assert high is not None
+        if low is None or high is None or plain.can_prove(high < low):
+            raise refused(f"its condition does not bound iterator {var.name}", _HELP)
         low = ops.cast(var.dtype, plain.simplify(low))
         ranges[var] = Range(low, ops.cast(var.dtype, plain.simplify(high - low + 1)))
-        if plain.can_prove(ranges[var].extent <= 0):
-            raise refused("its condition never holds", _HELP)
     return ranges
 
 

@@ -312,8 +312,7 @@ def _padding_of(
             f"mapped: those with {condition}",
             "give pad_value, their value; or a map onto, whose divisors divide the extents",
         )
-    if not isinstance(value, IndexMap):
-        raise refused(f"pad_value is {kind_of(value)}", "give a number, or a function")
+    assert isinstance(value, IndexMap)  # what the primitive makes of numbers and functions
     why = check_value(value, old, new.shape)
     if why:
         raise refused(why, f"give a value of type {old.dtype}, or a function of the new indices")
