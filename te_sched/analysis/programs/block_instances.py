@@ -9,6 +9,7 @@ primitives.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from itertools import takewhile
 from math import prod
 from typing import Any, NamedTuple
@@ -151,17 +152,22 @@ class _Instances:
         count, different = len(instances[0]), len(distinct_rows([*instances, *begun]))
         return None if different == count else self._repeated(part, count, different)
 
-    def _beginning(self) -> set[Var]:
-        """The loops whose iterations compute a reduction from its begin: those outside of its
-        loops, and around what initialises it.
-        """
-        reduced = {
+    @cached_property
+    def reduced(self) -> set[Var]:
+        """The loops of reduction iterators."""
+        return {
             one
             for axis, value in self._bindings()
             if axis.kind == "CommReduce"
             for one in variables_of(value)
         }
-        outside = {*takewhile(lambda one: one not in reduced, self.loops)}
+
+    @cached_property
+    def beginning(self) -> set[Var]:
+        """The loops whose iterations compute a reduction from its begin: those outside of its
+        loops, and around what initialises it.
+        """
+        outside = {*takewhile(lambda one: one not in self.reduced, self.loops)}
         block = self.realize.block
         if block.init is not None:
             return outside
@@ -191,7 +197,7 @@ class _Instances:
         for one in part.conditions:
             holds = holds & evaluate(one, known, {})
         found = [evaluate(value, known, {}) for _, value in part.bindings]
-        begun = [known[one] for one in part.loops if one in self._beginning()]
+        begun = [known[one] for one in part.loops if one in self.beginning]
         values, begins = [
             [np.broadcast_to(one, holds.shape)[holds] for one in some] for some in (found, begun)
         ]
@@ -199,8 +205,8 @@ class _Instances:
 
     def _crowded(self, part: _Part) -> Finding | None:
         """The fault of a reduction with more iterations than instances."""
-        begun = self._beginning()
-        loops = [_number(self.index.loop(one).extent) for one in part.loops if one not in begun]
+        repeated = [one for one in part.loops if one not in self.beginning]
+        loops = [_number(self.index.loop(one).extent) for one in repeated]
         domains = [_number(axis.dom.extent) for axis, _ in part.bindings if axis.dom is not None]
         if part.conditions or not self.is_reduction or None in loops or None in domains:
             return None
@@ -231,18 +237,12 @@ class _Instances:
     def _repeated_inside(self) -> Finding | None:
         """The fault of a loop inside of those of a reduction that repeats the same instances."""
         used = {one for _, value in self._bindings() for one in variables_of(value)}
-        reduced = {
-            one
-            for axis, value in self._bindings()
-            if axis.kind == "CommReduce"
-            for one in variables_of(value)
-        }
         outer = ""
         for one in self.loops:
             loop = self.index.loop(one)
             if _number(loop.extent) == 1 or loop.thread_binding is not None:
                 continue
-            if one in reduced:
+            if one in self.reduced:
                 outer = outer or one.name
             elif one not in used and outer:
                 return broken_rule(
