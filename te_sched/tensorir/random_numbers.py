@@ -54,7 +54,8 @@ class RandomNumbers:
             return 0
         low, high = self.next() - 1, self.next() - 1
         size = MODULUS - 1
-        sums = list(accumulate([one / sum(weights) for one in weights]))
+        total = sum(weights)
+        sums = list(accumulate([one / total for one in weights]))
         return min(bisect_left(sums, (low + high * size) / (size * size)), len(weights) - 1)
 
     def places(self, count: int, wanted: int) -> list[int]:
