@@ -18,12 +18,8 @@ ABSENT: dict[str, str] = {
         "te_sched has no graphs yet, only the types of their values (relax.TensorStructInfo, ...); "
         "write the operators with te.compute or te_sched.topi",
     ),
-    "autotvm": "te_sched has no tuner; try splits in a loop and time each with "
-    "module.time_evaluator",
     "auto_scheduler": "te_sched registers workloads, and has no tuner; write the schedule with "
     "te.create_schedule, and time it with module.time_evaluator",
-    "meta_schedule": "te_sched has no tuner yet; write the schedule with tir.Schedule, and time it "
-    "with module.time_evaluator",
     "dlight": "te_sched has no generated schedules; write one: tir.Schedule",
     "rpc": "te_sched runs programs in this process (rpc.LocalSession); on another machine, install "
     "te_sched there, or load what module.export_library wrote with runtime.load_module",

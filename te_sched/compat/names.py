@@ -160,7 +160,6 @@ TREE: dict[str, Alias] = {
     "tir.analysis": Alias(("te_sched.tir.analysis",)),
     "tir.analysis.analysis": Alias(("te_sched.tir.analysis",)),
     "meta_schedule": Alias(("te_sched.meta_schedule",)),
-    "meta_schedule.arg_info": Alias(("te_sched.meta_schedule.arg_info",)),
     "script": Alias(("te_sched.script",)),
     "script.tir": Alias(("te_sched.script.tir",)),
     "script.relax": Alias((), is_absent=True),
@@ -260,4 +259,4 @@ TREE: dict[str, Alias] = {
     "relay": Alias((), {"build_config": f"{_OLD}:build_config"}),
 }
 # Modules whose submodules in te_sched are modules of tvm without an entry in the table.
-OPEN = ("topi", "contrib")
+OPEN = ("topi", "contrib", "meta_schedule", "autotvm")

@@ -1,7 +1,56 @@
-"""Search for schedules of functions of blocks: so far, the description of their arguments."""
+"""Search for schedules of functions of blocks, with TVM's names.
+
+A space generator yields schedules with decisions to change, a strategy picks candidates, a builder
+and a runner measure them in other processes, a database keeps what was measured.
+"""
 
 from te_sched.meta_schedule import arg_info as arg_info
+from te_sched.meta_schedule import builder as builder
+from te_sched.meta_schedule import cost_model as cost_model
+from te_sched.meta_schedule import database as database
+from te_sched.meta_schedule import feature_extractor as feature_extractor
+from te_sched.meta_schedule import measure_callback as measure_callback
+from te_sched.meta_schedule import mutator as mutator
+from te_sched.meta_schedule import postproc as postproc
+from te_sched.meta_schedule import runner as runner
+from te_sched.meta_schedule import schedule_rule as schedule_rule
+from te_sched.meta_schedule import search_strategy as search_strategy
+from te_sched.meta_schedule import space_generator as space_generator
+from te_sched.meta_schedule import task_scheduler as task_scheduler
 from te_sched.meta_schedule.arg_info import ArgInfo as ArgInfo
 from te_sched.meta_schedule.arg_info import TensorInfo as TensorInfo
+from te_sched.meta_schedule.builder import Builder as Builder
+from te_sched.meta_schedule.cost_model import CostModel as CostModel
+from te_sched.meta_schedule.database import Database as Database
+from te_sched.meta_schedule.feature_extractor import FeatureExtractor as FeatureExtractor
+from te_sched.meta_schedule.measure_callback import MeasureCallback as MeasureCallback
+from te_sched.meta_schedule.mutator import Mutator as Mutator
+from te_sched.meta_schedule.postproc import Postproc as Postproc
+from te_sched.meta_schedule.runner import Runner as Runner
+from te_sched.meta_schedule.schedule_rule import ScheduleRule as ScheduleRule
+from te_sched.meta_schedule.search_strategy import MeasureCandidate as MeasureCandidate
+from te_sched.meta_schedule.search_strategy import SearchStrategy as SearchStrategy
+from te_sched.meta_schedule.space_generator import SpaceGenerator as SpaceGenerator
+from te_sched.meta_schedule.task_scheduler import TaskScheduler as TaskScheduler
+from te_sched.meta_schedule.tune_context import TuneContext as TuneContext
+from te_sched.meta_schedule.utils import derived_object as derived_object
 
-__all__ = ["ArgInfo", "TensorInfo", "arg_info"]
+__all__ = [
+    "ArgInfo",
+    "Builder",
+    "CostModel",
+    "Database",
+    "FeatureExtractor",
+    "MeasureCallback",
+    "MeasureCandidate",
+    "Mutator",
+    "Postproc",
+    "Runner",
+    "ScheduleRule",
+    "SearchStrategy",
+    "SpaceGenerator",
+    "TaskScheduler",
+    "TensorInfo",
+    "TuneContext",
+    "derived_object",
+]

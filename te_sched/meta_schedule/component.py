@@ -1,0 +1,58 @@
+"""What the exchangeable parts of a search have in common: creation by name, a context, copies.
+
+A part is a space generator, a schedule rule, a postprocessor, a mutator, a search strategy, a cost
+model, ...; users derive their own from the base class of its kind. Must not know any kind.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Self
+
+from te_sched.errors import DeclarationError, did_you_mean, repr_of
+
+if TYPE_CHECKING:
+    from te_sched.meta_schedule.tune_context import TuneContext
+
+
+class Component:
+    """A part of a search."""
+
+    def _initialize_with_tune_context(self, context: TuneContext) -> None:
+        """Take from the context what the part needs: module, target, random state, threads."""
+
+    def clone(self) -> Self:
+        """A copy that another task uses, without what this one has learned of its task."""
+        return copy.copy(self)
+
+
+def not_written(part: Component, base: str, method: str) -> DeclarationError:
+    """The error of a method that a class of the user must have.
+
+    Parameters
+    ----------
+    base : TVM's name of the class to derive from.
+    method : the method as users write it.
+    """
+    words = "".join(word.capitalize() for word in method.strip("_").split("_"))
+    return DeclarationError(
+        f"{base}'s {words} method not implemented!",
+        f"{type(part).__name__} has no method {method}",
+        f"write {method} in {type(part).__name__}",
+    )
+
+
+def named(kind: str, choices: Mapping[str, Any], given: object) -> Any:
+    """One of several choices by its name.
+
+    Raises
+    ------
+    DeclarationError for another name.
+    """
+    if isinstance(given, str) and given in choices:
+        return choices[given]
+    legal = ", ".join(map(repr, choices))
+    raise DeclarationError(
+        f"{repr_of(given)} is not a {kind}", "", f"use one of {legal}{did_you_mean(given, choices)}"
+    )

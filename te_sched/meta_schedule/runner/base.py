@@ -1,0 +1,73 @@
+"""The base of runners, which measure what builders have built."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from te_sched.meta_schedule.arg_info import ArgInfo
+from te_sched.meta_schedule.component import Component, not_written
+
+
+class EvaluatorConfig(NamedTuple):
+    """How a function is timed: `number` runs a measurement, `repeat` measurements.
+
+    `min_repeat_ms` raises `number` until a measurement takes that long; `enable_cpu_cache_flush`
+    empties the caches before each.
+    """
+
+    number: int = 3
+    repeat: int = 1
+    min_repeat_ms: int = 100
+    enable_cpu_cache_flush: bool = False
+
+
+class RunnerInput:
+    """A built module, the kind of device that runs it ("cpu"), and its arguments."""
+
+    def __init__(self, artifact_path: str, device_type: str, args_info: Sequence[ArgInfo]) -> None:
+        self.artifact_path, self.device_type = artifact_path, device_type
+        self.args_info = list(args_info)
+
+
+class RunnerResult:
+    """Measured seconds of a run, or why there are none."""
+
+    def __init__(self, run_secs: Sequence[float] | None, error_msg: str | None) -> None:
+        self.run_secs = None if run_secs is None else [float(one) for one in run_secs]
+        self.error_msg = error_msg
+
+
+class RunnerFuture(Component):
+    """A measurement that may still be going on."""
+
+    def __init__(
+        self,
+        f_done: Callable[[], bool] | None = None,
+        f_result: Callable[[], RunnerResult] | None = None,
+    ) -> None:
+        self._f_done, self._f_result = f_done, f_result
+
+    def done(self) -> bool:
+        """Whether `result` returns at once."""
+        if self._f_done is None:
+            raise not_written(self, "PyRunnerFuture", "done")
+        return self._f_done()
+
+    def result(self) -> RunnerResult:
+        """Wait for the measurement."""
+        if self._f_result is None:
+            raise not_written(self, "PyRunnerFuture", "result")
+        return self._f_result()
+
+
+class Runner(Component):
+    """Measures candidates."""
+
+    def run(self, runner_inputs: list[RunnerInput]) -> list[RunnerFuture]:
+        """Begin to measure all; the futures are in the order of the inputs."""
+        raise not_written(self, "PyRunner", "run")
+
+
+PyRunnerFuture = RunnerFuture
+PyRunner = Runner

@@ -1,0 +1,18 @@
+"""The base of rules that schedule one block in several ways."""
+
+from __future__ import annotations
+
+from te_sched.meta_schedule.component import Component, not_written
+from te_sched.tensorir.handles import BlockRV
+from te_sched.tir.schedule import Schedule
+
+
+class ScheduleRule(Component):
+    """A rule: from a schedule and one of its blocks to schedules."""
+
+    def apply(self, sch: Schedule, block: BlockRV) -> list[Schedule]:
+        """Schedules with the block transformed; `[sch]` if the rule does not apply."""
+        raise not_written(self, "PyScheduleRule", "apply")
+
+
+PyScheduleRule = ScheduleRule
