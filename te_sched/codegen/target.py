@@ -297,9 +297,10 @@ def _text_of(target: Mapping[str, Any]) -> str:
     """A target string from a mapping of a kind and its options."""
     words = [str(target.get("tag") or target.get("kind", ""))]
     for name, value in target.items():
-        if name in ("kind", "host", "tag"):
-            continue
         values = value if isinstance(value, list | tuple) else [value]
+        usual = name == "keys" and tuple(values) == _KEYS.get(str(target.get("kind")))
+        if usual or name in ("kind", "host", "tag"):
+            continue
         words.append(shlex.quote(f"-{name}={','.join(map(str, values))}"))
     return " ".join(words)
 
