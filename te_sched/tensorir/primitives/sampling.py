@@ -186,23 +186,25 @@ def _places(
     schedule: ScheduleBase, readers: Sequence[BlockKey], shared: Sequence[Var]
 ) -> list[int]:
     """The numbers of the loops that are worth while for a producer: those before a reduction loop
-    that nothing parallel follows, or up to the last of the first reduction loops.
+    that nothing parallel follows, or up to the last of the first reduction loops. Loops of one
+    iteration are left out, but data parallel ones count as such.
     """
-    numbers = [
-        place for place, one in enumerate(shared) if not is_const(schedule.loop(one).extent, 1)
-    ]
+    is_unit = [is_const(schedule.loop(one).extent, 1) for one in shared]
     is_reducing = [
         any(
             kind != "DataPar"
             for key in readers
-            for _, kind in bound_kinds(schedule.realize(key), shared[place])
+            for _, kind in bound_kinds(schedule.realize(key), one)
         )
-        for place in numbers
+        for one in shared
     ]
-    for place, (before, after) in enumerate(pairwise(is_reducing)):
-        if before and not after:
-            return numbers[: place + 1]
-    return numbers[: is_reducing.index(True)] if True in is_reducing else numbers
+    numbers = [place for place in range(len(shared)) if not (is_unit[place] and is_reducing[place])]
+    end = next((place for place in numbers if is_reducing[place]), len(shared))
+    for before, after in pairwise(numbers):
+        if is_reducing[before] and not is_reducing[after]:
+            end = before + 1
+            break
+    return [place for place in range(end) if not is_unit[place]]
 
 
 def _count(loop: Any, n: Any) -> int:
