@@ -137,12 +137,12 @@ class _Search:
             for region in block.reads:
                 self.note(region.buffer, outer)
         variables = variables_of(*carried)
-        outer = _outside_loops(path, variables)
-        if outer is not None:
-            for region in block.writes:
-                buffer = self.viewed(region.buffer)
-                if buffer is not None:
-                    self.carried.setdefault(buffer, []).append((outer, variables))
+        for region in block.writes:
+            result = self.viewed(region.buffer)
+            if result is not None:
+                outer = _outside_loops(path, variables, is_local=result.scope() == "local")
+                if outer is not None:
+                    self.carried.setdefault(result, []).append((outer, variables))
 
     def expression(self, root: Any, path: _Path) -> None:
         """Record the accesses of an expression or region."""
@@ -167,10 +167,14 @@ class _Search:
             self.common[viewed] = known[: _shared(known, path)]
 
 
-def _outside_loops(path: _Path, variables: Set[Var]) -> _Path | None:
-    """The part of a path outside of the loops of variables, if there are any."""
+def _outside_loops(path: _Path, variables: Set[Var], is_local: bool = False) -> _Path | None:
+    """The part of a path outside of the loops of variables, if there are any; local memory does not
+    outlive the threads.
+    """
     for place, one in enumerate(path):
-        if type(one) is For and one.loop_var in variables:
+        if type(one) is not For or (is_local and one.thread_binding is not None):
+            continue
+        if one.loop_var in variables:
             return path[:place]
     return None
 
