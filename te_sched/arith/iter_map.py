@@ -50,6 +50,7 @@ def detect_iter_map(
     predicate: Expr | None = None,
     level: IterMapLevel = IterMapLevel.SURJECTIVE,
     analyzer: Analyzer | None = None,
+    keeps_units: bool = False,
 ) -> IterMapResult:
     """The indices as sums of parts of iterators, if the map satisfies `level`. Each detected index
     is one part, times a scale, plus a constant: the values of the index are those of the part.
@@ -58,8 +59,9 @@ def detect_iter_map(
     ----------
     input_iters : the range of each iterator.
     predicate : iterations for which it does not hold are excluded.
+    keeps_units : iterators of extent 1 are parts, too, and not constants.
     """
-    return _detected(indices, input_iters, predicate, level, Prover(analyzer))[0]
+    return _detected(indices, input_iters, predicate, level, Prover(analyzer), keeps_units)[0]
 
 
 def _detected(

@@ -141,7 +141,7 @@ class InliningPrimitives(ScheduleBase):
         ranges = {axis.var: _dom(axis) for axis in realize.block.iter_vars}
         inverse = _inverse(key, loads[0], ranges, written.indices)
         _check_covered(self, key, maker, loads[0], written.indices)
-        predicate = _reached(self, maker, inverse, ranges)
+        predicate = _reached(self, maker, inverse, ranges, loads[0], written.indices)
         _check_pipeline(self, key, action)
         value = _Read(buffer, written.value).visit(substitute(store.value, inverse))
         indices = tuple([substitute(index, inverse) for index in store.indices])
@@ -346,7 +346,7 @@ def _inverse(
     indices: Sequence[Expr],
 ) -> dict[Var, Expr]:
     """The iterators of a consumer in terms of the indices of its producer's store."""
-    found = detect_iter_map(load.indices, ranges, None, IterMapLevel.NO_CHECK)
+    found = detect_iter_map(load.indices, ranges, None, IterMapLevel.NO_CHECK, keeps_units=True)
     if found.errors:
         raise _refused(
             key,
@@ -355,8 +355,13 @@ def _inverse(
             "",
         )
     inverse = inverse_affine_iter_map(found.indices, indices)
+    again = inverse_affine_iter_map(found.indices, load.indices)
+    analyzer = Analyzer()
     for var, bound in ranges.items():
-        if var not in inverse:
+        analyzer.bind(var, bound)
+    for var, bound in ranges.items():
+        is_determined = var in inverse and analyzer.can_prove_equal(again[var], var)
+        if not is_determined:
             if not is_const(bound.extent, 1):
                 raise _refused(
                     key,
@@ -399,6 +404,8 @@ def _reached(
     maker: BlockKey,
     inverse: Mapping[Var, Expr],
     ranges: Mapping[Var, Range],
+    load: BufferLoad,
+    indices: Sequence[Expr],
 ) -> Expr:
     """The condition under which a store of the producer is read, in terms of the loops."""
     realize = schedule.realize(maker)
@@ -411,13 +418,17 @@ def _reached(
         analyzer.bind(one, range_of(schedule.loop(one)))
     for axis in realize.block.iter_vars:
         analyzer.bind(axis.var, _dom(axis))
+    conditions: list[Expr] = []
+    for var, bound in ranges.items():
+        value = inverse[var]
+        conditions += [value >= bound.min, value < bound.min + bound.extent]
+    for read, index in zip(load.indices, indices, strict=True):
+        conditions.append(ops.equal(substitute(read, inverse), index))
     result = realize.predicate
     with analyzer.constraint(result):
-        for var, bound in ranges.items():
-            value = inverse[var]
-            for needed in (value >= bound.min, value < bound.min + bound.extent):
-                if not analyzer.can_prove(needed):
-                    here = analyzer.simplify(substitute(needed, bindings))
-                    if not analyzer.can_prove(here):
-                        result = ops.logical_and(result, here)
+        for needed in conditions:
+            if not analyzer.can_prove(needed):
+                here = analyzer.simplify(substitute(needed, bindings))
+                if not analyzer.can_prove(here):
+                    result = ops.logical_and(result, here)
     return result
