@@ -402,7 +402,7 @@ def _check_covered(
 def _reached(
     schedule: ScheduleBase,
     maker: BlockKey,
-    inverse: Mapping[Var, Expr],
+    inverse: dict[Var, Expr],
     ranges: Mapping[Var, Range],
     load: BufferLoad,
     indices: Sequence[Expr],
