@@ -140,13 +140,25 @@ class BlockIndexDraft(Draft, BlockIndex):
         fate : why the loops and blocks that are not in the new body are gone.
         """
         links = dict(continued or {})
-        old: Node = self.nodes[key]
-        while (parent := self.parents[key]) is not None:
+        old, parent = self.nodes[key], self.parents[key]
+        name = self.function_of(key)
+        found = self._enter(name, new, parent, links)
+        self._leave(old, found, fate)
+        while parent is not None:
             around = self.nodes[parent]
             new = exchanged(around, old, new, links)
-            old, key = around, parent
-        name = self.roots[key]
-        self.set_body(name, _Exchange(old, new).visit(self.functions[name].body), links, fate)
+            self._renew(parent, around, new)
+            old, parent = around, self.parents[parent]
+        func = self.functions[name]
+        self.functions[name] = func.with_body(_Exchange(old, new).visit(func.body))
+
+    def _renew(self, key: Key, old: Node, new: Node) -> None:
+        """Set the loop or block of a key, of which the index has all that is in it."""
+        self.nodes[key] = new
+        if type(old) is BlockRealize and type(new) is BlockRealize:
+            del self.keys[old.block]
+            assert isinstance(key, BlockKey)
+            self.keys[new.block] = key
 
     def set_body(
         self, name: str, body: Stmt, continued: Mapping[Block, Block] | None = None, fate: str = ""
@@ -155,7 +167,7 @@ class BlockIndexDraft(Draft, BlockIndex):
         func = self.functions[name]
         old = func.body
         self.functions[name] = func.with_body(body)
-        found = self._enter(name, body, continued or {})
+        found = self._enter(name, body, None, continued or {})
         self._leave(old, found, fate)
 
     def remember(self, blocks: Mapping[Block, BlockKey]) -> None:
@@ -164,11 +176,13 @@ class BlockIndexDraft(Draft, BlockIndex):
         for key in blocks.values():
             self.fates.pop(key, None)
 
-    def _enter(self, name: str, body: Stmt, continued: Mapping[Block, Block]) -> set[Key]:
-        """Index what is new; returns the keys of the visited loops and blocks."""
+    def _enter(
+        self, name: str, body: Stmt, around: Key | None, continued: Mapping[Block, Block]
+    ) -> set[Key]:
+        """Index what is new in a loop or block; returns the keys of the visited ones in it."""
         nodes, parents, keys = self.nodes, self.parents, self.keys
         found: set[Key] = set()
-        stack: list[tuple[Any, Key | None]] = [(body, None)]
+        stack: list[tuple[Any, Key | None]] = [(body, around)]
         while stack:
             statement, parent = stack.pop()
             kind = type(statement)
