@@ -9,6 +9,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from te_sched.arith.analyzer import Analyzer
@@ -146,7 +147,12 @@ class Prover:
     """Arithmetic on numbers and symbols; unknown comparisons are false."""
 
     def __init__(self, analyzer: Analyzer | None) -> None:
-        self.analyzer = Analyzer() if analyzer is None else analyzer
+        self._given = analyzer
+
+    @cached_property
+    def analyzer(self) -> Analyzer:
+        """What proves equations of symbols."""
+        return Analyzer() if self._given is None else self._given
 
     def number(self, e: Factor) -> Factor:
         """An expression, simplified; a number if it is constant."""
