@@ -120,7 +120,7 @@ def _scale_of(one: IterSplitExpr) -> int:
     return abs(one.scale)  # type: ignore[no-any-return]
 
 
-def _chained(args: Iterable[IterSplitExpr]) -> list[IterSplitExpr]:
+def chained(args: Iterable[IterSplitExpr]) -> list[IterSplitExpr]:
     """Parts such that each, as far as possible, continues the one before. Units, whose scales mean
     nothing, are last if they continue none.
     """
@@ -431,7 +431,7 @@ class Detector(Visitor):
     def ordered(self, args: Sequence[IterSplitExpr]) -> list[IterSplitExpr]:
         """The parts of a sum by increasing scale."""
         if all(isinstance(one.scale, int) for one in args):
-            return _chained(args)
+            return chained(args)
         left, found = list(args), list[IterSplitExpr]()
         quotient = self.prover.quotient
 

@@ -7,8 +7,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from operator import attrgetter
 
-from te_sched.arith.iter_detect import IterMapLevel, IterMapResult
-from te_sched.arith.iter_expr import IterMark, IterSplitExpr, IterSumExpr, NotAffine, collect
+from te_sched.arith.iter_detect import IterMapLevel, IterMapResult, chained
+from te_sched.arith.iter_expr import (
+    Factor,
+    IterMark,
+    IterSplitExpr,
+    IterSumExpr,
+    NotAffine,
+    collect,
+    sum_of,
+)
 from te_sched.ir.expr import Expr, IntImm, Range, Sub, Var
 
 
@@ -39,16 +47,20 @@ def detect_whole_iterators(
         except NotAffine:
             return None
         own: list[IterSplitExpr] = []
+        symbols: dict[Var, int] = {}
         for var, scale in scales.items():
-            if scale == 0 or var not in bases:
+            if scale == 0:
                 return None
+            if var not in bases:
+                symbols[var] = scale
+                continue
             base += bases[var] * scale
             part = parts.pop(var, None)
             if part is not None:
                 own.append(part._replace(scale=scale))
             elif keeps_units or input_iters[var].extent.value > 1:  # type: ignore[attr-defined]
                 return None  # it is in another index, too
-        fused = _fused(own, base)
+        fused = _fused(own, sum_of(symbols, base, index.dtype) if symbols else base)
         if fused is None:
             return None
         found.append(fused)
@@ -56,14 +68,15 @@ def detect_whole_iterators(
     return IterMapResult(tuple(found)) if is_complete else None
 
 
-def _fused(own: list[IterSplitExpr], base: int) -> IterSumExpr | None:
+def _fused(own: list[IterSplitExpr], base: Factor) -> IterSumExpr | None:
     """A sum as one part, if its iterators are its digits."""
     if len(own) < 2:
         return IterSumExpr(tuple(own), base)
-    own.sort(key=attrgetter("scale"))
+    has_units = any(one.extent == 1 for one in own)
+    own = chained(own) if has_units else sorted(own, key=attrgetter("scale"))
     unit = next_scale = own[0].scale
     for one in own:
-        if one.scale != next_scale or one.scale < 1 or one.extent == 1:
+        if one.scale != next_scale or one.scale < 1:
             return None
         next_scale = one.scale * one.extent
     digits = tuple([one._replace(scale=one.scale // unit) for one in reversed(own)])

@@ -143,6 +143,8 @@ class ScheduleBase(BlockIndex):
 
     def value_of(self, value: Any, what: str) -> int | Expr:
         """An integer, or an expression of symbolic sizes; sampled integers have their values."""
+        if type(value) is Var and value in self.values:
+            return self.values[value]
         if isinstance(value, Expr):
             known: dict[Var, Expr] = {
                 var: IntImm(self.values[var], var.dtype)

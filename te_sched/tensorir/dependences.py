@@ -8,15 +8,15 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from te_sched.arith.iter_detect import IterMapLevel
+from te_sched.arith.iter_detect import IterMapLevel, is_number
 from te_sched.arith.iter_digits import detect_whole_iterators
 from te_sched.arith.iter_expr import IterSumExpr
-from te_sched.ir.blocks import AllocateConst, BlockRealize, DeclBuffer
+from te_sched.ir.blocks import AllocateConst, Block, BlockRealize, DeclBuffer
 from te_sched.ir.expr import Buffer, BufferRegion, Expr, IntImm, IterVar, Range, Var
 from te_sched.ir.ops import is_const
 from te_sched.ir.roles import Role
 from te_sched.ir.stmt import For, SeqStmt, Stmt
-from te_sched.ir.visitor import fields_with, parts_of, variables_of, walk
+from te_sched.ir.visitor import children, fields_with, parts_of, variables_of
 
 _MOST_STATEMENTS = 8192
 _MOST_SCOPES = 128
@@ -147,7 +147,7 @@ def _is_filled(
 def _takes_all_below(index: IterSumExpr, size: Expr) -> bool:
     """Whether a detected index takes all values from 0 to below a constant."""
     extent, scale = (index.args[0].extent, index.args[0].scale) if index.args else (1, 1)
-    return index.base == 0 and scale == 1 and is_const(size, extent)
+    return is_number(index.base, 0) and scale == 1 and is_const(size, extent)
 
 
 def _is_same(one: Expr, other: Expr) -> bool:
@@ -175,11 +175,18 @@ _REFERENCES = fields_with(Role.BUFFER, Role.DEFINITION, Role.USE, Role.ANNOTATIO
 def mentioned(statement: Stmt) -> frozenset[Buffer | Var]:
     """The buffers and variables that occur in a statement, with the pointers of the buffers."""
     found: set[Buffer | Var] = set()
-    for one in walk(statement):
-        if type(one) is Var:
+    stack: list[Any] = [statement]
+    while stack:
+        one = stack.pop()
+        kind = type(one)
+        if kind is Var:
             found.add(one)
-        for name in _REFERENCES[type(one)]:
-            _note_references(getattr(one, name), found)
+        elif kind is Block and one is not statement:  # primitives often change what is around it
+            found |= mentioned(one)
+        else:
+            for name in _REFERENCES[kind]:
+                _note_references(getattr(one, name), found)
+            stack += children(one)
     return frozenset(found)
 
 

@@ -8,7 +8,7 @@ cover). Must not know any primitive.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
@@ -123,7 +123,6 @@ def _is_written(
 ) -> bool:
     threads = {*sharing(index, above, buffer.scope())}
     above = [one for one in above if one not in threads]
-    read = _read(index, key, buffer, above)
     written = [
         sets
         for maker in writers
@@ -135,26 +134,33 @@ def _is_written(
         return False
     analyzer = bound_loops(index, above, Analyzer())
     box = joined(written)
-    return all(
-        any(_contains(analyzer, box[place], sets[place], size) for sets in read)
-        for place, size in enumerate(buffer.shape)
-    )
+    left = [*range(len(box))]
+    for sets in _read(index, key, buffer, above):
+        left = [
+            place
+            for place in left
+            if not _contains(analyzer, box[place], sets[place], buffer.shape[place])
+        ]
+        if not left:
+            return True
+    return False
 
 
 def _below(index: BlockIndex, key: BlockKey, above: Sequence[Var]) -> list[Var]:
     return [one for one in loops_around(index, key) if one not in {*above}]
 
 
-def _read(index: BlockIndex, key: BlockKey, buffer: Buffer, above: Sequence[Var]) -> list[Sets]:
-    """Sets of all that a block reads of a buffer in one iteration of the loops above: without
-    conditions on several loops, and with all conditions, if that is known.
+def _read(index: BlockIndex, key: BlockKey, buffer: Buffer, above: Sequence[Var]) -> Iterator[Sets]:
+    """Sets of all that a block reads of a buffer in one iteration of the loops above: with all
+    conditions, if that is known, and without conditions on several loops.
     """
     loops = _below(index, key, above)
     regions = [one for one in accessed(index, key, writes=False) if one.buffer is buffer]
     predicate = predicate_of(index, key)
     boxes = [_box(index, key, one, loops, predicate) for one in regions]
-    found = [joined([relaxed(index, key, one, loops) for one in regions])]
-    return found if None in boxes else [*found, joined([one for one in boxes if one])]
+    if None not in boxes:
+        yield joined([one for one in boxes if one])
+    yield joined([relaxed(index, key, one, loops) for one in regions])
 
 
 def written_box(

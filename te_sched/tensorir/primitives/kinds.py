@@ -164,7 +164,7 @@ def _check_bindings(schedule: ScheduleBase, key: Var, loop: For, action: str, th
     above = [*loops_around(schedule, key), key]
     for block in stated_blocks(schedule, schedule.blocks_of(key)):
         realize = schedule.realize(block)
-        names = [*above, *[one for one in loops_around(schedule, block) if one not in above]]
+        names = dict.fromkeys([*above, *loops_around(schedule, block)])
         if not has_affine_binding(realize, {one: range_of(schedule.loop(one)) for one in names}):
             raise ScheduleError(
                 f"cannot {action} loop {key.name}",

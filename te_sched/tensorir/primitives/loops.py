@@ -158,8 +158,8 @@ class NestPrimitives(ScheduleBase):
         inner = self.loop(chain[-1])
         for block in self.blocks_of(chain[-1]):
             _check_reorderable(self, block, chain)
-        order = iter(keys)
-        new = [next(order) if key in keys else key for key in chain]
+        order, given = iter(keys), {*keys}
+        new = [next(order) if key in given else key for key in chain]
         for place, key in enumerate(new):
             node = self.loop(key)
             used = variables_of(node.min, node.extent)
