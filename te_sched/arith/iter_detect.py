@@ -9,6 +9,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from te_sched.arith.analyzer import Analyzer
@@ -119,7 +120,7 @@ def _scale_of(one: IterSplitExpr) -> int:
     return abs(one.scale)  # type: ignore[no-any-return]
 
 
-def _chained(args: Iterable[IterSplitExpr]) -> list[IterSplitExpr]:
+def chained(args: Iterable[IterSplitExpr]) -> list[IterSplitExpr]:
     """Parts such that each, as far as possible, continues the one before. Units, whose scales mean
     nothing, are last if they continue none.
     """
@@ -146,7 +147,12 @@ class Prover:
     """Arithmetic on numbers and symbols; unknown comparisons are false."""
 
     def __init__(self, analyzer: Analyzer | None) -> None:
-        self.analyzer = Analyzer() if analyzer is None else analyzer
+        self._given = analyzer
+
+    @cached_property
+    def analyzer(self) -> Analyzer:
+        """What proves equations of symbols."""
+        return Analyzer() if self._given is None else self._given
 
     def number(self, e: Factor) -> Factor:
         """An expression, simplified; a number if it is constant."""
@@ -426,7 +432,7 @@ class Detector(Visitor):
     def ordered(self, args: Sequence[IterSplitExpr]) -> list[IterSplitExpr]:
         """The parts of a sum by increasing scale."""
         if all(isinstance(one.scale, int) for one in args):
-            return _chained(args)
+            return chained(args)
         left, found = list(args), list[IterSplitExpr]()
         quotient = self.prover.quotient
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
@@ -14,8 +14,8 @@ from te_sched.ir import ops
 from te_sched.ir.blocks import Block, BlockRealize
 from te_sched.ir.expr import Buffer, BufferLoad, Expr, Range, Var
 from te_sched.ir.ops import is_const
-from te_sched.ir.stmt import BufferStore
-from te_sched.ir.visitor import replace, substitute, variables_of, walk
+from te_sched.ir.stmt import BufferStore, For, Stmt
+from te_sched.ir.visitor import children, replace, substitute, variables_of, walk
 from te_sched.tensorir.base import ScheduleBase, of_block
 from te_sched.tensorir.blocks import (
     consumers,
@@ -24,13 +24,14 @@ from te_sched.tensorir.blocks import (
     why_not_complete,
     why_not_reduction,
 )
+from te_sched.tensorir.dependences import mentioned
 from te_sched.tensorir.handles import BlockRV, instruction
 from te_sched.tensorir.primitives.finding import check_not_root
 from te_sched.tensorir.regions import with_regions
 from te_sched.tensorir.removal import without
-from te_sched.tensorir.rewriting import BlockMapper
+from te_sched.tensorir.rewriting import BlockMapper, BufferMapper
 from te_sched.tensorir.stage_pipeline import PIPELINE_HELP, why_not_pipeline
-from te_sched.tensorir.state import BlockKey, with_block
+from te_sched.tensorir.state import BlockIndex, BlockKey, mapped_parts, with_block
 
 
 class InliningPrimitives(ScheduleBase):
@@ -81,7 +82,7 @@ class InliningPrimitives(ScheduleBase):
         inliner.units = {var: one for var, one in values.items() if isinstance(var, Var)}
         inliner.check(rest, key)
         _check_pipeline(self, key, "inline")
-        new = inliner.visit(rest)
+        new = with_block(rest, links, **mapped_parts(rest.block, inliner))
         self.draft.replace(scope, new, links | inliner.continued, f"block {key.name} was inlined")
 
     @instruction("Inline {block} into the block whose result it reads")
@@ -145,12 +146,14 @@ class InliningPrimitives(ScheduleBase):
         _check_pipeline(self, key, action)
         value = _Read(buffer, written.value).visit(substitute(store.value, inverse))
         indices = tuple([substitute(index, inverse) for index in store.indices])
+        old = self.block(maker)
+        block = with_regions(replace(old, body=BufferStore(store.buffer, value, indices)))
+        new = replace(self.realize(maker), predicate=predicate, block=block)
+        draft = self.draft
+        draft.replace(maker, new, {block: old})
         links: dict[Block, Block] = {}
-        rest = _removed(self, key, scope, buffer, links)
-        body = BufferStore(store.buffer, value, indices)
-        exchange = _SetBody(self.block(maker), body, predicate)
-        new = exchange.visit(rest)
-        self.draft.replace(scope, new, links | exchange.continued, f"block {key.name} was inlined")
+        rest = _removed(draft, key, scope, buffer, links)
+        draft.replace(scope, rest, links, f"block {key.name} was inlined")
 
 
 def _refused(key: BlockKey, action: str, why: str, help: str) -> ScheduleError:
@@ -241,7 +244,7 @@ def _dom(axis: Any) -> Range:
 
 
 def _removed(
-    schedule: ScheduleBase,
+    schedule: BlockIndex,
     key: BlockKey,
     scope: BlockKey,
     buffer: Buffer,
@@ -255,17 +258,18 @@ def _removed(
     return with_block(rest, links, alloc_buffers=tuple(kept))
 
 
-class _Inline(BlockMapper):
+class _Inline(BufferMapper):
     """Replaces loads of a buffer by the value that was stored."""
 
     def __init__(self, buffer: Buffer, iterators: Sequence[Var | None], store: BufferStore) -> None:
         super().__init__()
         self.buffer, self.iterators, self.store = buffer, iterators, store
         self.units: Mapping[Var, Expr] = {}
+        self.sought = {buffer, buffer.data}
 
     def check(self, scope: BlockRealize, key: BlockKey) -> None:
         """Refuse accesses by pointers and views."""
-        for one in walk(scope.block.body):
+        for one in self._concerned(scope.block.body):
             is_view = type(one) is Block and any(
                 match.source.buffer is self.buffer for match in one.match_buffers
             )
@@ -275,6 +279,17 @@ class _Inline(BlockMapper):
                 )
             if type(one) is BufferLoad and one.buffer is self.buffer:
                 _check_element(key, "inline", one)
+
+    def _concerned(self, body: Stmt) -> Iterator[Any]:
+        """The nodes of the loops and blocks that mention the buffer, and those around them."""
+        stack: list[Any] = [body]
+        while stack:
+            one = stack.pop()
+            if type(one) is not For and type(one) is not BlockRealize:
+                yield one
+                stack += children(one)
+            elif not mentioned(one).isdisjoint(self.sought):
+                yield from walk(one)
 
     def visit_BufferLoad(self, node: BufferLoad) -> Expr:
         new = self.generic(node)
@@ -303,25 +318,6 @@ class _Read(BlockMapper):
 
     def visit_BufferLoad(self, node: BufferLoad) -> Expr:
         return self.value if node.buffer is self.buffer else self.generic(node)
-
-
-class _SetBody(BlockMapper):
-    """Gives one block another body with the regions that it accesses, and its instance another
-    predicate.
-    """
-
-    def __init__(self, block: Block, body: BufferStore, predicate: Expr) -> None:
-        super().__init__()
-        self.block, self.body, self.predicate = block, body, predicate
-
-    def visit_BlockRealize(self, node: BlockRealize) -> Any:
-        new = self.generic(node)
-        return replace(new, predicate=self.predicate) if node.block is self.block else new
-
-    def visit_Block(self, node: Block) -> Any:
-        if node is self.block:
-            return self.note(with_regions(replace(node, body=self.body)), node)
-        return super().visit_Block(node)
 
 
 def _check_producer(schedule: ScheduleBase, maker: BlockKey, key: BlockKey, action: str) -> None:

@@ -24,6 +24,7 @@ from te_sched.ir.visitor import replace, substitute, variables_of, walk
 from te_sched.tensorir.accesses import BUFFER, check_scope, place_from
 from te_sched.tensorir.base import ScheduleBase, of_block
 from te_sched.tensorir.blocks import accessed
+from te_sched.tensorir.dependences import outermost_blocks
 from te_sched.tensorir.handles import ATTRIBUTE, INDEX_MAP, BlockRV, instruction
 from te_sched.tensorir.insertion import Place, number_in, statements_of
 from te_sched.tensorir.primitives.caching import (
@@ -43,7 +44,7 @@ from te_sched.tensorir.primitives.layouts import checked_map
 from te_sched.tensorir.primitives.storage import copy_of
 from te_sched.tensorir.relaxation import binding_of
 from te_sched.tensorir.rewriting import nested
-from te_sched.tensorir.state import BlockKey, Key, outermost_blocks
+from te_sched.tensorir.state import BlockKey, Key
 
 
 class ReindexPrimitives(CopyPrimitives):
