@@ -15,6 +15,7 @@ from te_sched.tensorir.rewriting import Swap
 from te_sched.trace.trace import Trace
 from tests.refusals.table import enter
 from tests.tensorir.programs import (
+    BLOCKIZED,
     GIVEN,
     LAYOUTS,
     MATMUL,
@@ -628,11 +629,6 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
     ),
     (
         MATMUL,
-        _partition("D", 1, [2, None], lambda s, made: s.blockize(made[0])),
-        "an iterator of block D_j0 depends on loop i, which is outside",
-    ),
-    (
-        MATMUL,
         _partition("C", 0, [2, None], lambda s, made: s.compute_at("C_i_common", loops(s, "D")[0])),
         "it groups blocks, and does not state what they access",
     ),
@@ -753,7 +749,6 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
     # blocks of blocks
     (MATMUL, lambda s: s.blockize(loops(s, "C")[1]) and s.blockize(3), "blockize needs a|blockize"),
     (OTHERS["siblings"], lambda s: s.blockize(loops(s, "B")[0]), "it has 2 blocks in it"),
-    (OTHERS["from one"], lambda s: s.blockize(loops(s, "B")[0]), "loop i starts at 1, not at 0"),
     (OTHERS["beside"], lambda s: s.blockize(loops(s, "B")[0]), "has other statements than block B"),
     (
         MATMUL,
@@ -763,6 +758,49 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
             s.blockize(loops(s, "D")[1]),
         ),
         "do not divide into a part",
+    ),
+    (
+        BLOCKIZED["of a loop outside"],
+        lambda s: s.blockize(loops(s, "B")[0]),
+        "an iterator of block B depends on loop i, which is outside",
+    ),
+    (BLOCKIZED["two"], lambda s: s.blockize([]), "it takes several blocks, each once"),
+    (BLOCKIZED["two"], lambda s: s.blockize(["B", "B"]), "it takes several blocks, each once"),
+    (BLOCKIZED["two"], lambda s: s.blockize(["B", 3]), "blockize needs a block, got an int"),
+    (BLOCKIZED["two"], lambda s: s.blockize(["B", "root"]), "cannot blockize the root block"),
+    (
+        BLOCKIZED["two"],
+        lambda s: s.blockize(["C", "B"]),
+        "block C would run before block B, and both access B",
+    ),
+    (BLOCKIZED["three"], lambda s: s.blockize(["B", "R"]), "their loops do not follow each other"),
+    (BLOCKIZED["two scopes"], lambda s: s.blockize(["B", "C"]), "are in different block scopes"),
+    (BLOCKIZED["in a condition"], lambda s: s.blockize(["B", "C"]), "block B is in a condition"),
+    (BLOCKIZED["fewer"], lambda s: s.blockize(["R", "C"]), "block C has more iterators than block"),
+    (
+        BLOCKIZED["other loops"],
+        lambda s: s.blockize(["B", "C"]),
+        "of block C for the loops around the blocks is n, and that of block B is m",
+    ),
+    (
+        BLOCKIZED["one outer condition"],
+        lambda s: s.blockize(["B", "C"]),
+        "the part of iterator vi of block C",
+    ),
+    (
+        BLOCKIZED["two conditions"],
+        lambda s: s.blockize(["B", "C"]),
+        "have the condition n < 2 in block C, and n < 3 in block B",
+    ),
+    (
+        BLOCKIZED["reduction first"],
+        lambda s: s.blockize(["R", "B"]),
+        "a part of the reduction iterator vj of block R",
+    ),
+    (
+        BLOCKIZED["reduction outside"],
+        lambda s: s.blockize(["B", "R"]),
+        "a part of the reduction iterator vj of block R",
     ),
     (MATMUL, lambda s: s.reorder_block_iter_var("C", [0, 0, 1]), r"to \[0, 0, 1\]"),
     # sampling
