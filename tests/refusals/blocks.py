@@ -389,8 +389,16 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
     (MATMUL, lambda s: s.reindex("C", "Z"), "has not a buffer Z that it accesses"),
     (MATMUL, lambda s: s.reindex("C", ("update", 0)), "the buffer of block C is .'update', 0."),
     (MATMUL, lambda s: s.reindex("C", ("read", 3)), "has not a buffer number 3 that it reads"),
-    (OTHERS["accumulated"], lambda s: s.reindex("B", ("read", 0)), "it reads and writes it"),
-    (OTHERS["accumulated"], lambda s: s.reindex("B", ("write", 0)), "it reads and writes it"),
+    (
+        REINDEXED["updated apart"],
+        lambda s: s.reindex("B", ("write", 0)),
+        r"the indices \[vi, vj\] are not proven|the indices \[vi \+ vj\] are not proven",
+    ),
+    (
+        REINDEXED["begun"],
+        lambda s: s.reindex("B", ("read", 1)),
+        "it initialises it before it reads it",
+    ),
     (MATMUL, lambda s: s.reindex("root", 0), "the buffer of block root is 0|root block"),
     (
         OTHERS["window"],
@@ -404,7 +412,7 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
     ),
     (REINDEXED["by loop"], lambda s: s.reindex("B", "A"), "l is an index and not an iterator"),
     (REINDEXED["pointer"], lambda s: s.reindex("B", "A"), "it has no load or store of it"),
-    (OTHERS["from one"], lambda s: s.reindex("B", "A"), "its iterator vi does not begin at 0"),
+    (REINDEXED["from below"], lambda s: s.reindex("B", "A"), "its iterator vi begins at -2"),
     (OTHERS["view"], lambda s: s.reindex("B", "A"), "it has blocks or views in it"),
     (
         REINDEXED["last one wins"],
@@ -417,9 +425,9 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
         "its reduction iterator vj is an index",
     ),
     (
-        REDUCTIONS["in one loop"],
+        REINDEXED["written in the loops"],
         lambda s: s.reindex("C", "B"),
-        "block B in the same loops accesses it, too",
+        "block M in the same loops accesses it, too",
     ),
     (
         REINDEXED["in init"],
@@ -623,9 +631,9 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
         "it has no block in it",
     ),
     (
-        MATMUL,
-        _partition("D", 1, [2, None], lambda s, made: s.cache_write("D_j0", 0, "local")),
-        "its iterators depend on loop i outside of block D_j0_partition",
+        REINDEXED["window"],
+        _partition("B", 1, [2, None], lambda s, made: s.cache_write("B_j0", 0, "local")),
+        r"cannot cache B of block B_j0(.|\n)*it accesses it at vi, vj and at vi, 0",
     ),
     (
         MATMUL,

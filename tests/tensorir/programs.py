@@ -573,6 +573,57 @@ for i, k in T.grid(8, 8):
     ),
     "reduced": function("A:8,8 B:8,8", _block("B", "8, 8", "", "B[vi, vj] = A[vi, vj]", "SR")),
     "updated": function("A:8 B:8", _block("B", "8", "", "B[vi] = B[vi] + A[vi]")),
+    "updated apart": function(
+        "A:8,8 B:15", _block("B", "8, 8", "", "B[vi + vj] = B[vi + vj] + A[vi, vj]")
+    ),
+    "begun": function(
+        "A:8,8 B:8",
+        _block(
+            "B",
+            "8, 8",
+            "",
+            "T.reads(A[vi, vj], B[vi])\nwith T.init():\n    B[vi] = 0.0\nB[vi] = B[vi] + A[vi, vj]",
+            "SR",
+        ),
+    ),
+    "window": function(
+        "A:8,8 B:8,8", _block("B", "8, 8", "", "B[vi, vj] = A[vi, vj]\nB[vi, 0] = 0.0")
+    ),
+    "from below": function(
+        "A:8 B:8", _block("B", "8", "vi = T.axis.spatial((-2, 6), i - 2)", "B[vi + 2] = A[vi + 2]")
+    ),
+    "written in the loops": function(
+        "A:8,8 C:8,8",
+        """
+B = T.alloc_buffer((8, 8), "float32")
+for i in range(8):
+    with T.block("B"):
+        vi = T.axis.spatial(8, i)
+        B[vi, 0] = A[vi, 0]
+    for j in range(8):
+        with T.block("M"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] * 2.0
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[vi, vj]
+""",
+    ),
+    "tiles": function(
+        "A:8,8 C:8,8",
+        """
+B = T.alloc_buffer((8, 8), "float32")
+for i in range(8):
+    for k in range(8):
+        with T.block("B"):
+            vi, vk = T.axis.remap("SS", [i, k])
+            B[vi, vk] = A[vi, vk] * 2.0
+    for k in range(8):
+        with T.block("C"):
+            vi, vk = T.axis.remap("SS", [i, k])
+            C[vk, vi] = B[vi, vk] + 1.0
+""",
+    ),
     "initialised": function(
         "A:8,8 B:8",
         _block(
