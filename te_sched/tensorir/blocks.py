@@ -4,7 +4,7 @@ bindings. Must not know any primitive.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from te_sched.arith.iter_detect import IterMapLevel, is_number
@@ -93,6 +93,30 @@ def accessed(index: BlockIndex, key: BlockKey, writes: bool) -> Sequence[BufferR
         return index.block(key).writes if writes else index.block(key).reads
     found = accesses_of(index.realize(key))
     return found.writes if writes else found.reads
+
+
+def regions_of(
+    index: BlockIndex, keys: Iterable[BlockKey]
+) -> Iterator[tuple[BlockKey, BufferRegion, bool]]:
+    """The regions that blocks access, and whether they write them."""
+    for key in stated_blocks(index, keys):
+        block = index.block(key)
+        for region in block.reads:
+            yield key, region, False
+        for region in block.writes:
+            yield key, region, True
+
+
+Conflict = tuple[str, BlockKey, BlockKey] | None
+
+
+def conflict(index: BlockIndex, keys: Sequence[BlockKey], others: Sequence[BlockKey]) -> Conflict:
+    """A buffer that some blocks write and others access."""
+    for key, region, writes in regions_of(index, keys):
+        for other, second, also in regions_of(index, others):
+            if region.buffer is second.buffer and (writes or also):
+                return region.buffer.name, key, other
+    return None
 
 
 def accessed_outside(index: BlockIndex, key: Key) -> set[Buffer]:
