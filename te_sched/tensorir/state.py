@@ -115,7 +115,7 @@ class BlockIndex:
         """The blocks directly in a loop or block, in program order."""
         node = self.nodes[key]
         keys, found = self.keys, blocks_of_scope if type(node) is BlockRealize else outermost_blocks
-        return [keys[one.block] for one in found(node)]  # type: ignore[arg-type]
+        return [keys[one.block] for one in found(node)]
 
 
 class BlockIndexDraft(Draft, BlockIndex):

@@ -147,10 +147,10 @@ class InliningPrimitives(ScheduleBase):
         value = _Read(buffer, written.value).visit(substitute(store.value, inverse))
         indices = tuple([substitute(index, inverse) for index in store.indices])
         old = self.block(maker)
-        block = with_regions(replace(old, body=BufferStore(store.buffer, value, indices)))
-        new = replace(self.realize(maker), predicate=predicate, block=block)
+        made = with_regions(replace(old, body=BufferStore(store.buffer, value, indices)))
+        new = replace(self.realize(maker), predicate=predicate, block=made)
         draft = self.draft
-        draft.replace(maker, new, {block: old})
+        draft.replace(maker, new, {made: old})
         links: dict[Block, Block] = {}
         rest = _removed(draft, key, scope, buffer, links)
         draft.replace(scope, rest, links, f"block {key.name} was inlined")
@@ -265,7 +265,7 @@ class _Inline(BufferMapper):
         super().__init__()
         self.buffer, self.iterators, self.store = buffer, iterators, store
         self.units: Mapping[Var, Expr] = {}
-        self.sought = {buffer, buffer.data}
+        self.sought: frozenset[Any] = frozenset([buffer, buffer.data])
 
     def check(self, scope: BlockRealize, key: BlockKey) -> None:
         """Refuse accesses by pointers and views."""
