@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from te_sched.tir.schedule import Schedule
 
 
-def _normalize_mod(mod: IRModule | PrimFunc) -> IRModule:
+def normalized_module(mod: IRModule | PrimFunc) -> IRModule:
     """A module of a function, which is named "main" there if it has no name of its own."""
     if isinstance(mod, PrimFunc):
         if not (mod.attrs and "global_symbol" in mod.attrs):
@@ -61,7 +61,7 @@ class TuneContext:
         num_threads: int | str = "physical",
         logger: logging.Logger | None = None,
     ) -> None:
-        self.mod = None if mod is None else _normalize_mod(mod)
+        self.mod = None if mod is None else normalized_module(mod)
         current = Target.current(allow_none=True)
         self.target = current if target is None else Target(target)
         self.task_name = task_name
@@ -150,3 +150,6 @@ class TuneContext:
         return DeclarationError(
             f"task {self.task_name!r} has no {part}", "", f"give TuneContext({name}=...)"
         )
+
+
+_normalize_mod = normalized_module  # by which TVM's own tools import it

@@ -52,7 +52,17 @@ class StageOf(HandleReference):
         return schedule[handle]
 
 
-class OwnAxes(Primitive):
+class _Naming(Primitive):
+    """A primitive that only names axes; there is one of each name."""
+
+    __slots__ = ()
+
+    def __reduce__(self) -> Any:
+        """Pickle writes the name."""
+        return _naming, (self.name,)
+
+
+class OwnAxes(_Naming):
     """The axes of an operation: a trace entry that defines them and changes nothing."""
 
     __slots__ = ()
@@ -76,7 +86,7 @@ class OwnAxes(Primitive):
         return self.of(owner.op)
 
 
-class ThreadAxis(Primitive):
+class ThreadAxis(_Naming):
     """A new thread axis: a trace entry that defines it and changes nothing."""
 
     __slots__ = ()
@@ -104,6 +114,10 @@ _THREAD_AXIS = ThreadAxis(
     is_naming=True,
 )
 _NAMING: dict[str, Primitive] = {one.name: one for one in (*_OWN_AXES, _THREAD_AXIS)}
+
+
+def _naming(name: str) -> Primitive:
+    return _NAMING[name]
 
 
 class TensorHandles:

@@ -6,10 +6,12 @@ primitive.
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from inspect import Parameter as PythonParameter
 from inspect import signature
+from operator import attrgetter
 from typing import Any, NamedTuple, TypeVar, cast
 
 from te_sched.errors import user_place
@@ -73,6 +75,7 @@ class Primitive:
         "heading",
         "is_naming",
         "name",
+        "origin",
         "parameters",
         "returns_list",
         "text",
@@ -87,7 +90,9 @@ class Primitive:
         heading: str = "",
         returns_list: bool = False,
         is_naming: bool = False,
+        origin: tuple[str, str] = ("", ""),
     ) -> None:
+        self.origin = origin
         self.name, self.parameters, self.has_target, self.text = name, parameters, has_target, text
         self.heading, self.returns_list, self.is_naming = heading, returns_list, is_naming
         names = [one.name for one in parameters]
@@ -95,6 +100,10 @@ class Primitive:
         self._by_place = names[: names.index(self._rest)] if self._rest else names
         self._defaults = {one.name: () if one.is_variadic else one.default for one in parameters}
         self._recorded = [(one.name, one.kind.record) for one in parameters if one.kind.record]
+
+    def __reduce__(self) -> Any:
+        """Pickle writes where it is declared."""
+        return _declared_at, self.origin
 
     @property
     def gives_tuple(self) -> bool:
@@ -204,6 +213,7 @@ def primitive(
             heading,
             returned.startswith("list"),
             is_naming,
+            (body.__module__, body.__qualname__),
         )
         body.__qualname__ = body.__name__  # Python's errors about arguments show it
 
@@ -229,6 +239,11 @@ def primitive(
         return cast(_F, call)
 
     return declare
+
+
+def _declared_at(module: str, path: str) -> Any:
+    """The primitive that a module declares, by its path there."""
+    return attrgetter(path)(importlib.import_module(module)).declared
 
 
 def _parameters(

@@ -1,0 +1,339 @@
+"""Calls in worker processes that are reused, with limits on time and memory.
+
+A call that crashes, hangs or needs too much memory costs its worker, which is replaced by a new
+process; other calls do not notice. Processes are new ones of Python, not forks, and do not run the
+main program again. Must not know the calls.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import queue
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import weakref
+from collections.abc import Callable
+from concurrent.futures import Future
+from multiprocessing import Pipe
+from typing import Any, NamedTuple, Self
+
+from te_sched.errors import DeclarationError, TeSchedError, repr_of, user_place
+from te_sched.worker_process import (
+    WorkerAnswer,
+    WorkerCall,
+    WorkerError,
+    WorkerMemoryError,
+    WorkerSettings,
+    packed,
+)
+
+__all__ = [
+    "WorkerCrashError",
+    "WorkerError",
+    "WorkerMemoryError",
+    "WorkerPool",
+    "WorkerTimeoutError",
+]
+
+_START = 120.0  # seconds within which a new process must answer
+_PATIENCE = 5.0  # seconds to wait for what ends at once
+_TAIL = 2000  # bytes of a crashed worker's output that its error shows
+
+
+class WorkerTimeoutError(WorkerError):
+    """A call took longer than the limit; its process was ended.
+
+    >>> issubclass(WorkerTimeoutError, WorkerError)
+    True
+    """
+
+
+class WorkerCrashError(WorkerError):
+    """The process of a call ended, for example by a signal.
+
+    >>> issubclass(WorkerCrashError, WorkerError)
+    True
+    """
+
+
+class WorkerPool:
+    """A pool of worker processes, which are started when needed and reused.
+
+    Use it as a context: at its end, also after Ctrl-C, all processes are ended. They also end with
+    this process, however that ends.
+
+    Parameters
+    ----------
+    max_workers : the largest number of processes, by default the number of processors.
+    timeout : seconds that a call may take, without the start of its process; by default any time.
+    memory_limit : bytes of data of a process, including Python's; by default any number.
+    initializer : called without arguments in each new process.
+
+    Raises
+    ------
+    DeclarationError for numbers that are not positive.
+
+    Example
+    -------
+    >>> with WorkerPool(max_workers=1, timeout=60) as pool:
+    ...     futures = [pool.submit(pow, 2, n) for n in (3, 4)]
+    ...     [future.result() for future in futures]
+    [8, 16]
+    """
+
+    def __init__(
+        self,
+        max_workers: int | None = None,
+        timeout: float | None = None,
+        memory_limit: int | None = None,
+        initializer: Callable[[], Any] | None = None,
+    ) -> None:
+        if max_workers is None:
+            max_workers = os.cpu_count() or 1
+            if hasattr(os, "sched_getaffinity"):
+                max_workers = len(os.sched_getaffinity(0))
+        _check("max_workers", max_workers, int)
+        _check("timeout", timeout, (int, float))
+        _check("memory_limit", memory_limit, int)
+        self.max_workers = max_workers
+        self._threads = _Threads(timeout, WorkerSettings(memory_limit, initializer))
+        self._close = weakref.finalize(self, self._threads.close)
+
+    def submit(self, function: Callable[..., Any], *args: Any) -> Future[Any]:
+        """Call a function with arguments in a worker; the future has the result or the error.
+
+        Functions, arguments and results travel as pickle writes them. What pickle cannot write,
+        such as lambdas, and functions of the main program are sent by cloudpickle, if installed.
+
+        An exception of the function is raised by the future's `result`. If the call does not
+        return, it is a WorkerTimeoutError, WorkerMemoryError or WorkerCrashError. All are
+        WorkerErrors, as is that of a call or a result that cannot be sent.
+
+        Raises
+        ------
+        WorkerError if the pool was shut down.
+        """
+        if self._threads.is_closed():
+            raise WorkerError(
+                "cannot submit a call to a pool that was shut down", help="create a new pool"
+            )
+        future: Future[Any] = Future()
+        self._threads.put(_Waiting(future, WorkerCall(function, args, user_place())))
+        self._threads.start(self.max_workers)
+        return future
+
+    def shutdown(self) -> None:
+        """End all processes; calls without a result are cancelled."""
+        self._close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.shutdown()
+
+
+def _check(name: str, given: Any, kinds: type[int] | tuple[type[int], type[float]]) -> None:
+    if given is not None and not (isinstance(given, kinds) and given > 0):
+        noun = "integer" if kinds is int else "number"
+        raise DeclarationError(f"{name} must be a positive {noun}, got {repr_of(given)}")
+
+
+class _Waiting(NamedTuple):
+    future: Future[Any]
+    call: WorkerCall
+
+
+class _Threads:
+    """The threads of a pool, one per process; they do not refer to the pool, which may be
+    collected.
+    """
+
+    def __init__(self, timeout: float | None, settings: WorkerSettings) -> None:
+        self._timeout, self._settings = timeout, settings
+        self._waiting: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
+        self._threads: list[threading.Thread] = []
+        self._workers: set[_Worker] = set()
+        self._idle = 0
+        self._lock = threading.RLock()  # a collection may call `close` in a thread that has it
+        self._process = os.getpid()
+        self._is_closed = False
+
+    def is_closed(self) -> bool:
+        """Whether there are no threads any more, as after `close` and in a forked process."""
+        return self._is_closed or os.getpid() != self._process
+
+    def put(self, waiting: _Waiting) -> None:
+        """Let a thread make a call."""
+        self._waiting.put(waiting)
+
+    def start(self, most: int) -> None:
+        """Start a thread if calls wait and no thread does, up to a number of threads."""
+        with self._lock:
+            if self._idle >= self._waiting.qsize() or len(self._threads) >= most:
+                return
+            thread = threading.Thread(target=self._run, daemon=True)
+            self._threads.append(thread)
+            thread.start()
+
+    def close(self) -> None:
+        """Cancel what waits, end processes and threads."""
+        if self.is_closed():
+            return
+        self._is_closed = True
+        with contextlib.suppress(queue.Empty):
+            while waiting := self._waiting.get_nowait():
+                waiting.future.cancel()
+        for _ in self._threads:
+            self._waiting.put(None)
+        with self._lock:
+            for worker in self._workers:
+                worker.kill()
+        for thread in self._threads:
+            if thread is not threading.current_thread():
+                thread.join(_PATIENCE)
+
+    def _run(self) -> None:
+        """Make calls in one process at a time."""
+        worker: _Worker | None = None
+        while (waiting := self._next()) is not None:
+            future, call = waiting
+            if not future.set_running_or_notify_cancel():
+                continue
+            try:
+                request = packed(call)
+                if worker is None or not worker.is_alive():
+                    self._drop(worker)
+                    worker = None
+                    worker = self._new_worker()
+                succeeded, value = worker.call(request, self._timeout)
+            except BaseException as error:
+                succeeded, value = False, error
+            if isinstance(value, MemoryError) or (worker is not None and not worker.is_alive()):
+                self._drop(worker)
+                worker = None
+            if not succeeded and self.is_closed():
+                value = WorkerError("the pool was shut down during a call")
+            future.set_result(value) if succeeded else future.set_exception(value)
+            del waiting, future, call, value  # the thread may wait long
+        self._drop(worker)
+
+    def _next(self) -> _Waiting | None:
+        with self._lock:
+            self._idle += 1
+        try:
+            return self._waiting.get()
+        finally:
+            with self._lock:
+                self._idle -= 1
+
+    def _new_worker(self) -> _Worker:
+        worker = _Worker()
+        with self._lock:
+            self._workers.add(worker)
+            if self._is_closed:
+                worker.kill()
+        try:
+            worker.prepare(self._settings)
+        except BaseException:
+            self._drop(worker)
+            raise
+        return worker
+
+    def _drop(self, worker: _Worker | None) -> None:
+        if worker is not None:
+            with self._lock:
+                self._workers.discard(worker)
+            worker.close()
+
+
+class _Worker:
+    """One process and the connection to it."""
+
+    def __init__(self) -> None:
+        self._output = tempfile.TemporaryFile("a+b")  # noqa: SIM115 (lives as long as the process)
+        self._connection, theirs = Pipe()
+        number, parent = str(theirs.fileno()), str(os.getpid())
+        program = [sys.executable, "-P", "-m", "te_sched.worker_process"]
+        path = os.pathsep.join(folder or os.getcwd() for folder in sys.path)
+        with theirs:
+            self._process = subprocess.Popen(
+                [*program, number, parent, str(_is_face_of_tvm())],
+                stdin=subprocess.DEVNULL,
+                stdout=self._output,
+                stderr=self._output,
+                pass_fds=[theirs.fileno()],
+                env={**os.environ, "PYTHONPATH": path},
+                start_new_session=True,  # Ctrl-C in a terminal goes to this process alone
+            )
+
+    def prepare(self, settings: WorkerSettings) -> None:
+        """Wait until the process is ready."""
+        answer = self._answer(packed(settings), _START)
+        if not answer.succeeded:
+            error = answer.value
+            why = error.summary if isinstance(error, TeSchedError) else repr_of(error, 500)
+            raise WorkerError("cannot start a worker process", why) from error
+
+    def call(self, request: bytes, timeout: float | None) -> WorkerAnswer:
+        """The answer to a request."""
+        self._output.truncate(0)
+        return self._answer(request, timeout)
+
+    def _answer(self, request: bytes, timeout: float | None) -> WorkerAnswer:
+        try:
+            self._connection.send_bytes(request)
+            if not self._connection.poll(timeout):
+                self.kill()
+                error = WorkerTimeoutError(
+                    f"a call in a worker process took longer than {timeout:g} s",
+                    help="raise the timeout, or give it less work",
+                )
+                return WorkerAnswer(False, error)
+            answer = self._connection.recv_bytes()
+        except (EOFError, OSError):
+            return WorkerAnswer(False, self._crash())
+        found: WorkerAnswer = pickle.loads(answer)
+        return found
+
+    def _crash(self) -> WorkerCrashError:
+        try:
+            status = self._process.wait(_PATIENCE)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            status = self._process.wait()
+        how = f"signal {signal.Signals(-status).name}" if status < 0 else f"exit status {status}"
+        self._output.seek(0, os.SEEK_END)
+        self._output.seek(max(0, self._output.tell() - _TAIL))
+        printed = self._output.read().decode(errors="replace").strip()
+        return WorkerCrashError(
+            f"a worker process ended with {how}", f"it printed: {printed}" if printed else ""
+        )
+
+    def is_alive(self) -> bool:
+        """Whether the process runs."""
+        return self._process.poll() is None
+
+    def kill(self) -> None:
+        """End the process and those that it has started."""
+        if self.is_alive():
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+
+    def close(self) -> None:
+        """End the process and close its files."""
+        self.kill()
+        self._connection.close()
+        self._output.close()
+
+
+def _is_face_of_tvm() -> bool:
+    """Whether `import tvm` imports te_sched in this process."""
+    compat = sys.modules.get("te_sched.compat")
+    return compat is not None and bool(compat.is_installed())
