@@ -53,9 +53,14 @@ def access_regions(
     buffers : the buffers that exist around the block and in it, by their data.
 
     Buffers that the block allocates are omitted, views are replaced by their sources. A buffer that
-    is written in a block with an initialization is not read.
+    is written in a block with an initialization is not read. The buffers that indices of regions
+    read which the block declares come first.
     """
     found = _Accesses(buffers, block.alloc_buffers, block.match_buffers)
+    for region in (*block.reads, *block.writes):
+        for bound in region.region:
+            found.expression(bound.min)
+            found.expression(bound.extent)
     if block.init is not None:
         found.statement(block.init)
     found.statement(block.body)

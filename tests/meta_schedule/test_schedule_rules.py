@@ -150,6 +150,12 @@ def test_multi_level_tiling_leaves_blocks_without_reuse() -> None:
     assert [_steps(sch) for sch in _space(_row_sums(), TILING)] == [[]]
 
 
+def test_an_iterator_of_one_iteration_is_no_reuse() -> None:
+    A, k = te.placeholder((16, 64), name="A"), te.reduce_axis((0, 64), "k")
+    C = te.compute((16, 1), lambda i, j: te.sum(A[i, k], axis=k), name="C")
+    assert [_steps(sch) for sch in _space(te.create_prim_func([A, C]), TILING)] == [[]]
+
+
 def test_multi_level_tiling_takes_what_a_filter_accepts() -> None:
     rule = rules.MultiLevelTiling("SRS", filter_fn=lambda sch, block: block.name == "C")
     (sch,) = _space(_row_sums(), rule)

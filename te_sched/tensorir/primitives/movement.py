@@ -284,12 +284,13 @@ class MovementPrimitives(ScheduleBase):
             low, high = wanted.min, wanted.max
             if low is None or high is None:
                 low, high = bound.min, bound.min + bound.extent - 1
+            low, high = analyzer.simplify(low), analyzer.simplify(high)
             first, last = bound.min, analyzer.simplify(bound.min + bound.extent - 1)
             if isinstance(low, IntImm) and isinstance(first, IntImm) and low.value < first.value:
                 low = first
             if isinstance(high, IntImm) and isinstance(last, IntImm) and high.value > last.value:
                 high = last
-            low = ops.cast(dtype, analyzer.simplify(low))
+            low = ops.cast(dtype, low)
             extent = ops.cast(dtype, analyzer.simplify(high - low + 1))
             value = low
             if keeps_units or not is_const(extent, 1):
