@@ -204,6 +204,52 @@ def test_multi_level_tiling_rejects_a_reuse(reuse: Any, match: str) -> None:
         rules.MultiLevelTiling("SRS", reuse_read=reuse)
 
 
+def _bytes_product(left: str = "uint8", n: int = 32) -> tir.PrimFunc:
+    A, B = te.placeholder((16, 16), left, "A"), te.placeholder((n, 16), "int8", "B")
+    k = te.reduce_axis((0, 16), "k")
+    C = te.compute(
+        (16, n),
+        lambda i, j: te.sum(A[i, k].astype("int32") * B[j, k].astype("int32"), axis=k),
+        name="C",
+    )
+    return te.create_prim_func([A, B, C])
+
+
+def test_multi_level_tiling_with_intrin_makes_a_block_of_its_tile() -> None:
+    (sch,) = _space(_bytes_product(), rules.MultiLevelTilingWithIntrin("dot_16x4_vnni", "SRS"))
+    (block,) = [one for one in sch.get_child_blocks("root") if one.name == "C_o"]
+    marks = sch.get(block).annotations
+    assert marks["meta_schedule.auto_tensorize"] == "dot_16x4_vnni"
+    outer = sch.get_loops(block)[0]
+    sch.decompose_reduction(block, outer)
+    (update,) = [b for b in sch.get_child_blocks("root") if b.name == "C_o_update"]
+    sch.tensorize(update, "dot_16x4_vnni")
+
+
+@pytest.mark.parametrize("func", [_bytes_product("int8"), _bytes_product(n=8), _product()])
+def test_multi_level_tiling_with_intrin_leaves_other_blocks(func: Any) -> None:
+    (sch,) = _space(func, rules.MultiLevelTilingWithIntrin("dot_16x4_vnni", "SRS"))
+    assert _steps(sch) == []
+
+
+def test_multi_level_tiling_with_intrin_rejects_a_name() -> None:
+    with pytest.raises(DeclarationError, match="there is no intrinsic 'absent'"):
+        rules.MultiLevelTilingWithIntrin("absent", "SRS")
+
+
+@pytest.mark.parametrize(("bits", "lanes"), [(128, 4), (1024, 16)])
+def test_multi_level_tiling_wide_vector(bits: int, lanes: int) -> None:
+    (sch,) = _space(_product(), rules.MultiLevelTilingWideVector("SSRS", bits))
+    inner = [sch.get(loop) for loop in sch.get_loops("C") if loop.name.startswith("j")]
+    assert inner[-1].extent == lanes
+    _check_product(sch)
+
+
+def test_multi_level_tiling_wide_vector_rejects_a_size() -> None:
+    with pytest.raises(DeclarationError, match="a vector has 0 bits"):
+        rules.MultiLevelTilingWideVector("SRS", 0)
+
+
 # -- reductions ------------------------------------------------------------------------------------
 
 
@@ -325,6 +371,32 @@ def test_rules_need_a_target() -> None:
     space = PostOrderApply(sch_rules=[rules.AutoBind()], postprocs=[], mutator_probs={})
     with pytest.raises(DeclarationError, match="the task has no target"):
         ms.TuneContext(_product(), space_generator=space)
+
+
+@pytest.mark.parametrize(
+    ("target", "intrinsics"),
+    [
+        ("llvm", []),
+        ("llvm -mcpu=skylake-avx512", ["dot_16x4_avx512"]),
+        ("llvm -mcpu=cascadelake", ["dot_16x4_vnni"]),
+        ("llvm -device=arm_cpu", ["dot_4x4_i8i8s32_neon"]),
+        (
+            "llvm -mtriple=aarch64-linux-gnu -mattr=+dotprod",
+            ["dot_4x4_i8i8s32_sdot", "dot_4x4_u8u8u32_udot", "dot_4x4_u8u8i32_hdot"],
+        ),
+    ],
+)
+def test_rules_of_a_processor_have_its_intrinsics(target: str, intrinsics: list[str]) -> None:
+    generator = PostOrderApply(postprocs=[], mutator_probs={})
+    ms.TuneContext(_product(), target=f"{target} -num-cores=4", space_generator=generator)
+    kind = rules.MultiLevelTilingWithIntrin
+    found = [rule.intrin_name for rule in generator.sch_rules if isinstance(rule, kind)]
+    assert found == intrinsics
+
+
+def test_there_are_no_rules_for_other_targets() -> None:
+    with pytest.raises(DeclarationError, match="no rules for target hexagon"):
+        ms.TuneContext(_product(), target="hexagon", space_generator="post-order-apply")
 
 
 def test_default_rules_are_created_by_kind() -> None:
