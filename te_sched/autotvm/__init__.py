@@ -7,6 +7,7 @@ template the best of a log.
 
 from te_sched.autotvm import database as database
 from te_sched.autotvm import env as env
+from te_sched.autotvm import feature as feature
 from te_sched.autotvm import measure as measure
 from te_sched.autotvm import record as record
 from te_sched.autotvm import task as task
