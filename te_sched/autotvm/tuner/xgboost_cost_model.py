@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib
 import logging
-import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -69,7 +68,7 @@ class XGBoostCostModel(ConfigCostModel):
     feature_type : "itervar" describes the loops of the schedule (see autotvm.feature), "curve" how
         accesses reuse memory, "knob" only the choices of knobs, which is the fastest.
     loss_type : "reg" predicts speeds, "rank" their order, "rank-binary" which are the fastest.
-    num_threads : threads of xgboost, by default all processors.
+    num_threads : threads of xgboost, by default one: starting more takes longer than they save.
     upper_model : the model whose features this one shares.
 
     Raises
@@ -190,7 +189,7 @@ class XGBoostCostModel(ConfigCostModel):
         options = {
             **_LOSSES[self.loss_type],
             "objective": _OBJECTIVES[self.loss_type],
-            "nthread": self.num_threads or os.cpu_count() or 1,
+            "nthread": self.num_threads or 1,
             "verbosity": 0,
             "seed": 0,
         }

@@ -8,6 +8,9 @@ from te_sched.autotvm.tuner.sa_model_optimizer import SimulatedAnnealingOptimize
 from te_sched.autotvm.tuner.xgboost_cost_model import XGBoostCostModel
 from te_sched.errors import DeclarationError, repr_of
 
+_STEPS = {"n_iter": 500, "parallel_size": 128, "early_stop": 50}
+_STEPS_OF_PROGRAMS = {"n_iter": 40, "parallel_size": 32, "early_stop": 10}  # of slow features
+
 
 class XGBTuner(ModelBasedTuner):
     """Measures configurations that a cost model predicts to be fast; it needs xgboost.
@@ -41,9 +44,7 @@ class XGBTuner(ModelBasedTuner):
                 f"diversity_filter_ratio is {repr_of(diversity_filter_ratio)}, expected at least 1"
             )
         model = XGBoostCostModel(task, feature_type, loss_type, num_threads, log_interval)
-        found = (
-            optimizer
-            if isinstance(optimizer, ModelOptimizer)
-            else SimulatedAnnealingOptimizer(task, log_interval=log_interval)
-        )
-        super().__init__(task, model, found, plan_size, diversity_filter_ratio)
+        if not isinstance(optimizer, ModelOptimizer):
+            steps = _STEPS if feature_type == "knob" else _STEPS_OF_PROGRAMS
+            optimizer = SimulatedAnnealingOptimizer(task, **steps)
+        super().__init__(task, model, optimizer, plan_size, diversity_filter_ratio)
