@@ -16,7 +16,7 @@ from te_sched import config, tir
 from te_sched.errors import BuildError, LoweringError, TeSchedError
 from te_sched.script import from_source
 from te_sched.trace.trace import Trace
-from tests.tensorir.programs import GIVEN, MATMUL, OTHERS, STAGES
+from tests.tensorir.programs import GIVEN, MATMUL, OTHERS, STAGES, function, program
 
 FILE = Path(__file__).parents[1] / "golden" / "tensorir" / "schedules.json"
 PROGRAMS: dict[str, dict[str, Any]] = json.loads(FILE.read_text())
@@ -228,6 +228,38 @@ def test_a_sampled_place_may_be_inline() -> None:
         for seed in range(1, 2**31, 2**26 + 3)
     }
     assert drawn == {"inline", "root", "i", "j"}
+
+
+MATMUL_OF_COPY = function(
+    "A:8,8 W:8,8 C:8,8",
+    """
+B = T.alloc_buffer((8, 8), "float32")
+for i, k in T.grid(8, 8):
+    with T.block("B"):
+        vi, vk = T.axis.remap("SS", [i, k])
+        B[vi, vk] = A[vi, vk] * T.float32(2)
+for i, j, k in T.grid(8, 8, 8):
+    with T.block("C"):
+        vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+        with T.init():
+            C[vi, vj] = T.float32(0)
+        C[vi, vj] = C[vi, vj] + B[vi, vk] * W[vk, vj]
+""",
+)
+
+
+def test_a_data_parallel_loop_of_one_iteration_ends_the_reduction_loops() -> None:
+    sch = tir.Schedule(program(MATMUL_OF_COPY))
+    i, j, k = sch.get_loops("C")
+    j_0, j_1 = sch.split(j, [8, 1])
+
+    def places() -> set[str]:
+        twins = [sch.copy() for _ in range(200)]
+        return {twin.sample_compute_location("B").name for twin in twins}
+
+    assert places() == {"inline", "root", "i", "j_0"}
+    sch.reorder(i, j_0, k, j_1)
+    assert places() == {"inline", "root", "i", "j_0", "k"}
 
 
 def test_a_schedule_without_primitives_has_the_functions_given() -> None:
