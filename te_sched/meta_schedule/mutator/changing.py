@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from te_sched.errors import DeclarationError, TeSchedError
 from te_sched.ir.stmt import For, IRModule
 from te_sched.meta_schedule.mutator.base import Mutator
+from te_sched.meta_schedule.schedule_rule.targets import cores_of
 from te_sched.tensorir.random_numbers import RandomNumbers
 from te_sched.tir.schedule import BlockRV, Instruction, Schedule, Trace
 
@@ -152,8 +153,7 @@ class MutateParallel(Mutator):
     def _initialize_with_tune_context(self, context: TuneContext) -> None:
         self._mod = context.mod
         self._numbers = RandomNumbers(context.fork_seed())
-        cores = context.target.options.get("num-cores", "1") if context.target else "1"
-        self._most = self.max_jobs_per_core * int(cores)
+        self._most = self.max_jobs_per_core * cores_of(context.target)
 
     def apply(self, trace: Trace, rand_state: RandomNumbers | None = None) -> Trace | None:
         """A trace with another limit; None if it has no limit, or no other makes a difference."""
