@@ -12,7 +12,7 @@ def _names_of_examples(request, doctest_namespace):
         from te_sched import te, tir, topi
 
         doctest_namespace.update(np=np, te_sched=te_sched, te=te, tir=tir, topi=topi)
-    if "tensorir" in request.node.name:
+    if any(part in request.node.name for part in ("tensorir", "meta_schedule")):
         doctest_namespace["matmul_relu"] = matmul_relu()
 
 

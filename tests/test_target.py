@@ -37,6 +37,10 @@ def test_spellings():
     assert Target(of_mapping).host == Target("llvm")
     assert Target("opencl -device=mali").keys == ("mali", "gpu")
     assert Target("nvidia/geforce-rtx-3090").kind == "cuda"
+    assert Target("nvidia/geforce-rtx-3090").arch == "sm_86"
+    assert Target("nvidia/nvidia-a100 -arch=sm_90").arch == "sm_90"
+    assert Target("aws/cpu/c5.9xlarge").export()["num-cores"] == 18
+    assert Target("cuda").max_threads_per_block == 1024
     assert Target(Target("cuda -arch=sm_80").export()).arch == "sm_80"
     assert target.cuda(arch="sm_90").max_num_threads == 1024
 

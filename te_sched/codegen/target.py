@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from contextvars import ContextVar
 from typing import Any
 
+from te_sched.codegen.target_tags import kind_and_options
 from te_sched.errors import BuildError, did_you_mean, repr_of, why_no_text
 from te_sched.signatures import checked
 
@@ -36,11 +37,11 @@ _OTHER_KINDS = {
     **{"ext_dev": (), "composite": (), "ccompiler": ()},
 }
 _KEYS = {"llvm": ("cpu",), "cuda": ("cuda", "gpu")}
-_CUDA_TAG = "nvidia/"
 _ALIASES = {"cpu": "llvm", "gpu": "cuda"}
 # What a GPU allows where the target does not say.
 _GPU_DEFAULTS = {
     "max_num_threads": 1024,
+    "max_threads_per_block": 1024,
     "thread_warp_size": 32,
     "max_shared_memory_per_block": 49152,
 }
@@ -104,14 +105,13 @@ class Target:
             )
         words = _words(target)
         kind = _ALIASES.get(words[0], words[0]) if words else ""
-        if kind.startswith(_CUDA_TAG):  # TVM has tags for GPUs: "nvidia/geforce-rtx-3090"
-            kind = "cuda"
+        kind, tagged = kind_and_options(kind) or (kind, {})  # as of "nvidia/geforce-rtx-3090"
         if kind not in _OPTIONS and kind not in _OTHER_KINDS:
             legal = ", ".join(_OPTIONS)
             close = did_you_mean(kind, [*_OPTIONS, *_OTHER_KINDS])
             raise _unusable(target, f"{kind!r} is not a target kind", f"use one of {legal}{close}")
         self.text, self.kind = target, TargetKind(kind)
-        self.options = _read_options(kind, words[1:], target)
+        self.options = {**tagged, **_read_options(kind, words[1:], target)}
         self.host = as_target(host) if host is not None else None
         self._tokens: list[Any] = []
 
@@ -155,7 +155,7 @@ class Target:
     def tag(self) -> str:
         """The name of a device of which TVM knows the options ("nvidia/nvidia-a100"), or ""."""
         word = _words(self.text)[0]
-        return word if word.startswith(_CUDA_TAG) else ""
+        return word if kind_and_options(word) else ""
 
     def with_host(self, host: str | Target) -> Target:
         """This target with another host."""
@@ -259,6 +259,11 @@ class Target:
         return self._limit("max_num_threads")
 
     @property
+    def max_threads_per_block(self) -> int:
+        """The most threads of a block, by another name; 1 where there are no blocks."""
+        return self._limit("max_threads_per_block")
+
+    @property
     def thread_warp_size(self) -> int:
         """The threads that run in step; 1 where there are none."""
         return self._limit("thread_warp_size")
@@ -297,9 +302,10 @@ def _text_of(target: Mapping[str, Any]) -> str:
     """A target string from a mapping of a kind and its options."""
     words = [str(target.get("tag") or target.get("kind", ""))]
     for name, value in target.items():
-        if name in ("kind", "host", "tag"):
-            continue
         values = value if isinstance(value, list | tuple) else [value]
+        usual = name == "keys" and tuple(values) == _KEYS.get(str(target.get("kind")))
+        if usual or name in ("kind", "host", "tag"):
+            continue
         words.append(shlex.quote(f"-{name}={','.join(map(str, values))}"))
     return " ".join(words)
 

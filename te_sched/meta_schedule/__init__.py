@@ -12,11 +12,14 @@ from te_sched.meta_schedule import feature_extractor as feature_extractor
 from te_sched.meta_schedule import measure_callback as measure_callback
 from te_sched.meta_schedule import mutator as mutator
 from te_sched.meta_schedule import postproc as postproc
+from te_sched.meta_schedule import profiler as profiler
 from te_sched.meta_schedule import runner as runner
 from te_sched.meta_schedule import schedule_rule as schedule_rule
 from te_sched.meta_schedule import search_strategy as search_strategy
 from te_sched.meta_schedule import space_generator as space_generator
 from te_sched.meta_schedule import task_scheduler as task_scheduler
+from te_sched.meta_schedule import tir_integration as tir_integration
+from te_sched.meta_schedule import tune as tune
 from te_sched.meta_schedule.arg_info import ArgInfo as ArgInfo
 from te_sched.meta_schedule.arg_info import TensorInfo as TensorInfo
 from te_sched.meta_schedule.builder import Builder as Builder
@@ -26,12 +29,16 @@ from te_sched.meta_schedule.feature_extractor import FeatureExtractor as Feature
 from te_sched.meta_schedule.measure_callback import MeasureCallback as MeasureCallback
 from te_sched.meta_schedule.mutator import Mutator as Mutator
 from te_sched.meta_schedule.postproc import Postproc as Postproc
+from te_sched.meta_schedule.profiler import Profiler as Profiler
 from te_sched.meta_schedule.runner import Runner as Runner
 from te_sched.meta_schedule.schedule_rule import ScheduleRule as ScheduleRule
 from te_sched.meta_schedule.search_strategy import MeasureCandidate as MeasureCandidate
 from te_sched.meta_schedule.search_strategy import SearchStrategy as SearchStrategy
 from te_sched.meta_schedule.space_generator import SpaceGenerator as SpaceGenerator
 from te_sched.meta_schedule.task_scheduler import TaskScheduler as TaskScheduler
+from te_sched.meta_schedule.tir_integration import TuneConfig as TuneConfig
+from te_sched.meta_schedule.tir_integration import tune_tir as tune_tir
+from te_sched.meta_schedule.tune import tune_tasks as tune_tasks
 from te_sched.meta_schedule.tune_context import TuneContext as TuneContext
 from te_sched.meta_schedule.utils import derived_object as derived_object
 
@@ -45,12 +52,16 @@ __all__ = [
     "MeasureCandidate",
     "Mutator",
     "Postproc",
+    "Profiler",
     "Runner",
     "ScheduleRule",
     "SearchStrategy",
     "SpaceGenerator",
     "TaskScheduler",
     "TensorInfo",
+    "TuneConfig",
     "TuneContext",
     "derived_object",
+    "tune_tasks",
+    "tune_tir",
 ]

@@ -26,6 +26,9 @@ class Component:
         """A copy that another task uses, without what this one has learned of its task."""
         return copy.copy(self)
 
+    def __str__(self) -> str:
+        return f"meta_schedule.{type(self).__name__}({id(self):#x})"
+
 
 def not_written(part: Component, base: str, method: str) -> DeclarationError:
     """The error of a method that a class of the user must have.
@@ -38,7 +41,7 @@ def not_written(part: Component, base: str, method: str) -> DeclarationError:
     words = "".join(word.capitalize() for word in method.strip("_").split("_"))
     return DeclarationError(
         f"{base}'s {words} method not implemented!",
-        f"{type(part).__name__} has no method {method}",
+        f"{method} is not defined in {type(part).__name__}",
         f"write {method} in {type(part).__name__}",
     )
 

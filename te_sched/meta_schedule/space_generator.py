@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Self
 
+from te_sched.errors import DeclarationError, Subject, kind_of, repr_of
+from te_sched.ir.blocks import Block
 from te_sched.meta_schedule.component import Component, named, not_written
 from te_sched.meta_schedule.mutator import Mutator
 from te_sched.meta_schedule.postproc import Postproc
-from te_sched.meta_schedule.schedule_rule import ScheduleRule
+from te_sched.meta_schedule.schedule_rule import ApplyCustomRule, ScheduleRule
+from te_sched.meta_schedule.schedule_rule.apply_custom_rule import CUSTOM_RULE
+from te_sched.meta_schedule.schedule_rule.targets import defaults_of
+from te_sched.signatures import is_sequence
+from te_sched.tensorir.handles import BlockRV
+from te_sched.tensorir.random_numbers import RandomNumbers
+from te_sched.tensorir.state import BlockKey
+from te_sched.tir.schedule import Schedule
 
 if TYPE_CHECKING:
     from te_sched.ir.stmt import IRModule
     from te_sched.meta_schedule.tune_context import TuneContext
-    from te_sched.tir.schedule import Schedule
+
+_FROM_TARGET = "from-target"
 
 
 class SpaceGenerator(Component):
@@ -35,16 +46,244 @@ class SpaceGenerator(Component):
         """The schedules of the space."""
         raise not_written(self, "PySpaceGenerator", "generate_design_space")
 
+    def clone(self) -> Self:
+        """A copy with copies of the parts."""
+        found = super().clone()
+        for name in ("sch_rules", "postprocs"):
+            parts = getattr(self, name)
+            if is_sequence(parts):
+                setattr(found, name, [one.clone() for one in parts])
+        if isinstance(self.mutator_probs, Mapping):
+            found.mutator_probs = {one.clone(): p for one, p in self.mutator_probs.items()}
+        return found
+
     @staticmethod
     def create(kind: Any = "post-order-apply", *args: Any, **kwargs: Any) -> SpaceGenerator:
         """A generator by its name, or of a function of a schedule."""
         if isinstance(kind, SpaceGenerator):
             return kind
+        if callable(kind):
+            return ScheduleFn(kind, *args, **kwargs)
         found: SpaceGenerator = named("space generator", _GENERATORS, kind)(*args, **kwargs)
         return found
 
 
+class _WithParts(SpaceGenerator):
+    """A generator whose parts may be the defaults of a target."""
+
+    def __init__(
+        self,
+        sch_rules: Any = _FROM_TARGET,
+        postprocs: Any = _FROM_TARGET,
+        mutator_probs: Any = _FROM_TARGET,
+    ) -> None:
+        self.sch_rules, self.postprocs, self.mutator_probs = sch_rules, postprocs, mutator_probs
+        self._random = RandomNumbers()
+
+    def _initialize_with_tune_context(self, context: TuneContext) -> None:
+        self._random = RandomNumbers(context.fork_seed())
+        self.sch_rules = _parts(self.sch_rules, ScheduleRule, context)
+        self.postprocs = _parts(self.postprocs, Postproc, context)
+        self.mutator_probs = _parts(self.mutator_probs, Mutator, context)
+        for one in (*self.sch_rules, *self.postprocs, *self.mutator_probs):
+            one._initialize_with_tune_context(context)
+
+    def _schedule(self, mod: IRModule) -> Schedule:
+        return Schedule(mod, seed=self._random.fork())
+
+
+def _parts(given: Any, kind: type[Any], context: TuneContext) -> Any:
+    """The parts of a generator: the given ones, or the defaults of a kind of target."""
+    if isinstance(given, str):
+        create = getattr(kind, "create", None)
+        if create is None:
+            return {} if kind is Mutator else []
+        return create(defaults_of(context.target) if given == _FROM_TARGET else given)
+    is_legal = isinstance(given, Mapping) if kind is Mutator else is_sequence(given)
+    if given is not None and not (is_legal and all(isinstance(one, kind) for one in given)):
+        raise DeclarationError(
+            f"{repr_of(given)} are not parts of a space generator",
+            "",
+            f"give {'a dictionary' if kind is Mutator else 'a list'} of {kind.__name__}s, or "
+            '"from-target"',
+        )
+    return dict(given or {}) if kind is Mutator else list(given or ())
+
+
+class ScheduleFn(_WithParts):
+    """The space of a function that schedules: it returns None if it changed the schedule that it
+    was given, a schedule, or several.
+
+    >>> def split(sch):
+    ...     loop, *_ = sch.get_loops("C")
+    ...     sch.split(loop, sch.sample_perfect_tile(loop, n=2))
+    >>> len(ScheduleFn(split).generate_design_space(te_sched.IRModule({"main": matmul_relu})))
+    1
+    """
+
+    def __init__(
+        self,
+        sch_fn: Callable[[Schedule], Any],
+        sch_rules: Any = _FROM_TARGET,
+        postprocs: Any = _FROM_TARGET,
+        mutator_probs: Any = _FROM_TARGET,
+    ) -> None:
+        super().__init__(sch_rules, postprocs, mutator_probs)
+        if not callable(sch_fn):
+            raise DeclarationError(
+                f"the function of a space cannot be {kind_of(sch_fn)}",
+                "",
+                "give a function of a schedule",
+            )
+        self.sch_fn = sch_fn
+
+    def generate_design_space(self, mod: IRModule) -> list[Schedule]:
+        sch = self._schedule(mod)
+        found = self.sch_fn(sch)
+        if found is None:
+            return [sch]
+        several = list(found) if is_sequence(found) else [found]
+        if not all(isinstance(one, Schedule) for one in several):
+            raise DeclarationError(
+                f"the function of a space returned {kind_of(found)}",
+                "",
+                "return None after changing the schedule, a schedule, or a list of schedules",
+            )
+        return several
+
+
+class SpaceGeneratorUnion(_WithParts):
+    """The spaces of several generators together."""
+
+    def __init__(
+        self,
+        space_generators: Sequence[SpaceGenerator],
+        sch_rules: Any = _FROM_TARGET,
+        postprocs: Any = _FROM_TARGET,
+        mutator_probs: Any = _FROM_TARGET,
+    ) -> None:
+        super().__init__(sch_rules, postprocs, mutator_probs)
+        self.space_generators = [SpaceGenerator.create(one) for one in space_generators]
+
+    def _initialize_with_tune_context(self, context: TuneContext) -> None:
+        super()._initialize_with_tune_context(context)
+        for one in self.space_generators:
+            one._initialize_with_tune_context(context)
+
+    def generate_design_space(self, mod: IRModule) -> list[Schedule]:
+        return [sch for one in self.space_generators for sch in one.generate_design_space(mod)]
+
+    def clone(self) -> Self:
+        found = super().clone()
+        found.space_generators = [one.clone() for one in self.space_generators]
+        return found
+
+
+class PostOrderApply(_WithParts):
+    """The space that rules generate: each is applied to all blocks, the later ones first and those
+    in a block after it, to the schedules of the rule before it.
+
+    Parameters
+    ----------
+    f_block_filter : a function of a block that says whether rules may schedule it.
+    """
+
+    def __init__(
+        self,
+        f_block_filter: Callable[[Block], bool] | None = None,
+        sch_rules: Any = _FROM_TARGET,
+        postprocs: Any = _FROM_TARGET,
+        mutator_probs: Any = _FROM_TARGET,
+    ) -> None:
+        super().__init__(sch_rules, postprocs, mutator_probs)
+        self.f_block_filter = f_block_filter
+
+    def generate_design_space(self, mod: IRModule) -> list[Schedule]:
+        if not is_sequence(self.sch_rules):
+            raise DeclarationError(
+                "the space generator has no rules yet",
+                "they depend on the target of a task",
+                "give it to TuneContext(mod, target=..., space_generator=...)",
+            )
+        sch = self._schedule(mod)
+        blocks = self._blocks(sch)
+        schedules = [sch]
+        for rule in self.sch_rules:
+            schedules = _applied(rule, schedules, blocks)
+        return schedules
+
+    def _blocks(self, sch: Schedule) -> list[BlockRV]:
+        """The blocks of all functions, inner ones before those around them."""
+        found = []
+        for name in sch.functions:
+            keys = list(_inside_first(sch, name))
+            _check_names(name, [key.name for key in keys])
+            found += [
+                sch.get_block(key.name, func_name=name)
+                for key in keys
+                if self.f_block_filter is None or self.f_block_filter(sch.block(key))
+            ]
+        return found
+
+
+def _check_names(function: str, names: Sequence[str]) -> None:
+    for name in names:
+        if names.count(name) > 1:
+            raise DeclarationError(
+                f"Duplicated block name {name} in function {function} not supported!",
+                "traces find blocks by name",
+                "give each block a name of its own",
+                Subject("block", name),
+            )
+
+
+def _inside_first(sch: Schedule, function: str) -> Iterator[BlockKey]:
+    """The blocks of a function in post order."""
+
+    def below(key: BlockKey) -> Iterator[BlockKey]:
+        for one in sch.blocks_of(key):
+            yield from below(one)
+        yield key
+
+    for root in sch.blocks_in(sch.functions[function].body):
+        yield from below(root)
+
+
+def _applied(
+    rule: ScheduleRule, schedules: Sequence[Schedule], blocks: Sequence[BlockRV]
+) -> list[Schedule]:
+    """The schedules that a rule makes of some, applied to one block after the other."""
+    found: list[Schedule] = []
+    stack = [(sch, len(blocks)) for sch in schedules]
+    while stack:
+        sch, count = stack.pop()
+        if count == 0:
+            found.append(sch)
+            continue
+        block = blocks[count - 1]
+        is_left = block.key not in sch.nodes or (
+            CUSTOM_RULE in sch.block(block.key).annotations
+            and not isinstance(rule, ApplyCustomRule)
+        )
+        made = [sch] if is_left else rule.apply(sch, block)
+        stack += [(one, count - 1) for one in made]
+    return found
+
+
 PySpaceGenerator = SpaceGenerator
-_GENERATORS: dict[str, type[SpaceGenerator]] = {}
+_GENERATORS: dict[str, Callable[..., SpaceGenerator]] = {
+    "post-order-apply": PostOrderApply,
+    "union": SpaceGeneratorUnion,
+}
 create = SpaceGenerator.create
-__all__ = ["Mutator", "Postproc", "PySpaceGenerator", "ScheduleRule", "SpaceGenerator", "create"]
+__all__ = [
+    "Mutator",
+    "PostOrderApply",
+    "Postproc",
+    "PySpaceGenerator",
+    "ScheduleFn",
+    "ScheduleRule",
+    "SpaceGenerator",
+    "SpaceGeneratorUnion",
+    "create",
+]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from te_sched.tir.schedule import Schedule
 
 
-def _normalize_mod(mod: IRModule | PrimFunc) -> IRModule:
+def normalized_module(mod: IRModule | PrimFunc) -> IRModule:
     """A module of a function, which is named "main" there if it has no name of its own."""
     if isinstance(mod, PrimFunc):
         if not (mod.attrs and "global_symbol" in mod.attrs):
@@ -40,7 +40,7 @@ class TuneContext:
     Parameters
     ----------
     mod : the module whose schedules are searched; a PrimFunc becomes the function "main" of one.
-    target : where they run, a Target or a target string; the current one if None.
+    target : where they run, a Target or a target string; if None, the current one or "llvm".
     space_generator : what yields the space: a generator, its name or a function of a schedule.
     search_strategy : what picks candidates: a strategy or its name.
     task_name : shown in tables.
@@ -61,9 +61,8 @@ class TuneContext:
         num_threads: int | str = "physical",
         logger: logging.Logger | None = None,
     ) -> None:
-        self.mod = None if mod is None else _normalize_mod(mod)
-        current = Target.current(allow_none=True)
-        self.target = current if target is None else Target(target)
+        self.mod = None if mod is None else normalized_module(mod)
+        self.target = Target(target or Target.current() or "llvm")
         self.task_name = task_name
         drawn = RandomNumbers(None if rand_state in (-1, None) else rand_state)
         self.rand_state = drawn.state % MODULUS
@@ -150,3 +149,6 @@ class TuneContext:
         return DeclarationError(
             f"task {self.task_name!r} has no {part}", "", f"give TuneContext({name}=...)"
         )
+
+
+_normalize_mod = normalized_module  # by which TVM's own tools import it

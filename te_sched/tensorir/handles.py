@@ -361,6 +361,7 @@ _PREPARED: dict[str, Callable[[Any, Any, Mapping[str, Any]], Any]] = {
     "block": _block,
     "block_or_loop": _block,
     "consumer_blocks": _blocks,
+    "target": _blocks,
     "index_map": _index_map,
     "pad_value": _pad_value,
     "gen_new_ranges": _ranges,

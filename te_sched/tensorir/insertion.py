@@ -35,10 +35,12 @@ def _headers_and_body(index: BlockIndex, parent: Key) -> tuple[list[Stmt], Stmt]
     return headers, body
 
 
-def with_inserted(index: BlockIndex, place: Place, new: Stmt, links: dict[Block, Block]) -> Node:
-    """The loop or block of a place, with a statement inserted."""
+def with_inserted(
+    index: BlockIndex, place: Place, new: Stmt, links: dict[Block, Block], replaced: int = 0
+) -> Node:
+    """The loop or block of a place, with a statement inserted that replaces some of those there."""
     parts = list(statements_of(index, place.parent))
-    parts[place.number : place.number] = new.seq if type(new) is SeqStmt else [new]
+    parts[place.number : place.number + replaced] = new.seq if type(new) is SeqStmt else [new]
     body: Stmt = parts[0] if len(parts) == 1 else SeqStmt(tuple(parts))
     for header in reversed(_headers_and_body(index, place.parent)[0]):
         body = replace(header, body=body)

@@ -8,8 +8,10 @@ cover). Must not know any primitive.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.conditions import conjuncts
@@ -17,18 +19,34 @@ from te_sched.arith.int_set import IntervalSet
 from te_sched.arith.iter_detect import IterMapLevel, is_number
 from te_sched.arith.iter_map import detect_iter_map
 from te_sched.ir import ops
-from te_sched.ir.expr import GE, LE, LT, Buffer, BufferRegion, Expr, IntImm, Var
+from te_sched.ir.expr import (
+    GE,
+    LE,
+    LT,
+    Buffer,
+    BufferRegion,
+    Expr,
+    FloorDiv,
+    IntImm,
+    Range,
+    Var,
+)
 from te_sched.ir.ops import is_const
-from te_sched.ir.visitor import substitute, variables_of
+from te_sched.ir.stmt import For, Stmt
+from te_sched.ir.visitor import substitute, variables_of, walk
 from te_sched.tensorir.blocks import (
     accessed,
-    buffers_of,
     is_group,
     loop_ranges,
     loops_around,
     predicate_of,
-    siblings,
     stated_blocks,
+)
+from te_sched.tensorir.dependences import (
+    accesses_of,
+    filled_buffers,
+    nests_of_scope,
+    outermost_blocks,
 )
 from te_sched.tensorir.insertion import common_parent
 from te_sched.tensorir.relaxation import Sets, binding_of, bound_loops, joined, relaxed, sharing
@@ -40,26 +58,34 @@ PIPELINE_HELP = "write each buffer before it is read, all that is read there, an
 
 def why_not_pipeline(index: BlockIndex, key: Key) -> str:
     """The reason why the scope of a block is not a stage pipeline; "" if it is one."""
-    blocks = siblings(index, key)
+    scope = index.scope(key)
+    if scope is None:
+        return ""
     readers: dict[Buffer, BlockKey] = {}
     makers: dict[Buffer, list[BlockKey]] = {}
-    for one in blocks:
-        written = buffers_of(accessed(index, one, writes=True))
-        read = buffers_of(accessed(index, one, writes=False))
-        for buffer in written:
-            if readers.get(buffer, one) is not one:
-                return (
-                    f"block {one.name} writes {buffer.name} after {readers[buffer].name} reads it"
-                )
-        for buffer in read:
-            readers.setdefault(buffer, one)
-            if buffer in makers and not _is_covered(index, one, buffer, makers[buffer]):
-                return (
-                    f"block {one.name} reads more of {buffer.name} than is written before in the "
-                    "loops around it"
-                )
-        for buffer in written:
-            makers.setdefault(buffer, []).append(one)
+    filled: dict[Buffer, Stmt] = {}  # by a block of this statement of the scope
+    for statement in nests_of_scope(index.realize(scope)):
+        for realize in outermost_blocks(statement):
+            one, accesses = index.keys[realize.block], accesses_of(realize)
+            for buffer in accesses.written:
+                if readers.get(buffer, one) is not one:
+                    return (
+                        f"block {one.name} writes {buffer.name} after {readers[buffer].name} "
+                        "reads it"
+                    )
+            for buffer in accesses.read:
+                readers.setdefault(buffer, one)
+                if buffer not in makers or filled.get(buffer, statement) is not statement:
+                    continue
+                if not _is_covered(index, one, buffer, makers[buffer]):
+                    return (
+                        f"block {one.name} reads more of {buffer.name} than is written before in "
+                        "the loops around it"
+                    )
+            for buffer in accesses.written:
+                makers.setdefault(buffer, []).append(one)
+        for buffer in filled_buffers(statement):
+            filled.setdefault(buffer, statement)
     return ""
 
 
@@ -74,8 +100,6 @@ def _is_covered(
     parent = common_parent(index, scope, [key, *makers])
     above = [*index.loops_above(parent), parent] if isinstance(parent, Var) else []
     writers = stated_blocks(index, makers)
-    if not above and any(_fills(index, one, buffer) for one in writers):
-        return True
     known = (buffer, *above, *[part for one in (key, *writers) for part in _place(index, one)])
     found = _COVERED.get(known)
     if found is None:
@@ -87,6 +111,28 @@ def _is_covered(
 
 _COVERED: dict[tuple[Any, ...], bool] = {}
 _MOST_KNOWN = 4096
+_MOST_CASES = 64
+
+
+class _Case(NamedTuple):
+    """Values of loops, which may depend on new variables with ranges."""
+
+    values: dict[Var, Expr]
+    ranges: dict[Var, Range]
+
+    def analyzer(self) -> Analyzer:
+        """An analyzer that knows the ranges of the new variables."""
+        found = Analyzer()
+        for var, bound in self.ranges.items():
+            found.bind(var, bound)
+        return found
+
+    def of(self, one: Expr) -> Expr:
+        """An expression in this case."""
+        return self.analyzer().simplify(substitute(one, self.values)) if self.values else one
+
+
+_GENERAL = _Case({}, {})
 
 
 def _place(index: BlockIndex, key: BlockKey) -> list[Any]:
@@ -103,34 +149,6 @@ def _place(index: BlockIndex, key: BlockKey) -> list[Any]:
     return found
 
 
-def _fills(index: BlockIndex, key: BlockKey, buffer: Buffer) -> bool:
-    """Whether the indices that a block writes of a buffer are its loops, over all elements."""
-    if not is_const(predicate_of(index, key), 1):
-        return False
-    values = binding_of(index.realize(key))
-    loops = {*loops_around(index, key)}
-    used: set[Any] = set()
-    for region in index.block(key).writes:
-        if region.buffer is not buffer:
-            continue
-        for bound, size in zip(region.region, buffer.shape, strict=True):
-            value = values.get(bound.min) if type(bound.min) is Var else None
-            if type(value) is not Var or value not in loops or value in used:
-                return False
-            loop = index.loop(value)
-            if not (is_const(loop.min, 0) and _is_same(loop.extent, size)):
-                return False
-            used.add(value)
-        return True
-    return False
-
-
-def _is_same(one: Expr, other: Expr) -> bool:
-    if isinstance(one, IntImm) and isinstance(other, IntImm):
-        return one.value == other.value
-    return one is other
-
-
 def _is_written(
     index: BlockIndex,
     key: BlockKey,
@@ -140,47 +158,129 @@ def _is_written(
 ) -> bool:
     threads = {*sharing(index, above, buffer.scope())}
     above = [one for one in above if one not in threads]
-    read = _read(index, key, buffer, above)
+    if _is_written_for(index, key, buffer, writers, above, _GENERAL):
+        return True
+    cases = _cases(index, writers, above)
+    return bool(cases) and all(
+        _is_written_for(index, key, buffer, writers, above, case) for case in cases
+    )
+
+
+def _is_written_for(
+    index: BlockIndex,
+    key: BlockKey,
+    buffer: Buffer,
+    writers: Sequence[BlockKey],
+    above: Sequence[Var],
+    case: _Case,
+) -> bool:
+    """Whether blocks write all that one reads, for some values of loops above."""
     written = [
         sets
         for maker in writers
         for region in index.block(maker).writes
         if region.buffer is buffer
-        if (sets := written_box(index, maker, region, _below(index, maker, above))) is not None
+        if (sets := written_box(index, maker, region, _below(index, maker, above), case))
     ]
     if not written:
         return False
-    analyzer = bound_loops(index, above, Analyzer())
+    rest = [one for one in above if one not in case.values]
+    analyzer = bound_loops(index, rest, case.analyzer())
     box = joined(written)
-    return all(
-        any(_contains(analyzer, box[place], sets[place], size) for sets in read)
-        for place, size in enumerate(buffer.shape)
-    )
+    left = [*range(len(box))]
+    for sets in _read(index, key, buffer, above, case):
+        left = [
+            place
+            for place in left
+            if not _contains(analyzer, box[place], sets[place], buffer.shape[place])
+        ]
+        if not left:
+            return True
+    return False
+
+
+def _cases(index: BlockIndex, writers: Sequence[BlockKey], above: Sequence[Var]) -> list[_Case]:
+    """Cases of the values of the loops above on which extents of loops of the writers depend; none
+    if there are no such loops, or too many cases.
+    """
+    below = [loop for maker in writers for loop in _below(index, maker, above)]
+    extents = [index.loop(loop).extent for loop in below]
+    used = variables_of(*extents)
+    parts = [_parts(one, index.loop(one), extents) for one in above if one in used]
+    if not parts or not 0 < math.prod([len(one) for one in parts]) <= _MOST_CASES:
+        return []
+    return [
+        _Case(
+            {var: value for one in chosen for var, value in one.values.items()},
+            {var: bound for one in chosen for var, bound in one.ranges.items()},
+        )
+        for chosen in itertools.product(*parts)
+    ]
+
+
+def _parts(loop: Var, node: For, extents: Sequence[Expr]) -> list[_Case]:
+    """Cases of the values of a loop: each value, or each quotient by the largest number by which
+    extents divide it, if they depend on that alone; the remainder is then a new variable.
+    """
+    size = _number(node.extent)
+    divisors = [
+        _number(part.b)
+        for extent in extents
+        for part in walk(extent)
+        if type(part) is FloorDiv and loop in variables_of(part.a)
+    ]
+    step = max([one for one in divisors if one > 0 and size % one == 0], default=1)
+    rest = Var("rest", loop.dtype)
+    ranges = {rest: Range(IntImm(0, loop.dtype), IntImm(step, loop.dtype))}
+    found = [
+        _Case({loop: node.min + number * step + rest}, ranges) for number in range(size // step)
+    ]
+    if found and not any(rest in variables_of(found[0].of(one)) for one in extents):
+        return found
+    return [_Case({loop: node.min + number}, {}) for number in range(size)]
+
+
+def _number(extent: Expr) -> int:
+    return extent.value if isinstance(extent, IntImm) else 0
 
 
 def _below(index: BlockIndex, key: BlockKey, above: Sequence[Var]) -> list[Var]:
     return [one for one in loops_around(index, key) if one not in {*above}]
 
 
-def _read(index: BlockIndex, key: BlockKey, buffer: Buffer, above: Sequence[Var]) -> list[Sets]:
-    """Sets of all that a block reads of a buffer in one iteration of the loops above: without
-    conditions on several loops, and with all conditions, if that is known.
+def _read(
+    index: BlockIndex, key: BlockKey, buffer: Buffer, above: Sequence[Var], case: _Case
+) -> Iterator[Sets]:
+    """Sets of all that a block reads of a buffer in one iteration of the loops above: with all
+    conditions, if that is known, and without conditions on several loops.
     """
     loops = _below(index, key, above)
     regions = [one for one in accessed(index, key, writes=False) if one.buffer is buffer]
     predicate = predicate_of(index, key)
-    boxes = [_box(index, key, one, loops, predicate) for one in regions]
-    found = [joined([relaxed(index, key, one, loops) for one in regions])]
-    return found if None in boxes else [*found, joined([one for one in boxes if one])]
+    boxes = [_box(index, key, one, loops, predicate, case) for one in regions]
+    if None not in boxes:
+        yield joined([one for one in boxes if one])
+    sets = [relaxed(index, key, one, loops) for one in regions]
+    yield joined([[_given(bound, case) for bound in one] for one in sets])
+
+
+def _given(bound: IntervalSet, case: _Case) -> IntervalSet:
+    return IntervalSet(*[end if end is None else case.of(end) for end in bound])
 
 
 def written_box(
-    index: BlockIndex, key: BlockKey, region: BufferRegion, loops: Sequence[Var]
+    index: BlockIndex,
+    key: BlockKey,
+    region: BufferRegion,
+    loops: Sequence[Var],
+    case: _Case = _GENERAL,
 ) -> Sets | None:
-    """A box that a block writes completely over all iterations of loops; None if unknown."""
+    """A box that a block writes completely over all iterations of loops, in some case; None if
+    unknown.
+    """
     mins = _begins(index, key, region)
     predicate = _selection(index, key, mins, region.buffer.shape, loops)
-    return _box(index, key, region, loops, predicate)
+    return _box(index, key, region, loops, predicate, case)
 
 
 def _begins(index: BlockIndex, key: BlockKey, region: BufferRegion) -> list[Expr]:
@@ -195,10 +295,14 @@ def _box(
     region: BufferRegion,
     loops: Sequence[Var],
     predicate: Expr,
+    case: _Case,
 ) -> Sets | None:
     """The elements of a region over all iterations of loops with a condition, if they are a box."""
     ranges = loop_ranges(index, loops)
     mins = _begins(index, key, region)
+    if case.values:
+        mins, predicate = [case.of(one) for one in mins], case.of(predicate)
+        ranges = {var: Range(case.of(one.min), case.of(one.extent)) for var, one in ranges.items()}
     found = detect_iter_map(mins, ranges, predicate, IterMapLevel.SURJECTIVE)
     if found.errors:
         return None

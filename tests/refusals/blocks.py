@@ -8,13 +8,20 @@ from typing import Any
 import numpy as np
 
 from te_sched import tir
-from te_sched.errors import DeclarationError, HandleError, ScheduleError, TeSchedError
+from te_sched.errors import (
+    DeclarationError,
+    FunctionError,
+    HandleError,
+    ScheduleError,
+    TeSchedError,
+)
 from te_sched.script import from_source
 from te_sched.tensorir.primitives.storage import copy_of
 from te_sched.tensorir.rewriting import Swap
 from te_sched.trace.trace import Trace
 from tests.refusals.table import enter
 from tests.tensorir.programs import (
+    BLOCKIZED,
     GIVEN,
     LAYOUTS,
     MATMUL,
@@ -194,7 +201,7 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
     (MATMUL, lambda s: s.set_axis_separator("D", "D", 1), "axis_separators must be a list, got 1"),
     (MATMUL, lambda s: s.tensorize("D", "nowhere"), "there is no intrinsic 'nowhere'"),
     (MATMUL, lambda s: s.annotate("D", "note", tir.Var("n") + 1), "cannot be an Add"),
-    (MATMUL, _two_functions, "which function is meant is unclear"),
+    (MATMUL, _two_functions, "does not know which function to be working on"),
     (MATMUL, lambda s: s.get_loops(loops(s, "C")[0]), "get_loops needs a block, got a LoopRV"),
     (MATMUL, lambda s: s.parallel(s.get_block("C")), "parallelize needs a loop, got a BlockRV"),
     (MATMUL, lambda s: s.get_loops(3), "get_loops needs a block, got an int"),
@@ -388,8 +395,16 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
     (MATMUL, lambda s: s.reindex("C", "Z"), "has not a buffer Z that it accesses"),
     (MATMUL, lambda s: s.reindex("C", ("update", 0)), "the buffer of block C is .'update', 0."),
     (MATMUL, lambda s: s.reindex("C", ("read", 3)), "has not a buffer number 3 that it reads"),
-    (OTHERS["accumulated"], lambda s: s.reindex("B", ("read", 0)), "it reads and writes it"),
-    (OTHERS["accumulated"], lambda s: s.reindex("B", ("write", 0)), "it reads and writes it"),
+    (
+        REINDEXED["updated apart"],
+        lambda s: s.reindex("B", ("write", 0)),
+        r"the indices \[vi, vj\] are not proven|the indices \[vi \+ vj\] are not proven",
+    ),
+    (
+        REINDEXED["begun"],
+        lambda s: s.reindex("B", ("read", 1)),
+        "it initialises it before it reads it",
+    ),
     (MATMUL, lambda s: s.reindex("root", 0), "the buffer of block root is 0|root block"),
     (
         OTHERS["window"],
@@ -403,7 +418,7 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
     ),
     (REINDEXED["by loop"], lambda s: s.reindex("B", "A"), "l is an index and not an iterator"),
     (REINDEXED["pointer"], lambda s: s.reindex("B", "A"), "it has no load or store of it"),
-    (OTHERS["from one"], lambda s: s.reindex("B", "A"), "its iterator vi does not begin at 0"),
+    (REINDEXED["from below"], lambda s: s.reindex("B", "A"), "its iterator vi begins at -2"),
     (OTHERS["view"], lambda s: s.reindex("B", "A"), "it has blocks or views in it"),
     (
         REINDEXED["last one wins"],
@@ -416,9 +431,9 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
         "its reduction iterator vj is an index",
     ),
     (
-        REDUCTIONS["in one loop"],
+        REINDEXED["written in the loops"],
         lambda s: s.reindex("C", "B"),
-        "block B in the same loops accesses it, too",
+        "block M in the same loops accesses it, too",
     ),
     (
         REINDEXED["in init"],
@@ -622,14 +637,9 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
         "it has no block in it",
     ),
     (
-        MATMUL,
-        _partition("D", 1, [2, None], lambda s, made: s.cache_write("D_j0", 0, "local")),
-        "its iterators depend on loop i outside of block D_j0_partition",
-    ),
-    (
-        MATMUL,
-        _partition("D", 1, [2, None], lambda s, made: s.blockize(made[0])),
-        "an iterator of block D_j0 depends on loop i, which is outside",
+        REINDEXED["window"],
+        _partition("B", 1, [2, None], lambda s, made: s.cache_write("B_j0", 0, "local")),
+        r"cannot cache B of block B_j0(.|\n)*it accesses it at vi, vj and at vi, 0",
     ),
     (
         MATMUL,
@@ -753,7 +763,6 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
     # blocks of blocks
     (MATMUL, lambda s: s.blockize(loops(s, "C")[1]) and s.blockize(3), "blockize needs a|blockize"),
     (OTHERS["siblings"], lambda s: s.blockize(loops(s, "B")[0]), "it has 2 blocks in it"),
-    (OTHERS["from one"], lambda s: s.blockize(loops(s, "B")[0]), "loop i starts at 1, not at 0"),
     (OTHERS["beside"], lambda s: s.blockize(loops(s, "B")[0]), "has other statements than block B"),
     (
         MATMUL,
@@ -763,6 +772,49 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
             s.blockize(loops(s, "D")[1]),
         ),
         "do not divide into a part",
+    ),
+    (
+        BLOCKIZED["of a loop outside"],
+        lambda s: s.blockize(loops(s, "B")[0]),
+        "an iterator of block B depends on loop i, which is outside",
+    ),
+    (BLOCKIZED["two"], lambda s: s.blockize([]), "it takes several blocks, each once"),
+    (BLOCKIZED["two"], lambda s: s.blockize(["B", "B"]), "it takes several blocks, each once"),
+    (BLOCKIZED["two"], lambda s: s.blockize(["B", 3]), "blockize needs a block, got an int"),
+    (BLOCKIZED["two"], lambda s: s.blockize(["B", "root"]), "cannot blockize the root block"),
+    (
+        BLOCKIZED["two"],
+        lambda s: s.blockize(["C", "B"]),
+        "block C would run before block B, and both access B",
+    ),
+    (BLOCKIZED["three"], lambda s: s.blockize(["B", "R"]), "their loops do not follow each other"),
+    (BLOCKIZED["two scopes"], lambda s: s.blockize(["B", "C"]), "are in different block scopes"),
+    (BLOCKIZED["in a condition"], lambda s: s.blockize(["B", "C"]), "block B is in a condition"),
+    (BLOCKIZED["fewer"], lambda s: s.blockize(["R", "C"]), "block C has more iterators than block"),
+    (
+        BLOCKIZED["other loops"],
+        lambda s: s.blockize(["B", "C"]),
+        "of block C for the loops around the blocks is n, and that of block B is m",
+    ),
+    (
+        BLOCKIZED["one outer condition"],
+        lambda s: s.blockize(["B", "C"]),
+        "the part of iterator vi of block C",
+    ),
+    (
+        BLOCKIZED["two conditions"],
+        lambda s: s.blockize(["B", "C"]),
+        "have the condition n < 2 in block C, and n < 3 in block B",
+    ),
+    (
+        BLOCKIZED["reduction first"],
+        lambda s: s.blockize(["R", "B"]),
+        "a part of the reduction iterator vj of block R",
+    ),
+    (
+        BLOCKIZED["reduction outside"],
+        lambda s: s.blockize(["B", "R"]),
+        "a part of the reduction iterator vj of block R",
     ),
     (MATMUL, lambda s: s.reorder_block_iter_var("C", [0, 0, 1]), r"to \[0, 0, 1\]"),
     # sampling
@@ -789,6 +841,8 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
 def _error(match: str) -> type[TeSchedError]:
     if match.startswith("the function of the index map"):
         return DeclarationError
+    if "which function" in match:
+        return FunctionError
     is_gone = "no longer in the program" in match or "was removed" in match
     return HandleError if is_gone else ScheduleError
 

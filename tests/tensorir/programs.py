@@ -573,6 +573,57 @@ for i, k in T.grid(8, 8):
     ),
     "reduced": function("A:8,8 B:8,8", _block("B", "8, 8", "", "B[vi, vj] = A[vi, vj]", "SR")),
     "updated": function("A:8 B:8", _block("B", "8", "", "B[vi] = B[vi] + A[vi]")),
+    "updated apart": function(
+        "A:8,8 B:15", _block("B", "8, 8", "", "B[vi + vj] = B[vi + vj] + A[vi, vj]")
+    ),
+    "begun": function(
+        "A:8,8 B:8",
+        _block(
+            "B",
+            "8, 8",
+            "",
+            "T.reads(A[vi, vj], B[vi])\nwith T.init():\n    B[vi] = 0.0\nB[vi] = B[vi] + A[vi, vj]",
+            "SR",
+        ),
+    ),
+    "window": function(
+        "A:8,8 B:8,8", _block("B", "8, 8", "", "B[vi, vj] = A[vi, vj]\nB[vi, 0] = 0.0")
+    ),
+    "from below": function(
+        "A:8 B:8", _block("B", "8", "vi = T.axis.spatial((-2, 6), i - 2)", "B[vi + 2] = A[vi + 2]")
+    ),
+    "written in the loops": function(
+        "A:8,8 C:8,8",
+        """
+B = T.alloc_buffer((8, 8), "float32")
+for i in range(8):
+    with T.block("B"):
+        vi = T.axis.spatial(8, i)
+        B[vi, 0] = A[vi, 0]
+    for j in range(8):
+        with T.block("M"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] * 2.0
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[vi, vj]
+""",
+    ),
+    "tiles": function(
+        "A:8,8 C:8,8",
+        """
+B = T.alloc_buffer((8, 8), "float32")
+for i in range(8):
+    for k in range(8):
+        with T.block("B"):
+            vi, vk = T.axis.remap("SS", [i, k])
+            B[vi, vk] = A[vi, vk] * 2.0
+    for k in range(8):
+        with T.block("C"):
+            vi, vk = T.axis.remap("SS", [i, k])
+            C[vk, vi] = B[vi, vk] + 1.0
+""",
+    ),
     "initialised": function(
         "A:8,8 B:8",
         _block(
@@ -780,4 +831,108 @@ PADDING = {
     "strided": padding(_CONDITION, "vi % 2 == 0"),
     "folded": padding("B[vi] = T.if", "B[vi % 4] = T.if"),
     "updated": padding("A[vi - 2]", "B[vi]"),
+}
+
+
+def _tile(name: str, sizes: str, body: str, indices: str = "m * 2 + i, j", names: str = "") -> str:
+    """Loops i, j in the body of a loop, around a block."""
+    names = names or "vi:spatial vj:spatial"
+    lines = [f"for i, j in T.grid({sizes}):", f'    with T.block("{name}"):']
+    for one, value, size in zip(names.split(), indices.split(", "), (8, 8), strict=True):
+        axis, kind = one.split(":")
+        lines.append(f"        {axis} = T.axis.{kind}({size}, {value})")
+    lines += [f"        {line}" for line in body.splitlines()]
+    return "".join(f"    {line}\n" for line in lines)
+
+
+_TWO = _tile("B", "2, 8", "B[vi, vj] = A[vi, vj] * 2.0")
+_NEXT = _tile("C", "2, 8", "C[vi, vj] = B[vi, vj] + 1.0")
+_SUM = "with T.init():\n    R[vi] = 0.0\nR[vi] = R[vi] + A[vi, vj]"
+_ROWS = _tile("R", "2, 8", _SUM, names="vi:spatial vj:reduce")
+BLOCKIZED = {
+    name: function("A:8,8 B:8,8 C:8,8 R:8", body)
+    for name, body in {
+        "two": "for m in range(4):\n"
+        + _tile("B", "2, 8", "B[va, vb] = A[va, vb] * 2.0", names="va:spatial vb:spatial")
+        + _tile("C", "8, 2", "C[vi, vj] = B[vi, vj] + 1.0", "m * 2 + j, i"),
+        "three": f"for m in range(4):\n{_TWO}{_NEXT}{_ROWS}",
+        "reduction": f"for m in range(4):\n{_TWO}{_ROWS}",
+        "reduction first": f"for m in range(4):\n{_ROWS}{_TWO}",
+        "reduction outside": "for m, n in T.grid(4, 4):\n"
+        + _tile("B", "2, 2", "B[vi, vj] = A[vi, vj] * 2.0", "m * 2 + i, n * 2 + j")
+        + _tile("R", "2, 2", _SUM, "m * 2 + i, n * 2 + j", "vi:spatial vj:reduce"),
+        "in one loop": """
+for i, j in T.grid(8, 8):
+    with T.block("B"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        B[vi, vj] = A[vi, vj] * 2.0
+    with T.block("C"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        C[vi, vj] = B[vi, vj] + 1.0
+""",
+        "conditions": "for m in range(4):\n"
+        + _tile("B", "2, 9", "T.where(j < 8)\nB[vi, vj] = A[vi, vj] * 2.0")
+        + _NEXT,
+        "outer conditions": "for m in range(5):\n"
+        + _tile("B", "2, 8", "T.where(m < 4)\nB[vi, vj] = A[vi, vj] * 2.0")
+        + _tile("C", "2, 8", "T.where(m < 4)\nC[vi, vj] = B[vi, vj] + 1.0"),
+        "one outer condition": "for m in range(4):\n"
+        + _tile("B", "2, 8", "T.where(m < 3)\nB[vi, vj] = A[vi, vj] * 2.0")
+        + _NEXT,
+        "two conditions": "for m, n in T.grid(4, 4):\n"
+        + _tile("B", "2, 8", "T.where(n < 3)\nB[vi, vj] = A[vi, vj] * 2.0")
+        + _tile("C", "2, 8", "T.where(n < 2)\nC[vi, vj] = B[vi, vj] + 1.0"),
+        "independent": f"for m in range(4):\n{_TWO}"
+        + _tile("C", "2, 8", "C[vi, vj] = A[vi, vj] + 1.0"),
+        "units": "for m in range(4):\n"
+        + _tile("B", "2, 1", "B[vi, vj] = A[vi, vj] * 2.0", "m * 2 + i, j * 8")
+        + _tile("C", "2, 1", "C[vi, vj] = B[vi, vj] + 1.0", "m * 2 + i, j * 8"),
+        "other loops": "for m, n in T.grid(4, 4):\n"
+        + _TWO
+        + _tile("C", "2, 8", "C[vi, vj] = A[vi, vj] + 1.0", "n * 2 + i, j"),
+        "in a condition": "for m in range(4):\n    if A[0, 0] > 0.0:\n"
+        + "".join(f"    {line}\n" for line in _TWO.splitlines())
+        + _NEXT,
+        "two scopes": """
+for m in range(8):
+    with T.block("O"):
+        vm = T.axis.spatial(8, m)
+        for j in range(8):
+            with T.block("B"):
+                vj = T.axis.spatial(8, j)
+                B[vm, vj] = A[vm, vj] * 2.0
+    for j in range(8):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [m, j])
+            C[vi, vj] = B[vi, vj] + 1.0
+""",
+        "fewer": """
+for m in range(8):
+    with T.block("R"):
+        vm = T.axis.spatial(8, m)
+        R[vm] = A[vm, 0]
+    for j in range(8):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [m, j])
+            C[vi, vj] = R[vi] + 1.0
+""",
+        "of a loop outside": """
+for i in range(8):
+    with T.block("O"):
+        T.reads(A[i, 0:8])
+        T.writes(B[i, 0:8])
+        for j in range(8):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vi, vj] * 2.0
+""",
+        "from one": """
+for i in range(1, 4):
+    for j in range(2, 8):
+        with T.block("B"):
+            vi = T.axis.spatial((1, 4), i)
+            vj = T.axis.spatial((2, 8), j)
+            B[vi, vj] = A[vi, vj] * 2.0
+""",
+    }.items()
 }

@@ -194,3 +194,34 @@ def test_merge_takes_loops_in_any_order() -> None:
     sch.merge(loops(sch, "C")[1], loops(sch, "B")[1])
     assert [one.name for one in sch.get_child_blocks(loops(sch, "B")[0])] == ["C", "B"]
     check_same(sch, text)
+
+
+# TVM 0.19 copies all 8 rows, of which an iteration of i has one.
+COPIED_BACK = """
+                    D_local = T.alloc_buffer((8, 3), scope="local")
+                    for j0 in range(3):
+                        with T.block("D_j0"):
+                            vi, vj = T.axis.remap("SS", [i, j0])
+                            T.reads(C[0:8, 0:3])
+                            T.writes(D_local[0:8, 0:3])
+                            D_local[vi, vj] = T.max(C[vi, vj], T.float32(0))
+                    for j0 in range(3):
+                        with T.block("D_local"):
+                            vi, vj = T.axis.remap("SS", [i, j0])
+                            T.reads(D_local[vi, vj])
+                            T.writes(D[vi, vj])
+                            D[vi, vj] = D_local[vi, vj]
+"""
+
+
+@pytest.mark.parametrize("part", [0, 1])
+def test_cache_write_in_a_partition_copies_what_an_iteration_writes(part: int) -> None:
+    sch = scheduled(MATMUL)
+    made = sch.loop_partition(loops(sch, "D")[1], [3, None])
+    if part:
+        sch.cache_write("D_j1", 0, "local")
+    else:
+        sch.cache_write("D_j0", 0, "local")
+        assert COPIED_BACK in sch.mod.script() + "\n"
+        sch.split(made[0], [2, None])
+    check_same(sch, MATMUL)

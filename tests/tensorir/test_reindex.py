@@ -9,7 +9,8 @@ import te_sched
 from te_sched import tir
 from te_sched.ir import structural_equal
 from te_sched.script import from_source
-from tests.tensorir.programs import GIVEN, MATMUL, function
+from tests.tensorir.programs import BLOCKIZED, GIVEN, MATMUL, OTHERS, REINDEXED, function
+from tests.tensorir.test_partitioning import check_same, loops, scheduled
 
 CONVOLUTION = GIVEN + function(
     "A:10,4 W:3,4 C:8,2",
@@ -79,3 +80,79 @@ def test_iterators_on_which_no_index_depends_are_no_indices_of_the_copy() -> Non
     sch = tir.Schedule(from_source(FOLDED))
     copy = sch.get(sch.reindex("C", "A"))
     assert (str(copy.reads), str(copy.writes)) == ("(A[v0, 0],)", "(A_reindex[v0],)")
+
+
+# What TVM 0.19 prints.
+FROM_ONE = """
+        B_reindex = T.alloc_buffer((4, 8))
+        for i in range(1, 4):
+            for j in range(2, 8):
+                with T.block("B"):
+                    vi, vj = T.axis.remap("SS", [i, j])
+                    T.reads(A[vi, vj])
+                    T.writes(B_reindex[vi, vj])
+                    B_reindex[vi, vj] = A[vi, vj] * T.float32(2)
+        for ax0 in range(1, 4):
+            for ax1 in range(2, 8):
+                with T.block("B_reindex"):
+                    v0, v1 = T.axis.remap("SS", [ax0, ax1])
+                    T.reads(B_reindex[v0, v1])
+                    T.writes(B[v0, v1])
+                    B[v0, v1] = B_reindex[v0, v1]
+"""
+
+
+def test_iterators_need_not_begin_at_zero() -> None:
+    sch = scheduled(BLOCKIZED["from one"])
+    sch.reindex("B", ("write", 0))
+    assert FROM_ONE in sch.mod.script() + "\n"
+    check_same(sch, BLOCKIZED["from one"])
+
+
+@pytest.mark.parametrize("kind", ["read", "write"])
+def test_an_updated_buffer_is_copied_before_and_after(kind: str) -> None:
+    sch = scheduled(OTHERS["accumulated"])
+    made = sch.reindex("B", (kind, 0))  # TVM 0.19 copies once, and loses the result or the start
+    names = [one.name for one in sch.get_child_blocks(sch.get_block("root"))]
+    assert names == ["B_reindex_reindex", "B", "B_reindex"]
+    assert made.name == names[0 if kind == "read" else 2]
+    check_same(sch, OTHERS["accumulated"])
+
+
+def test_the_update_of_a_reduction_is_copied_in_the_loops_of_its_initialisation() -> None:
+    sch = scheduled(MATMUL)
+    sch.decompose_reduction("C", loops(sch, "C")[2])
+    sch.reindex("C_update", ("write", 0))
+    assert [one.name for one in sch.get_child_blocks(loops(sch, "C_init")[1])] == [
+        *("C_init", "C_reindex_reindex", "C_update", "C_reindex")
+    ]
+    check_same(sch, MATMUL)
+
+
+@pytest.mark.parametrize(("block", "kind"), [("C", "read"), ("B", "write")])
+def test_copies_are_next_to_blocks_in_the_same_loops(block: str, kind: str) -> None:
+    sch = scheduled(REINDEXED["tiles"])
+    copy = sch.reindex(block, (kind, 0))
+    blocks = [one.name for one in sch.get_child_blocks(loops(sch, "B")[0])]
+    assert blocks == ["B", copy.name, "C"]  # TVM 0.19 copies before or after loop i
+    check_same(sch, REINDEXED["tiles"])
+
+
+@pytest.mark.parametrize("kind", ["read", "write"])
+def test_iterators_of_the_block_around_are_indices(kind: str) -> None:
+    sch = scheduled(MATMUL)
+    sch.blockize(loops(sch, "D")[1])
+    copy = sch.get(sch.reindex("D", (kind, 0)))
+    assert str((copy.reads, copy.writes)[kind == "write"][0]) == (
+        "D[vi_o, v0]" if kind == "write" else "C[vi_o, v0]"
+    )
+    check_same(sch, MATMUL)
+
+
+@pytest.mark.parametrize("kind", ["read", "write"])
+@pytest.mark.parametrize("part", [0, 1])
+def test_blocks_in_partitions(kind: str, part: int) -> None:
+    sch = scheduled(MATMUL)
+    sch.loop_partition(loops(sch, "D")[1], [3, None])
+    sch.reindex(f"D_j{part}", (kind, 0))
+    check_same(sch, MATMUL)

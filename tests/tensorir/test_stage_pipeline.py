@@ -77,3 +77,32 @@ def test_producers_move_below_loops_of_consumers_whole() -> None:
     result = te_sched.nd.array(np.zeros(8, "float32"))
     te_sched.build(sch.mod)(te_sched.nd.array(a), result)
     np.testing.assert_allclose(result.numpy(), a.sum(1) * 2, 1e-5)
+
+
+UNEVEN = function(
+    "A:4,8 C:4,8",
+    """
+B = T.alloc_buffer((4, 8), "float32")
+for j, i in T.grid(4, 8):
+    with T.block("B"):
+        vj, vi = T.axis.remap("SS", [j, i])
+        B[vj, vi] = A[vj, vi]
+for r, j, i in T.grid(4, 4, 8):
+    with T.block("C"):
+        vj, vi, vr = T.axis.remap("SSR", [j, i, r])
+        with T.init():
+            C[vj, vi] = T.float32(0)
+        C[vj, vi] = C[vj, vi] + B[vj, (vi + vr) // 2]
+""",
+)
+
+
+def test_copies_of_different_sizes_are_covered_in_each_case() -> None:
+    sch = tir.Schedule(program(UNEVEN))
+    r, _j, _i = sch.get_loops("C")
+    sch.compute_at("B", r)
+    sch.fuse(*sch.get_loops("B")[1:])
+    assert why_not_pipeline(sch, sch.get_block("B").key) == ""
+    outer, inner = sch.split(r, [2, 2])
+    sch.fuse(outer, inner)
+    assert why_not_pipeline(sch, sch.get_block("B").key) == ""

@@ -252,3 +252,26 @@ for n, i in T.grid(2, 8):
     sch = tir.Schedule(from_source(GIVEN + same))
     with pytest.raises(ScheduleError, match=r"it has A for A and B"):
         sch.tensorize(sch.get_loops("A")[1], name)
+
+
+def test_a_loop_in_a_partition_is_computed_by_the_intrinsic() -> None:
+    text = """
+@T.prim_func
+def row(C: T.Buffer((4,), offset_factor=1), D: T.Buffer((4,), offset_factor=1)):
+    with T.block("root"):
+        T.reads(C[0:4])
+        T.writes(D[0:4])
+"""
+    desc = """
+        for i in range(4):
+            with T.block("D"):
+                vi = T.axis.spatial(4, i)
+                D[vi] = T.max(C[vi], 0.0)
+"""
+    impl = "        for i in range(4):\n            D[3 - i] = T.max(C[3 - i], 0.0)\n"
+    sch = tir.Schedule(from_source(GIVEN + MATMUL))
+    first, _ = sch.loop_partition(sch.get_loops("D")[1], [4, None])
+    sch.tensorize(first, registered("tests.row", text + desc, text + impl))
+    sources = [str(one.source) for one in sch.get(sch.get_block("D_j0_o")).match_buffers]
+    assert sources == ["C[vi_o, 0:4]", "D[vi_o, 0:4]"]
+    run(sch)

@@ -1,8 +1,25 @@
 """Builders, by TVM's names."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from te_sched.meta_schedule.builder.base import Builder as Builder
 from te_sched.meta_schedule.builder.base import BuilderInput as BuilderInput
 from te_sched.meta_schedule.builder.base import BuilderResult as BuilderResult
 from te_sched.meta_schedule.builder.base import PyBuilder as PyBuilder
+from te_sched.meta_schedule.builder.local_builder import LocalBuilder as LocalBuilder
+from te_sched.meta_schedule.component import named
 
-__all__ = ["Builder", "BuilderInput", "BuilderResult", "PyBuilder"]
+_BUILDERS: dict[str, type[Builder]] = {"local": LocalBuilder}
+
+
+def create(kind: Any = "local", *args: Any, **kwargs: Any) -> Builder:
+    """A builder by its name; a builder is returned as it is."""
+    if isinstance(kind, Builder):
+        return kind
+    found: Builder = named("builder", _BUILDERS, kind)(*args, **kwargs)
+    return found
+
+
+__all__ = ["Builder", "BuilderInput", "BuilderResult", "LocalBuilder", "PyBuilder", "create"]

@@ -17,6 +17,11 @@ if TYPE_CHECKING:
 class CostModel(Component):
     """A model of the speed of candidates: larger scores are better."""
 
+    @property
+    def can_rank(self) -> bool:
+        """Whether scores say more than chance, so that it pays to look for high ones."""
+        return True
+
     def load(self, path: str) -> None:
         """Read what `save` wrote."""
         raise not_written(self, "PyCostModel", "load")

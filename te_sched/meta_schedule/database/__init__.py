@@ -1,8 +1,56 @@
 """Databases, by TVM's names."""
 
+from __future__ import annotations
+
+from typing import Any
+
+from te_sched.meta_schedule.component import named
 from te_sched.meta_schedule.database.base import Database as Database
 from te_sched.meta_schedule.database.base import PyDatabase as PyDatabase
 from te_sched.meta_schedule.database.base import TuningRecord as TuningRecord
 from te_sched.meta_schedule.database.base import Workload as Workload
+from te_sched.meta_schedule.database.composed import OrderedUnionDatabase as OrderedUnionDatabase
+from te_sched.meta_schedule.database.composed import ScheduleFnDatabase as ScheduleFnDatabase
+from te_sched.meta_schedule.database.composed import UnionDatabase as UnionDatabase
+from te_sched.meta_schedule.database.json_files import JSONDatabase as JSONDatabase
+from te_sched.meta_schedule.database.memory import MemoryDatabase as MemoryDatabase
+from te_sched.meta_schedule.database.sqlite import SQLiteDatabase as SQLiteDatabase
 
-__all__ = ["Database", "PyDatabase", "TuningRecord", "Workload"]
+_DATABASES = {
+    "json": JSONDatabase,
+    "memory": MemoryDatabase,
+    "sqlite": SQLiteDatabase,
+    "union": UnionDatabase,
+    "ordered_union": OrderedUnionDatabase,
+}
+
+
+def create(kind: Any = "json", *args: Any, **kwargs: Any) -> Database:
+    """A database by its name, or of a function of a schedule; a database is returned as it is.
+
+    >>> type(create("memory")).__name__
+    'MemoryDatabase'
+    """
+    if isinstance(kind, Database):
+        return kind
+    if callable(kind):
+        return ScheduleFnDatabase(kind, *args, **kwargs)
+    found: Database = named("kind of database", _DATABASES, kind)(*args, **kwargs)
+    return found
+
+
+Database.create = staticmethod(create)  # type: ignore[attr-defined]
+
+__all__ = [
+    "Database",
+    "JSONDatabase",
+    "MemoryDatabase",
+    "OrderedUnionDatabase",
+    "PyDatabase",
+    "SQLiteDatabase",
+    "ScheduleFnDatabase",
+    "TuningRecord",
+    "UnionDatabase",
+    "Workload",
+    "create",
+]

@@ -1,41 +1,199 @@
-"""The base of databases: workloads, measured schedules of them, and questions about the best."""
+"""Workloads, records of their measurements, and the base of databases of them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import base64
+import math
+import struct
+import threading
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Self
 
-from te_sched.ir.stmt import IRModule
-from te_sched.meta_schedule.component import Component, not_written
+from te_sched.codegen.target import Target
+from te_sched.errors import DeclarationError, kind_of, repr_of
+from te_sched.ir.serialization import load_json, save_json
+from te_sched.ir.stmt import IRModule, PrimFunc
+from te_sched.ir.structural_hash import structural_hash
+from te_sched.meta_schedule.arg_info import ArgInfo
+from te_sched.meta_schedule.component import Component, named, not_written
+from te_sched.meta_schedule.search_strategy import MeasureCandidate
+from te_sched.signatures import is_sequence
+from te_sched.tir.schedule import Schedule, Trace
 
 if TYPE_CHECKING:
-    from te_sched.codegen.target import Target
-    from te_sched.tir.schedule import Schedule, Trace
+    pass
+
+FAILED = 1e10  # the seconds of a candidate that could not be measured, in TVM's records
+_LENGTH = struct.Struct("<Q")  # before the JSON of a module in TVM's files
+
+
+class Seconds(float):
+    """A measured time; `value` is the float, as of TVM's FloatImm."""
+
+    @property
+    def value(self) -> float:
+        """The seconds as a plain float."""
+        return float(self)
 
 
 class Workload:
-    """A module that is tuned; equal modules are one workload (`module_equality` of a database)."""
+    """A module that is tuned; equal modules are one workload of a database.
 
-    def __init__(self, mod: IRModule) -> None:
+    >>> A = te.placeholder((8,), name="A")
+    >>> B = te.compute((8,), lambda i: A[i] + 1.0, name="B")
+    >>> workload = Workload(te_sched.IRModule({"main": te.create_prim_func([A, B])}))
+    >>> ir = te_sched.ir
+    >>> ir.structural_equal(Workload.from_json(workload.as_json()).mod, workload.mod)
+    True
+    """
+
+    def __init__(self, mod: IRModule | PrimFunc) -> None:
+        if isinstance(mod, PrimFunc):
+            mod = IRModule({"main": mod})
+        if not isinstance(mod, IRModule):
+            raise DeclarationError(f"{kind_of(mod)} is not a workload", "", "give an IRModule")
         self.mod = mod
+        self.shash = structural_hash(mod)
+
+    def as_json(self) -> list[str]:
+        """The hash and the module, as lines of TVM's `database_workload.json` have them."""
+        text = save_json(self.mod).encode()
+        return [str(self.shash), base64.b64encode(_LENGTH.pack(len(text)) + text).decode()]
+
+    @staticmethod
+    def from_json(json_obj: Any) -> Workload:
+        """The workload that `as_json` describes.
+
+        Raises
+        ------
+        DeclarationError for anything else.
+        """
+        if not (is_sequence(json_obj) and len(json_obj) == 2 and isinstance(json_obj[1], str)):
+            raise _damaged("a workload", json_obj)
+        try:
+            data = base64.b64decode(json_obj[1], validate=True)
+            text = data[_LENGTH.size :].decode()
+        except ValueError:
+            raise _damaged("a workload", json_obj) from None
+        return Workload(load_json(text))
 
 
 class TuningRecord:
-    """A trace of a workload, and the seconds it took: `run_secs` is None if it was not measured."""
+    """A schedule of a workload, and the seconds that it took.
+
+    Parameters
+    ----------
+    trace : the trace, or its JSON, which is replayed when the trace is asked for.
+    workload : what it schedules.
+    run_secs : measured seconds; None if it was not measured.
+    target, args_info : of the measurement.
+    error_msg : why it could not be measured, or computed something else.
+    machine : the name of the machine that measured.
+    """
 
     def __init__(
         self,
-        trace: Trace,
+        trace: Trace | list[Any],
         workload: Workload,
-        run_secs: list[float] | None = None,
+        run_secs: Sequence[float] | None = None,
         target: Target | None = None,
-        args_info: list[Any] | None = None,
+        args_info: Sequence[ArgInfo] | None = None,
+        *,
+        error_msg: str | None = None,
+        machine: str | None = None,
     ) -> None:
-        self.trace, self.workload = trace, workload
-        self.run_secs, self.target, self.args_info = run_secs, target, args_info
+        self._trace = trace
+        self.workload, self.target = workload, target
+        self.run_secs = None if run_secs is None else [Seconds(one) for one in run_secs]
+        self.args_info = None if args_info is None else list(args_info)
+        self.error_msg, self.machine = error_msg, machine
+
+    @property
+    def trace(self) -> Trace:
+        """The trace of the schedule."""
+        found = self._trace
+        if not isinstance(found, Trace):
+            schedule = Schedule(self.workload.mod)
+            Trace.apply_json_to_schedule(found, schedule)
+            found = self._trace = schedule.trace
+        return found
+
+    @property
+    def mean(self) -> float:
+        """The mean of the measured seconds; infinite if there are none."""
+        if not self.run_secs:
+            return math.inf
+        return sum(self.run_secs) / len(self.run_secs)
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether the schedule was measured without a failure."""
+        return self.error_msg is None and self.mean < FAILED
+
+    def schedule(self) -> Schedule:
+        """The workload with the trace applied."""
+        found = Schedule(self.workload.mod)
+        self.trace.apply_to_schedule(found, remove_postproc=False)
+        return found
+
+    def as_measure_candidate(self) -> MeasureCandidate:
+        """The schedule and its arguments, to measure it again."""
+        return MeasureCandidate(self.schedule(), self.args_info or [])
+
+    def trace_json(self) -> list[Any]:
+        """The JSON of the trace."""
+        return self._trace.as_json() if isinstance(self._trace, Trace) else self._trace
+
+    def as_json(self) -> list[Any]:
+        """The record as TVM's `database_tuning_record.json` has it: trace, seconds, target and
+        arguments."""
+        seconds = None if self.run_secs is None else [one.value for one in self.run_secs]
+        target = None if self.target is None else self.target.export()
+        arguments = None if self.args_info is None else [one.as_json() for one in self.args_info]
+        return [self.trace_json(), seconds, target, arguments]
+
+    @staticmethod
+    def from_json(json_obj: Any, workload: Workload) -> TuningRecord:
+        """The record that `as_json` describes, also of TVM.
+
+        Raises
+        ------
+        DeclarationError for anything else.
+        """
+        if not (is_sequence(json_obj) and len(json_obj) == 4):
+            raise _damaged("a record", json_obj)
+        trace, seconds, target, arguments = json_obj
+        if not (is_sequence(trace) and len(trace) == 2):
+            raise _damaged("a trace", trace)
+        if seconds is not None and not (
+            is_sequence(seconds) and all(isinstance(one, int | float) for one in seconds)
+        ):
+            raise _damaged("a list of seconds", seconds)
+        return TuningRecord(
+            list(trace),
+            workload,
+            seconds,
+            None if target is None else Target(target),
+            None if arguments is None else [ArgInfo.from_json(one) for one in arguments],
+        )
+
+
+def _damaged(what: str, given: object) -> DeclarationError:
+    return DeclarationError(
+        f"{repr_of(given)} does not describe {what}", "", "give what as_json() returned"
+    )
+
+
+_entered = threading.local()
 
 
 class Database(Component):
-    """Workloads and the records of their measurements."""
+    """Workloads and the records of their measurements.
+
+    A class of the user has `has_workload`, `commit_workload`, `commit_tuning_record`, `get_top_k`,
+    `get_all_tuning_records` and `__len__`; the queries are answered by these. `with database:`
+    makes a database the current one.
+    """
 
     def has_workload(self, mod: IRModule) -> bool:
         """Whether the module is a workload."""
@@ -50,30 +208,101 @@ class Database(Component):
         raise not_written(self, "PyDatabase", "commit_tuning_record")
 
     def get_top_k(self, workload: Workload, top_k: int) -> list[TuningRecord]:
-        """The fastest records of a workload, in order."""
+        """The fastest records of a workload, in order, without failures."""
         raise not_written(self, "PyDatabase", "get_top_k")
 
     def get_all_tuning_records(self) -> list[TuningRecord]:
-        """All records."""
+        """All records, also those of failures."""
         raise not_written(self, "PyDatabase", "get_all_tuning_records")
+
+    def __len__(self) -> int:
+        raise not_written(self, "PyDatabase", "__len__")
 
     def query_tuning_record(
         self, mod: IRModule, target: Target, workload_name: str | None = None
     ) -> TuningRecord | None:
-        """The fastest record of a module on a target."""
-        raise not_written(self, "PyDatabase", "query_tuning_record")
+        """The fastest record of a module: one of the same target if there is one, else one of the
+        same kind of target; None if there is none."""
+        if not self.has_workload(mod):
+            return None
+        records = self.get_top_k(self.commit_workload(mod), len(self))
+        target = Target(target)
+        same = [one for one in records if one.target is None or one.target == target]
+        alike = [one for one in records if one.target is None or one.target.kind == target.kind]
+        return next(iter([*same, *alike]), None)
 
     def query_schedule(
         self, mod: IRModule, target: Target, workload_name: str | None = None
     ) -> Schedule | None:
-        """The schedule of the fastest record."""
-        raise not_written(self, "PyDatabase", "query_schedule")
+        """The schedule of the fastest record; None if there is none."""
+        record = self.query_tuning_record(mod, target, workload_name)
+        return None if record is None else record.schedule()
 
     def query_ir_module(
         self, mod: IRModule, target: Target, workload_name: str | None = None
     ) -> IRModule | None:
-        """The module of the fastest record."""
-        raise not_written(self, "PyDatabase", "query_ir_module")
+        """The module of the fastest record; None if there is none."""
+        schedule = self.query_schedule(mod, target, workload_name)
+        return None if schedule is None else schedule.mod
+
+    def query(
+        self,
+        mod: IRModule,
+        target: Target,
+        *,
+        workload_name: str = "main",
+        kind: str = "schedule",
+    ) -> Schedule | IRModule | TuningRecord | None:
+        """The fastest "record", or its "schedule" or "ir_module"; None if there is none."""
+        kinds = {
+            "schedule": self.query_schedule,
+            "record": self.query_tuning_record,
+            "ir_module": self.query_ir_module,
+        }
+        ask: Callable[..., Schedule | IRModule | TuningRecord | None]
+        ask = named("kind of answer", kinds, kind)
+        return ask(mod, target, workload_name)
+
+    def dump_pruned(self, destination: Database) -> None:
+        """Copy the fastest record of each workload to another database."""
+        best: dict[int, TuningRecord] = {}
+        for record in self.get_all_tuning_records():
+            known = best.get(record.workload.shash)
+            if record.is_valid and (known is None or record.mean < known.mean):
+                best[record.workload.shash] = record
+        for record in best.values():
+            workload = destination.commit_workload(record.workload.mod)
+            destination.commit_tuning_record(
+                TuningRecord(
+                    record.trace_json(), workload, record.run_secs, record.target, record.args_info
+                )
+            )
+
+    def __enter__(self) -> Self:
+        _stack().append(self)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        _stack().pop()
+
+    @staticmethod
+    def current() -> Database | None:
+        """The database of the innermost `with database:`; None outside."""
+        return _stack()[-1] if _stack() else None
+
+
+def _stack() -> list[Database]:
+    if not hasattr(_entered, "stack"):
+        _entered.stack = []
+    stack: list[Database] = _entered.stack
+    return stack
+
+
+def fastest(records: Sequence[TuningRecord], count: int) -> list[TuningRecord]:
+    """The fastest of some records, in order, without failures."""
+    if count < 0:
+        raise DeclarationError(f"cannot give {count} records", "", "ask for 0 or more")
+    return sorted((one for one in records if one.is_valid), key=lambda one: one.mean)[:count]
 
 
 PyDatabase = Database

@@ -1,6 +1,30 @@
 """Callbacks, by TVM's names."""
 
+from te_sched.meta_schedule.component import named
 from te_sched.meta_schedule.measure_callback.base import MeasureCallback as MeasureCallback
 from te_sched.meta_schedule.measure_callback.base import PyMeasureCallback as PyMeasureCallback
+from te_sched.meta_schedule.measure_callback.standard import AddToDatabase as AddToDatabase
+from te_sched.meta_schedule.measure_callback.standard import (
+    RemoveBuildArtifact as RemoveBuildArtifact,
+)
+from te_sched.meta_schedule.measure_callback.standard import UpdateCostModel as UpdateCostModel
 
-__all__ = ["MeasureCallback", "PyMeasureCallback"]
+
+def create(kind: str = "default") -> list[MeasureCallback]:
+    """The callbacks of a search: "default" removes built files, keeps the results and learns.
+
+    >>> [type(one).__name__ for one in create()]
+    ['RemoveBuildArtifact', 'AddToDatabase', 'UpdateCostModel']
+    """
+    kinds = {"default": [RemoveBuildArtifact, AddToDatabase, UpdateCostModel]}
+    return [one() for one in named("list of callbacks", kinds, kind)]
+
+
+__all__ = [
+    "AddToDatabase",
+    "MeasureCallback",
+    "PyMeasureCallback",
+    "RemoveBuildArtifact",
+    "UpdateCostModel",
+    "create",
+]

@@ -1,5 +1,10 @@
 """Runners, by TVM's names."""
 
+from __future__ import annotations
+
+from typing import Any
+
+from te_sched.meta_schedule.component import named
 from te_sched.meta_schedule.runner.base import EvaluatorConfig as EvaluatorConfig
 from te_sched.meta_schedule.runner.base import PyRunner as PyRunner
 from te_sched.meta_schedule.runner.base import PyRunnerFuture as PyRunnerFuture
@@ -7,13 +12,33 @@ from te_sched.meta_schedule.runner.base import Runner as Runner
 from te_sched.meta_schedule.runner.base import RunnerFuture as RunnerFuture
 from te_sched.meta_schedule.runner.base import RunnerInput as RunnerInput
 from te_sched.meta_schedule.runner.base import RunnerResult as RunnerResult
+from te_sched.meta_schedule.runner.local_runner import LocalRunner as LocalRunner
+from te_sched.meta_schedule.runner.local_runner import LocalRunnerFuture as LocalRunnerFuture
+from te_sched.meta_schedule.runner.rpc_runner import RPCConfig as RPCConfig
+from te_sched.meta_schedule.runner.rpc_runner import RPCRunner as RPCRunner
+
+_RUNNERS: dict[str, type[Runner]] = {"local": LocalRunner, "rpc": RPCRunner}
+
+
+def create(kind: Any = "local", *args: Any, **kwargs: Any) -> Runner:
+    """A runner by its name; a runner is returned as it is."""
+    if isinstance(kind, Runner):
+        return kind
+    found: Runner = named("runner", _RUNNERS, kind)(*args, **kwargs)
+    return found
+
 
 __all__ = [
     "EvaluatorConfig",
+    "LocalRunner",
+    "LocalRunnerFuture",
     "PyRunner",
     "PyRunnerFuture",
+    "RPCConfig",
+    "RPCRunner",
     "Runner",
     "RunnerFuture",
     "RunnerInput",
     "RunnerResult",
+    "create",
 ]

@@ -23,19 +23,30 @@ class EvaluatorConfig(NamedTuple):
 
 
 class RunnerInput:
-    """A built module, the kind of device that runs it ("cpu"), and its arguments."""
+    """A built module, the kind of device that runs it ("cpu"), and its arguments.
 
-    def __init__(self, artifact_path: str, device_type: str, args_info: Sequence[ArgInfo]) -> None:
+    `reference_path` is where the unscheduled program lies: the module must compute the same.
+    """
+
+    def __init__(
+        self,
+        artifact_path: str,
+        device_type: str,
+        args_info: Sequence[ArgInfo],
+        reference_path: str | None = None,
+    ) -> None:
         self.artifact_path, self.device_type = artifact_path, device_type
-        self.args_info = list(args_info)
+        self.args_info, self.reference_path = list(args_info), reference_path
 
 
 class RunnerResult:
-    """Measured seconds of a run, or why there are none."""
+    """Measured seconds of a run, or why there are none; `machine` is the name of where it ran."""
 
-    def __init__(self, run_secs: Sequence[float] | None, error_msg: str | None) -> None:
+    def __init__(
+        self, run_secs: Sequence[float] | None, error_msg: str | None, machine: str | None = None
+    ) -> None:
         self.run_secs = None if run_secs is None else [float(one) for one in run_secs]
-        self.error_msg = error_msg
+        self.error_msg, self.machine = error_msg, machine
 
 
 class RunnerFuture(Component):

@@ -1,6 +1,42 @@
 """Schedule rules, by TVM's names."""
 
+from te_sched.meta_schedule.schedule_rule import defaults as defaults
+from te_sched.meta_schedule.schedule_rule.add_rfactor import AddRFactor as AddRFactor
+from te_sched.meta_schedule.schedule_rule.apply_custom_rule import (
+    ApplyCustomRule as ApplyCustomRule,
+)
+from te_sched.meta_schedule.schedule_rule.auto_bind import AutoBind as AutoBind
+from te_sched.meta_schedule.schedule_rule.auto_inline import AutoInline as AutoInline
+from te_sched.meta_schedule.schedule_rule.auto_inline import (
+    InlineConstantScalars as InlineConstantScalars,
+)
 from te_sched.meta_schedule.schedule_rule.base import PyScheduleRule as PyScheduleRule
 from te_sched.meta_schedule.schedule_rule.base import ScheduleRule as ScheduleRule
+from te_sched.meta_schedule.schedule_rule.cross_thread_reduction import (
+    CrossThreadReduction as CrossThreadReduction,
+)
+from te_sched.meta_schedule.schedule_rule.multi_level_tiling import (
+    MultiLevelTiling as MultiLevelTiling,
+)
+from te_sched.meta_schedule.schedule_rule.multi_level_tiling import ReuseType as ReuseType
+from te_sched.meta_schedule.schedule_rule.parallelize_vectorize_unroll import (
+    ParallelizeVectorizeUnroll as ParallelizeVectorizeUnroll,
+)
+from te_sched.meta_schedule.schedule_rule.random_compute_location import (
+    RandomComputeLocation as RandomComputeLocation,
+)
 
-__all__ = ["PyScheduleRule", "ScheduleRule"]
+__all__ = [
+    "AddRFactor",
+    "ApplyCustomRule",
+    "AutoBind",
+    "AutoInline",
+    "CrossThreadReduction",
+    "InlineConstantScalars",
+    "MultiLevelTiling",
+    "ParallelizeVectorizeUnroll",
+    "PyScheduleRule",
+    "RandomComputeLocation",
+    "ReuseType",
+    "ScheduleRule",
+]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from te_sched.meta_schedule.component import Component, not_written
+from collections.abc import Callable
+from typing import Any
+
+from te_sched.meta_schedule.component import Component, named, not_written
 from te_sched.tensorir.handles import BlockRV
 from te_sched.tir.schedule import Schedule
 
@@ -14,5 +17,12 @@ class ScheduleRule(Component):
         """Schedules with the block transformed; `[sch]` if the rule does not apply."""
         raise not_written(self, "PyScheduleRule", "apply")
 
+    @staticmethod
+    def create(kind: Any) -> list[ScheduleRule]:
+        """The default rules of a kind of target: "llvm", "cuda", ..."""
+        found: list[ScheduleRule] = named("kind of target", DEFAULTS, kind)()
+        return found
+
 
 PyScheduleRule = ScheduleRule
+DEFAULTS: dict[str, Callable[[], list[ScheduleRule]]] = {}  # filled by `defaults`

@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
-from te_sched.arith.int_set import from_range
-from te_sched.arith.iter_detect import expr_of, is_number
-from te_sched.arith.iter_map import subspace_divide
-from te_sched.errors import ScheduleError
+from te_sched.arith.iter_detect import is_number
+from te_sched.arith.iter_map import Division, normalize_iter_map_to_expr
+from te_sched.errors import ScheduleError, Subject
 from te_sched.ir import ops
 from te_sched.ir.blocks import Block, BlockRealize
-from te_sched.ir.expr import BufferRegion, Expr, IntImm, IterVar, Range, Var
-from te_sched.ir.ops import is_const
-from te_sched.ir.stmt import For, Stmt
-from te_sched.ir.visitor import replace, substitute, variables_of
+from te_sched.ir.expr import Var
+from te_sched.ir.stmt import SeqStmt
+from te_sched.ir.structural import structural_equal
+from te_sched.ir.visitor import replace
+from te_sched.signatures import is_sequence
 from te_sched.tensorir.base import ScheduleBase, integer, listed, of_block, of_loop
-from te_sched.tensorir.blocks import loop_ranges
+from te_sched.tensorir.blockized import Refusal, Tile, divided, outer_axes, united
+from te_sched.tensorir.blocks import conflict
 from te_sched.tensorir.handles import FLAG, NUMBERS, BlockRV, LoopRV, instruction
-from te_sched.tensorir.relaxation import Sets, joined, ranges_of, region_sets
-from te_sched.tensorir.rewriting import Values
+from te_sched.tensorir.insertion import (
+    Place,
+    common_parent,
+    number_in,
+    statements_of,
+    with_inserted,
+)
+from te_sched.tensorir.primitives.finding import check_not_root
 from te_sched.tensorir.state import BlockKey, Key
 
 
@@ -30,12 +38,17 @@ class BlockingPrimitives(ScheduleBase):
     __slots__ = ()
 
     @instruction("Make {target} a block", preserve_unit_iters=FLAG)
-    def blockize(self, target: LoopRV, preserve_unit_iters: bool = True) -> BlockRV:
-        """Make a block of a loop and what is in it: a tile, which is computed as one.
+    def blockize(
+        self, target: LoopRV | Sequence[BlockRV | str], preserve_unit_iters: bool = True
+    ) -> BlockRV:
+        """Make a block of a loop and what is in it: a tile, which is computed as one. Or make one
+        block of several, with their loops.
 
         Parameters
         ----------
-        target : a loop with one block in it.
+        target : a loop with one block in it; or a list of blocks whose loops follow each other. The
+            block of B and C is named outer_B_C_, and its iterators are those of B, for the loops
+            around both.
         preserve_unit_iters : whether the new block keeps iterators of one value.
 
         Returns
@@ -49,10 +62,14 @@ class BlockingPrimitives(ScheduleBase):
         >>> [axis.var.name for axis in sch.get(tile).iter_vars]
         ['vi_o', 'vj_o']
         """
-        key = self._blockize(target, bool(preserve_unit_iters), "blockize")
+        keeps_units = bool(preserve_unit_iters)
+        if is_sequence(target):
+            key = self._blockize_together(listed(target, "target"), keeps_units)
+        else:
+            key = self._blockize(target, keeps_units, "blockize")
         return BlockRV(key, key.name)
 
-    def _blockize(self, target: LoopRV, keeps_units: bool, action: str) -> BlockKey:
+    def _blockize(self, target: Any, keeps_units: bool, action: str) -> BlockKey:
         """Make a block of a loop; the key of the block."""
         loop = self.loop_key(target, action)
         blocks = self.blocks_of(loop)
@@ -64,22 +81,64 @@ class BlockingPrimitives(ScheduleBase):
                 of_loop(loop.name),
             )
         (key,) = blocks
+        refused = _refusal(f"loop {loop.name}", [of_loop(loop.name), of_block(key.name)])
         above = self.loops_above(key)
         inside = above[above.index(loop) :]
-        below: list[Key] = [*inside[1:], key]
-        for outer, inner in zip(inside, below, strict=True):
-            if self.loop(outer).body is not self.nodes[inner]:
-                raise ScheduleError(
-                    f"cannot make a block of loop {loop.name}",
-                    f"loop {outer.name} has other statements than block {key.name}",
-                    "use loops with one block",
-                    [of_loop(loop.name), of_block(key.name)],
-                )
-        made = _blockized(self, key, inside, keeps_units)
-        realize, inner_block = made
-        old = self.block(key)
-        self.draft.replace(loop, realize, {inner_block: old}, "it is in a new block")
-        return self.draft.keys[realize.block]
+        _check_alone(self, key, inside, refused)
+        division = divided(self, key, inside, keeps_units, refused)
+        own = self.block(key)
+        outer, values = outer_axes(own, division)
+        tile = Tile(self, key, inside, division, outer, keeps_units)
+        inner = tile.block(keeps_init=False)
+        block = Block(
+            tuple(outer),
+            tile.relaxed(own.reads),
+            tile.relaxed(own.writes),
+            f"{own.name_hint}_o",
+            None if own.init is None else tile.initialisation(),
+            tile.statement(inner),
+        )
+        new = BlockRealize(values, division.predicates[0], block)
+        self.draft.replace(loop, new, {inner: own}, "it is in a new block")
+        return self.draft.keys[block]
+
+    def _blockize_together(self, given: list[Any], keeps_units: bool) -> BlockKey:
+        """Make a block of several blocks with their loops; the key of the block."""
+        keys = [self.block_key(one, "blockize") for one in given]
+        names = [key.name for key in keys]
+        refused = _refusal(f"blocks {', '.join(names)}", [of_block(one) for one in names])
+        if len({*keys}) < max(2, len(keys)):
+            raise refused("it takes several blocks, each once", "give a loop, or other blocks")
+        for key in keys:
+            check_not_root(self, key, "blockize")
+        place = _place_of_all(self, keys, refused)
+        parent = place.parent
+        outside = [*self.loops_above(parent), parent] if isinstance(parent, Var) else []
+        nests = [self.loops_above(key)[len(outside) :] for key in keys]
+        divisions = []
+        for key, inside in zip(keys, nests, strict=True):
+            _check_alone(self, key, inside, refused)
+            divisions.append(divided(self, key, inside, keeps_units, refused))
+        _check_alike(self, keys, divisions, refused)
+        outer, values = outer_axes(self.block(keys[0]), divisions[0])
+        tiles = [
+            Tile(self, key, inside, division, outer, keeps_units)
+            for key, inside, division in zip(keys, nests, divisions, strict=True)
+        ]
+        inner = [tile.block(keeps_init=True) for tile in tiles]
+        block = Block(
+            tuple(outer),
+            united([region for tile in tiles for region in tile.relaxed(tile.own.reads)]),
+            united([region for tile in tiles for region in tile.relaxed(tile.own.writes)]),
+            f"outer_{''.join([f'{one.own.name_hint}_' for one in tiles])}",
+            None,
+            SeqStmt(tuple([tile.statement(one) for tile, one in zip(tiles, inner, strict=True)])),
+        )
+        new = BlockRealize(values, divisions[0].predicates[0], block)
+        links = {one: tile.own for tile, one in zip(tiles, inner, strict=True)}
+        body = with_inserted(self, place, new, links, replaced=len(keys))
+        self.draft.replace(parent, body, links, "it is in a new block")
+        return self.draft.keys[block]
 
     @instruction("Reorder the iterators of {block}", new_order=NUMBERS)
     def reorder_block_iter_var(self, block: BlockRV | str, new_order: Sequence[int]) -> None:
@@ -116,163 +175,103 @@ class BlockingPrimitives(ScheduleBase):
         )
 
 
-def _blockized(
-    schedule: ScheduleBase, key: BlockKey, inside: Sequence[Var], keeps_units: bool
-) -> tuple[BlockRealize, Block]:
-    """An instance of a new block around loops, and the block in it."""
-    realize = schedule.realize(key)
-    own = realize.block
-    ranges = loop_ranges(schedule, schedule.loops_above(key))
-    outside = [
-        one
-        for one in schedule.around(key)
-        if isinstance(one, Var) and one not in ranges
-        if one in variables_of(*realize.iter_values)
-    ]
-    if outside:
-        raise ScheduleError(
-            f"cannot make a block of loop {inside[0].name}",
-            f"an iterator of block {key.name} depends on loop {outside[0].name}, which is outside "
-            "of the block around them",
-            "bind that loop to an iterator of the block around them",
-            [of_loop(inside[0].name), of_block(key.name)],
+def _refusal(what: str, about: Sequence[Subject]) -> Callable[[str, str], ScheduleError]:
+    """Makes the errors of making a block of loops or blocks."""
+    return lambda why, help: ScheduleError(f"cannot make a block of {what}", why, help, [*about])
+
+
+def _check_alone(
+    schedule: ScheduleBase, key: BlockKey, inside: Sequence[Var], refused: Refusal
+) -> None:
+    """Refuse loops with other statements than a block."""
+    chain: list[Key] = [*inside, key]
+    for outer, inner in pairwise(chain):
+        if schedule.loop(outer).body is not schedule.nodes[inner]:
+            raise refused(
+                f"loop {outer.name} has other statements than block {key.name}",
+                "use loops with one block",
+            )
+
+
+def _place_of_all(schedule: ScheduleBase, keys: Sequence[BlockKey], refused: Refusal) -> Place:
+    """The place of the first of some blocks, which are consecutive in their loops."""
+    scope = schedule.scope(keys[0])
+    assert scope is not None
+    if any(schedule.scope(key) is not scope for key in keys):
+        raise refused("they are in different block scopes", "give blocks of one scope")
+    parent = common_parent(schedule, scope, keys)
+    numbers: list[int] = []
+    for key in keys:
+        nest: Key = key
+        for one in schedule.around(key):
+            if one is parent:
+                break
+            nest = one
+        number = number_in(schedule, parent, key)
+        if number is None or statements_of(schedule, parent)[number] is not schedule.nodes[nest]:
+            raise refused(
+                f"block {key.name} is in a condition or another statement",
+                "give blocks directly in loops",
+            )
+        numbers.append(number)
+    first = min(numbers)
+    if sorted(numbers) != [*range(first, first + len(keys))]:
+        raise refused(
+            "their loops do not follow each other in one loop or block",
+            "give blocks that follow each other, all of them",
         )
-    used = variables_of(*realize.iter_values)
-    shifted = [one for one in ranges if one in used and not is_const(ranges[one].min, 0)]
-    if shifted:
-        raise ScheduleError(
-            f"cannot make a block of loop {inside[0].name}",
-            f"loop {shifted[0].name} starts at {ranges[shifted[0]].min}, not at 0",
-            "make the block before the loop is partitioned, or write the loop from 0",
-            [of_loop(inside[0].name), of_block(key.name)],
-        )
-    division = subspace_divide(
-        realize.iter_values, ranges, inside, realize.predicate, keeps_units=keeps_units
-    )
-    if division is None:
-        raise ScheduleError(
-            f"cannot make a block of loop {inside[0].name}",
-            f"the iterators of block {key.name} do not divide into a part of the loops outside and "
-            f"one of {', '.join([one.name for one in inside])}: "
-            + ", ".join(map(str, realize.iter_values)),
-            "reorder the loops so that those inside are the finer parts",
-            [of_loop(inside[0].name), of_block(key.name)],
-        )
-    outer_axes, outer_values, inner_axes, inner_values = [], [], [], []
-    values: dict[Var, Expr] = {}
-    for axis, (outer, inner) in zip(own.iter_vars, division.bindings, strict=True):
-        dtype = axis.var.dtype
-        value: Expr = IntImm(0, dtype)
-        is_outer, is_inner = not is_number(outer.extent, 1), not is_number(inner.extent, 1)
-        made = _axis(axis, f"{axis.var.name}_o", outer.extent)
-        outer_axes.append(made)
-        outer_values.append(ops.cast(dtype, expr_of(outer)))
-        if is_outer or not is_inner:
-            value = made.var * ops.cast(dtype, inner.extent) if is_inner else made.var
-        if is_inner:
-            made = _axis(axis, f"{axis.var.name}_i", inner.extent)
-            inner_axes.append(made)
-            inner_values.append(ops.cast(dtype, expr_of(inner)))
-            value = value + made.var
-        values[axis.var] = value
-    visitor = Values(values)
-    reads = {region.buffer for region in own.reads}
-    extra = [one for one in own.writes if one.buffer not in reads] if own.init is not None else []
-    body = visitor.visit(own.body)
-    rest = replace(
-        own,
-        iter_vars=tuple(inner_axes),
-        reads=tuple([visitor.visit(one) for one in (*extra, *own.reads)]),
-        writes=tuple([visitor.visit(one) for one in own.writes]),
-        init=None,
-        body=body,
-        match_buffers=tuple([visitor.visit(one) for one in own.match_buffers]),
-    )
-    loops = [schedule.loop(one) for one in inside]
-    instance = BlockRealize(tuple(inner_values), division.predicates[1], rest)
-    init = None
-    if own.init is not None:
-        init = _initialisation(own, values, inner_axes, inner_values, loops, division.predicates[1])
-    statement: Stmt = instance
-    for loop in reversed(loops):
-        statement = replace(loop, body=statement)
-    domains = {axis.var: from_range(_dom(axis)) for axis in inner_axes}
-    around = Block(
-        tuple(outer_axes),
-        _relaxed([visitor.visit(one) for one in own.reads], domains),
-        _relaxed(rest.writes, domains),
-        f"{own.name_hint}_o",
-        init,
-        statement,
-    )
-    return BlockRealize(tuple(outer_values), division.predicates[0], around), rest
+    for place, key in enumerate(keys):
+        later = [one for one, number in zip(keys, numbers, strict=True) if number > numbers[place]]
+        found = conflict(schedule, [one for one in keys[:place] if one in later], [key])
+        if found is not None:
+            name, one, other = found
+            raise refused(
+                f"block {one.name} would run before block {other.name}, and both access {name}",
+                "give the blocks in the order of the program",
+            )
+    return Place(parent, first)
 
 
-def _axis(axis: IterVar, name: str, extent: Any) -> IterVar:
-    dtype = axis.var.dtype
-    return IterVar(Range(IntImm(0, dtype), ops.cast(dtype, extent)), Var(name, dtype), axis.kind)
-
-
-def _dom(axis: IterVar) -> Range:
-    assert axis.dom is not None
-    return axis.dom
-
-
-def _relaxed(regions: Sequence[BufferRegion], domains: Any) -> tuple[BufferRegion, ...]:
-    """Regions over all values of inner iterators, one for each buffer."""
-    found: dict[Any, list[Sets]] = {}
-    for region in regions:
-        found.setdefault(region.buffer, []).append(region_sets(region, domains))
-    return tuple(
-        [
-            BufferRegion(buffer, tuple(ranges_of(joined(sets), buffer.shape, Analyzer(), False)))
-            for buffer, sets in found.items()
-        ]
-    )
-
-
-def _initialisation(
-    own: Block,
-    values: dict[Var, Expr],
-    axes: Sequence[IterVar],
-    bound: Sequence[Expr],
-    loops: Sequence[For],
-    predicate: Expr,
-) -> Stmt:
-    """Loops around a block that initialises all elements of a tile."""
-    spatial = [
-        (axis, value) for axis, value in zip(axes, bound, strict=True) if axis.kind == "DataPar"
-    ]
-    used = variables_of(*[value for _, value in spatial])
-    chosen = [loop for loop in loops if loop.loop_var in used]
-    variables: dict[Var, Expr] = {
-        loop.loop_var: Var(loop.loop_var.name, loop.loop_var.dtype) for loop in chosen
-    }
-    made = [
-        IterVar(axis.dom, Var(f"{axis.var.name}_init", axis.var.dtype), axis.kind)
-        for axis, _ in spatial
-    ]
-    inside: dict[Var, Expr] = {
-        axis.var: new.var for (axis, _), new in zip(spatial, made, strict=True)
-    }
-    assert own.init is not None
-    first = {var: substitute(value, inside) for var, value in values.items()}
-    is_guarded = not is_const(predicate, 1) and not variables_of(predicate) - used
-    block = Block(
-        tuple(made),
-        (),
-        tuple([substitute(region, first) for region in own.writes]),
-        f"{own.name_hint}_init",
-        None,
-        substitute(own.init, first),
-    )
-    body: Stmt = BlockRealize(
-        tuple([substitute(value, variables) for _, value in spatial]),
-        substitute(predicate, variables) if is_guarded else ops.const(True),
-        block,
-    )
-    for loop in reversed(chosen):
-        var = variables[loop.loop_var]
-        assert isinstance(var, Var)
-        body = replace(loop, loop_var=var, body=body)
-    return body
+def _check_alike(
+    schedule: ScheduleBase,
+    keys: Sequence[BlockKey],
+    divisions: Sequence[Division],
+    refused: Refusal,
+) -> None:
+    """Refuse blocks whose outer iterators are not those of the first one."""
+    first, *_ = divisions
+    same = Analyzer().can_prove_equal
+    for key, division in zip(keys, divisions, strict=True):
+        axes = schedule.block(key).iter_vars
+        if len(axes) > len(first.bindings):
+            raise refused(
+                f"block {key.name} has more iterators than block {keys[0].name}, whose iterators "
+                "the new block has",
+                "give a first block with all of them",
+            )
+        for axis, (outer, _), (known, _) in zip(
+            axes, division.bindings, first.bindings, strict=False
+        ):
+            if axis.kind == "CommReduce" and not (
+                division is not first and is_number(outer.extent, 1)
+            ):
+                raise refused(
+                    f"the new block would have a part of the reduction iterator {axis.var.name} of "
+                    f"block {key.name}",
+                    "give a first block without reduction, and reductions with all their loops in "
+                    "the new block",
+                )
+            part, begun = map(normalize_iter_map_to_expr, (outer, known))
+            sizes = map(ops.convert, (outer.extent, known.extent))
+            if not (same(*sizes) and same(part, begun)):
+                raise refused(
+                    f"the part of iterator {axis.var.name} of block {key.name} for the loops "
+                    f"around the blocks is {part}, and that of block {keys[0].name} is {begun}",
+                    "give blocks whose iterators depend on the same loops around them",
+                )
+        if not structural_equal(division.predicates[0], first.predicates[0]):
+            raise refused(
+                f"the loops around the blocks have the condition {division.predicates[0]} in block "
+                f"{key.name}, and {first.predicates[0]} in block {keys[0].name}",
+                "give blocks with the same condition",
+            )

@@ -8,25 +8,22 @@ from typing import Any
 from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.structural_equality import same
 from te_sched.errors import ScheduleError
-from te_sched.ir import ops
-from te_sched.ir.blocks import Block, BlockRealize, whole_buffer
+from te_sched.ir.blocks import Block, whole_buffer
 from te_sched.ir.expr import (
     Buffer,
-    BufferLoad,
     BufferRegion,
     Expr,
     IntImm,
-    IterVar,
     Range,
     Var,
 )
-from te_sched.ir.intrinsics import if_then_else
 from te_sched.ir.ops import is_const
-from te_sched.ir.stmt import BufferStore, For, Stmt
+from te_sched.ir.stmt import Stmt
 from te_sched.ir.visitor import replace, variables_of
 from te_sched.tensorir.accesses import check_scope, place_of
 from te_sched.tensorir.base import ScheduleBase, listed, of_block
 from te_sched.tensorir.blocks import accessed, loops_around, stated_blocks, why_not_exact, writers
+from te_sched.tensorir.copies import copied_in_loops, copying, point_of
 from te_sched.tensorir.handles import ATTRIBUTE, MAYBE_LIST, BlockRV, instruction
 from te_sched.tensorir.insertion import (
     Place,
@@ -40,8 +37,6 @@ from te_sched.tensorir.primitives.storage import copy_of
 from te_sched.tensorir.relaxation import bound_loops, joined, ranges_of, relaxed
 from te_sched.tensorir.rewriting import Swap
 from te_sched.tensorir.state import BlockIndex, BlockKey, Key, with_block
-
-Access = tuple[Buffer, tuple[Expr, ...]]  # an element: a buffer and indices
 
 
 class CopyPrimitives(ScheduleBase):
@@ -91,8 +86,12 @@ class CopyPrimitives(ScheduleBase):
                 "cache_write copies what a block writes",
                 of_block(key.name),
             )
-        makers = [one for one in makers if not _is_after(self, scope, one, readers)]
-        where = place_before(self, scope, makers[0], readers) if makers else Place(scope, 0)
+        earlier = [one for one in makers if not _is_after(self, scope, one, readers)]
+        if makers and not earlier and buffer in self.block(scope).alloc_buffers:
+            where = Place(scope, len(statements_of(self, scope)))  # it has no values to read yet
+        else:
+            makers = earlier
+            where = place_before(self, scope, makers[0], readers) if makers else Place(scope, 0)
         users, writes = makers or readers, bool(makers)
         copy, begin = _cache(buffer, _region(self, users, buffer, writes, scope, scope), memory)
         region = _region(self, users, buffer, writes, where.parent, scope)
@@ -137,13 +136,15 @@ class CopyPrimitives(ScheduleBase):
         readers = _readers(self, scope, buffer, given) if given else []
         others = [one for one in readers_of(self, scope, buffer) if one not in (*readers, key)]
         where = place_after(self, scope, key, others)
-        check_written_in(self, scope, key, buffer)
         _check_exact(self, key, [key], buffer)
         copy, begin = _cache(buffer, _region(self, [key], buffer, True, scope, scope), memory)
-        region = _region(self, [key], buffer, True, where.parent, scope)
-        made = copying(buffer, copy, region, begin, is_back=True)
-        users = [key, *readers]
-        return self._insert_copy(scope, where, made, Shift(buffer, copy, begin), users)
+        shift = Shift(buffer, copy, begin)
+        if loops_outside(self, key):
+            made = _copied_back(self, key, where.parent, shift)
+        else:
+            region = _region(self, [key], buffer, True, where.parent, scope)
+            made = copying(buffer, copy, region, begin, is_back=True)
+        return self._insert_copy(scope, where, made, shift, [key, *readers])
 
     @instruction(
         "Copy what {block} updates to {storage_scope} memory and back, in {results}",
@@ -200,13 +201,10 @@ class CopyPrimitives(ScheduleBase):
             copying(buffer, copy, region, begin, is_back, predicate)
             for region, is_back in zip(regions, (False, True), strict=True)
         ]
-        last = self._insert_copy(
-            scope, Place(parent, number + 1), after, Shift(buffer, copy, begin), [key]
-        )
-        draft = self.draft
-        links: dict[Block, Block] = {}
-        draft.replace(parent, with_inserted(draft, Place(parent, number), before, links), links)
-        return [_made(draft, before), last]
+        places = Place(parent, number), Place(parent, number + 1)
+        shift = Shift(buffer, copy, begin)
+        last = self._insert_copy(scope, places[1], after, shift, [key])
+        return [self._insert(places[0], before), last]
 
     def _cached(
         self, block: Any, given: Any, action: str, writes: bool
@@ -234,19 +232,20 @@ class CopyPrimitives(ScheduleBase):
             shift.continued.clear()
             new = shift.visit(draft.realize(user))
             draft.replace(user, new, shift.continued)
+        found = self._insert(where, made)
         links: dict[Block, Block] = {}
-        draft.replace(where.parent, with_inserted(draft, where, made, links), links)
-        links = {}
         owner = draft.realize(scope)
         buffers = (*owner.block.alloc_buffers, shift.copy)
         draft.replace(scope, with_block(owner, links, alloc_buffers=buffers), links)
-        return _made(draft, made)
+        return found
 
-
-def _made(index: BlockIndex, statement: Stmt) -> BlockRV:
-    """The handle of the only block of a statement."""
-    (found,) = index.blocks_in(statement)
-    return BlockRV(found)
+    def _insert(self, where: Place, made: Stmt) -> BlockRV:
+        """Insert a block in loops; its handle."""
+        draft = self.draft
+        links: dict[Block, Block] = {}
+        draft.replace(where.parent, with_inserted(draft, where, made, links), links)
+        (found,) = draft.blocks_in(made)
+        return BlockRV(found)
 
 
 class CopyMapper(Swap):
@@ -265,6 +264,10 @@ class Shift(CopyMapper):
         self.begin = begin
         self.analyzer = Analyzer()
 
+    def moved(self, indices: Sequence[Expr]) -> tuple[Expr, ...]:
+        """Indices of the buffer as those of the copy."""
+        return tuple(map(self._moved, indices, self.begin))
+
     def _moved(self, index: Expr, begin: Expr) -> Expr:
         return index if is_const(begin, 0) else self.analyzer.simplify(index - begin)
 
@@ -273,7 +276,7 @@ class Shift(CopyMapper):
         new = self.generic(node)
         if node.buffer is not self.buffer:
             return new
-        return replace(new, indices=tuple(map(self._moved, new.indices, self.begin)))
+        return replace(new, indices=self.moved(new.indices))
 
     visit_BufferLoad = visit_BufferStore = visit_access
 
@@ -297,106 +300,6 @@ def _cache(buffer: Buffer, region: Sequence[Range], scope: str) -> tuple[Buffer,
     if not is_whole:
         copy = replace(copy, shape=tuple([one.extent for one in region]))
     return copy, tuple([one.min for one in region])
-
-
-def copying(
-    buffer: Buffer,
-    copy: Buffer,
-    region: Sequence[Range],
-    begin: Sequence[Expr],
-    is_back: bool = False,
-    predicate: Expr | None = None,
-) -> Stmt:
-    """Loops around a block that copies a region of a buffer to its copy, or back, where a predicate
-    holds. The copy begins at the indices `begin` of the buffer.
-    """
-    analyzer = Analyzer()
-    loops: list[tuple[Var, Expr]] = []
-    axes: list[IterVar] = []
-    values: list[Expr] = []
-    for number, (bound, size) in enumerate(zip(region, copy.shape, strict=True)):
-        dtype = size.dtype
-        loops.append((Var(f"ax{number}", dtype), ops.cast(dtype, bound.extent)))
-        first = analyzer.simplify(ops.cast(dtype, bound.min) - ops.cast(dtype, begin[number]))
-        values.append(first + loops[-1][0])
-        axes.append(IterVar(Range(IntImm(0, dtype), size), Var(f"v{number}", dtype), "DataPar"))
-    there: tuple[Expr, ...] = tuple(
-        [ops.cast(axis.dtype, low) + axis.var for axis, low in zip(axes, begin, strict=True)]
-    )
-    access = (copy, buffer, there)
-    return _copy(copy.name, loops, axes, values, access, is_back, predicate)
-
-
-def copy_nest(
-    name: str,
-    axes: Sequence[IterVar],
-    copy: Buffer,
-    buffer: Buffer,
-    there: tuple[Expr, ...],
-    is_back: bool = False,
-    loop_name: str = "ax",
-    condition: Expr | None = None,
-) -> Stmt:
-    """Loops around a block that copies a buffer at the indices `there`, which depend on the
-    iterators `axes`, to its copy at these iterators, or back. Elements for which a condition does
-    not hold are zero.
-    """
-    loops = []
-    for place, axis in enumerate(axes):
-        assert axis.dom is not None
-        loops.append((Var(f"{loop_name}{place}", axis.dtype), axis.dom.extent))
-    values = [var for var, _ in loops]
-    access = (copy, buffer, there)
-    return _copy(name, loops, axes, values, access, is_back, condition=condition)
-
-
-def _copy(
-    name: str,
-    loops: Sequence[tuple[Var, Expr]],
-    axes: Sequence[IterVar],
-    values: Sequence[Expr],
-    access: tuple[Buffer, Buffer, tuple[Expr, ...]],
-    is_back: bool,
-    predicate: Expr | None = None,
-    condition: Expr | None = None,
-) -> Stmt:
-    copy, buffer, there = access
-    own: tuple[Expr, ...] = tuple([axis.var for axis in axes])
-    ends = ((copy, own), (buffer, there)) if is_back else ((buffer, there), (copy, own))
-    body: Stmt = copy_block(name, axes, values, *ends, predicate, condition)
-    for loop, extent in reversed(loops):
-        body = For(loop, IntImm(0, loop.dtype), extent, "serial", body)
-    return body
-
-
-def copy_block(
-    name: str,
-    axes: Sequence[IterVar],
-    values: Sequence[Expr],
-    source: Access,
-    target: Access,
-    predicate: Expr | None = None,
-    condition: Expr | None = None,
-) -> BlockRealize:
-    """A block that copies an element to another, at indices that depend on its iterators; 0 where a
-    condition does not hold.
-    """
-    value: Expr = BufferLoad(*source)
-    if condition is not None:
-        value = if_then_else(condition, value, ops.const(0, value.dtype))
-    block = Block(
-        tuple(axes),
-        (_element(*source),),
-        (_element(*target),),
-        name,
-        None,
-        BufferStore(target[0], value, target[1]),
-    )
-    return BlockRealize(tuple(values), ops.const(True) if predicate is None else predicate, block)
-
-
-def _element(buffer: Buffer, indices: Sequence[Expr]) -> BufferRegion:
-    return BufferRegion(buffer, tuple([Range(one, IntImm(1, one.dtype)) for one in indices]))
 
 
 def readers_of(schedule: ScheduleBase, scope: BlockKey, buffer: Buffer) -> list[BlockKey]:
@@ -474,27 +377,28 @@ def _check_exact(
         )
 
 
-def check_written_in(
-    schedule: ScheduleBase, scope: BlockKey, key: BlockKey, buffer: Buffer
-) -> None:
-    """Refuse to copy back what a block writes in an iteration of loops outside of its scope: the
-    copy would have the elements of all of them.
+def loops_outside(index: BlockIndex, key: BlockKey) -> list[Var]:
+    """The loops outside of the block around a block on which its iterators depend: an iteration of
+    that block accesses a part of the region that the block states.
     """
-    own = {*schedule.loops_above(key)}
-    outside = [
-        one
-        for one in schedule.around(key)
-        if isinstance(one, Var) and one not in own
-        if one in variables_of(*schedule.realize(key).iter_values)
+    own = {*index.loops_above(key)}
+    used = variables_of(*index.realize(key).iter_values)
+    return [
+        one for one in index.around(key) if isinstance(one, Var) and one not in own if one in used
     ]
-    if outside:
-        raise ScheduleError(
-            f"cannot cache {buffer.name} of block {key.name}",
-            f"its iterators depend on loop {outside[0].name} outside of block {scope.name}: an "
-            "iteration of it writes a part of the region that the block states",
-            "cache it before the loops are partitioned",
-            of_block(key.name),
-        )
+
+
+def _copied_back(schedule: ScheduleBase, key: BlockKey, parent: Key, shift: Shift) -> Stmt:
+    """Loops around a block that copies the elements which a block writes back from a copy."""
+
+    def refused(why: str, help: str) -> ScheduleError:
+        fault = f"cannot cache {shift.buffer.name} of block {key.name}"
+        return ScheduleError(fault, why, help, of_block(key.name))
+
+    indices, axes = point_of(schedule, key, shift.buffer, True, refused)
+    source = shift.copy, shift.moved(indices)
+    target = shift.buffer, indices
+    return copied_in_loops(schedule, key, parent, shift.copy.name, axes, source, target, refused)
 
 
 def _region(

@@ -36,8 +36,8 @@ from te_sched.ir.structural import plain_of
 from te_sched.ir.visitor import Mapper, replace, variables_of, walk
 from te_sched.tensorir.base import ScheduleBase, integer, listed, of_block
 from te_sched.tensorir.blocks import accessed, accessed_outside, buffers_of, loop_ranges
+from te_sched.tensorir.copies import copy_nest
 from te_sched.tensorir.handles import NUMBERS, BlockRV, instruction
-from te_sched.tensorir.primitives.caching import copy_nest
 from te_sched.tensorir.primitives.finding import check_not_root
 from te_sched.tensorir.relaxation import covers
 from te_sched.tensorir.rewriting import Swap
@@ -148,7 +148,7 @@ class _Pad(Swap):
     def __init__(
         self, plan: _Plan, block: Block, padded: _Padded, extents: Mapping[Any, Expr]
     ) -> None:
-        super().__init__(plan.copies())
+        super().__init__(plan.copies(), is_everywhere=True)
         self.block, self.padded, self.extents = block, padded, extents
 
     def visit_For(self, node: For) -> For:

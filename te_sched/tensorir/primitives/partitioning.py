@@ -25,7 +25,7 @@ from te_sched.ir.stmt import BufferStore, For, SeqStmt, Stmt
 from te_sched.ir.structural import structural_equal
 from te_sched.ir.visitor import parts_of, replace, substitute, walk
 from te_sched.tensorir.base import ScheduleBase, const_like, of_loop
-from te_sched.tensorir.blocks import stated_blocks
+from te_sched.tensorir.blocks import Conflict, conflict, regions_of
 from te_sched.tensorir.handles import FLAG, LIST, LoopRV, instruction
 from te_sched.tensorir.insertion import number_in, statements_of, with_body
 from te_sched.tensorir.primitives.loops import plain_loop
@@ -367,7 +367,7 @@ def _check_independent(
             if place not in numbers
             for one in schedule.blocks_in(statements[place])
         ]
-        found = _conflict(schedule, schedule.blocks_of(chain[0]), between)
+        found = conflict(schedule, schedule.blocks_of(chain[0]), between)
         if found is not None:
             name, own, other = found
             raise _refused(
@@ -395,40 +395,14 @@ def _check_independent(
                 )
 
 
-_Conflict = tuple[str, BlockKey, BlockKey] | None
-
-
-def _regions(
-    schedule: ScheduleBase, blocks: Sequence[BlockKey]
-) -> Iterator[tuple[BlockKey, BufferRegion, bool]]:
-    """The regions that blocks access, and whether they write them."""
-    for key in stated_blocks(schedule, blocks):
-        block = schedule.block(key)
-        for region in block.reads:
-            yield key, region, False
-        for region in block.writes:
-            yield key, region, True
-
-
-def _conflict(
-    schedule: ScheduleBase, blocks: Sequence[BlockKey], others: Sequence[BlockKey]
-) -> _Conflict:
-    """A buffer that some blocks write and others access."""
-    for key, region, writes in _regions(schedule, blocks):
-        for other, second, also in _regions(schedule, others):
-            if region.buffer is second.buffer and (writes or also):
-                return region.buffer.name, key, other
-    return None
-
-
 def _overlap(
     schedule: ScheduleBase, before: Sequence[Var], after: Sequence[Var], is_turned: bool
-) -> _Conflict:
+) -> Conflict:
     """A buffer with elements that an iteration of the loops `after` and a later one of `before` may
     access, one of which writes; or the same iteration, if it `is_turned`.
     """
-    for key, region, writes in _regions(schedule, schedule.blocks_of(before[0])):
-        for other, second, also in _regions(schedule, schedule.blocks_of(after[0])):
+    for key, region, writes in regions_of(schedule, schedule.blocks_of(before[0])):
+        for other, second, also in regions_of(schedule, schedule.blocks_of(after[0])):
             if region.buffer is not second.buffer or not (writes or also):
                 continue
             depths = [*range(len(before)), *([len(before)] if is_turned else [])]

@@ -14,12 +14,13 @@ from te_sched.ir.stmt import BufferStore, For, LetStmt, Stmt
 from te_sched.ir.visitor import replace, substitute, variables_of
 from te_sched.tensorir.base import ScheduleBase, integer, of_block, of_loop
 from te_sched.tensorir.blocks import accessed, bound_kinds, why_not_reduction
+from te_sched.tensorir.dependences import outermost_blocks
 from te_sched.tensorir.handles import ATTRIBUTE, BlockRV, LoopRV, instruction
 from te_sched.tensorir.primitives.storage import copy_of
 from te_sched.tensorir.relaxation import bound_loops
 from te_sched.tensorir.rewriting import nested
 from te_sched.tensorir.stage_pipeline import PIPELINE_HELP, why_not_pipeline
-from te_sched.tensorir.state import BlockKey, outermost_blocks, sequence, with_block
+from te_sched.tensorir.state import BlockKey, sequence, with_block
 from te_sched.tensorir.updates import Refusal, Update, update_of
 
 

@@ -5,34 +5,30 @@ reindex_cache_read, reindex_cache_write.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from te_sched.arith import index_map as maps
 from te_sched.arith.aliasing import Apart, Touch
 from te_sched.arith.analyzer import Analyzer
-from te_sched.arith.conditions import conjuncts
 from te_sched.arith.forms import Forms, constant
 from te_sched.errors import DeclarationError, ScheduleError
 from te_sched.ir import ops
 from te_sched.ir.blocks import Block
 from te_sched.ir.buffer import decl_buffer
-from te_sched.ir.expr import Buffer, BufferLoad, BufferRegion, Expr, IntImm, IterVar, Range, Var
-from te_sched.ir.renew import renewed_body
-from te_sched.ir.stmt import BufferStore, For, Stmt
+from te_sched.ir.expr import Buffer, BufferRegion, Expr, IntImm, IterVar, Range, Var
+from te_sched.ir.stmt import Stmt
 from te_sched.ir.structural import structural_equal
-from te_sched.ir.visitor import replace, substitute, variables_of, walk
+from te_sched.ir.visitor import replace, substitute, variables_of
 from te_sched.tensorir.accesses import BUFFER, check_scope, place_from
 from te_sched.tensorir.base import ScheduleBase, of_block
 from te_sched.tensorir.blocks import accessed
+from te_sched.tensorir.copies import Refusal, copied_in_loops, copy_nest, dom_of, is_unit, point_of
 from te_sched.tensorir.handles import ATTRIBUTE, INDEX_MAP, BlockRV, instruction
 from te_sched.tensorir.insertion import Place, number_in, statements_of
 from te_sched.tensorir.primitives.caching import (
-    Access,
     CopyMapper,
     CopyPrimitives,
-    check_written_in,
-    copy_block,
-    copy_nest,
+    loops_outside,
     makers_of,
     place_after,
     place_before,
@@ -41,9 +37,7 @@ from te_sched.tensorir.primitives.caching import (
 from te_sched.tensorir.primitives.finding import check_not_root
 from te_sched.tensorir.primitives.layouts import checked_map
 from te_sched.tensorir.primitives.storage import copy_of
-from te_sched.tensorir.relaxation import binding_of
-from te_sched.tensorir.rewriting import nested
-from te_sched.tensorir.state import BlockKey, Key, outermost_blocks
+from te_sched.tensorir.state import BlockKey, Key
 
 
 class ReindexPrimitives(CopyPrimitives):
@@ -55,8 +49,8 @@ class ReindexPrimitives(CopyPrimitives):
     def reindex(self, block: BlockRV | str, buffer: Any) -> BlockRV:
         """Copy a buffer that a block accesses to a buffer whose indices are the block's iterators.
 
-        A buffer that is read is copied before the block, one that is written after it. The block
-        accesses the copy.
+        A buffer that is read is copied before the block, one that is written after it, and one that
+        the block updates before and after it. The block accesses the copy.
 
         Parameters
         ----------
@@ -64,7 +58,7 @@ class ReindexPrimitives(CopyPrimitives):
 
         Returns
         -------
-        The block that copies.
+        The block that copies; of an updated buffer the one before or after, for "read" or "write".
 
         >>> sch = tir.Schedule(matmul_relu)
         >>> copy = sch.reindex("C", ("read", 1))
@@ -78,27 +72,24 @@ class ReindexPrimitives(CopyPrimitives):
         place = place_from(self, key, buffer)
         own, writes = self.block(key), place.kind == "write"
         whole = place.buffer_in(own)
-        indices, axes = _point_of(key, own, whole, writes, _simplified)
-        position = number_in(self, scope, key)
-        if position is None:
-            raise _refused(
-                key, whole, f"it is in T.init() of block {scope.name}", "reindex that block"
-            )
-        _check_alone(self, scope, key, position, whole, writes)
-        if writes:
-            check_written_in(self, scope, key, whole)
-        copy = decl_buffer([_extent(axis) for axis in axes], whole.dtype, f"{whole.name}_reindex")
-        new = [
-            IterVar(axis.dom, Var(f"v{number}", axis.var.dtype), "DataPar")
-            for number, axis in enumerate(axes)
-        ]
-        renamed: dict[Var, Expr] = {a.var: b.var for a, b in zip(axes, new, strict=True)}
-        there = tuple([substitute(one, renamed) for one in indices])
-        name = copy.name if writes else f"{copy.name}_reindex"
-        made = copy_nest(name, new, copy, whole, there, is_back=writes)
-        where = Place(scope, position + writes)
-        mapper = _Reindexed(whole, copy, tuple([axis.var for axis in axes]))
-        return self._insert_copy(scope, where, made, mapper, [key])
+        refused = _refusal(key, whole)
+        updates = _is_update(own, whole, writes, refused)
+        indices, axes = point_of(self, key, whole, writes or updates, refused, _simplified)
+        inside = tuple([axis.var for axis in axes])
+        if updates:
+            _check_order(refused, axes, indices, inside, has_init=True)
+        copy = decl_buffer([_end(axis) for axis in axes], whole.dtype, f"{whole.name}_reindex")
+        point = _Point(key, copy, whole, axes, indices, is_own=writes or updates)
+        made = {
+            is_back: point.copied(self, is_back, refused)
+            for is_back in (True, False)
+            if updates or is_back is writes
+        }
+        (first, *others) = made
+        mapper = _Reindexed(whole, copy, inside)
+        found = {first: self._insert_copy(scope, *made[first], mapper, [key])}
+        found |= {one: self._insert(*made[one]) for one in others}
+        return found[writes]
 
     @instruction(
         "Copy what {block} reads to {storage_scope} memory in another order, in {results}",
@@ -175,7 +166,6 @@ class ReindexPrimitives(CopyPrimitives):
         makers_of(self, key, buffer)
         others = [one for one in readers_of(self, scope, buffer) if one is not key]
         where = place_after(self, scope, key, others)
-        check_written_in(self, scope, key, buffer)
         return self._cache_in_order(key, buffer, storage_scope, index_map, where, writes=True)
 
     def _cache_in_order(
@@ -184,27 +174,26 @@ class ReindexPrimitives(CopyPrimitives):
         """Copy the elements that a block accesses, at the indices of a map of its iterators."""
         own, scope = self.block(key), self.scope(key)
         assert scope is not None
-        position = number_in(self, where.parent, key)
-        if position is None:
-            raise _refused(
-                key, buffer, f"it is in T.init() of block {scope.name}", "cache that block"
-            )
-        _check_alone(self, where.parent, key, position, buffer, writes)
-        indices, axes = _point_of(key, own, buffer, writes)
-        extents = tuple([_extent(axis) for axis in own.iter_vars])
+        refused = _refusal(key, buffer)
+        if _is_update(own, buffer, writes, refused):
+            why = "it reads and writes it: the copy would not have what it updates"
+            raise refused(why, "let the block read one buffer and write another")
+        _check_alone(self, where.parent, key, buffer, writes, refused)
+        indices, axes = point_of(self, key, buffer, writes, refused)
+        extents = tuple([_end(axis) for axis in own.iter_vars])
         mapping = checked_map(self, key, given, extents, f"iterators of {key.name}")
         try:
             shape = maps.map_shape(mapping, extents)
         except DeclarationError as error:
-            raise _refused(key, buffer, f"{error.fault}: {error.why}", error.help) from None
+            raise refused(f"{error.fault}: {error.why}", error.help) from None
         inside = maps.map_indices(mapping, [axis.var for axis in own.iter_vars])
-        _check_order(key, buffer, axes, indices, inside, has_init=own.init is not None)
+        _check_order(refused, axes, indices, inside, has_init=own.init is not None)
         copy = copy_of(buffer, f"{buffer.name}_{memory}", check_scope(memory))
         copy = replace(copy, shape=shape)
         source, target = (buffer, indices), (copy, inside)
         if writes:
             source, target = target, source
-        made = _copied_in_loops(self, key, where.parent, copy.name, axes, source, target)
+        made = copied_in_loops(self, key, where.parent, copy.name, axes, source, target, refused)
         mapper = _Reindexed(buffer, copy, inside)
         return self._insert_copy(scope, where, made, mapper, [key])
 
@@ -230,133 +219,16 @@ class _Reindexed(CopyMapper):
         return BufferRegion(self.copy, point)
 
 
-def _copied_in_loops(
-    schedule: ScheduleBase,
-    key: BlockKey,
-    parent: Key,
-    name: str,
-    axes: Sequence[IterVar],
-    source: Access,
-    target: Access,
-) -> Stmt:
-    """A block that copies elements that another one accesses, in loops like those around that one
-    inside of a parent. The source and the target depend on its iterators `axes`.
-    """
-    realize = schedule.realize(key)
-    bound = binding_of(realize)
-    values = [bound[axis.var] for axis in axes]
-    above = schedule.loops_above(key)
-    inner = above[above.index(parent) + 1 :] if isinstance(parent, Var) else above
-    needed = variables_of(*values)
-    chosen: list[For] = []
-    for one in reversed(inner):
-        if one in needed:
-            loop = schedule.loop(one)
-            chosen.insert(0, For(one, loop.min, loop.extent, "serial", loop.body))
-            needed |= variables_of(loop.min, loop.extent)
-    dropped = {*inner} - needed
-    predicate: Expr = ops.const(True)
-    for condition in conjuncts(realize.predicate):
-        used = variables_of(condition)
-        if used & dropped and used & needed:
-            raise _refused(
-                key,
-                source[0],
-                f"the condition {condition} depends on loops of its indices and on others",
-                "cache it before the loops are split",
-            )
-        if not used & dropped:
-            predicate = ops.logical_and(predicate, condition)
-    new = [IterVar(axis.dom, axis.var, "DataPar") for axis in axes]
-    made = copy_block(name, new, values, source, target, predicate)
-    return renewed_body(nested(chosen, made))
-
-
-def _is_unit(axis: IterVar) -> bool:
-    return axis.dom is not None and ops.is_const(axis.dom.extent, 1)
-
-
-def _extent(axis: IterVar) -> Expr:
-    assert axis.dom is not None
-    return axis.dom.extent
-
-
-def _indices(key: BlockKey, block: Block, buffer: Buffer) -> tuple[Expr, ...]:
-    """The indices at which a block accesses a buffer, the same everywhere."""
-    if outermost_blocks(block.body) or block.match_buffers:
-        raise _refused(key, buffer, "it has blocks or views in it", "reindex the inner block")
-    parts = [block.body] if block.init is None else [block.body, block.init]
-    found = [
-        one
-        for part in parts
-        for one in walk(part)
-        if type(one) in (BufferLoad, BufferStore) and one.buffer is buffer
-    ]
-    if not found:
-        raise _refused(key, buffer, "it has no load or store of it", "give a buffer it accesses")
-    for one in found:
-        if not structural_equal(one.indices, found[0].indices):
-            raise _refused(
-                key,
-                buffer,
-                f"it accesses it at {', '.join(map(str, found[0].indices))} and at "
-                f"{', '.join(map(str, one.indices))}",
-                "use cache_read, which copies the buffer as it is",
-            )
-    indices: tuple[Expr, ...] = found[0].indices
-    inner = variables_of(*indices) - {axis.var for axis in block.iter_vars}
-    if inner:
-        (var, *_) = inner
-        raise _refused(
-            key, buffer, f"{var.name} is an index and not an iterator of the block", "bind it"
-        )
-    if any(isinstance(part, BufferLoad) for one in indices for part in walk(one)):
-        raise _refused(key, buffer, "an index is an element of a buffer", "use cache_read")
-    for axis in block.iter_vars:
-        if axis.dom is not None and not ops.is_const(axis.dom.min, 0):
-            raise _refused(
-                key, buffer, f"its iterator {axis.var.name} does not begin at 0", "shift it"
-            )
-    return indices
-
-
 def _simplified(block: Block, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
     analyzer = Analyzer()
     for axis in block.iter_vars:
-        if axis.dom is not None and not _is_unit(axis):  # a unit iterator stays an index
-            analyzer.bind(axis.var, axis.dom)
+        if not is_unit(axis):  # a unit iterator stays an index
+            analyzer.bind(axis.var, dom_of(axis))
     return tuple([analyzer.simplify(one) for one in indices])
 
 
-def _point_of(
-    key: BlockKey,
-    block: Block,
-    buffer: Buffer,
-    writes: bool,
-    prepare: Callable[[Block, tuple[Expr, ...]], tuple[Expr, ...]] = lambda block, indices: indices,
-) -> tuple[tuple[Expr, ...], list[IterVar]]:
-    """The prepared indices at which a block accesses a buffer, and the iterators on which they
-    depend.
-    """
-    others = block.reads if writes else block.writes
-    if any(region.buffer is buffer for region in others) and not (writes and block.init):
-        why = "it reads and writes it: the copy would not have what it updates"
-        raise _refused(key, buffer, why, "let the block read one buffer and write another")
-    indices = prepare(block, _indices(key, block, buffer))
-    used = variables_of(*indices)
-    for axis in block.iter_vars if writes else ():
-        if axis.var in used and axis.kind != "DataPar":
-            why = f"its reduction iterator {axis.var.name} is an index"
-            raise _refused(key, buffer, why, "write the elements of a reduction once")
-        if axis.var not in used and axis.kind == "DataPar" and not _is_unit(axis):
-            why = f"its iterator {axis.var.name} is not an index, so elements are written twice"
-            raise _refused(key, buffer, why, "make it an index of the buffer")
-    return indices, [axis for axis in block.iter_vars if axis.var in used]
-
-
 def _check_order(
-    key: BlockKey,
-    buffer: Buffer,
+    refused: Refusal,
     axes: Sequence[IterVar],
     indices: tuple[Expr, ...],
     inside: tuple[Expr, ...],
@@ -370,17 +242,13 @@ def _check_order(
     used = {axis.var for axis in axes}
     for one in variables_of(*inside) ^ used:
         missing, there = (inside, indices) if one in used else (indices, inside)
-        raise _refused(
-            key,
-            buffer,
+        raise refused(
             f"iterator {one.name} is in {_listed(there)} and not in {_listed(missing)}",
             "use the iterators of the buffer's indices in the map",
         )
     pairs = [(inside, indices), (indices, inside)][: 1 + has_init]
     if not all(_determine(one, other, axes) for one, other in pairs):
-        raise _refused(
-            key,
-            buffer,
+        raise refused(
             f"the indices {_listed(inside)} are not proven to have an element of "
             f"{_listed(indices)} each",
             "give a one-to-one map of the iterators, for example lambda i, j: (j, i)",
@@ -397,39 +265,124 @@ def _determine(one: tuple[Expr, ...], other: tuple[Expr, ...], axes: Sequence[It
         return True
     forms = Forms({}, {})
     for axis in axes:
-        forms.bind(axis.var, constant(0), forms.of(_extent(axis)))
+        forms.bind(axis.var, constant(0), forms.of(_end(axis)))
     own = {axis.var for axis in axes}
     touch = Touch(one, tuple([IntImm(1, index.dtype) for index in one]), ())
     return Apart(forms, own, variables_of(*one) - own, ()).is_proved(touch, touch)
+
+
+def _is_update(block: Block, buffer: Buffer, writes: bool, refused: Refusal) -> bool:
+    """Whether a block needs the values that it overwrites of a buffer."""
+    others = block.reads if writes else block.writes
+    is_both = any(region.buffer is buffer for region in others)
+    if is_both and not writes and block.init is not None:
+        raise refused("it initialises it before it reads it", 'give ("write", number)')
+    return is_both and block.init is None
+
+
+class _Point(NamedTuple):
+    """The elements of a buffer that a block accesses, at `indices` that depend on its iterators
+    `axes`, and their copy. `is_own`: other elements may not be copied.
+    """
+
+    key: BlockKey
+    copy: Buffer
+    buffer: Buffer
+    axes: list[IterVar]
+    indices: tuple[Expr, ...]
+    is_own: bool
+
+    def copied(self, schedule: ScheduleBase, is_back: bool, refused: Refusal) -> tuple[Place, Stmt]:
+        """Loops around a block that copies the elements to the copy, or back, and their place."""
+        where = _place_of(schedule, self.key, self.buffer, is_back, refused)
+        name = self.copy.name if is_back else f"{self.copy.name}_reindex"
+        is_apart = where.parent is schedule.scope(self.key)
+        if is_apart and not (self.is_own and loops_outside(schedule, self.key)):
+            new = [
+                IterVar(axis.dom, Var(f"v{number}", axis.var.dtype), "DataPar")
+                for number, axis in enumerate(self.axes)
+            ]
+            renamed: dict[Var, Expr] = {a.var: b.var for a, b in zip(self.axes, new, strict=True)}
+            there = tuple([substitute(one, renamed) for one in self.indices])
+            return where, copy_nest(name, new, self.copy, self.buffer, there, is_back)
+        ends = (self.buffer, self.indices), (self.copy, tuple([axis.var for axis in self.axes]))
+        source, target = reversed(ends) if is_back else ends
+        key, axes = self.key, self.axes
+        return where, copied_in_loops(
+            schedule, key, where.parent, name, axes, source, target, refused
+        )
+
+
+def _place_of(
+    schedule: ScheduleBase, key: BlockKey, buffer: Buffer, is_back: bool, refused: Refusal
+) -> Place:
+    """The place for a copy before or after a block: next to the statement of its scope that has it,
+    or in its loops, if other blocks there write what is copied or need the result.
+    """
+    scope = schedule.scope(key)
+    assert scope is not None
+    position = number_in(schedule, scope, key)
+    where = Place(scope, (position or 0) + is_back)
+    if position is not None:
+        near = _near(schedule, scope, key, buffer, is_back)
+        if near:
+            where = (
+                place_after(schedule, scope, key, near)
+                if is_back
+                else place_before(schedule, scope, near[0], [key])
+            )
+    _check_alone(schedule, where.parent, key, buffer, is_back, refused)
+    return where
+
+
+def _near(
+    schedule: ScheduleBase, parent: Key, key: BlockKey, buffer: Buffer, is_back: bool
+) -> list[BlockKey]:
+    """The other blocks of the statement of a block in a loop or block that write a buffer, or also
+    those that read it.
+    """
+    position = number_in(schedule, parent, key)
+    assert position is not None
+    found = []
+    for one in schedule.blocks_in(statements_of(schedule, parent)[position]):
+        regions = [*accessed(schedule, one, writes=True)]
+        if is_back:
+            regions += accessed(schedule, one, writes=False)
+        if one is not key and any(region.buffer is buffer for region in regions):
+            found.append(one)
+    return found
 
 
 def _check_alone(
     schedule: ScheduleBase,
     parent: Key,
     key: BlockKey,
-    position: int,
     buffer: Buffer,
-    writes: bool,
+    is_back: bool,
+    refused: Refusal,
 ) -> None:
     """Refuse a copy that would be made too early or too late: other blocks of the statement of the
     block write the buffer, or read what the block writes.
     """
-    statement = statements_of(schedule, parent)[position]
-    for one in schedule.blocks_in(statement):
-        if one is key:
-            continue
-        regions = accessed(schedule, one, writes=True)
-        if writes:
-            regions += accessed(schedule, one, writes=False)
-        if any(region.buffer is buffer for region in regions):
-            raise _refused(
-                key,
-                buffer,
-                f"block {one.name} in the same loops accesses it, too",
-                "compute that block outside of the loops",
-            )
+    if number_in(schedule, parent, key) is None:
+        scope = schedule.scope(key)
+        assert scope is not None
+        raise refused(f"it is in T.init() of block {scope.name}", "reindex that block")
+    near = _near(schedule, parent, key, buffer, is_back)
+    if near:
+        raise refused(
+            f"block {near[0].name} in the same loops accesses it, too",
+            "compute that block outside of the loops",
+        )
 
 
-def _refused(key: BlockKey, buffer: Buffer, why: str, help: str) -> ScheduleError:
+def _refusal(key: BlockKey, buffer: Buffer) -> Callable[[str, str], ScheduleError]:
+    """Makes the errors of copies of what a block accesses."""
     fault = f"cannot reindex {buffer.name} of block {key.name}"
-    return ScheduleError(fault, why, help, of_block(key.name))
+    return lambda why, help: ScheduleError(fault, why, help, of_block(key.name))
+
+
+def _end(axis: IterVar) -> Expr:
+    """The number after the values of an iterator."""
+    dom = dom_of(axis)
+    return ops.add(dom.min, dom.extent)

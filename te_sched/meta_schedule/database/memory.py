@@ -1,0 +1,59 @@
+"""A database in memory, and what databases that keep their workloads in memory share."""
+
+from __future__ import annotations
+
+from te_sched.ir.stmt import IRModule
+from te_sched.meta_schedule.database.base import Database, TuningRecord, Workload, fastest
+from te_sched.meta_schedule.database.equality import ModuleEquality
+
+
+class MemoryDatabase(Database):
+    """A database in memory.
+
+    Parameters
+    ----------
+    module_equality : what counts as the same workload: "structural", "ignore-ndarray" (constants
+        may differ) or "anchor-block" (the reduction with the most operations is the same).
+
+    >>> len(MemoryDatabase())
+    0
+    """
+
+    def __init__(self, module_equality: str = "structural") -> None:
+        self._equality = ModuleEquality(module_equality)
+        self.workloads: list[Workload] = []
+        self.records: list[TuningRecord] = []
+        self._by_hash: dict[int, list[Workload]] = {}
+
+    def has_workload(self, mod: IRModule) -> bool:
+        return self._known(mod) is not None
+
+    def commit_workload(self, mod: IRModule) -> Workload:
+        found = self._known(mod)
+        if found is None:
+            found = Workload(mod)
+            self._add(found)
+        return found
+
+    def commit_tuning_record(self, record: TuningRecord) -> None:
+        self.records.append(record)
+
+    def get_top_k(self, workload: Workload, top_k: int) -> list[TuningRecord]:
+        own = self._known(workload.mod)
+        return fastest([one for one in self.records if one.workload is own], top_k)
+
+    def get_all_tuning_records(self) -> list[TuningRecord]:
+        return list(self.records)
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    def _known(self, mod: IRModule) -> Workload | None:
+        for one in self._by_hash.get(self._equality.hash(mod), ()):
+            if one.mod is mod or self._equality.equal(one.mod, mod):
+                return one
+        return None
+
+    def _add(self, workload: Workload) -> None:
+        self.workloads.append(workload)
+        self._by_hash.setdefault(self._equality.hash(workload.mod), []).append(workload)

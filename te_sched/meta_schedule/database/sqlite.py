@@ -1,0 +1,204 @@
+"""A database in one SQLite file, which several processes may use at once.
+
+The file is in WAL mode: what was committed survives the death of a process at any moment, and
+readers do not wait for writers.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from te_sched import files
+from te_sched.errors import DeclarationError, TeSchedError
+from te_sched.ir.serialization import load_json, save_json
+from te_sched.ir.stmt import IRModule
+from te_sched.meta_schedule.database.base import FAILED, Database, TuningRecord, Workload
+from te_sched.meta_schedule.database.equality import ModuleEquality
+
+_FORMAT = 1
+_WAIT = 60.0  # seconds that a process waits for another one's commit
+_TABLES = """
+CREATE TABLE workload (id INTEGER PRIMARY KEY, hash TEXT NOT NULL, module TEXT NOT NULL);
+CREATE TABLE record (
+    id INTEGER PRIMARY KEY,
+    workload INTEGER NOT NULL REFERENCES workload,
+    mean REAL,  -- NULL for failures
+    content TEXT NOT NULL,  -- JSON: trace, seconds, target, arguments
+    error TEXT,
+    machine TEXT
+);
+CREATE INDEX workload_hash ON workload (hash);
+CREATE INDEX record_mean ON record (workload, mean);
+"""
+_SELECT = "SELECT workload, content, error, machine FROM record "
+
+
+class SQLiteDatabase(Database):
+    """A database in a file of SQLite.
+
+    Parameters
+    ----------
+    path : the file, which is created if it does not exist; ":memory:" for none.
+    module_equality : as of `MemoryDatabase`.
+
+    Raises
+    ------
+    DeclarationError for a file that is damaged, of a later version, or cannot be written.
+
+    >>> len(SQLiteDatabase(":memory:"))
+    0
+    """
+
+    def __init__(
+        self, path: str | os.PathLike[str], *, module_equality: str = "structural"
+    ) -> None:
+        self.path = files.check_path(path, "open", _refusal)
+        self._equality = ModuleEquality(module_equality)
+        self._lock = threading.RLock()
+        self._workloads: dict[int, Workload] = {}
+        with self._asking("open"):
+            self._connection = sqlite3.connect(
+                self.path, timeout=_WAIT, isolation_level=None, check_same_thread=False
+            )
+            self._connection.execute("PRAGMA journal_mode=WAL")
+            self._connection.execute("PRAGMA synchronous=NORMAL")
+            self._prepare()
+
+    def close(self) -> None:
+        """Close the file; the database cannot be used afterwards."""
+        self._connection.close()
+
+    def has_workload(self, mod: IRModule) -> bool:
+        with self._asking("read"):
+            return self._number(mod) is not None
+
+    def commit_workload(self, mod: IRModule) -> Workload:
+        with self._asking("write"), self._transaction():
+            number = self._number(mod)
+            if number is None:
+                cursor = self._connection.execute(
+                    "INSERT INTO workload (hash, module) VALUES (?, ?)",
+                    (self._hash(mod), save_json(mod)),
+                )
+                number = int(cursor.lastrowid or 0)
+                self._workloads[number] = Workload(mod)
+            return self._workload(number)
+
+    def commit_tuning_record(self, record: TuningRecord) -> None:
+        with self._asking("write"), self._transaction():
+            self.commit_workload(record.workload.mod)
+            self._connection.execute(
+                "INSERT INTO record (workload, mean, content, error, machine) "
+                "VALUES (?, ?, ?, ?, ?)",
+                (
+                    self._number(record.workload.mod),
+                    record.mean if record.is_valid else None,
+                    json.dumps(record.as_json()),
+                    record.error_msg,
+                    record.machine,
+                ),
+            )
+
+    def get_top_k(self, workload: Workload, top_k: int) -> list[TuningRecord]:
+        if top_k < 0:
+            raise DeclarationError(f"cannot give {top_k} records", "", "ask for 0 or more")
+        with self._asking("read"):
+            return self._records(
+                "WHERE workload = ? AND mean < ? ORDER BY mean, id LIMIT ?",
+                (self._number(workload.mod), FAILED, top_k),
+            )
+
+    def get_all_tuning_records(self) -> list[TuningRecord]:
+        with self._asking("read"):
+            return self._records("ORDER BY id", ())
+
+    def __len__(self) -> int:
+        with self._asking("read"):
+            (count,) = self._connection.execute("SELECT count(*) FROM record").fetchone()
+            return int(count)
+
+    def _prepare(self) -> None:
+        """Create the tables of a new file; check the version of an old one."""
+        with self._transaction():
+            (version,) = self._connection.execute("PRAGMA user_version").fetchone()
+            if version == 0:
+                for statement in _TABLES.split(";"):
+                    self._connection.execute(statement)
+                self._connection.execute(f"PRAGMA user_version={_FORMAT}")
+            elif version != _FORMAT:
+                raise DeclarationError(
+                    f"the database {self.path!r} has version {version}, expected {_FORMAT}",
+                    "a later te_sched wrote it",
+                    "use that te_sched, or give another file",
+                )
+
+    def _hash(self, mod: IRModule) -> str:
+        return f"{self._equality.hash(mod):016x}"
+
+    def _number(self, mod: IRModule) -> int | None:
+        """The number of the workload of a module; None if it has none."""
+        found = self._connection.execute(
+            "SELECT id FROM workload WHERE hash = ? ORDER BY id", (self._hash(mod),)
+        )
+        for (number,) in found.fetchall():
+            known = self._workload(number).mod
+            if known is mod or self._equality.equal(known, mod):
+                return int(number)
+        return None
+
+    def _workload(self, number: int) -> Workload:
+        if number not in self._workloads:
+            (text,) = self._connection.execute(
+                "SELECT module FROM workload WHERE id = ?", (number,)
+            ).fetchone()
+            self._workloads[number] = Workload(load_json(text))
+        return self._workloads[number]
+
+    def _records(self, condition: str, values: tuple[Any, ...]) -> list[TuningRecord]:
+        found = []
+        for number, content, error, machine in self._connection.execute(
+            _SELECT + condition, values
+        ).fetchall():
+            record = TuningRecord.from_json(json.loads(content), self._workload(number))
+            record.error_msg, record.machine = error, machine
+            found.append(record)
+        return found
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        """All or nothing of what is written inside; transactions may be nested."""
+        if self._connection.in_transaction:
+            yield
+            return
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._connection.execute("ROLLBACK")
+            self._workloads.clear()
+            raise
+        self._connection.execute("COMMIT")
+
+    @contextmanager
+    def _asking(self, verb: str) -> Iterator[None]:
+        """One thread at a time; errors of SQLite become te_sched's."""
+        with self._lock:
+            try:
+                yield
+            except sqlite3.Error as error:
+                raise DeclarationError(
+                    f"cannot {verb} the database {self.path!r}: {error}",
+                    "",
+                    "check the disk and the file; if it is damaged, tune into another file and "
+                    "copy what can be read with dump_pruned",
+                ) from error
+
+
+def _refusal(fault: str, why: str, help: str) -> TeSchedError:
+    return DeclarationError(fault, why, help)

@@ -1,0 +1,163 @@
+"""Tune functions of blocks: `tune_tir`, and the best schedule from a database."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from te_sched.codegen.target import Target
+from te_sched.errors import DeclarationError
+from te_sched.ir.stmt import IRModule, PrimFunc
+from te_sched.meta_schedule.database import Database
+from te_sched.meta_schedule.tune import tune_tasks
+from te_sched.meta_schedule.tune_context import TuneContext, normalized_module
+from te_sched.meta_schedule.utils import fork_seed
+from te_sched.tir.schedule import Schedule
+
+
+@dataclass(frozen=True)
+class TuneConfig:
+    """How to search, as TVM until 0.10 took it: `tune_tir(..., config=TuneConfig(...))`.
+
+    >>> TuneConfig(max_trials_global=32).num_trials_per_iter
+    32
+    """
+
+    max_trials_global: int
+    num_trials_per_iter: int = 32
+    max_trials_per_task: int | None = None
+    strategy: str = "evolutionary"
+    task_scheduler: str = "gradient"
+
+
+def tune_tir(
+    mod: IRModule | PrimFunc,
+    target: Target | str,
+    work_dir: str | os.PathLike[str],
+    max_trials_global: int | None = None,
+    *,
+    max_trials_per_task: int | None = None,
+    num_trials_per_iter: int = 64,
+    builder: Any = "local",
+    runner: Any = "local",
+    database: Any = "sqlite",
+    cost_model: Any = "xgb",
+    measure_callbacks: Any = "default",
+    task_scheduler: Any = "gradient",
+    space: Any = "post-order-apply",
+    strategy: Any = "evolutionary",
+    num_tuning_cores: int | str = "physical",
+    seed: int | None = None,
+    module_equality: str = "structural",
+    special_space: Mapping[str, Any] | None = None,
+    task_name: str = "main",
+    config: TuneConfig | None = None,
+) -> Any:
+    """Search for the fastest schedule of each function of a module.
+
+    Candidates are built and measured in other processes. A candidate that computes something else
+    than the module is recorded as wrong, and never chosen.
+
+    Parameters
+    ----------
+    mod : a module or a function of blocks.
+    target : where it runs: "llvm -num-cores=4". The number of cores decides how many threads
+        parallel loops of the default space are made for.
+    work_dir : a folder for the database and a log; the same call continues there.
+    max_trials_global : how many candidates are measured in all.
+    space : what is searched: "post-order-apply" for the default space, a function of a schedule, or
+        a generator; `special_space` has others by the name of a function.
+    strategy : "evolutionary", "replay-trace", "replay-func" or a strategy.
+    seed : of all decisions.
+    task_name : the name of a single function in tables.
+    config : the parameters as TVM until 0.10 took them; the best schedule is returned then.
+
+    The other parameters are those of `tune_tasks`.
+
+    Returns
+    -------
+    The database; with `config`, the best Schedule, or None if there is none.
+    """
+    if config is not None:
+        max_trials_global, num_trials_per_iter = (
+            config.max_trials_global,
+            config.num_trials_per_iter,
+        )
+        max_trials_per_task = config.max_trials_per_task
+        strategy, task_scheduler = config.strategy, config.task_scheduler
+    if max_trials_global is None:
+        raise DeclarationError(
+            "tune_tir does not know how many candidates to measure", "", "give max_trials_global="
+        )
+    target = Target(target)
+    functions = _functions(mod, task_name)
+    spaces = dict(special_space or {})
+    tasks = [
+        TuneContext(
+            one,
+            target=target,
+            space_generator=spaces.get(name, space),
+            search_strategy=strategy,
+            task_name=name,
+            rand_state=state,
+            num_threads=num_tuning_cores,
+        )
+        for (name, one), state in zip(
+            functions.items(), fork_seed(seed, len(functions)), strict=True
+        )
+    ]
+    found = tune_tasks(
+        tasks=tasks,
+        task_weights=[1.0] * len(tasks),
+        work_dir=work_dir,
+        max_trials_global=max_trials_global,
+        max_trials_per_task=max_trials_per_task,
+        num_trials_per_iter=num_trials_per_iter,
+        builder=builder,
+        runner=runner,
+        database=database,
+        cost_model=cost_model,
+        measure_callbacks=measure_callbacks,
+        task_scheduler=task_scheduler,
+        module_equality=module_equality,
+    )
+    return found if config is None else compile_tir(found, mod, target)
+
+
+def compile_tir(
+    database: Database, mod: IRModule | PrimFunc, target: Target | str
+) -> Schedule | None:
+    """The fastest schedule of a module in a database; None if there is none.
+
+    Functions of a module with several functions are looked up one by one; those without a record
+    stay as they are.
+    """
+    module = normalized_module(mod)
+    target = Target(target)
+    if len(module.functions) == 1:
+        return database.query_schedule(module, target, "main")
+    found = {
+        name: database.query_ir_module(one, target, name)
+        for name, one in _functions(module, "main").items()
+    }
+    if not any(found.values()):
+        return None
+    for name, one in found.items():
+        if one is not None:
+            module = module.clone()
+            module[name] = one[name]
+    return Schedule(module)
+
+
+def _functions(mod: IRModule | PrimFunc, task_name: str) -> dict[str, IRModule]:
+    """The functions of a module as modules of their own, by name."""
+    module = normalized_module(mod)
+    if len(module.functions) == 1:
+        return {task_name: module}
+    return {
+        name: IRModule({name: func})
+        for name, func in module.functions.items()
+        if isinstance(func, PrimFunc)
+    }

@@ -1,0 +1,146 @@
+"""Tune tasks: the parts of a search put together, with a database in a folder."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from te_sched import files
+from te_sched.errors import DeclarationError, TeSchedError, repr_of
+from te_sched.meta_schedule import builder as builders
+from te_sched.meta_schedule import cost_model as cost_models
+from te_sched.meta_schedule import database as databases
+from te_sched.meta_schedule import measure_callback as callbacks
+from te_sched.meta_schedule import runner as runners
+from te_sched.meta_schedule.database import Database, JSONDatabase, SQLiteDatabase
+from te_sched.meta_schedule.task_scheduler import TaskScheduler
+from te_sched.meta_schedule.tune_context import TuneContext
+from te_sched.signatures import is_index
+
+_LOGGER = logging.getLogger("te_sched.meta_schedule")
+FILE = "tuning.sqlite"
+
+
+def tune_tasks(
+    *,
+    tasks: Sequence[TuneContext],
+    task_weights: Sequence[float],
+    work_dir: str | os.PathLike[str],
+    max_trials_global: int,
+    max_trials_per_task: int | None = None,
+    num_trials_per_iter: int = 64,
+    builder: Any = "local",
+    runner: Any = "local",
+    database: Any = "sqlite",
+    cost_model: Any = "xgb",
+    measure_callbacks: Any = "default",
+    task_scheduler: Any = "gradient",
+    module_equality: str = "structural",
+) -> Database:
+    """Search for schedules of tasks, and keep what was measured in a database.
+
+    What was measured is in the database, also if the search is ended, by whatever means; Ctrl-C
+    ends it in good order. The same call goes on from there, until a database in `work_dir` has
+    `max_trials_global` records.
+
+    Parameters
+    ----------
+    tasks, task_weights : contexts, and how much the latency of each counts.
+    work_dir : a folder for the database and a log, created if it does not exist.
+    max_trials_global, max_trials_per_task : how many candidates are measured, of all tasks and of
+        each.
+    num_trials_per_iter : how many candidates are measured at once, before the cost model learns.
+    builder, runner, cost_model, task_scheduler : parts, or their names.
+    database : "sqlite", a file that several processes may use, from which TVM's two files are
+        written at the end; "json", which writes TVM's two files alone; "memory"; or a database.
+    measure_callbacks : "default", a callback or a list of callbacks.
+
+    Returns
+    -------
+    The database.
+    """
+    for name, count in [
+        ("max_trials_global", max_trials_global),
+        (
+            "max_trials_per_task",
+            max_trials_global if max_trials_per_task is None else max_trials_per_task,
+        ),
+        ("num_trials_per_iter", num_trials_per_iter),
+    ]:
+        if not is_index(count) or count < 1:
+            raise DeclarationError(
+                f"{name} is {repr_of(count)}, expected a number of trials", "", "give 1 or more"
+            )
+    if not tasks:
+        raise DeclarationError("there are no tasks to tune", "", "give at least one TuneContext")
+    folder = Path(files.check_path(work_dir, "tune into", _refusal))
+    with files.refusing(f"create {str(folder)!r}", "give a folder that can be written", _refusal):
+        folder.mkdir(parents=True, exist_ok=True)
+        handler = logging.FileHandler(folder / "tuning.log", delay=True)
+    found = _database(database, folder, module_equality)
+    left = max_trials_global
+    if isinstance(database, str):
+        left -= len(found)
+        if left <= 0:
+            return found
+    chosen = _callbacks(measure_callbacks)
+    scheduler = TaskScheduler.create(task_scheduler)
+    _LOGGER.addHandler(handler)
+    try:
+        scheduler.tune(
+            tasks,
+            task_weights,
+            max_trials_global=left,
+            max_trials_per_task=left if max_trials_per_task is None else max_trials_per_task,
+            num_trials_per_iter=num_trials_per_iter,
+            builder=builders.create(builder),
+            runner=runners.create(runner),
+            measure_callbacks=chosen,
+            database=found,
+            cost_model=cost_models.create(cost_model),
+        )
+    except KeyboardInterrupt:
+        _LOGGER.warning("interrupted: the database has the trials until now; call again to go on")
+    finally:
+        _LOGGER.removeHandler(handler)
+        handler.close()
+        if isinstance(found, SQLiteDatabase) and found.path == str(folder / FILE):
+            export(found, folder)
+    return found
+
+
+def export(database: Database, folder: Path) -> None:
+    """Write all workloads and records of a database as TVM's two files."""
+    paths = [folder / "database_workload.json", folder / "database_tuning_record.json"]
+    for path in paths:
+        path.unlink(missing_ok=True)
+    destination = JSONDatabase(*paths)
+    for record in database.get_all_tuning_records():
+        destination.commit_tuning_record(record)
+
+
+def _database(given: Any, folder: Path, module_equality: str) -> Database:
+    if given == "sqlite":
+        return SQLiteDatabase(folder / FILE, module_equality=module_equality)
+    if given == "json":
+        return JSONDatabase(work_dir=folder, module_equality=module_equality)
+    return databases.create(given)
+
+
+def _callbacks(given: Any) -> list[Any]:
+    if isinstance(given, str):
+        return list(callbacks.create(given))
+    found = [given] if isinstance(given, callbacks.MeasureCallback) else list(given)
+    for one in found:
+        if not isinstance(one, callbacks.MeasureCallback):
+            raise DeclarationError(
+                f"{repr_of(one)} is not a callback", "", "derive from PyMeasureCallback"
+            )
+    return found
+
+
+def _refusal(fault: str, why: str, help: str) -> TeSchedError:
+    return DeclarationError(fault, why, help)

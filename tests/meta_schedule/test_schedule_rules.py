@@ -1,0 +1,327 @@
+"""Rules: what they do to a block, when they leave it alone, and that the results are right."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import te_sched
+from te_sched import meta_schedule as ms
+from te_sched import te, tir
+from te_sched.errors import DeclarationError
+from te_sched.meta_schedule import schedule_rule as rules
+from te_sched.meta_schedule.schedule_rule import ReuseType
+from te_sched.meta_schedule.space_generator import PostOrderApply
+
+CPU, GPU = "llvm -num-cores=4", "nvidia/geforce-rtx-2080"
+TILING = rules.MultiLevelTiling("SSRSRS", reuse_write=ReuseType("may", [1, 2], "global"))
+
+
+def uniform(*shape: int) -> Any:
+    """Random numbers, the same in each run."""
+    return np.random.default_rng(0).uniform(-1, 1, shape).astype("float32")
+
+
+def _product(n: int = 16, m: int = 16, depth: int = 16, bias: Any = None) -> tir.PrimFunc:
+    A, B = te.placeholder((n, depth), name="A"), te.placeholder((depth, m), name="B")
+    k = te.reduce_axis((0, depth), "k")
+    C = te.compute((n, m), lambda i, j: te.sum(A[i, k] * B[k, j], axis=k), name="C")
+    last = C if bias is None else te.compute((n, m), lambda i, j: bias(C, i, j), name="D")
+    return te.create_prim_func([A, B, last])
+
+
+def _elementwise(value: Callable[..., Any], consumer: bool = True) -> tir.PrimFunc:
+    """B is computed of A, and C sums its rows (or is B + 1)."""
+    A = te.placeholder((16, 16), name="A")
+    B = te.compute((16, 16), lambda i, j: value(A, i, j), name="B")
+    k = te.reduce_axis((0, 16), "k")
+    C = te.compute((16,), lambda i: te.sum(B[i, k], axis=k), name="C")
+    plain = te.compute((16, 16), lambda i, j: B[i, j] + 1.0, name="C")
+    return te.create_prim_func([A, C if consumer else plain])
+
+
+def _row_sums(n: int = 4, depth: int = 64) -> tir.PrimFunc:
+    A, k = te.placeholder((n, depth), name="A"), te.reduce_axis((0, depth), "k")
+    return te.create_prim_func([A, te.compute((n,), lambda i: te.sum(A[i, k], axis=k), name="C")])
+
+
+def _space(func: Any, *parts: ms.ScheduleRule, target: str = CPU) -> list[tir.Schedule]:
+    generator = PostOrderApply(sch_rules=list(parts), postprocs=[], mutator_probs={})
+    context = ms.TuneContext(func, target=target, space_generator=generator, rand_state=1)
+    return context.generate_design_space()
+
+
+def _steps(sch: tir.Schedule) -> list[str]:
+    """The primitives that change the program."""
+    return [e.method for e in sch.trace.entries if not e.primitive.is_naming]
+
+
+def _check_product(sch: tir.Schedule, relu: bool = False) -> None:
+    a, b = uniform(16, 16), uniform(16, 16)
+    out = te_sched.nd.array(np.zeros((16, 16), "float32"))
+    te_sched.build(sch.mod)(te_sched.nd.array(a), te_sched.nd.array(b), out)
+    expected = np.maximum(a @ b, 0) if relu else a @ b
+    np.testing.assert_allclose(out.numpy(), expected, rtol=1e-4, atol=1e-5)
+
+
+# -- inlining --------------------------------------------------------------------------------------
+
+INLINE = {
+    "into_producer": False,
+    "into_consumer": True,
+    "inline_const_tensor": True,
+    "disallow_if_then_else": True,
+    "require_injective": True,
+    "require_ordered": True,
+    "disallow_op": ["tir.exp"],
+}
+
+
+@pytest.mark.parametrize(
+    ("value", "allowing"),
+    [
+        (lambda A, i, j: A[i, j] * 2.0, {}),
+        (lambda A, i, j: A[i, 0] * 2.0, {}),
+        (lambda A, i, j: tir.const(1.0, "float32"), {}),
+        (lambda A, i, j: te.exp(A[i, j]), {"disallow_op": None}),
+        (lambda A, i, j: te.if_then_else(i > 2, A[i, j], 0.0), {"disallow_if_then_else": False}),
+        (lambda A, i, j: A[j, i] * 2.0, {"require_ordered": False}),
+        (lambda A, i, j: A[i, i], {"require_injective": False}),
+        (lambda A, i, j: A[i, 15 - j], {"require_injective": False, "require_ordered": False}),
+    ],
+)
+def test_auto_inline_inlines_what_is_cheap(value: Callable[..., Any], allowing: Any) -> None:
+    func = _elementwise(value)
+    (sch,) = _space(func, rules.AutoInline(**(INLINE | allowing)))
+    assert _steps(sch) == ["compute_inline"]
+    if allowing:
+        (sch,) = _space(func, rules.AutoInline(**INLINE))
+        assert _steps(sch) == []
+
+
+def test_auto_inline_has_no_limits_without_reductions() -> None:
+    func = _elementwise(lambda A, i, j: te.exp(A[j, i]), consumer=False)
+    (sch,) = _space(func, rules.AutoInline(**INLINE))
+    assert _steps(sch) == ["compute_inline"]
+
+
+def test_auto_inline_into_the_producer() -> None:
+    rule = rules.AutoInline(**(INLINE | {"into_producer": True, "into_consumer": False}))
+    func = _elementwise(lambda A, i, j: A[i, j] * 2.0, consumer=False)
+    (sch,) = _space(func, rule)
+    assert _steps(sch) == ["reverse_compute_inline"]
+
+
+def test_inline_constant_scalars() -> None:
+    A = te.placeholder((8,), name="A")
+    one = te.compute((), lambda: tir.const(3.0, "float32"), name="one")
+    func = te.create_prim_func([A, te.compute((8,), lambda i: A[i] + one(), name="B")])
+    (sch,) = _space(func, rules.InlineConstantScalars())
+    assert _steps(sch) == ["compute_inline"]
+
+
+# -- tiling ----------------------------------------------------------------------------------------
+
+
+def test_multi_level_tiling_caches_what_it_writes_or_not() -> None:
+    spaces = _space(_product(), TILING)
+    assert [_steps(sch)[-2:] for sch in spaces] == [
+        ["cache_write", "reverse_compute_at"],
+        ["cache_write", "reverse_compute_at"],
+        ["split", "reorder"],
+    ]
+    for sch in spaces:
+        _check_product(sch)
+
+
+def test_multi_level_tiling_takes_the_consumer_as_cache() -> None:
+    relu = lambda C, i, j: te.max(C[i, j], 0.0)  # noqa: E731
+    spaces = _space(_product(bias=relu), TILING)
+    assert [_steps(sch)[-1] for sch in spaces] == ["reorder", *["reverse_compute_at"] * 2]
+    for sch in spaces:
+        _check_product(sch, relu=True)
+
+
+def test_multi_level_tiling_leaves_blocks_without_reuse() -> None:
+    assert [_steps(sch) for sch in _space(_row_sums(), TILING)] == [[]]
+
+
+def test_multi_level_tiling_takes_what_a_filter_accepts() -> None:
+    rule = rules.MultiLevelTiling("SRS", filter_fn=lambda sch, block: block.name == "C")
+    (sch,) = _space(_row_sums(), rule)
+    assert [loop.name for loop in sch.get_loops("C")] == ["i_0", "k", "i_1"]
+
+
+def test_multi_level_tiling_for_a_gpu_binds_and_fetches() -> None:
+    rule = rules.MultiLevelTiling(
+        "SSSRRSRS",
+        tile_binds=["blockIdx.x", "vthread.x", "threadIdx.x"],
+        vector_load_lens=[1, 2],
+        reuse_read={"req": "must", "levels": [4], "scope": "shared"},
+        reuse_write={"req": "must", "levels": [3], "scope": "local"},
+    )
+    (sch,) = _space(_product(), rule, target=GPU)
+    marks = dict(sch.get(sch.get_block("C")).annotations)
+    assert marks["meta_schedule.thread_extent_low_inclusive"] == 32
+    fetched = sch.get(sch.get_block("A_shared")).annotations
+    assert fetched["meta_schedule.cooperative_fetch"] in (1, 2)
+    assert len(_space(_product(), rule, target="nvidia/nvidia-a100")) == 3
+
+
+def test_write_cache_level_states_where_the_cache_is() -> None:
+    sch = tir.Schedule(_product())
+    sch.annotate("C", "meta_schedule.write_cache_level", [2])
+    (found,) = _space(sch.mod, TILING)
+    assert _steps(found)[-2:] == ["cache_write", "reverse_compute_at"]
+
+
+@pytest.mark.parametrize("structure", ["SXR", "", 3])
+def test_multi_level_tiling_rejects_a_structure(structure: Any) -> None:
+    with pytest.raises(DeclarationError, match="is not a tiling structure"):
+        rules.MultiLevelTiling(structure)
+
+
+@pytest.mark.parametrize(
+    ("reuse", "match"),
+    [
+        (3, "reuse_read is 3, expected a ReuseType"),
+        (ReuseType("may", [1], "shared"), "reuse_read cannot be required as 'may'"),
+        (ReuseType("must", [4], "shared"), r"reuse_read has levels \[4\]"),
+    ],
+)
+def test_multi_level_tiling_rejects_a_reuse(reuse: Any, match: str) -> None:
+    with pytest.raises(DeclarationError, match=match):
+        rules.MultiLevelTiling("SRS", reuse_read=reuse)
+
+
+# -- reductions ------------------------------------------------------------------------------------
+
+
+def test_add_rfactor_factors_either_loop() -> None:
+    spaces = _space(_row_sums(), rules.AddRFactor(16, 64))
+    assert ["rfactor" in _steps(sch) for sch in spaces] == [False, True, True]
+    a = uniform(4, 64)
+    for sch in spaces:
+        out = te_sched.nd.array(np.zeros(4, "float32"))
+        te_sched.build(sch.mod)(te_sched.nd.array(a), out)
+        np.testing.assert_allclose(out.numpy(), a.sum(1), rtol=1e-4)
+
+
+@pytest.mark.parametrize(("n", "depth", "count"), [(2, 64, 3), (16, 4, 1), (64, 64, 1)])
+def test_add_rfactor_needs_few_parallel_iterations(n: int, depth: int, count: int) -> None:
+    assert len(_space(_product(n, 2, depth), rules.AddRFactor(16, 64))) == count
+
+
+def test_cross_thread_reduction_is_computed_beside_its_consumer() -> None:
+    A, k = te.placeholder((16, 64), name="A"), te.reduce_axis((0, 64), "k")
+    S = te.compute((16,), lambda i: te.sum(A[i, k], axis=k), name="S")
+    func = te.create_prim_func([A, te.compute((16, 64), lambda i, j: A[i, j] / S[i], name="D")])
+    found, plain = _space(func, rules.CrossThreadReduction([4, 8]), target=GPU)[::-1]
+    assert _steps(plain) == []
+    assert _steps(found) == ["split", "bind", "compute_at", "set_scope", "split", "bind"]
+
+
+def test_random_compute_location_moves_blocks_with_consumers() -> None:
+    func = _elementwise(lambda A, i, j: A[i, j] * 2.0)
+    (sch,) = _space(func, rules.RandomComputeLocation())
+    assert _steps(sch) == ["compute_at"]
+
+
+def test_parallelize_vectorize_unroll_annotates_the_root() -> None:
+    rule = rules.ParallelizeVectorizeUnroll(16, 64, [0, 16])
+    (sch,) = _space(_product(), rule)
+    marks = sch.get(sch.get_block("root")).annotations
+    assert marks["meta_schedule.parallel"] == 64
+    assert marks["meta_schedule.vectorize"] == 64
+    assert marks["meta_schedule.unroll_explicit"] in (0, 16)
+
+
+# -- threads ---------------------------------------------------------------------------------------
+
+
+def test_auto_bind_splits_the_fused_loops() -> None:
+    func = _elementwise(lambda A, i, j: A[i, j] * 2.0, consumer=False)
+    (sch,) = _space(func, rules.AutoBind(), target=GPU)
+    outer, inner = [sch.get(loop) for loop in sch.get_loops("C")]
+    assert outer.thread_binding.thread_tag == "blockIdx.x"
+    assert inner.thread_binding.thread_tag == "threadIdx.x"
+
+
+def test_auto_bind_of_a_large_loop_runs_through_a_part() -> None:
+    func = _elementwise(lambda A, i, j: A[i, j] * 2.0, consumer=False)
+    (sch,) = _space(func, rules.AutoBind(2, [32], 32), target=GPU)
+    assert [sch.get(loop).extent for loop in sch.get_loops("C")] == [2, 32, 4]
+
+
+def test_auto_bind_without_parallel_loops_adds_one() -> None:
+    A, k = te.placeholder((16,), name="A"), te.reduce_axis((0, 16), "k")
+    func = te.create_prim_func([A, te.compute((), lambda: te.sum(A[k], axis=k), name="C")])
+    (sch,) = _space(func, rules.AutoBind(), target=GPU)
+    assert [sch.get(loop).extent for loop in sch.get_loops("C")] == [1, 1, 16]
+
+
+# -- custom rules ----------------------------------------------------------------------------------
+
+
+def _annotated(rule: str) -> Any:
+    sch = tir.Schedule(_product())
+    sch.annotate("C", "schedule_rule", rule)
+    return sch.mod
+
+
+def test_custom_rule_calls_the_function_of_a_key() -> None:
+    def schedule(sch: tir.Schedule, block: tir.BlockRV) -> list[tir.Schedule]:
+        sch.parallel(sch.get_loops(block)[0])
+        return [sch]
+
+    te_sched.register_func("meta_schedule.cpu.of_test", schedule)
+    try:
+        (sch,) = _space(_annotated("of_test"), rules.ApplyCustomRule(), TILING)
+    finally:
+        te_sched.runtime.remove_global_func("meta_schedule.cpu.of_test")
+    assert _steps(sch) == ["parallel"]
+
+
+def test_custom_rule_that_is_not_registered_is_removed(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        spaces = _space(_annotated("absent"), rules.ApplyCustomRule(), TILING)
+    assert _steps(spaces[0])[:2] == ["unannotate", "annotate"]
+    assert "no schedule rule absent is registered; tried meta_schedule.cpu.absent" in caplog.text
+
+
+def test_blocks_with_the_rule_none_are_left() -> None:
+    (sch,) = _space(_annotated("None"), rules.ApplyCustomRule(), TILING)
+    assert _steps(sch) == []
+
+
+def test_custom_rule_rejects_another_result() -> None:
+    te_sched.register_func("meta_schedule.cpu.of_test", lambda sch, block: 3)
+    try:
+        with pytest.raises(DeclarationError, match="schedule rule of_test of block C returned an"):
+            _space(_annotated("of_test"), rules.ApplyCustomRule())
+    finally:
+        te_sched.runtime.remove_global_func("meta_schedule.cpu.of_test")
+
+
+# -- targets ---------------------------------------------------------------------------------------
+
+
+def test_rules_need_the_number_of_processors() -> None:
+    with pytest.raises(DeclarationError, match="does not say how many processors it has"):
+        _space(_product(), rules.AddRFactor(), target="llvm")
+
+
+def test_rules_need_a_target() -> None:
+    space = PostOrderApply(sch_rules=[rules.AutoBind()], postprocs=[], mutator_probs={})
+    with pytest.raises(DeclarationError, match="the task has no target"):
+        ms.TuneContext(_product(), space_generator=space)
+
+
+def test_default_rules_are_created_by_kind() -> None:
+    assert len(ms.ScheduleRule.create("llvm")) == 7
+    with pytest.raises(DeclarationError, match="'lvm' is not a kind of target"):
+        ms.ScheduleRule.create("lvm")

@@ -1,0 +1,60 @@
+"""Blocks that are inlined into their producers, whose stores the consumers may read in part."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import te_sched
+from te_sched import tir
+from te_sched.errors import ScheduleError
+from tests.tensorir.programs import program
+
+READS = """
+@T.prim_func
+def main(A: T.Buffer({made}, "float32"), C: T.Buffer({read}, "float32")):
+    B = T.alloc_buffer({made})
+    for i, j in T.grid{made}:
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] + 1.0
+    for a, b in T.grid{read}:
+        with T.block("C"):
+            v0, v1 = T.axis.remap("SS", [a, b])
+            C[v0, v1] = B[{index}] * 2.0
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "read", "index", "condition", "element"),
+    [
+        ((1, 8), (1, 8), "v0, v1", "", "C[vi, vj]"),
+        ((4, 8), (1, 8), "v0, v1", "i < 1", "C[vi, vj]"),
+        ((4, 8), (1, 1), "v0, v1", "i < 1 and j < 1", "C[vi, vj]"),
+        ((8, 1), (1, 8), "v0 * 8 + v1, 0", "", "C[vi // 8, vi % 8]"),
+        ((4, 8), (2, 7), "v0 + 1, v1 + 1", "1 <= i and i < 3 and 1 <= j", "C[vi - 1, vj - 1]"),
+        ((4, 8), (1, 8), "2, v1", "i == 2", "C[0, vj]"),
+        ((4, 8), (2, 8), "v0 * 2, v1", "i // 2 * 2 == i", "C[vi // 2, vj]"),
+    ],
+)
+def test_consumers_of_a_part(
+    made: tuple[int, int], read: tuple[int, int], index: str, condition: str, element: str
+) -> None:
+    module = program(READS.format(made=made, read=read, index=index))
+    sch = tir.Schedule(module)
+    sch.reverse_compute_inline("C")
+    text = sch.mod.script()
+    assert text.partition("T.where(")[2].partition(")\n")[0] == condition
+    assert f"{element} = (A[vi, vj] + T.float32(1)) * T.float32(2)" in text
+    a = np.arange(np.prod(made), dtype="float32").reshape(made)
+    results = [np.zeros(read, "float32") for _ in range(2)]
+    for one, result in zip((module, sch.mod), results, strict=True):
+        te_sched.build(one)(a, result)
+    np.testing.assert_array_equal(*results)
+
+
+@pytest.mark.parametrize("read", [(1, 8), (2, 4)])
+def test_consumers_that_no_element_determines_are_rejected(read: tuple[int, int]) -> None:
+    sch = tir.Schedule(program(READS.format(made=(8, 8), read=read, index="v0 + v1, v1")))
+    with pytest.raises(ScheduleError, match=r"is not determined by B\[v0 \+ v1, v1\]"):
+        sch.reverse_compute_inline("C")
