@@ -68,6 +68,7 @@ _shorten_tracebacks()
 
 # Modules that are loaded at their first use.
 _LATE = {
+    "autotvm": "te_sched.autotvm",
     "compat": "te_sched.compat",
     "contrib": "te_sched.contrib",
     "error": "te_sched.errors",

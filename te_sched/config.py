@@ -53,6 +53,7 @@ class Lowering:
     their known values, to decide conditions and in all expressions; `remove_by_dataflow` lets
     RemoveNoOp remove stores that are not read or change nothing, `dataflow_steps` limits the work
     of these analyses (0: the default). They are not used in programs to run.
+    `keep_trivial_loops` keeps loops of one iteration, for analyses that compare schedules.
     `hoisted_conditionals` and `hoisted_lets` are flags of HoistExpression.
     `as_older` lowers as TVM 0.9, whose text (the primfn
     dialect) is found in books and papers; later versions rewrite more.
@@ -83,6 +84,7 @@ class Lowering:
     disabled_passes: frozenset[str] = frozenset()
     added_passes: tuple[tuple[int, Callable[[Any], Any]], ...] = ()
     as_older: bool = False
+    keep_trivial_loops: bool = False
 
 
 AS_TVM, TO_RUN = Lowering(), Lowering(to_run=True)

@@ -89,7 +89,13 @@ ABSENT: dict[str, str] = {
     "contrib.emcc": "te_sched does not compile for the web",
     "contrib.peak": "time a schedule with module.time_evaluator",
     "testing.auto_scheduler": "te_sched has no tuner",
-    "testing.autotvm": "te_sched has no tuner",
+    "testing.autotvm": "it tests TVM itself",
+    "autotvm": "te_sched tunes TE schedules on this machine: autotvm.template, autotvm.tuner, "
+    "autotvm.apply_history_best",
+    "autotvm.graph_tuner": "it chooses layouts for graphs of Relay, which te_sched does not have",
+    "autotvm.tophub": "it has configurations of Relay's operators; tune a template, and give its "
+    "log to autotvm.apply_history_best",
+    "autotvm.RPCRunner": "te_sched measures on this machine: autotvm.LocalRunner",
     "target.codegen": "te_sched.codegen.llvm is the code generator",
     "target.VirtualDevice": "te_sched has devices alone (te_sched.cpu(0))",
     "make.Store": "programs have buffers with their shapes: tir.BufferStore",

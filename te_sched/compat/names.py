@@ -107,6 +107,7 @@ _ARRAYS = {
 }
 
 _INTRINSICS = "te_sched.tensorir.tensor_intrin"
+_HISTORY = {"ApplyHistoryBest": "te_sched.autotvm.record:ApplyHistoryBest"}
 
 # Modules of tvm by their dotted name.
 TREE: dict[str, Alias] = {
@@ -160,6 +161,13 @@ TREE: dict[str, Alias] = {
     "tir.analysis": Alias(("te_sched.tir.analysis",)),
     "tir.analysis.analysis": Alias(("te_sched.tir.analysis",)),
     "meta_schedule": Alias(("te_sched.meta_schedule",)),
+    "autotvm": Alias(("te_sched.autotvm",)),
+    "autotvm.task": Alias(("te_sched.autotvm.task",), _HISTORY),
+    "autotvm.task.dispatcher": Alias(("te_sched.autotvm.task.dispatcher",), _HISTORY),
+    "autotvm.measure.measure": Alias(
+        ("te_sched.autotvm.measure.measure",),
+        {"measure_option": "te_sched.autotvm.measure:measure_option"},
+    ),
     "script": Alias(("te_sched.script",)),
     "script.tir": Alias(("te_sched.script.tir",)),
     "script.relax": Alias((), is_absent=True),

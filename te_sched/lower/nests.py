@@ -246,7 +246,7 @@ def _loop_level(
         kind = _FOR_KIND.get(attr.iter_type or axis.kind, "serial")
         for key, value in zip(attr.pragma_keys, attr.pragma_values, strict=True):
             level.append(_attribute(axis, f"pragma_{key}", value))
-    if ops.is_const(bound.extent, 1):
+    if ops.is_const(bound.extent, 1) and not scope.settings.keep_trivial_loops:
         values[axis] = ops.cast(axis.var.dtype, bound.min)
     else:
         starts_at_zero = ops.is_const(bound.min, 0)

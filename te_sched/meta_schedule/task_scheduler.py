@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 from te_sched.analysis.programs.operations import count_operations
-from te_sched.codegen.target import Target
 from te_sched.errors import DeclarationError, TeSchedError
 from te_sched.meta_schedule.builder.base import Builder, BuilderInput, BuilderResult
 from te_sched.meta_schedule.component import Component, named, not_written
@@ -169,7 +168,7 @@ class TaskScheduler(Component):
 
     def _build(self, task: TaskRecord, builder: Builder) -> list[BuilderResult]:
         assert task.measure_candidates is not None
-        target = task.ctx.target or Target("llvm")
+        target = task.ctx.target
         inputs = [BuilderInput(one.sch.mod, target) for one in task.measure_candidates]
         if task.reference_path is None and task.ctx.mod is not None and inputs:
             inputs.append(BuilderInput(task.ctx.mod, target))
@@ -183,7 +182,7 @@ class TaskScheduler(Component):
         """Begin to measure what could be built."""
         assert task.measure_candidates is not None
         assert task.builder_results is not None
-        device = "cpu" if task.ctx.target is None else _device_of(task.ctx.target.kind.name)
+        device = _device_of(task.ctx.target.kind.name)
         built = [
             RunnerInput(result.artifact_path, device, candidate.args_info, task.reference_path)
             for candidate, result in zip(task.measure_candidates, task.builder_results, strict=True)

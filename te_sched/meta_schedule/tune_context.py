@@ -40,7 +40,7 @@ class TuneContext:
     Parameters
     ----------
     mod : the module whose schedules are searched; a PrimFunc becomes the function "main" of one.
-    target : where they run, a Target or a target string; the current one if None.
+    target : where they run, a Target or a target string; if None, the current one or "llvm".
     space_generator : what yields the space: a generator, its name or a function of a schedule.
     search_strategy : what picks candidates: a strategy or its name.
     task_name : shown in tables.
@@ -62,8 +62,7 @@ class TuneContext:
         logger: logging.Logger | None = None,
     ) -> None:
         self.mod = None if mod is None else normalized_module(mod)
-        current = Target.current(allow_none=True)
-        self.target = current if target is None else Target(target)
+        self.target = Target(target or Target.current() or "llvm")
         self.task_name = task_name
         drawn = RandomNumbers(None if rand_state in (-1, None) else rand_state)
         self.rand_state = drawn.state % MODULUS

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import os
-from typing import TypeVar
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
 
 from te_sched.errors import DeclarationError, kind_of
 from te_sched.ir.stmt import IRModule
 from te_sched.ir.structural_hash import structural_hash
+from te_sched.runtime.registry import get_global_func, register_func
 from te_sched.tensorir.random_numbers import RandomNumbers
+
+BUILD_PREFIX = "te_sched-candidate-"  # of the folder of a built candidate
 
 _Class = TypeVar("_Class", bound=type)
 
@@ -47,3 +53,41 @@ def fork_seed(seed: int | None, n: int) -> list[int]:
 def shash2hex(mod: IRModule) -> str:
     """The structural hash of a module as sixteen hexadecimal digits."""
     return f"{structural_hash(mod) & (1 << 64) - 1:016x}"
+
+
+def remove_build_dir(artifact_path: str) -> None:
+    """Remove the folder of a built candidate; other folders than builders' stay."""
+    folder = Path(artifact_path).parent
+    if folder.name.startswith(BUILD_PREFIX):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+register_func("meta_schedule.remove_build_dir", remove_build_dir, True)
+
+
+def get_global_func_with_default_on_worker(
+    name: str | Callable[..., Any] | None, default: Any
+) -> Any:
+    """The function of a name, a function itself, or the default for None.
+
+    Raises
+    ------
+    DeclarationError for a name under which nothing is registered.
+    """
+    if name is None:
+        return default
+    if callable(name):
+        return name
+    found = get_global_func(name, allow_missing=True) if isinstance(name, str) else None
+    if found is None:
+        raise DeclarationError(
+            f"no function is registered as {name!r}",
+            "",
+            "register it with te_sched.register_func, in the initializer of the worker, too",
+        )
+    return found
+
+
+def half_of_memory() -> int:
+    """Half of this machine's memory in bytes: what a worker may use by default."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2

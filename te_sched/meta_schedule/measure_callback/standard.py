@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from te_sched.meta_schedule.builder.base import BuilderResult
@@ -11,6 +9,7 @@ from te_sched.meta_schedule.database.base import FAILED, TuningRecord
 from te_sched.meta_schedule.measure_callback.base import MeasureCallback
 from te_sched.meta_schedule.runner.base import RunnerResult
 from te_sched.meta_schedule.search_strategy import MeasureCandidate
+from te_sched.meta_schedule.utils import remove_build_dir
 
 if TYPE_CHECKING:
     from te_sched.meta_schedule.task_scheduler import TaskScheduler
@@ -75,5 +74,5 @@ class RemoveBuildArtifact(MeasureCallback):
         runner_results: list[RunnerResult],
     ) -> None:
         for one in builder_results:
-            if one.artifact_path is not None and Path(one.artifact_path).is_absolute():
-                shutil.rmtree(Path(one.artifact_path).parent, ignore_errors=True)
+            if one.artifact_path is not None:
+                remove_build_dir(one.artifact_path)

@@ -1,6 +1,56 @@
 """Mutators, by TVM's names."""
 
+from __future__ import annotations
+
+from te_sched.meta_schedule.component import named
 from te_sched.meta_schedule.mutator.base import Mutator as Mutator
 from te_sched.meta_schedule.mutator.base import PyMutator as PyMutator
+from te_sched.meta_schedule.mutator.changing import MutateComputeLocation as MutateComputeLocation
+from te_sched.meta_schedule.mutator.changing import MutateParallel as MutateParallel
+from te_sched.meta_schedule.mutator.changing import MutateThreadBinding as MutateThreadBinding
+from te_sched.meta_schedule.mutator.changing import MutateTileSize as MutateTileSize
+from te_sched.meta_schedule.mutator.changing import MutateUnroll as MutateUnroll
 
-__all__ = ["Mutator", "PyMutator"]
+
+def create(kind: str) -> dict[Mutator, float]:
+    """The mutators of a kind of target, with their chances.
+
+    >>> {type(one).__name__: chance for one, chance in create("cuda").items()}
+    {'MutateTileSize': 0.9, 'MutateUnroll': 0.08, 'MutateThreadBinding': 0.02}
+    """
+    kinds = {
+        "llvm": {
+            MutateTileSize(): 0.9,
+            MutateComputeLocation(): 0.05,
+            MutateUnroll(): 0.03,
+            MutateParallel(max_jobs_per_core=16): 0.02,
+        },
+        "cuda": {MutateTileSize(): 0.9, MutateUnroll(): 0.08, MutateThreadBinding(): 0.02},
+        "cuda-tensorcore": {
+            MutateTileSize(): 0.9,
+            MutateUnroll(): 0.08,
+            MutateThreadBinding(): 0.02,
+        },
+        "hexagon": {
+            MutateTileSize(): 0.9,
+            MutateComputeLocation(): 0.05,
+            MutateUnroll(): 0.03,
+            MutateParallel(max_jobs_per_core=16): 0.02,
+        },
+    }
+    found: dict[Mutator, float] = named("kind of target", kinds, kind)
+    return found
+
+
+Mutator.create = staticmethod(create)  # type: ignore[attr-defined]
+
+__all__ = [
+    "MutateComputeLocation",
+    "MutateParallel",
+    "MutateThreadBinding",
+    "MutateTileSize",
+    "MutateUnroll",
+    "Mutator",
+    "PyMutator",
+    "create",
+]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from te_sched.codegen.target import Target
 from te_sched.errors import DeclarationError
+from te_sched.meta_schedule.utils import cpu_count
 
 
 def given(target: Target | None) -> Target:
@@ -23,19 +24,21 @@ def given(target: Target | None) -> Target:
 
 
 def cores_of(target: Target | None) -> int:
-    """The number of processors of a target.
+    """The number of processors of a target; those of this machine if it does not say.
 
     Raises
     ------
-    DeclarationError if it is not given.
+    DeclarationError for a number that is not positive.
     """
     known = given(target)
-    cores = known.options.get("num-cores", "")
+    cores = known.options.get("num-cores")
+    if cores is None:
+        return cpu_count()
     if not cores.isdigit() or int(cores) < 1:
         raise DeclarationError(
-            f"target {known} does not say how many processors it has",
+            f"target {known} has {cores} processors, expected a positive number",
             "the number of parallel iterations depends on it",
-            f'give "{known} -num-cores=8", with the number of physical cores',
+            'give "llvm -num-cores=8", with the number of physical cores',
         )
     return int(cores)
 

@@ -1,0 +1,118 @@
+"""Databases of measurements by their inputs. Must not know tuners.
+
+A database of a server (TVM has one of Redis) is a class with `get` and `set` of a key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from te_sched.autotvm.measure.measure import MeasureInput, MeasureResult
+from te_sched.autotvm.record import Record, decode, encode, measure_str_key
+from te_sched.errors import DeclarationError
+
+_SEPARATOR = "$"
+
+
+class RecordDatabase:
+    """The base of databases: measurements as lines of logs, by a key.
+
+    A subclass has `get`, `set` and `keys`.
+    """
+
+    def get(self, key: str) -> str | None:
+        """The value of a key; None if there is none."""
+        raise _not_written(self, "get")
+
+    def set(self, key: str, value: str) -> None:
+        """Set the value of a key."""
+        raise _not_written(self, "set")
+
+    def keys(self) -> Sequence[str]:
+        """All keys."""
+        raise _not_written(self, "keys")
+
+    def load(self, inp: MeasureInput, get_all: bool = False) -> Any:
+        """The latest result of an input, None if there is none; all results, if `get_all`."""
+        found = [result for _, result in self._records(_key(inp))]
+        if not found:
+            return None
+        return found if get_all else max(found, key=lambda one: one.timestamp)
+
+    def save(self, inp: MeasureInput, res: MeasureResult, extend: bool = False) -> None:
+        """Keep a result, in place of those of the same input or, if `extend`, with them."""
+        kept = self.get(_key(inp)) if extend else None
+        lines = [*(kept.split(_SEPARATOR) if kept else ()), encode(inp, res)]
+        self.set(_key(inp), _SEPARATOR.join(lines))
+
+    def filter(self, func: Callable[[MeasureInput, list[MeasureResult]], Any]) -> list[Any]:
+        """The pairs of an input and its results for which a function is true."""
+        found = []
+        for key in self.keys():
+            records = self._records(key)
+            results = [result for _, result in records]
+            if records and func(records[0][0], results):
+                found.append((records[0][0], results))
+        return found
+
+    def _records(self, key: str) -> list[Record]:
+        value = self.get(key)
+        decoded = [decode(line) for line in value.split(_SEPARATOR)] if value else []
+        return [one for one in decoded if one is not None]
+
+
+Database = RecordDatabase
+
+
+def _key(inp: MeasureInput) -> str:
+    return measure_str_key(inp)
+
+
+def _not_written(database: object, method: str) -> DeclarationError:
+    name = type(database).__name__
+    return DeclarationError(f"{name} has no method {method}", "", f"write {method} in {name}")
+
+
+class DummyDatabase(RecordDatabase):
+    """A database in memory."""
+
+    def __init__(self) -> None:
+        self.db: dict[str, str] = {}
+
+    def get(self, key: str) -> str | None:
+        """The value of a key; None if there is none."""
+        return self.db.get(key)
+
+    def set(self, key: str, value: str) -> None:
+        """Set the value of a key."""
+        self.db[key] = value
+
+    def keys(self) -> list[str]:
+        """All keys."""
+        return list(self.db)
+
+    def flush(self) -> None:
+        """Delete all."""
+        self.db.clear()
+
+
+def filter_inputs(
+    db: RecordDatabase, measure_inputs: Sequence[MeasureInput], retry: bool = False
+) -> tuple[list[MeasureResult | None], list[MeasureInput]]:
+    """The kept result of each input, None without one, and the inputs without a result.
+
+    Parameters
+    ----------
+    retry : measure failed ones again.
+    """
+    results: list[MeasureResult | None] = []
+    missing: list[MeasureInput] = []
+    for inp in measure_inputs:
+        found: MeasureResult | None = db.load(inp)
+        if found is not None and retry and found.error_no:
+            found = None
+        results.append(found)
+        if found is None:
+            missing.append(inp)
+    return results, missing

@@ -1,0 +1,18 @@
+"""Switches of AutoTVM for the whole process."""
+
+from __future__ import annotations
+
+
+class AutotvmGlobalScope:
+    """`in_tuning` is set while a tuner runs; if `silent`, progress and warnings are not shown.
+
+    >>> AutotvmGlobalScope().silent
+    False
+    """
+
+    def __init__(self) -> None:
+        self.in_tuning = False
+        self.silent = False
+
+
+GLOBAL_SCOPE = AutotvmGlobalScope()

@@ -1,0 +1,194 @@
+"""What a measurement is: its input, result and errors, and the bases of builders and runners.
+
+Must not know how candidates are built and run.
+"""
+
+from __future__ import annotations
+
+import enum
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from te_sched.autotvm.task.space import ConfigEntity
+from te_sched.autotvm.task.task import Task
+from te_sched.codegen.target import Target
+from te_sched.errors import DeclarationError, repr_of
+
+
+class MeasureInput(NamedTuple):
+    """A configuration of a task to measure on a target."""
+
+    target: Target
+    task: Task
+    config: ConfigEntity
+
+
+class MeasureResult(NamedTuple):
+    """The result of a measurement.
+
+    Parameters
+    ----------
+    costs : seconds of a run, for each repetition; in case of an error the exception.
+    error_no : a MeasureErrorNo.
+    all_cost : seconds of the whole measurement.
+    timestamp : when it ended, in seconds since 1970.
+    """
+
+    costs: tuple[Any, ...]
+    error_no: int
+    all_cost: float
+    timestamp: float
+
+    def __repr__(self) -> str:
+        return (
+            f"MeasureResult(costs={self.costs}, error_no={int(self.error_no)}, "
+            f"all_cost={self.all_cost}, timestamp={self.timestamp})"
+        )
+
+
+class MeasureErrorNo(enum.IntEnum):
+    """Why a measurement has no times."""
+
+    NO_ERROR = 0
+    INSTANTIATION_ERROR = 1  # the template refuses the configuration
+    COMPILE_HOST = 2  # the schedule is not legal, or cannot be compiled
+    COMPILE_DEVICE = 3
+    RUNTIME_DEVICE = 4  # the program fails or crashes
+    WRONG_ANSWER = 5  # the results are not those of the unscheduled program
+    BUILD_TIMEOUT = 6
+    RUN_TIMEOUT = 7
+    UNKNOWN_ERROR = 8
+
+
+class BuildResult(NamedTuple):
+    """A candidate that was built.
+
+    Parameters
+    ----------
+    filename : the object file.
+    arg_info : shape and dtype of each argument.
+    error : None; the measurement of a candidate that cannot be built is a MeasureResult.
+    time_cost : seconds that it took.
+    device : the kind of device that runs it.
+    """
+
+    filename: str
+    arg_info: tuple[tuple[tuple[int, ...], str], ...]
+    error: Exception | None
+    time_cost: float
+    device: str = "cpu"
+
+
+class MeasureBuilder:
+    """The base of builders.
+
+    Parameters
+    ----------
+    timeout : seconds that building a candidate may take.
+    n_parallel : how many are built at the same time, by default the number of processors.
+    build_kwargs : options of the build, which override those of the runner.
+    """
+
+    def __init__(
+        self,
+        timeout: float = 10,
+        n_parallel: int | None = None,
+        build_kwargs: Mapping[str, Any] | None = None,
+    ) -> None:
+        if n_parallel is None:
+            affinity = getattr(os, "sched_getaffinity", None)
+            n_parallel = len(affinity(0)) if affinity is not None else os.cpu_count() or 1
+        self.timeout, self.n_parallel = timeout, n_parallel
+        self.user_build_kwargs = dict(build_kwargs or {})
+        self.build_kwargs: dict[str, Any] = {}
+        self.task: Task | None = None
+
+    def set_task(self, task: Task, build_kwargs: Mapping[str, Any] | None = None) -> None:
+        """Begin with a task; `build_kwargs` are the runner's options of the build."""
+        self.task = task
+        self.build_kwargs = {**(build_kwargs or {}), **self.user_build_kwargs}
+
+    def build(self, measure_inputs: Sequence[MeasureInput]) -> list[BuildResult | MeasureResult]:
+        """Build candidates; of those that fail the result is the MeasureResult."""
+        raise _not_written(self, "build")
+
+
+class MeasureRunner:
+    """The base of runners.
+
+    Parameters
+    ----------
+    timeout : seconds that a measurement may take.
+    n_parallel : how many are made at the same time.
+    """
+
+    def __init__(self, timeout: float = 5, n_parallel: int | None = None) -> None:
+        self.timeout, self.n_parallel = timeout, n_parallel or 1
+        self.task: Task | None = None
+
+    def set_task(self, task: Task) -> None:
+        """Begin with a task."""
+        self.task = task
+
+    def get_build_kwargs(self) -> dict[str, Any]:
+        """Options that the device needs of the build."""
+        return {}
+
+    def run(
+        self,
+        measure_inputs: Sequence[MeasureInput],
+        build_results: Sequence[BuildResult | MeasureResult],
+    ) -> list[MeasureResult]:
+        """Measure candidates that a builder has built."""
+        raise _not_written(self, "run")
+
+
+Builder = MeasureBuilder
+Runner = MeasureRunner
+
+
+def _not_written(part: object, method: str) -> DeclarationError:
+    name = type(part).__name__
+    return DeclarationError(f"{name} has no method {method}", "", f"write {method} in {name}")
+
+
+class MeasureBatch(Protocol):
+    """A function that measures configurations, `n_parallel` at a time."""
+
+    n_parallel: int
+
+    def __call__(self, measure_inputs: Sequence[MeasureInput]) -> list[MeasureResult]:
+        """Measure."""
+
+
+class _Batch:
+    def __init__(self, builder: MeasureBuilder, runner: MeasureRunner) -> None:
+        self._builder, self._runner, self.n_parallel = builder, runner, builder.n_parallel
+
+    def __call__(self, measure_inputs: Sequence[MeasureInput]) -> list[MeasureResult]:
+        return self._runner.run(measure_inputs, self._builder.build(measure_inputs))
+
+
+def check_part(given: Any, kind: type, what: str) -> Any:
+    """A builder or runner; refuses other objects."""
+    if not isinstance(given, kind):
+        raise DeclarationError(
+            f"Invalid {what}: {repr_of(given)}",
+            "",
+            f"pass autotvm.Local{what.capitalize()}(), or an object of a class of your own that is "
+            f"derived from autotvm.measure.{what.capitalize()}",
+        )
+    return given
+
+
+def create_measure_batch(task: Task, option: Mapping[str, Any]) -> MeasureBatch:
+    """The function that measures configurations of a task, by the parts of `measure_option`."""
+    builder: MeasureBuilder = check_part(option["builder"], MeasureBuilder, "builder")
+    runner: MeasureRunner = check_part(option["runner"], MeasureRunner, "runner")
+    runner.set_task(task)
+    builder.set_task(task, runner.get_build_kwargs())
+    return _Batch(builder, runner)
+
+
+Callback = Callable[[Any, Sequence[MeasureInput], Sequence[MeasureResult]], Any]

@@ -1,0 +1,267 @@
+"""Building and running candidates in worker processes of this machine.
+
+A candidate that crashes, hangs or needs too much memory costs that candidate. Before it is timed,
+its results are compared with those of the program without a schedule. Must not know tuners.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+import logging
+import os
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from te_sched import config
+from te_sched.autotvm.measure.candidates import (
+    Timing,
+    WrongAnswerError,
+    build_candidate,
+    run_candidate,
+    run_reference,
+)
+from te_sched.autotvm.measure.measure import (
+    BuildResult,
+    MeasureBuilder,
+    MeasureErrorNo,
+    MeasureInput,
+    MeasureResult,
+    MeasureRunner,
+    check_part,
+)
+from te_sched.autotvm.task.space import FallbackConfigEntity, InstantiationError
+from te_sched.autotvm.task.task import Instance, Task
+from te_sched.errors import DeclarationError, repr_of
+from te_sched.transform import PassContext
+from te_sched.worker_pool import WorkerPool, WorkerTimeoutError
+
+__all__ = ["BuildResult", "LocalBuilder", "LocalRunner", "measure_option"]
+
+logger = logging.getLogger("autotvm")
+_REFERENCE_TIMEOUT = 120.0  # seconds; a program without a schedule may be slow
+
+
+def measure_option(builder: Any, runner: Any) -> dict[str, Any]:
+    """The parts of a measurement: a builder and a runner, or "local" for the usual ones.
+
+    >>> sorted(measure_option("local", LocalRunner(number=10)))
+    ['builder', 'runner']
+
+    Raises
+    ------
+    DeclarationError for other objects.
+    """
+    builder = LocalBuilder() if builder == "local" else builder
+    runner = LocalRunner() if runner == "local" else runner
+    return {
+        "builder": check_part(builder, MeasureBuilder, "builder"),
+        "runner": check_part(runner, MeasureRunner, "runner"),
+    }
+
+
+class LocalBuilder(MeasureBuilder):
+    """Builds candidates in worker processes of this machine.
+
+    Parameters
+    ----------
+    timeout : seconds that building a candidate may take.
+    n_parallel : the number of processes, by default that of processors.
+    build_kwargs : {"build_option": {...}} has options of a PassContext for the build.
+    build_func : "default", or a function that links object files: see Module.export_library.
+    memory_limit : bytes that a process may have, by default the memory of the machine.
+    """
+
+    def __init__(
+        self,
+        timeout: float = 10,
+        n_parallel: int | None = None,
+        build_kwargs: Mapping[str, Any] | None = None,
+        build_func: Any = "default",
+        do_fork: bool = False,
+        runtime: Any = None,
+        memory_limit: int | None = None,
+    ) -> None:
+        del do_fork, runtime
+        super().__init__(timeout, n_parallel, build_kwargs)
+        if build_func != "default" and not callable(build_func):
+            raise DeclarationError(
+                f"invalid build_func {repr_of(build_func)}",
+                "te_sched builds for this machine",
+                'use "default", or a function like te_sched.contrib.cc.create_shared',
+            )
+        self._fcompile: Callable[..., Any] | None = build_func if callable(build_func) else None
+        self.executor: Any = WorkerPool(self.n_parallel, timeout, memory_limit or _memory())
+        self._folder = tempfile.TemporaryDirectory(prefix="te_sched-autotvm-")
+        self._numbers = itertools.count()
+
+    def set_task(self, task: Task, build_kwargs: Mapping[str, Any] | None = None) -> None:
+        """Begin with a task; files of the one before are deleted."""
+        super().set_task(task, build_kwargs)
+        self._folder = tempfile.TemporaryDirectory(prefix="te_sched-autotvm-")
+
+    def build(self, measure_inputs: Sequence[MeasureInput]) -> list[BuildResult | MeasureResult]:
+        """Build candidates; of those that fail the result is the MeasureResult."""
+        begun = [(time.perf_counter(), self._begin(one)) for one in measure_inputs]
+        return [self._finish(*one) for one in begun]
+
+    def _begin(self, inp: MeasureInput) -> Any:
+        """A future, or the error of the template."""
+        try:
+            s, args = _instantiated(inp)
+            with PassContext(config=self.build_kwargs.get("build_option") or {}):
+                switches = _switches()
+        except Exception as error:
+            return error
+        end = getattr(self._fcompile, "output_format", "so") if self._fcompile else "o"
+        path = os.path.join(self._folder.name, f"candidate_{next(self._numbers)}.{end}")
+        target = inp.target
+        if inp.task.target_host is not None:
+            target = target.with_host(inp.task.target_host)
+        return self.executor.submit(
+            build_candidate, s, args, target, path, switches, self._fcompile
+        )
+
+    def _finish(self, start: float, begun: Any) -> BuildResult | MeasureResult:
+        if isinstance(begun, Exception):
+            return _failed(begun, MeasureErrorNo.INSTANTIATION_ERROR, start)
+        try:
+            result: BuildResult = begun.result()
+        except WorkerTimeoutError as error:
+            return _failed(error, MeasureErrorNo.BUILD_TIMEOUT, start)
+        except Exception as error:
+            return _failed(error, MeasureErrorNo.COMPILE_HOST, start)
+        return result
+
+
+def _instantiated(inp: MeasureInput) -> Instance:
+    with inp.target:
+        s, args = inp.task.instantiate(inp.config)
+    if not inp.config.valid():
+        reasons = "; ".join(map(str, inp.config.errors))
+        raise InstantiationError(
+            f"template {inp.task.name} refuses configuration {inp.config.index}", reasons
+        )
+    return s, args
+
+
+def _switches() -> dict[str, Any]:
+    """The switches in force, for another process."""
+    now = config.current()
+    return {one.name: getattr(now, one.name) for one in dataclasses.fields(now)}
+
+
+def _memory() -> int:
+    """Bytes of memory of the machine."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def _failed(error: Exception, number: MeasureErrorNo, start: float) -> MeasureResult:
+    return MeasureResult((error,), number, time.perf_counter() - start, time.time())
+
+
+class LocalRunner(MeasureRunner):
+    """Runs candidates one after the other in a worker process of this machine.
+
+    Each candidate is run with random arguments, the same for all, or `ref_input`, and must compute
+    what the program computes without a schedule; otherwise its result is WRONG_ANSWER.
+
+    Parameters
+    ----------
+    timeout : seconds that a candidate may take.
+    number : runs of a repetition, whose mean is a cost.
+    repeat : repetitions.
+    min_repeat_ms : `number` is raised until a repetition takes that long.
+    cooldown_interval : seconds between candidates.
+    enable_cpu_cache_flush : empty the caches before each run.
+    check_correctness : whether results are compared.
+    memory_limit : bytes that the process may have, by default the memory of the machine.
+    """
+
+    def __init__(
+        self,
+        timeout: float = 10,
+        number: int = 4,
+        repeat: int = 3,
+        min_repeat_ms: float = 0,
+        cooldown_interval: float = 0.1,
+        enable_cpu_cache_flush: bool = False,
+        module_loader: Any = None,
+        check_correctness: bool = True,
+        memory_limit: int | None = None,
+    ) -> None:
+        super().__init__(timeout, 1)
+        if module_loader is not None:
+            raise DeclarationError(
+                "LocalRunner has no module loaders", "candidates are files of this machine"
+            )
+        self._timing = Timing(
+            number, repeat, min_repeat_ms, cooldown_interval, enable_cpu_cache_flush
+        )
+        self.check_correctness = check_correctness
+        self.ref_input: Sequence[Any] = ()
+        self._memory = memory_limit or _memory()
+        self.executor: Any = WorkerPool(1, timeout, self._memory)
+        self._folder = tempfile.TemporaryDirectory(prefix="te_sched-autotvm-")
+        self._tasks = itertools.count()
+        self._reference = ""
+
+    def set_task(self, task: Task) -> None:
+        """Begin with a task."""
+        super().set_task(task)
+        self._reference = ""
+        if self.check_correctness:
+            self._reference = os.path.join(self._folder.name, f"reference_{next(self._tasks)}.npz")
+
+    def run(
+        self,
+        measure_inputs: Sequence[MeasureInput],
+        build_results: Sequence[BuildResult | MeasureResult],
+    ) -> list[MeasureResult]:
+        """Measure candidates; the results of those that could not be built are passed on."""
+        if self._reference and not os.path.exists(self._reference):
+            self._make_reference()
+        return [self._measured(one) for _, one in zip(measure_inputs, build_results, strict=True)]
+
+    def _measured(self, built: BuildResult | MeasureResult) -> MeasureResult:
+        if isinstance(built, MeasureResult):
+            return built
+        start = time.perf_counter()
+        try:
+            result: MeasureResult = self.executor.submit(
+                run_candidate, built, self._timing, self._reference, _switches(), self.ref_input
+            ).result()
+        except WorkerTimeoutError as error:
+            return _failed(error, MeasureErrorNo.RUN_TIMEOUT, start)
+        except WrongAnswerError as error:
+            return _failed(error, MeasureErrorNo.WRONG_ANSWER, start)
+        except Exception as error:
+            return _failed(error, MeasureErrorNo.RUNTIME_DEVICE, start)
+        return result
+
+    def _make_reference(self) -> None:
+        """Compute the results that candidates must have; the first candidate does, if this fails.
+
+        Any configuration declares the program; its schedule is not used.
+        """
+        task = self.task
+        if task is None or task.target is None:
+            return
+        try:
+            with task.target:
+                _, args = task.instantiate(FallbackConfigEntity())
+            call = functools.partial(
+                run_reference, args, self._reference, _switches(), self.ref_input
+            )
+            with WorkerPool(1, _REFERENCE_TIMEOUT, self._memory) as pool:
+                pool.submit(call).result()
+        except Exception as error:
+            logger.warning(
+                "The results of task %s are compared with those of its first candidate, as the "
+                "program without a schedule could not be run: %s",
+                task.name,
+                str(error).splitlines()[0],
+            )

@@ -1,0 +1,86 @@
+"""Templates in two functions: one declares the operator, one schedules it.
+
+The first writes its arguments into the attributes of the operator, where the second finds them.
+Must not know which operators there are.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from te_sched.autotvm.task.dispatcher import DispatchContext
+from te_sched.autotvm.task.task import args_to_workload, register
+from te_sched.codegen.target import Target
+from te_sched.errors import TeSchedError
+from te_sched.te.tensor import Tensor
+
+_ATTRIBUTE = "workload"
+
+
+def register_topi_compute(task_name: str, func: Any = None) -> Any:
+    """A decorator for the function that declares a task's operator; its first argument is `cfg`.
+
+    The decorated function takes the other arguments, and has the configuration of the context.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            workload = args_to_workload(args, task_name)
+            made = function(_config(workload), *args, **kwargs)
+            outs = made if isinstance(made, list | tuple) else [made]
+            for op in {tensor.op for tensor in outs}:
+                op.attrs = {**op.attrs, _ATTRIBUTE: workload}
+            return made
+
+        register(task_name, "fcompute", call)
+        return call
+
+    return decorate if func is None else decorate(func)
+
+
+def register_topi_schedule(task_name: str, func: Any = None) -> Any:
+    """A decorator for the function that schedules a task's operator: its first argument is `cfg`,
+    the second the list of outputs.
+
+    The decorated function takes the outputs, and has the configuration of the context.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def call(outs: Any, *args: Any, **kwargs: Any) -> Any:
+            workload = get_workload(outs, task_name)
+            if workload is None:
+                raise TeSchedError(
+                    f"the outputs do not come from task {task_name}",
+                    "no operation before them has a workload of it",
+                    "declare the operator by the function of register_topi_compute",
+                )
+            return function(_config(workload), outs, *args, **kwargs)
+
+        register(task_name, "fschedule", call)
+        return call
+
+    return decorate if func is None else decorate(func)
+
+
+def _config(workload: tuple[Any, ...]) -> Any:
+    return DispatchContext.current.query(Target.current(), workload)
+
+
+def get_workload(outs: Any, task_name: str | None = None) -> tuple[Any, ...] | None:
+    """The workload of the last operator that leads to outputs, of a task; None without one."""
+    pending = [outs] if isinstance(outs, Tensor) else list(outs)
+    seen: set[Any] = set()
+    while pending:
+        op = pending.pop(0).op
+        if op in seen:
+            continue
+        seen.add(op)
+        workload: Any = op.attrs.get(_ATTRIBUTE)
+        if workload is not None and task_name in (None, workload[0]):
+            return tuple(workload)
+        pending += op.input_tensors
+    return None

@@ -1,0 +1,50 @@
+"""The tuner with gradient-boosted trees as its cost model."""
+
+from __future__ import annotations
+
+from te_sched.autotvm.task.task import Task
+from te_sched.autotvm.tuner.model_based_tuner import ModelBasedTuner, ModelOptimizer
+from te_sched.autotvm.tuner.sa_model_optimizer import SimulatedAnnealingOptimizer
+from te_sched.autotvm.tuner.xgboost_cost_model import XGBoostCostModel
+from te_sched.errors import DeclarationError, repr_of
+
+_STEPS = {"n_iter": 500, "parallel_size": 128, "early_stop": 50}
+_STEPS_OF_PROGRAMS = {"n_iter": 40, "parallel_size": 32, "early_stop": 10}  # of slow features
+
+
+class XGBTuner(ModelBasedTuner):
+    """Measures configurations that a cost model predicts to be fast; it needs xgboost.
+
+    Parameters
+    ----------
+    plan_size : measurements between trainings.
+    feature_type, loss_type, num_threads : see XGBoostCostModel.
+    optimizer : "sa" is simulated annealing; or a ModelOptimizer.
+    diversity_filter_ratio : if given, so many times the plan are found, of which those are chosen
+        that differ; at least 1.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        plan_size: int = 64,
+        feature_type: str = "itervar",
+        loss_type: str = "reg",
+        num_threads: int | None = None,
+        optimizer: str | ModelOptimizer = "sa",
+        diversity_filter_ratio: float | None = None,
+        log_interval: int = 50,
+    ) -> None:
+        if optimizer != "sa" and not isinstance(optimizer, ModelOptimizer):
+            raise DeclarationError(
+                f"invalid optimizer {repr_of(optimizer)}", "", "use 'sa', or a ModelOptimizer"
+            )
+        if diversity_filter_ratio is not None and not diversity_filter_ratio >= 1:
+            raise DeclarationError(
+                f"diversity_filter_ratio is {repr_of(diversity_filter_ratio)}, expected at least 1"
+            )
+        model = XGBoostCostModel(task, feature_type, loss_type, num_threads, log_interval)
+        if not isinstance(optimizer, ModelOptimizer):
+            steps = _STEPS if feature_type == "knob" else _STEPS_OF_PROGRAMS
+            optimizer = SimulatedAnnealingOptimizer(task, **steps)
+        super().__init__(task, model, optimizer, plan_size, diversity_filter_ratio)

@@ -1,0 +1,153 @@
+"""What a worker does to measure a candidate: allocate, compare with the reference, time."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from te_sched.errors import CallError
+from te_sched.ir import dtypes
+from te_sched.meta_schedule.arg_info import ArgInfo, TensorInfo
+from te_sched.meta_schedule.runner.base import EvaluatorConfig
+from te_sched.meta_schedule.utils import get_global_func_with_default_on_worker
+from te_sched.nd import empty
+from te_sched.runtime.device import device as device_of
+from te_sched.runtime.loading import load_module
+from te_sched.runtime.ndarray import NDArray
+
+_FLUSH = np.empty(1 << 26, "uint8")  # larger than caches; touched when they are to be emptied
+_BELOW = 8  # random integers, which may be indices, are below
+# The largest difference, in terms of the largest element, that other orders of sums may make.
+_TOLERANCE = {"float64": 1e-9, "float32": 1e-3, "float16": 3e-2, "bfloat16": 1e-1}
+
+_references: dict[str, list[np.ndarray[Any, Any]]] = {}  # results by the path of the program
+
+
+def measured(
+    artifact_path: str,
+    device_type: str,
+    args_info: Sequence[Any],
+    reference_path: str | None,
+    config: EvaluatorConfig,
+    alloc_repeat: int,
+    cooldown: float,
+    functions: tuple[Any, Any, Any],
+) -> list[float]:
+    """The seconds that a built candidate takes.
+
+    Raises
+    ------
+    CallError if it computes something else than the reference.
+    """
+    alloc, run, cleanup = functions
+    allocate = get_global_func_with_default_on_worker(alloc, default_alloc_argument)
+    evaluate = get_global_func_with_default_on_worker(run, default_run_evaluator)
+    clean = get_global_func_with_default_on_worker(cleanup, _nothing)
+    device = device_of("cpu" if device_type == "llvm" else device_type, 0)
+    try:
+        module = load_module(artifact_path)
+        infos = [ArgInfo.from_json(one) for one in args_info]
+        if reference_path is not None:
+            compare(module, reference_path, device, infos)
+        found = evaluate(module, device, config, allocate(device, args_info, alloc_repeat))
+    finally:
+        clean()
+    time.sleep(cooldown)
+    return [float(one) for one in found]
+
+
+def _nothing() -> None:
+    """The default of what is called after a measurement."""
+
+
+def default_alloc_argument(device: Any, args_info: Any, alloc_repeat: int) -> list[list[Any]]:
+    """Sets of random arguments: see `random_arguments`."""
+    from_json = ArgInfo.from_json
+    infos = [one if isinstance(one, ArgInfo) else from_json(one) for one in args_info]
+    return [random_arguments(device, infos, number) for number in range(alloc_repeat)]
+
+
+def random_arguments(device: Any, infos: Sequence[ArgInfo], seed: int) -> list[NDArray]:
+    """An array for each argument: floats from -1 to 1, integers from 0 to 7."""
+    numbers = np.random.default_rng(seed)
+    found = []
+    for info in infos:
+        assert isinstance(info, TensorInfo)
+        values: np.ndarray[Any, Any] = numbers.uniform(-1.0, 1.0, info.shape)
+        if not dtypes.is_float(info.dtype):
+            values = numbers.integers(0, 2 if info.dtype == "bool" else _BELOW, info.shape)
+        found.append(empty(info.shape, info.dtype, device).copyfrom(values))
+    return found
+
+
+def default_run_evaluator(
+    module: Any, device: Any, config: EvaluatorConfig, repeated_args: Sequence[Sequence[Any]]
+) -> list[float]:
+    """The seconds of the entry function of a module with each set of arguments."""
+    number, repeat = config.number, config.repeat
+    if config.enable_cpu_cache_flush:
+        number, repeat = 1, config.repeat * config.number
+    found = []
+    for arguments in repeated_args:
+        began = time.perf_counter()
+        module[module.entry_name](*arguments)
+        device.sync()
+        is_slow = (time.perf_counter() - began) * 1e3 >= config.min_repeat_ms > 0
+        evaluator = module.time_evaluator(
+            module.entry_name,
+            device,
+            number=1 if is_slow else number,
+            repeat=1 if config.enable_cpu_cache_flush else repeat,
+            min_repeat_ms=0 if config.enable_cpu_cache_flush else config.min_repeat_ms,
+        )
+        for _ in range(repeat if config.enable_cpu_cache_flush else 1):
+            if config.enable_cpu_cache_flush:
+                _FLUSH.fill(1)
+            found.append(evaluator(*arguments).results)
+    return list(itertools.chain.from_iterable(found))
+
+
+def compare(module: Any, reference_path: str, device: Any, infos: Sequence[ArgInfo]) -> None:
+    """Run a module and the reference on the same random arguments.
+
+    Raises
+    ------
+    CallError if a result differs by more than the order of sums explains.
+    """
+    expected = _references.get(reference_path)
+    if expected is None:
+        _references.clear()
+        expected = _references[reference_path] = _results(
+            load_module(reference_path), device, infos
+        )
+    for number, (given, wanted) in enumerate(
+        zip(_results(module, device, infos), expected, strict=True)
+    ):
+        if not _agree(given, wanted):
+            raise CallError(
+                f"the candidate computes something else than the program in argument {number}",
+                f"{np.sum(~np.isclose(given, wanted))} of {wanted.size} elements differ",
+                "this is a bug of te_sched, of a rule or of a postprocessor: report its trace",
+            )
+
+
+def _results(module: Any, device: Any, infos: Sequence[ArgInfo]) -> list[np.ndarray[Any, Any]]:
+    arguments = random_arguments(device, infos, 0)
+    module[module.entry_name](*arguments)
+    return [one.numpy() for one in arguments]
+
+
+def _agree(given: np.ndarray[Any, Any], wanted: np.ndarray[Any, Any]) -> bool:
+    tolerance = _TOLERANCE.get(str(wanted.dtype))
+    if tolerance is None:
+        return bool(np.array_equal(given, wanted))
+    a, b = given.astype("float64"), wanted.astype("float64")
+    known = np.isfinite(b)
+    if not np.array_equal(a[~known], b[~known], equal_nan=True):
+        return False
+    most = np.abs(b[known]).max(initial=0.0)
+    return bool(np.all(np.abs(a[known] - b[known]) <= tolerance * most + 1e-12))
