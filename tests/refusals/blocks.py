@@ -281,7 +281,11 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
     (OTHERS["window"], lambda s: s.reverse_compute_inline("C"), "does not read one element of B"),
     (OTHERS["beyond"], lambda s: s.reverse_compute_inline("C"), "does not store all elements"),
     (OTHERS["repeated"], lambda s: s.reverse_compute_inline("C"), "vj is not determined by B"),
-    (OTHERS["gather"], lambda s: s.reverse_compute_inline("C"), "not an affine map"),
+    (
+        OTHERS["gather"],
+        lambda s: s.reverse_compute_inline("C"),
+        "is not a one-to-one affine map of its iterators",
+    ),
     (OTHERS["updated twice"], lambda s: s.reverse_compute_inline("C"), "producer B is not compl"),
     # reductions
     (

@@ -141,7 +141,11 @@ class InliningPrimitives(ScheduleBase):
         ranges = {axis.var: _dom(axis) for axis in realize.block.iter_vars}
         inverse = _inverse(key, loads[0], ranges, written.indices)
         _check_covered(self, key, maker, loads[0], written.indices)
-        predicate = _reached(self, maker, inverse, ranges)
+        same = [
+            ops.equal(index, substitute(read, inverse))
+            for read, index in zip(loads[0].indices, written.indices, strict=True)
+        ]
+        predicate = _reached(self, maker, inverse, ranges, same)
         _check_pipeline(self, key, action)
         value = _Read(buffer, written.value).visit(substitute(store.value, inverse))
         indices = tuple([substitute(index, inverse) for index in store.indices])
@@ -346,15 +350,26 @@ def _inverse(
     indices: Sequence[Expr],
 ) -> dict[Var, Expr]:
     """The iterators of a consumer in terms of the indices of its producer's store."""
-    found = detect_iter_map(load.indices, ranges, None, IterMapLevel.NO_CHECK)
+    analyzer = Analyzer()
+    for var, bound in ranges.items():
+        analyzer.bind(var, bound)
+    found = detect_iter_map(load.indices, ranges, None, IterMapLevel.BIJECTIVE)
     if found.errors:
-        raise _refused(
-            key,
-            "inline into its producer",
-            f"{load} is not an affine map of its iterators",
-            "",
-        )
+        found = detect_iter_map(load.indices, ranges, None, IterMapLevel.NO_CHECK)
+        again = [] if found.errors else inverse_affine_iter_map(found.indices, load.indices).items()
+        if not again or not all(analyzer.can_prove_equal(value, var) for var, value in again):
+            raise _refused(
+                key,
+                "inline into its producer",
+                f"{load} is not a one-to-one affine map of its iterators",
+                "",
+            )
     inverse = inverse_affine_iter_map(found.indices, indices)
+    for read, index in zip(load.indices, indices, strict=True):
+        used = variables_of(read) & ranges.keys()
+        rest = analyzer.simplify(read - next(iter(used))) if len(used) == 1 else read
+        if not used & (inverse.keys() | variables_of(rest)):  # an iterator of one value
+            inverse |= {var: analyzer.simplify(index - rest) for var in used}
     for var, bound in ranges.items():
         if var not in inverse:
             if not is_const(bound.extent, 1):
@@ -399,8 +414,11 @@ def _reached(
     maker: BlockKey,
     inverse: Mapping[Var, Expr],
     ranges: Mapping[Var, Range],
+    same: Sequence[Expr],
 ) -> Expr:
-    """The condition under which a store of the producer is read, in terms of the loops."""
+    """The condition under which a store of the producer is read, in terms of the loops: values of
+    the consumer's iterators are in their ranges, and with them it reads the `same` element.
+    """
     realize = schedule.realize(maker)
     bindings = {
         axis.var: value
@@ -413,11 +431,14 @@ def _reached(
         analyzer.bind(axis.var, _dom(axis))
     result = realize.predicate
     with analyzer.constraint(result):
-        for var, bound in ranges.items():
-            value = inverse[var]
-            for needed in (value >= bound.min, value < bound.min + bound.extent):
-                if not analyzer.can_prove(needed):
-                    here = analyzer.simplify(substitute(needed, bindings))
-                    if not analyzer.can_prove(here):
-                        result = ops.logical_and(result, here)
+        within = [
+            needed
+            for var, bound in ranges.items()
+            for needed in (inverse[var] >= bound.min, inverse[var] < bound.min + bound.extent)
+        ]
+        for needed in (*within, *same):
+            if not analyzer.can_prove(needed):
+                here = analyzer.simplify(substitute(needed, bindings))
+                if not analyzer.can_prove(here):
+                    result = ops.logical_and(result, here)
     return result
