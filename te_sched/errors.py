@@ -230,6 +230,24 @@ class HandleError(ScheduleError, IndexError):
     """
 
 
+class FunctionError(ScheduleError, ValueError):
+    """A schedule of a module with several functions, of which none is named; a ValueError in TVM.
+
+    >>> from te_sched.script import tir as T
+    >>> @T.prim_func
+    ... def one(A: T.Buffer((8,), "float32")):
+    ...     for i in range(8):
+    ...         with T.block("A"):
+    ...             vi = T.axis.spatial(8, i)
+    ...             A[vi] = 1.0
+    >>> module = te_sched.ir.IRModule({"one": one, "another": one})
+    >>> te_sched.tir.Schedule(module).get_block("A")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    te_sched.errors.FunctionError: the schedule does not know which function to be working on...
+    """
+
+
 class LoweringError(TeSchedError):
     """A schedule cannot be turned into loops.
 

@@ -17,8 +17,12 @@ from te_sched.arith.canonical import Canonicalizer
 from te_sched.arith.iter_expr import NotAffine, collect, simplified, sum_of
 from te_sched.arith.rewrite import Rewriter
 from te_sched.arith.structural_equality import same
-from te_sched.ir.expr import LT, FloatImm, IntImm, StringImm, Var
+from te_sched.ir.expr import GE, GT, LE, LT, FloatImm, IntImm, StringImm, Var
 
+# The greatest difference a - b for which a comparison holds, or the one for which it does not.
+_DECIDED: dict[type, tuple[int, bool]] = {
+    LT: (-1, False), LE: (0, False), GE: (-1, True), GT: (0, True),
+}  # fmt: skip
 _LEAVES = frozenset((IntImm, FloatImm, StringImm))
 
 
@@ -75,11 +79,30 @@ class Simplifier(Rewriter):
         dtype = e.a.dtype
         if dtype not in INDEX_TYPES:
             return Rewriter.visit_CompareOp(self, e)
-        if type(e) is LT and type(e.b) is IntImm and not self.facts.differences:
-            done = self.guard(e)
+        if not self.facts.differences:
+            done = self.guard(e) if type(e) is LT and type(e.b) is IntImm else self.decided(e)
             if done is not None:
                 return done
         return self.in_steps(e)
+
+    def decided(self, e: Any) -> Any | None:
+        """An inequality of sums that the bounds of their difference decide; otherwise None."""
+        limits = _DECIDED.get(type(e))
+        if limits is None:
+            return None
+        scales: dict[Var, int] = {}
+        values = self.facts.values
+        try:
+            low = high = collect(e.a, 1, scales, values) + collect(e.b, -1, scales, values)
+            if any(scales.values()):
+                least, most = self.facts.bounds.of(sum_of(scales, 0, e.a.dtype))
+                low, high = low + least, high + most
+        except (NotAffine, build.Overflow):
+            return None
+        highest_true, is_negated = limits
+        if high <= highest_true:
+            return build.truth(not is_negated)
+        return build.truth(is_negated) if low > highest_true else None
 
     def guard(self, e: Any) -> Any | None:
         """A sum of positive scales < a constant, if only its order may change; otherwise None."""

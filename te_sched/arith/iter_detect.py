@@ -9,6 +9,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from te_sched.arith.analyzer import Analyzer
@@ -119,7 +120,7 @@ def _scale_of(one: IterSplitExpr) -> int:
     return abs(one.scale)  # type: ignore[no-any-return]
 
 
-def _chained(args: Iterable[IterSplitExpr]) -> list[IterSplitExpr]:
+def chained(args: Iterable[IterSplitExpr]) -> list[IterSplitExpr]:
     """Parts such that each, as far as possible, continues the one before. Units, whose scales mean
     nothing, are last if they continue none.
     """
@@ -146,7 +147,12 @@ class Prover:
     """Arithmetic on numbers and symbols; unknown comparisons are false."""
 
     def __init__(self, analyzer: Analyzer | None) -> None:
-        self.analyzer = Analyzer() if analyzer is None else analyzer
+        self._given = analyzer
+
+    @cached_property
+    def analyzer(self) -> Analyzer:
+        """What proves equations of symbols."""
+        return Analyzer() if self._given is None else self._given
 
     def number(self, e: Factor) -> Factor:
         """An expression, simplified; a number if it is constant."""
@@ -241,7 +247,8 @@ class Constraint:
 @dataclass(slots=True)
 class Detector(Visitor):
     """One detection of indices. Iterators of extent 1 are treated as constants, except if
-    `keeps_units`. `as_tvm`: a sum that is always below a divisor is not divided.
+    `keeps_units`. `as_tvm`: a sum that is always below a divisor is not divided, an iterator that a
+    condition keeps at one value is a constant, and equations are no conditions on sums.
     """
 
     input_iters: Mapping[Var, Range]
@@ -425,7 +432,7 @@ class Detector(Visitor):
     def ordered(self, args: Sequence[IterSplitExpr]) -> list[IterSplitExpr]:
         """The parts of a sum by increasing scale."""
         if all(isinstance(one.scale, int) for one in args):
-            return _chained(args)
+            return chained(args)
         left, found = list(args), list[IterSplitExpr]()
         quotient = self.prover.quotient
 
@@ -608,15 +615,40 @@ class Detector(Visitor):
 
     def constrain(self, predicate: Expr) -> None:
         """Record marks for the sums in conditions, those of fewer iterators first."""
+        conditions = list(conjuncts(predicate))
+        bounds = self._bounds(conditions)
+        while self.as_tvm and not self.keeps_units and (fixed := self._fix(bounds)):
+            conditions = [one for one in conditions if not variables_of(one) <= fixed]
+            bounds = self._bounds(conditions)
+        for bound in sorted(bounds, key=lambda bound: len(bound.args)):
+            self._constrain(bound)
+
+    def _bounds(self, conditions: Iterable[Expr]) -> list[_Bound]:
+        """The conditions as bounds of sums."""
         bounds: list[_Bound] = []
-        for condition in conjuncts(predicate):
+        for condition in conditions:
             try:
                 self._note_bound(condition, bounds)
             except NotAffine:
                 if not self._always_holds(condition):
                     raise
-        for bound in sorted(bounds, key=lambda bound: len(bound.args)):
-            self._constrain(bound)
+        return bounds
+
+    def _fix(self, bounds: Iterable[_Bound]) -> set[Var]:
+        """Replace the iterators that have one value under a condition, which are returned."""
+        fixed: set[Var] = set()
+        for bound in bounds:
+            if len(bound.args) > 1:
+                continue
+            if not is_number(bound.args[0].scale, 1):
+                raise NotAffine(f"a condition is on a multiple of {expr_of(bound.args[0].source)}")
+            one, low, extent = self._values(bound)
+            var = one.source.source
+            is_all = is_number(one.lower_factor, 1) and self.is_highest(one)
+            if is_all and isinstance(var, Var) and is_number(extent, 1):
+                self.sums[var] = IterSumExpr((), low)
+                fixed.add(var)
+        return fixed
 
     def _always_holds(self, condition: Expr) -> bool:
         analyzer = Analyzer()
@@ -628,7 +660,7 @@ class Detector(Visitor):
         kind = type(condition)
         if kind is IntImm and condition.value:
             return
-        if kind not in (LT, LE, GT, GE, EQ):
+        if kind not in (LT, LE, GT, GE, EQ) or (kind is EQ and self.as_tvm):
             raise NotAffine(f"{condition} is not a comparison of a sum of parts of iterators")
         a, b = self.sum_of(condition.a), self.sum_of(condition.b)
         gap = self.plus(a, self.times(b, -1))
@@ -660,7 +692,8 @@ class Detector(Visitor):
             for one in a
         )
 
-    def _constrain(self, bound: _Bound) -> None:
+    def _values(self, bound: _Bound) -> tuple[IterSplitExpr, Factor, Factor]:
+        """The sum of a bound as one part, with the least of its values and their number."""
         found = self.fused(IterSumExpr(bound.args, 0))
         (one,) = found.args
         if isinstance(one.scale, int) and one.scale < 0:
@@ -675,6 +708,11 @@ class Detector(Visitor):
         extent = number(high - low)
         if isinstance(extent, int) and extent < 1:
             raise NotAffine("no iteration fulfils the predicate")
+        return one, low, extent
+
+    def _constrain(self, bound: _Bound) -> None:
+        one, low, extent = self._values(bound)
+        number = self.prover.number
         if is_number(low, 0) and self.prover.is_equal(extent, one.extent):
             return
         source = one.source.source

@@ -25,9 +25,11 @@ from te_sched.arith.iter_detect import (
     expr_of,
     is_number,
 )
+from te_sched.arith.iter_digits import detect_whole_iterators
 from te_sched.arith.iter_expr import Factor, IterMark, IterSplitExpr, IterSumExpr, NotAffine
 from te_sched.ir import ops
 from te_sched.ir.expr import Expr, Range, Sub, Var
+from te_sched.ir.ops import is_const
 from te_sched.ir.visitor import variables_of
 
 Domains = Mapping[Var, Range]
@@ -50,6 +52,7 @@ def detect_iter_map(
     predicate: Expr | None = None,
     level: IterMapLevel = IterMapLevel.SURJECTIVE,
     analyzer: Analyzer | None = None,
+    keeps_units: bool = False,
 ) -> IterMapResult:
     """The indices as sums of parts of iterators, if the map satisfies `level`. Each detected index
     is one part, times a scale, plus a constant: the values of the index are those of the part.
@@ -58,8 +61,9 @@ def detect_iter_map(
     ----------
     input_iters : the range of each iterator.
     predicate : iterations for which it does not hold are excluded.
+    keeps_units : iterators of extent 1 are parts, too, and not constants.
     """
-    return _detected(indices, input_iters, predicate, level, Prover(analyzer))[0]
+    return _detected(indices, input_iters, predicate, level, Prover(analyzer), keeps_units)[0]
 
 
 def _detected(
@@ -71,7 +75,11 @@ def _detected(
     keeps_units: bool = False,
     as_tvm: bool = False,
 ) -> tuple[IterMapResult, Sequence[Constraint]]:
-    """The detector, and the conditions of the predicate."""
+    """What is detected, and the conditions of the predicate."""
+    if predicate is None or is_const(predicate, 1):
+        quick = detect_whole_iterators(indices, input_iters, level, keeps_units)
+        if quick is not None:
+            return quick, ()
     for dividing in Dividing:
         detector = Detector(
             input_iters, level, prover, dividing, keeps_units=keeps_units, as_tvm=as_tvm

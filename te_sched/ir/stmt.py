@@ -6,6 +6,7 @@ Follows the conventions of `ir.expr`: immutable nodes, equality by identity, fie
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import replace as replace_fields
 from typing import TYPE_CHECKING, Any
 
@@ -250,7 +251,11 @@ class PrimFunc(Node):
         >>> PrimFunc((), tir.Evaluate(0), {}).with_body(tir.Evaluate(1)).body
         T.evaluate(1)
         """
-        return self if body is self.body else replace_fields(self, body=body)
+        if body is self.body:
+            return self
+        new = copy(self)  # its other fields have been checked
+        object.__setattr__(new, "body", body)
+        return new
 
     def with_attr(self, attr_key_or_dict: Any, attr_value: Any = None) -> PrimFunc:
         """The function with an added attribute, or a mapping of added attributes.

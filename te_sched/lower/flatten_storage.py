@@ -21,7 +21,7 @@ from functools import reduce
 from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
-from te_sched.arith.conditions import conjuncts
+from te_sched.arith.conditions import conjuncts, plain
 from te_sched.arith.iter_map import iter_map_simplify
 from te_sched.config import AS_TVM, Lowering
 from te_sched.errors import LoweringError, Subject
@@ -29,10 +29,6 @@ from te_sched.ir import dtypes, ops
 from te_sched.ir.blocks import Block
 from te_sched.ir.expr import (
     DEFAULT_ALIGNMENT,
-    GE,
-    GT,
-    LE,
-    LT,
     Add,
     Buffer,
     BufferLoad,
@@ -62,7 +58,7 @@ from te_sched.ir.stmt import (
     PrimFunc,
     Stmt,
 )
-from te_sched.ir.visitor import Mapper, replace, substitute, variables_of, walk
+from te_sched.ir.visitor import Mapper, replace, variables_of
 from te_sched.lower.positions import aligned_strides, row_major, weighted_sum
 from te_sched.lower.simplify import index_simplifier
 from te_sched.lower.view_binder import ViewBinder
@@ -169,33 +165,31 @@ class _Flattener(Mapper):
         simple = self.simplified(index)
         if not self.uses_iterators:
             return simple
-        found, is_plain = simple, _is_plain(simple)
-        if not is_plain:
-            condition = reduce(ops.logical_and, self.conditions) if self.conditions else None
-            found = iter_map_simplify((simple,), self.loops, condition, analyzer=self.analyzer)[0]
-        if self.conditions and (is_plain or found is not simple):
-            found = substitute(found, self.single_iterations(found))
-        return found
+        if _is_plain(simple) and not self.has_single_iteration(simple):
+            return simple
+        condition = reduce(ops.logical_and, self.conditions) if self.conditions else None
+        return iter_map_simplify((simple,), self.loops, condition, analyzer=self.analyzer)[0]
 
-    def single_iterations(self, index: Expr) -> dict[Var, Expr]:
-        """The loop variables of an index that the conditions keep at their start."""
-        found: dict[Var, Expr] = {}
+    def has_single_iteration(self, index: Expr) -> bool:
+        """Whether the conditions keep a loop variable of an index at its start."""
         for var in variables_of(index) & variables_of(*self.conditions) & self.loops.keys():
             start = self.loops[var].min
             if type(start) is IntImm and self.analyzer.const_bounds(var)[1] == start.value:
-                found[var] = start
-        return found
+                return True
+        return False
 
     @contextmanager
     def assumed(self, condition: Expr) -> Iterator[None]:
-        """Where a condition holds. Its inequalities restrict the loops of iterator maps, except
-        where it is the negation of one that is written.
+        """Where a condition holds. It restricts the loops of iterator maps, except where it is the
+        negation of one that is written.
         """
         outside = self.conditions
         if self.uses_iterators and type(condition) is not Not:
-            condition = self.analyzer.simplify(condition)
-            self.conditions = [*outside, *filter(_is_bound, conjuncts(condition))]
-        with self.analyzer.constraint(condition):
+            about_loops = [
+                one for one in conjuncts(condition) if not variables_of(one).isdisjoint(self.loops)
+            ]
+            self.conditions = [*outside, *about_loops]
+        with self.analyzer.constraint(plain(condition)):
             yield
         self.conditions = outside
 
@@ -455,13 +449,6 @@ def _is_plain(index: Expr) -> bool:
     if type(index) is Mul:
         return type(index.b) is IntImm and _is_plain(index.a)
     return type(index) in (Var, IntImm)
-
-
-def _is_bound(condition: Expr) -> bool:
-    """Whether a condition is an inequality of loop variables and sizes."""
-    return type(condition) in (LT, LE, GT, GE) and not any(
-        isinstance(one, BufferLoad | Call) for one in walk(condition)
-    )
 
 
 def _of_32_bits(dtype: str) -> str:

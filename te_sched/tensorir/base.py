@@ -80,10 +80,11 @@ class ScheduleBase(BlockIndex):
         ------
         ScheduleError if there is none, or several.
         """
-        of_function = [key for key in self.keys.values() if self.function_of(key) == func_name]
-        found = [key for key in of_function if self.block(key).name_hint == name]
+        named = [key for block, key in self.keys.items() if block.name_hint == name]
+        found = [key for key in named if self.function_of(key) == func_name]
         if len(found) == 1:
             return found[0]
+        of_function = [key for key in self.keys.values() if self.function_of(key) == func_name]
         names = sorted({self.block(key).name_hint for key in of_function})
         if found:
             raise ScheduleError(
@@ -142,6 +143,8 @@ class ScheduleBase(BlockIndex):
 
     def value_of(self, value: Any, what: str) -> int | Expr:
         """An integer, or an expression of symbolic sizes; sampled integers have their values."""
+        if type(value) is Var and value in self.values:
+            return self.values[value]
         if isinstance(value, Expr):
             known: dict[Var, Expr] = {
                 var: IntImm(self.values[var], var.dtype)

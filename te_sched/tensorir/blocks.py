@@ -15,6 +15,12 @@ from te_sched.ir.expr import Buffer, BufferLoad, BufferRegion, Expr, Range, Var
 from te_sched.ir.ops import is_const
 from te_sched.ir.stmt import BufferStore, For
 from te_sched.ir.visitor import replace, variables_of, walk
+from te_sched.tensorir.dependences import (
+    Dependences,
+    accesses_of,
+    blocks_of_scope,
+    dependences,
+)
 from te_sched.tensorir.state import BlockIndex, BlockKey, Key
 
 
@@ -43,18 +49,19 @@ def is_group(index: BlockIndex, key: Key) -> bool:
     """Whether a block only groups others: it has no iterators, and does not state what its blocks
     access. The root block is none.
     """
-    if not isinstance(key, BlockKey) or index.parents[key] is None:
+    if type(key) is not BlockKey or index.parents[key] is None:
         return False
-    block = index.block(key)
-    return not (block.iter_vars or block.reads or block.writes) and bool(index.blocks_of(key))
+    return accesses_of(index.realize(key)).is_group
 
 
 def stated_blocks(index: BlockIndex, keys: Iterable[BlockKey]) -> list[BlockKey]:
     """Blocks which state what they access: some blocks, and those in the groups among them."""
     found: list[BlockKey] = []
     for key in keys:
-        inner = stated_blocks(index, index.blocks_of(key)) if is_group(index, key) else [key]
-        found += inner
+        if is_group(index, key):
+            found += [index.keys[one.block] for one in accesses_of(index.realize(key)).stated]
+        else:
+            found.append(key)
     return found
 
 
@@ -80,10 +87,12 @@ def predicate_of(index: BlockIndex, key: BlockKey) -> Expr:
     return found
 
 
-def accessed(index: BlockIndex, key: BlockKey, writes: bool) -> list[BufferRegion]:
+def accessed(index: BlockIndex, key: BlockKey, writes: bool) -> Sequence[BufferRegion]:
     """The regions that a block reads or writes; of a group those of its blocks."""
-    blocks = [index.block(one) for one in stated_blocks(index, [key])]
-    return [region for one in blocks for region in (one.writes if writes else one.reads)]
+    if index.parents[key] is None:
+        return index.block(key).writes if writes else index.block(key).reads
+    found = accesses_of(index.realize(key))
+    return found.writes if writes else found.reads
 
 
 def regions_of(
@@ -137,24 +146,30 @@ def consumers(index: BlockIndex, key: BlockKey) -> list[BlockKey]:
 
 
 def _related(index: BlockIndex, key: BlockKey, reading: bool) -> list[BlockKey]:
-    buffers = set(buffers_of(accessed(index, key, writes=not reading)))
-    blocks = siblings(index, key)
-    place = blocks.index(key) if key in blocks else 0
-    near = blocks[:place] if reading else blocks[place + 1 :]
-    found = []
-    for one in near:
-        if any(region.buffer in buffers for region in accessed(index, one, writes=reading)):
-            found.append(one)
-    return found
+    blocks, among = scope_dependences(index, key)
+    users = among.writers if reading else among.readers
+    place = among.places.get(index.realize(key), 0)
+    own = {region.buffer for region in accessed(index, key, writes=not reading)}
+    near = {
+        one
+        for buffer in own
+        for one in users.get(buffer, ())
+        if one != place and (one < place) == reading
+    }
+    return [index.keys[blocks[one].block] for one in sorted(near)]
+
+
+def scope_dependences(index: BlockIndex, key: Key) -> tuple[tuple[BlockRealize, ...], Dependences]:
+    """The blocks of the scope of a block, in program order, and what they access."""
+    scope = index.scope(key)
+    blocks = () if scope is None else blocks_of_scope(index.realize(scope))
+    return blocks, dependences(blocks)
 
 
 def writers(index: BlockIndex, key: BlockKey, buffer: Buffer) -> list[BlockKey]:
     """The blocks of the scope of a block that write a buffer."""
-    return [
-        one
-        for one in siblings(index, key)
-        if any(region.buffer is buffer for region in accessed(index, one, writes=True))
-    ]
+    blocks, among = scope_dependences(index, key)
+    return [index.keys[blocks[one].block] for one in among.writers.get(buffer, ())]
 
 
 def output_buffers(index: BlockIndex, key: Key) -> set[Buffer]:
@@ -225,18 +240,19 @@ def why_not_dominant(index: BlockIndex, key: BlockKey, among: Sequence[BlockKey]
     """The reason why other blocks of a scope, or of some blocks, write what a block writes or read
     it before; "" if they do not.
     """
-    blocks = among or siblings(index, key)
-    before = blocks[: blocks.index(key)] if key in blocks else ()
+    blocks, users = scope_dependences(index, key)
+    if among:
+        blocks = tuple([index.realize(one) for one in among])
+        users = dependences(blocks)
+    place = users.places.get(index.realize(key), 0)
     for buffer in buffers_of(index.block(key).writes):
-        for one in blocks:
-            written, read = [
-                any(region.buffer is buffer for region in accessed(index, one, writes))
-                for writes in (True, False)
-            ]
-            if one is not key and written:
-                return f"block {one.name} writes {buffer.name}, too"
-            if one in before and read:
-                return f"block {one.name} reads {buffer.name} before it is written"
+        writers = {*users.writers.get(buffer, ())} - {place}
+        early = {one for one in users.readers.get(buffer, ()) if one < place}
+        for one in sorted(writers | early):
+            name = index.keys[blocks[one].block].name
+            if one in writers:
+                return f"block {name} writes {buffer.name}, too"
+            return f"block {name} reads {buffer.name} before it is written"
     return ""
 
 

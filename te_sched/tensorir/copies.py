@@ -16,9 +16,10 @@ from te_sched.ir.renew import renewed_body
 from te_sched.ir.stmt import BufferStore, For, Stmt
 from te_sched.ir.structural import structural_equal
 from te_sched.ir.visitor import variables_of, walk
+from te_sched.tensorir.dependences import outermost_blocks
 from te_sched.tensorir.relaxation import binding_of
 from te_sched.tensorir.rewriting import nested
-from te_sched.tensorir.state import BlockIndex, BlockKey, Key, outermost_blocks
+from te_sched.tensorir.state import BlockIndex, BlockKey, Key
 
 Access = tuple[Buffer, tuple[Expr, ...]]  # an element: a buffer and indices
 # Makes the error of a reason and help.

@@ -217,7 +217,7 @@ class _PaddedNest(Swap):
     """Writes the body of a nest anew over the new indices."""
 
     def __init__(self, padding: LayoutPadding, loops: list[Var]) -> None:
-        super().__init__({padding.old: padding.new})
+        super().__init__({padding.old: padding.new}, is_everywhere=True)
         self.padding, self.loops = padding, loops
         self.loop_axes = padding.variables()
         self.own: tuple[Expr, ...] = tuple(self.loop_axes)

@@ -5,7 +5,7 @@ A rewriter notes which old block each new one continues. Must not know any primi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
@@ -18,6 +18,7 @@ from te_sched.ir.expr import Buffer, BufferRegion, Expr, PointerType, Range, Var
 from te_sched.ir.ops import is_const
 from te_sched.ir.stmt import For, Stmt
 from te_sched.ir.visitor import ReferenceMapper, replace, variables_of
+from te_sched.tensorir.dependences import mentioned
 
 
 class BlockMapper(ReferenceMapper):
@@ -121,7 +122,8 @@ class Rebind(Values):
             return self.generic(node)
         added, self.predicate = self.predicate, None
         self.is_inside = bool(node.iter_values)
-        block = self.visit(node.block)
+        is_used = not mentioned(node.block).isdisjoint(self.values)
+        block = self.visit(node.block) if is_used else node.block
         self.is_inside, self.predicate = False, added
         predicate = self.visit(node.predicate)
         if added is not None:
@@ -157,15 +159,31 @@ def nested(loops: list[For], body: Stmt) -> Stmt:
     return body
 
 
-class Swap(BlockMapper):
+class BufferMapper(BlockMapper):
+    """A mapper of what mentions some buffers; other loops and blocks stay as they are."""
+
+    sought: Collection[Buffer | Var] | None = None  # the buffers; None is every statement
+
+    def visit_nest(self, node: Any) -> Any:
+        """Map a loop or a block."""
+        if self.sought is not None and mentioned(node).isdisjoint(self.sought):
+            return node
+        return self.generic(node)
+
+    visit_For = visit_BlockRealize = visit_nest
+
+
+class Swap(BufferMapper):
     """Replaces buffers by others of the same rank, and views of them by views with their scope and
     dtype.
     """
 
-    def __init__(self, buffers: Mapping[Buffer, Buffer]) -> None:
+    def __init__(self, buffers: Mapping[Buffer, Buffer], is_everywhere: bool = False) -> None:
         super().__init__()
         self.buffers = dict(buffers)
         self.data = {old.data: new.data for old, new in buffers.items()}
+        if not is_everywhere:
+            self.sought = {*self.buffers, *self.data}
 
     def visit_Var(self, node: Var) -> Var:
         return self.data.get(node, node)
@@ -179,8 +197,14 @@ class Swap(BlockMapper):
             source = match.source.buffer
             target = self.buffers.get(source)
             if target is not None:
-                self.buffers[match.buffer] = _view(match.buffer, source, target)
+                self.replace_view(match.buffer, _view(match.buffer, source, target))
         return super().visit_Block(node)
+
+    def replace_view(self, view: Buffer, new: Buffer) -> None:
+        """Replace a view, too."""
+        self.buffers[view] = new
+        if self.sought is not None:
+            self.sought = {*self.sought, view}
 
 
 def _view(view: Buffer, source: Buffer, target: Buffer) -> Buffer:

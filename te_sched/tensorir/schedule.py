@@ -219,10 +219,10 @@ class BlockSchedule(
         """
         if isinstance(rand_var, BlockRV | LoopRV):
             self.key_from(rand_var, "remove_rv")
-            self.removed.add(rand_var)
+            self.removed = {*self.removed, rand_var}
         else:
             self.get(rand_var)
-            del self.values[rand_var]
+            self.values = {one: n for one, n in self.values.items() if one is not rand_var}
 
     # -- copies and random numbers -----------------------------------------------------------------
 
@@ -238,10 +238,10 @@ class BlockSchedule(
         """
         twin = BlockSchedule.__new__(BlockSchedule)
         for name in (*BlockIndex.__annotations__, "values"):
-            setattr(twin, name, dict(getattr(self, name)))
+            setattr(twin, name, getattr(self, name))  # primitives replace them
         twin.attrs, twin.working_on, twin.declared = self.attrs, self.working_on, self.declared
         twin.render_level = self.render_level
-        twin.removed, twin.changes, twin.trace = set(self.removed), None, self.trace.copy()
+        twin.removed, twin.changes, twin.trace = self.removed, None, self.trace.copy()
         twin.random = RandomNumbers(self.fork_seed())
         for observer in observers:
             observer.created(twin, user_place())

@@ -8,7 +8,7 @@ cover). Must not know any primitive.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
@@ -17,18 +17,23 @@ from te_sched.arith.int_set import IntervalSet
 from te_sched.arith.iter_detect import IterMapLevel, is_number
 from te_sched.arith.iter_map import detect_iter_map
 from te_sched.ir import ops
-from te_sched.ir.expr import GE, LE, LT, Buffer, BufferRegion, Expr, IntImm, Var
+from te_sched.ir.expr import GE, LE, LT, Buffer, BufferRegion, Expr, Var
 from te_sched.ir.ops import is_const
+from te_sched.ir.stmt import Stmt
 from te_sched.ir.visitor import substitute, variables_of
 from te_sched.tensorir.blocks import (
     accessed,
-    buffers_of,
     is_group,
     loop_ranges,
     loops_around,
     predicate_of,
-    siblings,
     stated_blocks,
+)
+from te_sched.tensorir.dependences import (
+    accesses_of,
+    filled_buffers,
+    nests_of_scope,
+    outermost_blocks,
 )
 from te_sched.tensorir.insertion import common_parent
 from te_sched.tensorir.relaxation import Sets, binding_of, bound_loops, joined, relaxed, sharing
@@ -40,26 +45,34 @@ PIPELINE_HELP = "write each buffer before it is read, all that is read there, an
 
 def why_not_pipeline(index: BlockIndex, key: Key) -> str:
     """The reason why the scope of a block is not a stage pipeline; "" if it is one."""
-    blocks = siblings(index, key)
+    scope = index.scope(key)
+    if scope is None:
+        return ""
     readers: dict[Buffer, BlockKey] = {}
     makers: dict[Buffer, list[BlockKey]] = {}
-    for one in blocks:
-        written = buffers_of(accessed(index, one, writes=True))
-        read = buffers_of(accessed(index, one, writes=False))
-        for buffer in written:
-            if readers.get(buffer, one) is not one:
-                return (
-                    f"block {one.name} writes {buffer.name} after {readers[buffer].name} reads it"
-                )
-        for buffer in read:
-            readers.setdefault(buffer, one)
-            if buffer in makers and not _is_covered(index, one, buffer, makers[buffer]):
-                return (
-                    f"block {one.name} reads more of {buffer.name} than is written before in the "
-                    "loops around it"
-                )
-        for buffer in written:
-            makers.setdefault(buffer, []).append(one)
+    filled: dict[Buffer, Stmt] = {}  # by a block of this statement of the scope
+    for statement in nests_of_scope(index.realize(scope)):
+        for realize in outermost_blocks(statement):
+            one, accesses = index.keys[realize.block], accesses_of(realize)
+            for buffer in accesses.written:
+                if readers.get(buffer, one) is not one:
+                    return (
+                        f"block {one.name} writes {buffer.name} after {readers[buffer].name} "
+                        "reads it"
+                    )
+            for buffer in accesses.read:
+                readers.setdefault(buffer, one)
+                if buffer not in makers or filled.get(buffer, statement) is not statement:
+                    continue
+                if not _is_covered(index, one, buffer, makers[buffer]):
+                    return (
+                        f"block {one.name} reads more of {buffer.name} than is written before in "
+                        "the loops around it"
+                    )
+            for buffer in accesses.written:
+                makers.setdefault(buffer, []).append(one)
+        for buffer in filled_buffers(statement):
+            filled.setdefault(buffer, statement)
     return ""
 
 
@@ -74,8 +87,6 @@ def _is_covered(
     parent = common_parent(index, scope, [key, *makers])
     above = [*index.loops_above(parent), parent] if isinstance(parent, Var) else []
     writers = stated_blocks(index, makers)
-    if not above and any(_fills(index, one, buffer) for one in writers):
-        return True
     known = (buffer, *above, *[part for one in (key, *writers) for part in _place(index, one)])
     found = _COVERED.get(known)
     if found is None:
@@ -103,34 +114,6 @@ def _place(index: BlockIndex, key: BlockKey) -> list[Any]:
     return found
 
 
-def _fills(index: BlockIndex, key: BlockKey, buffer: Buffer) -> bool:
-    """Whether the indices that a block writes of a buffer are its loops, over all elements."""
-    if not is_const(predicate_of(index, key), 1):
-        return False
-    values = binding_of(index.realize(key))
-    loops = {*loops_around(index, key)}
-    used: set[Any] = set()
-    for region in index.block(key).writes:
-        if region.buffer is not buffer:
-            continue
-        for bound, size in zip(region.region, buffer.shape, strict=True):
-            value = values.get(bound.min) if type(bound.min) is Var else None
-            if type(value) is not Var or value not in loops or value in used:
-                return False
-            loop = index.loop(value)
-            if not (is_const(loop.min, 0) and _is_same(loop.extent, size)):
-                return False
-            used.add(value)
-        return True
-    return False
-
-
-def _is_same(one: Expr, other: Expr) -> bool:
-    if isinstance(one, IntImm) and isinstance(other, IntImm):
-        return one.value == other.value
-    return one is other
-
-
 def _is_written(
     index: BlockIndex,
     key: BlockKey,
@@ -140,7 +123,6 @@ def _is_written(
 ) -> bool:
     threads = {*sharing(index, above, buffer.scope())}
     above = [one for one in above if one not in threads]
-    read = _read(index, key, buffer, above)
     written = [
         sets
         for maker in writers
@@ -152,26 +134,33 @@ def _is_written(
         return False
     analyzer = bound_loops(index, above, Analyzer())
     box = joined(written)
-    return all(
-        any(_contains(analyzer, box[place], sets[place], size) for sets in read)
-        for place, size in enumerate(buffer.shape)
-    )
+    left = [*range(len(box))]
+    for sets in _read(index, key, buffer, above):
+        left = [
+            place
+            for place in left
+            if not _contains(analyzer, box[place], sets[place], buffer.shape[place])
+        ]
+        if not left:
+            return True
+    return False
 
 
 def _below(index: BlockIndex, key: BlockKey, above: Sequence[Var]) -> list[Var]:
     return [one for one in loops_around(index, key) if one not in {*above}]
 
 
-def _read(index: BlockIndex, key: BlockKey, buffer: Buffer, above: Sequence[Var]) -> list[Sets]:
-    """Sets of all that a block reads of a buffer in one iteration of the loops above: without
-    conditions on several loops, and with all conditions, if that is known.
+def _read(index: BlockIndex, key: BlockKey, buffer: Buffer, above: Sequence[Var]) -> Iterator[Sets]:
+    """Sets of all that a block reads of a buffer in one iteration of the loops above: with all
+    conditions, if that is known, and without conditions on several loops.
     """
     loops = _below(index, key, above)
     regions = [one for one in accessed(index, key, writes=False) if one.buffer is buffer]
     predicate = predicate_of(index, key)
     boxes = [_box(index, key, one, loops, predicate) for one in regions]
-    found = [joined([relaxed(index, key, one, loops) for one in regions])]
-    return found if None in boxes else [*found, joined([one for one in boxes if one])]
+    if None not in boxes:
+        yield joined([one for one in boxes if one])
+    yield joined([relaxed(index, key, one, loops) for one in regions])
 
 
 def written_box(

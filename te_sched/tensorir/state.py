@@ -14,7 +14,8 @@ from te_sched.errors import HandleError, Subject, repr_of
 from te_sched.ir.blocks import Block, BlockRealize
 from te_sched.ir.expr import Var
 from te_sched.ir.stmt import For, PrimFunc, SeqStmt, Stmt
-from te_sched.ir.visitor import PART_FIELDS, StatementMapper, parts_of, replace
+from te_sched.ir.visitor import PART_FIELDS, Mapper, StatementMapper, parts_of, replace
+from te_sched.tensorir.dependences import blocks_of_scope, outermost_blocks
 from te_sched.trace.drafts import Draft
 
 
@@ -113,8 +114,8 @@ class BlockIndex:
     def blocks_of(self, key: Key) -> list[BlockKey]:
         """The blocks directly in a loop or block, in program order."""
         node = self.nodes[key]
-        inside = node if type(node) is For else node.block  # type: ignore[union-attr]
-        return [block for part in parts_of(inside) for block in self.blocks_in(part)]
+        keys, found = self.keys, blocks_of_scope if type(node) is BlockRealize else outermost_blocks
+        return [keys[one.block] for one in found(node)]
 
 
 class BlockIndexDraft(Draft, BlockIndex):
@@ -140,13 +141,25 @@ class BlockIndexDraft(Draft, BlockIndex):
         fate : why the loops and blocks that are not in the new body are gone.
         """
         links = dict(continued or {})
-        old: Node = self.nodes[key]
-        while (parent := self.parents[key]) is not None:
+        old, parent = self.nodes[key], self.parents[key]
+        name = self.function_of(key)
+        found = self._enter(name, new, parent, links)
+        self._leave(old, found, fate)
+        while parent is not None:
             around = self.nodes[parent]
             new = exchanged(around, old, new, links)
-            old, key = around, parent
-        name = self.roots[key]
-        self.set_body(name, _Exchange(old, new).visit(self.functions[name].body), links, fate)
+            self._renew(parent, around, new)
+            old, parent = around, self.parents[parent]
+        func = self.functions[name]
+        self.functions[name] = func.with_body(_Exchange(old, new).visit(func.body))
+
+    def _renew(self, key: Key, old: Node, new: Node) -> None:
+        """Set the loop or block of a key, of which the index has all that is in it."""
+        self.nodes[key] = new
+        if type(old) is BlockRealize and type(new) is BlockRealize:
+            del self.keys[old.block]
+            assert isinstance(key, BlockKey)
+            self.keys[new.block] = key
 
     def set_body(
         self, name: str, body: Stmt, continued: Mapping[Block, Block] | None = None, fate: str = ""
@@ -155,7 +168,7 @@ class BlockIndexDraft(Draft, BlockIndex):
         func = self.functions[name]
         old = func.body
         self.functions[name] = func.with_body(body)
-        found = self._enter(name, body, continued or {})
+        found = self._enter(name, body, None, continued or {})
         self._leave(old, found, fate)
 
     def remember(self, blocks: Mapping[Block, BlockKey]) -> None:
@@ -164,11 +177,13 @@ class BlockIndexDraft(Draft, BlockIndex):
         for key in blocks.values():
             self.fates.pop(key, None)
 
-    def _enter(self, name: str, body: Stmt, continued: Mapping[Block, Block]) -> set[Key]:
-        """Index what is new; returns the keys of the visited loops and blocks."""
+    def _enter(
+        self, name: str, body: Stmt, around: Key | None, continued: Mapping[Block, Block]
+    ) -> set[Key]:
+        """Index what is new in a loop or block; returns the keys of the visited ones in it."""
         nodes, parents, keys = self.nodes, self.parents, self.keys
         found: set[Key] = set()
-        stack: list[tuple[Any, Key | None]] = [(body, None)]
+        stack: list[tuple[Any, Key | None]] = [(body, around)]
         while stack:
             statement, parent = stack.pop()
             kind = type(statement)
@@ -251,10 +266,11 @@ def exchanged(around: Node, old: Stmt, new: Stmt, links: dict[Block, Block]) -> 
     if type(around) is For:
         return replace(around, body=exchange.visit(around.body))
     assert type(around) is BlockRealize
-    return with_block(around, links, **_mapped_parts(around.block, exchange))
+    return with_block(around, links, **mapped_parts(around.block, exchange))
 
 
-def _mapped_parts(block: Block, mapper: StatementMapper) -> dict[str, Any]:
+def mapped_parts(block: Block, mapper: Mapper) -> dict[str, Any]:
+    """The mapped body and initialisation of a block, by the names of the fields."""
     parts = {name: getattr(block, name) for name in PART_FIELDS[Block]}
     return {name: mapper.visit(part) for name, part in parts.items() if part is not None}
 
@@ -266,19 +282,6 @@ def with_block(realize: BlockRealize, links: dict[Block, Block], **changes: Any)
         return realize
     links[block] = realize.block
     return replace(realize, block=block)
-
-
-def outermost_blocks(statement: Stmt) -> list[BlockRealize]:
-    """The blocks in a statement that are in no other of its blocks, in program order."""
-    found: list[BlockRealize] = []
-    stack: list[Any] = [statement]
-    while stack:
-        one = stack.pop()
-        if type(one) is BlockRealize:
-            found.append(one)
-        else:
-            stack += reversed(parts_of(one))
-    return found
 
 
 def sequence(*statements: Stmt | None) -> Stmt:

@@ -269,6 +269,24 @@ def test_simplified_maps() -> None:
     assert iter_map_simplify([unknown], domain(x=3, y=3)) == (unknown,)
 
 
+@pytest.mark.parametrize(
+    ("predicate", "expected"),
+    [
+        (x < 1, "y"),
+        (ops.logical_and(x < 1, x * 8 + z < 8), "y"),
+        (x >= 7, "y + 56"),
+        (ops.equal(x, 0), "x * 8 + y"),  # TVM does not detect maps under equations,
+        (x * 2 < 2, "x * 8 + y"),  # nor under conditions on multiples
+        (ops.logical_and(x < 1, z * 2 < 2), "x * 8 + y"),
+    ],
+)
+def test_simplified_maps_do_not_have_iterators_of_one_value(
+    predicate: E.Expr, expected: str
+) -> None:
+    iters = domain(x=8, y=8, z=4)
+    assert str(iter_map_simplify([x * 8 + y], iters, predicate)[0]) == expected
+
+
 def test_a_sum_keeps_what_is_no_part_in_its_base() -> None:
     found = normalize_to_iter_sum(x * 4 + y // 3 + z * z + 5, domain(x=8, y=4, z=3))
     assert [(str(one.source.source), one.scale, one.lower_factor) for one in found.args] == [

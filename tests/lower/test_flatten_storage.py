@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -254,6 +256,39 @@ def test_indices_of_functions_are_maps_of_iterators() -> None:
     assert lowered_index("i // 2 * 2 + i % 2, j", "(8, 8)") == "i * 8 + j"
     assert lowered_index("(i * 8 + j) // 8, 0", "(8, 8)") == "i * 8"
     assert lowered_index("(7 - i) // 2, j", "(8, 8)") == "(7 - i) // 2 * 8 + j"
+
+
+@pytest.mark.parametrize(
+    ("condition", "index", "expected"),
+    [
+        ("i < 1", "i * 8 + j", "j"),
+        ("i < 1", "i * 16 + j * 3", "j * 3"),
+        ("i < 1 and j < 3", "i * 8 + j", "j"),
+        ("i < 1", "i * 8 + j * 4 + k", "i * 8 + j * 4 + k"),  # not a map: it has gaps
+        ("i < 1 and j == 0", "i * 8 + j", "i * 8 + j"),
+        ("i * 2 < 2", "i * 8 + j", "i * 8 + j"),
+        ("i * 8 + j < 8", "i * 8 + j", "i * 8 + j"),
+        ("i < 1 and j < n", "i * 8 + j", "j"),
+    ],
+)
+def test_iterators_of_one_value_leave_maps(condition: str, index: str, expected: str) -> None:
+    source = f"""
+@T.prim_func
+def main(A: T.Buffer((256,), "float32"), n: T.int32):
+    for i, j, k in T.grid(8, 8, 3):
+        if {condition}:
+            A[{index}] = 1.0
+"""
+    flat = transform.FlattenBuffer()(IRModule({"main": te_sched.script.from_source(source)}))
+    assert f"A_1[{expected}] = " in str(flat)
+    func = te_sched.build(te_sched.script.from_source(source))
+    a, wanted = np.zeros(256, "float32"), np.zeros(256, "float32")
+    func(a, 5)
+    for values in itertools.product(range(8), range(8), range(3)):
+        names = dict(zip("ijk", values, strict=True), n=5)
+        if eval(condition, names):
+            wanted[eval(index, names)] = 1.0
+    np.testing.assert_array_equal(a, wanted)
 
 
 def test_symbolic_strides_are_joined() -> None:

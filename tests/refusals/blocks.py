@@ -8,7 +8,13 @@ from typing import Any
 import numpy as np
 
 from te_sched import tir
-from te_sched.errors import DeclarationError, HandleError, ScheduleError, TeSchedError
+from te_sched.errors import (
+    DeclarationError,
+    FunctionError,
+    HandleError,
+    ScheduleError,
+    TeSchedError,
+)
 from te_sched.script import from_source
 from te_sched.tensorir.primitives.storage import copy_of
 from te_sched.tensorir.rewriting import Swap
@@ -195,7 +201,7 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
     (MATMUL, lambda s: s.set_axis_separator("D", "D", 1), "axis_separators must be a list, got 1"),
     (MATMUL, lambda s: s.tensorize("D", "nowhere"), "there is no intrinsic 'nowhere'"),
     (MATMUL, lambda s: s.annotate("D", "note", tir.Var("n") + 1), "cannot be an Add"),
-    (MATMUL, _two_functions, "which function is meant is unclear"),
+    (MATMUL, _two_functions, "does not know which function to be working on"),
     (MATMUL, lambda s: s.get_loops(loops(s, "C")[0]), "get_loops needs a block, got a LoopRV"),
     (MATMUL, lambda s: s.parallel(s.get_block("C")), "parallelize needs a loop, got a BlockRV"),
     (MATMUL, lambda s: s.get_loops(3), "get_loops needs a block, got an int"),
@@ -284,7 +290,7 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
     (
         OTHERS["gather"],
         lambda s: s.reverse_compute_inline("C"),
-        "is not a one-to-one affine map of its iterators",
+        "not an affine map",
     ),
     (OTHERS["updated twice"], lambda s: s.reverse_compute_inline("C"), "producer B is not compl"),
     # reductions
@@ -620,6 +626,11 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
         lambda s: s.compute_at("B", loops(s, "C")[0]),
         "do not take exactly the values of their domains",
     ),
+    (
+        REDUCTIONS["repeated"],
+        lambda s: s.decompose_reduction("C", loops(s, "C")[0]),
+        "no iterator depends on loop i: each of its iterations computes the whole reduction",
+    ),
     # loops made of one, and one of several
     (MATMUL, _partition("D", 0, [8]), "have the sum 8, and it has 8 iterations"),
     (MATMUL, _partition("D", 0, [None]), "have the sum 0, and it has 8 iterations"),
@@ -839,6 +850,8 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
 def _error(match: str) -> type[TeSchedError]:
     if match.startswith("the function of the index map"):
         return DeclarationError
+    if "which function" in match:
+        return FunctionError
     is_gone = "no longer in the program" in match or "was removed" in match
     return HandleError if is_gone else ScheduleError
 

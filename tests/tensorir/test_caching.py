@@ -124,6 +124,31 @@ def test_reads_before_a_write_are_cached_before_it(times: str, loops: int) -> No
     check_same(sch, text)
 
 
+LATE = function(
+    "A:8 C:8",
+    """
+B = T.alloc_buffer((8,))
+for i in range(8):
+    with T.block("C"):
+        vi = T.axis.spatial(8, i)
+        C[vi] = A[vi] * B[vi]
+for i in range(8):
+    with T.block("B"):
+        vi = T.axis.spatial(8, i)
+        B[vi] = C[vi] * 0.5
+""",
+)
+
+
+def test_memory_without_values_is_cached_after_it_is_written() -> None:
+    sch = tir.Schedule(program(LATE))
+    sch.cache_read("C", "B", "local")
+    names = [sch.get(one).name_hint for one in sch.get_child_blocks("root")]
+    assert names == ["C", "B", "B_local"]
+    with pytest.raises(te_sched.BuildError, match="stage B_local is read before it is written"):
+        te_sched.build(sch.mod)
+
+
 RESIZED = function(
     "A:4,4 C:8,8",
     """

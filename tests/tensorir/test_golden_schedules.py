@@ -175,6 +175,46 @@ def test_places_are_sampled_or_given(decision: int, loops: list[str], recorded: 
     assert f"sch.sample_compute_location(block=b0, decision={recorded})" in str(sch.trace)
 
 
+@pytest.mark.parametrize(
+    ("loops", "sizes", "recorded"),
+    [
+        ("i, j, k", (1, 8, 2), [-1, 1, 1, 1]),
+        ("i, j, k", (4, 1, 2), [0, 0, 0, 0]),
+        ("k, i, j", (4, 8, 2), [0, 0, 0, 0]),
+        ("k, i, j", (4, 8, 1), [-1, 1, 2, 2]),
+        ("i, k, j", (4, 1, 2), [0, 1, 1, 1]),
+        ("i, k, j", (4, 8, 1), [0, 0, 2, 2]),
+    ],
+)
+def test_places_leave_out_loops_of_one_iteration_and_inside_reductions(
+    loops: str, sizes: tuple[int, int, int], recorded: list[int]
+) -> None:
+    extents = dict(zip("ijk", sizes, strict=True))
+    source = f"""
+@T.prim_func
+def main(A: T.Buffer({sizes}, "float32"), C: T.Buffer({sizes[:2]}, "float32")):
+    B = T.alloc_buffer({sizes})
+    for i, j, k in T.grid{sizes}:
+        with T.block("B"):
+            vi, vj, vk = T.axis.remap("SSS", [i, j, k])
+            B[vi, vj, vk] = A[vi, vj, vk] + 1.0
+    for {loops} in T.grid{tuple(extents[name] for name in loops.split(", "))}:
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = 0.0
+            C[vi, vj] = C[vi, vj] + B[vi, vj, vk]
+"""
+    for decision, place in enumerate(recorded):
+        sch = tir.Schedule(from_source(source))
+        sch.compute_at("B", sch.sample_compute_location("B", decision=decision))
+        assert f"decision={place})" in str(sch.trace)
+    a = np.arange(np.prod(sizes), dtype="float32").reshape(sizes)
+    c = np.zeros(sizes[:2], "float32")
+    te_sched.build(sch.mod)(a, c)
+    np.testing.assert_allclose(c, (a + 1).sum(axis=2))
+
+
 def test_a_sampled_place_may_be_inline() -> None:
     sch = tir.Schedule(from_source(GIVEN + STAGES))
     sch.compute_at("B", sch.sample_compute_location("B", decision=-2))

@@ -1,64 +1,75 @@
-"""Blocks put into their producers: reverse_compute_inline."""
+"""Blocks that are inlined into their producers, whose stores the consumers may read in part."""
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+import te_sched
+from te_sched import tir
 from te_sched.errors import ScheduleError
-from tests.tensorir.programs import function
-from tests.tensorir.test_partitioning import check_same, scheduled
+from tests.tensorir.programs import program
+
+READS = """
+@T.prim_func
+def main(A: T.Buffer({made}, "float32"), C: T.Buffer({read}, "float32")):
+    B = T.alloc_buffer({made})
+    for i, j in T.grid{made}:
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] + 1.0
+    for a, b in T.grid{read}:
+        with T.block("C"):
+            v0, v1 = T.axis.remap("SS", [a, b])
+            C[v0, v1] = B[{index}] * 2.0
+"""
 
 
-def read(element: str, columns: int = 8) -> str:
-    """A program whose second block reads a part of what its first one writes."""
-    return function(
-        f"A:4,8 C:1,{columns}",
-        f"""
-B = T.alloc_buffer((4, 8), "float32")
-for i, j in T.grid(4, 8):
-    with T.block("B"):
-        wi, wj = T.axis.remap("SS", [i, j])
-        B[wi, wj] = A[wi, wj] * 2.0
-for i, j in T.grid(1, {columns}):
-    with T.block("C"):
-        vi, vj = T.axis.remap("SS", [i, j])
-        C[vi, vj] = B[{element}] + 1.0
-""",
-    )
-
-
-# Condition and element of each; TVM 0.19 prints the first two, and drops the condition of a
-# constant index.
 @pytest.mark.parametrize(
-    ("element", "columns", "condition", "written"),
+    ("made", "read", "index", "condition", "element"),
     [
-        ("vi, vj", 8, "i < 1", "C[wi, wj]"),
-        ("vi + 1, vj", 8, "1 <= i and i < 2", "C[wi - 1, wj]"),
-        ("2, vj", 8, "i == 2", "C[0, wj]"),
-        ("0, 7 - vj", 8, "i == 0", "C[0, (wj - 7) * -1]"),
-        ("vi, vj * 2", 4, "i < 1 and j == j // 2 * 2", "C[wi, wj // 2]"),
+        ((1, 8), (1, 8), "v0, v1", "", "C[vi, vj]"),
+        ((4, 8), (1, 8), "v0, v1", "i < 1", "C[vi, vj]"),
+        ((4, 8), (1, 1), "v0, v1", "i < 1 and j < 1", "C[vi, vj]"),
+        ((8, 1), (1, 8), "v0 * 8 + v1, 0", "", "C[vi // 8, vi % 8]"),
+        ((4, 8), (2, 7), "v0 + 1, v1 + 1", "1 <= i and i < 3 and 1 <= j", "C[vi - 1, vj - 1]"),
+        ((4, 8), (1, 8), "2, v1", "i == 2", "C[0, vj]"),
+        ((4, 8), (2, 8), "v0 * 2, v1", "i // 2 * 2 == i", "C[vi // 2, vj]"),
     ],
 )
-def test_only_elements_that_are_read_are_computed(
-    element: str, columns: int, condition: str, written: str
+def test_consumers_of_a_part(
+    made: tuple[int, int], read: tuple[int, int], index: str, condition: str, element: str
 ) -> None:
-    text = read(element, columns)
-    sch = scheduled(text)
+    module = program(READS.format(made=made, read=read, index=index))
+    sch = tir.Schedule(module)
     sch.reverse_compute_inline("C")
-    assert f"T.where({condition})" in sch.mod.script()
-    assert str(sch.get(sch.get_block("B")).writes[0]) == written
-    check_same(sch, text)
+    text = sch.mod.script()
+    assert text.partition("T.where(")[2].partition(")\n")[0] == condition
+    assert f"{element} = (A[vi, vj] + T.float32(1)) * T.float32(2)" in text
+    a = np.arange(np.prod(made), dtype="float32").reshape(made)
+    results = [np.zeros(read, "float32") for _ in range(2)]
+    for one, result in zip((module, sch.mod), results, strict=True):
+        te_sched.build(one)(a, result)
+    np.testing.assert_array_equal(*results)
 
 
-def test_an_element_read_by_several_instances_is_not_inlined() -> None:
-    sch = scheduled(read("vj % 4, vj"))
-    with pytest.raises(ScheduleError, match="is not a one-to-one affine map of its iterators"):
+@pytest.mark.parametrize("read", [(1, 8), (2, 4)])
+def test_consumers_that_no_element_determines_are_rejected(read: tuple[int, int]) -> None:
+    sch = tir.Schedule(program(READS.format(made=(8, 8), read=read, index="v0 + v1, v1")))
+    with pytest.raises(ScheduleError, match=r"is not determined by B\[v0 \+ v1, v1\]"):
         sch.reverse_compute_inline("C")
 
 
-def test_iterators_of_one_value_are_those_of_the_producer() -> None:
-    text = read("vi, vj").replace("(4, 8)", "(1, 8)").replace("T.grid(4, 8)", "T.grid(1, 8)")
-    sch = scheduled(text)
+def test_consumers_that_reshape_are_inlined() -> None:
+    module = program(
+        READS.format(
+            made=(32, 32), read=(16, 64), index="(v0 * 64 + v1) // 32, (v0 * 64 + v1) % 32"
+        )
+    )
+    sch = tir.Schedule(module)
     sch.reverse_compute_inline("C")
-    assert str(sch.get(sch.get_block("B")).writes[0]) == "C[wi, wj]"
-    check_same(sch, text)
+    assert "T.where" not in sch.mod.script()
+    a = np.arange(1024, dtype="float32").reshape(32, 32)
+    c = np.zeros((16, 64), "float32")
+    te_sched.build(sch.mod)(a, c)
+    np.testing.assert_array_equal(c, (a.reshape(16, 64) + 1) * 2)

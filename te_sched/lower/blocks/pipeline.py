@@ -16,6 +16,7 @@ from te_sched.lower.blocks.make_opaque import make_opaque
 from te_sched.lower.blocks.place_allocations import place_allocations
 from te_sched.lower.blocks.unify_threads import unify_threads
 from te_sched.lower.passes import Pass
+from te_sched.lower.simplify import simplify
 from te_sched.lower.statements import statements
 
 BLOCK_PASSES = (
@@ -26,6 +27,7 @@ BLOCK_PASSES = (
     Pass(unify_threads, "opaque", 0),
     Pass(compact_buffers, "opaque", 0),
     Pass(lower_match_buffers, "opaque", 0),
+    Pass(simplify, "opaque", 0),
     Pass(inject_pipelines, "opaque", 0),
     Pass(lower_opaque_blocks, "declared", 0),
     Pass(drop_declarations, "buffers", 0),

@@ -1,13 +1,14 @@
 """Allocate buffers where they are used: at the lowest common ancestor of their accesses.
 
 A buffer of a block moves to the innermost loop or block around all of its accesses; in a loop it is
-allocated by a block without a name. The result of a reduction stays outside of the reduction loops.
+allocated by a block without a name. The result of a reduction stays outside of the reduction loops
+in programs to run (`to_run`), and where other loops between would lose it.
 (TVM's name: PlanAndUpdateBufferAllocationLocation.) Must not know which part of a buffer is used.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Any
 
 from te_sched.arith.regions import access_regions
@@ -29,7 +30,7 @@ def place_allocations(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
         return func
     places: dict[int, list[Buffer]] = {}
     for buffer, block in search.allocated.items():
-        path = _with_all_blocks(buffer, search.common.get(buffer, ()))
+        path = _with_all_blocks(buffer, search.place_of(buffer, settings.to_run))
         owner = path[-1] if path else block
         places.setdefault(id(owner), []).append(buffer)
     return func.with_body(_Placing(places, set(search.allocated)).visit(func.body))
@@ -75,6 +76,18 @@ class _Search:
         self.allocated: dict[Buffer, Block | None] = {}
         self.by_data: dict[Var, Buffer] = {}
         self.common: dict[Buffer, _Path] = {}
+        # Reductions that write a buffer: the path to their loops, and the variables of these.
+        self.carried: dict[Buffer, list[tuple[_Path, set[Var]]]] = {}
+
+    def place_of(self, buffer: Buffer, to_run: bool) -> _Path:
+        """The path to the place of a buffer."""
+        path = self.common.get(buffer, ())
+        carried = self.carried.get(buffer, ())
+        if not to_run and all(_has_only(path[len(outer) :], loops) for outer, loops in carried):
+            return path  # its memory is allocated once in the end, as storage is rewritten
+        for outer, _ in carried:
+            path = path[: _shared(path, outer)]
+        return path
 
     def statement(self, node: Any, path: _Path) -> None:
         """Record the accesses of a statement."""
@@ -119,13 +132,17 @@ class _Search:
         axes = list(zip(block.iter_vars, realize.iter_values, strict=True))
         opaque = [value for axis, value in axes if axis.kind not in ("DataPar", "CommReduce")]
         carried = [value for axis, value in axes if axis.kind != "DataPar"]
-        for values, regions in ((opaque, block.reads), (carried, block.writes)):
-            variables = variables_of(*values)
-            for place, one in enumerate(path):
-                if type(one) is For and one.loop_var in variables:
-                    for region in regions:
-                        self.note(region.buffer, path[:place])
-                    break
+        outer = _outside_loops(path, variables_of(*opaque))
+        if outer is not None:
+            for region in block.reads:
+                self.note(region.buffer, outer)
+        variables = variables_of(*carried)
+        for region in block.writes:
+            result = self.viewed(region.buffer)
+            if result is not None:
+                outer = _outside_loops(path, variables, is_local=result.scope() == "local")
+                if outer is not None:
+                    self.carried.setdefault(result, []).append((outer, variables))
 
     def expression(self, root: Any, path: _Path) -> None:
         """Record the accesses of an expression or region."""
@@ -135,23 +152,46 @@ class _Search:
             elif type(node) is Var and node in self.by_data:
                 self.note(self.by_data[node], path)
 
+    def viewed(self, buffer: Buffer) -> Buffer | None:
+        """The buffer of a block that a buffer is, or is a view of."""
+        if buffer in self.allocated:
+            return buffer
+        viewed = self.by_data.get(buffer.data)
+        return viewed if viewed in self.allocated else None
+
     def note(self, buffer: Buffer, path: _Path) -> None:
         """Record an access to a buffer."""
-        if buffer not in self.allocated:
-            viewed = self.by_data.get(buffer.data)
-            if viewed is None or viewed not in self.allocated:
-                return
-            buffer = viewed
-        known = self.common.get(buffer)
-        if known is None:
-            self.common[buffer] = path
-            return
-        count = 0
-        for a, b in zip(known, path, strict=False):
-            if a is not b:
-                break
-            count += 1
-        self.common[buffer] = known[:count]
+        viewed = self.viewed(buffer)
+        if viewed is not None:
+            known = self.common.get(viewed, path)
+            self.common[viewed] = known[: _shared(known, path)]
+
+
+def _outside_loops(path: _Path, variables: Set[Var], is_local: bool = False) -> _Path | None:
+    """The part of a path outside of the loops of variables, if there are any; local memory does not
+    outlive the threads.
+    """
+    for place, one in enumerate(path):
+        if type(one) is not For or (is_local and one.thread_binding is not None):
+            continue
+        if one.loop_var in variables:
+            return path[:place]
+    return None
+
+
+def _has_only(path: _Path, loops: Set[Var]) -> bool:
+    """Whether a path consists of loops of these variables, each in one thread."""
+    return all(
+        type(one) is For and one.loop_var in loops and one.kind in ("serial", "unrolled")
+        for one in path
+    )
+
+
+def _shared(a: _Path, b: _Path) -> int:
+    """The length of the common part of two paths."""
+    return next(
+        (n for n, (x, y) in enumerate(zip(a, b, strict=False)) if x is not y), min(len(a), len(b))
+    )
 
 
 class _Placing(StatementMapper):

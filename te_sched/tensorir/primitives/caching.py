@@ -86,8 +86,12 @@ class CopyPrimitives(ScheduleBase):
                 "cache_write copies what a block writes",
                 of_block(key.name),
             )
-        makers = [one for one in makers if not _is_after(self, scope, one, readers)]
-        where = place_before(self, scope, makers[0], readers) if makers else Place(scope, 0)
+        earlier = [one for one in makers if not _is_after(self, scope, one, readers)]
+        if makers and not earlier and buffer in self.block(scope).alloc_buffers:
+            where = Place(scope, len(statements_of(self, scope)))  # it has no values to read yet
+        else:
+            makers = earlier
+            where = place_before(self, scope, makers[0], readers) if makers else Place(scope, 0)
         users, writes = makers or readers, bool(makers)
         copy, begin = _cache(buffer, _region(self, users, buffer, writes, scope, scope), memory)
         region = _region(self, users, buffer, writes, where.parent, scope)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from te_sched.errors import ScheduleError, kind_of, repr_of
+from te_sched.errors import FunctionError, ScheduleError, kind_of, repr_of
 from te_sched.tensorir.base import ScheduleBase, of_block
 from te_sched.tensorir.blocks import buffers_of, consumers, output_buffers, producers
 from te_sched.tensorir.handles import ATTRIBUTE, BY_PLACE, BlockRV, LoopRV, instruction
@@ -104,8 +104,8 @@ class FindingPrimitives(ScheduleBase):
         if name is None:
             name = self.working_on
         if name is None:
-            raise ScheduleError(
-                "which function is meant is unclear",
+            raise FunctionError(
+                "the schedule does not know which function to be working on",
                 f"the module has {', '.join(self.functions)}, and none is main",
                 "give func_name=, or call sch.work_on(name) first",
             )

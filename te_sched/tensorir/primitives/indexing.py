@@ -19,11 +19,12 @@ from te_sched.ir.stmt import BufferStore, For, IfThenElse, LetStmt, Stmt
 from te_sched.ir.visitor import replace, substitute, variables_of, walk
 from te_sched.tensorir.accesses import check_scope
 from te_sched.tensorir.base import ScheduleBase, integer, of_block
+from te_sched.tensorir.dependences import outermost_blocks
 from te_sched.tensorir.handles import ATTRIBUTE, BlockRV, instruction
 from te_sched.tensorir.insertion import Place, with_inserted
 from te_sched.tensorir.primitives.finding import check_not_root
 from te_sched.tensorir.rewriting import BlockMapper
-from te_sched.tensorir.state import outermost_blocks, sequence, with_block
+from te_sched.tensorir.state import sequence, with_block
 
 
 class IndexPrimitives(ScheduleBase):

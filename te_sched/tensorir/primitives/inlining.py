@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
@@ -14,8 +14,8 @@ from te_sched.ir import ops
 from te_sched.ir.blocks import Block, BlockRealize
 from te_sched.ir.expr import Buffer, BufferLoad, Expr, Range, Var
 from te_sched.ir.ops import is_const
-from te_sched.ir.stmt import BufferStore
-from te_sched.ir.visitor import replace, substitute, variables_of, walk
+from te_sched.ir.stmt import BufferStore, For, Stmt
+from te_sched.ir.visitor import children, replace, substitute, variables_of, walk
 from te_sched.tensorir.base import ScheduleBase, of_block
 from te_sched.tensorir.blocks import (
     consumers,
@@ -24,13 +24,14 @@ from te_sched.tensorir.blocks import (
     why_not_complete,
     why_not_reduction,
 )
+from te_sched.tensorir.dependences import mentioned
 from te_sched.tensorir.handles import BlockRV, instruction
 from te_sched.tensorir.primitives.finding import check_not_root
 from te_sched.tensorir.regions import with_regions
 from te_sched.tensorir.removal import without
-from te_sched.tensorir.rewriting import BlockMapper
+from te_sched.tensorir.rewriting import BlockMapper, BufferMapper
 from te_sched.tensorir.stage_pipeline import PIPELINE_HELP, why_not_pipeline
-from te_sched.tensorir.state import BlockKey, with_block
+from te_sched.tensorir.state import BlockIndex, BlockKey, mapped_parts, with_block
 
 
 class InliningPrimitives(ScheduleBase):
@@ -81,7 +82,7 @@ class InliningPrimitives(ScheduleBase):
         inliner.units = {var: one for var, one in values.items() if isinstance(var, Var)}
         inliner.check(rest, key)
         _check_pipeline(self, key, "inline")
-        new = inliner.visit(rest)
+        new = with_block(rest, links, **mapped_parts(rest.block, inliner))
         self.draft.replace(scope, new, links | inliner.continued, f"block {key.name} was inlined")
 
     @instruction("Inline {block} into the block whose result it reads")
@@ -141,20 +142,18 @@ class InliningPrimitives(ScheduleBase):
         ranges = {axis.var: _dom(axis) for axis in realize.block.iter_vars}
         inverse = _inverse(key, loads[0], ranges, written.indices)
         _check_covered(self, key, maker, loads[0], written.indices)
-        same = [
-            ops.equal(index, substitute(read, inverse))
-            for read, index in zip(loads[0].indices, written.indices, strict=True)
-        ]
-        predicate = _reached(self, maker, inverse, ranges, same)
+        predicate = _reached(self, maker, inverse, ranges, loads[0], written.indices)
         _check_pipeline(self, key, action)
         value = _Read(buffer, written.value).visit(substitute(store.value, inverse))
         indices = tuple([substitute(index, inverse) for index in store.indices])
+        old = self.block(maker)
+        made = with_regions(replace(old, body=BufferStore(store.buffer, value, indices)))
+        new = replace(self.realize(maker), predicate=predicate, block=made)
+        draft = self.draft
+        draft.replace(maker, new, {made: old})
         links: dict[Block, Block] = {}
-        rest = _removed(self, key, scope, buffer, links)
-        body = BufferStore(store.buffer, value, indices)
-        exchange = _SetBody(self.block(maker), body, predicate)
-        new = exchange.visit(rest)
-        self.draft.replace(scope, new, links | exchange.continued, f"block {key.name} was inlined")
+        rest = _removed(draft, key, scope, buffer, links)
+        draft.replace(scope, rest, links, f"block {key.name} was inlined")
 
 
 def _refused(key: BlockKey, action: str, why: str, help: str) -> ScheduleError:
@@ -245,7 +244,7 @@ def _dom(axis: Any) -> Range:
 
 
 def _removed(
-    schedule: ScheduleBase,
+    schedule: BlockIndex,
     key: BlockKey,
     scope: BlockKey,
     buffer: Buffer,
@@ -259,17 +258,18 @@ def _removed(
     return with_block(rest, links, alloc_buffers=tuple(kept))
 
 
-class _Inline(BlockMapper):
+class _Inline(BufferMapper):
     """Replaces loads of a buffer by the value that was stored."""
 
     def __init__(self, buffer: Buffer, iterators: Sequence[Var | None], store: BufferStore) -> None:
         super().__init__()
         self.buffer, self.iterators, self.store = buffer, iterators, store
         self.units: Mapping[Var, Expr] = {}
+        self.sought: frozenset[Any] = frozenset([buffer, buffer.data])
 
     def check(self, scope: BlockRealize, key: BlockKey) -> None:
         """Refuse accesses by pointers and views."""
-        for one in walk(scope.block.body):
+        for one in self._concerned(scope.block.body):
             is_view = type(one) is Block and any(
                 match.source.buffer is self.buffer for match in one.match_buffers
             )
@@ -279,6 +279,17 @@ class _Inline(BlockMapper):
                 )
             if type(one) is BufferLoad and one.buffer is self.buffer:
                 _check_element(key, "inline", one)
+
+    def _concerned(self, body: Stmt) -> Iterator[Any]:
+        """The nodes of the loops and blocks that mention the buffer, and those around them."""
+        stack: list[Any] = [body]
+        while stack:
+            one = stack.pop()
+            if type(one) is not For and type(one) is not BlockRealize:
+                yield one
+                stack += children(one)
+            elif not mentioned(one).isdisjoint(self.sought):
+                yield from walk(one)
 
     def visit_BufferLoad(self, node: BufferLoad) -> Expr:
         new = self.generic(node)
@@ -309,25 +320,6 @@ class _Read(BlockMapper):
         return self.value if node.buffer is self.buffer else self.generic(node)
 
 
-class _SetBody(BlockMapper):
-    """Gives one block another body with the regions that it accesses, and its instance another
-    predicate.
-    """
-
-    def __init__(self, block: Block, body: BufferStore, predicate: Expr) -> None:
-        super().__init__()
-        self.block, self.body, self.predicate = block, body, predicate
-
-    def visit_BlockRealize(self, node: BlockRealize) -> Any:
-        new = self.generic(node)
-        return replace(new, predicate=self.predicate) if node.block is self.block else new
-
-    def visit_Block(self, node: Block) -> Any:
-        if node is self.block:
-            return self.note(with_regions(replace(node, body=self.body)), node)
-        return super().visit_Block(node)
-
-
 def _check_producer(schedule: ScheduleBase, maker: BlockKey, key: BlockKey, action: str) -> None:
     block = schedule.block(maker)
     why = why_not_complete(schedule, maker)
@@ -350,28 +342,26 @@ def _inverse(
     indices: Sequence[Expr],
 ) -> dict[Var, Expr]:
     """The iterators of a consumer in terms of the indices of its producer's store."""
+    found = detect_iter_map(load.indices, ranges, None, IterMapLevel.NO_CHECK, keeps_units=True)
+    if found.errors:
+        raise _refused(
+            key,
+            "inline into its producer",
+            f"{load} is not an affine map of its iterators",
+            "",
+        )
+    inverse = inverse_affine_iter_map(found.indices, indices)
+    again = inverse_affine_iter_map(found.indices, load.indices)
+    is_bijective = not detect_iter_map(load.indices, ranges, None, IterMapLevel.BIJECTIVE).errors
     analyzer = Analyzer()
     for var, bound in ranges.items():
         analyzer.bind(var, bound)
-    found = detect_iter_map(load.indices, ranges, None, IterMapLevel.BIJECTIVE)
-    if found.errors:
-        found = detect_iter_map(load.indices, ranges, None, IterMapLevel.NO_CHECK)
-        again = [] if found.errors else inverse_affine_iter_map(found.indices, load.indices).items()
-        if not again or not all(analyzer.can_prove_equal(value, var) for var, value in again):
-            raise _refused(
-                key,
-                "inline into its producer",
-                f"{load} is not a one-to-one affine map of its iterators",
-                "",
-            )
-    inverse = inverse_affine_iter_map(found.indices, indices)
-    for read, index in zip(load.indices, indices, strict=True):
-        used = variables_of(read) & ranges.keys()
-        rest = analyzer.simplify(read - next(iter(used))) if len(used) == 1 else read
-        if not used & (inverse.keys() | variables_of(rest)):  # an iterator of one value
-            inverse |= {var: analyzer.simplify(index - rest) for var in used}
     for var, bound in ranges.items():
-        if var not in inverse:
+        is_determined = var in inverse and (
+            analyzer.can_prove_equal(again[var], var)
+            or (is_bijective and not is_const(bound.extent, 1))
+        )
+        if not is_determined:
             if not is_const(bound.extent, 1):
                 raise _refused(
                     key,
@@ -412,13 +402,12 @@ def _check_covered(
 def _reached(
     schedule: ScheduleBase,
     maker: BlockKey,
-    inverse: Mapping[Var, Expr],
+    inverse: dict[Var, Expr],
     ranges: Mapping[Var, Range],
-    same: Sequence[Expr],
+    load: BufferLoad,
+    indices: Sequence[Expr],
 ) -> Expr:
-    """The condition under which a store of the producer is read, in terms of the loops: values of
-    the consumer's iterators are in their ranges, and with them it reads the `same` element.
-    """
+    """The condition under which a store of the producer is read, in terms of the loops."""
     realize = schedule.realize(maker)
     bindings = {
         axis.var: value
@@ -429,14 +418,15 @@ def _reached(
         analyzer.bind(one, range_of(schedule.loop(one)))
     for axis in realize.block.iter_vars:
         analyzer.bind(axis.var, _dom(axis))
+    conditions: list[Expr] = []
+    for var, bound in ranges.items():
+        value = inverse[var]
+        conditions += [value >= bound.min, value < bound.min + bound.extent]
+    for read, index in zip(load.indices, indices, strict=True):
+        conditions.append(ops.equal(substitute(read, inverse), index))
     result = realize.predicate
     with analyzer.constraint(result):
-        within = [
-            needed
-            for var, bound in ranges.items()
-            for needed in (inverse[var] >= bound.min, inverse[var] < bound.min + bound.extent)
-        ]
-        for needed in (*within, *same):
+        for needed in conditions:
             if not analyzer.can_prove(needed):
                 here = analyzer.simplify(substitute(needed, bindings))
                 if not analyzer.can_prove(here):

@@ -9,7 +9,7 @@ from te_sched.errors import ScheduleError, did_you_mean, kind_of, repr_of
 from te_sched.ir.blocks import BlockRealize
 from te_sched.ir.expr import Expr, FloatImm, IntImm, IterVar, StringImm, Var
 from te_sched.ir.stmt import For
-from te_sched.ir.visitor import replace, variables_of
+from te_sched.ir.visitor import replace
 from te_sched.tensorir.base import ScheduleBase, of_block, of_loop
 from te_sched.tensorir.blocks import (
     bound_kinds,
@@ -20,6 +20,7 @@ from te_sched.tensorir.blocks import (
     stated_blocks,
     why_not_compact,
 )
+from te_sched.tensorir.dependences import mentioned
 from te_sched.tensorir.handles import ATTRIBUTE, VALUE, BlockRV, LoopRV, instruction
 from te_sched.tensorir.state import BlockKey, with_block
 
@@ -163,7 +164,7 @@ def _check_bindings(schedule: ScheduleBase, key: Var, loop: For, action: str, th
     above = [*loops_around(schedule, key), key]
     for block in stated_blocks(schedule, schedule.blocks_of(key)):
         realize = schedule.realize(block)
-        names = [*above, *[one for one in loops_around(schedule, block) if one not in above]]
+        names = dict.fromkeys([*above, *loops_around(schedule, block)])
         if not has_affine_binding(realize, {one: range_of(schedule.loop(one)) for one in names}):
             raise ScheduleError(
                 f"cannot {action} loop {key.name}",
@@ -172,7 +173,7 @@ def _check_bindings(schedule: ScheduleBase, key: Var, loop: For, action: str, th
                 "bind each iterator to a sum of parts of loops",
                 [of_loop(key.name), of_block(block.name)],
             )
-        if key in variables_of(realize.block):
+        if key in mentioned(realize.block):
             raise ScheduleError(
                 f"cannot {action} loop {key.name}",
                 f"block {block.name} uses {key.name} in its body",

@@ -21,6 +21,7 @@ from te_sched.ir.stmt import BufferStore, For, PrimFunc, SeqStmt, Stmt
 from te_sched.ir.visitor import replace, substitute, variables_of, walk
 from te_sched.tensorir.accesses import BUFFER, place_from
 from te_sched.tensorir.base import ScheduleBase, integer, listed, of_block, of_loop
+from te_sched.tensorir.dependences import outermost_blocks
 from te_sched.tensorir.handles import (
     FLAG,
     INDEX_MAP_TEXT,
@@ -41,7 +42,7 @@ from te_sched.tensorir.layout_padding import (
 )
 from te_sched.tensorir.primitives.finding import check_not_root
 from te_sched.tensorir.rewriting import BlockMapper, SimplifiedValues, Swap, simplified_indices
-from te_sched.tensorir.state import BlockKey, outermost_blocks, with_block
+from te_sched.tensorir.state import BlockKey, with_block
 
 
 class LayoutInstructions(ScheduleBase):
@@ -425,7 +426,7 @@ class _Separated(Swap):
             if target is not None:
                 dropped = len(target.shape) - len(match.buffer.shape)
                 own = tuple([max(0, one - dropped) for one in target.axis_separators])
-                self.buffers[match.buffer] = replace(match.buffer, axis_separators=own)
+                self.replace_view(match.buffer, replace(match.buffer, axis_separators=own))
         return BlockMapper.visit_Block(self, node)
 
 
@@ -450,7 +451,7 @@ class _Moved(Swap):
             self.continued |= found[1]
             return found[0]
         self.ranges[node.loop_var] = Range(node.min, node.extent)
-        return self.generic(node)
+        return self.visit_nest(node)  # type: ignore[no-any-return]
 
     def visit_Block(self, node: Block) -> Any:
         for axis in node.iter_vars:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from math import prod
 from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
@@ -70,7 +71,9 @@ class NestPrimitives(ScheduleBase):
         zero = IntImm(0, node.loop_var.dtype)
         ranges |= {var: Range(zero, one) for var, one in zip(made, extents, strict=True)}
         needed = value < node.extent
-        is_free = disable_predication or always_holds(needed, ranges)
+        is_free = (
+            disable_predication or _divides(extents, node.extent) or always_holds(needed, ranges)
+        )
         predicate = None if is_free else needed
         rebind = Rebind({key: value}, ranges, predicate, bool(preserve_unit_iters))
         body = rebind.visit(node.body)
@@ -158,8 +161,8 @@ class NestPrimitives(ScheduleBase):
         inner = self.loop(chain[-1])
         for block in self.blocks_of(chain[-1]):
             _check_reorderable(self, block, chain)
-        order = iter(keys)
-        new = [next(order) if key in keys else key for key in chain]
+        order, given = iter(keys), {*keys}
+        new = [next(order) if key in given else key for key in chain]
         for place, key in enumerate(new):
             node = self.loop(key)
             used = variables_of(node.min, node.extent)
@@ -272,6 +275,12 @@ def _extents(schedule: ScheduleBase, node: For, factors: Any) -> list[Expr]:
 
 def _is(value: Any, number: int) -> bool:
     return isinstance(value, int) and value == number
+
+
+def _divides(extents: Sequence[Expr], extent: Expr) -> bool:
+    """Whether extents are constants whose product is another one."""
+    numbers = [one.value for one in (*extents, extent) if isinstance(one, IntImm)]
+    return len(numbers) == len(extents) + 1 and prod(numbers[:-1]) == numbers[-1]
 
 
 def _dependent(node: For, var: Var, action: str) -> ScheduleError:

@@ -148,7 +148,7 @@ class _Pad(Swap):
     def __init__(
         self, plan: _Plan, block: Block, padded: _Padded, extents: Mapping[Any, Expr]
     ) -> None:
-        super().__init__(plan.copies())
+        super().__init__(plan.copies(), is_everywhere=True)
         self.block, self.padded, self.extents = block, padded, extents
 
     def visit_For(self, node: For) -> For:

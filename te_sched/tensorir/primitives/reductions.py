@@ -10,16 +10,18 @@ from te_sched.errors import ScheduleError
 from te_sched.ir import ops
 from te_sched.ir.blocks import Block, BlockRealize
 from te_sched.ir.expr import Buffer, BufferLoad, BufferRegion, Expr, IterVar, Range, Var
+from te_sched.ir.ops import is_const
 from te_sched.ir.stmt import BufferStore, For, LetStmt, Stmt
 from te_sched.ir.visitor import replace, substitute, variables_of
 from te_sched.tensorir.base import ScheduleBase, integer, of_block, of_loop
 from te_sched.tensorir.blocks import accessed, bound_kinds, why_not_reduction
+from te_sched.tensorir.dependences import outermost_blocks
 from te_sched.tensorir.handles import ATTRIBUTE, BlockRV, LoopRV, instruction
 from te_sched.tensorir.primitives.storage import copy_of
 from te_sched.tensorir.relaxation import bound_loops
 from te_sched.tensorir.rewriting import nested
 from te_sched.tensorir.stage_pipeline import PIPELINE_HELP, why_not_pipeline
-from te_sched.tensorir.state import BlockKey, outermost_blocks, sequence, with_block
+from te_sched.tensorir.state import BlockKey, sequence, with_block
 from te_sched.tensorir.updates import Refusal, Update, update_of
 
 
@@ -79,8 +81,19 @@ class ReductionPrimitives(ScheduleBase):
                     f"give loop {one.name}, or reorder it inside",
                     [of_block(key.name), of_loop(before.name)],
                 )
+        inside = above[len(outside) :]
+        used = variables_of(*realize.iter_values)
+        for one in inside:
+            if one not in used and not is_const(self.loop(one).extent, 1):
+                raise ScheduleError(
+                    f"cannot initialise block {key.name} before loop {before.name}",
+                    f"no iterator depends on loop {one.name}: each of its iterations computes the "
+                    "whole reduction again, and would add to the result of the one before",
+                    f"give a loop inside of {one.name}",
+                    [of_block(key.name), of_loop(one.name)],
+                )
         links: dict[Block, Block] = {}
-        made = _initialisation(realize, init, [self.loop(one) for one in above[len(outside) :]])
+        made = _initialisation(realize, init, [self.loop(one) for one in inside])
         reads = {region.buffer for region in own.reads}
         rest = with_block(
             realize,

@@ -345,7 +345,7 @@ def _near(
     assert position is not None
     found = []
     for one in schedule.blocks_in(statements_of(schedule, parent)[position]):
-        regions = accessed(schedule, one, writes=True)
+        regions = [*accessed(schedule, one, writes=True)]
         if is_back:
             regions += accessed(schedule, one, writes=False)
         if one is not key and any(region.buffer is buffer for region in regions):

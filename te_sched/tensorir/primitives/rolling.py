@@ -400,7 +400,7 @@ class _Fold(Swap):
         producer: BlockRealize,
         windows: Sequence[_Window],
     ) -> None:
-        super().__init__({buffer: folded})
+        super().__init__({buffer: folded}, is_everywhere=True)
         self.buffer, self.rolled, self.producer, self.windows = buffer, rolled, producer, windows
 
     def _wrapped(self, indices: Sequence[Any], size: int) -> tuple[Any, ...]:

@@ -140,9 +140,8 @@ class SamplingPrimitives(ScheduleBase):
         Parameters
         ----------
         decision : the number of the loop from outside, among those that all consumers share; -1
-            for the place where the block is, -2 for inlining. Others mean the nearest of these.
-            Random decisions leave out loops of one iteration, and those inside of the reduction
-            loops that come first.
+            for the place where the block is, -2 for inlining. No place are loops of one iteration,
+            and those inside of the reduction loops that come first: these mean the place before.
 
         >>> sch = tir.Schedule(matmul_relu, seed=1)
         >>> place = sch.sample_compute_location("C", decision=0)
@@ -160,7 +159,9 @@ class SamplingPrimitives(ScheduleBase):
         if decision is None:
             place = choices[self.random.below(len(choices))]
         else:
-            place = min(max(integer(decision, "a decision"), choices[0]), len(shared) - 1)
+            wanted = integer(decision, "a decision")
+            before = [one for one in choices if one <= wanted]
+            place = -1 if wanted < -2 else max(before, default=-1)
         assert self.changes is not None
         self.changes.decision = place
         return LoopRV(INLINE if place == -2 else ROOT if place == -1 else shared[place])
@@ -188,21 +189,22 @@ def _places(
     """The numbers of the loops that are worth while for a producer: those before a reduction loop
     that nothing parallel follows, or up to the last of the first reduction loops.
     """
-    numbers = [
-        place for place, one in enumerate(shared) if not is_const(schedule.loop(one).extent, 1)
-    ]
-    is_reducing = [
-        any(
+    is_reducing = {
+        place: any(
             kind != "DataPar"
             for key in readers
-            for _, kind in bound_kinds(schedule.realize(key), shared[place])
+            for _, kind in bound_kinds(schedule.realize(key), one)
         )
-        for place in numbers
-    ]
-    for place, (before, after) in enumerate(pairwise(is_reducing)):
-        if before and not after:
-            return numbers[: place + 1]
-    return numbers[: is_reducing.index(True)] if True in is_reducing else numbers
+        for place, one in enumerate(shared)
+    }
+    units = {place for place, one in enumerate(shared) if is_const(schedule.loop(one).extent, 1)}
+    known = [place for place in is_reducing if not (is_reducing[place] and place in units)]
+    end = next((place for place in known if is_reducing[place]), len(shared))
+    for before, after in pairwise(known):
+        if is_reducing[before] and not is_reducing[after]:
+            end = after
+            break
+    return [place for place in known if place < end and place not in units]
 
 
 def _count(loop: Any, n: Any) -> int:

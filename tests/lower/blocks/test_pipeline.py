@@ -19,7 +19,7 @@ def test_levels() -> None:
     levels = [one.level for one in BLOCK_PASSES]
     assert levels == [
         *["blocks"] * 3,
-        *["opaque"] * 5,
+        *["opaque"] * 6,
         "declared",
         "buffers",
     ]

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import te_sched
+from te_sched.config import TO_RUN
+from te_sched.lower.blocks.lower_cross_thread import lower_cross_thread
+from te_sched.lower.blocks.lower_init import lower_init
 from te_sched.lower.blocks.place_allocations import place_allocations
 from te_sched.script import from_source
 from te_sched.script import tir as T
@@ -135,3 +139,56 @@ def test_global_memory_belongs_to_all_blocks_of_a_kernel() -> None:
     allocation = lines.index("B = T.alloc_buffer((8, 16))")
     assert lines[allocation - 4].startswith("for i in")
     assert lines[allocation + 1].startswith("for j in")
+
+
+@pytest.mark.parametrize(("loops", "is_inside"), [("i, k", True), ("k, i", False)])
+def test_results_of_reductions_that_are_read_in_their_loops(loops: str, is_inside: bool) -> None:
+    source = f"""
+@T.prim_func
+def main(A: T.Buffer((4, 8), "float32"), B: T.Buffer((4,), "float32")):
+    C = T.alloc_buffer((4,))
+    for {loops} in T.grid({"4, 8" if is_inside else "8, 4"}):
+        with T.block("C"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                C[vi] = 0.0
+            C[vi] = C[vi] + A[vi, vk]
+        with T.block("B"):
+            vi = T.axis.spatial(4, i)
+            B[vi] = C[vi]
+"""
+    func = from_source(source)
+    text = str(place_allocations(lower_init(func)))
+    assert (text.index("C = T.alloc_buffer") > text.index("in T.grid")) == is_inside
+    text = str(place_allocations(lower_init(func), TO_RUN))
+    before_loops = text.partition("C = T.alloc_buffer")[0]
+    assert "k in" not in before_loops
+    assert "k, i" not in before_loops
+    a = np.arange(32, dtype="float32").reshape(4, 8)
+    for program in (func, te_sched.lower(func)):  # also what is lowered for printing
+        b = np.zeros(4, "float32")
+        te_sched.build(program)(a, b)
+        np.testing.assert_array_equal(b, a.sum(axis=1))
+
+
+def test_local_memory_of_reductions_over_threads_is_in_the_threads() -> None:
+    source = """
+@T.prim_func
+def main(A: T.Buffer((8, 12), "float32"), C: T.Buffer((8,), "float32")):
+    for i in range(10):
+        for k in T.thread_binding(12, thread="threadIdx.x"):
+            with T.block("C"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                T.where(i < 8)
+                with T.init():
+                    C[vi] = 0.0
+                C[vi] = C[vi] + A[vi, vk]
+"""
+    func = place_allocations(lower_cross_thread(from_source(source)))
+    assert str(func).index("T.thread_binding") < str(func).index("in_thread_C = T.alloc_buffer")
+    a = np.arange(96, dtype="float32").reshape(8, 12)
+    c = np.zeros(8, "float32")
+    device = te_sched.emulated_cuda(0)
+    on_device = [te_sched.nd.array(array, device) for array in (a, c)]
+    te_sched.build(from_source(source), target="cuda")(*on_device)
+    np.testing.assert_array_equal(on_device[1].numpy(), a.sum(axis=1))
