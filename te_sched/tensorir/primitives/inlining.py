@@ -147,10 +147,10 @@ class InliningPrimitives(ScheduleBase):
         value = _Read(buffer, written.value).visit(substitute(store.value, inverse))
         indices = tuple([substitute(index, inverse) for index in store.indices])
         old = self.block(maker)
-        block = with_regions(replace(old, body=BufferStore(store.buffer, value, indices)))
-        new = replace(self.realize(maker), predicate=predicate, block=block)
+        fused = with_regions(replace(old, body=BufferStore(store.buffer, value, indices)))
+        new = replace(self.realize(maker), predicate=predicate, block=fused)
         draft = self.draft
-        draft.replace(maker, new, {block: old})
+        draft.replace(maker, new, {fused: old})
         links: dict[Block, Block] = {}
         rest = _removed(draft, key, scope, buffer, links)
         draft.replace(scope, rest, links, f"block {key.name} was inlined")
@@ -265,7 +265,8 @@ class _Inline(BufferMapper):
         super().__init__()
         self.buffer, self.iterators, self.store = buffer, iterators, store
         self.units: Mapping[Var, Expr] = {}
-        self.sought = {buffer, buffer.data}
+        self.own: set[Buffer | Var] = {buffer, buffer.data}
+        self.sought = self.own
 
     def check(self, scope: BlockRealize, key: BlockKey) -> None:
         """Refuse accesses by pointers and views."""
@@ -288,7 +289,7 @@ class _Inline(BufferMapper):
             if type(one) is not For and type(one) is not BlockRealize:
                 yield one
                 stack += children(one)
-            elif not mentioned(one).isdisjoint(self.sought):
+            elif not mentioned(one).isdisjoint(self.own):
                 yield from walk(one)
 
     def visit_BufferLoad(self, node: BufferLoad) -> Expr:
