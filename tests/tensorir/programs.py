@@ -170,6 +170,15 @@ for i in range(8):
 """
         + _block("D", "8", "", "D[vi] = A[vi]"),
     ),
+    "begun elsewhere": function(
+        "A:8,8 B:8",
+        _block("C", "8", "", "B[vi] = 0.0")
+        + """for i, k in T.grid(8, 8):
+    with T.block("B"):
+        vi, vk = T.axis.remap("SR", [i, k])
+        B[vi] = B[vi] + A[vi, vk]
+""",
+    ),
     "updated": function(
         "A:8 C:8",
         'B = T.alloc_buffer((8,), "float32")\n'

@@ -79,3 +79,10 @@ def test_iterators_on_which_no_index_depends_are_no_indices_of_the_copy() -> Non
     sch = tir.Schedule(from_source(FOLDED))
     copy = sch.get(sch.reindex("C", "A"))
     assert (str(copy.reads), str(copy.writes)) == ("(A[v0, 0],)", "(A_reindex[v0],)")
+
+
+def test_copies_have_the_scope_of_the_buffer() -> None:
+    sch = tir.Schedule(from_source(GIVEN + CONVOLUTION))
+    sch.cache_read("C", 0, "shared")
+    copy = sch.get(sch.reindex("C", ("read", 0)))
+    assert copy.writes[0].buffer.scope() == "shared"

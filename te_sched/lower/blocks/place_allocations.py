@@ -1,7 +1,8 @@
 """Allocate buffers where they are used: at the lowest common ancestor of their accesses.
 
 A buffer of a block moves to the innermost loop or block around all of its accesses; in a loop it is
-allocated by a block without a name. The result of a reduction stays outside of the reduction loops.
+allocated by a block without a name. The result of a reduction stays outside of the reduction loops,
+except those of threads, each of which has a result of its own.
 (TVM's name: PlanAndUpdateBufferAllocationLocation.) Must not know which part of a buffer is used.
 """
 
@@ -18,6 +19,7 @@ from te_sched.ir.expr import Buffer, BufferLoad, BufferRegion, Var
 from te_sched.ir.stmt import AttrStmt, BufferStore, For, PrimFunc, Stmt
 from te_sched.ir.visitor import StatementMapper, children, parts_of, replace, variables_of, walk
 
+_ORDINARY = ("DataPar", "CommReduce")
 _Path = tuple[Any, ...]  # enclosing loops and blocks, outermost first
 
 
@@ -101,8 +103,9 @@ class _Search:
             self.statement(part, path)
 
     def block(self, realize: BlockRealize, path: _Path) -> None:
-        """Record the accesses of a block. All of its reduction loops access its result, and all of
-        the loops of its opaque iterators what it reads, too: their iterations depend on each other.
+        """Record the accesses of a block. All of its serial reduction loops access its result, and
+        all of the loops of its opaque iterators what it reads, too: their iterations depend on each
+        other.
         """
         block = realize.block
         for buffer in block.alloc_buffers:
@@ -117,10 +120,13 @@ class _Search:
         if not self.is_carried:
             return
         axes = list(zip(block.iter_vars, realize.iter_values, strict=True))
-        opaque = [value for axis, value in axes if axis.kind not in ("DataPar", "CommReduce")]
-        carried = [value for axis, value in axes if axis.kind != "DataPar"]
-        for values, regions in ((opaque, block.reads), (carried, block.writes)):
-            variables = variables_of(*values)
+        reduced = variables_of(*[value for axis, value in axes if axis.kind == "CommReduce"])
+        opaque = variables_of(*[value for axis, value in axes if axis.kind not in _ORDINARY])
+        serial = {one.loop_var for one in path if type(one) is For and one.thread_binding is None}
+        for variables, regions in (
+            (opaque, block.reads),
+            (opaque | reduced & serial, block.writes),
+        ):
             for place, one in enumerate(path):
                 if type(one) is For and one.loop_var in variables:
                     for region in regions:

@@ -87,7 +87,8 @@ class ReindexPrimitives(CopyPrimitives):
         _check_alone(self, scope, key, position, whole, writes)
         if writes:
             check_written_in(self, scope, key, whole)
-        copy = decl_buffer([_extent(axis) for axis in axes], whole.dtype, f"{whole.name}_reindex")
+        shape, name = [_extent(axis) for axis in axes], f"{whole.name}_reindex"
+        copy = decl_buffer(shape, whole.dtype, name, scope=whole.scope())
         new = [
             IterVar(axis.dom, Var(f"v{number}", axis.var.dtype), "DataPar")
             for number, axis in enumerate(axes)

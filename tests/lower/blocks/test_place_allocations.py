@@ -135,3 +135,23 @@ def test_global_memory_belongs_to_all_blocks_of_a_kernel() -> None:
     allocation = lines.index("B = T.alloc_buffer((8, 16))")
     assert lines[allocation - 4].startswith("for i in")
     assert lines[allocation + 1].startswith("for j in")
+
+
+def test_each_thread_of_a_reduction_has_its_own_results() -> None:
+    @T.prim_func
+    def sums(A: T.Buffer((4, 8), "int32"), B: T.Buffer((4,), "int32")):
+        for i in range(4):
+            for k in T.thread_binding(8, thread="threadIdx.x"):
+                with T.block("B"):
+                    vi, vk = T.axis.remap("SR", [i, k])
+                    with T.init():
+                        B[vi] = 0
+                    B[vi] = B[vi] + A[vi, vk]
+
+    text = te_sched.lower(sums).script()
+    assert text.index("T.launch_thread") < text.index("cross_thread_B = T.allocate")
+    a, b = np.arange(32, dtype="int32").reshape(4, 8), np.zeros(4, "int32")
+    device = te_sched.emulated_cuda(0)
+    arrays = [te_sched.nd.array(one, device) for one in (a, b)]
+    te_sched.build(sums, target="cuda")(*arrays)
+    np.testing.assert_array_equal(arrays[1].numpy(), a.sum(1))
