@@ -11,7 +11,12 @@ from te_sched.errors import ScheduleError, repr_of
 from te_sched.ir.expr import IntImm, Var
 from te_sched.ir.ops import is_const
 from te_sched.tensorir.base import ScheduleBase, integer, listed, of_loop
-from te_sched.tensorir.blocks import bound_kinds, consumers
+from te_sched.tensorir.blocks import (
+    bound_kinds,
+    consumers,
+    why_not_complete,
+    why_not_reduction,
+)
 from te_sched.tensorir.handles import ATTRIBUTE, INLINE, NUMBERS, ROOT, BlockRV, LoopRV, instruction
 from te_sched.tensorir.state import BlockKey
 
@@ -140,9 +145,9 @@ class SamplingPrimitives(ScheduleBase):
         Parameters
         ----------
         decision : the number of the loop from outside, among those that all consumers share; -1
-            for the place where the block is, -2 for inlining. Others mean the nearest of these.
-            Random decisions leave out loops of one iteration, and those inside of the reduction
-            loops that come first.
+            for the place where the block is, -2 for inlining. Loops of one iteration and those
+            inside of the reduction loops that come first are left out: their numbers mean the
+            nearest loop around them.
 
         >>> sch = tir.Schedule(matmul_relu, seed=1)
         >>> place = sch.sample_compute_location("C", decision=0)
@@ -151,16 +156,19 @@ class SamplingPrimitives(ScheduleBase):
         ['i', 'ax0', 'ax1']
         """
         key = self.block_key(block, "sample_compute_location")
-        own = self.block(key)
+        is_complete = not why_not_complete(self, key)
         readers = consumers(self, key)
+        if not is_complete and why_not_reduction(self, key):
+            readers = []
         shared = _shared_loops(self, readers)
-        is_reduced = any(axis.kind != "DataPar" for axis in own.iter_vars)
-        choices = [-2] if readers and own.init is None and not is_reduced else []
+        choices = [-2] if readers and is_complete else []
         choices += [-1, *_places(self, readers, shared)]
         if decision is None:
             place = choices[self.random.below(len(choices))]
         else:
-            place = min(max(integer(decision, "a decision"), choices[0]), len(shared) - 1)
+            place = integer(decision, "a decision")
+            if place not in choices:
+                place = max([one for one in choices if one <= place], default=-1)
         assert self.changes is not None
         self.changes.decision = place
         return LoopRV(INLINE if place == -2 else ROOT if place == -1 else shared[place])

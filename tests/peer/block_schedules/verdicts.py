@@ -1,0 +1,41 @@
+"""Faults of programs, found by executing them: if TVM's program has one that te_sched's does not
+have, this explains that they differ. Must not know steps.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from te_sched import script
+from te_sched.errors import TeSchedError
+from te_sched.ir.stmt import PrimFunc
+from tests.peer.block_schedules.sources import Instance
+from tests.peer.differential import interpret
+from tests.peer.differential.faults import faults
+
+WRONG = "it computes something else"
+UNREADABLE = "it is not a program"
+
+
+def fault_of(module: Any, program: Instance) -> str:
+    """What is wrong with a program, given as text or module; "" if nothing was found."""
+    if isinstance(module, str):
+        try:
+            module = script.from_source(module)
+        except TeSchedError as error:
+            return f"{UNREADABLE}: {error.fault}"
+    (func,) = [one for one in module.functions.values() if isinstance(one, PrimFunc)]
+    rng = np.random.default_rng(0)
+    data = [rng.random(shape, "float32") for shape in program.shapes]
+    expected = program.results(*data)
+    try:
+        interpret.run(func, data, {}, is_strict=True)
+    except interpret.Undefined as why:
+        return str(why)
+    except interpret.Unsupported:
+        return min(faults(func, {}), default="")
+    found = data[-len(expected) :]
+    pairs = zip(found, expected, strict=True)
+    return "" if all(np.allclose(a, b, 1e-4, 1e-4) for a, b in pairs) else WRONG
