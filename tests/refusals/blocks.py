@@ -593,6 +593,16 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
         "block C reads more of E than is written before",
     ),
     (
+        OTHERS["overlapping"],
+        lambda s: s.reverse_compute_at("C", loops(s, "B")[0]),
+        "instances access the same elements of B, those of B\\[vi:vi \\+ 3\\]",
+    ),
+    (
+        OTHERS["window sum"],
+        lambda s: s.reverse_compute_at("C", loops(s, "B")[0]),
+        "instances access the same elements of B, those of B\\[vi \\+ vk\\]",
+    ),
+    (
         MATMUL,
         lambda s: s.reverse_compute_at("D", loops(s, "C")[0], index=5),
         "index 5 is not after its producers(.|\n)*give a number from 1 to 1",

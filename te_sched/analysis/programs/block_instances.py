@@ -83,8 +83,11 @@ def _of_nested_threads(index: BlockIndex, key: BlockKey) -> Finding | None:
     used = variables_of(*[value for some in values for value in some])
     outer: dict[str, Var] = {}
     for var in reversed(around):
-        thread = index.loop(var).thread_binding if isinstance(var, Var) else None
-        if thread is None or var not in used or _number(index.loop(var).extent) == 1:
+        if not isinstance(var, Var) or var not in used:
+            continue
+        loop = index.loop(var)
+        thread = loop.thread_binding
+        if thread is None or _number(loop.extent) == 1:
             continue
         first = outer.setdefault(thread.thread_tag, var)
         if first is not var and is_unified(thread.thread_tag):
