@@ -166,10 +166,8 @@ class Comparison:
     def _results(self) -> None:
         for event in self.events:
             if "trace" in event and self.has_trace:
-                trace = str(self.schedule.trace).strip()
-                self._note(
-                    "traces", trace == event["trace"].strip(), f"{trace}\n--- TVM\n{event['trace']}"
-                )
+                trace, want = plain(str(self.schedule.trace)), event["trace"]
+                self._note("traces", trace == plain(want), f"{trace}\n--- TVM\n{want}")
             if event.get("lowered"):
                 want, ours = event["lowered"], None
                 try:

@@ -157,13 +157,12 @@ def _pad_layout(c: Choice) -> str:
 
 def _copy_at(c: Choice) -> str:
     action = c.one("read_at", "write_at")
-    return f'sch.{action}({c.loop()}, {c.block()}, {c.number()}, "{c.one("shared", "local")}")'
+    return f'sch.{action}({c.loop()}, {c.block()}, {c.number()}, "local")'
 
 
 def _cache_for(c: Choice) -> str:
-    action, others = c.one("cache_read", "cache_write"), c.rng.sample(c.others, 1)
-    given = ", ".join([f'b("{one}")' for one in others])
-    return f'sch.{action}({c.block()}, {c.number()}, "{c.one(*SCOPES)}", consumer_blocks=[{given}])'
+    own = c.block()  # TVM takes blocks that do not read the buffer, and may end the process
+    return f'sch.cache_read({own}, {c.number()}, "{c.one(*SCOPES)}", consumer_blocks=[{own}])'
 
 
 def _cache_in_order(c: Choice) -> str:
@@ -205,7 +204,6 @@ KINDS: dict[Callable[[Choice], str], int] = {
     lambda c: f'sch.cache_index({c.block()}, "global", {c.one(0, 1, 2)})': 1,
     lambda c: f'sch.cache_inplace({c.block()}, 0, "{c.one(*SCOPES)}")': 1,
     lambda c: f"sch.set_axis_separator({c.block()}, {c.region()}, {c.one([], [1], [2])})": 1,
-    lambda c: f"sch.blockize([{c.block()}, b({c.one(*c.others)!r})])": 1,
     lambda c: "sch.enter_postproc()": 1,
     _partitioned_tile: 1,
     _pad_layout: 1,

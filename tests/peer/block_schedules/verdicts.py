@@ -10,13 +10,16 @@ import numpy as np
 
 from te_sched import script
 from te_sched.errors import TeSchedError
+from te_sched.ir.blocks import Block
 from te_sched.ir.stmt import PrimFunc
+from te_sched.ir.visitor import walk
 from tests.peer.block_schedules.sources import Instance
 from tests.peer.differential import interpret
 from tests.peer.differential.faults import faults
 
 WRONG = "it computes something else"
 UNREADABLE = "it is not a program"
+STRIDES = "a buffer has strides for other dimensions than its own"
 
 
 def fault_of(module: Any, program: Instance) -> str:
@@ -27,6 +30,11 @@ def fault_of(module: Any, program: Instance) -> str:
         except TeSchedError as error:
             return f"{UNREADABLE}: {error.fault}"
     (func,) = [one for one in module.functions.values() if isinstance(one, PrimFunc)]
+    for node in walk(func.body):
+        if type(node) is Block and any(
+            one.strides and len(one.strides) != len(one.shape) for one in node.alloc_buffers
+        ):
+            return STRIDES
     rng = np.random.default_rng(0)
     data = [rng.random(shape, "float32") for shape in program.shapes]
     expected = program.results(*data)
