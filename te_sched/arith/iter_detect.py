@@ -83,7 +83,8 @@ def is_number(a: Factor, number: int) -> bool:
 def expr_of(e: Any) -> Any:
     """A number or an expression, of a number or of a part of a map."""
     if isinstance(e, IterMark):
-        return expr_of(e.source)
+        shifted = _shifted(e.source)
+        return expr_of(e.source) if shifted is None else shifted
     if isinstance(e, IterSplitExpr):
         source, lower, extent, scale, _ = e
         part = expr_of(source)
@@ -98,10 +99,20 @@ def expr_of(e: Any) -> Any:
             total = expr_of(one) if total is None else total + expr_of(one)
         if total is None:
             return e.base
-        if isinstance(e.base, int) and e.base < 0:
-            return total - -e.base
         return total if is_number(e.base, 0) else total + e.base
     return e
+
+
+def _shifted(source: Any) -> Any:
+    """A variable less the first value that a condition leaves to it; None of other sources."""
+    if not isinstance(source, IterSumExpr) or len(source.args) != 1:
+        return None
+    (one,) = source.args
+    is_whole = is_number(one.lower_factor, 1) and one.extent is one.source.extent
+    if not is_whole or type(one.source.source) is not Var or not is_number(one.scale, 1):
+        return None
+    is_later = isinstance(source.base, int) and source.base < 0
+    return one.source.source - -source.base if is_later else None
 
 
 def _is_at_least(a: Factor, b: Factor) -> bool:

@@ -137,7 +137,9 @@ def iter_map_simplify(
     for condition in (predicate, None):
         found = _detected(indices, input_iters, condition, level, prover, keeps_units, True)[0]
         if not found.errors:
-            return tuple(map(normalize_iter_map_to_expr, found.indices))
+            sums = map(normalize_iter_map_to_expr, found.indices)
+            pairs = zip(indices, sums, strict=True)
+            return tuple([ops.cast(index.dtype, total) for index, total in pairs])
         if condition is None:
             break
     return tuple(indices)

@@ -338,3 +338,10 @@ def test_subspace_rejects_what_mixes_iterators() -> None:
     assert division([x * 4 + y], domain(x=8, y=4), [x]) is None
     assert division([x * 4 + y], domain(x=8, y=4), [y], x * 4 + y < 30) is None
     assert division([x * y], domain(x=8, y=4), [y]) is None
+
+
+def test_simplified_indices_keep_their_types() -> None:
+    i = E.Var("i", "int64")
+    domain = E.Range(E.IntImm(0, "int64"), E.IntImm(1, "int64"))
+    (found,) = iter_map_simplify([i], {i: domain})
+    assert (str(found), found.dtype) == ("T.int64(0)", "int64")

@@ -258,6 +258,11 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
     (MATMUL, lambda s: s.parallel(loops(s, "C")[2]), "cannot parallelize reduction loop k"),
     (MATMUL, lambda s: s.vectorize(loops(s, "C")[2]), "cannot vectorize reduction loop k"),
     (MATMUL, lambda s: s.bind(loops(s, "C")[2], "blockIdx.x"), "cannot bind reduction loop k"),
+    (
+        OTHERS["begun elsewhere"],
+        lambda s: s.vectorize(loops(s, "B")[0]),
+        "cannot vectorize loop i(.|\n)*B is neither complete(.|\n)*it has no T.init",
+    ),
     (MATMUL, lambda s: s.bind(loops(s, "C")[0], "threadIdx.w"), "there is no thread axis"),
     (OTHERS["squares"], lambda s: s.parallel(loops(s, "B")[0]), "are not affine in the loops"),
     (OTHERS["opaque"], lambda s: s.parallel(loops(s, "B")[0]), "uses i in its body"),
@@ -605,6 +610,16 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
         OTHERS["unwritten"],
         lambda s: s.compute_at("B", loops(s, "C")[0]),
         "block C reads more of E than is written before",
+    ),
+    (
+        OTHERS["overlapping"],
+        lambda s: s.reverse_compute_at("C", loops(s, "B")[0]),
+        "instances access the same elements of B, those of B\\[vi:vi \\+ 3\\]",
+    ),
+    (
+        OTHERS["window sum"],
+        lambda s: s.reverse_compute_at("C", loops(s, "B")[0]),
+        "instances access the same elements of B, those of B\\[vi \\+ vk\\]",
     ),
     (
         MATMUL,

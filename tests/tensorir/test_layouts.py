@@ -12,7 +12,7 @@ import te_sched
 from te_sched import tir
 from te_sched.ir import structural_equal
 from te_sched.script import from_source
-from tests.tensorir.programs import GIVEN, MATMUL, STAGES
+from tests.tensorir.programs import GIVEN, MATMUL, STAGES, function
 
 MAPS: list[Callable[..., Any]] = [
     lambda i, j: [j, i],
@@ -253,3 +253,61 @@ def test_layouts_in_tiles_of_no_size_are_refused_when_they_run(size: int) -> Non
     run = te_sched.build(sch.mod, target="llvm")
     with pytest.raises(te_sched.TeSchedError, match="B has no elements there"):
         run(np.zeros(16, "float32"), np.zeros(16, "float32"), size)
+
+
+SHIFTED = function(
+    "A:16,16 B:4,8",
+    """
+for i, j in T.grid(4, 8):
+    with T.block("B"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        B[vi, vj] = T.if_then_else(vi > 1, A[vi - 1, vj + 2], A[vi + 3, vj])
+""",
+)
+
+
+def shifted(a: np.ndarray) -> np.ndarray:
+    """What SHIFTED computes."""
+    i, j = np.indices((4, 8))
+    return np.where(i > 1, a[i - 1, j + 2], a[i + 3, j])
+
+
+@pytest.mark.parametrize(
+    ("mapping", "text"),
+    [
+        (lambda i, j: [j, i], "T.if_then_else(vi > 1, A[vj + 2, vi - 2 + 1], A[vj, vi + 3])"),
+        (lambda i, j: [i * 16 + j], "T.if_then_else(vi > 1, A[vi * 16 + vj - 14], A["),
+    ],
+)
+def test_indices_begin_where_their_condition_holds(mapping: Callable[..., Any], text: str) -> None:
+    sch = tir.Schedule(from_source(GIVEN + SHIFTED))
+    sch.transform_layout("B", ("read", 0), mapping)
+    assert text in sch.mod.script()
+    a = np.random.default_rng(0).random((16, 16), dtype="float32")
+    (index,) = [np.array([mapping(i, j) for i in range(16) for j in range(16)])]
+    given = np.zeros(index.max(0) + 1, "float32")
+    given[tuple(index.T)] = a.reshape(-1)
+    np.testing.assert_array_equal(run(sch, [given, np.zeros((4, 8), "float32")]), shifted(a))
+
+
+def test_indices_of_instances_in_another_order_are_sums_of_parts() -> None:
+    text = SHIFTED.replace("vi > 1, A[vi - 1", "vj > 3, A[vi + 1")
+    sch = tir.Schedule(from_source(GIVEN + text))
+    sch.transform_block_layout("B", lambda i, j: [i * 8 + j])
+    assert "v0 % 8 > 3, A[v0 // 8 + 1, v0 % 8 + -4 + 6], A[v0 // 8 + 3" in sch.mod.script()
+    a = np.random.default_rng(0).random((16, 16), dtype="float32")
+    i, j = np.indices((4, 8))
+    expected = np.where(j > 3, a[i + 1, j + 2], a[i + 3, j])
+    np.testing.assert_array_equal(run(sch, [a, np.zeros((4, 8), "float32")]), expected)
+
+
+def test_regions_of_a_transformed_buffer_are_those_of_the_body() -> None:
+    reads = "T.reads(A[0:16, 0:16])\n            B[vi, vj] = "
+    text = SHIFTED.replace("B[vi, vj] = ", reads)
+    sch = tir.Schedule(from_source(GIVEN + text))
+    sch.transform_layout("B", ("read", 0), lambda i, j: [j, i])
+    (region,) = sch.get(sch.get_block("B")).reads
+    assert str(region) == "A[vj:vj + 3, vi - 1:vi - 1 + 5]"
+    a = np.random.default_rng(0).random((16, 16), dtype="float32")
+    found = run(sch, [a.T.copy(), np.zeros((4, 8), "float32")])
+    np.testing.assert_array_equal(found, shifted(a))

@@ -67,7 +67,7 @@ def alignments(root: Stmt) -> Alignments:
 
 # The threads that share memory, by scope.
 _COMMON: dict[str, tuple[str, ...]] = {
-    "global": ("blockIdx", "threadIdx"),
+    "global": ("blockIdx", "threadIdx", "vthread", "cthread"),
     "shared": ("threadIdx", "vthread", "cthread"),
     "warp": ("threadIdx",),
     "wmma": ("threadIdx",),

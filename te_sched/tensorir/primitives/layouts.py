@@ -41,7 +41,8 @@ from te_sched.tensorir.layout_padding import (
     padding_block,
 )
 from te_sched.tensorir.primitives.finding import check_not_root
-from te_sched.tensorir.rewriting import BlockMapper, SimplifiedValues, Swap, simplified_indices
+from te_sched.tensorir.regions import with_regions
+from te_sched.tensorir.rewriting import BlockMapper, IndexMapper, SimplifiedValues, Swap
 from te_sched.tensorir.state import BlockKey, with_block
 
 
@@ -430,7 +431,7 @@ class _Separated(Swap):
         return BlockMapper.visit_Block(self, node)
 
 
-class _Moved(Swap):
+class _Moved(Swap, IndexMapper):
     """Replaces a buffer by one in another order. `is_padded` tells whether a nest that writes it
     also writes its padding, `has_stores` whether others write it.
     """
@@ -441,8 +442,7 @@ class _Moved(Swap):
         super().__init__({old: new})
         self.old, self.new, self.mapping, self.padding = old, new, mapping, padding
         self.is_padded = self.has_stores = False
-        self.ranges: dict[Var, Range] = {}
-        self.known: dict[tuple[Expr, ...], tuple[Expr, ...]] = {}  # new indices of old ones
+        self.known: dict[Any, tuple[Expr, ...]] = {}  # new indices of old ones, with conditions
 
     def visit_For(self, node: For) -> Stmt:
         found = None if self.padding is None else padded_nest(self.padding, node)
@@ -457,15 +457,34 @@ class _Moved(Swap):
         for axis in node.iter_vars:
             if axis.dom is not None:
                 self.ranges[axis.var] = axis.dom
-        return super().visit_Block(node)
+        new = super().visit_Block(node)
+        return new if new is node else self.note(self._with_found_regions(new), node)
+
+    def _with_found_regions(self, block: Block) -> Block:
+        """A block with the regions of the new buffer that its body accesses."""
+        if not any(one.buffer is self.new for one in (*block.reads, *block.writes)):
+            return block
+        found = with_regions(block)
+        reads, writes = [
+            tuple(
+                [
+                    next((a for a in exact if a.buffer is self.new), one)
+                    if one.buffer is self.new
+                    else one
+                    for one in stated
+                ]
+            )
+            for stated, exact in ((block.reads, found.reads), (block.writes, found.writes))
+        ]
+        return replace(block, reads=reads, writes=writes)
 
     def _mapped(self, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
-        known = self.known.get(indices)
+        known = self.known.get((indices, self.conditions))
         if known is None:
-            found = simplified_indices(maps.substituted(self.mapping, indices), self.ranges)
             analyzer = Analyzer()
-            known = tuple([one if type(one) is Var else analyzer.simplify(one) for one in found])
-            self.known[indices] = known
+            found = maps.substituted(self.mapping, indices)
+            known = self.simplified_indices(tuple([analyzer.simplify(one) for one in found]))
+            self.known[indices, self.conditions] = known
         return known
 
     def visit_access(self, node: Any) -> Any:

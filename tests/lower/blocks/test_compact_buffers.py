@@ -286,3 +286,29 @@ def test_allocations_state_the_alignment_of_rows() -> None:
     c = np.zeros_like(a)
     te_sched.build(compact["rows"])(a, c)
     np.testing.assert_array_equal(c, a)
+
+
+def test_virtual_threads_share_global_memory() -> None:
+    text = """
+# from tvm.script import tir as T
+@T.prim_func
+def doubled(A: T.Buffer((8, 4)), B: T.Buffer((8,))):
+    C = T.alloc_buffer((8,))
+    for i in T.thread_binding(8, thread="vthread.x"):
+        for k in range(4):
+            with T.block("C"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                with T.init():
+                    C[vi] = T.float32(0)
+                C[vi] = C[vi] + A[vi, vk]
+        with T.block("B"):
+            vi = T.axis.spatial(8, i)
+            B[vi] = C[vi] * T.float32(2)
+"""
+    func = te_sched.script.from_source(text)
+    assert "B_1[7] = C_1[63] * T.float32(2)" in te_sched.lower(func).script()
+    device = te_sched.emulated_cuda(0)
+    a = np.random.default_rng(0).random((8, 4), dtype="float32")
+    arrays = [te_sched.nd.array(one, device) for one in (a, a[:, 0] * 0)]
+    te_sched.build(func, target="cuda")(*arrays)
+    np.testing.assert_allclose(arrays[1].numpy(), a.sum(1) * 2, rtol=1e-6)
