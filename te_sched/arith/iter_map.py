@@ -188,7 +188,8 @@ def _note_sources(mark: IterMark, order: list[IterMark]) -> None:
 def _spread(args: Sequence[IterSplitExpr], value: Factor, values: dict[IterMark, Factor]) -> None:
     """Add to the value of each source the share of its part in the sum's value, finest first."""
     for place, one in reversed(list(enumerate(args))):
-        share = value if is_number(one.scale, 1) else value // one.scale
+        is_sign = is_number(one.scale, 1) or is_number(one.scale, -1)
+        share = value // one.scale if not is_sign else value * one.scale
         if place:
             share = share % one.extent
         share = share if is_number(one.lower_factor, 1) else share * one.lower_factor

@@ -87,7 +87,7 @@ def predicate_of(index: BlockIndex, key: BlockKey) -> Expr:
     return found
 
 
-def accessed(index: BlockIndex, key: BlockKey, writes: bool) -> Sequence[BufferRegion]:
+def accessed(index: BlockIndex, key: BlockKey, writes: bool) -> tuple[BufferRegion, ...]:
     """The regions that a block reads or writes; of a group those of its blocks."""
     if index.parents[key] is None:
         return index.block(key).writes if writes else index.block(key).reads

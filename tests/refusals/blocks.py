@@ -287,7 +287,11 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
     (OTHERS["window"], lambda s: s.reverse_compute_inline("C"), "does not read one element of B"),
     (OTHERS["beyond"], lambda s: s.reverse_compute_inline("C"), "does not store all elements"),
     (OTHERS["repeated"], lambda s: s.reverse_compute_inline("C"), "vj is not determined by B"),
-    (OTHERS["gather"], lambda s: s.reverse_compute_inline("C"), "not an affine map"),
+    (
+        OTHERS["gather"],
+        lambda s: s.reverse_compute_inline("C"),
+        "not an affine map",
+    ),
     (OTHERS["updated twice"], lambda s: s.reverse_compute_inline("C"), "producer B is not compl"),
     # reductions
     (
@@ -621,6 +625,11 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
         OTHERS["half"],
         lambda s: s.compute_at("B", loops(s, "C")[0]),
         "do not take exactly the values of their domains",
+    ),
+    (
+        REDUCTIONS["repeated"],
+        lambda s: s.decompose_reduction("C", loops(s, "C")[0]),
+        "no iterator depends on loop i: each of its iterations computes the whole reduction",
     ),
     # loops made of one, and one of several
     (MATMUL, _partition("D", 0, [8]), "have the sum 8, and it has 8 iterations"),

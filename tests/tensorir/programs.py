@@ -334,6 +334,22 @@ for i, k in T.grid(8, 8):
 
 
 REDUCTIONS = {
+    "repeated": function(
+        "A:8,8 D:8",
+        """
+C = T.alloc_buffer((8,), "float32")
+for i in range(8):
+    for j, k in T.grid(8, 8):
+        with T.block("C"):
+            vj, vk = T.axis.remap("SR", [j, k])
+            with T.init():
+                C[vj] = 0.0
+            C[vj] = C[vj] + A[vj, vk]
+    with T.block("D"):
+        vi = T.axis.spatial(8, i)
+        D[vi] = C[vi]
+""",
+    ),
     "in one loop": function(
         "A:8,8 C:8",
         """

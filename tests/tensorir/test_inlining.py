@@ -80,3 +80,18 @@ def test_consumers_that_no_element_determines_are_rejected(read: tuple[int, int]
     sch = tir.Schedule(program(READS.format(made=(8, 8), read=read, index="v0 + v1, v1")))
     with pytest.raises(ScheduleError, match=r"iterators are not determined by B\[v0 \+ v1, v1\]"):
         sch.reverse_compute_inline("C")
+
+
+def test_consumers_that_reshape_are_inlined() -> None:
+    module = program(
+        READS.format(
+            made=(32, 32), read=(16, 64), index="(v0 * 64 + v1) // 32, (v0 * 64 + v1) % 32"
+        )
+    )
+    sch = tir.Schedule(module)
+    sch.reverse_compute_inline("C")
+    assert "T.where" not in sch.mod.script()
+    a = np.arange(1024, dtype="float32").reshape(32, 32)
+    c = np.zeros((16, 64), "float32")
+    te_sched.build(sch.mod)(a, c)
+    np.testing.assert_array_equal(c, (a.reshape(16, 64) + 1) * 2)

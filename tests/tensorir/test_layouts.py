@@ -203,3 +203,53 @@ def main(a: T.handle, c: T.handle):
     assert str(sch.get(sch.get_block("C")).writes[0].buffer.shape[0]) == "n * T.int64(4)"
     a = np.random.default_rng(0).random((4, 3), dtype="float32")
     np.testing.assert_allclose(run(sch, [a, np.zeros(12, "float32")]), a.reshape(-1))
+
+
+# As TVM 0.19 prints it, with its own names of loops and iterators.
+BY_A_SIZE = """
+        B = T.alloc_buffer(((-16 % n + 16) // n, n))
+        for axis0, axis1 in T.grid((-16 % n + 16) // n, n):
+            with T.block("B"):
+                v_axis0, v_axis1 = T.axis.remap("SS", [axis0, axis1])
+                T.reads(A[v_axis1 + v_axis0 * n])
+                T.writes(B[v_axis0, v_axis1])
+                B[v_axis0, v_axis1] = T.if_then_else(-16 % n != 0 and (v_axis1 + v_axis0 * n) // n == 16 // n and 16 % n <= (v_axis1 + v_axis0 * n) % n, T.float32(0), A[v_axis1 + v_axis0 * n])
+"""  # noqa: E501
+SIZED = """
+@T.prim_func
+def main(A: T.Buffer((16,)), C: T.Buffer((16,)), n: T.int32):
+    B = T.alloc_buffer((16,))
+    for i in range(16):
+        with T.block("B"):
+            vi = T.axis.spatial(16, i)
+            B[vi] = A[vi]
+    for i in range(16):
+        with T.block("C"):
+            vi = T.axis.spatial(16, i)
+            C[vi] = B[vi] + 1.0
+"""
+
+
+@pytest.mark.parametrize("size", [1, 3, 5, 16, 20])
+@pytest.mark.parametrize("is_turned", [False, True])
+def test_layouts_in_tiles_of_a_symbolic_size(size: int, is_turned: bool) -> None:
+    sch = tir.Schedule(from_source(GIVEN + SIZED))
+    n = sch.mod["main"].params[2]
+    sch.transform_layout(
+        "B", "B", lambda i: [i % n, i // n] if is_turned else [i // n, i % n], pad_value=0.0
+    )
+    assert is_turned or BY_A_SIZE in sch.mod.script() + "\n"
+    a = np.arange(16, dtype="float32")
+    c = np.zeros(16, "float32")
+    te_sched.build(sch.mod, target="llvm")(a, c, size)
+    np.testing.assert_array_equal(c, a + 1)
+
+
+@pytest.mark.parametrize("size", [0, -4])
+def test_layouts_in_tiles_of_no_size_are_refused_when_they_run(size: int) -> None:
+    sch = tir.Schedule(from_source(GIVEN + SIZED))
+    n = sch.mod["main"].params[2]
+    sch.transform_layout("B", "B", lambda i: [i // n, i % n], pad_value=0.0)
+    run = te_sched.build(sch.mod, target="llvm")
+    with pytest.raises(te_sched.TeSchedError, match="B has no elements there"):
+        run(np.zeros(16, "float32"), np.zeros(16, "float32"), size)

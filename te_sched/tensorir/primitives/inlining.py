@@ -143,15 +143,15 @@ class InliningPrimitives(ScheduleBase):
         ranges = {axis.var: _dom(axis) for axis in realize.block.iter_vars}
         inverse = _inverse(key, loads[0], ranges, written.indices)
         _check_covered(self, key, maker, loads[0], written.indices)
-        predicate = _reached(self, maker, inverse, ranges, loads[0], written.indices)
+        predicate = _reached(self, maker, inverse, ranges)
         _check_pipeline(self, key, action)
         value = _Read(buffer, written.value).visit(substitute(store.value, inverse))
         indices = tuple([substitute(index, inverse) for index in store.indices])
         old = self.block(maker)
-        made = with_regions(replace(old, body=BufferStore(store.buffer, value, indices)))
-        new = replace(self.realize(maker), predicate=predicate, block=made)
+        fused = with_regions(replace(old, body=BufferStore(store.buffer, value, indices)))
+        new = replace(self.realize(maker), predicate=predicate, block=fused)
         draft = self.draft
-        draft.replace(maker, new, {made: old})
+        draft.replace(maker, new, {fused: old})
         links: dict[Block, Block] = {}
         rest = _removed(draft, key, scope, buffer, links)
         draft.replace(scope, rest, links, f"block {key.name} was inlined")
@@ -266,7 +266,8 @@ class _Inline(BufferMapper):
         super().__init__()
         self.buffer, self.iterators, self.store = buffer, iterators, store
         self.units: Mapping[Var, Expr] = {}
-        self.sought: frozenset[Any] = frozenset([buffer, buffer.data])
+        self.own: set[Buffer | Var] = {buffer, buffer.data}
+        self.sought = self.own
 
     def check(self, scope: BlockRealize, key: BlockKey) -> None:
         """Refuse accesses by pointers and views."""
@@ -289,7 +290,7 @@ class _Inline(BufferMapper):
             if type(one) is not For and type(one) is not BlockRealize:
                 yield one
                 stack += children(one)
-            elif not mentioned(one).isdisjoint(self.sought):
+            elif not mentioned(one).isdisjoint(self.own):
                 yield from walk(one)
 
     def visit_BufferLoad(self, node: BufferLoad) -> Expr:
@@ -343,6 +344,7 @@ def _inverse(
     indices: Sequence[Expr],
 ) -> dict[Var, Expr]:
     """The iterators of a consumer in terms of the indices of its producer's store."""
+<<<<<<< HEAD
     used = variables_of(*load.indices)
     domains = {var: bound for var, bound in ranges.items() if var in used}
     units = {var: bound.min for var, bound in ranges.items() if var not in used}
@@ -376,6 +378,28 @@ def _is_injective(
         return True
     bijective = IterMapLevel.BIJECTIVE
     return not detect_iter_map(load.indices, domains, None, bijective, keeps_units=True).errors
+=======
+    found = detect_iter_map(load.indices, ranges, None, IterMapLevel.NO_CHECK)
+    if found.errors:
+        raise _refused(
+            key,
+            "inline into its producer",
+            f"{load} is not an affine map of its iterators",
+            "",
+        )
+    inverse = inverse_affine_iter_map(found.indices, indices)
+    for var, bound in ranges.items():
+        if var not in inverse:
+            if not is_const(bound.extent, 1):
+                raise _refused(
+                    key,
+                    "inline into its producer",
+                    f"its iterator {var.name} is not determined by {load}",
+                    "",
+                )
+            inverse[var] = bound.min
+    return inverse
+>>>>>>> main
 
 
 def _check_covered(
@@ -407,10 +431,8 @@ def _check_covered(
 def _reached(
     schedule: ScheduleBase,
     maker: BlockKey,
-    inverse: dict[Var, Expr],
+    inverse: Mapping[Var, Expr],
     ranges: Mapping[Var, Range],
-    load: BufferLoad,
-    indices: Sequence[Expr],
 ) -> Expr:
     """The condition under which a store of the producer is read, in terms of the loops."""
     realize = schedule.realize(maker)
@@ -423,17 +445,13 @@ def _reached(
         analyzer.bind(one, range_of(schedule.loop(one)))
     for axis in realize.block.iter_vars:
         analyzer.bind(axis.var, _dom(axis))
-    conditions: list[Expr] = []
-    for var, bound in ranges.items():
-        value = inverse[var]
-        conditions += [value >= bound.min, value < bound.min + bound.extent]
-    for read, index in zip(load.indices, indices, strict=True):
-        conditions.append(ops.equal(substitute(read, inverse), index))
     result = realize.predicate
     with analyzer.constraint(result):
-        for needed in conditions:
-            if not analyzer.can_prove(needed):
-                here = analyzer.simplify(substitute(needed, bindings))
-                if not analyzer.can_prove(here):
-                    result = ops.logical_and(result, here)
+        for var, bound in ranges.items():
+            value = inverse[var]
+            for needed in (value >= bound.min, value < bound.min + bound.extent):
+                if not analyzer.can_prove(needed):
+                    here = analyzer.simplify(substitute(needed, bindings))
+                    if not analyzer.can_prove(here):
+                        result = ops.logical_and(result, here)
     return result

@@ -43,7 +43,7 @@ from te_sched.tensorir.handles import (
 )
 from te_sched.tensorir.insertion import Place, number_in, statements_of, with_inserted
 from te_sched.tensorir.primitives.finding import check_not_root
-from te_sched.tensorir.relaxation import Sets, bound_loops, joined, relaxed, sharing
+from te_sched.tensorir.relaxation import Sets, always_holds, bound_loops, joined, relaxed, sharing
 from te_sched.tensorir.removal import without
 from te_sched.tensorir.stage_pipeline import PIPELINE_HELP, why_not_pipeline
 from te_sched.tensorir.state import BlockIndex, BlockKey, Key
@@ -273,6 +273,7 @@ class MovementPrimitives(ScheduleBase):
     ) -> Stmt:
         """The block with new loops over parts of the domains of its iterators."""
         above = [*self.loops_above(target), target]
+        ranges = loop_ranges(self, above)
         analyzer = bound_loops(self, above, Analyzer())
         loops: list[tuple[Var, Expr]] = []
         values: list[Expr] = []
@@ -295,12 +296,13 @@ class MovementPrimitives(ScheduleBase):
             if keeps_units or not is_const(extent, 1):
                 var = Var(f"ax{len(loops)}", dtype)
                 loops.append((var, extent))
-                analyzer.bind(var, Range(IntImm(0, dtype), extent))
+                ranges[var] = Range(IntImm(0, dtype), extent)
+                analyzer.bind(var, ranges[var])
                 value = low + var
             values.append(value)
             for needed in (value >= bound.min, value < bound.min + bound.extent):
                 done = analyzer.simplify(needed)
-                if not is_const(done, 1):
+                if not (is_const(done, 1) or always_holds(needed, ranges, True)):
                     predicate = ops.logical_and(predicate, done)
         body: Stmt = replace(realize, iter_values=tuple(values), predicate=predicate)
         for var, extent in reversed(loops):
