@@ -259,7 +259,7 @@ class Constraint:
 class Detector(Visitor):
     """One detection of indices. Iterators of extent 1 are treated as constants, except if
     `keeps_units`. `as_tvm`: a sum that is always below a divisor is not divided, an iterator that a
-    condition keeps at one value is a constant, and equations are no conditions on sums.
+    condition keeps at one value is a constant, and equations are refused.
     """
 
     input_iters: Mapping[Var, Range]

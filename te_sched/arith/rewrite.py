@@ -342,7 +342,9 @@ class Rewriter(Visitor):
         return self.less(e.a, e.b) if high <= 0 else e
 
     def differs(self, a: Expr, b: Expr) -> bool:
-        """Whether a != b is known from a remainder."""
+        """Whether a != b is known, or follows from a remainder."""
+        if self.facts.true and self.facts.differ(a, b):
+            return True
         return self.facts.modular.of(self.visit(build.sub(a, b)))[1] != 0
 
     # -- logic -------------------------------------------------------------------

@@ -7,6 +7,7 @@ from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.iter_detect import IterMapLevel
+from te_sched.arith.iter_expr import IterSumExpr
 from te_sched.arith.iter_map import detect_iter_map, inverse_affine_iter_map
 from te_sched.arith.structural_equality import all_same
 from te_sched.errors import ScheduleError
@@ -142,7 +143,7 @@ class InliningPrimitives(ScheduleBase):
         ranges = {axis.var: _dom(axis) for axis in realize.block.iter_vars}
         inverse = _inverse(key, loads[0], ranges, written.indices)
         _check_covered(self, key, maker, loads[0], written.indices)
-        predicate = _reached(self, maker, inverse, ranges)
+        predicate = _reached(self, maker, inverse, ranges, loads[0], written.indices)
         _check_pipeline(self, key, action)
         value = _Read(buffer, written.value).visit(substitute(store.value, inverse))
         indices = tuple([substitute(index, inverse) for index in store.indices])
@@ -343,26 +344,39 @@ def _inverse(
     indices: Sequence[Expr],
 ) -> dict[Var, Expr]:
     """The iterators of a consumer in terms of the indices of its producer's store."""
-    found = detect_iter_map(load.indices, ranges, None, IterMapLevel.NO_CHECK)
+    used = variables_of(*load.indices)
+    domains = {var: bound for var, bound in ranges.items() if var in used}
+    units = {var: bound.min for var, bound in ranges.items() if var not in used}
+    found = detect_iter_map(load.indices, domains, None, IterMapLevel.NO_CHECK, keeps_units=True)
+    why = next(
+        (
+            f"its iterator {var.name} is not determined by {load}"
+            for var in units
+            if not is_const(ranges[var].extent, 1)
+        ),
+        "",
+    )
     if found.errors:
-        raise _refused(
-            key,
-            "inline into its producer",
-            f"{load} is not an affine map of its iterators",
-            "",
-        )
-    inverse = inverse_affine_iter_map(found.indices, indices)
-    for var, bound in ranges.items():
-        if var not in inverse:
-            if not is_const(bound.extent, 1):
-                raise _refused(
-                    key,
-                    "inline into its producer",
-                    f"its iterator {var.name} is not determined by {load}",
-                    "",
-                )
-            inverse[var] = bound.min
-    return inverse
+        why = f"{load} is not an affine map of its iterators"
+    elif not why and not _is_injective(load, found.indices, domains):
+        why = f"its iterators are not determined by {load}"
+    if why:
+        raise _refused(key, "inline into its producer", why, "")
+    return units | inverse_affine_iter_map(found.indices, indices)
+
+
+def _is_injective(
+    load: BufferLoad, sums: Sequence[IterSumExpr], domains: Mapping[Var, Range]
+) -> bool:
+    """Whether the indices of a load, which are these sums, determine the iterators."""
+    analyzer = Analyzer()
+    for var, bound in domains.items():
+        analyzer.bind(var, bound)
+    values = inverse_affine_iter_map(sums, load.indices)
+    if all(var in values and analyzer.can_prove_equal(values[var], var) for var in domains):
+        return True
+    bijective = IterMapLevel.BIJECTIVE
+    return not detect_iter_map(load.indices, domains, None, bijective, keeps_units=True).errors
 
 
 def _check_covered(
@@ -394,10 +408,14 @@ def _check_covered(
 def _reached(
     schedule: ScheduleBase,
     maker: BlockKey,
-    inverse: Mapping[Var, Expr],
+    inverse: dict[Var, Expr],
     ranges: Mapping[Var, Range],
+    load: BufferLoad,
+    indices: Sequence[Expr],
 ) -> Expr:
-    """The condition under which a store of the producer is read, in terms of the loops."""
+    """The condition under which a store of the producer is read, in terms of the loops: values of
+    the consumer's iterators are in their ranges, and with them it reads this element.
+    """
     realize = schedule.realize(maker)
     bindings = {
         axis.var: value
@@ -408,13 +426,17 @@ def _reached(
         analyzer.bind(one, range_of(schedule.loop(one)))
     for axis in realize.block.iter_vars:
         analyzer.bind(axis.var, _dom(axis))
+    conditions: list[Expr] = []
+    for var, bound in ranges.items():
+        value = inverse[var]
+        conditions += [value >= bound.min, value < bound.min + bound.extent]
+    for read, index in zip(load.indices, indices, strict=True):
+        conditions.append(ops.equal(substitute(read, inverse), index))
     result = realize.predicate
     with analyzer.constraint(result):
-        for var, bound in ranges.items():
-            value = inverse[var]
-            for needed in (value >= bound.min, value < bound.min + bound.extent):
-                if not analyzer.can_prove(needed):
-                    here = analyzer.simplify(substitute(needed, bindings))
-                    if not analyzer.can_prove(here):
-                        result = ops.logical_and(result, here)
+        for needed in conditions:
+            if not analyzer.can_prove(needed):
+                here = analyzer.simplify(substitute(needed, bindings))
+                if not analyzer.can_prove(here):
+                    result = ops.logical_and(result, here)
     return result

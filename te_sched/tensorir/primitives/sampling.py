@@ -145,8 +145,9 @@ class SamplingPrimitives(ScheduleBase):
         Parameters
         ----------
         decision : the number of the loop from outside, among those that all consumers share; -1
-            for the place where the block is, -2 for inlining. No place are loops of one iteration,
-            and those inside of the reduction loops that come first: these mean the place before.
+            for the place where the block is, -2 for inlining. The numbers of loops of one
+            iteration, and of those inside of the reduction loops that come first, mean the place
+            before.
 
         >>> sch = tir.Schedule(matmul_relu, seed=1)
         >>> place = sch.sample_compute_location("C", decision=0)
