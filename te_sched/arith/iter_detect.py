@@ -241,7 +241,8 @@ class Constraint:
 @dataclass(slots=True)
 class Detector(Visitor):
     """One detection of indices. Iterators of extent 1 are treated as constants, except if
-    `keeps_units`. `as_tvm`: a sum that is always below a divisor is not divided.
+    `keeps_units`. `as_tvm`: a sum that is always below a divisor is not divided, and an iterator
+    that a predicate restricts to one value is a constant.
     """
 
     input_iters: Mapping[Var, Range]
@@ -609,7 +610,10 @@ class Detector(Visitor):
     def constrain(self, predicate: Expr) -> None:
         """Record marks for the sums in conditions, those of fewer iterators first."""
         bounds: list[_Bound] = []
-        for condition in conjuncts(predicate):
+        conditions = list(conjuncts(predicate))
+        if self.as_tvm and not self.keeps_units:
+            conditions = self._without_units(conditions)
+        for condition in conditions:
             try:
                 self._note_bound(condition, bounds)
             except NotAffine:
@@ -617,6 +621,38 @@ class Detector(Visitor):
                     raise
         for bound in sorted(bounds, key=lambda bound: len(bound.args)):
             self._constrain(bound)
+
+    def _without_units(self, conditions: list[Expr]) -> list[Expr]:
+        """The conditions without those that give an iterator its only value."""
+        found = {one: limit for one in conditions if (limit := self._limit(one)) is not None}
+        for var in {limit[0] for limit in found.values()}:
+            limits = [(low, high) for other, low, high in found.values() if other is var]
+            low, high = max(low for low, _ in limits), min(high for _, high in limits)
+            if high - low == 1:
+                (part,) = self.sums[var].args
+                self.inputs.remove(part.source)
+                self.sums[var] = IterSumExpr((), low)
+                of_var = {one for one, limit in found.items() if limit[0] is var}
+                conditions = [one for one in conditions if one not in of_var]
+        return conditions
+
+    def _limit(self, condition: Any) -> tuple[Var, int, int] | None:
+        """An iterator that is compared with a number, its least value and the end of its values."""
+        kind = type(condition)
+        if kind not in (LT, LE, GT, GE):
+            return None
+        var, number = condition.a, condition.b
+        if type(number) is Var:
+            var, number, kind = number, var, MIRROR[kind]
+        domain = self.input_iters.get(var) if type(var) is Var else None
+        if domain is None or not self.sums[var].args or type(number) is not IntImm:
+            return None
+        if type(domain.min) is not IntImm or type(domain.extent) is not IntImm:
+            return None
+        low, high = domain.min.value, domain.min.value + domain.extent.value
+        if kind in (LT, LE):
+            return var, low, min(high, number.value + (kind is LE))
+        return var, max(low, number.value + (kind is GT)), high
 
     def _always_holds(self, condition: Expr) -> bool:
         analyzer = Analyzer()
@@ -627,6 +663,8 @@ class Detector(Visitor):
     def _note_bound(self, condition: Any, bounds: list[_Bound]) -> None:
         kind = type(condition)
         if kind is IntImm and condition.value:
+            return
+        if self.as_tvm and self.input_iters.keys().isdisjoint(variables_of(condition)):
             return
         if kind not in (LT, LE, GT, GE, EQ):
             raise NotAffine(f"{condition} is not a comparison of a sum of parts of iterators")

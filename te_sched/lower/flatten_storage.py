@@ -21,7 +21,7 @@ from functools import reduce
 from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
-from te_sched.arith.conditions import conjuncts
+from te_sched.arith.conditions import plain
 from te_sched.arith.iter_map import iter_map_simplify
 from te_sched.config import AS_TVM, Lowering
 from te_sched.errors import LoweringError, Subject
@@ -29,10 +29,6 @@ from te_sched.ir import dtypes, ops
 from te_sched.ir.blocks import Block
 from te_sched.ir.expr import (
     DEFAULT_ALIGNMENT,
-    GE,
-    GT,
-    LE,
-    LT,
     Add,
     Buffer,
     BufferLoad,
@@ -62,7 +58,7 @@ from te_sched.ir.stmt import (
     PrimFunc,
     Stmt,
 )
-from te_sched.ir.visitor import Mapper, replace, substitute, variables_of, walk
+from te_sched.ir.visitor import Mapper, replace
 from te_sched.lower.positions import aligned_strides, row_major, weighted_sum
 from te_sched.lower.simplify import index_simplifier
 from te_sched.lower.view_binder import ViewBinder
@@ -128,7 +124,7 @@ class _Flattener(Mapper):
             condition = self.visit(node.args[0])
             with self.assumed(condition):
                 then = self.visit(node.args[1])
-            with self.assumed(ops.logical_not(condition)):
+            with self.assumed(Not(condition)):  # as TVM: iterator maps have no predicate here
                 other = self.visit(node.args[2])
             return replace(node, args=(condition, then, other))
         if node.op == "tir.address_of" and type(node.args[0]) is BufferLoad:
@@ -167,35 +163,18 @@ class _Flattener(Mapper):
     def as_iterators(self, index: Expr) -> Expr:
         """An index, simplified as a map of the loops around it."""
         simple = self.simplified(index)
-        if not self.uses_iterators:
+        if not self.uses_iterators or (not self.conditions and _is_plain(simple)):
             return simple
-        found, is_plain = simple, _is_plain(simple)
-        if not is_plain:
-            condition = reduce(ops.logical_and, self.conditions) if self.conditions else None
-            found = iter_map_simplify((simple,), self.loops, condition, analyzer=self.analyzer)[0]
-        if self.conditions and (is_plain or found is not simple):
-            found = substitute(found, self.single_iterations(found))
-        return found
-
-    def single_iterations(self, index: Expr) -> dict[Var, Expr]:
-        """The loop variables of an index that the conditions keep at their start."""
-        found: dict[Var, Expr] = {}
-        for var in variables_of(index) & variables_of(*self.conditions) & self.loops.keys():
-            start = self.loops[var].min
-            if type(start) is IntImm and self.analyzer.const_bounds(var)[1] == start.value:
-                found[var] = start
-        return found
+        condition = reduce(ops.logical_and, self.conditions) if self.conditions else None
+        return iter_map_simplify((simple,), self.loops, condition, analyzer=self.analyzer)[0]
 
     @contextmanager
-    def assumed(self, condition: Expr) -> Iterator[None]:
-        """Where a condition holds. Its inequalities restrict the loops of iterator maps, except
-        where it is the negation of one that is written.
-        """
+    def assumed(self, condition: Expr, holds: bool = True) -> Iterator[None]:
+        """Where a condition holds, or does not. One that holds restricts iterator maps."""
         outside = self.conditions
-        if self.uses_iterators and type(condition) is not Not:
-            condition = self.analyzer.simplify(condition)
-            self.conditions = [*outside, *filter(_is_bound, conjuncts(condition))]
-        with self.analyzer.constraint(condition):
+        if self.uses_iterators and holds:
+            self.conditions = [*outside, plain(condition)]
+        with self.analyzer.constraint(condition if holds else ops.logical_not(condition)):
             yield
         self.conditions = outside
 
@@ -282,7 +261,7 @@ class _Flattener(Mapper):
             then_case = self.visit(node.then_case)
         else_case = node.else_case
         if else_case is not None:
-            with self.assumed(ops.logical_not(condition)):
+            with self.assumed(condition, holds=False):
                 else_case = self.visit(else_case)
         return replace(node, condition=condition, then_case=then_case, else_case=else_case)
 
@@ -455,13 +434,6 @@ def _is_plain(index: Expr) -> bool:
     if type(index) is Mul:
         return type(index.b) is IntImm and _is_plain(index.a)
     return type(index) in (Var, IntImm)
-
-
-def _is_bound(condition: Expr) -> bool:
-    """Whether a condition is an inequality of loop variables and sizes."""
-    return type(condition) in (LT, LE, GT, GE) and not any(
-        isinstance(one, BufferLoad | Call) for one in walk(condition)
-    )
 
 
 def _of_32_bits(dtype: str) -> str:

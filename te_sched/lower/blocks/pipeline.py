@@ -16,6 +16,7 @@ from te_sched.lower.blocks.make_opaque import make_opaque
 from te_sched.lower.blocks.place_allocations import place_allocations
 from te_sched.lower.blocks.unify_threads import unify_threads
 from te_sched.lower.passes import Pass
+from te_sched.lower.simplify import simplify
 from te_sched.lower.statements import statements
 
 BLOCK_PASSES = (
@@ -40,6 +41,16 @@ def passes_of(func: PrimFunc) -> tuple[Pass, ...]:
         return BLOCK_PASSES[-2:]
     is_schedule = func.origin == "schedule"
     return () if is_schedule or not _has_unit_loops(func) else BLOCK_PASSES[-2:-1]
+
+
+def printed_passes_of(func: PrimFunc) -> tuple[Pass, ...]:
+    """The passes that a function needs to be printed: TVM simplifies blocks before it injects
+    pipelines, and functions without blocks before they are flattened.
+    """
+    passes = passes_of(func)
+    at = next((n for n, one in enumerate(passes) if one.run is inject_pipelines), 0)
+    level = "opaque" if at else "declared"
+    return (*passes[:at], Pass(simplify, level, 0), *passes[at:])
 
 
 def _has_unit_loops(func: PrimFunc) -> bool:
