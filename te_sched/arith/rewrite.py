@@ -271,19 +271,18 @@ class Rewriter(Visitor):
             return self.less(a, b)
         if kind is LE:
             return self.at_most(a, b)
-        is_equal = self.equals(a, b)
-        return is_equal if kind is EQ else self.negated(is_equal)
+        return self.equals(a, b) if kind is EQ else self.unequal(a, b)
 
-    def less(self, a: Any, b: Any) -> Any:
-        """a < b, of rewritten operands."""
+    def less(self, a: Any, b: Any, is_negated: bool = False) -> Any:
+        """a < b, of rewritten operands; where `is_negated`, it is not looked up."""
         if (folded := fold_comparison(LT, a, b)) is not None:
             return folded
         e = LT(a, b)
-        if self.facts.true and (known := self.literal(e)) is not None:
+        if self.facts.true and not is_negated and (known := self.literal(e)) is not None:
             return known
         if a.dtype in INDEX_TYPES:
             low, high = self.difference(a, b)
-            if high < 0:
+            if high < 0 or (high == 0 and self.facts.differ(a, b)):
                 return build.truth(True)
             if low >= 0:
                 return build.truth(False)
@@ -291,12 +290,24 @@ class Rewriter(Visitor):
 
     def at_most(self, a: Any, b: Any) -> Any:
         """a <= b, of rewritten operands."""
-        if not self.is_ieee(a.dtype):
-            return self.negated(self.less(b, a))
         e = LE(a, b)
         known = fold_comparison(LE, a, b)
-        known = self.literal(e) if known is None else known
+        if known is None and self.facts.true:
+            known = self.literal(e)
+        if known is None and not self.is_ieee(a.dtype):
+            known = self.negated(self.less(b, a, is_negated=True))
         return e if known is None else known
+
+    def unequal(self, a: Any, b: Any) -> Any:
+        """a != b, of rewritten operands."""
+        if a.dtype in INDEX_TYPES:
+            e = NE(a, b)
+            if self.facts.true and (known := self.literal(e)) is not None:
+                return known
+            tighter = self.tightened(e)  # as TVM, before negations that are known
+            if tighter is not e:
+                return tighter
+        return self.negated(self.equals(a, b))
 
     def equals(self, a: Any, b: Any) -> Any:
         """a == b, of rewritten operands."""
@@ -311,8 +322,10 @@ class Rewriter(Visitor):
             low, high = self.difference(a, b)
             if low == high == 0:
                 return build.truth(True)
-            if low > 0 or high < 0 or self.differs(a, b):
+            if low > 0 or high < 0 or self.differs(a, b) or self.facts.differ(a, b):
                 return build.truth(False)
+            if self.facts.true and low < 0 < high and self.literal(Not(NE(a, b))) is not None:
+                return build.truth(True, e.dtype)
         return self.by_rules(e, a.dtype)
 
     def negated(self, e: Any) -> Any:
@@ -325,9 +338,12 @@ class Rewriter(Visitor):
             return result if known is None else known
         result = self.by_table(VECTOR if type(e) is Broadcast else LOGIC, result, type(e))
         if type(result) in (LE, NE) and result.a.dtype in INDEX_TYPES:
-            result = self.tightened(result)
-        if self.facts.true and (known := self.literal(result)) is not None:
-            return known
+            tighter = self.tightened(result)
+            if tighter is not result:
+                return tighter
+        for one in (result, Not(e)) if self.facts.true else ():
+            if (known := self.literal(one)) is not None:
+                return known
         return result
 
     def tightened(self, e: Any) -> Any:
