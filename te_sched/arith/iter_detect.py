@@ -544,7 +544,7 @@ class Detector(Visitor):
         whole = IterSumExpr(tuple(multiples), base)
         remainder = IterSumExpr(tuple(rest), left)
         is_alone = len(rest) == 1 or self.dividing != Dividing.WHOLE
-        is_divided = multiples or not self.as_tvm or not self._is_padded(remainder, divisor)
+        is_divided = multiples or not self.as_tvm
         if not rest or (is_alone and is_divided and self._is_below(remainder, divisor)):
             return whole, remainder
         if not is_number(left, 0):

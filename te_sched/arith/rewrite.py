@@ -92,6 +92,14 @@ def _from_digits(quotient: Expr, remainder: Expr) -> Expr | None:
     return EQ(high.a, build.imm(q.value * c.value + r.value, high.a.dtype))
 
 
+def _has_multiple(e: Any, least: int) -> bool:
+    """Whether a term of e is a product with a number that is not less than `least`: TVM takes the
+    multiples out of a division before it uses the bounds of the dividend.
+    """
+    terms = (e.a, e.b) if type(e) is Add else (e,)
+    return any(type(one) is Mul and type(one.b) is IntImm and one.b.value >= least for one in terms)
+
+
 class Rewriter(Visitor):
     """Rewrites expressions under facts; results are cached until facts change."""
 
@@ -207,7 +215,7 @@ class Rewriter(Visitor):
         """Floor division: also by the bounds of its operands."""
         if e.dtype in INDEX_TYPES and type(e.b) is IntImm and e.b.value > 0:
             low, high = self.facts.bounds.of(e.a)
-            if low >= 0 and high < e.b.value:
+            if low >= 0 and high < e.b.value and not _has_multiple(e.a, e.b.value):
                 return build.imm(0, e.dtype)
         return self.finish_arithmetic(e)
 
@@ -216,7 +224,7 @@ class Rewriter(Visitor):
         if e.dtype not in INDEX_TYPES or type(e.b) is not IntImm or e.b.value <= 0:
             return self.finish_arithmetic(e)
         low, high = self.facts.bounds.of(e.a)
-        if low >= 0 and high < e.b.value:
+        if low >= 0 and high < e.b.value and not _has_multiple(e.a, e.b.value):
             return e.a
         done = self.by_rules(e, e.dtype)
         if done is not e:
