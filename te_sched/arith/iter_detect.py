@@ -327,10 +327,18 @@ class Detector(Visitor):
         return found
 
     def visit_FloorDiv(self, e: Any) -> IterSumExpr:
-        return self.divided(self.sum_of(e.a), self.divisor(e.b))[0]
+        a, divisor = self.sum_of(e.a), self.divisor(e.b)
+        return IterSumExpr((), e) if self._is_unit(a, e) else self.divided(a, divisor)[0]
 
     def visit_FloorMod(self, e: Any) -> IterSumExpr:
-        return self.divided(self.sum_of(e.a), self.divisor(e.b))[1]
+        a, divisor = self.sum_of(e.a), self.divisor(e.b)
+        return IterSumExpr((), e) if self._is_unit(a, e) else self.divided(a, divisor)[1]
+
+    def _is_unit(self, a: IterSumExpr, division: Expr) -> bool:
+        """Whether a division is of iterators of one value only, which TVM leaves in it."""
+        if not self.as_tvm or self.keeps_units or a.args:
+            return False
+        return not variables_of(division).isdisjoint(self.sums)
 
     def divisor(self, e: Expr) -> Factor:
         """A divisor that does not depend on iterators."""
@@ -666,7 +674,7 @@ class Detector(Visitor):
             return
         if self.as_tvm and self.input_iters.keys().isdisjoint(variables_of(condition)):
             return
-        if kind not in (LT, LE, GT, GE, EQ):
+        if kind not in (LT, LE, GT, GE, EQ) or (kind is EQ and self.as_tvm):
             raise NotAffine(f"{condition} is not a comparison of a sum of parts of iterators")
         a, b = self.sum_of(condition.a), self.sum_of(condition.b)
         gap = self.plus(a, self.times(b, -1))

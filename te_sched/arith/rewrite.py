@@ -75,6 +75,21 @@ def _is_repeatable(e: Any) -> bool:
     return effect_of(e) <= Effect.READ_STATE
 
 
+def _one_choice(kind: Any, a: Select, b: Any) -> Select | None:
+    """select(c, x, y) + select(c, z, w), and select(c, x, y) - x or - y, as one choice."""
+    if kind not in (Add, Sub, Min, Max):
+        return None
+    if type(b) is Select and same(a.condition, b.condition):
+        yes, no = kind(a.true_value, b.true_value), kind(a.false_value, b.false_value)
+        return Select(a.condition, yes, no)
+    if kind is not Sub or not _is_repeatable(b):
+        return None
+    zero = ops.const(0, b.dtype)
+    if same(a.false_value, b):
+        return Select(a.condition, Sub(a.true_value, b), zero)
+    return Select(a.condition, zero, Sub(a.false_value, b)) if same(a.true_value, b) else None
+
+
 def _from_digits(quotient: Expr, remainder: Expr) -> Expr | None:
     """x == q * c + r, of x // c == q and x % c == r."""
     if type(quotient) is not EQ or type(remainder) is not EQ:
@@ -127,6 +142,10 @@ class Rewriter(Visitor):
     def zero(self, e: Expr) -> bool:
         """Whether e is the constant zero."""
         return type(e) is IntImm and e.value == 0
+
+    def real_zero(self, e: Expr) -> bool:
+        """Whether e is the constant zero of a type whose numbers are taken to be real."""
+        return type(e) is FloatImm and e.value == 0 and not self.facts.is_exact
 
     def constant(self, e: Expr) -> bool:
         """Whether e is a number."""
@@ -197,6 +216,8 @@ class Rewriter(Visitor):
         """Arithmetic, min and max."""
         e = self.operands(e)
         folded = fold(e, self.facts.is_exact)
+        if folded is None and type(e.a) is Select and not self.is_ieee(e.dtype):
+            folded = _one_choice(type(e), e.a, e.b)
         return _FINISH[type(e)](self, e) if folded is None else folded
 
     def finish_arithmetic(self, e: Any) -> Any:
@@ -360,7 +381,8 @@ class Rewriter(Visitor):
         if type(e) is LE:
             if low >= 0:
                 return self.equals(e.a, e.b)
-            return self.less(e.a, e.b) if self.differs(e.a, e.b) else e
+            is_other = self.differs(e.a, e.b) or self.facts.differ(e.a, e.b)
+            return self.less(e.a, e.b) if is_other else e
         if low >= 0:
             return self.less(e.b, e.a)
         return self.less(e.a, e.b) if high <= 0 else e
@@ -430,7 +452,7 @@ class Rewriter(Visitor):
         e = self._children.generic(e)
         if e.op == "tir.likely" and type(e.args[0]) is IntImm:
             return e.args[0]
-        folded = fold_call(e)
+        folded = fold_call(e, as_tvm=not self.facts.is_exact)
         return e if folded is None else folded
 
     def visit_Cast(self, e: Any) -> Any:
