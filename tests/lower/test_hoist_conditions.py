@@ -7,8 +7,8 @@ import pytest
 
 import te_sched
 from te_sched.config import Lowering
-from te_sched.ir.buffer import decl_buffer
 from te_sched.ir import ops
+from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.expr import Call
 from te_sched.ir.stmt import Allocate, AttrStmt, For, IfThenElse, LetStmt, PrimFunc, Stmt
 from te_sched.lower.hoist_conditions import hoist_conditions
