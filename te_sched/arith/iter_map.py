@@ -137,10 +137,10 @@ def iter_map_simplify(
 
 
 def _without_units(a: IterSumExpr) -> IterSumExpr:
-    """A sum without the parts that have one value."""
+    """A sum without the quotients that have one value."""
     left = []
     for one in a.args:
-        if is_number(one.extent, 1):
+        if is_number(one.extent, 1) and not is_number(one.lower_factor, 1):
             continue
         if isinstance(one.source.source, IterSumExpr):
             mark = IterMark(_without_units(one.source.source), one.source.extent)
