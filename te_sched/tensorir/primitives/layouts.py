@@ -146,12 +146,12 @@ class LayoutInstructions(ScheduleBase):
             integer(one, "an axis separator") for one in listed(axis_separators, "axis_separators")
         ]
         if positions != sorted({*positions}) or not all(
-            0 <= one <= len(old.shape) for one in positions
+            0 < one < len(old.shape) for one in positions
         ):
             raise ScheduleError(
                 f"the axis separators of {old.name} are {positions}",
                 f"it has {len(old.shape)} dimensions",
-                f"give numbers from 0 to {len(old.shape)} in ascending order, each once",
+                f"give positions between dimensions, 1 to {len(old.shape) - 1}, in ascending order",
                 of_block(key.name),
             )
         name = self.function_of(key)
