@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -96,7 +97,7 @@ def test_copies_share_what_no_primitive_changed() -> None:
 def test_primitives_of_long_chains_compute_the_same() -> None:
     lines = [f'B{n} = T.alloc_buffer((8,), "float32")' for n in range(40)]
     names = ["A", *[f"B{n}" for n in range(40)], "D"]
-    for before, now in zip(names, names[1:], strict=False):
+    for before, now in pairwise(names):
         lines += [
             "for i in range(8):",
             f'    with T.block("{now}"):',
