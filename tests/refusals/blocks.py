@@ -859,6 +859,46 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
         lambda s: s.sample_categorical(np.array([1.5]), [1.0]),
         "a candidate must be an integer",
     ),
+    (
+        MATMUL,
+        lambda s: s.split(loops(s, "C")[0], [2, 4], preserve_unit_iters=np.array([1, 0])),
+        "preserve_unit_iters of split is array.*, expected True or False",
+    ),
+    (
+        MATMUL,
+        lambda s: s.unsafe_hide_buffer_access("C", np.array(["read", "write"]), [0]),
+        "buf_type is array",
+    ),
+    (
+        MATMUL,
+        lambda s: s.annotate_buffer_access("C", 0, "read", int),
+        "gen_new_ranges cannot take the 3 iterators of block C",
+    ),
+    (
+        MATMUL,
+        lambda s: s.transform_layout(
+            "C", "C", lambda i, j: [i // 2, j], assume_injective_transform=True
+        ),
+        "the map takes its 64 elements to 32",
+    ),
+    (MATMUL, lambda s: s.trace.get_decision(None), "inst of get_decision is None"),
+    (MATMUL, lambda s: s.trace.append("GetBlock"), "inst of append is 'GetBlock'"),
+    (MATMUL, lambda s: s.trace.with_decision(None, 1, False), "inst of with_decision is None"),
+    (
+        MATMUL,
+        lambda s: Trace.apply_json_to_schedule([[["GetBlock", [], ["C", "main"], None]], []], s),
+        "invalid JSON of a trace",
+    ),
+    (
+        MATMUL,
+        lambda s: Trace.apply_json_to_schedule([[["GetBlock", [], ["C", "main"], [1]]], []], s),
+        "the results are not names",
+    ),
+    (
+        MATMUL,
+        lambda s: s.compute_at("C", loops(s, "D")[0], index="first"),
+        "index of compute_at is 'first', expected an int",
+    ),
 ]
 
 

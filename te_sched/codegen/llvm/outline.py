@@ -61,7 +61,7 @@ def finish_function(inner: FunctionText, name: str, parameters: str, attributes:
 
 
 def has_many_loops(out: FunctionText, statements: Sequence[S.Stmt]) -> bool:
-    """Whether statements have so many loops that they become several functions."""
+    """Whether statements have enough loops to become several functions."""
     limit = quirks.LOOPS_OF_FUNCTION.limit
     return (
         out.parent is None

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import wraps
 from inspect import signature
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from te_sched.arith import index_map as maps
@@ -108,6 +109,7 @@ class LayoutInstructions(ScheduleBase):
             new = replace(old, shape=maps.map_shape(mapping, old.shape), axis_separators=())
             if assume_injective_transform:
                 padding = None
+                _check_room(old, new, refused)
             else:
                 padding = _padding_of(mapping, old, new, pad_value, refused)
         except DeclarationError as error:
@@ -362,6 +364,18 @@ class _Exchanged(BlockMapper):
         if new is not old:
             self.continued[new] = self.continued.get(old, old)
         return new
+
+
+def _check_room(old: Buffer, new: Buffer, refused: Any) -> None:
+    """Refuse a map to fewer elements than a buffer has, which is not one-to-one."""
+    sizes = [one.value for one in (*old.shape, *new.shape) if isinstance(one, IntImm)]
+    if len(sizes) == len(old.shape) + len(new.shape):
+        count, room = prod(sizes[: len(old.shape)]), prod(sizes[len(old.shape) :])
+        if room < count:
+            raise refused(
+                f"the map takes its {count} elements to {room}",
+                "give a map that is one-to-one, for example lambda i: [i // 4, i % 4]",
+            )
 
 
 def _domains(shape: tuple[Expr, ...]) -> tuple[Range, ...]:
