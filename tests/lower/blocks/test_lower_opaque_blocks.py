@@ -21,14 +21,15 @@ for i_0, i_1 in T.grid(3, 4):
 
 
 def test_text_of_threads() -> None:
-    expected = """
+    place = "blockIdx_x - blockIdx_x, k * 32 + threadIdx_x - k * 32"
+    expected = f"""
 blockIdx_x = T.launch_thread("blockIdx.x", 8)
 threadIdx_x = T.launch_thread("threadIdx.x", 32)
 for k in range(4):
     S = T.Buffer((1, 32), scope="shared")
     T.realize(S[0:1, 0:32])
-    S[0, threadIdx_x] = A[blockIdx_x, k * 32 + threadIdx_x]
-    B[blockIdx_x, k * 32 + threadIdx_x] = S[0, threadIdx_x] + T.float32(1)
+    S[{place}] = A[blockIdx_x, k * 32 + threadIdx_x]
+    B[blockIdx_x, k * 32 + threadIdx_x] = S[{place}] + T.float32(1)
 """
     assert after(THREADS, "lower_opaque_blocks") == expected.strip("\n")
 
