@@ -342,7 +342,11 @@ class Rewriter(Visitor):
         return self.less(e.a, e.b) if high <= 0 else e
 
     def differs(self, a: Expr, b: Expr) -> bool:
-        """Whether a != b is known from a remainder."""
+        """Whether a != b is known, or follows from a remainder."""
+        if self.facts.true:
+            is_equal: Any = self.by_rules(EQ(a, b), a.dtype)
+            if type(known := self.literal(is_equal)) is IntImm and not known.value:
+                return True
         return self.facts.modular.of(self.visit(build.sub(a, b)))[1] != 0
 
     # -- logic -------------------------------------------------------------------

@@ -29,10 +29,12 @@ from te_sched.ir import dtypes, ops
 from te_sched.ir.blocks import Block
 from te_sched.ir.expr import (
     DEFAULT_ALIGNMENT,
+    EQ,
     GE,
     GT,
     LE,
     LT,
+    NE,
     Add,
     Buffer,
     BufferLoad,
@@ -98,6 +100,7 @@ class _Flattener(Mapper):
         self.simplified = index_simplifier(self.analyzer)
         self.loops: dict[Var, Range] = {}
         self.conditions: list[Expr] = []
+        self.is_otherwise_bounded = False  # there are other conditions: TVM then uses none
         self.params = set(func.buffer_map.values())
         # TVM's FlattenBuffer, which lowers functions that are not of schedules, makes all buffers
         # anew, and simplifies indices within loops and conditions; only StorageFlatten knows
@@ -169,20 +172,22 @@ class _Flattener(Mapper):
         simple = self.simplified(index)
         if not self.uses_iterators:
             return simple
-        found, is_plain = simple, _is_plain(simple)
-        if not is_plain:
-            condition = reduce(ops.logical_and, self.conditions) if self.conditions else None
-            found = iter_map_simplify((simple,), self.loops, condition, analyzer=self.analyzer)[0]
-        if self.conditions and (is_plain or found is not simple):
-            found = substitute(found, self.single_iterations(found))
-        return found
+        single = self.single_iterations(simple)
+        if _is_plain(simple):
+            return substitute(simple, single)
+        is_bounded = self.conditions and not self.is_otherwise_bounded
+        condition = reduce(ops.logical_and, self.conditions) if is_bounded else None
+        loops = {**self.loops, **{var: Range(e, IntImm(1, e.dtype)) for var, e in single.items()}}
+        return iter_map_simplify((simple,), loops, condition, analyzer=self.analyzer)[0]
 
     def single_iterations(self, index: Expr) -> dict[Var, Expr]:
         """The loop variables of an index that the conditions keep at their start."""
         found: dict[Var, Expr] = {}
         for var in variables_of(index) & variables_of(*self.conditions) & self.loops.keys():
-            start = self.loops[var].min
-            if type(start) is IntImm and self.analyzer.const_bounds(var)[1] == start.value:
+            start, extent = self.loops[var].min, self.loops[var].extent
+            if type(start) is not IntImm or type(extent) is not IntImm:
+                continue
+            if self.analyzer.const_bounds(var)[1] == start.value:
                 found[var] = start
         return found
 
@@ -191,13 +196,17 @@ class _Flattener(Mapper):
         """Where a condition holds. Its inequalities restrict the loops of iterator maps, except
         where it is the negation of one that is written.
         """
-        outside = self.conditions
+        outside = self.conditions, self.is_otherwise_bounded
         if self.uses_iterators and type(condition) is not Not:
-            condition = self.analyzer.simplify(condition)
-            self.conditions = [*outside, *filter(_is_bound, conjuncts(condition))]
+            simple = self.analyzer.simplify(condition)
+            for conjunct in conjuncts(simple):
+                if _is_bound(conjunct):
+                    self.conditions = [*self.conditions, conjunct]
+            self.is_otherwise_bounded |= any(map(_is_no_bound, conjuncts(condition)))
+            condition = simple
         with self.analyzer.constraint(condition):
             yield
-        self.conditions = outside
+        self.conditions, self.is_otherwise_bounded = outside
 
     def mapped(self, index: Expr) -> Expr:
         """An index of at least 32 bits."""
@@ -459,9 +468,16 @@ def _is_plain(index: Expr) -> bool:
 
 def _is_bound(condition: Expr) -> bool:
     """Whether a condition is an inequality of loop variables and sizes."""
-    return type(condition) in (LT, LE, GT, GE) and not any(
-        isinstance(one, BufferLoad | Call) for one in walk(condition)
-    )
+    return type(condition) in (LT, LE, GT, GE) and not _has_elements(condition)
+
+
+def _is_no_bound(condition: Expr) -> bool:
+    """Whether a condition on loop variables and sizes is no inequality."""
+    return type(condition) in (EQ, NE) and not _has_elements(condition)
+
+
+def _has_elements(condition: Expr) -> bool:
+    return any(isinstance(one, BufferLoad | Call) for one in walk(condition))
 
 
 def _of_32_bits(dtype: str) -> str:
