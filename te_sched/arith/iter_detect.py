@@ -746,7 +746,12 @@ class Detector(Visitor):
             None if end is None else ceildiv(number(end - found.base), one.scale)
             for end in (bound.low, bound.high)
         ]
-        low, high = self.prover.most(low, 0), self.prover.least(high, one.extent)
+        least = self.prover.least
+        low = self.prover.most(low, 0)
+        if len(bound.args) == 1 and high is not None:
+            high = least(one.extent, high)
+        else:
+            high = least(high, one.extent)
         extent = number(high - low)
         if isinstance(extent, int) and extent < 1:
             raise NotAffine("no iteration fulfils the predicate")

@@ -42,6 +42,9 @@ _SUB = """
     (x + y) - y -> x
     (x + y) - x -> y
     x - [y + x] -> 0 - y
+    select(b, x, y) - select(b, z, w) => select(b, x - z, y - w)
+    select(b, x, y) - y -> select(b, x - y, 0)
+    select(b, x, y) - x -> select(b, 0, y - x)
     # A term that one side of min or max has as well is taken out of both.
     dual min(x, y) - x -> min(0, y - x)
     dual min(x, y) - y -> min(x - y, 0)
@@ -65,6 +68,14 @@ _SUB = """
     x // c1 * c1 - x -> 0 - x % c1 if c1 != 0
     x * c2 - x // c1 * c3 -> x % c1 * c2 if c1 != 0 and c3 == c1 * c2
     x // c1 * c3 - x * c2 -> x % c1 * -c2 if c1 != 0 and c3 == c1 * c2
+    x - (x + y) // c1 * c1 -> (x + y) % c1 - y if c1 != 0
+    x - (x - y) // c1 * c1 -> (x - y) % c1 + y if c1 != 0
+    (x + y) // c1 * c1 - x -> y - (x + y) % c1 if c1 != 0
+    (x - y) // c1 * c1 - x -> 0 - (x - y) % c1 - y if c1 != 0
+    x * c2 - (x + y) // c1 * c3 => ((x + y) % c1 - y) * c2 if c1 != 0 and c3 == c1 * c2
+    x * c2 - (x - y) // c1 * c3 => ((x - y) % c1 + y) * c2 if c1 != 0 and c3 == c1 * c2
+    (x + y) // c1 * c3 - x * c2 => (y - (x + y) % c1) * c2 if c1 != 0 and c3 == c1 * c2
+    (x - y) // c1 * c3 - x * c2 => (0 - (x - y) % c1 - y) * c2 if c1 != 0 and c3 == c1 * c2
     (x + c1) // 2 - x // 2 => x % 2 + c1 // 2 if c1 % 2 == 1
     x // 2 - (x + c1) // 2 -> x % 2 * -1 + -(c1 // 2) if c1 % 2 == 1
     (x + c1) // c2 - x // c2 => (x % c2 + c1) // c2 if c2 > 0

@@ -55,6 +55,13 @@ def test_what_is_known_is_used(e: E.Expr, made: str) -> None:
     assert show(rewrite()(e)) == made
 
 
+def test_values_that_differ_are_not_equal_bounds() -> None:
+    analyzer = Analyzer()
+    with analyzer.constraint(E.NE(x, IntImm(5))):
+        assert show(analyzer.simplify(E.LE(IntImm(5), x))) == "(5 < x)"
+        assert show(analyzer.simplify(E.LE(x, IntImm(5)))) == "(x < 5)"
+
+
 def test_what_is_called_twice_does_not_cancel() -> None:
     one = call_extern("float32", "f")
     assert type(rewrite()(E.Sub(one, one))) is E.Sub

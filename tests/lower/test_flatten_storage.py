@@ -334,6 +334,34 @@ def test_symbolic_sizes_of_functions_are_simplified() -> None:
     np.testing.assert_array_equal(b, a)
 
 
+GUARDED = """
+@T.prim_func
+def main(a: T.handle, n: T.int32, m: T.int32):
+    A = T.match_buffer(a, (n, m), "float32")
+    for i in range((n + 2) // 3):
+        for j, k, l in T.grid(m, 3, 2):
+            if i * 3 + k < n and {condition}:
+                A[{row}, {column}] = T.float32(1)
+"""
+
+
+@pytest.mark.parametrize(
+    ("condition", "row", "column", "index"),
+    [
+        ("l < 2", "i * 3 + k", "j", "(i * 3 + k) * m + j"),
+        # As TVM: with an equation, no condition is used.
+        ("l == 0", "i * 3 + k", "j", "i * m * 3 + k * m + j"),
+        ("l != 1", "i * 3 + k", "j", "i * m * 3 + k * m + j"),
+        ("l < 1", "i * 3 + k", "j + l", "(i * 3 + k) * m + j"),
+    ],
+)
+def test_conditions_restrict_iterators(condition: str, row: str, column: str, index: str) -> None:
+    source = GUARDED.format(condition=condition, row=row, column=column)
+    module = IRModule({"main": te_sched.script.from_source(source)})
+    text = str(transform.Simplify()(transform.FlattenBuffer()(module)))
+    assert f"A_1[{index}] = " in text
+
+
 def test_functions_of_schedules_stay() -> None:
     A = te.placeholder((4, 4), name="A")
     B = te.compute((4, 4), lambda i, j: A[i, j] + 1.0, name="B")
