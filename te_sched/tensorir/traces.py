@@ -147,7 +147,8 @@ class BlockTrace(Trace):
     Parameters
     ----------
     insts : instructions.
-    decisions : what was sampled, by instruction.
+    decisions : what was sampled, by instruction; instructions that it does not have are sampled
+        anew when the trace is replayed. None keeps what the instructions had sampled.
 
     >>> sch = tir.Schedule(matmul_relu)
     >>> i, j = sch.get_loops("D")
@@ -162,9 +163,10 @@ class BlockTrace(Trace):
         self, insts: Iterable[Instruction] = (), decisions: Mapping[Instruction, Any] | None = None
     ) -> None:
         super().__init__(BlockHandles())
-        known = dict(decisions or {})
         for one in insts:
-            self.append(one, known.get(one))
+            entry = one.entry
+            decision = entry.decision if decisions is None else decisions.get(one)
+            self.extend((), entry if decision is entry.decision else _decided(entry, decision))
 
     def copy(self) -> BlockTrace:
         """A copy of the trace."""
