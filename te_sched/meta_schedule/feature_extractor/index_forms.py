@@ -220,15 +220,22 @@ def _value(one: Part, loop: Loop | None) -> int:
     return sum(inside)
 
 
-def operations(a: Form, depth: int = 0) -> tuple[int, int, int]:
-    """Additions, multiplications and divisions of a sum, without what loops outside of a depth
-    contribute."""
-    terms = a.terms
-    if depth:
-        terms = {one: s for one, s in terms.items() if type(one) is Part or one.depth >= depth}  # type: ignore[union-attr]
-    adds = max(0, len(terms) + (a.base != 0 and not depth) - 1)
+def moved(a: Form, low: int, depth: int, tags: tuple[str, ...]) -> Form:
+    """A sum less its value in the first iterations of the loops that `bounds` holds fixed, and less
+    a number."""
+    inner = {
+        term: scale
+        for term, scale in a.terms.items()
+        if type(term) is Part or term.depth >= depth or (tags and term.tag.startswith(tags))  # type: ignore[union-attr]
+    }
+    return Form(a.base - low, inner)
+
+
+def operations(a: Form) -> tuple[int, int, int]:
+    """Additions, multiplications and divisions of a sum."""
+    adds = max(0, len(a.terms) + (a.base != 0) - 1)
     products, quotients = 0, 0
-    for term, scale in terms.items():
+    for term, scale in a.terms.items():
         products += scale not in (1, -1)
         if type(term) is Part:
             quotients += term.kind in ("//", "%")

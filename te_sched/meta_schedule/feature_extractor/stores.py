@@ -28,6 +28,7 @@ from te_sched.meta_schedule.feature_extractor.index_forms import (
     bounds,
     constant,
     floor_divided,
+    moved,
     operations,
     part,
     plus,
@@ -115,16 +116,15 @@ def read(func: S.PrimFunc) -> Program:
     for store in program.stores:
         for access in store.accesses:
             if not access.is_write:
-                depth = program.depths.get(access.buffer, 0)
                 for index in access.indices:
-                    _add(store.operations, operations(index, depth))
+                    _add(store.operations, operations(index))
     return program
 
 
 def _place(program: Program, buffer: Buffer, stores: Sequence[Store]) -> None:
     """Find the loops that are around all accesses of a buffer, and the region that is accessed in
-    one iteration of them."""
-    uses = [(one.loops, a.indices) for one in stores for a in one.accesses if a.buffer is buffer]
+    one iteration of them; indices begin there."""
+    uses = [(one.loops, a) for one in stores for a in one.accesses if a.buffer is buffer]
     if not uses:
         return
     depth = 0
@@ -133,10 +133,14 @@ def _place(program: Program, buffer: Buffer, stores: Sequence[Store]) -> None:
             break
         depth += 1
     tags = _SHARING.get(rank_of(buffer.scope()), ())
-    extents = []
+    extents, lows = [], []
     for dim, size in enumerate(program.shape(buffer)):
-        ends = [bounds(indices[dim], depth, tags) for _, indices in uses]
-        extents.append(min(size, max(1, max(b for _, b in ends) - min(a for a, _ in ends) + 1)))
+        ends = [bounds(one.indices[dim], depth, tags) for _, one in uses]
+        lows.append(min([low for low, _ in ends]))
+        extents.append(min(size, max(1, max([last for _, last in ends]) - lows[-1] + 1)))
+    for _, one in uses:
+        pairs = zip(one.indices, lows, strict=True)
+        one.indices = tuple([moved(index, low, depth, tags) for index, low in pairs])
     program.shapes[buffer] = tuple(extents)
     program.depths[buffer] = depth
 
@@ -255,11 +259,11 @@ class _Reader:
         if view is None:
             return buffer, indices
         source, lows = view
-        moved = list(lows)
+        found = list(lows)
         for dim, index in enumerate(reversed(indices), 1):
-            if dim <= len(moved):
-                moved[-dim] = plus(moved[-dim], index)
-        return source, tuple(moved)
+            if dim <= len(found):
+                found[-dim] = plus(found[-dim], index)
+        return source, tuple(found)
 
     # -- operations of values ----------------------------------------------------------------------
 
