@@ -214,7 +214,7 @@ class LocalRunner(MeasureRunner):
         super().set_task(task)
         self._reference = ""
         if self.check_correctness:
-            self._reference = os.path.join(self._folder.name, f"reference_{next(self._tasks)}.npz")
+            self._reference = os.path.join(self._folder.name, f"reference_{next(self._tasks)}")
 
     def run(
         self,

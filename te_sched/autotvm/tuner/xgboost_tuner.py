@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from te_sched.autotvm.task.task import Task
 from te_sched.autotvm.tuner.model_based_tuner import ModelBasedTuner, ModelOptimizer
 from te_sched.autotvm.tuner.sa_model_optimizer import SimulatedAnnealingOptimizer
 from te_sched.autotvm.tuner.xgboost_cost_model import XGBoostCostModel
 from te_sched.errors import DeclarationError, repr_of
 
-_STEPS = {"n_iter": 500, "parallel_size": 128, "early_stop": 50}
-_STEPS_OF_PROGRAMS = {"n_iter": 40, "parallel_size": 32, "early_stop": 10}  # of slow features
+_STEPS: dict[str, Any] = {"n_iter": 500, "parallel_size": 128, "early_stop": 50}
+_STEPS_OF_PROGRAMS: dict[str, Any] = {
+    "n_iter": 40,
+    "parallel_size": 32,
+    "early_stop": 10,
+}  # of slow features
 
 
 class XGBTuner(ModelBasedTuner):
