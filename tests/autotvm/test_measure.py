@@ -15,14 +15,14 @@ import te_sched
 from te_sched import autotvm, config, target, te
 from te_sched.autotvm import measure
 from te_sched.autotvm.measure import MeasureErrorNo, candidates
-from te_sched.autotvm.measure.candidates import Timing, WrongAnswerError
+from te_sched.autotvm.measure.candidates import TimingOptions, WrongAnswerError
 from te_sched.autotvm.tuner import GridSearchTuner
 from te_sched.errors import CallError, DeclarationError
 from te_sched.transform import PassContext
 from te_sched.worker_pool import WorkerTimeoutError
 from tests.autotvm.templates import MadeUpRunner, product, records_of, task_of
 
-ONCE = Timing(1, 1, 0, 0, False)
+ONCE = TimingOptions(1, 1, 0, 0, False)
 
 
 def built(n: int = 8, folder: Any = None, index: int = 6) -> Any:
@@ -39,7 +39,7 @@ def test_a_candidate_is_built_and_timed(tmp_path: Path) -> None:
     one = built(folder=tmp_path)
     assert one.arg_info == (((8, 8), "float32"),) * 3
     assert one.device == "cpu"
-    found = candidates.run_candidate(one, Timing(2, 3, 0, 0, False), "", {})
+    found = candidates.run_candidate(one, TimingOptions(2, 3, 0, 0, False), "", {})
     assert (len(found.costs), found.error_no) == (3, 0)
     assert min(found.costs) > 0
     assert found.all_cost >= one.time_cost
@@ -47,7 +47,7 @@ def test_a_candidate_is_built_and_timed(tmp_path: Path) -> None:
 
 def test_caches_are_emptied_before_each_run(tmp_path: Path) -> None:
     one = built(folder=tmp_path)
-    found = candidates.run_candidate(one, Timing(2, 2, 0, 0, True), "", {})
+    found = candidates.run_candidate(one, TimingOptions(2, 2, 0, 0, True), "", {})
     assert len(found.costs) == 2
 
 

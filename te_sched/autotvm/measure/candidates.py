@@ -36,7 +36,7 @@ class WrongAnswerError(TeSchedError):
     """
 
 
-class Timing(NamedTuple):
+class TimingOptions(NamedTuple):
     """How a candidate is timed: see LocalRunner."""
 
     number: int
@@ -89,7 +89,7 @@ def run_reference(
 
 def run_candidate(
     build_result: BuildResult,
-    timing: Timing,
+    timing: TimingOptions,
     reference: str,
     switches: Mapping[str, Any],
     ref_input: Sequence[Any] = (),
@@ -118,7 +118,7 @@ def run_candidate(
     return MeasureResult(tuple(times), MeasureErrorNo.NO_ERROR, seconds, time.time())
 
 
-def _times(module: Any, arrays: Sequence[Any], timing: Timing, dev: Device) -> list[float]:
+def _times(module: Any, arrays: Sequence[Any], timing: TimingOptions, dev: Device) -> list[float]:
     """Seconds of a run, for each repetition."""
     evaluator = module.time_evaluator(
         module.entry_name,
@@ -130,7 +130,9 @@ def _times(module: Any, arrays: Sequence[Any], timing: Timing, dev: Device) -> l
     return list(evaluator(*arrays).results)
 
 
-def _flushed_times(module: Any, arrays: Sequence[Any], timing: Timing, dev: Device) -> list[float]:
+def _flushed_times(
+    module: Any, arrays: Sequence[Any], timing: TimingOptions, dev: Device
+) -> list[float]:
     """Seconds of single runs, before each of which the caches are emptied."""
     evict, times = np.zeros(_FLUSHED, "uint8"), list[float]()
     for _ in range(timing.repeat):

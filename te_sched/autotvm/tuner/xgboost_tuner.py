@@ -26,8 +26,8 @@ class XGBTuner(ModelBasedTuner):
     plan_size : measurements between trainings.
     feature_type, loss_type, num_threads : see XGBoostCostModel.
     optimizer : "sa" is simulated annealing; or a ModelOptimizer.
-    diversity_filter_ratio : if given, so many times the plan are found, of which those are chosen
-        that differ; at least 1.
+    diversity_filter_ratio : if given, configurations for that many plans are found, of which those
+        that differ make one plan; at least 1.
     """
 
     def __init__(
@@ -47,7 +47,9 @@ class XGBTuner(ModelBasedTuner):
             )
         if diversity_filter_ratio is not None and not diversity_filter_ratio >= 1:
             raise DeclarationError(
-                f"diversity_filter_ratio is {repr_of(diversity_filter_ratio)}, expected at least 1"
+                f"diversity_filter_ratio is {repr_of(diversity_filter_ratio)}, expected at least 1",
+                "it is a number of plans",
+                "use 2, or leave it out",
             )
         model = XGBoostCostModel(task, feature_type, loss_type, num_threads, log_interval)
         if not isinstance(optimizer, ModelOptimizer):
