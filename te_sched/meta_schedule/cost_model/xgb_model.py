@@ -7,7 +7,8 @@ seen, and is trained again when there are new measurements. Must not know how ca
 from __future__ import annotations
 
 import io
-import logging
+import zipfile
+import zlib
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -27,8 +28,8 @@ from te_sched.signatures import is_index
 if TYPE_CHECKING:
     from te_sched.meta_schedule.tune_context import TuneContext
 
-_LOGGER = logging.getLogger("te_sched.meta_schedule")
 _get_custom_call_back = custom_callback  # TVM's name
+_DAMAGES = (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile, zlib.error)
 _FAILED = 1e10  # the seconds of a candidate that could not be measured
 _ROUNDS = 10000  # at most; training stops early
 
@@ -178,7 +179,7 @@ class XGBModel(CostModel):
         try:
             with np.load(io.BytesIO(content), allow_pickle=False) as saved:
                 data, booster = self._unpacked(dict(saved))
-        except (ValueError, KeyError, OSError, EOFError, self._library.core.XGBoostError) as error:
+        except (*_DAMAGES, self._library.core.XGBoostError) as error:
             raise DeclarationError(
                 f"cannot load {path}: it does not have the state of an XGBModel",
                 f"{type(error).__name__}: {error}",
