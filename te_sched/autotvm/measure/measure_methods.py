@@ -36,6 +36,7 @@ from te_sched.autotvm.measure.measure import (
 from te_sched.autotvm.task.space import FallbackConfigEntity, InstantiationError
 from te_sched.autotvm.task.task import Instance, Task
 from te_sched.errors import DeclarationError, repr_of
+from te_sched.signatures import checked
 from te_sched.transform import PassContext
 from te_sched.worker_pool import WorkerPool, WorkerTimeoutError
 
@@ -55,8 +56,8 @@ def measure_option(builder: Any, runner: Any) -> dict[str, Any]:
     ------
     DeclarationError for other objects.
     """
-    builder = LocalBuilder() if builder == "local" else builder
-    runner = LocalRunner() if runner == "local" else runner
+    builder = LocalBuilder() if isinstance(builder, str) and builder == "local" else builder
+    runner = LocalRunner() if isinstance(runner, str) and runner == "local" else runner
     return {
         "builder": check_part(builder, MeasureBuilder, "builder"),
         "runner": check_part(runner, MeasureRunner, "runner"),
@@ -75,6 +76,7 @@ class WorkerBuilder(MeasureBuilder):
     memory_limit : bytes that a process may have, by default the memory of the machine.
     """
 
+    @checked
     def __init__(
         self,
         timeout: float = 10,
@@ -87,7 +89,9 @@ class WorkerBuilder(MeasureBuilder):
     ) -> None:
         del do_fork, runtime
         super().__init__(timeout, n_parallel, build_kwargs)
-        if build_func != "default" and not callable(build_func):
+        if not callable(build_func) and not (
+            isinstance(build_func, str) and build_func == "default"
+        ):
             raise DeclarationError(
                 f"invalid build_func {repr_of(build_func)}",
                 "te_sched builds for this machine",
@@ -184,6 +188,7 @@ class WorkerRunner(MeasureRunner):
     memory_limit : bytes that the process may have, by default the memory of the machine.
     """
 
+    @checked
     def __init__(
         self,
         timeout: float = 10,
