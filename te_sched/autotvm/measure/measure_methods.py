@@ -7,7 +7,6 @@ its results are compared with those of the program without a schedule. Must not 
 from __future__ import annotations
 
 import dataclasses
-import functools
 import itertools
 import logging
 import os
@@ -213,8 +212,7 @@ class WorkerRunner(MeasureRunner):
         )
         self.check_correctness = check_correctness
         self.ref_input: Sequence[Any] = ()
-        self._memory = memory_limit or _memory()
-        self.executor: Any = WorkerPool(1, timeout, self._memory)
+        self.executor: Any = WorkerPool(1, timeout, memory_limit or _memory())
         self._folder = tempfile.TemporaryDirectory(prefix="te_sched-autotvm-")
         self._tasks = itertools.count()
         self._reference = ""
@@ -263,11 +261,10 @@ class WorkerRunner(MeasureRunner):
         try:
             with task.target:
                 _, args = task.instantiate(FallbackConfigEntity())
-            call = functools.partial(
-                run_reference, args, self._reference, _switches(), self.ref_input
-            )
-            with WorkerPool(1, _REFERENCE_TIMEOUT, self._memory) as pool:
-                pool.submit(call).result()
+            self.executor.submit(
+                *(run_reference, args, self._reference, _switches(), self.ref_input),
+                timeout=_REFERENCE_TIMEOUT,
+            ).result()
         except Exception as error:
             logger.warning(
                 "The results of task %s are compared with those of its first candidate, as the "
