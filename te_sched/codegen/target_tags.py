@@ -79,11 +79,11 @@ def kind_and_options(tag: str) -> tuple[str, dict[str, str]] | None:
     """The kind of target that a tag means, and its options; None for other words.
 
     >>> kind_and_options("nvidia/nvidia-a100")
-    ('cuda', {'arch': 'sm_80'})
+    ('cuda', {'max_threads_per_block': '1024', 'arch': 'sm_80'})
     """
     if tag in _PROCESSORS:
         return "llvm", dict(_PROCESSORS[tag])
     if not tag.startswith(CUDA_TAG):
         return None
     arch = _ARCHITECTURES.get(tag.removeprefix(CUDA_TAG))
-    return "cuda", {} if arch is None else {"arch": arch}
+    return "cuda", {"max_threads_per_block": "1024"} | ({} if arch is None else {"arch": arch})

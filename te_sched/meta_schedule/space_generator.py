@@ -12,7 +12,7 @@ from te_sched.meta_schedule.mutator import Mutator
 from te_sched.meta_schedule.postproc import Postproc
 from te_sched.meta_schedule.schedule_rule import ApplyCustomRule, ScheduleRule
 from te_sched.meta_schedule.schedule_rule.apply_custom_rule import CUSTOM_RULE
-from te_sched.meta_schedule.schedule_rule.targets import defaults_of
+from te_sched.meta_schedule.schedule_rule.targets import kind_of_target, rules_of_target
 from te_sched.signatures import is_sequence
 from te_sched.tensorir.handles import BlockRV
 from te_sched.tensorir.random_numbers import RandomNumbers
@@ -98,7 +98,10 @@ def _parts(given: Any, kind: type[Any], context: TuneContext) -> Any:
         create = getattr(kind, "create", None)
         if create is None:
             return {} if kind is Mutator else []
-        return create(defaults_of(context.target) if given == _FROM_TARGET else given)
+        if given == _FROM_TARGET:
+            of_target = rules_of_target if kind is ScheduleRule else kind_of_target
+            given = of_target(context.target)
+        return create(given)
     is_legal = isinstance(given, Mapping) if kind is Mutator else is_sequence(given)
     if given is not None and not (is_legal and all(isinstance(one, kind) for one in given)):
         raise DeclarationError(

@@ -134,14 +134,18 @@ class Mismatch(Exception):
     """A program is not what a description says; the text is the difference."""
 
 
-def matched(desc: Stmt, target: Stmt) -> dict[Buffer, Match]:
+def matched(desc: Stmt, target: Stmt, any_scope: bool = False) -> dict[Buffer, Match]:
     """What the buffers of a description stand for in a statement.
+
+    Parameters
+    ----------
+    any_scope : whether the storage scopes of buffers may differ.
 
     Raises
     ------
     Mismatch if the statement computes something else.
     """
-    matcher = _Matcher()
+    matcher = _Matcher(any_scope)
     matcher.statement(desc, target)
     return matcher.buffers
 
@@ -149,7 +153,8 @@ def matched(desc: Stmt, target: Stmt) -> dict[Buffer, Match]:
 class _Matcher:
     """Compares a description with a program."""
 
-    def __init__(self) -> None:
+    def __init__(self, any_scope: bool) -> None:
+        self.any_scope = any_scope
         self.values: dict[Var, Expr] = {}
         self.inside: set[Var] = set()
         self.buffers: dict[Buffer, Match] = {}
@@ -251,7 +256,8 @@ class _Matcher:
         a, b = desc.buffer, target.buffer
         self.check(desc.predicate is None and target.predicate is None, desc, target)
         rank = len(target.indices) - len(desc.indices)
-        self.check(a.dtype == b.dtype and a.scope() == b.scope() and rank >= 0, desc, target)
+        has_scope = self.any_scope or a.scope() == b.scope()
+        self.check(a.dtype == b.dtype and has_scope and rank >= 0, desc, target)
         mapper = Indices(self.values)
         begin = [self.analyzer.simplify(one) for one in target.indices[:rank]]
         for one, other in zip(desc.indices, target.indices[rank:], strict=True):

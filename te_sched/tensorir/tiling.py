@@ -53,16 +53,14 @@ def tile_with_tensor_intrin(
     if uneven:
         axes = sch.get(block).iter_vars  # type: ignore[union-attr]
         sch.pad_einsum(block, [uneven.get(axis.var, 1) for axis in axes])
-    inner = []
-    for loop in sch.get_loops(block):
-        if loop.key in sizes:
-            inner.append(sch.split(loop, [None, sizes[loop.key]])[1])
+    loops = {loop.key: loop for loop in sch.get_loops(block)}
+    tiles = {loop: sch.split(loops[loop], [None, size])[1] for loop, size in sizes.items()}
+    inner = [tiles[loop] for loop in loops if loop in tiles]
     tail = sch.get_loops(block)
     start = next(place for place, loop in enumerate(tail) if loop.key is inner[0].key)
     kept = {one.key for one in inner}
     others = [loop for loop in tail[start:] if loop.key not in kept]
-    if others:
-        sch.reorder(*others, *inner)
+    sch.reorder(*others, *inner)
     return inner[0]
 
 

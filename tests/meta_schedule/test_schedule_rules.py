@@ -150,6 +150,12 @@ def test_multi_level_tiling_leaves_blocks_without_reuse() -> None:
     assert [_steps(sch) for sch in _space(_row_sums(), TILING)] == [[]]
 
 
+def test_an_iterator_of_one_iteration_is_no_reuse() -> None:
+    A, k = te.placeholder((16, 64), name="A"), te.reduce_axis((0, 64), "k")
+    C = te.compute((16, 1), lambda i, j: te.sum(A[i, k], axis=k), name="C")
+    assert [_steps(sch) for sch in _space(te.create_prim_func([A, C]), TILING)] == [[]]
+
+
 def test_multi_level_tiling_takes_what_a_filter_accepts() -> None:
     rule = rules.MultiLevelTiling("SRS", filter_fn=lambda sch, block: block.name == "C")
     (sch,) = _space(_row_sums(), rule)
@@ -196,6 +202,52 @@ def test_multi_level_tiling_rejects_a_structure(structure: Any) -> None:
 def test_multi_level_tiling_rejects_a_reuse(reuse: Any, match: str) -> None:
     with pytest.raises(DeclarationError, match=match):
         rules.MultiLevelTiling("SRS", reuse_read=reuse)
+
+
+def _bytes_product(left: str = "uint8", n: int = 32) -> tir.PrimFunc:
+    A, B = te.placeholder((16, 16), left, "A"), te.placeholder((n, 16), "int8", "B")
+    k = te.reduce_axis((0, 16), "k")
+    C = te.compute(
+        (16, n),
+        lambda i, j: te.sum(A[i, k].astype("int32") * B[j, k].astype("int32"), axis=k),
+        name="C",
+    )
+    return te.create_prim_func([A, B, C])
+
+
+def test_multi_level_tiling_with_intrin_makes_a_block_of_its_tile() -> None:
+    (sch,) = _space(_bytes_product(), rules.MultiLevelTilingWithIntrin("dot_16x4_vnni", "SRS"))
+    (block,) = [one for one in sch.get_child_blocks("root") if one.name == "C_o"]
+    marks = sch.get(block).annotations
+    assert marks["meta_schedule.auto_tensorize"] == "dot_16x4_vnni"
+    outer = sch.get_loops(block)[0]
+    sch.decompose_reduction(block, outer)
+    (update,) = [b for b in sch.get_child_blocks("root") if b.name == "C_o_update"]
+    sch.tensorize(update, "dot_16x4_vnni")
+
+
+@pytest.mark.parametrize("func", [_bytes_product("int8"), _bytes_product(n=8), _product()])
+def test_multi_level_tiling_with_intrin_leaves_other_blocks(func: Any) -> None:
+    (sch,) = _space(func, rules.MultiLevelTilingWithIntrin("dot_16x4_vnni", "SRS"))
+    assert _steps(sch) == []
+
+
+def test_multi_level_tiling_with_intrin_rejects_a_name() -> None:
+    with pytest.raises(DeclarationError, match="there is no intrinsic 'absent'"):
+        rules.MultiLevelTilingWithIntrin("absent", "SRS")
+
+
+@pytest.mark.parametrize(("bits", "lanes"), [(128, 4), (1024, 16)])
+def test_multi_level_tiling_wide_vector(bits: int, lanes: int) -> None:
+    (sch,) = _space(_product(), rules.MultiLevelTilingWideVector("SSRS", bits))
+    inner = [sch.get(loop) for loop in sch.get_loops("C") if loop.name.startswith("j")]
+    assert inner[-1].extent == lanes
+    _check_product(sch)
+
+
+def test_multi_level_tiling_wide_vector_rejects_a_size() -> None:
+    with pytest.raises(DeclarationError, match="a vector has 0 bits"):
+        rules.MultiLevelTilingWideVector("SRS", 0)
 
 
 # -- reductions ------------------------------------------------------------------------------------
@@ -311,14 +363,40 @@ def test_custom_rule_rejects_another_result() -> None:
 
 
 def test_rules_need_the_number_of_processors() -> None:
-    with pytest.raises(DeclarationError, match="does not say how many processors it has"):
-        _space(_product(), rules.AddRFactor(), target="llvm")
+    with pytest.raises(DeclarationError, match="has 0 processors, expected a positive number"):
+        _space(_product(), rules.AddRFactor(), target="llvm -num-cores=0")
 
 
 def test_rules_need_a_target() -> None:
-    space = PostOrderApply(sch_rules=[rules.AutoBind()], postprocs=[], mutator_probs={})
+    sch = tir.Schedule(_annotated("of_test"))
     with pytest.raises(DeclarationError, match="the task has no target"):
-        ms.TuneContext(_product(), space_generator=space)
+        rules.ApplyCustomRule().apply(sch, sch.get_block("C"))
+
+
+@pytest.mark.parametrize(
+    ("target", "intrinsics"),
+    [
+        ("llvm", []),
+        ("llvm -mcpu=skylake-avx512", ["dot_16x4_avx512"]),
+        ("llvm -mcpu=cascadelake", ["dot_16x4_vnni"]),
+        ("llvm -device=arm_cpu", ["dot_4x4_i8i8s32_neon"]),
+        (
+            "llvm -mtriple=aarch64-linux-gnu -mattr=+dotprod",
+            ["dot_4x4_i8i8s32_sdot", "dot_4x4_u8u8u32_udot", "dot_4x4_u8u8i32_hdot"],
+        ),
+    ],
+)
+def test_rules_of_a_processor_have_its_intrinsics(target: str, intrinsics: list[str]) -> None:
+    generator = PostOrderApply(postprocs=[], mutator_probs={})
+    ms.TuneContext(_product(), target=f"{target} -num-cores=4", space_generator=generator)
+    kind = rules.MultiLevelTilingWithIntrin
+    found = [rule.intrin_name for rule in generator.sch_rules if isinstance(rule, kind)]
+    assert found == intrinsics
+
+
+def test_there_are_no_rules_for_other_targets() -> None:
+    with pytest.raises(DeclarationError, match="no rules for target hexagon"):
+        ms.TuneContext(_product(), target="hexagon", space_generator="post-order-apply")
 
 
 def test_default_rules_are_created_by_kind() -> None:

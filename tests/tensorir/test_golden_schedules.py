@@ -215,6 +215,28 @@ def main(A: T.Buffer({sizes}, "float32"), C: T.Buffer({sizes[:2]}, "float32")):
     np.testing.assert_allclose(c, (a + 1).sum(axis=2))
 
 
+@pytest.mark.parametrize(
+    ("block", "decision", "recorded"),
+    [("B", -3, -1), ("B", 0, -1), ("B", 1, 1), ("B", 3, 2), ("C", 0, -1), ("C", -2, -1)],
+)
+def test_places_that_are_none_mean_those_around_them(
+    block: str, decision: int, recorded: int
+) -> None:
+    sch = tir.Schedule(from_source(GIVEN + STAGES))
+    for place, factors in ((1, [8, 1]), (0, [1, 8])):
+        sch.split(sch.get_loops("C")[place], factors)
+    sch.sample_compute_location(block, decision=decision)
+    assert str(sch.trace).rstrip().endswith(f"decision={recorded})")
+
+
+def test_blocks_that_begin_or_continue_others_stay() -> None:
+    sch = tir.Schedule(from_source(GIVEN + MATMUL))
+    sch.decompose_reduction("C", sch.get_loops("C")[2])
+    for name in ("C_init", "C_update"):
+        sch.sample_compute_location(name, decision=0)
+        assert str(sch.trace).rstrip().endswith("decision=-1)")
+
+
 def test_a_sampled_place_may_be_inline() -> None:
     sch = tir.Schedule(from_source(GIVEN + STAGES))
     sch.compute_at("B", sch.sample_compute_location("B", decision=-2))
@@ -265,3 +287,36 @@ def test_a_data_parallel_loop_of_one_iteration_ends_the_reduction_loops() -> Non
 def test_a_schedule_without_primitives_has_the_functions_given() -> None:
     func = from_source(GIVEN + STAGES)
     assert tir.Schedule(func).mod["main"].same_as(func)
+
+
+def test_what_indices_of_declared_regions_read_comes_first() -> None:
+    text = """
+# from tvm.script import tir as T
+
+@T.prim_func
+def main(P: T.Buffer((8,), "int32"), X: T.Buffer((8,), "float32"), O: T.Buffer((8,), "float32")):
+    W = T.alloc_buffer((8,), "int32")
+    for i in range(8):
+        with T.block("W"):
+            vi = T.axis.spatial(8, i)
+            W[vi] = T.max(P[vi], 0)
+    for i in range(8):
+        with T.block("O"):
+            vi = T.axis.spatial(8, i)
+            O[vi] = X[W[vi]]
+"""
+    sch = tir.Schedule(from_source(text))
+    sch.compute_inline("W")
+    assert [region.buffer.name for region in sch.get(sch.get_block("O")).reads] == ["P", "X"]
+    positions = np.arange(8, dtype="int32")[::-1].copy()
+    values, out = np.arange(8, dtype="float32"), te_sched.nd.array(np.zeros(8, "float32"))
+    te_sched.build(sch.mod)(te_sched.nd.array(positions), te_sched.nd.array(values), out)
+    np.testing.assert_array_equal(out.numpy(), values[positions])
+
+
+def test_compute_at_keeps_within_the_iterators_where_outer_loops_have_one_iteration() -> None:
+    sch = tir.Schedule(program(STAGES.replace("8", "1")))
+    i, _ = sch.get_loops("C")
+    outer, _ = sch.split(i, [None, 4])
+    sch.compute_at("B", outer, preserve_unit_loops=True)
+    assert [sch.get(loop).extent for loop in sch.get_loops("B")] == [1, 1, 1]

@@ -19,6 +19,12 @@ from te_sched.meta_schedule.schedule_rule.multi_level_tiling import (
     MultiLevelTiling as MultiLevelTiling,
 )
 from te_sched.meta_schedule.schedule_rule.multi_level_tiling import ReuseType as ReuseType
+from te_sched.meta_schedule.schedule_rule.multi_level_tiling_variants import (
+    MultiLevelTilingWideVector as MultiLevelTilingWideVector,
+)
+from te_sched.meta_schedule.schedule_rule.multi_level_tiling_variants import (
+    MultiLevelTilingWithIntrin as MultiLevelTilingWithIntrin,
+)
 from te_sched.meta_schedule.schedule_rule.parallelize_vectorize_unroll import (
     ParallelizeVectorizeUnroll as ParallelizeVectorizeUnroll,
 )
@@ -34,6 +40,8 @@ __all__ = [
     "CrossThreadReduction",
     "InlineConstantScalars",
     "MultiLevelTiling",
+    "MultiLevelTilingWideVector",
+    "MultiLevelTilingWithIntrin",
     "ParallelizeVectorizeUnroll",
     "PyScheduleRule",
     "RandomComputeLocation",

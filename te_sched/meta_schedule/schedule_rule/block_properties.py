@@ -75,7 +75,7 @@ def has_several_statements(loop: For) -> bool:
 
 def needs_multi_level_tiling(sch: ScheduleBase, key: BlockKey) -> bool:
     """Whether a block is a reduction that reads elements several times: a read does not depend on
-    all of its data parallel iterators.
+    all of its data parallel iterators, but for those of one iteration.
     """
     block = sch.block(key)
     if is_root(sch, key) or is_tiled(block) or not is_trivially_bound(sch, key):
@@ -83,7 +83,11 @@ def needs_multi_level_tiling(sch: ScheduleBase, key: BlockKey) -> bool:
     kinds = {axis.kind for axis in block.iter_vars}
     if REDUCTION not in kinds or not kinds <= {SPATIAL, REDUCTION} or len(block.writes) != 1:
         return False
-    spatial = {axis.var for axis in block.iter_vars if axis.kind == SPATIAL}
+    spatial = {
+        axis.var
+        for axis in block.iter_vars
+        if axis.kind == SPATIAL and axis.dom is not None and not is_const(axis.dom.extent, 1)
+    }
     return any(not spatial <= _variables(region) for region in block.reads)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from te_sched.meta_schedule.schedule_rule.add_rfactor import AddRFactor
 from te_sched.meta_schedule.schedule_rule.apply_custom_rule import ApplyCustomRule
 from te_sched.meta_schedule.schedule_rule.auto_bind import AutoBind
@@ -9,13 +11,37 @@ from te_sched.meta_schedule.schedule_rule.auto_inline import AutoInline, InlineC
 from te_sched.meta_schedule.schedule_rule.base import DEFAULTS, ScheduleRule
 from te_sched.meta_schedule.schedule_rule.cross_thread_reduction import CrossThreadReduction
 from te_sched.meta_schedule.schedule_rule.multi_level_tiling import MultiLevelTiling, ReuseType
+from te_sched.meta_schedule.schedule_rule.multi_level_tiling_variants import (
+    MultiLevelTilingWithIntrin,
+)
 from te_sched.meta_schedule.schedule_rule.parallelize_vectorize_unroll import (
     ParallelizeVectorizeUnroll,
 )
 from te_sched.meta_schedule.schedule_rule.random_compute_location import RandomComputeLocation
+from te_sched.tensorir.tensor_intrin import arm_cpu, x86
 
 
-def _llvm() -> list[ScheduleRule]:
+class _Processor(NamedTuple):
+    """What the rules for a processor depend on: the most parallel iterations of a core, the largest
+    innermost tile, the most lanes of a vector, and how many statements unrolling may make.
+    """
+
+    jobs: int
+    factor: int
+    lanes: int
+    unrolled: list[int]
+
+
+_X86 = _Processor(16, 64, 64, [0, 16, 64, 512])
+_ARM = _Processor(8, 32, 32, [0, 8, 32, 256])
+
+
+def _processor(machine: _Processor, *intrinsics: str) -> list[ScheduleRule]:
+    """The rules for a processor; its intrinsics, for products of small integers, are tried in
+    order.
+    """
+    structure, factor = "SSRSRS", machine.factor
+    write = ReuseType("may", [1, 2], "global")
     return [
         ApplyCustomRule(),
         InlineConstantScalars(),
@@ -28,15 +54,15 @@ def _llvm() -> list[ScheduleRule]:
             require_ordered=True,
             disallow_op=["tir.exp"],
         ),
-        AddRFactor(max_jobs_per_core=16, max_innermost_factor=64),
-        MultiLevelTiling(
-            structure="SSRSRS",
-            max_innermost_factor=64,
-            reuse_write=ReuseType("may", [1, 2], "global"),
-        ),
-        ParallelizeVectorizeUnroll(
-            max_jobs_per_core=16, max_vectorize_extent=64, unroll_max_steps=[0, 16, 64, 512]
-        ),
+        AddRFactor(max_jobs_per_core=machine.jobs, max_innermost_factor=factor),
+        *[
+            MultiLevelTilingWithIntrin(
+                name, structure, max_innermost_factor=factor, reuse_write=write
+            )
+            for name in intrinsics
+        ],
+        MultiLevelTiling(structure, max_innermost_factor=factor, reuse_write=write),
+        ParallelizeVectorizeUnroll(machine.jobs, machine.lanes, machine.unrolled),
         RandomComputeLocation(),
     ]
 
@@ -71,4 +97,16 @@ def _cuda() -> list[ScheduleRule]:
     ]
 
 
-DEFAULTS |= {"llvm": _llvm, "cuda": _cuda}
+DEFAULTS |= {
+    "llvm": lambda: _processor(_X86),
+    "avx512": lambda: _processor(_X86, x86.AVX512_DOT_16x4_INTRIN),
+    "vnni": lambda: _processor(_X86, x86.VNNI_DOT_16x4_INTRIN),
+    "asimd": lambda: _processor(_ARM, arm_cpu.ARM_DOT_4x4_i8_NEON_INTRIN),
+    "dotprod": lambda: _processor(
+        _ARM,
+        arm_cpu.ARM_DOT_4x4_i8_SDOT_INTRIN,
+        arm_cpu.ARM_DOT_4x4_u8_UDOT_INTRIN,
+        arm_cpu.ARM_DOT_4x4_u8_HDOT_INTRIN,
+    ),
+    "cuda": _cuda,
+}

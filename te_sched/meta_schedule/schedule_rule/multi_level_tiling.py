@@ -111,12 +111,18 @@ class MultiLevelTiling(ScheduleRule):
 
     def apply(self, sch: Schedule, block: BlockRV) -> list[Schedule]:
         """Schedules of the block with tiles, one for each choice of caches."""
-        is_chosen = self.filter_fn is not None and self.filter_fn(sch, block)
-        key = sch.block_key(block, "MultiLevelTiling")
-        if not is_chosen and not needs_multi_level_tiling(sch, key):
-            return [sch]
+        return self.tiled(sch, block) if self.accepts(sch, block) else [sch]
+
+    def tiled(self, sch: Schedule, block: BlockRV) -> list[Schedule]:
+        """The schedules of a block that the rule accepts."""
         sch.annotate(block, TILING, self.structure)
         return [one.sch for one in self.apply_steps([TilingState(sch, block, [])])]
+
+    def accepts(self, sch: Schedule, block: BlockRV) -> bool:
+        """Whether the rule applies to a block."""
+        if self.filter_fn is not None and self.filter_fn(sch, block):
+            return True
+        return needs_multi_level_tiling(sch, sch.block_key(block, "MultiLevelTiling"))
 
     def apply_steps(self, states: States) -> States:
         """The states after each step in turn."""
@@ -152,12 +158,13 @@ class MultiLevelTiling(ScheduleRule):
             kind = kind_of_loop(sch, key, loop.key)
             letter = {SPATIAL: "S", REDUCTION: "R"}.get(kind)
             levels = [level for level, one in enumerate(self.structure) if one == letter]
-            for level, tile in zip(levels, self.split_loop(sch, loop, len(levels)), strict=True):
+            made = self.split_loop(sch, block, loop, len(levels))
+            for level, tile in zip(levels, made, strict=True):
                 tiles[level].append(tile)
         return tiles
 
-    def split_loop(self, sch: Schedule, loop: LoopRV, count: int) -> list[LoopRV]:
-        """A loop split into tiles of sampled sizes."""
+    def split_loop(self, sch: Schedule, block: BlockRV, loop: LoopRV, count: int) -> list[LoopRV]:
+        """A loop of a block split into tiles of sampled sizes."""
         if count < 2:
             return [loop] * count
         factors = sch.sample_perfect_tile(loop, count, self.max_innermost_factor or 0)
@@ -173,8 +180,10 @@ class MultiLevelTiling(ScheduleRule):
         return size
 
     def _limit_threads(self, sch: Schedule, block: BlockRV, spatial: int) -> None:
-        """Annotate the block with the numbers of threads that make sense on a GPU."""
-        if self._target is None or "gpu" not in self._target.keys:
+        """Annotate the block with the numbers of threads that make sense on a GPU, if the target
+        says how many it has.
+        """
+        if self._target is None or "max_threads_per_block" not in self._target.options:
             return
         warp, most = self._target.thread_warp_size, self._target.max_threads_per_block
         fewest = warp if spatial > 2 * warp else 1

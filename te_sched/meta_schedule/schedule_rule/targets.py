@@ -53,6 +53,44 @@ def can_copy_asynchronously(target: Target | None) -> bool:
     return capability.isdigit() and int(capability) >= 80
 
 
-def defaults_of(target: Target | None) -> str:
-    """The kind of defaults that a target has: "llvm", "cuda", ..."""
-    return given(target).kind.name
+# Names of processors, as LLVM has them, with products of small integers in AVX-512.
+_VNNI = {
+    *("cascadelake", "cooperlake", "icelake-client", "icelake-server", "tigerlake", "rocketlake"),
+    *("sapphirerapids", "emeraldrapids", "graniterapids", "znver4", "znver5"),
+}
+_AVX512 = {"skylake-avx512", "cannonlake", "x86-64-v4"}
+_GPUS = ("cuda", "opencl", "rocm", "vulkan", "metal", "webgpu", "nvptx")
+
+
+def kind_of_target(target: Target | None) -> str:
+    """The kind of target whose defaults a search uses: "llvm" or "cuda".
+
+    Raises
+    ------
+    DeclarationError for targets without defaults.
+    """
+    known = given(target)
+    if known.kind in ("llvm", *_GPUS):
+        return "llvm" if known.kind == "llvm" else "cuda"
+    raise DeclarationError(
+        f"no rules for target {known}",
+        "there are default rules for processors (llvm) and GPUs",
+        "give the rules: PostOrderApply(sch_rules=[...], postprocs=[...], mutator_probs={...})",
+    )
+
+
+def rules_of_target(target: Target | None) -> str:
+    """The kind of default rules for a target: as `kind_of_target`, or the name of instructions of
+    its processor for products of small integers.
+    """
+    kind = kind_of_target(target)
+    return _instructions(given(target)) if kind == "llvm" else kind
+
+
+def _instructions(target: Target) -> str:
+    features = (target.mattr or "").split(",")
+    if "arm_cpu" in target.keys or (target.mtriple or "").startswith(("aarch64", "arm")):
+        return "dotprod" if "+dotprod" in features else "asimd"
+    if target.mcpu in _VNNI or "+avx512vnni" in features:
+        return "vnni"
+    return "avx512" if target.mcpu in _AVX512 or "+avx512f" in features else "llvm"
