@@ -298,3 +298,30 @@ def test_compute_at_keeps_within_the_iterators_where_outer_loops_have_one_iterat
     outer, _ = sch.split(i, [None, 4])
     sch.compute_at("B", outer, preserve_unit_loops=True)
     assert [sch.get(loop).extent for loop in sch.get_loops("B")] == [1, 1, 1]
+
+
+UNIT = function(
+    "A:1,8 W:1,8 C:8",
+    """
+for i, u, k in T.grid(8, 1, 8):
+    with T.block("C"):
+        vi, vu, vk = T.axis.remap("SRR", [i, u, k])
+        with T.init():
+            C[vi] = T.float32(0)
+        C[vi] = C[vi] + A[vu, vk] * W[vu + 0 * vi, vk]
+""",
+)
+
+
+def test_an_iterator_of_one_value_is_data_parallel_in_a_new_layout() -> None:
+    sch = tir.Schedule(program(UNIT))
+    sch.transform_block_layout("C", lambda i, u, k: (u, i, k))
+    axes = sch.get(sch.get_block("C")).iter_vars
+    assert [axis.kind for axis in axes] == ["DataPar", "DataPar", "CommReduce"]
+
+
+def test_reindex_leaves_iterators_of_one_value_out_of_sums() -> None:
+    text = UNIT.replace("A[vu, vk]", "A[vu, vk + vu]").replace("W[vu + 0 * vi, vk]", "W[vu, vk]")
+    sch = tir.Schedule(program(text))
+    sch.reindex("C", ("read", 0))
+    assert str(sch.get(sch.get_block("C")).reads[0]) == "A_reindex[vu, vk]"
