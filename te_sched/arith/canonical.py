@@ -153,6 +153,8 @@ class Canonicalizer(Rewriter):
         lowest = lower * share
         if 0 < extent <= share or self._is_within(source, lowest):
             return self._nothing(one)
+        if self.facts.bounds.facts and self._is_within(one.expr(), divisor):  # a bounded quotient
+            return self._nothing(one)
         if extent == UNBOUNDED:
             return IterSplitExpr(source, lowest, trunc=trunc)
         if extent % share == 0:

@@ -153,11 +153,7 @@ class Facts:
         else:
             self.on_memory += 1
         if kind is Not and type(condition.a) in NEGATION:
-            # Known literally; TVM derives no bounds from a negation that is not rewritten.
-            inner = condition.a
-            if is_pure and not self.may_be_unordered(inner):
-                self.true.append(_plain(NEGATION[type(inner)], inner.a, inner.b))
-            return
+            return  # known literally; TVM derives no bounds from a negation that is not rewritten
         if kind in NEGATION:
             self._assume_comparison(kind, condition.a, condition.b, is_pure)
 
@@ -241,12 +237,6 @@ class Facts:
                 break
             reached = fresh
         return best
-
-
-def _plain(kind: Any, a: Expr, b: Expr) -> Expr:
-    """A comparison written with <, <=, == or !=."""
-    comparison: Expr = MIRROR[kind](b, a) if kind in (GT, GE) else kind(a, b)
-    return comparison
 
 
 def split_offset(e: Any) -> tuple[Expr, int]:

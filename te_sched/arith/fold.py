@@ -64,10 +64,14 @@ _FLOAT_FOLDS: dict[type, Callable[[float, float], float]] = {
 }
 
 
+_FOLDED_FLOATS = ("float32", "float64")  # TVM does not compute with shorter ones
+
+
 def _fold_float(kind: type, a: Any, b: Any) -> Any | None:
     first = a.value if type(a) is FloatImm else None
     second = b.value if type(b) is FloatImm else None
-    if first is not None and second is not None:
+    is_folded = a.dtype in _FOLDED_FLOATS or kind in (Min, Max)
+    if first is not None and second is not None and is_folded:
         function = _FLOAT_FOLDS.get(kind)
         if function is None or (kind is Div and second == 0):
             return None
@@ -126,11 +130,18 @@ def fold_comparison(kind: type, a: Any, b: Any) -> Any | None:
     return None
 
 
-def fold_call(e: Any) -> Any | None:
-    """The value of a call of integer constants, or of ceil(log2(constant)); else None."""
+_SHIFTS = ("tir.shift_left", "tir.shift_right")
+
+
+def fold_call(e: Any, as_tvm: bool = False) -> Any | None:
+    """The value of a call of integer constants, or of ceil(log2(constant)); else None. `as_tvm`:
+    of operations on bits, only shifts of indices are folded.
+    """
     if e.op == "tir.ceil":
         return _fold_ceil_log2(e)
     meaning = FOLDED.get(e.op)
+    if as_tvm and not (e.op in _SHIFTS and e.dtype in INDEX_TYPES):
+        return None
     if meaning is None or not all([type(arg) is IntImm for arg in e.args]):
         return None
     values = [np.asarray(arg.value).astype(arg.dtype) for arg in e.args]

@@ -7,13 +7,13 @@ Must not know schedules.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import lcm
 
 from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.int_set import eval_set, from_range
-from te_sched.arith.iter_detect import IterMapLevel, expr_of
+from te_sched.arith.iter_detect import IterMapLevel, expr_of, is_number
 from te_sched.arith.iter_expr import IterSumExpr
 from te_sched.arith.iter_map import detect_iter_map, inverse_affine_iter_map
 from te_sched.arith.structural_equality import same
@@ -234,6 +234,8 @@ def _bounds(index_map: IndexMap, domains: Domains) -> tuple[Range, ...]:
 
 # -- padding ---------------------------------------------------------------------------------------
 
+Step = int | Expr  # a number, or a symbol, which is positive as sizes are
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Base:
@@ -243,19 +245,20 @@ class _Base:
     """
 
     value: Expr
-    step: int
+    step: Step
     own: Range
     var: Var | None
 
 
 class _Divisions(Substitute):
-    """Finds the dividends of divisions by constants, and the numbers of which the counts of their
-    values must be multiples.
+    """Finds the dividends of divisions by constants and symbols, which are not the `own` variables,
+    and the numbers of which the counts of their values must be multiples.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, own: Collection[Var]) -> None:
         super().__init__({})
-        self.steps: list[tuple[Expr, int]] = []
+        self.own = own
+        self.steps: list[tuple[Expr, Step]] = []
 
     def visit_FloorDiv(self, node: FloorDiv) -> Expr:
         return self.division(node)
@@ -264,17 +267,35 @@ class _Divisions(Substitute):
         return self.division(node)
 
     def division(self, node: FloorDiv | FloorMod) -> Expr:
-        base, _, step = _dividend(node)
-        if step == 1:
+        step: Step
+        if type(node.b) is Var and node.b not in self.own:
+            base, step = node.a, node.b
+        else:
+            base, _, step = _dividend(node)
+        if is_number(step, 1):
             return self.generic(node)
         base = Analyzer().simplify(base)
         for place, (known, other) in enumerate(self.steps):
             if same(known, base):
-                self.steps[place] = (known, lcm(other, step))
+                self.steps[place] = (known, _multiple(other, step))
                 break
         else:
             self.steps.append((base, step))
         return node
+
+
+def _multiple(a: Step, b: Step) -> Step:
+    """A multiple of two steps."""
+    if isinstance(a, int) and isinstance(b, int):
+        return lcm(a, b)
+    return a if a is b else ops.mul(a, b)
+
+
+def _excess(total: Expr, step: Step) -> Expr:
+    """The number that is missing to the next multiple of a step."""
+    if isinstance(step, int):
+        return ops.sub(0, ops.floormod(total, -step))
+    return ops.floormod(ops.sub(0, total), step)
 
 
 def _dividend(e: Expr) -> tuple[Expr, int, int]:
@@ -297,13 +318,14 @@ def has_padding(index: Expr, ranges: Mapping[Var, Range]) -> bool:
     >>> [has_padding(one, ranges) for one in (i // 4, i % 8 // 2)]
     [False, True]
     """
-    divisions = _Divisions()
+    divisions = _Divisions(ranges.keys())
     divisions.visit(index)
     analyzer = Analyzer()
     for base, step in divisions.steps:
-        (var, *others) = variables_of(base)
-        if others or var not in ranges:
+        variables = variables_of(base)
+        if len(variables) != 1 or not variables <= ranges.keys():
             continue
+        (var,) = variables
         own = ranges[var]
         for one in (substitute(base, {var: own.min}), own.extent):
             rest = analyzer.simplify(ops.floormod(one, step))
@@ -363,7 +385,7 @@ class _Detected:
 
     def _pad(self, ranges: dict[Var, Range]) -> tuple[Expr, ...]:
         """Pad the ranges of iterators; returns the new indices in terms of these."""
-        divisions = _Divisions()
+        divisions = _Divisions(ranges.keys())
         for index in self.index_map.final_indices:
             divisions.visit(index)
         owners: set[Var] = set()
@@ -383,7 +405,7 @@ class _Detected:
         return tuple([replaced.visit(one) for one in self.index_map.final_indices])
 
     def _pad_one(
-        self, value: Expr, step: int, variables: set[Var], ranges: dict[Var, Range]
+        self, value: Expr, step: Step, variables: set[Var], ranges: dict[Var, Range]
     ) -> None:
         """Pad the range of the variable of a dividend, or of one that stands for it."""
         analyzer = Analyzer()
@@ -402,7 +424,7 @@ class _Detected:
             self.bases.append(_Base(value, step, own, var))
             ranges[var] = self._rounded(own, step)
 
-    def _rounded(self, own: Range, step: int) -> Range:
+    def _rounded(self, own: Range, step: Step) -> Range:
         """The range, grown to multiples of a number at both ends."""
         analyzer = Analyzer()
         zero = ops.const(0, own.min.dtype)
@@ -412,12 +434,12 @@ class _Detected:
         is_whole = analyzer.can_prove_equal(ops.floormod(total, step), zero)
         if not self.is_padded and not (is_whole and ops.is_const(left, 0)):
             return own
-        if isinstance(total, IntImm):
+        if isinstance(total, IntImm) and isinstance(step, int):
             total = ops.ceildiv(total, step) * step
         elif not is_whole:
-            padded = ops.floordiv(total - ops.floormod(total, -step), step)
+            padded = ops.floordiv(total + _excess(total, step), step)
             total = self._symbol(analyzer.simplify(padded)) * step
-        if ops.is_const(total, step):
+        if isinstance(step, int) and ops.is_const(total, step):
             total = self._symbol(IntImm(1, total.dtype)) * step
         return Range(low, total)
 
@@ -480,10 +502,12 @@ def _padding_of(base: _Base, value: Expr) -> Expr:
     place = analyzer.simplify(value - (base.own.min - left))
     block, rest = ops.floordiv(place, step), ops.floormod(place, step)
     zero = ops.const(0, place.dtype)
-    before = ops.logical_and(ops.equal(block, zero), ops.less(rest, left))
+    before: Expr = ops.const(False)
+    if not ops.is_const(left, 0):
+        before = ops.logical_and(ops.equal(block, zero), ops.less(rest, left))
     last = ops.equal(block, ops.floordiv(total, step))
     after = ops.logical_and(last, ops.greater_equal(rest, ops.floormod(total, step)))
-    is_padded = ops.not_equal(ops.floormod(total, -step), zero)
+    is_padded = ops.not_equal(_excess(total, step), zero)
     return ops.logical_or(before, ops.logical_and(is_padded, after))
 
 

@@ -83,7 +83,8 @@ def is_number(a: Factor, number: int) -> bool:
 def expr_of(e: Any) -> Any:
     """A number or an expression, of a number or of a part of a map."""
     if isinstance(e, IterMark):
-        return expr_of(e.source)
+        shifted = _shifted(e.source)
+        return expr_of(e.source) if shifted is None else shifted
     if isinstance(e, IterSplitExpr):
         source, lower, extent, scale, _ = e
         part = expr_of(source)
@@ -98,10 +99,20 @@ def expr_of(e: Any) -> Any:
             total = expr_of(one) if total is None else total + expr_of(one)
         if total is None:
             return e.base
-        if isinstance(e.base, int) and e.base < 0:
-            return total - -e.base
         return total if is_number(e.base, 0) else total + e.base
     return e
+
+
+def _shifted(source: Any) -> Any:
+    """A variable less the first value that a condition leaves to it; None of other sources."""
+    if not isinstance(source, IterSumExpr) or len(source.args) != 1:
+        return None
+    (one,) = source.args
+    is_whole = is_number(one.lower_factor, 1) and one.extent is one.source.extent
+    if not is_whole or type(one.source.source) is not Var or not is_number(one.scale, 1):
+        return None
+    is_later = isinstance(source.base, int) and source.base < 0
+    return one.source.source - -source.base if is_later else None
 
 
 def _is_at_least(a: Factor, b: Factor) -> bool:
@@ -247,8 +258,8 @@ class Constraint:
 @dataclass(slots=True)
 class Detector(Visitor):
     """One detection of indices. Iterators of extent 1 are treated as constants, except if
-    `keeps_units`. `as_tvm`: a sum that is always below a divisor is not divided, an iterator that a
-    condition keeps at one value is a constant, and equations are no conditions on sums.
+    `keeps_units`. `as_tvm`: a sum that is always below a divisor is not divided, and an iterator
+    that a predicate restricts to one value is a constant.
     """
 
     input_iters: Mapping[Var, Range]
@@ -333,10 +344,18 @@ class Detector(Visitor):
         return found
 
     def visit_FloorDiv(self, e: Any) -> IterSumExpr:
-        return self.divided(self.sum_of(e.a), self.divisor(e.b))[0]
+        a, divisor = self.sum_of(e.a), self.divisor(e.b)
+        return IterSumExpr((), e) if self._is_unit(a, e) else self.divided(a, divisor)[0]
 
     def visit_FloorMod(self, e: Any) -> IterSumExpr:
-        return self.divided(self.sum_of(e.a), self.divisor(e.b))[1]
+        a, divisor = self.sum_of(e.a), self.divisor(e.b)
+        return IterSumExpr((), e) if self._is_unit(a, e) else self.divided(a, divisor)[1]
+
+    def _is_unit(self, a: IterSumExpr, division: Expr) -> bool:
+        """Whether a division is of iterators of one value only, which TVM leaves in it."""
+        if not self.as_tvm or self.keeps_units or a.args:
+            return False
+        return not variables_of(division).isdisjoint(self.sums)
 
     def divisor(self, e: Expr) -> Factor:
         """A divisor that does not depend on iterators."""
@@ -550,7 +569,7 @@ class Detector(Visitor):
         whole = IterSumExpr(tuple(multiples), base)
         remainder = IterSumExpr(tuple(rest), left)
         is_alone = len(rest) == 1 or self.dividing != Dividing.WHOLE
-        is_divided = multiples or not self.as_tvm or not self._is_padded(remainder, divisor)
+        is_divided = multiples or not self.as_tvm
         if not rest or (is_alone and is_divided and self._is_below(remainder, divisor)):
             return whole, remainder
         if not is_number(left, 0):
@@ -617,9 +636,14 @@ class Detector(Visitor):
         """Record marks for the sums in conditions, those of fewer iterators first."""
         conditions = list(conjuncts(predicate))
         bounds = self._bounds(conditions)
-        while self.as_tvm and not self.keeps_units and (fixed := self._fix(bounds)):
-            conditions = [one for one in conditions if not variables_of(one) <= fixed]
-            bounds = self._bounds(conditions)
+        if self.as_tvm and not self.keeps_units:
+            for one in bounds:
+                if len(one.args) == 1 and not is_number(one.args[0].scale, 1):
+                    raise NotAffine(
+                        f"a condition is on a multiple of {expr_of(one.args[0].source)}"
+                    )
+            rest = self._without_units(conditions)
+            bounds = bounds if len(rest) == len(conditions) else self._bounds(rest)
         for bound in sorted(bounds, key=lambda bound: len(bound.args)):
             self._constrain(bound)
 
@@ -634,21 +658,37 @@ class Detector(Visitor):
                     raise
         return bounds
 
-    def _fix(self, bounds: Iterable[_Bound]) -> set[Var]:
-        """Replace the iterators that have one value under a condition, which are returned."""
-        fixed: set[Var] = set()
-        for bound in bounds:
-            if len(bound.args) > 1:
-                continue
-            if not is_number(bound.args[0].scale, 1):
-                raise NotAffine(f"a condition is on a multiple of {expr_of(bound.args[0].source)}")
-            one, low, extent = self._values(bound)
-            var = one.source.source
-            is_all = is_number(one.lower_factor, 1) and self.is_highest(one)
-            if is_all and isinstance(var, Var) and is_number(extent, 1):
+    def _without_units(self, conditions: list[Expr]) -> list[Expr]:
+        """The conditions without those that give an iterator its only value."""
+        found = {one: limit for one in conditions if (limit := self._limit(one)) is not None}
+        for var in {limit[0] for limit in found.values()}:
+            limits = [(low, high) for other, low, high in found.values() if other is var]
+            low, high = max(low for low, _ in limits), min(high for _, high in limits)
+            if high - low == 1:
+                (part,) = self.sums[var].args
+                self.inputs.remove(part.source)
                 self.sums[var] = IterSumExpr((), low)
-                fixed.add(var)
-        return fixed
+                of_var = {one for one, limit in found.items() if limit[0] is var}
+                conditions = [one for one in conditions if one not in of_var]
+        return conditions
+
+    def _limit(self, condition: Any) -> tuple[Var, int, int] | None:
+        """An iterator that is compared with a number, its least value and the end of its values."""
+        kind = type(condition)
+        if kind not in (LT, LE, GT, GE):
+            return None
+        var, number = condition.a, condition.b
+        if type(number) is Var:
+            var, number, kind = number, var, MIRROR[kind]
+        domain = self.input_iters.get(var) if type(var) is Var else None
+        if domain is None or not self.sums[var].args or type(number) is not IntImm:
+            return None
+        if type(domain.min) is not IntImm or type(domain.extent) is not IntImm:
+            return None
+        low, high = domain.min.value, domain.min.value + domain.extent.value
+        if kind in (LT, LE):
+            return var, low, min(high, number.value + (kind is LE))
+        return var, max(low, number.value + (kind is GT)), high
 
     def _always_holds(self, condition: Expr) -> bool:
         analyzer = Analyzer()
@@ -659,6 +699,8 @@ class Detector(Visitor):
     def _note_bound(self, condition: Any, bounds: list[_Bound]) -> None:
         kind = type(condition)
         if kind is IntImm and condition.value:
+            return
+        if self.as_tvm and self.input_iters.keys().isdisjoint(variables_of(condition)):
             return
         if kind not in (LT, LE, GT, GE, EQ) or (kind is EQ and self.as_tvm):
             raise NotAffine(f"{condition} is not a comparison of a sum of parts of iterators")
@@ -704,7 +746,12 @@ class Detector(Visitor):
             None if end is None else ceildiv(number(end - found.base), one.scale)
             for end in (bound.low, bound.high)
         ]
-        low, high = self.prover.most(low, 0), self.prover.least(high, one.extent)
+        least = self.prover.least
+        low = self.prover.most(low, 0)
+        if len(bound.args) == 1 and high is not None:
+            high = least(one.extent, high)
+        else:
+            high = least(high, one.extent)
         extent = number(high - low)
         if isinstance(extent, int) and extent < 1:
             raise NotAffine("no iteration fulfils the predicate")

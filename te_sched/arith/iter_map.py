@@ -137,10 +137,25 @@ def iter_map_simplify(
     for condition in (predicate, None):
         found = _detected(indices, input_iters, condition, level, prover, keeps_units, True)[0]
         if not found.errors:
-            return tuple(map(normalize_iter_map_to_expr, found.indices))
+            sums = found.indices if keeps_units else map(_without_units, found.indices)
+            pairs = zip(indices, map(normalize_iter_map_to_expr, sums), strict=True)
+            return tuple([ops.cast(index.dtype, total) for index, total in pairs])
         if condition is None:
             break
     return tuple(indices)
+
+
+def _without_units(a: IterSumExpr) -> IterSumExpr:
+    """A sum without the quotients that have one value."""
+    left = []
+    for one in a.args:
+        if is_number(one.extent, 1) and not is_number(one.lower_factor, 1):
+            continue
+        if isinstance(one.source.source, IterSumExpr):
+            mark = IterMark(_without_units(one.source.source), one.source.extent)
+            one = one._replace(source=mark)
+        left.append(one)
+    return a._replace(args=tuple(left))
 
 
 def normalize_iter_map_to_expr(e: IterSumExpr | IterSplitExpr | IterMark | Expr) -> Expr:
@@ -188,7 +203,8 @@ def _note_sources(mark: IterMark, order: list[IterMark]) -> None:
 def _spread(args: Sequence[IterSplitExpr], value: Factor, values: dict[IterMark, Factor]) -> None:
     """Add to the value of each source the share of its part in the sum's value, finest first."""
     for place, one in reversed(list(enumerate(args))):
-        share = value if is_number(one.scale, 1) else value // one.scale
+        is_sign = is_number(one.scale, 1) or is_number(one.scale, -1)
+        share = value // one.scale if not is_sign else value * one.scale
         if place:
             share = share % one.extent
         share = share if is_number(one.lower_factor, 1) else share * one.lower_factor

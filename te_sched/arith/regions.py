@@ -23,7 +23,7 @@ from te_sched.arith.int_set import (
     union,
 )
 from te_sched.arith.iter_detect import IterMapLevel
-from te_sched.arith.iter_expr import IterSumExpr
+from te_sched.arith.iter_expr import Factor, IterSplitExpr, IterSumExpr
 from te_sched.arith.iter_map import detect_iter_map, normalize_iter_map_to_expr
 from te_sched.arith.structural_equality import same
 from te_sched.ir import dtypes, ops
@@ -38,7 +38,7 @@ from te_sched.ir.blocks import (
 )
 from te_sched.ir.expr import Buffer, BufferRegion, Expr, IntImm, Range, Var
 from te_sched.ir.stmt import Stmt
-from te_sched.ir.visitor import children, parts_of, substitute, variables_of, walk
+from te_sched.ir.visitor import children, parts_of, replace, substitute, variables_of, walk
 
 _Regions = tuple[BufferRegion, ...]
 
@@ -88,7 +88,8 @@ class _Accesses:
     """Collects the accesses of statements; `domains` has the values of the loops in them.
 
     `own` buffers and memory that statements allocate are omitted; with `is_inside`, nested blocks
-    are visited. With `is_exact`, the conditions on several loops in `joint` bound indices too.
+    are visited. With `is_exact`, the conditions in `joint`, on several loops or of symbols, bound
+    indices too.
     """
 
     def __init__(
@@ -105,12 +106,14 @@ class _Accesses:
         self.view(views)
         self.domains: dict[Var, IntervalSet] = {}
         self.joint: list[Expr] = []
+        self.is_joint = True  # whether all other conditions are described by `domains` and `joint`
         self.lets: dict[Var, Expr] = {}
         self.declared: tuple[BufferRegion, ...] = ()  # by the block around
         self.pointed: set[Buffer] = set()  # accessed by a pointer, in declared regions
         self.inner: set[Var] = set()  # memory that statements allocate
         self.reads: _Sets = {}
-        self.writes: _Sets = {}
+        # All accesses in their order, if they are not separated.
+        self.writes: _Sets = self.reads if is_exact else {}
         self.opaque: _Sets = {}
 
     def regions(self, sets: _Sets) -> _Regions:
@@ -157,21 +160,25 @@ class _Accesses:
         e = substitute(e, self.lets)
         if not self.domains.keys() & variables_of(e) and not _is_unknown(e):
             return IntervalSet(e.base, _last(e)) if type(e) is E.Ramp else single_point(e)
-        return self._jointly(e) or eval_set(e, self.domains)
+        found = self._jointly(e) if self.is_exact else None
+        return found or eval_set(e, self.domains)
 
     def _jointly(self, e: Expr) -> IntervalSet | None:
-        """The values of an index that is a sum of loops under conditions on several loops."""
+        """The values of an index that is a sum of loops under conditions on several loops, or of
+        loops of symbolic extents.
+        """
         variables = self.domains.keys() & variables_of(e)
         conditions = [one for one in self.joint if not variables.isdisjoint(variables_of(one))]
-        if not conditions:
+        used = variables.union(variables_of(*conditions)) & self.domains.keys()
+        loops = {var: one for var in used if (one := _range(self.domains[var])) is not None}
+        if len(loops) < len(used):
             return None
-        used = variables.union(variables_of(*conditions))
-        loops = {var: _constants(self.domains[var]) for var in used}
-        if None in loops.values():
+        symbols = variables_of(*[part for one in loops.values() for part in (one.min, one.extent)])
+        is_constant = not conditions and not symbols
+        if is_constant or not self.is_joint or not symbols.isdisjoint(self.domains):
             return None
-        known = {var: one for var, one in loops.items() if one is not None}
-        holds = reduce(ops.logical_and, conditions)
-        found = detect_iter_map([e], known, holds, IterMapLevel.NO_CHECK)
+        holds = reduce(ops.logical_and, conditions) if conditions else None
+        found = detect_iter_map([e], loops, holds, IterMapLevel.SURJECTIVE)
         return None if found.errors else _values(found.indices[0], e.dtype)
 
     # Statements
@@ -265,32 +272,49 @@ class _Accesses:
 
     def where(self, condition: Expr, holds: bool, action: Any) -> None:
         """Collect accesses under a condition on the inner loops, or under its negation."""
-        outside, joint = dict(self.domains), self.joint
-        for comparison in _comparisons(self.lets_of(condition), holds):
-            variables = variables_of(comparison)
-            if not variables or not variables <= outside.keys():
-                continue
-            if len(variables) == 1:
-                (var,) = variables
-                self._limit(var, comparison)
-            elif self.is_exact:
-                self.joint = [*self.joint, comparison]
+        outside = dict(self.domains), self.joint, self.is_joint
+        for conjunct in _conjuncts(self.lets_of(condition), holds):
+            comparison = _unlikely(conjunct)
+            is_about_values = self.is_exact and variables_of(comparison)
+            if not self._limit(comparison) and is_about_values:
+                is_bound = comparison is conjunct and type(comparison) in _BOUNDS
+                self.is_joint = self.is_joint and is_bound
+                self.joint = [*self.joint, comparison] if is_bound else self.joint
         action()
-        self.domains, self.joint = outside, joint
+        self.domains, self.joint, self.is_joint = outside
 
-    def _limit(self, var: Var, comparison: Expr) -> None:
-        """Narrow the domain of a variable to the values for which a comparison holds."""
+    def _limit(self, comparison: Expr) -> bool:
+        """Narrow the domain of the only loop in a comparison, if constants bound it, or if its
+        first or last value is excluded. Returns whether the comparison is thereby described.
+        """
+        loops = variables_of(comparison) & self.domains.keys()
+        if len(loops) != 1 or type(comparison) not in COMPARISONS:
+            return False
+        (var,) = loops
         domain = self.domains[var]
-        if type(comparison) is not E.NE:
-            bound = deduce_bound(var, comparison, {})
-            if bound is not NOTHING:
-                self.domains[var] = intersect([domain, bound])
-            return
+        is_constant = type(domain.min) is type(domain.max) is IntImm
+        if isinstance(comparison, E.NE):
+            return (is_constant or self.is_exact) and self._exclude(var, comparison)
+        if not is_constant or len(variables_of(comparison)) > 1:
+            return False
+        bound = deduce_bound(var, comparison, {})
+        if bound is not NOTHING:
+            self.domains[var] = intersect([domain, bound])
+        return True
+
+    def _exclude(self, var: Var, comparison: E.NE) -> bool:
+        """Exclude a value at an end of a domain; whether it was one."""
+        domain = self.domains[var]
         value = deduce_bound(var, E.EQ(comparison.a, comparison.b), {}).min
-        if value is not None and domain.min is not None and same(value, domain.min):
+        if value is None:
+            return False
+        if domain.min is not None and same(value, domain.min):
             self.domains[var] = IntervalSet(ops.add(value, 1), domain.max)
-        elif value is not None and domain.max is not None and same(value, domain.max):
+        elif domain.max is not None and same(value, domain.max):
             self.domains[var] = IntervalSet(domain.min, ops.sub(value, 1))
+        else:
+            return False
+        return True
 
     # Expressions
 
@@ -413,41 +437,88 @@ def _whole(buffer: Buffer) -> list[IntervalSet]:
     return [from_range(one) for one in whole_buffer(buffer).region]
 
 
-def _comparisons(condition: Any, holds: bool) -> Iterator[Any]:
-    """The comparisons that hold if a condition holds, or does not hold."""
+def _conjuncts(condition: Any, holds: bool) -> Iterator[Any]:
+    """The conditions that all hold if a condition holds, or does not hold."""
     kind = type(condition)
-    if kind is E.Call and condition.op == "tir.likely":
-        yield from _comparisons(condition.args[0], holds)
-    elif kind is E.Not:
-        yield from _comparisons(condition.a, not holds)
+    if kind is E.Not:
+        yield from _conjuncts(condition.a, not holds)
     elif kind is (E.And if holds else E.Or):
-        yield from _comparisons(condition.a, holds)
-        yield from _comparisons(condition.b, holds)
+        yield from _conjuncts(condition.a, holds)
+        yield from _conjuncts(condition.b, holds)
+    elif _is_likely(condition):
+        for one in _conjuncts(condition.args[0], holds):
+            yield replace(condition, args=(one,))
     elif kind is E.Cast and condition.dtype == "bool":
         zero = E.NE if holds else E.EQ
         yield zero(condition.value, ops.const(0, condition.value.dtype))
     elif kind in COMPARISONS:
         yield condition if holds else opposite(condition)
+    else:
+        yield condition if holds else E.Not(condition)
 
 
-def _constants(domain: IntervalSet) -> Range | None:
-    """The range of a domain that has constant ends."""
+def _is_likely(condition: Any) -> bool:
+    return type(condition) is E.Call and condition.op == "tir.likely"
+
+
+def _unlikely(condition: Any) -> Any:
+    """A condition without the hint that it is likely."""
+    return condition.args[0] if _is_likely(condition) else condition
+
+
+# Comparisons that bound an index.
+_BOUNDS = (E.LT, E.LE, E.GT, E.GE)
+
+
+def _range(domain: IntervalSet) -> Range | None:
+    """The range of a domain that has both ends."""
     low, high = domain
-    if type(low) is not IntImm or type(high) is not IntImm:
+    if low is None or high is None:
         return None
-    return Range(low, IntImm(high.value - low.value + 1, low.dtype))
+    extent = ops.add(ops.sub(high, low), 1)
+    is_number = type(low) is IntImm and type(high) is IntImm
+    return Range(low, extent if is_number else Analyzer().simplify(extent))
 
 
 def _values(index: IterSumExpr, dtype: str) -> IntervalSet | None:
-    """The values of a detected index: those of its only part."""
+    """The values of a detected index: those of its only part. None where TVM finds no part, or one
+    with gaps and a symbolic extent.
+    """
     low = ops.convert(normalize_iter_map_to_expr(index._replace(args=())))
     if not index.args:
         return single_point(ops.cast(dtype, low))
     (one,) = index.args
-    reach = (one.extent - 1) * one.scale
-    if type(reach) is not int:
+    if type(one.scale) is not int or _is_decreasing_sum(one):
         return None
-    return IntervalSet(ops.add(low, min(reach, 0)), ops.add(low, max(reach, 0)))
+    if type(one.extent) is not int and one.scale > 1:
+        return None
+    reach = (_steps(one) - 1) * one.scale
+    if type(reach) is int:
+        return IntervalSet(ops.add(low, min(reach, 0)), ops.add(low, max(reach, 0)))
+    ends = low, ops.add(low, reach)
+    return IntervalSet(*(ends if one.scale > 0 else reversed(ends)))
+
+
+def _is_decreasing_sum(one: IterSplitExpr) -> bool:
+    """Whether a part is a sum of iterators with negative numbers as scales, which TVM does not
+    detect.
+    """
+    source = one.source.source
+    is_whole = one.lower_factor == 1 and one.extent is one.source.extent
+    is_sum = isinstance(source, IterSumExpr) and len(source.args) > 1
+    return (
+        one.scale < 0
+        and is_whole
+        and is_sum
+        and all(type(part.scale) is int for part in source.args)
+    )
+
+
+def _steps(one: IterSplitExpr) -> Factor:
+    """The extent of a part. TVM divides its reach by a negative scale, which it does not undo."""
+    if type(one.extent) is int or one.scale == 1:
+        return one.extent
+    return ops.truncdiv(Analyzer().simplify(ops.mul(one.extent, one.scale)), one.scale)
 
 
 def accessed_sets(
@@ -470,9 +541,8 @@ def accessed_sets(
     found.statement(body)
     regions = {}
     for buffer in wanted.values():
-        both = [sets[buffer] for sets in (found.reads, found.writes) if buffer in sets]
-        if both and buffer not in found.opaque:
-            whole = both[0] if len(both) == 1 else [union(pair) for pair in zip(*both, strict=True)]
+        whole = found.reads.get(buffer)
+        if whole is not None and buffer not in found.opaque:
             regions[buffer] = _from_begin(whole, buffer) if buffer in found.pointed else whole
     return regions
 

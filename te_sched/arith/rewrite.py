@@ -75,6 +75,21 @@ def _is_repeatable(e: Any) -> bool:
     return effect_of(e) <= Effect.READ_STATE
 
 
+def _one_choice(kind: Any, a: Select, b: Any) -> Select | None:
+    """select(c, x, y) + select(c, z, w), and select(c, x, y) - x or - y, as one choice."""
+    if kind not in (Add, Sub, Min, Max):
+        return None
+    if type(b) is Select and same(a.condition, b.condition):
+        yes, no = kind(a.true_value, b.true_value), kind(a.false_value, b.false_value)
+        return Select(a.condition, yes, no)
+    if kind is not Sub or not _is_repeatable(b):
+        return None
+    zero = ops.const(0, b.dtype)
+    if same(a.false_value, b):
+        return Select(a.condition, Sub(a.true_value, b), zero)
+    return Select(a.condition, zero, Sub(a.false_value, b)) if same(a.true_value, b) else None
+
+
 def _from_digits(quotient: Expr, remainder: Expr) -> Expr | None:
     """x == q * c + r, of x // c == q and x % c == r."""
     if type(quotient) is not EQ or type(remainder) is not EQ:
@@ -90,6 +105,14 @@ def _from_digits(quotient: Expr, remainder: Expr) -> Expr | None:
     if not (same(high.a, low.a) and same(c, low.b)) or not 0 <= r.value < c.value:
         return None
     return EQ(high.a, build.imm(q.value * c.value + r.value, high.a.dtype))
+
+
+def _has_multiple(e: Any, least: int) -> bool:
+    """Whether a term of e is a product with a number that is not less than `least`: TVM takes the
+    multiples out of a division before it uses the bounds of the dividend.
+    """
+    terms = (e.a, e.b) if type(e) is Add else (e,)
+    return any(type(one) is Mul and type(one.b) is IntImm and one.b.value >= least for one in terms)
 
 
 class Rewriter(Visitor):
@@ -119,6 +142,10 @@ class Rewriter(Visitor):
     def zero(self, e: Expr) -> bool:
         """Whether e is the constant zero."""
         return type(e) is IntImm and e.value == 0
+
+    def real_zero(self, e: Expr) -> bool:
+        """Whether e is the constant zero of a type whose numbers are taken to be real."""
+        return type(e) is FloatImm and e.value == 0 and not self.facts.is_exact
 
     def constant(self, e: Expr) -> bool:
         """Whether e is a number."""
@@ -189,6 +216,8 @@ class Rewriter(Visitor):
         """Arithmetic, min and max."""
         e = self.operands(e)
         folded = fold(e, self.facts.is_exact)
+        if folded is None and type(e.a) is Select and not self.is_ieee(e.dtype):
+            folded = _one_choice(type(e), e.a, e.b)
         return _FINISH[type(e)](self, e) if folded is None else folded
 
     def finish_arithmetic(self, e: Any) -> Any:
@@ -207,7 +236,7 @@ class Rewriter(Visitor):
         """Floor division: also by the bounds of its operands."""
         if e.dtype in INDEX_TYPES and type(e.b) is IntImm and e.b.value > 0:
             low, high = self.facts.bounds.of(e.a)
-            if low >= 0 and high < e.b.value:
+            if low >= 0 and high < e.b.value and not _has_multiple(e.a, e.b.value):
                 return build.imm(0, e.dtype)
         return self.finish_arithmetic(e)
 
@@ -216,7 +245,7 @@ class Rewriter(Visitor):
         if e.dtype not in INDEX_TYPES or type(e.b) is not IntImm or e.b.value <= 0:
             return self.finish_arithmetic(e)
         low, high = self.facts.bounds.of(e.a)
-        if low >= 0 and high < e.b.value:
+        if low >= 0 and high < e.b.value and not _has_multiple(e.a, e.b.value):
             return e.a
         done = self.by_rules(e, e.dtype)
         if done is not e:
@@ -271,19 +300,18 @@ class Rewriter(Visitor):
             return self.less(a, b)
         if kind is LE:
             return self.at_most(a, b)
-        is_equal = self.equals(a, b)
-        return is_equal if kind is EQ else self.negated(is_equal)
+        return self.equals(a, b) if kind is EQ else self.unequal(a, b)
 
-    def less(self, a: Any, b: Any) -> Any:
-        """a < b, of rewritten operands."""
+    def less(self, a: Any, b: Any, is_negated: bool = False) -> Any:
+        """a < b, of rewritten operands; where `is_negated`, it is not looked up."""
         if (folded := fold_comparison(LT, a, b)) is not None:
             return folded
         e = LT(a, b)
-        if self.facts.true and (known := self.literal(e)) is not None:
+        if self.facts.true and not is_negated and (known := self.literal(e)) is not None:
             return known
         if a.dtype in INDEX_TYPES:
             low, high = self.difference(a, b)
-            if high < 0:
+            if high < 0 or (high == 0 and self.facts.differ(a, b)):
                 return build.truth(True)
             if low >= 0:
                 return build.truth(False)
@@ -291,12 +319,24 @@ class Rewriter(Visitor):
 
     def at_most(self, a: Any, b: Any) -> Any:
         """a <= b, of rewritten operands."""
-        if not self.is_ieee(a.dtype):
-            return self.negated(self.less(b, a))
         e = LE(a, b)
         known = fold_comparison(LE, a, b)
-        known = self.literal(e) if known is None else known
+        if known is None and self.facts.true:
+            known = self.literal(e)
+        if known is None and not self.is_ieee(a.dtype):
+            known = self.negated(self.less(b, a, is_negated=True))
         return e if known is None else known
+
+    def unequal(self, a: Any, b: Any) -> Any:
+        """a != b, of rewritten operands."""
+        if a.dtype in INDEX_TYPES:
+            e = NE(a, b)
+            if self.facts.true and (known := self.literal(e)) is not None:
+                return known
+            tighter = self.tightened(e)  # as TVM, before negations that are known
+            if tighter is not e:
+                return tighter
+        return self.negated(self.equals(a, b))
 
     def equals(self, a: Any, b: Any) -> Any:
         """a == b, of rewritten operands."""
@@ -311,8 +351,10 @@ class Rewriter(Visitor):
             low, high = self.difference(a, b)
             if low == high == 0:
                 return build.truth(True)
-            if low > 0 or high < 0 or self.differs(a, b):
+            if low > 0 or high < 0 or self.differs(a, b) or self.facts.differ(a, b):
                 return build.truth(False)
+            if self.facts.true and low < 0 < high and self.literal(Not(NE(a, b))) is not None:
+                return build.truth(True, e.dtype)
         return self.by_rules(e, a.dtype)
 
     def negated(self, e: Any) -> Any:
@@ -325,9 +367,12 @@ class Rewriter(Visitor):
             return result if known is None else known
         result = self.by_table(VECTOR if type(e) is Broadcast else LOGIC, result, type(e))
         if type(result) in (LE, NE) and result.a.dtype in INDEX_TYPES:
-            result = self.tightened(result)
-        if self.facts.true and (known := self.literal(result)) is not None:
-            return known
+            tighter = self.tightened(result)
+            if tighter is not result:
+                return tighter
+        for one in (result, Not(e)) if self.facts.true else ():
+            if (known := self.literal(one)) is not None:
+                return known
         return result
 
     def tightened(self, e: Any) -> Any:
@@ -336,13 +381,16 @@ class Rewriter(Visitor):
         if type(e) is LE:
             if low >= 0:
                 return self.equals(e.a, e.b)
-            return self.less(e.a, e.b) if self.differs(e.a, e.b) else e
+            is_other = self.differs(e.a, e.b) or self.facts.differ(e.a, e.b)
+            return self.less(e.a, e.b) if is_other else e
         if low >= 0:
             return self.less(e.b, e.a)
         return self.less(e.a, e.b) if high <= 0 else e
 
     def differs(self, a: Expr, b: Expr) -> bool:
-        """Whether a != b is known from a remainder."""
+        """Whether a != b is known, or follows from a remainder."""
+        if self.facts.true and self.facts.differ(a, b):
+            return True
         return self.facts.modular.of(self.visit(build.sub(a, b)))[1] != 0
 
     # -- logic -------------------------------------------------------------------
@@ -406,7 +454,7 @@ class Rewriter(Visitor):
         e = self._children.generic(e)
         if e.op == "tir.likely" and type(e.args[0]) is IntImm:
             return e.args[0]
-        folded = fold_call(e)
+        folded = fold_call(e, as_tvm=not self.facts.is_exact)
         return e if folded is None else folded
 
     def visit_Cast(self, e: Any) -> Any:

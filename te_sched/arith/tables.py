@@ -19,7 +19,6 @@ _ADD = """
     dual min(x, y) + [max(x, y)] -> x + y
     dual min(x, y + c1) + c2 -> min(x + c2, y) if c1 == -c2
     dual min(x + c1, y) + c2 -> min(x, y + c2) if c1 == -c2
-    select(b, x, y) + select(b, z, w) -> select(b, x + z, y + w)
     x + x -> x * 2
     [x * y] + x => x * (y + 1) if not constant(x)
     x + [y * x] => x * (1 + y) if not constant(x)
@@ -43,6 +42,9 @@ _SUB = """
     (x + y) - y -> x
     (x + y) - x -> y
     x - [y + x] -> 0 - y
+    select(b, x, y) - select(b, z, w) => select(b, x - z, y - w)
+    select(b, x, y) - y -> select(b, x - y, 0)
+    select(b, x, y) - x -> select(b, 0, y - x)
     # A term that one side of min or max has as well is taken out of both.
     dual min(x, y) - x -> min(0, y - x)
     dual min(x, y) - y -> min(x - y, 0)
@@ -66,6 +68,14 @@ _SUB = """
     x // c1 * c1 - x -> 0 - x % c1 if c1 != 0
     x * c2 - x // c1 * c3 -> x % c1 * c2 if c1 != 0 and c3 == c1 * c2
     x // c1 * c3 - x * c2 -> x % c1 * -c2 if c1 != 0 and c3 == c1 * c2
+    x - (x + y) // c1 * c1 -> (x + y) % c1 - y if c1 != 0
+    x - (x - y) // c1 * c1 -> (x - y) % c1 + y if c1 != 0
+    (x + y) // c1 * c1 - x -> y - (x + y) % c1 if c1 != 0
+    (x - y) // c1 * c1 - x -> 0 - (x - y) % c1 - y if c1 != 0
+    x * c2 - (x + y) // c1 * c3 => ((x + y) % c1 - y) * c2 if c1 != 0 and c3 == c1 * c2
+    x * c2 - (x - y) // c1 * c3 => ((x - y) % c1 + y) * c2 if c1 != 0 and c3 == c1 * c2
+    (x + y) // c1 * c3 - x * c2 => (y - (x + y) % c1) * c2 if c1 != 0 and c3 == c1 * c2
+    (x - y) // c1 * c3 - x * c2 => (0 - (x - y) % c1 - y) * c2 if c1 != 0 and c3 == c1 * c2
     (x + c1) // 2 - x // 2 => x % 2 + c1 // 2 if c1 % 2 == 1
     x // 2 - (x + c1) // 2 -> x % 2 * -1 + -(c1 // 2) if c1 % 2 == 1
     (x + c1) // c2 - x // c2 => (x % c2 + c1) // c2 if c2 > 0
@@ -187,7 +197,6 @@ _EXTREMUM = """
     dual min(x * c1, c2) -> min(x, c2 // c1) * c1 if c1 > 0 and c2 % c1 == 0
     dual min(x * c1, c2) -> max(x, c2 // c1) * c1 if c1 < 0 and c2 % c1 == 0
     dual min(c1 - x, c2) -> c1 - max(x, c1 - c2) if c2 != 0
-    dual min(select(b, x, y), select(b, z, w)) -> select(b, min(x, z), min(y, w))
 """
 
 _EQ = """
@@ -313,6 +322,7 @@ VECTOR = RuleTable(
         ramp(x, y, n) + ramp(z, w, n) => ramp(x + z, y + w, n)
         ramp(x, y, n) + broadcast(z, n) => ramp(x + z, y, n)
         broadcast(z, n) + ramp(x, y, n) => ramp(z + x, y, n)
+        x + broadcast(y, n) -> x if real_zero(y) and newer()
     """,
     Sub="""
         broadcast(x, n) - broadcast(y, n) => broadcast(x - y, n)
@@ -323,6 +333,7 @@ VECTOR = RuleTable(
     Mul="""
         broadcast(x, n) * broadcast(y, n) => broadcast(x * y, n)
         [ramp(x, y, n) * broadcast(z, n)] => ramp(x * z, y * z, n)
+        broadcast(x, n) * y -> broadcast(x, n) if real_zero(x) and newer()
     """,
     FloorDiv="""
         broadcast(x, n) // broadcast(y, n) => broadcast(x // y, n)

@@ -293,7 +293,9 @@ def get_flatten_name(fea: Any) -> list[str]:
 def _rows_of_line(line: str) -> list[Row]:
     record = decode(line)
     if record is None:
-        raise DeclarationError(f"{repr_of(line)} is a line of a log that is too old")
+        raise DeclarationError(
+            f"{repr_of(line)} is a line of a log that is too old", "", "measure again"
+        )
     inp = record[0]
     task = create(inp.task.name, inp.task.args, inp.target)
     with inp.target:

@@ -59,6 +59,10 @@ class RecordError(TeSchedError, ValueError):
     """
 
 
+class _UnreadableError(Exception):
+    """Why a line cannot be read."""
+
+
 def encode(inp: MeasureInput, result: MeasureResult, protocol: str = "json") -> str:
     """A measurement as a line of a log.
 
@@ -117,6 +121,8 @@ def decode(row: str, protocol: str = "json") -> Record | None:
         return _of_json(row) if protocol == "json" else _of_pickle(row)
     except TeSchedError as error:
         raise _unreadable(row, error.summary) from error
+    except _UnreadableError as error:
+        raise _unreadable(row, str(error)) from error
     except Exception as error:
         raise _unreadable(row, f"{type(error).__name__}: {error}") from error
 
@@ -132,7 +138,7 @@ def _unreadable(row: str, why: str) -> RecordError:
 def _of_json(text: str) -> Record | None:
     row = json.loads(text)
     if not isinstance(row, dict):
-        raise DeclarationError("it is not a JSON object")
+        raise _UnreadableError("it is not a JSON object")
     if "v" in row or row.get("version", AUTOTVM_LOG_VERSION) < AUTOTVM_LOG_VERSION:
         version = row.get("v", row.get("version"))
         warnings.warn(f"AutoTVM log version {version} is no longer supported.", stacklevel=4)
@@ -144,7 +150,7 @@ def _of_json(text: str) -> Record | None:
     config = ConfigEntity.from_json_dict(row["config"])
     costs, error_no, all_cost, timestamp = row["result"]
     if not all(isinstance(one, int | float) for one in (*costs, error_no, all_cost, timestamp)):
-        raise DeclarationError("its result has other values than numbers")
+        raise _UnreadableError("its result has other values than numbers")
     result = MeasureResult(tuple(costs), error_no, all_cost, timestamp)
     return MeasureInput(task.target, task, config), result
 
@@ -157,7 +163,7 @@ def _tuples(value: Any) -> Any:
 def _of_pickle(text: str) -> Record | None:
     items = text.rstrip("\n").split("\t")
     if len(items) != 6:
-        raise DeclarationError(f"it has {len(items)} columns, expected 6")
+        raise _UnreadableError(f"it has {len(items)} columns, expected 6")
     (name, args), config, result = (pickle.loads(base64.b64decode(one)) for one in items[1:4])
     task = Task(name, args)
     task.target = Target(items[0])

@@ -56,7 +56,9 @@ def get_const_int(exp: Any) -> int:
     """
     value = exp.value if isinstance(exp, IntImm) else exp
     if not isinstance(value, int | np.integer):
-        raise DeclarationError(f"Expect value to be constant int, got {repr_of(exp)}")
+        raise DeclarationError(
+            f"Expect value to be constant int, got {repr_of(exp)}", "", "fix the size"
+        )
     return int(value)
 
 

@@ -21,7 +21,7 @@ from functools import reduce
 from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
-from te_sched.arith.conditions import conjuncts, plain
+from te_sched.arith.conditions import plain
 from te_sched.arith.iter_map import iter_map_simplify
 from te_sched.config import AS_TVM, Lowering
 from te_sched.errors import LoweringError, Subject
@@ -58,7 +58,7 @@ from te_sched.ir.stmt import (
     PrimFunc,
     Stmt,
 )
-from te_sched.ir.visitor import Mapper, replace, variables_of
+from te_sched.ir.visitor import Mapper, replace
 from te_sched.lower.positions import aligned_strides, row_major, weighted_sum
 from te_sched.lower.simplify import index_simplifier
 from te_sched.lower.view_binder import ViewBinder
@@ -124,7 +124,7 @@ class _Flattener(Mapper):
             condition = self.visit(node.args[0])
             with self.assumed(condition):
                 then = self.visit(node.args[1])
-            with self.assumed(ops.logical_not(condition)):
+            with self.assumed(Not(condition)):  # as TVM: iterator maps have no predicate here
                 other = self.visit(node.args[2])
             return replace(node, args=(condition, then, other))
         if node.op == "tir.address_of" and type(node.args[0]) is BufferLoad:
@@ -163,33 +163,18 @@ class _Flattener(Mapper):
     def as_iterators(self, index: Expr) -> Expr:
         """An index, simplified as a map of the loops around it."""
         simple = self.simplified(index)
-        if not self.uses_iterators:
-            return simple
-        if _is_plain(simple) and not self.has_single_iteration(simple):
+        if not self.uses_iterators or (not self.conditions and _is_plain(simple)):
             return simple
         condition = reduce(ops.logical_and, self.conditions) if self.conditions else None
         return iter_map_simplify((simple,), self.loops, condition, analyzer=self.analyzer)[0]
 
-    def has_single_iteration(self, index: Expr) -> bool:
-        """Whether the conditions keep a loop variable of an index at its start."""
-        for var in variables_of(index) & variables_of(*self.conditions) & self.loops.keys():
-            start = self.loops[var].min
-            if type(start) is IntImm and self.analyzer.const_bounds(var)[1] == start.value:
-                return True
-        return False
-
     @contextmanager
-    def assumed(self, condition: Expr) -> Iterator[None]:
-        """Where a condition holds. It restricts the loops of iterator maps, except where it is the
-        negation of one that is written.
-        """
+    def assumed(self, condition: Expr, holds: bool = True) -> Iterator[None]:
+        """Where a condition holds, or does not. One that holds restricts iterator maps."""
         outside = self.conditions
-        if self.uses_iterators and type(condition) is not Not:
-            about_loops = [
-                one for one in conjuncts(condition) if not variables_of(one).isdisjoint(self.loops)
-            ]
-            self.conditions = [*outside, *about_loops]
-        with self.analyzer.constraint(plain(condition)):
+        if self.uses_iterators and holds:
+            self.conditions = [*outside, plain(condition)]
+        with self.analyzer.constraint(condition if holds else ops.logical_not(condition)):
             yield
         self.conditions = outside
 
@@ -276,7 +261,7 @@ class _Flattener(Mapper):
             then_case = self.visit(node.then_case)
         else_case = node.else_case
         if else_case is not None:
-            with self.assumed(ops.logical_not(condition)):
+            with self.assumed(condition, holds=False):
                 else_case = self.visit(else_case)
         return replace(node, condition=condition, then_case=then_case, else_case=else_case)
 

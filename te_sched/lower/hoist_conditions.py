@@ -34,7 +34,8 @@ def hoist_conditions(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
 
 
 class _Finder:
-    """Finds which conditions leave which loops; `fixed` variables belong to threads and lets."""
+    """Finds which conditions leave which loops; `fixed` variables belong to threads, lets and
+    loops with pragmas."""
 
     def __init__(self, moves_threads: bool) -> None:
         self.hoisted: dict[For, list[IfThenElse]] = {}
@@ -59,6 +60,10 @@ class _Finder:
         elif hasattr(node, "body"):
             if isinstance(node, LetStmt):
                 self.fixed.add(node.var)
+            elif (
+                isinstance(node, AttrStmt) and isinstance(node.node, Var) and not self.moves_threads
+            ):
+                self.fixed.add(node.node)  # the loop of a pragma
             self.visit(node.body, loops)
 
     def thread_axis(self, node: AttrStmt, var: Var, loops: list[For]) -> None:

@@ -19,7 +19,7 @@ from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.ir.verify import verify
 from te_sched.ir.visitor import replace
 from te_sched.lower.assemble import schedule_ops
-from te_sched.lower.blocks.pipeline import BLOCK_PASSES, passes_of
+from te_sched.lower.blocks.pipeline import BLOCK_PASSES, passes_of, printed_passes_of
 from te_sched.lower.bounds import infer_bound
 from te_sched.lower.eliminate_common_subexpressions import eliminate_common_subexpressions
 from te_sched.lower.flatten_storage import flatten_storage
@@ -281,7 +281,7 @@ def run_passes(
     if passes is None:
         passes = AS_OLDER_PASSES if settings.as_older else PASSES
     if func.origin != "schedule":
-        passes = (*passes_of(func), *passes)
+        passes = (*(passes_of if settings.to_run else printed_passes_of)(func), *passes)
     chosen = _chosen_passes(passes, settings)
     if stop_after is not None:
         chosen = chosen[: _end_of(chosen, stop_after)]

@@ -7,9 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from te_sched.arith import build
 from te_sched.arith.analyzer import Analyzer
-from te_sched.arith.int_set import IntervalSet, from_range
+from te_sched.arith.int_set import from_range
 from te_sched.arith.iter_detect import expr_of, is_number
 from te_sched.arith.iter_expr import IterMark, IterSumExpr
 from te_sched.arith.iter_map import Division, subspace_divide
@@ -157,12 +156,7 @@ class Tile:
         found: dict[Buffer, list[Sets]] = {}
         for region in map(self.visitor.visit, regions):
             found.setdefault(region.buffer, []).append(region_sets(region, domains))
-        return tuple(
-            [
-                BufferRegion(one, tuple(ranges_of(joined(sets), one.shape, Analyzer(), False)))
-                for one, sets in found.items()
-            ]
-        )
+        return _regions(found.items())
 
     def initialisation(self) -> Stmt:
         """Loops around a block that initialises all elements of the tile."""
@@ -206,21 +200,18 @@ def _dom(axis: IterVar) -> Range:
 
 
 def united(regions: Iterable[BufferRegion]) -> tuple[BufferRegion, ...]:
-    """The regions that several blocks access, one for each buffer; as TVM, the last one first."""
+    """The regions that several blocks access, one for each buffer: as in TVM the last first."""
     found: dict[Buffer, list[Sets]] = {}
     for region in regions:
         found.setdefault(region.buffer, []).append([from_range(one) for one in region.region])
+    return _regions(reversed(found.items()))
+
+
+def _regions(found: Iterable[tuple[Buffer, list[Sets]]]) -> tuple[BufferRegion, ...]:
+    """The unions of sets of indices, by buffer."""
     return tuple(
         [
-            BufferRegion(buffer, tuple(map(_range, joined(sets))))
-            for buffer, sets in reversed(found.items())
+            BufferRegion(one, tuple(ranges_of(joined(sets), one.shape, Analyzer(), False)))
+            for one, sets in found
         ]
     )
-
-
-def _range(values: IntervalSet) -> Range:
-    """The range of a bounded interval, as TVM writes it: constants are folded."""
-    assert values.min is not None
-    assert values.max is not None
-    end = build.add(values.max, build.imm(1, values.max.dtype))
-    return Range(values.min, build.sub(end, values.min))

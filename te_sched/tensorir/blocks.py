@@ -87,7 +87,7 @@ def predicate_of(index: BlockIndex, key: BlockKey) -> Expr:
     return found
 
 
-def accessed(index: BlockIndex, key: BlockKey, writes: bool) -> Sequence[BufferRegion]:
+def accessed(index: BlockIndex, key: BlockKey, writes: bool) -> tuple[BufferRegion, ...]:
     """The regions that a block reads or writes; of a group those of its blocks."""
     if index.parents[key] is None:
         return index.block(key).writes if writes else index.block(key).reads
@@ -257,12 +257,9 @@ def why_not_dominant(index: BlockIndex, key: BlockKey, among: Sequence[BlockKey]
 
 
 def why_not_reduction(index: BlockIndex, key: BlockKey, among: Sequence[BlockKey] = ()) -> str:
-    """The reason why a block is not a reduction; "" if it is one. If blocks `among` which it is are
-    given, others may initialise it.
-    """
+    """The reason why a block is not a reduction, in its scope or among blocks; "" if it is one."""
     block = index.block(key)
-    is_begun = among and any(axis.kind == "CommReduce" for axis in block.iter_vars)
-    if block.init is None and not is_begun:
+    if block.init is None:
         return "it has no T.init"
     if not is_affine(index, key):
         return "its iterators are not affine in the loops"

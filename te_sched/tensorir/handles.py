@@ -22,7 +22,7 @@ from te_sched.ir.index_map import IndexMap
 from te_sched.ir.ops import const, convert
 from te_sched.ir.peer_json import load_index_map, save_index_map
 from te_sched.ir.stmt import For
-from te_sched.signatures import is_index
+from te_sched.signatures import checked, is_index
 from te_sched.tensorir.state import BlockIndex, BlockKey, Key
 from te_sched.trace.entries import Entry
 from te_sched.trace.handles import HandleReference
@@ -193,6 +193,8 @@ MAYBE_LIST = ArgumentKind(
     unpacked=lambda values: [*values[0]] or None,
 )
 
+_PLAIN = ("bool", "int", "float", "int | None")  # annotations
+
 _CAPITALS = {
     "reindex": "ReIndex",
     "rfactor": "RFactor",
@@ -233,7 +235,9 @@ def instruction(heading: str = "", **kinds: ArgumentKind) -> Callable[[_F], _F]:
         name = body.__name__
         deeply = walks_deeply(f"the program is too deep for {name}", ScheduleError)
         is_naming = name.startswith(_NAMING)
-        call = cast(_F, deeply(primitive(heading, is_naming=is_naming, **own)(body)))
+        kinds_of = body.__annotations__.items()  # others are checked by the primitive
+        tested = checked(body, ScheduleError, but=[a for a, kind in kinds_of if kind not in _PLAIN])
+        call = cast(_F, deeply(primitive(heading, is_naming=is_naming, **own)(tested)))
         PRIMITIVES[instruction_name(name)] = call.declared  # type: ignore[attr-defined]
         prepared = [
             (place, name, _PREPARED[name]) for place, name in enumerate(own) if name in _PREPARED
@@ -335,7 +339,7 @@ def _ranges(schedule: Any, given: Any, known: Mapping[str, Any]) -> Any:
     variables = tuple([Var(var.name, var.dtype) for var in axes])
     try:
         signature(given).bind(*variables)
-    except TypeError as error:
+    except (TypeError, ValueError) as error:  # some functions written in C have no signature
         raise ScheduleError(
             f"gen_new_ranges cannot take the {len(axes)} iterators of block {block.name}",
             str(error),

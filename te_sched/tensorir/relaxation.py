@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
 
 from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.conditions import conjuncts
@@ -10,9 +11,9 @@ from te_sched.arith.deduce import COMPARISONS, deduce_bound
 from te_sched.arith.int_set import IntervalSet, eval_set, from_range, intersect, is_nothing, union
 from te_sched.ir import ops
 from te_sched.ir.blocks import BlockRealize
-from te_sched.ir.expr import BufferRegion, Expr, IntImm, Range, Var
+from te_sched.ir.expr import GE, LT, BufferRegion, Expr, IntImm, Range, Var
 from te_sched.ir.scopes import rank_of
-from te_sched.ir.visitor import substitute, variables_of
+from te_sched.ir.visitor import replace, substitute, variables_of
 from te_sched.tensorir.blocks import loops_around, predicate_of
 from te_sched.tensorir.state import BlockIndex, BlockKey, Key
 
@@ -49,6 +50,32 @@ def limit(condition: Expr, domains: dict[Var, IntervalSet]) -> None:
         is_constant = all(one is None or isinstance(one, IntImm) for one in found)
         if is_constant and not is_nothing(found):
             domains[var] = intersect([domains[var], found])
+
+
+def always_holds(condition: Expr, ranges: Mapping[Var, Range], are_positive: bool = False) -> bool:
+    """Whether a condition `value >= bound` or `value < bound` is proven for all iterations of loops
+    with symbolic extents.
+
+        k * 32 + i < n * 32, of k in [0, n), i in [0, 32)
+
+    Parameters
+    ----------
+    are_positive : use that extents are positive in an iteration. TVM does where it moves blocks.
+    """
+    analyzer = Analyzer()
+    for var, one in ranges.items():
+        analyzer.bind(var, one)
+    sizes = [one.extent for one in ranges.values() if not isinstance(one.extent, IntImm)]
+    with ExitStack() as facts:
+        for size in sizes if are_positive else ():
+            facts.enter_context(analyzer.constraint(Analyzer().simplify(size > 0)))
+        if analyzer.can_prove(condition):
+            return True
+        if not sizes or not isinstance(condition, GE | LT):
+            return False
+        found = eval_set(condition.a, {var: from_range(one) for var, one in ranges.items()})
+        end = found.min if isinstance(condition, GE) else found.max
+        return end is not None and analyzer.can_prove(replace(condition, a=end))
 
 
 def covers(index: BlockIndex, key: BlockKey, other: BlockKey, region: BufferRegion) -> bool:

@@ -5,16 +5,15 @@ A rewriter notes which old block each new one continues. Must not know any primi
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
+from functools import reduce
 from typing import Any
 
-from te_sched.arith.analyzer import Analyzer
-from te_sched.arith.index_map import has_padding
 from te_sched.arith.iter_detect import IterMapLevel
-from te_sched.arith.iter_map import detect_iter_map, iter_map_simplify
+from te_sched.arith.iter_map import iter_map_simplify
 from te_sched.ir import ops
 from te_sched.ir.blocks import Block, BlockRealize
-from te_sched.ir.expr import Buffer, BufferRegion, Expr, PointerType, Range, Var
+from te_sched.ir.expr import Buffer, BufferRegion, Call, Expr, IntImm, PointerType, Range, Var
 from te_sched.ir.ops import is_const
 from te_sched.ir.stmt import For, Stmt
 from te_sched.ir.visitor import ReferenceMapper, replace, variables_of
@@ -48,14 +47,50 @@ class Values(BlockMapper):
         return self.values.get(node, node)
 
 
-class SimplifiedValues(Values):
-    """Replaces variables by values, and simplifies indices that have parts of variables in
-    `ranges`.
+class IndexMapper(BlockMapper):
+    """A mapper that simplifies indices.
+
+    `ranges` are those of variables; `conditions` hold where if_then_else evaluates an index.
     """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ranges: dict[Var, Range] = {}
+        self.conditions: tuple[Expr, ...] = ()
+
+    def visit_For(self, node: For) -> Stmt:
+        self.ranges[node.loop_var] = Range(self.visit(node.min), self.visit(node.extent))
+        return self.generic(node)
+
+    def visit_Call(self, node: Call) -> Expr:
+        if node.op != "tir.if_then_else":
+            return self.generic(node)
+        condition, value, other = node.args
+        known, condition = self.conditions, self.visit(condition)
+        self.conditions = (*known, condition)
+        value = self.visit(value)
+        self.conditions = known
+        found = (condition, value, self.visit(other))
+        is_same = all(a is b for a, b in zip(found, node.args, strict=True))
+        return node if is_same else replace(node, args=found)
+
+    def simplified_indices(self, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        """Indices that are sums of parts of variables, as such sums; others as they are."""
+        ranges = {var: self.ranges[var] for var in variables_of(*indices) if var in self.ranges}
+        predicate = reduce(ops.logical_and, self.conditions) if self.conditions else None
+        found = iter_map_simplify(indices, ranges, predicate, IterMapLevel.SURJECTIVE)
+        pairs = zip(indices, found, strict=True)
+        return tuple(
+            [old if type(old) is Var and type(new) is IntImm else new for old, new in pairs]
+        )
+
+
+class SimplifiedValues(Values, IndexMapper):
+    """Replaces variables by values, and simplifies indices; `ranges` are those of new variables."""
 
     def __init__(self, values: Mapping[Var, Expr], ranges: Mapping[Var, Range]) -> None:
         super().__init__(values)
-        self.ranges = ranges
+        self.ranges |= ranges
 
     def visit_parts(self, block: Block) -> Block:
         """A block with its parts mapped, as a new one."""
@@ -65,7 +100,7 @@ class SimplifiedValues(Values):
     def visit_access(self, node: Any) -> Any:
         """Map a load or store."""
         new = self.generic(node)
-        return replace(new, indices=simplified_indices(new.indices, self.ranges))
+        return replace(new, indices=self.simplified_indices(new.indices))
 
     visit_BufferLoad = visit_BufferStore = visit_access
 
@@ -73,24 +108,9 @@ class SimplifiedValues(Values):
         new = self.generic(node)
         if new is node:
             return new
-        low = simplified_indices([one.min for one in new.region], self.ranges)
+        low = self.simplified_indices(tuple([one.min for one in new.region]))
         pairs = zip(new.region, low, strict=True)
         return replace(new, region=tuple([replace(one, min=first) for one, first in pairs]))
-
-
-def simplified_indices(indices: Sequence[Expr], ranges: Mapping[Var, Range]) -> tuple[Expr, ...]:
-    """Indices, simplified if they are sums of parts of variables; others as they are."""
-    ranges = {var: ranges[var] for var in variables_of(*indices) if var in ranges}
-    analyzer = Analyzer()
-    for var, bound in ranges.items():
-        analyzer.bind(var, bound)
-    found = []
-    for one in indices:
-        is_sum = type(one) is not Var and not has_padding(one, ranges)
-        if is_sum and not detect_iter_map([one], ranges, None, IterMapLevel.SURJECTIVE).errors:
-            one = analyzer.simplify(one)
-        found.append(one)
-    return tuple(found)
 
 
 class Rebind(Values):

@@ -114,8 +114,9 @@ class BlockIndex:
     def blocks_of(self, key: Key) -> list[BlockKey]:
         """The blocks directly in a loop or block, in program order."""
         node = self.nodes[key]
-        keys, found = self.keys, blocks_of_scope if type(node) is BlockRealize else outermost_blocks
-        return [keys[one.block] for one in found(node)]
+        found = blocks_of_scope(node) if type(node) is BlockRealize else outermost_blocks(node)
+        keys = self.keys
+        return [keys[one.block] for one in found]
 
 
 class BlockIndexDraft(Draft, BlockIndex):

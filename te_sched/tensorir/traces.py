@@ -8,6 +8,7 @@ from typing import Any
 from te_sched.errors import ScheduleError, did_you_mean, kind_of, repr_of
 from te_sched.ir.index_map import IndexMap
 from te_sched.ir.visitor import variables_of
+from te_sched.signatures import checked_as
 from te_sched.tensorir.handles import PRIMITIVES, BlockHandles, instruction_name
 from te_sched.trace.entries import Entry
 from te_sched.trace.listing import Listing
@@ -146,7 +147,8 @@ class BlockTrace(Trace):
     Parameters
     ----------
     insts : instructions.
-    decisions : what was sampled, by instruction.
+    decisions : what was sampled, by instruction; instructions that it does not have are sampled
+        anew when the trace is replayed. None keeps what the instructions had sampled.
 
     >>> sch = tir.Schedule(matmul_relu)
     >>> i, j = sch.get_loops("D")
@@ -161,9 +163,10 @@ class BlockTrace(Trace):
         self, insts: Iterable[Instruction] = (), decisions: Mapping[Instruction, Any] | None = None
     ) -> None:
         super().__init__(BlockHandles())
-        known = dict(decisions or {})
         for one in insts:
-            self.append(one, known.get(one))
+            entry = one.entry
+            decision = entry.decision if decisions is None else decisions.get(one)
+            self.extend((), entry if decision is entry.decision else _decided(entry, decision))
 
     def copy(self) -> BlockTrace:
         """A copy of the trace."""
@@ -179,6 +182,7 @@ class BlockTrace(Trace):
         """What was sampled, by instruction."""
         return {one: one.entry.decision for one in self.insts if one.entry.decision is not None}
 
+    @checked_as(ScheduleError)
     def get_decision(self, inst: Instruction) -> Any:
         """What an instruction sampled; None for others.
 
@@ -189,6 +193,7 @@ class BlockTrace(Trace):
         """
         return inst.entry.decision
 
+    @checked_as(ScheduleError)
     def append(self, inst: Instruction, decision: Any = None) -> None:
         """Append an instruction, with what it sampled.
 
@@ -216,6 +221,7 @@ class BlockTrace(Trace):
         entry = super().pop()
         return None if entry is None else Instruction.of(entry)
 
+    @checked_as(ScheduleError)
     def with_decision(self, inst: Instruction, decision: Any, remove_postproc: bool) -> BlockTrace:
         """A trace in which one instruction has sampled something else.
 

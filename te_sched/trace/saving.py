@@ -155,6 +155,8 @@ class _Reader:
     def read(self, instruction: Any, decision: Any) -> tuple[Any, Entry, list[str]]:
         """The target of an instruction's primitive, the call, and the names of its results."""
         name, inputs, attributes, labels = instruction
+        if not all(isinstance(one, str) for one in labels):
+            raise ValueError(f"the results are not names: {labels}")
         primitive: Primitive | None = self._handles.primitive(self._schedule, name)
         if primitive is None:
             raise ValueError(f"unknown primitive {name}")

@@ -184,3 +184,15 @@ def test_a_reduction_that_is_initialised_once_is_not_repeated() -> None:
     sch.decompose_reduction("B", sch.get_loops("B")[0])
     with pytest.raises(BuildError, match="adds some values of its reduction several times"):
         te_sched.build(sch.mod)
+
+
+def test_nested_loops_over_the_same_threads_are_refused() -> None:
+    sch = tir.Schedule(row_sums)
+    outer, inner = sch.split(loops(sch, "B")[0], [3, 3])
+    sch.bind(outer, "blockIdx.x")
+    sch.bind(inner, "blockIdx.x")
+    with pytest.raises(
+        BuildError,
+        match=r"loops \w+ and \w+ around block B are bound to the same threads, blockIdx.x",
+    ):
+        te_sched.build(sch.mod, target="cuda")

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from te_sched.arith.analyzer import Analyzer
+from te_sched.config import Lowering
 from te_sched.ir import expr as E
 from te_sched.ir import ops
 from tests.arith.brute import show, value
@@ -245,3 +246,80 @@ def test_products_that_are_not_negative() -> None:
     found.mark_nonnegative(x * -2)
     assert found.const_bounds(x)[0] is not None
     assert found.const_bounds(x)[0] < 0  # type: ignore[operator]
+
+
+def test_negations_are_matched_after_bounds() -> None:
+    """TVM finds i < 7 of i != 7 for i < 8 before it sees that i != 7 is known."""
+    choice = E.Call("int32", "tir.if_then_else", (E.NE(i, E.IntImm(7)), x, y))
+    outer = E.Call("int32", "tir.if_then_else", (E.EQ(i, E.IntImm(7)), z, choice))
+    assert str(analyzer().simplify(outer)) == (
+        "T.if_then_else(i == 7, z, T.if_then_else(i < 7, x, y))"
+    )
+    unbounded = E.Call("int32", "tir.if_then_else", (E.NE(n, E.IntImm(7)), x, y))
+    outer = E.Call("int32", "tir.if_then_else", (E.EQ(n, E.IntImm(7)), z, unbounded))
+    assert str(analyzer().simplify(outer)) == "T.if_then_else(n == 7, z, x)"
+
+
+def test_an_order_follows_from_a_bound_and_an_inequality() -> None:
+    found = analyzer()
+    with found.constraint(x <= 3), found.constraint(E.NE(x, E.IntImm(3))):
+        assert found.can_prove(x < 3)
+        assert not found.can_prove(x < 2)
+    with found.constraint(x <= y), found.constraint(E.NE(y, x)):
+        assert found.can_prove(x < y)
+
+
+def test_multiples_leave_a_division_before_bounds() -> None:
+    found = analyzer()
+    with found.constraint(i < 1):
+        assert str(found.rewrite_simplify((i * 3 + 1) // 2)) == "i"
+        assert str(found.rewrite_simplify((i * 3 + 1) // 4)) == "0"
+        assert str(found.rewrite_simplify((i * 3 + 1) % 2)) == "i + 1"
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int8", "float32"])
+def test_sums_of_choices_are_one_choice(dtype: str) -> None:
+    c = E.Var("c", "bool")
+    p, q, r = (E.Var(name, dtype) for name in "pqr")
+    zero = ops.const(0, dtype)
+    simplify, choice = analyzer().simplify, E.Select(c, p, q)
+    assert str(simplify(E.Sub(choice, q))) == str(E.Select(c, E.Sub(p, q), zero))
+    assert str(simplify(E.Sub(choice, p))) == str(E.Select(c, zero, E.Sub(q, p)))
+    both = E.Add(choice, E.Select(c, r, p))
+    assert str(simplify(both)) == str(E.Select(c, E.Add(p, r), E.Add(q, p)))
+
+
+def test_as_tvm_some_constants_are_not_folded() -> None:
+    """TVM computes neither with short floats nor with bits; programs to run are folded."""
+    half = E.Mul(E.FloatImm(3.5, "float16"), E.FloatImm(2.5, "float16"))
+    bits = E.Call("int32", "tir.bitwise_and", (E.IntImm(6), E.IntImm(3)))
+    shift = E.Call("int32", "tir.shift_left", (E.IntImm(6), E.IntImm(3)))
+    simplify = analyzer().simplify
+    assert str(simplify(half)) == "T.float16(3.5) * T.float16(2.5)"
+    assert str(simplify(bits)) == "T.bitwise_and(6, 3)"
+    assert str(simplify(shift)) == "48"
+    assert str(Analyzer(Lowering(to_run=True)).simplify(bits)) == "2"
+
+
+def test_vectors_of_zeros_are_dropped_on_one_side() -> None:
+    v = E.Var("v", "float32x4")
+    zeros = E.Broadcast(E.FloatImm(0.0), 4)
+    assert analyzer().simplify(E.Add(v, zeros)) is v
+    assert str(analyzer().simplify(E.Mul(zeros, v))) == str(zeros)
+    exact = Analyzer(Lowering(to_run=True))
+    assert isinstance(exact.simplify(E.Add(v, zeros)), E.Add)
+
+
+def test_a_quotient_with_a_bound_is_divided_once() -> None:
+    found = analyzer()
+    found.bind(x, E.Range(E.IntImm(0), E.IntImm(90)))
+    with found.constraint(x // 3 < 3):
+        assert str(found.simplify(x // 3 // 3)) == "0"
+        assert str(found.simplify(x // 3 // 2)) == "x // 6"
+
+
+def test_what_is_not_equal_is_less() -> None:
+    found = analyzer()
+    with found.constraint(E.NE(x, E.IntImm(3))):
+        assert str(found.simplify(ops.less_equal(x, 3))) == "x < 3"
+        assert str(found.simplify(ops.less_equal(3, x))) == "3 < x"

@@ -67,7 +67,7 @@ def test_parts_are_expressions_again() -> None:
     assert str(expr_of(IterSplitExpr(mark, 4, 3))) == "x // 4"
     assert str(expr_of(IterSplitExpr(mark, 2, 3, 5))) == "x % 6 // 2 * 5"
     assert expr_of(IterSumExpr((), 7)) == 7
-    assert str(expr_of(IterSumExpr((IterSplitExpr(mark, 1, 12),), -2))) == "x - 2"
+    assert str(expr_of(IterSumExpr((IterSplitExpr(mark, 1, 12),), -2))) == "x + -2"
 
 
 @pytest.mark.parametrize(

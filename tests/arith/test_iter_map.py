@@ -338,3 +338,20 @@ def test_subspace_rejects_what_mixes_iterators() -> None:
     assert division([x * 4 + y], domain(x=8, y=4), [x]) is None
     assert division([x * 4 + y], domain(x=8, y=4), [y], x * 4 + y < 30) is None
     assert division([x * y], domain(x=8, y=4), [y]) is None
+
+
+def test_simplified_indices_keep_their_types() -> None:
+    i = E.Var("i", "int64")
+    domain = E.Range(E.IntImm(0, "int64"), E.IntImm(1, "int64"))
+    (found,) = iter_map_simplify([i], {i: domain})
+    assert (str(found), found.dtype) == ("T.int64(0)", "int64")
+
+
+def test_simplify_replaces_iterators_of_one_value() -> None:
+    iters = domain(x=4, y=4)
+    assert str(iter_map_simplify([y * 4 + x], iters, x < 1)[0]) == "y * 4"
+    assert str(iter_map_simplify([y * 4 + x], iters, ops.less_equal(3, x))[0]) == "y * 4 + 3"
+    assert str(iter_map_simplify([x // 3], iters, ops.less_equal(3, x))[0]) == "x // 3"
+    assert str(iter_map_simplify([y // 4 * 8 + x], iters)[0]) == "y // 4 * 8 + x"
+    wide = domain(x=5, y=4)
+    assert str(iter_map_simplify([x // 3 * 16 + 5], wide, ops.less_equal(3, x))[0]) == "21"

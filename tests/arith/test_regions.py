@@ -140,3 +140,21 @@ def f(A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32")):
         ["B[0:4]"],
         ["A[0:8]"],
     ]
+
+
+@pytest.mark.parametrize("condition", ["j < 5", "j == 5", "j != 0", "j > 2 and T.likely(j < 5)"])
+def test_conditions_do_not_bound_loops_of_symbolic_extents(condition: str) -> None:
+    """Then, TVM takes the region of all iterations."""
+    source = f"""
+@T.prim_func
+def f(a: T.handle, B: T.Buffer((16,), "int32")):
+    n = T.int32()
+    A = T.match_buffer(a, (n, 4), "int32")
+    for i in range(16):
+        with T.block("x"):
+            v = T.axis.S(16, i)
+            for j in range(n):
+                if {condition}:
+                    B[v] = A[j, 0]
+"""
+    assert "T.reads(A[0:n, 0])" in from_source(source).script()

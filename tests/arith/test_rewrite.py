@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from te_sched import config
 from te_sched.arith.analyzer import Analyzer
 from te_sched.ir import expr as E
 from te_sched.ir import ops
@@ -52,6 +53,13 @@ def rewrite() -> Callable[[Any], Any]:
 )
 def test_what_is_known_is_used(e: E.Expr, made: str) -> None:
     assert show(rewrite()(e)) == made
+
+
+def test_values_that_differ_are_not_equal_bounds() -> None:
+    analyzer = Analyzer()
+    with analyzer.constraint(E.NE(x, IntImm(5))):
+        assert show(analyzer.simplify(E.LE(IntImm(5), x))) == "(5 < x)"
+        assert show(analyzer.simplify(E.LE(x, IntImm(5)))) == "(x < 5)"
 
 
 def test_what_is_called_twice_does_not_cancel() -> None:
@@ -103,3 +111,29 @@ def test_the_smaller_of_equal_elements() -> None:
     for dtype, kept in (("int32", "A[0]"), ("float32", "T.min(A[0], A[0])")):
         buffer = decl_buffer((4,), dtype, "A")
         assert str(rewrite()(ops.minimum(buffer[0], buffer[0]))) == kept
+
+
+@pytest.mark.parametrize(
+    ("known", "e", "made"),
+    [
+        (ops.not_equal(x, 0), x <= 0, "x < 0"),
+        (ops.not_equal(x, 0), x >= 0, "0 < x"),
+        (ops.not_equal(x, y), x <= y, "x < y"),
+        (ops.not_equal(y, x), x < y + 1, "x < y"),
+        (ops.not_equal(x, 0), x * 2 <= 0, "x < 0"),
+        (ops.not_equal(x, 3), x < 4, "x < 4"),  # as in TVM
+    ],
+)
+def test_what_is_not_equal_is_less_or_greater(known: E.Expr, e: E.Expr, made: str) -> None:
+    analyzer = Analyzer()
+    with analyzer.constraint(known):
+        assert str(analyzer.simplify(e)) == str(analyzer.rewrite_simplify(e)) == made
+
+
+def test_equal_numbers_differ_from_the_same() -> None:
+    z = Var("z")
+    facts = ops.logical_and(ops.equal(x, y), ops.not_equal(y, z))
+    for transitively, made in ((True, "T.bool(True)"), (False, "x != z")):
+        analyzer = Analyzer(config.Lowering(prove_transitively=transitively))
+        with analyzer.constraint(facts):
+            assert str(analyzer.simplify(ops.not_equal(x, z))) == made

@@ -27,6 +27,7 @@ FUNCTIONS = {
     "low": lambda x: x,
     "high": lambda x: x,
     "zero": lambda x: x == 0,
+    "real_zero": lambda x: x == 0,
     "constant": lambda x: x % 2 == 0,
     "newer": lambda: True,
     "extremum": lambda x: False,

@@ -26,6 +26,7 @@ from te_sched import te
 from te_sched.codegen.llvm import machine, quirks
 from te_sched.codegen.target import Target
 from tests.codegen import test_llvm_options as options
+from tests.codegen import test_llvm_outline as outlines
 
 ROOT = Path(__file__).resolve().parents[2]
 X86 = "llvm -mtriple=x86_64-unknown-linux-gnu -mcpu=skylake-avx512"
@@ -166,6 +167,7 @@ REPRODUCERS: dict[str, tuple[Callable[[], bool | None], float]] = {
     "LANES_ONE_BY_ONE": (options.test_long_vectors_of_elements_from_anywhere_take_no_time, 2.0),
     "COPIED_BODIES": (optimised(sums(200, "%n", 4)), 1.4),
     "MANY_LOOPS": (optimised(sums(1000, "%n", 1)), 2.0),
+    "LOOPS_OF_FUNCTION": (outlines.test_programs_of_hundreds_of_nests_take_no_time, 2.0),
     "MANY_CONDITIONS": (options.test_conditions_of_unrolled_steps_of_threads_take_no_time, 2.0),
     "QUOTIENTS": (lambda: fails(options.test_quotients_of_an_index_are_those_of_each_vector), 0.0),
     "EARLY_SHUFFLES": (shuffles, 0.0),

@@ -334,8 +334,70 @@ def test_symbolic_sizes_of_functions_are_simplified() -> None:
     np.testing.assert_array_equal(b, a)
 
 
+GUARDED = """
+@T.prim_func
+def main(a: T.handle, n: T.int32, m: T.int32):
+    A = T.match_buffer(a, (n, m), "float32")
+    for i in range((n + 2) // 3):
+        for j, k, l in T.grid(m, 3, 2):
+            if i * 3 + k < n and {condition}:
+                A[{row}, {column}] = T.float32(1)
+"""
+
+
+@pytest.mark.parametrize(
+    ("condition", "row", "column", "index"),
+    [
+        ("l < 2", "i * 3 + k", "j", "(i * 3 + k) * m + j"),
+        # As TVM: with an equation, no condition is used.
+        ("l == 0", "i * 3 + k", "j", "i * m * 3 + k * m + j"),
+        ("l != 1", "i * 3 + k", "j", "i * m * 3 + k * m + j"),
+        ("l < 1", "i * 3 + k", "j + l", "(i * 3 + k) * m + j"),
+    ],
+)
+def test_conditions_restrict_iterators(condition: str, row: str, column: str, index: str) -> None:
+    source = GUARDED.format(condition=condition, row=row, column=column)
+    module = IRModule({"main": te_sched.script.from_source(source)})
+    text = str(transform.Simplify()(transform.FlattenBuffer()(module)))
+    assert f"A_1[{index}] = " in text
+
+
 def test_functions_of_schedules_stay() -> None:
     A = te.placeholder((4, 4), name="A")
     B = te.compute((4, 4), lambda i, j: A[i, j] + 1.0, name="B")
     module = te_sched.lower(te.create_schedule(B.op), [A, B], stop_after="schedule_ops")
     assert transform.FlattenBuffer()(module)["main"] is module["main"]
+
+
+def flattened(condition: str, tail: str = "") -> str:
+    """The store of a program under a condition, as FlattenBuffer leaves it."""
+    source = f"""
+@T.prim_func
+def main(A: T.Buffer((4, 8), "float32"), B: T.Buffer((16, 16), "float32")):
+    for k, i in T.grid(4, 4):
+        if {condition}:
+            B[k, i] = A[i, k]{tail}
+"""
+    text = str(transform.FlattenBuffer()(IRModule({"main": te_sched.script.from_source(source)})))
+    return next(line.strip() for line in text.splitlines() if "B_1[" in line)
+
+
+@pytest.mark.parametrize(
+    ("condition", "store"),
+    [
+        ("i < 1", "B_1[k * 16] = A_1[k]"),
+        ("3 <= i", "B_1[k * 16 + 3] = A_1[k + 24]"),
+        ("1 <= i and i < 2", "B_1[k * 16 + 1] = A_1[k + 8]"),
+        ("i == 0", "B_1[k * 16 + i] = A_1[i * 8 + k]"),
+        ("i < 1 and k != 0", "B_1[k * 16 + i] = A_1[i * 8 + k]"),
+        ("i < 1 and A[i, k] < 1.0", "B_1[k * 16 + i] = A_1[i * 8 + k]"),
+    ],
+)
+def test_conditions_of_one_value_give_constants(condition: str, store: str) -> None:
+    assert flattened(condition) == store
+
+
+def test_branches_of_if_then_else_that_do_not_hold_have_no_predicate() -> None:
+    tail = " + T.if_then_else(k < 1, A[i, k], T.if_then_else(i < 1, A[k, i], 0.0))"
+    expected = "T.if_then_else(k < 1, A_1[i * 8], T.if_then_else(i < 1, A_1[k * 8 + i], "
+    assert expected in flattened("i < 4", tail)

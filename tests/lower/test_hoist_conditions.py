@@ -7,9 +7,10 @@ import pytest
 
 import te_sched
 from te_sched.config import Lowering
+from te_sched.ir import ops
 from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.expr import Call
-from te_sched.ir.stmt import Allocate, For, IfThenElse, LetStmt, PrimFunc, Stmt
+from te_sched.ir.stmt import Allocate, AttrStmt, For, IfThenElse, LetStmt, PrimFunc, Stmt
 from te_sched.lower.hoist_conditions import hoist_conditions
 from te_sched.lower.statements import statements
 from tests.lower.build import (
@@ -142,3 +143,11 @@ def test_conditions_on_threads_move_if_wanted(is_outside: bool) -> None:
     new = hoist_conditions(func, Lowering(hoist_thread_conditions=True))
     assert (new is func) == (not is_outside)
     assert isinstance(new.body.body, IfThenElse) == is_outside
+
+
+def test_conditions_on_loops_with_pragmas_stay() -> None:
+    inner = loop(j, 8, IfThenElse(i < 3, WORK))
+    nest = make(AttrStmt(i, "pragma_unroll_explicit", ops.convert(1), loop(i, 8, inner)))
+    assert hoist_conditions(nest) is nest
+    moves = Lowering(hoist_thread_conditions=True)
+    assert hoist_conditions(nest, moves) is not nest

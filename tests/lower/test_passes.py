@@ -73,7 +73,7 @@ def test_tuples_of_passes_keep_the_order_of_phases() -> None:
 @pytest.mark.parametrize(
     ("phase", "before", "after"),
     [
-        (0, "begin", "inject_prefetch"),
+        (0, "begin", "simplify"),
         (1, "simplify", "partition_loops"),
         (2, "unroll_loops", "renormalize_split_patterns"),
         (3, "rewrite_unsafe_select", "eliminate_common_subexpressions"),

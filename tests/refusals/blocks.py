@@ -258,6 +258,11 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
     (MATMUL, lambda s: s.parallel(loops(s, "C")[2]), "cannot parallelize reduction loop k"),
     (MATMUL, lambda s: s.vectorize(loops(s, "C")[2]), "cannot vectorize reduction loop k"),
     (MATMUL, lambda s: s.bind(loops(s, "C")[2], "blockIdx.x"), "cannot bind reduction loop k"),
+    (
+        OTHERS["begun elsewhere"],
+        lambda s: s.vectorize(loops(s, "B")[0]),
+        "cannot vectorize loop i(.|\n)*B is neither complete(.|\n)*it has no T.init",
+    ),
     (MATMUL, lambda s: s.bind(loops(s, "C")[0], "threadIdx.w"), "there is no thread axis"),
     (OTHERS["squares"], lambda s: s.parallel(loops(s, "B")[0]), "are not affine in the loops"),
     (OTHERS["opaque"], lambda s: s.parallel(loops(s, "B")[0]), "uses i in its body"),
@@ -287,7 +292,11 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
     (OTHERS["window"], lambda s: s.reverse_compute_inline("C"), "does not read one element of B"),
     (OTHERS["beyond"], lambda s: s.reverse_compute_inline("C"), "does not store all elements"),
     (OTHERS["repeated"], lambda s: s.reverse_compute_inline("C"), "vj is not determined by B"),
-    (OTHERS["gather"], lambda s: s.reverse_compute_inline("C"), "not an affine map"),
+    (
+        OTHERS["gather"],
+        lambda s: s.reverse_compute_inline("C"),
+        "not an affine map",
+    ),
     (OTHERS["updated twice"], lambda s: s.reverse_compute_inline("C"), "producer B is not compl"),
     # reductions
     (
@@ -603,6 +612,16 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
         "block C reads more of E than is written before",
     ),
     (
+        OTHERS["overlapping"],
+        lambda s: s.reverse_compute_at("C", loops(s, "B")[0]),
+        "instances access the same elements of B, those of B\\[vi:vi \\+ 3\\]",
+    ),
+    (
+        OTHERS["window sum"],
+        lambda s: s.reverse_compute_at("C", loops(s, "B")[0]),
+        "instances access the same elements of B, those of B\\[vi \\+ vk\\]",
+    ),
+    (
         MATMUL,
         lambda s: s.reverse_compute_at("D", loops(s, "C")[0], index=5),
         "index 5 is not after its producers(.|\n)*give a number from 1 to 1",
@@ -621,6 +640,11 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
         OTHERS["half"],
         lambda s: s.compute_at("B", loops(s, "C")[0]),
         "do not take exactly the values of their domains",
+    ),
+    (
+        REDUCTIONS["repeated"],
+        lambda s: s.decompose_reduction("C", loops(s, "C")[0]),
+        "no iterator depends on loop i: each of its iterations computes the whole reduction",
     ),
     # loops made of one, and one of several
     (MATMUL, _partition("D", 0, [8]), "have the sum 8, and it has 8 iterations"),
@@ -834,6 +858,46 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
         MATMUL,
         lambda s: s.sample_categorical(np.array([1.5]), [1.0]),
         "a candidate must be an integer",
+    ),
+    (
+        MATMUL,
+        lambda s: s.split(loops(s, "C")[0], [2, 4], preserve_unit_iters=np.array([1, 0])),
+        "preserve_unit_iters of split is array.*, expected True or False",
+    ),
+    (
+        MATMUL,
+        lambda s: s.unsafe_hide_buffer_access("C", np.array(["read", "write"]), [0]),
+        "buf_type is array",
+    ),
+    (
+        MATMUL,
+        lambda s: s.annotate_buffer_access("C", 0, "read", int),
+        "gen_new_ranges cannot take the 3 iterators of block C",
+    ),
+    (
+        MATMUL,
+        lambda s: s.transform_layout(
+            "C", "C", lambda i, j: [i // 2, j], assume_injective_transform=True
+        ),
+        "the map takes its 64 elements to 32",
+    ),
+    (MATMUL, lambda s: s.trace.get_decision(None), "inst of get_decision is None"),
+    (MATMUL, lambda s: s.trace.append("GetBlock"), "inst of append is 'GetBlock'"),
+    (MATMUL, lambda s: s.trace.with_decision(None, 1, False), "inst of with_decision is None"),
+    (
+        MATMUL,
+        lambda s: Trace.apply_json_to_schedule([[["GetBlock", [], ["C", "main"], None]], []], s),
+        "invalid JSON of a trace",
+    ),
+    (
+        MATMUL,
+        lambda s: Trace.apply_json_to_schedule([[["GetBlock", [], ["C", "main"], [1]]], []], s),
+        "the results are not names",
+    ),
+    (
+        MATMUL,
+        lambda s: s.compute_at("C", loops(s, "D")[0], index="first"),
+        "index of compute_at is 'first', expected an int",
     ),
 ]
 

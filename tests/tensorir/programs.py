@@ -170,6 +170,33 @@ for i in range(8):
 """
         + _block("D", "8", "", "D[vi] = A[vi]"),
     ),
+    "overlapping": function(
+        "A:10 C:8",
+        'B = T.alloc_buffer((10,), "float32")\n'
+        + _block("B", "10", "", "B[vi] = A[vi]")
+        + _block("C", "8", "", "C[vi] = B[vi] + B[vi + 1] + B[vi + 2]"),
+    ),
+    "window sum": function(
+        "A:10 C:8",
+        'B = T.alloc_buffer((10,), "float32")\n'
+        + _block("B", "10", "", "B[vi] = A[vi]")
+        + """for i, k in T.grid(8, 3):
+    with T.block("C"):
+        vi, vk = T.axis.remap("SR", [i, k])
+        with T.init():
+            C[vi] = 0.0
+        C[vi] = C[vi] + B[vi + vk]
+""",
+    ),
+    "begun elsewhere": function(
+        "A:8,8 B:8",
+        _block("C", "8", "", "B[vi] = 0.0")
+        + """for i, k in T.grid(8, 8):
+    with T.block("B"):
+        vi, vk = T.axis.remap("SR", [i, k])
+        B[vi] = B[vi] + A[vi, vk]
+""",
+    ),
     "updated": function(
         "A:8 C:8",
         'B = T.alloc_buffer((8,), "float32")\n'
@@ -334,6 +361,22 @@ for i, k in T.grid(8, 8):
 
 
 REDUCTIONS = {
+    "repeated": function(
+        "A:8,8 D:8",
+        """
+C = T.alloc_buffer((8,), "float32")
+for i in range(8):
+    for j, k in T.grid(8, 8):
+        with T.block("C"):
+            vj, vk = T.axis.remap("SR", [j, k])
+            with T.init():
+                C[vj] = 0.0
+            C[vj] = C[vj] + A[vj, vk]
+    with T.block("D"):
+        vi = T.axis.spatial(8, i)
+        D[vi] = C[vi]
+""",
+    ),
     "in one loop": function(
         "A:8,8 C:8",
         """

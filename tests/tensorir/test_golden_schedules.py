@@ -215,6 +215,28 @@ def main(A: T.Buffer({sizes}, "float32"), C: T.Buffer({sizes[:2]}, "float32")):
     np.testing.assert_allclose(c, (a + 1).sum(axis=2))
 
 
+@pytest.mark.parametrize(
+    ("block", "decision", "recorded"),
+    [("B", -3, -1), ("B", 0, -1), ("B", 1, 1), ("B", 3, 2), ("C", 0, -1), ("C", -2, -1)],
+)
+def test_places_that_are_none_mean_those_around_them(
+    block: str, decision: int, recorded: int
+) -> None:
+    sch = tir.Schedule(from_source(GIVEN + STAGES))
+    for place, factors in ((1, [8, 1]), (0, [1, 8])):
+        sch.split(sch.get_loops("C")[place], factors)
+    sch.sample_compute_location(block, decision=decision)
+    assert str(sch.trace).rstrip().endswith(f"decision={recorded})")
+
+
+def test_blocks_that_begin_or_continue_others_stay() -> None:
+    sch = tir.Schedule(from_source(GIVEN + MATMUL))
+    sch.decompose_reduction("C", sch.get_loops("C")[2])
+    for name in ("C_init", "C_update"):
+        sch.sample_compute_location(name, decision=0)
+        assert str(sch.trace).rstrip().endswith("decision=-1)")
+
+
 def test_a_sampled_place_may_be_inline() -> None:
     sch = tir.Schedule(from_source(GIVEN + STAGES))
     sch.compute_at("B", sch.sample_compute_location("B", decision=-2))

@@ -53,8 +53,45 @@ def test_consumers_of_a_part(
     np.testing.assert_array_equal(*results)
 
 
+def test_tiles_of_which_the_consumer_reads_a_part() -> None:
+    source = """
+@T.prim_func
+def main(A: T.Buffer((128,), "float32"), C: T.Buffer((100,), "float32")):
+    B = T.alloc_buffer((8, 16))
+    for i, j in T.grid(8, 16):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi * 16 + vj] + 1.0
+    for a in range(100):
+        with T.block("C"):
+            v = T.axis.spatial(100, a)
+            C[v] = B[v // 16, v % 16] * 2.0
+"""
+    sch = tir.Schedule(program(source))
+    sch.reverse_compute_inline("C")
+    assert "T.where(i * 16 + j < 100)" in sch.mod.script()
+    a, c = np.arange(128, dtype="float32"), np.zeros(100, "float32")
+    te_sched.build(sch.mod)(a, c)
+    np.testing.assert_array_equal(c, (a[:100] + 1) * 2)
+
+
 @pytest.mark.parametrize("read", [(1, 8), (2, 4)])
 def test_consumers_that_no_element_determines_are_rejected(read: tuple[int, int]) -> None:
     sch = tir.Schedule(program(READS.format(made=(8, 8), read=read, index="v0 + v1, v1")))
-    with pytest.raises(ScheduleError, match=r"is not determined by B\[v0 \+ v1, v1\]"):
+    with pytest.raises(ScheduleError, match=r"iterators are not determined by B\[v0 \+ v1, v1\]"):
         sch.reverse_compute_inline("C")
+
+
+def test_consumers_that_reshape_are_inlined() -> None:
+    module = program(
+        READS.format(
+            made=(32, 32), read=(16, 64), index="(v0 * 64 + v1) // 32, (v0 * 64 + v1) % 32"
+        )
+    )
+    sch = tir.Schedule(module)
+    sch.reverse_compute_inline("C")
+    assert "T.where" not in sch.mod.script()
+    a = np.arange(1024, dtype="float32").reshape(32, 32)
+    c = np.zeros((16, 64), "float32")
+    te_sched.build(sch.mod)(a, c)
+    np.testing.assert_array_equal(c, (a.reshape(16, 64) + 1) * 2)

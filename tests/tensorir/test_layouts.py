@@ -12,7 +12,7 @@ import te_sched
 from te_sched import tir
 from te_sched.ir import structural_equal
 from te_sched.script import from_source
-from tests.tensorir.programs import GIVEN, MATMUL, STAGES
+from tests.tensorir.programs import GIVEN, MATMUL, STAGES, function
 
 MAPS: list[Callable[..., Any]] = [
     lambda i, j: [j, i],
@@ -203,3 +203,111 @@ def main(a: T.handle, c: T.handle):
     assert str(sch.get(sch.get_block("C")).writes[0].buffer.shape[0]) == "n * T.int64(4)"
     a = np.random.default_rng(0).random((4, 3), dtype="float32")
     np.testing.assert_allclose(run(sch, [a, np.zeros(12, "float32")]), a.reshape(-1))
+
+
+# As TVM 0.19 prints it, with its own names of loops and iterators.
+BY_A_SIZE = """
+        B = T.alloc_buffer(((-16 % n + 16) // n, n))
+        for axis0, axis1 in T.grid((-16 % n + 16) // n, n):
+            with T.block("B"):
+                v_axis0, v_axis1 = T.axis.remap("SS", [axis0, axis1])
+                T.reads(A[v_axis1 + v_axis0 * n])
+                T.writes(B[v_axis0, v_axis1])
+                B[v_axis0, v_axis1] = T.if_then_else(-16 % n != 0 and (v_axis1 + v_axis0 * n) // n == 16 // n and 16 % n <= (v_axis1 + v_axis0 * n) % n, T.float32(0), A[v_axis1 + v_axis0 * n])
+"""  # noqa: E501
+SIZED = """
+@T.prim_func
+def main(A: T.Buffer((16,)), C: T.Buffer((16,)), n: T.int32):
+    B = T.alloc_buffer((16,))
+    for i in range(16):
+        with T.block("B"):
+            vi = T.axis.spatial(16, i)
+            B[vi] = A[vi]
+    for i in range(16):
+        with T.block("C"):
+            vi = T.axis.spatial(16, i)
+            C[vi] = B[vi] + 1.0
+"""
+
+
+@pytest.mark.parametrize("size", [1, 3, 5, 16, 20])
+@pytest.mark.parametrize("is_turned", [False, True])
+def test_layouts_in_tiles_of_a_symbolic_size(size: int, is_turned: bool) -> None:
+    sch = tir.Schedule(from_source(GIVEN + SIZED))
+    n = sch.mod["main"].params[2]
+    sch.transform_layout(
+        "B", "B", lambda i: [i % n, i // n] if is_turned else [i // n, i % n], pad_value=0.0
+    )
+    assert is_turned or BY_A_SIZE in sch.mod.script() + "\n"
+    a = np.arange(16, dtype="float32")
+    c = np.zeros(16, "float32")
+    te_sched.build(sch.mod, target="llvm")(a, c, size)
+    np.testing.assert_array_equal(c, a + 1)
+
+
+@pytest.mark.parametrize("size", [0, -4])
+def test_layouts_in_tiles_of_no_size_are_refused_when_they_run(size: int) -> None:
+    sch = tir.Schedule(from_source(GIVEN + SIZED))
+    n = sch.mod["main"].params[2]
+    sch.transform_layout("B", "B", lambda i: [i // n, i % n], pad_value=0.0)
+    run = te_sched.build(sch.mod, target="llvm")
+    with pytest.raises(te_sched.TeSchedError, match="B has no elements there"):
+        run(np.zeros(16, "float32"), np.zeros(16, "float32"), size)
+
+
+SHIFTED = function(
+    "A:16,16 B:4,8",
+    """
+for i, j in T.grid(4, 8):
+    with T.block("B"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        B[vi, vj] = T.if_then_else(vi > 1, A[vi - 1, vj + 2], A[vi + 3, vj])
+""",
+)
+
+
+def shifted(a: np.ndarray) -> np.ndarray:
+    """What SHIFTED computes."""
+    i, j = np.indices((4, 8))
+    return np.where(i > 1, a[i - 1, j + 2], a[i + 3, j])
+
+
+@pytest.mark.parametrize(
+    ("mapping", "text"),
+    [
+        (lambda i, j: [j, i], "T.if_then_else(vi > 1, A[vj + 2, vi - 2 + 1], A[vj, vi + 3])"),
+        (lambda i, j: [i * 16 + j], "T.if_then_else(vi > 1, A[vi * 16 + vj - 14], A["),
+    ],
+)
+def test_indices_begin_where_their_condition_holds(mapping: Callable[..., Any], text: str) -> None:
+    sch = tir.Schedule(from_source(GIVEN + SHIFTED))
+    sch.transform_layout("B", ("read", 0), mapping)
+    assert text in sch.mod.script()
+    a = np.random.default_rng(0).random((16, 16), dtype="float32")
+    (index,) = [np.array([mapping(i, j) for i in range(16) for j in range(16)])]
+    given = np.zeros(index.max(0) + 1, "float32")
+    given[tuple(index.T)] = a.reshape(-1)
+    np.testing.assert_array_equal(run(sch, [given, np.zeros((4, 8), "float32")]), shifted(a))
+
+
+def test_indices_of_instances_in_another_order_are_sums_of_parts() -> None:
+    text = SHIFTED.replace("vi > 1, A[vi - 1", "vj > 3, A[vi + 1")
+    sch = tir.Schedule(from_source(GIVEN + text))
+    sch.transform_block_layout("B", lambda i, j: [i * 8 + j])
+    assert "v0 % 8 > 3, A[v0 // 8 + 1, v0 % 8 + -4 + 6], A[v0 // 8 + 3" in sch.mod.script()
+    a = np.random.default_rng(0).random((16, 16), dtype="float32")
+    i, j = np.indices((4, 8))
+    expected = np.where(j > 3, a[i + 1, j + 2], a[i + 3, j])
+    np.testing.assert_array_equal(run(sch, [a, np.zeros((4, 8), "float32")]), expected)
+
+
+def test_regions_of_a_transformed_buffer_are_those_of_the_body() -> None:
+    reads = "T.reads(A[0:16, 0:16])\n            B[vi, vj] = "
+    text = SHIFTED.replace("B[vi, vj] = ", reads)
+    sch = tir.Schedule(from_source(GIVEN + text))
+    sch.transform_layout("B", ("read", 0), lambda i, j: [j, i])
+    (region,) = sch.get(sch.get_block("B")).reads
+    assert str(region) == "A[vj:vj + 3, vi - 1:vi - 1 + 5]"
+    a = np.random.default_rng(0).random((16, 16), dtype="float32")
+    found = run(sch, [a.T.copy(), np.zeros((4, 8), "float32")])
+    np.testing.assert_array_equal(found, shifted(a))

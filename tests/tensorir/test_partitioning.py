@@ -225,3 +225,24 @@ def test_cache_write_in_a_partition_copies_what_an_iteration_writes(part: int) -
         assert COPIED_BACK in sch.mod.script() + "\n"
         sch.split(made[0], [2, None])
     check_same(sch, MATMUL)
+
+
+def test_copies_for_a_part_have_all_elements() -> None:
+    sch = tir.Schedule(from_source(GIVEN + STAGES))
+    sch.loop_partition(sch.get_loops("C")[0], [2, None])
+    sch.cache_read("C_i1", 0, "local")
+    text = sch.mod.script()
+    assert 'B_local = T.alloc_buffer((8, 8), scope="local")' in text
+    assert "T.reads(B_local[2:8, 0:8])" in text
+    a = np.random.default_rng(0).random((8, 8), dtype="float32")
+    c = np.zeros_like(a)
+    te_sched.build(sch.mod, target="llvm")(a, c)
+    np.testing.assert_allclose(c, a * 2 + 1)
+
+
+def test_copies_in_loops_keep_loops_of_one_iteration() -> None:
+    sch = tir.Schedule(from_source(GIVEN + STAGES))
+    sch.reverse_compute_at("C", sch.get_loops("B")[1])
+    sch.split(sch.get_loops("B")[0], [8, 1])
+    sch.cache_write("B", 0, "local")
+    assert "v0 = T.axis.spatial(8, i_0 + i_1 + ax0)" in sch.mod.script()

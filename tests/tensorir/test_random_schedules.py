@@ -83,6 +83,7 @@ def calls(sch: Any, rng: random.Random) -> list[Any]:
         lambda: sch.cache_read(block, 0, rng.choice(SCOPES[:2])),
         lambda: sch.cache_write(block, 0, rng.choice(SCOPES[:2])),
         lambda: sch.blockize(loop),
+        lambda: sch.blockize(sch.get_child_blocks(rng.choice([sch.get_block("root"), loop]))[:2]),
         lambda: sch.set_scope(block, 0, "local"),
         lambda: sch.storage_align(block, 0, rng.choice([0, -1]), 8, 4),
         lambda: sch.split(loop, sch.sample_perfect_tile(loop, 2)),

@@ -156,3 +156,10 @@ def test_blocks_in_partitions(kind: str, part: int) -> None:
     sch.loop_partition(loops(sch, "D")[1], [3, None])
     sch.reindex(f"D_j{part}", (kind, 0))
     check_same(sch, MATMUL)
+
+
+def test_copies_have_the_scope_of_the_buffer() -> None:
+    sch = tir.Schedule(from_source(GIVEN + CONVOLUTION))
+    sch.cache_read("C", 0, "shared")
+    copy = sch.get(sch.reindex("C", ("read", 0)))
+    assert copy.writes[0].buffer.scope() == "shared"

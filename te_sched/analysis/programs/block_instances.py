@@ -25,7 +25,12 @@ from te_sched.ir.blocks import BlockRealize
 from te_sched.ir.expr import Buffer, Expr, IntImm, IterVar, Var
 from te_sched.ir.stmt import PrimFunc
 from te_sched.ir.visitor import variables_of
-from te_sched.lower.blocks.unify_threads import EQUAL_EXTENTS, ONE_LAUNCH, differing_threads
+from te_sched.lower.blocks.unify_threads import (
+    EQUAL_EXTENTS,
+    ONE_LAUNCH,
+    differing_threads,
+    is_unified,
+)
 from te_sched.tensorir.blocks import (
     accessed,
     buffers_of,
@@ -53,6 +58,7 @@ def judge_blocks(func: PrimFunc) -> list[Finding]:
     with unobserved():
         index = BlockSchedule(func)
     found = [_Instances(index, key).finding() for key in index.keys.values()]
+    found += [_of_nested_threads(index, key) for key in index.keys.values()]
     return [*threads, *[one for one in found if one is not None], *_overwritten(index)]
 
 
@@ -66,6 +72,33 @@ def _of_threads(tag: str, extents: tuple[Expr, Expr]) -> Finding:
         why=ONE_LAUNCH,
         help=EQUAL_EXTENTS,
     )
+
+
+def _of_nested_threads(index: BlockIndex, key: BlockKey) -> Finding | None:
+    """The fault of a block that depends on two loops over the threads of one axis, one loop inside
+    of the other: both have the number of the thread, so that only equal iterations meet.
+    """
+    around = [key, *index.around(key)]
+    values = [index.realize(one).iter_values for one in around if isinstance(one, BlockKey)]
+    used = variables_of(*[value for some in values for value in some])
+    outer: dict[str, Var] = {}
+    for var in reversed(around):
+        if not isinstance(var, Var) or var not in used:
+            continue
+        loop = index.loop(var)
+        thread = loop.thread_binding
+        if thread is None or _number(loop.extent) == 1:
+            continue
+        first = outer.setdefault(thread.thread_tag, var)
+        if first is not var and is_unified(thread.thread_tag):
+            return broken_rule(
+                key.name,
+                f"loops {first.name} and {var.name} around block {key.name} are bound to the same "
+                f"threads, {thread.thread_tag}",
+                "a thread would execute only those iterations in which both are its number",
+                "bind one of the loops to another thread axis, or fuse them",
+            )
+    return None
 
 
 class _Part(NamedTuple):

@@ -145,18 +145,26 @@ def _written(
     program: ProgramAccesses, memory: Memory, accesses: Sequence[Access]
 ) -> Missing | bool | None:
     """True if all reads are proved to follow their writes; else the result of `find_missing`."""
-    reads = [one for one in accesses if not one.writes]
-    if all(_is_initialised(program, memory, accesses, read) for read in _unique(reads)):
-        return True
-    return find_missing(program, memory, accesses)
+    for place in _unique_reads(accesses):
+        read, before = accesses[place], accesses[max(0, place - _NEAR) : place]
+        if not (
+            _is_initialised(program, memory, before, read)
+            or _is_initialised(program, memory, accesses, read)
+        ):
+            return find_missing(program, memory, accesses)
+    return True
 
 
-def _unique(reads: Sequence[Access]) -> list[Access]:
-    """Reads without duplicates."""
-    kept: dict[Any, Access] = {}
-    for read in reads:
-        place = read.order[:-1]
-        kept.setdefault((read.index, read.conditions, tuple(map(id, place))), read)
+_NEAR = 8  # accesses right before a read, which usually write what it reads
+
+
+def _unique_reads(accesses: Sequence[Access]) -> list[int]:
+    """The numbers of the reads, without duplicates."""
+    kept: dict[Any, int] = {}
+    for number, one in enumerate(accesses):
+        if not one.writes:
+            place = one.order[:-1]
+            kept.setdefault((one.index, one.conditions, tuple(map(id, place))), number)
     return list(kept.values())
 
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from te_sched import config
 from te_sched.autotvm.measure.candidates import (
-    Timing,
+    TimingOptions,
     WrongAnswerError,
     build_candidate,
     run_candidate,
@@ -63,7 +63,7 @@ def measure_option(builder: Any, runner: Any) -> dict[str, Any]:
     }
 
 
-class LocalBuilder(MeasureBuilder):
+class WorkerBuilder(MeasureBuilder):
     """Builds candidates in worker processes of this machine.
 
     Parameters
@@ -137,6 +137,9 @@ class LocalBuilder(MeasureBuilder):
         return result
 
 
+LocalBuilder = WorkerBuilder  # TVM's name, which meta_schedule has, too
+
+
 def _instantiated(inp: MeasureInput) -> Instance:
     with inp.target:
         s, args = inp.task.instantiate(inp.config)
@@ -163,7 +166,7 @@ def _failed(error: Exception, number: MeasureErrorNo, start: float) -> MeasureRe
     return MeasureResult((error,), number, time.perf_counter() - start, time.time())
 
 
-class LocalRunner(MeasureRunner):
+class WorkerRunner(MeasureRunner):
     """Runs candidates one after the other in a worker process of this machine.
 
     Each candidate is run with random arguments, the same for all, or `ref_input`, and must compute
@@ -196,9 +199,11 @@ class LocalRunner(MeasureRunner):
         super().__init__(timeout, 1)
         if module_loader is not None:
             raise DeclarationError(
-                "LocalRunner has no module loaders", "candidates are files of this machine"
+                "LocalRunner has no module loaders",
+                "candidates are files of this machine",
+                "leave module_loader out",
             )
-        self._timing = Timing(
+        self._timing = TimingOptions(
             number, repeat, min_repeat_ms, cooldown_interval, enable_cpu_cache_flush
         )
         self.check_correctness = check_correctness
@@ -214,7 +219,7 @@ class LocalRunner(MeasureRunner):
         super().set_task(task)
         self._reference = ""
         if self.check_correctness:
-            self._reference = os.path.join(self._folder.name, f"reference_{next(self._tasks)}.npz")
+            self._reference = os.path.join(self._folder.name, f"reference_{next(self._tasks)}")
 
     def run(
         self,
@@ -265,3 +270,6 @@ class LocalRunner(MeasureRunner):
                 task.name,
                 str(error).splitlines()[0],
             )
+
+
+LocalRunner = WorkerRunner  # TVM's name, which meta_schedule has, too

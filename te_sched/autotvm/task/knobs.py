@@ -234,7 +234,9 @@ def _candidates(what: str, given: Any, length: int) -> list[list[Any]]:
     for one in found:
         if len(one) != length:
             raise DeclarationError(
-                f"candidate {repr_of(one)} of a {what} has {len(one)} items, expected {length}"
+                f"candidate {repr_of(one)} of a {what} has {len(one)} items, expected {length}",
+                "",
+                "pass a value for each axis",
             )
     return found
 
@@ -538,7 +540,9 @@ class AnnotateSpace(TransformSpace[AnnotateEntity]):
 def _anchors(given: Any, count: int) -> int:
     if not isinstance(given, int) or not 1 <= given <= count:
         raise DeclarationError(
-            f"num_anchor of policy 'locate_cache' is {repr_of(given)}, expected 1 to {count}"
+            f"num_anchor of policy 'locate_cache' is {repr_of(given)}, expected 1 to {count}",
+            "it is the number of axes to choose",
+            "pass num_anchor=1",
         )
     return given
 
@@ -572,7 +576,9 @@ class OtherOptionSpace(TransformSpace[OtherOptionEntity]):
     def __init__(self, candidate: Iterable[Any]) -> None:
         if not isinstance(candidate, Iterable) or isinstance(candidate, str):
             raise DeclarationError(
-                f"candidates of a knob are {repr_of(candidate)}, expected a list of values"
+                f"candidates of a knob are {repr_of(candidate)}, expected a list of values",
+                "",
+                "pass [0, 1]",
             )
         super().__init__(map(OtherOptionEntity, candidate), 0)
         if not self.entities:

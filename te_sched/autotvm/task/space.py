@@ -71,11 +71,10 @@ class InstantiationError(TeSchedError, ValueError):
 class KnobError(DeclarationError, KeyError):
     """A configuration has no knob of a name; a KeyError, as in Python.
 
-    >>> ConfigSpace()["tile"]
+    >>> ConfigSpace()["tile"]  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    te_sched.autotvm.task.space.KnobError: the configuration has no knob 'tile'
-      help: define it first
+    te_sched.autotvm.task.space.KnobError: the configuration has no knob 'tile'...
     """
 
 
@@ -540,6 +539,7 @@ class FallbackConfigEntity(ConfigSpace):
             raise DeclarationError(
                 f"{len(constraints)} constraints are given for split {name}",
                 f"it has {space.num_output} outputs",
+                "pass one for each output, or -1 for any size",
             )
         sizes: list[int] = []
         rest = space.product

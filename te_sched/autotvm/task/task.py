@@ -133,7 +133,7 @@ def _placeholders(outs: Iterable[Tensor]) -> list[Tensor]:
     return list(found)
 
 
-class Task:
+class TuningTask:
     """A template with arguments. `create` makes it, with its target and `config_space`."""
 
     def __init__(self, name: str, args: Sequence[Any]) -> None:
@@ -174,6 +174,9 @@ class Task:
         )
 
 
+Task = TuningTask  # TVM's name
+
+
 def _instance(name: str, made: Any) -> Instance:
     """What a template returned, checked."""
     if isinstance(made, tuple | list) and len(made) == 2 and isinstance(made[0], Schedule):
@@ -196,6 +199,7 @@ def create(task_name: Any, args: Sequence[Any], target: Any, target_host: Any = 
     ------
     TeSchedError for a name that is not registered, and what the template raises.
 
+    >>> from te_sched import autotvm
     >>> @autotvm.template("example/add")
     ... def add(n):
     ...     A = te.placeholder((n,), name="A")
@@ -299,7 +303,8 @@ def _serialized(value: Any) -> Any:
         return value
     raise DeclarationError(
         f"a task cannot have argument {repr_of(value)}",
-        "arguments are numbers, strings, None, variables, tensors, and tuples and lists of them",
+        "logs have arguments as text",
+        "pass numbers, strings, None, variables, tensors, or tuples and lists of them",
     )
 
 

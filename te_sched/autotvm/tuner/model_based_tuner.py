@@ -62,8 +62,8 @@ class ModelBasedTuner(Tuner):
     cost_model : predicts the speed of configurations.
     model_optimizer : finds those with the highest predictions.
     plan_size : measurements between trainings.
-    diversity_filter_ratio : if given, so many times the plan are found, of which those are chosen
-        that differ.
+    diversity_filter_ratio : if given, configurations for that many plans are found, of which those
+        that differ make one plan.
     """
 
     def __init__(

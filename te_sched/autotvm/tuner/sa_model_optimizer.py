@@ -22,7 +22,7 @@ class SimulatedAnnealingOptimizer(ModelOptimizer):
     temp : the temperature, or the first and the last one.
     persistent : whether walks begin where those before ended.
     parallel_size : walks.
-    early_stop : stop if so many steps bring nothing better.
+    early_stop : stop after this number of steps without anything better.
     """
 
     def __init__(

@@ -88,7 +88,7 @@ class Tuner:
         ----------
         n_trial : how many, at most.
         measure_option : the builder and the runner: see autotvm.measure_option.
-        early_stopping : stop if so many measurements in a row bring nothing better.
+        early_stopping : stop after this number of measurements without anything better.
         callbacks : called after each batch with the tuner, the inputs and the results.
         si_prefix : the unit of speeds in messages: "G" shows GFLOPS.
         """

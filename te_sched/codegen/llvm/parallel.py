@@ -20,6 +20,12 @@ from __future__ import annotations
 from te_sched.codegen.llvm.casts import cast
 from te_sched.codegen.llvm.function import FunctionText
 from te_sched.codegen.llvm.loops import Body, serial_loop
+from te_sched.codegen.llvm.outline import (
+    fill_captures,
+    finish_function,
+    inner_function,
+    leave_on_error,
+)
 from te_sched.codegen.llvm.streaming import order_streams
 from te_sched.codegen.llvm.types import Value, llvm_type, quote
 from te_sched.errors import BuildError
@@ -35,16 +41,14 @@ def run_parallel(out: FunctionText, node: S.For, start: Value, extent: Value, bo
     """Run a loop on the team's threads; leave with the first error that one reports."""
     out.signature.parallel = True
     name = f"{out.signature.symbol}.parallel.{out.module.fresh()}"
-    inner = FunctionText(out.module, out.signature, out.scopes, out.func, out, name)
-    inner.error_slot = "%error"
+    inner = inner_function(out, name)
     write_share = _deal_iterations if _STRIDE in out.team_wishes else _write_share
     write_share(inner, node, start, extent, body)
     order_streams(inner)
-    inner.do("ret void")
-    data = _fill_captures(out, inner)
-    error = _start_team(out, name, data, _team_limit(out, extent))
-    _finish_function(inner, name)
-    out.leave_unless_zero(out.emit(f"load i32, ptr {error}, align 4"))
+    data = fill_captures(out, inner)
+    _start_team(out, name, data, _team_limit(out, extent))
+    finish_function(inner, name, f"ptr %error, i64 {_NUMBER}, i64 {_COUNT}", "nounwind")
+    leave_on_error(out, data)
 
 
 def _write_share(inner: FunctionText, node: S.For, start: Value, extent: Value, body: Body) -> None:
@@ -115,32 +119,7 @@ def _team_limit(out: FunctionText, extent: Value) -> str:
     return out.emit(f"trunc i64 {out.intrinsic('smax', 'int64', threads, '1')} to i32")
 
 
-def _fill_captures(out: FunctionText, inner: FunctionText) -> str:
-    """Store what the body uses into a struct on the stack: first the address of the error code."""
-    data = out.allocate_static(f"[{8 + inner.captured_bytes} x i8]", 8)
-    for offset, value in inner.captured:
-        place = out.emit(f"getelementptr inbounds i8, ptr {data}, i64 {8 + offset}")
-        out.do(f"store {llvm_type(value.dtype)} {value.text}, ptr {place}, align 8")
-    return data
-
-
-def _start_team(out: FunctionText, name: str, data: str, limit: str) -> str:
-    """Run the shares; gives the address of the error code."""
-    out.do(f"store i64 0, ptr {data}, align 8")
+def _start_team(out: FunctionText, name: str, data: str, limit: str) -> None:
+    """Run the shares."""
     fork = out.load_slot(kind="thread", name="fork")
     out.do(f"call void {fork}(ptr @{quote(name)}, ptr {data}, i32 {limit})")
-    return data
-
-
-def _finish_function(inner: FunctionText, name: str) -> None:
-    attributes = inner.module.function_attributes + "nounwind"
-    lines = [
-        f"define internal void @{quote(name)}(ptr %error, i64 {_NUMBER}, i64 {_COUNT}) "
-        f"{attributes} {inner.debug_attachment}{{",
-        "entry:",
-        "  %data = getelementptr inbounds i8, ptr %error, i64 8",
-        *inner.prologue,
-        *inner.lines,
-        "}",
-    ]
-    inner.module.functions.append("\n".join(lines))

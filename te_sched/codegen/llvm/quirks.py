@@ -64,9 +64,15 @@ COPIED_BODIES = Quirk(
 )
 MANY_LOOPS = Quirk(
     (20, 22),
-    "the time of the passes for loops grows with the square of the number of loops",
-    "no passes for programs of this many loops: 1,000 take 15 s, 3,000 take minutes",
+    "the time of the passes for loops grows with the square of the number of loops of a function",
+    "no passes for programs with a function of this many loops: 1,000 take 15 s, 3,000 minutes",
     1_000,
+)
+LOOPS_OF_FUNCTION = Quirk(
+    (20, 22),
+    "the same, from fewer loops on: 400 take 2 s",
+    "a sequence of this many loops becomes several functions",
+    256,
 )
 EARLY_SHUFFLES = Quirk(
     (22,),
@@ -126,7 +132,8 @@ def tunings(text: str, level: int) -> Iterator[Any]:
 
     With the last ones it does nothing.
     """
-    if text.count("!llvm.loop !") < MANY_LOOPS.limit or not MANY_LOOPS.is_here:
+    loops = max([one.count("!llvm.loop !") for one in text.split("\ndefine ")])
+    if loops < MANY_LOOPS.limit or not MANY_LOOPS.is_here:
         left_out = _left_out(text, level)
         yield _tuning(level, left_out)
         for number in range(len(_MOVING) if EARLY_SHUFFLES.is_here else 0):

@@ -22,6 +22,7 @@ from te_sched.codegen.llvm.expressions import (
 from te_sched.codegen.llvm.function import FunctionText
 from te_sched.codegen.llvm.heap import ALIGNMENT, define_heap
 from te_sched.codegen.llvm.loops import serial_loop
+from te_sched.codegen.llvm.outline import has_many_loops, run_in_parts
 from te_sched.codegen.llvm.parallel import TEAM_PRAGMAS, run_parallel
 from te_sched.codegen.llvm.polling import count_steps
 from te_sched.codegen.llvm.split_lanes import split_lanes
@@ -118,6 +119,9 @@ def _let(out: FunctionText, node: S.LetStmt) -> None:
 
 
 def _sequence(out: FunctionText, node: S.SeqStmt) -> None:
+    if has_many_loops(out, node.seq):
+        run_in_parts(out, node.seq, execute)
+        return
     for part in node.seq:
         execute(out, part)
 

@@ -25,7 +25,7 @@ from te_sched.ir.blocks import Block, DeclBuffer, MatchBufferRegion, whole_buffe
 from te_sched.ir.expr import Buffer, BufferLoad, BufferRegion, Expr, IntImm, Range, Var
 from te_sched.ir.scopes import rank_of
 from te_sched.ir.stmt import Allocate, AttrStmt, BufferRealize, BufferStore, For, PrimFunc, Stmt
-from te_sched.ir.visitor import AccessMapper, replace, walk
+from te_sched.ir.visitor import AccessMapper, replace, variables_of, walk
 from te_sched.lower.blocks.declarations import ALIGN, memory_extents
 from te_sched.lower.positions import aligned_strides
 from te_sched.lower.statements import statements
@@ -67,7 +67,7 @@ def alignments(root: Stmt) -> Alignments:
 
 # The threads that share memory, by scope.
 _COMMON: dict[str, tuple[str, ...]] = {
-    "global": ("blockIdx", "threadIdx"),
+    "global": ("blockIdx", "threadIdx", "vthread", "cthread"),
     "shared": ("threadIdx", "vthread", "cthread"),
     "warp": ("threadIdx",),
     "wmma": ("threadIdx",),
@@ -83,11 +83,13 @@ class _Compaction(AccessMapper):
         self.analyzer, self.alignments, self.is_strict = analyzer, aligned, is_strict
         self.func = func
         self.threads: list[tuple[str, Var, Range]] = []
+        self.loops: set[Var] = set()
         self.regions: dict[Buffer, tuple[Range, ...]] = {}
 
     def visit_For(self, node: For) -> Stmt:
         values = Range(node.min, node.extent)
         self.analyzer.bind(node.loop_var, values)
+        self.loops.add(node.loop_var)
         if node.thread_binding is None:
             return self.generic(node)
         return self._in_thread(node, node.thread_binding.thread_tag, node.loop_var, values)
@@ -97,6 +99,7 @@ class _Compaction(AccessMapper):
             return self.generic(node)
         axis, values = node.node, Range(IntImm(0), node.value)
         self.analyzer.bind(axis.var, values)
+        self.loops.add(axis.var)
         return self._in_thread(node, axis.thread_tag, axis.var, values)
 
     def _in_thread(self, node: Stmt, tag: str, var: Var, values: Range) -> Stmt:
@@ -168,23 +171,36 @@ class _Compaction(AccessMapper):
         if one.min is None or one.max is None:
             return Range(zero, size)
         simplify = self.analyzer.simplify
-        low, last = simplify(one.min), simplify(one.max)
-        whole = simplify(ops.add(ops.sub(last, low), 1))
+        low = simplify(one.min)
+        extent = simplify(ops.add(ops.sub(simplify(one.max), low), 1))
         if self.is_strict and not self.analyzer.can_prove(ops.greater_equal(low, zero)):
             low = simplify(ops.maximum(zero, low))
-        if self.is_strict and not self.analyzer.can_prove(ops.less(last, size)):
-            last = simplify(ops.minimum(last, ops.sub(size, 1)))
-        extent = simplify(ops.add(ops.sub(last, low), 1))
-        if type(extent) is not IntImm:
-            largest = ops.int_limits(size.dtype)[1]
-            bounds = [self.analyzer.const_bounds(e)[1] for e in (extent, whole)]
-            known = [bound for bound in bounds if bound is not None and bound < largest]
-            if not known:
-                return Range(zero, size)
-            extent = IntImm(min(known), size.dtype)
-        if self.is_strict and type(size) is IntImm and extent.value >= size.value:
-            return Range(zero, size)
-        return Range(low, extent)
+        is_fixed = variables_of(extent).isdisjoint(self.loops) and not _has_elements(extent)
+        if is_fixed:
+            return Range(low, self._within(size, extent) if self.is_strict else extent)
+        bound = self._bound(extent)
+        if bound is None:
+            return Range(low if self.is_strict else zero, size)
+        is_larger = self.is_strict and type(size) is IntImm and size.value < bound
+        return Range(low, size if is_larger else IntImm(bound, size.dtype))
+
+    def _bound(self, extent: Expr) -> int | None:
+        """The upper bound of an extent that depends on loops or memory. A bound close to the limit
+        of the type only follows from that limit.
+        """
+        bound = self.analyzer.const_bounds(extent)[1]
+        return None if bound is None or bound > ops.int_limits(extent.dtype)[1] // 2 else bound
+
+    def _within(self, size: Expr, extent: Expr) -> Expr:
+        """The smaller one of a size, which is positive, and an extent."""
+        if self.analyzer.can_prove(ops.less_equal(extent, size)):
+            return extent
+        bounds, most = self.analyzer.const_bounds, self.analyzer.const_bounds(extent)[1]
+        with self.analyzer.constraint(self.analyzer.simplify(ops.greater(size, 0))):
+            least = bounds(size)[0]
+        if most is not None and least is not None and most <= least:
+            return extent
+        return self.analyzer.simplify(ops.minimum(size, extent))
 
     def renewed(self, node: Any) -> Any:
         if not isinstance(node, Buffer):
@@ -197,18 +213,15 @@ class _Compaction(AccessMapper):
         strides = node.strides
         if aligned is not None:
             strides = aligned_strides(shape, aligned, self.analyzer)
-        return replace(node, shape=shape, strides=strides)
+        made = replace(node, shape=shape, strides=strides)
+        is_moved = region is not None and not all(ops.is_const(one.min, 0) for one in region)
+        return replace(made) if made is node and is_moved else made
 
     def moved(self, buffer: Buffer, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
         region = self.regions.get(buffer)
         if region is None:
             return indices
-        return tuple(
-            [
-                self.analyzer.simplify(ops.sub(index, one.min))
-                for index, one in zip(indices, region, strict=True)
-            ]
-        )
+        return tuple([ops.sub(index, one.min) for index, one in zip(indices, region, strict=True)])
 
     def visit_BufferRegion(self, node: BufferRegion) -> BufferRegion:
         region = self.regions.get(node.buffer)
@@ -216,7 +229,12 @@ class _Compaction(AccessMapper):
         if region is None:
             return inside
         moved = [
-            Range(self.analyzer.simplify(ops.sub(one.min, own.min)), one.extent)
+            Range(ops.sub(one.min, own.min), one.extent)
             for one, own in zip(inside.region, region, strict=True)
         ]
         return replace(inside, region=tuple(moved))
+
+
+def _has_elements(e: Expr) -> bool:
+    """Whether an expression depends on memory, which may change."""
+    return any(isinstance(one, BufferLoad) for one in walk(e))

@@ -16,7 +16,7 @@ from te_sched.ir.stmt import AttrStmt, BufferRealize, For, IfThenElse, PrimFunc,
 from te_sched.ir.visitor import ReferenceMapper, replace
 from te_sched.lower.blocks.unify_threads import is_virtual
 
-_PRAGMA = "pragma_"
+PRAGMA = "pragma_"
 
 
 def lower_opaque_blocks(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
@@ -39,7 +39,7 @@ class _Lowering(ReferenceMapper):
         if not ops.is_const(predicate, 1):
             body = IfThenElse(predicate, body)
         for key, value in sorted(block.annotations.items(), reverse=True):
-            if key.startswith(_PRAGMA):
+            if key.startswith(PRAGMA):
                 body = AttrStmt(IntImm(0), key, _as_value(value), body)
         for buffer in reversed(block.alloc_buffers):
             allocated = self.visit(buffer)
@@ -75,12 +75,12 @@ class _Lowering(ReferenceMapper):
 
 def _pragmas(node: For) -> list[tuple[str, Any]]:
     return [
-        (key, node.annotations[key]) for key in sorted(node.annotations) if key.startswith(_PRAGMA)
+        (key, node.annotations[key]) for key in sorted(node.annotations) if key.startswith(PRAGMA)
     ]
 
 
 def _is_kept(key: str) -> bool:
-    return not key.startswith(_PRAGMA)
+    return not key.startswith(PRAGMA)
 
 
 def _as_value(value: Any) -> Expr:

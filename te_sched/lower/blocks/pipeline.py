@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from te_sched.ir.ops import is_const
 from te_sched.ir.root_block import has_blocks
-from te_sched.ir.stmt import For, PrimFunc
+from te_sched.ir.stmt import For, PrimFunc, Stmt
 from te_sched.lower.blocks.compact_buffers import compact_buffers
 from te_sched.lower.blocks.declarations import drop_declarations, has_declarations
 from te_sched.lower.blocks.inject_pipelines import inject_pipelines
 from te_sched.lower.blocks.lower_cross_thread import lower_cross_thread
 from te_sched.lower.blocks.lower_init import lower_init
 from te_sched.lower.blocks.lower_match_buffers import lower_match_buffers
-from te_sched.lower.blocks.lower_opaque_blocks import lower_opaque_blocks
+from te_sched.lower.blocks.lower_opaque_blocks import PRAGMA, lower_opaque_blocks
 from te_sched.lower.blocks.make_opaque import make_opaque
 from te_sched.lower.blocks.place_allocations import place_allocations
 from te_sched.lower.blocks.unify_threads import unify_threads
@@ -41,10 +41,28 @@ def passes_of(func: PrimFunc) -> tuple[Pass, ...]:
     if has_declarations(func.body):
         return BLOCK_PASSES[-2:]
     is_schedule = func.origin == "schedule"
-    return () if is_schedule or not _has_unit_loops(func) else BLOCK_PASSES[-2:-1]
+    return (
+        ()
+        if is_schedule or not any(map(_is_lowered, statements(func.body)))
+        else BLOCK_PASSES[-2:-1]
+    )
 
 
-def _has_unit_loops(func: PrimFunc) -> bool:
-    """Whether a function has loops of one iteration, which TVM removes with the blocks."""
-    loops = (one for one in statements(func.body) if type(one) is For)
-    return any(one.thread_binding is None and is_const(one.extent, 1) for one in loops)
+def printed_passes_of(func: PrimFunc) -> tuple[Pass, ...]:
+    """The passes that a function needs to be printed: TVM simplifies blocks before it injects
+    pipelines, and functions without blocks before they are flattened.
+    """
+    passes = passes_of(func)
+    at = next((n for n, one in enumerate(passes) if one.run is inject_pipelines), 0)
+    level = "opaque" if at else "declared"
+    return (*passes[:at], Pass(simplify, level, 0), *passes[at:])
+
+
+def _is_lowered(statement: Stmt) -> bool:
+    """Whether a statement is a loop that TVM lowers with the blocks: one of one iteration, which it
+    removes, or with pragmas.
+    """
+    if type(statement) is not For or statement.thread_binding is not None:
+        return False
+    has_pragma = any(key.startswith(PRAGMA) for key in statement.annotations)
+    return has_pragma or is_const(statement.extent, 1)

@@ -19,6 +19,7 @@ from te_sched.ir.expr import Buffer, BufferLoad, BufferRegion, Var
 from te_sched.ir.stmt import AttrStmt, BufferStore, For, PrimFunc, Stmt
 from te_sched.ir.visitor import StatementMapper, children, parts_of, replace, variables_of, walk
 
+_ORDINARY = ("DataPar", "CommReduce")
 _Path = tuple[Any, ...]  # enclosing loops and blocks, outermost first
 
 
@@ -114,8 +115,9 @@ class _Search:
             self.statement(part, path)
 
     def block(self, realize: BlockRealize, path: _Path) -> None:
-        """Record the accesses of a block. All of its reduction loops access its result, and all of
-        the loops of its opaque iterators what it reads, too: their iterations depend on each other.
+        """Record the accesses of a block. All of its serial reduction loops access its result, and
+        all of the loops of its opaque iterators what it reads, too: their iterations depend on each
+        other.
         """
         block = realize.block
         for buffer in block.alloc_buffers:

@@ -5,24 +5,23 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from te_sched.errors import CallError
-from te_sched.ir import dtypes
 from te_sched.meta_schedule.arg_info import ArgInfo, TensorInfo
 from te_sched.meta_schedule.runner.base import EvaluatorConfig
+from te_sched.meta_schedule.runner.emulated import is_modelled, modelled_seconds
 from te_sched.meta_schedule.utils import get_global_func_with_default_on_worker
-from te_sched.nd import empty
 from te_sched.runtime.device import device as device_of
+from te_sched.runtime.device import emulated_cuda
 from te_sched.runtime.loading import load_module
 from te_sched.runtime.ndarray import NDArray
+from te_sched.runtime.trials import agree, random_arrays
 
 _FLUSH = np.empty(1 << 26, "uint8")  # larger than caches; touched when they are to be emptied
-_BELOW = 8  # random integers, which may be indices, are below
-# The largest difference, in terms of the largest element, that other orders of sums may make.
-_TOLERANCE = {"float64": 1e-9, "float32": 1e-3, "float16": 3e-2, "bfloat16": 1e-1}
 
 _references: dict[str, list[np.ndarray[Any, Any]]] = {}  # results by the path of the program
 
@@ -48,6 +47,8 @@ def measured(
     evaluate = get_global_func_with_default_on_worker(run, default_run_evaluator)
     clean = get_global_func_with_default_on_worker(cleanup, _nothing)
     device = device_of("cpu" if device_type == "llvm" else device_type, 0)
+    if is_modelled(device_type):
+        device, evaluate = emulated_cuda(0), modelled_seconds if run is None else evaluate
     try:
         module = load_module(artifact_path)
         infos = [ArgInfo.from_json(one) for one in args_info]
@@ -73,15 +74,8 @@ def default_alloc_argument(device: Any, args_info: Any, alloc_repeat: int) -> li
 
 def random_arguments(device: Any, infos: Sequence[ArgInfo], seed: int) -> list[NDArray]:
     """An array for each argument: floats from -1 to 1, integers from 0 to 7."""
-    numbers = np.random.default_rng(seed)
-    found = []
-    for info in infos:
-        assert isinstance(info, TensorInfo)
-        values: np.ndarray[Any, Any] = numbers.uniform(-1.0, 1.0, info.shape)
-        if not dtypes.is_float(info.dtype):
-            values = numbers.integers(0, 2 if info.dtype == "bool" else _BELOW, info.shape)
-        found.append(empty(info.shape, info.dtype, device).copyfrom(values))
-    return found
+    tensors = [info for info in infos if isinstance(info, TensorInfo)]
+    return random_arrays([(info.shape, info.dtype) for info in tensors], device, seed)
 
 
 def default_run_evaluator(
@@ -111,23 +105,36 @@ def default_run_evaluator(
     return list(itertools.chain.from_iterable(found))
 
 
+def save_reference(path: str, args_info: Sequence[Any]) -> None:
+    """Run an unscheduled program on random arguments, and keep the results beside it."""
+    infos = [ArgInfo.from_json(one) for one in args_info]
+    found = _results(load_module(path), device_of("cpu", 0), infos)
+    target = _results_path(path)
+    unfinished = target.with_suffix(".unfinished.npz")
+    np.savez(unfinished, *found)
+    unfinished.replace(target)
+
+
 def compare(module: Any, reference_path: str, device: Any, infos: Sequence[ArgInfo]) -> None:
-    """Run a module and the reference on the same random arguments.
+    """Compare results of a module with those that `save_reference` kept, if there are any.
 
     Raises
     ------
     CallError if a result differs by more than the order of sums explains.
     """
+    path = _results_path(reference_path)
+    if not path.exists():
+        return
     expected = _references.get(reference_path)
     if expected is None:
         _references.clear()
-        expected = _references[reference_path] = _results(
-            load_module(reference_path), device, infos
-        )
+        with np.load(path) as file:
+            expected = _references[reference_path] = [file[name] for name in file.files]
     for number, (given, wanted) in enumerate(
         zip(_results(module, device, infos), expected, strict=True)
     ):
-        if not _agree(given, wanted):
+        wanted = wanted.view(given.dtype)  # files know no bfloat16
+        if not agree(given, wanted):
             raise CallError(
                 f"the candidate computes something else than the program in argument {number}",
                 f"{np.sum(~np.isclose(given, wanted))} of {wanted.size} elements differ",
@@ -135,19 +142,11 @@ def compare(module: Any, reference_path: str, device: Any, infos: Sequence[ArgIn
             )
 
 
+def _results_path(reference_path: str) -> Path:
+    return Path(reference_path).with_name("results.npz")
+
+
 def _results(module: Any, device: Any, infos: Sequence[ArgInfo]) -> list[np.ndarray[Any, Any]]:
     arguments = random_arguments(device, infos, 0)
     module[module.entry_name](*arguments)
     return [one.numpy() for one in arguments]
-
-
-def _agree(given: np.ndarray[Any, Any], wanted: np.ndarray[Any, Any]) -> bool:
-    tolerance = _TOLERANCE.get(str(wanted.dtype))
-    if tolerance is None:
-        return bool(np.array_equal(given, wanted))
-    a, b = given.astype("float64"), wanted.astype("float64")
-    known = np.isfinite(b)
-    if not np.array_equal(a[~known], b[~known], equal_nan=True):
-        return False
-    most = np.abs(b[known]).max(initial=0.0)
-    return bool(np.all(np.abs(a[known] - b[known]) <= tolerance * most + 1e-12))

@@ -22,7 +22,14 @@ from te_sched.ir.stmt import Stmt
 from te_sched.ir.visitor import replace, variables_of
 from te_sched.tensorir.accesses import check_scope, place_of
 from te_sched.tensorir.base import ScheduleBase, listed, of_block
-from te_sched.tensorir.blocks import accessed, loops_around, stated_blocks, why_not_exact, writers
+from te_sched.tensorir.blocks import (
+    accessed,
+    buffers_of,
+    loops_around,
+    stated_blocks,
+    why_not_exact,
+    writers,
+)
 from te_sched.tensorir.copies import copied_in_loops, copying, point_of
 from te_sched.tensorir.handles import ATTRIBUTE, MAYBE_LIST, BlockRV, instruction
 from te_sched.tensorir.insertion import (
@@ -410,9 +417,10 @@ def _region(
     scope: BlockKey,
 ) -> list[Range]:
     """The region of a buffer that blocks access, over the loops inside of a parent; the buffer in
-    the body of a function.
+    the body of a function, and in that of a block which does not state that it reads it.
     """
-    if parent is scope and schedule.parents[scope] is None:
+    is_stated = writes or buffer in buffers_of(schedule.block(scope).reads)
+    if parent is scope and (schedule.parents[scope] is None or not is_stated):
         return list(whole_buffer(buffer).region)
     sets = []
     analyzer = Analyzer()
@@ -421,7 +429,7 @@ def _region(
         regions = block.writes if writes else block.reads
         loops = _loops_below(schedule, key, parent)
         sets += [relaxed(schedule, key, one, loops) for one in regions if one.buffer is buffer]
-        bound_loops(schedule, loops_around(schedule, key), analyzer)
+        bound_loops(schedule, loops, analyzer)
     return ranges_of(joined(sets), buffer.shape, analyzer)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.iter_detect import IterMapLevel
+from te_sched.arith.iter_expr import IterSumExpr
 from te_sched.arith.iter_map import detect_iter_map, inverse_affine_iter_map
 from te_sched.arith.structural_equality import all_same
 from te_sched.errors import ScheduleError
@@ -147,10 +148,10 @@ class InliningPrimitives(ScheduleBase):
         value = _Read(buffer, written.value).visit(substitute(store.value, inverse))
         indices = tuple([substitute(index, inverse) for index in store.indices])
         old = self.block(maker)
-        made = with_regions(replace(old, body=BufferStore(store.buffer, value, indices)))
-        new = replace(self.realize(maker), predicate=predicate, block=made)
+        fused = with_regions(replace(old, body=BufferStore(store.buffer, value, indices)))
+        new = replace(self.realize(maker), predicate=predicate, block=fused)
         draft = self.draft
-        draft.replace(maker, new, {made: old})
+        draft.replace(maker, new, {fused: old})
         links: dict[Block, Block] = {}
         rest = _removed(draft, key, scope, buffer, links)
         draft.replace(scope, rest, links, f"block {key.name} was inlined")
@@ -265,7 +266,8 @@ class _Inline(BufferMapper):
         super().__init__()
         self.buffer, self.iterators, self.store = buffer, iterators, store
         self.units: Mapping[Var, Expr] = {}
-        self.sought: frozenset[Any] = frozenset([buffer, buffer.data])
+        self.own: set[Buffer | Var] = {buffer, buffer.data}
+        self.sought = self.own
 
     def check(self, scope: BlockRealize, key: BlockKey) -> None:
         """Refuse accesses by pointers and views."""
@@ -288,7 +290,7 @@ class _Inline(BufferMapper):
             if type(one) is not For and type(one) is not BlockRealize:
                 yield one
                 stack += children(one)
-            elif not mentioned(one).isdisjoint(self.sought):
+            elif not mentioned(one).isdisjoint(self.own):
                 yield from walk(one)
 
     def visit_BufferLoad(self, node: BufferLoad) -> Expr:
@@ -342,31 +344,39 @@ def _inverse(
     indices: Sequence[Expr],
 ) -> dict[Var, Expr]:
     """The iterators of a consumer in terms of the indices of its producer's store."""
-    found = detect_iter_map(load.indices, ranges, None, IterMapLevel.NO_CHECK, keeps_units=True)
+    used = variables_of(*load.indices)
+    domains = {var: bound for var, bound in ranges.items() if var in used}
+    units = {var: bound.min for var, bound in ranges.items() if var not in used}
+    found = detect_iter_map(load.indices, domains, None, IterMapLevel.NO_CHECK, keeps_units=True)
+    why = next(
+        (
+            f"its iterator {var.name} is not determined by {load}"
+            for var in units
+            if not is_const(ranges[var].extent, 1)
+        ),
+        "",
+    )
     if found.errors:
-        raise _refused(
-            key,
-            "inline into its producer",
-            f"{load} is not an affine map of its iterators",
-            "",
-        )
-    inverse = inverse_affine_iter_map(found.indices, indices)
-    again = inverse_affine_iter_map(found.indices, load.indices)
+        why = f"{load} is not an affine map of its iterators"
+    elif not why and not _is_injective(load, found.indices, domains):
+        why = f"its iterators are not determined by {load}"
+    if why:
+        raise _refused(key, "inline into its producer", why, "")
+    return units | inverse_affine_iter_map(found.indices, indices)
+
+
+def _is_injective(
+    load: BufferLoad, sums: Sequence[IterSumExpr], domains: Mapping[Var, Range]
+) -> bool:
+    """Whether the indices of a load, which are these sums, determine the iterators."""
     analyzer = Analyzer()
-    for var, bound in ranges.items():
+    for var, bound in domains.items():
         analyzer.bind(var, bound)
-    for var, bound in ranges.items():
-        is_determined = var in inverse and analyzer.can_prove_equal(again[var], var)
-        if not is_determined:
-            if not is_const(bound.extent, 1):
-                raise _refused(
-                    key,
-                    "inline into its producer",
-                    f"its iterator {var.name} is not determined by {load}",
-                    "",
-                )
-            inverse[var] = bound.min
-    return inverse
+    values = inverse_affine_iter_map(sums, load.indices)
+    if all(var in values and analyzer.can_prove_equal(values[var], var) for var in domains):
+        return True
+    bijective = IterMapLevel.BIJECTIVE
+    return not detect_iter_map(load.indices, domains, None, bijective, keeps_units=True).errors
 
 
 def _check_covered(
@@ -403,7 +413,9 @@ def _reached(
     load: BufferLoad,
     indices: Sequence[Expr],
 ) -> Expr:
-    """The condition under which a store of the producer is read, in terms of the loops."""
+    """The condition under which a store of the producer is read, in terms of the loops: values of
+    the consumer's iterators are in their ranges, and with them it reads this element.
+    """
     realize = schedule.realize(maker)
     bindings = {
         axis.var: value

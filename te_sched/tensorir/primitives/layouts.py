@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import wraps
 from inspect import signature
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from te_sched.arith import index_map as maps
@@ -42,7 +43,8 @@ from te_sched.tensorir.layout_padding import (
     padding_block,
 )
 from te_sched.tensorir.primitives.finding import check_not_root
-from te_sched.tensorir.rewriting import BlockMapper, SimplifiedValues, Swap, simplified_indices
+from te_sched.tensorir.regions import with_regions
+from te_sched.tensorir.rewriting import BlockMapper, IndexMapper, SimplifiedValues, Swap
 from te_sched.tensorir.state import BlockKey, with_block
 
 
@@ -108,6 +110,7 @@ class LayoutInstructions(ScheduleBase):
             new = replace(old, shape=maps.map_shape(mapping, old.shape), axis_separators=())
             if assume_injective_transform:
                 padding = None
+                _check_room(old, new, refused)
             else:
                 padding = _padding_of(mapping, old, new, pad_value, refused)
         except DeclarationError as error:
@@ -146,12 +149,12 @@ class LayoutInstructions(ScheduleBase):
             integer(one, "an axis separator") for one in listed(axis_separators, "axis_separators")
         ]
         if positions != sorted({*positions}) or not all(
-            0 <= one <= len(old.shape) for one in positions
+            0 < one < len(old.shape) for one in positions
         ):
             raise ScheduleError(
                 f"the axis separators of {old.name} are {positions}",
                 f"it has {len(old.shape)} dimensions",
-                f"give numbers from 0 to {len(old.shape)} in ascending order, each once",
+                f"give positions between dimensions, 1 to {len(old.shape) - 1}, in ascending order",
                 of_block(key.name),
             )
         name = self.function_of(key)
@@ -368,6 +371,18 @@ class _Exchanged(BlockMapper):
         return new
 
 
+def _check_room(old: Buffer, new: Buffer, refused: Any) -> None:
+    """Refuse a map to fewer elements than a buffer has, which is not one-to-one."""
+    sizes = [one.value for one in (*old.shape, *new.shape) if isinstance(one, IntImm)]
+    if len(sizes) == len(old.shape) + len(new.shape):
+        count, room = prod(sizes[: len(old.shape)]), prod(sizes[len(old.shape) :])
+        if room < count:
+            raise refused(
+                f"the map takes its {count} elements to {room}",
+                "give a map that is one-to-one, for example lambda i: [i // 4, i % 4]",
+            )
+
+
 def _domains(shape: tuple[Expr, ...]) -> tuple[Range, ...]:
     return tuple([Range(IntImm(0, one.dtype), one) for one in shape])
 
@@ -435,7 +450,7 @@ class _Separated(Swap):
         return BlockMapper.visit_Block(self, node)
 
 
-class _Moved(Swap):
+class _Moved(Swap, IndexMapper):
     """Replaces a buffer by one in another order. `is_padded` tells whether a nest that writes it
     also writes its padding, `has_stores` whether others write it.
     """
@@ -446,8 +461,7 @@ class _Moved(Swap):
         super().__init__({old: new})
         self.old, self.new, self.mapping, self.padding = old, new, mapping, padding
         self.is_padded = self.has_stores = False
-        self.ranges: dict[Var, Range] = {}
-        self.known: dict[tuple[Expr, ...], tuple[Expr, ...]] = {}  # new indices of old ones
+        self.known: dict[Any, tuple[Expr, ...]] = {}  # new indices of old ones, with conditions
 
     def visit_For(self, node: For) -> Stmt:
         found = None if self.padding is None else padded_nest(self.padding, node)
@@ -462,15 +476,34 @@ class _Moved(Swap):
         for axis in node.iter_vars:
             if axis.dom is not None:
                 self.ranges[axis.var] = axis.dom
-        return super().visit_Block(node)
+        new = super().visit_Block(node)
+        return new if new is node else self.note(self._with_found_regions(new), node)
+
+    def _with_found_regions(self, block: Block) -> Block:
+        """A block with the regions of the new buffer that its body accesses."""
+        if not any(one.buffer is self.new for one in (*block.reads, *block.writes)):
+            return block
+        found = with_regions(block)
+        reads, writes = [
+            tuple(
+                [
+                    next((a for a in exact if a.buffer is self.new), one)
+                    if one.buffer is self.new
+                    else one
+                    for one in stated
+                ]
+            )
+            for stated, exact in ((block.reads, found.reads), (block.writes, found.writes))
+        ]
+        return replace(block, reads=reads, writes=writes)
 
     def _mapped(self, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
-        known = self.known.get(indices)
+        known = self.known.get((indices, self.conditions))
         if known is None:
-            found = simplified_indices(maps.substituted(self.mapping, indices), self.ranges)
             analyzer = Analyzer()
-            known = tuple([one if type(one) is Var else analyzer.simplify(one) for one in found])
-            self.known[indices] = known
+            found = maps.substituted(self.mapping, indices)
+            known = self.simplified_indices(tuple([analyzer.simplify(one) for one in found]))
+            self.known[indices, self.conditions] = known
         return known
 
     def visit_access(self, node: Any) -> Any:

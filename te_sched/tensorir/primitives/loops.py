@@ -19,6 +19,7 @@ from te_sched.tensorir.base import ScheduleBase, const_like, of_block, of_loop
 from te_sched.tensorir.blocks import has_affine_binding, loop_ranges, range_of
 from te_sched.tensorir.handles import FLAG, LIST, BlockRV, LoopRV, instruction
 from te_sched.tensorir.primitives.finding import check_not_root
+from te_sched.tensorir.relaxation import always_holds
 from te_sched.tensorir.rewriting import Rebind, nested
 
 
@@ -69,9 +70,11 @@ class NestPrimitives(ScheduleBase):
         ranges = loop_ranges(self, self.loops_above(key))
         zero = IntImm(0, node.loop_var.dtype)
         ranges |= {var: Range(zero, one) for var, one in zip(made, extents, strict=True)}
-        predicate = None
-        if not disable_predication and not _divides(extents, node.extent):
-            predicate = _needed(value < node.extent, ranges)
+        needed = value < node.extent
+        is_free = (
+            disable_predication or _divides(extents, node.extent) or always_holds(needed, ranges)
+        )
+        predicate = None if is_free else needed
         rebind = Rebind({key: value}, ranges, predicate, bool(preserve_unit_iters))
         body = rebind.visit(node.body)
         loops = [For(v, zero, e, "serial", body) for v, e in zip(made, extents, strict=True)]
@@ -278,13 +281,6 @@ def _divides(extents: Sequence[Expr], extent: Expr) -> bool:
     """Whether extents are constants whose product is another one."""
     numbers = [one.value for one in (*extents, extent) if isinstance(one, IntImm)]
     return len(numbers) == len(extents) + 1 and prod(numbers[:-1]) == numbers[-1]
-
-
-def _needed(condition: Expr, ranges: dict[Var, Range]) -> Expr | None:
-    analyzer = Analyzer()
-    for var, bound in ranges.items():
-        analyzer.bind(var, bound)
-    return None if analyzer.can_prove(condition) else condition
 
 
 def _dependent(node: For, var: Var, action: str) -> ScheduleError:

@@ -16,7 +16,7 @@ from te_sched.ir.blocks import Block, BlockRealize
 from te_sched.ir.expr import Buffer, BufferRegion, Expr, IntImm, IterVar, Range, Var
 from te_sched.ir.ops import is_const
 from te_sched.ir.stmt import For, Stmt
-from te_sched.ir.visitor import replace, variables_of
+from te_sched.ir.visitor import replace, substitute, variables_of
 from te_sched.tensorir.base import ScheduleBase, integer, of_block, of_loop
 from te_sched.tensorir.blocks import (
     accessed,
@@ -43,7 +43,7 @@ from te_sched.tensorir.handles import (
 )
 from te_sched.tensorir.insertion import Place, number_in, statements_of, with_inserted
 from te_sched.tensorir.primitives.finding import check_not_root
-from te_sched.tensorir.relaxation import Sets, bound_loops, joined, relaxed, sharing
+from te_sched.tensorir.relaxation import Sets, always_holds, bound_loops, joined, relaxed, sharing
 from te_sched.tensorir.removal import without
 from te_sched.tensorir.stage_pipeline import PIPELINE_HELP, why_not_pipeline
 from te_sched.tensorir.state import BlockIndex, BlockKey, Key
@@ -137,6 +137,7 @@ class MovementPrimitives(ScheduleBase):
         place = self._place(key, target, integer(index, "index"))
         needed = self._needed(key, target, others, is_producer)
         realize = self.realize(key)
+        self._check_apart(key, target, needed, is_producer)
         domains = _domains(realize.block, needed, is_producer)
         made = self._instance(realize, target, domains, bool(keeps_units))
         links: dict[Block, Block] = {}
@@ -264,6 +265,32 @@ class MovementPrimitives(ScheduleBase):
                 found[buffer] = joined(sets)
         return found
 
+    def _check_apart(
+        self, key: BlockKey, target: Var, needed: Mapping[Buffer, Sets], is_producer: bool
+    ) -> None:
+        """Refuse a block if a part of a buffer does not tell the instances that access it: those of
+        B[v:v + 3] overlap, and B[v + w] is accessed by several.
+        """
+        block = self.block(key)
+        axes = {axis.var: axis for axis in block.iter_vars}
+        for region in block.writes if is_producer else block.reads:
+            for bound in region.region if region.buffer in needed else ():
+                used = [*axes.keys() & variables_of(bound.min)]
+                if len(used) == 1:
+                    is_clear = is_const(bound.extent, 1) or _factor(bound.min, *used) not in (1, -1)
+                else:
+                    is_clear = not used or bool(_inverted(region, needed[region.buffer], axes))
+                if not is_clear:
+                    raise _refused(
+                        self,
+                        key,
+                        target,
+                        f"several of its instances access the same elements of "
+                        f"{region.buffer.name}, those of {region}",
+                        "move the other block below a loop of this one, with "
+                        + ("reverse_compute_at" if is_producer else "compute_at"),
+                    )
+
     def _instance(
         self,
         realize: BlockRealize,
@@ -273,6 +300,7 @@ class MovementPrimitives(ScheduleBase):
     ) -> Stmt:
         """The block with new loops over parts of the domains of its iterators."""
         above = [*self.loops_above(target), target]
+        ranges = loop_ranges(self, above)
         analyzer = bound_loops(self, above, Analyzer())
         loops: list[tuple[Var, Expr]] = []
         values: list[Expr] = []
@@ -296,12 +324,13 @@ class MovementPrimitives(ScheduleBase):
             if keeps_units or not is_const(extent, 1):
                 var = Var(f"ax{len(loops)}", dtype)
                 loops.append((var, extent))
-                analyzer.bind(var, Range(IntImm(0, dtype), extent))
+                ranges[var] = Range(IntImm(0, dtype), extent)
+                analyzer.bind(var, ranges[var])
                 value = low + var
             values.append(value)
             for needed in (value >= bound.min, value < bound.min + bound.extent):
                 done = analyzer.simplify(needed)
-                if not is_const(done, 1):
+                if not (is_const(done, 1) or always_holds(needed, ranges, True)):
                     predicate = ops.logical_and(predicate, done)
         body: Stmt = replace(realize, iter_values=tuple(values), predicate=predicate)
         for var, extent in reversed(loops):
@@ -381,25 +410,26 @@ def _solved(
         return None
     (var,) = used
     analyzer = Analyzer()
-    index = analyzer.simplify(bound.min)
-    rest = analyzer.simplify(index - var)
-    if not variables_of(rest) & {var}:
-        return var, IntervalSet(
-            analyzer.simplify(wanted.min - rest), analyzer.simplify(wanted.max - rest)
-        )
-    rest = analyzer.simplify(index + var)
-    if not variables_of(rest) & {var}:  # reversed
-        return var, IntervalSet(
-            analyzer.simplify(rest - wanted.max), analyzer.simplify(rest - wanted.min)
-        )
+    factor = _factor(bound.min, var)
+    low, high = wanted.min, wanted.max
+    if factor == 1:
+        rest = bound.min - var
+        return var, IntervalSet(analyzer.simplify(low - rest), analyzer.simplify(high - rest))
+    if factor == -1:  # reversed
+        rest = bound.min + var
+        return var, IntervalSet(analyzer.simplify(rest - high), analyzer.simplify(rest - low))
     extent = bound.extent
-    if isinstance(extent, IntImm) and extent.value > 1:
-        rest = analyzer.simplify(index - var * extent)
-        if not variables_of(rest) & {var}:  # tiles of the extent's size
-            low = ops.floordiv(wanted.min - rest, extent)
-            high = ops.floordiv(wanted.max - rest, extent)
-            return var, IntervalSet(analyzer.simplify(low), analyzer.simplify(high))
+    if factor and isinstance(extent, IntImm) and 1 < extent.value <= factor:  # tiles
+        rest = analyzer.simplify(bound.min - var * factor)
+        low, high = [ops.floordiv(end - rest, factor) for end in (low, high)]
+        return var, IntervalSet(analyzer.simplify(low), analyzer.simplify(high))
     return None
+
+
+def _factor(index: Expr, var: Var) -> int | None:
+    """The factor of a variable in an index that is linear in it."""
+    step = Analyzer().simplify(substitute(index, {var: var + 1}) - index)
+    return step.value if isinstance(step, IntImm) else None
 
 
 def _covers_its_domain(schedule: ScheduleBase, key: BlockKey) -> bool:

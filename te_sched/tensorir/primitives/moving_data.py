@@ -230,6 +230,7 @@ def _region(
     """What blocks access of a buffer in an iteration of a loop, by all threads that share it."""
     sets: list[Sets] = []
     outer = [one for one in (*schedule.loops_above(target), target) if one not in {*shared}]
+    analyzer = Analyzer()
     for key in stated_blocks(schedule, users):
         block = schedule.block(key)
         inner = [one for one in schedule.loops_above(key) if one not in {*outer}]
@@ -238,7 +239,7 @@ def _region(
             for region in (block.writes if writes else block.reads)
             if region.buffer is buffer
         ]
-    analyzer = bound_loops(schedule, outer, Analyzer())
+        bound_loops(schedule, inner, analyzer)
     return ranges_of(joined(sets), buffer.shape, analyzer)
 
 

@@ -10,6 +10,7 @@ from te_sched.errors import ScheduleError
 from te_sched.ir import ops
 from te_sched.ir.blocks import Block, BlockRealize
 from te_sched.ir.expr import Buffer, BufferLoad, BufferRegion, Expr, IterVar, Range, Var
+from te_sched.ir.ops import is_const
 from te_sched.ir.stmt import BufferStore, For, LetStmt, Stmt
 from te_sched.ir.visitor import replace, substitute, variables_of
 from te_sched.tensorir.base import ScheduleBase, integer, of_block, of_loop
@@ -80,8 +81,19 @@ class ReductionPrimitives(ScheduleBase):
                     f"give loop {one.name}, or reorder it inside",
                     [of_block(key.name), of_loop(before.name)],
                 )
+        inside = above[len(outside) :]
+        used = variables_of(*realize.iter_values)
+        for one in inside:
+            if one not in used and not is_const(self.loop(one).extent, 1):
+                raise ScheduleError(
+                    f"cannot initialise block {key.name} before loop {before.name}",
+                    f"no iterator depends on loop {one.name}: each of its iterations computes the "
+                    "whole reduction again, and would add to the result of the one before",
+                    f"give a loop inside of {one.name}",
+                    [of_block(key.name), of_loop(one.name)],
+                )
         links: dict[Block, Block] = {}
-        made = _initialisation(realize, init, [self.loop(one) for one in above[len(outside) :]])
+        made = _initialisation(realize, init, [self.loop(one) for one in inside])
         reads = {region.buffer for region in own.reads}
         rest = with_block(
             realize,

@@ -78,7 +78,8 @@ class ReindexPrimitives(CopyPrimitives):
         inside = tuple([axis.var for axis in axes])
         if updates:
             _check_order(refused, axes, indices, inside, has_init=True)
-        copy = decl_buffer([_end(axis) for axis in axes], whole.dtype, f"{whole.name}_reindex")
+        shape, name = [_end(axis) for axis in axes], f"{whole.name}_reindex"
+        copy = decl_buffer(shape, whole.dtype, name, scope=whole.scope())
         point = _Point(key, copy, whole, axes, indices, is_own=writes or updates)
         made = {
             is_back: point.copied(self, is_back, refused)

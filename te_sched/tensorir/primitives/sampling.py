@@ -11,7 +11,12 @@ from te_sched.errors import ScheduleError, repr_of
 from te_sched.ir.expr import IntImm, Var
 from te_sched.ir.ops import is_const
 from te_sched.tensorir.base import ScheduleBase, integer, listed, of_loop
-from te_sched.tensorir.blocks import bound_kinds, consumers
+from te_sched.tensorir.blocks import (
+    bound_kinds,
+    consumers,
+    why_not_complete,
+    why_not_reduction,
+)
 from te_sched.tensorir.handles import ATTRIBUTE, INLINE, NUMBERS, ROOT, BlockRV, LoopRV, instruction
 from te_sched.tensorir.state import BlockKey
 
@@ -140,8 +145,9 @@ class SamplingPrimitives(ScheduleBase):
         Parameters
         ----------
         decision : the number of the loop from outside, among those that all consumers share; -1
-            for the place where the block is, -2 for inlining. No place are loops of one iteration,
-            and those inside of the reduction loops that come first: these mean the place before.
+            for the place where the block is, -2 for inlining. The numbers of loops of one
+            iteration, and of those inside of the reduction loops that come first, mean the place
+            before.
 
         >>> sch = tir.Schedule(matmul_relu, seed=1)
         >>> place = sch.sample_compute_location("C", decision=0)
@@ -150,11 +156,12 @@ class SamplingPrimitives(ScheduleBase):
         ['i', 'ax0', 'ax1']
         """
         key = self.block_key(block, "sample_compute_location")
-        own = self.block(key)
+        is_complete = not why_not_complete(self, key)
         readers = consumers(self, key)
+        if not is_complete and why_not_reduction(self, key):
+            readers = []
         shared = _shared_loops(self, readers)
-        is_reduced = any(axis.kind != "DataPar" for axis in own.iter_vars)
-        choices = [-2] if readers and own.init is None and not is_reduced else []
+        choices = [-2] if readers and is_complete else []
         choices += [-1, *_places(self, readers, shared)]
         if decision is None:
             place = choices[self.random.below(len(choices))]

@@ -146,7 +146,7 @@ class BufferPrimitives(ScheduleBase):
         (A[vi, vk],)
         """
         key = self.block_key(block, "unsafe_hide_buffer_access")
-        if buf_type not in ("read", "write"):
+        if not isinstance(buf_type, str) or buf_type not in ("read", "write"):
             raise ScheduleError(
                 f"buf_type is {repr_of(buf_type)}", "", 'give "read" or "write"', of_block(key.name)
             )

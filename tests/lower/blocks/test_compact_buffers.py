@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
+import pytest
 
 import te_sched
 from te_sched.lower.blocks.compact_buffers import compact_buffers
+from te_sched.lower.blocks.lower_init import lower_init
+from te_sched.lower.blocks.make_opaque import make_opaque
 from te_sched.script import from_source
 from te_sched.script import tir as T
 from te_sched.tir import transform
 from tests.lower.blocks.programs import GUARDED, ROWS, THREADS, after
+from tests.peer.differential import interpret
 
 
 def test_text_of_rows() -> None:
@@ -23,19 +29,20 @@ for i in range(8):
         for j in range(16):
             with T.block("C"):
                 T.reads(A[i, j])
-                T.writes(C[0, j])
-                C[0, j] = A[i, j] + T.float32(1)
+                T.writes(C[i - i, j])
+                C[i - i, j] = A[i, j] + T.float32(1)
         for j in range(16):
             with T.block("B"):
-                T.reads(C[0, j])
+                T.reads(C[i - i, j])
                 T.writes(B[i, j])
-                B[i, j] = C[0, j] * T.float32(2)
+                B[i, j] = C[i - i, j] * T.float32(2)
 """
     assert after(ROWS, "compact_buffers") == expected.strip("\n")
 
 
 def test_text_of_threads() -> None:
-    expected = """
+    place = "blockIdx_x - blockIdx_x, k * 32 + threadIdx_x - k * 32"
+    expected = f"""
 # with T.block("root"):
 for blockIdx_x in T.thread_binding(8, thread="blockIdx.x"):
     for threadIdx_x in T.thread_binding(32, thread="threadIdx.x"):
@@ -46,12 +53,12 @@ for blockIdx_x in T.thread_binding(8, thread="blockIdx.x"):
                 S = T.alloc_buffer((1, 32), scope="shared")
                 with T.block("S"):
                     T.reads(A[blockIdx_x, k * 32 + threadIdx_x])
-                    T.writes(S[0, threadIdx_x])
-                    S[0, threadIdx_x] = A[blockIdx_x, k * 32 + threadIdx_x]
+                    T.writes(S[{place}])
+                    S[{place}] = A[blockIdx_x, k * 32 + threadIdx_x]
                 with T.block("B"):
-                    T.reads(S[0, threadIdx_x])
+                    T.reads(S[{place}])
                     T.writes(B[blockIdx_x, k * 32 + threadIdx_x])
-                    B[blockIdx_x, k * 32 + threadIdx_x] = S[0, threadIdx_x] + T.float32(1)
+                    B[blockIdx_x, k * 32 + threadIdx_x] = S[{place}] + T.float32(1)
 """
     assert after(THREADS, "compact_buffers") == expected.strip("\n")
 
@@ -198,7 +205,8 @@ def main(a: T.handle, c: T.handle):
             vi, vj = T.axis.remap("SS", [i, j])
             C[vi, vj] = B[vi, vj] * T.float32(2)
 """
-    assert "T.allocate([m * 8]" in str(te_sched.lower(from_source(source)))
+    size = "T.min(m, m - T.min(m - T.Div(m * -1, -1), 0)) * 8"  # which is m * 8
+    assert f"T.allocate([{size}]" in str(te_sched.lower(from_source(source)))
     a = np.arange(40, dtype="float32").reshape(8, 5)
     c = np.zeros_like(a)
     te_sched.build(from_source(source))(a, c)
@@ -286,3 +294,93 @@ def test_allocations_state_the_alignment_of_rows() -> None:
     c = np.zeros_like(a)
     te_sched.build(compact["rows"])(a, c)
     np.testing.assert_array_equal(c, a)
+
+
+def test_virtual_threads_share_global_memory() -> None:
+    text = """
+# from tvm.script import tir as T
+@T.prim_func
+def doubled(A: T.Buffer((8,)), B: T.Buffer((8,))):
+    C = T.alloc_buffer((8,))
+    for i in T.thread_binding(8, thread="vthread.x"):
+        with T.block("C"):
+            vi = T.axis.spatial(8, i)
+            C[vi] = A[vi] + T.float32(1)
+        with T.block("B"):
+            vi = T.axis.spatial(8, i)
+            B[vi] = C[vi] * T.float32(2)
+"""
+    func = te_sched.script.from_source(text)
+    assert "C = T.allocate([64]" in te_sched.lower(func).script()
+    a = np.random.default_rng(0).random(8, dtype="float32")
+    given = [a.copy(), a * 0]
+    interpret.run(func, given, {}, is_strict=True)
+    np.testing.assert_allclose(given[1], (a + 1) * 2)
+
+
+FILLED = """
+@T.prim_func
+def main(a: T.handle, m: T.int32, C: T.Buffer((64,), "float32")):
+    n = T.int32()
+    A = T.match_buffer(a, (n,), "float32")
+    for z in range(n):
+        with T.block("Q"):
+            vz = T.axis.spatial(n, z)
+            B = T.alloc_buffer(({shape},), "float32")
+            for i in range({extent}):
+                with T.block("B"):
+                    vi = T.axis.spatial({extent}, i)
+                    if {condition}:
+                        B[{index}] = A[0]
+"""
+
+
+@pytest.mark.parametrize(
+    ("shape", "extent", "condition", "index", "expected"),
+    [
+        ("n", "m", "True", "vi", "T.min(n, m)"),
+        ("n", "n - 1", "True", "vi + 1", "n - 1"),
+        ("n", "5", "True", "vi", "T.min(n, 5)"),
+        ("n", "1", "True", "vi", "1"),
+        ("n * 2", "2", "True", "vi", "2"),
+        ("16", "n", "True", "vi", "T.min(16, n)"),
+        ("n", "n", "True", "n - 1 - vi", "T.min(n, T.Div(n * -1, -1))"),
+        ("n", "n", "True", "(vi + 1) % n", "T.min(n, T.Select(0 <= n, n, 0 - n) * 2 - 1)"),
+        ("n", "n", "vi < 7", "vi", "T.min(n, 7)"),
+        ("n", "n", "vi < m", "vi", "T.min(n, m)"),
+        ("16", "16", "vi < n", "vi", "T.min(16, n)"),
+        ("n", "n", "vi != 0", "vi", "n - 1"),
+        ("n", "n", "vi == 3", "vi", "n"),  # as TVM, which uses only inequalities of symbols
+        ("n", "n", "vi < 7 and A[vi] < T.float32(0)", "vi", "n"),
+        ("n", "T.min(vz, 5)", "True", "vi", "5"),
+        ("n", "vz", "True", "vi", "n"),  # 2147483646 in TVM
+        ("n", "5", "True", "vi + vz", "T.min(n, 5)"),
+        ("n", "T.Cast('int32', A[0])", "True", "vi", "n"),
+    ],
+)
+def test_symbolic_sizes(shape: str, extent: str, condition: str, index: str, expected: str) -> None:
+    source = FILLED.format(shape=shape, extent=extent, condition=condition, index=index)
+    func = compact_buffers(make_opaque(lower_init(from_source(source))))
+    (size,) = re.findall(r"B = T.alloc_buffer\(\((.*),\)\)", str(func))
+    assert size == expected
+
+
+def test_buffers_of_symbolic_sizes_hold_their_elements() -> None:
+    @T.prim_func
+    def turned(a: T.handle, c: T.handle):
+        n = T.int32()
+        A = T.match_buffer(a, (n,), "float32")
+        C = T.match_buffer(c, (n,), "float32")
+        for i in range(n):
+            with T.block("C"):
+                vi = T.axis.spatial(n, i)
+                B = T.alloc_buffer((n,), "float32")
+                for j in range(n):
+                    with T.block("B"):
+                        vj = T.axis.spatial(n, j)
+                        B[(vj + 1) % n] = A[vj]
+                C[vi] = B[n - 1 - vi]
+
+    a, c = np.arange(7, dtype="float32"), np.zeros(7, "float32")
+    te_sched.build(turned)(a, c)
+    np.testing.assert_array_equal(c, np.roll(a, 1)[::-1])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 import te_sched
 from te_sched.ir.root_block import has_blocks
 from te_sched.lower.blocks.pipeline import BLOCK_PASSES
@@ -65,3 +67,23 @@ def main(A: T.Buffer((1, 2, 1), "float32")):
         A[i, j, k] = 1.0
 """
     assert str(te_sched.lower(from_source(source))).count("for j in range(2):") == 1
+
+
+def test_blocks_are_simplified_before_they_are_lowered() -> None:
+    source = """
+@T.prim_func
+def main(A: T.Buffer((2,), "float32"), B: T.Buffer((3, 2), "float32")):
+    for i, j in T.grid(4, 2):
+        with T.block("B"):
+            vi = T.axis.spatial(3, i // 3 * 3 + i % 3)
+            vj = T.axis.spatial(2, j)
+            T.where(i // 3 * 3 + i % 3 < 3)
+            if vi == 0:
+                B[vi, vj] = A[vj]
+            else:
+                B[vi, vj] = B[vi - 1, vj] * T.float32(0.5) + A[vj]
+"""
+    assert "B_1[i * 2 + j] = A_1[j]" in after(source, "flatten_storage")
+    a, b = np.array([4, 8], "float32"), np.zeros((3, 2), "float32")
+    te_sched.build(from_source(source))(a, b)
+    np.testing.assert_array_equal(b, [[4, 8], [6, 12], [7, 14]])

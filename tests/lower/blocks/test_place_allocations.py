@@ -192,3 +192,23 @@ def main(A: T.Buffer((8, 12), "float32"), C: T.Buffer((8,), "float32")):
     on_device = [te_sched.nd.array(array, device) for array in (a, c)]
     te_sched.build(from_source(source), target="cuda")(*on_device)
     np.testing.assert_array_equal(on_device[1].numpy(), a.sum(axis=1))
+
+
+def test_each_thread_of_a_reduction_has_its_own_results() -> None:
+    @T.prim_func
+    def sums(A: T.Buffer((4, 8), "int32"), B: T.Buffer((4,), "int32")):
+        for i in range(4):
+            for k in T.thread_binding(8, thread="threadIdx.x"):
+                with T.block("B"):
+                    vi, vk = T.axis.remap("SR", [i, k])
+                    with T.init():
+                        B[vi] = 0
+                    B[vi] = B[vi] + A[vi, vk]
+
+    text = te_sched.lower(sums).script()
+    assert text.index("T.launch_thread") < text.index("cross_thread_B = T.allocate")
+    a, b = np.arange(32, dtype="int32").reshape(4, 8), np.zeros(4, "int32")
+    device = te_sched.emulated_cuda(0)
+    arrays = [te_sched.nd.array(one, device) for one in (a, b)]
+    te_sched.build(sums, target="cuda")(*arrays)
+    np.testing.assert_array_equal(arrays[1].numpy(), a.sum(1))

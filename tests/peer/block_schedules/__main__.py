@@ -31,6 +31,8 @@ def main() -> None:
         totals += found.counts
         for what, text in found.differences:
             print(f"{seed}: {what}: {text.splitlines()[0]}", flush=True)
+        for what, text in found.excused:
+            print(f"{seed}: TVM's fault: {what}: {' | '.join(text.splitlines()[:2])}", flush=True)
         if options.details and found.differences:
             print(found.text(), flush=True)
     print(dict(totals))

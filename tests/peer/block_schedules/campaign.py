@@ -1,12 +1,15 @@
 """Compares te_sched with what TVM did to random programs: texts after each primitive, refusals,
 traces, lowered programs and results.
 
-A program ends at the first text that differs, since all that follows would differ, too.
+A program ends at the first text that differs, since all that follows would differ, too. Where the
+execution of TVM's program shows a fault that te_sched's does not have, or TVM fails inside, the
+difference counts as TVM's fault. A call that ends TVM's process costs its program alone.
 """
 
 from __future__ import annotations
 
 import collections
+import contextlib
 import json
 import random
 import re
@@ -19,6 +22,7 @@ import te_sched
 from te_sched.errors import TeSchedError
 from tests.peer.block_schedules.sources import Instance, instance, is_right
 from tests.peer.block_schedules.steps import namespace
+from tests.peer.block_schedules.verdicts import fault_of
 
 Events = list[dict[str, Any]]
 REFUSALS = (TeSchedError, IndexError)  # the latter of a step: l(name)[7]
@@ -70,6 +74,7 @@ class Comparison:
         self.seed, self.events = seed, events
         self.counts: collections.Counter[str] = collections.Counter()
         self.differences: list[tuple[str, str]] = []
+        self.excused: list[tuple[str, str]] = []
         self.steps: list[str] = []
         self.is_callable = True  # with the arguments of the source
         self.has_trace = True  # a copy lacks what arguments of later refused steps added
@@ -84,11 +89,21 @@ class Comparison:
             self._results()
         self._runs()
 
-    def _note(self, what: str, is_same: bool, description: str = "") -> None:
+    def _note(self, what: str, is_same: bool, description: str = "", excuse: str = "") -> None:
+        """Count a comparison; an `excuse` is the fault of TVM's that explains a difference."""
+        if excuse and not is_same:
+            self.counts[f"{what}, TVM's fault"] += 1
+            self.excused.append((what, f"{excuse}\n{description}"))
+            return
         self.counts[what] += 1
         self.counts[f"{what}, the same"] += is_same
         if not is_same:
             self.differences.append((what, description))
+
+    def _excuse(self, theirs: str, ours: Any = None) -> str:
+        """The fault of TVM's program, if te_sched's does not have one."""
+        found = fault_of(theirs, self.program)
+        return "" if ours is not None and fault_of(ours, self.program) else found
 
     def _same_steps(self) -> bool:
         """Whether all steps have been compared."""
@@ -101,11 +116,14 @@ class Comparison:
                     return False
                 text = plain(self.schedule.mod.script())
                 is_same = text == plain(event["script"])
-                self._note("texts", is_same, f"{call}\n{text}\n--- TVM\n{event['script']}")
+                excuse = "" if is_same else self._excuse(event["script"], self.schedule.mod)
+                self._note("texts", is_same, f"{call}\n{text}\n--- TVM\n{event['script']}", excuse)
                 if not is_same:
                     return False
             elif "refused" in event:
                 self._refused(call, event)
+        if "end" not in self.events[-1]:
+            return self._ended(self.events[-1])
         return True
 
     def _accepted(self, call: str, event: dict[str, Any]) -> bool:
@@ -115,9 +133,8 @@ class Comparison:
             eval(call, namespace(te_sched, self.schedule))
         except TeSchedError as error:
             text = before.mod.script()
-            self._note(
-                "texts", False, f"{call}\nrefused: {error}\n{text}\n--- TVM\n{event['script']}"
-            )
+            description = f"{call}\nrefused: {error}\n{text}\n--- TVM\n{event['script']}"
+            self._note("texts", False, description, self._excuse(event["script"]))
             self.schedule = before
             return False
         return True
@@ -129,23 +146,38 @@ class Comparison:
         except REFUSALS:
             self._note("refusals", self.schedule.mod.script() == text, "changed by " + call)
         else:
-            self._note("refusals", False, f"{call}\nTVM: {event['refused']}\n{text}")
+            fails = "InternalError" in event["refused"]
+            excuse = "TVM fails inside"
+            if not fails or fault_of(self.schedule.mod, self.program):
+                excuse = ""
+            self._note("refusals", False, f"{call}\nTVM: {event['refused']}\n{text}", excuse)
             self.schedule, self.has_trace = before, False
+
+    def _ended(self, event: dict[str, Any]) -> bool:
+        """Do alone the step that ended TVM's process; whether it was none."""
+        self.counts["TVM ended"] += 1
+        call = event.get("step", "")
+        self.excused.append(("TVM ended", call or min(event)))
+        if call:
+            with contextlib.suppress(*REFUSALS):
+                eval(call, namespace(te_sched, self.schedule))
+        return not call
 
     def _results(self) -> None:
         for event in self.events:
             if "trace" in event and self.has_trace:
-                trace = str(self.schedule.trace).strip()
-                self._note(
-                    "traces", trace == event["trace"].strip(), f"{trace}\n--- TVM\n{event['trace']}"
-                )
+                trace, want = plain(str(self.schedule.trace)), event["trace"]
+                self._note("traces", trace == plain(want), f"{trace}\n--- TVM\n{want}")
             if event.get("lowered"):
-                want = event["lowered"]
+                want, ours = event["lowered"], None
                 try:
-                    text = plain(te_sched.lower(self.schedule.mod).script())
+                    ours = te_sched.lower(self.schedule.mod)
+                    text = plain(ours.script())
                 except TeSchedError as error:
                     text = f"refused: {error}\n{self.schedule.mod.script()}"
-                self._note("lowered", text == plain(want), f"{text}\n--- TVM\n{want}")
+                is_same = text == plain(want)
+                excuse = "" if is_same else self._excuse(want, ours)
+                self._note("lowered", is_same, f"{text}\n--- TVM\n{want}", excuse)
 
     def _runs(self) -> None:
         """Build the schedule as far as it came, and compare its results."""
@@ -158,7 +190,8 @@ class Comparison:
             self.counts["refused by build"] += 1
             if self.is_same and any(event.get("right") for event in self.events):
                 text = self.schedule.mod.script()
-                self._note("refused what runs", False, f"{error}\n{text}")
+                fault = fault_of(self.schedule.mod, self.program)
+                self._note("refused what runs", False, f"{error}\n{text}", fault)
         else:
             self._note("results", right, self.schedule.mod.script())
 

@@ -126,6 +126,50 @@ def _move_somewhere(c: Choice) -> str:
     return f"sch.compute_at({c.block()}, {place})"
 
 
+def _padding(c: Choice) -> str:
+    return str([c.one(1, 2, 4, 8) for _ in c.state[c.name]])
+
+
+def _iterators(c: Choice) -> str:
+    order = list(range(len(c.state[c.name])))
+    c.rng.shuffle(order)
+    return str(order)
+
+
+def _partitioned_tile(c: Choice) -> str:
+    extents = c.state[c.name] or [1]
+    number = c.rng.randrange(len(extents))
+    inner = c.one(*[one for one in (1, 2, 4) if extents[number] % one == 0])
+    loop, decision = f'l("{c.name}")[{number}]', [extents[number] // inner, inner]
+    return (
+        f"sch.split({loop}, factors=sch.sample_partitioned_tile({loop}, n=2, partition_pos=1, "
+        f"innerpart_factor={inner}, decision={decision}))"
+    )
+
+
+def _pad_layout(c: Choice) -> str:
+    rank = min(max(len(c.state[c.name]), 1), 2)
+    return (
+        f"sch.transform_layout({c.block()}, {c.region()}, lambda {c.one(*MAPS[rank])}, "
+        f"pad_value={c.one('0.0', '0.0', '1.5', 'lambda *i: 2.0')})"
+    )
+
+
+def _copy_at(c: Choice) -> str:
+    action = c.one("read_at", "write_at")
+    return f'sch.{action}({c.loop()}, {c.block()}, {c.number()}, "local")'
+
+
+def _cache_for(c: Choice) -> str:
+    own = c.block()  # TVM takes blocks that do not read the buffer, and may end the process
+    return f'sch.cache_read({own}, {c.number()}, "{c.one(*SCOPES)}", consumer_blocks=[{own}])'
+
+
+def _cache_in_order(c: Choice) -> str:
+    action = c.one("reindex_cache_read", "reindex_cache_write")
+    return f'sch.{action}({c.block()}, {c.number()}, "{c.one(*SCOPES)}", {c.index_map()})'
+
+
 KINDS: dict[Callable[[Choice], str], int] = {
     _split: 6,
     _tile: 3,
@@ -153,6 +197,19 @@ KINDS: dict[Callable[[Choice], str], int] = {
     lambda c: f"sch.loop_partition({c.loop()}, factors=[{c.one(2, 4, 7)}, None])": 1,
     lambda c: f"sch.merge({c.loop()}, {c.other()})": 1,
     lambda c: f"sch.rolling_buffer({c.block()}, 0)": 1,
+    lambda c: f'sch.unannotate({c.one(c.block(), c.loop())}, "{c.one("note", "unroll_max")}")': 1,
+    lambda c: f"sch.reorder_block_iter_var({c.block()}, {_iterators(c)})": 1,
+    lambda c: f"sch.pad_einsum({c.block()}, {_padding(c)})": 1,
+    lambda c: f"sch.decompose_padding({c.block()}, {c.loop()})": 1,
+    lambda c: f'sch.cache_index({c.block()}, "global", {c.one(0, 1, 2)})': 1,
+    lambda c: f'sch.cache_inplace({c.block()}, 0, "{c.one(*SCOPES)}")': 1,
+    lambda c: f"sch.set_axis_separator({c.block()}, {c.region()}, {c.one([], [1], [2])})": 1,
+    lambda c: "sch.enter_postproc()": 1,
+    _partitioned_tile: 1,
+    _pad_layout: 1,
+    _copy_at: 1,
+    _cache_for: 1,
+    _cache_in_order: 1,
 }
 BINDING: dict[Callable[[Choice], str], int] = {
     lambda c: f'sch.bind({c.loop()}, "{c.one(*THREADS)}")': 14

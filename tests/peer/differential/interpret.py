@@ -28,12 +28,16 @@ class Unsupported(Exception):
     """Raised if the program has a construct that is not interpreted, or runs too long."""
 
 
+_Iterations = tuple[tuple[int, int], ...]  # of parallel loops: number of the loop, iteration
+
+
 class Memory:
     """The elements of an allocation, and which of them were written."""
 
     def __init__(self, elements: np.ndarray, is_written: bool) -> None:
         self.elements = elements
         self.written = np.full(elements.shape, is_written)
+        self.writers: dict[int, _Iterations] = {}
 
     def load(self, at: int) -> Any:
         self._check(at)
@@ -51,12 +55,16 @@ class Memory:
             raise Undefined("an access is out of bounds")
 
 
-def run(func: S.PrimFunc, arguments: Sequence[Any], sizes: Mapping[str, int]) -> None:
+def run(
+    func: S.PrimFunc, arguments: Sequence[Any], sizes: Mapping[str, int], is_strict: bool = False
+) -> None:
     """Execute a function; arrays are changed in place.
 
-    `sizes` are the values of the variables in shapes, by name.
+    `sizes` are the values of the variables in shapes, by name. If the run `is_strict`, blocks must
+    not access more than the regions that they state, nor iterations of parallel and vectorized
+    loops what others write.
     """
-    machine = _Machine(sizes)
+    machine = _Machine(sizes, is_strict)
     arrays = []
     for param, given in zip(func.params, arguments, strict=True):
         buffer = func.buffer_map.get(param)
@@ -75,8 +83,11 @@ def run(func: S.PrimFunc, arguments: Sequence[Any], sizes: Mapping[str, int]) ->
 class _Machine:
     """Variables, memory, and the sources of views with the first index of each dimension."""
 
-    def __init__(self, sizes: Mapping[str, int]) -> None:
-        self.sizes = sizes
+    def __init__(self, sizes: Mapping[str, int], is_strict: bool = False) -> None:
+        self.sizes, self.is_strict = sizes, is_strict
+        self.iterations: _Iterations = ()
+        self.loops = 0  # parallel loops that were executed
+        self.stated: list[_Regions] = []  # what the blocks around may read and write
         self.env: dict[E.Var, Any] = {}
         self.memory: dict[E.Var, Memory] = {}
         self.views: dict[E.Buffer, tuple[E.Buffer, tuple[int, ...]]] = {}
@@ -127,6 +138,24 @@ class _Machine:
         compact = tuple([prod(shape[i + 1 :]) for i in range(len(shape))])
         return self.integers(buffer.strides) or compact
 
+    def check(self, buffer: E.Buffer, indices: Sequence[int], memory: Memory, at: int) -> None:
+        """Whether iterations that run at the same time do not share an element, and the block
+        states the access.
+        """
+        writer = memory.writers.get(at, ())
+        for (loop, step), (other, now) in zip(writer, self.iterations, strict=False):
+            if loop != other:
+                break
+            if step != now:
+                raise Undefined(f"iterations of a parallel loop write and access {buffer.name}")
+        regions = self.stated[-1] if self.stated else None
+        if regions is not None and not any(
+            one is buffer
+            and all(low <= i < high for i, (low, high) in zip(indices, bounds, strict=True))
+            for one, bounds in regions
+        ):
+            raise Undefined(f"a block does not state that it accesses {buffer.name}{indices}")
+
     # Statements.
 
     def execute(self, s: Any) -> None:
@@ -172,7 +201,10 @@ def _cast(machine: _Machine, e: E.Cast) -> Any:
 
 
 def _load(machine: _Machine, e: E.BufferLoad) -> Any:
-    memory, at = machine.place(e.buffer, machine.integers(e.indices))
+    indices = machine.integers(e.indices)
+    memory, at = machine.place(e.buffer, indices)
+    if machine.is_strict:
+        machine.check(e.buffer, indices, memory, at)
     return memory.load(at)
 
 
@@ -233,16 +265,25 @@ def _size(machine: _Machine, e: E.Var) -> Any:
 
 
 def _store(machine: _Machine, s: S.BufferStore) -> None:
-    value = machine.value(s.value)
-    memory, at = machine.place(s.buffer, machine.integers(s.indices))
+    value, indices = machine.value(s.value), machine.integers(s.indices)
+    memory, at = machine.place(s.buffer, indices)
+    if machine.is_strict:
+        machine.check(s.buffer, indices, memory, at)
+        memory.writers[at] = machine.iterations
     memory.store(at, value)
 
 
 def _loop(machine: _Machine, s: S.For) -> None:
     kind, first = np.dtype(s.loop_var.dtype).type, int(machine.value(s.min))
+    around, is_parallel = machine.iterations, s.kind in ("parallel", "vectorized")
+    machine.loops += is_parallel
+    number = machine.loops
     for step in range(int(machine.value(s.extent))):
         machine.env[s.loop_var] = kind(first + step)
+        if is_parallel:
+            machine.iterations = (*around, (number, step))
         machine.execute(s.body)
+    machine.iterations = around
 
 
 def _attribute(machine: _Machine, s: S.AttrStmt) -> None:
@@ -311,9 +352,29 @@ def _realize(machine: _Machine, s: BlockRealize) -> None:
         machine.allocate(buffer.data, buffer.dtype, buffer.shape, buffer.strides)
     for match in block.match_buffers:
         _match(machine, match)
+    if machine.is_strict:
+        machine.stated.append(_stated(machine, block))
     if block.init is not None and is_first:
         machine.execute(block.init)
     machine.execute(block.body)
+    if machine.is_strict:
+        machine.stated.pop()
+
+
+_Regions = list[tuple[E.Buffer, list[tuple[int, int]]]] | None
+
+
+def _stated(machine: _Machine, block: Any) -> _Regions:
+    """What a block states that it accesses; None if it states nothing."""
+    if block.match_buffers or not (block.reads or block.writes):
+        return None
+    found = []
+    for region in (*block.reads, *block.writes):
+        low = machine.integers([one.min for one in region.region])
+        extents = machine.integers([one.extent for one in region.region])
+        bounds = [(a, a + n) for a, n in zip(low, extents, strict=True)]
+        found.append((region.buffer, bounds))
+    return found
 
 
 def _match(machine: _Machine, match: Any) -> None:

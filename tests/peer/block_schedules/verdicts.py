@@ -1,0 +1,49 @@
+"""Faults of programs, found by executing them: if TVM's program has one that te_sched's does not
+have, this explains that they differ. Must not know steps.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from te_sched import script
+from te_sched.errors import TeSchedError
+from te_sched.ir.blocks import Block
+from te_sched.ir.stmt import PrimFunc
+from te_sched.ir.visitor import walk
+from tests.peer.block_schedules.sources import Instance
+from tests.peer.differential import interpret
+from tests.peer.differential.faults import faults
+
+WRONG = "it computes something else"
+UNREADABLE = "it is not a program"
+STRIDES = "a buffer has strides for other dimensions than its own"
+
+
+def fault_of(module: Any, program: Instance) -> str:
+    """What is wrong with a program, given as text or module; "" if nothing was found."""
+    if isinstance(module, str):
+        try:
+            module = script.from_source(module)
+        except TeSchedError as error:
+            return f"{UNREADABLE}: {error.fault}"
+    (func,) = [one for one in module.functions.values() if isinstance(one, PrimFunc)]
+    for node in walk(func.body):
+        if type(node) is Block and any(
+            one.strides and len(one.strides) != len(one.shape) for one in node.alloc_buffers
+        ):
+            return STRIDES
+    rng = np.random.default_rng(0)
+    data = [rng.random(shape, "float32") for shape in program.shapes]
+    expected = program.results(*data)
+    try:
+        interpret.run(func, data, {}, is_strict=True)
+    except interpret.Undefined as why:
+        return str(why)
+    except interpret.Unsupported:
+        return min(faults(func, {}), default="")
+    found = data[-len(expected) :]
+    pairs = zip(found, expected, strict=True)
+    return "" if all(np.allclose(a, b, 1e-4, 1e-4) for a, b in pairs) else WRONG
