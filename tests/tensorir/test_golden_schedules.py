@@ -347,3 +347,36 @@ def test_reindex_leaves_iterators_of_one_value_out_of_sums() -> None:
     sch = tir.Schedule(program(text))
     sch.reindex("C", ("read", 0))
     assert str(sch.get(sch.get_block("C")).reads[0]) == "A_reindex[vu, vk]"
+
+
+def test_a_fused_loop_of_one_iteration_is_its_value() -> None:
+    sch = tir.Schedule(program(STAGES.replace("8", "1")))
+    sch.fuse(sch.get_loops("C")[0])
+    assert "vi = T.axis.spatial(1, 0)" in sch.mod.script()
+
+
+PADDED = function(
+    "A:8 C:7",
+    """
+B = T.alloc_buffer((8,), "float32")
+for i_0, i_1 in T.grid(2, 4):
+    with T.block("B"):
+        vi = T.axis.spatial(8, i_0 * 4 + i_1)
+        T.where(i_0 * 4 + i_1 < 7)
+        B[vi] = A[vi] * T.float32(2)
+for i in range(7):
+    with T.block("C"):
+        vi = T.axis.spatial(7, i)
+        C[vi] = B[vi] + T.float32(1)
+""",
+)
+
+
+def test_a_predicate_that_follows_from_the_inlined_block_is_stated_once() -> None:
+    sch = tir.Schedule(program(PADDED))
+    sch.reverse_compute_inline("C")
+    (where,) = [line for line in sch.mod.script().splitlines() if "T.where" in line]
+    assert where.strip() == "T.where(i_0 * 4 + i_1 < 7)"
+    values, out = np.arange(8, dtype="float32"), te_sched.nd.array(np.zeros(7, "float32"))
+    te_sched.build(sch.mod)(te_sched.nd.array(values), out)
+    np.testing.assert_array_equal(out.numpy(), values[:7] * 2 + 1)
