@@ -147,7 +147,8 @@ class BlockTrace(Trace):
     Parameters
     ----------
     insts : instructions.
-    decisions : what was sampled, by instruction.
+    decisions : what was sampled, by instruction; what is not among them is sampled again when the
+        trace is applied.
 
     >>> sch = tir.Schedule(matmul_relu)
     >>> i, j = sch.get_loops("D")
@@ -193,7 +194,7 @@ class BlockTrace(Trace):
 
     @checked_as(ScheduleError)
     def append(self, inst: Instruction, decision: Any = None) -> None:
-        """Append an instruction, with what it sampled.
+        """Append an instruction, with what it sampled; by default that is open.
 
         >>> sch = tir.Schedule(matmul_relu)
         >>> i, j = sch.get_loops("D")
@@ -204,9 +205,7 @@ class BlockTrace(Trace):
         2
         """
         entry = inst.entry
-        if decision is not None:
-            entry = _decided(entry, decision)
-        self.extend((), entry)
+        self.extend((), entry if decision is entry.decision else _decided(entry, decision))
 
     def pop(self) -> Instruction | None:  # type: ignore[override]
         """Remove the last instruction and return it; None if there is none.
