@@ -104,8 +104,12 @@ class WorkerPool:
         self._threads = _Threads(timeout, WorkerSettings(memory_limit, initializer))
         self._close = weakref.finalize(self, self._threads.close)
 
-    def submit(self, function: Callable[..., Any], *args: Any) -> Future[Any]:
+    def submit(
+        self, function: Callable[..., Any], *args: Any, timeout: float | None = None
+    ) -> Future[Any]:
         """Call a function with arguments in a worker; the future has the result or the error.
+
+        `timeout` is of this call, by default that of the pool.
 
         Functions, arguments and results travel as pickle writes them. What pickle cannot write,
         such as lambdas, and functions of the main program are sent by cloudpickle, if installed.
@@ -116,14 +120,15 @@ class WorkerPool:
 
         Raises
         ------
-        WorkerError if the pool was shut down.
+        WorkerError if the pool was shut down; DeclarationError for a timeout that is not positive.
         """
         if self._threads.is_closed():
             raise WorkerError(
                 "cannot submit a call to a pool that was shut down", help="create a new pool"
             )
         future: Future[Any] = Future()
-        self._threads.put(_Waiting(future, WorkerCall(function, args, user_place())))
+        _check("timeout", timeout, (int, float))
+        self._threads.put(_Waiting(future, WorkerCall(function, args, user_place()), timeout))
         self._threads.start(self.max_workers)
         return future
 
@@ -147,6 +152,7 @@ def _check(name: str, given: Any, kinds: type[int] | tuple[type[int], type[float
 class _Waiting(NamedTuple):
     future: Future[Any]
     call: WorkerCall
+    timeout: float | None
 
 
 class _Threads:
@@ -202,7 +208,7 @@ class _Threads:
         """Make calls in one process at a time."""
         worker: _Worker | None = None
         while (waiting := self._next()) is not None:
-            future, call = waiting
+            future, call, timeout = waiting
             if not future.set_running_or_notify_cancel():
                 continue
             try:
@@ -211,7 +217,7 @@ class _Threads:
                     self._drop(worker)
                     worker = None
                     worker = self._new_worker()
-                succeeded, value = worker.call(request, self._timeout)
+                succeeded, value = worker.call(request, timeout or self._timeout)
             except BaseException as error:
                 succeeded, value = False, error
             if isinstance(value, MemoryError) or (worker is not None and not worker.is_alive()):

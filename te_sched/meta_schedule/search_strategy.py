@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from te_sched.errors import DeclarationError
+from te_sched.errors import DeclarationError, TeSchedError
 from te_sched.meta_schedule.arg_info import ArgInfo
 from te_sched.meta_schedule.candidates import completed, decisions_of, replayed
 from te_sched.meta_schedule.component import Component, named, not_written
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from te_sched.meta_schedule.postproc.base import Postproc
     from te_sched.meta_schedule.tune_context import TuneContext
 
+_MOST_REFUSED = 100  # candidates of a function, one after the other, after which a search ends
 _MOST_EMPTY = 5  # batches without a new candidate, after which a space is exhausted
 
 
@@ -143,7 +144,23 @@ class _Batches(SearchStrategy):
         self._left -= len(results)
 
     def _begin(self) -> None:
-        """Prepare a search."""
+        """Prepare a search: decisions that were measured already are not given again."""
+        self._tried: set[str] = set()
+        if self._database is not None and self._task.mod is not None:
+            self._workload = self._database.commit_workload(self._task.mod)
+            for one in self._database.get_all_tuning_records():
+                if one.workload is self._workload and one.is_of(self._task.target):
+                    self._tried.add(decisions_of(one.trace_json()))
+
+    def _new(self, sch: Schedule | None) -> list[Schedule]:
+        """The schedule, if there is one and its decisions were not given before."""
+        if sch is None:
+            return []
+        key = decisions_of(sch.trace.as_json())
+        if key in self._tried:
+            return []
+        self._tried.add(key)
+        return [sch]
 
     def _next(self, count: int) -> list[Schedule] | None:
         """The next schedules, at most `count`; None if there are no more."""
@@ -176,11 +193,13 @@ class _Batches(SearchStrategy):
 
 
 class ReplayTrace(_Batches):
-    """Candidates with random decisions; a candidate that a postprocessor rejects is drawn again.
+    """Candidates with random decisions; a candidate that a postprocessor rejects, or that was
+    measured already, is drawn again.
 
     Parameters
     ----------
-    max_fail_count : how many candidates in a row may be rejected before a batch stays smaller.
+    max_fail_count : how many candidates in a row may be rejected before a batch stays smaller; if
+        it would be empty, the search ends.
     """
 
     def __init__(self, max_fail_count: int = 100) -> None:
@@ -190,29 +209,39 @@ class ReplayTrace(_Batches):
         found: list[Schedule] = []
         failures = 0
         while len(found) < count and failures < self.max_fail_count:
-            one = self._drawn()
-            failures = failures + 1 if one is None else 0
-            found += [] if one is None else [one]
+            new = self._new(self._drawn())
+            failures = 0 if new else failures + 1
+            found += new
         return found or None
 
 
 class ReplayFunc(_Batches):
-    """Candidates of the space generator, which is run again for each."""
+    """Candidates of the space generator, which is run again for each.
+
+    What it or a postprocessor refuses, and what was measured already, is drawn again; the search
+    ends after 100 times in a row.
+    """
 
     def _next(self, count: int) -> list[Schedule] | None:
+        found: list[Schedule] = []
+        failures = 0
+        while len(found) < count and failures < _MOST_REFUSED:
+            new = self._new(self._generated())
+            failures = 0 if new else failures + 1
+            found += new
+        return found or None
+
+    def _generated(self) -> Schedule | None:
         generator = self._task.space_generator
         assert generator is not None
         assert self._task.mod is not None
-        found: list[Schedule] = []
-        for _ in range(100 * count):
-            if len(found) == count:
-                break
+        try:
             spaces = generator.generate_design_space(self._task.mod)
-            if not spaces:
-                break
-            one = completed(spaces[self._numbers.below(len(spaces))], self._postprocs())
-            found += [] if one is None else [one]
-        return found or None
+        except TeSchedError:  # a primitive refuses what was drawn
+            return None
+        if not spaces:
+            return None
+        return completed(spaces[self._numbers.below(len(spaces))], self._postprocs())
 
 
 class EvolutionarySearch(_Batches):
@@ -267,13 +296,8 @@ class EvolutionarySearch(_Batches):
         self.eps_greedy = eps_greedy
 
     def _begin(self) -> None:
-        self._tried: set[str] = set()  # decisions that were given out
+        super()._begin()
         self._empty = 0
-        if self._database is not None and self._task.mod is not None:
-            self._workload = self._database.commit_workload(self._task.mod)
-            for one in self._database.get_all_tuning_records():
-                if one.workload is self._workload:
-                    self._tried.add(decisions_of(one.trace_json()))
 
     def _next(self, count: int) -> list[Schedule] | None:
         random = self._unmeasured(count)

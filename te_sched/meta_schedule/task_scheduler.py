@@ -6,11 +6,14 @@ most (Zheng et al., Ansor, OSDI 2020, section 6), `RoundRobin` to each in turn.
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from operator import not_
 from typing import Any, Self
 
 from te_sched.analysis.programs.operations import count_operations
+from te_sched.codegen.target import Target
 from te_sched.errors import DeclarationError, TeSchedError
 from te_sched.meta_schedule.builder.base import Builder, BuilderInput, BuilderResult
 from te_sched.meta_schedule.component import Component, named, not_written
@@ -21,6 +24,7 @@ from te_sched.meta_schedule.profiler import Profiler
 from te_sched.meta_schedule.runner.base import Runner, RunnerFuture, RunnerInput, RunnerResult
 from te_sched.meta_schedule.search_strategy import MeasureCandidate
 from te_sched.meta_schedule.tune_context import TuneContext
+from te_sched.meta_schedule.utils import remove_build_dir
 from te_sched.tensorir.random_numbers import RandomNumbers
 
 _MOST_RECALLED = 256  # records of a task that a cost model learns from before the search
@@ -50,6 +54,7 @@ class TaskRecord:
         self.measure_candidates: list[MeasureCandidate] | None = None
         self.builder_results: list[BuilderResult] | None = None
         self.runner_futures: list[RunnerFuture] | None = None
+        self.has_reference = False  # or cannot have one
         self.reference_path: str | None = None
         self.latencies: list[float] = []
 
@@ -124,9 +129,29 @@ class TaskScheduler(Component):
             self._recall(task)
         try:
             self._run(max_trials_global, builder, runner)
+        except BaseException:
+            self._keep_what_was_measured(runner)
+            raise
         finally:
             for task in self.tasks_:
+                if task.reference_path is not None:
+                    remove_build_dir(task.reference_path)
                 task.ctx.post_tuning()
+
+    def _keep_what_was_measured(self, runner: Runner) -> None:
+        """After Ctrl-C or an error: take the results that are there, and end the measurements."""
+        measured = [
+            (number, [one.done() for one in task.runner_futures])
+            for number, task in enumerate(self.tasks_)
+            if task.runner_futures is not None
+        ]
+        for number, is_done in measured:
+            task = self.tasks_[number]
+            _remove(itertools.compress(task.builder_results or (), map(not_, is_done)))
+            for name in ("measure_candidates", "builder_results", "runner_futures"):
+                setattr(task, name, [*itertools.compress(getattr(task, name), is_done)])
+            self.join_running_task(number)
+        runner.close()
 
     def _recall(self, task: TaskRecord) -> None:
         """Let the cost model learn from what an earlier search measured."""
@@ -160,6 +185,8 @@ class TaskScheduler(Component):
             trials += len(task.measure_candidates)
             task.builder_results = self._build(task, builder)
             task.runner_futures = self._start(task, runner)
+            if runner.is_exclusive:
+                self.join_running_task(number)
         for number, task in enumerate(self.tasks_):
             if task.runner_futures is not None:
                 self.join_running_task(number)
@@ -170,13 +197,24 @@ class TaskScheduler(Component):
         assert task.measure_candidates is not None
         target = task.ctx.target
         inputs = [BuilderInput(one.sch.mod, target) for one in task.measure_candidates]
-        if task.reference_path is None and task.ctx.mod is not None and inputs:
-            inputs.append(BuilderInput(task.ctx.mod, target))
+        if inputs and task.ctx.mod is not None and not task.has_reference:
+            inputs.append(BuilderInput(task.ctx.mod, _of_processor(target)))
         with Profiler.timeit("SendToBuilder"):
             results = builder.build(inputs)
         if len(results) > len(task.measure_candidates):
-            task.reference_path = results.pop().artifact_path
+            self._take_reference(task, results.pop())
         return results
+
+    def _take_reference(self, task: TaskRecord, result: BuilderResult) -> None:
+        """Keep the built unscheduled program, with which candidates are compared."""
+        task.has_reference, task.reference_path = True, result.artifact_path
+        if result.artifact_path is None:
+            task.ctx.logger.warning(
+                "the unscheduled program of task %s cannot be built, candidates are not checked: "
+                "%s",
+                task.ctx.task_name,
+                result.error_msg,
+            )
 
     def _start(self, task: TaskRecord, runner: Runner) -> list[RunnerFuture]:
         """Begin to measure what could be built."""
@@ -221,7 +259,13 @@ class TaskScheduler(Component):
 
     def terminate_task(self, task_id: int) -> None:
         """Give a task no more trials."""
-        self.tasks_[task_id].is_terminated = True
+        task = self.tasks_[task_id]
+        task.is_terminated = True
+        if not task.latencies:
+            task.ctx.logger.warning(
+                "task %s ends without a trial: no schedule of its space is valid and new",
+                task.ctx.task_name,
+            )
         self.remaining_tasks_ -= 1
         self.print_tuning_statistics()
 
@@ -297,6 +341,17 @@ class TaskScheduler(Component):
 
 def _device_of(kind: str) -> str:
     return "cpu" if kind == "llvm" else kind
+
+
+def _of_processor(target: Target) -> Target:
+    """Where the unscheduled program runs: it has no threads of a GPU."""
+    return target if target.kind.name == "llvm" else Target("llvm")
+
+
+def _remove(results: Iterable[BuilderResult]) -> None:
+    for one in results:
+        if one.artifact_path is not None:
+            remove_build_dir(one.artifact_path)
 
 
 def _failed(message: str | None) -> RunnerFuture:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -83,11 +84,13 @@ def tune_tasks(
     found = _database(database, folder, module_equality)
     left = max_trials_global
     if isinstance(database, str):
-        left -= len(found)
+        left -= _measured(found, tasks)
         if left <= 0:
             return found
     chosen = _callbacks(measure_callbacks)
     scheduler = TaskScheduler.create(task_scheduler)
+    parts = builders.create(builder), runners.create(runner)
+    is_interrupted = False
     _LOGGER.addHandler(handler)
     try:
         scheduler.tune(
@@ -96,30 +99,54 @@ def tune_tasks(
             max_trials_global=left,
             max_trials_per_task=left if max_trials_per_task is None else max_trials_per_task,
             num_trials_per_iter=num_trials_per_iter,
-            builder=builders.create(builder),
-            runner=runners.create(runner),
+            builder=parts[0],
+            runner=parts[1],
             measure_callbacks=chosen,
             database=found,
             cost_model=cost_models.create(cost_model),
         )
     except KeyboardInterrupt:
-        _LOGGER.warning("interrupted: the database has the trials until now; call again to go on")
+        is_interrupted = True
     finally:
         _LOGGER.removeHandler(handler)
         handler.close()
-        if isinstance(found, SQLiteDatabase) and found.path == str(folder / FILE):
-            export(found, folder)
+        for one in parts:
+            one.close()
+    if isinstance(found, SQLiteDatabase) and found.path == str(folder / FILE):
+        export(found, folder)
+    if is_interrupted:
+        _LOGGER.warning(
+            "tuning was interrupted after %d of %d trials: the database has them, the same call "
+            "goes on",
+            _measured(found, tasks),
+            max_trials_global,
+        )
     return found
+
+
+def _measured(database: Database, tasks: Sequence[TuneContext]) -> int:
+    """How many records of tasks a database has, for their targets."""
+    wanted = [
+        (database.commit_workload(one.mod).shash, one.target)
+        for one in tasks
+        if one.mod is not None and database.has_workload(one.mod)
+    ]
+    return sum(
+        any(one.workload.shash == shash and one.is_of(target) for shash, target in wanted)
+        for one in database.get_all_tuning_records()
+    )
 
 
 def export(database: Database, folder: Path) -> None:
     """Write all workloads and records of a database as TVM's two files."""
-    paths = [folder / "database_workload.json", folder / "database_tuning_record.json"]
-    for path in paths:
-        path.unlink(missing_ok=True)
-    destination = JSONDatabase(*paths)
-    for record in database.get_all_tuning_records():
-        destination.commit_tuning_record(record)
+    names = ("database_workload.json", "database_tuning_record.json")
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".export-") as unfinished:
+        paths = [Path(unfinished, name) for name in names]
+        destination = JSONDatabase(*paths)
+        for record in database.get_all_tuning_records():
+            destination.commit_tuning_record(record)
+        for path in paths:
+            path.replace(folder / path.name)
 
 
 def _database(given: Any, folder: Path, module_equality: str) -> Database:

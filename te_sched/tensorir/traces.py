@@ -147,8 +147,8 @@ class BlockTrace(Trace):
     Parameters
     ----------
     insts : instructions.
-    decisions : what was sampled, by instruction; what is not among them is sampled again when the
-        trace is applied.
+    decisions : what was sampled, by instruction; instructions that it does not have are sampled
+        anew when the trace is replayed. None keeps what the instructions had sampled.
 
     >>> sch = tir.Schedule(matmul_relu)
     >>> i, j = sch.get_loops("D")
@@ -163,9 +163,10 @@ class BlockTrace(Trace):
         self, insts: Iterable[Instruction] = (), decisions: Mapping[Instruction, Any] | None = None
     ) -> None:
         super().__init__(BlockHandles())
-        known = dict(decisions or {})
         for one in insts:
-            self.append(one, known.get(one))
+            entry = one.entry
+            decision = entry.decision if decisions is None else decisions.get(one)
+            self.extend((), entry if decision is entry.decision else _decided(entry, decision))
 
     def copy(self) -> BlockTrace:
         """A copy of the trace."""
@@ -194,7 +195,7 @@ class BlockTrace(Trace):
 
     @checked_as(ScheduleError)
     def append(self, inst: Instruction, decision: Any = None) -> None:
-        """Append an instruction, with what it sampled; by default that is open.
+        """Append an instruction, with what it sampled.
 
         >>> sch = tir.Schedule(matmul_relu)
         >>> i, j = sch.get_loops("D")
@@ -205,7 +206,9 @@ class BlockTrace(Trace):
         2
         """
         entry = inst.entry
-        self.extend((), entry if decision is entry.decision else _decided(entry, decision))
+        if decision is not None:
+            entry = _decided(entry, decision)
+        self.extend((), entry)
 
     def pop(self) -> Instruction | None:  # type: ignore[override]
         """Remove the last instruction and return it; None if there is none.

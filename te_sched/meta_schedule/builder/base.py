@@ -34,5 +34,8 @@ class Builder(Component):
         """Build all; the results are in the order of the inputs."""
         raise not_written(self, "PyBuilder", "build")
 
+    def close(self) -> None:
+        """End processes; the builder can be used again."""
+
 
 PyBuilder = Builder

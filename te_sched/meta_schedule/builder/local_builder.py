@@ -17,6 +17,7 @@ from te_sched.meta_schedule.utils import (
     BUILD_PREFIX,
     get_global_func_with_default_on_worker,
     half_of_memory,
+    remove_build_dir,
 )
 from te_sched.worker_pool import WorkerPool, WorkerTimeoutError
 
@@ -60,14 +61,26 @@ class LocalBuilder(Builder):
         self.timeout_sec = timeout_sec
         self._functions = (f_build, f_export)
         limit = half_of_memory() if memory_limit is None else memory_limit
-        self._pool = WorkerPool(max_workers, timeout_sec, limit, initializer)
+        self._settings = (max_workers, timeout_sec, limit, initializer)
+        self._pool = WorkerPool(*self._settings)
+
+    def close(self) -> None:
+        """End the workers; `build` starts new ones."""
+        self._pool.shutdown()
+        self._pool = WorkerPool(*self._settings)
 
     def build(self, build_inputs: list[BuilderInput]) -> list[BuilderResult]:
         futures = [
             self._pool.submit(built, one.mod, str(one.target), one.params, *self._functions)
             for one in build_inputs
         ]
-        return [self._result(one) for one in futures]
+        try:
+            return [self._result(one) for one in futures]
+        except BaseException:  # Ctrl-C
+            for one in futures:
+                if not one.cancel() and one.done() and one.exception() is None:
+                    remove_build_dir(one.result())
+            raise
 
     def _result(self, future: Future[str]) -> BuilderResult:
         try:

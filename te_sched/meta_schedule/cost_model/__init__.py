@@ -7,8 +7,9 @@ from typing import Any
 from te_sched.meta_schedule.component import named
 from te_sched.meta_schedule.cost_model.base import CostModel as CostModel
 from te_sched.meta_schedule.cost_model.base import PyCostModel as PyCostModel
+from te_sched.meta_schedule.cost_model.random_model import RandomModel as RandomModel
 
-_MODELS: dict[str, Any] = {}
+_MODELS: dict[str, Any] = {"random": RandomModel}
 
 
 def create(kind: Any = "xgb", *args: Any, **kwargs: Any) -> CostModel | None:
@@ -21,4 +22,4 @@ def create(kind: Any = "xgb", *args: Any, **kwargs: Any) -> CostModel | None:
     return found
 
 
-__all__ = ["CostModel", "PyCostModel", "create"]
+__all__ = ["CostModel", "PyCostModel", "RandomModel", "create"]

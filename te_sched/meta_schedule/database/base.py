@@ -130,6 +130,10 @@ class TuningRecord:
         """Whether the schedule was measured without a failure."""
         return self.error_msg is None and self.mean < FAILED
 
+    def is_of(self, target: Target) -> bool:
+        """Whether the schedule was measured for a target, or for one that is not known."""
+        return self.target is None or self.target == target
+
     def schedule(self) -> Schedule:
         """The workload with the trace applied."""
         found = Schedule(self.workload.mod)
@@ -227,7 +231,7 @@ class Database(Component):
             return None
         records = self.get_top_k(self.commit_workload(mod), len(self))
         target = Target(target)
-        same = [one for one in records if one.target is None or one.target == target]
+        same = [one for one in records if one.is_of(target)]
         alike = [one for one in records if one.target is None or one.target.kind == target.kind]
         return next(iter([*same, *alike]), None)
 

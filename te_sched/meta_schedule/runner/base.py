@@ -73,11 +73,19 @@ class RunnerFuture(Component):
 
 
 class Runner(Component):
-    """Measures candidates."""
+    """Measures candidates.
+
+    If `is_exclusive`, other work on this machine disturbs it: schedulers wait for its results.
+    """
+
+    is_exclusive = False
 
     def run(self, runner_inputs: list[RunnerInput]) -> list[RunnerFuture]:
         """Begin to measure all; the futures are in the order of the inputs."""
         raise not_written(self, "PyRunner", "run")
+
+    def close(self) -> None:
+        """End processes and measurements that are going on; the runner can be used again."""
 
 
 PyRunnerFuture = RunnerFuture

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from functools import partial
 from typing import Any
 
+from te_sched.errors import TeSchedError
+from te_sched.meta_schedule.arg_info import ArgInfo
 from te_sched.meta_schedule.runner.base import (
     EvaluatorConfig,
     Runner,
@@ -14,16 +18,19 @@ from te_sched.meta_schedule.runner.base import (
     RunnerInput,
     RunnerResult,
 )
+from te_sched.meta_schedule.runner.emulated import MODEL, is_modelled
 from te_sched.meta_schedule.runner.measuring import default_alloc_argument as default_alloc_argument
 from te_sched.meta_schedule.runner.measuring import default_run_evaluator as default_run_evaluator
-from te_sched.meta_schedule.runner.measuring import measured
+from te_sched.meta_schedule.runner.measuring import measured, save_reference
 from te_sched.meta_schedule.utils import (
     get_global_func_with_default_on_worker,
     half_of_memory,
 )
 from te_sched.worker_pool import WorkerPool, WorkerTimeoutError
 
+_LOGGER = logging.getLogger("te_sched.meta_schedule")
 _Function = str | Callable[..., Any] | None
+_LONGER = 10.0  # times the limit of a candidate that the unscheduled program may take
 
 
 class LocalRunner(Runner):
@@ -32,6 +39,9 @@ class LocalRunner(Runner):
     If the unscheduled program is known (`RunnerInput.reference_path`), a candidate is first run on
     random arguments, and its results are compared; one that computes something else has an error
     message for a result. So has one that crashes, or takes too long or too much memory.
+
+    Kernels for CUDA run on the GPU. Without a GPU they run on the emulated device, and the seconds
+    are those of a model: see `emulated.modelled_seconds`.
 
     Parameters
     ----------
@@ -51,6 +61,8 @@ class LocalRunner(Runner):
     ------
     DeclarationError for a name that is not registered.
     """
+
+    is_exclusive = True
 
     def __init__(
         self,
@@ -73,10 +85,19 @@ class LocalRunner(Runner):
         self.cooldown_sec, self.alloc_repeat = cooldown_sec, alloc_repeat
         self._functions = (f_alloc_argument, f_run_evaluator, f_cleanup)
         limit = half_of_memory() if memory_limit is None else memory_limit
-        self._pool = WorkerPool(1, timeout_sec, limit, initializer)
+        self._settings = (1, timeout_sec, limit, initializer)
+        self._pool = WorkerPool(*self._settings)
+        self._references: dict[str, Future[None]] = {}
+
+    def close(self) -> None:
+        """End the worker; what it has not measured yet has no result. `run` starts a new one."""
+        self._pool.shutdown()
+        self._pool = WorkerPool(*self._settings)
 
     def run(self, runner_inputs: list[RunnerInput]) -> list[RunnerFuture]:
-        """Measure all; the results are there when this returns, so that nothing else runs."""
+        """Begin to measure all, one after the other."""
+        for one in runner_inputs:
+            self._prepare(one.reference_path, one.args_info)
         futures = [
             self._pool.submit(
                 measured,
@@ -91,17 +112,43 @@ class LocalRunner(Runner):
             )
             for one in runner_inputs
         ]
-        results = [self._result(one) for one in futures]
-        return [LocalRunnerFuture(one.run_secs, one.error_msg) for one in results]
+        return [
+            RunnerFuture(future.done, partial(self._result, future, machine_of(one.device_type)))
+            for future, one in zip(futures, runner_inputs, strict=True)
+        ]
 
-    def _result(self, future: Future[list[float]]) -> RunnerResult:
+    def _prepare(self, path: str | None, infos: Sequence[ArgInfo]) -> None:
+        """Run an unscheduled program, so that the worker has its results for the candidates."""
+        if path is None or path in self._references:
+            return
+        future = self._references[path] = self._pool.submit(
+            save_reference,
+            path,
+            [info.as_json() for info in infos],
+            timeout=_LONGER * self.timeout_sec,
+        )
+        future.add_done_callback(_warn)
+
+    def _result(self, future: Future[list[float]], machine: str) -> RunnerResult:
         try:
-            return RunnerResult(future.result(), None)
+            return RunnerResult(future.result(), None, machine)
         except WorkerTimeoutError:
             message = f"LocalRunner: Timeout, killed after {self.timeout_sec:g} seconds"
-            return RunnerResult(None, message)
+            return RunnerResult(None, message, machine)
         except Exception as error:
-            return RunnerResult(None, f"LocalRunner: An exception occurred\n{error}")
+            return RunnerResult(None, f"LocalRunner: An exception occurred\n{error}", machine)
+
+
+def machine_of(device_type: str) -> str:
+    """The name of this machine, with a note if seconds are those of a model."""
+    return f"{platform.node()} ({MODEL})" if is_modelled(device_type) else platform.node()
+
+
+def _warn(future: Future[None]) -> None:
+    error = None if future.cancelled() else future.exception()
+    if error is not None:
+        text = error.summary if isinstance(error, TeSchedError) else repr(error)
+        _LOGGER.warning("the unscheduled program failed, candidates are not checked: %s", text)
 
 
 class LocalRunnerFuture(RunnerFuture):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,11 @@ from te_sched.errors import CallError
 from te_sched.ir import dtypes
 from te_sched.meta_schedule.arg_info import ArgInfo, TensorInfo
 from te_sched.meta_schedule.runner.base import EvaluatorConfig
+from te_sched.meta_schedule.runner.emulated import is_modelled, modelled_seconds
 from te_sched.meta_schedule.utils import get_global_func_with_default_on_worker
 from te_sched.nd import empty
 from te_sched.runtime.device import device as device_of
+from te_sched.runtime.device import emulated_cuda
 from te_sched.runtime.loading import load_module
 from te_sched.runtime.ndarray import NDArray
 
@@ -48,6 +51,8 @@ def measured(
     evaluate = get_global_func_with_default_on_worker(run, default_run_evaluator)
     clean = get_global_func_with_default_on_worker(cleanup, _nothing)
     device = device_of("cpu" if device_type == "llvm" else device_type, 0)
+    if is_modelled(device_type):
+        device, evaluate = emulated_cuda(0), modelled_seconds if run is None else evaluate
     try:
         module = load_module(artifact_path)
         infos = [ArgInfo.from_json(one) for one in args_info]
@@ -111,28 +116,45 @@ def default_run_evaluator(
     return list(itertools.chain.from_iterable(found))
 
 
+def save_reference(path: str, args_info: Sequence[Any]) -> None:
+    """Run an unscheduled program on random arguments, and keep the results beside it."""
+    infos = [ArgInfo.from_json(one) for one in args_info]
+    found = _results(load_module(path), device_of("cpu", 0), infos)
+    target = _results_path(path)
+    unfinished = target.with_suffix(".unfinished.npz")
+    np.savez(unfinished, *found)
+    unfinished.replace(target)
+
+
 def compare(module: Any, reference_path: str, device: Any, infos: Sequence[ArgInfo]) -> None:
-    """Run a module and the reference on the same random arguments.
+    """Compare results of a module with those that `save_reference` kept, if there are any.
 
     Raises
     ------
     CallError if a result differs by more than the order of sums explains.
     """
+    path = _results_path(reference_path)
+    if not path.exists():
+        return
     expected = _references.get(reference_path)
     if expected is None:
         _references.clear()
-        expected = _references[reference_path] = _results(
-            load_module(reference_path), device, infos
-        )
+        with np.load(path) as file:
+            expected = _references[reference_path] = [file[name] for name in file.files]
     for number, (given, wanted) in enumerate(
         zip(_results(module, device, infos), expected, strict=True)
     ):
+        wanted = wanted.view(given.dtype)  # files know no bfloat16
         if not _agree(given, wanted):
             raise CallError(
                 f"the candidate computes something else than the program in argument {number}",
                 f"{np.sum(~np.isclose(given, wanted))} of {wanted.size} elements differ",
                 "this is a bug of te_sched, of a rule or of a postprocessor: report its trace",
             )
+
+
+def _results_path(reference_path: str) -> Path:
+    return Path(reference_path).with_name("results.npz")
 
 
 def _results(module: Any, device: Any, infos: Sequence[ArgInfo]) -> list[np.ndarray[Any, Any]]:
