@@ -167,8 +167,8 @@ def _show(found: Tuned, output: str | None, as_json: bool) -> None:
             {
                 "name": found.name,
                 "target": str(found.target),
-                "us": found.latency * 1e6,
-                "unscheduled_us": found.unscheduled_latency * 1e6,
+                "seconds": found.latency,
+                "unscheduled_seconds": found.unscheduled_latency,
                 "trials": len(found.trials.candidates),
                 "failures": found.failures,
                 "schedule": text,

@@ -11,9 +11,9 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from te_sched import files
 from te_sched.codegen.target import Target
@@ -25,7 +25,7 @@ from te_sched.meta_schedule import builder as builders
 from te_sched.meta_schedule import measure_callback as callbacks
 from te_sched.meta_schedule import runner as runners
 from te_sched.meta_schedule.arg_info import ArgInfo
-from te_sched.meta_schedule.builder.base import BuilderResult
+from te_sched.meta_schedule.builder.base import Builder, BuilderInput, BuilderResult
 from te_sched.meta_schedule.database import (
     Database,
     MemoryDatabase,
@@ -33,7 +33,6 @@ from te_sched.meta_schedule.database import (
     TuningRecord,
 )
 from te_sched.meta_schedule.measure_callback import MeasureCallback
-from te_sched.meta_schedule.runner import LocalRunner
 from te_sched.meta_schedule.runner.base import Runner, RunnerFuture, RunnerInput, RunnerResult
 from te_sched.meta_schedule.search_strategy import MeasureCandidate
 from te_sched.meta_schedule.space_generator import ScheduleFn
@@ -80,7 +79,7 @@ class Trials:
         self.database, self.module = database, mod
         own = _records_of(database, mod, target)
         self.target = target or next((one.target for one in own if one.target), Target("llvm"))
-        own = [one for one in own if one.target is None or one.target == self.target]
+        own = [one for one in own if one.is_of(self.target)]
         plain = [one for one in own if _changes_nothing(one) and one.is_valid]
         self.unscheduled: TuningRecord | None = plain[0] if plain else None
         self.candidates = [one for one in own if one is not self.unscheduled]
@@ -124,15 +123,20 @@ class Tuned(Shown):
     name : of the program, for tables.
 
     `schedule` is the fastest Schedule, `latency` its seconds, `unscheduled_latency` those of the
-    program as it was given. If no candidate is faster than that, it is the best itself.
+    program as it was given, None for a GPU. If no candidate is faster than that, it is the best.
+
+    Raises
+    ------
+    BuildError if nothing could be measured.
     """
 
     def __init__(self, trials: Trials, name: str = "main") -> None:
-        self.trials, self.name = trials, name
-        assert trials.best is not None
-        assert trials.unscheduled is not None
-        self.latency, self.unscheduled_latency = trials.best.mean, trials.unscheduled.mean
-        self._best = trials.best
+        if trials.best is None:
+            raise _nothing_measured(trials, name)
+        plain = trials.unscheduled
+        self.trials, self.name, self._best = trials, name, trials.best
+        self.latency = trials.best.mean
+        self.unscheduled_latency = None if plain is None else plain.mean
 
     @cached_property
     def schedule(self) -> Schedule:
@@ -160,9 +164,10 @@ class Tuned(Shown):
         return self.trials.database
 
     @property
-    def speedup(self) -> float:
+    def speedup(self) -> float | None:
         """How many times as fast as the unscheduled program the schedule is."""
-        return self.unscheduled_latency / self.latency
+        plain = self.unscheduled_latency
+        return None if plain is None else plain / self.latency
 
     @property
     def failures(self) -> dict[str, int]:
@@ -178,19 +183,29 @@ class Tuned(Shown):
         return schedule_text(self.trials.module, self.trace, self.target, self._title())
 
     def _title(self) -> str:
-        return (
-            f"{self.name}: {self.latency * 1e6:.4g} us; "
-            f"{self.unscheduled_latency * 1e6:.4g} us unscheduled"
-        )
+        plain = self.unscheduled_latency
+        than = "" if plain is None else f"; {plain * 1e6:.4g} us unscheduled"
+        return f"{self.name}: {self.latency * 1e6:.4g} us{than}"
 
     def __str__(self) -> str:
-        lines = [self.table(), f"Unscheduled (us): {self.unscheduled_latency * 1e6:.4f}"]
+        plain = self.unscheduled_latency
+        lines = [self.table()]
+        lines += [] if plain is None else [f"Unscheduled (us): {plain * 1e6:.4f}"]
         lines += [f"Failed: {count} ({what})" for what, count in self.failures.items()]
         return "\n".join(lines)
 
     def __repr__(self) -> str:
         count = len(self.trials.candidates)
         return f"<te_sched.Tuned {self._title()}, {count} candidates>"
+
+
+def _nothing_measured(trials: Trials, name: str) -> BuildError:
+    failures = "; ".join(f"{count} candidates: {what}" for what, count in trials.failures.items())
+    return BuildError(
+        f"no schedule of {name} could be measured",
+        failures or "the space has no valid candidates",
+        "build one yourself with te_sched.build to see its error, or search another space",
+    )
 
 
 def schedule_text(mod: IRModule, trace: Trace, target: Target, title: str) -> str:
@@ -261,7 +276,7 @@ def tune(
     Raises
     ------
     DeclarationError for what cannot be searched; BuildError if the program as it is given cannot be
-    built or run.
+    built or run, or no candidate can.
 
     >>> A = te.placeholder((64, 64), name="A")
     >>> B = te.compute((64, 64), lambda i, j: A[j, i] + 1.0, name="B")
@@ -280,22 +295,23 @@ def tune(
     name = own_name if name is None else name
     ArgInfo.from_entry_func(module)  # which refuses symbolic shapes
     target = _with_cores(Target(target))
-    chosen_builder, chosen_runner = builders.create(builder), runners.create(runner)
-    with _folder(work_dir) as folder:
+    parts = _Parts(builders.create(builder), runners.create(runner))
+    with _folder(work_dir) as folder, parts:
         known = _database(database, None if work_dir is None else folder)
-        if Trials(known, module, target).unscheduled is None:
-            _measure_unscheduled(known, module, target, folder, chosen_builder, chosen_runner)
-        measured = len(Trials(known, module, target).candidates)
+        before = Trials(known, module, target)
+        if before.unscheduled is None and target.kind.name == "llvm":
+            _measure_unscheduled(known, module, target, folder, parts)
+        measured = len(before.candidates)
         if measured < trials:
             with Count(f"tuning {name}", trials) as bar:
-                watched = _Watched(chosen_runner, bar, measured)
+                watched = _Watched(parts.runner, bar, measured)
                 tune_tir(
                     module,
                     target,
                     folder,
                     trials - measured,
                     num_trials_per_iter=num_trials_per_iter,
-                    builder=chosen_builder,
+                    builder=_KeptBuilder(parts.builder),
                     runner=watched,
                     database=known,
                     cost_model=cost_model,
@@ -421,7 +437,7 @@ def _database(given: Database | None, folder: Path | None) -> Database:
 
 
 def _measure_unscheduled(
-    database: Database, module: IRModule, target: Target, folder: Path, builder: Any, runner: Any
+    database: Database, module: IRModule, target: Target, folder: Path, parts: _Parts
 ) -> None:
     """Measure the program as it is, and keep the record, as that of a schedule without primitives.
 
@@ -436,8 +452,8 @@ def _measure_unscheduled(
         folder,
         1,
         num_trials_per_iter=1,
-        builder=builder,
-        runner=runner,
+        builder=_KeptBuilder(parts.builder),
+        runner=_KeptRunner(parts.runner),
         database=own,
         cost_model=None,
         space=ScheduleFn(_as_it_is, [], [], {}),
@@ -478,7 +494,7 @@ def _records_of(database: Database, module: IRModule, target: Target | None) -> 
     return [
         one
         for one in database.get_all_tuning_records()
-        if one.workload is workload and (target is None or one.target in (None, target))
+        if one.workload is workload and (target is None or one.is_of(target))
     ]
 
 
@@ -487,26 +503,57 @@ def _fault(record: TuningRecord) -> str:
     return ": ".join((record.error_msg or "not measured").strip().splitlines()[:2])
 
 
-class _Watched(Runner):
+class _Parts:
+    """A builder and a runner whose processes serve several searches, until they are left."""
+
+    def __init__(self, builder: Builder, runner: Runner) -> None:
+        self.builder, self.runner = builder, runner
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.builder.close()
+        self.runner.close()
+
+
+class _KeptBuilder(Builder):
+    """A builder that a search does not close."""
+
+    def __init__(self, builder: Builder) -> None:
+        self._builder = builder
+
+    def build(self, build_inputs: list[BuilderInput]) -> list[BuilderResult]:
+        return self._builder.build(build_inputs)
+
+
+class _KeptRunner(Runner):
+    """A runner that a search does not close."""
+
+    def __init__(self, runner: Runner) -> None:
+        self._runner = runner
+        self.is_exclusive = runner.is_exclusive
+
+    def run(self, runner_inputs: list[RunnerInput]) -> list[RunnerFuture]:
+        return self._runner.run(runner_inputs)
+
+
+class _Watched(_KeptRunner):
     """A runner that shows how many candidates were measured, and the best time."""
 
     def __init__(self, runner: Runner, bar: Count, before: int) -> None:
-        self._runner, self._bar, self._best = runner, bar, math.inf
+        super().__init__(runner)
+        self._bar, self._best = bar, math.inf
         self._bar.add(before)
 
     def run(self, runner_inputs: list[RunnerInput]) -> list[RunnerFuture]:
-        """Measure all; a runner that returns when all are measured is given one after the other."""
-        is_one_by_one = isinstance(self._runner, LocalRunner)
-        parts = [[one] for one in runner_inputs] if is_one_by_one else [runner_inputs]
-        return [self._watching(one) for part in parts for one in self._runner.run(part)]
+        """Measure all, and count each when its result is taken."""
+        return [
+            RunnerFuture(one.done, partial(self._seen, one)) for one in super().run(runner_inputs)
+        ]
 
-    def _watching(self, future: RunnerFuture) -> RunnerFuture:
-        if future.done():
-            self._seen(future.result())
-            return future
-        return RunnerFuture(future.done, lambda: self._seen(future.result()))
-
-    def _seen(self, result: RunnerResult) -> RunnerResult:
+    def _seen(self, future: RunnerFuture) -> RunnerResult:
+        result = future.result()
         if result.run_secs and result.error_msg is None:
             self._best = min(self._best, sum(result.run_secs) / len(result.run_secs))
         self.add(1)

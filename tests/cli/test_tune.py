@@ -82,7 +82,7 @@ def test_tune_writes_the_schedule_and_a_page(te_sched_command, program, tmp_path
     again = te_sched_command("tune", *words, "--work-dir", tmp_path / "search", "--json", path)
     data = json.loads(again.stdout)
     assert data["trials"] == 2
-    assert data["us"] <= data["unscheduled_us"]
+    assert data["seconds"] <= data["unscheduled_seconds"]
     assert data["schedule"] == best.read_text()
 
 

@@ -11,7 +11,7 @@ import te_sched
 from te_sched import te, tir
 from te_sched.errors import BuildError, DeclarationError, ScheduleError
 from te_sched.meta_schedule.database import MemoryDatabase
-from te_sched.meta_schedule.tuning import program_of
+from te_sched.meta_schedule.tuning import Trials, Tuned, program_of
 from tests.meta_schedule.here import RunnerHere, product, space, tuned
 
 
@@ -216,3 +216,23 @@ def test_import_of_te_sched_does_not_load_the_search():
     code = "import sys, te_sched; print([m for m in sys.modules if 'meta_schedule' in m])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout == "[]\n"
+
+
+def test_target_without_an_unscheduled_time():
+    found = tuned(trials=1)
+    for_gpu = [one for one in found.database.records if one is not found.trials.unscheduled]
+    found.database.records[:] = for_gpu
+    again = Tuned(Trials(found.database, found.trials.module, found.target), "product")
+    assert again.unscheduled_latency is None
+    assert again.speedup is None
+    assert "unscheduled" not in again.as_python() + str(again).lower()
+
+
+def test_search_without_a_valid_candidate_is_an_error():
+    database = MemoryDatabase()
+    found = tuned(trials=1, database=database)
+    for record in database.records:
+        record.error_msg = "Runner: killed"
+    with pytest.raises(BuildError, match="no schedule of product could be measured") as told:
+        Tuned(Trials(database, found.trials.module, found.target), "product")
+    assert told.value.why == "2 candidates: Runner: killed"
