@@ -142,6 +142,21 @@ def test_other_decisions() -> None:
     assert [again.get(one).extent for one in again.get_loops("C")][:2] == [8, 1]
 
 
+def test_decisions_that_a_trace_does_not_have_are_sampled_again() -> None:
+    sch = tir.Schedule(from_source(GIVEN + MATMUL), seed=1)
+    loop = sch.get_loops(sch.get_block("C"))[0]
+    sch.split(loop, sch.sample_perfect_tile(loop, n=2, decision=[2, 4]))
+    open_trace = tir.schedule.Trace(sch.trace.insts, {})
+    assert open_trace.decisions == {}
+    extents = set()
+    for seed in range(1, 1 << 30, 1 << 27):
+        other = tir.Schedule(from_source(GIVEN + MATMUL), seed=seed)
+        open_trace.apply_to_schedule(other, False)
+        extents.add(other.get(other.get_loops("C")[0]).extent.value)
+    assert len(extents) > 1
+    assert list(sch.trace.decisions.values()) == [[2, 4]]
+
+
 def test_what_is_not_a_program_is_told() -> None:
     sch = tir.Schedule(from_source(GIVEN + MATMUL))
     with pytest.raises(BuildError, match=r"schedule: sch\.mod"):
