@@ -94,7 +94,7 @@ def _rows(xs: Sequence[Any]) -> NDArray[np.float32]:
     filled = np.flatnonzero(counts)
     if not len(filled):
         return found
-    stores = np.concatenate([xs[one] for one in filled]).astype("float64", copy=False)
+    stores = np.concatenate([xs[int(one)] for one in filled]).astype("float64", copy=False)
     begins = np.cumsum(counts[filled]) - counts[filled]
     sums = np.add.reduceat(np.exp2(np.minimum(stores, _LARGEST)) - 1, begins, axis=0)
     totals = stores.sum(axis=1)
