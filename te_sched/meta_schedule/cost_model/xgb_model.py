@@ -7,7 +7,8 @@ seen, and is trained again when there are new measurements. Must not know how ca
 from __future__ import annotations
 
 import io
-import logging
+import zipfile
+import zlib
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -27,8 +28,8 @@ from te_sched.signatures import is_index
 if TYPE_CHECKING:
     from te_sched.meta_schedule.tune_context import TuneContext
 
-_LOGGER = logging.getLogger("te_sched.meta_schedule")
 _get_custom_call_back = custom_callback  # TVM's name
+_DAMAGES = (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile, zlib.error)
 _FAILED = 1e10  # the seconds of a candidate that could not be measured
 _ROUNDS = 10000  # at most; training stops early
 
@@ -167,10 +168,8 @@ class XGBModel(CostModel):
     def predict(
         self, context: TuneContext, candidates: list[MeasureCandidate]
     ) -> NDArray[np.float64]:
-        if not self.can_rank:
+        if not self.can_rank or not candidates:
             return self._random.rand(len(candidates))
-        if not candidates:
-            return np.zeros(0)
         data = PackSum(self._features(context, candidates))
         return np.asarray(self.booster.predict(data.dmatrix), "float64")
 
@@ -180,7 +179,7 @@ class XGBModel(CostModel):
         try:
             with np.load(io.BytesIO(content), allow_pickle=False) as saved:
                 data, booster = self._unpacked(dict(saved))
-        except (ValueError, KeyError, OSError, EOFError, self._library.core.XGBoostError) as error:
+        except (*_DAMAGES, self._library.core.XGBoostError) as error:
             raise DeclarationError(
                 f"cannot load {path}: it does not have the state of an XGBModel",
                 f"{type(error).__name__}: {error}",
@@ -245,7 +244,24 @@ class XGBModel(CostModel):
 
     def _features(self, context: TuneContext, candidates: list[MeasureCandidate]) -> list[Any]:
         found = self.extractor.extract_from(context, candidates)
-        return [np.asarray(one.numpy(), "float32") for one in found]
+        rows = [
+            np.asarray(one.numpy() if hasattr(one, "numpy") else one, "float32") for one in found
+        ]
+        widths = {one.shape[-1] for one in rows if one.ndim == 2} | self._widths()
+        if len(rows) != len(candidates) or any(one.ndim != 2 for one in rows) or len(widths) > 1:
+            shapes = sorted({one.shape for one in rows})
+            raise DeclarationError(
+                f"{type(self.extractor).__name__} gave features that the model cannot use",
+                f"{len(rows)} arrays of shapes {', '.join(map(str, shapes))} for "
+                f"{len(candidates)} candidates; all features have {max(widths, default=0)} numbers",
+                "give an array for each candidate, a row for each store, always of one length",
+            )
+        return rows
+
+    def _widths(self) -> set[int]:
+        """The number of features of the measured candidates."""
+        group = next(iter(self.data.values()), None)
+        return set() if group is None else {group.features[0].shape[1]}
 
     def _key(self, context: TuneContext) -> str:
         """The name of a task: a hash of its module."""

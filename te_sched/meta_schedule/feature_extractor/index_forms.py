@@ -25,12 +25,12 @@ class Loop:
     tag : of threads, such as "threadIdx.x".
     """
 
-    __slots__ = ("depth", "extent", "inside", "kind", "tag", "touches", "whole")
+    __slots__ = ("depth", "extent", "kind", "tag", "touched", "touches")
 
     def __init__(self, extent: int, depth: int, kind: str, tag: str = "") -> None:
         self.extent, self.depth, self.kind, self.tag = extent, depth, kind, tag
-        # What the stores so far touch: bytes in one iteration, bytes in all, how often a buffer.
-        self.inside, self.whole = 0, 0
+        # What the stores so far touch in all iterations: bytes, and how many touch a buffer.
+        self.touched = 0
         self.touches: dict[Any, int] = {}
 
 

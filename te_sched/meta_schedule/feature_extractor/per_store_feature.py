@@ -6,10 +6,11 @@ paper leaves open was measured with TVM 0.19. Every number x is stored as log2(1
 over all iterations of the loops around the store.
 
 1. Operations and loops
-   - 16 numbers: operations of all iterations: of floats (additions, products, divisions,
-     comparisons, pure and other calls), of integers (the same, with those of the indices of loads,
-     as they are after simplification), of truth values, selections. Fused multiply-adds are not
-     told from their parts. (Paper: "numbers of float and integer operations".)
+   - 16 numbers: operations of all iterations: of floats (additions, products, divisions, minima
+     and maxima, pure and other calls), of integers (the same, with comparisons and with the
+     simplified indices of loads), of truth values, selections. The first number of each type,
+     fused multiply-adds, is 0: their parts are counted. (Paper: "numbers of float and integer
+     operations".)
    - 11 numbers each for vectorized, unrolled and parallel loops: how many, the product of their
      lengths, the length of the innermost one, and 8 flags of its position, of which TVM uses
      "none" and "mixed". (Paper: "vectorization, unrolling, parallelization related features".)
@@ -34,8 +35,9 @@ over all iterations of the loops around the store.
 5. 3 numbers: iterations, loops, the largest step of automatic unrolling. (Paper: "other".)
 
 Differs from TVM in numbers that measure nothing there: the lines of a region whose rows are not
-accessed as a whole (TVM: a line a byte), regions that are not known or larger than their buffer,
-several axes of virtual threads. Must not know models.
+accessed as a whole (TVM: a line a byte), regions that are larger than their buffer (padding) or not
+known, several axes of virtual threads, loops of one iteration with annotations (TVM counts them,
+and data used again once). Must not know models.
 """
 
 from __future__ import annotations
@@ -289,8 +291,7 @@ class _Nest:
     def leave(self) -> None:
         """Let the loops know what the store touches, for the stores that follow."""
         for depth, loop in enumerate(self.loops):
-            loop.whole += self.touched[depth]
-            loop.inside += self.touched[depth + 1]
+            loop.touched += self.touched[depth]
             for use in self.uses:
                 loop.touches[use.buffer] = loop.touches.get(use.buffer, 0) + 1
 
@@ -328,14 +329,14 @@ class _Nest:
         """How the data of a buffer are used again: the distance in iterations and bytes, and how
         often."""
         for depth in range(len(self.loops) - 1, -1, -1):
-            loop, inside = self.loops[depth], self.touched[depth + 1]
+            loop, iterations = self.loops[depth], self.inner[depth + 1]
             if use.fixed[depth] and loop.extent > 1:
-                if depth + 1 < len(self.loops):
-                    inside += self.loops[depth + 1].whole
-                return "loop", self.inner[depth + 1], inside, loop.extent
+                inside = self.loops[depth + 1 : depth + 2]
+                distance = self.touched[depth + 1] + sum([one.touched for one in inside])
+                return "loop", iterations, distance, loop.extent
             if use.buffer in loop.touches:
-                distance = loop.inside + inside
-                return "serial", self.inner[depth + 1], distance, loop.touches[use.buffer]
+                distance = (loop.touched + self.touched[depth]) // max(1, loop.extent)
+                return "serial", iterations, distance, loop.touches[use.buffer]
         return "none", 0, 0, 0
 
     def allocation(self) -> list[float]:

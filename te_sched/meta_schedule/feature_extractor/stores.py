@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from te_sched.deep_recursion import walks_deeply
 from te_sched.ir import dtypes
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
@@ -21,6 +22,7 @@ from te_sched.ir.expr import Buffer, BufferLoad, Call, Cast, Expr, IntImm, Var
 from te_sched.ir.intrinsic_table import Effect, call_effect
 from te_sched.ir.scopes import rank_of
 from te_sched.ir.visitor import children, variables_of
+from te_sched.lower.blocks.compact_buffers import THREADS_SHARING
 from te_sched.meta_schedule.feature_extractor.index_forms import (
     UNKNOWN,
     Form,
@@ -53,11 +55,9 @@ _SLOTS: dict[type, int] = {
     E.Min: _CMP,
     E.Max: _CMP,
 }
-_LEAVES = frozenset([Var, IntImm, E.FloatImm, E.StringImm])
+_LEAVES = frozenset([IntImm, E.FloatImm, E.StringImm])
 _COMPARISONS = frozenset([E.EQ, E.NE, E.LT, E.LE, E.GT, E.GE])
 _UNROLL = "pragma_auto_unroll_max_step"
-# The threads that share the memory of a scope.
-_SHARING = {"shared": ("threadIdx", "vthread"), "global": ("blockIdx", "threadIdx", "vthread")}
 
 
 @dataclass(slots=True)
@@ -106,8 +106,14 @@ class Program:
         return found
 
 
+@walks_deeply("extract the features of a program")
 def read(func: S.PrimFunc) -> Program:
-    """The stores of a function."""
+    """The stores of a function.
+
+    Raises
+    ------
+    LoweringError if it is nested too deeply.
+    """
     reader = _Reader()
     reader.statement(func.body)
     program = Program([one for one in reader.stores if one.operations])
@@ -132,7 +138,7 @@ def _place(program: Program, buffer: Buffer, stores: Sequence[Store]) -> None:
         if any([loop is not around[0] for loop in around]):
             break
         depth += 1
-    tags = _SHARING.get(rank_of(buffer.scope()), ())
+    tags = THREADS_SHARING.get(rank_of(buffer.scope()), ())
     extents, lows = [], []
     for dim, size in enumerate(program.shape(buffer)):
         ends = [bounds(one.indices[dim], depth, tags) for _, one in uses]
@@ -270,6 +276,9 @@ class _Reader:
     def _count(self, e: Any, store: Store) -> None:
         """Add the operations and loads of an expression."""
         kind = type(e)
+        if kind is Var:
+            _add(store.operations, operations(self.forms.get(e, constant(0))))
+            return
         if kind in _LEAVES:
             return
         if kind is BufferLoad:
@@ -304,7 +313,7 @@ class _Reader:
 
     def _count_call(self, e: Call, store: Store) -> None:
         effect = call_effect(e.op)
-        if e.op == "tir.if_then_else" or effect not in (Effect.PURE, Effect.UPDATE_STATE):
+        if effect not in (Effect.PURE, Effect.UPDATE_STATE):
             return
         is_float = dtypes.is_float(dtypes.element(e.dtype))
         slot = _MATH if effect == Effect.PURE else _OTHER
