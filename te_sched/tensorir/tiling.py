@@ -76,8 +76,11 @@ def _pad(sch: BlockSchedule, block: BlockRV, uneven: Mapping[Var, int]) -> None:
     ]
     sch.pad_einsum(block, [uneven.get(axis.var, 1) for axis in own.iter_vars])
     copies: list[BlockRV] = []
-    for maker, is_padded in zip(sch.get_producers(block), reads, strict=False):
-        copies += sch.get_producers(maker) if is_padded else []
+    places = [region.buffer for region in sch.block(block.key).reads]
+    for maker in sch.get_producers(block):
+        (written,) = sch.block(maker.key).writes
+        if reads[places.index(written.buffer)]:
+            copies += sch.get_producers(maker)
     for reader in sch.get_consumers(block):
         if any(writes) and sch.get_consumers(reader):
             copies.append(reader)

@@ -395,3 +395,29 @@ def test_a_predicate_that_follows_from_the_inlined_block_is_stated_once() -> Non
     values, out = np.arange(8, dtype="float32"), te_sched.nd.array(np.zeros(7, "float32"))
     te_sched.build(sch.mod)(te_sched.nd.array(values), out)
     np.testing.assert_array_equal(out.numpy(), values[:7] * 2 + 1)
+
+
+THREE = function(
+    "A:8 D:8",
+    """
+B = T.alloc_buffer((8,), "float32")
+C = T.alloc_buffer((8,), "float32")
+for i in range(8):
+    with T.block("B"):
+        vi = T.axis.spatial(8, i)
+        B[vi] = A[vi]
+for i in range(8):
+    with T.block("C"):
+        vi = T.axis.spatial(8, i)
+        C[vi] = A[vi]
+for i in range(8):
+    with T.block("D"):
+        vi = T.axis.spatial(8, i)
+        D[vi] = C[vi] * B[vi]
+""",
+)
+
+
+def test_producers_are_in_the_order_of_the_reads() -> None:
+    sch = tir.Schedule(program(THREE))
+    assert [block.name for block in sch.get_producers("D")] == ["C", "B"]

@@ -428,8 +428,8 @@ def _reached(
         if not is_const(loop.extent, 1):
             written.bind(one, range_of(loop))
     for axis in realize.block.iter_vars:
-        for known in (analyzer, written):
-            known.bind(axis.var, _dom(axis))
+        for each in (analyzer, written):
+            each.bind(axis.var, _dom(axis))
     conditions: list[Expr] = []
     for var, bound in ranges.items():
         value = inverse[var]
