@@ -55,6 +55,7 @@ from te_sched.views.notebook import install as _install_views
 from te_sched.whole_tensors import give_operators as _give_operators
 
 if typing.TYPE_CHECKING:
+    from te_sched.meta_schedule.tuning import tune as tune
     from te_sched.story.explaining import explain as explain
 
 __version__ = "0.1.0"
@@ -72,12 +73,16 @@ _LATE = {
     "compat": "te_sched.compat",
     "contrib": "te_sched.contrib",
     "error": "te_sched.errors",
+    "meta_schedule": "te_sched.meta_schedule",
     "relax": "te_sched.relax",
     "script": "te_sched.script",
     "topi": "te_sched.topi",
 }
-# Functions whose modules are loaded at their first use: tools that show schedules.
-_LATE_FUNCTIONS = {"explain": "te_sched.story.explaining"}
+# Functions whose modules are loaded at their first use.
+_LATE_FUNCTIONS = {
+    "explain": "te_sched.story.explaining",
+    "tune": "te_sched.meta_schedule.tuning",
+}
 
 
 def __getattr__(name: str) -> typing.Any:

@@ -11,7 +11,7 @@ import sys
 import time
 import warnings
 from collections.abc import Iterable, Iterator
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from te_sched import config
 
@@ -26,6 +26,35 @@ def progress(items: Iterable[_T], what: str, total: int | None = None) -> Iterab
     if total is None and hasattr(items, "__len__"):
         total = len(items)  # type: ignore[arg-type]
     return _shown(items, what, total)
+
+
+class Count:
+    """A bar that the work moves itself: `add` says how much was done, and what is to be shown."""
+
+    def __init__(self, what: str, total: int) -> None:
+        self._what, self._total, self._done = what, total, 0
+        self._start = time.monotonic()
+        self._bar: Any = None
+        self._is_shown = config.current().progress and _is_watched()
+
+    def add(self, count: int = 1, note: str = "") -> None:
+        """Count what was done; `note` stands after the bar from now on."""
+        self._done += count
+        if not self._is_shown:
+            return
+        if self._bar is not None:
+            self._bar.update(count)
+        elif time.monotonic() - self._start > _DELAY and self._done < self._total:
+            self._bar = _bar(self._what, self._done, self._total)
+        if self._bar is not None and note:
+            self._bar.set_postfix_str(note)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self._bar is not None:
+            self._bar.close()
 
 
 def _is_watched() -> bool:
@@ -66,14 +95,21 @@ class _Line:
     """ "explaining: 3 of 12", on one line of the error stream."""
 
     def __init__(self, what: str, done: int, total: int | None) -> None:
-        self._what, self._done, self._total = what, done - 1, total
-        self.update()
+        self._what, self._done, self._total, self._note = what, done, total, ""
+        self.update(0)
 
-    def update(self) -> None:
-        """Count one more item."""
-        self._done += 1
+    def update(self, count: int = 1) -> None:
+        """Count more items."""
+        self._done += count
         of_all = "" if self._total is None else f" of {self._total}"
-        print(f"\r{self._what}: {self._done}{of_all}", end="", file=sys.stderr, flush=True)
+        rest = f"{self._note}\x1b[K" if self._note else ""  # it may be shorter than the last one
+        text = f"\r{self._what}: {self._done}{of_all}{rest}"
+        print(text, end="", file=sys.stderr, flush=True)
+
+    def set_postfix_str(self, note: str) -> None:
+        """Show a note after the number, as tqdm does."""
+        self._note = f", {note}"
+        self.update(0)
 
     def close(self) -> None:
         """Remove the line."""

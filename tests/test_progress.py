@@ -2,7 +2,7 @@ import sys
 
 import te_sched
 from te_sched import progress as module
-from te_sched.progress import progress
+from te_sched.progress import Count, progress
 
 
 class Terminal:
@@ -77,3 +77,35 @@ def test_without_tqdm_there_is_a_line_that_vanishes(monkeypatch):
 def test_notebooks_are_watched(monkeypatch):
     monkeypatch.setitem(sys.modules, "ipykernel", sys)
     assert module._is_watched()
+
+
+def test_count_shows_what_the_work_says(monkeypatch):
+    terminal = watched(monkeypatch)
+    with Count("tuning", 4) as count:
+        count.add(1, "best 3 us")
+        count.add(2, "best 2 us")
+    assert "tuning" in terminal.text
+    assert "3/4" in terminal.text
+    assert "best 2 us" in terminal.text
+    assert terminal.text.endswith("\r")
+
+
+def test_count_is_silent_where_nobody_looks_and_for_fast_work(monkeypatch):
+    terminal = watched(monkeypatch)
+    monkeypatch.setattr(module, "_DELAY", 60)
+    with Count("tuning", 4) as count:
+        count.add(3, "note")
+    assert terminal.text == ""
+    monkeypatch.setattr(sys, "stderr", None)
+    with Count("tuning", 4) as count:
+        count.add(3, "note")
+
+
+def test_line_without_tqdm_has_the_note(monkeypatch):
+    terminal = watched(monkeypatch)
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+    with Count("tuning", 4) as count:
+        count.add(1, "best 3 us")
+        count.add()
+    assert "\rtuning: 2 of 4, best 3 us" in terminal.text
+    assert terminal.text.endswith("\r\x1b[K")

@@ -30,6 +30,7 @@ _COMMANDS = {
     "bench": ("timing", "Time its schedules with random inputs."),
     "check": ("checking", "Find what is wrong with its schedules."),
     "explain": ("explaining", "Tell the story of a schedule, as an HTML page."),
+    "tune": ("tuning", "Search for the fastest schedule; print it as Python."),
     "doctor": ("doctor", "Tell what is installed, and what it is for."),
     "completion": ("completion", "Print what a shell needs to complete te-sched."),
 }

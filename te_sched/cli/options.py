@@ -32,19 +32,22 @@ def of_programs(command: _Command) -> _Command:
 
 def output_option(text: str) -> Callable[[_Command], _Command]:
     """--output with a help text; the path is checked before the program runs."""
+    return file_option("--output", "-o", text=text)
+
+
+def file_option(*names: str, text: str) -> Callable[[_Command], _Command]:
+    """An option for a file to write, whose path is checked before the program runs."""
     path = click.Path(dir_okay=False)
-    return click.option(
-        "--output", "-o", metavar="FILE", type=path, callback=_check_output, help=text
-    )
+    return click.option(*names, metavar="FILE", type=path, callback=_check_output, help=text)
 
 
-def _check_output(_context: Any, _option: Any, given: str | None) -> str | None:
+def _check_output(_context: Any, option: click.Parameter, given: str | None) -> str | None:
     folder = os.path.dirname(os.path.abspath(given)) if given is not None else "."
     if not os.path.isdir(folder):
         raise CommandError(
             f"cannot write {given}: there is no folder {folder}",
             "",
-            "make it, or name another: -o FILE",
+            f"make it, or name another: {option.opts[-1]} FILE",
         )
     return given
 

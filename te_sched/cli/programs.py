@@ -9,9 +9,9 @@ import linecache
 import os
 import sys
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from io import StringIO
 from pathlib import Path
 from types import FunctionType, ModuleType
@@ -33,11 +33,12 @@ _NESTING = 20_000
 
 @dataclass(eq=False)
 class UserProgram:
-    """An executed program: its schedules, and the exception that ended it, if any."""
+    """An executed program: its schedules, its names, and the exception that ended it, if any."""
 
     path: str
     found: list[Found]
     error: BaseException | None = None
+    names: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def code(self) -> ExitCode:
@@ -73,6 +74,17 @@ class UserProgram:
             )
         return chosen[0]
 
+    def value(self, name: str, option: str) -> Any:
+        """What a name at the top level of the program stands for, which an option gives."""
+        if name in self.names:
+            return self.names[name]
+        own = [one for one in self.names if not one.startswith("__")]
+        raise CommandError(
+            f"{self.path} does not define {name}, which {option} names",
+            "",
+            f"name one of its definitions{did_you_mean(name, own)}",
+        )
+
     def _by_name(self, wanted: str) -> list[Found]:
         found = [one for one in self.found if wanted in (str(one.number), one.name)]
         if not found:
@@ -90,7 +102,12 @@ def _listed(found: Sequence[Found]) -> str:
     return shown if len(found) <= 8 else f"{shown}, ... {found[-1].number}"
 
 
-def execute(path: str, arguments: Sequence[str] = (), quiet: bool = False) -> UserProgram:
+def execute(
+    path: str,
+    arguments: Sequence[str] = (),
+    quiet: bool = False,
+    needs_schedules: bool = True,
+) -> UserProgram:
     """Execute a program and record its schedules; its output goes to stderr, or is discarded if
     `quiet`.
 
@@ -99,7 +116,7 @@ def execute(path: str, arguments: Sequence[str] = (), quiet: bool = False) -> Us
 
     Raises
     ------
-    CommandError when there is no such program, or it makes no schedule.
+    CommandError when there is no such program, or it makes no schedule but `needs_schedules`.
     """
     code = read(path)
     recorder = ScheduleRecorder()
@@ -116,14 +133,14 @@ def execute(path: str, arguments: Sequence[str] = (), quiet: bool = False) -> Us
                 click.echo(f"te-sched: {path} ended itself: {_reason(leaving)}", err=True)
         except BaseException as failure:
             error = failure
-            _show_failure(failure, path)
+            show_failure(failure, path)
     recorder.defined(vars(module), path)
     found = recorder.found
-    if not found:
+    if not found and needs_schedules:
         raise _without_schedules(path, module, error)
     for number, one in enumerate(found, 1):
         one.number = number
-    return UserProgram(path, found, error)
+    return UserProgram(path, found, error, vars(module))
 
 
 def run_as_main(path: str, arguments: Sequence[str]) -> int:
@@ -135,12 +152,12 @@ def run_as_main(path: str, arguments: Sequence[str]) -> int:
         raise
     except BaseException as failure:
         flush_output()
-        _show_failure(failure, path)
+        show_failure(failure, path)
         return ExitCode.FOUND
     return ExitCode.FINE
 
 
-def _show_failure(failure: BaseException, path: str) -> None:
+def show_failure(failure: BaseException, path: str) -> None:
     """Show the traceback of a failed program, as Python does, unless it was interrupted."""
     if type(failure) is KeyboardInterrupt:
         raise failure

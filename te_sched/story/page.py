@@ -50,12 +50,12 @@ def page_html(story: StoryData) -> str:
         texts.add(step, figures_html(step.nest))
         mend = mended.get(step.number)
         sections.append(step_html(step, last, mend, stages, pictures, story.caches))
-    script = "\n".join(_asset(name) for name in _SCRIPTS)
-    return Template(_asset("page.html")).substitute(
+    script = "\n".join(asset(name) for name in _SCRIPTS)
+    return Template(asset("page.html")).substitute(
         title=escape(story.title),
         generator=escape(" ".join(("te_sched", dict(story.versions).get("te_sched", ""))).strip()),
-        policy=_policy(_FIRST, f"\n{script}\n"),
-        style=f"{_asset('style.css')}\n{css('.code')}\n{pictures.style()}",
+        policy=policy(_FIRST, f"\n{script}\n"),
+        style=f"{asset('style.css')}\n{css('.code')}\n{pictures.style()}",
         first=_FIRST,
         subtitle=_subtitle(story),
         scale=_scale(story.steps),
@@ -74,11 +74,12 @@ def page_html(story: StoryData) -> str:
     )
 
 
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
+    """The text of a file of the page."""
     return (files("te_sched.story") / "assets" / name).read_text("utf-8").strip()
 
 
-def _policy(*scripts: str) -> str:
+def policy(*scripts: str) -> str:
     """The content security policy of the page: run these scripts, and load nothing."""
     hashes = [base64.b64encode(hashlib.sha256(one.encode()).digest()).decode() for one in scripts]
     allowed = " ".join(f"'sha256-{one}'" for one in hashes)

@@ -82,6 +82,16 @@ def trace_html(trace: Trace) -> str:
     return _card(_code(trace))
 
 
+def tuned_html(tuned: Any) -> str:
+    """The result of a search: its table, the best module, and its trace."""
+    trace = tuned.trace
+    return _card(
+        _pre(str(tuned)),
+        _closed("best program", _code(tuned.mod.script())),
+        _closed(f"trace ({_count(len(trace), 'entry', 'entries')})", _code(trace)),
+    )
+
+
 def entry_html(entry: Entry) -> str:
     """One call."""
     return _card(_code(call_text(entry)), _note("called at", entry.place))

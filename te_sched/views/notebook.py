@@ -79,6 +79,7 @@ _LATE = {
     "Findings": "text_html",
     "Report": "text_html",
     "ProfileResult": "text_html",
+    "Tuned": "tuned_html",
 }
 
 

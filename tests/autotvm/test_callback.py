@@ -31,6 +31,13 @@ def test_a_log_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
         log(None, [inp], [result])
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no full device")
+def test_a_full_disk_is_told() -> None:
+    inp, result = records_of(task_of(8), [1.0])[0]
+    with pytest.raises(CallError, match=r"(?s)cannot write /dev/full: No space left.*free some"):
+        callback.log_to_file("/dev/full")(None, [inp], [result])
+
+
 def test_speeds_are_collected() -> None:
     monitor = callback.Monitor()
     inputs, results = zip(*records_of(task_of(8), [1.0, 2.0]), strict=True)

@@ -101,6 +101,11 @@ def test_names_of_a_line_of_a_log() -> None:
         feature.get_flatten_name(old)
 
 
+def test_names_of_other_rows_are_refused() -> None:
+    with pytest.raises(DeclarationError, match="has other rows than those of get_itervar_feature"):
+        feature.get_flatten_name([1, 2])
+
+
 def test_curves_have_a_length_by_buffers_alone() -> None:
     for n in (4, 16):
         curves = feature.get_buffer_curve_sample_flatten(*gemm(n), sample_n=5)

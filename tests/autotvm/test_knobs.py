@@ -175,7 +175,7 @@ AXIS = ConfigSpace.axis(4)
         ("annotate", ([AXIS], "bind_gpu"), {}, "cannot bind 1 axes by policy 'bind_gpu'"),
         ("annotate", ([AXIS, AXIS], "vec"), {}, "cannot vectorize 2 axes"),
         ("annotate", ([AXIS], "locate_cache"), {}, "num_anchor of policy 'locate_cache' is None"),
-        ("knob", (5,), {}, "candidates of a knob are 5, expected a list"),
+        ("knob", (5,), {}, "argument candidate of define_knob is 5, expected a list"),
         ("knob", ([],), {}, "a knob has no choice"),
     ],
 )

@@ -209,6 +209,13 @@ def test_a_space_rejects_other_indices() -> None:
             cfg.subrange_length(begin, end)
 
 
+def test_a_space_rejects_other_numbers_of_knobs_and_samples() -> None:
+    with pytest.raises(ConfigIndexError, match="1 choices are given for 2 knobs"):
+        filtered().knob2point([1])
+    with pytest.raises(ConfigIndexError, match="cannot sample -1 indices"):
+        filtered().sample_ints(-1)
+
+
 def test_a_configuration_rejects_other_names() -> None:
     with pytest.raises(KnobError, match="has no knob 'k1'"):
         space_of(2).get(0)["k1"]

@@ -191,6 +191,13 @@ def test_a_name_is_registered_once() -> None:
         autotvm.template("tests/product", lambda n: None)
 
 
+def test_a_template_is_a_function_with_a_name() -> None:
+    with pytest.raises(DeclarationError, match="cannot register 5 as a template"):
+        autotvm.template("tests/five", 5)
+    with pytest.raises(DeclarationError, match="cannot register 5 as a template"):
+        autotvm.template(5)
+
+
 def test_a_missing_template_is_refused() -> None:
     with pytest.raises(TeSchedError, match=r"(?s)no template 'tests/produc'.*tests/product"):
         create("tests/produc", (4,), "llvm")
@@ -212,8 +219,11 @@ def test_a_template_must_return_a_schedule() -> None:
 
 
 def test_arguments_of_other_types_are_refused() -> None:
-    with pytest.raises(DeclarationError, match="a task cannot have argument"):
-        serialize_args([{}])
+    endless: list[Any] = []
+    endless.append(endless)
+    for argument in ({}, endless):
+        with pytest.raises(DeclarationError, match="a task cannot have argument"):
+            serialize_args([argument])
 
 
 def test_the_target_is_in_scope_while_a_space_is_defined() -> None:

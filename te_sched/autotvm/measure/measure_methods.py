@@ -7,7 +7,6 @@ its results are compared with those of the program without a schedule. Must not 
 from __future__ import annotations
 
 import dataclasses
-import functools
 import itertools
 import logging
 import os
@@ -36,6 +35,7 @@ from te_sched.autotvm.measure.measure import (
 from te_sched.autotvm.task.space import FallbackConfigEntity, InstantiationError
 from te_sched.autotvm.task.task import Instance, Task
 from te_sched.errors import DeclarationError, repr_of
+from te_sched.signatures import checked
 from te_sched.transform import PassContext
 from te_sched.worker_pool import WorkerPool, WorkerTimeoutError
 
@@ -55,8 +55,8 @@ def measure_option(builder: Any, runner: Any) -> dict[str, Any]:
     ------
     DeclarationError for other objects.
     """
-    builder = LocalBuilder() if builder == "local" else builder
-    runner = LocalRunner() if runner == "local" else runner
+    builder = LocalBuilder() if isinstance(builder, str) and builder == "local" else builder
+    runner = LocalRunner() if isinstance(runner, str) and runner == "local" else runner
     return {
         "builder": check_part(builder, MeasureBuilder, "builder"),
         "runner": check_part(runner, MeasureRunner, "runner"),
@@ -75,6 +75,7 @@ class WorkerBuilder(MeasureBuilder):
     memory_limit : bytes that a process may have, by default the memory of the machine.
     """
 
+    @checked
     def __init__(
         self,
         timeout: float = 10,
@@ -87,7 +88,9 @@ class WorkerBuilder(MeasureBuilder):
     ) -> None:
         del do_fork, runtime
         super().__init__(timeout, n_parallel, build_kwargs)
-        if build_func != "default" and not callable(build_func):
+        if not callable(build_func) and not (
+            isinstance(build_func, str) and build_func == "default"
+        ):
             raise DeclarationError(
                 f"invalid build_func {repr_of(build_func)}",
                 "te_sched builds for this machine",
@@ -184,6 +187,7 @@ class WorkerRunner(MeasureRunner):
     memory_limit : bytes that the process may have, by default the memory of the machine.
     """
 
+    @checked
     def __init__(
         self,
         timeout: float = 10,
@@ -208,8 +212,7 @@ class WorkerRunner(MeasureRunner):
         )
         self.check_correctness = check_correctness
         self.ref_input: Sequence[Any] = ()
-        self._memory = memory_limit or _memory()
-        self.executor: Any = WorkerPool(1, timeout, self._memory)
+        self.executor: Any = WorkerPool(1, timeout, memory_limit or _memory())
         self._folder = tempfile.TemporaryDirectory(prefix="te_sched-autotvm-")
         self._tasks = itertools.count()
         self._reference = ""
@@ -258,11 +261,10 @@ class WorkerRunner(MeasureRunner):
         try:
             with task.target:
                 _, args = task.instantiate(FallbackConfigEntity())
-            call = functools.partial(
-                run_reference, args, self._reference, _switches(), self.ref_input
-            )
-            with WorkerPool(1, _REFERENCE_TIMEOUT, self._memory) as pool:
-                pool.submit(call).result()
+            self.executor.submit(
+                *(run_reference, args, self._reference, _switches(), self.ref_input),
+                timeout=_REFERENCE_TIMEOUT,
+            ).result()
         except Exception as error:
             logger.warning(
                 "The results of task %s are compared with those of its first candidate, as the "

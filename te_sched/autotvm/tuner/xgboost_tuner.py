@@ -9,6 +9,7 @@ from te_sched.autotvm.tuner.model_based_tuner import ModelBasedTuner, ModelOptim
 from te_sched.autotvm.tuner.sa_model_optimizer import SimulatedAnnealingOptimizer
 from te_sched.autotvm.tuner.xgboost_cost_model import XGBoostCostModel
 from te_sched.errors import DeclarationError, repr_of
+from te_sched.signatures import checked
 
 _STEPS: dict[str, Any] = {"n_iter": 500, "parallel_size": 128, "early_stop": 50}
 _STEPS_OF_PROGRAMS: dict[str, Any] = {
@@ -30,6 +31,7 @@ class XGBTuner(ModelBasedTuner):
         that differ make one plan; at least 1.
     """
 
+    @checked
     def __init__(
         self,
         task: Task,

@@ -1,0 +1,178 @@
+"""te-sched tune: the fastest schedule that a search finds, as Python."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+import te_sched
+from te_sched import files, tir
+from te_sched.cli.inputs import Sizes, check_sizes
+from te_sched.cli.options import (
+    file_option,
+    json_option,
+    of_programs,
+    output_option,
+    sizes_option,
+    target_option,
+)
+from te_sched.cli.problems import CommandError, ExitCode
+from te_sched.cli.programs import UserProgram, execute, show_failure
+from te_sched.cli.recording import Found
+from te_sched.cli.showing import show, show_json
+from te_sched.codegen.target import Target
+from te_sched.errors import SourceLocation, TeSchedError
+from te_sched.ir.stmt import IRModule, PrimFunc
+from te_sched.meta_schedule.tuning import Tuned, program_of
+from te_sched.story.tuning import tuning_report
+from te_sched.tensorir.schedule import BlockSchedule
+
+_DEFAULT = "default"
+
+
+@click.command("tune")
+@of_programs
+@click.option(
+    "--name",
+    metavar="F",
+    help="What to tune, by its name in the program: a function of blocks, or a function of Python "
+    "without arguments that returns tensors. By default the schedule's program.",
+)
+@target_option
+@sizes_option
+@click.option(
+    "--trials", type=click.IntRange(1), default=64, show_default=True, help="Candidates to measure."
+)
+@click.option("--seed", type=int, metavar="S", help="Of all decisions, to repeat a search.")
+@click.option(
+    "--work-dir",
+    type=click.Path(file_okay=False),
+    metavar="FOLDER",
+    help="Keeps what was measured; the same command goes on from there.",
+)
+@click.option(
+    "--space",
+    metavar="default|F",
+    default=_DEFAULT,
+    show_default=True,
+    help="What is searched: a function of the program that takes a schedule and samples.",
+)
+@output_option("Write the schedule there, not to stdout.")
+@file_option("--page", text="Write a page of the search: times, failures, the best program.")
+@json_option
+def command(
+    program: str,
+    arguments: tuple[str, ...],
+    schedule: str | None,
+    quiet: bool,
+    name: str | None,
+    target: Target | None,
+    sizes: Mapping[str, int],
+    trials: int,
+    seed: int | None,
+    work_dir: str | None,
+    space: str,
+    output: str | None,
+    page: str | None,
+    as_json: bool,
+) -> int:
+    """Search for the fastest schedule of a program that PROGRAM.py declares, and print it as Python
+    that makes it. Candidates are built and measured in other processes. What the program does to
+    schedule it counts for nothing, only the declaration.
+    """
+    ran = execute(program, arguments, quiet, needs_schedules=name is None)
+    searched = "post-order-apply" if space == _DEFAULT else ran.value(space, "--space")
+    if not isinstance(searched, str) and not callable(searched):
+        raise CommandError(
+            f"--space names {space}, which is no function", "", "name a function of a schedule"
+        )
+    try:
+        func, shown, wanted = _what(ran, schedule, name, target, sizes)
+        found = te_sched.tune(
+            func,
+            target=wanted,
+            trials=trials,
+            seed=seed,
+            work_dir=work_dir,
+            space=searched,
+            name=shown,
+        )
+    except TeSchedError:
+        raise
+    except Exception as failure:  # of functions of the program
+        show_failure(failure, program)
+        return ExitCode.FOUND
+    if page is not None:
+        tuning_report(found).save(page)
+    _show(found, output, as_json)
+    return ran.code
+
+
+def _what(
+    ran: UserProgram,
+    schedule: str | None,
+    name: str | None,
+    target: Target | None,
+    sizes: Mapping[str, int],
+) -> tuple[PrimFunc, str, Target]:
+    """The function to tune, without symbolic sizes, its name, and its target."""
+    if name is not None:
+        module, _ = program_of(ran.value(name, "--name"))
+        found = Found(_only(module), SourceLocation(), function=name)
+    else:
+        found = ran.one(schedule, "tune")
+    func = Found(_unscheduled(found), SourceLocation())
+    check_sizes([func], sizes)
+    return _specialized(func, Sizes(func, sizes)), found.name, found.target_of(target)
+
+
+def _only(module: IRModule) -> PrimFunc:
+    """The function of a module of one."""
+    (func,) = module.functions.values()
+    assert isinstance(func, PrimFunc)
+    return func
+
+
+def _unscheduled(found: Found) -> PrimFunc:
+    """The program of a schedule, without its primitives."""
+    inputs = found.inputs
+    if isinstance(inputs, BlockSchedule):
+        return _only(IRModule({"main": inputs.declared[found.function]}))
+    return inputs if isinstance(inputs, PrimFunc) else _only(program_of(inputs, found.arguments)[0])
+
+
+def _specialized(found: Found, sizes: Sizes) -> PrimFunc:
+    """A function of blocks with numbers for its symbolic extents."""
+    func = found.func
+    assert func is not None
+    values: dict[Any, Any] = {}
+    for param in func.params:
+        buffer = func.buffer_map.get(param)
+        if buffer is None:
+            values.update({param: sizes.values[param]} if param in sizes.values else {})
+        else:
+            values[param] = tir.decl_buffer(sizes.shape_of(buffer), buffer.dtype, buffer.name)
+    return func.specialize(values) if sizes.values else func
+
+
+def _show(found: Tuned, output: str | None, as_json: bool) -> None:
+    text = found.as_python()
+    if output is not None:
+        files.write(output, text, "write", error=CommandError)
+    click.echo(str(found), err=True)
+    if as_json:
+        show_json(
+            {
+                "name": found.name,
+                "target": str(found.target),
+                "seconds": found.latency,
+                "unscheduled_seconds": found.unscheduled_latency,
+                "trials": len(found.trials.candidates),
+                "failures": found.failures,
+                "schedule": text,
+            }
+        )
+    elif output is None:
+        show(text, "python")

@@ -1,0 +1,582 @@
+"""`te_sched.tune`: from a program to its fastest schedule, for users who know no part of a search.
+
+The unscheduled program is measured first, as a candidate without primitives; a database has both.
+Must not know pages.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any, Self
+
+from te_sched import files
+from te_sched.codegen.target import Target
+from te_sched.errors import BuildError, DeclarationError, TeSchedError, kind_of, repr_of
+from te_sched.ir.expr import Var
+from te_sched.ir.stmt import IRModule, PrimFunc
+from te_sched.lower.prim_func import create_prim_func
+from te_sched.meta_schedule import builder as builders
+from te_sched.meta_schedule import measure_callback as callbacks
+from te_sched.meta_schedule import runner as runners
+from te_sched.meta_schedule.arg_info import ArgInfo
+from te_sched.meta_schedule.builder.base import Builder, BuilderInput, BuilderResult
+from te_sched.meta_schedule.database import (
+    Database,
+    MemoryDatabase,
+    SQLiteDatabase,
+    TuningRecord,
+)
+from te_sched.meta_schedule.measure_callback import MeasureCallback
+from te_sched.meta_schedule.runner.base import Runner, RunnerFuture, RunnerInput, RunnerResult
+from te_sched.meta_schedule.search_strategy import MeasureCandidate
+from te_sched.meta_schedule.space_generator import ScheduleFn
+from te_sched.meta_schedule.task_scheduler import TaskRecord, TaskScheduler
+from te_sched.meta_schedule.tir_integration import tune_tir
+from te_sched.meta_schedule.tune import FILE
+from te_sched.meta_schedule.tune_context import TuneContext, normalized_module
+from te_sched.meta_schedule.utils import cpu_count
+from te_sched.notebook_display import Shown
+from te_sched.progress import Count
+from te_sched.schedule.schedule import Schedule as TensorSchedule
+from te_sched.signatures import is_index, is_sequence
+from te_sched.te.operation import PlaceholderOp
+from te_sched.te.tensor import Tensor
+from te_sched.tir.schedule import Schedule, Trace
+
+_HEAD = """\
+# {title}
+import te_sched
+from te_sched import tir
+from te_sched.script import ir as I
+from te_sched.script import tir as T
+"""
+_FOOT = """\
+sch = tir.Schedule(Module)
+apply_trace(sch)
+library = te_sched.build(sch.mod, target={target!r})
+"""
+# The instructions of a schedule as it was made.
+_NOTHING: list[list[Any]] = [["EnterPostproc", [], [], []]]
+
+
+class Trials:
+    """What a database has of one program and target: the unscheduled program, then candidates.
+
+    Parameters
+    ----------
+    database : of a search.
+    mod : the program, a workload of the database.
+    target : by default the target of the first record.
+    """
+
+    def __init__(self, database: Database, mod: IRModule, target: Target | None = None) -> None:
+        self.database, self.module = database, mod
+        own = _records_of(database, mod, target)
+        self.target = target or next((one.target for one in own if one.target), Target("llvm"))
+        own = [one for one in own if one.is_of(self.target)]
+        plain = [one for one in own if _changes_nothing(one) and one.is_valid]
+        self.unscheduled: TuningRecord | None = plain[0] if plain else None
+        self.candidates = [one for one in own if one is not self.unscheduled]
+        valid = [one for one in own if one.is_valid]
+        self.best: TuningRecord | None = min(valid, key=lambda one: one.mean, default=None)
+
+    @property
+    def latencies(self) -> list[float]:
+        """The seconds of each candidate, in their order; infinite for failures."""
+        return [one.mean if one.is_valid else math.inf for one in self.candidates]
+
+    @property
+    def failures(self) -> dict[str, int]:
+        """How many candidates failed, by what happened."""
+        return dict(Counter(_fault(one) for one in self._failed()).most_common())
+
+    def first_failure(self, what: str) -> TuningRecord:
+        """The first candidate that failed as a key of `failures` says."""
+        return next(one for one in self._failed() if _fault(one) == what)
+
+    def _failed(self) -> list[TuningRecord]:
+        return [one for one in self.candidates if not one.is_valid]
+
+    def table(self, task_name: str = "main") -> str:
+        """The table of tasks, as `TaskScheduler.statistics` gives it."""
+        task = TaskRecord(TuneContext(self.module, target=self.target, task_name=task_name))
+        for seconds in self.latencies:
+            task.latencies.append(min(task.best, seconds))
+        task.is_terminated = True
+        scheduler = TaskScheduler.create("round-robin")
+        scheduler.tasks_ = [task]
+        return scheduler.statistics()
+
+
+class Tuned(Shown):
+    """What `te_sched.tune` found.
+
+    Parameters
+    ----------
+    trials : what was measured, the unscheduled program included.
+    name : of the program, for tables.
+
+    `schedule` is the fastest Schedule, `latency` its seconds, `unscheduled_latency` those of the
+    program as it was given, None for a GPU. If no candidate is faster than that, it is the best.
+
+    Raises
+    ------
+    BuildError if nothing could be measured.
+    """
+
+    def __init__(self, trials: Trials, name: str = "main") -> None:
+        if trials.best is None:
+            raise _nothing_measured(trials, name)
+        plain = trials.unscheduled
+        self.trials, self.name, self._best = trials, name, trials.best
+        self.latency = trials.best.mean
+        self.unscheduled_latency = None if plain is None else plain.mean
+
+    @cached_property
+    def schedule(self) -> Schedule:
+        """The fastest schedule."""
+        return self._best.schedule()
+
+    @property
+    def mod(self) -> IRModule:
+        """The module of the fastest schedule, for `te_sched.build`."""
+        return self.schedule.mod
+
+    @property
+    def trace(self) -> Trace:
+        """The primitives of the fastest schedule, with their decisions."""
+        return self._best.trace
+
+    @property
+    def target(self) -> Target:
+        """What the program was measured for."""
+        return self.trials.target
+
+    @property
+    def database(self) -> Database:
+        """What was measured: `te_sched.tune(..., database=...)` continues from it."""
+        return self.trials.database
+
+    @property
+    def speedup(self) -> float | None:
+        """How many times as fast as the unscheduled program the schedule is."""
+        plain = self.unscheduled_latency
+        return None if plain is None else plain / self.latency
+
+    @property
+    def failures(self) -> dict[str, int]:
+        """How many candidates failed, by what happened."""
+        return self.trials.failures
+
+    def table(self) -> str:
+        """The table of tasks, as `TaskScheduler.statistics` gives it."""
+        return self.trials.table(self.name)
+
+    def as_python(self) -> str:
+        """A program that makes the schedule and builds it: the module, and the trace."""
+        return schedule_text(self.trials.module, self.trace, self.target, self._title())
+
+    def _title(self) -> str:
+        plain = self.unscheduled_latency
+        than = "" if plain is None else f"; {plain * 1e6:.4g} us unscheduled"
+        return f"{self.name}: {self.latency * 1e6:.4g} us{than}"
+
+    def __str__(self) -> str:
+        plain = self.unscheduled_latency
+        lines = [self.table()]
+        lines += [] if plain is None else [f"Unscheduled (us): {plain * 1e6:.4f}"]
+        lines += [f"Failed: {count} ({what})" for what, count in self.failures.items()]
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        count = len(self.trials.candidates)
+        return f"<te_sched.Tuned {self._title()}, {count} candidates>"
+
+
+def _nothing_measured(trials: Trials, name: str) -> BuildError:
+    failures = "; ".join(f"{count} candidates: {what}" for what, count in trials.failures.items())
+    return BuildError(
+        f"no schedule of {name} could be measured",
+        failures or "the space has no valid candidates",
+        "build one yourself with te_sched.build to see its error, or search another space",
+    )
+
+
+def schedule_text(mod: IRModule, trace: Trace, target: Target, title: str) -> str:
+    """A program, as text that runs as it stands: a module, its trace, and how it is built."""
+    return "\n\n".join(
+        [
+            _HEAD.format(title=title),
+            _without_comments(mod.script()) + "\n",
+            _without_comments(str(trace)) + "\n",
+            _FOOT.format(target=str(target)),
+        ]
+    )
+
+
+def _without_comments(text: str) -> str:
+    """A text without the comment lines at its beginning."""
+    lines = text.strip("\n").splitlines()
+    while lines and (lines[0].startswith("#") or not lines[0]):
+        del lines[0]
+    return "\n".join(lines)
+
+
+def tune(
+    f: Any,
+    args: Sequence[Any] | None = None,
+    target: Target | str = "llvm",
+    *,
+    trials: int = 64,
+    seed: int | None = None,
+    work_dir: str | os.PathLike[str] | None = None,
+    space: Any = "post-order-apply",
+    strategy: Any = "evolutionary",
+    cost_model: Any = "xgb",
+    builder: Any = "local",
+    runner: Any = "local",
+    database: Database | None = None,
+    num_trials_per_iter: int = 16,
+    name: str | None = None,
+) -> Tuned:
+    """Search for the fastest schedule of a program.
+
+    Candidates are built and measured in other processes, and each must compute what the unscheduled
+    program computes. A terminal shows how many were measured, and the best time so far. Ctrl-C ends
+    the search with what was found until then.
+
+    Parameters
+    ----------
+    f : a function of blocks or a module with one; tensors, arguments and results; a schedule, whose
+        program is taken without its primitives; or a function that returns one of these.
+    args : what the function `f` is called with, or the arguments of a schedule of tensors.
+    target : where it runs, such as "llvm -mcpu=znver4 -num-cores=4"; the number of cores is that of
+        this machine if it is left out.
+    trials : how many candidates are measured.
+    seed : of all decisions; the same seed gives the same first candidates.
+    work_dir : a folder that keeps what was measured. The same call goes on from there: it measures
+        what is missing from `trials`. Without it, nothing is kept.
+    space : what is searched: "post-order-apply" for the default space, or a function of a schedule
+        that schedules it with `sch.sample_perfect_tile` and the like.
+    strategy, cost_model, builder, runner, num_trials_per_iter : as of
+        `meta_schedule.tune_tir`.
+    database : keeps what is measured, instead of one in `work_dir`.
+    name : of the program in tables; by default its own.
+
+    Returns
+    -------
+    The best schedule, with its time, its text (`as_python()`) and all trials.
+
+    Raises
+    ------
+    DeclarationError for what cannot be searched; BuildError if the program as it is given cannot be
+    built or run, or no candidate can.
+
+    >>> A = te.placeholder((64, 64), name="A")
+    >>> B = te.compute((64, 64), lambda i, j: A[j, i] + 1.0, name="B")
+    >>> def space(sch):
+    ...     i, j = sch.get_loops("B")
+    ...     sch.vectorize(sch.split(j, sch.sample_perfect_tile(j, n=2))[1])
+    >>> found = te_sched.tune([A, B], trials=2, space=space, cost_model=None)
+    >>> len(found.trials.candidates), found.latency <= found.unscheduled_latency
+    (2, True)
+    """
+    if not is_index(trials) or trials < 1:
+        raise DeclarationError(
+            f"trials is {repr_of(trials)}, expected a number of trials", "", "give 1 or more"
+        )
+    module, own_name = program_of(f, args)
+    name = own_name if name is None else name
+    ArgInfo.from_entry_func(module)  # which refuses symbolic shapes
+    target = _with_cores(Target(target))
+    parts = _Parts(builders.create(builder), runners.create(runner))
+    with _folder(work_dir) as folder, parts:
+        known = _database(database, None if work_dir is None else folder)
+        before = Trials(known, module, target)
+        if before.unscheduled is None and target.kind.name == "llvm":
+            _measure_unscheduled(known, module, target, folder, parts)
+        measured = len(before.candidates)
+        if measured < trials:
+            with Count(f"tuning {name}", trials) as bar:
+                watched = _Watched(parts.runner, bar, measured)
+                tune_tir(
+                    module,
+                    target,
+                    folder,
+                    trials - measured,
+                    num_trials_per_iter=num_trials_per_iter,
+                    builder=_KeptBuilder(parts.builder),
+                    runner=watched,
+                    database=known,
+                    cost_model=cost_model,
+                    measure_callbacks=[_CountUnbuilt(watched), *callbacks.create()],
+                    space=space,
+                    strategy=strategy,
+                    seed=seed,
+                    task_name=name,
+                )
+    return Tuned(Trials(known, module, target), name)
+
+
+def program_of(f: Any, args: Sequence[Any] | None = None) -> tuple[IRModule, str]:
+    """The module of one function of blocks that something declares, and its name.
+
+    See `tune` for `f` and `args`.
+    """
+    if args is not None and not is_sequence(args):
+        raise DeclarationError(
+            f"args is {kind_of(args)}, expected a list", "", "give a list, also of one argument"
+        )
+    if isinstance(f, TensorSchedule):
+        return _named(create_prim_func(_complete(list(args or _declared(f)))), "main")
+    if callable(f) and not isinstance(f, PrimFunc | Tensor):
+        module, name = program_of(f(*(args or ())))
+        return module, getattr(f, "__name__", name) if name == "main" else name
+    if args is not None:
+        raise DeclarationError(
+            f"args is given with {kind_of(f)}, which has its own arguments", "", "leave it out"
+        )
+    if isinstance(f, Schedule):
+        return _one_function(f.declared)
+    if isinstance(f, IRModule):
+        return _one_function(f)
+    if isinstance(f, PrimFunc):
+        return _named(f, str(f.attrs.get("global_symbol", "main")))
+    parts: list[Any] = [f] if isinstance(f, Tensor) else list(f) if is_sequence(f) else []
+    if len(parts) == 2 and isinstance(parts[0], TensorSchedule) and is_sequence(parts[1]):
+        return program_of(parts[0], parts[1])
+    if parts and all(isinstance(one, Tensor | Var) for one in parts):
+        return _named(create_prim_func(_complete(parts)), "main")
+    raise DeclarationError(
+        f"cannot search for schedules of {kind_of(f)}",
+        "it is not a function of blocks, a module, tensors, a schedule, or a function of these",
+        "give what T.prim_func or te.create_prim_func made, or a function that returns tensors",
+    )
+
+
+def _one_function(module: IRModule) -> tuple[IRModule, str]:
+    names = [name for name, func in module.functions.items() if isinstance(func, PrimFunc)]
+    if len(names) != 1:
+        listed = ", ".join(names)
+        raise DeclarationError(
+            f"the module has {len(names)} functions, expected one",
+            listed,
+            f"tune one of them: te_sched.tune(module[{names[0]!r}]), or all of them with "
+            "te_sched.meta_schedule.tune_tir"
+            if names
+            else "give a module with a T.prim_func",
+        )
+    return module, names[0]
+
+
+def _named(func: PrimFunc, name: str) -> tuple[IRModule, str]:
+    return normalized_module(func), name
+
+
+def _declared(schedule: TensorSchedule) -> list[Tensor]:
+    """The results of a schedule."""
+    return [tensor for op in schedule.outputs for tensor in op.outputs]
+
+
+def _complete(tensors: list[Any]) -> list[Any]:
+    """The parameters of a function, with the placeholders before them that it would lack."""
+    found: dict[Any, None] = {}
+    seen: set[Any] = set()
+    left = [one.op for one in reversed(tensors) if isinstance(one, Tensor)]
+    while left:
+        op = left.pop()
+        if op in seen:
+            continue
+        seen.add(op)
+        if isinstance(op, PlaceholderOp):
+            found[op.output(0)] = None
+        left += [one.op for one in reversed(op.input_tensors)]
+    return [*(one for one in found if one not in tensors), *tensors]
+
+
+def _with_cores(target: Target) -> Target:
+    """A target with a number of cores: for a processor without one, those of this machine."""
+    if target.kind.name != "llvm" or "num-cores" in target.options:
+        return target
+    return Target(f"{target} -num-cores={cpu_count()}")
+
+
+@contextmanager
+def _folder(work_dir: str | os.PathLike[str] | None) -> Iterator[Path]:
+    """The folder of a search, or one that is removed at the end."""
+    if work_dir is None:
+        with files.temporary_folder("tune", _refusal) as folder:
+            yield folder
+        return
+    folder = Path(files.check_path(work_dir, "tune into", _refusal))
+    with files.refusing(f"create {str(folder)!r}", "give a folder that can be written", _refusal):
+        folder.mkdir(parents=True, exist_ok=True)
+    yield folder
+
+
+def _refusal(fault: str, why: str, help: str) -> TeSchedError:
+    return DeclarationError(fault, why, help)
+
+
+def _database(given: Database | None, folder: Path | None) -> Database:
+    if given is None:
+        return MemoryDatabase() if folder is None else SQLiteDatabase(folder / FILE)
+    if not isinstance(given, Database):
+        raise DeclarationError(
+            f"database is {kind_of(given)}, expected a database",
+            "",
+            "give te_sched.meta_schedule.database.SQLiteDatabase(path), or work_dir=",
+        )
+    return given
+
+
+def _measure_unscheduled(
+    database: Database, module: IRModule, target: Target, folder: Path, parts: _Parts
+) -> None:
+    """Measure the program as it is, and keep the record, as that of a schedule without primitives.
+
+    Raises
+    ------
+    BuildError if that fails.
+    """
+    own = MemoryDatabase()
+    tune_tir(
+        module,
+        target,
+        folder,
+        1,
+        num_trials_per_iter=1,
+        builder=_KeptBuilder(parts.builder),
+        runner=_KeptRunner(parts.runner),
+        database=own,
+        cost_model=None,
+        space=ScheduleFn(_as_it_is, [], [], {}),
+        strategy="replay-trace",
+    )
+    for record in own.get_all_tuning_records():
+        if not record.is_valid:
+            raise BuildError(
+                "the program cannot be built or run as it is given",
+                record.error_msg or "",
+                "correct it: te_sched.build(...) and a call show the same error",
+            )
+        workload = database.commit_workload(module)
+        database.commit_tuning_record(
+            TuningRecord(
+                record.trace,
+                workload,
+                record.run_secs,
+                record.target,
+                record.args_info,
+                machine=record.machine,
+            )
+        )
+
+
+def _as_it_is(sch: Schedule) -> None:
+    """A space of one schedule without primitives."""
+
+
+def _changes_nothing(record: TuningRecord) -> bool:
+    return bool(record.trace_json()[0] == _NOTHING)
+
+
+def _records_of(database: Database, module: IRModule, target: Target | None) -> list[TuningRecord]:
+    if not database.has_workload(module):
+        return []
+    workload = database.commit_workload(module)
+    return [
+        one
+        for one in database.get_all_tuning_records()
+        if one.workload is workload and (target is None or one.is_of(target))
+    ]
+
+
+def _fault(record: TuningRecord) -> str:
+    """What happened to a candidate, without details: the first lines of its message."""
+    return ": ".join((record.error_msg or "not measured").strip().splitlines()[:2])
+
+
+class _Parts:
+    """A builder and a runner whose processes serve several searches, until they are left."""
+
+    def __init__(self, builder: Builder, runner: Runner) -> None:
+        self.builder, self.runner = builder, runner
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.builder.close()
+        self.runner.close()
+
+
+class _KeptBuilder(Builder):
+    """A builder that a search does not close."""
+
+    def __init__(self, builder: Builder) -> None:
+        self._builder = builder
+
+    def build(self, build_inputs: list[BuilderInput]) -> list[BuilderResult]:
+        return self._builder.build(build_inputs)
+
+
+class _KeptRunner(Runner):
+    """A runner that a search does not close."""
+
+    def __init__(self, runner: Runner) -> None:
+        self._runner = runner
+        self.is_exclusive = runner.is_exclusive
+
+    def run(self, runner_inputs: list[RunnerInput]) -> list[RunnerFuture]:
+        return self._runner.run(runner_inputs)
+
+
+class _Watched(_KeptRunner):
+    """A runner that shows how many candidates were measured, and the best time."""
+
+    def __init__(self, runner: Runner, bar: Count, before: int) -> None:
+        super().__init__(runner)
+        self._bar, self._best = bar, math.inf
+        self._bar.add(before)
+
+    def run(self, runner_inputs: list[RunnerInput]) -> list[RunnerFuture]:
+        """Measure all, and count each when its result is taken."""
+        return [
+            RunnerFuture(one.done, partial(self._seen, one)) for one in super().run(runner_inputs)
+        ]
+
+    def _seen(self, future: RunnerFuture) -> RunnerResult:
+        result = future.result()
+        if result.run_secs and result.error_msg is None:
+            self._best = min(self._best, sum(result.run_secs) / len(result.run_secs))
+        self.add(1)
+        return result
+
+    def add(self, count: int) -> None:
+        """Count trials."""
+        known = math.isfinite(self._best)
+        self._bar.add(count, f"best {self._best * 1e6:.4g} us" if known else "")
+
+
+class _CountUnbuilt(MeasureCallback):
+    """Counts the candidates that no runner sees, since they could not be built."""
+
+    def __init__(self, watched: _Watched) -> None:
+        self._watched = watched
+
+    def apply(
+        self,
+        task_scheduler: TaskScheduler,
+        task_id: int,
+        measure_candidates: list[MeasureCandidate],
+        builder_results: list[BuilderResult],
+        runner_results: list[RunnerResult],
+    ) -> None:
+        self._watched.add(sum(one.artifact_path is None for one in builder_results))

@@ -1,0 +1,217 @@
+"""The page of a search: charts of the trials, failures, and the best program with its trace.
+
+Must not know how candidates are found or measured.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
+from string import Template
+
+from te_sched.meta_schedule.tuning import Trials, schedule_text
+from te_sched.story.page import asset, policy
+from te_sched.story.page_texts import factor_text, highlighted, time_text
+from te_sched.views.highlight import css
+
+_WIDTH, _HEIGHT = 900, 320
+_LEFT, _RIGHT, _TOP, _BOTTOM = 70, 20, 30, 40  # margins
+_BOUNDS = (1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0)  # of the spread, in terms of the best time
+_MOST_POINTS = 5000  # of a chart; more would only be slow
+
+
+def tuning_html(trials: Trials, name: str) -> str:
+    """A search as one HTML file without scripts; nothing is loaded from elsewhere."""
+    sections = (_summary(trials), _over_trials(trials), _spread(trials), _failures(trials))
+    return Template(asset("tuning.html")).substitute(
+        title=escape(f"Search for schedules of {name}"),
+        generator="te_sched",
+        policy=policy(),
+        style=f"{asset('style.css')}\n{asset('tuning.css')}\n{css('.code')}",
+        subtitle=_subtitle(trials),
+        sections="\n".join(filter(None, (*sections, _best(trials, name)))),
+        footer="<p>Made by te_sched.story.tuning.tuning_report.</p>",
+    )
+
+
+def _subtitle(trials: Trials) -> str:
+    machines = {one.machine for one in trials.candidates if one.machine}
+    parts = [
+        f"{len(trials.candidates)} candidates",
+        f"for <code>{escape(str(trials.target))}</code>",
+    ]
+    if machines:
+        parts.append(f"measured on {escape(', '.join(sorted(machines)))}")
+    return " &middot; ".join(parts)
+
+
+def _time(seconds: float) -> str:
+    return time_text(seconds * 1e3)
+
+
+def _summary(trials: Trials) -> str:
+    if trials.best is None:
+        return '<p class="problem">No candidate could be measured.</p>'
+    best, plain = trials.best.mean, trials.unscheduled
+    said = f"The best schedule takes {_time(best)}"
+    if trials.best is plain:
+        said = f"No candidate is faster than the unscheduled program, which takes {_time(best)}"
+    elif plain is not None:
+        said += f"; the unscheduled program takes {_time(plain.mean)} "
+        said += f"({factor_text(plain.mean / best)})"
+    return f"<p>{said}.</p>"
+
+
+def _section(anchor: str, title: str, body: str) -> str:
+    return f'<section aria-labelledby="{anchor}"><h2 id="{anchor}">{title}</h2>{body}</section>'
+
+
+@dataclass(frozen=True)
+class _Scale:
+    """Positions in a chart: trials to the right, the logarithm of seconds upwards."""
+
+    count: int
+    low: float
+    high: float
+
+    def x(self, number: float) -> float:
+        """The position of a trial, counted from 1."""
+        return _LEFT + (_WIDTH - _LEFT - _RIGHT) * (number - 0.5) / max(self.count, 1)
+
+    def y(self, seconds: float) -> float:
+        """The position of a time."""
+        span = math.log(self.high / self.low)
+        share = math.log(seconds / self.low) / span
+        return _HEIGHT - _BOTTOM - (_HEIGHT - _TOP - _BOTTOM) * share
+
+
+def _over_trials(trials: Trials) -> str:
+    """Each candidate as a point, and the best time until each as a line."""
+    latencies = trials.latencies[:_MOST_POINTS]
+    plain = None if trials.unscheduled is None else trials.unscheduled.mean
+    times = [one for one in (*latencies, plain) if one is not None and 0 < one < math.inf]
+    if not times:
+        return ""
+    scale = _Scale(len(latencies), min(times) / 1.15, max(times) * 1.15)
+    parts = [*_grid(scale), *_points(latencies, scale), _best_line(latencies, scale)]
+    if plain is not None:
+        y = scale.y(plain)
+        parts.append(f'<path class="plain" d="M{_LEFT} {y:.1f}H{_WIDTH - _RIGHT}"/>')
+        parts.append(f'<text x="{_LEFT + 4}" y="{y - 5:.1f}">unscheduled {_time(plain)}</text>')
+    chart = (
+        f'<svg class="chart" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" '
+        'aria-label="Time of each candidate, and the best until then">'
+        f"{''.join(parts)}</svg>"
+    )
+    note = "Points are candidates, crosses failures; the line is the best time until then."
+    body = f'<p class="note">{note}</p>{chart}'
+    return _section("over-trials", "Best time over the trials", body)
+
+
+def _grid(scale: _Scale) -> Iterator[str]:
+    for seconds in _ticks(scale.low, scale.high):
+        y = scale.y(seconds)
+        yield f'<path class="grid" d="M{_LEFT} {y:.1f}H{_WIDTH - _RIGHT}"/>'
+        yield f'<text x="{_LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{_time(seconds)}</text>'
+    step = max(1, 10 ** math.floor(math.log10(max(scale.count, 1))) // 2)
+    for number in sorted({1, *range(step, scale.count + 1, step)}):
+        yield (
+            f'<text x="{scale.x(number):.1f}" y="{_HEIGHT - _BOTTOM + 18}" '
+            f'text-anchor="middle">{number}</text>'
+        )
+    yield f'<text x="{_WIDTH - _RIGHT}" y="{_HEIGHT - 5}" text-anchor="end">trial</text>'
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """Round numbers between two times: 1, 2 and 5 of each power of ten."""
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    every = [digit * 10.0**power for power in powers for digit in (1, 2, 5)]
+    return [one for one in every if low <= one <= high]
+
+
+def _points(latencies: Sequence[float], scale: _Scale) -> Iterator[str]:
+    best = min(latencies, default=math.inf)
+    for number, seconds in enumerate(latencies, 1):
+        x = f"{scale.x(number):.1f}"
+        if not 0 < seconds < math.inf:
+            yield (
+                f'<text class="failed" x="{x}" y="{_TOP - 10}" text-anchor="middle">&times;'
+                f"<title>trial {number}: failed</title></text>"
+            )
+            continue
+        kind = ' class="won"' if seconds == best else ""
+        yield (
+            f'<circle{kind} cx="{x}" cy="{scale.y(seconds):.1f}" r="3.5">'
+            f"<title>trial {number}: {_time(seconds)}</title></circle>"
+        )
+
+
+def _best_line(latencies: Sequence[float], scale: _Scale) -> str:
+    """The best time until each trial, as steps."""
+    best, path = math.inf, ""
+    for number, seconds in enumerate(latencies, 1):
+        if 0 < seconds < best:
+            y, x = scale.y(seconds), scale.x(number)
+            path += f"H{x:.1f}V{y:.1f}" if path else f"M{x:.1f} {y:.1f}"
+            best = seconds
+    return f'<path class="best" d="{path}H{_WIDTH - _RIGHT}"/>' if path else ""
+
+
+def _spread(trials: Trials) -> str:
+    """How many candidates are how much slower than the best one."""
+    valid = sorted(one for one in trials.latencies if 0 < one < math.inf)
+    if not valid:
+        return ""
+    best, rows, low = valid[0], [], 1.0
+    for high in (*_BOUNDS, math.inf):
+        count = sum(low * best <= one < high * best for one in valid)
+        words = f"{low:g} to {high:g} times" if high < math.inf else f"{low:g} times and more"
+        width = 16 * count / len(valid)
+        rows.append(
+            f'<tr><th scope="row">{words}</th><td class="figure">{count}</td>'
+            f'<td class="count"><span style="width:{width:.2f}rem"></span></td></tr>'
+        )
+        low = high
+    head = '<tr><th scope="col">time, of the best</th><th scope="col">candidates</th><th></th></tr>'
+    middle = f"<p>Median {_time(valid[len(valid) // 2])}, slowest {_time(valid[-1])}.</p>"
+    table = f"<table><thead>{head}</thead><tbody>{''.join(rows)}</tbody></table>"
+    return _section("spread", "Spread of the candidates", middle + table)
+
+
+def _failures(trials: Trials) -> str:
+    """Failures by kind, each with the message and the trace of its first candidate."""
+    found = trials.failures
+    if not found:
+        return ""
+    parts = []
+    for what, count in found.items():
+        first = trials.first_failure(what)
+        parts.append(
+            f"<details><summary>{count} &times; {escape(what)}</summary>"
+            f"<pre>{escape(first.error_msg or '')}</pre>"
+            f"{_code(str(first.trace), 'Trace of the first of them')}</details>"
+        )
+    return _section("failures", "Failures", "".join(parts))
+
+
+def _code(text: str, label: str) -> str:
+    lines = "\n".join(highlighted(text.strip("\n").splitlines()))
+    return (
+        f'<pre class="trace code" tabindex="0" role="group" aria-label="{escape(label)}">'
+        f"{lines}</pre>"
+    )
+
+
+def _best(trials: Trials, name: str) -> str:
+    if trials.best is None:
+        return ""
+    program = _code(trials.best.schedule().mod.script(), "Best program")
+    text = schedule_text(trials.module, trials.best.trace, trials.target, name)
+    return _section("best", "The best program", program) + _section(
+        "trace",
+        "Its trace",
+        '<p class="note">A program that makes the schedule and builds it.</p>'
+        + _code(text, "Program that makes the schedule"),
+    )

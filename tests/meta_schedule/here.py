@@ -1,0 +1,86 @@
+"""A builder and a runner that work in this process, so that tests of searches start no others, and
+the programs and the space that they search.
+"""
+
+from __future__ import annotations
+
+import te_sched
+from te_sched import te
+from te_sched.meta_schedule.builder import BuilderResult, PyBuilder
+from te_sched.meta_schedule.builder.local_builder import built
+from te_sched.meta_schedule.runner import EvaluatorConfig, PyRunner, RunnerResult
+from te_sched.meta_schedule.runner.base import RunnerFuture
+from te_sched.meta_schedule.runner.measuring import measured
+
+_ONCE = EvaluatorConfig(number=1, repeat=1, min_repeat_ms=0)
+
+
+class BuilderHere(PyBuilder):
+    """Builds in this process; `broken` is the number of a candidate that cannot be built."""
+
+    def __init__(self, broken=None):
+        self.count, self.broken = 0, broken
+
+    def build(self, build_inputs):
+        return [self._built(one) for one in build_inputs]
+
+    def _built(self, one):
+        self.count += 1
+        if self.count == self.broken:
+            return BuilderResult(None, "Builder: broken\nfor the test")
+        return BuilderResult(built(one.mod, str(one.target), None, None, None), None)
+
+
+class RunnerHere(PyRunner):
+    """Measures in this process; `seconds` are returned instead of what the clock says."""
+
+    def __init__(self, seconds=()):
+        self.seconds = list(seconds)
+
+    def run(self, runner_inputs):
+        return [self._run(one) for one in runner_inputs]
+
+    def _run(self, one):
+        infos = [info.as_json() for info in one.args_info]
+        ran = measured(
+            one.artifact_path,
+            one.device_type,
+            infos,
+            one.reference_path,
+            _ONCE,
+            1,
+            0.0,
+            (None,) * 3,
+        )
+        seconds = [self.seconds.pop(0)] if self.seconds else ran
+        result = RunnerResult(seconds, None, "here")
+        return RunnerFuture(lambda: True, lambda: result)
+
+
+def product(n=32):
+    """A product of matrices, as tensors."""
+    A, B = te.placeholder((n, n), name="A"), te.placeholder((n, n), name="B")
+    k = te.reduce_axis((0, n), name="k")
+    C = te.compute((n, n), lambda i, j: te.sum(A[i, k] * B[k, j], axis=k), name="C")
+    return [A, B, C]
+
+
+def space(sch):
+    """Columns in tiles, which become vectors."""
+    i, j, k = sch.get_loops("C")
+    outer, inner = sch.split(j, sch.sample_perfect_tile(j, n=2, max_innermost_factor=16))
+    sch.reorder(i, outer, k, inner)
+    sch.vectorize(inner)
+
+
+def tuned(f=None, *args, seconds=(), broken=None, **options):
+    """A short search in this process."""
+    chosen = {"trials": 4, "space": space, "seed": 1, "strategy": "replay-trace"}
+    return te_sched.tune(
+        product() if f is None else f,
+        *args,
+        builder=BuilderHere(broken),
+        runner=RunnerHere(seconds),
+        cost_model=None,
+        **{**chosen, **options},
+    )

@@ -1,0 +1,75 @@
+"""The page of a search: what a database has of one program."""
+
+import pytest
+
+from te_sched.errors import CallError, DeclarationError
+from te_sched.meta_schedule.database import JSONDatabase, MemoryDatabase
+from te_sched.story.tuning import tuning_report
+from tests.meta_schedule.here import product, tuned
+from tests.story.test_page import Outline
+
+SECONDS = [9e-3, 3e-3, 2e-3, 4e-3]
+
+
+def test_page_shows_the_search():
+    page = tuning_report(tuned(seconds=SECONDS, broken=3, name="product")).html()
+    outline = Outline(page)
+    assert outline.open == []
+    assert "script" not in outline.tags
+    assert all(address.startswith("data:") for address in outline.addresses)
+    text = "".join(outline.texts)
+    assert "Search for schedules of product" in text
+    assert "The best schedule takes 2 ms; the unscheduled program takes 9 ms (4.5x)" in text
+    assert "1 \N{MULTIPLICATION SIGN} Builder: broken: for the test" in text
+    assert "trial 1: failed" in text
+    assert "trial 3: 2 ms" in text
+    assert page.count("<circle") == 3
+    assert "library = te_sched.build(sch.mod" in text
+
+
+def test_page_of_a_search_that_found_nothing_faster():
+    text = tuning_report(tuned(seconds=[1e-3, 3e-3, 2e-3, 4e-3, 4e-3])).html()
+    assert "No candidate is faster than the unscheduled program, which takes 1 ms" in text
+    assert '<h2 id="failures">' not in text
+
+
+def test_page_from_a_folder(tmp_path):
+    tuned(seconds=SECONDS, trials=3, work_dir=tmp_path / "search")
+    report = tuning_report(tmp_path / "search", name="product")
+    report.save(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert "3 candidates" in page
+    assert "The best schedule takes 2 ms" in page
+    (tmp_path / "search" / "tuning.sqlite").unlink()
+    assert "3 candidates" in tuning_report(str(tmp_path / "search")).html()
+
+
+def test_page_of_one_of_several_programs(tmp_path):
+    database = JSONDatabase(work_dir=tmp_path)
+    found = tuned(trials=1, database=database)
+    tuned(product(16), trials=1, database=database)
+    with pytest.raises(DeclarationError, match="the database has records of 2 programs"):
+        tuning_report(database)
+    page = tuning_report(database, found.trials.module, found.target).html()
+    assert "1 candidates" in page
+    with pytest.raises(DeclarationError, match="the database has no records of the program"):
+        tuning_report(database, found.trials.module, "llvm -num-cores=7")
+
+
+def test_report_rejects_what_is_no_search(tmp_path):
+    with pytest.raises(CallError, match="has no database of a search"):
+        tuning_report(tmp_path)
+    with pytest.raises(CallError, match="3"):
+        tuning_report(3)
+    with pytest.raises(DeclarationError, match="the database has records of 0 programs"):
+        tuning_report(MemoryDatabase())
+
+
+def test_failures_only():
+    database = MemoryDatabase()
+    found = tuned(trials=1, database=database, seconds=SECONDS)
+    for record in database.records:
+        record.error_msg = "Runner: killed"
+    page = tuning_report(database, found.trials.module).html()
+    assert "No candidate could be measured." in page
+    assert "2 &times; Runner: killed" in page
