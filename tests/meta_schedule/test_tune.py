@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -30,16 +32,27 @@ def test_the_best_schedule_computes_the_same(tmp_path):
     np.testing.assert_allclose(c.numpy(), a @ b, rtol=1e-4)
 
 
-def test_a_folder_has_the_files_of_tvm_and_a_log(tmp_path):
+def test_a_folder_has_the_files_of_tvm_and_a_log(tmp_path, capfd):
     tune(tmp_path, 3)
     lines = (tmp_path / "database_tuning_record.json").read_text().splitlines()
     assert [json.loads(one)[0] for one in lines] == [0] * 3
-    assert sorted(os.listdir(tmp_path)) == [
-        "database_tuning_record.json",
-        "database_workload.json",
-        "tuning.log",
-        "tuning.sqlite",
-    ]
+    names = {"database_tuning_record.json", "database_workload.json", "tuning.log"}
+    assert names <= set(os.listdir(tmp_path))
+    log = (tmp_path / "tuning.log").read_text()
+    assert "task 0 (main): 3 trials, 0 failed, best" in log
+    assert "Total latency (us)" in log
+    assert capfd.readouterr().err == ""
+
+
+def test_warnings_reach_those_who_have_set_up_no_log(tmp_path):
+    program = "from tests.meta_schedule.programs import *; "
+    call = f"tune({str(tmp_path)!r}, space=space(postprocs=[Reject()]))"
+    done = subprocess.run(
+        [sys.executable, "-c", program + call], capture_output=True, text=True, check=True
+    )
+    assert done.stderr == (
+        "task main ends without a trial: no schedule of its space is valid and new\n"
+    )
 
 
 @pytest.mark.parametrize("kind", ["memory", "json"])
