@@ -146,7 +146,10 @@ class WorkerPool:
 def _check(name: str, given: Any, kinds: type[int] | tuple[type[int], type[float]]) -> None:
     if given is not None and not (isinstance(given, kinds) and given > 0):
         noun = "integer" if kinds is int else "number"
-        raise DeclarationError(f"{name} must be a positive {noun}, got {repr_of(given)}")
+        raise DeclarationError(
+            f"{name} must be a positive {noun}, got {repr_of(given)}",
+            help="leave it out for the default",
+        )
 
 
 class _Waiting(NamedTuple):

@@ -191,6 +191,15 @@ def test_a_hang_costs_one_call() -> None:
         assert after.result() == 8
 
 
+def test_a_call_may_have_a_limit_of_its_own() -> None:
+    with WorkerPool(1, timeout=0.2) as pool:
+        assert pool.submit(time.sleep, 0.5, timeout=30).result() is None
+        with pytest.raises(WorkerTimeoutError, match=r"longer than 0\.2 s"):
+            pool.submit(time.sleep, 30).result()
+        with pytest.raises(DeclarationError, match="timeout must be a positive number, got 0"):
+            pool.submit(time.sleep, 1, timeout=0)
+
+
 def test_memory_beyond_the_limit_costs_one_call() -> None:
     with WorkerPool(1, memory_limit=1 << 30) as pool:
         with pytest.raises(WorkerMemoryError, match="needed more memory than the limit"):

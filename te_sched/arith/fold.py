@@ -47,7 +47,7 @@ def fold(e: Any, is_exact: bool) -> Any | None:
         if type(e) is FloorMod and kind_a is not kind_b and e.dtype not in INDEX_TYPES:
             return None
         folded = build.BINARY[type(e)](a, b)
-        return None if type(folded) is type(e) else folded
+        return folded if _is_folded(folded, e) else None
     if kind_a is FloatImm or kind_b is FloatImm:
         return _fold_exactly(e) if is_exact else _fold_float(type(e), a, b)
     return None
@@ -88,8 +88,15 @@ def _fold_exactly(e: Any) -> Any | None:
     if type(e) is Div:
         is_alike = type(e.b) is FloatImm and _is_invertible(e.b)
         return _fold_float(Div, e.a, e.b) if is_alike else None
-    folded = ops.BUILDERS[type(e)](e.a, e.b) if type(e) in _EXACT_FOLDS else None
-    return None if type(folded) is type(e) else folded
+    if type(e) not in _EXACT_FOLDS:
+        return None
+    folded = ops.BUILDERS[type(e)](e.a, e.b)
+    return folded if _is_folded(folded, e) else None
+
+
+def _is_folded(found: Expr, e: Any) -> bool:
+    """Whether what was built for an operation is a constant or an operand."""
+    return found is e.a or found is e.b or type(found) is not type(e)
 
 
 _EXACT_FOLDS = (Add, Sub, Mul, Min, Max)

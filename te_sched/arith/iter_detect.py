@@ -197,6 +197,15 @@ class Prover:
             ops.greater_equal(a, b)
         )
 
+    def is_within(self, scale: Factor, reach: Factor) -> bool:
+        """Whether steps of a scale leave no gaps between values up to `reach`, as far as TVM
+        knows, which assumes nothing about symbols.
+        """
+        if isinstance(scale, int) and isinstance(reach, int):
+            return 0 < scale <= reach
+        prove = self.analyzer.can_prove
+        return prove(ops.greater_equal(scale, 0)) and prove(ops.less_equal(scale, reach))
+
     def quotient(self, a: Factor, b: Factor) -> Factor | None:
         """a / b, if a is known to be a multiple of b."""
         if isinstance(a, int) and isinstance(b, int):
@@ -383,7 +392,14 @@ class Detector(Visitor):
         if is_number(factor, 0):
             return IterSumExpr((), 0)
         number = self.prover.number
-        args = [one._replace(scale=number(one.scale * factor)) for one in a.args]
+        args = [
+            one._replace(
+                scale=number(
+                    factor * one.scale if isinstance(one.scale, int) else one.scale * factor
+                )
+            )
+            for one in a.args
+        ]
         return IterSumExpr(tuple(args), number(a.base * factor))
 
     def is_same_part(self, a: IterSplitExpr, b: IterSplitExpr) -> bool:
@@ -523,15 +539,16 @@ class Detector(Visitor):
         for one, by in zip(left, scales, strict=True):
             if by is not None and self.prover.is_equal(by, expected):
                 return one, by
-        within = [
-            (by, one)
-            for one, by in zip(left, scales, strict=True)
-            if isinstance(by, int) and isinstance(expected, int) and 0 < by <= expected
-        ]
-        if not within or self.level == IterMapLevel.BIJECTIVE or not is_number(unit, 1):
+        found: tuple[IterSplitExpr, Factor] | None = None
+        if self.level != IterMapLevel.BIJECTIVE and is_number(unit, 1):
+            for one, by in reversed(list(zip(left, scales, strict=True))):
+                if by is None or not self.prover.is_within(by, expected):
+                    continue
+                if found is None or not self.prover.is_within(by, found[1]):
+                    found = one, by
+        if found is None:
             raise NotAffine(f"the values of {expr_of(a)} have gaps, or come more than once")
-        by, one = max(within, key=lambda pair: pair[0])
-        return one, by
+        return found
 
     def _mark(self, args: tuple[IterSplitExpr, ...], extent: Factor) -> IterMark:
         """The mark of a sum: one for each sum."""

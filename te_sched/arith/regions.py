@@ -34,7 +34,6 @@ from te_sched.ir.blocks import (
     Block,
     BlockRealize,
     MatchBufferRegion,
-    whole_buffer,
 )
 from te_sched.ir.expr import Buffer, BufferRegion, Expr, IntImm, Range, Var
 from te_sched.ir.stmt import Stmt
@@ -122,8 +121,9 @@ class _Accesses:
         for buffer, per_dimension in sets.items():
             if buffer in self.own:
                 continue
-            whole = whole_buffer(buffer).region
-            ranges = [cover_range(one, w) for one, w in zip(per_dimension, whole, strict=True)]
+            ranges = [
+                cover_range(*both) for both in zip(per_dimension, _whole(buffer), strict=True)
+            ]
             analyzer = Analyzer()
             simplified = tuple([_simplified(r, analyzer) for r in ranges])
             found.append(BufferRegion(buffer, simplified))
@@ -355,7 +355,7 @@ class _Accesses:
             return
         declared = [one for one in self.declared if one.buffer is buffer]
         if not declared or not self.is_exact:
-            self.update(self.opaque, buffer, _whole(buffer))
+            self.update(self.opaque, buffer, _all_elements(buffer))
             return
         self.pointed.add(buffer)
         for one in declared:
@@ -375,7 +375,7 @@ class _Accesses:
         if buffer is not None and not self._of_view(buffer) and type(mask) is IntImm:
             for sets, bits in ((self.reads, 1), (self.writes, 2), (self.opaque, 3)):
                 if mask.value & 3 == bits:
-                    self.update(sets, buffer, _whole(buffer))
+                    self.update(sets, buffer, _all_elements(buffer))
         for argument in node.args[2:]:
             self.expression(argument)
 
@@ -433,8 +433,13 @@ def _last(ramp: E.Ramp) -> Expr:
     return ops.add(ramp.base, ops.mul(ramp.stride, ops.sub(ramp.lanes, 1)))
 
 
-def _whole(buffer: Buffer) -> list[IntervalSet]:
-    return [from_range(one) for one in whole_buffer(buffer).region]
+def _whole(buffer: Buffer) -> list[Range]:
+    """The ranges of all elements; as TVM's, they begin at a zero of 32 bits."""
+    return [Range(IntImm(0), size) for size in buffer.shape]
+
+
+def _all_elements(buffer: Buffer) -> list[IntervalSet]:
+    return [from_range(one) for one in _whole(buffer)]
 
 
 def _conjuncts(condition: Any, holds: bool) -> Iterator[Any]:
@@ -550,4 +555,4 @@ def accessed_sets(
 def _from_begin(region: list[IntervalSet], buffer: Buffer) -> list[IntervalSet]:
     """The region with all elements before it: they keep their positions after a pointer."""
     first = IntervalSet(IntImm(0, buffer.shape[0].dtype), region[0].max)
-    return [first, *_whole(buffer)[1:]]
+    return [first, *_all_elements(buffer)[1:]]

@@ -16,7 +16,7 @@ _ADD = """
     dual min(x, y - z) + z -> min(x + z, y)
     dual min(x - z, y) + z -> min(x, y + z)
     min(x, y + z * c1) + z * c2 -> min(x + z * c2, y) if c1 == -c2
-    dual min(x, y) + [max(x, y)] -> x + y
+    dual min(x, y) + [max(x, y)] => x + y
     dual min(x, y + c1) + c2 -> min(x + c2, y) if c1 == -c2
     dual min(x + c1, y) + c2 -> min(x, y + c2) if c1 == -c2
     x + x -> x * 2
@@ -29,12 +29,11 @@ _ADD = """
     (x % c1 + c2) // c1 + x // c1 -> (x + c2) // c1 if c1 > 0
     dual x + min(y, z) -> min(y, z) + x if not extremum(x)
     (x + c1) + c2 -> x + (c1 + c2)
-    (c1 - x) + c2 -> (c1 + c2) - x
     (x + c1) + y => (x + y) + c1
     x + [c1 + y] => (x + y) + c1
     x + (c1 - y) => (x - y) + c1
+    (c1 - x) + y -> (y - x) + c1
     (x - c1) + y => (x + y) - c1
-    c1 + x -> x + c1
     x + y * c1 -> x - y * -c1 if c1 < 0
 """
 
@@ -83,7 +82,6 @@ _SUB = """
     x - (y + c1) => (x - y) + -c1
     x - (c1 - y) => (x + y) + -c1
     (x + c1) - y => (x - y) + c1
-    (c1 - x) - c2 -> (c1 - c2) - x
     x - (y - z) => (x + z) - y
     x * c1 - y * c2 => (x + y) * c1 if c2 == -c1
     x - y * c1 -> x + y * -c1 if c1 < 0
@@ -182,9 +180,11 @@ _EXTREMUM = """
     dual min(x, min(x, y)) -> min(x, y)
     dual min(y, min(x, y)) -> min(x, y)
     dual min(min(min(x, y), z), y) -> min(min(x, y), z)
+    dual min(min(min(min(x, y), z), w), y) -> min(min(min(x, y), z), w)
+    dual min(min(min(min(min(x, y), z), w), v), y) -> min(min(min(min(x, y), z), w), v)
     dual min([max(x, y)], [max(x, z)]) -> max(min(y, z), x)
     dual min([min(x, y)], [min(x, z)]) -> min(min(y, z), x)
-    dual min([x + y], [x + z]) -> x + min(y, z)
+    dual min([x + y], [x + z]) => x + min(y, z)
     dual min(x - y, x - z) -> x - max(y, z)
     dual min(y - x, z - x) -> min(y, z) - x
     dual min(min(x, c1), c2) -> min(x, min(c1, c2))

@@ -11,6 +11,7 @@ from typing import Any
 from te_sched.autotvm.measure.measure import MeasureInput, MeasureResult
 from te_sched.autotvm.record import Record, decode, encode, measure_str_key
 from te_sched.errors import DeclarationError
+from te_sched.signatures import checked
 
 _SEPARATOR = "$"
 
@@ -97,6 +98,7 @@ class DummyDatabase(RecordDatabase):
         self.db.clear()
 
 
+@checked
 def filter_inputs(
     db: RecordDatabase, measure_inputs: Sequence[MeasureInput], retry: bool = False
 ) -> tuple[list[MeasureResult | None], list[MeasureInput]]:

@@ -49,6 +49,7 @@ from te_sched.ir.stmt import AttrStmt, BufferStore, For, PrimFunc, SeqStmt, Stmt
 from te_sched.ir.visitor import children, walk
 from te_sched.lower.pipeline import scheduled_loops
 from te_sched.schedule.schedule import Schedule
+from te_sched.signatures import checked
 from te_sched.te.tensor import Tensor
 
 _THREADS = ("blockIdx.x", "blockIdx.y", "blockIdx.z", "threadIdx.x", "threadIdx.y", "threadIdx.z")
@@ -77,6 +78,7 @@ class _Loop(NamedTuple):
     iterations: list[int]  # of each store inside
 
 
+@checked
 def ana_lower(
     sch: Schedule,
     args: Sequence[Tensor],
@@ -90,6 +92,7 @@ def ana_lower(
         return scheduled_loops(sch, args)
 
 
+@checked
 def get_itervar_feature(sch: Schedule, args: Sequence[Tensor], take_log: bool = False) -> list[Row]:
     """The rows of all loops, outer ones first.
 
@@ -259,11 +262,13 @@ def _arithmetic(value: Expr) -> Counter[str]:
     return found
 
 
+@checked
 def flatten_itervar_feature(fea: Sequence[Row]) -> Any:
     """The numbers of rows as a vector."""
     return np.array([value for row in fea for _, *values in row[1:] for value in values], float)
 
 
+@checked
 def get_itervar_feature_flatten(
     sch: Schedule, args: Sequence[Tensor], take_log: bool = True
 ) -> Any:
@@ -271,19 +276,25 @@ def get_itervar_feature_flatten(
     return flatten_itervar_feature(get_itervar_feature(sch, args, take_log))
 
 
-def get_flatten_name(fea: Any) -> list[str]:
+@checked
+def get_flatten_name(fea: str | Sequence[Any]) -> list[str]:
     """The names of the numbers of `flatten_itervar_feature`.
 
     Parameters
     ----------
     fea : rows, or a line of a log.
     """
-    if isinstance(fea, str):
-        fea = _rows_of_line(fea)
+    rows: Sequence[Any] = _rows_of_line(fea) if isinstance(fea, str) else fea
+    if not all(isinstance(row, list | tuple) and len(row) > 1 for row in rows):
+        raise DeclarationError(
+            f"{repr_of(fea)} has other rows than those of get_itervar_feature",
+            "",
+            "pass its result, or a line of a log",
+        )
     fields = {"_attr_": _ATTRIBUTES, "_arith_": _ARITHMETIC}
     names = [
         f"{row[0][1]}.{name}.{field}"
-        for row in fea
+        for row in rows
         for name, *_ in row[1:]
         for field in fields.get(name, _ACCESS)
     ]
@@ -293,13 +304,16 @@ def get_flatten_name(fea: Any) -> list[str]:
 def _rows_of_line(line: str) -> list[Row]:
     record = decode(line)
     if record is None:
-        raise DeclarationError(f"{repr_of(line)} is a line of a log that is too old")
+        raise DeclarationError(
+            f"{repr_of(line)} is a line of a log that is too old", "", "measure again"
+        )
     inp = record[0]
     task = create(inp.task.name, inp.task.args, inp.target)
     with inp.target:
         return get_itervar_feature(*task.instantiate(inp.config))
 
 
+@checked
 def get_buffer_curve_sample_flatten(
     sch: Schedule, args: Sequence[Tensor], sample_n: int = 30
 ) -> Any:

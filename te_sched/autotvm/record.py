@@ -26,6 +26,7 @@ from te_sched.autotvm.task.space import ConfigEntity
 from te_sched.autotvm.task.task import Task
 from te_sched.codegen.target import Target
 from te_sched.errors import DeclarationError, TeSchedError, repr_of
+from te_sched.signatures import checked
 
 __all__ = [
     "AUTOTVM_LOG_VERSION",
@@ -47,6 +48,7 @@ logger = logging.getLogger("autotvm")
 
 AUTOTVM_LOG_VERSION = 0.2
 _TVM_VERSION = "0.19.0"  # of the TVM whose logs these are
+_DEPTH = 8  # of iterables of iterables of records
 _NO_TIME = 1e9  # the cost of a failed measurement
 Record = tuple[MeasureInput, MeasureResult]
 
@@ -59,6 +61,11 @@ class RecordError(TeSchedError, ValueError):
     """
 
 
+class _UnreadableError(Exception):
+    """Why a line cannot be read."""
+
+
+@checked
 def encode(inp: MeasureInput, result: MeasureResult, protocol: str = "json") -> str:
     """A measurement as a line of a log.
 
@@ -102,6 +109,7 @@ def _unknown_protocol(given: object) -> DeclarationError:
     )
 
 
+@checked
 def decode(row: str, protocol: str = "json") -> Record | None:
     """The measurement of a line of a log; None for a line of a version that is too old.
 
@@ -117,6 +125,8 @@ def decode(row: str, protocol: str = "json") -> Record | None:
         return _of_json(row) if protocol == "json" else _of_pickle(row)
     except TeSchedError as error:
         raise _unreadable(row, error.summary) from error
+    except _UnreadableError as error:
+        raise _unreadable(row, str(error)) from error
     except Exception as error:
         raise _unreadable(row, f"{type(error).__name__}: {error}") from error
 
@@ -132,7 +142,7 @@ def _unreadable(row: str, why: str) -> RecordError:
 def _of_json(text: str) -> Record | None:
     row = json.loads(text)
     if not isinstance(row, dict):
-        raise DeclarationError("it is not a JSON object")
+        raise _UnreadableError("it is not a JSON object")
     if "v" in row or row.get("version", AUTOTVM_LOG_VERSION) < AUTOTVM_LOG_VERSION:
         version = row.get("v", row.get("version"))
         warnings.warn(f"AutoTVM log version {version} is no longer supported.", stacklevel=4)
@@ -144,7 +154,7 @@ def _of_json(text: str) -> Record | None:
     config = ConfigEntity.from_json_dict(row["config"])
     costs, error_no, all_cost, timestamp = row["result"]
     if not all(isinstance(one, int | float) for one in (*costs, error_no, all_cost, timestamp)):
-        raise DeclarationError("its result has other values than numbers")
+        raise _UnreadableError("its result has other values than numbers")
     result = MeasureResult(tuple(costs), error_no, all_cost, timestamp)
     return MeasureInput(task.target, task, config), result
 
@@ -157,13 +167,14 @@ def _tuples(value: Any) -> Any:
 def _of_pickle(text: str) -> Record | None:
     items = text.rstrip("\n").split("\t")
     if len(items) != 6:
-        raise DeclarationError(f"it has {len(items)} columns, expected 6")
+        raise _UnreadableError(f"it has {len(items)} columns, expected 6")
     (name, args), config, result = (pickle.loads(base64.b64decode(one)) for one in items[1:4])
     task = Task(name, args)
     task.target = Target(items[0])
     return MeasureInput(task.target, task, config), MeasureResult(*result)
 
 
+@checked
 def load_from_buffer(file: Iterable[str]) -> Iterator[Record]:
     """The measurements of an open log; lines that begin with # and empty ones are comments.
 
@@ -184,6 +195,7 @@ def load_from_buffer(file: Iterable[str]) -> Iterator[Record]:
             yield found
 
 
+@checked
 def load_from_file(filepath: str | bytes | os.PathLike[Any]) -> Iterator[Record]:
     """The measurements of the file of a log."""
     path = os.fsdecode(filepath)
@@ -192,6 +204,7 @@ def load_from_file(filepath: str | bytes | os.PathLike[Any]) -> Iterator[Record]
     )
 
 
+@checked
 def measure_str_key(inp: MeasureInput, include_config: bool = True) -> str:
     """The text that names a measurement: target, task, arguments and configuration."""
     task = inp.task
@@ -217,7 +230,7 @@ class ApplyHistoryBest(DispatchContext):
         self.best_by_targetkey: dict[tuple[str, Any], Record] = {}
         self.best_by_model: dict[tuple[str, Any], Record] = {}
         self._chosen: dict[tuple[str, Any], ConfigEntity] = {}
-        if records:
+        if records is not None:
             self.load(records)
 
     def load(self, records: Any) -> None:
@@ -271,7 +284,7 @@ class ApplyHistoryBest(DispatchContext):
 apply_history_best = ApplyHistoryBest
 
 
-def _all_records(records: Any) -> Iterator[Record]:
+def _all_records(records: Any, depth: int = _DEPTH) -> Iterator[Record]:
     """The records of everything that ApplyHistoryBest takes."""
     if isinstance(records, str | bytes | os.PathLike):
         path = Path(os.fsdecode(records))
@@ -283,9 +296,9 @@ def _all_records(records: Any) -> Iterator[Record]:
         yield from load_from_buffer(records)
     elif isinstance(records, tuple) and len(records) == 2 and isinstance(records[0], MeasureInput):
         yield records
-    elif isinstance(records, Iterable):
+    elif isinstance(records, Iterable) and depth:
         for one in records:
-            yield from _all_records(one)
+            yield from _all_records(one, depth - 1)
     else:
         raise DeclarationError(
             f"cannot read the history from {repr_of(records)}",
@@ -294,6 +307,7 @@ def _all_records(records: Any) -> Iterator[Record]:
         )
 
 
+@checked
 def pick_best(in_file: Any, out_file: Any) -> None:
     """Write the fastest record of each task and target of a log into another, with those of that
     file, if it exists.
@@ -318,6 +332,7 @@ def pick_best(in_file: Any, out_file: Any) -> None:
     logger.info("%d records of the best configurations are written", len(best))
 
 
+@checked
 def split_workload(in_file: Any, clean: bool = True) -> None:
     """Write the records of each task and target of a log into a file of its own, NAME.0001.wkl.log.
 

@@ -9,11 +9,13 @@ import numpy as np
 
 from te_sched.errors import DeclarationError, repr_of
 from te_sched.ir.expr import IntImm, Var
+from te_sched.signatures import checked
 
 SI_PREFIXES = "yzafpnµm kMGTPEZY"
 _SMALLEST = -24  # the exponent of "y"
 
 
+@checked
 def format_si_prefix(x: float, si_prefix: str) -> float:
     """A number in units of an SI prefix.
 
@@ -32,6 +34,7 @@ def format_si_prefix(x: float, si_prefix: str) -> float:
     return float(x / 10 ** (_SMALLEST + 3 * SI_PREFIXES.index(si_prefix)))
 
 
+@checked
 def get_rank(values: Iterable[float]) -> Any:
     """The rank of each value; that of the largest is 0.
 
@@ -56,10 +59,13 @@ def get_const_int(exp: Any) -> int:
     """
     value = exp.value if isinstance(exp, IntImm) else exp
     if not isinstance(value, int | np.integer):
-        raise DeclarationError(f"Expect value to be constant int, got {repr_of(exp)}")
+        raise DeclarationError(
+            f"Expect value to be constant int, got {repr_of(exp)}", "", "fix the size"
+        )
     return int(value)
 
 
+@checked
 def get_const_tuple(in_tuple: Sequence[Any]) -> tuple[Any, ...]:
     """The values of constants; variables stay.
 

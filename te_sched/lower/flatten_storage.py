@@ -60,7 +60,7 @@ from te_sched.ir.stmt import (
 )
 from te_sched.ir.visitor import Mapper, replace
 from te_sched.lower.positions import aligned_strides, row_major, weighted_sum
-from te_sched.lower.simplify import index_simplifier
+from te_sched.lower.simplify import index_simplifier, mark_sizes
 from te_sched.lower.view_binder import ViewBinder
 
 
@@ -100,6 +100,8 @@ class _Flattener(Mapper):
         # realized buffers, which functions of blocks have here.
         self.is_of_blocks = func.origin == "blocks"
         self.is_scheduled = func.origin == "schedule"
+        if self.uses_iterators:
+            mark_sizes(self.analyzer, func)
         self.layouts: dict[Buffer, _Layout] = {}
         # storage_align: factor and offset of some dimensions
         self.alignments: dict[Buffer, dict[int, tuple[int, int]]] = {}

@@ -5,10 +5,10 @@
             A[i, j] = B[j]                          A[i, j] = B[j]
 
 A condition is moved out of the loops that its value does not depend on and that contain nothing
-else: it is not moved out of a sequence of statements or a thread axis. Conditions that read memory,
-name threads or have a side effect are not moved (those that name threads are moved if
-`hoist_thread_conditions` is set). (TVM's name: HoistIfThenElse.) Must not
-know where guards come from.
+else: it is not moved out of a sequence of statements, a thread axis or a pragma. Conditions that
+read memory, name threads or have a side effect are not moved (those that name threads are moved if
+`hoist_thread_conditions` is set). (TVM's name: HoistIfThenElse.) Must not know where guards come
+from.
 """
 
 from __future__ import annotations
@@ -54,20 +54,18 @@ class _Finder:
             for part in node.seq:
                 self.visit(part, [])
         elif isinstance(node, AttrStmt) and isinstance(node.node, IterVar):
-            self.thread_axis(node, node.node.var, loops)
+            self.axis(node, node.node.var, loops)
+        elif isinstance(node, AttrStmt) and isinstance(node.node, Var) and not self.moves_threads:
+            self.axis(node, node.node, loops)  # the loop of a pragma
         elif kind is While:
             self.visit(node.body, [])  # type: ignore[attr-defined]
         elif hasattr(node, "body"):
             if isinstance(node, LetStmt):
                 self.fixed.add(node.var)
-            elif (
-                isinstance(node, AttrStmt) and isinstance(node.node, Var) and not self.moves_threads
-            ):
-                self.fixed.add(node.node)  # the loop of a pragma
             self.visit(node.body, loops)
 
-    def thread_axis(self, node: AttrStmt, var: Var, loops: list[For]) -> None:
-        """Visit the body of a thread axis."""
+    def axis(self, node: AttrStmt, var: Var, loops: list[For]) -> None:
+        """Visit the body of a thread axis or of a pragma."""
         if not self.moves_threads:
             self.fixed.add(var)
             self.visit(node.body, [])

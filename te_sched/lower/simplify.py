@@ -77,11 +77,16 @@ from te_sched.lower.statements import NOTHING, is_nothing, keeps_memory, sequenc
 def simplify(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     """The function with its expressions simplified and its unreachable branches removed."""
     simplifier = StatementSimplifier(func, settings)
+    mark_sizes(simplifier.analyzer, func)
+    return replace(func, body=simplifier.visit(func.body))
+
+
+def mark_sizes(analyzer: Analyzer, func: PrimFunc) -> None:
+    """Assume that the sizes of arguments are at least 0."""
     for buffer in func.buffer_map.values():
         for extent in buffer.shape:
             if type(extent) is not IntImm:
-                simplifier.analyzer.mark_nonnegative(extent)
-    return replace(func, body=simplifier.visit(func.body))
+                analyzer.mark_nonnegative(extent)
 
 
 _LARGEST_LET = 200  # nodes of a value that replaces its variable

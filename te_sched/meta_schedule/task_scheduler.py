@@ -130,7 +130,9 @@ class TaskScheduler(Component):
         try:
             self._run(max_trials_global, builder, runner)
         except BaseException:
-            self._keep_what_was_measured(runner)
+            self._keep_what_was_measured()
+            builder.close()
+            runner.close()
             raise
         finally:
             for task in self.tasks_:
@@ -138,8 +140,8 @@ class TaskScheduler(Component):
                     remove_build_dir(task.reference_path)
                 task.ctx.post_tuning()
 
-    def _keep_what_was_measured(self, runner: Runner) -> None:
-        """After Ctrl-C or an error: take the results that are there, and end the measurements."""
+    def _keep_what_was_measured(self) -> None:
+        """After Ctrl-C or an error: take the results that are there."""
         measured = [
             (number, [one.done() for one in task.runner_futures])
             for number, task in enumerate(self.tasks_)
@@ -151,7 +153,6 @@ class TaskScheduler(Component):
             for name in ("measure_candidates", "builder_results", "runner_futures"):
                 setattr(task, name, [*itertools.compress(getattr(task, name), is_done)])
             self.join_running_task(number)
-        runner.close()
 
     def _recall(self, task: TaskRecord) -> None:
         """Let the cost model learn from what an earlier search measured."""

@@ -54,7 +54,8 @@ def tune_tasks(
     max_trials_global, max_trials_per_task : how many candidates are measured, of all tasks and of
         each.
     num_trials_per_iter : how many candidates are measured at once, before the cost model learns.
-    builder, runner, cost_model, task_scheduler : parts, or their names.
+    builder, runner, cost_model, task_scheduler : parts, or their names. The processes of a builder
+        or a runner that is given are kept for the next call.
     database : "sqlite", a file that several processes may use, from which TVM's two files are
         written at the end; "json", which writes TVM's two files alone; "memory"; or a database.
     measure_callbacks : "default", a callback or a list of callbacks.
@@ -90,6 +91,7 @@ def tune_tasks(
     chosen = _callbacks(measure_callbacks)
     scheduler = TaskScheduler.create(task_scheduler)
     parts = builders.create(builder), runners.create(runner)
+    own = [one for one in parts if one is not builder and one is not runner]
     is_interrupted = False
     _LOGGER.addHandler(handler)
     try:
@@ -110,7 +112,7 @@ def tune_tasks(
     finally:
         _LOGGER.removeHandler(handler)
         handler.close()
-        for one in parts:
+        for one in own:
             one.close()
     if isinstance(found, SQLiteDatabase) and found.path == str(folder / FILE):
         export(found, folder)

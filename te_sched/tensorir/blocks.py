@@ -136,8 +136,14 @@ def siblings(index: BlockIndex, key: Key) -> list[BlockKey]:
 
 
 def producers(index: BlockIndex, key: BlockKey) -> list[BlockKey]:
-    """The blocks before one, of its scope, that write what it reads."""
-    return _related(index, key, reading=True)
+    """The blocks before one, of its scope, that write what it reads, in the order of its reads."""
+    order = {one: place for place, one in enumerate(buffers_of(accessed(index, key, False)))}
+
+    def first(maker: BlockKey) -> int:
+        written = buffers_of(accessed(index, maker, writes=True))
+        return min([order[one] for one in written if one in order])
+
+    return sorted(_related(index, key, reading=True), key=first)
 
 
 def consumers(index: BlockIndex, key: BlockKey) -> list[BlockKey]:

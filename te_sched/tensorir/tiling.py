@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from te_sched.arith.analyzer import Analyzer
 from te_sched.errors import ScheduleError, kind_of
 from te_sched.ir.blocks import Block, BlockRealize
-from te_sched.ir.expr import Expr, IntImm, IterVar, Var
+from te_sched.ir.expr import BufferRegion, Expr, IntImm, IterVar, Var
 from te_sched.ir.stmt import PrimFunc
 from te_sched.ir.visitor import variables_of, walk
 from te_sched.tensorir.handles import BlockRV, LoopRV
@@ -51,8 +53,7 @@ def tile_with_tensor_intrin(
     if uneven and not allow_padding:
         return None
     if uneven:
-        axes = sch.get(block).iter_vars  # type: ignore[union-attr]
-        sch.pad_einsum(block, [uneven.get(axis.var, 1) for axis in axes])
+        _pad(sch, block, uneven)
     loops = {loop.key: loop for loop in sch.get_loops(block)}
     tiles = {loop: sch.split(loops[loop], [None, size])[1] for loop, size in sizes.items()}
     inner = [tiles[loop] for loop in loops if loop in tiles]
@@ -62,6 +63,33 @@ def tile_with_tensor_intrin(
     others = [loop for loop in tail[start:] if loop.key not in kept]
     sch.reorder(*others, *inner)
     return inner[0]
+
+
+def _pad(sch: BlockSchedule, block: BlockRV, uneven: Mapping[Var, int]) -> None:
+    """Pad iterators of a block to multiples, and inline the blocks that copied what is padded now
+    before and after it.
+    """
+    own = sch.block(sch.block_key(block, "tile_with_tensor_intrin"))
+    reads, writes = [
+        [bool(_used(region) & uneven.keys()) for region in regions]
+        for regions in (own.reads, own.writes)
+    ]
+    sch.pad_einsum(block, [uneven.get(axis.var, 1) for axis in own.iter_vars])
+    copies: list[BlockRV] = []
+    places = [region.buffer for region in sch.block(block.key).reads]
+    for maker in sch.get_producers(block):
+        (written,) = sch.block(maker.key).writes
+        if reads[places.index(written.buffer)]:
+            copies += sch.get_producers(maker)
+    for reader in sch.get_consumers(block):
+        if any(writes) and sch.get_consumers(reader):
+            copies.append(reader)
+    for copy in copies:
+        sch.compute_inline(copy)
+
+
+def _used(region: BufferRegion) -> set[Var]:
+    return variables_of(*[bound.min for bound in region.region])
 
 
 def _extent(sch: BlockSchedule, loop: Var) -> int:
@@ -76,7 +104,7 @@ def _pairs(sch: BlockSchedule, block: Any, desc: PrimFunc) -> list[tuple[Var, Va
     """
     key = sch.block_key(block, "tile_with_tensor_intrin")
     realize = sch.realize(key)
-    loops = {*sch.loops_above(key)}
+    loops = sch.loops_above(key)
     rest = list(zip(realize.block.iter_vars, realize.iter_values, strict=True))
     found = []
     for axis in reversed(_described(desc).iter_vars):
@@ -102,6 +130,11 @@ def _size(axis: IterVar) -> int | None:
     return extent.value if isinstance(extent, IntImm) else None
 
 
-def _loop_of(value: Expr, loops: set[Var]) -> Var | None:
-    """The loop that is the value of an iterator."""
-    return value if type(value) is Var and variables_of(value) <= loops else None
+def _loop_of(value: Expr, loops: Sequence[Var]) -> Var | None:
+    """The innermost loop that is the value of an iterator, apart from an offset of other loops."""
+    analyzer = Analyzer()
+    for loop in reversed(loops):
+        if loop in variables_of(value):
+            offset = analyzer.simplify(value - loop)
+            return None if loop in variables_of(offset) else loop
+    return None

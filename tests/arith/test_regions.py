@@ -108,6 +108,14 @@ def test_what_is_reduced_into_is_not_read() -> None:
     assert [str(one) for one in block.reads] == ["A[v, 0]"]
 
 
+def test_unknown_regions_begin_at_a_zero_of_32_bits() -> None:
+    text = HEAD.replace("(16, 16), 'float32'), B", "(16, T.int64(9)), 'float32'), B")
+    func = from_source(text + "            B[v, 0] = A[v, T.popcount(v)]\n")
+    block = next(n for n in walk(func.body) if isinstance(n, Block) and n.iter_vars)
+    assert "T.reads(A[v, 0:T.int64(9)])" in func.script()
+    assert [one.min.dtype for one in block.reads[0].region] == ["int32", "int32"]
+
+
 def test_pointers_are_accessed_in_an_unknown_way() -> None:
     from te_sched.arith.regions import access_regions
 

@@ -17,7 +17,7 @@ from te_sched.ir.expr import IntImm, Var
 from te_sched.ir.intrinsics import if_then_else
 from tests.arith.brute import show
 
-x, y = Var("x"), Var("y")
+x, y, z = Var("x"), Var("y"), Var("z")
 i = Var("i")  # 0 <= i < 8
 f, g = Var("f", "float32"), Var("g", "float32")
 p, q = Var("p", "bool"), Var("q", "bool")
@@ -43,6 +43,12 @@ def rewrite() -> Callable[[Any], Any]:
         (E.EQ(x + 1, x), "0"),
         (E.GE(i, IntImm(0)), "1"),
         (E.Not(E.EQ(x, y)), "(x != y)"),
+        # As TVM rewrites them: a sum that begins with a constant stays as it is.
+        (E.Add(IntImm(4), x), "(4 + x)"),
+        (E.Add(E.Sub(IntImm(4), x), y), "((y - x) + 4)"),
+        (E.Add(E.FloorMod(x * 3, IntImm(3)), x + y), "(x + y)"),
+        (E.Min(x + y, x + i), "(min(y, i) + x)"),
+        (E.Min(E.Min(E.Min(E.Min(x, y), i), z), y), "min(min(min(x, y), i), z)"),
         (E.Sub(f, f), "0.0"),
         (E.Sub(E.Add(f, g), f), "g"),
         (E.Let(x, i, x // 8), "0"),

@@ -28,7 +28,9 @@ MODULES = (
     *("te_sched.contrib.pickle_memoize", "te_sched.analysis", "te_sched.runtime"),
     *("te_sched.compat.arith", "te_sched.compat.ir_pass", "te_sched.compat.rpc"),
     *("te_sched.tools.table", "te_sched.views.comparison", "te_sched.views.loop_tree"),
-    *("te_sched.views.dataflow", "te_sched.story.explaining"),
+    *("te_sched.views.dataflow", "te_sched.story.explaining", "te_sched.autotvm"),
+    *("te_sched.autotvm.task", "te_sched.autotvm.record", "te_sched.autotvm.measure"),
+    *("te_sched.autotvm.tuner", "te_sched.autotvm.feature", "te_sched.autotvm.utils"),
 )
 _LISTED = {"te_sched.topi.utils": utils.PUBLIC}
 FACES = {"te_sched.tir.ir_builder": "te_sched.ir.builder"}  # names of faces
@@ -54,6 +56,7 @@ RECEIVERS = {
     "te_sched.compat.arith.Analyzer()": "te_sched.compat.arith:Analyzer",
     "te_sched.transform.Sequential([])": "te_sched.transform:Sequential",
     "words.adder()": "te_sched.te.tensor_intrin:TensorIntrin",
+    "te_sched.autotvm.ConfigSpace()": "te_sched.autotvm.task.space:ConfigSpace",
     "te.comm_reducer(lambda x, y: x + y, lambda t: te.const(0, t))": "te_sched.te.reducer:Reducer",
 }
 OPERATORS = (

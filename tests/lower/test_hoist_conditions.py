@@ -151,3 +151,14 @@ def test_conditions_on_loops_with_pragmas_stay() -> None:
     assert hoist_conditions(nest) is nest
     moves = Lowering(hoist_thread_conditions=True)
     assert hoist_conditions(nest, moves) is not nest
+
+
+def test_conditions_stay_inside_of_pragmas() -> None:
+    inner = loop(j, 8, IfThenElse(n < 3, WORK))
+    nest = loop(i, 8, AttrStmt(j, "pragma_unroll_explicit", ops.convert(1), inner))
+    assert [type(one).__name__ for one in statements(hoist_conditions(make(nest)).body)][:4] == [
+        "For",
+        "AttrStmt",
+        "IfThenElse",
+        "For",
+    ]

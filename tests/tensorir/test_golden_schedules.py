@@ -335,3 +335,89 @@ def test_compute_at_keeps_within_the_iterators_where_outer_loops_have_one_iterat
     outer, _ = sch.split(i, [None, 4])
     sch.compute_at("B", outer, preserve_unit_loops=True)
     assert [sch.get(loop).extent for loop in sch.get_loops("B")] == [1, 1, 1]
+
+
+UNIT = function(
+    "A:1,8 W:1,8 C:8",
+    """
+for i, u, k in T.grid(8, 1, 8):
+    with T.block("C"):
+        vi, vu, vk = T.axis.remap("SRR", [i, u, k])
+        with T.init():
+            C[vi] = T.float32(0)
+        C[vi] = C[vi] + A[vu, vk] * W[vu + 0 * vi, vk]
+""",
+)
+
+
+def test_an_iterator_of_one_value_is_data_parallel_in_a_new_layout() -> None:
+    sch = tir.Schedule(program(UNIT))
+    sch.transform_block_layout("C", lambda i, u, k: (u, i, k))
+    axes = sch.get(sch.get_block("C")).iter_vars
+    assert [axis.kind for axis in axes] == ["DataPar", "DataPar", "CommReduce"]
+
+
+def test_reindex_leaves_iterators_of_one_value_out_of_sums() -> None:
+    text = UNIT.replace("A[vu, vk]", "A[vu, vk + vu]").replace("W[vu + 0 * vi, vk]", "W[vu, vk]")
+    sch = tir.Schedule(program(text))
+    sch.reindex("C", ("read", 0))
+    assert str(sch.get(sch.get_block("C")).reads[0]) == "A_reindex[vu, vk]"
+
+
+def test_a_fused_loop_of_one_iteration_is_its_value() -> None:
+    sch = tir.Schedule(program(STAGES.replace("8", "1")))
+    sch.fuse(sch.get_loops("C")[0])
+    assert "vi = T.axis.spatial(1, 0)" in sch.mod.script()
+
+
+PADDED = function(
+    "A:8 C:7",
+    """
+B = T.alloc_buffer((8,), "float32")
+for i_0, i_1 in T.grid(2, 4):
+    with T.block("B"):
+        vi = T.axis.spatial(8, i_0 * 4 + i_1)
+        T.where(i_0 * 4 + i_1 < 7)
+        B[vi] = A[vi] * T.float32(2)
+for i in range(7):
+    with T.block("C"):
+        vi = T.axis.spatial(7, i)
+        C[vi] = B[vi] + T.float32(1)
+""",
+)
+
+
+def test_a_predicate_that_follows_from_the_inlined_block_is_stated_once() -> None:
+    sch = tir.Schedule(program(PADDED))
+    sch.reverse_compute_inline("C")
+    (where,) = [line for line in sch.mod.script().splitlines() if "T.where" in line]
+    assert where.strip() == "T.where(i_0 * 4 + i_1 < 7)"
+    values, out = np.arange(8, dtype="float32"), te_sched.nd.array(np.zeros(7, "float32"))
+    te_sched.build(sch.mod)(te_sched.nd.array(values), out)
+    np.testing.assert_array_equal(out.numpy(), values[:7] * 2 + 1)
+
+
+THREE = function(
+    "A:8 D:8",
+    """
+B = T.alloc_buffer((8,), "float32")
+C = T.alloc_buffer((8,), "float32")
+for i in range(8):
+    with T.block("B"):
+        vi = T.axis.spatial(8, i)
+        B[vi] = A[vi]
+for i in range(8):
+    with T.block("C"):
+        vi = T.axis.spatial(8, i)
+        C[vi] = A[vi]
+for i in range(8):
+    with T.block("D"):
+        vi = T.axis.spatial(8, i)
+        D[vi] = C[vi] * B[vi]
+""",
+)
+
+
+def test_producers_are_in_the_order_of_the_reads() -> None:
+    sch = tir.Schedule(program(THREE))
+    assert [block.name for block in sch.get_producers("D")] == ["C", "B"]

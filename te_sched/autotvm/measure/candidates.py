@@ -6,6 +6,7 @@ The functions are called in worker processes, with what pickle can send. Must no
 from __future__ import annotations
 
 import os
+import pickle
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -17,16 +18,14 @@ from te_sched.autotvm.measure.measure import BuildResult, MeasureErrorNo, Measur
 from te_sched.codegen.target import Target
 from te_sched.driver import build
 from te_sched.errors import CallError, TeSchedError
-from te_sched.ir import dtypes
 from te_sched.ir.expr import IntImm
 from te_sched.runtime import load_module
 from te_sched.runtime.device import Device, device
+from te_sched.runtime.trials import agree, random_arrays
 from te_sched.schedule.schedule import Schedule, create_schedule
 from te_sched.te.tensor import Tensor
 
-_SEED = 0
 _FLUSHED = 64 << 20  # bytes, more than caches have
-_RTOL = {16: 5e-2, 32: 1e-3, 64: 1e-6}  # by bits of floats; sums may be reordered
 
 
 class WrongAnswerError(TeSchedError):
@@ -37,7 +36,7 @@ class WrongAnswerError(TeSchedError):
     """
 
 
-class Timing(NamedTuple):
+class TimingOptions(NamedTuple):
     """How a candidate is timed: see LocalRunner."""
 
     number: int
@@ -90,7 +89,7 @@ def run_reference(
 
 def run_candidate(
     build_result: BuildResult,
-    timing: Timing,
+    timing: TimingOptions,
     reference: str,
     switches: Mapping[str, Any],
     ref_input: Sequence[Any] = (),
@@ -119,7 +118,7 @@ def run_candidate(
     return MeasureResult(tuple(times), MeasureErrorNo.NO_ERROR, seconds, time.time())
 
 
-def _times(module: Any, arrays: Sequence[Any], timing: Timing, dev: Device) -> list[float]:
+def _times(module: Any, arrays: Sequence[Any], timing: TimingOptions, dev: Device) -> list[float]:
     """Seconds of a run, for each repetition."""
     evaluator = module.time_evaluator(
         module.entry_name,
@@ -131,7 +130,9 @@ def _times(module: Any, arrays: Sequence[Any], timing: Timing, dev: Device) -> l
     return list(evaluator(*arrays).results)
 
 
-def _flushed_times(module: Any, arrays: Sequence[Any], timing: Timing, dev: Device) -> list[float]:
+def _flushed_times(
+    module: Any, arrays: Sequence[Any], timing: TimingOptions, dev: Device
+) -> list[float]:
     """Seconds of single runs, before each of which the caches are emptied."""
     evict, times = np.zeros(_FLUSHED, "uint8"), list[float]()
     for _ in range(timing.repeat):
@@ -149,19 +150,7 @@ def _arrays(
     """The given arguments, or random ones: the same for all candidates."""
     if ref_input:
         return [nd.array(np.asarray(one), dev) for one in ref_input]
-    rng = np.random.default_rng(_SEED)
-    return [_random(rng, tuple(shape), dtype, dev) for shape, dtype in shapes]
-
-
-def _random(rng: Any, shape: tuple[int, ...], dtype: str, dev: Device) -> Any:
-    """Floats from 0.1 to 1 and small integers, so that quotients, logarithms and indices exist."""
-    if dtypes.is_float(dtype):
-        values = rng.uniform(0.1, 1.0, shape)
-    else:
-        values = rng.integers(0, 2 if dtype == "bool" else 4, shape)
-    array = nd.empty(shape, dtype, dev)
-    array.copyfrom(values.astype(array.numpy().dtype))
-    return array
+    return list(random_arrays(shapes, dev))
 
 
 def _results(module: Any, arrays: Sequence[Any]) -> list[Any]:
@@ -171,35 +160,22 @@ def _results(module: Any, arrays: Sequence[Any]) -> list[Any]:
 
 
 def _keep(results: Sequence[Any], path: str) -> None:
-    writing = f"{path}.{os.getpid()}.npz"
-    np.savez(writing, *[_comparable(one) for one in results])
+    writing = f"{path}.{os.getpid()}"
+    with open(writing, "wb") as file:
+        pickle.dump(results, file)
     os.replace(writing, path)
-
-
-def _comparable(array: Any) -> Any:
-    """Floats that numpy itself does not have, as float32."""
-    return array.astype("float32") if array.dtype.kind == "V" else array
 
 
 def _compare(results: Sequence[Any], path: str) -> None:
     """Compare with the reference, unless the configuration changes the shapes of arguments."""
-    with np.load(path) as kept:
-        expected = [kept[name] for name in kept.files]
+    with open(path, "rb") as file:
+        expected = pickle.load(file)
     if [one.shape for one in results] != [one.shape for one in expected]:
         return
     for number, (result, wanted) in enumerate(zip(results, expected, strict=True)):
-        if not _is_close(_comparable(result), wanted):
+        if not agree(result, wanted):
             raise WrongAnswerError(
                 f"argument {number} has wrong values after a call of the candidate",
                 "the same program without a schedule has others",
                 "check what the template does with this configuration",
             )
-
-
-def _is_close(result: Any, expected: Any) -> bool:
-    if result.dtype.kind not in "fc":
-        return bool((result == expected).all())
-    rtol = _RTOL.get(result.dtype.itemsize * 8, 1e-6)
-    finite = np.abs(expected[np.isfinite(expected)])
-    atol = rtol * float(finite.max(initial=0))
-    return bool(np.allclose(result, expected, rtol=rtol, atol=atol, equal_nan=True))

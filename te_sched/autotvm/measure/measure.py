@@ -14,6 +14,7 @@ from te_sched.autotvm.task.space import ConfigEntity
 from te_sched.autotvm.task.task import Task
 from te_sched.codegen.target import Target
 from te_sched.errors import DeclarationError, repr_of
+from te_sched.signatures import checked
 
 
 class MeasureInput(NamedTuple):
@@ -90,6 +91,7 @@ class MeasureBuilder:
     build_kwargs : options of the build, which override those of the runner.
     """
 
+    @checked
     def __init__(
         self,
         timeout: float = 10,
@@ -123,6 +125,7 @@ class MeasureRunner:
     n_parallel : how many are made at the same time.
     """
 
+    @checked
     def __init__(self, timeout: float = 5, n_parallel: int | None = None) -> None:
         self.timeout, self.n_parallel = timeout, n_parallel or 1
         self.task: Task | None = None
@@ -182,6 +185,7 @@ def check_part(given: Any, kind: type, what: str) -> Any:
     return given
 
 
+@checked
 def create_measure_batch(task: Task, option: Mapping[str, Any]) -> MeasureBatch:
     """The function that measures configurations of a task, by the parts of `measure_option`."""
     builder: MeasureBuilder = check_part(option["builder"], MeasureBuilder, "builder")

@@ -7,7 +7,6 @@ its results are compared with those of the program without a schedule. Must not 
 from __future__ import annotations
 
 import dataclasses
-import functools
 import itertools
 import logging
 import os
@@ -18,7 +17,7 @@ from typing import Any
 
 from te_sched import config
 from te_sched.autotvm.measure.candidates import (
-    Timing,
+    TimingOptions,
     WrongAnswerError,
     build_candidate,
     run_candidate,
@@ -36,6 +35,7 @@ from te_sched.autotvm.measure.measure import (
 from te_sched.autotvm.task.space import FallbackConfigEntity, InstantiationError
 from te_sched.autotvm.task.task import Instance, Task
 from te_sched.errors import DeclarationError, repr_of
+from te_sched.signatures import checked
 from te_sched.transform import PassContext
 from te_sched.worker_pool import WorkerPool, WorkerTimeoutError
 
@@ -55,15 +55,15 @@ def measure_option(builder: Any, runner: Any) -> dict[str, Any]:
     ------
     DeclarationError for other objects.
     """
-    builder = LocalBuilder() if builder == "local" else builder
-    runner = LocalRunner() if runner == "local" else runner
+    builder = LocalBuilder() if isinstance(builder, str) and builder == "local" else builder
+    runner = LocalRunner() if isinstance(runner, str) and runner == "local" else runner
     return {
         "builder": check_part(builder, MeasureBuilder, "builder"),
         "runner": check_part(runner, MeasureRunner, "runner"),
     }
 
 
-class LocalBuilder(MeasureBuilder):
+class WorkerBuilder(MeasureBuilder):
     """Builds candidates in worker processes of this machine.
 
     Parameters
@@ -75,6 +75,7 @@ class LocalBuilder(MeasureBuilder):
     memory_limit : bytes that a process may have, by default the memory of the machine.
     """
 
+    @checked
     def __init__(
         self,
         timeout: float = 10,
@@ -87,7 +88,9 @@ class LocalBuilder(MeasureBuilder):
     ) -> None:
         del do_fork, runtime
         super().__init__(timeout, n_parallel, build_kwargs)
-        if build_func != "default" and not callable(build_func):
+        if not callable(build_func) and not (
+            isinstance(build_func, str) and build_func == "default"
+        ):
             raise DeclarationError(
                 f"invalid build_func {repr_of(build_func)}",
                 "te_sched builds for this machine",
@@ -137,6 +140,9 @@ class LocalBuilder(MeasureBuilder):
         return result
 
 
+LocalBuilder = WorkerBuilder  # TVM's name, which meta_schedule has, too
+
+
 def _instantiated(inp: MeasureInput) -> Instance:
     with inp.target:
         s, args = inp.task.instantiate(inp.config)
@@ -163,7 +169,7 @@ def _failed(error: Exception, number: MeasureErrorNo, start: float) -> MeasureRe
     return MeasureResult((error,), number, time.perf_counter() - start, time.time())
 
 
-class LocalRunner(MeasureRunner):
+class WorkerRunner(MeasureRunner):
     """Runs candidates one after the other in a worker process of this machine.
 
     Each candidate is run with random arguments, the same for all, or `ref_input`, and must compute
@@ -181,6 +187,7 @@ class LocalRunner(MeasureRunner):
     memory_limit : bytes that the process may have, by default the memory of the machine.
     """
 
+    @checked
     def __init__(
         self,
         timeout: float = 10,
@@ -196,15 +203,16 @@ class LocalRunner(MeasureRunner):
         super().__init__(timeout, 1)
         if module_loader is not None:
             raise DeclarationError(
-                "LocalRunner has no module loaders", "candidates are files of this machine"
+                "LocalRunner has no module loaders",
+                "candidates are files of this machine",
+                "leave module_loader out",
             )
-        self._timing = Timing(
+        self._timing = TimingOptions(
             number, repeat, min_repeat_ms, cooldown_interval, enable_cpu_cache_flush
         )
         self.check_correctness = check_correctness
         self.ref_input: Sequence[Any] = ()
-        self._memory = memory_limit or _memory()
-        self.executor: Any = WorkerPool(1, timeout, self._memory)
+        self.executor: Any = WorkerPool(1, timeout, memory_limit or _memory())
         self._folder = tempfile.TemporaryDirectory(prefix="te_sched-autotvm-")
         self._tasks = itertools.count()
         self._reference = ""
@@ -214,7 +222,7 @@ class LocalRunner(MeasureRunner):
         super().set_task(task)
         self._reference = ""
         if self.check_correctness:
-            self._reference = os.path.join(self._folder.name, f"reference_{next(self._tasks)}.npz")
+            self._reference = os.path.join(self._folder.name, f"reference_{next(self._tasks)}")
 
     def run(
         self,
@@ -253,11 +261,10 @@ class LocalRunner(MeasureRunner):
         try:
             with task.target:
                 _, args = task.instantiate(FallbackConfigEntity())
-            call = functools.partial(
-                run_reference, args, self._reference, _switches(), self.ref_input
-            )
-            with WorkerPool(1, _REFERENCE_TIMEOUT, self._memory) as pool:
-                pool.submit(call).result()
+            self.executor.submit(
+                *(run_reference, args, self._reference, _switches(), self.ref_input),
+                timeout=_REFERENCE_TIMEOUT,
+            ).result()
         except Exception as error:
             logger.warning(
                 "The results of task %s are compared with those of its first candidate, as the "
@@ -265,3 +272,6 @@ class LocalRunner(MeasureRunner):
                 task.name,
                 str(error).splitlines()[0],
             )
+
+
+LocalRunner = WorkerRunner  # TVM's name, which meta_schedule has, too

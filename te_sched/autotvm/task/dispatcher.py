@@ -14,6 +14,7 @@ from te_sched.autotvm.env import GLOBAL_SCOPE
 from te_sched.autotvm.task.space import ConfigSpace, FallbackConfigEntity
 from te_sched.codegen.target import Target
 from te_sched.errors import DeclarationError
+from te_sched.signatures import checked
 
 logger = logging.getLogger("autotvm")
 
@@ -117,6 +118,7 @@ class FallbackContext(DispatchContext):
 ROOT = DispatchContext.current = FallbackContext()
 
 
+@checked
 def clear_fallback_cache(target: Target | None, workload: Any) -> None:
     """Forget the fallback for a workload, if the innermost context makes fallbacks."""
     context = DispatchContext.current

@@ -24,6 +24,7 @@ from te_sched.ir.expr import (
 )
 from te_sched.ir.visitor import children
 from te_sched.schedule.schedule import Schedule
+from te_sched.signatures import checked
 from te_sched.te.operation import ComputeOp, Operation, PlaceholderOp
 
 _HELP = "set the number in the template: cfg.add_flop(2 * n * m)"
@@ -37,6 +38,7 @@ class FlopCalculationError(TeSchedError):
     """
 
 
+@checked
 def compute_flop(sch: Schedule) -> int:
     """The number of arithmetic operations of the program of a schedule.
 

@@ -15,6 +15,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 from te_sched.errors import DeclarationError, did_you_mean, repr_of
 from te_sched.ir.expr import IntImm, IterVar
 from te_sched.schedule.schedule import Schedule
+from te_sched.signatures import checked
 from te_sched.te.declare import thread_axis
 
 _E = TypeVar("_E", bound="Entity")
@@ -134,6 +135,7 @@ class SplitEntity(Entity):
         return [*axes, axis]
 
 
+@checked
 def get_factors(n: int) -> list[int]:
     """The divisors of a number.
 
@@ -144,6 +146,7 @@ def get_factors(n: int) -> list[int]:
     return sorted({*small, *[n // one for one in small]})
 
 
+@checked
 def get_pow2s(n: int) -> list[int]:
     """The powers of two up to a number.
 
@@ -234,7 +237,9 @@ def _candidates(what: str, given: Any, length: int) -> list[list[Any]]:
     for one in found:
         if len(one) != length:
             raise DeclarationError(
-                f"candidate {repr_of(one)} of a {what} has {len(one)} items, expected {length}"
+                f"candidate {repr_of(one)} of a {what} has {len(one)} items, expected {length}",
+                "",
+                "pass a value for each axis",
             )
     return found
 
@@ -538,7 +543,9 @@ class AnnotateSpace(TransformSpace[AnnotateEntity]):
 def _anchors(given: Any, count: int) -> int:
     if not isinstance(given, int) or not 1 <= given <= count:
         raise DeclarationError(
-            f"num_anchor of policy 'locate_cache' is {repr_of(given)}, expected 1 to {count}"
+            f"num_anchor of policy 'locate_cache' is {repr_of(given)}, expected 1 to {count}",
+            "it is the number of axes to choose",
+            "pass num_anchor=1",
         )
     return given
 
@@ -570,10 +577,6 @@ class OtherOptionSpace(TransformSpace[OtherOptionEntity]):
     """
 
     def __init__(self, candidate: Iterable[Any]) -> None:
-        if not isinstance(candidate, Iterable) or isinstance(candidate, str):
-            raise DeclarationError(
-                f"candidates of a knob are {repr_of(candidate)}, expected a list of values"
-            )
         super().__init__(map(OtherOptionEntity, candidate), 0)
         if not self.entities:
             raise _empty("a knob")

@@ -34,6 +34,7 @@ from te_sched.autotvm.task.knobs import (
 )
 from te_sched.errors import DeclarationError, TeSchedError, did_you_mean, repr_of
 from te_sched.ir.expr import FloatImm, IntImm
+from te_sched.signatures import checked
 
 __all__ = [
     "AnnotateEntity",
@@ -71,11 +72,10 @@ class InstantiationError(TeSchedError, ValueError):
 class KnobError(DeclarationError, KeyError):
     """A configuration has no knob of a name; a KeyError, as in Python.
 
-    >>> ConfigSpace()["tile"]
+    >>> ConfigSpace()["tile"]  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    te_sched.autotvm.task.space.KnobError: the configuration has no knob 'tile'
-      help: define it first
+    te_sched.autotvm.task.space.KnobError: the configuration has no knob 'tile'...
     """
 
 
@@ -130,6 +130,7 @@ class ConfigSpace:
 
     reduce_axis = axis
 
+    @checked
     def define_split(
         self, name: str, axis: Any, policy: str = "factors", **kwargs: Any
     ) -> list[Axis]:
@@ -149,6 +150,7 @@ class ConfigSpace:
         """
         return self._define(SplitSpace, name, as_axes(axis), policy, kwargs)
 
+    @checked
     def define_reorder(self, name: str, axes: Any, policy: str, **kwargs: Any) -> list[Axis]:
         """Define a knob that reorders axes.
 
@@ -165,6 +167,7 @@ class ConfigSpace:
         """
         return self._define(ReorderSpace, name, as_axes(axes), policy, kwargs)
 
+    @checked
     def define_annotate(self, name: str, axes: Any, policy: str, **kwargs: Any) -> list[Axis]:
         """Define a knob that annotates axes.
 
@@ -181,6 +184,7 @@ class ConfigSpace:
         """
         return self._define(AnnotateSpace, name, as_axes(axes), policy, kwargs)
 
+    @checked
     def define_knob(self, name: str, candidate: Iterable[Any]) -> list[Axis]:
         """Define a knob with a list of values; `cfg[name].val` is the chosen one."""
         return self._add(name, OtherOptionSpace(candidate))
@@ -201,6 +205,7 @@ class ConfigSpace:
         self.clear_cache()
         return [Axis(space, number) for number in range(space.num_output)]
 
+    @checked
     def multi_filter(self, filter: Callable[[ConfigEntity], Any]) -> None:
         """Only accept configurations for which a function is true.
 
@@ -220,10 +225,12 @@ class ConfigSpace:
         """Forget which configurations the filter accepts."""
         self._validity.clear()
 
-    def add_flop(self, flop: Any) -> None:
+    @checked
+    def add_flop(self, flop: float | IntImm | FloatImm) -> None:
         """Add to the number of floating-point operations of the task."""
         self.flop += flop.value if isinstance(flop, IntImm | FloatImm) else flop
 
+    @checked
     def raise_error(self, msg: str) -> None:
         """Record that the configuration cannot be used, and why; it is not measured."""
         self.errors.append(msg)
@@ -234,7 +241,7 @@ class ConfigSpace:
 
     def __getitem__(self, name: str) -> Any:
         """The choice of a knob."""
-        if name not in self._entity_map:
+        if not isinstance(name, str) or name not in self._entity_map:
             legal = did_you_mean(name, self._entity_map)
             raise KnobError(
                 f"the configuration has no knob {repr_of(name)}", "", f"define it first{legal}"
@@ -260,6 +267,7 @@ class ConfigSpace:
         """The number of configurations that the filter accepts."""
         return self.subrange_length(0, self.range_length)
 
+    @checked
     def is_index_valid(self, index: int) -> bool:
         """Whether the filter accepts a configuration."""
         if not 0 <= index < self.range_length:
@@ -270,6 +278,7 @@ class ConfigSpace:
             self._validity[index] = bool(self._filter(self._entity(index)))
         return self._validity[index]
 
+    @checked
     def subrange_length(self, start: int, end: int) -> int:
         """The number of configurations from `start` to before `end` that the filter accepts."""
         self._check_range(start, end)
@@ -295,7 +304,9 @@ class ConfigSpace:
         if not isinstance(index, int | np.integer) or not 0 <= index < self.range_length:
             raise ConfigIndexError(
                 f"index {repr_of(index)} is out of the space, which has {self.range_length} "
-                "configurations"
+                "configurations",
+                "",
+                "use an index from 0 to range_length - 1",
             )
         if not self.is_index_valid(int(index)):
             raise ConfigIndexError(
@@ -309,6 +320,7 @@ class ConfigSpace:
         entities = {name: space[number] for (name, space), number in choices}
         return ConfigEntity(index, self.code_hash, entities, self.errors)
 
+    @checked
     def point2knob(self, point: int) -> list[int]:
         """The number of the choice of each knob, of an index."""
         knob: list[int] = []
@@ -317,13 +329,21 @@ class ConfigSpace:
             knob.append(digit)
         return knob
 
+    @checked
     def knob2point(self, knob: Sequence[int]) -> int:
         """The index, of the number of the choice of each knob."""
+        if len(knob) != len(self.dims):
+            raise ConfigIndexError(
+                f"{len(knob)} choices are given for {len(self.dims)} knobs",
+                "",
+                "give the number of the choice of each knob",
+            )
         point = 0
         for digit, size in zip(reversed(knob), reversed(self.dims), strict=True):
             point = point * size + int(digit)
         return point
 
+    @checked
     def get_next_index(
         self, index: int, n: int = 1, start: int | None = None, end: int | None = None
     ) -> int | None:
@@ -341,6 +361,7 @@ class ConfigSpace:
             left -= self.is_index_valid(index)
         return index
 
+    @checked
     def get_rand_index(
         self,
         start: int | None = None,
@@ -371,9 +392,12 @@ class ConfigSpace:
             )
         return random.choice(legal)
 
+    @checked
     def sample_ints(self, m: int) -> Any:
         """An array of `m` different accepted indices at random, or of all if there are fewer."""
         count = self.range_length
+        if m < 0:
+            raise ConfigIndexError(f"cannot sample {m} indices", "", "pass m >= 0")
         if self._filter is None:
             return np.array(random.sample(range(count), min(m, count)))
         found: dict[int, None] = {}
@@ -388,6 +412,7 @@ class ConfigSpace:
             found |= dict.fromkeys(random.sample(others, min(m - len(found), len(others))))
         return np.array(list(found), dtype=int)
 
+    @checked
     def random_walk(self, point: int) -> int:
         """An accepted index at random that differs in one knob, or else in any number of knobs.
 
@@ -422,6 +447,7 @@ class ConfigEntity(ConfigSpace):
     [('tile', [-1, 8])],None,3
     """
 
+    @checked
     def __init__(
         self,
         index: int,
@@ -517,6 +543,7 @@ class FallbackConfigEntity(ConfigSpace):
         """Make the choice of a knob."""
         self._entity_map[name] = entity
 
+    @checked
     def fallback_split(self, name: str, constraints: Sequence[int]) -> None:
         """Choose sizes of a split, the inner ones first: each the largest divisor of what is left
         that is at most its constraint; -1 is any.
@@ -540,6 +567,7 @@ class FallbackConfigEntity(ConfigSpace):
             raise DeclarationError(
                 f"{len(constraints)} constraints are given for split {name}",
                 f"it has {space.num_output} outputs",
+                "pass one for each output, or -1 for any size",
             )
         sizes: list[int] = []
         rest = space.product

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Sequence
+from types import FunctionType
 from typing import Any, NoReturn, TypeVar, overload
 
 import numpy as np
@@ -18,6 +19,7 @@ from te_sched.codegen.target import Target, as_target
 from te_sched.errors import DeclarationError, TeSchedError, did_you_mean, repr_of
 from te_sched.ir.expr import FloatImm, IntImm, StringImm, Var
 from te_sched.schedule.schedule import Schedule
+from te_sched.signatures import checked
 from te_sched.te.declare import placeholder
 from te_sched.te.tensor import Tensor
 
@@ -36,6 +38,7 @@ __all__ = [
 ]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
+_DEPTH = 32  # of tuples in arguments
 Instance = tuple[Schedule, Sequence[Tensor]]
 
 
@@ -133,9 +136,10 @@ def _placeholders(outs: Iterable[Tensor]) -> list[Tensor]:
     return list(found)
 
 
-class Task:
+class TuningTask:
     """A template with arguments. `create` makes it, with its target and `config_space`."""
 
+    @checked
     def __init__(self, name: str, args: Sequence[Any]) -> None:
         self.name, self.args = name, tuple(args)
         self.kwargs: dict[str, Any] = {}
@@ -174,6 +178,9 @@ class Task:
         )
 
 
+Task = TuningTask  # TVM's name
+
+
 def _instance(name: str, made: Any) -> Instance:
     """What a template returned, checked."""
     if isinstance(made, tuple | list) and len(made) == 2 and isinstance(made[0], Schedule):
@@ -185,6 +192,7 @@ def _instance(name: str, made: Any) -> Instance:
     )
 
 
+@checked
 def create(task_name: Any, args: Sequence[Any], target: Any, target_host: Any = None) -> Task:
     """A task, with the space that the template defines.
 
@@ -196,6 +204,7 @@ def create(task_name: Any, args: Sequence[Any], target: Any, target_host: Any = 
     ------
     TeSchedError for a name that is not registered, and what the template raises.
 
+    >>> from te_sched import autotvm
     >>> @autotvm.template("example/add")
     ... def add(n):
     ...     A = te.placeholder((n,), name="A")
@@ -244,8 +253,14 @@ def template(task_name: Any, func: Any = None) -> Any:
     ------
     DeclarationError if the name is taken.
     """
-    if callable(task_name):  # as a decorator without a name
+    if isinstance(task_name, FunctionType):  # as a decorator without a name
         return template(task_name.__name__, task_name)
+    if not isinstance(task_name, str) or not (func is None or callable(func)):
+        raise DeclarationError(
+            f"cannot register {repr_of(task_name if func is None else func)} as a template",
+            "a template is a function with the name of its task",
+            'write @autotvm.template("name") above a function',
+        )
 
     def register_template(function: Any) -> Any:
         register(task_name, "fcustomized", function)
@@ -272,6 +287,7 @@ def template(task_name: Any, func: Any = None) -> Any:
 # Arguments.
 
 
+@checked
 def serialize_args(args: Iterable[Any]) -> tuple[Any, ...]:
     """Arguments as a tuple that can be hashed: tensors become ("TENSOR", shape, dtype).
 
@@ -282,15 +298,15 @@ def serialize_args(args: Iterable[Any]) -> tuple[Any, ...]:
     ------
     DeclarationError for objects of other types.
     """
-    return tuple(map(_serialized, args))
+    return tuple(_serialized(one, _DEPTH) for one in args)
 
 
-def _serialized(value: Any) -> Any:
+def _serialized(value: Any, depth: int) -> Any:
     if isinstance(value, Tensor):
         shape = tuple(one.value if isinstance(one, IntImm) else one for one in value.shape)
         return ("TENSOR", shape, value.dtype)
-    if isinstance(value, tuple | list):
-        return serialize_args(value)
+    if isinstance(value, tuple | list) and depth:
+        return tuple(_serialized(one, depth - 1) for one in value)
     if isinstance(value, IntImm | FloatImm | StringImm):
         return value.value
     if isinstance(value, np.generic):
@@ -299,10 +315,12 @@ def _serialized(value: Any) -> Any:
         return value
     raise DeclarationError(
         f"a task cannot have argument {repr_of(value)}",
-        "arguments are numbers, strings, None, variables, tensors, and tuples and lists of them",
+        "logs have arguments as text",
+        "pass numbers, strings, None, variables, tensors, or tuples and lists of them",
     )
 
 
+@checked
 def deserialize_args(args: Iterable[Any]) -> list[Any]:
     """The arguments of what `serialize_args` gave: new tensors are declared."""
     return [
@@ -313,6 +331,7 @@ def deserialize_args(args: Iterable[Any]) -> list[Any]:
     ]
 
 
+@checked
 def args_to_workload(args: Iterable[Any], task_name: str | None = None) -> tuple[Any, ...]:
     """The arguments as dispatch contexts know them, after the name of the task.
 

@@ -7,18 +7,20 @@ Must not know which operators there are.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from te_sched.autotvm.task.dispatcher import DispatchContext
 from te_sched.autotvm.task.task import args_to_workload, register
 from te_sched.codegen.target import Target
 from te_sched.errors import TeSchedError
+from te_sched.signatures import checked
 from te_sched.te.tensor import Tensor
 
 _ATTRIBUTE = "workload"
 
 
+@checked
 def register_topi_compute(task_name: str, func: Any = None) -> Any:
     """A decorator for the function that declares a task's operator; its first argument is `cfg`.
 
@@ -41,6 +43,7 @@ def register_topi_compute(task_name: str, func: Any = None) -> Any:
     return decorate if func is None else decorate(func)
 
 
+@checked
 def register_topi_schedule(task_name: str, func: Any = None) -> Any:
     """A decorator for the function that schedules a task's operator: its first argument is `cfg`,
     the second the list of outputs.
@@ -70,7 +73,10 @@ def _config(workload: tuple[Any, ...]) -> Any:
     return DispatchContext.current.query(Target.current(), workload)
 
 
-def get_workload(outs: Any, task_name: str | None = None) -> tuple[Any, ...] | None:
+@checked
+def get_workload(
+    outs: Tensor | Sequence[Tensor], task_name: str | None = None
+) -> tuple[Any, ...] | None:
     """The workload of the last operator that leads to outputs, of a task; None without one."""
     pending = [outs] if isinstance(outs, Tensor) else list(outs)
     seen: set[Any] = set()

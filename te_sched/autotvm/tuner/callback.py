@@ -17,10 +17,12 @@ from te_sched.autotvm.env import GLOBAL_SCOPE
 from te_sched.autotvm.measure.measure import Callback, MeasureInput, MeasureResult
 from te_sched.autotvm.record import encode
 from te_sched.autotvm.utils import format_si_prefix
+from te_sched.signatures import checked
 
 logger = logging.getLogger("autotvm")
 
 
+@checked
 def log_to_file(file_out: Any, protocol: str = "json") -> Callback:
     """A callback that appends the measurements to a log.
 
@@ -47,6 +49,7 @@ def log_to_file(file_out: Any, protocol: str = "json") -> Callback:
     return write
 
 
+@checked
 def log_to_database(db: RecordDatabase) -> Callback:
     """A callback that adds the measurements to a database."""
 
@@ -91,6 +94,7 @@ class Monitor:
         return list(self.timestamps)
 
 
+@checked
 def speed(inp: MeasureInput, result: MeasureResult) -> float:
     """Operations per second; 0 if the measurement failed."""
     if result.error_no:
@@ -99,6 +103,7 @@ def speed(inp: MeasureInput, result: MeasureResult) -> float:
     return float(operations / max(float(np.mean(result.costs)), 1e-12))
 
 
+@checked
 def progress_bar(total: int, prefix: str = "", si_prefix: str = "G") -> Callback:
     """A callback that shows a line of progress on the terminal's error stream.
 

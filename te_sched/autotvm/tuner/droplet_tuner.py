@@ -16,6 +16,7 @@ from te_sched.autotvm.measure.measure import MeasureInput, MeasureResult
 from te_sched.autotvm.task.space import ConfigEntity
 from te_sched.autotvm.task.task import Task
 from te_sched.autotvm.tuner.tuner import Tuner
+from te_sched.signatures import checked
 
 _SLOWEST = 99999.0  # seconds, of what was not measured
 Position = list[int]
@@ -30,6 +31,7 @@ class DropletTuner(Tuner):
     pvalue : a configuration is better if its times are less with an error probability below that.
     """
 
+    @checked
     def __init__(
         self, task: Task, start_position: Sequence[int] | None = None, pvalue: float = 0.05
     ) -> None:

@@ -11,6 +11,7 @@ from te_sched.autotvm.task.space import ConfigEntity
 from te_sched.autotvm.task.task import Task
 from te_sched.autotvm.tuner.callback import speed
 from te_sched.autotvm.tuner.tuner import Tuner
+from te_sched.signatures import checked
 
 _TRIES = 32  # mutations before a random configuration is taken
 
@@ -25,6 +26,7 @@ class GATuner(Tuner):
     mutation_prob : the probability that a knob changes at random.
     """
 
+    @checked
     def __init__(
         self, task: Task, pop_size: int = 100, elite_num: int = 3, mutation_prob: float = 0.1
     ) -> None:

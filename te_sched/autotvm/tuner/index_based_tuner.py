@@ -6,6 +6,7 @@ from te_sched.autotvm.task.space import ConfigEntity
 from te_sched.autotvm.task.task import Task
 from te_sched.autotvm.tuner.tuner import Tuner
 from te_sched.errors import DeclarationError, repr_of
+from te_sched.signatures import checked
 
 
 class IndexBaseTuner(Tuner):
@@ -16,6 +17,7 @@ class IndexBaseTuner(Tuner):
     range_idx : the first and the last index to try, by default all.
     """
 
+    @checked
     def __init__(self, task: Task, range_idx: tuple[int, int] | None = None) -> None:
         super().__init__(task)
         begin, last = (0, self.space.range_length - 1) if range_idx is None else range_idx

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from te_sched.autotvm.utils import get_rank
+from te_sched.signatures import checked
 
 
+@checked
 def max_curve(trial_scores: Sequence[float]) -> Any:
     """The best score of the first n trials, for each n.
 
@@ -19,6 +21,7 @@ def max_curve(trial_scores: Sequence[float]) -> Any:
     return np.maximum.accumulate(trial_scores)
 
 
+@checked
 def mean_curve(trial_scores: Sequence[float]) -> Any:
     """The mean score of the first n trials, for each n.
 
@@ -28,6 +31,7 @@ def mean_curve(trial_scores: Sequence[float]) -> Any:
     return np.cumsum(trial_scores) / np.arange(1, len(trial_scores) + 1)
 
 
+@checked
 def recall_curve(trial_ranks: Sequence[int], top: int | None = None) -> Any:
     """The share of the n best (or of the `top` best) among the first n trials, for each n.
 
@@ -41,6 +45,7 @@ def recall_curve(trial_ranks: Sequence[int], top: int | None = None) -> Any:
     )
 
 
+@checked
 def cover_curve(trial_ranks: Sequence[int]) -> Any:
     """The share of the best, without a gap, that are among the first n trials, for each n.
 
@@ -57,6 +62,7 @@ def cover_curve(trial_ranks: Sequence[int]) -> Any:
     return np.array(curve)
 
 
+@checked
 def average_recall(preds: Sequence[float], labels: Sequence[float], N: int) -> float:
     """The mean of the recall curve of the first N trials in the order of predictions.
 

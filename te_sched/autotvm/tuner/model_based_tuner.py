@@ -13,6 +13,7 @@ from te_sched.autotvm.task.space import ConfigEntity
 from te_sched.autotvm.task.task import Task
 from te_sched.autotvm.tuner.callback import speed
 from te_sched.autotvm.tuner.tuner import Tuner
+from te_sched.signatures import checked
 
 _EXPLORED = 0.05  # the share of a plan that is tried at random
 
@@ -62,8 +63,8 @@ class ModelBasedTuner(Tuner):
     cost_model : predicts the speed of configurations.
     model_optimizer : finds those with the highest predictions.
     plan_size : measurements between trainings.
-    diversity_filter_ratio : if given, so many times the plan are found, of which those are chosen
-        that differ.
+    diversity_filter_ratio : if given, configurations for that many plans are found, of which those
+        that differ make one plan.
     """
 
     def __init__(
@@ -146,6 +147,7 @@ class ModelBasedTuner(Tuner):
         self.visited, self.xs, self.ys = set(), [], []
 
 
+@checked
 def submodular_pick(
     scores: Sequence[float],
     knobs: Sequence[Sequence[int]],

@@ -11,6 +11,7 @@ import numpy as np
 from te_sched.autotvm.task.space import ConfigSpace
 from te_sched.autotvm.task.task import Task
 from te_sched.autotvm.tuner.model_based_tuner import ConfigCostModel, ModelOptimizer
+from te_sched.signatures import checked
 
 
 class SimulatedAnnealingOptimizer(ModelOptimizer):
@@ -22,9 +23,10 @@ class SimulatedAnnealingOptimizer(ModelOptimizer):
     temp : the temperature, or the first and the last one.
     persistent : whether walks begin where those before ended.
     parallel_size : walks.
-    early_stop : stop if so many steps bring nothing better.
+    early_stop : stop after this number of steps without anything better.
     """
 
+    @checked
     def __init__(
         self,
         task: Task,

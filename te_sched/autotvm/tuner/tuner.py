@@ -20,7 +20,8 @@ from te_sched.autotvm.task.space import ConfigEntity
 from te_sched.autotvm.task.task import Task
 from te_sched.autotvm.tuner.callback import speed
 from te_sched.autotvm.utils import format_si_prefix
-from te_sched.errors import DeclarationError, repr_of
+from te_sched.errors import DeclarationError
+from te_sched.signatures import checked
 
 logger = logging.getLogger("autotvm")
 
@@ -30,11 +31,12 @@ class Tuner:
     and `best_measure_pair` are those of the fastest configuration.
     """
 
+    @checked
     def __init__(self, task: Task, **kwargs: Any) -> None:
-        if not isinstance(task, Task) or task.config_space is None:
+        if task.config_space is None:
             raise DeclarationError(
-                f"cannot tune {repr_of(task)}",
-                "a tuner takes a task with a space of configurations",
+                f"task {task.name} has no space of configurations",
+                "a log names tasks, and their templates define the spaces",
                 "make it with autotvm.task.create",
             )
         self.param = kwargs
@@ -88,7 +90,7 @@ class Tuner:
         ----------
         n_trial : how many, at most.
         measure_option : the builder and the runner: see autotvm.measure_option.
-        early_stopping : stop if so many measurements in a row bring nothing better.
+        early_stopping : stop after this number of measurements without anything better.
         callbacks : called after each batch with the tuner, the inputs and the results.
         si_prefix : the unit of speeds in messages: "G" shows GFLOPS.
         """

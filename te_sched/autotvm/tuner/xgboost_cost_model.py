@@ -20,6 +20,7 @@ from te_sched.autotvm.tuner.callback import speed
 from te_sched.autotvm.tuner.model_based_tuner import ConfigCostModel
 from te_sched.codegen.target import Target
 from te_sched.errors import DeclarationError, TeSchedError, did_you_mean, repr_of
+from te_sched.signatures import checked
 
 logger = logging.getLogger("autotvm")
 
@@ -76,6 +77,7 @@ class XGBoostCostModel(ConfigCostModel):
     TeSchedError if xgboost is not installed.
     """
 
+    @checked
     def __init__(
         self,
         task: Task,

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from te_sched.autotvm.task.task import Task
 from te_sched.autotvm.tuner.model_based_tuner import ModelBasedTuner, ModelOptimizer
 from te_sched.autotvm.tuner.sa_model_optimizer import SimulatedAnnealingOptimizer
 from te_sched.autotvm.tuner.xgboost_cost_model import XGBoostCostModel
 from te_sched.errors import DeclarationError, repr_of
+from te_sched.signatures import checked
 
-_STEPS = {"n_iter": 500, "parallel_size": 128, "early_stop": 50}
-_STEPS_OF_PROGRAMS = {"n_iter": 40, "parallel_size": 32, "early_stop": 10}  # of slow features
+_STEPS: dict[str, Any] = {"n_iter": 500, "parallel_size": 128, "early_stop": 50}
+_STEPS_OF_PROGRAMS: dict[str, Any] = {
+    "n_iter": 40,
+    "parallel_size": 32,
+    "early_stop": 10,
+}  # of slow features
 
 
 class XGBTuner(ModelBasedTuner):
@@ -20,10 +27,11 @@ class XGBTuner(ModelBasedTuner):
     plan_size : measurements between trainings.
     feature_type, loss_type, num_threads : see XGBoostCostModel.
     optimizer : "sa" is simulated annealing; or a ModelOptimizer.
-    diversity_filter_ratio : if given, so many times the plan are found, of which those are chosen
-        that differ; at least 1.
+    diversity_filter_ratio : if given, configurations for that many plans are found, of which those
+        that differ make one plan; at least 1.
     """
 
+    @checked
     def __init__(
         self,
         task: Task,
@@ -41,7 +49,9 @@ class XGBTuner(ModelBasedTuner):
             )
         if diversity_filter_ratio is not None and not diversity_filter_ratio >= 1:
             raise DeclarationError(
-                f"diversity_filter_ratio is {repr_of(diversity_filter_ratio)}, expected at least 1"
+                f"diversity_filter_ratio is {repr_of(diversity_filter_ratio)}, expected at least 1",
+                "it is a number of plans",
+                "use 2, or leave it out",
             )
         model = XGBoostCostModel(task, feature_type, loss_type, num_threads, log_interval)
         if not isinstance(optimizer, ModelOptimizer):

@@ -57,6 +57,8 @@ class Uses:
     def __init__(self, root: Any) -> None:
         self.lowest: dict[Any, TextScope] = {}
         self.scopes: dict[int, TextScope] = {}
+        # As in TVM, an expression that occurs in several places counts where it occurs first.
+        self.seen: set[Expr] = set()
         self.root = TextScope(None, None)
         if isinstance(root, S.Stmt):
             self._statement(root, self.root)
@@ -93,15 +95,13 @@ class Uses:
             kind = type(node)
             if kind is Var:
                 self._note(node, scope)
-            elif kind in _CONSTANTS:
+            elif kind in _CONSTANTS or node in self.seen:
                 pass
-            elif kind is BufferLoad:
-                self._buffer(node.buffer, scope)
-                stack.extend(children(node))
-            elif kind is Call:
-                stack.extend(node.args)
             else:
-                stack.extend(children(node))
+                self.seen.add(node)
+                if kind is BufferLoad:
+                    self._buffer(node.buffer, scope)
+                stack.extend(node.args if kind is Call else children(node))
 
     def _statement(self, node: Any, scope: TextScope) -> None:
         """Record the uses in a statement; chains of statements are traversed without recursion."""

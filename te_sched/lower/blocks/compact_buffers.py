@@ -66,7 +66,7 @@ def alignments(root: Stmt) -> Alignments:
 
 
 # The threads that share memory, by scope.
-_COMMON: dict[str, tuple[str, ...]] = {
+THREADS_SHARING: dict[str, tuple[str, ...]] = {
     "global": ("blockIdx", "threadIdx", "vthread", "cthread"),
     "shared": ("threadIdx", "vthread", "cthread"),
     "warp": ("threadIdx",),
@@ -151,7 +151,7 @@ class _Compaction(AccessMapper):
         """Determine the accessed regions of buffers within their lifetime."""
         by_threads: dict[tuple[str, ...], list[Buffer]] = {}
         for buffer in buffers:
-            common = _COMMON.get(rank_of(buffer.scope()), ())
+            common = THREADS_SHARING.get(rank_of(buffer.scope()), ())
             by_threads.setdefault(common, []).append(buffer)
         for common, some in by_threads.items():
             for buffer, sets in accessed_sets(body, some, self._relaxed(common), views).items():

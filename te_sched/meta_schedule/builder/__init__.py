@@ -8,10 +8,11 @@ from te_sched.meta_schedule.builder.base import Builder as Builder
 from te_sched.meta_schedule.builder.base import BuilderInput as BuilderInput
 from te_sched.meta_schedule.builder.base import BuilderResult as BuilderResult
 from te_sched.meta_schedule.builder.base import PyBuilder as PyBuilder
+from te_sched.meta_schedule.builder.dask_builder import DaskBuilder as DaskBuilder
 from te_sched.meta_schedule.builder.local_builder import LocalBuilder as LocalBuilder
 from te_sched.meta_schedule.component import named
 
-_BUILDERS: dict[str, type[Builder]] = {"local": LocalBuilder}
+_BUILDERS: dict[str, type[Builder]] = {"local": LocalBuilder, "dask": DaskBuilder}
 
 
 def create(kind: Any = "local", *args: Any, **kwargs: Any) -> Builder:
@@ -22,4 +23,12 @@ def create(kind: Any = "local", *args: Any, **kwargs: Any) -> Builder:
     return found
 
 
-__all__ = ["Builder", "BuilderInput", "BuilderResult", "LocalBuilder", "PyBuilder", "create"]
+__all__ = [
+    "Builder",
+    "BuilderInput",
+    "BuilderResult",
+    "DaskBuilder",
+    "LocalBuilder",
+    "PyBuilder",
+    "create",
+]

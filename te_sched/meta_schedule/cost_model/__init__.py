@@ -2,24 +2,51 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
+from te_sched.errors import DeclarationError
 from te_sched.meta_schedule.component import named
 from te_sched.meta_schedule.cost_model.base import CostModel as CostModel
 from te_sched.meta_schedule.cost_model.base import PyCostModel as PyCostModel
+from te_sched.meta_schedule.cost_model.pack_sum import is_installed
 from te_sched.meta_schedule.cost_model.random_model import RandomModel as RandomModel
+from te_sched.meta_schedule.cost_model.xgb_model import XGBModel as XGBModel
 
-_MODELS: dict[str, Any] = {"random": RandomModel}
+_LOGGER = logging.getLogger("te_sched.meta_schedule")
+_MODELS: dict[str, Any] = {"xgb": XGBModel, "random": RandomModel}
 
 
 def create(kind: Any = "xgb", *args: Any, **kwargs: Any) -> CostModel | None:
-    """A cost model by its name; a model is returned as it is, "none" is no model."""
+    """A cost model by its name; a model is returned as it is, "none" is no model.
+
+    "xgb" is no model either where the library is not installed, which is logged.
+
+    Raises
+    ------
+    DeclarationError for another name.
+
+    >>> create("random", seed=3).can_rank
+    False
+    """
     if kind is None or kind == "none":
         return None
     if isinstance(kind, CostModel):
         return kind
+    if kind == "mlp":
+        raise DeclarationError(
+            "the cost model 'mlp' is not supported",
+            "it is a network that TVM trains with PyTorch",
+            "use 'xgb', or derive a model from PyCostModel",
+        )
+    if kind == "xgb" and not is_installed():
+        _LOGGER.warning(
+            "searching without a cost model, since xgboost is not installed: "
+            "pip install te_sched[tune]"
+        )
+        return None
     found: CostModel = named("cost model", _MODELS, kind)(*args, **kwargs)
     return found
 
 
-__all__ = ["CostModel", "PyCostModel", "RandomModel", "create"]
+__all__ = ["CostModel", "PyCostModel", "RandomModel", "XGBModel", "create"]

@@ -165,7 +165,15 @@ class SQLiteDatabase(Database):
         for number, content, error, machine in self._connection.execute(
             _SELECT + condition, values
         ).fetchall():
-            record = TuningRecord.from_json(json.loads(content), self._workload(number))
+            try:
+                data = json.loads(content)
+            except ValueError as failure:
+                raise DeclarationError(
+                    f"a record of the database {self.path!r} is damaged",
+                    str(failure),
+                    "tune into another file",
+                ) from failure
+            record = TuningRecord.from_json(data, self._workload(number))
             record.error_msg, record.machine = error, machine
             found.append(record)
         return found

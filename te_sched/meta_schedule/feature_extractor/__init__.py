@@ -1,6 +1,34 @@
 """Feature extractors, by TVM's names."""
 
+from __future__ import annotations
+
+from typing import Any
+
+from te_sched.meta_schedule.component import named
 from te_sched.meta_schedule.feature_extractor.base import FeatureExtractor as FeatureExtractor
 from te_sched.meta_schedule.feature_extractor.base import PyFeatureExtractor as PyFeatureExtractor
+from te_sched.meta_schedule.feature_extractor.per_store_feature import (
+    PerStoreFeature as PerStoreFeature,
+)
+from te_sched.meta_schedule.feature_extractor.random_feature_extractor import (
+    RandomFeatureExtractor as RandomFeatureExtractor,
+)
 
-__all__ = ["FeatureExtractor", "PyFeatureExtractor"]
+_EXTRACTORS: dict[str, Any] = {"per-store-feature": PerStoreFeature}
+
+
+def create(kind: Any = "per-store-feature", *args: Any, **kwargs: Any) -> FeatureExtractor:
+    """A feature extractor by its name; an extractor is returned as it is."""
+    if isinstance(kind, FeatureExtractor):
+        return kind
+    found: FeatureExtractor = named("feature extractor", _EXTRACTORS, kind)(*args, **kwargs)
+    return found
+
+
+__all__ = [
+    "FeatureExtractor",
+    "PerStoreFeature",
+    "PyFeatureExtractor",
+    "RandomFeatureExtractor",
+    "create",
+]

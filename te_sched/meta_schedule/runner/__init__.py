@@ -12,12 +12,13 @@ from te_sched.meta_schedule.runner.base import Runner as Runner
 from te_sched.meta_schedule.runner.base import RunnerFuture as RunnerFuture
 from te_sched.meta_schedule.runner.base import RunnerInput as RunnerInput
 from te_sched.meta_schedule.runner.base import RunnerResult as RunnerResult
+from te_sched.meta_schedule.runner.dask_runner import DaskRunner as DaskRunner
 from te_sched.meta_schedule.runner.local_runner import LocalRunner as LocalRunner
 from te_sched.meta_schedule.runner.local_runner import LocalRunnerFuture as LocalRunnerFuture
 from te_sched.meta_schedule.runner.rpc_runner import RPCConfig as RPCConfig
 from te_sched.meta_schedule.runner.rpc_runner import RPCRunner as RPCRunner
 
-_RUNNERS: dict[str, type[Runner]] = {"local": LocalRunner, "rpc": RPCRunner}
+_RUNNERS: dict[str, type[Runner]] = {"local": LocalRunner, "dask": DaskRunner, "rpc": RPCRunner}
 
 
 def create(kind: Any = "local", *args: Any, **kwargs: Any) -> Runner:
@@ -29,6 +30,7 @@ def create(kind: Any = "local", *args: Any, **kwargs: Any) -> Runner:
 
 
 __all__ = [
+    "DaskRunner",
     "EvaluatorConfig",
     "LocalRunner",
     "LocalRunnerFuture",

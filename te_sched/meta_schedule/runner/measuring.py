@@ -11,21 +11,17 @@ from typing import Any
 import numpy as np
 
 from te_sched.errors import CallError
-from te_sched.ir import dtypes
 from te_sched.meta_schedule.arg_info import ArgInfo, TensorInfo
 from te_sched.meta_schedule.runner.base import EvaluatorConfig
 from te_sched.meta_schedule.runner.emulated import is_modelled, modelled_seconds
 from te_sched.meta_schedule.utils import get_global_func_with_default_on_worker
-from te_sched.nd import empty
 from te_sched.runtime.device import device as device_of
 from te_sched.runtime.device import emulated_cuda
 from te_sched.runtime.loading import load_module
 from te_sched.runtime.ndarray import NDArray
+from te_sched.runtime.trials import agree, random_arrays
 
 _FLUSH = np.empty(1 << 26, "uint8")  # larger than caches; touched when they are to be emptied
-_BELOW = 8  # random integers, which may be indices, are below
-# The largest difference, in terms of the largest element, that other orders of sums may make.
-_TOLERANCE = {"float64": 1e-9, "float32": 1e-3, "float16": 3e-2, "bfloat16": 1e-1}
 
 _references: dict[str, list[np.ndarray[Any, Any]]] = {}  # results by the path of the program
 
@@ -78,15 +74,8 @@ def default_alloc_argument(device: Any, args_info: Any, alloc_repeat: int) -> li
 
 def random_arguments(device: Any, infos: Sequence[ArgInfo], seed: int) -> list[NDArray]:
     """An array for each argument: floats from -1 to 1, integers from 0 to 7."""
-    numbers = np.random.default_rng(seed)
-    found = []
-    for info in infos:
-        assert isinstance(info, TensorInfo)
-        values: np.ndarray[Any, Any] = numbers.uniform(-1.0, 1.0, info.shape)
-        if not dtypes.is_float(info.dtype):
-            values = numbers.integers(0, 2 if info.dtype == "bool" else _BELOW, info.shape)
-        found.append(empty(info.shape, info.dtype, device).copyfrom(values))
-    return found
+    tensors = [info for info in infos if isinstance(info, TensorInfo)]
+    return random_arrays([(info.shape, info.dtype) for info in tensors], device, seed)
 
 
 def default_run_evaluator(
@@ -145,7 +134,7 @@ def compare(module: Any, reference_path: str, device: Any, infos: Sequence[ArgIn
         zip(_results(module, device, infos), expected, strict=True)
     ):
         wanted = wanted.view(given.dtype)  # files know no bfloat16
-        if not _agree(given, wanted):
+        if not agree(given, wanted):
             raise CallError(
                 f"the candidate computes something else than the program in argument {number}",
                 f"{np.sum(~np.isclose(given, wanted))} of {wanted.size} elements differ",
@@ -161,15 +150,3 @@ def _results(module: Any, device: Any, infos: Sequence[ArgInfo]) -> list[np.ndar
     arguments = random_arguments(device, infos, 0)
     module[module.entry_name](*arguments)
     return [one.numpy() for one in arguments]
-
-
-def _agree(given: np.ndarray[Any, Any], wanted: np.ndarray[Any, Any]) -> bool:
-    tolerance = _TOLERANCE.get(str(wanted.dtype))
-    if tolerance is None:
-        return bool(np.array_equal(given, wanted))
-    a, b = given.astype("float64"), wanted.astype("float64")
-    known = np.isfinite(b)
-    if not np.array_equal(a[~known], b[~known], equal_nan=True):
-        return False
-    most = np.abs(b[known]).max(initial=0.0)
-    return bool(np.all(np.abs(a[known] - b[known]) <= tolerance * most + 1e-12))

@@ -19,6 +19,9 @@ from te_sched.meta_schedule.schedule_rule.multi_level_tiling import (
     MultiLevelTiling as MultiLevelTiling,
 )
 from te_sched.meta_schedule.schedule_rule.multi_level_tiling import ReuseType as ReuseType
+from te_sched.meta_schedule.schedule_rule.multi_level_tiling_tensor_core import (
+    MultiLevelTilingTensorCore as MultiLevelTilingTensorCore,
+)
 from te_sched.meta_schedule.schedule_rule.multi_level_tiling_variants import (
     MultiLevelTilingWideVector as MultiLevelTilingWideVector,
 )
@@ -40,6 +43,7 @@ __all__ = [
     "CrossThreadReduction",
     "InlineConstantScalars",
     "MultiLevelTiling",
+    "MultiLevelTilingTensorCore",
     "MultiLevelTilingWideVector",
     "MultiLevelTilingWithIntrin",
     "ParallelizeVectorizeUnroll",

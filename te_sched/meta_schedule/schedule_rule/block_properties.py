@@ -5,7 +5,7 @@ and how its reads follow its writes. Must not know any rule.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from te_sched.arith.analyzer import Analyzer
 from te_sched.ir.blocks import Block
@@ -16,6 +16,7 @@ from te_sched.ir.visitor import variables_of, walk
 from te_sched.tensorir.base import ScheduleBase
 from te_sched.tensorir.blocks import bound_kinds, output_buffers, why_not_reduction
 from te_sched.tensorir.state import BlockKey
+from te_sched.tir.schedule import Schedule
 
 TILING = "meta_schedule.tiling_structure"
 SPATIAL, REDUCTION, OTHER = "DataPar", "CommReduce", ""
@@ -188,3 +189,13 @@ def has_branch(block: Block) -> bool:
 def calls_of(block: Block) -> set[str]:
     """The names of the intrinsics that a block calls."""
     return {str(part.op) for part in walk(block.body) if isinstance(part, Call)}
+
+
+def split_factor(sch: Schedule, loop: Var) -> Any:
+    """The factor, as it was given or sampled, by which `split` made a loop; None if it did not."""
+    for entry in sch.trace.entries:
+        if entry.method == "split":
+            for factor, made in zip(entry.arguments["factors"], entry.results, strict=True):
+                if made.key is loop:
+                    return factor
+    return None

@@ -13,6 +13,7 @@ from te_sched.meta_schedule.schedule_rule.block_properties import (
     SPATIAL,
     kind_of_loop,
     needs_parallel_reduction,
+    split_factor,
 )
 from te_sched.meta_schedule.schedule_rule.targets import given
 from te_sched.tensorir.handles import BlockRV, LoopRV
@@ -115,16 +116,6 @@ def _threads_around(sch: Schedule, loops: Sequence[LoopRV]) -> Any:
     for loop in loops:
         node = sch.loop(loop.key)
         if node.thread_binding is not None and node.thread_binding.thread_tag == _AXIS:
-            factor = _sampled_extent(sch, loop.key)
+            factor = split_factor(sch, loop.key)
             return node.extent if factor is None else factor
-    return None
-
-
-def _sampled_extent(sch: Schedule, loop: Var) -> Any:
-    """The factor by which `split` made a loop."""
-    for entry in sch.trace.entries:
-        if entry.method == "split":
-            for factor, made in zip(entry.arguments["factors"], entry.results, strict=True):
-                if made.key is loop:
-                    return factor
     return None

@@ -11,6 +11,9 @@ from te_sched.meta_schedule.schedule_rule.auto_inline import AutoInline, InlineC
 from te_sched.meta_schedule.schedule_rule.base import DEFAULTS, ScheduleRule
 from te_sched.meta_schedule.schedule_rule.cross_thread_reduction import CrossThreadReduction
 from te_sched.meta_schedule.schedule_rule.multi_level_tiling import MultiLevelTiling, ReuseType
+from te_sched.meta_schedule.schedule_rule.multi_level_tiling_tensor_core import (
+    MultiLevelTilingTensorCore,
+)
 from te_sched.meta_schedule.schedule_rule.multi_level_tiling_variants import (
     MultiLevelTilingWithIntrin,
 )
@@ -18,7 +21,7 @@ from te_sched.meta_schedule.schedule_rule.parallelize_vectorize_unroll import (
     ParallelizeVectorizeUnroll,
 )
 from te_sched.meta_schedule.schedule_rule.random_compute_location import RandomComputeLocation
-from te_sched.tensorir.tensor_intrin import arm_cpu, x86
+from te_sched.tensorir.tensor_intrin import arm_cpu, cuda, x86
 
 
 class _Processor(NamedTuple):
@@ -67,14 +70,16 @@ def _processor(machine: _Processor, *intrinsics: str) -> list[ScheduleRule]:
     ]
 
 
-def _cuda() -> list[ScheduleRule]:
+def _gpu(*first: ScheduleRule) -> list[ScheduleRule]:
+    """The rules for a GPU; some are tried before those of its ordinary units."""
     return [
         ApplyCustomRule(),
+        *first,
         MultiLevelTiling(
             structure="SSSRRSRS",
             tile_binds=["blockIdx.x", "vthread.x", "threadIdx.x"],
             max_innermost_factor=64,
-            vector_load_lens=[1, 2, 3, 4],
+            vector_load_lens=_LANES,
             reuse_read=ReuseType("must", [4], "shared"),
             reuse_write=ReuseType("must", [3], "local"),
         ),
@@ -97,6 +102,32 @@ def _cuda() -> list[ScheduleRule]:
     ]
 
 
+_LANES = [1, 2, 3, 4, 8, 16]  # that a thread may copy at once
+
+
+def _tensor_core() -> list[ScheduleRule]:
+    """The rules for a GPU with units for matrices."""
+    return _gpu(_products("float16", "float32", "float16"), _products("int8", "int32"))
+
+
+def _products(dtype: str, *results: str) -> ScheduleRule:
+    """The rule for products of matrices of a type; the second may be stored in either order."""
+    scope = "shared.dyn"
+    return MultiLevelTilingTensorCore(
+        [
+            cuda.get_wmma_intrin_group(scope, scope, dtype, result, is_trans)
+            for result in results
+            for is_trans in (False, True)
+        ],
+        structure="SSSRRSRS",
+        tile_binds=["blockIdx.y", "blockIdx.x", "threadIdx.y"],
+        max_innermost_factor=4,
+        vector_load_lens=_LANES,
+        reuse_read=ReuseType("must", [4], scope),
+        reuse_write=ReuseType("must", [2], scope),
+    )
+
+
 DEFAULTS |= {
     "llvm": lambda: _processor(_X86),
     "avx512": lambda: _processor(_X86, x86.AVX512_DOT_16x4_INTRIN),
@@ -108,5 +139,6 @@ DEFAULTS |= {
         arm_cpu.ARM_DOT_4x4_u8_UDOT_INTRIN,
         arm_cpu.ARM_DOT_4x4_u8_HDOT_INTRIN,
     ),
-    "cuda": _cuda,
+    "cuda": _gpu,
+    "cuda-tensorcore": _tensor_core,
 }

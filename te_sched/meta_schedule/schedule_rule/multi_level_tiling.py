@@ -8,10 +8,11 @@ tiling).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from te_sched.errors import DeclarationError, repr_of
+from te_sched.ir.dtypes import bits
 from te_sched.ir.stmt import For, SeqStmt
 from te_sched.meta_schedule.schedule_rule.base import ScheduleRule
 from te_sched.meta_schedule.schedule_rule.block_properties import (
@@ -55,15 +56,18 @@ class ReuseType(NamedTuple):
 
 @dataclass
 class TilingState:
-    """A schedule whose block is being tiled, and the loops of each level."""
+    """A schedule whose block is being tiled, the loops of each level, and the copies of what the
+    block reads.
+    """
 
     sch: Schedule
     block: BlockRV
-    tiles: list[list[LoopRV]]
+    tiles: list[list[LoopRV]] = field(default_factory=list)
+    caches: list[BlockRV] = field(default_factory=list)
 
-    def copy(self) -> TilingState:
+    def copy(self) -> Self:
         """A state of a copy of the schedule."""
-        return replace(self, sch=self.sch.copy(), tiles=[*self.tiles])
+        return replace(self, sch=self.sch.copy(), tiles=[*self.tiles], caches=[*self.caches])
 
     def last_loop(self, level: int) -> LoopRV:
         """The innermost loop of a level; levels are counted from 1."""
@@ -115,8 +119,12 @@ class MultiLevelTiling(ScheduleRule):
 
     def tiled(self, sch: Schedule, block: BlockRV) -> list[Schedule]:
         """The schedules of a block that the rule accepts."""
+        self.mark(sch, block)
+        return [one.sch for one in self.apply_steps([TilingState(sch, block)])]
+
+    def mark(self, sch: Schedule, block: BlockRV) -> None:
+        """Annotate a block as tiled."""
         sch.annotate(block, TILING, self.structure)
-        return [one.sch for one in self.apply_steps([TilingState(sch, block, [])])]
 
     def accepts(self, sch: Schedule, block: BlockRV) -> bool:
         """Whether the rule applies to a block."""
@@ -139,16 +147,21 @@ class MultiLevelTiling(ScheduleRule):
     def tile_loops(self, state: TilingState) -> States:
         """Split the loops of the block, reorder the tiles, and bind the outer ones to threads."""
         sch, block = state.sch, state.block
-        state.tiles = self._tiled(sch, block, sch.get_loops(block))
-        loops = [loop for tile in state.tiles for loop in tile]
         spatial = self._spatial_size(sch, block)
-        sch.reorder(*loops)
+        outer, inner = self.divide(sch.get_loops(block))
+        state.tiles = self._tiled(sch, block, inner)
+        sch.reorder(*[loop for tile in state.tiles for loop in tile])
+        state.tiles[0] = [*outer, *state.tiles[0]]
         for level, axis in enumerate(self.tile_binds[: len(state.tiles)]):
             fused = sch.fuse(*state.tiles[level])
             sch.bind(fused, axis)
             state.tiles[level] = [fused]
         self._limit_threads(sch, block, spatial)
         return [state]
+
+    def divide(self, loops: list[LoopRV]) -> tuple[list[LoopRV], list[LoopRV]]:
+        """The loops that belong to the outermost level as they are, and those to split."""
+        return [], loops
 
     def _tiled(self, sch: Schedule, block: BlockRV, loops: Iterable[LoopRV]) -> list[list[LoopRV]]:
         """The loops of each level."""
@@ -234,14 +247,16 @@ class MultiLevelTiling(ScheduleRule):
                 loops = new.sch.get_loops(made)
                 new.sch.fuse(*loops[len(loops) - len(region.region) :])
                 self.fetch_together(new.sch, made)
+                new.caches.append(made)
             found.append(new)
         return found
 
     def fetch_together(self, sch: Schedule, block: BlockRV) -> None:
         """Annotate a copy with how many elements each thread moves at once."""
-        if self.vector_load_lens:
-            count = len(self.vector_load_lens)
-            lanes = sch.sample_categorical(self.vector_load_lens, [1.0 / count] * count)
+        (written,) = sch.block(block.key).writes
+        choices = [one for one in self.vector_load_lens if _is_vector(written.buffer.dtype, one)]
+        if choices:
+            lanes = sch.sample_categorical(choices, [1.0 / len(choices)] * len(choices))
             sch.annotate(block, "meta_schedule.cooperative_fetch", lanes)
 
     # -- pipelines ---------------------------------------------------------------------------------
@@ -269,6 +284,12 @@ class MultiLevelTiling(ScheduleRule):
             new.sch.annotate(fused, "software_pipeline_async_stages", [0])
             found.append(new)
         return found
+
+
+def _is_vector(dtype: str, lanes: int) -> bool:
+    """Whether a GPU moves that many elements at once: at most 128 bits; pairs of float16."""
+    is_paired = lanes == 1 or lanes % 2 == 0 or bits(dtype) != 16
+    return lanes * bits(dtype) <= 128 and is_paired
 
 
 def _is_copy_like(sch: Schedule, reader: BlockRV) -> bool:

@@ -47,10 +47,13 @@ def can_copy_asynchronously(target: Target | None) -> bool:
     """Whether a GPU copies from global to shared memory while it computes: compute capability 8.0
     and later.
     """
-    if target is None or target.kind != "cuda":
-        return False
-    capability = (target.arch or "").removeprefix("sm_").rstrip("abcdefghijklmnopqrstuvwxyz")
-    return capability.isdigit() and int(capability) >= 80
+    return target is not None and _capability(target) >= 80
+
+
+def _capability(target: Target) -> int:
+    """The compute capability of a GPU of NVIDIA, times ten; 0 if it is not given."""
+    number = (target.arch or "").removeprefix("sm_").rstrip("abcdefghijklmnopqrstuvwxyz")
+    return int(number) if target.kind == "cuda" and number.isdigit() else 0
 
 
 # Names of processors, as LLVM has them, with products of small integers in AVX-512.
@@ -63,15 +66,18 @@ _GPUS = ("cuda", "opencl", "rocm", "vulkan", "metal", "webgpu", "nvptx")
 
 
 def kind_of_target(target: Target | None) -> str:
-    """The kind of target whose defaults a search uses: "llvm" or "cuda".
+    """The kind of target whose defaults a search uses: "llvm", "cuda", or "cuda-tensorcore" for
+    GPUs with units for products of matrices, of compute capability 7.5 and later.
 
     Raises
     ------
     DeclarationError for targets without defaults.
     """
     known = given(target)
-    if known.kind in ("llvm", *_GPUS):
-        return "llvm" if known.kind == "llvm" else "cuda"
+    if known.kind == "llvm":
+        return "llvm"
+    if known.kind in _GPUS:
+        return "cuda-tensorcore" if _capability(known) >= 75 else "cuda"
     raise DeclarationError(
         f"no rules for target {known}",
         "there are default rules for processors (llvm) and GPUs",

@@ -421,22 +421,35 @@ def _reached(
         axis.var: value
         for axis, value in zip(realize.block.iter_vars, realize.iter_values, strict=True)
     }
-    analyzer = Analyzer()
+    analyzer, written = Analyzer(), Analyzer()  # in the text, loops of one iteration stay
     for one in schedule.loops_above(maker):
-        analyzer.bind(one, range_of(schedule.loop(one)))
+        loop = schedule.loop(one)
+        analyzer.bind(one, range_of(loop))
+        if not is_const(loop.extent, 1):
+            written.bind(one, range_of(loop))
     for axis in realize.block.iter_vars:
-        analyzer.bind(axis.var, _dom(axis))
+        for each in (analyzer, written):
+            each.bind(axis.var, _dom(axis))
     conditions: list[Expr] = []
     for var, bound in ranges.items():
         value = inverse[var]
         conditions += [value >= bound.min, value < bound.min + bound.extent]
     for read, index in zip(load.indices, indices, strict=True):
         conditions.append(ops.equal(substitute(read, inverse), index))
-    result = realize.predicate
-    with analyzer.constraint(result):
-        for needed in conditions:
-            if not analyzer.can_prove(needed):
-                here = analyzer.simplify(substitute(needed, bindings))
-                if not analyzer.can_prove(here):
-                    result = ops.logical_and(result, here)
-    return result
+
+    def added(given: Expr) -> Expr:
+        """The conditions that do not follow from a given one."""
+        found: Expr = ops.const(True)
+        with analyzer.constraint(given), written.constraint(given):
+            for needed in conditions:
+                if not analyzer.can_prove(needed):
+                    here = written.simplify(substitute(needed, bindings))
+                    if not analyzer.can_prove(here):
+                        found = ops.logical_and(found, here)
+        return found
+
+    own, new = realize.predicate, added(ops.const(True))
+    with analyzer.constraint(new):
+        if analyzer.can_prove(own):
+            return new
+    return ops.logical_and(own, added(own))

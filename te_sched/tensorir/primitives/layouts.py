@@ -18,6 +18,7 @@ from te_sched.ir import ops
 from te_sched.ir.blocks import Block, BlockRealize
 from te_sched.ir.expr import Buffer, BufferRegion, Expr, IntImm, IterVar, Range, Var
 from te_sched.ir.index_map import IndexMap
+from te_sched.ir.ops import is_const
 from te_sched.ir.stmt import BufferStore, For, PrimFunc, SeqStmt, Stmt
 from te_sched.ir.visitor import replace, substitute, variables_of, walk
 from te_sched.tensorir.accesses import BUFFER, place_from
@@ -201,7 +202,11 @@ class LayoutInstructions(ScheduleBase):
                 f"{error.fault}{f': {error.why}' if error.why else ''}",
                 "give a map that is one-to-one and onto, for example lambda i, j: [i * 8 + j]",
             ) from None
-        kinds = dict(zip(mapping.initial_indices, [a.kind for a in own.iter_vars], strict=True))
+        kinds = {
+            var: axis.kind
+            for var, axis, extent in zip(mapping.initial_indices, own.iter_vars, shape, strict=True)
+            if not is_const(extent, 1)  # an iterator of one value reduces nothing
+        }
         axes: list[IterVar] = []
         for place, (index, extent) in enumerate(zip(mapping.final_indices, extents, strict=True)):
             found = {kinds[var] for var in variables_of(index) if var in kinds} or {"DataPar"}

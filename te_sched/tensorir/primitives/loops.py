@@ -117,7 +117,7 @@ class NestPrimitives(ScheduleBase):
         for place, one in reversed(list(enumerate(nodes))):
             extent = const_like(one.extent, fused)
             part = ops.floormod(fused, finer * extent) if place else fused
-            is_unit = is_const(extent, 1) and len(nodes) > 1
+            is_unit = is_const(extent, 1)
             value = const_like(ops.floordiv(part, finer), one.loop_var)
             values[one.loop_var] = one.min if is_unit else value
             finer = finer * extent

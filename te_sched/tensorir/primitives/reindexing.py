@@ -22,7 +22,7 @@ from te_sched.ir.visitor import replace, substitute, variables_of
 from te_sched.tensorir.accesses import BUFFER, check_scope, place_from
 from te_sched.tensorir.base import ScheduleBase, of_block
 from te_sched.tensorir.blocks import accessed
-from te_sched.tensorir.copies import Refusal, copied_in_loops, copy_nest, dom_of, is_unit, point_of
+from te_sched.tensorir.copies import Refusal, copied_in_loops, copy_nest, dom_of, point_of
 from te_sched.tensorir.handles import ATTRIBUTE, INDEX_MAP, BlockRV, instruction
 from te_sched.tensorir.insertion import Place, number_in, statements_of
 from te_sched.tensorir.primitives.caching import (
@@ -221,11 +221,11 @@ class _Reindexed(CopyMapper):
 
 
 def _simplified(block: Block, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
+    """Simple indices; those that are an iterator stay it, also if it has one value."""
     analyzer = Analyzer()
     for axis in block.iter_vars:
-        if not is_unit(axis):  # a unit iterator stays an index
-            analyzer.bind(axis.var, dom_of(axis))
-    return tuple([analyzer.simplify(one) for one in indices])
+        analyzer.bind(axis.var, dom_of(axis))
+    return tuple([one if type(one) is Var else analyzer.simplify(one) for one in indices])
 
 
 def _check_order(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+from te_sched.errors import DeclarationError, repr_of
 from te_sched.ir import ops
 from te_sched.ir.expr import Buffer, BufferLoad, Call, Expr, IntImm, StringImm, Var
 from te_sched.ir.stmt import BufferStore, Evaluate, Stmt
@@ -178,3 +179,47 @@ def _made() -> dict[str, Callable[[], Pair]]:
 
 
 INTRINSICS = _made()
+
+
+def get_wmma_intrin_group(
+    load_scope: str, store_scope: str, in_dtype: str, out_dtype: str, trans_b: bool
+) -> dict[str, str]:
+    """The names of the intrinsics of a product of matrices in fragments: "init", "load_a",
+    "load_b", "compute" and "store".
+
+    Parameters
+    ----------
+    load_scope, store_scope : the memory of the operands ("shared", "shared.dyn") and of the result
+        (also "global").
+    in_dtype, out_dtype : of the operands ("float16", "int8") and of the result ("float32", ...).
+    trans_b : whether the second operand is transposed.
+
+    >>> get_wmma_intrin_group("shared", "shared", "float16", "float32", False)["compute"]
+    'wmma_sync_16x16x16_f16f16f32'
+    """
+    for name, given, legal in (
+        ("load_scope", load_scope, ("shared", "shared.dyn")),
+        ("store_scope", store_scope, ("global", "shared", "shared.dyn")),
+        ("in_dtype", in_dtype, ("float16", "int8")),
+        ("out_dtype", out_dtype, ("float16", "float32", "int32")),
+    ):
+        if given not in legal:
+            raise DeclarationError(
+                f"{name} of a group of wmma intrinsics is {repr_of(given)}",
+                "",
+                f"give one of {', '.join(map(repr, legal))}",
+            )
+    loaded, stored, kind, result = (
+        load_scope.replace(".", "_"),
+        store_scope.replace(".", "_"),
+        _SHORT[in_dtype],
+        _SHORT[out_dtype],
+    )
+    trans = "_trans" * bool(trans_b)
+    return {
+        "init": f"wmma_fill_16x16x16_{result}",
+        "load_a": f"wmma_load_16x16x16_{kind}_a_{loaded}",
+        "load_b": f"wmma_load_16x16x16_{kind}_b{trans}_{loaded}",
+        "compute": f"wmma_sync_16x16x16_{kind}{kind}{result}{trans}",
+        "store": f"wmma_store_16x16x16_{result}_{stored}",
+    }

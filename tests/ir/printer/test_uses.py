@@ -30,6 +30,15 @@ def test_two_uses_meet_in_the_loop_round_both() -> None:
     assert scope_of(block(OUTER, store(C, 1.0, 0)), C) is None
 
 
+def test_an_expression_in_two_places_counts_where_it_occurs_first() -> None:
+    shared = read(B, n)
+    first = loop(x, 4, store(A, shared, x))
+    both = block(first, loop(y, 4, store(A, shared, y)))
+    assert scope_of(both, B) is scope_of(both, n) is first
+    again = block(first, loop(y, 4, store(A, read(B, n), y)))
+    assert scope_of(again, B) is None
+
+
 def test_branches_are_scopes_of_their_own() -> None:
     one, other = store(A, 1.0, 0), store(B, 1.0, 0)
     choice = S.IfThenElse(n < 1, one, other)

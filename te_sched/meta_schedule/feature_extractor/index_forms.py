@@ -1,0 +1,245 @@
+"""Indices as sums of loop variables with integer factors, for features of programs.
+
+    (i_0 * 8 + i_1) // 4   ->   2 * i_0 + 1 * (i_1 // 4)
+
+Quotients, remainders and other functions that are not linear are parts of a sum. Must not know
+statements or buffers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+UNKNOWN = 1 << 40  # the bound of a value of which none is known
+
+
+class Loop:
+    """A loop around stores.
+
+    Parameters
+    ----------
+    extent : its number of iterations, 1 if it is not constant.
+    depth : the number of loops around it.
+    kind : "serial", "parallel", "vectorized", "unrolled" or "thread_binding".
+    tag : of threads, such as "threadIdx.x".
+    """
+
+    __slots__ = ("depth", "extent", "kind", "tag", "touched", "touches")
+
+    def __init__(self, extent: int, depth: int, kind: str, tag: str = "") -> None:
+        self.extent, self.depth, self.kind, self.tag = extent, depth, kind, tag
+        # What the stores so far touch in all iterations: bytes, and how many touch a buffer.
+        self.touched = 0
+        self.touches: dict[Any, int] = {}
+
+
+class Part(NamedTuple):
+    """A function of sums: "//" or "%" (by `divisor`), "min", "max", or "?" (unknown)."""
+
+    kind: str
+    operands: tuple[Form, ...]
+    divisor: int
+    key: object  # equal parts have equal keys
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Part) and self.key == other.key
+
+
+class Form(NamedTuple):
+    """The sum of a number and of scaled loop variables and parts."""
+
+    base: int
+    terms: dict[Loop | Part, int]
+
+
+def constant(value: int) -> Form:
+    """The form of a number."""
+    return Form(value, {})
+
+
+def variable(loop: Loop) -> Form:
+    """The form of a loop variable that begins at 0."""
+    return Form(0, {loop: 1})
+
+
+def plus(a: Form, b: Form, factor: int = 1) -> Form:
+    """a + factor * b"""
+    if not b.terms:
+        return Form(a.base + factor * b.base, a.terms)
+    terms = dict(a.terms)
+    for term, scale in b.terms.items():
+        new = terms.get(term, 0) + factor * scale
+        if new:
+            terms[term] = new
+        else:
+            terms.pop(term, None)
+    return Form(a.base + factor * b.base, terms)
+
+
+def times(a: Form, factor: int) -> Form:
+    """a * factor"""
+    if factor == 0:
+        return constant(0)
+    return Form(a.base * factor, {term: scale * factor for term, scale in a.terms.items()})
+
+
+def part(kind: str, operands: tuple[Form, ...], divisor: int = 0, key: object = None) -> Form:
+    """The form of a part; unknown ones are told apart by `key`."""
+    keys = tuple([(one.base, frozenset(one.terms.items())) for one in operands])
+    return Form(0, {Part(kind, operands, divisor, (kind, keys, divisor, key)): 1})
+
+
+def floor_divided(a: Form, divisor: int) -> Form:
+    """a // divisor"""
+    whole, rest = _split(a, divisor)
+    low, last = bounds(rest)
+    if low >= 0 and last < divisor:
+        return whole
+    digit = _digit(rest, divisor)
+    if digit is None:
+        return plus(whole, part("//", (rest,), divisor))
+    return plus(whole, floor_divided(digit[1], divisor // digit[0]))
+
+
+def remainder(a: Form, divisor: int) -> Form:
+    """a % divisor"""
+    _, rest = _split(a, divisor)
+    low, last = bounds(rest)
+    if low >= 0 and last < divisor:
+        return rest
+    digit = _digit(rest, divisor)
+    if digit is None:
+        return part("%", (rest,), divisor)
+    scale, high, below = digit
+    return plus(below, remainder(high, divisor // scale), scale)
+
+
+def _split(a: Form, divisor: int) -> tuple[Form, Form]:
+    """The multiple of a divisor in a sum, divided, and the rest."""
+    whole = {term: scale // divisor for term, scale in a.terms.items() if scale % divisor == 0}
+    rest = {term: scale for term, scale in a.terms.items() if scale % divisor}
+    return Form(a.base // divisor, whole), Form(a.base % divisor, rest)
+
+
+def _digit(a: Form, divisor: int) -> tuple[int, Form, Form] | None:
+    """A sum as scale * high + low with a low from 0 to scale - 1 and a scale of the divisor."""
+    for scale in sorted({abs(one) for one in a.terms.values()}, reverse=True):
+        if scale > 1 and divisor % scale == 0:
+            high, below = _split(a, scale)
+            low, last = bounds(below)
+            if high.terms and low >= 0 and last < scale:
+                return scale, high, below
+    return None
+
+
+def bounds(a: Form, depth: int = 0, tags: tuple[str, ...] = ()) -> tuple[int, int]:
+    """The least and the largest value over the loops from a depth inwards, and threads with `tags`;
+    the other loops are in their first iteration."""
+    low = last = a.base
+    for term, scale in a.terms.items():
+        if type(term) is Part:
+            ends = [scale * one for one in _part_bounds(term, depth, tags)]
+            low, last = low + min(ends), last + max(ends)
+        elif term.depth >= depth or (tags and term.tag.startswith(tags)):  # type: ignore[union-attr]
+            span = scale * (term.extent - 1)  # type: ignore[union-attr]
+            low, last = (low, last + span) if scale > 0 else (low + span, last)
+    return low, last
+
+
+def _part_bounds(one: Part, depth: int, tags: tuple[str, ...]) -> tuple[int, int]:
+    inside = [bounds(operand, depth, tags) for operand in one.operands]
+    if one.kind == "//":
+        return inside[0][0] // one.divisor, inside[0][1] // one.divisor
+    if one.kind == "%":
+        low, last = inside[0]
+        if low // one.divisor == last // one.divisor:
+            return low % one.divisor, last % one.divisor
+        return 0, one.divisor - 1
+    if one.kind in ("min", "max"):
+        choose = min if one.kind == "min" else max
+        return choose(low for low, _ in inside), choose(last for _, last in inside)
+    return 0, UNKNOWN
+
+
+def bounds_by_depth(a: Form, loops: tuple[Loop, ...]) -> list[tuple[int, int]]:
+    """`bounds` for each depth from 0 to the number of loops."""
+    if any([type(term) is Part for term in a.terms]):
+        return [bounds(a, depth) for depth in range(len(loops) + 1)]
+    low = last = a.base
+    found = [(low, last)]
+    terms: Any = a.terms
+    for loop in reversed(loops):
+        scale = terms.get(loop)
+        if scale is not None:
+            span = scale * (loop.extent - 1)
+            low, last = (low, last + span) if scale > 0 else (low + span, last)
+        found.append((low, last))
+    found.reverse()
+    return found
+
+
+def loops_of(a: Form) -> Iterator[Loop]:
+    """The loops whose variables a sum has."""
+    for term in a.terms:
+        if type(term) is Part:
+            for operand in term.operands:
+                yield from loops_of(operand)
+        else:
+            yield term  # type: ignore[misc]
+
+
+def stride(a: Form, loop: Loop) -> int:
+    """By how much a sum grows from the first iteration of a loop to the second."""
+    found = 0
+    for term, scale in a.terms.items():
+        if term is loop:
+            found += scale
+        elif type(term) is Part and any(one is loop for one in loops_of(Form(0, {term: 1}))):
+            found += scale * (_value(term, loop) - _value(term, None))
+    return found
+
+
+def _value(one: Part, loop: Loop | None) -> int:
+    """The value of a part where a loop is in its second iteration, the others in their first."""
+    inside = []
+    for operand in one.operands:
+        value = operand.base
+        for term, scale in operand.terms.items():
+            value += scale * (_value(term, loop) if type(term) is Part else int(term is loop))
+        inside.append(value)
+    if one.kind == "//":
+        return inside[0] // one.divisor
+    if one.kind == "%":
+        return inside[0] % one.divisor
+    if one.kind in ("min", "max"):
+        return min(inside) if one.kind == "min" else max(inside)
+    return sum(inside)
+
+
+def moved(a: Form, low: int, depth: int, tags: tuple[str, ...]) -> Form:
+    """A sum less its value in the first iterations of the loops that `bounds` holds fixed, and less
+    a number."""
+    inner = {
+        term: scale
+        for term, scale in a.terms.items()
+        if type(term) is Part or term.depth >= depth or (tags and term.tag.startswith(tags))  # type: ignore[union-attr]
+    }
+    return Form(a.base - low, inner)
+
+
+def operations(a: Form) -> tuple[int, int, int]:
+    """Additions, multiplications and divisions of a sum."""
+    adds = max(0, len(a.terms) + (a.base != 0) - 1)
+    products, quotients = 0, 0
+    for term, scale in a.terms.items():
+        products += scale not in (1, -1)
+        if type(term) is Part:
+            quotients += term.kind in ("//", "%")
+            for operand in term.operands:
+                more = operations(operand)
+                adds, products, quotients = adds + more[0], products + more[1], quotients + more[2]
+    return adds, products, quotients

@@ -1,0 +1,85 @@
+"""What tuners call, and how numbers are shown."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from te_sched import autotvm, te
+from te_sched.autotvm import record
+from te_sched.autotvm.tuner import callback, metric
+from te_sched.autotvm.utils import get_const_int, get_const_tuple, get_rank
+from te_sched.errors import CallError, DeclarationError
+from tests.autotvm.templates import records_of, task_of
+
+
+def test_a_log_is_appended(tmp_path: Path) -> None:
+    log = callback.log_to_file(tmp_path / "a.log")
+    for pair in records_of(task_of(8), [1.0, 2.0]):
+        log(None, *([one] for one in pair))
+    found = list(record.load_from_file(tmp_path / "a.log"))
+    assert [result.costs for _, result in found] == [(1.0,), (2.0,)]
+
+
+def test_a_log_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
+    log = callback.log_to_file(tmp_path / "none" / "a.log")
+    inp, result = records_of(task_of(8), [1.0])[0]
+    with pytest.raises(CallError, match=r"cannot write .*a\.log: No such file"):
+        log(None, [inp], [result])
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no full device")
+def test_a_full_disk_is_told() -> None:
+    inp, result = records_of(task_of(8), [1.0])[0]
+    with pytest.raises(CallError, match=r"(?s)cannot write /dev/full: No space left.*free some"):
+        callback.log_to_file("/dev/full")(None, [inp], [result])
+
+
+def test_speeds_are_collected() -> None:
+    monitor = callback.Monitor()
+    inputs, results = zip(*records_of(task_of(8), [1.0, 2.0]), strict=True)
+    monitor(None, inputs, [results[0], results[1]._replace(error_no=4)])
+    assert monitor.trial_scores() == [1024.0, 0.0]
+    assert monitor.trial_timestamps() == [10.0, 11.0]
+    monitor.reset()
+    assert monitor.trial_scores() == []
+
+
+def test_progress_is_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = io.StringIO()
+    monkeypatch.setattr("sys.stderr", shown)
+    bar = callback.progress_bar(2, "[task 1]", "k")
+    for pair in records_of(task_of(8), [1.0, 2.0]):
+        bar(None, *([one] for one in pair))
+    last = shown.getvalue().rsplit("\r", 1)[-1]
+    assert last.startswith("[task 1] Current/Best:    0.51/   1.02 kFLOPS | Progress: (2/2)")
+    assert last.endswith(" s Done.\n")
+
+
+def test_progress_is_silent_if_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = io.StringIO()
+    monkeypatch.setattr("sys.stderr", shown)
+    monkeypatch.setattr(autotvm.GLOBAL_SCOPE, "silent", True)
+    inp, result = records_of(task_of(8), [1.0])[0]
+    callback.progress_bar(1)(None, [inp], [result])
+    assert shown.getvalue() == ""
+
+
+def test_ranks_and_curves() -> None:
+    assert get_rank([3, 1, 2]).tolist() == [0, 2, 1]
+    assert metric.max_curve([1, 3, 2]).tolist() == [1, 3, 3]
+    assert metric.mean_curve([1, 3, 2]).tolist() == [1, 2, 2]
+    assert metric.recall_curve([0, 2, 1], 2).tolist() == [0.5, 0.5, 1.0]
+    assert metric.cover_curve([1, 0]).tolist() == [0.0, 1.0]
+    assert metric.average_recall([1, 2, 3], [2, 1, 3], 2) == 0.75
+
+
+def test_constants() -> None:
+    assert get_const_int(te.const(3, "int32")) == get_const_int(np.int8(3)) == 3
+    n = te.var("n")
+    assert get_const_tuple(te.placeholder((2, n), name="A").shape) == (2, n)
+    with pytest.raises(DeclarationError, match="Expect value to be constant int"):
+        get_const_int(n + 1)

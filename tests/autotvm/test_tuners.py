@@ -1,0 +1,192 @@
+"""Which configurations tuners choose, with made-up costs."""
+
+from __future__ import annotations
+
+import logging
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from te_sched import autotvm
+from te_sched.autotvm.task.task import Task
+from te_sched.autotvm.tuner import DropletTuner, GATuner, GridSearchTuner, RandomTuner, Tuner
+from te_sched.autotvm.tuner.droplet_tuner import p_value
+from te_sched.errors import DeclarationError
+from tests.autotvm.templates import MadeUpRunner, NoBuilder, made_up, task_of
+
+TUNERS = [RandomTuner, GridSearchTuner, GATuner, DropletTuner]
+
+
+def chosen(tuner: Tuner, n_trial: int = 1000, **options: Any) -> list[int]:
+    indices: list[int] = []
+    tuner.tune(
+        n_trial,
+        options.pop("measure", made_up()),
+        callbacks=[lambda _, inputs, __: indices.extend(one.config.index for one in inputs)],
+        **options,
+    )
+    return indices
+
+
+@pytest.mark.parametrize("kind", [RandomTuner, GridSearchTuner, GATuner])
+def test_a_tuner_tries_each_configuration_once(kind: Callable[..., Tuner]) -> None:
+    assert sorted(chosen(kind(task_of(8)))) == list(range(16))
+
+
+@pytest.mark.parametrize("kind", TUNERS)
+def test_a_tuner_never_tries_what_the_filter_rejects(kind: Callable[..., Tuner]) -> None:
+    task = task_of(8)
+    task.config_space.multi_filter(lambda one: one["tile_x"].size[1] >= one["tile_y"].size[1])
+    found = chosen(kind(task))
+    assert len(found) == len(set(found))
+    assert all(task.config_space.is_index_valid(one) for one in found)
+
+
+@pytest.mark.parametrize("kind", TUNERS)
+def test_the_same_seed_gives_the_same_choices(kind: Callable[..., Tuner]) -> None:
+    found = []
+    for _ in range(2):
+        random.seed(7)
+        found.append(chosen(kind(task_of(64)), 20))
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("kind", TUNERS)
+def test_the_best_is_kept(kind: Callable[..., Tuner]) -> None:
+    tuner = kind(task_of(8))
+    found = chosen(tuner, measure=made_up(lambda index: 1.0 + abs(index - 10)))
+    best = min(found, key=lambda index: abs(index - 10))
+    assert tuner.best_config.index == best
+    assert tuner.best_flops == 1024 / (1.0 + abs(best - 10))
+    assert tuner.best_measure_pair[1].costs == (1.0 + abs(best - 10),)
+
+
+def test_a_grid_begins_with_the_first_legal_index_of_its_range() -> None:
+    task = task_of(8)
+    task.config_space.multi_filter(lambda one: one["tile_x"].size[1] >= 2)
+    tuner = GridSearchTuner(task, range_idx=(2, 6))
+    assert (tuner.index, tuner.visited_max) == (4, 3)
+    assert chosen(tuner) == [4, 5, 6]
+    assert not tuner.has_next()
+
+
+def test_a_random_tuner_stays_in_its_range() -> None:
+    assert sorted(chosen(RandomTuner(task_of(8), range_idx=(3, 6)))) == [3, 4, 5, 6]
+
+
+def test_generations_prefer_what_is_fast() -> None:
+    random.seed(1)
+    task = task_of(4096)  # 169 configurations
+
+    def cost(index: int) -> float:
+        y, x = task.config_space.point2knob(index)
+        return 1.0 + abs(y - 6) + abs(x - 3)
+
+    tuner = GATuner(task, pop_size=12)
+    found = chosen(tuner, 60, measure=made_up(cost))
+    assert tuner.best_config.index in found
+    assert cost(tuner.best_config.index) <= 3.0
+
+
+def test_a_generation_that_failed_is_followed_by_another() -> None:
+    class Failing(MadeUpRunner):
+        def run(self, measure_inputs: Any, build_results: Any) -> Any:
+            results = super().run(measure_inputs, build_results)
+            return [one._replace(error_no=4, costs=(ValueError("no"),)) for one in results]
+
+    tuner = GATuner(task_of(64), pop_size=8)
+    option = autotvm.measure_option(NoBuilder(1, 4), Failing())
+    assert len(set(chosen(tuner, 20, measure=option))) == 20
+    assert tuner.best_config is None
+
+
+def test_a_droplet_descends_to_a_minimum() -> None:
+    task = task_of(4096)
+
+    def cost(index: int) -> float:
+        y, x = task.config_space.point2knob(index)
+        return 1.0 + abs(y - 9) + abs(x - 4)
+
+    tuner = DropletTuner(task, start_position=[1, 1])
+    found = chosen(tuner, measure=made_up(cost))
+    assert cost(tuner.best_config.index) == 1.0
+    assert found[0] == task.config_space.knob2point([1, 1])
+    assert len(found) == len(set(found))
+
+
+def test_differences_within_noise_are_no_improvement() -> None:
+    assert p_value([1.0, 2.0, 3.0], [1.1, 2.1, 3.1]) > 0.5
+    assert p_value([1.0, 1.0], [2.0, 2.0]) == 0.0
+    assert p_value([1.0], [2.0]) == 0.0
+    assert p_value([1.0, 1.1, 0.9], [9.0, 9.1, 8.9]) < 1e-6
+
+
+def test_tuning_stops_early_without_improvement() -> None:
+    tuner = GridSearchTuner(task_of(8))
+    assert chosen(tuner, early_stopping=4, measure=made_up()) == list(range(4))
+    assert tuner.ttl == 0
+
+
+def test_tuning_stops_after_its_trials() -> None:
+    assert len(chosen(RandomTuner(task_of(8)), 6)) == 6
+
+
+def test_many_errors_in_a_row_are_told(caplog: pytest.LogCaptureFixture) -> None:
+    class Failing(MadeUpRunner):
+        def run(self, measure_inputs: Any, build_results: Any) -> Any:
+            results = super().run(measure_inputs, build_results)
+            return [one._replace(error_no=4, costs=(ValueError("no"),)) for one in results]
+
+    tuner = GridSearchTuner(task_of(8))
+    tuner.set_error_threshold(5)
+    with caplog.at_level(logging.WARNING, "autotvm"):
+        chosen(tuner, measure=autotvm.measure_option(NoBuilder(1, 4), Failing()))
+    assert "configurations of tests/product failed; the error of the last one: no" in caplog.text
+
+
+def test_a_tuner_forgets() -> None:
+    tuner = GridSearchTuner(task_of(8))
+    chosen(tuner, 3)
+    tuner.load_history([], 1)
+    tuner.reset()
+    assert (tuner.best_config, tuner.best_flops) == (None, 0)
+
+
+def test_a_batch_may_be_empty() -> None:
+    class Idle(Tuner):
+        def has_next(self) -> bool:
+            return True
+
+        def next_batch(self, batch_size: int) -> list[Any]:
+            return []
+
+    assert chosen(Idle(task_of(8))) == []
+
+
+def test_an_interrupted_tuner_keeps_its_best() -> None:
+    tuner = GridSearchTuner(task_of(8))
+
+    def interrupt(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        tuner.tune(8, made_up(), callbacks=[interrupt])
+    assert tuner.best_config.index == 0
+    assert not autotvm.GLOBAL_SCOPE.in_tuning
+
+
+def test_a_tuner_rejects_what_it_cannot_tune() -> None:
+    with pytest.raises(DeclarationError, match=r"argument task of .* expected a TuningTask"):
+        RandomTuner("tests/product")
+    with pytest.raises(DeclarationError, match="task tests/product has no space of configurations"):
+        RandomTuner(Task("tests/product", (8,)))
+    with pytest.raises(DeclarationError, match=r"range_idx is \(3, 99\)"):
+        RandomTuner(task_of(8), range_idx=(3, 99))
+    with pytest.raises(DeclarationError, match="'Q' is not an SI prefix"):
+        RandomTuner(task_of(8)).tune(1, made_up(), si_prefix="Q")
+    with pytest.raises(DeclarationError, match="Tuner has no method has_next"):
+        Tuner(task_of(8)).tune(1, made_up())
+    with pytest.raises(DeclarationError, match="Tuner has no method next_batch"):
+        Tuner(task_of(8)).next_batch(1)
