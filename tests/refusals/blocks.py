@@ -259,7 +259,6 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
     (MATMUL, lambda s: s.vectorize(loops(s, "C")[2]), "cannot vectorize reduction loop k"),
     (MATMUL, lambda s: s.bind(loops(s, "C")[2], "blockIdx.x"), "cannot bind reduction loop k"),
     (MATMUL, lambda s: s.bind(loops(s, "C")[0], "threadIdx.w"), "there is no thread axis"),
-    (OTHERS["squares"], lambda s: s.parallel(loops(s, "B")[0]), "are not affine in the loops"),
     (OTHERS["opaque"], lambda s: s.parallel(loops(s, "B")[0]), "uses i in its body"),
     (OTHERS["scan"], lambda s: s.parallel(loops(s, "B")[1]), "is neither complete"),
     (OTHERS["stencil"], lambda s: s.parallel(loops(s, "B")[0]), "it reads and writes A"),
