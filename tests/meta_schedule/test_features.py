@@ -16,7 +16,7 @@ from te_sched.errors import DeclarationError, LoweringError
 from te_sched.ir.stmt import BufferStore, PrimFunc
 from te_sched.meta_schedule import MeasureCandidate, TuneContext, feature_extractor
 from te_sched.meta_schedule.feature_extractor import PerStoreFeature, RandomFeatureExtractor, stores
-from te_sched.meta_schedule.feature_extractor import index_forms as forms
+from te_sched.meta_schedule.feature_extractor import index_sums as forms
 from te_sched.tir.schedule import Schedule
 
 _OPERATIONS = ("mad", "addsub", "mul", "divmod", "cmp", "mathfunc", "otherfunc")
@@ -308,7 +308,7 @@ def test_random_features_depend_on_the_seed_alone() -> None:
     assert np.array_equal(a, first.extract_from(context, candidates)[0].numpy())
 
 
-_LOOPS = tuple([forms.Loop(extent, depth, "serial") for depth, extent in enumerate((3, 4, 2))])
+_LOOPS = tuple([forms.LoopLevel(extent, depth, "serial") for depth, extent in enumerate((3, 4, 2))])
 
 
 @given(
@@ -338,11 +338,11 @@ def test_quotients_and_remainders_have_their_values(
             assert _value(form, place) == value
 
 
-def _value(form: forms.Form, place: tuple[int, ...]) -> int:
+def _value(form: forms.IndexSum, place: tuple[int, ...]) -> int:
     """The value of a form in one iteration."""
     total = form.base
     for term, scale in form.terms.items():
-        if isinstance(term, forms.Loop):
+        if isinstance(term, forms.LoopLevel):
             total += scale * place[term.depth]
         else:
             inside = _value(term.operands[0], place)

@@ -54,9 +54,9 @@ from te_sched.errors import DeclarationError, repr_of
 from te_sched.ir import dtypes
 from te_sched.ir.expr import Buffer
 from te_sched.meta_schedule.feature_extractor.base import FeatureExtractor
-from te_sched.meta_schedule.feature_extractor.index_forms import (
-    Form,
-    Loop,
+from te_sched.meta_schedule.feature_extractor.index_sums import (
+    IndexSum,
+    LoopLevel,
     bounds_by_depth,
     loops_of,
     stride,
@@ -194,7 +194,7 @@ def _annotated(extents: list[int]) -> list[float]:
     return [len(extents), _product(extents), extents[-1], *_MIXED_POSITION]
 
 
-def _threads(loops: tuple[Loop, ...], is_gpu: bool) -> list[float]:
+def _threads(loops: tuple[LoopLevel, ...], is_gpu: bool) -> list[float]:
     lengths = {one.tag: one.extent for one in loops}
     virtual = [extent for tag, extent in lengths.items() if tag.startswith(("vthread", "cthread"))]
     own = [lengths.get(tag, 1) for tag in _THREADS]
@@ -218,7 +218,11 @@ class _Use:
     __slots__ = ("buffer", "bytes", "elements", "fixed", "is_read", "is_written", "row", "strides")
 
     def __init__(
-        self, buffer: Buffer, shape: tuple[int, ...], loops: tuple[Loop, ...], accesses: list[Any]
+        self,
+        buffer: Buffer,
+        shape: tuple[int, ...],
+        loops: tuple[LoopLevel, ...],
+        accesses: list[Any],
     ) -> None:
         self.buffer = buffer
         self.is_read = any([not one.is_write for one in accesses])
@@ -241,11 +245,11 @@ class _Use:
         ]
 
 
-def _key(indices: tuple[Form, ...]) -> Any:
+def _key(indices: tuple[IndexSum, ...]) -> Any:
     return tuple([(one.base, frozenset(one.terms.items())) for one in indices])
 
 
-def _extents(forms: list[Form], loops: tuple[Loop, ...], size: int) -> list[int]:
+def _extents(forms: list[IndexSum], loops: tuple[LoopLevel, ...], size: int) -> list[int]:
     """How many indices of a dimension are accessed, for each depth."""
     first = bounds_by_depth(forms[0], loops)
     for form in forms[1:]:
@@ -254,7 +258,7 @@ def _extents(forms: list[Form], loops: tuple[Loop, ...], size: int) -> list[int]
     return [min(size, max(0, last - low + 1)) for low, last in first]
 
 
-def _stride(indices: tuple[Form, ...], steps: list[int], loop: Loop) -> int:
+def _stride(indices: tuple[IndexSum, ...], steps: list[int], loop: LoopLevel) -> int:
     return abs(sum([stride(one, loop) * step for one, step in zip(indices, steps, strict=True)]))
 
 

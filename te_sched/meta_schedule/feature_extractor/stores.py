@@ -23,10 +23,10 @@ from te_sched.ir.intrinsic_table import Effect, call_effect
 from te_sched.ir.scopes import rank_of
 from te_sched.ir.visitor import children, variables_of
 from te_sched.lower.blocks.compact_buffers import THREADS_SHARING
-from te_sched.meta_schedule.feature_extractor.index_forms import (
+from te_sched.meta_schedule.feature_extractor.index_sums import (
     UNKNOWN,
-    Form,
-    Loop,
+    IndexSum,
+    LoopLevel,
     bounds,
     constant,
     floor_divided,
@@ -61,11 +61,11 @@ _UNROLL = "pragma_auto_unroll_max_step"
 
 
 @dataclass(slots=True)
-class Access:
+class BufferAccess:
     """Indices of an access; `is_write` tells stores from loads."""
 
     buffer: Buffer
-    indices: tuple[Form, ...]
+    indices: tuple[IndexSum, ...]
     is_write: bool
 
 
@@ -74,8 +74,8 @@ class Store:
     """A store: the loops around it, outermost first, its own access after those of its loads, the
     operations of one iteration by kind, and the largest step of automatic unrolling."""
 
-    loops: tuple[Loop, ...]
-    accesses: list[Access]
+    loops: tuple[LoopLevel, ...]
+    accesses: list[BufferAccess]
     operations: list[int]
     unroll_step: int
 
@@ -166,9 +166,9 @@ class _Reader:
     def __init__(self) -> None:
         self.stores: list[Store] = []
         self.allocated: list[Buffer] = []
-        self.loops: tuple[Loop, ...] = ()
-        self.forms: dict[Var, Form] = {}
-        self.views: dict[Buffer, tuple[Buffer, tuple[Form, ...]]] = {}
+        self.loops: tuple[LoopLevel, ...] = ()
+        self.forms: dict[Var, IndexSum] = {}
+        self.views: dict[Buffer, tuple[Buffer, tuple[IndexSum, ...]]] = {}
         self.unroll_step = 0
 
     def statement(self, node: S.Stmt) -> None:
@@ -207,7 +207,7 @@ class _Reader:
         """Add a loop, unless there is one of its thread axis."""
         loop = next((one for one in self.loops if tag and one.tag == tag), None)
         if loop is None:
-            loop = Loop(extent, len(self.loops), kind, tag)
+            loop = LoopLevel(extent, len(self.loops), kind, tag)
             self.loops = (*self.loops, loop)
         self.forms[var] = plus(self._index(low), variable(loop))
 
@@ -254,12 +254,14 @@ class _Reader:
         store = Store(self.loops, [], [0] * (SELECT + 1), self.unroll_step)
         self._count(node.value, store)
         written = tuple([self._index(one) for one in node.indices])
-        store.accesses.append(Access(*self._seen(node.buffer, written), True))
+        store.accesses.append(BufferAccess(*self._seen(node.buffer, written), True))
         if is_constant:
             store.operations = []
         self.stores.append(store)
 
-    def _seen(self, buffer: Buffer, indices: tuple[Form, ...]) -> tuple[Buffer, tuple[Form, ...]]:
+    def _seen(
+        self, buffer: Buffer, indices: tuple[IndexSum, ...]
+    ) -> tuple[Buffer, tuple[IndexSum, ...]]:
         """An access of a view as one of the buffer."""
         view = self.views.get(buffer)
         if view is None:
@@ -286,7 +288,7 @@ class _Reader:
                 if self._form(index) is None:
                     self._count(index, store)
             indices = tuple([self._index(one) for one in e.indices])
-            store.accesses.append(Access(*self._seen(e.buffer, indices), False))
+            store.accesses.append(BufferAccess(*self._seen(e.buffer, indices), False))
             return
         if kind in _SLOTS:
             is_float = dtypes.is_float(dtypes.element(e.dtype))
@@ -329,7 +331,7 @@ class _Reader:
 
     # -- indices -----------------------------------------------------------------------------------
 
-    def _index(self, e: Expr) -> Form:
+    def _index(self, e: Expr) -> IndexSum:
         """The form of an index; its parts with unknown values depend on the loops it has."""
         found = self._form(e)
         if found is None:
@@ -337,7 +339,7 @@ class _Reader:
             found = part("?", tuple(known), key=e)
         return found
 
-    def _form(self, e: Any) -> Form | None:
+    def _form(self, e: Any) -> IndexSum | None:
         """The form of an index; None of an expression that is not a function of loops."""
         kind = type(e)
         if kind is Var:
@@ -360,7 +362,7 @@ class _Reader:
             return part("min" if kind is E.Min else "max", (a, b))
         return self._scaled(kind, a, b)
 
-    def _scaled(self, kind: type, a: Form, b: Form) -> Form:
+    def _scaled(self, kind: type, a: IndexSum, b: IndexSum) -> IndexSum:
         """A product, quotient or remainder; one of two variable forms is unknown."""
         if kind is E.Mul and not a.terms:
             a, b = b, a

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 UNKNOWN = 1 << 40  # the bound of a value of which none is known
 
 
-class Loop:
+class LoopLevel:
     """A loop around stores.
 
     Parameters
@@ -34,11 +34,11 @@ class Loop:
         self.touches: dict[Any, int] = {}
 
 
-class Part(NamedTuple):
+class NonlinearTerm(NamedTuple):
     """A function of sums: "//" or "%" (by `divisor`), "min", "max", or "?" (unknown)."""
 
     kind: str
-    operands: tuple[Form, ...]
+    operands: tuple[IndexSum, ...]
     divisor: int
     key: object  # equal parts have equal keys
 
@@ -46,30 +46,30 @@ class Part(NamedTuple):
         return hash(self.key)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Part) and self.key == other.key
+        return isinstance(other, NonlinearTerm) and self.key == other.key
 
 
-class Form(NamedTuple):
+class IndexSum(NamedTuple):
     """The sum of a number and of scaled loop variables and parts."""
 
     base: int
-    terms: dict[Loop | Part, int]
+    terms: dict[LoopLevel | NonlinearTerm, int]
 
 
-def constant(value: int) -> Form:
+def constant(value: int) -> IndexSum:
     """The form of a number."""
-    return Form(value, {})
+    return IndexSum(value, {})
 
 
-def variable(loop: Loop) -> Form:
+def variable(loop: LoopLevel) -> IndexSum:
     """The form of a loop variable that begins at 0."""
-    return Form(0, {loop: 1})
+    return IndexSum(0, {loop: 1})
 
 
-def plus(a: Form, b: Form, factor: int = 1) -> Form:
+def plus(a: IndexSum, b: IndexSum, factor: int = 1) -> IndexSum:
     """a + factor * b"""
     if not b.terms:
-        return Form(a.base + factor * b.base, a.terms)
+        return IndexSum(a.base + factor * b.base, a.terms)
     terms = dict(a.terms)
     for term, scale in b.terms.items():
         new = terms.get(term, 0) + factor * scale
@@ -77,23 +77,25 @@ def plus(a: Form, b: Form, factor: int = 1) -> Form:
             terms[term] = new
         else:
             terms.pop(term, None)
-    return Form(a.base + factor * b.base, terms)
+    return IndexSum(a.base + factor * b.base, terms)
 
 
-def times(a: Form, factor: int) -> Form:
+def times(a: IndexSum, factor: int) -> IndexSum:
     """a * factor"""
     if factor == 0:
         return constant(0)
-    return Form(a.base * factor, {term: scale * factor for term, scale in a.terms.items()})
+    return IndexSum(a.base * factor, {term: scale * factor for term, scale in a.terms.items()})
 
 
-def part(kind: str, operands: tuple[Form, ...], divisor: int = 0, key: object = None) -> Form:
+def part(
+    kind: str, operands: tuple[IndexSum, ...], divisor: int = 0, key: object = None
+) -> IndexSum:
     """The form of a part; unknown ones are told apart by `key`."""
     keys = tuple([(one.base, frozenset(one.terms.items())) for one in operands])
-    return Form(0, {Part(kind, operands, divisor, (kind, keys, divisor, key)): 1})
+    return IndexSum(0, {NonlinearTerm(kind, operands, divisor, (kind, keys, divisor, key)): 1})
 
 
-def floor_divided(a: Form, divisor: int) -> Form:
+def floor_divided(a: IndexSum, divisor: int) -> IndexSum:
     """a // divisor"""
     whole, rest = _split(a, divisor)
     low, last = bounds(rest)
@@ -105,7 +107,7 @@ def floor_divided(a: Form, divisor: int) -> Form:
     return plus(whole, floor_divided(digit[1], divisor // digit[0]))
 
 
-def remainder(a: Form, divisor: int) -> Form:
+def remainder(a: IndexSum, divisor: int) -> IndexSum:
     """a % divisor"""
     _, rest = _split(a, divisor)
     low, last = bounds(rest)
@@ -118,14 +120,14 @@ def remainder(a: Form, divisor: int) -> Form:
     return plus(below, remainder(high, divisor // scale), scale)
 
 
-def _split(a: Form, divisor: int) -> tuple[Form, Form]:
+def _split(a: IndexSum, divisor: int) -> tuple[IndexSum, IndexSum]:
     """The multiple of a divisor in a sum, divided, and the rest."""
     whole = {term: scale // divisor for term, scale in a.terms.items() if scale % divisor == 0}
     rest = {term: scale for term, scale in a.terms.items() if scale % divisor}
-    return Form(a.base // divisor, whole), Form(a.base % divisor, rest)
+    return IndexSum(a.base // divisor, whole), IndexSum(a.base % divisor, rest)
 
 
-def _digit(a: Form, divisor: int) -> tuple[int, Form, Form] | None:
+def _digit(a: IndexSum, divisor: int) -> tuple[int, IndexSum, IndexSum] | None:
     """A sum as scale * high + low with a low from 0 to scale - 1 and a scale of the divisor."""
     for scale in sorted({abs(one) for one in a.terms.values()}, reverse=True):
         if scale > 1 and divisor % scale == 0:
@@ -136,12 +138,12 @@ def _digit(a: Form, divisor: int) -> tuple[int, Form, Form] | None:
     return None
 
 
-def bounds(a: Form, depth: int = 0, tags: tuple[str, ...] = ()) -> tuple[int, int]:
+def bounds(a: IndexSum, depth: int = 0, tags: tuple[str, ...] = ()) -> tuple[int, int]:
     """The least and the largest value over the loops from a depth inwards, and threads with `tags`;
     the other loops are in their first iteration."""
     low = last = a.base
     for term, scale in a.terms.items():
-        if type(term) is Part:
+        if type(term) is NonlinearTerm:
             ends = [scale * one for one in _part_bounds(term, depth, tags)]
             low, last = low + min(ends), last + max(ends)
         elif term.depth >= depth or (tags and term.tag.startswith(tags)):  # type: ignore[union-attr]
@@ -150,7 +152,7 @@ def bounds(a: Form, depth: int = 0, tags: tuple[str, ...] = ()) -> tuple[int, in
     return low, last
 
 
-def _part_bounds(one: Part, depth: int, tags: tuple[str, ...]) -> tuple[int, int]:
+def _part_bounds(one: NonlinearTerm, depth: int, tags: tuple[str, ...]) -> tuple[int, int]:
     inside = [bounds(operand, depth, tags) for operand in one.operands]
     if one.kind == "//":
         return inside[0][0] // one.divisor, inside[0][1] // one.divisor
@@ -165,9 +167,9 @@ def _part_bounds(one: Part, depth: int, tags: tuple[str, ...]) -> tuple[int, int
     return 0, UNKNOWN
 
 
-def bounds_by_depth(a: Form, loops: tuple[Loop, ...]) -> list[tuple[int, int]]:
+def bounds_by_depth(a: IndexSum, loops: tuple[LoopLevel, ...]) -> list[tuple[int, int]]:
     """`bounds` for each depth from 0 to the number of loops."""
-    if any([type(term) is Part for term in a.terms]):
+    if any([type(term) is NonlinearTerm for term in a.terms]):
         return [bounds(a, depth) for depth in range(len(loops) + 1)]
     low = last = a.base
     found = [(low, last)]
@@ -182,34 +184,38 @@ def bounds_by_depth(a: Form, loops: tuple[Loop, ...]) -> list[tuple[int, int]]:
     return found
 
 
-def loops_of(a: Form) -> Iterator[Loop]:
+def loops_of(a: IndexSum) -> Iterator[LoopLevel]:
     """The loops whose variables a sum has."""
     for term in a.terms:
-        if type(term) is Part:
+        if type(term) is NonlinearTerm:
             for operand in term.operands:
                 yield from loops_of(operand)
         else:
             yield term  # type: ignore[misc]
 
 
-def stride(a: Form, loop: Loop) -> int:
+def stride(a: IndexSum, loop: LoopLevel) -> int:
     """By how much a sum grows from the first iteration of a loop to the second."""
     found = 0
     for term, scale in a.terms.items():
         if term is loop:
             found += scale
-        elif type(term) is Part and any(one is loop for one in loops_of(Form(0, {term: 1}))):
+        elif type(term) is NonlinearTerm and any(
+            one is loop for one in loops_of(IndexSum(0, {term: 1}))
+        ):
             found += scale * (_value(term, loop) - _value(term, None))
     return found
 
 
-def _value(one: Part, loop: Loop | None) -> int:
+def _value(one: NonlinearTerm, loop: LoopLevel | None) -> int:
     """The value of a part where a loop is in its second iteration, the others in their first."""
     inside = []
     for operand in one.operands:
         value = operand.base
         for term, scale in operand.terms.items():
-            value += scale * (_value(term, loop) if type(term) is Part else int(term is loop))
+            value += scale * (
+                _value(term, loop) if type(term) is NonlinearTerm else int(term is loop)
+            )
         inside.append(value)
     if one.kind == "//":
         return inside[0] // one.divisor
@@ -220,24 +226,26 @@ def _value(one: Part, loop: Loop | None) -> int:
     return sum(inside)
 
 
-def moved(a: Form, low: int, depth: int, tags: tuple[str, ...]) -> Form:
+def moved(a: IndexSum, low: int, depth: int, tags: tuple[str, ...]) -> IndexSum:
     """A sum less its value in the first iterations of the loops that `bounds` holds fixed, and less
     a number."""
     inner = {
         term: scale
         for term, scale in a.terms.items()
-        if type(term) is Part or term.depth >= depth or (tags and term.tag.startswith(tags))  # type: ignore[union-attr]
+        if type(term) is NonlinearTerm
+        or term.depth >= depth
+        or (tags and term.tag.startswith(tags))  # type: ignore[union-attr]
     }
-    return Form(a.base - low, inner)
+    return IndexSum(a.base - low, inner)
 
 
-def operations(a: Form) -> tuple[int, int, int]:
+def operations(a: IndexSum) -> tuple[int, int, int]:
     """Additions, multiplications and divisions of a sum."""
     adds = max(0, len(a.terms) + (a.base != 0) - 1)
     products, quotients = 0, 0
     for term, scale in a.terms.items():
         products += scale not in (1, -1)
-        if type(term) is Part:
+        if type(term) is NonlinearTerm:
             quotients += term.kind in ("//", "%")
             for operand in term.operands:
                 more = operations(operand)

@@ -1,0 +1,40 @@
+"""The benchmark of searches: its workloads compute, its table is complete."""
+
+import numpy as np
+import pytest
+
+import te_sched
+from benchmarks import tuning
+from te_sched import te
+
+
+@pytest.mark.parametrize("name", ["softmax", "layer-norm", "depthwise", "int8-product"])
+def test_workloads_compute(name: str) -> None:
+    func = te.create_prim_func(tuning.WORKLOADS[name](te))
+    arrays = [te_sched.nd.array(one) for one in tuning._arrays(func)]
+    te_sched.build(func)(*arrays)
+    x, *_, y = (one.numpy().astype("float64") for one in arrays)
+    if name == "softmax":
+        np.testing.assert_allclose(y.sum(axis=1), 1, rtol=1e-5)
+    elif name == "layer-norm":
+        expected = (x - x.mean(1, keepdims=True)) / np.sqrt(x.var(1, keepdims=True) + 1e-5)
+        np.testing.assert_allclose(y, expected, rtol=1e-3, atol=1e-4)
+    elif name == "depthwise":
+        weights = arrays[1].numpy()
+        np.testing.assert_allclose(
+            y[0, 3, 5, 7], (x[0, 3, 4:7, 6:9] * weights[3, 0]).sum(), rtol=1e-4
+        )
+    else:
+        np.testing.assert_array_equal(y, x @ arrays[1].numpy().astype("float64"))
+
+
+def test_the_table_has_ratios_and_their_means() -> None:
+    figures = {
+        "softmax": {"te_sched": 2e-6, "tvm": 4e-6, "search te_sched": 10.0, "search tvm": 40.0},
+        "product-128": {"search te_sched": 10.0},
+    }
+    header, lines = tuning.rows(figures)
+    assert [len(line) for line in lines] == [len(header)] * 3
+    assert lines[0][3] == "0.50"
+    assert lines[-1][7] == "0.25"
+    assert lines[1][1] == "-"
