@@ -25,7 +25,7 @@ from te_sched.arith.iter_expr import (
     to_expr,
 )
 from te_sched.arith.rewrite import Rewriter
-from te_sched.ir.expr import GT, LT, Add, Cast, Div, Expr, FloorDiv, IntImm, Mod, Mul, Sub
+from te_sched.ir.expr import GT, LT, Add, Cast, Div, Expr, FloorDiv, IntImm, Mod, Mul, Not, Sub
 
 
 class Canonicalizer(Rewriter):
@@ -202,6 +202,11 @@ class Canonicalizer(Rewriter):
         return Rewriter.visit_CompareOp(self, LT(gap, build.imm(0, a.dtype)))
 
     visit_GT = visit_LT
+
+    def not_less(self, e: Any) -> Any:
+        """As TVM's canonical form, which does not fold the negation."""
+        is_folded = self.facts.is_exact or type(e) is not IntImm
+        return self.negated(e) if is_folded else Not(e)
 
     def _reduced(self, gap: IterSumExpr) -> IterSumExpr | None:
         """gap / d for the greatest d for which gap < 0 exactly when gap / d < 0, or None."""

@@ -127,29 +127,23 @@ def _is_multiple(e: Expr) -> bool:
     return type(e) is Mul and {type(e.a), type(e.b)} == {Var, IntImm}
 
 
-def _scale_of(one: IterSplitExpr) -> int:
-    return abs(one.scale)  # type: ignore[no-any-return]
-
-
-def chained(args: Iterable[IterSplitExpr]) -> list[IterSplitExpr]:
-    """Parts such that each, as far as possible, continues the one before. Units, whose scales mean
-    nothing, are last if they continue none.
+def chained(args: Iterable[IterSplitExpr], prover: Prover | None = None) -> list[IterSplitExpr]:
+    """Parts with numbers as scales, such that each, as far as possible, continues the one before.
+    Units, whose scales mean nothing, are last if they continue none.
     """
+    prover = prover or Prover(None)
     left = list(reversed(list(args)))
     found: list[IterSplitExpr] = []
-    expected: Factor = min(map(_scale_of, left))
+    expected: Factor = min(abs(one.scale) for one in left)
     while left:
-        is_known = isinstance(expected, int)
-        next_ones = [one for one in left if is_known and one.scale == expected]
-        if not next_ones:
-            larger = [one for one in left if not is_number(one.extent, 1)]
-            within = [one for one in larger if is_known and _scale_of(one) <= expected]
-            if within:
-                next_ones = [max(within, key=_scale_of)]
-            else:
-                next_ones = [min(larger, key=_scale_of)] if larger else left
-        found.append(next_ones[0])
-        left = _without(left, next_ones[0])
+        # A unit continues the parts before only if it has the expected scale.
+        larger = [one for one in left if not is_number(one.extent, 1) or one.scale == expected]
+        sizes = [abs(one.scale) for one in larger]
+        place = prover.continuing(sizes, expected)
+        if place is None:
+            place = sizes.index(min(sizes)) if larger else 0
+        found.append((larger or left)[place])
+        left = _without(left, found[-1])
         expected = found[-1].scale * found[-1].extent
     return found
 
@@ -205,6 +199,21 @@ class Prover:
             return 0 < scale <= reach
         prove = self.analyzer.can_prove
         return prove(ops.greater_equal(scale, 0)) and prove(ops.less_equal(scale, reach))
+
+    def continuing(self, scales: Sequence[Factor | None], reach: Factor) -> int | None:
+        """The place of the scale that continues values below `reach`: an equal one, or the largest
+        that leaves no gap.
+        """
+        found: tuple[int, Factor] | None = None
+        for place, scale in enumerate(scales):
+            if scale is None:
+                continue
+            if self.is_equal(scale, reach):
+                return place
+            is_within = self.is_within(scale, reach)
+            if is_within and (found is None or not self.is_within(scale, found[1])):
+                found = place, scale
+        return None if found is None else found[0]
 
     def quotient(self, a: Factor, b: Factor) -> Factor | None:
         """a / b, if a is known to be a multiple of b."""
@@ -465,10 +474,10 @@ class Detector(Visitor):
         return IterSumExpr(tuple(left), self.prover.number(a.base + factor * constraint.low))
 
     def ordered(self, args: Sequence[IterSplitExpr]) -> list[IterSplitExpr]:
-        """The parts of a sum by increasing scale."""
+        """The parts of a sum by increasing scale; of equal scales, the last one first."""
         if all(isinstance(one.scale, int) for one in args):
-            return chained(args)
-        left, found = list(args), list[IterSplitExpr]()
+            return chained(args, self.prover)
+        left, found = list(reversed(args)), list[IterSplitExpr]()
         quotient = self.prover.quotient
 
         def is_finest(one: IterSplitExpr) -> bool:
@@ -536,19 +545,13 @@ class Detector(Visitor):
         scale, or the coarsest below, if values may come more than once.
         """
         scales = [self.prover.quotient(one.scale, unit) for one in left]
-        for one, by in zip(left, scales, strict=True):
-            if by is not None and self.prover.is_equal(by, expected):
-                return one, by
-        found: tuple[IterSplitExpr, Factor] | None = None
-        if self.level != IterMapLevel.BIJECTIVE and is_number(unit, 1):
-            for one, by in reversed(list(zip(left, scales, strict=True))):
-                if by is None or not self.prover.is_within(by, expected):
-                    continue
-                if found is None or not self.prover.is_within(by, found[1]):
-                    found = one, by
-        if found is None:
+        place = self.prover.continuing(scales, expected)
+        by = None if place is None else scales[place]
+        is_once = by is not None and self.prover.is_equal(by, expected)
+        may_repeat = self.level != IterMapLevel.BIJECTIVE and is_number(unit, 1)
+        if place is None or by is None or not (is_once or may_repeat):
             raise NotAffine(f"the values of {expr_of(a)} have gaps, or come more than once")
-        return found
+        return left[place], by
 
     def _mark(self, args: tuple[IterSplitExpr, ...], extent: Factor) -> IterMark:
         """The mark of a sum: one for each sum."""

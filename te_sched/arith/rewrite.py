@@ -324,8 +324,12 @@ class Rewriter(Visitor):
         if known is None and self.facts.true:
             known = self.literal(e)
         if known is None and not self.is_ieee(a.dtype):
-            known = self.negated(self.less(b, a, is_negated=True))
+            known = self.not_less(self.less(b, a, is_negated=True))
         return e if known is None else known
+
+    def not_less(self, e: Any) -> Any:
+        """a <= b, of a rewritten b < a."""
+        return self.negated(e)
 
     def unequal(self, a: Any, b: Any) -> Any:
         """a != b, of rewritten operands."""

@@ -86,7 +86,7 @@ def command(
     searched = "post-order-apply" if space == _DEFAULT else ran.value(space, "--space")
     if not isinstance(searched, str) and not callable(searched):
         raise CommandError(
-            f"--space names {space}, which is no function", "", "name a function of a schedule"
+            f"--space names {space}, which is not a function", "", "name a function of a schedule"
         )
     try:
         func, shown, wanted = _what(ran, schedule, name, target, sizes)

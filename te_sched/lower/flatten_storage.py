@@ -226,7 +226,9 @@ class _Flattener(Mapper):
         made = _flat_buffer(buffer, data, shape, strides)
         if self.is_scheduled or made is buffer:
             return made
-        return replace(made, shape=tuple([self.simplified(size) for size in made.shape]))
+        exact = self.analyzer.is_exact
+        simplified = self.simplified if exact else self.analyzer.canonical_simplify
+        return replace(made, shape=tuple(map(simplified, made.shape)))
 
     # -- statements --------------------------------------------------------------------------------
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import tempfile
 from collections.abc import Sequence
@@ -17,11 +16,11 @@ from te_sched.meta_schedule import database as databases
 from te_sched.meta_schedule import measure_callback as callbacks
 from te_sched.meta_schedule import runner as runners
 from te_sched.meta_schedule.database import Database, JSONDatabase, SQLiteDatabase
+from te_sched.meta_schedule.log_file import LOGGER, logging_to
 from te_sched.meta_schedule.task_scheduler import TaskScheduler
 from te_sched.meta_schedule.tune_context import TuneContext
 from te_sched.signatures import is_index
 
-_LOGGER = logging.getLogger("te_sched.meta_schedule")
 FILE = "tuning.sqlite"
 
 
@@ -81,7 +80,6 @@ def tune_tasks(
     folder = Path(files.check_path(work_dir, "tune into", _refusal))
     with files.refusing(f"create {str(folder)!r}", "give a folder that can be written", _refusal):
         folder.mkdir(parents=True, exist_ok=True)
-        handler = logging.FileHandler(folder / "tuning.log", delay=True)
     found = _database(database, folder, module_equality)
     left = max_trials_global
     if isinstance(database, str):
@@ -93,31 +91,29 @@ def tune_tasks(
     parts = builders.create(builder), runners.create(runner)
     own = [one for one in parts if one is not builder and one is not runner]
     is_interrupted = False
-    _LOGGER.addHandler(handler)
     try:
-        scheduler.tune(
-            tasks,
-            task_weights,
-            max_trials_global=left,
-            max_trials_per_task=left if max_trials_per_task is None else max_trials_per_task,
-            num_trials_per_iter=num_trials_per_iter,
-            builder=parts[0],
-            runner=parts[1],
-            measure_callbacks=chosen,
-            database=found,
-            cost_model=cost_models.create(cost_model),
-        )
+        with logging_to(folder / "tuning.log"):
+            scheduler.tune(
+                tasks,
+                task_weights,
+                max_trials_global=left,
+                max_trials_per_task=left if max_trials_per_task is None else max_trials_per_task,
+                num_trials_per_iter=num_trials_per_iter,
+                builder=parts[0],
+                runner=parts[1],
+                measure_callbacks=chosen,
+                database=found,
+                cost_model=cost_models.create(cost_model),
+            )
     except KeyboardInterrupt:
         is_interrupted = True
     finally:
-        _LOGGER.removeHandler(handler)
-        handler.close()
         for one in own:
             one.close()
     if isinstance(found, SQLiteDatabase) and found.path == str(folder / FILE):
         export(found, folder)
     if is_interrupted:
-        _LOGGER.warning(
+        LOGGER.warning(
             "tuning was interrupted after %d of %d trials: the database has them, the same call "
             "goes on",
             _measured(found, tasks),

@@ -209,7 +209,7 @@ def _nothing_measured(trials: Trials, name: str) -> BuildError:
 
 
 def schedule_text(mod: IRModule, trace: Trace, target: Target, title: str) -> str:
-    """A program, as text that runs as it stands: a module, its trace, and how it is built."""
+    """A program, as text that can be run: a module, its trace, and how it is built."""
     return "\n\n".join(
         [
             _HEAD.format(title=title),
@@ -247,9 +247,9 @@ def tune(
 ) -> Tuned:
     """Search for the fastest schedule of a program.
 
-    Candidates are built and measured in other processes, and each must compute what the unscheduled
-    program computes. A terminal shows how many were measured, and the best time so far. Ctrl-C ends
-    the search with what was found until then.
+    Candidates are built and measured in other processes, and the results of each are compared with
+    those of the unscheduled program. A terminal shows how many were measured, and the best time so
+    far. Ctrl-C ends the search with what was found until then.
 
     Parameters
     ----------

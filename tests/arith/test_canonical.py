@@ -8,6 +8,7 @@ import pytest
 
 from te_sched.arith.canonical import Canonicalizer
 from te_sched.arith.facts import Facts
+from te_sched.config import TO_RUN
 from te_sched.ir import expr as E
 from te_sched.ir.expr import IntImm, Range, Var
 from tests.arith.brute import show, value
@@ -53,3 +54,12 @@ def test_forms_of_forms_are_the_same(e: E.Expr) -> None:
     found = canonicalizer()
     form = found.visit(e)
     assert show(found.visit(form)) == show(form)
+
+
+def test_known_orders_are_negations_unless_they_are_run() -> None:
+    """As in TVM, which shows them in sizes of flat buffers."""
+    at_least = E.Select(E.LE(IntImm(0), i), x, y)
+    assert show(canonicalizer().visit(at_least)) == show(E.Select(E.Not(IntImm(0, "bool")), x, y))
+    facts = Facts(TO_RUN)
+    facts.bounds.bind(i, Range(IntImm(0), IntImm(8)))
+    assert Canonicalizer(facts).visit(at_least) is x

@@ -53,6 +53,17 @@ def test_quotients_are_exact_or_none(a: Any, b: Any, result: Any) -> None:
     assert (str(found) if isinstance(found, Expr) else found) == result
 
 
+def test_scales_continue_values_once_or_repeat_them() -> None:
+    continuing = Prover(None).continuing
+    assert continuing([2, 4, 8, None], 4) == 1
+    assert continuing([8, 2, 3, 3], 4) == 2
+    assert continuing([8, n], 4) is None
+    analyzer = Analyzer()
+    analyzer.mark_nonnegative(n)
+    assert continuing([n, n * 3, n * 8], n * 4) is None
+    assert Prover(analyzer).continuing([n, n * 3, n * 8], n * 4) == 1
+
+
 def test_rounding_up_and_extremes() -> None:
     prover = Prover(None)
     assert (prover.ceildiv(13, 4), prover.ceildiv(n * 4, 4)) == (4, n)

@@ -19,7 +19,7 @@ from te_sched.cli.problems import UsageError, as_usage_error, exit_code_of
 def test_help_lists_the_commands(te_sched_command):
     done = te_sched_command("-h")
     assert done.exit_code == 0
-    for name in ("run", "lower", "build", "bench", "check", "explain", "doctor", "completion"):
+    for name in ("run", "lower", "build", "bench", "check", "explain", "tune", "doctor"):
         assert f"  {name} " in done.stdout
         assert te_sched_command(name, "--help").exit_code == 0
 

@@ -111,7 +111,7 @@ def test_what_is_tuned(te_sched_command, program, text, words, shown):
     [
         (["--name", "totl"], "does not define totl, which --name names", "did you mean 'total'?"),
         (["--space", "spce"], "does not define spce, which --space names", "'space'?"),
-        (["--space", "number"], "--space names number, which is no function", "a function of a"),
+        (["--space", "number"], "--space names number, which is not a function", "a function of a"),
         (["--size", "m=3"], "no symbolic extent named m", "all extents are numbers"),
         (["--schedule", "9"], "no schedule named 9", "1 (C)"),
         (["--trials", "0"], "0 is not in the range x>=1", "--help"),

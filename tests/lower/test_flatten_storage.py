@@ -334,6 +334,29 @@ def test_symbolic_sizes_of_functions_are_simplified() -> None:
     np.testing.assert_array_equal(b, a)
 
 
+@pytest.mark.parametrize(
+    ("extents", "index", "expected"),
+    [
+        ("2, 4, n", "i * 4 + j, k", "i * (n * 4) + j * n + k"),
+        ("2, 4, n + 7", "i * 3 + j, k", "i * (n * 3) + j * n + k"),  # values that repeat
+        ("2, 4, n", "i + j, k", "i * n + j * n + k"),
+        ("2, 4, n // 2", "i * 4 + j, k", "(i * 4 + j) * n + k"),  # not a map: it has gaps
+        ("2, 4, n", "i * 5 + j, k", "(i * 5 + j) * n + k"),
+    ],
+)
+def test_symbolic_rows_are_ordered(extents: str, index: str, expected: str) -> None:
+    source = f"""
+@T.prim_func
+def main(a: T.handle):
+    n = T.int32()
+    A = T.match_buffer(a, (9, n), "float32")
+    for i, j, k in T.grid({extents}):
+        A[{index}] = T.float32(1)
+"""
+    flat = transform.FlattenBuffer()(IRModule({"main": te_sched.script.from_source(source)}))
+    assert f"A_1[{expected}] = " in str(flat)
+
+
 GUARDED = """
 @T.prim_func
 def main(a: T.handle, n: T.int32, m: T.int32):

@@ -264,7 +264,6 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
         "cannot vectorize loop i(.|\n)*B is neither complete(.|\n)*it has no T.init",
     ),
     (MATMUL, lambda s: s.bind(loops(s, "C")[0], "threadIdx.w"), "there is no thread axis"),
-    (OTHERS["squares"], lambda s: s.parallel(loops(s, "B")[0]), "are not affine in the loops"),
     (OTHERS["opaque"], lambda s: s.parallel(loops(s, "B")[0]), "uses i in its body"),
     (OTHERS["scan"], lambda s: s.parallel(loops(s, "B")[1]), "is neither complete"),
     (OTHERS["stencil"], lambda s: s.parallel(loops(s, "B")[0]), "it reads and writes A"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import platform
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
@@ -11,6 +10,7 @@ from typing import Any
 
 from te_sched.errors import TeSchedError
 from te_sched.meta_schedule.arg_info import ArgInfo
+from te_sched.meta_schedule.log_file import LOGGER
 from te_sched.meta_schedule.runner.base import (
     EvaluatorConfig,
     Runner,
@@ -28,7 +28,6 @@ from te_sched.meta_schedule.utils import (
 )
 from te_sched.worker_pool import WorkerPool, WorkerTimeoutError
 
-_LOGGER = logging.getLogger("te_sched.meta_schedule")
 _Function = str | Callable[..., Any] | None
 _LONGER = 10.0  # times the limit of a candidate that the unscheduled program may take
 
@@ -148,7 +147,7 @@ def _warn(future: Future[None]) -> None:
     error = None if future.cancelled() else future.exception()
     if error is not None:
         text = error.summary if isinstance(error, TeSchedError) else repr(error)
-        _LOGGER.warning("the unscheduled program failed, candidates are not checked: %s", text)
+        LOGGER.warning("the unscheduled program failed, candidates are not checked: %s", text)
 
 
 class LocalRunnerFuture(RunnerFuture):

@@ -4,7 +4,7 @@ and how its reads follow its writes. Must not know any rule.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from te_sched.arith.analyzer import Analyzer
@@ -25,6 +25,13 @@ SPATIAL, REDUCTION, OTHER = "DataPar", "CommReduce", ""
 def is_root(sch: ScheduleBase, key: BlockKey) -> bool:
     """Whether a block is the body of its function."""
     return sch.parents[key] is None
+
+
+def blocks_inside(sch: ScheduleBase, key: BlockKey) -> Iterator[BlockKey]:
+    """A block and those in it, in program order, each before those in it."""
+    yield key
+    for one in sch.blocks_of(key):
+        yield from blocks_inside(sch, one)
 
 
 def is_tiled(block: Block) -> bool:
@@ -53,6 +60,15 @@ def kind_of_loop(sch: ScheduleBase, key: BlockKey, loop: Var) -> str:
     """The kind of the iterators of a block that depend on a loop; "" if it has several or none."""
     kinds = {kind for _, kind in bound_kinds(sch.realize(key), loop)}
     return kinds.pop() if len(kinds) == 1 else OTHER
+
+
+def is_data_parallel(sch: ScheduleBase, loop: Var) -> bool:
+    """Whether only data parallel iterators of the blocks in a loop depend on it."""
+    return all(
+        kind == SPATIAL
+        for key in sch.blocks_of(loop)
+        for _, kind in bound_kinds(sch.realize(key), loop)
+    )
 
 
 def extent_of(sch: ScheduleBase, loop: Var) -> int | None:

@@ -13,10 +13,7 @@ from te_sched.ir.visitor import replace
 from te_sched.tensorir.base import ScheduleBase, of_block, of_loop
 from te_sched.tensorir.blocks import (
     bound_kinds,
-    has_affine_binding,
     is_group,
-    loops_around,
-    range_of,
     stated_blocks,
     why_not_compact,
 )
@@ -145,7 +142,7 @@ def _set_kind(schedule: ScheduleBase, loop: Any, kind: str, action: str, thread:
             "write every buffer in one block, which reads what is complete",
             of_loop(key.name),
         )
-    _check_bindings(schedule, key, node, action, thread)
+    _check_bindings(schedule, key, action, thread)
     bound = None
     if thread:
         bound = IterVar(None, Var(thread, node.loop_var.dtype), "ThreadIndex", thread)
@@ -160,19 +157,9 @@ def _by_scope(schedule: ScheduleBase, keys: Sequence[BlockKey]) -> Iterator[list
         yield from _by_scope(schedule, schedule.blocks_of(one))
 
 
-def _check_bindings(schedule: ScheduleBase, key: Var, loop: For, action: str, thread: str) -> None:
-    above = [*loops_around(schedule, key), key]
+def _check_bindings(schedule: ScheduleBase, key: Var, action: str, thread: str) -> None:
     for block in stated_blocks(schedule, schedule.blocks_of(key)):
         realize = schedule.realize(block)
-        names = dict.fromkeys([*above, *loops_around(schedule, block)])
-        if not has_affine_binding(realize, {one: range_of(schedule.loop(one)) for one in names}):
-            raise ScheduleError(
-                f"cannot {action} loop {key.name}",
-                f"the iterators of block {block.name} are not affine in the loops: "
-                + ", ".join(map(str, realize.iter_values)),
-                "bind each iterator to a sum of parts of loops",
-                [of_loop(key.name), of_block(block.name)],
-            )
         if key in mentioned(realize.block):
             raise ScheduleError(
                 f"cannot {action} loop {key.name}",

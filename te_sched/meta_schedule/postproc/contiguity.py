@@ -1,0 +1,102 @@
+"""How many inner loops of a block go through memory in steps of one size. Must not know any
+postprocessor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from te_sched.arith.analyzer import Analyzer
+from te_sched.ir.expr import Add, BufferRegion, Expr, IntImm, Mul, Var
+from te_sched.ir.visitor import substitute
+from te_sched.meta_schedule.schedule_rule.block_properties import extent_of
+from te_sched.tensorir.relaxation import binding_of
+from te_sched.tensorir.state import BlockKey
+from te_sched.tir.schedule import Schedule
+
+
+def contiguous_loops(sch: Schedule, key: BlockKey) -> int:
+    """The number of inner loops around a block that could be one loop, with one step for each
+    access; loops on which an access does not depend are no obstacle.
+    """
+    loops, block = sch.loops_above(key), sch.block(key)
+    extents = [extent_of(sch, one) for one in loops]
+    strides = _Strides(binding_of(sch.realize(key)))
+    found = [
+        _contiguous(strides.of(region), loops, extents) for region in (*block.reads, *block.writes)
+    ]
+    return min(found, default=len(loops))
+
+
+def _contiguous(
+    strides: Mapping[Var, int], loops: Sequence[Var], extents: Sequence[int | None]
+) -> int:
+    """The number of inner loops over which an access goes in steps of one size. A step that is not
+    one element must be that of the innermost loop.
+    """
+    expected: int | None = None
+    for place in reversed(range(len(loops))):
+        stride, extent = strides.get(loops[place], 0), extents[place]
+        if not stride:
+            continue
+        is_first_step = expected is None and (stride == 1 or place == len(loops) - 1)
+        if extent is None or not (is_first_step or stride == expected):
+            return len(loops) - 1 - place
+        expected = stride * extent
+    return len(loops)
+
+
+class _Strides:
+    """The steps of accesses of a block.
+
+    Parameters
+    ----------
+    values : the values of the iterators of the block.
+    """
+
+    def __init__(self, values: Mapping[Var, Expr]) -> None:
+        self._values = values
+        self._analyzer = Analyzer()
+        self._known: dict[Expr, dict[Var, int]] = {}
+
+    def of(self, region: BufferRegion) -> dict[Var, int]:
+        """The number of elements between two iterations of each loop, as far as the first index of
+        a region is a sum of multiples of loops.
+        """
+        found: dict[Var, int] = {}
+        elements = 1
+        dimensions = zip(region.region, region.buffer.shape, strict=True)
+        for bound, size in reversed([*dimensions]):
+            for loop, factor in self._factors(bound.min).items():
+                found.setdefault(loop, factor * elements)
+            if not isinstance(size, IntImm):
+                break
+            elements *= size.value
+        return found
+
+    def _factors(self, index: Expr) -> dict[Var, int]:
+        """The factors of loops in an index."""
+        found = self._known.get(index)
+        if found is None:
+            found = {}
+            value = self._values[index] if type(index) is Var and index in self._values else None
+            whole = substitute(index, self._values) if value is None else value
+            for loop, factor in terms(self._analyzer.simplify(whole), 1):
+                found[loop] = found.get(loop, 0) + factor
+            self._known[index] = found
+        return found
+
+
+def terms(value: Expr, factor: int) -> Iterable[tuple[Var, int]]:
+    """The variables in a sum with their factors; other parts, differences too, are left out."""
+    match value:
+        case Var():
+            yield value, factor
+        case Add():
+            yield from terms(value.a, factor)
+            yield from terms(value.b, factor)
+        case Mul():
+            for part, other in ((value.a, value.b), (value.b, value.a)):
+                if isinstance(other, IntImm):
+                    yield from terms(part, factor * other.value)
+                    break

@@ -1,0 +1,141 @@
+"""Task schedulers: which task is next, tables, counts of failures, callbacks."""
+
+import logging
+
+import pytest
+
+from te_sched import meta_schedule as ms
+from te_sched.errors import DeclarationError
+from tests.meta_schedule.programs import LLVM, MODULE, space
+
+
+class Builder(ms.builder.PyBuilder):
+    """Builds nothing; every fourth candidate fails."""
+
+    def build(self, inputs):
+        """Paths that are not there."""
+        paths = ["/nowhere/module.o" if n % 4 != 3 else None for n in range(len(inputs))]
+        return [ms.builder.BuilderResult(one, None if one else "cannot be built") for one in paths]
+
+
+class Runner(ms.runner.PyRunner):
+    """Gives seconds that were fixed before; the first of a batch fails."""
+
+    def __init__(self, seconds):
+        self.seconds = iter(seconds)
+
+    def run(self, inputs):
+        """Results that are there at once."""
+        found = [ms.runner.RunnerResult([next(self.seconds)], None) for _ in inputs]
+        found[0] = ms.runner.RunnerResult(None, "crashed")
+        return [ms.runner.RunnerFuture(lambda: True, lambda one=one: one) for one in found]
+
+
+def task(name):
+    return ms.tune_context.TuneContext(
+        MODULE,
+        target=LLVM,
+        space_generator=space(),
+        search_strategy="replay-trace",
+        task_name=name,
+        rand_state=1,
+    )
+
+
+def scheduled(scheduler, names="ab", trials=16, weights=(1.0, 1.0), callbacks=(), per_task=8):
+    scheduler.tune(
+        [task(one) for one in names],
+        list(weights)[: len(names)],
+        trials,
+        per_task,
+        4,
+        Builder(),
+        Runner([1e-3 / (1 + n) for n in range(1000)]),
+        list(callbacks),
+        ms.database.MemoryDatabase(),
+        None,
+    )
+    return scheduler
+
+
+@pytest.mark.parametrize("kind", ["round-robin", "gradient"])
+def test_each_task_has_its_trials(kind):
+    scheduler = scheduled(ms.TaskScheduler.create(kind), trials=100)
+    assert [len(one.latencies) for one in scheduler.tasks_] == [8, 8]
+    assert scheduler.remaining_tasks_ == 0
+
+
+def test_the_heavier_task_has_more_trials():
+    scheduler = ms.task_scheduler.GradientBased(seed=1)
+    scheduled(scheduler, trials=32, weights=(1.0, 50.0), per_task=49)
+    light, heavy = (len(one.latencies) for one in scheduler.tasks_)
+    assert light + heavy == 32
+    assert heavy > light
+
+
+def test_failures_are_counted():
+    record = scheduled(ms.task_scheduler.RoundRobin(), names="a", trials=4).tasks_[0]
+    assert (record.build_error_count, record.run_error_count) == (1, 1)
+    assert record.best == min(record.latencies)
+
+
+def test_the_table_has_the_tasks(caplog):
+    with caplog.at_level(logging.INFO):
+        scheduler = scheduled(ms.task_scheduler.RoundRobin())
+    table = scheduler.statistics()
+    assert "ID | Name |   FLOP | Weight | Speed (GFLOPS)" in table
+    assert " 0 |    a | 524288 |      1 |" in table
+    assert "Total trials: 16" in table
+    assert "task 1 (b): 8 trials, 4 failed" in caplog.text
+
+
+class Batches(ms.measure_callback.PyMeasureCallback):
+    """Keeps the numbers of results."""
+
+    def __init__(self):
+        self.found = []
+
+    def apply(self, scheduler, number, candidates, built, results):
+        """One batch."""
+        scheduler.touch_task(number)  # which has no measurement that is going on
+        self.found.append((number, len(candidates), len(built), len(results)))
+
+
+def test_callbacks_have_the_batches():
+    callback = Batches()
+    scheduled(ms.task_scheduler.RoundRobin(), trials=16, callbacks=[callback])
+    assert callback.found == [(0, 4, 4, 4), (1, 4, 4, 4)] * 2
+
+
+class Stuck(ms.task_scheduler.PyTaskScheduler):
+    """Always chooses the first task."""
+
+    def next_task_id(self):
+        """The number of a task that may be done."""
+        return 0
+
+
+def test_tasks_that_are_done_are_not_chosen_again():
+    with pytest.raises(DeclarationError, match="next_task_id gave task 0, which is done"):
+        scheduled(Stuck(), names="a", trials=100)
+
+
+def test_tasks_and_weights_are_as_many():
+    with pytest.raises(DeclarationError, match="2 tasks have 1 weights"):
+        scheduled(ms.task_scheduler.RoundRobin(), weights=[1.0])
+
+
+def test_touching_takes_results_that_are_there():
+    scheduler = ms.task_scheduler.RoundRobin()
+    scheduled(scheduler, names="a", trials=4)
+    record = scheduler.tasks_[0]
+    record.ctx.pre_tuning(8, 4)
+    record.measure_candidates = record.ctx.generate_measure_candidates()
+    record.builder_results = [ms.builder.BuilderResult(None, "failed")] * 4
+    results = [ms.runner.RunnerResult([2.0], None)] * 4
+    record.runner_futures = [
+        ms.runner.RunnerFuture(lambda: True, lambda one=one: one) for one in results
+    ]
+    scheduler.touch_task(0)
+    assert record.runner_futures is None
+    assert len(record.latencies) == 8

@@ -1,0 +1,128 @@
+"""tune_tir and tune_tasks: what they return and write, older arguments, wrong arguments."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import te_sched
+from te_sched import meta_schedule as ms
+from te_sched.errors import DeclarationError
+from te_sched.ir.stmt import IRModule
+from tests.meta_schedule.programs import (
+    BUILDER,
+    LLVM,
+    MODULE,
+    RUNNER,
+    errors,
+    matmul,
+    space,
+    tune,
+)
+
+
+def test_the_best_schedule_computes_the_same(tmp_path):
+    sch = ms.tir_integration.compile_tir(tune(tmp_path, 4), MODULE, LLVM)
+    a, b = (np.random.default_rng(n).random((64, 64), "float32") for n in (1, 2))
+    c = te_sched.nd.empty((64, 64), "float32")
+    te_sched.build(sch.mod, target="llvm")["main"](te_sched.nd.array(a), te_sched.nd.array(b), c)
+    np.testing.assert_allclose(c.numpy(), a @ b, rtol=1e-4)
+
+
+def test_a_folder_has_the_files_of_tvm_and_a_log(tmp_path, capfd):
+    tune(tmp_path, 3)
+    lines = (tmp_path / "database_tuning_record.json").read_text().splitlines()
+    assert [json.loads(one)[0] for one in lines] == [0] * 3
+    names = {"database_tuning_record.json", "database_workload.json", "tuning.log"}
+    assert names <= set(os.listdir(tmp_path))
+    log = (tmp_path / "tuning.log").read_text()
+    assert "task 0 (main): 3 trials, 0 failed, best" in log
+    assert "Total latency (us)" in log
+    assert capfd.readouterr().err == ""
+
+
+def test_warnings_reach_those_who_have_set_up_no_log(tmp_path):
+    program = "from tests.meta_schedule.programs import *; "
+    call = f"tune({str(tmp_path)!r}, space=space(postprocs=[Reject()]))"
+    done = subprocess.run(
+        [sys.executable, "-c", program + call], capture_output=True, text=True, check=True
+    )
+    assert done.stderr == (
+        "task main ends without a trial: no schedule of its space is valid and new\n"
+    )
+
+
+@pytest.mark.parametrize("kind", ["memory", "json"])
+def test_other_databases_are_used(tmp_path, kind):
+    assert errors(tune(tmp_path / "new", 2, database=kind)) == [None] * 2
+    assert (tmp_path / "new" / "database_workload.json").exists() == (kind == "json")
+
+
+def test_a_given_database_is_no_limit(tmp_path):
+    database = ms.database.MemoryDatabase()
+    for _ in range(2):
+        assert tune(tmp_path, 2, database=database) is database
+    assert len(database) == 4
+
+
+def test_functions_of_a_module_are_tasks(tmp_path):
+    module = IRModule({"first": matmul, "second": matmul.with_attr("note", 1)})
+    database = ms.tune_tir(
+        module,
+        LLVM,
+        tmp_path,
+        4,
+        num_trials_per_iter=2,
+        max_trials_per_task=2,
+        special_space={"first": space(), "second": space()},
+        strategy="replay-trace",
+        cost_model=None,
+        builder=BUILDER,
+        runner=RUNNER,
+        measure_callbacks=ms.measure_callback.AddToDatabase(),
+    )
+    assert errors(database) == [None] * 4
+    found = ms.tir_integration.compile_tir(database, module, LLVM).mod
+    assert list(found.functions) == ["first", "second"]
+    empty = ms.database.MemoryDatabase()
+    assert ms.tir_integration.compile_tir(empty, module, LLVM) is None
+
+
+def test_older_arguments_give_a_schedule(tmp_path):
+    config = ms.TuneConfig(2, strategy="replay-trace")
+    found = ms.tune_tir(
+        matmul,
+        LLVM,
+        tmp_path,
+        space=space(),
+        cost_model=None,
+        builder=BUILDER,
+        runner=RUNNER,
+        task_name="main",
+        config=config,
+    )
+    assert isinstance(found, te_sched.tir.Schedule)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"trials": 0}, "max_trials_global is 0, expected a number of trials"),
+        ({"num_trials_per_iter": 1.5}, r"num_trials_per_iter is 1\.5, expected a number"),
+        ({"trials": None}, "does not know how many candidates to measure"),
+        ({"measure_callbacks": [3]}, "3 is not a callback"),
+        ({"folder": 3}, "cannot tune into 3"),
+        ({"folder": "/proc/nowhere"}, "cannot create '/proc/nowhere'"),
+    ],
+)
+def test_wrong_arguments_are_refused(tmp_path, options, message):
+    with pytest.raises(DeclarationError, match=message):
+        tune(**{"folder": tmp_path, **options})
+
+
+def test_there_must_be_tasks(tmp_path):
+    with pytest.raises(DeclarationError, match="there are no tasks to tune"):
+        ms.tune_tasks(tasks=[], task_weights=[], work_dir=tmp_path, max_trials_global=1)
