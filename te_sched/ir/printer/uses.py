@@ -12,8 +12,9 @@ from typing import Any
 from te_sched.ir import blocks as B
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
+from te_sched.ir.dtypes import is_integral
 from te_sched.ir.expr import Buffer, BufferLoad, Call, Expr, FloatImm, IntImm, StringImm, Var
-from te_sched.ir.visitor import children
+from te_sched.ir.visitor import children, walk
 
 
 class TextScope:
@@ -46,6 +47,11 @@ def _common(a: TextScope, b: TextScope) -> TextScope:
 
 _WITH_BUFFER = (S.BufferRealize, S.Prefetch, B.DeclBuffer)
 _CONSTANTS = (IntImm, FloatImm, StringImm)
+
+
+def _is_renewed(node: Expr) -> bool:
+    """Whether TVM's simplifier makes an expression anew in each place: integers are computed."""
+    return any(isinstance(one, E.BinaryOp) and is_integral(one.dtype) for one in walk(node))
 
 
 class Uses:
@@ -95,7 +101,7 @@ class Uses:
             kind = type(node)
             if kind is Var:
                 self._note(node, scope)
-            elif kind in _CONSTANTS or node in self.seen:
+            elif kind in _CONSTANTS or (node in self.seen and not _is_renewed(node)):
                 pass
             else:
                 self.seen.add(node)

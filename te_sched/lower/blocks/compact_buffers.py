@@ -181,8 +181,8 @@ class _Compaction(AccessMapper):
         bound = self._bound(extent)
         if bound is None:
             return Range(low if self.is_strict else zero, size)
-        is_larger = self.is_strict and type(size) is IntImm and size.value < bound
-        return Range(low, size if is_larger else IntImm(bound, size.dtype))
+        is_whole = self.is_strict and type(size) is IntImm and size.value <= bound
+        return Range(zero, size) if is_whole else Range(low, IntImm(bound, size.dtype))
 
     def _bound(self, extent: Expr) -> int | None:
         """The upper bound of an extent that depends on loops or memory. A bound close to the limit

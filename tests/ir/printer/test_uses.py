@@ -37,6 +37,9 @@ def test_an_expression_in_two_places_counts_where_it_occurs_first() -> None:
     assert scope_of(both, B) is scope_of(both, n) is first
     again = block(first, loop(y, 4, store(A, read(B, n), y)))
     assert scope_of(again, B) is None
+    computed = read(B, n + 1)
+    renewed = block(loop(x, 4, store(A, computed, x)), loop(y, 4, store(A, computed, y)))
+    assert scope_of(renewed, B) is None
 
 
 def test_branches_are_scopes_of_their_own() -> None:

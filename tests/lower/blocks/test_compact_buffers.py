@@ -384,3 +384,23 @@ def test_buffers_of_symbolic_sizes_hold_their_elements() -> None:
     a, c = np.arange(7, dtype="float32"), np.zeros(7, "float32")
     te_sched.build(turned)(a, c)
     np.testing.assert_array_equal(c, np.roll(a, 1)[::-1])
+
+
+def test_regions_that_may_be_whole_begin_at_zero() -> None:
+    source = """
+@T.prim_func
+def main(A: T.Buffer((24,), "float32"), B: T.Buffer((24,), "float32")):
+    for x, y in T.grid(24, 24):
+        with T.block("root"):
+            C = T.alloc_buffer((24,), "float32")
+            C[x] = A[x]
+            C[y] = A[y]
+            B[x] = C[y]
+"""
+    flat = transform.CompactBufferAllocation()(
+        transform.ConvertBlocksToOpaque()(
+            te_sched.IRModule({"main": te_sched.script.from_source(source)})
+        )
+    )
+    assert "C[x] = A[x]" in str(flat)
+    assert "C = T.alloc_buffer((24,))" in str(flat)
