@@ -34,7 +34,7 @@ from te_sched.autotvm.measure.measure import (
 )
 from te_sched.autotvm.task.space import FallbackConfigEntity, InstantiationError
 from te_sched.autotvm.task.task import Instance, Task
-from te_sched.errors import DeclarationError, repr_of
+from te_sched.errors import DeclarationError, TeSchedError, repr_of
 from te_sched.signatures import checked
 from te_sched.transform import PassContext
 from te_sched.worker_pool import WorkerPool, WorkerTimeoutError
@@ -270,7 +270,7 @@ class WorkerRunner(MeasureRunner):
                 "The results of task %s are compared with those of its first candidate, as the "
                 "program without a schedule could not be run: %s",
                 task.name,
-                str(error).splitlines()[0],
+                error.fault if isinstance(error, TeSchedError) else repr(error),
             )
 
 

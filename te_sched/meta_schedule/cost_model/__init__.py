@@ -18,9 +18,9 @@ _MODELS: dict[str, Any] = {"xgb": XGBModel, "random": RandomModel}
 
 
 def create(kind: Any = "xgb", *args: Any, **kwargs: Any) -> CostModel | None:
-    """A cost model by its name; a model is returned as it is, "none" is no model.
+    """A cost model by its name; a model is returned as it is, "none" means none.
 
-    "xgb" is no model either where the library is not installed, which is logged.
+    Where the library is not installed, "xgb" means none, too, which is logged.
 
     Raises
     ------

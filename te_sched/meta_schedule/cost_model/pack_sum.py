@@ -121,7 +121,7 @@ def custom_callback(
     Parameters
     ----------
     early_stopping_rounds : for how many rounds.
-    verbose_eval : log each so many rounds; 0 never.
+    verbose_eval : the number of rounds between lines of the log; 0 for none.
     fevals : measures: functions of the predictions for the first of `evals`, and of it.
     evals : matrices and their names.
     cvfolds : None; the library's cross validation is not supported.

@@ -86,8 +86,8 @@ class XGBModel(CostModel):
     config : parameters of the trees.
     num_warmup_samples : the measurements that the model needs before it ranks; scores are random
         until then.
-    early_stopping_rounds : training ends if so many new trees do not reduce the error.
-    verbose_eval : log the error after each so many trees (at level DEBUG).
+    early_stopping_rounds : the number of new trees without a smaller error after which training ends.
+    verbose_eval : the number of trees between lines of the log (at level DEBUG).
     average_peak_n : the candidates that the logged score of a ranking is of.
     adaptive_training : train less often the more there are measurements.
     num_tuning_cores : threads of the library, instead of those of `config`.

@@ -120,7 +120,7 @@ def _read(path: str, line: str, reader: Any) -> Any:
     except (ValueError, TypeError, IndexError, TeSchedError) as error:
         raise DeclarationError(
             f"a line of {path!r} is damaged: {line[:60]!r}",
-            str(error).splitlines()[0],
+            error.fault if isinstance(error, TeSchedError) else repr(error),
             "remove the line; the other lines are not affected",
         ) from error
 

@@ -17,7 +17,7 @@ from te_sched.tir.schedule import Schedule
 
 def contiguous_loops(sch: Schedule, key: BlockKey) -> int:
     """The number of inner loops around a block that could be one loop, with one step for each
-    access; loops on which an access does not depend are no obstacle.
+    access; loops on which an access does not depend do not matter.
     """
     loops, block = sch.loops_above(key), sch.block(key)
     extents = [extent_of(sch, one) for one in loops]
