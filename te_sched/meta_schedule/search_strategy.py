@@ -7,7 +7,7 @@ Shao et al., Tensor Program Optimization with Probabilistic Programs, NeurIPS 20
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -146,21 +146,40 @@ class _Batches(SearchStrategy):
     def _begin(self) -> None:
         """Prepare a search: decisions that were measured already are not given again."""
         self._tried: set[str] = set()
+        self._repeats = False  # all schedules of the space were given, as far as draws tell
         if self._database is not None and self._task.mod is not None:
             self._workload = self._database.commit_workload(self._task.mod)
             for one in self._database.get_all_tuning_records():
                 if one.workload is self._workload and one.is_of(self._task.target):
                     self._tried.add(decisions_of(one.trace_json()))
 
-    def _new(self, sch: Schedule | None) -> list[Schedule]:
-        """The schedule, if there is one and its decisions were not given before."""
-        if sch is None:
-            return []
+    def _filled(
+        self, draw: Callable[[], Schedule | None], count: int, most: int
+    ) -> list[Schedule] | None:
+        """Schedules that were not given before; others if there are no new ones.
+
+        The draws end after `most` in a row without a valid schedule. None if there is none at all.
+        """
+        found: list[Schedule] = []
+        useless, has_valid = 0, False
+        while len(found) < count and useless < most:
+            sch = draw()
+            has_valid |= sch is not None
+            if sch is not None and (self._repeats or self._is_new(sch)):
+                found.append(sch)
+                useless = 0
+                continue
+            useless += 1
+            if useless == most and has_valid and not self._repeats:
+                self._repeats, useless = True, 0
+        return found or None
+
+    def _is_new(self, sch: Schedule) -> bool:
+        """Whether the decisions of a schedule are asked for the first time."""
         key = decisions_of(sch.trace.as_json())
-        if key in self._tried:
-            return []
+        is_new = key not in self._tried
         self._tried.add(key)
-        return [sch]
+        return is_new
 
     def _next(self, count: int) -> list[Schedule] | None:
         """The next schedules, at most `count`; None if there are no more."""
@@ -194,7 +213,7 @@ class _Batches(SearchStrategy):
 
 class ReplayTrace(_Batches):
     """Candidates with random decisions; a candidate that a postprocessor rejects, or that was
-    measured already, is drawn again.
+    measured already, is drawn again. If there are no new ones, candidates are measured again.
 
     Parameters
     ----------
@@ -206,30 +225,18 @@ class ReplayTrace(_Batches):
         self.max_fail_count = max_fail_count
 
     def _next(self, count: int) -> list[Schedule] | None:
-        found: list[Schedule] = []
-        failures = 0
-        while len(found) < count and failures < self.max_fail_count:
-            new = self._new(self._drawn())
-            failures = 0 if new else failures + 1
-            found += new
-        return found or None
+        return self._filled(self._drawn, count, self.max_fail_count)
 
 
 class ReplayFunc(_Batches):
     """Candidates of the space generator, which is run again for each.
 
     What it or a postprocessor refuses, and what was measured already, is drawn again; the search
-    ends after 100 times in a row.
+    ends if 100 in a row are refused. If there are no new ones, candidates are measured again.
     """
 
     def _next(self, count: int) -> list[Schedule] | None:
-        found: list[Schedule] = []
-        failures = 0
-        while len(found) < count and failures < _MOST_REFUSED:
-            new = self._new(self._generated())
-            failures = 0 if new else failures + 1
-            found += new
-        return found or None
+        return self._filled(self._generated, count, _MOST_REFUSED)
 
     def _generated(self) -> Schedule | None:
         generator = self._task.space_generator
@@ -324,7 +331,7 @@ class EvolutionarySearch(_Batches):
         found: dict[str, Schedule] = {}
         valid = False
         for _ in range(self.max_fail_count):
-            for _ in range(wanted):
+            for _ in range(max(wanted, self.init_min_unmeasured)):
                 one = self._drawn()
                 if one is None:
                     continue
@@ -334,9 +341,9 @@ class EvolutionarySearch(_Batches):
                     found.setdefault(key, one)
                 if len(found) >= wanted:
                     return found
-            if valid:
+            if found:
                 return found
-        return None
+        return found if valid else None
 
     def _measured(self, count: int) -> list[Schedule]:
         """The best measured schedules, for parents."""

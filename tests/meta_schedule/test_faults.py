@@ -130,8 +130,8 @@ def test_spaces_without_valid_schedules_are_reported(tmp_path, strategy, caplog)
     assert "task main ends without a trial" in caplog.text
 
 
-def test_exhausted_spaces_end_the_search(tmp_path):
-    database = tune(tmp_path, 100, num_trials_per_iter=64)
+def test_exhausted_spaces_end_an_evolutionary_search(tmp_path):
+    database = tune(tmp_path, 100, num_trials_per_iter=64, strategy="evolutionary")
     assert len(database) == len(set(traces(database))) == 49
 
 

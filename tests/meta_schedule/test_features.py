@@ -349,3 +349,17 @@ def _value(form: forms.IndexSum, place: tuple[int, ...]) -> int:
             quotient = inside // term.divisor
             total += scale * (quotient if term.kind == "//" else inside - quotient * term.divisor)
     return total
+
+
+def test_digits_of_outer_loops_are_no_part_of_local_indices() -> None:
+    sch = Schedule(matmul(64))
+    block = sch.get_block("C")
+    local = sch.cache_write(block, 0, "local")
+    i, j, k = sch.get_loops(block)
+    (i_0, i_1), (j_0, j_1) = sch.split(i, [None, 8]), sch.split(j, [None, 16])
+    sch.reorder(i_0, j_0, i_1, j_1, k)
+    sch.reverse_compute_at(local, sch.fuse(i_0, j_0))
+    update, copy = features(sch)
+    # The fused loop gives i_0 and j_0, of A and B; C_local begins at their tile.
+    assert picked(update, "int_divmod", "alloc_size") == (2 * 64**3, 8 * 16 * 4)
+    assert picked(copy, "int_divmod", "int_addsub") == (0, 0)

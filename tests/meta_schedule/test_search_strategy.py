@@ -45,10 +45,15 @@ def test_the_same_seed_gives_the_same_candidates(strategy):
 
 
 @pytest.mark.parametrize("strategy", KINDS)
-def test_no_candidate_is_given_twice(strategy):
-    found = [one for batch in searched(strategy, 100, 32) for one in batch]
-    assert len(found) == len(set(found))
-    assert len(found) > 40
+def test_no_candidate_is_given_twice_while_there_are_new_ones(strategy):
+    found = [one for batch in searched(strategy, 40, 20) for one in batch]
+    assert len(found) == len(set(found)) == 40
+
+
+def test_replays_repeat_candidates_of_small_spaces():
+    found = [one for batch in searched("replay-trace", 100, 32) for one in batch]
+    assert len(found) == 100
+    assert len(set(found)) >= 45
 
 
 def refuse_half(sch):

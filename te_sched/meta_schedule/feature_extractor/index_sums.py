@@ -33,6 +33,10 @@ class LoopLevel:
         self.touched = 0
         self.touches: dict[Any, int] = {}
 
+    def varies(self, depth: int, tags: tuple[str, ...]) -> bool:
+        """Whether it is among the loops from a depth inwards and the threads with some tags."""
+        return self.depth >= depth or (bool(tags) and self.tag.startswith(tags))
+
 
 class NonlinearTerm(NamedTuple):
     """A function of sums: "//" or "%" (by `divisor`), "min", "max", or "?" (unknown)."""
@@ -146,7 +150,7 @@ def bounds(a: IndexSum, depth: int = 0, tags: tuple[str, ...] = ()) -> tuple[int
         if type(term) is NonlinearTerm:
             ends = [scale * one for one in _part_bounds(term, depth, tags)]
             low, last = low + min(ends), last + max(ends)
-        elif term.depth >= depth or (tags and term.tag.startswith(tags)):  # type: ignore[union-attr]
+        elif term.varies(depth, tags):  # type: ignore[union-attr]
             span = scale * (term.extent - 1)  # type: ignore[union-attr]
             low, last = (low, last + span) if scale > 0 else (low + span, last)
     return low, last
@@ -227,16 +231,15 @@ def _value(one: NonlinearTerm, loop: LoopLevel | None) -> int:
 
 
 def moved(a: IndexSum, low: int, depth: int, tags: tuple[str, ...]) -> IndexSum:
-    """A sum less its value in the first iterations of the loops that `bounds` holds fixed, and less
-    a number."""
-    inner = {
-        term: scale
-        for term, scale in a.terms.items()
-        if type(term) is NonlinearTerm
-        or term.depth >= depth
-        or (tags and term.tag.startswith(tags))  # type: ignore[union-attr]
-    }
-    return IndexSum(a.base - low, inner)
+    """A sum in which the loops that `bounds` holds fixed are in their first iteration, less a
+    number."""
+    base, terms = a.base - low, {}
+    for term, scale in a.terms.items():
+        if any([loop.varies(depth, tags) for loop in loops_of(IndexSum(0, {term: 1}))]):
+            terms[term] = scale
+        elif type(term) is NonlinearTerm:
+            base += scale * _value(term, None)
+    return IndexSum(base, terms)
 
 
 def operations(a: IndexSum) -> tuple[int, int, int]:

@@ -1,0 +1,130 @@
+"""Builders and runners: results, comparison with the unscheduled program, functions of the user."""
+
+import os
+
+import numpy as np
+import pytest
+
+import te_sched
+from te_sched import meta_schedule as ms
+from te_sched.errors import CallError
+from te_sched.ir.stmt import IRModule
+from te_sched.meta_schedule.runner import measuring
+from te_sched.runtime import trials
+from te_sched.script import tir as T
+from tests.meta_schedule.programs import BUILDER, LLVM, MODULE, QUICK, RUNNER, complain
+
+
+@T.prim_func
+def double(a: T.Buffer((8,), "bfloat16"), b: T.Buffer((8,), "bfloat16")):
+    for i in range(8):
+        with T.block("b"):
+            vi = T.axis.spatial(8, i)
+            b[vi] = a[vi] + a[vi]
+
+
+@T.prim_func
+def triple(a: T.Buffer((8,), "bfloat16"), b: T.Buffer((8,), "bfloat16")):
+    for i in range(8):
+        with T.block("b"):
+            vi = T.axis.spatial(8, i)
+            b[vi] = a[vi] + a[vi] + a[vi]
+
+
+@T.prim_func
+def count(a: T.Buffer((8,), "int32"), b: T.Buffer((8,), "int32")):
+    for i in range(8):
+        with T.block("b"):
+            vi = T.axis.spatial(8, i)
+            b[vi] = a[vi] * 2
+
+
+def built(*functions):
+    """The paths of functions that were built."""
+    results = BUILDER.build(
+        [ms.builder.BuilderInput(IRModule({"main": one}), LLVM) for one in functions]
+    )
+    assert [one.error_msg for one in results] == [None] * len(functions)
+    return [one.artifact_path for one in results]
+
+
+def measured(runner, path, function=MODULE["main"], reference=None):
+    infos = ms.ArgInfo.from_prim_func(function)
+    (future,) = runner.run([ms.runner.RunnerInput(path, "cpu", infos, reference)])
+    result = future.result()
+    assert future.done()
+    return result
+
+
+def test_a_candidate_is_built_and_measured():
+    (path,) = built(MODULE["main"])
+    result = measured(RUNNER, path)
+    assert result.error_msg is None
+    assert 0 < result.run_secs[0] < 10
+    assert result.machine
+    ms.utils.remove_build_dir(path)
+    assert not os.path.exists(path)
+    assert "An exception occurred" in measured(RUNNER, path).error_msg
+
+
+@pytest.mark.parametrize(("function", "other"), [(double, triple), (count, None)])
+def test_results_are_compared(function, other):
+    reference, same = built(function, function)
+    assert measured(RUNNER, same, function, reference).error_msg is None
+    if other is not None:
+        (path,) = built(other)
+        message = measured(RUNNER, path, function, reference).error_msg
+        assert "computes something else than the program in argument 1" in message
+
+
+def test_comparison_in_this_process(tmp_path):
+    infos = ms.ArgInfo.from_prim_func(count)
+    reference, same = built(count, count)
+    module = te_sched.runtime.load_module(same)
+    device = te_sched.cpu(0)
+    measuring.compare(module, reference, device, infos)  # there are no results yet
+    measuring.save_reference(reference, [one.as_json() for one in infos])
+    measuring.compare(module, reference, device, infos)
+    measuring._references[reference][1][3] += 1
+    with pytest.raises(CallError, match="computes something else than the program in argument 1"):
+        measuring.compare(module, reference, device, infos)
+
+
+def agree(given, wanted):
+    return trials.agree(np.array(given, "float32"), np.array(wanted, "float32"))
+
+
+def test_other_orders_of_sums_agree():
+    assert agree([1.0, 1000.0], [1.0001, 1000.1])
+    assert not agree([1.0, 1000.0], [1.0, 1002.0])
+    assert agree([np.nan, np.inf], [np.nan, np.inf])
+    assert not agree([np.nan], [np.inf])
+    assert not agree([np.nan], [1.0])
+
+
+def test_caches_are_flushed_before_each_measurement():
+    config = ms.runner.EvaluatorConfig(2, 3, 0, enable_cpu_cache_flush=True)
+    (path,) = built(MODULE["main"])
+    infos = [one.as_json() for one in ms.ArgInfo.from_entry_func(MODULE)]
+    found = measuring.measured(path, "llvm", infos, None, config, 2, 0.0, (None, None, None))
+    assert len(found) == 2 * 6
+
+
+def fixed(module, device, config, arguments):
+    """An evaluator that gives the number of sets of arguments."""
+    return [float(len(arguments))]
+
+
+def test_functions_of_the_user_are_called(monkeypatch):
+    (path,) = built(MODULE["main"])
+    runner = ms.runner.LocalRunner(f_run_evaluator=fixed, alloc_repeat=3)
+    assert measured(runner, path).run_secs == [3.0]
+    runner.close()
+    assert measured(runner, path).run_secs == [3.0]
+    runner.close()
+    runner = ms.runner.LocalRunner(evaluator_config=QUICK, f_cleanup=complain)
+    assert "a fault of the user's function" in measured(runner, path).error_msg
+    runner.close()
+    done = ms.runner.LocalRunnerFuture([1.0])
+    assert done.done()
+    assert done.result().run_secs == [1.0]
