@@ -22,6 +22,7 @@ from te_sched.ir.expr import Var
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.lower.prim_func import create_prim_func
 from te_sched.meta_schedule import builder as builders
+from te_sched.meta_schedule import cost_model as cost_models
 from te_sched.meta_schedule import measure_callback as callbacks
 from te_sched.meta_schedule import runner as runners
 from te_sched.meta_schedule.arg_info import ArgInfo
@@ -34,8 +35,8 @@ from te_sched.meta_schedule.database import (
 )
 from te_sched.meta_schedule.measure_callback import MeasureCallback
 from te_sched.meta_schedule.runner.base import Runner, RunnerFuture, RunnerInput, RunnerResult
-from te_sched.meta_schedule.search_strategy import MeasureCandidate
-from te_sched.meta_schedule.space_generator import ScheduleFn
+from te_sched.meta_schedule.search_strategy import MeasureCandidate, SearchStrategy
+from te_sched.meta_schedule.space_generator import ScheduleFn, SpaceGenerator
 from te_sched.meta_schedule.task_scheduler import TaskRecord, TaskScheduler
 from te_sched.meta_schedule.tir_integration import tune_tir
 from te_sched.meta_schedule.tune import FILE
@@ -287,10 +288,9 @@ def tune(
     >>> len(found.trials.candidates), found.latency <= found.unscheduled_latency
     (2, True)
     """
-    if not is_index(trials) or trials < 1:
-        raise DeclarationError(
-            f"trials is {repr_of(trials)}, expected a number of trials", "", "give 1 or more"
-        )
+    _check_options(trials, num_trials_per_iter, seed, name)
+    space, strategy = SpaceGenerator.create(space), SearchStrategy.create(strategy)
+    cost_model = cost_models.create(cost_model)
     module, own_name = program_of(f, args)
     name = own_name if name is None else name
     ArgInfo.from_entry_func(module)  # which refuses symbolic shapes
@@ -322,6 +322,18 @@ def tune(
                     task_name=name,
                 )
     return Tuned(Trials(known, module, target), name)
+
+
+def _check_options(trials: Any, num_trials_per_iter: Any, seed: Any, name: Any) -> None:
+    for option, count in [("trials", trials), ("num_trials_per_iter", num_trials_per_iter)]:
+        if not is_index(count) or count < 1:
+            raise DeclarationError(
+                f"{option} is {repr_of(count)}, expected a number of trials", "", "give 1 or more"
+            )
+    if seed is not None and not is_index(seed):
+        raise DeclarationError(f"the seed is {repr_of(seed)}, expected an int", "", "give an int")
+    if name is not None and not isinstance(name, str):
+        raise DeclarationError(f"the name is {kind_of(name)}, expected a str", "", "give a str")
 
 
 def program_of(f: Any, args: Sequence[Any] | None = None) -> tuple[IRModule, str]:

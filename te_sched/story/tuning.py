@@ -7,7 +7,7 @@ from pathlib import Path
 
 from te_sched import files
 from te_sched.codegen.target import Target
-from te_sched.errors import CallError, DeclarationError, TeSchedError, kind_of
+from te_sched.errors import CallError, DeclarationError, TeSchedError
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.meta_schedule.database import Database, JSONDatabase, SQLiteDatabase
 from te_sched.meta_schedule.tune import FILE
@@ -93,10 +93,6 @@ def _refusal(fault: str, why: str, help: str) -> TeSchedError:
 
 
 def _only_module(database: Database) -> IRModule:
-    if not isinstance(database, Database):
-        raise DeclarationError(
-            f"cannot report on {kind_of(database)}", "", "give a database or a folder"
-        )
     found = {id(one.workload): one.workload.mod for one in database.get_all_tuning_records()}
     if len(found) != 1:
         raise DeclarationError(

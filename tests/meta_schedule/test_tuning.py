@@ -146,6 +146,10 @@ def test_tune_rejects_symbolic_shapes():
     [
         ({"trials": 0}, "trials is 0, expected a number of trials"),
         ({"trials": "many"}, "trials is 'many', expected a number of trials"),
+        ({"num_trials_per_iter": 0}, "num_trials_per_iter is 0, expected a number of trials"),
+        ({"seed": "a"}, "the seed is 'a', expected an int"),
+        ({"name": 3}, "the name is an int, expected a str"),
+        ({"space": 3}, "3 is not a space generator"),
         ({"database": "json"}, "database is a str, expected a database"),
         ({"strategy": "guess"}, "'guess' is not a search strategy"),
         ({"work_dir": "/dev/null/folder"}, "cannot create '/dev/null/folder'"),
