@@ -58,7 +58,7 @@ class Built:
 
 
 @dataclass(frozen=True, slots=True)
-class Builder:
+class StepCompiler:
     """Builds programs for a target, to be timed if `is_timed`."""
 
     target: Target

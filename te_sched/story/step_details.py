@@ -12,7 +12,7 @@ from dataclasses import replace
 from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import TeSchedError, repeating
 from te_sched.ir.stmt import IRModule, Stmt
-from te_sched.story.compiling import Builder, from_error
+from te_sched.story.compiling import StepCompiler, from_error
 from te_sched.story.figures import temporary_bytes
 from te_sched.story.headings import heading
 from te_sched.story.model import Figures, Line, LoopRow, StoryStep
@@ -30,7 +30,7 @@ _STATEMENTS = ("block", "loop", "thread", "memory", "compute")  # lines that one
 class StepBuilder:
     """Makes the steps of one schedule in their order: each has the changes since the one before."""
 
-    def __init__(self, builder: Builder) -> None:
+    def __init__(self, builder: StepCompiler) -> None:
         self._builder = builder
         self._before: tuple[Line, ...] = ()
         self._nest: tuple[LoopRow, ...] = ()  # of the step before
