@@ -94,6 +94,8 @@ _MUL = """
     [min(x, y) * max(x, y)] -> x * y
     c1 * x -> x * c1
     x * [c1 * y] => (x * y) * c1
+    x * (y * c1 + c2) => (x * (y + c2 // c1)) * c1 if c1 * c1 == c2 * c2 and c1 != 0
+    x * (c1 - y * c1) => (x * (1 - y)) * c1
     (x - y) * c1 => (y - x) * -c1 if c1 < 0
 """
 

@@ -248,8 +248,8 @@ def tune(
     """Search for the fastest schedule of a program.
 
     Candidates are built and measured in other processes, and the results of each are compared with
-    those of the unscheduled program. A terminal shows how many were measured, and the best time so far. Ctrl-C ends
-    the search with what was found until then.
+    those of the unscheduled program. A terminal shows how many were measured, and the best time so
+    far. Ctrl-C ends the search with what was found until then.
 
     Parameters
     ----------
