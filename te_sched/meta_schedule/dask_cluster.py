@@ -38,7 +38,7 @@ def client_of(cluster: Any) -> Any:
         distributed = importlib.import_module("distributed")
     except ImportError as error:
         raise DeclarationError(
-            "tuning on a cluster needs dask.distributed", str(error), "pip install distributed"
+            "tuning on a cluster needs dask.distributed", str(error), 'pip install "te-sched[tune]"'
         ) from error
     if isinstance(cluster, distributed.Client):
         return cluster

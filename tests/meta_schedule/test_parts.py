@@ -35,6 +35,20 @@ UNWRITTEN = [
     (ms.measure_callback.PyMeasureCallback().apply, [None, 0, [], [], []]),
     (ms.postproc.PyPostproc().apply, [None]),
     (ms.mutator.PyMutator().apply, [None]),
+    (ms.cost_model.PyCostModel().load, [""]),
+    (ms.cost_model.PyCostModel().save, [""]),
+    (ms.cost_model.PyCostModel().update, [None, [], []]),
+    (ms.cost_model.PyCostModel().predict, [None, []]),
+    (ms.database.PyDatabase().has_workload, [None]),
+    (ms.database.PyDatabase().commit_workload, [None]),
+    (ms.database.PyDatabase().commit_tuning_record, [None]),
+    (ms.database.PyDatabase().get_top_k, [None, 1]),
+    (ms.database.PyDatabase().get_all_tuning_records, []),
+    (ms.database.PyDatabase().__len__, []),
+    (ms.feature_extractor.PyFeatureExtractor().extract_from, [None, []]),
+    (ms.schedule_rule.PyScheduleRule().apply, [None, None]),
+    (ms.space_generator.PySpaceGenerator().generate_design_space, [None]),
+    (ms.space_generator.PySpaceGenerator()._initialize_with_tune_context, [None]),
 ]
 
 
@@ -71,3 +85,8 @@ def test_profiles_sum_parts():
     assert profiler.table().startswith("Total")
     with pytest.raises(DeclarationError, match="has been entered already"):
         profiler.__enter__()
+
+
+def test_paths_of_databases_are_texts():
+    with pytest.raises(DeclarationError, match="cannot open"):
+        ms.database.SQLiteDatabase(3)

@@ -86,7 +86,7 @@ class XGBModel(CostModel):
     config : parameters of the trees.
     num_warmup_samples : the measurements that the model needs before it ranks; scores are random
         until then.
-    early_stopping_rounds : the number of new trees without a smaller error after which training ends.
+    early_stopping_rounds : the number of new trees without a smaller error that ends training.
     verbose_eval : the number of trees between lines of the log (at level DEBUG).
     average_peak_n : the candidates that the logged score of a ranking is of.
     adaptive_training : train less often the more there are measurements.
