@@ -58,11 +58,7 @@ class Built:
 
 
 @dataclass(frozen=True, slots=True)
-<<<<<<< HEAD
-class ProgramBuilder:
-=======
 class StepCompiler:
->>>>>>> engine
     """Builds programs for a target, to be timed if `is_timed`."""
 
     target: Target

@@ -24,11 +24,7 @@ from te_sched.lower.statements import binds_threads
 from te_sched.progress import progress
 from te_sched.schedule.bindings import has_threads
 from te_sched.schedule.schedule import Schedule
-<<<<<<< HEAD
-from te_sched.story.compiling import ProgramBuilder, from_error, wrong_result
-=======
 from te_sched.story.compiling import StepCompiler, from_error, wrong_result
->>>>>>> engine
 from te_sched.story.machine import caches, peak_gigaflops
 from te_sched.story.model import StoryData, StoryStep, Timing
 from te_sched.story.stage_list import StageList
@@ -180,11 +176,7 @@ def _data(
 ) -> StoryData:
     replay = states.replay(max_steps)
     snapshots = [Snapshot(0, states.given)] if replay is None else replay.snapshots()
-<<<<<<< HEAD
-    step_builder = StepBuilder(ProgramBuilder(target, budget is not None))
-=======
     step_builder = StepBuilder(StepCompiler(target, budget is not None))
->>>>>>> engine
     steps: list[StoryStep] = []
     stages = StageList()
     places: list[tuple[int, SourceLocation]] = []

@@ -12,11 +12,7 @@ from dataclasses import replace
 from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import TeSchedError, repeating
 from te_sched.ir.stmt import IRModule, Stmt
-<<<<<<< HEAD
-from te_sched.story.compiling import ProgramBuilder, from_error
-=======
 from te_sched.story.compiling import StepCompiler, from_error
->>>>>>> engine
 from te_sched.story.figures import temporary_bytes
 from te_sched.story.headings import heading
 from te_sched.story.model import Figures, Line, LoopRow, StoryStep
@@ -34,11 +30,7 @@ _STATEMENTS = ("block", "loop", "thread", "memory", "compute")  # lines that one
 class StepBuilder:
     """Makes the steps of one schedule in their order: each has the changes since the one before."""
 
-<<<<<<< HEAD
-    def __init__(self, builder: ProgramBuilder) -> None:
-=======
     def __init__(self, builder: StepCompiler) -> None:
->>>>>>> engine
         self._builder = builder
         self._before: tuple[Line, ...] = ()
         self._nest: tuple[LoopRow, ...] = ()  # of the step before

@@ -1,10 +1,5 @@
-<<<<<<< HEAD
-"""A model that turns what the emulated GPU counts into seconds. No GPU runs: the seconds order
-candidates, and are not times of a real device.
-=======
 """A model that turns what the emulated GPU counts into seconds. No GPU runs: the seconds serve to
 order candidates, a real device takes other times.
->>>>>>> engine
 
 The kernels run in the checked mode, a few of their blocks, evenly spread. It counts the sectors of
 global memory and the passes through the banks of shared memory that each access takes, and finds
