@@ -80,7 +80,7 @@ class _Strides:
         if found is None:
             found = {}
             value = self._values[index] if type(index) is Var and index in self._values else None
-            whole = substitute(index, self._values) if value is None else value
+            whole = substitute(index, dict(self._values)) if value is None else value
             for loop, factor in terms(self._analyzer.simplify(whole), 1):
                 found[loop] = found.get(loop, 0) + factor
             self._known[index] = found
