@@ -243,3 +243,14 @@ def test_threads_fetch_together() -> None:
     sch.annotate(fetch, "meta_schedule.cooperative_fetch", 1)
     assert postprocs.RewriteCooperativeFetch().apply(sch)
     assert [sch.get(loop).kind for loop in sch.get_loops(fetch)[2:]] == ["serial", "thread_binding"]
+
+
+@pytest.mark.parametrize(("least", "accepted"), [(16, True), (32, False)])
+def test_kernels_with_other_than_the_asked_threads_are_rejected(least: int, accepted: bool) -> None:
+    func = _product()
+    sch = tir.Schedule(func)
+    i, j, _ = sch.get_loops("C")
+    sch.bind(i, "blockIdx.x")
+    sch.bind(j, "threadIdx.x")
+    sch.annotate("C", "meta_schedule.thread_extent_low_inclusive", least)
+    assert _initialized(postprocs.VerifyGPUCode(), func).apply(sch) == accepted

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from math import prod
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TYPE_CHECKING
 
 from te_sched.errors import TeSchedError
 from te_sched.ir.expr import Var
-from te_sched.ir.stmt import For
 from te_sched.lower.pipeline import lower
 from te_sched.meta_schedule.postproc.base import Postproc
 from te_sched.meta_schedule.schedule_rule.block_properties import extent_of
 from te_sched.meta_schedule.schedule_rule.targets import given
-from te_sched.tensorir.state import BlockKey, Key
+from te_sched.tensorir.state import BlockKey
 from te_sched.tir.analysis import verify_gpu_code
 from te_sched.tir.schedule import Schedule
 
@@ -22,6 +20,7 @@ if TYPE_CHECKING:
 
 _LEAST = "meta_schedule.thread_extent_low_inclusive"
 _MOST = "meta_schedule.thread_extent_high_inclusive"
+_WARP_SIZE = 32
 
 
 class VerifyGPUCode(Postproc):
@@ -57,13 +56,13 @@ def _has_asked_threads(sch: Schedule, key: BlockKey) -> bool:
     least, most = marks.get(_LEAST), marks.get(_MOST)
     if least is None and most is None:
         return True
-    threads = prod(
-        extent_of(sch, loop) or 1 for loop in sch.around(key) if _is_thread_loop(sch, loop)
-    )
+    threads = _WARP_SIZE if "warp_execution" in marks else 1
+    for loop in sch.around(key):
+        if isinstance(loop, Var) and _is_thread(sch, loop):
+            threads *= extent_of(sch, loop) or 1
     return int(least or 0) <= threads and (most is None or threads <= int(most))
 
 
-def _is_thread_loop(sch: Schedule, key: Key) -> TypeGuard[Var]:
-    node = sch.nodes[key]
-    thread = node.thread_binding if type(node) is For else None
-    return thread is not None and thread.thread_tag.startswith("threadIdx")
+def _is_thread(sch: Schedule, loop: Var) -> bool:
+    thread = sch.loop(loop).thread_binding
+    return thread is not None and str(thread.thread_tag).startswith("threadIdx")
