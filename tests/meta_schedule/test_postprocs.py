@@ -170,3 +170,87 @@ def test_loops_with_reductions_of_other_blocks_are_reduction_loops() -> None:
 def test_create_rejects_other_kinds() -> None:
     with pytest.raises(DeclarationError, match="'tpu' is not a kind of target"):
         ms.Postproc.create("tpu")
+
+
+# -- layouts ---------------------------------------------------------------------------------------
+
+
+def _free(func: tir.PrimFunc, *numbers: int) -> tir.PrimFunc:
+    return func.with_attr("layout_free_buffers", list(numbers))
+
+
+def test_layouts_follow_the_loops_that_read() -> None:
+    sch = tir.Schedule(_free(_product(), 1))
+    i, j, k = sch.get_loops("C")
+    outer, inner = sch.split(k, [4, 4])
+    sch.reorder(j, outer, i, inner)
+    assert postprocs.RewriteLayout().apply(sch)
+    reads = sch.get(sch.get_block("C")).reads
+    assert "B_global[v_j, v_k // 4, v_k % 4]" in [str(region) for region in reads]
+    assert sch.get(sch.get_block("B_global")).annotations["meta_schedule.layout_rewrite_preproc"]
+    _check_product(sch)
+
+
+def test_layouts_that_do_not_hold_each_element_are_left() -> None:
+    A, B = te.placeholder((8,), name="A"), te.placeholder((8, 8), name="B")
+    func = te.create_prim_func([A, B, te.compute((8,), lambda i: A[i] * B[i, i], name="C")])
+    sch = tir.Schedule(_free(func, 1))
+    assert postprocs.RewriteLayout().apply(sch)
+    assert not any(entry.method == "transform_layout" for entry in sch.trace.entries)
+
+
+@pytest.mark.parametrize("number", [2, 7])
+def test_layouts_of_results_and_of_absent_parameters_are_rejected(number: int) -> None:
+    assert not postprocs.RewriteLayout().apply(tir.Schedule(_free(_product(), number)))
+
+
+# -- kernels ---------------------------------------------------------------------------------------
+
+
+def _initialized(postproc: ms.Postproc, func: tir.PrimFunc) -> ms.Postproc:
+    space = ms.space_generator.PostOrderApply(sch_rules=[], postprocs=[postproc], mutator_probs={})
+    ms.TuneContext(func, target="nvidia/geforce-rtx-3080", space_generator=space)
+    return postproc
+
+
+def test_unbound_loops_are_bound() -> None:
+    func = _product()
+    sch = tir.Schedule(func)
+    assert _initialized(postprocs.RewriteUnboundBlock(), func).apply(sch)
+    tags = [sch.get(loop).thread_binding for loop in sch.get_loops("C")[:2]]
+    assert [tag.thread_tag for tag in tags] == ["blockIdx.x", "threadIdx.x"]
+
+
+def test_kernels_with_too_many_threads_are_rejected() -> None:
+    func = _product(64)
+    check = _initialized(postprocs.VerifyGPUCode(), func)
+    sch = tir.Schedule(func)
+    i, j, _ = sch.get_loops("C")
+    sch.bind(j, "threadIdx.x")
+    assert check.apply(sch)
+    sch.bind(i, "threadIdx.y")
+    assert not check.apply(sch)
+
+
+def test_threads_fetch_together() -> None:
+    sch = tir.Schedule(_product())
+    i, j, _ = sch.get_loops("C")
+    sch.bind(i, "blockIdx.x")
+    sch.bind(j, "threadIdx.x")
+    fetch = sch.cache_read("C", 1, "shared")
+    sch.compute_at(fetch, j)
+    sch.fuse(*sch.get_loops(fetch)[2:])
+    sch.annotate(fetch, "meta_schedule.cooperative_fetch", 1)
+    assert postprocs.RewriteCooperativeFetch().apply(sch)
+    assert [sch.get(loop).kind for loop in sch.get_loops(fetch)[2:]] == ["serial", "thread_binding"]
+
+
+@pytest.mark.parametrize(("least", "accepted"), [(16, True), (32, False)])
+def test_kernels_with_other_than_the_asked_threads_are_rejected(least: int, accepted: bool) -> None:
+    func = _product()
+    sch = tir.Schedule(func)
+    i, j, _ = sch.get_loops("C")
+    sch.bind(i, "blockIdx.x")
+    sch.bind(j, "threadIdx.x")
+    sch.annotate("C", "meta_schedule.thread_extent_low_inclusive", least)
+    assert _initialized(postprocs.VerifyGPUCode(), func).apply(sch) == accepted

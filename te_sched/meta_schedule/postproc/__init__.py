@@ -6,26 +6,43 @@ from te_sched.meta_schedule.postproc.base import PyPostproc as PyPostproc
 from te_sched.meta_schedule.postproc.disallow_dynamic_loop import (
     DisallowDynamicLoop as DisallowDynamicLoop,
 )
+from te_sched.meta_schedule.postproc.rewrite_cooperative_fetch import (
+    RewriteCooperativeFetch as RewriteCooperativeFetch,
+)
+from te_sched.meta_schedule.postproc.rewrite_layout import RewriteLayout as RewriteLayout
 from te_sched.meta_schedule.postproc.rewrite_parallel_vectorize_unroll import (
     RewriteParallelVectorizeUnroll as RewriteParallelVectorizeUnroll,
 )
 from te_sched.meta_schedule.postproc.rewrite_reduction_block import (
     RewriteReductionBlock as RewriteReductionBlock,
 )
+from te_sched.meta_schedule.postproc.rewrite_unbound_block import (
+    RewriteUnboundBlock as RewriteUnboundBlock,
+)
+from te_sched.meta_schedule.postproc.verify_gpu_code import VerifyGPUCode as VerifyGPUCode
 
 
 def create(kind: str) -> list[Postproc]:
     """The postprocessors of a kind of target.
 
-    >>> [type(one).__name__ for one in create("llvm")]
-    ['DisallowDynamicLoop', 'RewriteParallelVectorizeUnroll', 'RewriteReductionBlock']
+    >>> [type(one).__name__ for one in create("llvm")][2:]
+    ['RewriteReductionBlock', 'RewriteLayout']
     """
     of_processor: list[type[Postproc]] = [
         DisallowDynamicLoop,
         RewriteParallelVectorizeUnroll,
         RewriteReductionBlock,
+        RewriteLayout,
     ]
-    kinds = {"llvm": of_processor}
+    of_gpu: list[type[Postproc]] = [
+        DisallowDynamicLoop,
+        RewriteCooperativeFetch,
+        RewriteUnboundBlock,
+        RewriteParallelVectorizeUnroll,
+        RewriteReductionBlock,
+        VerifyGPUCode,
+    ]
+    kinds = {"llvm": of_processor, "cuda": of_gpu}
     found: list[type[Postproc]] = named("kind of target", kinds, kind)
     return [one() for one in found]
 
@@ -36,7 +53,11 @@ __all__ = [
     "DisallowDynamicLoop",
     "Postproc",
     "PyPostproc",
+    "RewriteCooperativeFetch",
+    "RewriteLayout",
     "RewriteParallelVectorizeUnroll",
     "RewriteReductionBlock",
+    "RewriteUnboundBlock",
+    "VerifyGPUCode",
     "create",
 ]

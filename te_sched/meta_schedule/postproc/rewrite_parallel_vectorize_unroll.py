@@ -90,7 +90,7 @@ def _plan(sch: Schedule, key: BlockKey, jobs: int, lanes: int) -> _Plan:
     vector, iterations = 0, 1
     for place in reversed(range(len(loops) - contiguous, len(loops))):
         extent = extents[place]
-        is_shared = place < len(loops) - 1 and has_several_statements(sch.loop(loops[place]))
+        is_shared = has_several_statements(sch.loop(loops[place]))
         if is_shared or not can_change[place] or extent is None or iterations * extent > lanes:
             break
         vector, iterations = vector + 1, iterations * extent

@@ -29,7 +29,7 @@ class RewriteReductionBlock(Postproc):
                 for key in [*blocks_inside(sch, root)]:
                     place = _first_reduction(sch, key)
                     if place is not None:
-                        block = sch.get_block(key.name, func_name=name)
+                        block = sch.get_block(sch.block(key).name_hint, func_name=name)
                         sch.decompose_reduction(block, sch.get_loops(block)[place])
         return True
 

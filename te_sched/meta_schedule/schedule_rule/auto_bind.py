@@ -104,12 +104,13 @@ def _axis(sch: Schedule, loop: Any) -> str:
 
 
 def _outer_loops(sch: Schedule, key: BlockKey, axes: Sequence[str]) -> int:
-    """How many outer loops of a block are data parallel, bound to no threads, and around nothing
-    else.
+    """How many outer loops of a block are data parallel, neither unrolled nor bound to threads,
+    and around nothing else.
     """
     loops = sch.loops_above(key)
     for place, (loop, axis) in enumerate(zip(loops, axes, strict=True)):
-        if axis or kind_of_loop(sch, key, loop) != SPATIAL:
+        is_unrolled = sch.loop(loop).kind == "unrolled"
+        if axis or is_unrolled or kind_of_loop(sch, key, loop) != SPATIAL:
             return place
         if has_several_statements(sch.loop(loop)):
             return place + 1
