@@ -132,6 +132,7 @@ class KindPrimitives(ScheduleBase):
 def _set_kind(schedule: ScheduleBase, loop: Any, kind: str, action: str, thread: str = "") -> None:
     key = schedule.loop_key(loop, action)
     node = schedule.loop(key)
+    _check_bindings(schedule, key, action, thread)
     why = ""
     for blocks in _by_scope(schedule, schedule.blocks_of(key)):
         why = why or why_not_compact(schedule, blocks)
@@ -142,7 +143,6 @@ def _set_kind(schedule: ScheduleBase, loop: Any, kind: str, action: str, thread:
             "write every buffer in one block, which reads what is complete",
             of_loop(key.name),
         )
-    _check_bindings(schedule, key, action, thread)
     bound = None
     if thread:
         bound = IterVar(None, Var(thread, node.loop_var.dtype), "ThreadIndex", thread)
