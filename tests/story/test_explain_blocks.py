@@ -27,8 +27,8 @@ def tiled() -> Any:
     j_0, j_1 = sch.split(j, [None, 4])
     sch.reorder(j_0, k, j_1)
     sch.reverse_compute_at("D", j_0)
-    sch.decompose_reduction("C", k)
     sch.vectorize(j_1)
+    sch.decompose_reduction("C", k)
     return sch
 
 
@@ -48,8 +48,8 @@ def test_each_instruction_that_changes_the_program_is_a_step() -> None:
         "split(j, [None, 4])",
         "reorder(j_0, k, j_1)",
         "reverse_compute_at(D, j_0)",
-        "decompose_reduction(C, k)",
         "vectorize(j_1)",
+        "decompose_reduction(C, k)",
     ]
     assert problems(story()) == []
     assert story().steps[1].heading == "Split j (8) into j_0 (2) and j_1 (4)"
