@@ -254,7 +254,7 @@ def test_the_current_database():
     "given", [3, ["1"], ["1", 5], ["1", "!"], ["1", "aaaa"], ["1", "AAAAAAAAAAB7fQ=="]]
 )
 def test_what_is_no_workload(given):
-    with pytest.raises(DeclarationError):
+    with pytest.raises(DeclarationError, match=r"describe a workload|is damaged|cannot load"):
         ms.database.Workload.from_json(given)
 
 

@@ -10,7 +10,7 @@ import pytest
 import te_sched
 from te_sched import meta_schedule as ms
 from te_sched import te, tir
-from te_sched.errors import DeclarationError
+from te_sched.errors import DeclarationError, ScheduleError
 from te_sched.meta_schedule import postproc as postprocs
 from te_sched.script import tir as T
 
@@ -254,3 +254,21 @@ def test_kernels_with_other_than_the_asked_threads_are_rejected(least: int, acce
     sch.bind(j, "threadIdx.x")
     sch.annotate("C", "meta_schedule.thread_extent_low_inclusive", least)
     assert _initialized(postprocs.VerifyGPUCode(), func).apply(sch) == accepted
+
+
+def test_marks_without_an_intrinsic_are_removed() -> None:
+    sch = tir.Schedule(_product())
+    init = sch.decompose_reduction("C", sch.get_loops("C")[0])
+    sch.annotate("C_update", "meta_schedule.auto_tensorize", "")
+    sch.annotate(init, "meta_schedule.auto_tensorize_init", "")
+    assert ms.postproc.RewriteTensorize(vectorize_init_loop=True).apply(sch)
+    assert "auto_tensorize" not in sch.mod.script()
+    assert _kinds(sch, "C_init")[-1] == ("vectorized", 16)
+    _check_product(sch)
+
+
+def test_marked_blocks_are_tensorized_or_refused() -> None:
+    sch = tir.Schedule(_product())
+    sch.annotate("C", "meta_schedule.auto_tensorize", "dot_4x4_i8i8s32_neon")
+    with pytest.raises(ScheduleError, match="dot_4x4_i8i8s32_neon"):
+        ms.postproc.RewriteTensorize().apply(sch)

@@ -265,7 +265,7 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
     ),
     (MATMUL, lambda s: s.bind(loops(s, "C")[0], "threadIdx.w"), "there is no thread axis"),
     (OTHERS["opaque"], lambda s: s.parallel(loops(s, "B")[0]), "uses i in its body"),
-    (OTHERS["scan"], lambda s: s.parallel(loops(s, "B")[1]), "is neither complete"),
+    (OTHERS["scan"], lambda s: s.parallel(loops(s, "B")[1]), "is not data parallel: its iter"),
     (OTHERS["stencil"], lambda s: s.parallel(loops(s, "B")[0]), "it reads and writes A"),
     (OTHERS["both write"], lambda s: s.parallel(loops(s, "B")[0]), "block C writes A, too"),
     (MATMUL, lambda s: s.annotate("C", 3, 1), "the name of an annotation is a text"),

@@ -16,6 +16,7 @@ from te_sched.meta_schedule.postproc.rewrite_parallel_vectorize_unroll import (
 from te_sched.meta_schedule.postproc.rewrite_reduction_block import (
     RewriteReductionBlock as RewriteReductionBlock,
 )
+from te_sched.meta_schedule.postproc.rewrite_tensorize import RewriteTensorize as RewriteTensorize
 from te_sched.meta_schedule.postproc.rewrite_unbound_block import (
     RewriteUnboundBlock as RewriteUnboundBlock,
 )
@@ -42,7 +43,11 @@ def create(kind: str) -> list[Postproc]:
         RewriteReductionBlock,
         VerifyGPUCode,
     ]
-    kinds = {"llvm": of_processor, "cuda": of_gpu}
+    kinds = {
+        "llvm": of_processor,
+        "cuda": of_gpu,
+        "cuda-tensorcore": [*of_gpu, RewriteTensorize],
+    }
     found: list[type[Postproc]] = named("kind of target", kinds, kind)
     return [one() for one in found]
 
@@ -57,6 +62,7 @@ __all__ = [
     "RewriteLayout",
     "RewriteParallelVectorizeUnroll",
     "RewriteReductionBlock",
+    "RewriteTensorize",
     "RewriteUnboundBlock",
     "VerifyGPUCode",
     "create",

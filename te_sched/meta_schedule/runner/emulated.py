@@ -140,7 +140,9 @@ def _check(report: Report) -> None:
     wrong = [one for one in report.findings if one.kind in _WRONG]
     if wrong:
         raise CallError(
-            f"the checked mode finds a fault in kernel {wrong[0].kernel!r}", str(wrong[0])
+            f"the checked mode finds a fault in kernel {wrong[0].kernel!r}",
+            str(wrong[0]),
+            "module.check(...) of the candidate shows all faults",
         )
     if any(one.kind is ViolationKind.STEP_LIMIT for one in report.findings):
         raise CallError(

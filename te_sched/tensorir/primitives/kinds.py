@@ -180,7 +180,7 @@ def _check_bindings(schedule: ScheduleBase, key: Var, action: str, thread: str) 
                     f"its iterator {axis.var.name} = {_value(realize, axis)} is "
                     + ("a reduction" if is_reduction else "not data parallel")
                     + ": its iterations depend on each other",
-                    _HELP.get(action, "") if is_reduction else "",
+                    _HELP.get(action, "") if is_reduction else "use a loop of a spatial iterator",
                     [of_loop(key.name), of_block(block.name)],
                 )
 
