@@ -286,3 +286,11 @@ def test_training_ends_when_the_error_stays(library: Any, caplog: pytest.LogCapt
         trees = library.train({"eta": 0.5}, data.dmatrix, 1000, callbacks=[progress])
     assert 3 < trees.num_boosted_rounds() < 200
     assert "XGB iter:   5\ttr-rmse" in caplog.text
+
+
+def test_paths_that_cannot_be_used_are_refused(library: Any, tmp_path: Path) -> None:
+    model = XGBModel()
+    with pytest.raises(DeclarationError, match="cannot load"):
+        model.load(str(tmp_path / "nowhere"))
+    with pytest.raises(DeclarationError, match="cannot save"):
+        model.save(str(tmp_path / "nowhere" / "model"))
