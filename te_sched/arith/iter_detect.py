@@ -608,12 +608,6 @@ class Detector(Visitor):
             most = most + one.scale * (one.extent - 1)
         return self.prover.is_at_least(limit, self.prover.number(most + 1))
 
-    def _is_padded(self, a: IterSumExpr, divisor: Factor) -> bool:
-        """Whether a sum below a divisor has not all values below it."""
-        sizes = [one.scale * (one.extent - 1) for one in a.args]
-        most = self.prover.number(sum(sizes, a.base) + 1)
-        return isinstance(most, int) and isinstance(divisor, int) and most < divisor
-
     def _split(self, a: IterSumExpr, divisor: Factor) -> tuple[IterSumExpr, IterSumExpr]:
         """Quotient and remainder of a sum without multiples of the divisor."""
         if self.dividing == Dividing.PARTS:

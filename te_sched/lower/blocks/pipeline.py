@@ -40,22 +40,16 @@ def passes_of(func: PrimFunc) -> tuple[Pass, ...]:
         return BLOCK_PASSES
     if has_declarations(func.body):
         return BLOCK_PASSES[-2:]
-    is_schedule = func.origin == "schedule"
-    return (
-        ()
-        if is_schedule or not any(map(_is_lowered, statements(func.body)))
-        else BLOCK_PASSES[-2:-1]
-    )
+    is_lowered = func.origin != "schedule" and any(map(_is_lowered, statements(func.body)))
+    return BLOCK_PASSES[-2:-1] if is_lowered else ()
 
 
 def printed_passes_of(func: PrimFunc) -> tuple[Pass, ...]:
-    """The passes that a function needs to be printed: TVM simplifies blocks before it injects
-    pipelines, and functions without blocks before they are flattened.
+    """The passes that a function needs to be printed: TVM also simplifies functions without blocks
+    before they are flattened.
     """
     passes = passes_of(func)
-    at = next((n for n, one in enumerate(passes) if one.run is inject_pipelines), 0)
-    level = "opaque" if at else "declared"
-    return (*passes[:at], Pass(simplify, level, 0), *passes[at:])
+    return passes if passes is BLOCK_PASSES else (Pass(simplify, "declared", 0), *passes)
 
 
 def _is_lowered(statement: Stmt) -> bool:

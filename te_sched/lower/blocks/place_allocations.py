@@ -19,7 +19,6 @@ from te_sched.ir.expr import Buffer, BufferLoad, BufferRegion, Var
 from te_sched.ir.stmt import AttrStmt, BufferStore, For, PrimFunc, Stmt
 from te_sched.ir.visitor import StatementMapper, children, parts_of, replace, variables_of, walk
 
-_ORDINARY = ("DataPar", "CommReduce")
 _Path = tuple[Any, ...]  # enclosing loops and blocks, outermost first
 
 
