@@ -23,6 +23,7 @@ from multiprocessing import Pipe
 from typing import Any, NamedTuple, Self
 
 from te_sched.errors import DeclarationError, TeSchedError, repr_of, user_place
+from te_sched.processors import usable_processors
 from te_sched.worker_process import (
     WorkerAnswer,
     WorkerCall,
@@ -93,10 +94,7 @@ class WorkerPool:
         memory_limit: int | None = None,
         initializer: Callable[[], Any] | None = None,
     ) -> None:
-        if max_workers is None:
-            max_workers = os.cpu_count() or 1
-            if hasattr(os, "sched_getaffinity"):
-                max_workers = len(os.sched_getaffinity(0))
+        max_workers = usable_processors() if max_workers is None else max_workers
         _check("max_workers", max_workers, int)
         _check("timeout", timeout, (int, float))
         _check("memory_limit", memory_limit, int)

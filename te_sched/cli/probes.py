@@ -26,6 +26,7 @@ from te_sched.codegen.cuda import nvrtc
 from te_sched.codegen.cuda.libraries import find_toolkit
 from te_sched.codegen.target import Target
 from te_sched.errors import TeSchedError
+from te_sched.processors import usable_processors
 from te_sched.runtime import cuda_driver
 from te_sched.runtime.csource import find_compiler
 from te_sched.runtime.object_cache import current_cache
@@ -159,8 +160,7 @@ def _threads() -> str:
     count = importlib.import_module(_THREADS).get_num_threads()
     if count == 1:
         raise _Absent("parallel loops run on one core")
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return f"{count} threads on {cores} cores"
+    return f"{count} threads on {usable_processors()} cores"
 
 
 def _cache() -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any, TypeVar
 from te_sched.errors import DeclarationError, kind_of
 from te_sched.ir.stmt import IRModule
 from te_sched.ir.structural_hash import structural_hash
+from te_sched.processors import machine_memory, usable_processors
 from te_sched.runtime.registry import get_global_func, register_func
 from te_sched.tensorir.random_numbers import RandomNumbers
 
@@ -37,7 +37,7 @@ def derived_object(cls: _Class) -> _Class:
 def cpu_count(logical: bool = True) -> int:
     """The number of processors that this process may use; `logical` is accepted as in TVM."""
     del logical
-    return len(os.sched_getaffinity(0))
+    return usable_processors()
 
 
 def fork_seed(seed: int | None, n: int) -> list[int]:
@@ -90,4 +90,4 @@ def get_global_func_with_default_on_worker(
 
 def half_of_memory() -> int:
     """Half of this machine's memory in bytes: what a worker may use by default."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
+    return machine_memory() // 2

@@ -17,6 +17,7 @@ from typing import Any
 
 from te_sched.errors import CallError
 from te_sched.locks import after_fork, new_lock, once
+from te_sched.processors import usable_processors
 from te_sched.runtime import interrupts, jit, team
 from te_sched.signatures import checked_as
 
@@ -168,8 +169,7 @@ def _default() -> int:
     text = os.environ.get("TE_SCHED_NUM_THREADS", "").strip().lstrip("0")
     if text:
         return _read_count("TE_SCHED_NUM_THREADS", text)
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    default = _read_openmp("OMP_NUM_THREADS", min(cores or 1, MOST))
+    default = _read_openmp("OMP_NUM_THREADS", min(usable_processors(), MOST))
     return min(default, _read_openmp("OMP_THREAD_LIMIT", default))
 
 

@@ -6,7 +6,6 @@ Must not know how candidates are built and run.
 from __future__ import annotations
 
 import enum
-import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
@@ -14,6 +13,7 @@ from te_sched.autotvm.task.space import ConfigEntity
 from te_sched.autotvm.task.task import Task
 from te_sched.codegen.target import Target
 from te_sched.errors import DeclarationError, repr_of
+from te_sched.processors import usable_processors
 from te_sched.signatures import checked
 
 
@@ -98,10 +98,8 @@ class MeasureBuilder:
         n_parallel: int | None = None,
         build_kwargs: Mapping[str, Any] | None = None,
     ) -> None:
-        if n_parallel is None:
-            affinity = getattr(os, "sched_getaffinity", None)
-            n_parallel = len(affinity(0)) if affinity is not None else os.cpu_count() or 1
-        self.timeout, self.n_parallel = timeout, n_parallel
+        self.timeout = timeout
+        self.n_parallel = usable_processors() if n_parallel is None else n_parallel
         self.user_build_kwargs = dict(build_kwargs or {})
         self.build_kwargs: dict[str, Any] = {}
         self.task: Task | None = None

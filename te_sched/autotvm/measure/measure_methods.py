@@ -35,6 +35,7 @@ from te_sched.autotvm.measure.measure import (
 from te_sched.autotvm.task.space import FallbackConfigEntity, InstantiationError
 from te_sched.autotvm.task.task import Instance, Task
 from te_sched.errors import DeclarationError, TeSchedError, repr_of
+from te_sched.processors import machine_memory
 from te_sched.signatures import checked
 from te_sched.transform import PassContext
 from te_sched.worker_pool import WorkerPool, WorkerTimeoutError
@@ -97,7 +98,7 @@ class WorkerBuilder(MeasureBuilder):
                 'use "default", or a function like te_sched.contrib.cc.create_shared',
             )
         self._fcompile: Callable[..., Any] | None = build_func if callable(build_func) else None
-        self.executor: Any = WorkerPool(self.n_parallel, timeout, memory_limit or _memory())
+        self.executor: Any = WorkerPool(self.n_parallel, timeout, memory_limit or machine_memory())
         self._folder = tempfile.TemporaryDirectory(prefix="te_sched-autotvm-")
         self._numbers = itertools.count()
 
@@ -160,11 +161,6 @@ def _switches() -> dict[str, Any]:
     return {one.name: getattr(now, one.name) for one in dataclasses.fields(now)}
 
 
-def _memory() -> int:
-    """Bytes of memory of the machine."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-
-
 def _failed(error: Exception, number: MeasureErrorNo, start: float) -> MeasureResult:
     return MeasureResult((error,), number, time.perf_counter() - start, time.time())
 
@@ -212,7 +208,7 @@ class WorkerRunner(MeasureRunner):
         )
         self.check_correctness = check_correctness
         self.ref_input: Sequence[Any] = ()
-        self.executor: Any = WorkerPool(1, timeout, memory_limit or _memory())
+        self.executor: Any = WorkerPool(1, timeout, memory_limit or machine_memory())
         self._folder = tempfile.TemporaryDirectory(prefix="te_sched-autotvm-")
         self._tasks = itertools.count()
         self._reference = ""
