@@ -51,7 +51,7 @@ def page_html(story: StoryData) -> str:
         mend = mended.get(step.number)
         sections.append(step_html(step, last, mend, stages, pictures, story.caches))
     script = "\n".join(asset(name) for name in _SCRIPTS)
-    return Template(asset("page.html")).substitute(
+    return page_template("page.html").substitute(
         title=escape(story.title),
         generator=escape(" ".join(("te_sched", dict(story.versions).get("te_sched", ""))).strip()),
         policy=policy(_FIRST, f"\n{script}\n"),
@@ -77,6 +77,11 @@ def page_html(story: StoryData) -> str:
 def asset(name: str) -> str:
     """The text of a file of the page."""
     return (files("te_sched.story") / "assets" / name).read_text("utf-8").strip()
+
+
+def page_template(name: str) -> Template:
+    """The template of a page, with the head that all pages have."""
+    return Template(f"{asset('head.html')}\n{asset(name)}")
 
 
 def policy(*scripts: str) -> str:

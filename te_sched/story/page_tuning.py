@@ -9,10 +9,9 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
-from string import Template
 
 from te_sched.meta_schedule.tuning import Trials, schedule_text
-from te_sched.story.page import asset, policy
+from te_sched.story.page import asset, page_template, policy
 from te_sched.story.page_texts import factor_text, highlighted, time_text
 from te_sched.views.highlight import css
 
@@ -25,7 +24,7 @@ _MOST_POINTS = 5000  # of a chart; more would only be slow
 def tuning_html(trials: Trials, name: str) -> str:
     """A search as one HTML file without scripts; nothing is loaded from elsewhere."""
     sections = (_summary(trials), _over_trials(trials), _spread(trials), _failures(trials))
-    return Template(asset("tuning.html")).substitute(
+    return page_template("tuning.html").substitute(
         title=escape(f"Search for schedules of {name}"),
         generator="te_sched",
         policy=policy(),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from te_sched import files
 from te_sched.codegen.target import Target
-from te_sched.errors import CallError, DeclarationError, TeSchedError
+from te_sched.errors import CallError, DeclarationError
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.meta_schedule.database import Database, JSONDatabase, SQLiteDatabase
 from te_sched.meta_schedule.tune import FILE
@@ -76,7 +76,7 @@ def tuning_report(
 
 def _opened(folder: str | os.PathLike[str]) -> Database:
     """The database of a folder."""
-    path = Path(files.check_path(folder, "read a search from", _refusal))
+    path = Path(files.check_path(folder, "read a search from"))
     if (path / FILE).is_file():
         return SQLiteDatabase(path / FILE)
     if (path / "database_workload.json").is_file():
@@ -86,10 +86,6 @@ def _opened(folder: str | os.PathLike[str]) -> Database:
         f"it has neither {FILE} nor database_workload.json",
         "give the work_dir of a search",
     )
-
-
-def _refusal(fault: str, why: str, help: str) -> TeSchedError:
-    return CallError(fault, why, help)
 
 
 def _only_module(database: Database) -> IRModule:
