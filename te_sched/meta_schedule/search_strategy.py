@@ -326,8 +326,7 @@ class EvolutionarySearch(_Batches):
 
     def _unmeasured(self, count: int) -> dict[str, Schedule] | None:
         """New random schedules by their decisions; None if no valid one was found at all."""
-        wanted = min(self.population_size, max(count, self.init_min_unmeasured))
-        wanted = max(wanted, count)
+        wanted = max(count, min(self.population_size, self.init_min_unmeasured))
         found: dict[str, Schedule] = {}
         valid = False
         for _ in range(self.max_fail_count):

@@ -144,9 +144,9 @@ def compile_tir(
     }
     if not any(found.values()):
         return None
+    module = module.clone()
     for name, one in found.items():
         if one is not None:
-            module = module.clone()
             module[name] = one[name]
     return Schedule(module)
 

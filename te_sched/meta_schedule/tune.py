@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from te_sched import files
-from te_sched.errors import DeclarationError, TeSchedError, repr_of
+from te_sched.errors import DeclarationError, repr_of
 from te_sched.meta_schedule import builder as builders
 from te_sched.meta_schedule import cost_model as cost_models
 from te_sched.meta_schedule import database as databases
@@ -63,23 +63,13 @@ def tune_tasks(
     -------
     The database.
     """
-    for name, count in [
-        ("max_trials_global", max_trials_global),
-        (
-            "max_trials_per_task",
-            max_trials_global if max_trials_per_task is None else max_trials_per_task,
-        ),
-        ("num_trials_per_iter", num_trials_per_iter),
-    ]:
-        if not is_index(count) or count < 1:
-            raise DeclarationError(
-                f"{name} is {repr_of(count)}, expected a number of trials", "", "give 1 or more"
-            )
+    check_trials("max_trials_global", max_trials_global)
+    if max_trials_per_task is not None:
+        check_trials("max_trials_per_task", max_trials_per_task)
+    check_trials("num_trials_per_iter", num_trials_per_iter)
     if not tasks:
         raise DeclarationError("there are no tasks to tune", "", "give at least one TuneContext")
-    folder = Path(files.check_path(work_dir, "tune into", _refusal))
-    with files.refusing(f"create {str(folder)!r}", "give a folder that can be written", _refusal):
-        folder.mkdir(parents=True, exist_ok=True)
+    folder = made_folder(work_dir)
     found = _database(database, folder, module_equality)
     left = max_trials_global
     if isinstance(database, str):
@@ -120,6 +110,24 @@ def tune_tasks(
             max_trials_global,
         )
     return found
+
+
+def check_trials(name: str, count: Any) -> None:
+    """Refuse what is not a number of trials."""
+    if not is_index(count) or count < 1:
+        raise DeclarationError(
+            f"{name} is {repr_of(count)}, expected a number of trials", "", "give 1 or more"
+        )
+
+
+def made_folder(work_dir: Any) -> Path:
+    """The folder of a search, which is created if it does not exist."""
+    folder = Path(files.check_path(work_dir, "tune into", DeclarationError))
+    with files.refusing(
+        f"create {str(folder)!r}", "give a folder that can be written", DeclarationError
+    ):
+        folder.mkdir(parents=True, exist_ok=True)
+    return folder
 
 
 def _measured(database: Database, tasks: Sequence[TuneContext]) -> int:
@@ -165,7 +173,3 @@ def _callbacks(given: Any) -> list[Any]:
                 f"{repr_of(one)} is not a callback", "", "derive from PyMeasureCallback"
             )
     return found
-
-
-def _refusal(fault: str, why: str, help: str) -> TeSchedError:
-    return DeclarationError(fault, why, help)

@@ -10,14 +10,14 @@ import math
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from te_sched import files
 from te_sched.codegen.target import Target
-from te_sched.errors import BuildError, DeclarationError, TeSchedError, kind_of, repr_of
+from te_sched.errors import BuildError, DeclarationError, kind_of, repr_of
 from te_sched.ir.expr import Var
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.lower.prim_func import create_prim_func
@@ -26,7 +26,7 @@ from te_sched.meta_schedule import cost_model as cost_models
 from te_sched.meta_schedule import measure_callback as callbacks
 from te_sched.meta_schedule import runner as runners
 from te_sched.meta_schedule.arg_info import ArgInfo
-from te_sched.meta_schedule.builder.base import Builder, BuilderInput, BuilderResult
+from te_sched.meta_schedule.builder.base import Builder, BuilderResult
 from te_sched.meta_schedule.database import (
     Database,
     MemoryDatabase,
@@ -39,7 +39,7 @@ from te_sched.meta_schedule.search_strategy import MeasureCandidate, SearchStrat
 from te_sched.meta_schedule.space_generator import ScheduleFn, SpaceGenerator
 from te_sched.meta_schedule.task_scheduler import TaskRecord, TaskScheduler
 from te_sched.meta_schedule.tir_integration import tune_tir
-from te_sched.meta_schedule.tune import FILE
+from te_sched.meta_schedule.tune import FILE, check_trials, made_folder
 from te_sched.meta_schedule.tune_context import TuneContext, normalized_module
 from te_sched.meta_schedule.utils import cpu_count
 from te_sched.notebook_display import Shown
@@ -295,23 +295,26 @@ def tune(
     name = own_name if name is None else name
     ArgInfo.from_entry_func(module)  # which refuses symbolic shapes
     target = _with_cores(Target(target))
-    parts = _Parts(builders.create(builder), runners.create(runner))
-    with _folder(work_dir) as folder, parts:
+    with (
+        _folder(work_dir) as folder,
+        closing(builders.create(builder)) as own_builder,
+        closing(runners.create(runner)) as own_runner,
+    ):
         known = _database(database, None if work_dir is None else folder)
         before = Trials(known, module, target)
         if before.unscheduled is None and target.kind.name == "llvm":
-            _measure_unscheduled(known, module, target, folder, parts)
+            _measure_unscheduled(known, module, target, folder, own_builder, own_runner)
         measured = len(before.candidates)
         if measured < trials:
             with Count(f"tuning {name}", trials) as bar:
-                watched = _Watched(parts.runner, bar, measured)
+                watched = _Watched(own_runner, bar, measured)
                 tune_tir(
                     module,
                     target,
                     folder,
                     trials - measured,
                     num_trials_per_iter=num_trials_per_iter,
-                    builder=_KeptBuilder(parts.builder),
+                    builder=own_builder,
                     runner=watched,
                     database=known,
                     cost_model=cost_model,
@@ -325,11 +328,8 @@ def tune(
 
 
 def _check_options(trials: Any, num_trials_per_iter: Any, seed: Any, name: Any) -> None:
-    for option, count in [("trials", trials), ("num_trials_per_iter", num_trials_per_iter)]:
-        if not is_index(count) or count < 1:
-            raise DeclarationError(
-                f"{option} is {repr_of(count)}, expected a number of trials", "", "give 1 or more"
-            )
+    check_trials("trials", trials)
+    check_trials("num_trials_per_iter", num_trials_per_iter)
     if seed is not None and not is_index(seed):
         raise DeclarationError(f"the seed is {repr_of(seed)}, expected an int", "", "give an int")
     if name is not None and not isinstance(name, str):
@@ -422,18 +422,11 @@ def _with_cores(target: Target) -> Target:
 @contextmanager
 def _folder(work_dir: str | os.PathLike[str] | None) -> Iterator[Path]:
     """The folder of a search, or one that is removed at the end."""
-    if work_dir is None:
-        with files.temporary_folder("tune", _refusal) as folder:
-            yield folder
+    if work_dir is not None:
+        yield made_folder(work_dir)
         return
-    folder = Path(files.check_path(work_dir, "tune into", _refusal))
-    with files.refusing(f"create {str(folder)!r}", "give a folder that can be written", _refusal):
-        folder.mkdir(parents=True, exist_ok=True)
-    yield folder
-
-
-def _refusal(fault: str, why: str, help: str) -> TeSchedError:
-    return DeclarationError(fault, why, help)
+    with files.temporary_folder("tune", DeclarationError) as folder:
+        yield folder
 
 
 def _database(given: Database | None, folder: Path | None) -> Database:
@@ -449,7 +442,12 @@ def _database(given: Database | None, folder: Path | None) -> Database:
 
 
 def _measure_unscheduled(
-    database: Database, module: IRModule, target: Target, folder: Path, parts: _Parts
+    database: Database,
+    module: IRModule,
+    target: Target,
+    folder: Path,
+    builder: Builder,
+    runner: Runner,
 ) -> None:
     """Measure the program as it is, and keep the record, as that of a schedule without primitives.
 
@@ -464,8 +462,8 @@ def _measure_unscheduled(
         folder,
         1,
         num_trials_per_iter=1,
-        builder=_KeptBuilder(parts.builder),
-        runner=_KeptRunner(parts.runner),
+        builder=builder,
+        runner=runner,
         database=own,
         cost_model=None,
         space=ScheduleFn(_as_it_is, [], [], {}),
@@ -515,54 +513,18 @@ def _fault(record: TuningRecord) -> str:
     return ": ".join((record.error_msg or "not measured").strip().splitlines()[:2])
 
 
-class _Parts:
-    """A builder and a runner whose processes serve several searches, until they are left."""
-
-    def __init__(self, builder: Builder, runner: Runner) -> None:
-        self.builder, self.runner = builder, runner
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.builder.close()
-        self.runner.close()
-
-
-class _KeptBuilder(Builder):
-    """A builder that a search does not close."""
-
-    def __init__(self, builder: Builder) -> None:
-        self._builder = builder
-
-    def build(self, build_inputs: list[BuilderInput]) -> list[BuilderResult]:
-        return self._builder.build(build_inputs)
-
-
-class _KeptRunner(Runner):
-    """A runner that a search does not close."""
-
-    def __init__(self, runner: Runner) -> None:
-        self._runner = runner
-        self.is_exclusive = runner.is_exclusive
-
-    def run(self, runner_inputs: list[RunnerInput]) -> list[RunnerFuture]:
-        return self._runner.run(runner_inputs)
-
-
-class _Watched(_KeptRunner):
+class _Watched(Runner):
     """A runner that shows how many candidates were measured, and the best time."""
 
     def __init__(self, runner: Runner, bar: Count, before: int) -> None:
-        super().__init__(runner)
+        self._runner, self.is_exclusive = runner, runner.is_exclusive
         self._bar, self._best = bar, math.inf
         self._bar.add(before)
 
     def run(self, runner_inputs: list[RunnerInput]) -> list[RunnerFuture]:
         """Measure all, and count each when its result is taken."""
-        return [
-            RunnerFuture(one.done, partial(self._seen, one)) for one in super().run(runner_inputs)
-        ]
+        running = self._runner.run(runner_inputs)
+        return [RunnerFuture(one.done, partial(self._seen, one)) for one in running]
 
     def _seen(self, future: RunnerFuture) -> RunnerResult:
         result = future.result()

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from te_sched import files
-from te_sched.errors import DeclarationError, TeSchedError, repr_of
+from te_sched.errors import DeclarationError, repr_of
 from te_sched.meta_schedule.cost_model.base import CostModel
 from te_sched.meta_schedule.search_strategy import MeasureCandidate
 from te_sched.signatures import is_index
@@ -58,7 +58,9 @@ class RandomModel(CostModel):
         return False
 
     def load(self, path: str) -> None:
-        content = files.read(path, "load", "give a file that RandomModel.save wrote", _refusal)
+        content = files.read(
+            path, "load", "give a file that RandomModel.save wrote", DeclarationError
+        )
         try:
             state = json.loads(content)["random_state"]
             if not (is_index(state) and 0 < state < MODULUS):
@@ -73,7 +75,7 @@ class RandomModel(CostModel):
 
     def save(self, path: str) -> None:
         state = json.dumps({"random_state": self._numbers.state})
-        files.write(path, state, "save", error=_refusal)
+        files.write(path, state, "save", error=DeclarationError)
 
     def update(
         self, context: TuneContext, candidates: list[MeasureCandidate], results: list[Any]
@@ -85,7 +87,3 @@ class RandomModel(CostModel):
     ) -> NDArray[np.float64]:
         drawn = [self._numbers.next() for _ in candidates]
         return np.asarray(drawn, "float64") * (self.max_range / MODULUS)
-
-
-def _refusal(fault: str, why: str, help: str) -> TeSchedError:
-    return DeclarationError(fault, why, help)

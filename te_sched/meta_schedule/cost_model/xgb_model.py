@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from te_sched import files
-from te_sched.errors import DeclarationError, TeSchedError, repr_of
+from te_sched.errors import DeclarationError, repr_of
 from te_sched.ir.structural_hash import structural_hash
 from te_sched.meta_schedule import feature_extractor
 from te_sched.meta_schedule.cost_model.base import CostModel
@@ -175,7 +175,7 @@ class XGBModel(CostModel):
 
     def load(self, path: str) -> None:
         help = "give a file that XGBModel.save wrote"
-        content = files.read(path, "load", help, _refusal)
+        content = files.read(path, "load", help, DeclarationError)
         try:
             with np.load(io.BytesIO(content), allow_pickle=False) as saved:
                 data, booster = self._unpacked(dict(saved))
@@ -199,7 +199,7 @@ class XGBModel(CostModel):
             arrays[f"counts{number}"] = np.array([len(one) for one in group.features])
             arrays[f"rows{number}"] = np.concatenate(group.features)
         np.savez_compressed(file, **arrays)
-        files.write(path, file.getvalue(), "save", error=_refusal)
+        files.write(path, file.getvalue(), "save", error=DeclarationError)
 
     def _unpacked(self, saved: dict[str, Any]) -> tuple[dict[str, FeatureGroup], Any]:
         data = {}
@@ -275,7 +275,3 @@ class XGBModel(CostModel):
 def _seconds(result: Any) -> float:
     """The median of measured seconds; a large number if there are none."""
     return float(np.median(result.run_secs)) if result.run_secs else _FAILED
-
-
-def _refusal(fault: str, why: str, help: str) -> TeSchedError:
-    return DeclarationError(fault, why, help)

@@ -42,7 +42,9 @@ class JSONDatabase(MemoryDatabase):
         module_equality: str = "structural",
     ) -> None:
         super().__init__(module_equality)
-        folder = None if work_dir is None else Path(files.check_path(work_dir, "open", _refusal))
+        folder = (
+            None if work_dir is None else Path(files.check_path(work_dir, "open", DeclarationError))
+        )
         self.path_workload = _path(path_workload, folder, "database_workload.json")
         self.path_tuning_record = _path(path_tuning_record, folder, "database_tuning_record.json")
         for line in _lines(self.path_workload, allow_missing):
@@ -69,13 +71,9 @@ class JSONDatabase(MemoryDatabase):
         return TuningRecord.from_json(record, self.workloads[number])
 
 
-def _refusal(fault: str, why: str, help: str) -> TeSchedError:
-    return DeclarationError(fault, why, help)
-
-
 def _path(given: Any, folder: Path | None, name: str) -> str:
     if given is not None:
-        return files.check_path(given, "open", _refusal)
+        return files.check_path(given, "open", DeclarationError)
     if folder is None:
         raise DeclarationError(
             "the database has no files",
@@ -92,16 +90,18 @@ def _lines(path: str, allow_missing: bool) -> list[str]:
             raise DeclarationError(
                 f"cannot open {path!r}: there is no such file", "", "pass allow_missing=True"
             )
-        with files.refusing(f"create {path!r}", "give a path in a folder that exists", _refusal):
+        with files.refusing(
+            f"create {path!r}", "give a path in a folder that exists", DeclarationError
+        ):
             Path(path).touch()
         return []
-    text = files.read_text(path, "open", "give the files of a database", _refusal)
+    text = files.read_text(path, "open", "give the files of a database", DeclarationError)
     whole, _, rest = text.rpartition("\n")
     if rest and _is_json(rest):  # the file of another program, without a last line end
         whole = text
         _append_text(path, "\n")
     elif rest:
-        with files.refusing(f"write {path!r}", "make the file writable", _refusal):
+        with files.refusing(f"write {path!r}", "make the file writable", DeclarationError):
             os.truncate(path, len(f"{whole}\n".encode()) if whole else 0)
     return [line for line in whole.splitlines() if line.strip()]
 
@@ -131,7 +131,9 @@ def _append(path: str, data: Any) -> None:
 
 def _append_text(path: str, text: str) -> None:
     with (
-        files.refusing(f"write {path!r}", "free space on the disk, or give another path", _refusal),
+        files.refusing(
+            f"write {path!r}", "free space on the disk, or give another path", DeclarationError
+        ),
         open(path, "ab", buffering=0) as file,
     ):
         file.write(text.encode())

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from te_sched import files
-from te_sched.errors import DeclarationError, TeSchedError
+from te_sched.errors import DeclarationError
 from te_sched.ir.serialization import load_json, save_json
 from te_sched.ir.stmt import IRModule
 from te_sched.meta_schedule.database.base import FAILED, Database, TuningRecord, Workload
@@ -58,7 +58,7 @@ class SQLiteDatabase(Database):
     def __init__(
         self, path: str | os.PathLike[str], *, module_equality: str = "structural"
     ) -> None:
-        self.path = files.check_path(path, "open", _refusal)
+        self.path = files.check_path(path, "open", DeclarationError)
         self._equality = ModuleEquality(module_equality)
         self._lock = threading.RLock()
         self._workloads: dict[int, Workload] = {}
@@ -80,24 +80,15 @@ class SQLiteDatabase(Database):
 
     def commit_workload(self, mod: IRModule) -> Workload:
         with self._asking("write"), self._transaction():
-            number = self._number(mod)
-            if number is None:
-                cursor = self._connection.execute(
-                    "INSERT INTO workload (hash, module) VALUES (?, ?)",
-                    (self._hash(mod), save_json(mod)),
-                )
-                number = int(cursor.lastrowid or 0)
-                self._workloads[number] = Workload(mod)
-            return self._workload(number)
+            return self._workload(self._committed(mod))
 
     def commit_tuning_record(self, record: TuningRecord) -> None:
         with self._asking("write"), self._transaction():
-            self.commit_workload(record.workload.mod)
             self._connection.execute(
                 "INSERT INTO record (workload, mean, content, error, machine) "
                 "VALUES (?, ?, ?, ?, ?)",
                 (
-                    self._number(record.workload.mod),
+                    self._committed(record.workload.mod),
                     record.mean if record.is_valid else None,
                     json.dumps(record.as_json()),
                     record.error_msg,
@@ -151,6 +142,18 @@ class SQLiteDatabase(Database):
             if known is mod or self._equality.equal(known, mod):
                 return int(number)
         return None
+
+    def _committed(self, mod: IRModule) -> int:
+        """The number of the workload of a module, which is added if it is new."""
+        number = self._number(mod)
+        if number is None:
+            cursor = self._connection.execute(
+                "INSERT INTO workload (hash, module) VALUES (?, ?)",
+                (self._hash(mod), save_json(mod)),
+            )
+            number = int(cursor.lastrowid or 0)
+            self._workloads[number] = Workload(mod)
+        return number
 
     def _workload(self, number: int) -> Workload:
         if number not in self._workloads:
@@ -206,7 +209,3 @@ class SQLiteDatabase(Database):
                     "check the disk and the file; if it is damaged, tune into another file and "
                     "copy what can be read with dump_pruned",
                 ) from error
-
-
-def _refusal(fault: str, why: str, help: str) -> TeSchedError:
-    return DeclarationError(fault, why, help)

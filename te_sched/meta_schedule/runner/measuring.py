@@ -82,9 +82,8 @@ def default_run_evaluator(
     module: Any, device: Any, config: EvaluatorConfig, repeated_args: Sequence[Sequence[Any]]
 ) -> list[float]:
     """The seconds of the entry function of a module with each set of arguments."""
-    number, repeat = config.number, config.repeat
-    if config.enable_cpu_cache_flush:
-        number, repeat = 1, config.repeat * config.number
+    flushes = config.enable_cpu_cache_flush
+    rounds, repeat = (config.repeat * config.number, 1) if flushes else (1, config.repeat)
     found = []
     for arguments in repeated_args:
         began = time.perf_counter()
@@ -94,12 +93,12 @@ def default_run_evaluator(
         evaluator = module.time_evaluator(
             module.entry_name,
             device,
-            number=1 if is_slow else number,
-            repeat=1 if config.enable_cpu_cache_flush else repeat,
-            min_repeat_ms=0 if config.enable_cpu_cache_flush else config.min_repeat_ms,
+            number=1 if is_slow or flushes else config.number,
+            repeat=repeat,
+            min_repeat_ms=0 if flushes else config.min_repeat_ms,
         )
-        for _ in range(repeat if config.enable_cpu_cache_flush else 1):
-            if config.enable_cpu_cache_flush:
+        for _ in range(rounds):
+            if flushes:
                 _FLUSH.fill(1)
             found.append(evaluator(*arguments).results)
     return list(itertools.chain.from_iterable(found))
