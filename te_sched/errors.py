@@ -197,6 +197,17 @@ class TagError(DeclarationError, ValueError):
     """
 
 
+class GraphError(DeclarationError):
+    """An invalid graph: values that do not fit an operator, a function that is missing.
+
+    >>> from te_sched import relax
+    >>> relax.op.add(relax.const(1), relax.StringImm("a")).struct_info  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    te_sched.errors.GraphError: argument 1 of relax.add is R.Object...
+    """
+
+
 class ScheduleError(TeSchedError):
     """A schedule primitive was refused. The schedule is unchanged.
 

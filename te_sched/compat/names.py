@@ -170,11 +170,11 @@ TREE: dict[str, Alias] = {
     ),
     "script": Alias(("te_sched.script",)),
     "script.tir": Alias(("te_sched.script.tir",)),
-    "script.relax": Alias((), is_absent=True),
+    "script.relax": Alias(("te_sched.script.relax",)),
     "script.ir": Alias(("te_sched.script.ir",)),
     "script.parser": Alias(("te_sched.script",)),
     "script.parser.tir": Alias(("te_sched.script.tir",)),
-    "script.parser.relax": Alias((), is_absent=True),
+    "script.parser.relax": Alias(("te_sched.script.relax",)),
     "script.parser.ir": Alias(("te_sched.script.ir",)),
     "script.ir_builder": Alias((), {"IRBuilder": "te_sched.script.frames:ScriptBuilder"}),
     "script.ir_builder.tir": Alias(("te_sched.script.tir",)),
@@ -183,6 +183,9 @@ TREE: dict[str, Alias] = {
     "script.printer.doc": Alias((), is_absent=True),
     "script.printer.doc_printer": Alias((), is_absent=True),
     "relax": Alias(("te_sched.relax",)),
+    "relax.expr": Alias(("te_sched.relax",)),
+    "relax.struct_info": Alias(("te_sched.relax", "te_sched.relax.struct_info")),
+    "relax.block_builder": Alias(("te_sched.relax.block_builder",)),
     "nd": Alias(("te_sched.nd",), _ARRAYS),
     "runtime": Alias(
         ("te_sched.runtime",),
@@ -267,4 +270,4 @@ TREE: dict[str, Alias] = {
     "relay": Alias((), {"build_config": f"{_OLD}:build_config"}),
 }
 # Modules whose submodules in te_sched are modules of tvm without an entry in the table.
-OPEN = ("topi", "contrib", "meta_schedule", "autotvm")
+OPEN = ("topi", "contrib", "meta_schedule", "autotvm", "relax")

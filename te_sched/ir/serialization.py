@@ -159,7 +159,10 @@ class _Reader:
         if kind is None or not fields.keys() <= set(INIT_FIELDS[kind]):
             raise _damaged(f"node {len(self.nodes)} is a {repr_of(name)} of {repr_of([*fields])}")
         try:
-            node = kind(**{field: self.value(one) for field, one in fields.items()})
+            given = {field: self.value(one) for field, one in fields.items()}
+            names = INIT_FIELDS[kind]
+            is_whole = len(given) == len(names)
+            node = kind(*[given[one] for one in names]) if is_whole else kind(**given)
             check_fields(node)
         except TeSchedError as error:
             raise _damaged(f"node {len(self.nodes)}: {error.fault}") from None

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import replace as replace_fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from te_sched.errors import DeclarationError, kind_of, repr_of
 from te_sched.ir.expr import Buffer, DataProducer, Expr, IterVar, Node, Range, Var, node
@@ -208,8 +208,50 @@ class Evaluate(Stmt):
     value: Expr = role(Role.CHILD)
 
 
+class BaseFunc(Node):
+    """Base class of functions of modules: they have attributes."""
+
+    __slots__ = ()
+    attrs: Mapping[str, Any]
+
+    def with_attr(self, attr_key_or_dict: Any, attr_value: Any = None) -> Self:
+        """The function with an added attribute, or a mapping of added attributes.
+
+        >>> from te_sched import tir
+        >>> PrimFunc((), tir.Evaluate(0), {}).with_attr("tir.noalias", True).attrs
+        {'tir.noalias': True}
+        """
+        is_several = isinstance(attr_key_or_dict, Mapping)
+        for key in attr_key_or_dict if is_several else (attr_key_or_dict,):
+            if not isinstance(key, str):
+                raise DeclarationError(
+                    f"the name of an attribute is {repr_of(key)}, expected a string",
+                    "",
+                    "give a name and a value, or a dictionary",
+                )
+        added = attr_key_or_dict if is_several else {attr_key_or_dict: attr_value}
+        return self._with_attrs({**self.attrs, **added})
+
+    with_attrs = with_attr
+
+    @checked
+    def without_attr(self, attr_key: str) -> Self:
+        """The function without an attribute.
+
+        >>> from te_sched import tir
+        >>> PrimFunc((), tir.Evaluate(0), {}, {"a": 1, "b": 2}).without_attr("a").attrs
+        {'b': 2}
+        """
+        return self._with_attrs({key: one for key, one in self.attrs.items() if key != attr_key})
+
+    def _with_attrs(self, attrs: Mapping[str, Any]) -> Self:
+        new = copy(self)  # its other fields have been checked
+        object.__setattr__(new, "attrs", attrs)
+        return new
+
+
 @node
-class PrimFunc(Node):
+class PrimFunc(BaseFunc):
     """A function: parameters, a body, and the buffers of its handle parameters.
 
     `attrs` has "global_symbol", "tir.noalias", "from_legacy_te_schedule", ... `origin` is
@@ -257,37 +299,6 @@ class PrimFunc(Node):
         object.__setattr__(new, "body", body)
         return new
 
-    def with_attr(self, attr_key_or_dict: Any, attr_value: Any = None) -> PrimFunc:
-        """The function with an added attribute, or a mapping of added attributes.
-
-        >>> from te_sched import tir
-        >>> PrimFunc((), tir.Evaluate(0), {}).with_attr("tir.noalias", True).attrs
-        {'tir.noalias': True}
-        """
-        is_several = isinstance(attr_key_or_dict, Mapping)
-        for key in attr_key_or_dict if is_several else (attr_key_or_dict,):
-            if not isinstance(key, str):
-                raise DeclarationError(
-                    f"the name of an attribute is {repr_of(key)}, expected a string",
-                    "",
-                    "give a name and a value, or a dictionary",
-                )
-        added = attr_key_or_dict if is_several else {attr_key_or_dict: attr_value}
-        return replace_fields(self, attrs={**self.attrs, **added})
-
-    with_attrs = with_attr
-
-    @checked
-    def without_attr(self, attr_key: str) -> PrimFunc:
-        """The function without an attribute.
-
-        >>> from te_sched import tir
-        >>> PrimFunc((), tir.Evaluate(0), {}, {"a": 1, "b": 2}).without_attr("a").attrs
-        {'b': 2}
-        """
-        kept = {key: value for key, value in self.attrs.items() if key != attr_key}
-        return replace_fields(self, attrs=kept)
-
     if TYPE_CHECKING:  # given by ir.printer, ir.specialize, tir.struct_info and te_sched.views
 
         @property
@@ -304,7 +315,12 @@ class GlobalVar(str):
     'main'
     """
 
-    __slots__ = ()
+    struct_info_: Any = None  # of the function in its module, where a graph refers to it
+
+    @property
+    def struct_info(self) -> Any:
+        """What a graph knows of the function; None outside of a graph."""
+        return self.struct_info_
 
     @property
     def name_hint(self) -> str:
@@ -312,7 +328,7 @@ class GlobalVar(str):
         return str(self)
 
 
-class FunctionMap(dict[str, "PrimFunc"]):
+class FunctionMap(dict[str, Any]):
     """Functions by name; `items()[0]` is the first with its name, as in TVM.
 
     >>> from te_sched import tir
@@ -322,7 +338,7 @@ class FunctionMap(dict[str, "PrimFunc"]):
 
     __slots__ = ()
 
-    def items(self) -> list[tuple[str, PrimFunc]]:  # type: ignore[override]
+    def items(self) -> list[tuple[str, Any]]:  # type: ignore[override]
         """The names and functions."""
         return list(super().items())
 
@@ -338,7 +354,7 @@ class IRModule(Node):
     (True, T.evaluate(0))
     """
 
-    functions: Mapping[str, PrimFunc] = role(Role.ANNOTATION, default_factory=dict)
+    functions: Mapping[str, BaseFunc] = role(Role.ANNOTATION, default_factory=dict)
     attrs: Mapping[str, Any] = role(Role.ANNOTATION, default_factory=dict)
     written_name: str = ""
 
@@ -353,11 +369,11 @@ class IRModule(Node):
                 object.__setattr__(self, name, {})
         check_fields(self)
         for name, func in self.functions.items():
-            if not isinstance(func, PrimFunc):
+            if not isinstance(func, BaseFunc):
                 raise DeclarationError(
-                    f"function {repr_of(name)} of a module is {kind_of(func)}, expected a PrimFunc",
+                    f"function {repr_of(name)} of a module is {kind_of(func)}, expected a function",
                     "",
-                    "give PrimFuncs by name",
+                    "give functions by name: PrimFuncs, functions of graphs",
                 )
         named = FunctionMap(
             {
@@ -367,7 +383,7 @@ class IRModule(Node):
         )
         object.__setattr__(self, "functions", named)
 
-    def __getitem__(self, name: Any) -> PrimFunc:
+    def __getitem__(self, name: Any) -> Any:
         found = self.functions.get(name) if isinstance(name, str) else None
         if found is None:
             raise DeclarationError(
@@ -380,7 +396,7 @@ class IRModule(Node):
     def __contains__(self, name: Any) -> bool:
         return isinstance(name, str) and name in self.functions
 
-    def functions_items(self) -> list[tuple[str, PrimFunc]]:
+    def functions_items(self) -> list[tuple[str, Any]]:
         """Pairs of names and functions.
 
         >>> from te_sched import tir
@@ -410,7 +426,7 @@ class IRModule(Node):
         return GlobalVar(name)
 
     @checked
-    def update_func(self, var: str, func: PrimFunc) -> None:
+    def update_func(self, var: str, func: BaseFunc) -> None:
         """Add a function, or exchange the one of this name.
 
         >>> from te_sched import tir
@@ -425,7 +441,7 @@ class IRModule(Node):
     __setitem__ = update_func
 
     @checked
-    def update(self, other: IRModule | Mapping[str, PrimFunc]) -> None:
+    def update(self, other: IRModule | Mapping[str, BaseFunc]) -> None:
         """Add the functions of another module."""
         added = other.functions if isinstance(other, IRModule) else dict(other)
         self._set({**self.functions, **IRModule(added).functions})
@@ -434,7 +450,7 @@ class IRModule(Node):
         self[name]
         self._set({one: func for one, func in self.functions.items() if one != name})
 
-    def _set(self, functions: dict[str, PrimFunc]) -> None:
+    def _set(self, functions: dict[str, BaseFunc]) -> None:
         """Replace the mapping of functions; those who hold the old one keep it."""
         object.__setattr__(self, "functions", functions)
 
@@ -467,7 +483,7 @@ class IRModule(Node):
 
     @staticmethod
     @checked
-    def from_expr(func: PrimFunc) -> IRModule:
+    def from_expr(func: BaseFunc) -> IRModule:
         """A module with one function, named by its attribute "global_symbol" or "main".
 
         >>> from te_sched import tir

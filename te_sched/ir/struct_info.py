@@ -13,11 +13,12 @@ the conventions of `ir.expr`; must not know operators of graphs.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from te_sched.errors import DeclarationError, kind_of, repr_of
 from te_sched.ir import dtypes, ops
-from te_sched.ir.expr import Expr, Node, node
+from te_sched.ir.expr import Expr, Node, Var, node
 from te_sched.ir.roles import Role, role
 from te_sched.signatures import is_sequence
 
@@ -40,6 +41,16 @@ class ShapeExpr(Node):
     def struct_info(self) -> ShapeStructInfo:
         """What is known of it: the sizes."""
         return ShapeStructInfo(self.values)
+
+    struct_info_ = struct_info
+
+    def __getitem__(self, index: int) -> Expr:
+        if not isinstance(index, slice) and not -len(self.values) <= index < len(self.values):
+            raise IndexError("ShapeExpr index out of range")
+        return self.values[index]
+
+    def __len__(self) -> int:
+        return len(self.values)
 
 
 class StructInfo(Node):
@@ -116,7 +127,7 @@ class TensorStructInfo(StructInfo):
     (R.Tensor((4, 3), dtype="float32"), R.Tensor(dtype="int8", ndim=2))
     """
 
-    shape: ShapeExpr | None = role(Role.CHILD, default=None)
+    shape: Any = role(Role.CHILD, default=None)  # a ShapeExpr, or a variable of the graph
     dtype: str = "float32"
     vdevice: Any = role(Role.ANNOTATION, default=None)
     ndim: int = -1
@@ -126,10 +137,12 @@ class TensorStructInfo(StructInfo):
         given: Any = self.shape
         if given is not None:
             shape = given
-            if not isinstance(given, ShapeExpr):
+            if is_sequence(given):
                 shape = ShapeExpr(_sizes(given, "TensorStructInfo"))
             _set(self, "shape", shape)
-            _set_rank(self, len(shape.values))
+            rank = _rank_of(shape)
+            if rank != -1:
+                _set_rank(self, rank)
 
 
 @node
@@ -204,6 +217,22 @@ def _sizes(given: Any, what: str) -> tuple[Expr, ...]:
     return tuple(sizes)
 
 
+def _rank_of(shape: Any) -> int:
+    """The number of dimensions of a shape or a variable of one; -1 if it is not known."""
+    if isinstance(shape, ShapeExpr):
+        return len(shape.values)
+    known = getattr(shape, "struct_info_", None)
+    if isinstance(known, ShapeStructInfo):
+        return known.ndim
+    if known is not None and not isinstance(known, ObjectStructInfo):
+        raise DeclarationError(
+            f"the shape of TensorStructInfo is {repr_of(shape)}",
+            f"it is {known}",
+            "give a list of sizes, or a variable of R.Shape",
+        )
+    return -1
+
+
 def _set_rank(self: Any, rank: int) -> None:
     if self.ndim not in (-1, rank):
         raise DeclarationError(
@@ -223,3 +252,38 @@ def _infos(given: Any, what: str) -> tuple[StructInfo, ...]:
                 'give struct infos: relax.PrimStructInfo("int32"), ...',
             )
     return tuple(given)
+
+
+def erase_to_well_defined(info: StructInfo, params: Sequence[StructInfo]) -> StructInfo:
+    """A struct info in which shapes of other variables than those of parameters are not known.
+
+    >>> from te_sched import relax, tir
+    >>> n = tir.Var("n", "int64")
+    >>> erase_to_well_defined(relax.TensorStructInfo([n, 4], "float32"), [])
+    R.Tensor(dtype="float32", ndim=2)
+    """
+    return erase_unknown(info, {one for param in params for one in _variables(param)})
+
+
+def erase_unknown(info: StructInfo, known: Collection[Any]) -> StructInfo:
+    """A struct info in which shapes with other variables than the known ones are not known."""
+    if isinstance(info, TupleStructInfo):
+        return TupleStructInfo(tuple([erase_unknown(one, known) for one in info.fields]))
+    if all(var in known for var in _variables(info)):
+        return info
+    if isinstance(info, TensorStructInfo):
+        return TensorStructInfo(None, info.dtype, info.vdevice, info.ndim)
+    if isinstance(info, ShapeStructInfo):
+        return ShapeStructInfo(None, info.ndim)
+    if isinstance(info, PrimStructInfo):
+        return PrimStructInfo(info.dtype)
+    return info
+
+
+def _variables(info: Any) -> list[Any]:
+    """The variables in the sizes of a struct info; those of functions are their own."""
+    from te_sched.ir.visitor import walk  # it lists the classes of this module
+
+    if isinstance(info, FuncStructInfo):
+        return []
+    return [one for one in walk(info) if type(one) is Var]

@@ -19,6 +19,7 @@ from te_sched.errors import DeclarationError, TeSchedError, repr_of
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
 from te_sched.ir.expr import Buffer, Expr, FloatImm, IntImm, IterVar, Node, StringImm, Var
+from te_sched.ir.graph import DataflowVar, GraphVar
 from te_sched.ir.paths import ObjectPath
 from te_sched.ir.roles import Role
 from te_sched.ir.visitor import INIT_FIELDS, NODE_CLASSES, fields_with, walk
@@ -115,8 +116,8 @@ class _Comparer:
     def __init__(self, map_free_vars: bool) -> None:
         self.map_free_vars = map_free_vars
         self.path: list[_Step] = []
-        self.right_of: dict[Var, Var] = {}
-        self.left_of: dict[Var, Var] = {}
+        self.right_of: dict[Any, Any] = {}
+        self.left_of: dict[Any, Any] = {}
         self.buffers: dict[Buffer, Buffer] = {}  # known to be equal
 
     def compare(self, a: Any, b: Any) -> None:
@@ -190,8 +191,32 @@ class _Comparer:
             self.signature(a, b)
             self.right_of[a] = b
             self.left_of[b] = a
+        elif isinstance(a, GraphVar):
+            self.graph_variable_defined(a, b)
         else:
             self.defined(a, b)
+
+    def graph_variable_defined(self, a: GraphVar, b: Any) -> None:
+        """Map a variable of a graph on the left to b on the right."""
+        if type(b) is not type(a):
+            raise _Differ(f"{_brief(a)} != {_brief(b)}")
+        self.path.append(("attr", "struct_info_"))
+        if isinstance(a.struct_info_, Node) and isinstance(b.struct_info_, Node):
+            self.defined(a.struct_info_, b.struct_info_)
+        else:
+            self.compare(a.struct_info_, b.struct_info_)
+        self.path.pop()
+        self.right_of[a] = b
+        self.left_of[b] = a
+
+    def graph_variable(self, a: GraphVar, b: GraphVar) -> None:
+        """Compare two uses of variables of graphs."""
+        left, right = self.left_of.get(b), self.right_of.get(a)
+        if left is None and right is None and (a is b or self.map_free_vars):
+            self.graph_variable_defined(a, b)
+            return
+        if left is not a or right is not b:
+            raise _Differ(f"variable {a.name_hint} != {b.name_hint}")
 
     def defined(self, a: Any, b: Any) -> None:
         """Map the axis or buffer a on the left to b on the right."""
@@ -299,6 +324,8 @@ class _Comparer:
 
 _METHODS: dict[type, Callable[[_Comparer, Any, Any], None]] = {
     Var: _Comparer.variable,
+    GraphVar: _Comparer.graph_variable,
+    DataflowVar: _Comparer.graph_variable,
     Buffer: _Comparer.buffer,
     IterVar: _Comparer.axis,
     FloatImm: _Comparer.constant,

@@ -16,6 +16,7 @@ from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import DeclarationError
 from te_sched.ir import stmt as S
 from te_sched.ir.expr import Buffer, FloatImm, IterVar, Node, Var
+from te_sched.ir.graph import DataflowVar, GraphVar
 from te_sched.ir.structural import COMPARED, DEFINITIONS, float_key, plain_of, symbols, variables_in
 from te_sched.ir.visitor import INIT_FIELDS
 from te_sched.signatures import checked
@@ -98,6 +99,8 @@ class _Hasher:
                 self.define(one)
         elif isinstance(value, Var):
             self.number(value)
+        elif isinstance(value, GraphVar):
+            self.graph_definition(value)
         elif isinstance(value, Buffer):
             if value.data not in self.numbers:
                 self.number(value.data)
@@ -117,6 +120,18 @@ class _Hasher:
         """Number a variable, and feed its type."""
         self.numbers[var] = len(self.numbers)
         self.feed("definition", var.dtype)
+
+    def graph_definition(self, var: GraphVar) -> None:
+        """Number a variable of a graph, and feed its struct info."""
+        self.define(var.struct_info_)
+        self.numbers[var] = len(self.numbers)
+        self.feed("definition", type(var).__name__)
+
+    def graph_variable(self, var: GraphVar) -> None:
+        """Feed a use of a variable of a graph."""
+        if var not in self.numbers and self.map_free_vars:
+            self.graph_definition(var)
+        self.feed("variable", self.numbers.get(var, -1), 0 if var in self.numbers else id(var))
 
     def declare(self, var: Var) -> None:
         """Number a variable that an enclosing node may have defined."""
@@ -182,6 +197,8 @@ class _Hasher:
 
 _METHODS: dict[type, Callable[[_Hasher, Any], None]] = {
     Var: _Hasher.variable,
+    GraphVar: _Hasher.graph_variable,
+    DataflowVar: _Hasher.graph_variable,
     Buffer: _Hasher.buffer,
     IterVar: _Hasher.axis,
     FloatImm: _Hasher.constant,

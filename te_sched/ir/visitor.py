@@ -15,7 +15,7 @@ from itertools import chain
 from operator import is_, is_not
 from typing import Any, ClassVar, TypeVar, overload
 
-from te_sched.ir import blocks, index_map, struct_info
+from te_sched.ir import blocks, graph, index_map, struct_info
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
 from te_sched.ir.expr import Buffer, Expr, Node, Var
@@ -26,7 +26,7 @@ _Method = Callable[[Any, Any], Any]
 
 NODE_CLASSES: tuple[type[Node], ...] = tuple(
     cls
-    for module in (E, S, blocks, index_map, struct_info)
+    for module in (E, S, blocks, index_map, struct_info, graph)
     for cls in vars(module).values()
     if isinstance(cls, type) and issubclass(cls, Node) and dataclasses.is_dataclass(cls)
 )

@@ -1,11 +1,30 @@
-"""The names of graphs (Relax), as far as te_sched has them: what is known of their values.
-
-A face: the classes are those of `ir.struct_info`.
+"""Graphs of functions (Relax), with TVM's names: expressions, the builder, operators, passes, and
+the virtual machine that runs them.
 """
 
 import sys
 
 from te_sched import signatures
+from te_sched.ir.graph import Binding as Binding
+from te_sched.ir.graph import BindingBlock as BindingBlock
+from te_sched.ir.graph import Constant as Constant
+from te_sched.ir.graph import DataflowBlock as DataflowBlock
+from te_sched.ir.graph import DataflowVar as DataflowVar
+from te_sched.ir.graph import DataTypeImm as DataTypeImm
+from te_sched.ir.graph import ExternFunc as ExternFunc
+from te_sched.ir.graph import Function as Function
+from te_sched.ir.graph import GraphCall as Call
+from te_sched.ir.graph import GraphExpr as Expr
+from te_sched.ir.graph import GraphString as StringImm
+from te_sched.ir.graph import GraphVar as Var
+from te_sched.ir.graph import If as If
+from te_sched.ir.graph import MatchCast as MatchCast
+from te_sched.ir.graph import PrimValue as PrimValue
+from te_sched.ir.graph import SeqExpr as SeqExpr
+from te_sched.ir.graph import Tuple as Tuple
+from te_sched.ir.graph import TupleGetItem as TupleGetItem
+from te_sched.ir.graph import VarBinding as VarBinding
+from te_sched.ir.stmt import GlobalVar as GlobalVar
 from te_sched.ir.struct_info import FuncStructInfo as FuncStructInfo
 from te_sched.ir.struct_info import ObjectStructInfo as ObjectStructInfo
 from te_sched.ir.struct_info import PrimStructInfo as PrimStructInfo
@@ -14,5 +33,12 @@ from te_sched.ir.struct_info import ShapeStructInfo as ShapeStructInfo
 from te_sched.ir.struct_info import StructInfo as StructInfo
 from te_sched.ir.struct_info import TensorStructInfo as TensorStructInfo
 from te_sched.ir.struct_info import TupleStructInfo as TupleStructInfo
+from te_sched.relax import expr_functor as expr_functor
+from te_sched.relax import op as op
+from te_sched.relax.block_builder import BlockBuilder as BlockBuilder
+from te_sched.relax.constant import const as const
+from te_sched.relax.expr_functor import ExprFunctor as ExprFunctor
+from te_sched.relax.expr_functor import PyExprMutator as PyExprMutator
+from te_sched.relax.expr_functor import PyExprVisitor as PyExprVisitor
 
 signatures.list_names(sys.modules[__name__])

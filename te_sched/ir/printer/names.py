@@ -10,15 +10,16 @@ _ILLEGAL = re.compile(r"[^A-Za-z0-9_]")
 class UniqueNames:
     """Assigns names that are not in use; a name can be released."""
 
-    def __init__(self, reserved: tuple[str, ...] = ()) -> None:
+    def __init__(self, reserved: tuple[str, ...] = (), separator: str = "_") -> None:
         self.used: set[str] = set(reserved)
+        self.separator = separator  # between a name and its number
 
     def take(self, hint: str) -> str:
         """A free name: the hint, or the hint with the first free number."""
         name = hint
         if name in self.used:
             number = 1
-            while (name := f"{hint}_{number}") in self.used:
+            while (name := f"{hint}{self.separator}{number}") in self.used:
                 number += 1
         self.used.add(name)
         return name

@@ -1,0 +1,447 @@
+"""Graphs of functions (Relax): expressions of arrays, shapes and tuples, bound to variables.
+
+    function    parameters, and a sequence of blocks of bindings with a result
+    binding     a variable and its value, or a value whose struct info is matched at run time
+    dataflow    a block without control flow and effects; its DataflowVars stay inside of it
+
+An expression has a struct info (`struct_info_`), which is None until the expression is normalized.
+Nodes follow the conventions of `ir.expr`, but are not its expressions: those are the sizes in
+shapes. Must not know operators of graphs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from te_sched.errors import DeclarationError, kind_of, repr_of
+from te_sched.ir import dtypes, ops
+from te_sched.ir.expr import Expr, Node, Operand, node
+from te_sched.ir.op import Op
+from te_sched.ir.roles import Role, role
+from te_sched.ir.stmt import BaseFunc, GlobalVar
+from te_sched.ir.struct_info import (
+    FuncStructInfo,
+    ObjectStructInfo,
+    PrimStructInfo,
+    ShapeExpr,
+    StructInfo,
+    TensorStructInfo,
+    TupleStructInfo,
+    erase_to_well_defined,
+)
+from te_sched.signatures import is_sequence
+
+
+class GraphExpr(Node):
+    """Base class of expressions of graphs; `relax` gives it its operators.
+
+    >>> from te_sched import relax
+    >>> x = relax.Var("x", relax.TensorStructInfo([4], "float32"))
+    >>> isinstance(x, relax.Expr), x.struct_info
+    (True, R.Tensor((4,), dtype="float32"))
+    """
+
+    __slots__ = ()
+    struct_info_: StructInfo | None
+
+    @property
+    def struct_info(self) -> StructInfo:
+        """What is known of the value; DeclarationError before the expression is normalized."""
+        found = self.struct_info_
+        if found is None:
+            raise DeclarationError(
+                f"{type(self).__name__} has no struct info yet",
+                "it is derived when an expression is bound to a variable",
+                "emit it by a BlockBuilder, or use builder.normalize(expr)",
+            )
+        return found
+
+
+class OpAttrs(dict[str, Any]):
+    """The attributes of a call of an operator, in their order: `call.attrs.axis`.
+
+    >>> OpAttrs(axis=1, keepdims=False).axis
+    1
+    """
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self:
+            return self[name]
+        raise AttributeError(name)
+
+    def keys_list(self) -> list[str]:
+        """The names."""
+        return list(self)
+
+
+@node
+class GraphVar(GraphExpr):
+    """A variable of a graph, identified by the object, not by its name (`relax.Var`)."""
+
+    name_hint: str
+    struct_info_: StructInfo | None = role(Role.ANNOTATION, default=None)
+
+    def __init__(self, name_hint: str, struct_info: StructInfo | None = None) -> None:
+        if not isinstance(name_hint, str):
+            raise DeclarationError(
+                f"the name of a variable is {repr_of(name_hint)}",
+                f"it is {kind_of(name_hint)}",
+                "give a str",
+            )
+        _set(self, "name_hint", str(name_hint))
+        _set(self, "struct_info_", as_struct_info(struct_info))
+
+
+@node
+class DataflowVar(GraphVar):
+    """A variable that is used in its dataflow block only."""
+
+    __init__ = GraphVar.__init__  # type: ignore[assignment]
+
+
+@node
+class Constant(GraphExpr):
+    """An array, as a value of the graph; see `relax.const`."""
+
+    data: Any
+    struct_info_: StructInfo | None = role(Role.ANNOTATION, default=None)
+
+    def __init__(self, data: Any, struct_info: StructInfo | None = None) -> None:
+        _set(self, "data", data)
+        known = TensorStructInfo(tuple(data.shape), str(data.dtype))  # type: ignore[arg-type]
+        _set(self, "struct_info_", as_struct_info(struct_info) or known)
+
+
+@node
+class Tuple(GraphExpr):
+    """Several values as one."""
+
+    fields: tuple[GraphExpr, ...] = role(Role.CHILD)
+    struct_info_: StructInfo | None = role(Role.ANNOTATION, default=None)
+
+    def __post_init__(self) -> None:
+        _set(self, "fields", _expressions(self.fields, "Tuple"))
+        infos = [one.struct_info_ for one in self.fields if not isinstance(one, GlobalVar)]
+        if self.struct_info_ is None and None not in infos and len(infos) == len(self.fields):
+            _set(self, "struct_info_", TupleStructInfo(tuple(infos)))  # type: ignore[arg-type]
+
+    def __getitem__(self, index: int) -> GraphExpr:
+        if index >= len(self.fields) or index < -len(self.fields):
+            raise IndexError("Tuple index out of range")
+        return self.fields[index]
+
+    def __len__(self) -> int:
+        return len(self.fields)
+
+    def __iter__(self) -> Iterator[GraphExpr]:
+        return iter(self.fields)
+
+
+@node
+class TupleGetItem(GraphExpr):
+    """A value of several."""
+
+    tuple_value: GraphExpr = role(Role.CHILD)
+    index: int = 0
+    struct_info_: StructInfo | None = role(Role.ANNOTATION, default=None)
+
+    def __post_init__(self) -> None:
+        known = self.tuple_value.struct_info_
+        if self.struct_info_ is None and isinstance(known, TupleStructInfo):
+            if not 0 <= self.index < len(known.fields):
+                raise DeclarationError(
+                    f"element {self.index} of a tuple of {len(known.fields)} values",
+                    "",
+                    "give an index that exists",
+                )
+            _set(self, "struct_info_", known.fields[self.index])
+
+
+@node
+class GraphCall(GraphExpr):
+    """A call of an operator, a function of the module or a library, or a variable (`relax.Call`).
+
+    `attrs` are those of the operator, `sinfo_args` the struct infos that it takes.
+    """
+
+    op: Any = role(Role.CHILD)  # an Op, GlobalVar or expression
+    args: tuple[Any, ...] = role(Role.CHILD)
+    attrs: Any = role(Role.ANNOTATION, default=None)
+    sinfo_args: tuple[StructInfo, ...] = role(Role.CHILD, default=())
+    struct_info_: StructInfo | None = role(Role.ANNOTATION, default=None)
+
+    def __post_init__(self) -> None:
+        _set(self, "args", _expressions(self.args, "a call"))
+        given = self.sinfo_args
+        infos = given if is_sequence(given) else [] if given is None else [given]
+        _set(self, "sinfo_args", tuple([as_struct_info(one) for one in infos]))
+        if type(self.attrs) is dict:
+            _set(self, "attrs", OpAttrs(self.attrs))
+        known = getattr(self.op, "struct_info_", None)
+        if known is not None and not isinstance(known, FuncStructInfo | ObjectStructInfo):
+            raise DeclarationError(
+                f"a call of {repr_of(self.op)}, which is not a function",
+                f"it is {known}",
+                "call an operator or a function",
+            )
+
+
+@node
+class If(GraphExpr):
+    """One of two sequences, by a condition."""
+
+    cond: GraphExpr = role(Role.CHILD)
+    true_branch: GraphExpr = role(Role.CHILD)
+    false_branch: GraphExpr = role(Role.CHILD)
+    struct_info_: StructInfo | None = role(Role.ANNOTATION, default=None)
+
+    def __post_init__(self) -> None:
+        _set(self, "true_branch", as_sequence(self.true_branch))
+        _set(self, "false_branch", as_sequence(self.false_branch))
+
+
+class Binding(Node):
+    """Base class of bindings."""
+
+    __slots__ = ()
+    var: GraphVar
+
+
+@node
+class VarBinding(Binding):
+    """A variable and its value."""
+
+    var: GraphVar = role(Role.DEFINITION)
+    value: GraphExpr = role(Role.CHILD)
+
+
+@node
+class MatchCast(Binding):
+    """A value that has a struct info when it runs; defines the variables in its sizes."""
+
+    var: GraphVar = role(Role.DEFINITION)
+    value: GraphExpr = role(Role.CHILD)
+    struct_info: StructInfo = role(Role.DEFINITION)
+
+    def __post_init__(self) -> None:
+        _set(self, "struct_info", as_struct_info(self.struct_info))
+
+
+@node
+class BindingBlock(Node):
+    """Bindings, in order."""
+
+    bindings: tuple[Binding, ...] = role(Role.BODY)
+
+    def __post_init__(self) -> None:
+        _set(self, "bindings", tuple(self.bindings))
+
+
+@node
+class DataflowBlock(BindingBlock):
+    """Bindings without control flow and effects."""
+
+    __post_init__ = BindingBlock.__post_init__  # type: ignore[assignment]
+
+
+@node
+class SeqExpr(GraphExpr):
+    """Blocks of bindings, and a result."""
+
+    blocks: tuple[BindingBlock, ...] = role(Role.BODY)
+    body: GraphExpr = role(Role.CHILD)
+    struct_info_: StructInfo | None = role(Role.ANNOTATION, default=None)
+
+    def __post_init__(self) -> None:
+        _set(self, "blocks", tuple(self.blocks))
+
+
+@node
+class PrimValue(GraphExpr):
+    """A number, perhaps of a symbolic value."""
+
+    value: Expr = role(Role.CHILD)
+    struct_info_: StructInfo | None = role(Role.ANNOTATION, default=None)
+
+    def __post_init__(self) -> None:
+        given: Any = self.value
+        if type(given) is int:
+            given = ops.const(given, "int64")
+        elif type(given) is float:
+            given = ops.const(given, "float64")
+        _set(self, "value", ops.convert(given))
+        if self.struct_info_ is None:
+            _set(self, "struct_info_", PrimStructInfo(value=self.value))
+
+
+@node
+class GraphString(GraphExpr):
+    """A string as a value of the graph (`relax.StringImm`)."""
+
+    value: str
+    struct_info_: StructInfo | None = role(Role.ANNOTATION, default=None)
+
+    def __post_init__(self) -> None:
+        _set(self, "struct_info_", self.struct_info_ or ObjectStructInfo())
+
+
+@node
+class DataTypeImm(GraphExpr):
+    """A dtype as a value of the graph."""
+
+    value: str
+    struct_info_: StructInfo | None = role(Role.ANNOTATION, default=None)
+
+    def __post_init__(self) -> None:
+        _set(self, "value", dtypes.spelled(self.value))
+        _set(self, "struct_info_", self.struct_info_ or ObjectStructInfo())
+
+
+@node
+class ExternFunc(GraphExpr, BaseFunc):
+    """A function that is registered under a name (`te_sched.register_func`)."""
+
+    global_symbol: str
+    struct_info_: StructInfo | None = role(Role.ANNOTATION, default=None)
+    attrs: Mapping[str, Any] = role(Role.ANNOTATION, default_factory=dict)
+
+    def __init__(
+        self,
+        global_symbol: str,
+        struct_info: StructInfo | None = None,
+        attrs: Mapping[str, Any] | None = None,
+    ) -> None:
+        _set(self, "global_symbol", str(global_symbol))
+        known = as_struct_info(struct_info)
+        _set(self, "struct_info_", known or FuncStructInfo.opaque_func())
+        _set(self, "attrs", dict(attrs or {}))
+
+
+@node
+class Function(GraphExpr, BaseFunc):
+    """A function of a graph: parameters, a body, and the struct info of its result.
+
+    `attrs` has "global_symbol", if it can be called by name from outside of the module.
+    """
+
+    params: tuple[GraphVar, ...] = role(Role.DEFINITION)
+    body: GraphExpr = role(Role.BODY)
+    ret_struct_info: StructInfo | None = role(Role.BODY, default=None)
+    is_pure: bool = True
+    attrs: Any = role(Role.ANNOTATION, default=None)
+    struct_info_: StructInfo | None = role(Role.ANNOTATION, default=None)
+    written_name: str = ""
+
+    def __post_init__(self) -> None:
+        _set(self, "params", tuple(self.params))
+        _set(self, "attrs", dict(self.attrs or {}))
+        for one in self.params:
+            if not isinstance(one, GraphVar):
+                raise DeclarationError(
+                    f"a parameter of a function is {repr_of(one)}",
+                    f"it is {kind_of(one)}",
+                    'give variables: relax.Var("x", relax.TensorStructInfo([4], "float32"))',
+                )
+        if self.body is not None:
+            _set(self, "body", as_sequence(self.body))
+        infos = tuple([one.struct_info for one in self.params])
+        if self.ret_struct_info is None and self.body is not None:
+            known = self.body.struct_info_
+            if known is not None:
+                _set(self, "ret_struct_info", erase_to_well_defined(known, infos))
+        else:
+            _set(self, "ret_struct_info", as_struct_info(self.ret_struct_info))
+        if self.ret_struct_info is not None:
+            made = FuncStructInfo(infos, self.ret_struct_info, bool(self.is_pure))
+            _set(self, "struct_info_", made)
+
+    @property
+    def __name__(self) -> str:
+        """The name of the function: that of its definition, if there is one."""
+        return self.written_name or str(self.attrs.get("global_symbol", "main"))
+
+    @staticmethod
+    def create_empty(
+        params: Sequence[GraphVar],
+        ret_struct_info: StructInfo,
+        is_pure: bool = True,
+        attrs: Any = None,
+    ) -> Function:
+        """A function without a body, as a declaration."""
+        return Function(tuple(params), None, ret_struct_info, is_pure, attrs)  # type: ignore[arg-type]
+
+
+def as_sequence(body: Any) -> Any:
+    """An expression as a sequence of blocks; a sequence as it is."""
+    if body is None or isinstance(body, SeqExpr):
+        return body
+    return SeqExpr((), body, getattr(body, "struct_info_", None))
+
+
+def as_struct_info(given: Any) -> Any:
+    """A struct info, given as one or as an annotation of a script (`R.Tensor`); None stays."""
+    if given is None or isinstance(given, StructInfo):
+        return given
+    for convert in STRUCT_INFO_CONVERSIONS:
+        found = convert(given)
+        if found is not None:
+            return found
+    raise DeclarationError(
+        f"the struct info {repr_of(given)}",
+        f"it is {kind_of(given)}",
+        'give one: relax.TensorStructInfo([4, 3], "float32"), ...',
+    )
+
+
+# What makes struct infos of other objects: the annotations of scripts are added by `script`.
+STRUCT_INFO_CONVERSIONS: list[Callable[[Any], StructInfo | None]] = []
+
+
+def as_expr(value: Any) -> Any:
+    """A value of Python as an expression of a graph.
+
+    Numbers and sizes become PrimValue, str StringImm, tuples and lists Tuple; a list of sizes is a
+    shape only where a shape is expected.
+
+    >>> as_expr((1, "a"))
+    (R.prim_value(1), R.str("a"))
+    """
+    if isinstance(value, GraphExpr | Op | GlobalVar | ShapeExpr):
+        return value
+    if isinstance(value, str):
+        return GraphString(value)
+    if isinstance(value, Operand | bool | int | float | np.integer | np.floating):
+        return PrimValue(value)  # type: ignore[arg-type]
+    if is_sequence(value):
+        return Tuple(tuple([as_expr(one) for one in value]))
+    raise DeclarationError(
+        f"{repr_of(value)} is not an expression of a graph",
+        f"it is {kind_of(value)}",
+        "give variables, constants (relax.const), calls of operators, tuples of them",
+    )
+
+
+def _expressions(given: Any, what: str) -> tuple[Any, ...]:
+    if isinstance(given, Tuple):
+        return given.fields
+    if not is_sequence(given):
+        raise DeclarationError(
+            f"the values of {what} are {repr_of(given)}",
+            f"it is {kind_of(given)}",
+            "give a list or tuple of expressions",
+        )
+    return tuple([as_expr(one) for one in given])
+
+
+def update_struct_info(expr: GraphExpr, info: StructInfo | None) -> None:
+    """Set the struct info of an expression that is being normalized, in place."""
+    _set(expr, "struct_info_", info)
+
+
+def _set(self: Node, name: str, value: Any) -> None:
+    object.__setattr__(self, name, value)

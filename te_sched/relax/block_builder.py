@@ -1,0 +1,659 @@
+"""`relax.BlockBuilder`: graphs are written one binding at a time, and normalized on the way.
+
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            y = builder.emit(relax.op.exp(x))
+            out = builder.emit_output(y)
+        builder.emit_func_output(out)
+    module = builder.get()
+
+Normal form: the arguments of a call are variables, constants and tuples of them, everything else is
+bound to a variable; each expression has its struct info. Functions that are added once more, with
+the same structure, are one function. Must not know operators, but for calling functions.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from te_sched.arith.analyzer import Analyzer
+from te_sched.errors import GraphError, kind_of, repr_of
+from te_sched.ir.expr import Var
+from te_sched.ir.graph import (
+    Binding,
+    BindingBlock,
+    Constant,
+    DataflowBlock,
+    DataflowVar,
+    DataTypeImm,
+    ExternFunc,
+    Function,
+    GraphCall,
+    GraphExpr,
+    GraphString,
+    GraphVar,
+    If,
+    MatchCast,
+    PrimValue,
+    SeqExpr,
+    Tuple,
+    TupleGetItem,
+    VarBinding,
+    as_expr,
+    as_struct_info,
+    update_struct_info,
+)
+from te_sched.ir.op import Op
+from te_sched.ir.printer.names import UniqueNames
+from te_sched.ir.stmt import BaseFunc, GlobalVar, IRModule
+from te_sched.ir.struct_info import (
+    FuncStructInfo,
+    ObjectStructInfo,
+    ShapeExpr,
+    StructInfo,
+    TupleStructInfo,
+    erase_unknown,
+)
+from te_sched.ir.structural import structural_equal
+from te_sched.ir.structural_hash import structural_hash
+from te_sched.ir.visitor import walk
+from te_sched.relax.emit_te import call_te
+from te_sched.relax.operators import operator_of
+from te_sched.relax.struct_info import derive_call, struct_info_lca
+
+LEAVES = (
+    GraphVar,
+    Constant,
+    ShapeExpr,
+    PrimValue,
+    GraphString,
+    DataTypeImm,
+    ExternFunc,
+    GlobalVar,
+    Op,
+)
+_STATE = threading.local()  # .builders: those with an open function in this thread
+
+
+class BlockBuilder:
+    """Writes functions of graphs, and normalizes expressions.
+
+    >>> from te_sched import relax
+    >>> x = relax.Var("x", relax.TensorStructInfo([4], "float32"))
+    >>> builder = BlockBuilder()
+    >>> with builder.function("main", [x]):
+    ...     gv = builder.emit(relax.op.exp(relax.op.exp(x)))
+    ...     builder.emit_func_output(gv)
+    >>> [one.var.name_hint for one in builder.get()["main"].body.blocks[0].bindings]
+    ['gv', 'gv1']
+    """
+
+    def __init__(self, mod: IRModule | None = None) -> None:
+        self.analyzer = Analyzer()
+        self._module = IRModule({}) if mod is None else mod.clone()
+        self._names = UniqueNames(separator="")
+        self._globals = UniqueNames(separator="")
+        for name in self._module.functions:
+            self._globals.take(str(name))
+        self._same: dict[int, list[GlobalVar]] | None = None  # functions by structural hash
+        self._blocks: list[_OpenBlock] = []
+        self._bindings: dict[GraphVar, Any] = {}
+        self._scopes: list[set[Var] | None] = []
+        self._function: _OpenFunction | None = None
+
+    # Functions
+
+    @staticmethod
+    def current() -> BlockBuilder | None:
+        """The builder of which a function is open in this thread."""
+        builders: list[BlockBuilder] = getattr(_STATE, "builders", [])
+        return builders[-1] if builders else None
+
+    @contextmanager
+    def function(
+        self,
+        name: str,
+        params: Any = None,
+        attrs: Mapping[str, Any] | None = None,
+        private: bool = False,
+        pure: bool = True,
+    ) -> Iterator[None]:
+        """Open a function; `emit_func_output` closes it.
+
+        Parameters
+        ----------
+        params : its variables; they may be given at the end instead.
+        attrs : its attributes.
+        private : whether it cannot be called by name from outside of the module.
+        pure : whether it has no effects.
+        """
+        if self._function is not None:
+            raise GraphError(
+                f"function {name} is opened inside of function {self._function.name}",
+                "a builder writes one function at a time",
+                "close the outer one first",
+            )
+        attributes = dict(attrs or {})
+        if not private:
+            attributes.setdefault("global_symbol", name)
+        opened = _OpenFunction(name, None, attributes, pure)
+        if params is not None:
+            opened.params = _parameters(params)
+        builders = _STATE.__dict__.setdefault("builders", [])
+        builders.append(self)
+        self._function = opened
+        depth = len(self._scopes)
+        blocks = len(self._blocks)
+        self.begin_scope(opened.params)
+        self._begin_binding_block()
+        try:
+            yield
+            if not opened.is_finished:
+                raise GraphError(
+                    f"function {name} has no result",
+                    "",
+                    "call builder.emit_func_output(value) at its end",
+                )
+        finally:
+            builders.remove(self)
+            self._function = None
+            del self._scopes[depth:]
+            del self._blocks[blocks:]
+
+    def emit_func_output(self, output: Any, params: Any = None) -> GlobalVar:
+        """Finish the function that is open.
+
+        Parameters
+        ----------
+        output : the result: an expression, or a list of them for a tuple.
+        params : the parameters, if they were not given at the begin.
+        """
+        opened = self._function
+        if opened is None:
+            raise GraphError("no function is open", "", "use `with builder.function(name):`")
+        if opened.is_finished:
+            raise GraphError(f"function {opened.name} has a result already", "", "give one result")
+        if params is not None and opened.params is not None:
+            raise GraphError(
+                f"the parameters of function {opened.name} are given twice", "", "give them once"
+            )
+        if params is not None:
+            opened.params = _parameters(params)
+            self._scopes[-1] = _sizes_in(opened.params)
+        if opened.params is None:
+            raise GraphError(
+                f"function {opened.name} has no parameters",
+                "",
+                "give a list of variables, which may be empty",
+            )
+        body = self.normalize(as_expr(output))
+        block = self._end_block()
+        if block.bindings:
+            opened.blocks.append(block)
+        sequence = self.normalize(SeqExpr(tuple(opened.blocks), body))
+        func = Function(tuple(opened.params), sequence, None, opened.is_pure, opened.attrs)
+        func = self.normalize(func)
+        self._begin_binding_block()
+        opened.is_finished = True
+        name = self._add(opened.name, func, is_new=True)
+        return name
+
+    @contextmanager
+    def testing_scope(self, def_vars: Sequence[Var] = ()) -> Iterator[None]:
+        """A scope in which variables of sizes are known, for tests."""
+        self._scopes.append(set(def_vars))
+        try:
+            yield
+        finally:
+            self._scopes.pop()
+
+    @contextmanager
+    def dataflow(self) -> Iterator[None]:
+        """Open a dataflow block in the function."""
+        if self._function is None:
+            raise GraphError(
+                "a dataflow block stands outside of a function", "", "open a function first"
+            )
+        before = self._end_block()
+        if before.bindings:
+            self._function.blocks.append(before)
+        self._begin_dataflow_block()
+        depth = len(self._blocks)
+        try:
+            yield
+        except BaseException:
+            del self._blocks[depth - 1 :]
+            raise
+        block = self._end_block()
+        if block.bindings:
+            self._function.blocks.append(block)
+        self._begin_binding_block()
+
+    # Bindings
+
+    def emit(self, expr: Any, name_hint: str = "") -> GraphVar:
+        """Bind the value of an expression to a variable, which is returned."""
+        return self._emit(self.normalize(as_expr(expr)), name_hint, is_output=False)
+
+    def _emit(self, expr: Any, name_hint: str, is_output: bool) -> GraphVar:
+        block = self._block()
+        is_inside = block.is_dataflow and not is_output
+        hint = name_hint or ("lv" if is_inside else "gv")
+        kind = DataflowVar if is_inside else GraphVar
+        var = kind(self._names.take(hint), _known_of(expr))
+        block.bindings.append(VarBinding(var, expr))
+        self._bindings[var] = expr
+        return var
+
+    def call_te(self, func: Callable[..., Any], *args: Any, **kwargs: Any) -> GraphCall:
+        """A call of a function of tensor expressions, which is added to the module.
+
+        `primfunc_name_hint` names the function, `primfunc_attrs` are added to it; other arguments
+        are those of `func`, with graph values in place of tensors and sizes.
+        """
+        return call_te(self.add_func, func, *args, **kwargs)
+
+    def emit_te(self, func: Callable[..., Any], *args: Any, **kwargs: Any) -> GraphVar:
+        """Bind the result of `call_te` to a variable, which is returned."""
+        name_hint = kwargs.pop("name_hint", "")
+        return self.emit(self.call_te(func, *args, **kwargs), name_hint)
+
+    def match_cast(self, value: Any, struct_info: StructInfo, name_hint: str = "") -> GraphVar:
+        """Bind a value that has a struct info when it runs, which defines variables of sizes."""
+        value = self.normalize(as_expr(value))
+        info = as_struct_info(struct_info)
+        block = self._block()
+        kind = DataflowVar if block.is_dataflow else GraphVar
+        var = kind(self._names.take(name_hint or ("lv" if block.is_dataflow else "gv")), info)
+        self.emit_normalized(MatchCast(var, value, info))
+        return var
+
+    def emit_output(self, output: Any, name_hint: str = "") -> GraphVar:
+        """Bind a value to a variable that is visible outside of the dataflow block."""
+        if not self._block().is_dataflow:
+            raise GraphError(
+                "emit_output stands outside of a dataflow block",
+                "",
+                "use it inside of `with builder.dataflow():`",
+            )
+        return self._emit(self.normalize(as_expr(output)), name_hint, is_output=True)
+
+    def emit_normalized(self, binding: Binding) -> None:
+        """Append a binding of which the value is in normal form."""
+        if isinstance(binding, VarBinding) and binding.var.struct_info_ is None:
+            update_struct_info(binding.var, _known_of(binding.value))
+        self._block().bindings.append(binding)
+        if isinstance(binding, VarBinding):
+            self._bindings[binding.var] = binding.value
+        elif isinstance(binding, MatchCast):
+            self._define(_sizes_in([binding]))
+
+    def lookup_binding(self, var: GraphVar) -> Any:
+        """The value that a variable was bound to; None for parameters."""
+        return self._bindings.get(var)
+
+    def _block(self) -> _OpenBlock:
+        if not self._blocks:
+            raise GraphError(
+                "no block is open", "", "use `with builder.function(name):`, then emit"
+            )
+        return self._blocks[-1]
+
+    def _begin_dataflow_block(self) -> None:
+        self._blocks.append(_OpenBlock(True))
+
+    def _begin_binding_block(self) -> None:
+        self._blocks.append(_OpenBlock(False))
+
+    def _end_block(self) -> BindingBlock:
+        block = self._blocks.pop()
+        kind = DataflowBlock if block.is_dataflow else BindingBlock
+        return kind(tuple(block.bindings))
+
+    def current_block_is_dataflow(self) -> bool:
+        """Whether the innermost open block is a dataflow block."""
+        return self._block().is_dataflow
+
+    def begin_scope(self, params: Any = None) -> None:
+        """Open a scope of variables of sizes: those of parameters, and those around."""
+        known = set() if params is None else _sizes_in(params)
+        around = self._scopes[-1] if self._scopes and params is None else None
+        self._scopes.append(known | (around or set()))
+
+    def begin_inner_scope(self) -> None:
+        """Open a scope inside of the current one."""
+        self.begin_scope()
+
+    def end_scope(self) -> None:
+        """Close a scope."""
+        self._scopes.pop()
+
+    def _define(self, variables: set[Var]) -> None:
+        if self._scopes and self._scopes[-1] is not None:
+            self._scopes[-1] |= variables
+
+    # Functions of the module
+
+    def get(self) -> IRModule:
+        """The module as far as it is written."""
+        return self._module
+
+    def finalize(self) -> IRModule:
+        """The module; its functions have their names as symbols."""
+        return self._module
+
+    def get_unique_name(self, name_prefix: str) -> str:
+        """A name for a variable that was not used yet."""
+        return self._names.take(name_prefix)
+
+    def add_func(self, func: BaseFunc, func_name: str) -> GlobalVar:
+        """Add a function to the module; the name of one of the same structure, if there is one."""
+        return self._add(func_name, func, is_new=False)
+
+    def _add(self, name: str, func: BaseFunc, is_new: bool) -> GlobalVar:
+        known = self._known_functions()
+        key = structural_hash(func)
+        for other in known.get(key, []):
+            if not is_new and structural_equal(self._module[other], func):
+                return other
+        if is_new and name in self._module.functions:
+            raise GraphError(
+                f"function {name} exists in the module already", "", "give it another name"
+            )
+        taken = GlobalVar(self._globals.take(name))
+        self._module.update_func(taken, func)
+        taken = self._global(taken)
+        known.setdefault(key, []).append(taken)
+        return taken
+
+    def _known_functions(self) -> dict[int, list[GlobalVar]]:
+        if self._same is None:
+            self._same = {}
+            for name, func in self._module.functions_items():
+                self._same.setdefault(structural_hash(func), []).append(GlobalVar(name))
+        return self._same
+
+    def update_func(self, gv: str, updated_func: BaseFunc) -> None:
+        """Exchange a function of the module."""
+        self._module.update_func(GlobalVar(gv), updated_func)
+        self._same = None
+
+    def _global(self, name: str) -> GlobalVar:
+        """The name of a function, with what is known of it."""
+        made = GlobalVar(name)
+        func = self._module.functions.get(name)
+        made.struct_info_ = getattr(func, "struct_info", None)
+        return made
+
+    # Normal form
+
+    def normalize(self, expr: Any) -> Any:
+        """The expression in normal form, with its struct info."""
+        method = _NORMALIZERS.get(type(expr))
+        if method is None:
+            if isinstance(expr, GlobalVar):
+                if expr.struct_info_ is None:
+                    expr.struct_info_ = self._global(expr).struct_info_
+                return expr
+            if isinstance(expr, Op | ShapeExpr | BaseFunc) or isinstance(expr, GraphExpr):
+                return expr
+            raise GraphError(
+                f"{repr_of(expr)} is not an expression of a graph",
+                f"it is {kind_of(expr)}",
+                "give calls of operators, variables, constants, tuples",
+            )
+        return method(self, expr)
+
+    def normalize_argument(self, expr: Any) -> Any:
+        """An argument in normal form: bound to a variable if it is no leaf."""
+        expr = self.normalize(expr)
+        if isinstance(expr, (*LEAVES, Tuple)) or not self._blocks:
+            return expr
+        return self._emit(expr, "", is_output=False)
+
+    def _arguments(self, given: Any) -> tuple[Any, ...]:
+        return tuple([self.normalize_argument(one) for one in given])
+
+    def _normalize_tuple(self, expr: Tuple) -> Any:
+        fields = self._arguments(expr.fields)
+        if any(new is not old for new, old in zip(fields, expr.fields, strict=True)):
+            expr = Tuple(fields)
+        if expr.struct_info_ is None:
+            update_struct_info(expr, TupleStructInfo(tuple([_known_of(one) for one in fields])))
+        return expr
+
+    def _normalize_item(self, expr: TupleGetItem) -> Any:
+        value = self.normalize_argument(expr.tuple_value)
+        if value is not expr.tuple_value:
+            expr = TupleGetItem(value, expr.index)
+        if expr.struct_info_ is None:
+            known = value.struct_info
+            is_tuple = isinstance(known, TupleStructInfo)
+            update_struct_info(expr, known.fields[expr.index] if is_tuple else ObjectStructInfo())
+        return expr
+
+    def _normalize_call(self, call: GraphCall) -> Any:
+        op = call.op if isinstance(call.op, Op) else self.normalize_argument(call.op)
+        args = self._arguments(call.args)
+        if op is not call.op or any(
+            new is not old for new, old in zip(args, call.args, strict=True)
+        ):
+            call = GraphCall(op, args, call.attrs, call.sinfo_args)
+        if isinstance(op, Op):
+            operator = operator_of(op)
+            rewrite = operator.attributes.get("FNormalize")
+            if rewrite is not None:
+                new = rewrite(self, call)
+                if new is not call:
+                    return self.normalize(new)
+            if call.struct_info_ is None:
+                update_struct_info(call, operator.infer(call, self))
+        elif call.struct_info_ is None:
+            known = getattr(op, "struct_info_", None) or ObjectStructInfo()
+            update_struct_info(call, derive_call(call, known, self.analyzer))
+        return call
+
+    def _normalize_if(self, expr: If) -> Any:
+        cond = self.normalize_argument(expr.cond)
+        branches = [self._scoped(one) for one in (expr.true_branch, expr.false_branch)]
+        old = (expr.cond, expr.true_branch, expr.false_branch)
+        if any(new is not one for new, one in zip((cond, *branches), old, strict=True)):
+            expr = If(cond, *branches)
+        if expr.struct_info_ is None:
+            known = [one.struct_info for one in branches]
+            update_struct_info(expr, struct_info_lca(known[0], known[1], self.analyzer))
+        return expr
+
+    def _scoped(self, expr: Any) -> Any:
+        """A body in a scope of its own: a sequence in normal form."""
+        self.begin_scope()
+        self._begin_binding_block()
+        try:
+            found = self.normalize(expr)
+            block = self._end_block()
+        except BaseException:
+            self._blocks.pop()
+            raise
+        finally:
+            self.end_scope()
+        if not block.bindings:
+            if isinstance(found, SeqExpr):
+                return found
+            return self.normalize(SeqExpr((), found))
+        if isinstance(found, SeqExpr):
+            return self.normalize(SeqExpr((block, *found.blocks), found.body))
+        return self.normalize(SeqExpr((block,), found))
+
+    def _normalize_sequence(self, expr: SeqExpr) -> Any:
+        blocks: list[BindingBlock] = []
+        for block in expr.blocks:
+            blocks += self._normalize_block(block)
+        self._begin_binding_block()
+        try:
+            body = self.normalize_argument(expr.body)
+        finally:
+            last = self._end_block()
+        if last.bindings:
+            blocks.append(last)
+        blocks = _joined(blocks)
+        same = len(blocks) == len(expr.blocks) and all(
+            new is old for new, old in zip(blocks, expr.blocks, strict=True)
+        )
+        if not same or body is not expr.body:
+            expr = SeqExpr(tuple(blocks), body)
+        if expr.struct_info_ is None:
+            update_struct_info(expr, self._outside(body.struct_info_, blocks))
+        return expr
+
+    def _outside(self, info: Any, blocks: Sequence[BindingBlock]) -> Any:
+        """A struct info without the variables of sizes that blocks define."""
+        own = {
+            var
+            for block in blocks
+            for one in block.bindings
+            if isinstance(one, MatchCast)
+            for var in _sizes_in([one])
+        }
+        if info is None or not own:
+            return info
+        around = self._scopes[-1] if self._scopes else set()
+        used = {one for one in walk(info) if type(one) is Var}
+        hidden = own - (around or set())
+        return erase_unknown(info, used - hidden) if used & hidden else info
+
+    def _normalize_block(self, block: BindingBlock) -> list[BindingBlock]:
+        """The blocks that a block becomes: sequences in its bindings are spliced into it."""
+        is_dataflow = isinstance(block, DataflowBlock)
+        self._blocks.append(_OpenBlock(is_dataflow))
+        found: list[BindingBlock] = []
+        try:
+            for binding in block.bindings:
+                value: Any = self.normalize(binding.value)  # type: ignore[attr-defined]
+                if isinstance(value, SeqExpr):
+                    self._splice(value, found, is_dataflow)
+                    value = value.body
+                if value is binding.value:  # type: ignore[attr-defined]
+                    self.emit_normalized(binding)
+                elif isinstance(binding, MatchCast):
+                    self.emit_normalized(MatchCast(binding.var, value, binding.struct_info))
+                else:
+                    self.emit_normalized(VarBinding(binding.var, value))
+        finally:
+            last = self._end_block()
+        is_same = not found and len(last.bindings) == len(block.bindings)
+        if is_same and all(a is b for a, b in zip(last.bindings, block.bindings, strict=True)):
+            return [block]
+        return [*found, last]
+
+    def _splice(self, value: SeqExpr, found: list[BindingBlock], is_dataflow: bool) -> None:
+        """Put the blocks of a sequence before the binding of its result."""
+        for inner in value.blocks:
+            if isinstance(inner, DataflowBlock) == is_dataflow:
+                self._blocks[-1].bindings += inner.bindings
+                continue
+            if is_dataflow:
+                raise GraphError(
+                    "a dataflow block contains bindings of an ordinary block",
+                    "they may have effects",
+                    "emit them outside of the dataflow block",
+                )
+            before = self._end_block()
+            found += [before] if before.bindings else []
+            found.append(inner)
+            self._begin_binding_block()
+
+    def _normalize_function(self, func: Function) -> Any:
+        if func.body is None:
+            return func
+        self.begin_scope(func.params)
+        self._begin_binding_block()
+        try:
+            body = self.normalize(func.body)
+        finally:
+            self._end_block()
+            self.end_scope()
+        if body is func.body and func.ret_struct_info is not None:
+            return func
+        return Function(
+            func.params,
+            body,
+            func.ret_struct_info,
+            func.is_pure,
+            func.attrs,
+            written_name=func.written_name,
+        )
+
+
+class _OpenBlock:
+    """A block that is being written."""
+
+    def __init__(self, is_dataflow: bool) -> None:
+        self.is_dataflow = is_dataflow
+        self.bindings: list[Binding] = []
+
+
+class _OpenFunction:
+    """A function that is being written."""
+
+    def __init__(
+        self, name: str, params: list[GraphVar] | None, attrs: dict[str, Any], is_pure: bool
+    ) -> None:
+        self.name, self.params, self.attrs, self.is_pure = name, params, attrs, is_pure
+        self.blocks: list[BindingBlock] = []
+        self.is_finished = False
+
+
+def _parameters(params: Any) -> list[GraphVar]:
+    given = [params] if isinstance(params, GraphVar) else list(params)
+    for one in given:
+        if not isinstance(one, GraphVar):
+            raise GraphError(
+                f"a parameter is {repr_of(one)}", f"it is {kind_of(one)}", "give variables"
+            )
+    return given
+
+
+def _sizes_in(nodes: Any) -> set[Var]:
+    """The variables in the sizes of parameters, or of matched struct infos."""
+    infos = [
+        getattr(one, "struct_info_", None) or getattr(one, "struct_info", None) for one in nodes
+    ]
+    return {
+        var
+        for info in infos
+        if info is not None and not isinstance(info, FuncStructInfo)
+        for var in walk(info)
+        if type(var) is Var
+    }
+
+
+def _known_of(expr: Any) -> StructInfo:
+    found: StructInfo | None = getattr(expr, "struct_info_", None)
+    return ObjectStructInfo() if found is None else found
+
+
+def _joined(blocks: list[BindingBlock]) -> list[BindingBlock]:
+    """Blocks without empty ones, adjacent ones of a kind as one."""
+    found: list[BindingBlock] = []
+    for block in blocks:
+        if not block.bindings:
+            continue
+        if found and type(found[-1]) is type(block):
+            found[-1] = type(block)((*found[-1].bindings, *block.bindings))
+        else:
+            found.append(block)
+    return found
+
+
+_NORMALIZERS: dict[type, Callable[[BlockBuilder, Any], Any]] = {
+    Tuple: BlockBuilder._normalize_tuple,
+    TupleGetItem: BlockBuilder._normalize_item,
+    GraphCall: BlockBuilder._normalize_call,
+    If: BlockBuilder._normalize_if,
+    SeqExpr: BlockBuilder._normalize_sequence,
+    Function: BlockBuilder._normalize_function,
+}

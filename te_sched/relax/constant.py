@@ -1,0 +1,43 @@
+"""`relax.const`: arrays and numbers as constants of a graph."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from te_sched import nd
+from te_sched.errors import GraphError, kind_of, repr_of
+from te_sched.ir.graph import Constant
+from te_sched.ir.struct_info import TensorStructInfo
+
+
+def const(value: Any, dtype: Any = None) -> Constant:
+    """A constant.
+
+    Parameters
+    ----------
+    value : an array, or a number or lists of them. Python's numbers become int32 and float32.
+    dtype : its dtype, or a TensorStructInfo; by default that of an array.
+
+    >>> from te_sched import relax
+    >>> relax.const(1).struct_info, relax.const([1.5, 2.0], "float16").struct_info
+    (R.Tensor((), dtype="int32"), R.Tensor((2,), dtype="float16"))
+    """
+    info = dtype if isinstance(dtype, TensorStructInfo) else None
+    wanted = info.dtype if info is not None else dtype
+    if isinstance(value, nd.NDArray):
+        if wanted and str(value.dtype) != wanted:
+            value = nd.array(value.numpy().astype(wanted), value.device)
+        return Constant(value, info)
+    try:
+        array = np.asarray(value.numpy() if hasattr(value, "numpy") else value)
+    except (TypeError, ValueError):
+        array = np.asarray(None)
+    if array.dtype == object or array.dtype.kind in "USV":
+        raise GraphError(
+            f"the constant {repr_of(value)}", f"it is {kind_of(value)}", "give numbers or an array"
+        )
+    if not wanted and not hasattr(value, "dtype"):
+        wanted = {"float64": "float32", "int64": "int32"}.get(str(array.dtype))
+    return Constant(nd.array(array.astype(wanted) if wanted else array), info)

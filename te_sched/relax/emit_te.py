@@ -1,0 +1,156 @@
+"""Calls of tensor expressions: a function of Python becomes a function of blocks in the module.
+
+Values of the graph become tensors, sizes and lists of them; variables of sizes are replaced by
+those of the new function, and passed to it where no shape of a tensor gives their values. Must not
+know the builder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from te_sched import te
+from te_sched.errors import GraphError, kind_of, repr_of
+from te_sched.ir import ops
+from te_sched.ir.expr import Expr, Var
+from te_sched.ir.graph import (
+    DataTypeImm,
+    GraphCall,
+    GraphExpr,
+    GraphString,
+    GraphVar,
+    PrimValue,
+    Tuple,
+)
+from te_sched.ir.op import Op
+from te_sched.ir.stmt import GlobalVar, PrimFunc
+from te_sched.ir.struct_info import (
+    PrimStructInfo,
+    ShapeExpr,
+    ShapeStructInfo,
+    StructInfo,
+    TensorStructInfo,
+    TupleStructInfo,
+)
+from te_sched.ir.visitor import substitute, variables_of
+from te_sched.lower.prim_func import create_prim_func
+
+AddFunction = Callable[[PrimFunc, str], GlobalVar]
+
+
+def call_te(
+    add_function: AddFunction, func: Callable[..., Any], *args: Any, **kwargs: Any
+) -> GraphCall:
+    """A call of the function that `func` makes of its arguments."""
+    name = kwargs.pop("primfunc_name_hint", None) or getattr(func, "__name__", "func")
+    prim_func, inputs, infos, sizes = gen_call_tir_inputs(func, *args, **kwargs)
+    var = add_function(prim_func, name)
+    given: list[Any] = [var, Tuple(tuple(inputs))]
+    if sizes:
+        given.append(ShapeExpr(tuple(sizes)))
+    info = infos[0] if len(infos) == 1 else TupleStructInfo(tuple(infos))
+    return GraphCall(Op.get("relax.call_tir"), tuple(given), None, (info,))
+
+
+def gen_call_tir_inputs(
+    func: Callable[..., Any], *args: Any, **kwargs: Any
+) -> tuple[PrimFunc, list[Any], list[StructInfo], list[Expr]]:
+    """The function, its tensors, the struct infos of the results, and the sizes it is given."""
+    attrs = kwargs.pop("primfunc_attrs", None)
+    translation = _Translation()
+    translated = [translation.value(one) for one in args]
+    named = {key: translation.value(one) for key, one in kwargs.items()}
+    made = func(*translated, **named)
+    outputs = list(made) if isinstance(made, list | tuple) else [made]
+    for one in outputs:
+        if not isinstance(one, te.Tensor):
+            raise GraphError(
+                f"{getattr(func, '__name__', func)} returns {repr_of(one)}, expected tensors",
+                f"it is {kind_of(one)}",
+                "return a tensor of te.compute, or a list of them",
+            )
+    unbound = translation.unbound()
+    parameters = [*translation.tensors, *outputs, *unbound]
+    prim_func = create_prim_func(parameters, index_dtype_override="int64")
+    prim_func = prim_func.without_attr("global_symbol")
+    if attrs:
+        prim_func = prim_func.with_attrs(attrs)
+    back = {new: old for old, new in translation.sizes.items()}
+    infos: list[StructInfo] = [_info_of(one, back) for one in outputs]
+    return prim_func, translation.inputs, infos, [back[one] for one in unbound]
+
+
+def _info_of(tensor: Any, back: Mapping[Var, Any]) -> TensorStructInfo:
+    shape = [ops.cast("int64", substitute(one, dict(back))) for one in tensor.shape]
+    return TensorStructInfo(ShapeExpr(tuple(shape)), tensor.dtype)
+
+
+class _Translation:
+    """Values of the graph as values of tensor expressions."""
+
+    def __init__(self) -> None:
+        self.tensors: list[Any] = []
+        self.inputs: list[Any] = []
+        self.sizes: dict[Var, Var] = {}  # of the graph, and those of the function
+        self.bound: set[Var] = set()  # those that are an extent of a tensor
+
+    def value(self, given: Any) -> Any:
+        """A value that the function is called with."""
+        if isinstance(given, GraphExpr | ShapeExpr):
+            return self._of_graph(given)
+        if isinstance(given, Expr):
+            return self._size(given)
+        if isinstance(given, list | tuple):
+            return type(given)([self.value(one) for one in given])
+        if isinstance(given, Mapping):
+            return {key: self.value(one) for key, one in given.items()}
+        return given
+
+    def _of_graph(self, given: Any) -> Any:
+        if isinstance(given, ShapeExpr):
+            return [self._size(one) for one in given.values]
+        if isinstance(given, PrimValue):
+            return self._size(given.value)
+        if isinstance(given, GraphString | DataTypeImm):
+            return given.value
+        if isinstance(given, Tuple):
+            return [self._of_graph(one) for one in given.fields]
+        info = given.struct_info
+        if isinstance(info, TensorStructInfo):
+            return self._tensor(given, info)
+        if isinstance(info, ShapeStructInfo) and info.values is not None:
+            return [self._size(one) for one in info.values]
+        if isinstance(info, PrimStructInfo) and info.value is not None:
+            return self._size(info.value)
+        raise GraphError(
+            f"{repr_of(given)} is passed to a function of tensor expressions",
+            f"it is {info}",
+            "pass tensors of known shapes, shapes and numbers of known values",
+        )
+
+    def _tensor(self, given: Any, info: TensorStructInfo) -> Any:
+        if not isinstance(info.shape, ShapeExpr) or not info.dtype:
+            raise GraphError(
+                f"the shape of {repr_of(given)} is not known",
+                f"it is {info}",
+                "match it first: builder.match_cast(value, relax.TensorStructInfo([n, m], dtype))",
+            )
+        is_named = isinstance(given, GraphVar)
+        name = given.name_hint if is_named else chr(ord("A") + len(self.tensors) % 26)
+        shape = [self._size(one) for one in info.shape.values]
+        self.bound |= {one for one in shape if type(one) is Var}
+        made = te.placeholder(shape, name=name, dtype=info.dtype)
+        self.tensors.append(made)
+        self.inputs.append(given)
+        return made
+
+    def _size(self, given: Expr) -> Expr:
+        for var in variables_of(given):
+            if var not in self.sizes:
+                self.sizes[var] = Var(var.name, var.dtype)
+        return substitute(given, dict(self.sizes))
+
+    def unbound(self) -> list[Var]:
+        """The variables that the function is given as numbers."""
+        return [one for one in self.sizes.values() if one not in self.bound]

@@ -1,0 +1,419 @@
+"""Walking and rewriting graphs: `PyExprVisitor` and `PyExprMutator`, by methods of each class.
+
+    @relax.expr_functor.mutator
+    class Rewriter(relax.PyExprMutator):
+        def visit_call_(self, call):
+            call = self.visit_expr_post_order(call)
+            ...
+
+A method `visit_call_` handles expressions of a class; without one, the children are visited. A
+mutator emits what it rewrites into `self.builder_`, a BlockBuilder, so that every new expression is
+normalized; an expression of which nothing changed stays the same object. Must not know operators.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from te_sched.errors import GraphError, kind_of, repr_of
+from te_sched.ir.expr import Var
+from te_sched.ir.graph import (
+    BindingBlock,
+    Constant,
+    DataflowBlock,
+    DataflowVar,
+    DataTypeImm,
+    ExternFunc,
+    Function,
+    GraphCall,
+    GraphString,
+    GraphVar,
+    If,
+    MatchCast,
+    PrimValue,
+    SeqExpr,
+    Tuple,
+    TupleGetItem,
+    VarBinding,
+)
+from te_sched.ir.op import Op
+from te_sched.ir.stmt import GlobalVar, IRModule
+from te_sched.ir.struct_info import ShapeExpr, StructInfo
+from te_sched.ir.structural import structural_equal
+from te_sched.ir.visitor import substitute, walk
+from te_sched.relax.block_builder import BlockBuilder
+
+_METHODS: dict[type, str] = {
+    Constant: "visit_constant_",
+    GraphVar: "visit_var_",
+    DataflowVar: "visit_dataflow_var_",
+    GlobalVar: "visit_global_var_",
+    ShapeExpr: "visit_shape_expr_",
+    ExternFunc: "visit_extern_func_",
+    Tuple: "visit_tuple_",
+    Function: "visit_function_",
+    GraphCall: "visit_call_",
+    SeqExpr: "visit_seq_expr_",
+    If: "visit_if_",
+    Op: "visit_op_",
+    TupleGetItem: "visit_tuple_getitem_",
+    PrimValue: "visit_prim_value_",
+    GraphString: "visit_string_imm_",
+    DataTypeImm: "visit_data_type_imm_",
+}
+
+
+def visitor(cls: type) -> type:
+    """The decorator of visitors, as TVM demands it; the class itself."""
+    return cls
+
+
+def mutator(cls: type) -> type:
+    """The decorator of mutators, as TVM demands it; the class itself."""
+    return cls
+
+
+class ExprFunctor:
+    """Dispatches on the class of an expression: `visit_call_`, `visit_var_`, ..."""
+
+    def visit_expr(self, expr: Any) -> Any:
+        """Visit an expression by the method of its class."""
+        return self._method(expr)(expr)
+
+    def _method(self, expr: Any) -> Callable[[Any], Any]:
+        name = _METHODS.get(type(expr))
+        if name is None:
+            raise GraphError(
+                f"{repr_of(expr)} is not an expression of a graph",
+                f"it is {kind_of(expr)}",
+                "give functions, calls, variables, ...",
+            )
+        method: Callable[[Any], Any] = getattr(self, name)
+        return method
+
+    def visit_binding(self, binding: Any) -> Any:
+        """Visit a binding."""
+        if isinstance(binding, MatchCast):
+            return self.visit_match_cast_(binding)  # type: ignore[attr-defined]
+        return self.visit_var_binding_(binding)  # type: ignore[attr-defined]
+
+    def visit_binding_block(self, block: BindingBlock) -> Any:
+        """Visit a block."""
+        if isinstance(block, DataflowBlock):
+            return self.visit_dataflow_block_(block)  # type: ignore[attr-defined]
+        return self.visit_binding_block_(block)  # type: ignore[attr-defined]
+
+    def visit_var_def(self, var: GraphVar) -> Any:
+        """Visit a variable where it is defined."""
+        if isinstance(var, DataflowVar):
+            return self.visit_dataflow_var_def_(var)  # type: ignore[attr-defined]
+        return self.visit_var_def_(var)  # type: ignore[attr-defined]
+
+
+class PyExprVisitor(ExprFunctor):
+    """Visits every expression once for each place in which it stands.
+
+    >>> from te_sched import relax
+    >>> class Operators(relax.PyExprVisitor):
+    ...     def visit_op_(self, op):
+    ...         print(op.name)
+    >>> x = relax.Var("x", relax.TensorStructInfo([4], "float32"))
+    >>> Operators().visit_expr(relax.op.exp(relax.op.add(x, x)))
+    relax.exp
+    relax.add
+    """
+
+    def visit_leaf(self, expr: Any) -> None:
+        """An expression without children."""
+
+    visit_constant_ = visit_global_var_ = visit_extern_func_ = visit_op_ = visit_leaf
+    visit_string_imm_ = visit_data_type_imm_ = visit_var_ = visit_dataflow_var_ = visit_leaf
+
+    def visit_shape_expr_(self, op: ShapeExpr) -> None:
+        """A shape: its sizes."""
+        for size in op.values:
+            self.visit_prim_expr(size)
+
+    def visit_prim_value_(self, op: PrimValue) -> None:
+        """A number."""
+        self.visit_prim_expr(op.value)
+
+    def visit_prim_expr(self, expr: Any) -> None:
+        """A size or number."""
+
+    def visit_tuple_(self, op: Tuple) -> None:
+        """Several values."""
+        for one in op.fields:
+            self.visit_expr(one)
+
+    def visit_tuple_getitem_(self, op: TupleGetItem) -> None:
+        """A value of several."""
+        self.visit_expr(op.tuple_value)
+
+    def visit_call_(self, op: GraphCall) -> None:
+        """A call: the function, then its arguments."""
+        self.visit_expr(op.op)
+        for one in op.args:
+            self.visit_expr(one)
+
+    def visit_if_(self, op: If) -> None:
+        """A condition and both branches."""
+        for one in (op.cond, op.true_branch, op.false_branch):
+            self.visit_expr(one)
+
+    def visit_function_(self, op: Function) -> None:
+        """Parameters and the body."""
+        for param in op.params:
+            self.visit_var_def(param)
+        self.visit_expr(op.body)
+
+    def visit_seq_expr_(self, op: SeqExpr) -> None:
+        """Blocks and the result."""
+        for block in op.blocks:
+            self.visit_binding_block(block)
+        self.visit_expr(op.body)
+
+    def visit_binding_block_(self, block: BindingBlock) -> None:
+        """The bindings of a block."""
+        for binding in block.bindings:
+            self.visit_binding(binding)
+
+    visit_dataflow_block_ = visit_binding_block_
+
+    def visit_var_binding_(self, binding: VarBinding) -> None:
+        """The value, then the variable."""
+        self.visit_expr(binding.value)
+        self.visit_var_def(binding.var)
+
+    def visit_match_cast_(self, binding: MatchCast) -> None:
+        """The value, then the variable."""
+        self.visit_expr(binding.value)
+        self.visit_var_def(binding.var)
+
+    def visit_var_def_(self, var: GraphVar) -> None:
+        """A variable where it is defined."""
+
+    visit_dataflow_var_def_ = visit_var_def_
+
+
+class PyExprMutator(ExprFunctor):
+    """Rewrites a graph; `builder_` holds the block that is being written.
+
+    `set_var_remap(var, new)` renames a variable, `lookup_binding(var)` gives the value of one that
+    was emitted. A method may return another expression than it got.
+
+    >>> from te_sched import relax
+    >>> class Doubled(relax.PyExprMutator):
+    ...     def visit_constant_(self, op):
+    ...         return relax.const(op.data.numpy() * 2)
+    >>> Doubled().visit_expr(relax.const(1.5)).data.numpy().item()
+    3.0
+    """
+
+    def __init__(self, mod: IRModule | None = None) -> None:
+        self.builder_ = BlockBuilder(mod)
+        self._renamed: dict[GraphVar, GraphVar] = {}
+        self._symbolic: dict[Var, Any] = {}
+
+    # Expressions
+
+    def visit_expr(self, expr: Any) -> Any:
+        """The rewritten expression, normalized."""
+        return self.builder_.normalize(self._method(expr)(expr))
+
+    def visit_expr_post_order(self, expr: Any) -> Any:
+        """The expression with rewritten children, normalized."""
+        name = _METHODS[type(expr)]
+        return self.builder_.normalize(getattr(PyExprMutator, name)(self, expr))
+
+    def visit_leaf(self, expr: Any) -> Any:
+        """An expression without children."""
+        return expr
+
+    visit_constant_ = visit_global_var_ = visit_extern_func_ = visit_op_ = visit_leaf
+    visit_string_imm_ = visit_data_type_imm_ = visit_leaf
+
+    def visit_var_(self, op: GraphVar) -> Any:
+        """A use of a variable: its replacement, if it was renamed."""
+        return self._renamed.get(op, op)
+
+    visit_dataflow_var_ = visit_var_
+
+    def visit_prim_expr(self, expr: Any) -> Any:
+        """A size or number."""
+        return expr
+
+    def visit_shape_expr_(self, op: ShapeExpr) -> Any:
+        """A shape."""
+        values = [self.visit_prim_expr(one) for one in op.values]
+        return op if _same(values, op.values) else ShapeExpr(tuple(values))
+
+    def visit_prim_value_(self, op: PrimValue) -> Any:
+        """A number."""
+        value = self.visit_prim_expr(op.value)
+        return op if value is op.value else PrimValue(value)
+
+    def visit_tuple_(self, op: Tuple) -> Any:
+        """Several values."""
+        fields = [self.visit_expr(one) for one in op.fields]
+        return op if _same(fields, op.fields) else Tuple(tuple(fields))
+
+    def visit_tuple_getitem_(self, op: TupleGetItem) -> Any:
+        """A value of several."""
+        value = self.visit_expr(op.tuple_value)
+        return op if value is op.tuple_value else TupleGetItem(value, op.index)
+
+    def visit_call_(self, op: GraphCall) -> Any:
+        """A call: the function, then its arguments."""
+        function = self.visit_expr(op.op)
+        args = [self.visit_expr(one) for one in op.args]
+        infos = [self.visit_struct_info(one) for one in op.sinfo_args]
+        if function is op.op and _same(args, op.args) and _same(infos, op.sinfo_args):
+            return op
+        return GraphCall(function, tuple(args), op.attrs, tuple(infos))
+
+    def visit_if_(self, op: If) -> Any:
+        """A condition and both branches."""
+        cond = self.visit_expr(op.cond)
+        branches = [self.visit_with_new_scope(one) for one in (op.true_branch, op.false_branch)]
+        if cond is op.cond and _same(branches, (op.true_branch, op.false_branch)):
+            return op
+        return If(cond, *branches)
+
+    def visit_function_(self, op: Function) -> Any:
+        """Parameters and the body."""
+        params = [self.visit_var_def(one) for one in op.params]
+        if op.body is None:
+            return op
+        body = self.visit_with_new_scope(op.body, params)
+        if body is op.body and _same(params, op.params):
+            return op
+        known = op.ret_struct_info
+        ret = self.visit_struct_info(known) if known is not None and body is op.body else None
+        return Function(
+            tuple(params), body, ret, op.is_pure, op.attrs, written_name=op.written_name
+        )
+
+    def visit_with_new_scope(self, expr: Any, params: Any = None) -> Any:
+        """Rewrite a body in a scope of its own; a sequence."""
+        self.builder_.begin_scope(params)
+        try:
+            found = self.visit_expr(expr)
+            if not isinstance(found, SeqExpr):
+                self.builder_._begin_binding_block()
+                found = self.builder_.normalize(found)
+                block = self.builder_._end_block()
+                blocks = (block,) if block.bindings else ()
+                found = self.builder_.normalize(SeqExpr(blocks, found))
+        finally:
+            self.builder_.end_scope()
+        return found
+
+    def visit_seq_expr_(self, op: SeqExpr) -> Any:
+        """Blocks and the result; what the result emits is a block at the end."""
+        blocks = [self.visit_binding_block(one) for one in op.blocks]
+        self.builder_._begin_binding_block()
+        body = self.visit_expr(op.body)
+        last = self.builder_._end_block()
+        if last.bindings:
+            blocks.append(last)
+        kept = [one for one in blocks if one.bindings]
+        if body is op.body and _same(kept, op.blocks):
+            return op
+        return SeqExpr(tuple(kept), body)
+
+    # Blocks and bindings
+
+    def visit_binding_block_(self, block: BindingBlock) -> BindingBlock:
+        """The block with rewritten bindings."""
+        self.builder_._begin_binding_block()
+        return self._block(block)
+
+    def visit_dataflow_block_(self, block: DataflowBlock) -> BindingBlock:
+        """The block with rewritten bindings."""
+        self.builder_._begin_dataflow_block()
+        return self._block(block)
+
+    def _block(self, block: BindingBlock) -> BindingBlock:
+        try:
+            for binding in block.bindings:
+                self.visit_binding(binding)
+        except BaseException:
+            self.builder_._end_block()
+            raise
+        made = self.builder_._end_block()
+        is_kept = type(made) is type(block) and _same(made.bindings, block.bindings)
+        return block if is_kept else made
+
+    def visit_var_binding_(self, binding: VarBinding) -> None:
+        """Rewrite the value, then emit the binding."""
+        self.reemit_binding(binding, self.visit_expr(binding.value))
+
+    def reemit_binding(self, binding: VarBinding, value: Any) -> None:
+        """Emit a binding with another value."""
+        var = self.visit_var_def(binding.var)
+        if value is binding.value and var is binding.var:
+            self.builder_.emit_normalized(binding)
+            return
+        info = value.struct_info_
+        if info is not None and not structural_equal(info, var.struct_info_):
+            var = self._retyped(binding.var, var, info)
+        self.builder_.emit_normalized(VarBinding(var, value))
+
+    def visit_match_cast_(self, binding: MatchCast) -> None:
+        """Rewrite the value, then emit the binding."""
+        value, var = self.visit_expr(binding.value), self.visit_var_def(binding.var)
+        info = self.visit_struct_info(binding.struct_info)
+        if value is binding.value and var is binding.var and info is binding.struct_info:
+            self.builder_.emit_normalized(binding)
+        else:
+            self.builder_.emit_normalized(MatchCast(var, value, info))
+
+    def visit_var_def_(self, var: GraphVar) -> GraphVar:
+        """The variable that is defined instead of this one."""
+        known = self._renamed.get(var)
+        if known is not None:
+            return known
+        info = var.struct_info_
+        new = None if info is None else self.visit_struct_info(info)
+        if new is info:
+            return var
+        return self._retyped(var, var, new)
+
+    visit_dataflow_var_def_ = visit_var_def_
+
+    def _retyped(self, old: GraphVar, var: GraphVar, info: Any) -> GraphVar:
+        made = type(var)(var.name_hint, info)
+        self._renamed[old] = made
+        return made
+
+    def visit_struct_info(self, info: StructInfo) -> StructInfo:
+        """The struct info of a variable or a call, with the sizes rewritten."""
+        sizes = {one: self.visit_prim_expr(one) for one in walk(info) if type(one) is Var}
+        changed = {old: new for old, new in sizes.items() if new is not old}
+        return substitute(info, changed)
+
+    # The builder
+
+    def set_var_remap(self, vid: Any, var: GraphVar) -> None:
+        """Use another variable instead of one, from here on."""
+        self._renamed[vid] = var
+
+    def get_var_remap(self, vid: Any) -> GraphVar:
+        """The variable that stands for one."""
+        return self._renamed[vid]
+
+    def lookup_binding(self, var: GraphVar) -> Any:
+        """The value of a variable that was emitted; None for parameters."""
+        return self.builder_.lookup_binding(var)
+
+    def with_struct_info(self, var: GraphVar, struct_info: StructInfo) -> GraphVar:
+        """The variable with another struct info: itself if it is equal."""
+        if structural_equal(var.struct_info_, struct_info):
+            return var
+        return type(var)(var.name_hint, struct_info)
+
+
+def _same(new: Any, old: Any) -> bool:
+    return len(new) == len(old) and all(a is b for a, b in zip(new, old, strict=True))

@@ -1,0 +1,60 @@
+"""The operators of graphs: what is known of each, by name ("relax.add").
+
+`infer(call, builder)` returns the struct info of a call with normalized arguments, and raises a
+GraphError if they do not fit; `builder.analyzer` proves and simplifies sizes. Passes keep their own
+knowledge of an operator as an attribute ("FLegalize", "TMixedPrecisionPolicy", ...), so that an
+operator is one row with a column for each pass. Must not know any operator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from te_sched.errors import GraphError, did_you_mean
+from te_sched.ir.graph import GraphCall, OpAttrs
+from te_sched.ir.op import Op
+from te_sched.ir.struct_info import StructInfo
+
+Infer = Callable[[GraphCall, Any], StructInfo]
+
+
+@dataclass
+class Operator:
+    """What is known of an operator."""
+
+    name: str
+    infer: Infer
+    is_pure: bool = True
+    attributes: dict[str, Any] = field(default_factory=dict)
+
+
+OPERATORS: dict[str, Operator] = {}
+
+
+def register_operator(name: str, *, is_pure: bool = True, **attributes: Any) -> Any:
+    """A decorator of the function that infers the struct info of calls of an operator."""
+
+    def register(infer: Infer) -> Infer:
+        OPERATORS[name] = Operator(name, infer, is_pure, attributes)
+        return infer
+
+    return register
+
+
+def operator_of(op: Any) -> Operator:
+    """The operator of a call; GraphError if there is none with its name."""
+    found = OPERATORS.get(str(op))
+    if found is None:
+        raise GraphError(
+            f"there is no operator {str(op)!r}",
+            "",
+            f"use an operator of relax.op{did_you_mean(str(op), OPERATORS)}",
+        )
+    return found
+
+
+def make_call(name: str, args: Any, **attrs: Any) -> GraphCall:
+    """A call of an operator with attributes, in the order in which they are printed."""
+    return GraphCall(Op.get(name), tuple(args), OpAttrs(attrs) if attrs else None)

@@ -1,0 +1,261 @@
+"""What calls of functions give, from what is known of their arguments.
+
+Whether an argument fits a parameter, the values of the variables in the sizes of parameters, and
+the struct info of the result. Must not know operators.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Any
+
+from te_sched.arith.analyzer import Analyzer
+from te_sched.errors import GraphError, repr_of
+from te_sched.ir import ops
+from te_sched.ir.expr import Var
+from te_sched.ir.graph import ExternFunc, GraphCall
+from te_sched.ir.struct_info import (
+    FuncStructInfo,
+    ObjectStructInfo,
+    PrimStructInfo,
+    ShapeExpr,
+    ShapeStructInfo,
+    StructInfo,
+    TensorStructInfo,
+    TupleStructInfo,
+    erase_unknown,
+)
+from te_sched.ir.visitor import substitute, walk
+
+
+class BaseCheckResult(IntEnum):
+    """Whether values of one struct info fit another one (TVM's names and numbers)."""
+
+    FAIL_L0 = 0  # never
+    FAIL_L1 = 1  # not without a conversion
+    FAIL_L2 = 2  # perhaps: it can be matched when it runs
+    PASS = 3
+
+
+def struct_info_base_check(
+    base: StructInfo, derived: StructInfo, analyzer: Analyzer | None = None
+) -> BaseCheckResult:
+    """Whether values of `derived` are values of `base`.
+
+    >>> from te_sched import relax
+    >>> wide, narrow = relax.TensorStructInfo(dtype="", ndim=1), relax.TensorStructInfo([4], "int8")
+    >>> struct_info_base_check(wide, narrow).name, struct_info_base_check(narrow, wide).name
+    ('PASS', 'FAIL_L2')
+    """
+    check = _CHECKS.get(type(base))
+    if check is None:
+        return BaseCheckResult.PASS
+    if type(derived) is not type(base):
+        is_open = isinstance(derived, ObjectStructInfo)
+        return BaseCheckResult.FAIL_L1 if is_open else BaseCheckResult.FAIL_L0
+    found: BaseCheckResult = check(base, derived, analyzer or Analyzer())
+    return found
+
+
+def is_base_of(base: StructInfo, derived: StructInfo) -> bool:
+    """Whether every value of `derived` is one of `base`."""
+    return struct_info_base_check(base, derived) is BaseCheckResult.PASS
+
+
+def _check_prim(base: Any, given: Any, analyzer: Analyzer) -> BaseCheckResult:
+    if base.dtype != given.dtype:
+        return BaseCheckResult.FAIL_L0
+    if base.value is None:
+        return BaseCheckResult.PASS
+    if given.value is None:
+        return BaseCheckResult.FAIL_L2
+    return _of_sizes([base.value], [given.value], analyzer)
+
+
+def _check_shape(base: Any, given: Any, analyzer: Analyzer) -> BaseCheckResult:
+    if base.ndim == -1:
+        return BaseCheckResult.PASS
+    if given.ndim == -1:
+        return BaseCheckResult.FAIL_L1
+    if base.ndim != given.ndim:
+        return BaseCheckResult.FAIL_L0
+    if base.values is None:
+        return BaseCheckResult.PASS
+    if given.values is None:
+        return BaseCheckResult.FAIL_L2
+    return _of_sizes(base.values, given.values, analyzer)
+
+
+def _check_tensor(base: Any, given: Any, analyzer: Analyzer) -> BaseCheckResult:
+    if base.dtype and base.dtype != given.dtype:
+        return BaseCheckResult.FAIL_L1 if not given.dtype else BaseCheckResult.FAIL_L0
+    if base.ndim != -1 and base.ndim != given.ndim:
+        return BaseCheckResult.FAIL_L1 if given.ndim == -1 else BaseCheckResult.FAIL_L0
+    if base.vdevice is not None and given.vdevice is None:
+        return BaseCheckResult.FAIL_L1
+    if base.shape is None or base.shape is given.shape:
+        return BaseCheckResult.PASS
+    if not isinstance(base.shape, ShapeExpr) or not isinstance(given.shape, ShapeExpr):
+        return BaseCheckResult.FAIL_L2
+    return _of_sizes(base.shape.values, given.shape.values, analyzer)
+
+
+def _check_tuple(base: Any, given: Any, analyzer: Analyzer) -> BaseCheckResult:
+    if len(base.fields) != len(given.fields):
+        return BaseCheckResult.FAIL_L0
+    pairs = zip(base.fields, given.fields, strict=True)
+    found = [struct_info_base_check(one, other, analyzer) for one, other in pairs]
+    return min(found, default=BaseCheckResult.PASS)
+
+
+def _check_function(base: Any, given: Any, analyzer: Analyzer) -> BaseCheckResult:
+    if base.purity and not given.purity:
+        return BaseCheckResult.FAIL_L0
+    if base.params is None:
+        return struct_info_base_check(base.ret, given.ret, analyzer)
+    if given.params is None:
+        return BaseCheckResult.FAIL_L2
+    if len(base.params) != len(given.params):
+        return BaseCheckResult.FAIL_L0
+    values: dict[Var, Any] = {}
+    for one, other in zip(given.params, base.params, strict=True):
+        bind_sizes(one, other, values)
+    params = [substitute(one, values) for one in given.params]
+    pairs = zip(params, base.params, strict=True)
+    found = [struct_info_base_check(one, other, analyzer) for one, other in pairs]
+    result = struct_info_base_check(base.ret, substitute(given.ret, values), analyzer)
+    return min([*found, result])
+
+
+def _of_sizes(base: Any, given: Any, analyzer: Analyzer) -> BaseCheckResult:
+    found = BaseCheckResult.PASS
+    for one, other in zip(base, given, strict=True):
+        if analyzer.can_prove_equal(one, other):
+            continue
+        if analyzer.can_prove(ops.not_equal(one, other)):
+            return BaseCheckResult.FAIL_L0
+        found = BaseCheckResult.FAIL_L2
+    return found
+
+
+_CHECKS: dict[type, Any] = {
+    PrimStructInfo: _check_prim,
+    ShapeStructInfo: _check_shape,
+    TensorStructInfo: _check_tensor,
+    TupleStructInfo: _check_tuple,
+    FuncStructInfo: _check_function,
+}
+
+
+def bind_sizes(param: StructInfo, given: StructInfo, values: dict[Var, Any]) -> None:
+    """Add the values of the variables in the sizes of a parameter, for what is passed to it."""
+    if isinstance(param, TupleStructInfo) and isinstance(given, TupleStructInfo):
+        for one, other in zip(param.fields, given.fields, strict=False):
+            bind_sizes(one, other, values)
+        return
+    sizes, others = sizes_of(param), sizes_of(given)
+    if sizes is None or others is None or len(sizes) != len(others):
+        return
+    for one, other in zip(sizes, others, strict=True):
+        if type(one) is Var:
+            values.setdefault(one, other)
+
+
+def sizes_of(info: StructInfo) -> tuple[Any, ...] | None:
+    """The sizes that are known of a value, or its number; None if they are not known."""
+    if isinstance(info, TensorStructInfo):
+        return info.shape.values if isinstance(info.shape, ShapeExpr) else None
+    if isinstance(info, ShapeStructInfo):
+        return info.values
+    if isinstance(info, PrimStructInfo) and info.value is not None:
+        return (info.value,)
+    return None
+
+
+def derive_call(call: GraphCall, info: StructInfo, analyzer: Analyzer) -> StructInfo:
+    """The struct info of a call of a function of which `info` is known."""
+    if isinstance(call.op, ExternFunc) or not isinstance(info, FuncStructInfo):
+        return _given(call, info)
+    if info.params is None:
+        return _given(call, info)
+    if len(info.params) != len(call.args):
+        raise GraphError(
+            f"{repr_of(call.op)} is called with {len(call.args)} arguments, "
+            f"expected {len(info.params)}",
+            f"it is {info}",
+            "give one argument for each parameter",
+        )
+    values: dict[Var, Any] = {}
+    for param, arg in zip(info.params, call.args, strict=True):
+        bind_sizes(param, arg.struct_info, values)
+    for place, (param, arg) in enumerate(zip(info.params, call.args, strict=True)):
+        expected = substitute(param, values)
+        found = struct_info_base_check(expected, arg.struct_info, analyzer)
+        if found is BaseCheckResult.FAIL_L0:
+            raise GraphError(
+                f"argument {place} of {repr_of(call.op)} is {arg.struct_info}, expected {expected}",
+                "the function does not take such values",
+                "give an argument of this struct info",
+            )
+    own = {one for param in info.params for one in _own_variables(param)}
+    result = substitute(info.ret, values)
+    missing = own - values.keys()
+    if missing:
+        left = {one for one in _own_variables(result) if one not in missing}
+        result = erase_unknown(result, left)
+    return result
+
+
+def _own_variables(info: Any) -> list[Var]:
+    return [one for one in walk(info) if type(one) is Var]
+
+
+def _given(call: GraphCall, info: StructInfo) -> StructInfo:
+    """The struct info that the call itself gives, of a function of which nothing is known."""
+    if len(call.sinfo_args) == 1:
+        return call.sinfo_args[0]
+    if call.sinfo_args:
+        return TupleStructInfo(call.sinfo_args)
+    if isinstance(info, FuncStructInfo):
+        return info.ret
+    return ObjectStructInfo()
+
+
+def struct_info_lca(
+    lhs: StructInfo, rhs: StructInfo, analyzer: Analyzer | None = None
+) -> StructInfo:
+    """What is known of a value that is one or the other.
+
+    >>> from te_sched import relax
+    >>> struct_info_lca(relax.TensorStructInfo([4], "int8"), relax.TensorStructInfo([3], "int8"))
+    R.Tensor(dtype="int8", ndim=1)
+    """
+    analyzer = analyzer or Analyzer()
+    if struct_info_base_check(lhs, rhs, analyzer) is BaseCheckResult.PASS:
+        return lhs
+    if struct_info_base_check(rhs, lhs, analyzer) is BaseCheckResult.PASS:
+        return rhs
+    if type(lhs) is not type(rhs):
+        return ObjectStructInfo()
+    if isinstance(lhs, TensorStructInfo) and isinstance(rhs, TensorStructInfo):
+        ndim = lhs.ndim if lhs.ndim == rhs.ndim else -1
+        dtype = lhs.dtype if lhs.dtype == rhs.dtype else ""
+        both = lhs.shape, rhs.shape
+        same = all(isinstance(one, ShapeExpr) for one in both) and ndim != -1
+        if same and _of_sizes(lhs.shape.values, rhs.shape.values, analyzer) == 3:
+            return TensorStructInfo(lhs.shape, dtype)
+        return TensorStructInfo(None, dtype, None, ndim)
+    if isinstance(lhs, ShapeStructInfo) and isinstance(rhs, ShapeStructInfo):
+        return ShapeStructInfo(None, lhs.ndim if lhs.ndim == rhs.ndim else -1)
+    if isinstance(lhs, PrimStructInfo) and isinstance(rhs, PrimStructInfo):
+        same_dtype = lhs.dtype == rhs.dtype
+        return PrimStructInfo(lhs.dtype) if same_dtype else ObjectStructInfo()
+    if isinstance(lhs, TupleStructInfo) and isinstance(rhs, TupleStructInfo):
+        if len(lhs.fields) != len(rhs.fields):
+            return ObjectStructInfo()
+        pairs = zip(lhs.fields, rhs.fields, strict=True)
+        return TupleStructInfo(tuple([struct_info_lca(one, other) for one, other in pairs]))
+    if isinstance(lhs, FuncStructInfo) and isinstance(rhs, FuncStructInfo):
+        ret = struct_info_lca(lhs.ret, rhs.ret, analyzer)
+        return FuncStructInfo.opaque_func(ret=ret, purity=lhs.purity and rhs.purity)
+    return ObjectStructInfo()
