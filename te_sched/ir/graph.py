@@ -108,7 +108,7 @@ class DataflowVar(GraphVar):
 class Constant(GraphExpr):
     """An array, as a value of the graph; see `relax.const`."""
 
-    data: Any
+    data: Any = role(Role.ANNOTATION)
     struct_info_: StructInfo | None = role(Role.ANNOTATION, default=None)
 
     def __init__(self, data: Any, struct_info: StructInfo | None = None) -> None:

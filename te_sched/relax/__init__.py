@@ -5,6 +5,7 @@ the virtual machine that runs them.
 import sys
 
 from te_sched import signatures
+from te_sched.ir import graph as _graph
 from te_sched.ir.graph import Binding as Binding
 from te_sched.ir.graph import BindingBlock as BindingBlock
 from te_sched.ir.graph import Constant as Constant
@@ -13,10 +14,6 @@ from te_sched.ir.graph import DataflowVar as DataflowVar
 from te_sched.ir.graph import DataTypeImm as DataTypeImm
 from te_sched.ir.graph import ExternFunc as ExternFunc
 from te_sched.ir.graph import Function as Function
-from te_sched.ir.graph import GraphCall as Call
-from te_sched.ir.graph import GraphExpr as Expr
-from te_sched.ir.graph import GraphString as StringImm
-from te_sched.ir.graph import GraphVar as Var
 from te_sched.ir.graph import If as If
 from te_sched.ir.graph import MatchCast as MatchCast
 from te_sched.ir.graph import PrimValue as PrimValue
@@ -40,5 +37,12 @@ from te_sched.relax.constant import const as const
 from te_sched.relax.expr_functor import ExprFunctor as ExprFunctor
 from te_sched.relax.expr_functor import PyExprMutator as PyExprMutator
 from te_sched.relax.expr_functor import PyExprVisitor as PyExprVisitor
+
+Call, Expr, StringImm, Var = (
+    _graph.GraphCall,
+    _graph.GraphExpr,
+    _graph.GraphString,
+    _graph.GraphVar,
+)
 
 signatures.list_names(sys.modules[__name__])

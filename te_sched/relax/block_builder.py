@@ -399,7 +399,7 @@ class BlockBuilder:
                 if expr.struct_info_ is None:
                     expr.struct_info_ = self._global(expr).struct_info_
                 return expr
-            if isinstance(expr, Op | ShapeExpr | BaseFunc) or isinstance(expr, GraphExpr):
+            if isinstance(expr, Op | ShapeExpr | BaseFunc | GraphExpr):
                 return expr
             raise GraphError(
                 f"{repr_of(expr)} is not an expression of a graph",
