@@ -323,7 +323,7 @@ class ExternFunc(GraphExpr, BaseFunc):
 
 
 @node
-class Function(GraphExpr, BaseFunc):
+class GraphFunction(GraphExpr, BaseFunc):
     """A function of a graph: parameters, a body, and the struct info of its result.
 
     `attrs` has "global_symbol", if it can be called by name from outside of the module.
@@ -371,9 +371,9 @@ class Function(GraphExpr, BaseFunc):
         ret_struct_info: StructInfo,
         is_pure: bool = True,
         attrs: Any = None,
-    ) -> Function:
+    ) -> GraphFunction:
         """A function without a body, as a declaration."""
-        return Function(tuple(params), None, ret_struct_info, is_pure, attrs)  # type: ignore[arg-type]
+        return GraphFunction(tuple(params), None, ret_struct_info, is_pure, attrs)  # type: ignore[arg-type]
 
 
 def as_sequence(body: Any) -> Any:

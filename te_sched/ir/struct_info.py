@@ -14,12 +14,13 @@ the conventions of `ir.expr`; must not know operators of graphs.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from functools import cache
 from typing import Any
 
 from te_sched.errors import DeclarationError, kind_of, repr_of
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Expr, Node, Var, node
-from te_sched.ir.roles import Role, role
+from te_sched.ir.roles import CHILDREN, Role, role, roles_of
 from te_sched.signatures import is_sequence
 
 
@@ -137,7 +138,7 @@ class TensorStructInfo(StructInfo):
         given: Any = self.shape
         if given is not None:
             shape = given
-            if is_sequence(given):
+            if not isinstance(given, ShapeExpr) and not hasattr(given, "struct_info_"):
                 shape = ShapeExpr(_sizes(given, "TensorStructInfo"))
             _set(self, "shape", shape)
             rank = _rank_of(shape)
@@ -280,10 +281,21 @@ def erase_unknown(info: StructInfo, known: Collection[Any]) -> StructInfo:
     return info
 
 
-def _variables(info: Any) -> list[Any]:
+def _variables(info: StructInfo) -> set[Var]:
     """The variables in the sizes of a struct info; those of functions are their own."""
-    from te_sched.ir.visitor import walk  # it lists the classes of this module
+    found: set[Var] = set()
+    stack: list[Any] = [] if isinstance(info, FuncStructInfo) else [info]
+    while stack:
+        part = stack.pop()
+        if type(part) is Var:
+            found.add(part)
+        elif isinstance(part, tuple):
+            stack += part
+        elif isinstance(part, Node) and not isinstance(part, FuncStructInfo):
+            stack += [getattr(part, name) for name, what in _roles(type(part)) if what]
+    return found
 
-    if isinstance(info, FuncStructInfo):
-        return []
-    return [one for one in walk(info) if type(one) is Var]
+
+@cache
+def _roles(kind: type) -> list[tuple[str, bool]]:
+    return [(name, what in CHILDREN) for name, what in roles_of(kind).items()]

@@ -13,7 +13,6 @@ from te_sched.ir.graph import DataflowBlock as DataflowBlock
 from te_sched.ir.graph import DataflowVar as DataflowVar
 from te_sched.ir.graph import DataTypeImm as DataTypeImm
 from te_sched.ir.graph import ExternFunc as ExternFunc
-from te_sched.ir.graph import Function as Function
 from te_sched.ir.graph import If as If
 from te_sched.ir.graph import MatchCast as MatchCast
 from te_sched.ir.graph import PrimValue as PrimValue
@@ -38,9 +37,10 @@ from te_sched.relax.expr_functor import ExprFunctor as ExprFunctor
 from te_sched.relax.expr_functor import PyExprMutator as PyExprMutator
 from te_sched.relax.expr_functor import PyExprVisitor as PyExprVisitor
 
-Call, Expr, StringImm, Var = (
+Call, Expr, Function, StringImm, Var = (
     _graph.GraphCall,
     _graph.GraphExpr,
+    _graph.GraphFunction,
     _graph.GraphString,
     _graph.GraphVar,
 )

@@ -31,9 +31,9 @@ from te_sched.ir.graph import (
     DataflowVar,
     DataTypeImm,
     ExternFunc,
-    Function,
     GraphCall,
     GraphExpr,
+    GraphFunction,
     GraphString,
     GraphVar,
     If,
@@ -195,7 +195,7 @@ class BlockBuilder:
         if block.bindings:
             opened.blocks.append(block)
         sequence = self.normalize(SeqExpr(tuple(opened.blocks), body))
-        func = Function(tuple(opened.params), sequence, None, opened.is_pure, opened.attrs)
+        func = GraphFunction(tuple(opened.params), sequence, None, opened.is_pure, opened.attrs)
         func = self.normalize(func)
         self._begin_binding_block()
         opened.is_finished = True
@@ -566,7 +566,7 @@ class BlockBuilder:
             found.append(inner)
             self._begin_binding_block()
 
-    def _normalize_function(self, func: Function) -> Any:
+    def _normalize_function(self, func: GraphFunction) -> Any:
         if func.body is None:
             return func
         self.begin_scope(func.params)
@@ -578,7 +578,7 @@ class BlockBuilder:
             self.end_scope()
         if body is func.body and func.ret_struct_info is not None:
             return func
-        return Function(
+        return GraphFunction(
             func.params,
             body,
             func.ret_struct_info,
@@ -655,5 +655,5 @@ _NORMALIZERS: dict[type, Callable[[BlockBuilder, Any], Any]] = {
     GraphCall: BlockBuilder._normalize_call,
     If: BlockBuilder._normalize_if,
     SeqExpr: BlockBuilder._normalize_sequence,
-    Function: BlockBuilder._normalize_function,
+    GraphFunction: BlockBuilder._normalize_function,
 }

@@ -25,8 +25,8 @@ from te_sched.ir.graph import (
     DataflowVar,
     DataTypeImm,
     ExternFunc,
-    Function,
     GraphCall,
+    GraphFunction,
     GraphString,
     GraphVar,
     If,
@@ -52,7 +52,7 @@ _METHODS: dict[type, str] = {
     ShapeExpr: "visit_shape_expr_",
     ExternFunc: "visit_extern_func_",
     Tuple: "visit_tuple_",
-    Function: "visit_function_",
+    GraphFunction: "visit_function_",
     GraphCall: "visit_call_",
     SeqExpr: "visit_seq_expr_",
     If: "visit_if_",
@@ -162,7 +162,7 @@ class PyExprVisitor(ExprFunctor):
         for one in (op.cond, op.true_branch, op.false_branch):
             self.visit_expr(one)
 
-    def visit_function_(self, op: Function) -> None:
+    def visit_function_(self, op: GraphFunction) -> None:
         """Parameters and the body."""
         for param in op.params:
             self.visit_var_def(param)
@@ -281,7 +281,7 @@ class PyExprMutator(ExprFunctor):
             return op
         return If(cond, *branches)
 
-    def visit_function_(self, op: Function) -> Any:
+    def visit_function_(self, op: GraphFunction) -> Any:
         """Parameters and the body."""
         params = [self.visit_var_def(one) for one in op.params]
         if op.body is None:
@@ -291,7 +291,7 @@ class PyExprMutator(ExprFunctor):
             return op
         known = op.ret_struct_info
         ret = self.visit_struct_info(known) if known is not None and body is op.body else None
-        return Function(
+        return GraphFunction(
             tuple(params), body, ret, op.is_pure, op.attrs, written_name=op.written_name
         )
 

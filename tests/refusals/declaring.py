@@ -138,7 +138,7 @@ CASES: dict[str, Case] = {
     "a module of numbers": (
         lambda: IRModule({"a": 1}),
         DeclarationError,
-        "function 'a' of a module is an int, expected a PrimFunc",
+        "function 'a' of a module is an int, expected a function",
     ),
     "threads of a variable": (
         built(lambda ib: ib.scope_attr(te.var("x"), "thread_extent", 4)),
