@@ -38,19 +38,42 @@ class Op(str):
         """Whether both are the same intrinsic."""
         return self == other
 
+    def get_attr(self, attr_name: str) -> Any:
+        """The value of an attribute; None if it was not registered.
+
+        >>> register_op_attr("demo.scaled", "FPurity", True)
+        True
+        >>> Op.get("demo.scaled").get_attr("FPurity"), Op.get("demo.scaled").get_attr("FLegalize")
+        (True, None)
+        """
+        return ATTRIBUTES.get(self, {}).get(attr_name)
+
+    def has_attr(self, attr_name: str) -> bool:
+        """Whether an attribute was registered."""
+        return attr_name in ATTRIBUTES.get(self, {})
+
+    def reset_attr(self, attr_name: str) -> None:
+        """Remove an attribute."""
+        ATTRIBUTES.get(self, {}).pop(attr_name, None)
+
 
 # All intrinsics that are used, by name.
 OPS: dict[str, Op] = {}
+# What was registered of intrinsics and operators of graphs: by name, then by name of the attribute.
+ATTRIBUTES: dict[str, dict[str, Any]] = {}
 
 
 @checked
 def register_op_attr(op_name: str, attr_key: str, value: Any = None, level: int = 10) -> Any:
-    """Set an attribute of an intrinsic; only "TCallEffectKind" has an effect.
+    """Set an attribute of an intrinsic or an operator of graphs.
 
-    Without a value, returns a decorator.
+    "TCallEffectKind" and "KEY.FLowerIntrinsic" of intrinsics have an effect, and what the passes of
+    graphs read: "FInferStructInfo", "FLegalize", "FPurity", ... Without a value, returns a
+    decorator.
     """
     if value is None:
         return lambda decorated: register_op_attr(op_name, attr_key, decorated, level)
+    ATTRIBUTES.setdefault(op_name, {})[attr_key] = value
     if attr_key == "TCallEffectKind":
         if value not in tuple(Effect):
             raise DeclarationError(

@@ -9,25 +9,34 @@ operator is one row with a column for each pass. Must not know any operator.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from te_sched.errors import GraphError, did_you_mean
 from te_sched.ir.graph import GraphCall, OpAttrs
-from te_sched.ir.op import Op
+from te_sched.ir.op import ATTRIBUTES, Op
 from te_sched.ir.struct_info import StructInfo
 
 Infer = Callable[[GraphCall, Any], StructInfo]
 
 
-@dataclass
+@dataclass(frozen=True)
 class Operator:
-    """What is known of an operator."""
+    """What is known of an operator: its name, and its attributes (`te_sched.ir.Op.get_attr`)."""
 
     name: str
-    infer: Infer
-    is_pure: bool = True
-    attributes: dict[str, Any] = field(default_factory=dict)
+    attributes: dict[str, Any]
+
+    @property
+    def infer(self) -> Infer:
+        """The function that infers the struct info of a call."""
+        found: Infer = self.attributes["FInferStructInfo"]
+        return found
+
+    @property
+    def is_pure(self) -> bool:
+        """Whether calls have no effects."""
+        return bool(self.attributes.get("FPurity", True))
 
 
 OPERATORS: dict[str, Operator] = {}
@@ -37,7 +46,9 @@ def register_operator(name: str, *, is_pure: bool = True, **attributes: Any) -> 
     """A decorator of the function that infers the struct info of calls of an operator."""
 
     def register(infer: Infer) -> Infer:
-        OPERATORS[name] = Operator(name, infer, is_pure, attributes)
+        known = ATTRIBUTES.setdefault(name, {})
+        known |= {"FInferStructInfo": infer, "FPurity": is_pure, **attributes}
+        OPERATORS[name] = Operator(name, known)
         return infer
 
     return register
@@ -45,14 +56,17 @@ def register_operator(name: str, *, is_pure: bool = True, **attributes: Any) -> 
 
 def operator_of(op: Any) -> Operator:
     """The operator of a call; GraphError if there is none with its name."""
-    found = OPERATORS.get(str(op))
-    if found is None:
-        raise GraphError(
-            f"there is no operator {str(op)!r}",
-            "",
-            f"use an operator of relax.op{did_you_mean(str(op), OPERATORS)}",
-        )
-    return found
+    name = str(op)
+    found = OPERATORS.get(name)
+    if found is not None:
+        return found
+    if "FInferStructInfo" in ATTRIBUTES.get(name, {}):  # registered by a program
+        return Operator(name, ATTRIBUTES[name])
+    raise GraphError(
+        f"there is no operator {name!r}",
+        "",
+        f"use an operator of relax.op{did_you_mean(name, OPERATORS)}",
+    )
 
 
 def make_call(name: str, args: Any, **attrs: Any) -> GraphCall:

@@ -1,0 +1,11 @@
+"""`LegalizeOps`: calls of operators become calls of functions of blocks.
+
+The rule of an operator is its attribute "FLegalize", a function (builder, call) -> expression; what
+it returns may have calls of operators again. The modules of this folder have the rules by area.
+Must not know the inference of struct infos.
+"""
+
+from te_sched.relax.transform.legalize_ops import binary as binary
+from te_sched.relax.transform.legalize_ops import common as common
+from te_sched.relax.transform.legalize_ops.common import register_legalize as register_legalize
+from te_sched.relax.transform.legalize_ops.legalizer import LegalizeOps as LegalizeOps

@@ -1,0 +1,47 @@
+"""What legalization rules share: their registration, and constants as numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from te_sched.ir import ops
+from te_sched.ir.graph import Constant, GraphCall
+from te_sched.ir.op import register_op_attr
+from te_sched.relax.block_builder import BlockBuilder
+
+LegalizeFunc = Callable[[BlockBuilder, GraphCall], Any]
+TEFunc = Callable[..., Any]
+
+
+def register_legalize(op_name: str, legal_func: LegalizeFunc | None = None) -> Any:
+    """Register the rule of an operator; without a function, returns a decorator.
+
+    >>> from te_sched import relax, topi
+    >>> def twice(builder, call):
+    ...     return builder.call_te(topi.add, call.args[0], call.args[0])
+    >>> register_legalize("demo.twice", twice) is twice
+    True
+    """
+    return register_op_attr(op_name, "FLegalize", legal_func)
+
+
+def scalar_or_expr(expr: Any, python_native: bool = False) -> Any:
+    """A constant without dimensions as a number of its dtype, everything else as it is.
+
+    `python_native` asks for a number of Python.
+    """
+    if isinstance(expr, Constant) and len(expr.data.shape) == 0:
+        value = expr.data.numpy().item()
+        return value if python_native else ops.const(value, str(expr.data.dtype))
+    return expr
+
+
+def call_te_of(te_func: TEFunc, name: str | None = None) -> LegalizeFunc:
+    """A rule that calls a function of tensor expressions with the arguments of the call."""
+
+    def legalize(builder: BlockBuilder, call: GraphCall) -> Any:
+        hint = {} if name is None else {"primfunc_name_hint": name}
+        return builder.call_te(te_func, *call.args, **hint)
+
+    return legalize

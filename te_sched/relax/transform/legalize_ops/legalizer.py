@@ -1,0 +1,103 @@
+"""The pass `LegalizeOps`."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from te_sched.ir.graph import Function, GraphCall, GraphExpr
+from te_sched.ir.op import Op
+from te_sched.ir.stmt import IRModule
+from te_sched.ir.struct_info import (
+    ShapeExpr,
+    ShapeStructInfo,
+    StructInfo,
+    TensorStructInfo,
+    TupleStructInfo,
+)
+from te_sched.relax.expr_functor import PyExprMutator
+from te_sched.relax.transform.legalize_ops.common import LegalizeFunc
+from te_sched.tir.transform import ModulePass, PassInfo
+
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class LegalizeOps(ModulePass):
+    """Replace calls of operators by calls of functions of blocks, where all shapes are known.
+
+    Parameters
+    ----------
+    customize_cmap : rules by name of the operator, which are used instead of the registered ones.
+    enable_warning : log the operators that have no rule.
+
+    >>> from te_sched import IRModule, relax
+    >>> x = relax.Var("x", relax.TensorStructInfo([4], "float32"))
+    >>> builder = relax.BlockBuilder()
+    >>> with builder.function("main", [x]):
+    ...     gv = builder.emit_func_output(builder.emit(relax.op.add(x, x)))
+    >>> module = LegalizeOps()(builder.get())
+    >>> [str(name) for name in module.functions]
+    ['main', 'add']
+    """
+
+    customize_cmap: Mapping[str, LegalizeFunc] | None = None
+    enable_warning: bool = False
+    info: PassInfo = field(default=PassInfo(0, "LegalizeOps"), init=False)
+
+    def __call__(self, mod: IRModule) -> IRModule:
+        """The module with legalized functions."""
+        legalizer = _Legalizer(mod, dict(self.customize_cmap or {}), self.enable_warning)
+        builder = legalizer.builder_
+        for name, func in mod.functions_items():
+            if isinstance(func, Function):
+                new = legalizer.visit_expr(func)
+                if new is not func:
+                    builder.update_func(name, new)
+        return builder.finalize()
+
+
+class _Legalizer(PyExprMutator):
+    def __init__(self, mod: IRModule, rules: Mapping[str, LegalizeFunc], warns: bool) -> None:
+        super().__init__(mod)
+        self._rules, self._warns = rules, warns
+
+    def visit_call_(self, op: GraphCall) -> Any:
+        """The call, or what its rule makes of it, until no rule applies."""
+        call = self.visit_expr_post_order(op)
+        if not isinstance(call, GraphCall) or not isinstance(call.op, Op):
+            return call
+        rule = self._rules.get(str(call.op)) or call.op.get_attr("FLegalize")
+        is_special = call.op.get_attr("FDataDependent")
+        if rule is None or not all(_is_known(one) for one in call.args):
+            return self._kept(call, rule is None)
+        if not is_special and not has_known_shape(call.struct_info):
+            return call
+        found = rule(self.builder_, call)
+        return self.builder_.normalize(found if found is call else self._again(found))
+
+    def _kept(self, call: GraphCall, has_no_rule: bool) -> GraphCall:
+        if self._warns and has_no_rule:
+            _LOG.warning("no legalization rule for %s", call.op)
+        return call
+
+    def _again(self, expr: Any) -> Any:
+        return self.visit_expr(expr) if isinstance(expr, GraphExpr) else expr
+
+
+def _is_known(arg: Any) -> bool:
+    info = getattr(arg, "struct_info_", None)
+    return info is None or has_known_shape(info)
+
+
+def has_known_shape(info: StructInfo) -> bool:
+    """Whether the sizes of a value are known, and of each value of a tuple."""
+    if isinstance(info, TensorStructInfo):
+        return isinstance(info.shape, ShapeExpr)
+    if isinstance(info, ShapeStructInfo):
+        return info.values is not None
+    if isinstance(info, TupleStructInfo):
+        return all(has_known_shape(one) for one in info.fields)
+    return True

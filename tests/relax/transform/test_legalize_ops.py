@@ -1,0 +1,55 @@
+"""The pass LegalizeOps: which calls it replaces, and by what."""
+
+from __future__ import annotations
+
+import pytest
+
+from te_sched import IRModule, relax, topi
+from te_sched.ir.op import Op
+
+
+def _module(info: relax.TensorStructInfo) -> IRModule:
+    x = relax.Var("x", info)
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x]):
+        builder.emit_func_output(builder.emit(relax.op.add(x, x)))
+    return builder.get()
+
+
+def _value(module: IRModule) -> relax.Call:
+    return module["main"].body.blocks[0].bindings[0].value
+
+
+def test_legalize_ops_replaces_calls() -> None:
+    module = relax.transform.LegalizeOps()(_module(relax.TensorStructInfo([4], "float32")))
+    assert _value(module).op == Op.get("relax.call_tir")
+    assert _value(module).args[0] == "add"
+    assert "add" in module.functions
+
+
+def test_legalize_ops_keeps_calls_of_unknown_shape() -> None:
+    before = _module(relax.TensorStructInfo(None, "float32", ndim=1))
+    assert relax.transform.LegalizeOps()(before)["main"] is before["main"]
+
+
+def test_legalize_ops_takes_custom_rules() -> None:
+    def rule(builder: relax.BlockBuilder, call: relax.Call) -> relax.Call:
+        return builder.call_te(topi.multiply, *call.args)
+
+    legalize = relax.transform.LegalizeOps({"relax.add": rule})
+    module = legalize(_module(relax.TensorStructInfo([4], "float32")))
+    assert _value(module).args[0] == "multiply"
+
+
+def test_legalize_ops_warns_of_operators_without_rule(caplog: pytest.LogCaptureFixture) -> None:
+    before = _module(relax.TensorStructInfo([4], "float32"))
+    op = Op.get("relax.add")
+    rule = op.get_attr("FLegalize")
+    assert op.has_attr("FLegalize")
+    op.reset_attr("FLegalize")
+    try:
+        after = relax.transform.LegalizeOps(enable_warning=True)(before)
+    finally:
+        relax.transform.legalize_ops.register_legalize("relax.add", rule)
+    assert after["main"] is before["main"]
+    assert "no legalization rule for relax.add" in caplog.text
