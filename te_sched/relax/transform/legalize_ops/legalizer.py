@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import logging
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from te_sched.ir.graph import Function, GraphCall, GraphExpr
+from te_sched.ir.graph import GraphCall, GraphExpr, GraphFunction
 from te_sched.ir.op import Op
 from te_sched.ir.stmt import IRModule
 from te_sched.ir.struct_info import (
@@ -21,8 +21,6 @@ from te_sched.relax.expr_functor import PyExprMutator
 from te_sched.relax.transform.legalize_ops.common import LegalizeFunc
 from te_sched.tir.transform import ModulePass, PassInfo
 
-_LOG = logging.getLogger(__name__)
-
 
 @dataclass(frozen=True)
 class LegalizeOps(ModulePass):
@@ -31,7 +29,7 @@ class LegalizeOps(ModulePass):
     Parameters
     ----------
     customize_cmap : rules by name of the operator, which are used instead of the registered ones.
-    enable_warning : log the operators that have no rule.
+    enable_warning : warn of the operators that have no rule.
 
     >>> from te_sched import IRModule, relax
     >>> x = relax.Var("x", relax.TensorStructInfo([4], "float32"))
@@ -52,7 +50,7 @@ class LegalizeOps(ModulePass):
         legalizer = _Legalizer(mod, dict(self.customize_cmap or {}), self.enable_warning)
         builder = legalizer.builder_
         for name, func in mod.functions_items():
-            if isinstance(func, Function):
+            if isinstance(func, GraphFunction):
                 new = legalizer.visit_expr(func)
                 if new is not func:
                     builder.update_func(name, new)
@@ -80,7 +78,7 @@ class _Legalizer(PyExprMutator):
 
     def _kept(self, call: GraphCall, has_no_rule: bool) -> GraphCall:
         if self._warns and has_no_rule:
-            _LOG.warning("no legalization rule for %s", call.op)
+            warnings.warn(f"no legalization rule for {call.op}", UserWarning, stacklevel=2)
         return call
 
     def _again(self, expr: Any) -> Any:
