@@ -9,6 +9,7 @@ import sys
 import types
 import typing
 
+from te_sched import instrument as instrument
 from te_sched import ir as ir
 from te_sched import nd as nd
 from te_sched import runtime as runtime
@@ -115,7 +116,7 @@ def _tell_of_absent_names(module: types.ModuleType) -> None:
     vars(module)["__getattr__"] = find
 
 
-_MODULES = (ir, nd, runtime, target, te, testing, tir, transform)
+_MODULES = (instrument, ir, nd, runtime, target, te, testing, tir, transform)
 for _module in _MODULES:
     _tell_of_absent_names(_module)
 signatures.list_names(

@@ -1,4 +1,4 @@
-"""te_sched.transform: options of lowering, with TVM's names.
+"""te_sched.transform: the context of passes, their sequences, options of lowering, as in TVM.
 
 `with PassContext(config={"tir.disable_vectorize": True}):` sets options of `lower` and `build`
 inside it. Known options without an effect give a warning, once.
@@ -11,24 +11,29 @@ import functools
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from contextvars import ContextVar
 from enum import Flag
 from typing import Any
 
 from te_sched import config as switches
 from te_sched.errors import LoweringError, did_you_mean, kind_of, repr_of
 from te_sched.ir.stmt import IRModule, PrimFunc, Stmt
+from te_sched.passes import SCOPE, ModulePass, ModuleTransform, PassInfo, info_of, pass_of
 from te_sched.signatures import checked
 from te_sched.tir.transform import (
     PASS_NAMES,
     HoistedConditionals,
     HoistedLetBindings,
-    ModulePass,
-    PassInfo,
     PrimFuncPass,
 )
 
-__all__ = ["PassContext", "PassInfo", "PrintIR", "Sequential", "module_pass"]
+__all__ = [
+    "ModulePass",
+    "PassContext",
+    "PassInfo",
+    "PrintIR",
+    "Sequential",
+    "module_pass",
+]
 
 _UNROLL = {
     "auto_max_step": "auto_unroll_max_step",
@@ -97,6 +102,12 @@ _WITHOUT_EFFECT = {
     "te.keep_schedule_record": "schedule.trace always keeps it",
 }
 _OTHER_PREFIXES = ("relay.", "relax.", "ir.", "testing.", "tir.usmp.", "tir.instr", "tir.lwp")
+# Options that passes of graphs read from the context.
+_OF_GRAPHS = (
+    "relax.FuseOps.max_depth",
+    "relax.lift_transform_params.consume_params",
+    "relax.transform.apply_legalize_ops",
+)
 _warned: set[str] = set()
 
 
@@ -105,10 +116,11 @@ class PassContext:
 
     Parameters
     ----------
-    opt_level : accepted for compatibility with TVM; all passes of te_sched run on every level.
-    required_pass : accepted for compatibility with TVM.
-    disabled_pass : TVM's names of passes to omit ("tir.StorageRewrite").
-    instruments : not available: te_sched.lower(..., stop_after=...) shows the result of a pass.
+    opt_level : a Sequential omits passes of a higher level; lowering has no levels.
+    required_pass : names of passes that a Sequential runs on every level.
+    disabled_pass : names of passes to omit: those of lowering ("tir.StorageRewrite") and those of a
+        Sequential.
+    instruments : objects that are called before and after each pass, see te_sched.instrument.
     config : options by TVM's names: tir.disable_vectorize, tir.HoistExpression,
         tir.HoistIfThenElse, tir.LoopPartition, tir.RemoveNoOp, tir.Simplify, tir.UnrollLoop,
         tir.add_lower_pass, tir.disable_storage_rewrite, tir.disable_cse_tir,
@@ -141,21 +153,58 @@ class PassContext:
         self.disabled_pass = _names("disabled_pass", disabled_pass)
         self.instruments = _listed("instruments", instruments)
         self.config = _options(config)
-        if self.instruments:
-            warn_once("instruments", "use te_sched.lower(..., stop_after=...) to see the passes")
         self._lowering = _lowering_of(self.config, self.disabled_pass)
         self._scopes: list[Any] = []
 
     def __enter__(self) -> PassContext:
         scope = switches.scoped(lowering=self._lowering)
         scope.__enter__()
-        self._scopes.append((scope, _scope.set(self)))
+        self._scopes.append((scope, SCOPE.set(self)))
+        entered: list[Any] = []
+        try:
+            for one in self.instruments:
+                one.enter_pass_ctx()
+                entered.append(one)
+        except BaseException:
+            for one in entered:
+                one.exit_pass_ctx()
+            self._leave(None, None, None)
+            raise
         return self
 
     def __exit__(self, *error: Any) -> None:
+        try:
+            for one in self.instruments:
+                one.exit_pass_ctx()
+        finally:
+            self._leave(*error)
+
+    def _leave(self, *error: Any) -> None:
         scope, token = self._scopes.pop()
-        _scope.reset(token)
+        SCOPE.reset(token)
         scope.__exit__(*error)
+
+    def override_instruments(self, instruments: Sequence[Any] | None) -> None:
+        """Exchange the instruments: the old ones are left, the new ones are entered.
+
+        >>> with PassContext() as context:
+        ...     context.override_instruments([])
+        """
+        for one in self.instruments:
+            one.exit_pass_ctx()
+        self.instruments = _listed("instruments", instruments)
+        for one in self.instruments:
+            one.enter_pass_ctx()
+
+    def is_enabled(self, info: PassInfo) -> bool:
+        """Whether a Sequential runs a pass in this context.
+
+        >>> PassContext(opt_level=1).is_enabled(PassInfo(2, "FuseOps"))
+        False
+        """
+        if info.name in self.disabled_pass:
+            return False
+        return info.name in self.required_pass or self.opt_level >= info.opt_level
 
     @staticmethod
     def current() -> PassContext:
@@ -164,7 +213,7 @@ class PassContext:
         >>> PassContext.current().opt_level
         2
         """
-        return _scope.get() or PassContext()
+        return SCOPE.get() or PassContext()
 
     @staticmethod
     def list_configs() -> list[str]:
@@ -185,14 +234,12 @@ class PassContext:
             "tir.disable_vectorize",
             "tir.enable_buffer_level_predication",
             *_DISABLING,
+            *_OF_GRAPHS,
         ]
 
 
-_scope: ContextVar[PassContext | None] = ContextVar("te_sched_pass_context", default=None)
-
-
 class Sequential(ModulePass):
-    """A pass that applies passes in order.
+    """A pass that applies passes in order, but for those that the context omits.
 
     >>> from te_sched import IRModule, tir
     >>> i = tir.Var("i")
@@ -211,44 +258,50 @@ class Sequential(ModulePass):
         traceable: bool = False,
     ) -> None:
         self.passes = list(() if passes is None else passes)
-        self.info = PassInfo(
-            opt_level, name, tuple(() if required is None else required), traceable
-        )
+        self.info = info_of(None, opt_level, name, required, traceable)
 
-    def __call__(self, mod: IRModule) -> IRModule:
+    def run(self, mod: IRModule) -> IRModule:
         """The module after all passes."""
-        if not isinstance(mod, IRModule):
-            raise LoweringError(
-                f"passes {self.info.name} expect a module, got {kind_of(mod)}",
-                help="pass the result of te_sched.lower",
-            )
+        context = PassContext.current()
         for one in self.passes:
-            mod = one(mod)
+            info = getattr(one, "info", None)
+            if info is None or context.is_enabled(info):
+                mod = one(mod)
         return mod
+
+    def __repr__(self) -> str:
+        names = " ".join(one.info.name for one in self.passes if isinstance(one, ModulePass))
+        return (
+            f"Run Sequential pass: {self.info.name} at the optimization level "
+            f"{self.info.opt_level}. The passes will be executed are: [{names} ]"
+        )
 
 
 @checked
 def module_pass(
-    pass_func: Callable[..., Any] | None = None, opt_level: int = 0, **options: Any
+    pass_func: Callable[..., Any] | None = None,
+    opt_level: int = 0,
+    name: str | None = None,
+    required: Sequence[str] | None = None,
+    traceable: bool = False,
 ) -> Any:
-    """A decorator that makes a pass from a function (module, context) -> module.
+    """A decorator that makes a pass of a function (module, context) -> module, or a class of passes
+    of a class with such a method `transform_module`.
 
     >>> from te_sched import IRModule, tir
     >>> @module_pass(opt_level=0)
-    ... def keep(module, context):
-    ...     return module
-    >>> keep(IRModule()).get_global_vars()
+    ... class Keep:
+    ...     def __init__(self, names):
+    ...         self.names = names
+    ...     def transform_module(self, module, context):
+    ...         return IRModule({name: module[name] for name in self.names})
+    >>> Keep([])(IRModule()).get_global_vars()
     []
     """
     if pass_func is None:
-        return lambda decorated: module_pass(decorated, opt_level, **options)
-
-    @functools.wraps(pass_func)
-    def run(mod: IRModule) -> IRModule:
-        found: IRModule = pass_func(mod, PassContext.current())
-        return found
-
-    return run
+        return lambda decorated: module_pass(decorated, opt_level, name, required, traceable)
+    info = info_of(pass_func, opt_level, name, required, traceable)
+    return pass_of(ModuleTransform, pass_func, "transform_module", info)
 
 
 def warn_once(option: str, reason: str) -> None:
@@ -282,6 +335,8 @@ def _lowering_of(options: Mapping[str, Any], disabled_pass: Sequence[str]) -> sw
 def _accept(name: str) -> None:
     if name in _WITHOUT_EFFECT:
         warn_once(name, _WITHOUT_EFFECT[name])
+    elif name in _OF_GRAPHS:
+        return
     elif name.startswith(_OTHER_PREFIXES):
         warn_once(name, "it is about a part of TVM that te_sched does not have")
     else:
@@ -292,7 +347,6 @@ def _accept(name: str) -> None:
         )
 
 
-@dataclasses.dataclass(frozen=True)
 class PrintIR(ModulePass):
     """The pass that writes a module to the standard error and returns it.
 
@@ -302,11 +356,12 @@ class PrintIR(ModulePass):
     True
     """
 
-    header: str = ""
-    show_meta_data: bool = False
     info = PassInfo(name="PrintIR")
 
-    def __call__(self, mod: IRModule) -> IRModule:
+    def __init__(self, header: str = "", show_meta_data: bool = False) -> None:
+        self.header, self.show_meta_data = header, show_meta_data
+
+    def run(self, mod: IRModule) -> IRModule:
         """The module itself."""
         print(f"PrintIR({self.header}):\n{mod}", file=sys.stderr)
         return mod
@@ -399,6 +454,8 @@ def _wrong(name: str, value: Any, wanted: str) -> LoweringError:
 def _pass_of(name: str) -> tuple[str, ...]:
     """The function of te_sched for TVM's name of a pass."""
     found = PASS_NAMES.get(name if name.startswith("tir.") else f"tir.{name}")
+    if found is None and not name.startswith("tir."):  # a pass of a Sequential
+        return ()
     if found is None:
         warn_once(f"disabled_pass {name}", "it has no such pass")
         return ()
@@ -416,7 +473,7 @@ def as_function(one: Any) -> Callable[[PrimFunc], PrimFunc]:
         return one.transform
 
     def run(func: PrimFunc) -> PrimFunc:
-        if isinstance(one, Sequential) or hasattr(one, "__wrapped__"):
+        if isinstance(one, ModulePass):
             return _only(one(IRModule.from_expr(func)))
         new = one(func.body)
         if not isinstance(new, Stmt):

@@ -93,7 +93,7 @@ _ERRORS = {
 }
 _TRANSFORM = {
     **_all_from("te_sched.transform", "PassContext PassInfo Sequential module_pass"),
-    **dict.fromkeys(("Pass", "ModulePass"), "te_sched.tir.transform:ModulePass"),
+    **dict.fromkeys(("Pass", "ModulePass"), "te_sched.passes:ModulePass"),
 }
 _BUILDING = {
     **_all_from("te_sched", "build lower"),
@@ -230,6 +230,9 @@ TREE: dict[str, Alias] = {
     "ir.base": Alias(("te_sched.ir",)),
     "ir.container": Alias((), _CONTAINERS),
     "ir.transform": Alias((), _TRANSFORM),
+    "ir.instrument": Alias(("te_sched.instrument",)),
+    "instrument": Alias(("te_sched.instrument",)),
+    "relax.transform.transform": Alias(("te_sched.relax.transform",)),
     "ir.diagnostics": Alias(("te_sched.compat.diagnostics",)),
     "arith": Alias(("te_sched.compat.arith",)),
     "arith.analyzer": Alias(("te_sched.compat.arith",)),

@@ -37,6 +37,8 @@ from te_sched.relax.constant import const as const
 from te_sched.relax.expr_functor import ExprFunctor as ExprFunctor
 from te_sched.relax.expr_functor import PyExprMutator as PyExprMutator
 from te_sched.relax.expr_functor import PyExprVisitor as PyExprVisitor
+from te_sched.relax.pipeline import get_pipeline as get_pipeline
+from te_sched.relax.pipeline import register_pipeline as register_pipeline
 
 Call, Expr, Function, StringImm, Var = (
     _graph.GraphCall,

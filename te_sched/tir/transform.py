@@ -9,12 +9,11 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from te_sched import config
 from te_sched.analysis.kernels.gpu_code import host_access
-from te_sched.errors import BuildError, DeclarationError, LoweringError, Subject, kind_of
+from te_sched.errors import BuildError, DeclarationError, LoweringError, Subject
 from te_sched.ir.stmt import For, IRModule, PrimFunc, Stmt
 from te_sched.ir.visitor import StatementMapper, replace
 from te_sched.lower.blocks.compact_buffers import alignments, compact_buffers
@@ -68,6 +67,7 @@ from te_sched.lower.rewrite_unsafe_select import rewrite_unsafe_select
 from te_sched.lower.simplify import simplify
 from te_sched.lower.unroll_loops import unroll_loops
 from te_sched.lower.vectorize_loops import vectorize_loops
+from te_sched.passes import ModulePass, PassInfo, info_of
 from te_sched.runtime.device import DEVICE_TYPES
 from te_sched.signatures import checked
 from te_sched.target import Target
@@ -163,54 +163,29 @@ PASS_NAMES: Mapping[str, Callable[[PrimFunc, config.Lowering], PrimFunc]] = {
 }
 
 
-@dataclass(frozen=True)
-class PassInfo:
-    """The name of a pass and its optimization level.
-
-    >>> Simplify().info.name
-    'tir.Simplify'
-    """
-
-    opt_level: int = 0
-    name: str = ""
-    required: tuple[str, ...] = ()
-    traceable: bool = False
-
-
-class ModulePass:
-    """The base of passes: an object with `info`, called with a module.
-
-    >>> isinstance(Simplify(), ModulePass)
-    True
-    """
-
-    info: PassInfo
-
-    def __call__(self, mod: IRModule) -> IRModule:
-        """The module after the pass."""
-        raise NotImplementedError
-
-
-@dataclass(frozen=True)
 class PrimFuncPass(ModulePass):
-    """A pass that maps each function of a module.
+    """A pass that maps each PrimFunc of a module.
 
     >>> isinstance(Simplify(), PrimFuncPass)
     True
     """
 
-    transform: Callable[[PrimFunc], PrimFunc]
-    info: PassInfo = field(default_factory=PassInfo)
+    def __init__(
+        self, transform: Callable[[PrimFunc], PrimFunc], info: PassInfo | None = None
+    ) -> None:
+        self.transform = transform
+        self.info = info or PassInfo()
 
-    def __call__(self, mod: IRModule) -> IRModule:
-        """The module with each function replaced by its result."""
-        if not isinstance(mod, IRModule):
-            raise LoweringError(
-                f"pass {self.info.name} expects a module, got {kind_of(mod)}",
-                "",
-                "pass the result of te_sched.lower",
-            )
-        return IRModule({name: self.transform(func) for name, func in mod.functions.items()})
+    def run(self, mod: IRModule) -> IRModule:
+        """The module with each PrimFunc replaced by its result."""
+        functions = {
+            name: self.transform(func) if isinstance(func, PrimFunc) else func
+            for name, func in mod.functions.items()
+        }
+        return replace(mod, functions=functions)
+
+    def __repr__(self) -> str:
+        return f"PrimFuncPass({self.info.name}, opt_level={self.info.opt_level})"
 
 
 @checked
@@ -234,12 +209,7 @@ def prim_func_pass(
     """
     if pass_func is None:
         return lambda decorated: prim_func_pass(decorated, opt_level, name, required, traceable)
-    info = PassInfo(
-        opt_level,
-        name or str(getattr(pass_func, "__name__", "pass")),
-        tuple(() if required is None else required),
-        traceable,
-    )
+    info = info_of(pass_func, opt_level, name, required, traceable)
     if not inspect.isclass(pass_func):
         return PrimFuncPass(_with_context(pass_func), info)
 
@@ -921,14 +891,18 @@ def ForceNarrowIndexToInt32() -> PrimFuncPass:
     return _named("tir.ForceNarrowIndexToInt32")
 
 
-@dataclass(frozen=True)
 class _WholeModule(ModulePass):
     """A pass on all functions of a module together."""
 
-    transform: Callable[[Mapping[str, PrimFunc]], Mapping[str, PrimFunc]]
-    info: PassInfo
+    def __init__(
+        self,
+        transform: Callable[[Mapping[str, PrimFunc]], Mapping[str, PrimFunc]],
+        info: PassInfo,
+    ) -> None:
+        self.transform = transform
+        self.info = info
 
-    def __call__(self, mod: IRModule) -> IRModule:
+    def run(self, mod: IRModule) -> IRModule:
         """The module with the new functions; the module itself if none changed."""
         new = self.transform(mod.functions)
         is_kept = all(new.get(name) is func for name, func in mod.functions.items())

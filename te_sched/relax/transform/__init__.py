@@ -1,3 +1,37 @@
-"""Passes over graphs, with TVM's names."""
+"""Passes over graphs, with TVM's names: `relax.transform.FuseOps()(module)`.
 
-from te_sched.relax.transform.legalize_ops import LegalizeOps as LegalizeOps
+A pass stands in a module of its own, which is loaded at its first use; the table lists them.
+`function_pass`, `dataflowblock_pass` and `te_sched.transform.module_pass` make passes of functions
+and classes of a user.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from te_sched.relax.transform.base import DataflowBlockPass as DataflowBlockPass
+from te_sched.relax.transform.base import FunctionPass as FunctionPass
+from te_sched.relax.transform.base import dataflowblock_pass as dataflowblock_pass
+from te_sched.relax.transform.base import function_pass as function_pass
+
+# The passes, and the module of each.
+PASSES: dict[str, str] = {
+    "LegalizeOps": "legalize_ops",
+    "Normalize": "normalize",
+}
+
+__all__ = [
+    "DataflowBlockPass",
+    "FunctionPass",
+    "dataflowblock_pass",
+    "function_pass",
+    *PASSES,
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Load the module of a pass at its first use."""
+    if name not in PASSES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"te_sched.relax.transform.{PASSES[name]}"), name)

@@ -17,12 +17,12 @@ from te_sched.ir.struct_info import (
     TensorStructInfo,
     TupleStructInfo,
 )
+from te_sched.passes import ModulePass, PassInfo
 from te_sched.relax.expr_functor import PyExprMutator
 from te_sched.relax.transform.legalize_ops.common import LegalizeFunc
-from te_sched.tir.transform import ModulePass, PassInfo
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class LegalizeOps(ModulePass):
     """Replace calls of operators by calls of functions of blocks, where all shapes are known.
 
@@ -45,7 +45,7 @@ class LegalizeOps(ModulePass):
     enable_warning: bool = False
     info: PassInfo = field(default=PassInfo(0, "LegalizeOps"), init=False)
 
-    def __call__(self, mod: IRModule) -> IRModule:
+    def run(self, mod: IRModule) -> IRModule:
         """The module with legalized functions."""
         legalizer = _Legalizer(mod, dict(self.customize_cmap or {}), self.enable_warning)
         builder = legalizer.builder_

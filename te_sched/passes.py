@@ -1,0 +1,148 @@
+"""What passes share: the base class, which asks the instruments of the pass context around a call.
+
+A pass maps an IRModule to another. Its `info` has a name and an optimization level; the context
+(`te_sched.transform.PassContext`) may disable it by name, and has instruments that are called
+before and after it (`te_sched.instrument`). Must not know any pass.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any
+
+from te_sched.errors import LoweringError, kind_of
+from te_sched.ir.stmt import IRModule
+
+# The pass context around the code that runs; None without one.
+SCOPE: ContextVar[Any] = ContextVar("te_sched_pass_context", default=None)
+
+
+@dataclass(frozen=True)
+class PassInfo:
+    """The name of a pass and its optimization level.
+
+    >>> from te_sched import tir
+    >>> print(tir.transform.Simplify().info)
+    The meta data of the pass - pass name: tir.Simplify, opt_level: 0, required passes: []
+    """
+
+    opt_level: int = 0
+    name: str = ""
+    required: tuple[str, ...] = ()
+    traceable: bool = False
+
+    def __str__(self) -> str:
+        return (
+            f"The meta data of the pass - pass name: {self.name}, opt_level: {self.opt_level}, "
+            f"required passes: [{', '.join(self.required)}]"
+        )
+
+
+def info_of(
+    function: Any,
+    opt_level: int | None,
+    name: str | None,
+    required: Sequence[str] | None,
+    traceable: bool = False,
+) -> PassInfo:
+    """The PassInfo of a user's pass, from the arguments of its decorator."""
+    return PassInfo(
+        opt_level or 0,
+        name or str(getattr(function, "__name__", "pass")),
+        tuple(() if required is None else required),
+        traceable,
+    )
+
+
+class ModulePass:
+    """The base of passes: an object with `info`, called with a module.
+
+    >>> from te_sched import tir
+    >>> isinstance(tir.transform.Simplify(), ModulePass)
+    True
+    """
+
+    info: PassInfo
+    kind = "Module"
+
+    def __call__(self, mod: IRModule) -> IRModule:
+        """The module after the pass."""
+        if not isinstance(mod, IRModule):
+            raise LoweringError(
+                f"pass {self.info.name} expects a module, got {kind_of(mod)}",
+                "",
+                "pass an IRModule: IRModule.from_expr(function)",
+            )
+        scope = SCOPE.get()
+        instruments: list[Any] = [] if scope is None else scope.instruments
+        if not instruments:
+            return self.run(mod)
+        if not all([one.should_run(mod, self.info) for one in instruments]):
+            return mod
+        for one in instruments:
+            one.run_before_pass(mod, self.info)
+        new = self.run(mod)
+        for one in instruments:
+            one.run_after_pass(new, self.info)
+        return new
+
+    def run(self, mod: IRModule) -> IRModule:
+        """The module after the pass, without instruments."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"Run {self.kind} pass: {self.info.name} at the optimization level " + str(
+            self.info.opt_level
+        )
+
+
+class ModuleTransform(ModulePass):
+    """A pass made of a function (module, context) -> module."""
+
+    def __init__(self, transform: Callable[[IRModule, Any], IRModule], info: PassInfo) -> None:
+        self.transform = transform
+        self.info = info
+
+    def run(self, mod: IRModule) -> IRModule:
+        """What the function returns; LoweringError if it is no module."""
+        new = self.transform(mod, current_context())
+        if not isinstance(new, IRModule):
+            raise LoweringError(
+                f"pass {self.info.name} must return a module, got {kind_of(new)}",
+                "",
+                "return the module, even if the pass changes nothing",
+            )
+        return new
+
+
+def current_context() -> Any:
+    """The pass context around the code that runs, or the default one."""
+    from te_sched.transform import PassContext  # it is made of what stands here
+
+    return PassContext.current()
+
+
+def pass_of(cls: type[Any], given: Any, method: str, info: PassInfo) -> Any:
+    """A pass of a class of passes, from a user's function; or a class of them, from a user's class
+    with a method.
+
+    Attributes of the user's object are found on the pass.
+    """
+    if not inspect.isclass(given):
+        return cls(given, info)
+
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        made = given(*args, **kwargs)
+        self._made = made
+        cls.__init__(self, getattr(made, method), info)
+
+    def __getattr__(self: Any, name: str) -> Any:
+        if name == "_made":
+            raise AttributeError(name)
+        return getattr(self._made, name)
+
+    names = {name: getattr(given, name) for name in ("__module__", "__qualname__", "__doc__")}
+    return type(given.__name__, (cls,), {"__init__": __init__, "__getattr__": __getattr__, **names})

@@ -1,0 +1,65 @@
+"""Passes of users over functions and dataflow blocks."""
+
+import pytest
+
+from te_sched import relax
+from te_sched.errors import GraphError
+from te_sched.relax import transform
+from te_sched.relax.transform import dataflowblock_pass, function_pass
+
+
+def _module():
+    x = relax.Var("x", relax.TensorStructInfo([4], "float32"))
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            y = builder.emit(relax.op.add(x, x))
+            z = builder.emit_output(relax.op.add(y, x))
+        builder.emit_func_output(z)
+    return builder.get()
+
+
+def test_function_pass_of_a_class():
+    @function_pass(opt_level=1, name="mark")
+    class Mark:
+        def __init__(self, value):
+            self.value = value
+
+        def transform_function(self, func, mod, context):
+            return func.with_attr("marked", (self.value, context.opt_level, len(mod.functions)))
+
+    assert Mark(3)(_module())["main"].attrs["marked"] == (3, 2, 1)
+    assert str(Mark(3)) == "Run Function pass: mark at the optimization level 1"
+
+
+def test_a_pass_that_changes_nothing_returns_the_module():
+    module = _module()
+    assert function_pass(lambda func, mod, context: func, opt_level=0)(module) is module
+    assert dataflowblock_pass(lambda block, mod, context: block, opt_level=0)(module) is module
+
+
+def test_dataflowblock_pass_exchanges_blocks():
+    @dataflowblock_pass(opt_level=0)
+    def cut(block, mod, context):
+        last = block.bindings[-1]
+        x = last.value.args[1]
+        return relax.DataflowBlock([relax.VarBinding(last.var, relax.op.add(x, x))])
+
+    main = cut(_module())["main"]
+    (binding,) = main.body.blocks[0].bindings
+    assert binding.var is main.body.body
+
+
+def test_passes_reject_other_results():
+    with pytest.raises(GraphError, match="pass lost must return a function, got None"):
+        function_pass(lambda func, mod, context: None, opt_level=0, name="lost")(_module())
+    with pytest.raises(GraphError, match="pass lost must return a dataflow block"):
+        dataflowblock_pass(lambda func, mod, context: None, opt_level=0, name="lost")(_module())
+    empty = dataflowblock_pass(lambda *given: relax.DataflowBlock([]), opt_level=0, name="empty")
+    with pytest.raises(GraphError, match="pass empty must keep the outputs of a block, it lost gv"):
+        empty(_module())
+
+
+def test_an_unknown_pass_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="has no attribute 'FuseAll'"):
+        transform.FuseAll()

@@ -1,0 +1,120 @@
+"""Instruments of passes are called around each pass, in the order of the context."""
+
+import pytest
+
+import te_sched
+from te_sched import IRModule, instrument, tir
+from te_sched.errors import LoweringError
+from te_sched.passes import ModuleTransform, PassInfo
+from te_sched.transform import PassContext, Sequential, module_pass
+
+
+@module_pass(opt_level=2, name="late")
+def late(mod, context):
+    return mod.with_attr("level", context.opt_level)
+
+
+@instrument.pass_instrument
+class Recorder:
+    def __init__(self, omitted=()):
+        self.calls, self.omitted = [], omitted
+
+    def enter_pass_ctx(self):
+        self.calls.append("enter")
+
+    def exit_pass_ctx(self):
+        self.calls.append("exit")
+
+    def should_run(self, mod, info):
+        return info.name not in self.omitted
+
+    def run_before_pass(self, mod, info):
+        self.calls.append(f"before {info.name}")
+
+    def run_after_pass(self, mod, info):
+        self.calls.append(f"after {info.name}")
+
+
+def test_instruments_see_each_pass_and_the_sequence():
+    recorder = Recorder(omitted=["tir.RemoveNoOp"])
+    passes = Sequential([tir.transform.Simplify(), tir.transform.RemoveNoOp(), late])
+    with PassContext(instruments=[recorder]):
+        assert passes(IRModule()).attrs == {"level": 2}
+    around = ["before tir.Simplify", "after tir.Simplify", "before late", "after late"]
+    assert recorder.calls == ["enter", "before sequential", *around, "after sequential", "exit"]
+
+
+def test_a_sequence_omits_passes_of_a_higher_level_and_disabled_ones():
+    with PassContext(opt_level=1):
+        assert not Sequential([late])(IRModule()).attrs
+        assert late(IRModule()).attrs  # called by itself, it runs
+    with PassContext(disabled_pass=["late"]):
+        assert not Sequential([late])(IRModule()).attrs
+    with PassContext(opt_level=0, required_pass=["late"]):
+        assert Sequential([late])(IRModule()).attrs
+
+
+def test_instruments_that_were_entered_are_left_if_a_later_one_fails():
+    class Broken(instrument.PassInstrument):
+        def enter_pass_ctx(self):
+            raise RuntimeError("no")
+
+    first = Recorder()
+    with pytest.raises(RuntimeError), PassContext(instruments=[first, Broken()]):
+        pass
+    assert first.calls == ["enter", "exit"]
+    assert PassContext.current().instruments == []
+
+
+def test_override_instruments_leaves_the_old_ones():
+    first, second = Recorder(), Recorder()
+    with PassContext(instruments=[first]) as context:
+        context.override_instruments([second])
+    assert (first.calls, second.calls) == (["enter", "exit"], ["enter", "exit"])
+
+
+def test_times_are_nested():
+    timing = instrument.PassTimingInstrument()
+    with PassContext(instruments=[timing]):
+        Sequential([late], name="all")(IRModule())
+        lines = timing.render().splitlines()
+    assert [line.split(":")[0] for line in lines] == ["all", "\tlate"]
+    with pytest.warns(UserWarning, match="no passes have been measured"):
+        assert timing.render() == ""
+
+
+def test_modules_are_printed(capsys):
+    module = IRModule({"f": tir.PrimFunc((), tir.Evaluate(7), {})})
+    printing = instrument.PassPrintingInstrument(["late"], ["tir.Simplify"])
+    with PassContext(instruments=[printing]):
+        Sequential([late, tir.transform.Simplify()])(module)
+    heads = [line for line in capsys.readouterr().out.splitlines() if "Pass:" in line]
+    assert [line.split(" The meta data")[0] for line in heads] == [
+        "Before Running Pass:",
+        "After Running Pass:",
+    ]
+
+
+def test_passes_reject_what_is_no_module():
+    with pytest.raises(LoweringError, match="pass late expects a module, got an int"):
+        late(3)
+    broken = ModuleTransform(lambda mod, context: None, PassInfo(name="broken"))
+    with pytest.raises(LoweringError, match="pass broken must return a module"):
+        broken(IRModule())
+    with pytest.raises(LoweringError, match="pass_instrument decorates a class"):
+        instrument.pass_instrument(3)
+
+
+def test_a_class_of_passes_keeps_its_name_and_attributes():
+    @te_sched.transform.module_pass(opt_level=0)
+    class Tagged:
+        def __init__(self, tag):
+            self.tag = tag
+
+        def transform_module(self, mod, context):
+            return mod.with_attr("tag", self.tag)
+
+    one = Tagged("a")
+    assert isinstance(one, ModuleTransform)
+    assert (one.tag, one.info.name) == ("a", "Tagged")
+    assert one(IRModule()).attrs == {"tag": "a"}
