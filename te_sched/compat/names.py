@@ -232,6 +232,8 @@ TREE: dict[str, Alias] = {
     "ir.transform": Alias((), _TRANSFORM),
     "ir.instrument": Alias(("te_sched.instrument",)),
     "instrument": Alias(("te_sched.instrument",)),
+    "relax.ir": Alias(()),
+    "relax.ir.instrument": Alias(("te_sched.relax.instrument",)),
     "relax.transform.transform": Alias(("te_sched.relax.transform",)),
     "ir.diagnostics": Alias(("te_sched.compat.diagnostics",)),
     "arith": Alias(("te_sched.compat.arith",)),

@@ -19,6 +19,7 @@ from te_sched.ir import blocks, graph, index_map, struct_info
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
 from te_sched.ir.expr import Buffer, Expr, Node, Var
+from te_sched.ir.op import Op
 from te_sched.ir.roles import CHILDREN, EVERY_ROLE, Role, roles_of
 
 _N = TypeVar("_N", bound=Node)
@@ -43,6 +44,7 @@ def fields_with(*roles: Role) -> dict[type, tuple[str, ...]]:
 
 
 CHILD_FIELDS = fields_with(*CHILDREN)
+CHILD_FIELDS |= {Op: (), S.GlobalVar: ()}  # names that stand among the expressions of graphs
 _LAST_FIRST = {kind: fields[::-1] for kind, fields in CHILD_FIELDS.items()}
 PART_FIELDS = fields_with(Role.BODY)  # the parts of statements
 

@@ -259,3 +259,15 @@ def struct_info_lca(
         ret = struct_info_lca(lhs.ret, rhs.ret, analyzer)
         return FuncStructInfo.opaque_func(ret=ret, purity=lhs.purity and rhs.purity)
     return ObjectStructInfo()
+
+
+def derive_call_ret_struct_info(
+    func_sinfo: FuncStructInfo, call: GraphCall, ctx: Any
+) -> StructInfo:
+    """The struct info of a call of a function of which `func_sinfo` is known.
+
+    Parameters
+    ----------
+    ctx : a BlockBuilder, whose analyzer proves sizes.
+    """
+    return derive_call(call, func_sinfo, ctx.analyzer)

@@ -1,0 +1,59 @@
+"""Which calls have effects."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from te_sched.ir.graph import GraphCall, GraphFunction
+from te_sched.ir.op import Op
+from te_sched.ir.struct_info import FuncStructInfo
+from te_sched.relax.analysis.variables import nodes_of
+from te_sched.relax.operators import operator_of
+
+
+def is_impure_call(call: GraphCall) -> bool:
+    """Whether a call may have effects.
+
+    >>> from te_sched import relax
+    >>> x = relax.Var("x", relax.TensorStructInfo([4], "float32"))
+    >>> is_impure_call(relax.op.add(x, x))
+    False
+    """
+    if isinstance(call.op, Op):
+        return not operator_of(call.op).is_pure
+    known = getattr(call.op, "struct_info_", None)
+    return not (isinstance(known, FuncStructInfo) and known.purity)
+
+
+def contains_impure_call(expr: Any, own_name: Any = None) -> bool:
+    """Whether a call in a graph may have effects. Functions that it defines are not searched, but
+    for the graph itself.
+
+    Parameters
+    ----------
+    own_name : the variable or name of the function, whose calls of itself do not count.
+    """
+    body = expr.body if isinstance(expr, GraphFunction) else expr
+    return any(
+        isinstance(one, GraphCall)
+        and one.op is not own_name
+        and _differs(one.op, own_name)
+        and is_impure_call(one)
+        for one in _outside_of_functions(body)
+    )
+
+
+def _differs(name: Any, own_name: Any) -> bool:
+    return own_name is None or not isinstance(name, str) or name != own_name
+
+
+def _outside_of_functions(node: Any) -> Any:
+    """The nodes of a graph that are in none of the functions which it defines."""
+    skipped: set[int] = set()
+    for one in nodes_of(node):
+        if id(one) in skipped:
+            continue
+        if isinstance(one, GraphFunction):
+            skipped |= {id(part) for part in nodes_of(one)}
+            continue
+        yield one

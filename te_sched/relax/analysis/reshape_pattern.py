@@ -1,0 +1,68 @@
+"""Whether a function only copies the elements of a tensor in their order: a reshape."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from te_sched.arith.analyzer import Analyzer
+from te_sched.ir import ops
+from te_sched.ir.blocks import Block
+from te_sched.ir.expr import BufferLoad, Expr, IntImm, Range, Var
+from te_sched.ir.stmt import BufferStore, For, PrimFunc
+from te_sched.ir.visitor import substitute, walk
+
+
+def has_reshape_pattern(func: PrimFunc) -> bool:
+    """Whether the last buffer of a function gets the elements of the first one, in their order.
+
+    >>> from te_sched import te, topi
+    >>> A = te.placeholder((4, 6), name="A")
+    >>> has_reshape_pattern(te.create_prim_func([A, topi.reshape(A, (3, 8))]))
+    True
+    >>> has_reshape_pattern(te.create_prim_func([A, topi.transpose(A)]))
+    False
+    """
+    buffers = [func.buffer_map[one] for one in func.params if one in func.buffer_map]
+    stores = [one for one in walk(func.body) if isinstance(one, BufferStore)]
+    if len(buffers) < 2 or len(stores) != 1:
+        return False
+    source, target = buffers[0], buffers[-1]
+    (store,) = stores
+    load = store.value
+    if not isinstance(load, BufferLoad) or load.buffer is not source or store.buffer is not target:
+        return False
+    analyzer = Analyzer()
+    values: dict[Var, Expr] = {}
+    for one in walk(func.body):
+        _bind(one, analyzer, values)
+    if any(isinstance(one, Block) and one.init is not None for one in walk(func.body)):
+        return False
+    flat = [_flat(one.buffer.shape, one.indices, values) for one in (load, store)]
+    return analyzer.can_prove_equal(*flat)
+
+
+def _bind(node: Any, analyzer: Analyzer, values: dict[Var, Expr]) -> None:
+    """Tell the analyzer the range of an axis or loop; one of a single value is that value."""
+    if isinstance(node, Block):
+        domains = [(one.var, one.dom) for one in node.iter_vars]
+    elif isinstance(node, For):
+        domains = [(node.loop_var, Range(node.min, node.extent))]
+    else:
+        return
+    for var, domain in domains:
+        if domain is None:
+            continue
+        if ops.is_const(domain.extent, 1):
+            values[var] = domain.min
+            continue
+        if not isinstance(domain.extent, IntImm):
+            analyzer.mark_nonnegative(domain.extent)
+        analyzer.bind(var, domain)
+
+
+def _flat(shape: Any, indices: Any, values: dict[Var, Expr]) -> Expr:
+    """The position of an element in the order of memory."""
+    found: Expr = ops.const(0, indices[0].dtype if indices else "int64")
+    for size, index in zip(shape, indices, strict=True):
+        found = found * size + substitute(index, values)
+    return found

@@ -1,0 +1,112 @@
+"""Variables of sizes in a graph: where they get a value, and those that get none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from te_sched.ir.expr import Expr, IntImm, Var
+from te_sched.ir.graph import GraphFunction, MatchCast
+from te_sched.ir.struct_info import (
+    FuncStructInfo,
+    ShapeStructInfo,
+    StructInfo,
+    TensorStructInfo,
+    TupleStructInfo,
+)
+from te_sched.ir.structural import structural_equal
+from te_sched.ir.visitor import walk
+from te_sched.relax.analysis.variables import bindings_of, bound_vars, nodes_of
+from te_sched.relax.struct_info import sizes_of
+
+
+def tir_vars_in_struct_info(sinfo: StructInfo) -> list[Var]:
+    """The variables in the sizes of a struct info, in order of their first occurrence.
+
+    >>> from te_sched import relax, tir
+    >>> n = tir.Var("n", "int64")
+    >>> tir_vars_in_struct_info(relax.ShapeStructInfo([4, n * 2]))
+    [n]
+    """
+    found: list[Var] = []
+    for part in [*sinfo.params, sinfo.ret] if _has_params(sinfo) else [sinfo]:  # type: ignore[attr-defined]
+        found += [one for one in _all_nodes(part) if type(one) is Var]
+    return list(dict.fromkeys(found))
+
+
+def _has_params(sinfo: StructInfo) -> bool:
+    return isinstance(sinfo, FuncStructInfo) and sinfo.params is not None
+
+
+def _all_nodes(sinfo: StructInfo) -> Any:
+    for one in walk(sinfo):
+        yield one
+        if _has_params(one):
+            for param in one.params:
+                yield from _all_nodes(param)
+
+
+def definable_tir_vars_in_struct_info(sinfo: StructInfo) -> list[Var]:
+    """The variables to which a value of a struct info gives a value: those that are a size.
+
+    >>> from te_sched import relax, tir
+    >>> n, m = tir.Var("n", "int64"), tir.Var("m", "int64")
+    >>> definable_tir_vars_in_struct_info(relax.ShapeStructInfo([m, n * 2]))
+    [m]
+    """
+    if isinstance(sinfo, TupleStructInfo):
+        parts: Any = sinfo.fields
+    elif isinstance(sinfo, FuncStructInfo):
+        parts = [*(sinfo.params or ()), sinfo.ret]
+    else:
+        return [one for one in dict.fromkeys(sizes_of(sinfo) or ()) if type(one) is Var]
+    found = [one for part in parts for one in definable_tir_vars_in_struct_info(part)]
+    return list(dict.fromkeys(found))
+
+
+def defined_symbolic_vars(func: GraphFunction) -> list[Var]:
+    """The variables of sizes that parameters and casts of a function define."""
+    found: list[Var] = []
+    for one in nodes_of(func):
+        if isinstance(one, GraphFunction):
+            infos = [param.struct_info_ for param in one.params]
+        else:
+            infos = [one.struct_info] if isinstance(one, MatchCast) else []
+        for info in infos:
+            if info is not None and not isinstance(info, FuncStructInfo):
+                found += definable_tir_vars_in_struct_info(info)
+    return list(dict.fromkeys(found))
+
+
+def used_symbolic_vars(expr: Any) -> list[Var]:
+    """The variables of sizes that occur in a graph: in its expressions and struct infos."""
+    infos = [var.struct_info_ for var in bound_vars(expr)]
+    infos += [one.struct_info for one in bindings_of(expr) if isinstance(one, MatchCast)]
+    found = [one for one in nodes_of(expr, True) if type(one) is Var]
+    for info in infos:
+        if info is not None and not isinstance(info, FuncStructInfo):
+            found += tir_vars_in_struct_info(info)
+    return list(dict.fromkeys(found))
+
+
+def free_symbolic_vars(func: GraphFunction) -> list[Var]:
+    """The variables of sizes that a function uses but does not define."""
+    defined = set(defined_symbolic_vars(func))
+    return [one for one in used_symbolic_vars(func) if one not in defined]
+
+
+def collect_non_negative_expressions(sinfo: StructInfo) -> list[Expr]:
+    """The sizes of tensors and shapes that are no constants: they are 0 or more.
+
+    >>> from te_sched import relax, tir
+    >>> n = tir.Var("n", "int64")
+    >>> collect_non_negative_expressions(relax.ShapeStructInfo([4, n - 2]))
+    [n - T.int64(2)]
+    """
+    found: list[Expr] = []
+    for one in _all_nodes(sinfo):
+        if isinstance(one, TensorStructInfo | ShapeStructInfo):
+            for size in sizes_of(one) or ():
+                is_new = not any(structural_equal(size, other) for other in found)
+                if is_new and not isinstance(size, IntImm):
+                    found.append(size)
+    return found

@@ -1,0 +1,170 @@
+"""Variables of a graph: those that it binds, those that it uses, and where."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from te_sched.ir.graph import (
+    Binding,
+    BindingBlock,
+    GraphCall,
+    GraphExpr,
+    GraphFunction,
+    GraphVar,
+    VarBinding,
+)
+from te_sched.ir.stmt import GlobalVar, PrimFunc
+from te_sched.ir.struct_info import StructInfo
+from te_sched.ir.visitor import CHILD_FIELDS
+
+
+def nodes_of(node: Any, into_structs: bool = False) -> Iterator[Any]:
+    """The expressions, blocks and bindings of a graph, parents first, in program order.
+
+    Variables where they are bound are not among them; with `into_structs`, sizes and the struct
+    infos that calls take are.
+    """
+    stack = [node]
+    while stack:
+        current = stack.pop()
+        yield current
+        if isinstance(current, PrimFunc) or not (into_structs or _is_of_graph(current)):
+            continue
+        for name in reversed(CHILD_FIELDS[type(current)]):
+            value = getattr(current, name)
+            if type(value) is tuple:
+                stack += reversed(value)
+            elif value is not None:
+                stack.append(value)
+
+
+def _is_of_graph(node: Any) -> bool:
+    return isinstance(node, GraphExpr | Binding | BindingBlock)
+
+
+def bindings_of(node: Any) -> Iterator[Binding]:
+    """The bindings of a graph, in program order; a binding comes before those in its value."""
+    return (one for one in nodes_of(node) if isinstance(one, Binding))
+
+
+def _defined_by(node: Any) -> tuple[Any, ...]:
+    if isinstance(node, GraphFunction):
+        return node.params
+    return (node.var,) if isinstance(node, Binding) else ()
+
+
+def _unique(items: Any) -> list[Any]:
+    return list(dict.fromkeys(items))
+
+
+def all_vars(expr: Any) -> list[GraphVar]:
+    """The variables of a graph, in order of their first occurrence.
+
+    >>> from te_sched import relax
+    >>> x = relax.Var("x", relax.TensorStructInfo([4], "float32"))
+    >>> all_vars(relax.op.add(x, x))
+    [x]
+    """
+    found: list[Any] = []
+    for one in nodes_of(expr):
+        found += [one] if isinstance(one, GraphVar) else _defined_by(one)
+    return _unique(found)
+
+
+def bound_vars(expr: Any) -> list[GraphVar]:
+    """The variables that a graph binds: parameters, and those of bindings."""
+    return _unique(var for one in nodes_of(expr) for var in _defined_by(one))
+
+
+def free_vars(expr: Any) -> list[GraphVar]:
+    """The variables that a graph uses but does not bind.
+
+    >>> from te_sched import relax
+    >>> x = relax.Var("x", relax.TensorStructInfo([4], "float32"))
+    >>> free_vars(relax.Function([x], x)), free_vars(relax.op.add(x, x))
+    ([], [x])
+    """
+    bound = set(bound_vars(expr))
+    return [one for one in used_vars(expr) if one not in bound]
+
+
+def used_vars(expr: Any) -> list[GraphVar]:
+    """The variables that a graph uses, also as the shapes that calls are given."""
+    return _unique(one for one in nodes_of(expr, True) if isinstance(one, GraphVar))
+
+
+def all_global_vars(expr: Any) -> list[GlobalVar]:
+    """The names of functions that a graph refers to."""
+    return _unique(one for one in nodes_of(expr) if isinstance(one, GlobalVar))
+
+
+def called_global_vars(expr: Any) -> list[GlobalVar]:
+    """The names of functions that a graph calls, itself or by `call_tir` and its like."""
+    found: list[Any] = []
+    for one in nodes_of(expr):
+        if isinstance(one, GraphCall):
+            callees = [one.op, *one.args[:1]]
+            found += [name for name in callees if isinstance(name, GlobalVar)]
+    return _unique(found)
+
+
+def post_order_visit(expr: Any, fvisit: Callable[[Any], None]) -> None:
+    """Call a function with each expression of a graph once, after those below it.
+
+    >>> from te_sched import relax
+    >>> x = relax.Var("x", relax.TensorStructInfo([4], "float32"))
+    >>> post_order_visit(relax.op.add(x, x), lambda one: print(type(one).__name__))
+    Op
+    GraphVar
+    GraphCall
+    """
+    seen: set[int] = set()
+
+    def visit(node: Any) -> None:
+        for name in CHILD_FIELDS[type(node)]:
+            value = getattr(node, name)
+            for child in value if type(value) is tuple else (value,):
+                if (
+                    child is not None
+                    and not isinstance(child, StructInfo)
+                    and id(child) not in seen
+                ):
+                    seen.add(id(child))
+                    if not isinstance(child, PrimFunc):
+                        visit(child)
+                    report(child)
+        for var in _defined_by(node):
+            if id(var) not in seen:
+                seen.add(id(var))
+                fvisit(var)
+
+    def report(node: Any) -> None:
+        if not isinstance(node, Binding | BindingBlock):
+            fvisit(node)
+
+    visit(expr)
+    report(expr)
+
+
+def udchain(dfb: BindingBlock) -> dict[GraphVar, list[GraphVar]]:
+    """The variables of a block, each with those that are bound to a value that uses it."""
+    users: dict[GraphVar, list[GraphVar]] = {}
+    for binding in dfb.bindings:
+        for var in used_vars(binding.value):  # type: ignore[attr-defined]
+            users.setdefault(var, []).append(binding.var)
+        users.setdefault(binding.var, [])
+    return users
+
+
+def name_to_binding(func: Any) -> dict[str, list[Binding]]:
+    """The bindings of a function by the name of their variable."""
+    found: dict[str, list[Binding]] = {}
+    for one in bindings_of(func):
+        found.setdefault(one.var.name_hint, []).append(one)
+    return found
+
+
+def get_var2val(func: Any) -> dict[GraphVar, Any]:
+    """The values that variables of a function are bound to."""
+    return {one.var: one.value for one in bindings_of(func) if isinstance(one, VarBinding)}
