@@ -19,7 +19,7 @@ from typing import Any
 
 from te_sched.errors import DeclarationError, kind_of, repr_of
 from te_sched.ir import dtypes, ops
-from te_sched.ir.expr import Expr, Node, Var, node
+from te_sched.ir.expr import Expr, IntImm, Node, Var, node
 from te_sched.ir.roles import CHILDREN, Role, role, roles_of
 from te_sched.signatures import is_sequence
 
@@ -207,7 +207,7 @@ def _sizes(given: Any, what: str) -> tuple[Expr, ...]:
             f"it is {kind_of(given)}",
             "give a list or tuple of sizes",
         )
-    sizes = [ops.const(one, "int64") if type(one) is int else ops.convert(one) for one in given]
+    sizes = [_size(one) for one in given]
     for size in sizes:
         if size.dtype != "int64":
             raise DeclarationError(
@@ -216,6 +216,11 @@ def _sizes(given: Any, what: str) -> tuple[Expr, ...]:
                 'declare variables of sizes as tir.Var("n", "int64")',
             )
     return tuple(sizes)
+
+
+def _size(given: Any) -> Expr:
+    size = ops.convert(given)
+    return ops.const(size.value, "int64") if type(size) is IntImm else size
 
 
 def _rank_of(shape: Any) -> int:

@@ -21,6 +21,7 @@ from te_sched.ir import stmt as S
 from te_sched.ir.expr import Buffer, Expr, Node, Var
 from te_sched.ir.op import Op
 from te_sched.ir.roles import CHILDREN, EVERY_ROLE, Role, roles_of
+from te_sched.ir.stmt import GlobalVar
 
 _N = TypeVar("_N", bound=Node)
 _Method = Callable[[Any, Any], Any]
@@ -43,8 +44,8 @@ def fields_with(*roles: Role) -> dict[type, tuple[str, ...]]:
     }
 
 
-CHILD_FIELDS = fields_with(*CHILDREN)
-CHILD_FIELDS |= {Op: (), S.GlobalVar: ()}  # names that stand among the expressions of graphs
+NAMES = (Op, GlobalVar)  # children of calls of graphs that are no nodes
+CHILD_FIELDS = fields_with(*CHILDREN) | dict.fromkeys(NAMES, ())
 _LAST_FIRST = {kind: fields[::-1] for kind, fields in CHILD_FIELDS.items()}
 PART_FIELDS = fields_with(Role.BODY)  # the parts of statements
 
@@ -275,7 +276,8 @@ def _map_sequence(mapper: Any, node: S.SeqStmt) -> S.SeqStmt:
 
 @cache
 def _rebuilders(reached: frozenset[Role]) -> dict[type, _Method]:
-    return {kind: _rebuilder(kind, reached) for kind in NODE_CLASSES}
+    names = dict.fromkeys(NAMES, lambda mapper, node: node)
+    return {kind: _rebuilder(kind, reached) for kind in NODE_CLASSES} | names
 
 
 class StatementMapper(Mapper):

@@ -6,10 +6,13 @@
 import sys
 
 from te_sched.script import ir as ir
+from te_sched.script import relax as relax
 from te_sched.script import tir as tir
 from te_sched.script.ir import ir_module as ir_module
 from te_sched.script.parser import NAMES as _NAMES
 from te_sched.script.parser import from_source as from_source
 from te_sched.script.parser import parse as parse
 
-_NAMES.update({"T": tir, "I": ir, "tir": tir, "tvm": sys.modules["te_sched"]})
+_NAMES.update(
+    {"T": tir, "I": ir, "R": relax, "tir": tir, "relax": relax, "tvm": sys.modules["te_sched"]}
+)

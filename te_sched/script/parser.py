@@ -17,14 +17,13 @@ import ast
 import inspect
 import linecache
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from types import FunctionType
 from typing import Any
 
 from te_sched.arith.complete import complete
 from te_sched.deep_recursion import walks_deeply
-from te_sched.errors import DeclarationError, ScriptError, repr_of
+from te_sched.errors import DeclarationError, ScriptError, kind_of, repr_of
 from te_sched.ir import calls, ops
 from te_sched.ir.expr import (
     Buffer,
@@ -34,13 +33,14 @@ from te_sched.ir.expr import (
     Operand,
     Var,
 )
+from te_sched.ir.graph import ExternFunc, struct_info_of_function
 from te_sched.ir.serialization import load_json
-from te_sched.ir.stmt import IRModule, PrimFunc, Stmt
+from te_sched.ir.stmt import GlobalVar, IRModule, PrimFunc, Stmt
 from te_sched.ir.verify import check_well_formed
 from te_sched.ir.visitor import replace
 from te_sched.script import frames
 from te_sched.script import words as T
-from te_sched.script.evaluate import BINARY, OpenModule, ScriptEvaluator, element_at
+from te_sched.script.evaluate import BINARY, OpenModule, element_at
 from te_sched.script.frames import (
     CaseFrame,
     ForFrame,
@@ -51,7 +51,9 @@ from te_sched.script.frames import (
     ScriptBuilder,
     rename,
 )
+from te_sched.script.graph_parser import GraphParser, ModuleFunctions, is_graph_function
 from te_sched.script.source import Source, names_around
+from te_sched.script.statements import StatementReader, header_of
 
 _LOOPS = "range, T.serial, T.grid, T.parallel, T.vectorized, T.unroll, T.thread_binding"
 
@@ -60,8 +62,10 @@ NAMES: dict[str, Any] = {}  # that every script has: T, I, tvm
 observers: list[Callable[[ScriptError], None]] = []
 
 
-class Parser(ScriptEvaluator):
-    """Executes the statements of one script."""
+class Parser(StatementReader):
+    """Executes the statements of one script: those of loops and blocks."""
+
+    known_statements = "assignments, for, while, if, with, assert, return and calls"
 
     def __init__(self, source: Source, names: Mapping[str, Any], is_trusted: bool = True) -> None:
         super().__init__(source, names, is_trusted)
@@ -71,24 +75,67 @@ class Parser(ScriptEvaluator):
     # Definitions
 
     def module(self, node: ast.ClassDef, functions: Mapping[str, Any] | None = None) -> IRModule:
-        """A class of functions."""
-        defined = [one for one in node.body if isinstance(one, ast.FunctionDef)]
-        proxy = ModuleNames({one.name: self._result(one) for one in defined})
-        self.scopes[-1].update({node.name: proxy, "cls": proxy})
+        """A class of functions: those of loops are read before graphs, which call them."""
         with ModuleFrame() as _:
             frame = frames.around(ModuleFrame, "a module")
             frame.name = node.name
-            frame.functions.update(dict.fromkeys([one.name for one in defined]))
-            for one in node.body:
-                if isinstance(one, ast.FunctionDef):
+            graphs, others = self._definitions(node, frame)
+            proxy = ModuleNames({one.name: self._result(one) for one in others})
+            with self.scope():
+                self.scopes[-1].update({node.name: proxy, "cls": proxy})
+                for one in others:
                     self.function(one, (functions or {}).get(one.name))
-                elif isinstance(one, ast.Expr):
-                    self.value(one.value)
-                elif not isinstance(one, ast.Pass):
-                    raise self.source.error(
-                        one, "a module holds functions alone", "move this out of the class"
-                    )
+            self._graphs(node, frame, graphs)
         return ScriptBuilder.current().results[-1]  # type: ignore[no-any-return]
+
+    def _definitions(
+        self, node: ast.ClassDef, frame: ModuleFrame
+    ) -> tuple[list[ast.FunctionDef], list[ast.FunctionDef]]:
+        """The functions of graphs and of loops; statements of the class are executed."""
+        graphs: list[ast.FunctionDef] = []
+        others: list[ast.FunctionDef] = []
+        for one in node.body:
+            if isinstance(one, ast.FunctionDef):
+                (graphs if is_graph_function(self, one) else others).append(one)
+                frame.functions[one.name] = None
+            elif isinstance(one, ast.Expr):
+                self.value(one.value)
+            elif isinstance(one, ast.Assign) and isinstance(one.targets[0], ast.Name):
+                frame.functions[one.targets[0].id] = self._checked(one, self._external, one)
+            elif not isinstance(one, ast.Pass):
+                raise self.source.error(
+                    one, "a module holds functions alone", "move this out of the class"
+                )
+        return graphs, others
+
+    def _external(self, node: ast.Assign) -> ExternFunc:
+        found = self.value(node.value)
+        if not isinstance(found, ExternFunc):
+            raise ScriptError(
+                "a module holds functions alone",
+                f"{repr_of(found)} is {kind_of(found)}",
+                'move this out of the class, or write name = R.ExternFunc("name")',
+            )
+        return found
+
+    def _graphs(self, node: ast.ClassDef, frame: ModuleFrame, graphs: list[Any]) -> None:
+        """Read functions of graphs; each knows the signatures of all."""
+        reader = self.graph_reader()
+        known = {name: GlobalVar(name) for name in frame.functions}
+        for name, func in frame.functions.items():
+            known[name].struct_info_ = struct_info_of_function(func)
+        for one in graphs:
+            known[one.name].struct_info_ = reader.declaration(one)
+        names = ModuleFunctions(known)
+        reader.scopes.append({**known, node.name: names, "cls": names})
+        for one in graphs:
+            reader.function(one)
+
+    def graph_reader(self) -> GraphParser:
+        """The reader of functions of graphs in this source."""
+        reader = GraphParser(self.source, self.names, self.is_trusted)
+        reader.scopes = [*self.scopes]
+        return reader
 
     def _result(self, node: ast.FunctionDef) -> str:
         """The type of what a function returns."""
@@ -115,7 +162,7 @@ class Parser(ScriptEvaluator):
             try:
                 return complete(func, buffers)
             except DeclarationError as error:
-                raise self.source.error(_header(node), error) from None
+                raise self.source.error(header_of(node), error) from None
 
         return finish
 
@@ -125,11 +172,15 @@ class Parser(ScriptEvaluator):
             return
         is_module = isinstance(made, IRModule)
         functions = made.functions if is_module else {node.name: made}
-        checked = [one for name, one in functions.items() if name not in self.unchecked]
+        checked = [
+            one
+            for name, one in functions.items()
+            if name not in self.unchecked and isinstance(one, PrimFunc)
+        ]
         try:
             check_well_formed(checked)
         except DeclarationError as error:
-            raise self.source.error(_header(node), error) from None
+            raise self.source.error(header_of(node), error) from None
 
     def _options(self, node: ast.FunctionDef | ast.ClassDef) -> tuple[bool, bool]:
         """Whether a decorator says private=True, and whether the function is checked."""
@@ -137,7 +188,7 @@ class Parser(ScriptEvaluator):
             if isinstance(one, ast.Call):
                 named = {word.arg: self.value(word.value) for word in one.keywords}
                 for word in one.keywords:
-                    if word.arg not in ("private", "check_well_formed"):
+                    if word.arg not in ("private", "pure", "check_well_formed"):
                         raise self.source.error(
                             word,
                             f"{ast.unparse(one.func)} has no option {word.arg}",
@@ -185,31 +236,6 @@ class Parser(ScriptEvaluator):
 
     # Names
 
-    @contextmanager
-    def scope(self) -> Iterator[None]:
-        """Names that are forgotten afterwards."""
-        self.scopes.append({})
-        try:
-            yield
-        finally:
-            self.scopes.pop()
-
-    @contextmanager
-    def framed(self, node: Any, frame: Frame) -> Iterator[Any]:
-        """A frame that is open; what goes wrong when it closes is an error of the node."""
-        value = frame.__enter__()
-        try:
-            yield value
-        except BaseException as error:
-            frame.__exit__(type(error), error, None)
-            raise
-        try:
-            frame.__exit__(None, None, None)
-        except ScriptError as error:
-            if error.excerpt:
-                raise
-            raise self.source.error(node, error) from None
-
     def define(self, node: Any, name: str, value: Any) -> None:
         """Give a name a value in the innermost scope."""
         if name in self.scopes[-1] and isinstance(value, Var | Buffer | IterVar):
@@ -217,42 +243,6 @@ class Parser(ScriptEvaluator):
         if isinstance(value, Var):
             self.defined.add(value)
         self.scopes[-1][name] = value
-
-    def assign(self, target: Any, value: Any, bind: Callable[[Any, str, Any], Any]) -> None:
-        """Assign to names, tuples and stars of them, as Python does."""
-        if isinstance(target, ast.Name):
-            self.define(target, target.id, bind(target, target.id, value))
-        elif isinstance(target, ast.Starred):
-            self.assign(target.value, list(value), bind)
-        elif isinstance(target, ast.Tuple | ast.List):
-            values = self._unpacked(target, value)
-            star = next(
-                (i for i, one in enumerate(target.elts) if isinstance(one, ast.Starred)), None
-            )
-            if star is not None:
-                after = len(target.elts) - star - 1
-                end = len(values) - after
-                values = [*values[:star], values[star:end], *values[end:]]
-            if len(values) != len(target.elts):
-                raise self.source.error(
-                    target,
-                    f"{len(values)} values are assigned to {len(target.elts)} names",
-                    "give a name for each value",
-                )
-            for one, item in zip(target.elts, values, strict=True):
-                self.assign(one, item, bind)
-        else:
-            raise self.source.error(target, "this cannot be assigned to", "assign to a name")
-
-    def _unpacked(self, target: Any, value: Any) -> list[Any]:
-        if isinstance(value, Frame) and not isinstance(value, ForFrame):
-            value = self.enter(value)
-        try:
-            return list(value)
-        except (TypeError, DeclarationError):
-            raise self.source.error(
-                target, f"{repr_of(value)} is one value, not several", "give it one name"
-            ) from None
 
     def bind_loop(self, node: Any, name: str, value: Any) -> Any:
         """Name the variable, or the variables, of a loop."""
@@ -308,38 +298,7 @@ class Parser(ScriptEvaluator):
             "use T.meta_var(...) to name a value of Python",
         )
 
-    def enter(self, frame: Frame) -> Any:
-        """Open a frame that reaches to the end of the frame around it."""
-        return frame.__enter__()
-
     # Statements
-
-    def body(self, nodes: list[Any]) -> None:
-        """Execute statements."""
-        for node in nodes:
-            self.statement(node)
-
-    def statement(self, node: Any) -> None:
-        """Execute a statement."""
-        method = _STATEMENTS.get(type(node))
-        if method is None:
-            raise self.source.error(
-                node,
-                f"{type(node).__name__} is not a statement of scripts",
-                "use assignments, for, while, if, with, assert, return and calls",
-            )
-        method(self, node)
-
-    def _checked(self, node: Any, action: Callable[..., Any], *args: Any) -> Any:
-        """Do something that may fail; the error shows the node."""
-        try:
-            return action(*args)
-        except ScriptError as error:
-            if error.excerpt:
-                raise
-            raise self.source.error(node, error) from None
-        except Exception as error:
-            raise self.source.error(node, error) from error
 
     def _for(self, node: ast.For) -> None:
         frame = self.value(node.iter)
@@ -494,13 +453,6 @@ class Parser(ScriptEvaluator):
         return function(*args, **named)
 
 
-def _header(node: ast.FunctionDef | ast.ClassDef) -> ast.Pass:
-    """The first line of a definition, as a node."""
-    header = ast.copy_location(ast.Pass(), node)
-    header.lineno, header.end_lineno = node.lineno, node.lineno
-    return header
-
-
 def _as_read(target: Any) -> Any:
     """The target of an assignment, as an expression that is read."""
     read = ast.copy_location(
@@ -514,7 +466,7 @@ def _is_none(node: Any) -> bool:
     return isinstance(node, ast.Constant) and node.value is None
 
 
-_STATEMENTS: dict[type, Callable[[Parser, Any], None]] = {
+Parser.statements = {
     ast.For: Parser._for,
     ast.While: Parser._while,
     ast.With: Parser._with,
@@ -634,6 +586,8 @@ def _parse(
         node = source.definition
         if isinstance(node, ast.ClassDef):
             made: Any = parser.module(node, raw)
+        elif is_graph_function(parser, node):
+            made = parser.graph_reader().function(node)
         else:
             parser.function(node, raw)
             made = builder.results[-1]

@@ -1,1 +1,198 @@
-"""The names of TVMScript for graphs: `from te_sched.script import relax as R`."""
+"""The names of TVMScript for graphs: `from te_sched.script import relax as R`.
+
+Operators are those of `te_sched.relax.op`, by name: `R.add`, `R.nn.relu`.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Mapping
+from types import ModuleType
+from typing import Any
+
+from te_sched.errors import ScriptError
+from te_sched.ir import ops as _ops
+from te_sched.ir.graph import DataTypeImm, GraphString, GraphVar, PrimValue, VarBinding, as_expr
+from te_sched.ir.graph import ExternFunc as ExternFunc
+from te_sched.ir.graph import Tuple as _Tuple
+from te_sched.ir.graph import TupleGetItem as TupleGetItem
+from te_sched.ir.struct_info import ShapeExpr as ShapeExpr
+from te_sched.relax import op as _op
+from te_sched.relax.constant import const as const
+from te_sched.script import graph_frames as _frames
+from te_sched.script.annotations import Callable_ as Callable
+from te_sched.script.annotations import Object as Object
+from te_sched.script.annotations import Prim as Prim
+from te_sched.script.annotations import Shape as Shape
+from te_sched.script.annotations import Tensor as Tensor
+from te_sched.script.annotations import Tuple as Tuple
+from te_sched.script.graph_frames import DataflowFrame, GraphFunctionFrame, MatchCastValue
+from te_sched.script.parser import decorate_function as _decorate_function
+from te_sched.script.parser import macro as macro
+
+__all__ = ["Callable"]
+py_print = builtins.print
+
+
+def __getattr__(name: builtins.str) -> Any:
+    """An operator, or a group of them (`R.nn`)."""
+    found = getattr(_op, name, None)
+    home = getattr(found, "__module__", "") or ""
+    if isinstance(found, ModuleType):
+        home = found.__name__
+    if name.startswith("_") or not home.startswith(_op.__name__):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return found
+
+
+def function(
+    func: Any = None, pure: bool = True, private: bool = False, check_well_formed: bool = True
+) -> Any:
+    """A function of a graph, written in Python: a decorator, or the frame of one.
+
+    Parameters
+    ----------
+    pure : whether it has no effects.
+    private : leave out the attribute "global_symbol", by which other modules call it.
+    check_well_formed : refuse variables that are not defined.
+
+    >>> from te_sched import relax
+    >>> from te_sched.script.frames import ScriptBuilder
+    >>> with ScriptBuilder() as builder, function():
+    ...     func_name("f")
+    ...     x = arg("x", relax.TensorStructInfo([4], "float32"))
+    ...     func_ret_value(emit(relax.op.add(x, x)))
+    >>> print(builder.get())
+    # from tvm.script import relax as R
+    <BLANKLINE>
+    @R.function
+    def f(x: R.Tensor((4,), dtype="float32")) -> R.Tensor((4,), dtype="float32"):
+        gv: R.Tensor((4,), dtype="float32") = R.add(x, x)
+        return gv
+    """
+    if func is not None:
+        return _decorate_function(func, private, check_well_formed)
+    frame = GraphFunctionFrame(pure, private)
+    frame.decorate = lambda function: _decorate_function(function, private, check_well_formed)
+    return frame
+
+
+function.is_of_graphs = True  # type: ignore[attr-defined]
+
+
+# Functions
+
+
+def func_name(name: builtins.str) -> None:
+    """Name the function."""
+    _frames.function_frame("R.func_name").name = name
+
+
+def func_attr(attrs: Mapping[builtins.str, Any]) -> None:
+    """Give the function attributes."""
+    frame = _frames.function_frame("R.func_attr")
+    if frame.attrs is not None:
+        raise ScriptError("R.func_attr is used twice", "", "give one dictionary")
+    frame.attrs = dict(attrs)
+
+
+def arg(name: builtins.str, struct_info: Any) -> GraphVar:
+    """A parameter of the function."""
+    var = GraphVar(name, struct_info)
+    _frames.function_frame("R.arg").add_parameter(var)
+    return var
+
+
+def func_ret_struct_info(struct_info: Any) -> None:
+    """Declare what is known of the result."""
+    from_script = GraphVar("", struct_info).struct_info_
+    _frames.function_frame("R.func_ret_struct_info").ret_struct_info = from_script
+
+
+def func_ret_value(value: Any) -> None:
+    """The result of the function."""
+    frame = _frames.function_frame("R.func_ret_value")
+    if frame.result is not None:
+        raise ScriptError(f"function {frame.name} returns twice", "", "return once, at the end")
+    frame.result = as_expr(value)
+
+
+# Bindings
+
+
+def dataflow() -> DataflowFrame:
+    """A dataflow block: bindings without effects and control flow."""
+    return DataflowFrame()
+
+
+def output(*variables: Any) -> None:
+    """The variables of a dataflow block that are visible outside of it."""
+    block = _frames.open_dataflow()
+    if block is None:
+        raise ScriptError(
+            "R.output stands outside of a dataflow block", "", "use it in `with R.dataflow():`"
+        )
+    block.output(variables)
+
+
+def emit(value: Any, annotate_struct_info: Any = None) -> GraphVar:
+    """Bind a value to a new variable."""
+    known = GraphVar("", annotate_struct_info).struct_info_
+    return _frames.emit(value, known)
+
+
+def emit_te(func: Any, *args: Any, **kwargs: Any) -> Any:
+    """A call of a function of tensor expressions, which becomes a function of the module."""
+    return _frames.function_frame("R.emit_te").builder.call_te(func, *args, **kwargs)
+
+
+def emit_match_cast(value: Any, struct_info: Any) -> GraphVar:
+    """Bind a value that has a struct info when it runs."""
+    return _frames.emit(match_cast(value, struct_info))
+
+
+def emit_var_binding(binding: VarBinding) -> GraphVar:
+    """Append a binding."""
+    _frames.function_frame("R.emit_var_binding").builder.emit_normalized(binding)
+    return binding.var
+
+
+def match_cast(value: Any, struct_info: Any) -> MatchCastValue:
+    """A value that has a struct info when it runs; defines the variables in its sizes."""
+    if value is None or struct_info is None:
+        raise ScriptError(
+            "R.match_cast has no value or struct info",
+            "",
+            "write R.match_cast(x, R.Tensor((n, m)))",
+        )
+    return MatchCastValue(as_expr(value), struct_info)
+
+
+# Values
+
+
+def shape(value: Any) -> ShapeExpr:
+    """A shape as a value."""
+    return ShapeExpr(tuple(value))
+
+
+def str(value: builtins.str) -> GraphString:
+    """A string as a value."""
+    return GraphString(value)
+
+
+def dtype(value: Any) -> DataTypeImm:
+    """A dtype as a value."""
+    return DataTypeImm(value)
+
+
+def prim_value(value: Any) -> PrimValue:
+    """A number as a value."""
+    if isinstance(value, builtins.bool | builtins.int):
+        value = _ops.const(builtins.int(value), "int64")
+    return PrimValue(value)
+
+
+def tuple(*fields: Any) -> _Tuple:
+    """Several values."""
+    return _Tuple(builtins.tuple([as_expr(one) for one in fields]))

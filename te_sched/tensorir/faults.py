@@ -14,7 +14,7 @@ from typing import Any
 
 from te_sched.errors import ScheduleError, Subject
 from te_sched.ir.blocks import Block
-from te_sched.ir.printer.script import script
+from te_sched.ir.printer.text import script
 from te_sched.ir.stmt import For
 from te_sched.tensorir.handles import BlockRV, LoopRV
 from te_sched.tensorir.state import BlockKey

@@ -9,7 +9,7 @@ from typing import Any
 
 from te_sched.ir.expr import Node
 from te_sched.ir.printer.primfn import primfn
-from te_sched.ir.printer.script import script
+from te_sched.ir.printer.text import script
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.ir.visitor import NODE_CLASSES
 

@@ -10,7 +10,9 @@ from typing import Any
 
 from te_sched.deep_recursion import walks_deeply
 from te_sched.ir import stmt as S
-from te_sched.ir.printer.script import ScriptPrinter, module_lines
+from te_sched.ir.printer.script import ScriptPrinter
+from te_sched.ir.printer.script_expr import Metadata
+from te_sched.ir.printer.text import module_lines
 
 
 class OriginLine(str):
@@ -47,8 +49,12 @@ class _OriginPrinter(ScriptPrinter):
 @walks_deeply("print a program")
 def script_lines(module: S.IRModule) -> list[str]:
     """The lines of `script(module)`; those of statements are of class `OriginLine`."""
-    metadata: list[Any] = []
-    return module_lines(module, lambda: _OriginPrinter(metadata=metadata))
+    metadata: Metadata = {}
+
+    def make_printer(kind: type[ScriptPrinter]) -> ScriptPrinter:
+        return (_OriginPrinter if kind is ScriptPrinter else kind)(metadata=metadata)
+
+    return module_lines(module, make_printer)
 
 
 def lines_of_statements(lines: list[str]) -> Iterator[tuple[S.Stmt, int]]:

@@ -8,132 +8,32 @@ and buffers are declared before their first use, in the innermost block that con
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from te_sched.deep_recursion import walks_deeply
 from te_sched.ir import blocks as B
 from te_sched.ir import expr as E
 from te_sched.ir import ops
 from te_sched.ir import stmt as S
 from te_sched.ir.expr import Buffer, Expr, IntImm, IterVar, Range, Var
 from te_sched.ir.printer.names import UniqueNames, identifier
-from te_sched.ir.printer.script_expr import METADATA_OF_TEXTS, ExprPrinter, quoted
+from te_sched.ir.printer.script_expr import ExprPrinter, Metadata, python_tuple, quoted
 from te_sched.ir.printer.style import (
     CLOSING,
     OPENING,
     PLAIN,
     Style,
     UnderlinedLine,
-    checked_options,
 )
 from te_sched.ir.printer.uses import Uses
-from te_sched.ir.reals import as_reals
 from te_sched.ir.root_block import is_root
-from te_sched.ir.serialization import save_json
 from te_sched.ir.structural import structural_equal
 from te_sched.ir.visitor import parts_of, walk
 
-_TIR = "# from tvm.script import tir as T"
-_IR = "# from tvm.script import ir as I"
 _RESERVED = ("I", "T", "R")
 _DEFAULT_ALIGNMENTS = (64, E.DEFAULT_ALIGNMENT)  # of TVM 0.17, of the IR
 _OMITTED = "# Metadata omitted. Use show_meta=True in script() method to show it."
-
-
-def script(node: Any, **options: Any) -> str:
-    """The TVMScript text of a node. The options are the fields of `Style`.
-
-    >>> from te_sched import te, tir
-    >>> print(script(tir.Evaluate(te.var("i")), tir_prefix="TT"))
-    i = TT.int32()
-    TT.evaluate(i)
-    """
-    return _text(node, _style(node, options) if options else PLAIN)
-
-
-def _style(node: Any, options: dict[str, Any]) -> Style:
-    """The options, with the objects at the given paths."""
-    style = Style(**checked_options(options))
-    comments = style.path_to_annotate or {}
-    return dataclasses.replace(
-        style,
-        obj_to_underline=[
-            *(style.obj_to_underline or ()),
-            *[path.find(node) for path in style.path_to_underline or ()],
-        ],
-        obj_to_annotate={
-            **(style.obj_to_annotate or {}),
-            **{path.find(node): text for path, text in comments.items()},
-        },
-    )
-
-
-@walks_deeply("print a program")
-def _text(node: Any, style: Style) -> str:
-    metadata: list[Any] = []
-    if isinstance(node, S.IRModule):
-        name = style.name or "Module"
-        lines = module_lines(node, lambda: ScriptPrinter(style, metadata), name)
-        lines = style.finished(_underlined_from(lines, "@I.", node, style))
-        return "\n".join([*_metadata_lines(metadata, style), *lines])
-    printer = ScriptPrinter(style, metadata)
-    if isinstance(node, S.PrimFunc):
-        name = style.name or str(node.attrs.get("global_symbol", "main"))
-        lines = [_TIR, "", *printer.function(node, name, "")]
-        lines = _underlined_from(lines, "@T.", node, style)
-    elif isinstance(node, S.Stmt):
-        lines = printer.fragment(node)
-    elif isinstance(node, B.MatchBufferRegion):
-        printer.view(node.buffer, printer.root, f"T.match_buffer({printer.text(node.source)}, ")
-        lines = printer.root.lines
-    else:
-        lines = [printer.expression(as_reals(node))]
-        if isinstance(node, Range):  # in statements it is a word of T
-            lines = [lines[0].replace("T.", "I.", 1)]
-        lines = [*(printer.root.lines if style.verbose_expr else []), *lines]
-    lines += printer.footer(isinstance(node, S.PrimFunc))
-    return "\n".join([*_metadata_lines(metadata, style), *style.finished(lines)])
-
-
-def _metadata_lines(metadata: list[Any], style: Style) -> list[str]:
-    """The definition of `metadata`, by class, if it is to be shown."""
-    if not metadata or not style.show_meta:
-        return []
-    json = save_json({METADATA_OF_TEXTS: metadata})
-    escaped = json.replace("\\", "\\\\").replace('"', '\\"')
-    return [f'metadata = tvm.ir.load_json("""{escaped}""")']
-
-
-def module_lines(
-    module: S.IRModule, make_printer: Callable[[], ScriptPrinter], class_name: str = "Module"
-) -> list[str]:
-    """The lines of a module, with a printer for each function: by their names, "main" last."""
-    lines = [_IR, _TIR] if module.functions else [_IR]
-    lines += ["", "@I.ir_module", f"class {class_name}:"]
-    if module.attrs:
-        lines.append(f"    I.module_attrs({make_printer().text(dict(module.attrs))})")
-    if not module.functions:
-        return lines if module.attrs else [*lines, "    pass"]
-    for position, name in enumerate(sorted(module.functions, key=lambda n: (n == "main", n))):
-        printer = make_printer()
-        printer.module_name = class_name
-        if position:
-            lines.append("")
-        func = module.functions[name]
-        shown = printer.function(func, name, "    ")
-        lines += _underlined_from(shown, "@T.", func, printer.style)
-    return [*lines, *printer.footer(after_function=True)]
-
-
-def _underlined_from(lines: list[str], start: str, node: Any, style: Style) -> list[str]:
-    """The lines of a function or module, all underlined if it is."""
-    if not any(one is node for one in style.obj_to_underline or ()):
-        return lines
-    first = next(place for place, line in enumerate(lines) if line.lstrip().startswith(start))
-    return [*lines[:first], *map(UnderlinedLine, lines[first:])]
 
 
 class TextBlock:
@@ -156,7 +56,7 @@ class TextBlock:
 class ScriptPrinter(ExprPrinter):
     """A printer of one text."""
 
-    def __init__(self, style: Style = PLAIN, metadata: list[Any] | None = None) -> None:
+    def __init__(self, style: Style = PLAIN, metadata: Metadata | None = None) -> None:
         super().__init__(style, metadata)
         reserved = (style.ir_prefix, style.tir_prefix, style.relax_prefix)
         self.allocator = UniqueNames((*_RESERVED, *reserved))
@@ -244,7 +144,7 @@ class ScriptPrinter(ExprPrinter):
                 self.text(part)  # declares what is free in it
         self._declare_sizes(buffer, block)
         name = self.name(buffer, buffer.name, owner, "buffer")
-        args = [_python_tuple([self.text(extent) for extent in buffer.shape])]
+        args = [python_tuple([self.text(extent) for extent in buffer.shape])]
         if buffer.dtype != self.style.buffer_dtype:
             args.append(quoted(buffer.dtype))
         if buffer.data in self.names:
@@ -278,7 +178,7 @@ class ScriptPrinter(ExprPrinter):
                 texts.append(quoted(stride.name))
             else:
                 texts.append(self.text(stride))
-        return _python_tuple(texts)
+        return python_tuple(texts)
 
     def _offset(self, buffer: Buffer, name: str, block: TextBlock) -> list[str]:
         offset = buffer.elem_offset
@@ -364,7 +264,7 @@ class ScriptPrinter(ExprPrinter):
             return f"{name}: {_annotation(param)}"
         name = self.name(buffer, buffer.name, self.root, "buffer")
         self.alias(buffer.data, f"{name}.data", self.root)
-        shape = _python_tuple([self.text(extent) for extent in buffer.shape])
+        shape = python_tuple([self.text(extent) for extent in buffer.shape])
         return f"{name}: T.Buffer({shape}, {quoted(buffer.dtype)})"
 
     # Statements
@@ -411,7 +311,7 @@ class ScriptPrinter(ExprPrinter):
 
     def _underlined_text(self, node: Any) -> str:
         """The text of an expression, with marks around what is underlined."""
-        return self._between_marks(node, super().text(node))
+        return self._between_marks(node, type(self).text(self, node))
 
     def _underlined_buffer(self, buffer: Buffer) -> str:
         """The name of a buffer, with marks around it if it is underlined."""
@@ -779,10 +679,6 @@ def _layout(buffer: Buffer, name: str, offset: str | None) -> list[str]:
     if buffer.axis_separators:
         args.append(f"axis_separators={list(buffer.axis_separators)}")
     return args
-
-
-def _python_tuple(texts: list[str]) -> str:
-    return f"({texts[0]},)" if len(texts) == 1 else f"({', '.join(texts)})"
 
 
 def _annotation(var: Var) -> str:

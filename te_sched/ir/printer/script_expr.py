@@ -12,7 +12,6 @@ from te_sched.ir import expr as E
 from te_sched.ir.blocks import MatchBufferRegion
 from te_sched.ir.expr import Buffer, BufferRegion, Expr, FloatImm, IntImm, IterVar, StringImm, Var
 from te_sched.ir.index_map import IndexMap
-from te_sched.ir.printer.struct_info import METHODS as STRUCT_INFO
 from te_sched.ir.printer.style import PLAIN, Style
 
 _OR, _AND, _NOT, _COMPARE, _SUM, _PRODUCT = range(1, 7)
@@ -36,7 +35,8 @@ _LEVEL: dict[type, int] = {E.Not: _NOT, **{kind: level for kind, (_, level) in _
 _FUNCTION: dict[type, str] = {E.Min: "min", E.Max: "max", E.Mod: "truncmod"}
 
 _CONSTANT = (IntImm, FloatImm)
-METADATA_OF_TEXTS = "tir.StringImm"  # the key of texts of several lines
+Metadata = dict[str, list[Any]]  # nodes that are not printed, by the key of their class
+_TEXTS = "tir.StringImm"  # the key of texts of several lines
 
 # Intrinsics that are printed with the data type, first or last, or under another name.
 _DTYPE_FIRST = frozenset(
@@ -85,6 +85,11 @@ def _as_string(printer: Any, node: Any) -> str:
     return quoted(repr_of(node))
 
 
+def python_tuple(texts: list[str]) -> str:
+    """The texts as a tuple of Python."""
+    return f"({texts[0]},)" if len(texts) == 1 else f"({', '.join(texts)})"
+
+
 def float_text(value: float) -> str:
     """The text of a float, with 17 digits, which represent it exactly."""
     if math.isfinite(value):
@@ -95,11 +100,10 @@ def float_text(value: float) -> str:
 class ExprPrinter:
     """A printer of expressions; subclasses assign names to variables and buffers."""
 
-    def __init__(self, style: Style = PLAIN, metadata: list[Any] | None = None) -> None:
+    def __init__(self, style: Style = PLAIN, metadata: Metadata | None = None) -> None:
         self.style = style
-        self.plain_types = (style.int_dtype,)  # of integers that are printed without their type
         self.names: dict[Any, str] = {}
-        self.metadata: list[Any] = [] if metadata is None else metadata
+        self.metadata: Metadata = {} if metadata is None else metadata
         self.module_name = ""  # of the module around a function
 
     def declare_variable(self, var: Var) -> str:
@@ -128,7 +132,7 @@ class ExprPrinter:
         return name if name is not None else self.declare_variable(node)
 
     def _integer(self, node: IntImm) -> str:
-        if node.dtype in self.plain_types:
+        if node.dtype == self.style.int_dtype:
             return str(node.value)
         if node.dtype == "bool":
             return "T.bool(True)" if node.value else "T.bool(False)"
@@ -143,10 +147,15 @@ class ExprPrinter:
     def _string(self, node: StringImm) -> str:
         if "\n" not in node.value:
             return quoted(node.value)
-        if not any(one is node for one in self.metadata):
-            self.metadata.append(node)
-        place = next(place for place, one in enumerate(self.metadata) if one is node)
-        return f'metadata["{METADATA_OF_TEXTS}"][{place}]'
+        return self.metadata_item(_TEXTS, node)
+
+    def metadata_item(self, key: str, node: Any) -> str:
+        """The text of a node that is in the metadata, to which it is added."""
+        known = self.metadata.setdefault(key, [])
+        if not any(one is node for one in known):
+            known.append(node)
+        place = next(place for place, one in enumerate(known) if one is node)
+        return f'metadata["{key}"][{place}]'
 
     def _binary(self, node: Any) -> str:
         kind, a, b = type(node), node.a, node.b
@@ -319,7 +328,6 @@ def _folds(node: Any) -> bool:
 
 
 _METHODS: dict[type, Callable[[ExprPrinter, Any], str]] = ByClass()
-_METHODS |= STRUCT_INFO
 _METHODS |= {
     Var: ExprPrinter._variable,
     IntImm: ExprPrinter._integer,

@@ -1,0 +1,185 @@
+"""Struct infos as scripts write them: `R.Tensor(("n", 4), "float32")`, with names as strings.
+
+A call makes a struct info; with names of sizes it makes a `PendingStructInfo`, which becomes one
+where the names are known. The words stand for struct infos without a call too. Must not know the
+functions that are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from te_sched.errors import ScriptError, repr_of
+from te_sched.ir.expr import Var
+from te_sched.ir.graph import STRUCT_INFO_CONVERSIONS, GraphExpr, as_struct_info
+from te_sched.ir.struct_info import (
+    FuncStructInfo,
+    ObjectStructInfo,
+    PrimStructInfo,
+    ShapeExpr,
+    ShapeStructInfo,
+    StructInfo,
+    TensorStructInfo,
+    TupleStructInfo,
+)
+from te_sched.signatures import is_sequence
+
+Resolve = Callable[[str], Any]  # the size that a string is
+
+
+class PendingStructInfo:
+    """A struct info with sizes that are strings."""
+
+    def __init__(self, make: Callable[[Resolve], StructInfo], names: list[str]) -> None:
+        self.make, self.names = make, names
+
+    def names_of_sizes(self) -> list[str]:
+        """The strings that are sizes, in order."""
+        return self.names
+
+
+class Annotation:
+    """A word that is a struct info, or makes one when it is called."""
+
+    def __init__(self, name: str, make: Callable[..., Any]) -> None:
+        self.__name__, self.make = name, make
+        self.__doc__ = make.__doc__
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        return self.make(*args, **named)
+
+    def __repr__(self) -> str:
+        return f"R.{self.__name__}"
+
+
+def struct_info_of(given: Any, resolve: Resolve) -> Any:
+    """The struct info of an annotation, with its names resolved."""
+    if isinstance(given, Annotation):
+        given = given()
+    return given.make(resolve) if isinstance(given, PendingStructInfo) else as_struct_info(given)
+
+
+def _from_script(given: Any) -> StructInfo | None:
+    """The conversion of annotations outside of scripts, where names of sizes are not known."""
+    if isinstance(given, Annotation):
+        given = given()
+    if isinstance(given, PendingStructInfo):
+        raise ScriptError(
+            f"the sizes {', '.join(map(repr, given.names))} are names",
+            "names of sizes are known in scripts alone",
+            'give variables: relax.Var("x", R.Tensor((tir.Var("n", "int64"), 4)))',
+        )
+    return given if isinstance(given, StructInfo) else None
+
+
+STRUCT_INFO_CONVERSIONS.append(_from_script)
+
+
+def _names_in(sizes: Any) -> list[str]:
+    return [one for one in sizes if isinstance(one, str)]
+
+
+def _pending_or(make: Callable[[Resolve], StructInfo], names: list[str]) -> Any:
+    if names:
+        return PendingStructInfo(make, names)
+    return make(_unresolved)
+
+
+def _unresolved(name: str) -> Any:
+    raise AssertionError(name)
+
+
+def _resolved(sizes: Any, resolve: Resolve) -> list[Any]:
+    return [resolve(one) if isinstance(one, str) else one for one in sizes]
+
+
+def _tensor(shape: Any = None, dtype: Any = None, vdevice: Any = None, *, ndim: int = -1) -> Any:
+    """An array, of a shape or a number of dimensions."""
+    if isinstance(shape, str) and dtype is None:
+        shape, dtype = None, shape
+    is_variable = isinstance(shape, GraphExpr | ShapeExpr)
+    if shape is not None and not is_sequence(shape) and not is_variable:
+        raise ScriptError(
+            f"the shape of R.Tensor is {repr_of(shape)}",
+            "",
+            "give a tuple of sizes: R.Tensor((4, 3))",
+        )
+    if type(ndim) is not int or ndim < -1:
+        raise ScriptError(f"R.Tensor has ndim={ndim!r}", "", "give a number of dimensions, or -1")
+    if not is_sequence(shape):
+        return TensorStructInfo(shape, dtype, vdevice, ndim)
+    return _pending_or(
+        lambda resolve: TensorStructInfo(_resolved(shape, resolve), dtype, vdevice, ndim),  # type: ignore[arg-type]
+        _names_in(shape),
+    )
+
+
+def _shape(values: Any = None, ndim: int = -1) -> Any:
+    """A shape, of sizes or a number of them."""
+    if values is None:
+        return ShapeStructInfo(None, ndim)
+    return _pending_or(
+        lambda resolve: ShapeStructInfo(tuple(_resolved(values, resolve)), ndim),
+        _names_in(values),
+    )
+
+
+def _prim(dtype: Any = None, value: Any = None) -> Any:
+    """A number of a dtype, or of a known value."""
+    known = dtype or ""
+    return _pending_or(
+        lambda resolve: PrimStructInfo(known, *_resolved([value], resolve)), _names_in([value])
+    )
+
+
+def _parts(given: Any) -> tuple[list[Any], list[str]]:
+    """The struct infos in another one, and the names in them."""
+    parts = [one() if isinstance(one, Annotation) else one for one in given]
+    names = [name for one in parts if isinstance(one, PendingStructInfo) for name in one.names]
+    return parts, names
+
+
+def _made(parts: Any, resolve: Resolve) -> tuple[Any, ...]:
+    return tuple([struct_info_of(one, resolve) for one in parts])
+
+
+def _tuple(*fields: Any) -> Any:
+    """Several values."""
+    if len(fields) == 1 and is_sequence(fields[0]):
+        fields = tuple(fields[0])
+    parts, names = _parts(fields)
+    return _pending_or(lambda resolve: TupleStructInfo(_made(parts, resolve)), names)
+
+
+def _callable(params: Any = None, ret: Any = None, purity: Any = None) -> Any:
+    """A function: the struct infos of its parameters and its result."""
+    if params is None:
+        known = None if ret is None else as_struct_info(ret)
+        return FuncStructInfo.opaque_func(ret=known, purity=bool(purity))
+    given = list(params) if is_sequence(params) else [params]
+    parts, names = _parts([*given, ObjectStructInfo() if ret is None else ret])
+
+    def make(resolve: Resolve) -> StructInfo:
+        *inside, result = _made(parts, resolve)
+        return FuncStructInfo(tuple(inside), result, True if purity is None else bool(purity))
+
+    return _pending_or(make, names)
+
+
+Tensor = Annotation("Tensor", _tensor)
+Shape = Annotation("Shape", _shape)
+Prim = Annotation("Prim", _prim)
+Tuple = Annotation("Tuple", _tuple)
+Callable_ = Annotation("Callable", _callable)
+Object = Annotation("Object", ObjectStructInfo)
+
+
+def is_name(text: str) -> bool:
+    """Whether a size is a name, and not an expression of names."""
+    return text.isidentifier()
+
+
+def new_size(name: str) -> Var:
+    """A variable of a size."""
+    return Var(name, "int64")

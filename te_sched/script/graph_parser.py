@@ -1,0 +1,403 @@
+"""`@R.function`: the statements of a script become bindings of a graph.
+
+An assignment binds a value to a new variable with its name, which may have been used before. Sizes
+are variables of the whole function; a string in an annotation names one, and `n = T.int64()` in the
+body is the same variable.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from typing import Any
+
+from te_sched.errors import ScriptError, repr_of
+from te_sched.ir.expr import Operand, Var
+from te_sched.ir.graph import (
+    GraphExpr,
+    GraphFunction,
+    GraphVar,
+    VarBinding,
+    as_expr,
+)
+from te_sched.ir.op import Op
+from te_sched.ir.stmt import GlobalVar
+from te_sched.ir.struct_info import (
+    FuncStructInfo,
+    ObjectStructInfo,
+    ShapeExpr,
+    StructInfo,
+    TupleStructInfo,
+)
+from te_sched.script import graph_frames as frames
+from te_sched.script.annotations import (
+    Annotation,
+    PendingStructInfo,
+    is_name,
+    new_size,
+    struct_info_of,
+)
+from te_sched.script.frames import Frame, ScriptBuilder, rename
+from te_sched.script.graph_frames import (
+    BranchFrame,
+    DataflowFrame,
+    GraphFunctionFrame,
+    MatchCastValue,
+    is_void_call,
+    rename_graph,
+)
+from te_sched.script.source import Source
+from te_sched.script.statements import StatementReader, header_of
+
+_GRAPH_VALUES = (GraphExpr, ShapeExpr, Op, GlobalVar, MatchCastValue)
+
+
+class GraphParser(StatementReader):
+    """Executes the statements of a function of a graph."""
+
+    known_statements = "assignments, with R.dataflow(), if, return and calls"
+
+    def __init__(self, source: Source, names: Mapping[str, Any], is_trusted: bool = True) -> None:
+        super().__init__(source, names, is_trusted)
+        self.symbols: dict[str, Var] = {}
+
+    # Functions
+
+    def function(self, node: ast.FunctionDef) -> GraphFunction:
+        """The function of a definition."""
+        options = self._options(node)
+        frame = GraphFunctionFrame(options.get("pure", True), options.get("private", False))
+        frame.name = node.name
+        outside, self.symbols = self.symbols, {**self.symbols}
+        try:
+            with self.scope(), self.framed(header_of(node), frame):
+                result = self._signature(node, frame)
+                frame.ret_struct_info = result
+                self.body(node.body)
+        finally:
+            self.symbols = outside
+        assert frame.made is not None
+        return frame.made
+
+    def declaration(self, node: ast.FunctionDef) -> FuncStructInfo:
+        """What is known of a function by its signature."""
+        outside, self.symbols = self.symbols, {**self.symbols}
+        try:
+            params, result = self._types(node)
+        finally:
+            self.symbols = outside
+        is_pure = self._options(node).get("pure", True)
+        return FuncStructInfo(tuple(params), result or ObjectStructInfo(), is_pure)
+
+    def _options(self, node: ast.FunctionDef) -> dict[str, bool]:
+        found: dict[str, bool] = {}
+        for one in node.decorator_list:
+            for word in one.keywords if isinstance(one, ast.Call) else ():
+                if word.arg not in ("pure", "private", "check_well_formed"):
+                    raise self.source.error(
+                        word,
+                        f"R.function has no option {word.arg}",
+                        "use pure=, private= and check_well_formed=",
+                    )
+                found[word.arg] = bool(self.value(word.value))
+        return found
+
+    def _signature(self, node: ast.FunctionDef, frame: GraphFunctionFrame) -> StructInfo | None:
+        """Define the parameters; returns the declared struct info of the result."""
+        params, result = self._types(node)
+        for one, info in zip(node.args.args, params, strict=True):
+            var = GraphVar(one.arg, info)
+            frame.add_parameter(var)
+            self.define(one, one.arg, var)
+        return result
+
+    def _types(self, node: ast.FunctionDef) -> tuple[list[StructInfo], StructInfo | None]:
+        """The struct infos of parameters and result, and the variables of sizes in them."""
+        args = node.args
+        if args.vararg or args.kwarg or args.kwonlyargs or args.defaults:
+            raise self.source.error(
+                node, f"parameters of {node.name} have defaults or stars", "name each parameter"
+            )
+        given: list[tuple[Any, Any]] = []
+        for one in args.args:
+            if one.annotation is None:
+                raise self.source.error(
+                    one,
+                    f"parameter {one.arg} has no struct info",
+                    'annotate it: x: R.Tensor((4, "n"), "float32"), R.Object, ...',
+                )
+            given.append((one.annotation, self._annotation(one.annotation)))
+        for annotation, value in given:
+            if isinstance(value, PendingStructInfo):
+                self._define_sizes(annotation, value)
+        params = [self._checked(where, self._resolved, value) for where, value in given]
+        if node.returns is None:
+            return params, None
+        if isinstance(node.returns, ast.Constant) and node.returns.value is None:
+            return params, TupleStructInfo(())
+        result = self._annotation(node.returns)
+        return params, self._checked(node.returns, self._resolved, result)
+
+    def _define_sizes(self, node: Any, value: PendingStructInfo) -> None:
+        del node
+        for name in value.names_of_sizes():
+            if is_name(name) and name not in self.symbols and not self._is_size(name):
+                self.symbols[name] = new_size(name)
+
+    def _is_size(self, name: str) -> bool:
+        try:
+            return isinstance(self.lookup(name), Var)
+        except NameError:
+            return False
+
+    def _annotation(self, node: Any) -> Any:
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            node = ast.copy_location(ast.parse(node.value, mode="eval").body, node)
+        return self.value(node)
+
+    def _resolved(self, given: Any) -> StructInfo:
+        found: StructInfo = struct_info_of(given, self._size)
+        return found
+
+    def _size(self, text: str) -> Any:
+        """The size that a string in an annotation is."""
+        if text in self.symbols:
+            return self.symbols[text]
+        tree = ast.parse(text.strip(), mode="eval").body
+        self.scopes.append(dict(self.symbols))
+        try:
+            return self.value(tree)
+        finally:
+            self.scopes.pop()
+
+    def struct_info(self, node: Any) -> StructInfo:
+        """The struct info of an annotation in a body."""
+        found: StructInfo = self._checked(node, self._resolved, self._annotation(node))
+        return found
+
+    # Names
+
+    def bind_value(self, node: Any, name: str, value: Any) -> Any:
+        """What a name stands for after an assignment."""
+        return self._bound(node, name, value, None)
+
+    def _bound(self, node: Any, name: str, value: Any, annotation: StructInfo | None) -> Any:
+        if type(value) is Var:
+            return self._size_variable(node, name, value)
+        if isinstance(value, Frame | ModuleFunctions | StructInfo | PendingStructInfo | Annotation):
+            return value
+        is_value = isinstance(value, (*_GRAPH_VALUES, Operand, bool, int, float, str))
+        if not is_value and not isinstance(value, list | tuple):
+            return value
+        if isinstance(value, MatchCastValue):
+            value = MatchCastValue(value.value, self._resolved(value.struct_info))
+        var = self._checked(node, frames.emit, value, annotation)
+        rename_graph(var, name)
+        return var
+
+    def _size_variable(self, node: Any, name: str, var: Var) -> Var:
+        known = self.symbols.get(name)
+        if known is None or known is var:
+            if not var.name:
+                rename(var, name)
+            self.symbols.setdefault(name, var)
+            return var
+        if known.dtype != var.dtype:
+            raise self.source.error(
+                node,
+                f"size {name} has dtype {var.dtype}, expected {known.dtype}",
+                "write T.int64()",
+            )
+        return known
+
+    def lookup(self, name: str) -> Any:
+        for scope in reversed(self.scopes):
+            if name in scope:
+                return scope[name]
+        return self.symbols[name] if name in self.symbols else super().lookup(name)
+
+    def call(self, function: Any, args: list[Any], named: dict[str, Any]) -> Any:
+        """Call a function; match_cast takes an annotation with names of sizes."""
+        expand = getattr(function, "expand", None)
+        if expand is not None:
+            return expand(self, args, named)
+        resolved = [self._argument(one) for one in args]
+        return function(*resolved, **{key: self._argument(one) for key, one in named.items()})
+
+    def _argument(self, value: Any) -> Any:
+        """An argument: struct infos with names of sizes as struct infos."""
+        if isinstance(value, PendingStructInfo) and not any(map(self._is_new, value.names)):
+            return self._resolved(value)
+        return value
+
+    def _is_new(self, name: str) -> bool:
+        return is_name(name) and name not in self.symbols and not self._is_size(name)
+
+    # Statements
+
+    def _assign(self, node: ast.Assign) -> None:
+        if len(node.targets) != 1:
+            raise self.source.error(
+                node, "one statement assigns twice", "write a statement for each assignment"
+            )
+        self._checked(node, self.assign, node.targets[0], self.value(node.value), self.bind_value)
+
+    def _unpacked(self, target: Any, value: Any) -> list[Any]:
+        if isinstance(value, GraphExpr) and not isinstance(value, GraphVar):
+            value = self._checked(target, frames.emit, value)
+        return super()._unpacked(target, value)
+
+    def _annotated(self, node: ast.AnnAssign) -> None:
+        if not isinstance(node.target, ast.Name) or node.value is None:
+            raise self.source.error(
+                node, "an annotation has no name or value", "write x: R.Tensor = value"
+            )
+        value = self.value(node.value)
+        annotation = self.struct_info(node.annotation)
+        name = node.target.id
+        self.define(node, name, self._bound(node, name, value, annotation))
+
+    def _expression(self, node: ast.Expr) -> None:
+        value = self.value(node.value)
+        if value is None or (isinstance(value, str | tuple | list) and not value):
+            return
+        if isinstance(value, str | Frame):
+            return
+        if isinstance(value, GraphExpr):
+            value = self._checked(
+                node, frames.function_frame("a statement").builder.normalize, value
+            )
+            if is_void_call(value):
+                rename_graph(self._checked(node, frames.emit, value), "_")
+                return
+        raise self.source.error(
+            node,
+            "the value of a statement is not used",
+            "assign it to a name; calls without a value can stand alone",
+        )
+
+    def _return(self, node: ast.Return) -> None:
+        if node.value is None:
+            raise self.source.error(node, "a return has no value", "return a value")
+        value = self.value(node.value)
+        if ScriptBuilder.current().find(BranchFrame) is not None and self._is_in_branch():
+            raise self.source.error(
+                node, "a branch of a condition returns", "return once, at the end of the function"
+            )
+        frame = frames.function_frame("return")
+        if frame.result is not None:
+            raise self.source.error(
+                node, f"function {frame.name} returns twice", "return once, at the end"
+            )
+        result = self._checked(node, as_expr, value)
+        block = frames.open_dataflow()
+        if block is not None:
+            result = self._checked(node, self._returned_from, block, result)
+        frame.result = result
+
+    def _is_in_branch(self) -> bool:
+        for one in reversed(ScriptBuilder.current().frames):
+            if isinstance(one, BranchFrame):
+                return True
+            if isinstance(one, GraphFunctionFrame):
+                return False
+        return False
+
+    def _returned_from(self, block: DataflowFrame, result: Any) -> Any:
+        """The result of a function that is returned inside of a dataflow block: an output."""
+        result = block.around.builder.normalize_argument(result)
+        used = frames.variables_in(result)
+        own = [one.var for one in block.around.builder._block().bindings if one.var in used]
+        block.outputs = None
+        block.output(own)
+        block.returned = result
+        return result
+
+    def _with(self, node: ast.With) -> None:
+        if len(node.items) != 1:
+            raise self.source.error(node, "a with has two frames", "use `with R.dataflow():`")
+        frame = self.value(node.items[0].context_expr)
+        if not isinstance(frame, DataflowFrame):
+            raise self.source.error(
+                node.items[0].context_expr,
+                f"{repr_of(frame)} opens nothing",
+                "use `with R.dataflow():`",
+            )
+        with self.scope(), self.framed(node, frame):
+            self.body(node.body)
+        function = frames.function_frame("R.dataflow")
+        if frame.returned is not None:
+            function.result = frames.RenameVariables(frame.renamed).visit(frame.returned)
+        for old in frame.outputs or ():
+            self.define(node, old.name_hint, frame.renamed[old])
+
+    def _if(self, node: ast.If) -> None:
+        condition = self.value(node.test)
+        if isinstance(condition, bool | int | None):
+            self.body(node.body if condition else node.orelse)
+            return
+        if not node.orelse:
+            raise self.source.error(
+                node, "a condition has no else", "bind the same variable in both branches"
+            )
+        branches = []
+        for suffix, body in (("then", node.body), ("else", node.orelse)):
+            branch = BranchFrame(suffix)
+            with self.scope(), self.framed(body[0], branch):
+                self.body(body)
+            branches.append(branch)
+        var = self._checked(node, frames.emit_condition, condition, branches)
+        self.define(node, var.name_hint, var)
+
+    def _function(self, node: ast.FunctionDef) -> None:
+        if not is_graph_function(self, node):
+            raise self.source.error(
+                header_of(node),
+                "a function of loops stands inside of a function of a graph",
+                "define it in the module",
+            )
+        var = GraphVar(node.name, self.declaration(node))
+        self.define(node, node.name, var)
+        func = self.function(node)
+        builder = frames.function_frame("a function").builder
+        if node.returns is None:
+            object.__setattr__(var, "struct_info_", func.struct_info_)
+        builder.emit_normalized(VarBinding(var, func))
+
+
+GraphParser.statements = {
+    ast.With: GraphParser._with,
+    ast.If: GraphParser._if,
+    ast.Return: GraphParser._return,
+    ast.Expr: GraphParser._expression,
+    ast.Assign: GraphParser._assign,
+    ast.AnnAssign: GraphParser._annotated,
+    ast.FunctionDef: GraphParser._function,
+    ast.Pass: lambda parser, node: None,
+}
+
+
+class ModuleFunctions:
+    """The functions of a module while it is read: `cls.f` names one."""
+
+    def __init__(self, functions: Mapping[str, GlobalVar]) -> None:
+        self._functions = functions
+
+    def __getattr__(self, name: str) -> GlobalVar:
+        found = self._functions.get(name)
+        if found is None:
+            raise AttributeError(f"the module has no function {name}")
+        return found
+
+
+def is_graph_function(reader: StatementReader, node: Any) -> bool:
+    """Whether a definition is decorated with `R.function`."""
+    for one in node.decorator_list:
+        target = one.func if isinstance(one, ast.Call) else one
+        try:
+            found = reader.value(target)
+        except ScriptError:
+            continue
+        if getattr(found, "is_of_graphs", False):
+            return True
+    return False

@@ -1,0 +1,125 @@
+"""What the readers of scripts share: scopes of names, assignments and the dispatch of statements.
+
+Must not know what the statements of a script mean.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, ClassVar
+
+from te_sched.errors import DeclarationError, ScriptError, repr_of
+from te_sched.script.evaluate import ScriptEvaluator
+from te_sched.script.frames import ForFrame, Frame
+
+
+class StatementReader(ScriptEvaluator):
+    """Executes the statements of one script."""
+
+    statements: ClassVar[Mapping[type, Callable[[Any, Any], None]]]  # by class of the tree
+    known_statements: ClassVar[str]
+
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        """Names that are forgotten afterwards."""
+        self.scopes.append({})
+        try:
+            yield
+        finally:
+            self.scopes.pop()
+
+    @contextmanager
+    def framed(self, node: Any, frame: Frame) -> Iterator[Any]:
+        """A frame that is open; what goes wrong when it closes is an error of the node."""
+        value = frame.__enter__()
+        try:
+            yield value
+        except BaseException as error:
+            frame.__exit__(type(error), error, None)
+            raise
+        try:
+            frame.__exit__(None, None, None)
+        except ScriptError as error:
+            if error.excerpt:
+                raise
+            raise self.source.error(node, error) from None
+
+    def define(self, node: Any, name: str, value: Any) -> None:
+        """Give a name a value in the innermost scope."""
+        self.scopes[-1][name] = value
+
+    def assign(self, target: Any, value: Any, bind: Callable[[Any, str, Any], Any]) -> None:
+        """Assign to names, tuples and stars of them, as Python does."""
+        if isinstance(target, ast.Name):
+            self.define(target, target.id, bind(target, target.id, value))
+        elif isinstance(target, ast.Starred):
+            self.assign(target.value, list(value), bind)
+        elif isinstance(target, ast.Tuple | ast.List):
+            values = self._unpacked(target, value)
+            star = next(
+                (i for i, one in enumerate(target.elts) if isinstance(one, ast.Starred)), None
+            )
+            if star is not None:
+                after = len(target.elts) - star - 1
+                end = len(values) - after
+                values = [*values[:star], values[star:end], *values[end:]]
+            if len(values) != len(target.elts):
+                raise self.source.error(
+                    target,
+                    f"{len(values)} values are assigned to {len(target.elts)} names",
+                    "give a name for each value",
+                )
+            for one, item in zip(target.elts, values, strict=True):
+                self.assign(one, item, bind)
+        else:
+            raise self.source.error(target, "this cannot be assigned to", "assign to a name")
+
+    def _unpacked(self, target: Any, value: Any) -> list[Any]:
+        if isinstance(value, Frame) and not isinstance(value, ForFrame):
+            value = self.enter(value)
+        try:
+            return list(value)
+        except (TypeError, DeclarationError):
+            raise self.source.error(
+                target, f"{repr_of(value)} is one value, not several", "give it one name"
+            ) from None
+
+    def enter(self, frame: Frame) -> Any:
+        """Open a frame that reaches to the end of the frame around it."""
+        return frame.__enter__()
+
+    def body(self, nodes: list[Any]) -> None:
+        """Execute statements."""
+        for node in nodes:
+            self.statement(node)
+
+    def statement(self, node: Any) -> None:
+        """Execute a statement."""
+        method = self.statements.get(type(node))
+        if method is None:
+            raise self.source.error(
+                node,
+                f"{type(node).__name__} is not a statement of scripts",
+                f"use {self.known_statements}",
+            )
+        method(self, node)
+
+    def _checked(self, node: Any, action: Callable[..., Any], *args: Any) -> Any:
+        """Do something that may fail; the error shows the node."""
+        try:
+            return action(*args)
+        except ScriptError as error:
+            if error.excerpt:
+                raise
+            raise self.source.error(node, error) from None
+        except Exception as error:
+            raise self.source.error(node, error) from error
+
+
+def header_of(node: ast.FunctionDef | ast.ClassDef) -> ast.Pass:
+    """The first line of a definition, as a node."""
+    header = ast.copy_location(ast.Pass(), node)
+    header.lineno, header.end_lineno = node.lineno, node.lineno
+    return header
