@@ -343,6 +343,28 @@ class ElementError(CallError, IndexError):
     """
 
 
+class ArgumentError(CallError, ValueError):
+    """A value that a function of a graph is given has another shape or dtype than declared.
+
+    >>> from te_sched.relax.vm.builtins import check_tensor_info
+    >>> check_tensor_info(te_sched.nd.zeros((3,)), 2, "float32", "a")
+    Traceback (most recent call last):
+        ...
+    te_sched.errors.ArgumentError: a has ndim 1, expected 2
+    """
+
+
+class ArgumentTypeError(CallError, TypeError):
+    """A value that a function of a graph is given is of another kind than declared.
+
+    >>> from te_sched.relax.vm.builtins import check_tensor_info
+    >>> check_tensor_info(3, 2, "float32", "a")
+    Traceback (most recent call last):
+        ...
+    te_sched.errors.ArgumentTypeError: a is an int, expected a tensor
+    """
+
+
 class AccessError(CallError):
     """A program was stopped before an invalid memory access.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import importlib
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,7 +40,7 @@ def _echo(value: Any) -> Any:
 
 
 # Those of TVM itself, and what failed checks call.
-_BROUGHT = {
+_BROUGHT: dict[str, Callable[..., Any]] = {
     **numpy_functions.PACKED_FUNCTIONS,
     **access_reports.PACKED_FUNCTIONS,
     "testing.echo": _echo,
@@ -107,6 +107,16 @@ def get_global_func(name: str, allow_missing: bool = False) -> Callable[..., Any
             + did_you_mean(name, _functions),
         )
     return function
+
+
+def registered_names() -> list[str]:
+    """The names of all functions, those of users first."""
+    return [*_functions, *_BROUGHT]
+
+
+def bring(functions: Mapping[str, Callable[..., Any]]) -> None:
+    """Make functions of te_sched known, which those of users replace."""
+    _BROUGHT.update(functions)
 
 
 @checked_as(CallError)

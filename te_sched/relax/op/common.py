@@ -7,7 +7,7 @@ from typing import Any
 from te_sched.errors import GraphError
 from te_sched.ir import ops
 from te_sched.ir.graph import GraphCall
-from te_sched.ir.struct_info import ShapeExpr, StructInfo, TensorStructInfo
+from te_sched.ir.struct_info import ShapeExpr, ShapeStructInfo, StructInfo, TensorStructInfo
 
 
 def tensor_of(call: GraphCall, place: int) -> TensorStructInfo:
@@ -72,3 +72,13 @@ def broadcast_sizes(call: GraphCall, builder: Any, a: Any, b: Any) -> tuple[Any,
         else:
             return None
     return (*longer[:rest], *found)
+
+
+def allocated(call: GraphCall, shape: Any, dtype: Any) -> TensorStructInfo:
+    """The struct info of a new tensor of a shape, which is an expression."""
+    info = shape.struct_info
+    if not isinstance(info, ShapeStructInfo):
+        raise GraphError(f"the shape of {call.op} is {info}", "", "give a shape: R.shape([4, 3])")
+    if info.values is None:
+        return TensorStructInfo(None, dtype.value, None, info.ndim)
+    return TensorStructInfo(ShapeExpr(info.values), dtype.value)

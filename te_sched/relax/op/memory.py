@@ -1,0 +1,194 @@
+"""Operators of planned memory: storages, tensors in them, views, and the end of their lives."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from te_sched.errors import GraphError
+from te_sched.ir import dtypes, ops
+from te_sched.ir.expr import Expr, IntImm
+from te_sched.ir.graph import DataTypeImm, GraphCall, GraphString, PrimValue, Tuple
+from te_sched.ir.struct_info import (
+    ObjectStructInfo,
+    ShapeExpr,
+    ShapeStructInfo,
+    StructInfo,
+    TensorStructInfo,
+    TupleStructInfo,
+)
+from te_sched.relax.op.common import allocated, argument_error, shape_of, tensor_of
+from te_sched.relax.operators import make_call, register_operator
+from te_sched.signatures import is_sequence
+
+
+def alloc_storage(
+    size: Any, virtual_device_index: Any, storage_scope: Any, dtype: Any
+) -> GraphCall:
+    """Memory for tensors.
+
+    Parameters
+    ----------
+    size : its bytes, as a shape.
+    virtual_device_index : the device that it is on.
+    storage_scope : the kind of memory there, as "global".
+    dtype : a dtype of which the elements are aligned in it.
+    """
+    return make_call(
+        "relax.memory.alloc_storage",
+        [
+            as_shape(size),
+            as_number(virtual_device_index),
+            as_string(storage_scope),
+            as_dtype(dtype),
+        ],
+    )
+
+
+def alloc_tensor(storage: Any, offset: Any, shape: Any, dtype: Any) -> GraphCall:
+    """A tensor in a storage, which begins at a byte of it."""
+    return make_call(
+        "relax.memory.alloc_tensor", [storage, as_number(offset), as_shape(shape), as_dtype(dtype)]
+    )
+
+
+def kill_storage(storage: Any) -> GraphCall:
+    """The end of the life of a storage."""
+    return make_call("relax.memory.kill_storage", [storage])
+
+
+def kill_tensor(tensor: Any) -> GraphCall:
+    """The end of the life of a tensor."""
+    return make_call("relax.memory.kill_tensor", [tensor])
+
+
+def view(
+    data: Any, shape: Any = None, dtype: Any = None, relative_byte_offset: Any = None
+) -> GraphCall:
+    """The memory of a tensor as one of another shape or dtype, or a part of it.
+
+    Parameters
+    ----------
+    shape : the new shape; that of the tensor by default.
+    dtype : the new dtype; that of the tensor by default.
+    relative_byte_offset : the byte of the tensor at which the new one begins.
+    """
+    none = Tuple(())
+    given = [
+        none if shape is None else as_shape(shape),
+        none if dtype is None else as_dtype(dtype),
+        none if relative_byte_offset is None else as_number(relative_byte_offset),
+    ]
+    return make_call("relax.memory.view", [data, *given])
+
+
+def ensure_zero_offset(data: Any) -> GraphCall:
+    """The tensor, copied if it begins inside of its memory."""
+    return make_call("relax.memory.ensure_zero_offset", [data])
+
+
+def as_shape(given: Any) -> Any:
+    """A list of sizes as a shape."""
+    return ShapeExpr(tuple(given)) if is_sequence(given) else given
+
+
+def as_number(given: Any) -> Any:
+    """An int or a size as a value of the graph."""
+    is_size = isinstance(given, int | Expr)
+    return PrimValue(given) if is_size else given  # type: ignore[arg-type]
+
+
+def as_string(given: Any) -> Any:
+    """A str as a value of the graph."""
+    return GraphString(given) if isinstance(given, str) else given
+
+
+def as_dtype(given: Any) -> Any:
+    """The name of a dtype as a value of the graph."""
+    return DataTypeImm(given) if isinstance(given, str) else given
+
+
+# Inference
+
+
+@register_operator("relax.memory.alloc_storage")
+def _infer_object(call: GraphCall, builder: Any) -> StructInfo:
+    del call, builder
+    return ObjectStructInfo()
+
+
+@register_operator("relax.memory.alloc_tensor")
+def _infer_tensor(call: GraphCall, builder: Any) -> StructInfo:
+    del builder
+    return allocated(call, call.args[2], call.args[3])
+
+
+@register_operator("relax.memory.kill_storage", is_pure=False)
+@register_operator("relax.memory.kill_tensor", is_pure=False)
+def _infer_nothing(call: GraphCall, builder: Any) -> StructInfo:
+    del call, builder
+    return TupleStructInfo(())
+
+
+@register_operator("relax.memory.ensure_zero_offset")
+def _infer_same(call: GraphCall, builder: Any) -> StructInfo:
+    del builder
+    return tensor_of(call, 0)
+
+
+def _is_given(value: Any) -> bool:
+    info = value.struct_info
+    return not (isinstance(info, TupleStructInfo) and not info.fields)
+
+
+@register_operator("relax.memory.view")
+def _infer_view(call: GraphCall, builder: Any) -> StructInfo:
+    data, (shape, dtype, offset) = tensor_of(call, 0), call.args[1:]
+    if _is_given(shape) and not isinstance(shape.struct_info, ShapeStructInfo):
+        raise argument_error(call, 1, "a shape")
+    new_dtype = data.dtype
+    if _is_given(dtype):
+        new_dtype = dtype.value if isinstance(dtype, DataTypeImm) else ""
+    if not _is_given(shape):
+        new_shape, ndim = data.shape, data.ndim
+    else:
+        sizes = shape.struct_info.values
+        ndim = shape.struct_info.ndim
+        new_shape = shape if sizes is None else ShapeExpr(sizes)
+    made = TensorStructInfo(new_shape, new_dtype, data.vdevice, ndim)
+    _check_view(call, data, made, offset.value if isinstance(offset, PrimValue) else None, builder)
+    return made
+
+
+def _check_view(
+    call: GraphCall, data: TensorStructInfo, made: TensorStructInfo, offset: Any, builder: Any
+) -> None:
+    """Refuse a view that reaches outside of the tensor, as far as that is known."""
+    begin = offset.value if isinstance(offset, IntImm) else (0 if offset is None else None)
+    if begin is not None and begin < 0:
+        raise GraphError(
+            f"the offset of {call.op} is {begin}",
+            "it is a byte of the tensor",
+            "give an offset of 0 or more",
+        )
+    have, want = _bytes_of(data, builder), _bytes_of(made, builder)
+    offset_given = _is_given(call.args[3])
+    if have is None or want is None or (offset_given and offset is None):
+        return
+    end = want + (offset if offset is not None else 0)
+    is_whole = not offset_given
+    fails = ops.not_equal(end, have) if is_whole else ops.greater(end, have)
+    if builder.analyzer.can_prove(fails):
+        raise GraphError(
+            f"{call.op} makes {made} of {data}",
+            f"it needs {end} bytes, and the tensor has {have}",
+            "give a shape, dtype and offset inside of the tensor",
+        )
+
+
+def _bytes_of(info: TensorStructInfo, builder: Any) -> Any:
+    sizes = shape_of(info)
+    if sizes is None or not info.dtype:
+        return None
+    width = dtypes.storage_bytes(info.dtype)
+    return builder.analyzer.simplify(math.prod(sizes, start=ops.const(width, "int64")))

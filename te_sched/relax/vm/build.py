@@ -1,0 +1,124 @@
+"""`relax.build`: from a module of graphs to an executable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from te_sched import driver
+from te_sched.codegen.target import Target, as_target
+from te_sched.errors import GraphError, kind_of, repr_of
+from te_sched.ir.graph import GraphFunction
+from te_sched.ir.stmt import IRModule, PrimFunc
+from te_sched.relax.vm.codegen import write_functions
+from te_sched.relax.vm.exec_builder import ExecBuilder
+from te_sched.relax.vm.executable import Program
+
+MODES = ("bytecode", "compiled")
+
+
+class Executable:
+    """What a module of graphs was built into: instructions, and the code of its loops.
+
+    Run it with a VirtualMachine.
+    """
+
+    def __init__(self, program: Program, kernels: Any) -> None:
+        self.program, self.kernels = program, kernels
+
+    @property
+    def mod(self) -> Executable:
+        """The executable itself, which TVM calls a module."""
+        return self
+
+    def as_text(self) -> str:
+        """The instructions, as TVM prints them."""
+        return self.program.as_text()
+
+    def as_python(self) -> str:
+        """A program that writes the same instructions with an ExecBuilder."""
+        return self.program.as_python()
+
+    def stats(self) -> str:
+        """The constants and the names of functions, as TVM prints them."""
+        return self.program.stats()
+
+    def jit(self, *args: Any, **kwargs: Any) -> Executable:
+        """The executable itself: its code is loaded already."""
+        del args, kwargs
+        return self
+
+    def __getitem__(self, name: str) -> Callable[..., Any]:
+        """A function of the executable: "as_text", "stats", "as_python"."""
+        known = {"as_text": self.as_text, "stats": self.stats, "as_python": self.as_python}
+        if name not in known:
+            raise GraphError(
+                f"the executable has no function {name!r} that can be called",
+                "functions of graphs run in a machine",
+                "use relax.VirtualMachine(executable, device)",
+            )
+        return known[name]
+
+
+def build(
+    mod: Any,
+    target: str | Target | None = None,
+    params: Mapping[str, Any] | None = None,
+    pipeline: Any = "default_build",
+    exec_mode: str = "bytecode",
+    *,
+    system_lib: bool | None = None,
+) -> Executable:
+    """Build a module of graphs.
+
+    Parameters
+    ----------
+    mod : an IRModule, or a function of a graph.
+    target : what to compile for: "llvm" by default.
+    params : arrays of parameters by name, as constants of the function "main".
+    pipeline : the passes that lower it: a name, a pass, or None for a module that is lowered.
+    exec_mode : "bytecode" or "compiled", which are the same here: what can be is native code.
+    system_lib : accepted as TVM does.
+
+    Raises
+    ------
+    GraphError for modules that cannot be built.
+    """
+    del system_lib
+    if exec_mode not in MODES:
+        raise GraphError(
+            f"the execution mode is {repr_of(exec_mode)}", "", f"use one of {', '.join(MODES)}"
+        )
+    module = _as_module(mod)
+    wanted = as_target(target)
+    lowered = _lowered(module, params, pipeline)
+    builder = ExecBuilder()
+    rest = write_functions(builder, lowered)
+    return link(builder, wanted, rest)
+
+
+def link(builder: ExecBuilder, target: Any, module: IRModule | None) -> Executable:
+    """The executable of instructions, and of the functions of loops that they call."""
+    functions = {
+        str(func.attrs.get("global_symbol", name)): func
+        for name, func in (module.functions_items() if module is not None else ())
+        if isinstance(func, PrimFunc)
+    }
+    kernels = driver.build(IRModule(functions), target=as_target(target)) if functions else None
+    return Executable(builder.program(), kernels)
+
+
+def _as_module(mod: Any) -> IRModule:
+    if isinstance(mod, IRModule):
+        return mod
+    if isinstance(mod, GraphFunction):
+        return IRModule({str(mod.attrs.get("global_symbol", "main")): mod})
+    raise GraphError(
+        f"relax.build of {repr_of(mod)}", f"it is {kind_of(mod)}", "give an IRModule of graphs"
+    )
+
+
+def _lowered(module: IRModule, params: Mapping[str, Any] | None, pipeline: Any) -> IRModule:
+    from te_sched.relax.vm.lowering import lower_graphs
+
+    return lower_graphs(module)

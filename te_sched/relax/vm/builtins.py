@@ -1,0 +1,350 @@
+"""Functions that instructions of executables call: checks, shapes, memory, tuples, closures.
+
+They have TVM's names, as "vm.builtin.match_shape". Those of `OF_MACHINE` are given the virtual
+machine first. Must not know instructions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+
+from te_sched.errors import ArgumentError, ArgumentTypeError, CallError, kind_of
+from te_sched.ir import dtypes
+from te_sched.relax.vm.executable import ShapeTuple
+from te_sched.runtime.device import Device, cpu
+from te_sched.runtime.dlpack import ArrayView
+from te_sched.runtime.ndarray import NDArray, array, empty, storage_name
+
+
+class MatchShapeCode(IntEnum):
+    """What `match_shape` does with a size."""
+
+    ASSERT_EQUAL_TO_IMM = 0
+    STORE_TO_HEAP = 1
+    NO_OP = 2
+    ASSERT_EQUAL_TO_LOAD = 3
+
+
+class MakeShapeCode(IntEnum):
+    """Where `make_shape` takes a size from."""
+
+    USE_IMM = 0
+    LOAD_SHAPE = 1
+
+
+# Checks
+
+
+_CONTEXT = re.compile(r"ErrorContext\(fn=(.*?), loc=(.*?)(?:, param=(.*?), annotation=(.*))?\) ?$")
+
+
+def _subject(context: str) -> str:
+    """What a check is of, from the context that VMShapeLower gives."""
+    found = _CONTEXT.match(context)
+    if found is None:
+        return context.strip() or "a value"
+    function, place, param, _ = found.groups()
+    if place.startswith("param"):
+        return f"argument {param} of {function}"
+    if place == "return":
+        return f"the return value of {function}"
+    return f"the value of {place} in {function}"
+
+
+def _annotation(context: str) -> str:
+    found = re.search(r"annotation=(.*)\) ?$", context)
+    return f"it is declared as {found[1]}" if found else ""
+
+
+def _mismatch(context: str, fault: str, help: str = "") -> ArgumentError:
+    return ArgumentError(f"{_subject(context)} {fault}", _annotation(context), help)
+
+
+def _wrong_kind(context: str, value: Any, expected: str) -> ArgumentTypeError:
+    return ArgumentTypeError(
+        f"{_subject(context)} is {kind_of(value)}, expected {expected}", _annotation(context), ""
+    )
+
+
+def check_tensor_info(value: Any, ndim: int, dtype: str = "", context: str | None = None) -> None:
+    """Check the number of dimensions and the dtype of a tensor; -1 and "" are not checked."""
+    if context is None:
+        dtype, context = "", dtype
+    if not isinstance(value, NDArray):
+        raise _wrong_kind(context, value, "a tensor")
+    if ndim not in (-1, value.ndim):
+        raise _mismatch(context, f"has ndim {value.ndim}, expected {ndim}")
+    if dtype and value.dtype != dtype:
+        raise _mismatch(context, f"has dtype {value.dtype}, expected {dtype}")
+
+
+def check_shape_info(value: Any, ndim: int, context: str) -> None:
+    """Check that a value is a shape, with a number of sizes if it is not -1."""
+    if not isinstance(value, ShapeTuple):
+        raise _wrong_kind(context, value, "a shape")
+    if ndim not in (-1, len(value)):
+        raise _mismatch(context, f"has {len(value)} sizes, expected {ndim}")
+
+
+def check_prim_value_info(value: Any, dtype: str, context: str) -> None:
+    """Check that a value is a number of a dtype."""
+    is_number = isinstance(value, int | float | np.generic)
+    wanted = dtypes.is_float(dtype) if dtype else False
+    fits = is_number and (wanted or not isinstance(value, float))
+    if not fits or (isinstance(value, bool) and not dtypes.is_bool(dtype)):
+        raise _wrong_kind(context, value, f"a number of {dtype}")
+
+
+def check_tuple_info(value: Any, size: int, context: str) -> None:
+    """Check that a value is a tuple of a number of elements."""
+    if not isinstance(value, tuple | list) or isinstance(value, ShapeTuple):
+        raise _wrong_kind(context, value, "a tuple")
+    if len(value) != size:
+        raise _mismatch(context, f"has {len(value)} elements, expected {size}")
+
+
+def check_func_info(value: Any, context: str) -> None:
+    """Check that a value is a function."""
+    if not callable(value):
+        raise _wrong_kind(context, value, "a function")
+
+
+# Shapes
+
+
+def alloc_shape_heap(machine: Any, size: int) -> NDArray:
+    """Memory for the values of sizes."""
+    del machine
+    return array(np.zeros(size, np.int64))
+
+
+def match_shape(value: Any, heap: Any, count: int, *rest: Any) -> None:
+    """Check the sizes of a tensor or shape, or store them in a heap; by pairs of code and value."""
+    *pairs, context = rest
+    is_shape = isinstance(value, ShapeTuple | tuple)
+    sizes = value if is_shape else getattr(value, "shape", None)
+    if sizes is None:
+        raise _wrong_kind(context, value, "a tensor or a shape")
+    if len(sizes) != count:
+        raise _mismatch(context, f"has {len(sizes)} dimensions, expected {count}")
+    values = heap if heap is None else heap._array
+    for axis in range(count):
+        code, number = pairs[2 * axis], pairs[2 * axis + 1]
+        if code == 1:
+            values[number] = sizes[axis]
+        elif code != 2:
+            expected = number if code == 0 else int(values[number])
+            if sizes[axis] != expected:
+                fault = f"has shape {tuple(sizes)}, expected {expected} along axis {axis}"
+                raise _mismatch(context, fault)
+
+
+def match_prim_value(value: Any, heap: Any, code: int, number: int, context: str) -> None:
+    """Check a number, or store it in a heap."""
+    if code == 1:
+        heap._array[number] = value
+    elif code != 2:
+        expected = number if code == 0 else int(heap._array[number])
+        if value != expected:
+            raise _mismatch(context, f"is {value}, expected {expected}")
+
+
+def make_shape(heap: Any, count: int, *pairs: int) -> ShapeTuple:
+    """A shape of numbers and values of a heap; by pairs of code and value."""
+    values = None if heap is None else heap._array
+    return ShapeTuple(
+        [pairs[k + 1] if pairs[k] == 0 else values[pairs[k + 1]] for k in range(0, 2 * count, 2)]
+    )
+
+
+def make_prim_value(heap: Any, code: int, number: int) -> int:
+    """A number, or a value of a heap."""
+    return number if code == 0 else int(heap._array[number])
+
+
+def shape_of(value: NDArray) -> ShapeTuple:
+    """The shape of a tensor."""
+    return ShapeTuple(value.shape)
+
+
+def tensor_to_shape(value: NDArray) -> ShapeTuple:
+    """A tensor of ints as a shape."""
+    return ShapeTuple(value._array.tolist())
+
+
+def shape_to_tensor(value: ShapeTuple) -> NDArray:
+    """A shape as a tensor of int64."""
+    return array(np.array(value, np.int64))
+
+
+# Memory
+
+
+class Storage:
+    """Memory for tensors."""
+
+    __slots__ = ("device", "memory")
+
+    def __init__(self, size: int, device: Device) -> None:
+        self.memory = empty((size,), "uint8", device)
+        self.device = device
+
+
+def alloc_storage(
+    machine: Any, shape: ShapeTuple, device_index: int, dtype: str, scope: str = "global"
+) -> Storage:
+    """Memory for the elements of a shape."""
+    del scope
+    size = dtypes.storage_bytes(dtype)
+    for extent in shape:
+        size *= extent
+    return Storage(size, machine.device(device_index))
+
+
+def alloc_tensor(storage: Storage, offset: int, shape: ShapeTuple, dtype: str) -> NDArray:
+    """A tensor in a storage, from a byte of it on."""
+    size = dtypes.storage_bytes(dtype)
+    for extent in shape:
+        size *= extent
+    memory = storage.memory
+    if offset + size > memory.size:
+        raise CallError(
+            f"a tensor of shape {tuple(shape)} and dtype {dtype} does not fit into its storage",
+            f"it ends at byte {offset + size} of {memory.size}",
+            "allocate a larger storage",
+        )
+    return view_array(memory, offset, size, tuple(shape), dtype)
+
+
+def view_array(
+    memory: NDArray, offset: int, size: int, shape: tuple[int, ...], dtype: str
+) -> NDArray:
+    """An array over bytes of another one."""
+    part = memory._array.reshape(-1).view(np.uint8)[offset : offset + size]
+    return NDArray(part.view(storage_name(dtype)).reshape(shape), dtype, memory.device)
+
+
+def reshape(value: NDArray, shape: ShapeTuple) -> NDArray:
+    """The same memory with another shape."""
+    sizes = tuple(shape)
+    if int(np.prod(sizes, dtype=np.int64)) != value.size:
+        raise ArgumentError(
+            f"cannot reshape a tensor of shape {value.shape} into {sizes}",
+            f"it has {value.size} elements, and the new shape {int(np.prod(sizes))}",
+            "give a shape with as many elements",
+        )
+    return NDArray(value._array.reshape(sizes), value.dtype, value.device)
+
+
+def view(value: NDArray, shape: Any, dtype: Any, offset: Any) -> NDArray:
+    """The memory of a tensor as one of another shape or dtype, or a part of it."""
+    sizes = value.shape if shape in (None, ()) and not isinstance(shape, ShapeTuple) else shape
+    kind = value.dtype if dtype in (None, ()) else str(dtype)
+    begin = 0 if offset in (None, ()) else int(offset)
+    size = int(np.prod(sizes, dtype=np.int64)) * dtypes.storage_bytes(kind)
+    have = value.size * dtypes.storage_bytes(value.dtype)
+    if begin < 0 or begin + size > have:
+        raise ArgumentError(
+            f"a view of bytes {begin} to {begin + size} of a tensor of {have} bytes",
+            "",
+            "give a shape, dtype and offset inside of the tensor",
+        )
+    return view_array(value, begin, size, tuple(sizes), kind)
+
+
+def ensure_zero_offset(value: NDArray) -> NDArray:
+    """The tensor: here each one begins at its address."""
+    return value
+
+
+def copy_value(value: Any) -> Any:
+    """The value itself."""
+    return value
+
+
+def to_device(value: NDArray, device_type: int, device_id: int) -> NDArray:
+    """The tensor on a device."""
+    device = Device(device_type, device_id)
+    return value if value.device == device else value.copyto(device)
+
+
+# Tuples, closures, conditions
+
+
+def make_tuple(*fields: Any) -> tuple[Any, ...]:
+    """Values as a tuple."""
+    return fields
+
+
+def tuple_getitem(value: Any, index: int) -> Any:
+    """An element of a tuple."""
+    return value[index]
+
+
+def null_value() -> None:
+    """None."""
+    return None
+
+
+def read_if_cond(value: Any) -> bool:
+    """Whether a condition holds: a number, or a tensor of one element."""
+    return bool(value._array) if isinstance(value, NDArray) else bool(value)
+
+
+class Closure:
+    """A function with its first arguments."""
+
+    __slots__ = ("captured", "function")
+
+    def __init__(self, function: Any, captured: tuple[Any, ...]) -> None:
+        self.function, self.captured = function, captured
+
+    def __call__(self, *args: Any) -> Any:
+        return self.function(*self.captured, *args)
+
+
+def make_closure(function: Any, *captured: Any) -> Closure:
+    """A function with its first arguments."""
+    return Closure(function, captured)
+
+
+def invoke_closure(machine: Any, closure: Any, *args: Any) -> Any:
+    """Call a closure, or a function, with the other arguments."""
+    del machine
+    return closure(*args)
+
+
+def call_tir_dyn(function: Any, *args: Any) -> None:
+    """Call a function of loops; the last argument is a shape with its numbers."""
+    *arrays, sizes = args
+    function(*arrays, *sizes)
+
+
+def multinomial_from_uniform(probability: NDArray, sample: NDArray, *rest: Any) -> NDArray:
+    """For each row of probabilities, the category that a uniform number selects."""
+    values, numbers = np.asarray(probability), np.asarray(sample).reshape(-1)
+    rows = np.asarray(rest[0]).reshape(-1) if rest else np.arange(len(numbers))
+    sums = np.cumsum(values, axis=-1)[rows]
+    found = np.argmax(sums >= numbers[:, None], axis=-1)
+    found[numbers > sums[:, -1]] = values.shape[-1] - 1
+    return array(found.reshape(-1, 1).astype(np.int64))
+
+
+BUILTINS: dict[str, Callable[..., Any]] = {
+    f"vm.builtin.{function.__name__}": function
+    for function in (
+        *(check_tensor_info, check_shape_info, check_prim_value_info, check_tuple_info),
+        *(check_func_info, alloc_shape_heap, match_shape, match_prim_value, make_shape),
+        *(make_prim_value, shape_of, tensor_to_shape, shape_to_tensor, alloc_storage),
+        *(alloc_tensor, reshape, ensure_zero_offset, to_device, make_tuple, tuple_getitem),
+        *(null_value, read_if_cond, make_closure, invoke_closure, call_tir_dyn),
+        *(multinomial_from_uniform,),
+    )
+}
+BUILTINS["vm.builtin.copy"] = copy_value
+BUILTINS["runtime.TVMArrayCreateView"] = view

@@ -1,0 +1,269 @@
+"""`relax.ExecBuilder`: executables are written one instruction at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from te_sched.errors import GraphError, kind_of, repr_of
+from te_sched.relax.vm.executable import (
+    MACHINE,
+    VOID,
+    BranchInstruction,
+    CallInstruction,
+    ExecutableFunction,
+    Instruction,
+    JumpInstruction,
+    Operand,
+    Program,
+    ReturnInstruction,
+    ShapeTuple,
+    TypeName,
+)
+from te_sched.runtime.ndarray import NDArray
+from te_sched.runtime.types import DataType
+from te_sched.signatures import is_sequence
+
+
+class ExecBuilder:
+    """Writes instructions.
+
+    >>> builder = ExecBuilder()
+    >>> with builder.function("main", num_inputs=1):
+    ...     builder.emit_call("vm.builtin.copy", [builder.r(0)], builder.r(1))
+    ...     builder.emit_ret(builder.r(1))
+    >>> print(builder.get().as_text())
+    @main:
+      call  vm.builtin.copy  in: %0           dst: %1
+      ret   %1
+    <BLANKLINE>
+    @vm.builtin.copy packed_func;
+    <BLANKLINE>
+    <BLANKLINE>
+    """
+
+    def __init__(self) -> None:
+        self._program = Program()
+        self._open: ExecutableFunction | None = None
+        self._known: dict[Any, int] = {}
+
+    # Operands
+
+    def r(self, idx: int) -> Operand:
+        """A register."""
+        return Operand("r", idx)
+
+    def imm(self, value: int) -> Operand:
+        """An integer."""
+        return Operand("i", int(value))
+
+    def c(self, idx: int) -> Operand:
+        """A constant, by its number."""
+        return Operand("c", idx)
+
+    def f(self, name: str) -> Operand:
+        """A function."""
+        return Operand("f", self._function(name))
+
+    def void_arg(self) -> Operand:
+        """The register of results that are dropped."""
+        return VOID
+
+    def vm_state(self) -> Operand:
+        """The machine itself."""
+        return MACHINE
+
+    def convert_constant(self, const: Any) -> Operand:
+        """A constant of the executable, which holds equal ones once."""
+        value = _constant(const)
+        key = (type(value), id(value) if isinstance(value, NDArray) else value)
+        if isinstance(value, NDArray):
+            same = [
+                number
+                for number, other in enumerate(self._program.constants)
+                if isinstance(other, NDArray) and _is_same(other, value)
+            ]
+            return Operand("c", same[0] if same else self._append(value))
+        if isinstance(value, TypeName) or key not in self._known:
+            self._known[key] = self._append(value)
+        return Operand("c", self._known[key])
+
+    def _append(self, value: Any) -> int:
+        self._program.constants.append(value)
+        return len(self._program.constants) - 1
+
+    # Functions and instructions
+
+    def declare_function(self, func_name: str, kind: Any = None) -> None:
+        """Make a name known."""
+        del kind
+        self._function(func_name)
+
+    def _function(self, name: str) -> int:
+        found = self._program.index(name)
+        if found is None:
+            self._program.functions.append(ExecutableFunction(name, is_packed=True))
+            found = len(self._program.functions) - 1
+        return found
+
+    @contextmanager
+    def function(
+        self,
+        func_name: str,
+        num_inputs: int = 0,
+        param_names: Sequence[str] | None = None,
+        init_register_size: int | None = None,
+    ) -> Iterator[ExecBuilder]:
+        """Open a function.
+
+        Parameters
+        ----------
+        func_name : its name.
+        num_inputs : how many arguments it has.
+        param_names : their names.
+        init_register_size : accepted as TVM does; registers are counted.
+        """
+        del init_register_size
+        if self._open is not None:
+            raise GraphError(
+                f"function {func_name} is opened inside of function {self._open.name}",
+                "",
+                "close the outer one first",
+            )
+        found = self._program.index(func_name)
+        if found is not None and not self._program.functions[found].is_packed:
+            raise GraphError(f"function {func_name} exists already", "", "give it another name")
+        names = tuple(param_names or [f"param_{k}" for k in range(num_inputs)])
+        made = ExecutableFunction(func_name, names)
+        if found is None:
+            self._program.functions.append(made)
+        else:
+            self._program.functions[found] = made
+        self._open = made
+        try:
+            yield self
+        finally:
+            self._open = None
+
+    def emit_call(
+        self, name: str, args: Sequence[Any] | None = None, dst: Operand | None = None
+    ) -> None:
+        """Call a function."""
+        operands = tuple([self._operand(one) for one in args or ()])
+        self._emit(CallInstruction(self._function(name), operands, VOID if dst is None else dst))
+
+    def emit_ret(self, result: Operand) -> None:
+        """Return a value."""
+        self._emit(ReturnInstruction(result))
+
+    def emit_goto(self, pc_offset: int) -> int:
+        """Go on at another instruction; the number of this one."""
+        return self._emit(JumpInstruction(pc_offset))
+
+    def emit_if(self, cond: Operand, false_offset: int) -> int:
+        """Go on at another instruction if a condition does not hold; the number of this one."""
+        return self._emit(BranchInstruction(cond, false_offset))
+
+    def place(self) -> int:
+        """The number of the next instruction."""
+        assert self._open is not None
+        return len(self._open.instructions)
+
+    def patch(self, number: int) -> None:
+        """Let a jump or branch go on at the next instruction."""
+        assert self._open is not None
+        old, offset = self._open.instructions[number], self.place() - number
+        if isinstance(old, BranchInstruction):
+            self._open.instructions[number] = BranchInstruction(old.cond, offset)
+        else:
+            self._open.instructions[number] = JumpInstruction(offset)
+
+    def _emit(self, instruction: Instruction) -> int:
+        if self._open is None:
+            raise GraphError("no function is open", "", "use `with builder.function(name):`")
+        self._open.instructions.append(instruction)
+        return len(self._open.instructions) - 1
+
+    def _operand(self, given: Any) -> Operand:
+        if isinstance(given, Operand):
+            return given
+        return self.convert_constant(given)
+
+    def get(self) -> Any:
+        """The executable, with registers numbered as they appear."""
+        from te_sched.relax.vm.build import Executable  # it is above this module
+
+        return Executable(self.program(), None)
+
+    def program(self) -> Program:
+        """The instructions, checked, with registers numbered as they appear."""
+        for function in self._program.functions:
+            if not function.is_packed:
+                _check(function)
+                _renumber(function)
+        return self._program
+
+
+def _constant(given: Any) -> Any:
+    """A value as it is kept among the constants."""
+    if isinstance(given, TypeName | NDArray | ShapeTuple):
+        return given
+    if isinstance(given, DataType):
+        return TypeName(str(given))
+    if isinstance(given, str | int | float):
+        return given
+    if is_sequence(given):
+        return ShapeTuple(given)
+    raise GraphError(
+        f"the constant {repr_of(given)}",
+        f"it is {kind_of(given)}",
+        "give an array, a shape, a number, a str or a dtype",
+    )
+
+
+def _is_same(one: NDArray, other: NDArray) -> bool:
+    if one is other:
+        return True
+    if (one.shape, one.dtype) != (other.shape, other.dtype):
+        return False
+    return np.array_equal(np.asarray(one), np.asarray(other))
+
+
+def _reads(one: Instruction) -> list[Operand]:
+    if isinstance(one, CallInstruction):
+        return list(one.args)
+    return [operand for operand in one if isinstance(operand, Operand)]
+
+
+def _check(function: ExecutableFunction) -> None:
+    """Refuse reads of registers before anything is written to them."""
+    written = set(range(len(function.params))) | {VOID.value, MACHINE.value}
+    for one in function.instructions:
+        for operand in _reads(one):
+            if operand.kind == "r" and operand.value not in written:
+                raise GraphError(
+                    f"function {function.name} reads register %{operand.value} before it is set",
+                    "",
+                    "let an instruction before it write the register",
+                )
+        if isinstance(one, CallInstruction):
+            written.add(one.dst.value)
+
+
+def _renumber(function: ExecutableFunction) -> None:
+    numbers = {k: k for k in (VOID.value, MACHINE.value, *range(len(function.params)))}
+
+    def renumbered(operand: Any) -> Any:
+        if not isinstance(operand, Operand) or operand.kind != "r":
+            return operand
+        return Operand("r", numbers.setdefault(operand.value, len(numbers) - 2))
+
+    for place, one in enumerate(function.instructions):
+        if isinstance(one, CallInstruction):
+            args = tuple([renumbered(operand) for operand in one.args])
+            function.instructions[place] = CallInstruction(one.function, args, renumbered(one.dst))
+        else:
+            function.instructions[place] = type(one)(*[renumbered(k) for k in one])

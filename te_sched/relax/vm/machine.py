@@ -1,0 +1,256 @@
+"""`relax.VirtualMachine`: runs the functions of an executable.
+
+    machine = relax.VirtualMachine(relax.build(module, "llvm"), te_sched.cpu())
+    result = machine["main"](x)
+
+Arguments are arrays (also of numpy, or through DLPack), shapes, numbers, tuples of them. They are
+checked before anything runs. Must not know how graphs become instructions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from te_sched.errors import CallError, GraphError, did_you_mean, kind_of, repr_of
+from te_sched.relax.vm.builtins import BUILTINS, Closure
+from te_sched.relax.vm.executable import ShapeTuple
+from te_sched.relax.vm.interpreter import InterpretedFunction, wrong_count
+from te_sched.runtime import registry
+from te_sched.runtime.device import Device, check_usable, cpu
+from te_sched.runtime.ndarray import NDArray, array, from_dlpack
+
+
+class VirtualMachine:
+    """Runs the functions of an executable.
+
+    Parameters
+    ----------
+    rt_mod : what `relax.build` or `te_sched.runtime.load_module` returned.
+    device : the device of its arrays, or a list of devices; the processor comes last.
+    memory_cfg : accepted as TVM does.
+    profile : whether `profile` will be called.
+
+    Raises
+    ------
+    GraphError with all functions that the executable calls and that are not registered.
+
+    >>> import te_sched
+    >>> from te_sched import relax, topi
+    >>> x = relax.Var("x", relax.TensorStructInfo([3], "float32"))
+    >>> builder = relax.BlockBuilder()
+    >>> with builder.function("main", [x]):
+    ...     gv = builder.emit_func_output(builder.emit_te(topi.add, x, x))
+    >>> machine = VirtualMachine(relax.build(builder.get(), "llvm"), te_sched.cpu())
+    >>> machine["main"](te_sched.nd.array([1.0, 2.0, 3.0])).numpy()
+    array([2., 4., 6.], dtype=float32)
+    """
+
+    NAIVE_ALLOCATOR = 1
+    POOLED_ALLOCATOR = 2
+
+    def __init__(
+        self, rt_mod: Any, device: Any = None, memory_cfg: Any = None, profile: bool = False
+    ) -> None:
+        del memory_cfg
+        self.executable = getattr(rt_mod, "executable", rt_mod)
+        self._devices = _devices(device)
+        self._is_profiled = profile
+        self.module = self  # TVM's name of what has the functions
+        self._saved: dict[str, Callable[..., Any]] = {}
+        self._inputs: dict[str, tuple[Any, ...]] = {}
+        self._outputs: dict[str, Any] = {}
+        self._functions: dict[str, Callable[..., Any]] = {}
+        self._load()
+
+    def _load(self) -> None:
+        program, kernels = self.executable.program, self.executable.kernels
+        found: list[Any] = []
+        missing: list[str] = []
+        for one in program.functions:
+            if one.is_packed:
+                function = _find(one.name, kernels)
+                missing += [] if function is not None else [one.name]
+                found.append(function)
+            else:
+                found.append(InterpretedFunction(one))
+        if missing:
+            known = [name for name in registry.registered_names()]
+            raise GraphError(
+                "the executable calls functions that are not registered: " + ", ".join(missing),
+                "",
+                f'register each with te_sched.register_func("{missing[0]}", function)'
+                + did_you_mean(missing[0], known),
+            )
+        constants = [self._on_device(one) for one in program.constants]
+        names = [one.name for one in program.functions]
+        for function in found:
+            if isinstance(function, InterpretedFunction):
+                function.prepare(self, found, names, constants)
+                self._functions[function.name] = function
+
+    def _on_device(self, constant: Any) -> Any:
+        device = self.device(0)
+        is_elsewhere = isinstance(constant, NDArray) and constant.device != device
+        return constant.copyto(device) if is_elsewhere else constant
+
+    def device(self, index: int) -> Device:
+        """A device of the machine, by its number."""
+        return self._devices[min(max(index, 0), len(self._devices) - 1)]
+
+    # Calls
+
+    def __getitem__(self, name: str) -> Callable[..., Any]:
+        """A function, which takes and gives arrays."""
+        saved = self._saved.get(name)
+        if saved is not None:
+            return saved
+        function = self._function(name)
+        return _Entry(self, name, function)
+
+    get_function = __getitem__
+
+    def _function(self, name: Any) -> Callable[..., Any]:
+        found = self._functions.get(name) if isinstance(name, str) else None
+        if found is None:
+            raise GraphError(
+                f"the executable has no function {repr_of(name)}",
+                "",
+                f"use one of {', '.join(self._functions)}{did_you_mean(name, self._functions)}",
+            )
+        return found
+
+    def params_of(self, name: str) -> tuple[str, ...]:
+        """The names of the parameters of a function."""
+        return self.executable.program.function(name).params
+
+    def invoke_closure(self, closure: Any, *args: Any) -> Any:
+        """Call a closure that a function returned.
+
+        Raises
+        ------
+        CallError for other values.
+        """
+        if not isinstance(closure, Closure) and not callable(closure):
+            raise CallError(f"{kind_of(closure)} is called as a closure", "", "give a closure")
+        return closure(*[as_value(one) for one in args])
+
+    def _arguments(self, name: str, args: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
+        """The values of all parameters, given by position and by name."""
+        params = self.params_of(name)
+        given = [as_value(one) for one in args]
+        if named:
+            rest = params[len(args) :]
+            unknown = [one for one in named if one not in rest]
+            if unknown or len(named) < len(rest):
+                wrong = ", ".join(unknown) or ", ".join(k for k in rest if k not in named)
+                raise CallError(
+                    f"{name}() is called with wrong names: {wrong}",
+                    f"the arguments are {', '.join(params)}",
+                    "give each parameter once",
+                )
+            given += [as_value(named[one]) for one in rest]
+        if len(given) != len(params):
+            raise wrong_count(name, params, len(given))
+        return given
+
+    def save_function(
+        self,
+        func_name: str,
+        saved_name: str,
+        *args: Any,
+        include_return: bool = True,
+        **kwargs: Any,
+    ) -> None:
+        """Keep a function with its arguments under another name: `machine[saved_name]()`.
+
+        Without `include_return` it returns None.
+        """
+        function = self._function(func_name)
+        if func_name == saved_name:
+            raise CallError(
+                f"function {func_name} is saved under its own name", "", "give another name"
+            )
+        given = self._arguments(func_name, args, kwargs)
+
+        def saved() -> Any:
+            result = function(*given)
+            return result if include_return else None
+
+        self._saved[saved_name] = saved
+
+    def set_input(self, func_name: str, *args: Any, **kwargs: Any) -> None:
+        """Set the arguments for `invoke_stateful`."""
+        self._function(func_name)
+        self._inputs[func_name] = tuple(self._arguments(func_name, args, kwargs))
+
+    def invoke_stateful(self, func_name: str) -> None:
+        """Call a function with the arguments that `set_input` set; `get_outputs` has the result."""
+        function = self._function(func_name)
+        if func_name not in self._inputs:
+            raise CallError(
+                f"function {func_name} has no inputs", "", "call machine.set_input first"
+            )
+        self._outputs[func_name] = function(*self._inputs[func_name])
+
+    def get_outputs(self, func_name: str) -> Any:
+        """The result of `invoke_stateful`."""
+        if func_name not in self._outputs:
+            raise CallError(
+                f"function {func_name} was not called", "", "call machine.invoke_stateful first"
+            )
+        return self._outputs[func_name]
+
+    def has_inputs(self, name: str) -> bool:
+        """Whether inputs were set, so that it must be called by `invoke_stateful`."""
+        return name in self._inputs
+
+
+class _Entry:
+    """A function of a machine, as it is called from outside."""
+
+    def __init__(self, machine: VirtualMachine, name: str, function: Callable[..., Any]) -> None:
+        self.machine, self.name, self._function = machine, name, function
+
+    def __call__(self, *args: Any) -> Any:
+        """Convert the arguments and call it."""
+        if not args and self.machine.has_inputs(self.name) and self.machine.params_of(self.name):
+            raise CallError(
+                f"function {self.name} has inputs that were set",
+                "its results are kept by the machine",
+                f'call machine.invoke_stateful("{self.name}"), then machine.get_outputs',
+            )
+        return self._function(*[as_value(one) for one in args])
+
+
+def as_value(given: Any) -> Any:
+    """An argument as functions take it: arrays as NDArray, lists as tuples."""
+    if isinstance(given, NDArray | ShapeTuple | int | float | str) or given is None:
+        return given
+    if isinstance(given, np.ndarray | np.generic):
+        return array(given)
+    if isinstance(given, list | tuple):
+        return tuple([as_value(one) for one in given])
+    return from_dlpack(given) if hasattr(given, "__dlpack__") else given
+
+
+def _devices(given: Any) -> list[Device]:
+    devices = [cpu(0)] if given is None else list(given) if isinstance(given, list) else [given]
+    for one in devices:
+        if not isinstance(one, Device):
+            raise CallError(
+                f"the device of a machine is {repr_of(one)}",
+                f"it is {kind_of(one)}",
+                "give te_sched.cpu()",
+            )
+        check_usable(one)
+    return devices
+
+
+def _find(name: str, kernels: Any) -> Any:
+    if kernels is not None and name in kernels.function_names:
+        return kernels[name]
+    builtin = BUILTINS.get(name)
+    return builtin or registry.get_global_func(name, allow_missing=True)
