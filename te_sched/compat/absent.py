@@ -61,7 +61,6 @@ ABSENT: dict[str, str] = {
     "tir.data_layout": "layouts are expressions of indices: write the te.compute",
     "runtime.executor": "te_sched has no graphs, and no executors of them",
     "runtime.vm": "te_sched has no graphs, and no executors of them",
-    "runtime.relax_vm": "te_sched has no graphs, and no executors of them",
     "runtime.disco": "te_sched runs in one process",
     "runtime.profiling": "use module.time_evaluator",
     "runtime.system_lib": "use module.export_library and runtime.load_module",

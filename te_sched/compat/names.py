@@ -111,7 +111,15 @@ _HISTORY = {"ApplyHistoryBest": "te_sched.autotvm.record:ApplyHistoryBest"}
 
 # Modules of tvm by their dotted name.
 TREE: dict[str, Alias] = {
-    "": Alias(("te_sched",), {**FIRST_GENERATION, **_ERRORS, "__version__": f"{_OLD}:VERSION"}),
+    "": Alias(
+        ("te_sched",),
+        {
+            **FIRST_GENERATION,
+            **_ERRORS,
+            "__version__": f"{_OLD}:VERSION",
+            "compile": "te_sched.relax.vm.build:compile_module",
+        },
+    ),
     "te": Alias(("te_sched.te",), _all_from(_OLD, "call_pure_intrin")),
     "te.tensor": Alias(("te_sched.te",), _TE_CLASSES),
     "te.operation": Alias(("te_sched.te",), _TE_CLASSES),
@@ -186,17 +194,27 @@ TREE: dict[str, Alias] = {
     "relax.expr": Alias(("te_sched.relax",)),
     "relax.struct_info": Alias(("te_sched.relax", "te_sched.relax.struct_info")),
     "relax.block_builder": Alias(("te_sched.relax.block_builder",)),
+    "relax.exec_builder": Alias(("te_sched.relax.vm.exec_builder",)),
+    "relax.vm_build": Alias(
+        ("te_sched.relax.vm_build",),
+        {
+            "_vmcodegen": "te_sched.relax.vm.build:write_instructions",
+            "_vmlink": "te_sched.relax.vm.build:link",
+        },
+    ),
     "nd": Alias(("te_sched.nd",), _ARRAYS),
     "runtime": Alias(
         ("te_sched.runtime",),
         {
             "Object": "te_sched.ir:Node",
             "String": f"{_OLD}:String",
-            "ShapeTuple": f"{_OLD}:Array",
+            "ShapeTuple": "te_sched.relax.vm.executable:ShapeTuple",
             "ObjectPath": "te_sched.ir.paths:ObjectPath",
             "TVMError": "te_sched.errors:TeSchedError",
         },
     ),
+    "runtime.container": Alias((), {"ShapeTuple": "te_sched.relax.vm.executable:ShapeTuple"}),
+    "runtime.relax_vm": Alias(("te_sched.relax.vm",)),
     "runtime.ndarray": Alias(("te_sched.nd",), _ARRAYS),
     "runtime.module": Alias(("te_sched.runtime",), {"load": "te_sched.runtime:load_module"}),
     "runtime.object": Alias((), {"Object": "te_sched.ir:Node"}),

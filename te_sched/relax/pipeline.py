@@ -40,7 +40,8 @@ def _of(name: str, passes: tuple[str, ...]) -> Callable[[], ModulePass]:
     def pipeline() -> ModulePass:
         def run(mod: IRModule, context: Any) -> IRModule:
             del context
-            return Sequential([getattr(transform, one)() for one in passes])(mod)
+            present = [one for one in passes if one in transform.PASSES]
+            return Sequential([getattr(transform, one)() for one in present])(mod)
 
         return ModuleTransform(run, PassInfo(0, name))
 

@@ -17,8 +17,17 @@ from te_sched.relax.transform.base import function_pass as function_pass
 
 # The passes, and the module of each.
 PASSES: dict[str, str] = {
+    "AttachGlobalSymbol": "attach_global_symbol",
+    "CallTIRRewrite": "call_tir_rewrite",
+    "KillAfterLastUse": "kill_after_last_use",
     "LegalizeOps": "legalize_ops",
+    "LowerAllocTensor": "lower_alloc_tensor",
+    "LowerRuntimeBuiltin": "lower_runtime_builtin",
     "Normalize": "normalize",
+    "RemovePurityChecking": "remove_purity_checking",
+    "ToNonDataflow": "to_non_dataflow",
+    "VMBuiltinLower": "lower_runtime_builtin",
+    "VMShapeLower": "vm_shape_lower",
 }
 
 __all__ = [

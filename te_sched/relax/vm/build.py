@@ -10,6 +10,8 @@ from te_sched.codegen.target import Target, as_target
 from te_sched.errors import GraphError, kind_of, repr_of
 from te_sched.ir.graph import GraphFunction
 from te_sched.ir.stmt import IRModule, PrimFunc
+from te_sched.relax import transform
+from te_sched.relax.pipeline import get_pipeline
 from te_sched.relax.vm.codegen import write_functions
 from te_sched.relax.vm.exec_builder import ExecBuilder
 from te_sched.relax.vm.executable import Program
@@ -93,11 +95,27 @@ def build(
     wanted = as_target(target)
     lowered = _lowered(module, params, pipeline)
     builder = ExecBuilder()
-    rest = write_functions(builder, lowered)
+    rest = write_instructions(builder, lowered)
     return link(builder, wanted, rest)
 
 
-def link(builder: ExecBuilder, target: Any, module: IRModule | None) -> Executable:
+def compile_module(mod: Any, target: str | Target | None = None, **options: Any) -> Any:
+    """Build a module: one of graphs by `build`, others by `te_sched.build`."""
+    functions = mod.functions_items() if isinstance(mod, IRModule) else [("", mod)]
+    if any(isinstance(func, GraphFunction) for _, func in functions):
+        return build(mod, target, **options)
+    return driver.build(mod, target=target)
+
+
+def write_instructions(
+    builder: ExecBuilder, module: IRModule, exec_mode: str = "bytecode"
+) -> IRModule:
+    """Write the graph functions of a lowered module; the module of the others."""
+    del exec_mode
+    return write_functions(builder, module)
+
+
+def link(builder: ExecBuilder, target: Any, module: IRModule | None = None) -> Executable:
     """The executable of instructions, and of the functions of loops that they call."""
     functions = {
         str(func.attrs.get("global_symbol", name)): func
@@ -119,6 +137,10 @@ def _as_module(mod: Any) -> IRModule:
 
 
 def _lowered(module: IRModule, params: Mapping[str, Any] | None, pipeline: Any) -> IRModule:
-    from te_sched.relax.vm.lowering import lower_graphs
-
-    return lower_graphs(module)
+    if params:
+        module = transform.BindParams("main", dict(params))(module)
+    if pipeline is None:
+        return module
+    chosen = get_pipeline(pipeline) if isinstance(pipeline, str) else pipeline
+    lowered: IRModule = chosen(module)
+    return lowered

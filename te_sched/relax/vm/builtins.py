@@ -16,8 +16,7 @@ import numpy as np
 from te_sched.errors import ArgumentError, ArgumentTypeError, CallError, kind_of
 from te_sched.ir import dtypes
 from te_sched.relax.vm.executable import ShapeTuple
-from te_sched.runtime.device import Device, cpu
-from te_sched.runtime.dlpack import ArrayView
+from te_sched.runtime.device import Device
 from te_sched.runtime.ndarray import NDArray, array, empty, storage_name
 
 
@@ -132,7 +131,7 @@ def match_shape(value: Any, heap: Any, count: int, *rest: Any) -> None:
         raise _wrong_kind(context, value, "a tensor or a shape")
     if len(sizes) != count:
         raise _mismatch(context, f"has {len(sizes)} dimensions, expected {count}")
-    values = heap if heap is None else heap._array
+    values: Any = heap if heap is None else heap._array
     for axis in range(count):
         code, number = pairs[2 * axis], pairs[2 * axis + 1]
         if code == 1:
@@ -156,7 +155,7 @@ def match_prim_value(value: Any, heap: Any, code: int, number: int, context: str
 
 def make_shape(heap: Any, count: int, *pairs: int) -> ShapeTuple:
     """A shape of numbers and values of a heap; by pairs of code and value."""
-    values = None if heap is None else heap._array
+    values: Any = None if heap is None else heap._array
     return ShapeTuple(
         [pairs[k + 1] if pairs[k] == 0 else values[pairs[k + 1]] for k in range(0, 2 * count, 2)]
     )

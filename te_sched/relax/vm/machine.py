@@ -124,7 +124,8 @@ class VirtualMachine:
 
     def params_of(self, name: str) -> tuple[str, ...]:
         """The names of the parameters of a function."""
-        return self.executable.program.function(name).params
+        found: tuple[str, ...] = self.executable.program.function(name).params
+        return found
 
     def invoke_closure(self, closure: Any, *args: Any) -> Any:
         """Call a closure that a function returned.

@@ -1,0 +1,40 @@
+"""ToNonDataflow: dataflow blocks become ordinary blocks, and their variables ordinary ones."""
+
+from __future__ import annotations
+
+from te_sched.ir.graph import BindingBlock, DataflowBlock, GraphFunction, GraphVar
+from te_sched.passes import PassInfo
+from te_sched.relax.expr_functor import PyExprMutator
+from te_sched.relax.transform.base import FunctionPass
+
+
+def ToNonDataflow() -> FunctionPass:
+    """The pass that makes ordinary blocks of dataflow blocks.
+
+    >>> from te_sched import relax
+    >>> x = relax.Var("x", relax.TensorStructInfo([4], "float32"))
+    >>> builder = relax.BlockBuilder()
+    >>> with builder.function("main", [x]), builder.dataflow():
+    ...     gv = builder.emit_output(relax.op.add(x, x))
+    ...     name = builder.emit_func_output(gv)
+    >>> type(ToNonDataflow()(builder.get())["main"].body.blocks[0]).__name__
+    'BindingBlock'
+    """
+
+    def run(func: GraphFunction, *_: object) -> GraphFunction:
+        new: GraphFunction = _Ordinary().visit_expr(func)
+        return new
+
+    return FunctionPass(run, PassInfo(0, "ToNonDataflow"))
+
+
+class _Ordinary(PyExprMutator):
+    def visit_dataflow_block_(self, block: DataflowBlock) -> BindingBlock:
+        """The bindings, as an ordinary block."""
+        return self.visit_binding_block_(BindingBlock(block.bindings))
+
+    def visit_dataflow_var_def_(self, var: GraphVar) -> GraphVar:
+        """An ordinary variable of the same name."""
+        made = GraphVar(var.name_hint, var.struct_info_)
+        self.set_var_remap(var, made)
+        return made
