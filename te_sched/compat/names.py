@@ -213,13 +213,19 @@ TREE: dict[str, Alias] = {
             "TVMError": "te_sched.errors:TeSchedError",
         },
     ),
-    "runtime.container": Alias((), {"ShapeTuple": "te_sched.relax.vm.executable:ShapeTuple"}),
     "runtime.relax_vm": Alias(("te_sched.relax.vm",)),
     "runtime.ndarray": Alias(("te_sched.nd",), _ARRAYS),
     "runtime.module": Alias(("te_sched.runtime",), {"load": "te_sched.runtime:load_module"}),
     "runtime.object": Alias((), {"Object": "te_sched.ir:Node"}),
     "runtime.object_path": Alias((), {"ObjectPath": "te_sched.ir.paths:ObjectPath"}),
-    "runtime.container": Alias((), {**_CONTAINERS, "String": f"{_OLD}:String"}),
+    "runtime.container": Alias(
+        (),
+        {
+            **_CONTAINERS,
+            "String": f"{_OLD}:String",
+            "ShapeTuple": "te_sched.relax.vm.executable:ShapeTuple",
+        },
+    ),
     "runtime.packed_func": Alias(("te_sched.runtime",)),
     "target": Alias(
         ("te_sched.target",), _all_from(_OLD, "current_target build_config BuildConfig")

@@ -41,9 +41,9 @@ from te_sched.relax.expr_functor import PyExprMutator as PyExprMutator
 from te_sched.relax.expr_functor import PyExprVisitor as PyExprVisitor
 from te_sched.relax.pipeline import get_pipeline as get_pipeline
 from te_sched.relax.pipeline import register_pipeline as register_pipeline
-from te_sched.relax.vm.build import Executable as Executable
 from te_sched.relax.vm.build import build as build
 from te_sched.relax.vm.exec_builder import ExecBuilder as ExecBuilder
+from te_sched.relax.vm.executable import Executable as Executable
 from te_sched.relax.vm.machine import VirtualMachine as VirtualMachine
 
 Call, Expr, Function, StringImm, Var = (

@@ -95,7 +95,7 @@ def as_shape(given: Any) -> Any:
 def as_number(given: Any) -> Any:
     """An int or a size as a value of the graph."""
     is_size = isinstance(given, int | Expr)
-    return PrimValue(given) if is_size else given  # type: ignore[arg-type]
+    return PrimValue(given) if is_size else given
 
 
 def as_string(given: Any) -> Any:

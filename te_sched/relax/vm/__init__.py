@@ -1,7 +1,7 @@
 """Running graphs: executables, the virtual machine, and `build`, which older programs call here."""
 
-from te_sched.relax.vm.build import Executable as Executable
 from te_sched.relax.vm.build import build as build
 from te_sched.relax.vm.exec_builder import ExecBuilder as ExecBuilder
+from te_sched.relax.vm.executable import Executable as Executable
 from te_sched.relax.vm.executable import ShapeTuple as ShapeTuple
 from te_sched.relax.vm.machine import VirtualMachine as VirtualMachine

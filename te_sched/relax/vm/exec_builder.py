@@ -14,6 +14,7 @@ from te_sched.relax.vm.executable import (
     VOID,
     BranchInstruction,
     CallInstruction,
+    Executable,
     ExecutableFunction,
     Instruction,
     JumpInstruction,
@@ -192,10 +193,8 @@ class ExecBuilder:
             return given
         return self.convert_constant(given)
 
-    def get(self) -> Any:
+    def get(self) -> Executable:
         """The executable, with registers numbered as they appear."""
-        from te_sched.relax.vm.build import Executable  # it is above this module
-
         return Executable(self.program(), None)
 
     def program(self) -> Program:

@@ -12,7 +12,7 @@ are in `kernels`. Must not know how instructions are run.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -225,4 +225,44 @@ def _constant_text(value: Any) -> str:
     return str(value)
 
 
-Kernels = Mapping[str, Any]
+class Executable:
+    """What a module of graphs was built into: instructions, and the code of its loops.
+
+    Run it with a VirtualMachine.
+    """
+
+    def __init__(self, program: Program, kernels: Any) -> None:
+        self.program, self.kernels = program, kernels
+
+    @property
+    def mod(self) -> Executable:
+        """The executable itself, which TVM calls a module."""
+        return self
+
+    def as_text(self) -> str:
+        """The instructions, as TVM prints them."""
+        return self.program.as_text()
+
+    def as_python(self) -> str:
+        """A program that writes the same instructions with an ExecBuilder."""
+        return self.program.as_python()
+
+    def stats(self) -> str:
+        """The constants and the names of functions, as TVM prints them."""
+        return self.program.stats()
+
+    def jit(self, *args: Any, **kwargs: Any) -> Executable:
+        """The executable itself: its code is loaded already."""
+        del args, kwargs
+        return self
+
+    def __getitem__(self, name: str) -> Callable[..., Any]:
+        """A function of the executable: "as_text", "stats", "as_python"."""
+        known = {"as_text": self.as_text, "stats": self.stats, "as_python": self.as_python}
+        if name not in known:
+            raise GraphError(
+                f"the executable has no function {name!r} that can be called",
+                "functions of graphs run in a machine",
+                "use relax.VirtualMachine(executable, device)",
+            )
+        return known[name]
