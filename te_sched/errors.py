@@ -201,10 +201,23 @@ class GraphError(DeclarationError):
     """An invalid graph: values that do not fit an operator, a function that is missing.
 
     >>> from te_sched import relax
-    >>> relax.op.add(relax.const(1), relax.StringImm("a")).struct_info  # doctest: +ELLIPSIS
+    >>> call = relax.op.add(relax.const(1), relax.StringImm("a"))
+    >>> relax.BlockBuilder().normalize(call)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
     te_sched.errors.GraphError: argument 1 of relax.add is R.Object...
+    """
+
+
+class MixedTypesError(GraphError, TypeError):
+    """The arguments of an operator of a graph have different dtypes, which TVM calls a TypeError.
+
+    >>> from te_sched import relax
+    >>> call = relax.op.matmul(relax.const([1.0]), relax.const([1]))
+    >>> relax.BlockBuilder().normalize(call)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    te_sched.errors.MixedTypesError: the arguments of relax.matmul have dtypes float32, int32...
     """
 
 

@@ -9,6 +9,7 @@ from te_sched.ir.expr import Node, PointerType, PrimType, TupleType
 from te_sched.ir.op import Op, register_intrin_lowering, register_op_attr
 from te_sched.ir.serialization import load_json, make_node, save_json
 from te_sched.ir.stmt import GlobalVar, IRModule
+from te_sched.ir.struct_info import VDevice
 from te_sched.ir.structural import (
     assert_structural_equal,
     get_first_structural_mismatch,
@@ -25,6 +26,7 @@ __all__ = [
     "PrimExpr",
     "PrimType",
     "TupleType",
+    "VDevice",
     "assert_structural_equal",
     "get_first_structural_mismatch",
     "load_json",

@@ -54,6 +54,20 @@ class ShapeExpr(Node):
         return len(self.values)
 
 
+@node
+class VDevice(Node):
+    """A device of a module, on which arrays are: the target, its number, the kind of memory.
+
+    >>> from te_sched.ir import VDevice
+    >>> VDevice("llvm").memory_scope
+    'global'
+    """
+
+    target: Any = role(Role.ANNOTATION, default=None)
+    vdevice_id: int = 0
+    memory_scope: str = "global"
+
+
 class StructInfo(Node):
     """What is known of a value. Two of them are equal if they have the same structure."""
 

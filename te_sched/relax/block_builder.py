@@ -323,6 +323,8 @@ class BlockBuilder:
         known = set() if params is None else _sizes_in(params)
         around = self._scopes[-1] if self._scopes and params is None else None
         self._scopes.append(known | (around or set()))
+        for var in known:
+            self.analyzer.mark_nonnegative(var)
 
     def begin_inner_scope(self) -> None:
         """Open a scope inside of the current one."""

@@ -42,7 +42,9 @@ class Operator:
 OPERATORS: dict[str, Operator] = {}
 
 
-def register_operator(name: str, *, is_pure: bool = True, **attributes: Any) -> Any:
+def register_operator(
+    name: str, *, is_pure: bool = True, **attributes: Any
+) -> Callable[[Infer], Infer]:
     """A decorator of the function that infers the struct info of calls of an operator."""
 
     def register(infer: Infer) -> Infer:

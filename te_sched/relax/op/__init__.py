@@ -2,7 +2,9 @@
 
 from te_sched.relax.op import builtin as builtin
 from te_sched.relax.op import calls as calls
+from te_sched.relax.op import grad as grad
 from te_sched.relax.op import memory as memory
+from te_sched.relax.op import nn as nn
 from te_sched.relax.op import vm as vm
 from te_sched.relax.op.binary import add as add
 from te_sched.relax.op.calls import call_builtin_with_ctx as call_builtin_with_ctx
@@ -22,3 +24,25 @@ from te_sched.relax.op.calls import shape_of as shape_of
 from te_sched.relax.op.calls import shape_to_tensor as shape_to_tensor
 from te_sched.relax.op.calls import tensor_to_shape as tensor_to_shape
 from te_sched.relax.op.calls import to_vdevice as to_vdevice
+from te_sched.relax.op.linear_algebra import einsum as einsum
+from te_sched.relax.op.linear_algebra import linear as linear
+from te_sched.relax.op.linear_algebra import matmul as matmul
+from te_sched.relax.op.manipulate import broadcast_to as broadcast_to
+from te_sched.relax.op.manipulate import collapse_sum_like as collapse_sum_like
+from te_sched.relax.op.manipulate import collapse_sum_to as collapse_sum_to
+from te_sched.relax.op.manipulate import concat as concat
+from te_sched.relax.op.manipulate import expand_dims as expand_dims
+from te_sched.relax.op.manipulate import flatten as flatten
+from te_sched.relax.op.manipulate import flip as flip
+from te_sched.relax.op.manipulate import gather_elements as gather_elements
+from te_sched.relax.op.manipulate import gather_nd as gather_nd
+from te_sched.relax.op.manipulate import layout_transform as layout_transform
+from te_sched.relax.op.manipulate import one_hot as one_hot
+from te_sched.relax.op.manipulate import permute_dims as permute_dims
+from te_sched.relax.op.manipulate import repeat as repeat
+from te_sched.relax.op.manipulate import reshape as reshape
+from te_sched.relax.op.manipulate import scatter_elements as scatter_elements
+from te_sched.relax.op.manipulate import scatter_nd as scatter_nd
+from te_sched.relax.op.manipulate import split as split
+from te_sched.relax.op.manipulate import squeeze as squeeze
+from te_sched.relax.op.manipulate import tile as tile

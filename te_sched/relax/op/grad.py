@@ -1,0 +1,115 @@
+"""Operators of gradients, and marks of what is differentiated."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from te_sched.ir.graph import GraphCall, GraphVar
+from te_sched.ir.struct_info import StructInfo
+from te_sched.relax.op.common import argument_error, tensor_of
+from te_sched.relax.op.nn.pooling import pool_attrs
+from te_sched.relax.operators import make_call, register_operator
+
+
+def no_grad(input: Any) -> GraphCall:
+    """The value, of which no gradient is computed."""
+    return make_call("relax.grad.no_grad", [input])
+
+
+def start_checkpoint(input: Any) -> GraphCall:
+    """The value; what is computed from it is computed again for the gradient."""
+    return make_call("relax.grad.start_checkpoint", [input])
+
+
+def end_checkpoint(input: Any) -> GraphCall:
+    """The value; the end of what is computed again for the gradient."""
+    return make_call("relax.grad.end_checkpoint", [input])
+
+
+@register_operator("relax.grad.no_grad")
+def _infer_no_grad(call: GraphCall, builder: Any) -> StructInfo:
+    del builder
+    found: StructInfo = call.args[0].struct_info
+    return found
+
+
+@register_operator("relax.grad.start_checkpoint")
+@register_operator("relax.grad.end_checkpoint")
+def _infer_checkpoint(call: GraphCall, builder: Any) -> StructInfo:
+    del builder
+    if not isinstance(call.args[0], GraphVar):
+        raise argument_error(call, 0, "a variable")
+    return call.args[0].struct_info
+
+
+def nll_loss_backward(
+    output_grad: Any,
+    predictions: Any,
+    targets: Any,
+    weights: Any = None,
+    reduction: str = "mean",
+    ignore_index: int = -100,
+) -> GraphCall:
+    """The gradient of nll_loss by its predictions."""
+    args = [output_grad, predictions, targets]
+    args += [] if weights is None else [weights]
+    return make_call(
+        "relax.grad.nll_loss_backward",
+        args,
+        reduction=str(reduction),
+        ignore_index=int(ignore_index),
+    )
+
+
+def max_pool2d_backward(
+    output_grad: Any,
+    data: Any,
+    pool_size: Any = (1, 1),
+    strides: Any = (1, 1),
+    padding: Any = (0, 0, 0, 0),
+    dilation: Any = (1, 1),
+    ceil_mode: bool = False,
+    count_include_pad: bool = False,
+    layout: str = "NCHW",
+    out_layout: str | None = None,
+) -> GraphCall:
+    """The gradient of max_pool2d by its input."""
+    given = (pool_size, strides, padding, dilation, ceil_mode, count_include_pad)
+    attrs = pool_attrs(2, *given, layout, out_layout)
+    return make_call("relax.grad.max_pool2d_backward", [output_grad, data], **attrs)
+
+
+def avg_pool2d_backward(
+    output_grad: Any,
+    data: Any,
+    pool_size: Any = (1, 1),
+    strides: Any = (1, 1),
+    padding: Any = (0, 0, 0, 0),
+    dilation: Any = (1, 1),
+    ceil_mode: bool = False,
+    count_include_pad: bool = False,
+    layout: str = "NCHW",
+    out_layout: str | None = None,
+) -> GraphCall:
+    """The gradient of avg_pool2d by its input."""
+    given = (pool_size, strides, padding, dilation, ceil_mode, count_include_pad)
+    attrs = pool_attrs(2, *given, layout, out_layout)
+    return make_call("relax.grad.avg_pool2d_backward", [output_grad, data], **attrs)
+
+
+def take_backward(output_grad: Any, x: Any, indices: Any, axis: int | None = None) -> GraphCall:
+    """The gradient of take by its input."""
+    return make_call(
+        "relax.grad.take_backward",
+        [output_grad, x, indices],
+        axis=None if axis is None else int(axis),
+    )
+
+
+@register_operator("relax.grad.nll_loss_backward")
+@register_operator("relax.grad.max_pool2d_backward")
+@register_operator("relax.grad.avg_pool2d_backward")
+@register_operator("relax.grad.take_backward")
+def _infer_like_input(call: GraphCall, builder: Any) -> StructInfo:
+    del builder
+    return tensor_of(call, 1)

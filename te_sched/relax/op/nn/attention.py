@@ -1,0 +1,109 @@
+"""Attention."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from te_sched.errors import GraphError
+from te_sched.ir import ops
+from te_sched.ir.expr import Expr
+from te_sched.ir.graph import GraphCall
+from te_sched.ir.struct_info import StructInfo, TensorStructInfo
+from te_sched.relax.op.common import argument_error, shape_of, tensors_of
+from te_sched.relax.op.sizes import check_equal, common_vdevice, dtype_of_all
+from te_sched.relax.operators import make_call, register_operator
+
+
+def attention(
+    query: Any,
+    key: Any,
+    value: Any,
+    bias: Any = None,
+    scale: Any = None,
+    causal_mask: str | None = None,
+    window_size: int | None = None,
+) -> GraphCall:
+    """softmax(query @ key.T * scale + bias) @ value, for each batch and head.
+
+    Parameters
+    ----------
+    query, key, value : of the shapes (batch, sequence, heads, size of a head).
+    bias : of a shape that broadcasts to (batch, heads, sequence of queries, of keys).
+    scale : by default 1 / sqrt(size of a head).
+    causal_mask : "TopLeft" or "BottomRight" hides later keys.
+    window_size : the number of keys before a query that it looks at.
+    """
+    args = [query, key, value] if bias is None else [query, key, value, bias]
+    name = "relax.nn.attention" if bias is None else "relax.nn.attention_bias"
+    return make_call(name, args, **_attrs(scale, causal_mask, window_size))
+
+
+def attention_var_len(
+    queries: Any,
+    keys: Any,
+    values: Any,
+    seqstart_q: Any,
+    max_seqlen_q: Any,
+    seqstart_k: Any = None,
+    max_seqlen_k: Any = None,
+    scale: Any = None,
+    causal_mask: str | None = None,
+    window_size: int | None = None,
+) -> GraphCall:
+    """Attention of sequences of several lengths, one after another.
+
+    Parameters
+    ----------
+    seqstart_q, seqstart_k : where each sequence begins; those of the keys are by default equal.
+    max_seqlen_q, max_seqlen_k : the greatest length.
+    """
+    starts = seqstart_q if seqstart_k is None else seqstart_k
+    length = max_seqlen_q if max_seqlen_k is None else max_seqlen_k
+    args = [queries, keys, values, seqstart_q, max_seqlen_q, starts, length]
+    return make_call("relax.nn.attention_var_len", args, **_attrs(scale, causal_mask, window_size))
+
+
+def _attrs(scale: Any, causal_mask: str | None, window_size: int | None) -> dict[str, Any]:
+    if scale is not None and not isinstance(scale, Expr):
+        scale = ops.const(float(scale), "float32")
+    return {"scale": scale, "causal_mask": causal_mask, "window_size": window_size}
+
+
+@register_operator("relax.nn.attention")
+@register_operator("relax.nn.attention_bias")
+@register_operator("relax.nn.attention_var_len")
+def _infer_attention(call: GraphCall, builder: Any) -> StructInfo:
+    infos = tensors_of(call, 3)
+    for place, one in enumerate(infos):
+        if one.ndim != 4 or shape_of(one) is None:
+            raise argument_error(call, place, "a tensor of 4 dimensions, of which sizes are known")
+    dtype, vdevice = dtype_of_all(call, infos), common_vdevice(call, infos)
+    q, k, v = (shape_of(one) or () for one in infos)
+    for what, one, other in (
+        ("the batches of query and key", q[0], k[0]),
+        ("the batches of query and value", q[0], v[0]),
+        ("the sequences of key and value", k[1], v[1]),
+        ("the head sizes of query and key", q[3], k[3]),
+        ("the heads of query and key", q[2], k[2]),
+        ("the heads of query and value", q[2], v[2]),
+    ):
+        check_equal(call, builder, one, other, what)
+    if str(call.op) == "relax.nn.attention_bias":
+        _check_bias(call, builder, (q[0], q[2], q[1], k[1]))
+    return TensorStructInfo((*q[:3], v[3]), dtype, vdevice)
+
+
+def _check_bias(call: GraphCall, builder: Any, scores: tuple[Any, ...]) -> None:
+    bias = tensors_of(call, 4)[3]
+    sizes = shape_of(bias)
+    if bias.ndim not in (2, 3, 4) or sizes is None:
+        raise argument_error(call, 3, "a tensor of 2 to 4 dimensions, of which sizes are known")
+    for at, (one, size) in enumerate(zip(reversed(sizes), reversed(scores), strict=False)):
+        if not ops.is_const(one, 1) or at == 0:
+            check_equal(call, builder, one, size, "the sizes of bias and scores")
+
+
+def check_mask(causal_mask: str | None) -> None:
+    """GraphError if a name of a mask is not known."""
+    if causal_mask not in (None, "TopLeft", "BottomRight"):
+        raise GraphError(f"causal_mask={causal_mask!r}", "", 'use "TopLeft", "BottomRight" or None')

@@ -1,0 +1,191 @@
+"""What the inference of operators that move elements shares: axes, sizes, results by what is known.
+
+A result has a shape if the sizes of the argument are known, otherwise a rank if that is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from te_sched.errors import GraphError, MixedTypesError, kind_of, repr_of
+from te_sched.ir import ops
+from te_sched.ir.expr import Expr
+from te_sched.ir.graph import GraphCall, GraphExpr
+from te_sched.ir.struct_info import ShapeExpr, ShapeStructInfo, TensorStructInfo, TupleStructInfo
+from te_sched.ir.structural import structural_equal
+from te_sched.relax.op.common import argument_error
+from te_sched.signatures import is_sequence
+
+
+def as_shape(shape: Any) -> Any:
+    """A shape that is given as sizes or as an expression of a graph, as an expression."""
+    if is_sequence(shape):
+        return ShapeExpr(tuple(shape))
+    if isinstance(shape, GraphExpr | ShapeExpr):
+        return shape
+    raise GraphError(
+        f"the shape {repr_of(shape)}", f"it is {kind_of(shape)}", "give a list or tuple of sizes"
+    )
+
+
+def as_axes(axes: Any) -> tuple[int, ...] | None:
+    """Axes that are given as one number or several; None for all of them."""
+    if axes is None:
+        return None
+    return tuple([int(one) for one in axes]) if is_sequence(axes) else (int(axes),)
+
+
+def as_sizes(given: Any, count: int, name: str, counts: Sequence[int] = ()) -> tuple[Expr, ...]:
+    """An attribute of one number for each of `count` dimensions, given as one number or several.
+
+    `counts` are other numbers of values that are taken as they are.
+    """
+    values = tuple(given) if is_sequence(given) else (given,)
+    if len(values) == 1:
+        values *= count
+    if len(values) not in (count, *counts):
+        raise GraphError(
+            f"{name} has {len(values)} values, expected 1 or {count}",
+            f"it is {repr_of(given)}",
+            "give one number, or one for each spatial dimension",
+        )
+    return tuple([ops.const(one, "int64") if isinstance(one, int) else one for one in values])
+
+
+def as_padding(padding: Any, count: int) -> tuple[Expr, ...]:
+    """The amounts before and after each of `count` dimensions: all the ones before come first."""
+    values = as_sizes(padding, count, "padding", [2 * count])
+    return values if len(values) == 2 * count else values * 2
+
+
+def known_sizes(info: TensorStructInfo) -> tuple[Any, ...] | None:
+    """The sizes of a tensor, also those that are known of a variable that is its shape."""
+    shape = info.shape
+    if isinstance(shape, ShapeExpr):
+        return shape.values
+    known = getattr(shape, "struct_info_", None)
+    return known.values if isinstance(known, ShapeStructInfo) else None
+
+
+def fields_of(call: GraphCall, place: int) -> list[TensorStructInfo]:
+    """The struct infos of the tensors of an argument that is a tuple of them; GraphError if not."""
+    info = call.args[place].struct_info
+    fields = info.fields if isinstance(info, TupleStructInfo) else ()
+    found = [one for one in fields if isinstance(one, TensorStructInfo)]
+    if not fields or len(found) < len(fields):
+        raise argument_error(call, place, "a tuple of tensors")
+    return found
+
+
+def shape_argument(call: GraphCall, place: int) -> ShapeStructInfo:
+    """The struct info of an argument that is a shape; GraphError for others."""
+    info = call.args[place].struct_info
+    if not isinstance(info, ShapeStructInfo):
+        raise argument_error(call, place, "a shape")
+    return info
+
+
+def unknown(info: TensorStructInfo, ndim: int = -1, dtype: str | None = None) -> TensorStructInfo:
+    """A tensor like another one, of which only the rank is known."""
+    return TensorStructInfo(None, info.dtype if dtype is None else dtype, info.vdevice, ndim)
+
+
+def sized(
+    info: TensorStructInfo, sizes: Sequence[Any], dtype: str | None = None
+) -> TensorStructInfo:
+    """A tensor like another one, of other sizes."""
+    kind = info.dtype if dtype is None else dtype
+    return TensorStructInfo(ShapeExpr(tuple(sizes)), kind, info.vdevice)
+
+
+def shaped(info: TensorStructInfo, shape: Any, dtype: str | None = None) -> TensorStructInfo:
+    """A tensor like another one, of another shape: an expression of the graph, or None."""
+    return TensorStructInfo(shape, info.dtype if dtype is None else dtype, info.vdevice)
+
+
+def axis_of(call: GraphCall, axis: Any, ndim: int) -> int:
+    """An axis of `ndim` dimensions as a number that is not negative; GraphError out of range."""
+    if not -ndim <= int(axis) < ndim:
+        raise GraphError(
+            f"axis {axis} of {call.op} is out of range for {ndim} dimensions",
+            f"{call.op} is called with {', '.join(str(one.struct_info) for one in call.args)}",
+            f"give an axis from {-ndim} to {ndim - 1}" if ndim else "the tensor has no axis",
+        )
+    return int(axis) % ndim
+
+
+def axes_of(call: GraphCall, axes: Sequence[Any], ndim: int) -> list[int]:
+    """Distinct axes as numbers that are not negative; GraphError out of range or if one repeats."""
+    found = [axis_of(call, one, ndim) for one in axes]
+    if len(set(found)) != len(found):
+        raise GraphError(
+            f"the axes {[int(one) for one in axes]} of {call.op} are not distinct",
+            f"they are axes {found} of {ndim} dimensions",
+            "give each axis once",
+        )
+    return found
+
+
+def product(sizes: Sequence[Any]) -> Expr:
+    """The number of elements."""
+    found: Expr = ops.const(1, "int64")
+    for one in sizes:
+        found = ops.multiply(found, one)
+    return found
+
+
+def common_vdevice(call: GraphCall, infos: Sequence[TensorStructInfo]) -> Any:
+    """The device that tensors share; those without one fit every device."""
+    found: Any = None
+    for one in infos:
+        if one.vdevice is None:
+            continue
+        if found is not None and not structural_equal(found, one.vdevice):
+            raise GraphError(
+                f"the arguments of {call.op} are on devices {found} and {one.vdevice}",
+                "an operator does not copy its arguments",
+                "copy one with relax.op.to_vdevice(value, device)",
+            )
+        found = one.vdevice
+    return found
+
+
+def dtype_of_all(call: GraphCall, infos: Sequence[TensorStructInfo]) -> str:
+    """The dtype that tensors share, "" if one is not known; MixedTypesError if they differ."""
+    known = {one.dtype for one in infos if one.dtype}
+    if len(known) > 1:
+        raise MixedTypesError(
+            f"the arguments of {call.op} have dtypes {', '.join(one.dtype for one in infos)}",
+            "an operator does not convert its arguments",
+            "convert one with relax.op.astype(value, dtype)",
+        )
+    return known.pop() if known and all(one.dtype for one in infos) else ""
+
+
+def check_equal(call: GraphCall, builder: Any, one: Any, other: Any, what: str) -> None:
+    """GraphError if two sizes are known to differ."""
+    if builder.analyzer.can_prove(ops.not_equal(one, other)):
+        raise GraphError(
+            f"{what} of {call.op} differ: {one} and {other}",
+            f"{call.op} is called with {', '.join(str(it.struct_info) for it in call.args)}",
+            "give arguments of which the shapes fit",
+        )
+
+
+def check_integers(call: GraphCall, place: int, info: TensorStructInfo) -> None:
+    """GraphError if an argument that is to be indices is known to be of another dtype."""
+    if info.dtype and not info.dtype.startswith(("int", "uint")):
+        raise argument_error(call, place, "a tensor of integers")
+
+
+def given_sizes(value: Any, name: str) -> tuple[int, ...]:
+    """Numbers of an attribute that are integers; GraphError for others."""
+    values = tuple(value) if is_sequence(value) else (value,)
+    for one in values:
+        number = getattr(one, "value", one)
+        if type(number) is not int or isinstance(one, GraphExpr):
+            raise GraphError(
+                f"{name} has a value {repr_of(one)}", f"it is {kind_of(one)}", "give integers"
+            )
+    return tuple([int(getattr(one, "value", one)) for one in values])
