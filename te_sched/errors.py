@@ -205,7 +205,20 @@ class GraphError(DeclarationError):
     >>> relax.BlockBuilder().normalize(call)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    te_sched.errors.GraphError: argument 1 of relax.add is R.Object...
+    te_sched.errors.GraphTypeError: argument 1 of relax.add is R.Object...
+    """
+
+
+class GraphTypeError(GraphError, TypeError):
+    """A value of a kind or dtype that an operator of graphs does not take.
+
+    >>> from te_sched import relax
+    >>> relax.BlockBuilder().normalize(
+    ...     relax.op.add(relax.const(1), relax.const(1.5))
+    ... )  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    te_sched.errors.GraphTypeError: the arguments of relax.add have dtypes int32, float32...
     """
 
 

@@ -121,13 +121,20 @@ class _Translation:
             return self._tensor(given, info)
         if isinstance(info, ShapeStructInfo) and info.values is not None:
             return [self._size(one) for one in info.values]
-        if isinstance(info, PrimStructInfo) and info.value is not None:
-            return self._size(info.value)
+        if isinstance(info, PrimStructInfo):
+            return self._number(given, info) if info.value is None else self._size(info.value)
         raise GraphError(
             f"{repr_of(given)} is passed to a function of tensor expressions",
             f"it is {info}",
-            "pass tensors of known shapes, shapes and numbers of known values",
+            "pass tensors and shapes of known sizes, and numbers",
         )
+
+    def _number(self, given: Any, info: PrimStructInfo) -> Var:
+        """A number of which the value is not known, as a parameter of the function."""
+        made = Var(given.name_hint, info.dtype)
+        self.tensors.append(made)
+        self.inputs.append(given)
+        return made
 
     def _tensor(self, given: Any, info: TensorStructInfo) -> Any:
         if not isinstance(info.shape, ShapeExpr) or not info.dtype:

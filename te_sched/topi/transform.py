@@ -14,9 +14,10 @@ from typing import Any
 from te_sched import te
 from te_sched.errors import DeclarationError
 from te_sched.ir import ops
-from te_sched.ir.expr import FloatImm, IntImm
+from te_sched.ir.expr import Expr, FloatImm, IntImm
 from te_sched.te.tensor import Tensor, tensor_label
 from te_sched.topi.broadcast import broadcast_index, broadcast_shape
+from te_sched.topi.slices import cut
 from te_sched.topi.tag import BROADCAST
 from te_sched.topi.utils import (
     Count,
@@ -264,6 +265,7 @@ def strided_slice(
 
     axes : the dimensions to slice, by default the first ones.
     slice_mode : "end", or "size" if `end` has numbers of elements (-1 for all remaining).
+    assume_inbound : for bounds or extents that are not constants: 0 <= begin <= end <= extent.
 
     >>> A = te.placeholder((4, 8), name="A")
     >>> topi.strided_slice(A, begin=[1, 0], end=[4, 8], strides=[1, 2]).op.body[0]
@@ -277,6 +279,15 @@ def strided_slice(
         check_lengths("strided_slice", begin=begin, strides=strides)
     chosen = [normalized_axis(axis, data.ndim, "strided_slice") for axis in where]
     steps = [*(strides or ()), *[1] * (len(begin) - len(strides or ()))]
+    extents = [data.shape[at] for at in chosen]
+    if slice_mode == "end" and any(
+        as_constant(one) is None for one in (*begin, *end, *steps, *extents)
+    ):
+        bounds = zip(begin, end, steps, extents, strict=True)
+        pairs = [cut(*one, assume_inbound) for one in bounds]
+        return _dynamic_slice(
+            data, dict(zip(chosen, zip(pairs, steps, strict=True), strict=True)), axes
+        )
     ranges = [range(get_const_int(extent)) for extent in [data.shape[at] for at in chosen]]
     cuts = {
         at: _cut(whole, first, last, step, slice_mode)
@@ -294,6 +305,20 @@ def strided_slice(
 
     name = "T_strided_slice" if axes is None else "T_strided_slice_with_axes"
     return tensor_of(shape, element, name)
+
+
+def _dynamic_slice(data: Tensor, cuts: dict[int, Any], axes: Any) -> Tensor:
+    """A slice of which the first index, the number and the stride in dimensions are given."""
+    shape = [cuts[at][0][1] if at in cuts else one for at, one in enumerate(data.shape)]
+
+    def element(*i: Any) -> Any:
+        places = list(i)
+        for at, ((first, _), step) in cuts.items():
+            places[at] = ops.add(first, ops.multiply(i[at], step))
+        return data(*places)
+
+    name = "T_dynamic_strided_slice"
+    return tensor_of(shape, element, name if axes is None else f"{name}_with_axes")
 
 
 def _cut(whole: builtins.range, begin: Any, end: Any, step: Any, mode: str) -> builtins.range:
@@ -370,18 +395,32 @@ def tile(a: Tensor, reps: Sizes) -> Tensor:
     return tensor_of(shape, element, "T_tile", BROADCAST)
 
 
+class _Number:
+    """A number in place of a tensor without dimensions."""
+
+    ndim, shape = 0, ()
+
+    def __init__(self, value: Expr) -> None:
+        self._value = value
+
+    def __call__(self) -> Expr:
+        return self._value
+
+
 def take(
-    a: Tensor, indices: Tensor, axis: int | None = None, batch_dims: int = 0, mode: str = "clip"
+    a: Tensor, indices: Any, axis: int | None = None, batch_dims: int = 0, mode: str = "clip"
 ) -> Tensor:
     """The elements at indices along an axis, or at flat row-major indices if axis is None.
 
+    indices : a tensor, or a number.
     mode : treatment of indices out of bounds: "clip", "wrap", or "fast" (undefined).
 
     >>> A, I = te.placeholder((4, 8), name="A"), te.placeholder((3,), "int32", name="I")
     >>> topi.take(A, I, axis=0, mode="fast").op.body[0]
     A[I[ax0], ax1]
     """
-    data, where = check_tensor(a, "take"), check_tensor(indices, "take")
+    data = check_tensor(a, "take")
+    where = _Number(indices) if isinstance(indices, Expr) else check_tensor(indices, "take")
     check_choice(mode, ("clip", "wrap", "fast"), "take", "mode")
     if axis is None:
         count = prod(data.shape)

@@ -1,28 +1,70 @@
-"""Arithmetic and comparisons of two arrays, element by element, with broadcasting."""
+"""Arithmetic, comparisons, logic and bits of two values, element by element, with broadcasting.
+
+A number (`R.Prim`) fits every shape; two numbers give a number.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from te_sched.ir.graph import GraphCall
-from te_sched.ir.struct_info import ShapeExpr, StructInfo, TensorStructInfo
-from te_sched.relax.op.common import broadcast_sizes, common_dtype, shape_of, tensors_of
+from te_sched.ir.struct_info import PrimStructInfo, StructInfo
+from te_sched.relax.op.common import FOLLOWS, broadcast, common_dtype, operand_of
 from te_sched.relax.operators import make_call, register_operator
 
 
-def add(x1: Any, x2: Any) -> GraphCall:
-    """x1 + x2"""
-    return make_call("relax.add", [x1, x2])
+def _infer(call: GraphCall, builder: Any, dtype: str) -> StructInfo:
+    infos = [operand_of(call, 0), operand_of(call, 1)]
+    if all(isinstance(one, PrimStructInfo) for one in infos):
+        return PrimStructInfo(dtype)
+    return broadcast(call, builder, infos, dtype)
 
 
-@register_operator("relax.add")
 def _infer_arithmetic(call: GraphCall, builder: Any) -> StructInfo:
-    a, b = infos = tensors_of(call, 2)
-    dtype = common_dtype(call, infos)
-    sizes = (shape_of(a), shape_of(b))
-    if sizes[0] is not None and sizes[1] is not None:
-        found = broadcast_sizes(call, builder, *sizes)
-        if found is not None:
-            return TensorStructInfo(ShapeExpr(found), dtype)
-    known = -1 in (a.ndim, b.ndim)
-    return TensorStructInfo(None, dtype, None, -1 if known else max(a.ndim, b.ndim))
+    return _infer(call, builder, common_dtype(call, [operand_of(call, at) for at in (0, 1)]))
+
+
+def _infer_comparison(call: GraphCall, builder: Any) -> StructInfo:
+    return _infer(call, builder, "bool")
+
+
+def _binary(name: str, infer: Any, words: str) -> Callable[[Any, Any], GraphCall]:
+    """The function that makes calls of an operator of two values."""
+    full = f"relax.{name}"
+    register_operator(full, TMixedPrecisionPolicy=FOLLOWS)(infer)
+
+    def build(x1: Any, x2: Any) -> GraphCall:
+        return make_call(full, [x1, x2])
+
+    build.__name__ = build.__qualname__ = name
+    build.__doc__ = words
+    return build
+
+
+add = _binary("add", _infer_arithmetic, "x1 + x2")
+divide = _binary("divide", _infer_arithmetic, "x1 / x2")
+floor_divide = _binary("floor_divide", _infer_arithmetic, "x1 / x2, rounded down")
+floor_mod = _binary("floor_mod", _infer_arithmetic, "The remainder of x1 / x2 rounded down")
+maximum = _binary("maximum", _infer_arithmetic, "The larger one of x1 and x2")
+minimum = _binary("minimum", _infer_arithmetic, "The smaller one of x1 and x2")
+mod = _binary("mod", _infer_arithmetic, "The remainder of x1 / x2 rounded towards zero")
+multiply = _binary("multiply", _infer_arithmetic, "x1 * x2")
+power = _binary("power", _infer_arithmetic, "x1 ** x2")
+subtract = _binary("subtract", _infer_arithmetic, "x1 - x2")
+
+left_shift = _binary("left_shift", _infer_arithmetic, "x1 << x2")
+right_shift = _binary("right_shift", _infer_arithmetic, "x1 >> x2")
+bitwise_and = _binary("bitwise_and", _infer_arithmetic, "x1 & x2")
+bitwise_or = _binary("bitwise_or", _infer_arithmetic, "x1 | x2")
+bitwise_xor = _binary("bitwise_xor", _infer_arithmetic, "x1 ^ x2")
+logical_and = _binary("logical_and", _infer_arithmetic, "x1 and x2")
+logical_or = _binary("logical_or", _infer_arithmetic, "x1 or x2")
+logical_xor = _binary("logical_xor", _infer_arithmetic, "Whether one of x1 and x2 holds, not both")
+
+equal = _binary("equal", _infer_comparison, "x1 == x2")
+greater = _binary("greater", _infer_comparison, "x1 > x2")
+greater_equal = _binary("greater_equal", _infer_comparison, "x1 >= x2")
+less = _binary("less", _infer_comparison, "x1 < x2")
+less_equal = _binary("less_equal", _infer_comparison, "x1 <= x2")
+not_equal = _binary("not_equal", _infer_comparison, "x1 != x2")

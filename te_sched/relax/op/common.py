@@ -2,19 +2,37 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Sequence
 from typing import Any
 
-from te_sched.errors import GraphError
-from te_sched.ir import ops
-from te_sched.ir.graph import GraphCall
-from te_sched.ir.struct_info import ShapeExpr, ShapeStructInfo, StructInfo, TensorStructInfo
+from te_sched.errors import GraphError, GraphTypeError, kind_of, repr_of
+from te_sched.ir import dtypes, ops
+from te_sched.ir.expr import IntImm, Node
+from te_sched.ir.graph import GraphCall, PrimValue, as_expr
+from te_sched.ir.struct_info import (
+    PrimStructInfo,
+    ShapeExpr,
+    ShapeStructInfo,
+    StructInfo,
+    TensorStructInfo,
+)
+from te_sched.signatures import is_index
 
 
 def tensor_of(call: GraphCall, place: int) -> TensorStructInfo:
-    """The struct info of an argument that is a tensor; GraphError for others."""
+    """The struct info of an argument that is a tensor; GraphTypeError for others."""
     info: StructInfo = call.args[place].struct_info
     if not isinstance(info, TensorStructInfo):
         raise argument_error(call, place, "a tensor")
+    return info
+
+
+def operand_of(call: GraphCall, place: int) -> TensorStructInfo | PrimStructInfo:
+    """The struct info of an argument that is a tensor or a number; GraphTypeError for others."""
+    info: StructInfo = call.args[place].struct_info
+    if not isinstance(info, TensorStructInfo | PrimStructInfo):
+        raise argument_error(call, place, "a tensor or a number")
     return info
 
 
@@ -23,10 +41,10 @@ def tensors_of(call: GraphCall, count: int) -> list[TensorStructInfo]:
     return [tensor_of(call, place) for place in range(count)]
 
 
-def argument_error(call: GraphCall, place: int, expected: str) -> GraphError:
+def argument_error(call: GraphCall, place: int, expected: str) -> GraphTypeError:
     """The error of an argument that an operator does not take."""
     info = call.args[place].struct_info
-    return GraphError(
+    return GraphTypeError(
         f"argument {place} of {call.op} is {info}, expected {expected}",
         f"{call.op} is called with {', '.join(str(one.struct_info) for one in call.args)}",
         f"give {expected}",
@@ -38,13 +56,13 @@ def shape_of(info: TensorStructInfo) -> tuple[Any, ...] | None:
     return info.shape.values if isinstance(info.shape, ShapeExpr) else None
 
 
-def common_dtype(call: GraphCall, infos: list[TensorStructInfo]) -> str:
-    """The dtype that tensors share, "" if one is not known; GraphError if they differ."""
+def common_dtype(call: GraphCall, infos: Sequence[Any]) -> str:
+    """The dtype that values share, "" if one is not known; GraphTypeError if they differ."""
     known = {one.dtype for one in infos}
     if "" in known:
         return ""
     if len(known) > 1:
-        raise GraphError(
+        raise GraphTypeError(
             f"the arguments of {call.op} have dtypes {', '.join(one.dtype for one in infos)}",
             "an operator does not convert its arguments",
             "convert one with relax.op.astype(value, dtype)",
@@ -74,6 +92,7 @@ def broadcast_sizes(call: GraphCall, builder: Any, a: Any, b: Any) -> tuple[Any,
     return (*longer[:rest], *found)
 
 
+<<<<<<< HEAD
 def allocated(call: GraphCall, shape: Any, dtype: Any) -> TensorStructInfo:
     """The struct info of a new tensor of a shape, which is an expression."""
     info = shape.struct_info
@@ -82,3 +101,79 @@ def allocated(call: GraphCall, shape: Any, dtype: Any) -> TensorStructInfo:
     if info.values is None:
         return TensorStructInfo(None, dtype.value, None, info.ndim)
     return TensorStructInfo(ShapeExpr(info.values), dtype.value)
+=======
+def broadcast(
+    call: GraphCall, builder: Any, infos: Sequence[TensorStructInfo | PrimStructInfo], dtype: str
+) -> TensorStructInfo:
+    """The tensor to which tensors and numbers are broadcast; `vdevice` is that of the tensors."""
+    tensors = [one for one in infos if isinstance(one, TensorStructInfo)]
+    vdevice = common_vdevice(call, tensors)
+    first = tensors[0].shape
+    if first is not None and all(one.shape is first for one in tensors):
+        return TensorStructInfo(first, dtype, vdevice)
+    if all(shape_of(one) is not None for one in tensors):
+        sizes: Any = ()
+        for one in tensors:
+            sizes = None if sizes is None else broadcast_sizes(call, builder, sizes, shape_of(one))
+        if sizes is not None:
+            return TensorStructInfo(ShapeExpr(sizes), dtype, vdevice)
+    ranks = [one.ndim for one in tensors]
+    return TensorStructInfo(None, dtype, vdevice, -1 if -1 in ranks else max(ranks))
+
+
+def common_vdevice(call: GraphCall, infos: Sequence[TensorStructInfo]) -> Any:
+    """The device that tensors share; those without one fit every device."""
+    found: Any = None
+    for one in infos:
+        if one.vdevice is None:
+            continue
+        if found is not None and found != one.vdevice:
+            raise GraphTypeError(
+                f"the arguments of {call.op} are on devices {found} and {one.vdevice}",
+                "an operator does not copy its arguments",
+                "copy one with relax.op.to_vdevice(value, device)",
+            )
+        found = one.vdevice
+    return found
+
+
+def check_floats(call: GraphCall, place: int) -> None:
+    """GraphTypeError if a tensor is known to have elements that are not floating-point numbers."""
+    dtype = tensor_of(call, place).dtype
+    if dtype and not dtypes.is_float(dtype):
+        raise argument_error(call, place, "a tensor of floating-point numbers")
+
+
+def check_indices(call: GraphCall, place: int) -> None:
+    """GraphTypeError if a tensor or number is known not to be integers."""
+    dtype = operand_of(call, place).dtype
+    if dtype and not dtypes.is_integral(dtype):
+        raise argument_error(call, place, "a tensor of integers")
+
+
+def like(info: TensorStructInfo, dtype: str | None = None) -> TensorStructInfo:
+    """A tensor of the shape and device of another one, of its dtype or another one."""
+    return TensorStructInfo(
+        info.shape, info.dtype if dtype is None else dtype, info.vdevice, info.ndim
+    )
+
+
+def number(value: Any) -> PrimValue:
+    """A number as an expression of the graph; GraphTypeError for other values."""
+    made = as_expr(value)
+    info = getattr(made, "struct_info_", None)
+    if not isinstance(info, PrimStructInfo):
+        raise GraphTypeError(
+            f"{repr_of(value)} is not a number", f"it is {kind_of(value)}", "give a number"
+        )
+    return made  # type: ignore[no-any-return]
+
+
+def as_int(value: Any, name: str) -> int:
+    """An attribute that is an integer; GraphTypeError for others."""
+    if not is_index(value) or isinstance(value, Node) and not isinstance(value, IntImm):
+        raise GraphTypeError(
+            f"{name} is {repr_of(value)}", f"it is {kind_of(value)}", "give an integer"
+        )
+    return operator.index(value)
+>>>>>>> 64fe91a1 (relax: Operators of elements, creation, reductions, sorting, indices and quantization, with legalization)

@@ -7,5 +7,11 @@ Must not know the inference of struct infos.
 
 from te_sched.relax.transform.legalize_ops import binary as binary
 from te_sched.relax.transform.legalize_ops import common as common
+from te_sched.relax.transform.legalize_ops import create as create
+from te_sched.relax.transform.legalize_ops import elementwise as elementwise
+from te_sched.relax.transform.legalize_ops import image as image
+from te_sched.relax.transform.legalize_ops import index as index
+from te_sched.relax.transform.legalize_ops import qdq as qdq
+from te_sched.relax.transform.legalize_ops import statistical as statistical
 from te_sched.relax.transform.legalize_ops.common import register_legalize as register_legalize
 from te_sched.relax.transform.legalize_ops.legalizer import LegalizeOps as LegalizeOps

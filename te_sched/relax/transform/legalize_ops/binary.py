@@ -6,6 +6,7 @@ from typing import Any
 
 from te_sched import topi
 from te_sched.ir.graph import GraphCall
+from te_sched.ir.struct_info import PrimStructInfo
 from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.transform.legalize_ops.common import (
     LegalizeFunc,
@@ -20,6 +21,8 @@ def _binary(te_func: TEFunc) -> LegalizeFunc:
 
     def legalize(builder: BlockBuilder, call: GraphCall) -> Any:
         first, second = call.args
+        if isinstance(call.struct_info, PrimStructInfo):
+            return call  # numbers are not arrays
         number = scalar_or_expr(first)
         if number is first:  # one of them stays a tensor
             return builder.call_te(te_func, first, scalar_or_expr(second))
@@ -28,4 +31,30 @@ def _binary(te_func: TEFunc) -> LegalizeFunc:
     return legalize
 
 
-register_legalize("relax.add", _binary(topi.add))
+for _name in (
+    "add",
+    "bitwise_and",
+    "bitwise_or",
+    "bitwise_xor",
+    "divide",
+    "equal",
+    "floor_divide",
+    "floor_mod",
+    "greater",
+    "greater_equal",
+    "left_shift",
+    "less",
+    "less_equal",
+    "logical_and",
+    "logical_or",
+    "logical_xor",
+    "maximum",
+    "minimum",
+    "mod",
+    "multiply",
+    "not_equal",
+    "power",
+    "right_shift",
+    "subtract",
+):
+    register_legalize(f"relax.{_name}", _binary(getattr(topi, _name)))

@@ -1,0 +1,256 @@
+"""Tensors of a value, a sequence or a diagonal, and the triangles of matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from te_sched.errors import GraphError, kind_of, repr_of
+from te_sched.ir import dtypes, intrinsics, ops
+from te_sched.ir.expr import Expr, FloatImm, IntImm
+from te_sched.ir.graph import GraphCall, GraphExpr
+from te_sched.ir.struct_info import (
+    PrimStructInfo,
+    ShapeExpr,
+    ShapeStructInfo,
+    StructInfo,
+    TensorStructInfo,
+)
+from te_sched.relax.constant import const
+from te_sched.relax.op.common import FOLLOWS, argument_error, like, number, tensor_of
+from te_sched.relax.operators import make_call, register_operator
+from te_sched.signatures import is_sequence
+
+# One value
+
+
+def full(shape: Any, fill_value: Any, dtype: str | None = None) -> GraphCall:
+    """A tensor of a shape that has one value everywhere.
+
+    Parameters
+    ----------
+    shape : sizes, or an expression of a shape.
+    fill_value : a tensor without dimensions, or a number.
+    dtype : by default that of `fill_value`.
+    """
+    return make_call("relax.full", [_shape(shape), _fill(fill_value)], dtype=_dtype(dtype))
+
+
+@register_operator("relax.full", TMixedPrecisionPolicy=FOLLOWS)
+def _infer_full(call: GraphCall, builder: Any) -> StructInfo:
+    del builder
+    _check_shape(call)
+    value = _fill_info(call)
+    return TensorStructInfo(call.args[0], call.attrs.dtype or value.dtype, value.vdevice)
+
+
+def full_like(x: Any, fill_value: Any, dtype: str | None = None) -> GraphCall:
+    """A tensor of the shape of `x` that has one value everywhere; of its dtype, by default."""
+    return make_call("relax.full_like", [x, _fill(fill_value)], dtype=_dtype(dtype))
+
+
+@register_operator("relax.full_like", TMixedPrecisionPolicy=FOLLOWS)
+def _infer_full_like(call: GraphCall, builder: Any) -> StructInfo:
+    info = _infer_like(call, builder)
+    _fill_info(call)
+    return info
+
+
+def ones(shape: Any, dtype: str) -> GraphCall:
+    """A tensor of ones."""
+    return make_call("relax.ones", [_shape(shape)], dtype=_known_dtype(dtype))
+
+
+def zeros(shape: Any, dtype: str) -> GraphCall:
+    """A tensor of zeros."""
+    return make_call("relax.zeros", [_shape(shape)], dtype=_known_dtype(dtype))
+
+
+@register_operator("relax.ones", TMixedPrecisionPolicy=FOLLOWS)
+@register_operator("relax.zeros", TMixedPrecisionPolicy=FOLLOWS)
+def _infer_ones(call: GraphCall, builder: Any) -> StructInfo:
+    del builder
+    _check_shape(call)
+    return TensorStructInfo(call.args[0], call.attrs.dtype)
+
+
+def ones_like(x: Any, dtype: str | None = None) -> GraphCall:
+    """A tensor of ones of the shape of `x`, and of its dtype by default."""
+    return make_call("relax.ones_like", [x], dtype=_dtype(dtype))
+
+
+def zeros_like(x: Any, dtype: str | None = None) -> GraphCall:
+    """A tensor of zeros of the shape of `x`, and of its dtype by default."""
+    return make_call("relax.zeros_like", [x], dtype=_dtype(dtype))
+
+
+@register_operator("relax.ones_like")
+@register_operator("relax.zeros_like")
+def _infer_like(call: GraphCall, builder: Any) -> StructInfo:
+    del builder
+    info = tensor_of(call, 0)
+    return like(info, call.attrs.dtype or info.dtype)
+
+
+# Sequences and diagonals
+
+
+def arange(start: Any, end: Any = None, step: Any = 1, dtype: str | None = None) -> GraphCall:
+    """The numbers from `start` to `end` (exclusive) by `step`; from 0 to `start` without `end`.
+
+    The dtype is int64 if all are integers, otherwise float32, unless it is given.
+
+    >>> arange(10).args, arange(0, 1, 0.5).attrs.dtype
+    ((R.prim_value(0), R.prim_value(10), R.prim_value(1)), 'float32')
+    """
+    if end is None:
+        start, end = 0, start
+    given = [start, end, step]
+    if not dtype:
+        dtype = "int64" if all(_is_integer(one) for one in given) else "float32"
+    reals = [ops.const(one, "float32") if isinstance(one, float) else one for one in given]
+    return make_call("relax.arange", [number(one) for one in reals], dtype=_known_dtype(dtype))
+
+
+@register_operator("relax.arange", TMixedPrecisionPolicy=FOLLOWS)
+def _infer_arange(call: GraphCall, builder: Any) -> StructInfo:
+    values = [_number_of(call, place) for place in range(3)]
+    dtype = call.attrs.dtype
+    if None in values:
+        return TensorStructInfo(None, dtype, None, 1)
+    if isinstance(values[2], IntImm | FloatImm) and values[2].value == 0:
+        raise GraphError("the step of relax.arange is 0", "", "give a step that is not 0")
+    size = _count(*values)
+    return TensorStructInfo((builder.analyzer.simplify(size),), dtype)  # type: ignore[arg-type]
+
+
+def _count(start: Any, end: Any, step: Any) -> Expr:
+    """The number of values of a sequence, 0 or more if the bounds are constants."""
+    constants = [one for one in (start, end, step) if isinstance(one, IntImm | FloatImm)]
+    if all(dtypes.is_integral(one.dtype) for one in (start, end, step)):
+        if len(constants) == 3:
+            return ops.const(len(range(start.value, end.value, step.value)), "int64")
+        if isinstance(step, IntImm) and step.value < 0:
+            start, end, step = end, start, ops.negative(step)
+        return ops.cast("int64", ops.floordiv(end - start + step - 1, step))
+    if len(constants) == 3:
+        exact = (end.value - start.value) / step.value
+        return ops.const(max(0, -int(-exact // 1)), "int64")
+    distance = _real(end) - _real(start)
+    if isinstance(step, IntImm | FloatImm):
+        distance = distance * ops.const(1 / step.value, distance.dtype)
+    else:
+        distance = distance / _real(step)
+    return ops.cast("int64", intrinsics.ceil(distance))
+
+
+def _real(value: Any) -> Any:
+    return value if dtypes.is_float(value.dtype) else ops.cast("float32", value)
+
+
+def eye(n: Any, m: Any = None, k: Any = 0, dtype: str = "float32") -> GraphCall:
+    """A matrix of n rows and m columns (n by default) with ones on diagonal k, zeros elsewhere."""
+    args = [number(n), number(n if m is None else m), number(k)]
+    return make_call("relax.eye", args, dtype=_known_dtype(dtype))
+
+
+@register_operator("relax.eye", TMixedPrecisionPolicy=FOLLOWS)
+def _infer_eye(call: GraphCall, builder: Any) -> StructInfo:
+    del builder
+    sizes = [_number_of(call, place) for place in range(3)][:2]
+    if None in sizes:
+        return TensorStructInfo(None, call.attrs.dtype, None, 2)
+    made = tuple([ops.cast("int64", one) for one in sizes])
+    return TensorStructInfo(made, call.attrs.dtype)
+
+
+def eye_like(x: Any, k: Any = 0, dtype: str | None = None) -> GraphCall:
+    """A matrix of the shape of `x` with ones on diagonal k; of its dtype, by default."""
+    return make_call("relax.eye_like", [x, number(k)], dtype=_dtype(dtype))
+
+
+@register_operator("relax.eye_like")
+def _infer_eye_like(call: GraphCall, builder: Any) -> StructInfo:
+    if tensor_of(call, 0).ndim not in (-1, 2):
+        raise argument_error(call, 0, "a matrix")
+    return _infer_like(call, builder)
+
+
+# Triangles
+
+
+def tril(x: Any, k: Any = 0) -> GraphCall:
+    """The matrices with zeros above diagonal k: above the main one for 0, more of them below 0."""
+    return make_call("relax.tril", [x, number(k)])
+
+
+def triu(x: Any, k: Any = 0) -> GraphCall:
+    """The matrices with zeros below diagonal k."""
+    return make_call("relax.triu", [x, number(k)])
+
+
+@register_operator("relax.tril")
+@register_operator("relax.triu")
+def _infer_triangle(call: GraphCall, builder: Any) -> StructInfo:
+    del builder
+    info = tensor_of(call, 0)
+    if info.ndim in (0, 1):
+        raise argument_error(call, 0, "a tensor of at least two dimensions")
+    _number_of(call, 1)
+    return like(info)
+
+
+# Arguments
+
+
+def _shape(given: Any) -> Any:
+    if is_sequence(given):
+        return ShapeExpr(tuple(given))
+    if isinstance(given, GraphExpr | ShapeExpr):
+        return given
+    raise GraphError(
+        f"the shape is {repr_of(given)}",
+        f"it is {kind_of(given)}",
+        "give a tuple of sizes, or an expression of a shape",
+    )
+
+
+def _check_shape(call: GraphCall) -> None:
+    if not isinstance(call.args[0].struct_info, ShapeStructInfo):
+        raise argument_error(call, 0, "a shape")
+
+
+def _fill(given: Any) -> Any:
+    return const(given) if isinstance(given, bool | int | float) else given
+
+
+def _fill_info(call: GraphCall) -> TensorStructInfo:
+    info = tensor_of(call, 1)
+    if info.ndim != 0:
+        raise argument_error(call, 1, "a tensor without dimensions")
+    return info
+
+
+def _number_of(call: GraphCall, place: int) -> Any:
+    """The value of an argument that is a number; None if it is not known."""
+    info = call.args[place].struct_info
+    if not isinstance(info, PrimStructInfo):
+        raise argument_error(call, place, "a number")
+    return info.value
+
+
+def _is_integer(value: Any) -> bool:
+    dtype = getattr(getattr(value, "struct_info_", value), "dtype", "")
+    return isinstance(value, int) or (isinstance(dtype, str) and dtype.startswith(("int", "uint")))
+
+
+def _dtype(given: Any) -> str:
+    return "" if given is None or given == "" else dtypes.spelled(given)
+
+
+def _known_dtype(given: Any) -> str:
+    found = _dtype(given)
+    if not found:
+        raise GraphError(
+            "the dtype of a new tensor is not given", f"it is {repr_of(given)}", "give a dtype"
+        )
+    return found

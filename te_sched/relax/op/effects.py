@@ -1,0 +1,58 @@
+"""Operators with effects: checks and output while a graph runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from te_sched.errors import GraphTypeError, repr_of
+from te_sched.ir.graph import GraphCall, GraphExpr, GraphString, as_expr
+from te_sched.ir.struct_info import PrimStructInfo, StructInfo, TensorStructInfo, TupleStructInfo
+from te_sched.relax.op.common import argument_error
+from te_sched.relax.operators import make_call, register_operator
+from te_sched.signatures import is_sequence
+
+
+def assert_op(condition: Any, format_args: Any = None, format: Any = "") -> GraphCall:
+    """A check that a condition holds, an error with a message otherwise.
+
+    Parameters
+    ----------
+    condition : a tensor without dimensions or a number, of bool.
+    format_args : values that replace the {} of the message, in order; one, or a list.
+    format : the message.
+    """
+    given = format_args if is_sequence(format_args) else [format_args]
+    values = [as_expr(one) for one in given if one is not None]
+    return make_call("relax.assert_op", [as_expr(condition), _message(format), *values])
+
+
+@register_operator("relax.assert_op", is_pure=False, FCallPacked="relax.run.assert_op")
+def _infer_assert(call: GraphCall, builder: Any) -> StructInfo:
+    del builder
+    info = call.args[0].struct_info
+    is_scalar = isinstance(info, PrimStructInfo) or (
+        isinstance(info, TensorStructInfo) and info.ndim in (-1, 0)
+    )
+    if not is_scalar or info.dtype not in ("", "bool"):
+        raise argument_error(call, 0, "a scalar of bool")
+    return TupleStructInfo(())
+
+
+def print(*values: Any, format: Any = "") -> GraphCall:
+    """Print values, in the places of the {} of a format, or one after the other without one."""
+    given = [as_expr(one) for one in values]
+    return make_call("relax.print", [_message(format), *given])
+
+
+@register_operator("relax.print", is_pure=False, FCallPacked="relax.run.print")
+def _infer_print(call: GraphCall, builder: Any) -> StructInfo:
+    del call, builder
+    return TupleStructInfo(())
+
+
+def _message(format: Any) -> GraphExpr:
+    if isinstance(format, str):
+        return GraphString(format)
+    if isinstance(format, GraphString):
+        return format
+    raise GraphTypeError(f"the format is {repr_of(format)}", "", "give a str")

@@ -1,0 +1,91 @@
+"""Operators on images."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from te_sched.errors import GraphError
+from te_sched.ir import dtypes
+from te_sched.ir.expr import Expr
+from te_sched.ir.graph import GraphCall
+from te_sched.ir.struct_info import ShapeExpr, ShapeStructInfo, StructInfo, TensorStructInfo
+from te_sched.relax.op.common import FOLLOWS, argument_error, shape_of, tensor_of
+from te_sched.relax.operators import make_call, register_operator
+from te_sched.signatures import is_sequence
+
+
+def resize2d(
+    data: Any,
+    size: Any,
+    roi: Any = None,
+    layout: str = "NCHW",
+    method: str = "linear",
+    coordinate_transformation_mode: str = "half_pixel",
+    rounding_method: str = "round",
+    cubic_alpha: float = -0.5,
+    cubic_exclude: int = 0,
+    extrapolation_value: float = 0.0,
+    out_dtype: str | None = None,
+) -> GraphCall:
+    """The images with other heights and widths.
+
+    Parameters
+    ----------
+    size : the height and width, as numbers or an expression of a shape; one number for both.
+    roi : the part (y0, x0, y1, x1) of the image for "tf_crop_and_resize", relative to its size.
+    layout : the dimensions of the data: "NCHW", "NHWC" or "NCHW4c".
+    method : "nearest_neighbor", "linear" or "cubic".
+    coordinate_transformation_mode : "half_pixel", "align_corners", "asymmetric" and others of ONNX.
+    rounding_method : of "nearest_neighbor": "round", "round_prefer_floor", "floor" or "ceil".
+    cubic_alpha, cubic_exclude : the parameter of the spline, and whether elements out of bounds
+        are left out.
+    extrapolation_value : what is outside of the image, for "tf_crop_and_resize".
+    out_dtype : that of the data, by default.
+    """
+    region = (0.0,) * 4 if roi is None else tuple(roi) if is_sequence(roi) else (roi,) * 4
+    if isinstance(size, int | Expr):
+        size = (size, size)
+    return make_call(
+        "relax.image.resize2d",
+        [data, ShapeExpr(tuple(size)) if is_sequence(size) else size],
+        roi=tuple([float(one) for one in region]),
+        layout=layout,
+        method=method,
+        coordinate_transformation_mode=coordinate_transformation_mode,
+        rounding_method=rounding_method,
+        cubic_alpha=float(cubic_alpha),
+        cubic_exclude=int(cubic_exclude),
+        extrapolation_value=float(extrapolation_value),
+        out_dtype=dtypes.spelled(out_dtype) if out_dtype else "",
+    )
+
+
+@register_operator("relax.image.resize2d", TMixedPrecisionPolicy=FOLLOWS)
+def _infer_resize2d(call: GraphCall, builder: Any) -> StructInfo:
+    del builder
+    info, target = tensor_of(call, 0), call.args[1].struct_info
+    axes = _axes_of(call)
+    if info.ndim not in (-1, len(axes)):
+        raise argument_error(call, 0, f"a tensor of {len(axes)} dimensions, {call.attrs.layout}")
+    if not isinstance(target, ShapeStructInfo) or target.ndim != 2:
+        raise argument_error(call, 1, "a shape of two sizes")
+    dtype = call.attrs.out_dtype or info.dtype
+    sizes, new = shape_of(info), call.args[1]
+    if sizes is None or not isinstance(new, ShapeExpr):
+        return TensorStructInfo(None, dtype, info.vdevice, len(axes))
+    height_and_width = dict(zip("HW", new.values, strict=True))
+    made = [height_and_width.get(axis, size) for axis, size in zip(axes, sizes, strict=True)]
+    return TensorStructInfo(ShapeExpr(tuple(made)), dtype, info.vdevice)
+
+
+def _axes_of(call: GraphCall) -> list[str]:
+    """The letters of the layout."""
+    layout = call.attrs.layout
+    axes = [one for one in layout if one.isalpha()]
+    if sorted(one for one in axes if one.isupper()) != list("CHNW"):
+        raise GraphError(
+            f"{layout!r} is not a layout of images",
+            "",
+            'use the letters N, C, H and W, and a part of them as in "NCHW4c"',
+        )
+    return axes

@@ -1,0 +1,56 @@
+"""Random choices from given uniform numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from te_sched.ir import dtypes, ops
+from te_sched.ir.graph import GraphCall
+from te_sched.ir.struct_info import StructInfo, TensorStructInfo
+from te_sched.relax.op.common import argument_error, check_floats, check_indices, shape_of
+from te_sched.relax.op.common import tensors_of as _tensors
+from te_sched.relax.op.sizes import check_equal
+from te_sched.relax.operators import make_call, register_operator
+
+
+def multinomial_from_uniform(
+    prob: Any, uniform_sample: Any, sample_indices: Any, dtype: str = "int64"
+) -> GraphCall:
+    """Indices that are drawn from rows of probabilities.
+
+    Row i of the result is the first index at which the sum of row `sample_indices[i]` of `prob`
+    exceeds `uniform_sample[i]`.
+
+    Parameters
+    ----------
+    prob : a matrix; its rows sum up to 1.
+    uniform_sample : a column of numbers in [0, 1).
+    sample_indices : a column of rows of `prob`.
+    dtype : that of the result.
+    """
+    return make_call(
+        "relax.multinomial_from_uniform",
+        [prob, uniform_sample, sample_indices],
+        dtype=dtypes.spelled(dtype),
+    )
+
+
+@register_operator("relax.multinomial_from_uniform")
+def _infer_multinomial(call: GraphCall, builder: Any) -> StructInfo:
+    infos = _tensors(call, 3)
+    check_floats(call, 0)
+    check_floats(call, 1)
+    check_indices(call, 2)
+    for place, info in enumerate(infos):
+        sizes = shape_of(info)
+        is_column = sizes is None or len(sizes) != 2 or ops.is_const(sizes[1], 1)
+        if info.ndim not in (-1, 2) or (place and not is_column):
+            raise argument_error(call, place, "a column" if place else "a matrix")
+    rows, picks = shape_of(infos[1]), shape_of(infos[2])
+    if rows is not None and picks is not None:
+        check_equal(call, builder, rows[0], picks[0], "the rows of samples and indices")
+    dtype, vdevice = call.attrs.dtype, infos[1].vdevice
+    if None in (rows, picks, shape_of(infos[0])):
+        ndim = -1 if -1 in (infos[0].ndim, infos[1].ndim) else 2
+        return TensorStructInfo(None, dtype, vdevice, ndim)
+    return TensorStructInfo(infos[1].shape, dtype, vdevice)
