@@ -19,6 +19,8 @@ from te_sched.ir.struct_info import (
 )
 from te_sched.signatures import is_index
 
+FOLLOWS = 1  # the policy of an operator in mixed precision: its dtype is that of its arguments
+
 
 def tensor_of(call: GraphCall, place: int) -> TensorStructInfo:
     """The struct info of an argument that is a tensor; GraphTypeError for others."""
@@ -92,7 +94,6 @@ def broadcast_sizes(call: GraphCall, builder: Any, a: Any, b: Any) -> tuple[Any,
     return (*longer[:rest], *found)
 
 
-<<<<<<< HEAD
 def allocated(call: GraphCall, shape: Any, dtype: Any) -> TensorStructInfo:
     """The struct info of a new tensor of a shape, which is an expression."""
     info = shape.struct_info
@@ -101,7 +102,8 @@ def allocated(call: GraphCall, shape: Any, dtype: Any) -> TensorStructInfo:
     if info.values is None:
         return TensorStructInfo(None, dtype.value, None, info.ndim)
     return TensorStructInfo(ShapeExpr(info.values), dtype.value)
-=======
+
+
 def broadcast(
     call: GraphCall, builder: Any, infos: Sequence[TensorStructInfo | PrimStructInfo], dtype: str
 ) -> TensorStructInfo:
@@ -171,9 +173,8 @@ def number(value: Any) -> PrimValue:
 
 def as_int(value: Any, name: str) -> int:
     """An attribute that is an integer; GraphTypeError for others."""
-    if not is_index(value) or isinstance(value, Node) and not isinstance(value, IntImm):
+    if not is_index(value) or (isinstance(value, Node) and not isinstance(value, IntImm)):
         raise GraphTypeError(
             f"{name} is {repr_of(value)}", f"it is {kind_of(value)}", "give an integer"
         )
     return operator.index(value)
->>>>>>> 64fe91a1 (relax: Operators of elements, creation, reductions, sorting, indices and quantization, with legalization)

@@ -85,13 +85,13 @@ def strided_slice(
     given = {"axes": axes, "begin": begin, "end": end, "strides": strides}
     made = {name: _numbers(one) for name, one in given.items() if one is not None}
     for name, one in made.items():
-        if isinstance(one, Tuple) and isinstance(made["axes"], Tuple):
-            if len(one) != len(made["axes"]):
-                raise GraphError(
-                    f"strided_slice has {len(made['axes'])} axes and {len(one)} {name}",
-                    "",
-                    "give a number for each axis",
-                )
+        known = made["axes"]
+        if isinstance(one, Tuple) and isinstance(known, Tuple) and len(one) != len(known):
+            raise GraphError(
+                f"strided_slice has {len(known)} axes and {len(one)} {name}",
+                "",
+                "give a number for each axis",
+            )
     return make_call(
         "relax.strided_slice", [x, *made.values()], assume_inbound=bool(assume_inbound)
     )
