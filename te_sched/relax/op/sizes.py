@@ -13,8 +13,8 @@ from te_sched.ir import ops
 from te_sched.ir.expr import Expr
 from te_sched.ir.graph import GraphCall, GraphExpr
 from te_sched.ir.struct_info import ShapeExpr, ShapeStructInfo, TensorStructInfo, TupleStructInfo
-from te_sched.ir.structural import structural_equal
 from te_sched.relax.op.common import argument_error
+from te_sched.relax.op.common import common_vdevice as common_vdevice
 from te_sched.signatures import is_sequence
 
 
@@ -132,22 +132,6 @@ def product(sizes: Sequence[Any]) -> Expr:
     found: Expr = ops.const(1, "int64")
     for one in sizes:
         found = ops.multiply(found, one)
-    return found
-
-
-def common_vdevice(call: GraphCall, infos: Sequence[TensorStructInfo]) -> Any:
-    """The device that tensors share; those without one fit every device."""
-    found: Any = None
-    for one in infos:
-        if one.vdevice is None:
-            continue
-        if found is not None and not structural_equal(found, one.vdevice):
-            raise GraphError(
-                f"the arguments of {call.op} are on devices {found} and {one.vdevice}",
-                "an operator does not copy its arguments",
-                "copy one with relax.op.to_vdevice(value, device)",
-            )
-        found = one.vdevice
     return found
 
 
