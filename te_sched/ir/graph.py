@@ -254,7 +254,7 @@ class SeqExpr(GraphExpr):
     """Blocks of bindings, and a result."""
 
     blocks: tuple[BindingBlock, ...] = role(Role.BODY)
-    body: GraphExpr = role(Role.CHILD)
+    body: GraphExpr = role(Role.BODY)
     struct_info_: StructInfo | None = role(Role.ANNOTATION, default=None)
 
     def __post_init__(self) -> None:

@@ -161,6 +161,13 @@ def bind_sizes(param: StructInfo, given: StructInfo, values: dict[Var, Any]) -> 
             values.setdefault(one, other)
 
 
+def bound_sizes(info: StructInfo) -> list[Var]:
+    """The variables whose values a parameter of this struct info gives: sizes that are one."""
+    if isinstance(info, TupleStructInfo):
+        return [var for one in info.fields for var in bound_sizes(one)]
+    return [one for one in sizes_of(info) or () if type(one) is Var]
+
+
 def sizes_of(info: StructInfo) -> tuple[Any, ...] | None:
     """The sizes that are known of a value, or its number; None if they are not known."""
     if isinstance(info, TensorStructInfo):

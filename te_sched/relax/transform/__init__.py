@@ -17,8 +17,10 @@ from te_sched.relax.transform.base import function_pass as function_pass
 
 # The passes, and the module of each.
 PASSES: dict[str, str] = {
+    "AnnotateTIROpPattern": "annotate_tir_op_pattern",
     "AttachGlobalSymbol": "attach_global_symbol",
     "CallTIRRewrite": "call_tir_rewrite",
+    "FuseOps": "fuse_ops",
     "KillAfterLastUse": "kill_after_last_use",
     "LegalizeOps": "legalize_ops",
     "LowerAllocTensor": "lower_alloc_tensor",

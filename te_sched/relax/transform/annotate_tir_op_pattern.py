@@ -1,0 +1,207 @@
+"""The pattern kinds of functions of blocks: how the elements of the result depend on the inputs.
+
+`pattern_kind` looks at the blocks of a function, and `AnnotateTIROpPattern` writes the kind of each
+function as its attribute "op_pattern", from which `FuseOps` decides what can be fused. Must not
+know graphs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import IntEnum
+from typing import Any
+
+from te_sched.arith.structural_equality import same
+from te_sched.ir import expr as E
+from te_sched.ir import ops
+from te_sched.ir.blocks import BlockRealize
+from te_sched.ir.expr import BufferLoad, Expr, Var
+from te_sched.ir.stmt import BufferStore, For, IRModule, PrimFunc
+from te_sched.ir.visitor import children, variables_of, walk
+from te_sched.passes import ModuleTransform, PassInfo
+
+ATTRIBUTE = "op_pattern"
+
+
+class OpPatternKind(IntEnum):
+    """How an operator accesses memory, from the simplest to the least known (TVM's numbers)."""
+
+    ELEMENT_WISE = 0  # out[i, j] = f(a[i, j], ...)
+    BROADCAST = 1  # out[i, j] = f(a[j], ...)
+    INJECTIVE = 2  # out[i, j] = f(a[j, i], ...)
+    REDUCTION = 3  # out[i] = sum over k of f(a[i, k])
+    OUT_ELEMENT_WISE_FUSABLE = 4  # a product or window: element-wise operators can follow it
+    TUPLE = 7
+    OPAQUE = 8
+
+
+def AnnotateTIROpPattern() -> ModuleTransform:
+    """The pass that gives each function of blocks its pattern kind; known ones are kept.
+
+    >>> import te_sched
+    >>> from te_sched import te, topi
+    >>> A, B = te.placeholder((4, 8), name="A"), te.placeholder((8, 4), name="B")
+    >>> func = te.create_prim_func([A, B, topi.matmul(A, B)])
+    >>> AnnotateTIROpPattern()(te_sched.IRModule({"f": func}))["f"].attrs["op_pattern"]
+    4
+    """
+    return ModuleTransform(
+        lambda mod, _: annotate_patterns(mod), PassInfo(0, "AnnotateTIROpPattern")
+    )
+
+
+def annotate_patterns(module: IRModule) -> IRModule:
+    """The module with the pattern kinds of its functions of blocks as attributes."""
+    made = module.clone()
+    for name, func in module.functions.items():
+        if isinstance(func, PrimFunc) and ATTRIBUTE not in func.attrs:
+            made.update_func(name, func.with_attr(ATTRIBUTE, int(pattern_kind(func))))
+    return made
+
+
+def pattern_kind(func: PrimFunc) -> OpPatternKind:
+    """The pattern kind of a function: of its blocks, in order.
+
+    The largest kind decides. A reduction that is not the last block can be followed by
+    element-wise operators, as a softmax can.
+    """
+    kinds = [_kind_of_block(*one) for one in _computations(func.body)]
+    if not kinds:
+        return OpPatternKind.ELEMENT_WISE
+    largest = max(kinds)
+    if largest is OpPatternKind.REDUCTION and kinds[-1] is not OpPatternKind.REDUCTION:
+        return OpPatternKind.OUT_ELEMENT_WISE_FUSABLE
+    return largest
+
+
+# The iterators (whether they are reduced), and the nodes of the body.
+Computation = tuple[dict[Var, bool], list[Any]]
+
+
+def _computations(body: Any) -> list[Computation]:
+    """The innermost blocks; code around them counts as one more."""
+    found: list[Computation] = []
+
+    def visit(part: Any, around: dict[Var, bool]) -> None:
+        own = _without_blocks(part)
+        inner = [one.block for one in own if isinstance(one, BlockRealize)]
+        for block in inner:
+            axes = {one.var: one.kind == "CommReduce" for one in block.iter_vars}
+            visit(block.body, around | axes)
+        writes = any(isinstance(one, BufferStore) for one in own)
+        if writes or (not inner and part is not body):
+            found.append((around, own))
+
+    visit(body, {})
+    return found
+
+
+def _without_blocks(body: Any) -> list[Any]:
+    """The nodes of a statement, without those in blocks inside of it."""
+    found: list[Any] = []
+    stack = [body]
+    while stack:
+        node = stack.pop()
+        found.append(node)
+        if not isinstance(node, BlockRealize):
+            stack += reversed(list(children(node)))
+    return found
+
+
+def _kind_of_block(iterators: dict[Var, bool], parts: list[Any]) -> OpPatternKind:
+    stores = [one for one in parts if isinstance(one, BufferStore)]
+    loads = [one for one in parts if isinstance(one, BufferLoad)]
+    if not stores:
+        return OpPatternKind.OPAQUE
+    target = stores[0].indices
+    if not all(type(one) is Var for one in target) or not all(
+        _are_same(one.indices, target) for one in stores
+    ):
+        return OpPatternKind.OPAQUE
+    loops = {one.loop_var for one in parts if isinstance(one, For)}
+    kinds = [_kind_of_access(one, target) for one in loads]
+    if OpPatternKind.OPAQUE not in kinds:
+        return _joined(kinds)
+    reduced = {var for var, is_reduced in iterators.items() if is_reduced}
+    if not reduced or reduced & set(target) or loops:
+        return OpPatternKind.OPAQUE
+    if any(_is_window(one, reduced) for one in loads) or _is_product(stores, target):
+        return OpPatternKind.OUT_ELEMENT_WISE_FUSABLE
+    return OpPatternKind.REDUCTION
+
+
+def _joined(kinds: Sequence[OpPatternKind]) -> OpPatternKind:
+    """The kind of several accesses: a bias that is broadcast keeps an operator element-wise."""
+    largest = max(kinds, default=OpPatternKind.ELEMENT_WISE)
+    if largest is OpPatternKind.BROADCAST and OpPatternKind.ELEMENT_WISE in kinds:
+        return OpPatternKind.ELEMENT_WISE
+    return largest
+
+
+def _kind_of_access(load: BufferLoad, target: Sequence[Expr]) -> OpPatternKind:
+    """The kind of a load by its indices; OPAQUE if they are not given by those of the store."""
+    if _are_same(load.indices, target):
+        return OpPatternKind.ELEMENT_WISE
+    if _is_broadcast(load, target):
+        return OpPatternKind.BROADCAST
+    is_direct = not any(isinstance(part, BufferLoad) for one in load.indices for part in walk(one))
+    if is_direct and variables_of(*load.indices) <= set(target):
+        return OpPatternKind.INJECTIVE
+    return OpPatternKind.OPAQUE
+
+
+def _is_broadcast(load: BufferLoad, target: Sequence[Expr]) -> bool:
+    """Whether the indices are some of those of the store, in their order, and 0 in dimensions of
+    size 1.
+    """
+    place = 0
+    for index, size in zip(load.indices, load.buffer.shape, strict=True):
+        if ops.is_const(index, 0) and ops.is_const(size, 1):
+            continue
+        while place < len(target) and target[place] is not index:
+            place += 1
+        if place == len(target):
+            return False
+    return True
+
+
+def _is_window(load: BufferLoad, reduced: set[Var]) -> bool:
+    """Whether an index is computed from a reduction: elements are read again by others."""
+    return any(type(one) is not Var and variables_of(one) & reduced for one in load.indices)
+
+
+def _is_product(stores: Sequence[BufferStore], target: Sequence[Expr]) -> bool:
+    """Whether sums of products are written, of which each factor is read for several results."""
+    return all(_is_sum_of_products(one, target) for one in stores)
+
+
+def _is_sum_of_products(store: BufferStore, target: Sequence[Expr]) -> bool:
+    value = store.value
+    if not isinstance(value, E.Add) or not _reads_target(value.a, store):
+        return False
+    product = _uncast(value.b)
+    if not isinstance(product, E.Mul):
+        return False
+    factors = [_uncast(product.a), _uncast(product.b)]
+    return all(
+        isinstance(one, BufferLoad) and not set(target) <= variables_of(*one.indices)
+        for one in factors
+    )
+
+
+def _reads_target(value: Expr, store: BufferStore) -> bool:
+    return (
+        isinstance(value, BufferLoad)
+        and value.buffer is store.buffer
+        and _are_same(value.indices, store.indices)
+    )
+
+
+def _uncast(value: Expr) -> Expr:
+    while isinstance(value, E.Cast):
+        value = value.value
+    return value
+
+
+def _are_same(a: Sequence[Expr], b: Sequence[Expr]) -> bool:
+    return len(a) == len(b) and all(same(one, other) for one, other in zip(a, b, strict=True))

@@ -1,0 +1,107 @@
+"""The pass `FuseOps`: calls of functions of blocks are grouped by their pattern kinds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from te_sched.ir.graph import (
+    DataflowBlock,
+    GraphCall,
+    GraphFunction,
+    GraphVar,
+    TupleGetItem,
+    VarBinding,
+)
+from te_sched.ir.stmt import GlobalVar, IRModule, PrimFunc
+from te_sched.passes import ModuleTransform, PassInfo
+from te_sched.relax.transform.annotate_tir_op_pattern import ATTRIBUTE, OpPatternKind
+from te_sched.relax.transform.fusion_graph import FusionNode, groups_of, partition
+from te_sched.relax.transform.grouping import (
+    Group,
+    Grouping,
+    dataflow_blocks,
+    fuse_groups,
+    outputs_of,
+    variables_in,
+)
+from te_sched.signatures import checked
+
+MAX_SIZE = 256  # the number of bindings in a function
+_CALLS = ("relax.call_tir", "relax.call_tir_inplace")
+
+
+@checked
+def FuseOps(fuse_opt_level: int = -1) -> ModuleTransform:
+    """The pass that puts calls into functions with the attribute "Primitive", by the pattern kinds
+    that `AnnotateTIROpPattern` has written; `FuseTIR` makes one function of blocks of each.
+
+    Parameters
+    ----------
+    fuse_opt_level : 0 fuses nothing; by default the level of the pass context.
+
+    >>> from te_sched import relax, topi
+    >>> x = relax.Var("x", relax.TensorStructInfo([4], "float32"))
+    >>> builder = relax.BlockBuilder()
+    >>> with builder.function("main", [x]):
+    ...     with builder.dataflow():
+    ...         y = builder.emit_te(topi.exp, x)
+    ...         y = builder.emit_output(builder.call_te(topi.tanh, y))
+    ...     gv = builder.emit_func_output(y)
+    >>> module = relax.transform.AnnotateTIROpPattern()(builder.get())
+    >>> [str(name) for name in relax.transform.FuseOps()(module).functions]
+    ['exp', 'tanh', 'main', 'fused_exp_tanh']
+    """
+
+    def run(module: IRModule, context: Any) -> IRModule:
+        level = context.opt_level if fuse_opt_level == -1 else fuse_opt_level
+        if level == 0:
+            return module
+        size = int(context.config.get("relax.FuseOps.max_depth", MAX_SIZE))
+        return fuse_groups(module, lambda func: _groups(func, module, size))
+
+    return ModuleTransform(run, PassInfo(0, "FuseOps"))
+
+
+def _groups(func: GraphFunction, module: IRModule, max_size: int) -> Grouping:
+    """The groups of two or more bindings of a function."""
+    if func.attrs.get("Primitive"):
+        return {}
+    found: dict[GraphVar, Group] = {}
+    for block in dataflow_blocks(func):
+        nodes = _nodes(func, block, module)
+        partition(list(nodes.values()), max_size)
+        vars_of = {node: var for var, node in nodes.items()}
+        for members in groups_of(nodes.values()).values():
+            if len(members) > 1:
+                group = Group({"Primitive": 1})
+                found.update({vars_of[one]: group for one in members})
+    return found
+
+
+def _nodes(func: GraphFunction, block: DataflowBlock, module: IRModule) -> dict[Any, FusionNode]:
+    """The nodes of the bindings of a block, by variable."""
+    outputs = outputs_of(func, block)
+    found: dict[GraphVar, FusionNode] = {}
+    for binding in block.bindings:
+        kind = _kind_of(binding, module)
+        node = FusionNode(kind, is_external=binding.var in outputs)
+        for var in variables_in(binding):
+            if var in found:
+                found[var].uses.append((node, kind))
+        found[binding.var] = node
+    return found
+
+
+def _kind_of(binding: Any, module: IRModule) -> OpPatternKind:
+    value = binding.value
+    if not isinstance(binding, VarBinding):
+        return OpPatternKind.OPAQUE
+    if isinstance(value, TupleGetItem):
+        return OpPatternKind.INJECTIVE
+    if not isinstance(value, GraphCall) or value.op not in _CALLS:
+        return OpPatternKind.OPAQUE
+    called = value.args[0]
+    callee = module.functions.get(called) if isinstance(called, GlobalVar) else None
+    if not isinstance(callee, PrimFunc):
+        return OpPatternKind.OPAQUE
+    return OpPatternKind(int(callee.attrs.get(ATTRIBUTE, OpPatternKind.OPAQUE)))
