@@ -30,6 +30,7 @@ from te_sched.ir.struct_info import StructInfo as StructInfo
 from te_sched.ir.struct_info import TensorStructInfo as TensorStructInfo
 from te_sched.ir.struct_info import TupleStructInfo as TupleStructInfo
 from te_sched.relax import analysis as analysis
+from te_sched.relax import binding as binding
 from te_sched.relax import expr_functor as expr_functor
 from te_sched.relax import expr_operators as expr_operators
 from te_sched.relax import op as op

@@ -17,7 +17,6 @@ from collections.abc import Callable
 from typing import Any
 
 from te_sched.errors import GraphError, kind_of, repr_of
-from te_sched.ir.expr import Var
 from te_sched.ir.graph import (
     BindingBlock,
     Constant,
@@ -41,8 +40,8 @@ from te_sched.ir.op import Op
 from te_sched.ir.stmt import GlobalVar, IRModule
 from te_sched.ir.struct_info import ShapeExpr, StructInfo
 from te_sched.ir.structural import structural_equal
-from te_sched.ir.visitor import substitute, walk
 from te_sched.relax.block_builder import BlockBuilder
+from te_sched.relax.struct_info import is_base_of, map_sizes
 
 _METHODS: dict[type, str] = {
     Constant: "visit_constant_",
@@ -214,7 +213,6 @@ class PyExprMutator(ExprFunctor):
     def __init__(self, mod: IRModule | None = None) -> None:
         self.builder_ = BlockBuilder(mod)
         self._renamed: dict[GraphVar, GraphVar] = {}
-        self._symbolic: dict[Var, Any] = {}
 
     # Expressions
 
@@ -290,7 +288,9 @@ class PyExprMutator(ExprFunctor):
         if body is op.body and _same(params, op.params):
             return op
         known = op.ret_struct_info
-        ret = self.visit_struct_info(known) if known is not None and body is op.body else None
+        ret = None if known is None else self.visit_struct_info(known)
+        if ret is not None and body.struct_info_ is not None:
+            ret = ret if is_base_of(ret, body.struct_info_) else None
         return GraphFunction(
             tuple(params), body, ret, op.is_pure, op.attrs, written_name=op.written_name
         )
@@ -390,9 +390,10 @@ class PyExprMutator(ExprFunctor):
 
     def visit_struct_info(self, info: StructInfo) -> StructInfo:
         """The struct info of a variable or a call, with the sizes rewritten."""
-        sizes = {one: self.visit_prim_expr(one) for one in walk(info) if type(one) is Var}
-        changed = {old: new for old, new in sizes.items() if new is not old}
-        return substitute(info, changed)
+        return map_sizes(info, self._visit_size)
+
+    def _visit_size(self, size: Any) -> Any:
+        return self.visit_expr(size) if isinstance(size, GraphVar) else self.visit_prim_expr(size)
 
     # The builder
 

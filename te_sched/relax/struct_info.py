@@ -6,6 +6,7 @@ the struct info of the result. Must not know operators.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import IntEnum
 from typing import Any
 
@@ -25,7 +26,7 @@ from te_sched.ir.struct_info import (
     TupleStructInfo,
     erase_unknown,
 )
-from te_sched.ir.visitor import substitute, walk
+from te_sched.ir.visitor import replace, substitute, walk
 
 
 class BaseCheckResult(IntEnum):
@@ -177,6 +178,35 @@ def sizes_of(info: StructInfo) -> tuple[Any, ...] | None:
     if isinstance(info, PrimStructInfo) and info.value is not None:
         return (info.value,)
     return None
+
+
+def map_sizes(info: Any, map_size: Callable[[Any], Any]) -> Any:
+    """A struct info with each size, number and variable of a shape mapped; itself if none changed.
+
+    >>> from te_sched import relax
+    >>> map_sizes(relax.ShapeStructInfo([4, 3]), lambda size: size * 2)
+    R.Shape([8, 6])
+    """
+    if isinstance(info, TensorStructInfo) and info.shape is not None:
+        if not isinstance(info.shape, ShapeExpr):
+            return replace(info, shape=map_size(info.shape))
+        sizes = _mapped(info.shape.values, map_size)
+        return info if sizes is info.shape.values else replace(info, shape=ShapeExpr(sizes))
+    if isinstance(info, ShapeStructInfo) and info.values is not None:
+        return replace(info, values=_mapped(info.values, map_size))
+    if isinstance(info, PrimStructInfo) and info.value is not None:
+        return replace(info, value=map_size(info.value))
+    if isinstance(info, TupleStructInfo):
+        return replace(info, fields=_mapped(info.fields, lambda one: map_sizes(one, map_size)))
+    if isinstance(info, FuncStructInfo) and info.params is not None:
+        params = _mapped(info.params, lambda one: map_sizes(one, map_size))
+        return replace(info, params=params, ret=map_sizes(info.ret, map_size))
+    return info
+
+
+def _mapped(items: tuple[Any, ...], map_item: Callable[[Any], Any]) -> tuple[Any, ...]:
+    new = tuple([map_item(one) for one in items])
+    return items if all(a is b for a, b in zip(new, items, strict=True)) else new
 
 
 def derive_call(call: GraphCall, info: StructInfo, analyzer: Analyzer) -> StructInfo:

@@ -37,8 +37,12 @@ def has_reshape_pattern(func: PrimFunc) -> bool:
         _bind(one, analyzer, values)
     if any(isinstance(one, Block) and one.init is not None for one in walk(func.body)):
         return False
-    flat = [_flat(one.buffer.shape, one.indices, values) for one in (load, store)]
-    return analyzer.can_prove_equal(*flat)
+    position = _flat(target.shape, store.indices, values)
+    if analyzer.can_prove_equal(_flat(source.shape, load.indices, values), position):
+        return True
+    expected = _indices_of(position, source.shape)
+    given = [substitute(one, values) for one in load.indices]
+    return all(map(analyzer.can_prove_equal, given, expected))
 
 
 def _bind(node: Any, analyzer: Analyzer, values: dict[Var, Expr]) -> None:
@@ -66,3 +70,12 @@ def _flat(shape: Any, indices: Any, values: dict[Var, Expr]) -> Expr:
     for size, index in zip(shape, indices, strict=True):
         found = found * size + substitute(index, values)
     return found
+
+
+def _indices_of(position: Expr, shape: Any) -> list[Expr]:
+    """The indices of an element of a tensor, from its position in memory."""
+    found: list[Expr] = []
+    for place, size in enumerate(reversed(shape)):
+        found.append(position if place == len(shape) - 1 else ops.floormod(position, size))
+        position = ops.floordiv(position, size)
+    return found[::-1]

@@ -19,6 +19,8 @@ from te_sched.relax.transform.base import function_pass as function_pass
 PASSES: dict[str, str] = {
     "AnnotateTIROpPattern": "annotate_tir_op_pattern",
     "AttachGlobalSymbol": "attach_global_symbol",
+    "BindParams": "bind_params",
+    "BindSymbolicVars": "bind_symbolic_vars",
     "CallTIRRewrite": "call_tir_rewrite",
     "FuseOps": "fuse_ops",
     "KillAfterLastUse": "kill_after_last_use",

@@ -1,0 +1,178 @@
+"""Functions with some parameters and sizes given: `func.bind_params`, `func.bind_symbolic_vars`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from te_sched.arith.analyzer import Analyzer
+from te_sched.errors import GraphError, did_you_mean, repr_of
+from te_sched.ir import ops
+from te_sched.ir.expr import Expr, Var
+from te_sched.ir.graph import GraphExpr, GraphFunction, GraphVar, as_expr
+from te_sched.ir.struct_info import ShapeExpr
+from te_sched.ir.visitor import substitute
+from te_sched.relax.analysis.symbolic import free_symbolic_vars, used_symbolic_vars
+from te_sched.relax.constant import const
+from te_sched.relax.expr_functor import PyExprMutator
+from te_sched.relax.struct_info import BaseCheckResult, bind_sizes, struct_info_base_check
+
+
+def bind_params(func: GraphFunction, binding_map: Mapping[Any, Any]) -> GraphFunction:
+    """A function without the parameters that are given.
+
+    Variables of sizes get the values that the shapes of the given arrays tell.
+
+    Parameters
+    ----------
+    binding_map : arrays (of numpy, torch, te_sched), numbers or expressions, by the name of the
+        parameter or by its variable.
+
+    >>> import numpy as np
+    >>> from te_sched import relax
+    >>> x = relax.Var("x", relax.TensorStructInfo([4], "float32"))
+    >>> relax.Function([x], x).bind_params({"x": np.zeros(4, "float32")}).params
+    ()
+    """
+    by_name: dict[str, list[GraphVar]] = {}
+    for param in func.params:
+        by_name.setdefault(param.name_hint, []).append(param)
+    values: dict[GraphVar, Any] = {}
+    for key, given in binding_map.items():
+        param = _parameter(func, key, by_name)
+        if param in values:
+            raise GraphError(
+                f"parameter {param.name_hint} is given twice",
+                "it is given by its name and by its variable",
+                "give it once",
+            )
+        values[param] = _value(given)
+    sizes: dict[Var, Expr] = {}
+    for param, value in values.items():
+        bind_sizes(param.struct_info, value.struct_info, sizes)
+    for param, value in values.items():
+        expected = substitute(param.struct_info, sizes)
+        if struct_info_base_check(expected, value.struct_info) is BaseCheckResult.FAIL_L0:
+            raise GraphError(
+                f"parameter {param.name_hint} is given {value.struct_info}, expected {expected}",
+                "the value does not fit the parameter",
+                "give a value of this struct info",
+            )
+    return _bound(func, values, sizes)
+
+
+def _parameter(func: GraphFunction, key: Any, by_name: Mapping[str, list[GraphVar]]) -> GraphVar:
+    """The parameter with a name, or that is a variable."""
+    if isinstance(key, GraphVar) and key in func.params:
+        return key
+    found = by_name.get(str(key), []) if isinstance(key, str) else []
+    if len(found) > 1:
+        raise GraphError(
+            f"two parameters have the name {key}", "", "give the variable instead of its name"
+        )
+    if not found:
+        names = [one.name_hint for one in func.params]
+        raise GraphError(
+            f"the function has no parameter {repr_of(key)}",
+            f"its parameters are {', '.join(names)}" if names else "it has no parameters",
+            f"give one of its parameters{did_you_mean(str(key), names)}",
+        )
+    return found[0]
+
+
+def _value(given: Any) -> Any:
+    if isinstance(given, GraphExpr | ShapeExpr):
+        return given
+    if isinstance(given, Expr | int | float | list | tuple):
+        return as_expr(given)
+    return const(given)
+
+
+def bind_symbolic_vars(func: GraphFunction, binding_map: Mapping[Any, Any]) -> GraphFunction:
+    """A function with other sizes, or known ones, in place of variables.
+
+    Parameters
+    ----------
+    binding_map : numbers or expressions by the name of the variable, or by the variable.
+
+    >>> from te_sched import relax, tir
+    >>> x = relax.Var("x", relax.TensorStructInfo([tir.Var("n", "int64")], "float32"))
+    >>> relax.Function([x], x).bind_symbolic_vars({"n": 4}).struct_info.ret
+    R.Tensor((4,), dtype="float32")
+    """
+    sizes = symbolic_vars_of(func, binding_map)
+    for key in binding_map:
+        if not any(key is one or key == one.name for one in sizes):
+            names = [one.name for one in used_symbolic_vars(func)]
+            raise GraphError(
+                f"the function has no variable {repr_of(key)} of sizes",
+                f"it has {', '.join(names)}" if names else "all of its sizes are known",
+                f"give one of its variables{did_you_mean(str(key), names)}",
+            )
+    found = _bound(func, {}, sizes)
+    undefined = [one for one in free_symbolic_vars(found) if one not in free_symbolic_vars(func)]
+    if undefined:
+        raise GraphError(
+            f"variable {undefined[0]} of sizes is not defined after the replacement",
+            "no parameter and no cast gives its value",
+            "use it as a size of a parameter, too",
+        )
+    return found
+
+
+def symbolic_vars_of(func: GraphFunction, binding_map: Mapping[Any, Any]) -> dict[Var, Expr]:
+    """The variables of sizes of a function that a mapping gives a value, and the values."""
+    found: dict[Var, Expr] = {}
+    known = used_symbolic_vars(func)
+    for key, value in binding_map.items():
+        matching = [one for one in known if one is key or (type(key) is str and one.name == key)]
+        if len(matching) > 1:
+            raise GraphError(
+                f"two variables of sizes have the name {key}",
+                "",
+                "give the variable instead of its name",
+            )
+        for one in matching:
+            if one in found:
+                raise GraphError(
+                    f"variable {one} of sizes is given twice",
+                    "it is given by its name and by itself",
+                    "give it once",
+                )
+            found[one] = ops.const(value, one.dtype) if isinstance(value, int) else value
+    return found
+
+
+def _bound(
+    func: GraphFunction, values: Mapping[GraphVar, Any], sizes: Mapping[Var, Expr]
+) -> GraphFunction:
+    mutator = _Binder(values, sizes)
+    left = [one for one in func.params if one not in values]
+    params = [mutator.visit_var_def(one) for one in left]
+    assert func.body is not None
+    body = mutator.visit_with_new_scope(func.body, params)
+    return GraphFunction(
+        tuple(params), body, None, func.is_pure, func.attrs, written_name=func.written_name
+    )
+
+
+class _Binder(PyExprMutator):
+    """Puts values in the place of variables, and of variables of sizes."""
+
+    def __init__(self, values: Mapping[GraphVar, Any], sizes: Mapping[Var, Expr]) -> None:
+        super().__init__()
+        self._values, self._sizes = values, dict(sizes)
+        self._analyzer = Analyzer()
+
+    def visit_var_(self, op: GraphVar) -> Any:
+        """The value of a variable."""
+        return self._values[op] if op in self._values else super().visit_var_(op)
+
+    def visit_prim_expr(self, expr: Any) -> Any:
+        """The size with the values of its variables."""
+        new = substitute(expr, self._sizes)
+        return expr if new is expr else self._analyzer.simplify(new)
+
+
+GraphFunction.bind_params = bind_params  # type: ignore[attr-defined]
+GraphFunction.bind_symbolic_vars = bind_symbolic_vars  # type: ignore[attr-defined]

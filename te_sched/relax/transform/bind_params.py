@@ -1,0 +1,52 @@
+"""BindParams: weights become constants of a function."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from te_sched.errors import GraphError, did_you_mean
+from te_sched.ir.graph import GraphFunction
+from te_sched.ir.stmt import IRModule
+from te_sched.passes import ModuleTransform, PassInfo
+from te_sched.relax.binding import bind_params
+from te_sched.relax.transform.base import with_functions
+
+
+def BindParams(func_name: str, params: Mapping[Any, Any]) -> ModuleTransform:
+    """The pass that gives parameters of a function a value, and removes them.
+
+    Parameters
+    ----------
+    func_name : the name of the function.
+    params : arrays by the name of the parameter, or by its variable; see `Function.bind_params`.
+
+    >>> import numpy as np
+    >>> from te_sched import IRModule, relax
+    >>> x, w = [relax.Var(name, relax.TensorStructInfo([4], "float32")) for name in "xw"]
+    >>> builder = relax.BlockBuilder()
+    >>> with builder.function("main", [x, w]):
+    ...     name = builder.emit_func_output(builder.emit(relax.op.add(x, w)))
+    >>> module = BindParams("main", {"w": np.ones(4, "float32")})(builder.get())
+    >>> [one.name_hint for one in module["main"].params]
+    ['x']
+    """
+
+    def run(mod: IRModule, context: Any) -> IRModule:
+        del context
+        return with_functions(mod, {func_name: bind_params(graph_function(mod, func_name), params)})
+
+    return ModuleTransform(run, PassInfo(0, "BindParams"))
+
+
+def graph_function(mod: IRModule, name: str) -> GraphFunction:
+    """A function of graphs of a module, by its name."""
+    found = mod.functions.get(name)
+    if not isinstance(found, GraphFunction):
+        names = [str(key) for key, one in mod.functions.items() if isinstance(one, GraphFunction)]
+        raise GraphError(
+            f"the module has no function {name!r} of graphs",
+            f"it has {', '.join(names)}" if names else "it has no functions of graphs",
+            f"give the name of one of its functions{did_you_mean(name, names)}",
+        )
+    return found

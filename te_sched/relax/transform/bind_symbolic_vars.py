@@ -1,0 +1,63 @@
+"""BindSymbolicVars: variables of sizes get a value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from te_sched.errors import GraphError, repr_of
+from te_sched.ir.graph import GraphFunction
+from te_sched.ir.stmt import IRModule
+from te_sched.passes import ModuleTransform, PassInfo
+from te_sched.relax.binding import bind_symbolic_vars, symbolic_vars_of
+from te_sched.relax.transform.base import with_functions
+from te_sched.relax.transform.bind_params import graph_function
+
+
+def BindSymbolicVars(
+    binding_map: Mapping[Any, Any], func_name: str | None = None
+) -> ModuleTransform:
+    """The pass that puts known sizes in place of variables of sizes.
+
+    Parameters
+    ----------
+    binding_map : numbers or expressions by the name of the variable, or by the variable.
+    func_name : the function in which to replace them; by default all in which they occur.
+
+    >>> from te_sched import IRModule, relax, tir
+    >>> x = relax.Var("x", relax.TensorStructInfo([tir.Var("n", "int64")], "float32"))
+    >>> module = BindSymbolicVars({"n": 4})(IRModule({"main": relax.Function([x], x)}))
+    >>> module["main"].struct_info.ret
+    R.Tensor((4,), dtype="float32")
+    """
+
+    def run(mod: IRModule, context: Any) -> IRModule:
+        del context
+        if func_name is not None:
+            func = graph_function(mod, func_name)
+            return with_functions(mod, {func_name: bind_symbolic_vars(func, binding_map)})
+        return _everywhere(mod, binding_map)
+
+    return ModuleTransform(run, PassInfo(0, "BindSymbolicVars"))
+
+
+def _everywhere(mod: IRModule, binding_map: Mapping[Any, Any]) -> IRModule:
+    changed: dict[str, Any] = {}
+    used: set[Any] = set()
+    for name, func in mod.functions_items():
+        if not isinstance(func, GraphFunction):
+            continue
+        own = {
+            key: value for key, value in binding_map.items() if symbolic_vars_of(func, {key: value})
+        }
+        if own:
+            changed[name] = bind_symbolic_vars(func, own)
+            used |= set(own)
+    for key in binding_map:
+        if key not in used:
+            raise GraphError(
+                f"no function of the module has a variable {repr_of(key)} of sizes",
+                "",
+                "give variables that occur in a function, by name or by the variable",
+            )
+    return with_functions(mod, changed)
