@@ -37,7 +37,7 @@ def inline_private_functions(functions: Mapping[str, PrimFunc]) -> dict[str, Pri
     def main():
         T.call_extern("int32", "print", 3)}
     """
-    callees = {name: _callees(func) for name, func in functions.items()}
+    callees = {name: called_functions(func) for name, func in functions.items()}
     inlined = {
         name: func
         for name, func in functions.items()
@@ -49,7 +49,7 @@ def inline_private_functions(functions: Mapping[str, PrimFunc]) -> dict[str, Pri
     for name, func in functions.items():
         found[name] = func.with_body(_Inliner(inlined, func).visit(func.body))
     used = {
-        callee for name, func in found.items() if name not in inlined for callee in _callees(func)
+        callee for name, func in found.items() if name not in inlined for callee in called_functions(func)
     }
     return {name: func for name, func in found.items() if name not in inlined or name in used}
 
@@ -61,7 +61,7 @@ def _is_simple(func: PrimFunc) -> bool:
     return not any(type(one) is Call and one.op == "tir.ret" for one in walk(func.body))
 
 
-def _callees(func: PrimFunc) -> set[str]:
+def called_functions(func: PrimFunc) -> set[str]:
     """The functions of the module that a function calls."""
     return {name for one in walk(func.body) if (name := _callee(one)) is not None}
 

@@ -168,6 +168,8 @@ class _Binder(PyExprMutator):
         """The value of a variable."""
         return self._values[op] if op in self._values else super().visit_var_(op)
 
+    visit_dataflow_var_ = visit_var_
+
     def visit_prim_expr(self, expr: Any) -> Any:
         """The size with the values of its variables."""
         new = substitute(expr, self._sizes)

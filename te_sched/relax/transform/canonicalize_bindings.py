@@ -1,0 +1,240 @@
+"""CanonicalizeBindings: one name for each value, and no more outputs of blocks than are used.
+
+    y = x                               z = R.add(x, x)
+    z = R.add(y, y)          ->         return z
+    w = z
+    return w
+
+Casts to a struct info that is known become bindings, variables of sizes that a cast defines again
+are replaced, elements of known tuples are used themselves.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from te_sched.arith.analyzer import Analyzer
+from te_sched.errors import GraphError
+from te_sched.ir import ops
+from te_sched.ir.expr import Expr, Var
+from te_sched.ir.graph import (
+    Constant,
+    DataflowBlock,
+    DataflowVar,
+    GraphFunction,
+    GraphVar,
+    MatchCast,
+    Tuple,
+    TupleGetItem,
+    VarBinding,
+)
+from te_sched.ir.struct_info import TupleStructInfo
+from te_sched.ir.structural import structural_equal
+from te_sched.ir.visitor import substitute
+from te_sched.passes import PassInfo
+from te_sched.relax.analysis.variables import bindings_of, nodes_of
+from te_sched.relax.expr_functor import PyExprMutator
+from te_sched.relax.struct_info import bind_sizes
+from te_sched.relax.transform.base import FunctionPass
+from te_sched.transform import Sequential
+
+
+def CanonicalizeBindings() -> Sequential:
+    """The pass that removes bindings of variables to variables, and casts that change nothing.
+
+    >>> from te_sched import relax
+    >>> x = relax.Var("x", relax.TensorStructInfo([4], "float32"))
+    >>> builder = relax.BlockBuilder()
+    >>> with builder.function("main", [x]):
+    ...     name = builder.emit_func_output(builder.emit(builder.emit(x)))
+    >>> CanonicalizeBindings()(builder.get())["main"].body.blocks
+    ()
+    """
+    passes = [
+        FunctionPass(canonical_sizes, PassInfo(1, "CanonicalizeTIRVariables")),
+        FunctionPass(canonical_bindings, PassInfo(1, "CanonicalizeRelaxBindings")),
+    ]
+    return Sequential(passes, name="CanonicalizeBindings")
+
+
+def canonical_sizes(func: GraphFunction, mod: Any = None, context: Any = None) -> GraphFunction:
+    """A function in which a cast defines no size that is known already."""
+    del mod, context
+    found: GraphFunction = _Sizes().visit_expr(func)
+    return found
+
+
+class _Sizes(PyExprMutator):
+    """Replaces the variables of sizes that casts define again."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._values: dict[Var, Expr] = {}
+        self._known: set[Var] = set()
+        self._analyzer = Analyzer()
+
+    def visit_function_(self, op: GraphFunction) -> Any:
+        """Parameters define sizes."""
+        for param in op.params:
+            self._known |= set(_sizes_of(param.struct_info_))
+        return super().visit_function_(op)
+
+    def visit_prim_expr(self, expr: Any) -> Any:
+        """The size with the values of its variables."""
+        new = substitute(expr, self._values)
+        return expr if new is expr else self._analyzer.simplify(new)
+
+    def visit_match_cast_(self, binding: MatchCast) -> None:
+        """Take the values of variables from the value that is cast."""
+        value = self.visit_expr(binding.value)
+        found: dict[Var, Expr] = {}
+        bind_sizes(binding.struct_info, value.struct_info, found)
+        for var, size in found.items():
+            known = self._values.get(var)
+            if known is not None and self._analyzer.can_prove(ops.not_equal(known, size)):
+                raise GraphError(
+                    f"MatchCast statements must be consistent: {var} is {known} and {size}",
+                    f"the cast of {binding.value} contradicts an earlier one",
+                    "give the casts different variables of sizes",
+                )
+            if known is None and var not in self._known and size is not var:
+                self._values[var] = size
+        self._known |= set(_sizes_of(binding.struct_info))
+        super().visit_match_cast_(binding)
+
+
+def _sizes_of(info: Any) -> list[Var]:
+    found: dict[Var, Any] = {}
+    bind_sizes(info, info, found)
+    return list(found)
+
+
+def canonical_bindings(func: GraphFunction, mod: Any = None, context: Any = None) -> GraphFunction:
+    """A function without bindings of variables to variables."""
+    del mod, context
+    found: GraphFunction = _Canonicalizer(_Names(func)).visit_expr(func)
+    return found
+
+
+class _Names:
+    """For each variable the one that is used instead, and how variables are bound."""
+
+    def __init__(self, func: GraphFunction) -> None:
+        self.instead: dict[GraphVar, GraphVar] = {}
+        self.constants: dict[GraphVar, Constant] = {}
+        self.defined_as: dict[GraphVar, GraphVar] = {}
+        self._values: dict[GraphVar, Any] = {}
+        for binding in bindings_of(func):
+            self._binding(binding)
+        everywhere = _count_uses(func)
+        for block in nodes_of(func):
+            if isinstance(block, DataflowBlock):
+                self._outputs(block, everywhere)
+
+    def root(self, var: GraphVar) -> GraphVar:
+        """The variable that stands for one."""
+        return self.instead.get(var, var)
+
+    def _binding(self, binding: Any) -> None:
+        var, value = binding.var, binding.value
+        if isinstance(value, Constant) and isinstance(binding, VarBinding):
+            self.constants[var] = value
+        same = self._same(value)
+        if isinstance(same, Constant) and same is not value and _fits(binding, same):
+            self.constants[var] = same
+        if isinstance(same, GraphVar) and _fits(binding, same):
+            self.instead[var] = same
+        self._values[var] = value
+
+    def _same(self, value: Any) -> Any:
+        """The variable or constant that a value is, if it is known to be one."""
+        if isinstance(value, GraphVar):
+            return self.root(value)
+        if isinstance(value, TupleGetItem) and isinstance(value.tuple_value, GraphVar):
+            known = self._values.get(self.root(value.tuple_value))
+            if isinstance(known, Tuple):
+                element = known.fields[value.index]
+                return self.root(element) if isinstance(element, GraphVar) else element
+        if isinstance(value, Tuple) and value.fields:
+            return self._whole(value)
+        return None
+
+    def _whole(self, value: Tuple) -> Any:
+        """The tuple of which a tuple has all elements in order."""
+        items = [
+            self._values.get(self.root(one)) if isinstance(one, GraphVar) else one
+            for one in value.fields
+        ]
+        whole = getattr(items[0], "tuple_value", None)
+        if not isinstance(whole, GraphVar):
+            return None
+        root = self.root(whole)
+        for place, item in enumerate(items):
+            is_item = isinstance(item, TupleGetItem) and item.index == place
+            if not is_item or self.root(item.tuple_value) is not root:
+                return None
+        known = root.struct_info_
+        is_complete = isinstance(known, TupleStructInfo) and len(known.fields) == len(items)
+        return root if is_complete else None
+
+    def _outputs(self, block: DataflowBlock, everywhere: dict[GraphVar, int]) -> None:
+        """Choose the variables of a block: those that are used outside are no DataflowVars."""
+        inside = _count_uses(block)
+        names: dict[GraphVar, list[GraphVar]] = {}
+        for var, root in self.instead.items():
+            names.setdefault(root, []).append(var)
+        for binding in block.bindings:
+            var = binding.var
+            if var in self.instead:
+                continue
+            every = [var, *names.get(var, [])]
+            outside = [one for one in every if everywhere.get(one, 0) > inside.get(one, 0)]
+            visible = [one for one in [*outside, *every] if not isinstance(one, DataflowVar)]
+            if outside and isinstance(var, DataflowVar):
+                self.defined_as[var] = visible[0]
+            elif not outside and not isinstance(var, DataflowVar):
+                self.defined_as[var] = DataflowVar(var.name_hint, var.struct_info_)
+
+
+def _count_uses(node: Any) -> dict[GraphVar, int]:
+    found: dict[GraphVar, int] = {}
+    for one in nodes_of(node, True):
+        if isinstance(one, GraphVar):
+            found[one] = found.get(one, 0) + 1
+    return found
+
+
+def _fits(binding: Any, value: Any) -> bool:
+    """Whether a binding only names a value: what is known of both is the same."""
+    if isinstance(binding, MatchCast) and not structural_equal(
+        binding.struct_info, value.struct_info_
+    ):
+        return False
+    return structural_equal(binding.var.struct_info_, value.struct_info_)
+
+
+class _Canonicalizer(PyExprMutator):
+    """Drops bindings that only name a value, and uses the value."""
+
+    def __init__(self, names: _Names) -> None:
+        super().__init__()
+        self._names = names
+        self._renamed |= names.defined_as
+
+    def visit_var_(self, op: GraphVar) -> Any:
+        """The variable, or the constant, that is used instead."""
+        if op in self._names.constants:
+            return self._names.constants[op]
+        return super().visit_var_(self._names.root(op))
+
+    visit_dataflow_var_ = visit_var_
+
+    def visit_var_binding_(self, binding: VarBinding) -> None:
+        """The binding, unless it only names a value."""
+        if binding.var not in self._names.instead:
+            super().visit_var_binding_(binding)
+
+    def visit_match_cast_(self, binding: MatchCast) -> None:
+        """The cast, unless it only names a value."""
+        if binding.var not in self._names.instead:
+            super().visit_match_cast_(binding)

@@ -1,0 +1,108 @@
+"""ConvertToDataflow: bindings without effects and control flow become dataflow blocks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from te_sched.ir.graph import (
+    Binding,
+    BindingBlock,
+    DataflowBlock,
+    GraphCall,
+    GraphFunction,
+    If,
+    SeqExpr,
+)
+from te_sched.passes import PassInfo
+from te_sched.relax.analysis.purity import is_impure_call
+from te_sched.relax.expr_functor import PyExprMutator
+from te_sched.relax.transform.base import FunctionPass
+from te_sched.relax.transform.canonicalize_bindings import CanonicalizeBindings
+from te_sched.transform import Sequential
+
+
+def ConvertToDataflow(min_size: int = 2) -> Sequential:
+    """The pass that makes dataflow blocks of bindings that stand together.
+
+    Parameters
+    ----------
+    min_size : a new block has so many bindings or more; single ones join a block beside them.
+
+    >>> from te_sched import relax
+    >>> x = relax.Var("x", relax.TensorStructInfo([4], "float32"))
+    >>> builder = relax.BlockBuilder()
+    >>> with builder.function("main", [x]):
+    ...     y = builder.emit(relax.op.add(x, x))
+    ...     name = builder.emit_func_output(builder.emit(relax.op.add(y, x)))
+    >>> block = ConvertToDataflow()(builder.get())["main"].body.blocks[0]
+    >>> [type(one.var).__name__ for one in block.bindings]
+    ['DataflowVar', 'GraphVar']
+    """
+
+    def run(func: GraphFunction, mod: Any, context: Any) -> GraphFunction:
+        del mod, context
+        found: GraphFunction = _Extractor(min_size).visit_expr(func)
+        return found
+
+    info = PassInfo(0, "ExtractDataflowBlocks")
+    return Sequential([FunctionPass(run, info), CanonicalizeBindings()])
+
+
+class _Extractor(PyExprMutator):
+    def __init__(self, min_size: int) -> None:
+        super().__init__()
+        self._min_size = min_size
+
+    def visit_seq_expr_(self, op: SeqExpr) -> Any:
+        """The sequence with its bindings in other blocks."""
+        new = super().visit_seq_expr_(op)
+        blocks = self._blocks(new.blocks)
+        is_kept = len(blocks) == len(new.blocks) and all(
+            type(a) is type(b) and len(a.bindings) == len(b.bindings)
+            for a, b in zip(blocks, new.blocks, strict=True)
+        )
+        return new if is_kept else SeqExpr(tuple(blocks), new.body)
+
+    def _blocks(self, blocks: Any) -> list[BindingBlock]:
+        found: list[BindingBlock] = []
+        run: list[Binding] = []
+        has_block = False  # the run contains a dataflow block
+
+        def finish() -> None:
+            nonlocal run, has_block
+            if run:
+                is_large = has_block or len(run) >= self._min_size
+                found.append((DataflowBlock if is_large else BindingBlock)(tuple(run)))
+            run, has_block = [], False
+
+        for block in blocks:
+            if isinstance(block, DataflowBlock):
+                run += block.bindings
+                has_block = True
+                continue
+            for binding in block.bindings:
+                if _may_flow(binding.value):
+                    run.append(binding)
+                else:
+                    finish()
+                    found.append(BindingBlock((binding,)))
+        finish()
+        return _joined(found)
+
+
+def _joined(blocks: list[BindingBlock]) -> list[BindingBlock]:
+    """Blocks, adjacent ones of a kind as one."""
+    found: list[BindingBlock] = []
+    for block in blocks:
+        if found and type(found[-1]) is type(block):
+            found[-1] = type(block)((*found[-1].bindings, *block.bindings))
+        else:
+            found.append(block)
+    return found
+
+
+def _may_flow(value: Any) -> bool:
+    """Whether a value may stand in a dataflow block."""
+    if isinstance(value, GraphCall):
+        return not is_impure_call(value)
+    return not isinstance(value, If)

@@ -1,0 +1,181 @@
+"""EliminateCommonSubexpr: a value that is computed twice is computed once.
+
+    y = R.add(x, x)                     y = R.add(x, x)
+    z = R.add(x, x)          ->         z = y
+    w = R.multiply(y, z)                w = R.multiply(y, y)
+
+In a dataflow block, values of the block itself stand for later ones; outside of it, only those that
+are visible there. Calls that may have effects, or that allocate memory, stay.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from te_sched.ir.graph import (
+    Constant,
+    DataflowBlock,
+    DataflowVar,
+    DataTypeImm,
+    ExternFunc,
+    GraphCall,
+    GraphFunction,
+    GraphString,
+    GraphVar,
+    If,
+    MatchCast,
+    PrimValue,
+    VarBinding,
+)
+from te_sched.ir.stmt import GlobalVar
+from te_sched.ir.struct_info import ShapeExpr
+from te_sched.ir.structural import structural_equal
+from te_sched.ir.structural_hash import structural_hash
+from te_sched.passes import PassInfo
+from te_sched.relax.analysis.purity import contains_impure_call
+from te_sched.relax.expr_functor import PyExprMutator
+from te_sched.relax.transform.base import FunctionPass
+
+_PLAIN = (
+    Constant,
+    DataTypeImm,
+    ExternFunc,
+    GlobalVar,
+    GraphFunction,
+    GraphString,
+    GraphVar,
+    If,
+    PrimValue,
+    ShapeExpr,
+)
+_ALLOCATIONS = ("alloc_tensor", "alloc_storage")
+
+
+def EliminateCommonSubexpr(call_only: bool = False) -> FunctionPass:
+    """The pass that binds equal values once.
+
+    Parameters
+    ----------
+    call_only : only calls are compared, not tuples and their elements.
+
+    >>> from te_sched import relax
+    >>> x = relax.Var("x", relax.TensorStructInfo([4], "float32"))
+    >>> builder = relax.BlockBuilder()
+    >>> with builder.function("main", [x]):
+    ...     y, z = [builder.emit(relax.op.add(x, x)) for _ in range(2)]
+    ...     name = builder.emit_func_output(builder.emit(relax.op.add(y, z)))
+    >>> func = EliminateCommonSubexpr()(builder.get())["main"]
+    >>> second = func.body.blocks[0].bindings[1]
+    >>> second.value is func.body.blocks[0].bindings[0].var
+    True
+    """
+    return FunctionPass(
+        lambda func, mod, context: _Eliminator(call_only).visit_expr(func),
+        PassInfo(1, "EliminateCommonSubexpr"),
+    )
+
+
+class _Known:
+    """The values that are bound so far, and the variables that stand for others."""
+
+    def __init__(self) -> None:
+        self.values: dict[int, list[tuple[Any, Any, list[GraphVar]]]] = {}
+        self.instead: dict[GraphVar, GraphVar] = {}
+
+    def copy(self) -> _Known:
+        """A copy, for a branch."""
+        made = _Known()
+        made.values = {
+            key: [(value, info, list(names)) for value, info, names in found]
+            for key, found in self.values.items()
+        }
+        made.instead = dict(self.instead)
+        return made
+
+    def variables(self, value: Any, info: Any) -> list[GraphVar]:
+        """The variables that are bound to a value, cast to a struct info; a new list without."""
+        found = self.values.setdefault(structural_hash(value), [])
+        for other, other_info, names in found:
+            same_info = info is other_info or (
+                None not in (info, other_info) and structural_equal(info, other_info)
+            )
+            if same_info and structural_equal(value, other):
+                return names
+        names = []
+        found.append((value, info, names))
+        return names
+
+    def forget(self, is_hidden: Any) -> None:
+        """Drop the variables that are not visible any more."""
+        for found in self.values.values():
+            for _, _, names in found:
+                names[:] = [one for one in names if not is_hidden(one)]
+        self.instead = {old: new for old, new in self.instead.items() if not is_hidden(new)}
+
+
+class _Eliminator(PyExprMutator):
+    def __init__(self, call_only: bool) -> None:
+        super().__init__()
+        self._call_only = call_only
+        self._known = _Known()
+
+    def visit_function_(self, op: GraphFunction) -> Any:
+        """A function starts anew."""
+        outer, self._known = self._known, _Known()
+        found = super().visit_function_(op)
+        self._known = outer
+        return found
+
+    def visit_with_new_scope(self, expr: Any, params: Any = None) -> Any:
+        """A branch sees what is bound before it; what it binds is not seen after it."""
+        outer, self._known = self._known, self._known.copy()
+        found = super().visit_with_new_scope(expr, params)
+        self._known = outer
+        return found
+
+    def visit_dataflow_block_(self, block: DataflowBlock) -> Any:
+        """A block; its DataflowVars are not visible after it."""
+        found = super().visit_dataflow_block_(block)
+        self._known.forget(lambda var: isinstance(var, DataflowVar))
+        return found
+
+    def visit_var_(self, op: GraphVar) -> Any:
+        """The first variable that was bound to the same value."""
+        new = super().visit_var_(op)
+        return self._known.instead.get(new, new)
+
+    visit_dataflow_var_ = visit_var_
+
+    def visit_var_binding_(self, binding: VarBinding) -> None:
+        """Bind a variable that has the value instead of the value."""
+        value = self.visit_expr(binding.value)
+        if not self._is_comparable(value):
+            self.reemit_binding(binding, value)
+            return
+        names = self._known.variables(value, None)
+        self.reemit_binding(binding, names[0] if names else value)
+        self._note(binding.var, names)
+
+    def visit_match_cast_(self, binding: MatchCast) -> None:
+        """An equal cast becomes a binding."""
+        value = self.visit_expr(binding.value)
+        info = self.visit_struct_info(binding.struct_info)
+        names = self._known.variables(value, info)
+        if names:
+            self.builder_.emit_normalized(VarBinding(self.visit_var_def(binding.var), names[0]))
+        else:
+            super().visit_match_cast_(binding)
+        self._note(binding.var, names)
+
+    def _note(self, old: GraphVar, names: list[GraphVar]) -> None:
+        var = PyExprMutator.visit_var_(self, old)
+        if names:
+            self._known.instead[var] = names[0]
+        names.append(var)
+
+    def _is_comparable(self, value: Any) -> bool:
+        if isinstance(value, _PLAIN) or (self._call_only and not isinstance(value, GraphCall)):
+            return False
+        if isinstance(value, GraphCall) and str(value.op).endswith(_ALLOCATIONS):
+            return False
+        return not contains_impure_call(value)
