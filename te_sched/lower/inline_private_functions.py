@@ -49,7 +49,10 @@ def inline_private_functions(functions: Mapping[str, PrimFunc]) -> dict[str, Pri
     for name, func in functions.items():
         found[name] = func.with_body(_Inliner(inlined, func).visit(func.body))
     used = {
-        callee for name, func in found.items() if name not in inlined for callee in called_functions(func)
+        callee
+        for name, func in found.items()
+        if name not in inlined
+        for callee in called_functions(func)
     }
     return {name: func for name, func in found.items() if name not in inlined or name in used}
 
