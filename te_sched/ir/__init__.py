@@ -9,7 +9,7 @@ from te_sched.ir.expr import Node, PointerType, PrimType, TupleType
 from te_sched.ir.op import Op, register_intrin_lowering, register_op_attr
 from te_sched.ir.serialization import load_json, make_node, save_json
 from te_sched.ir.stmt import GlobalVar, IRModule
-from te_sched.ir.struct_info import VDevice
+from te_sched.ir.struct_info import DummyGlobalInfo, VDevice
 from te_sched.ir.structural import (
     assert_structural_equal,
     get_first_structural_mismatch,
@@ -18,6 +18,7 @@ from te_sched.ir.structural import (
 from te_sched.ir.structural_hash import structural_hash
 
 __all__ = [
+    "DummyGlobalInfo",
     "GlobalVar",
     "IRModule",
     "Node",

@@ -143,8 +143,18 @@ class TupleType(NamedTuple):
         types = ", ".join([one.script(**options) for one in self.fields])
         return f"T.Tuple({types})" if types else "None"
 
+    def _relax_script(self) -> str:
+        """The type as an annotation of a graph."""
+        types = ", ".join([_relax_text(one) for one in self.fields])
+        return f"R.Tuple({types})"
+
     def __str__(self) -> str:
         return self.script()
+
+
+def _relax_text(kind: Any) -> str:
+    in_graphs = getattr(kind, "_relax_script", kind.script)
+    return str(in_graphs())
 
 
 class PointerType(NamedTuple):

@@ -19,6 +19,7 @@ import numpy as np
 from te_sched.errors import DeclarationError, kind_of, repr_of
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Expr, IntImm, Node, Operand, node
+from te_sched.ir.graph_types import type_of
 from te_sched.ir.op import Op
 from te_sched.ir.roles import Role, role
 from te_sched.ir.stmt import BaseFunc, GlobalVar, PrimFunc
@@ -58,6 +59,15 @@ class GraphExpr(Node):
                 "emit it by a BlockBuilder, or use builder.normalize(expr)",
             )
         return found
+
+    @property
+    def _checked_type_(self) -> Any:
+        return type_of(self.struct_info_)
+
+    @property
+    def checked_type(self) -> Any:
+        """The type of the value: its struct info without sizes."""
+        return type_of(self.struct_info)
 
 
 class OpAttrs(dict[str, Any]):
@@ -444,6 +454,9 @@ def struct_info_of_function(func: Any) -> StructInfo | None:
     is_void = func.ret_type == "void"
     result = TupleStructInfo(()) if is_void else PrimStructInfo(func.ret_type)
     return FuncStructInfo(tuple(params), result, True)
+
+
+PrimFunc.struct_info = PrimFunc.struct_info_ = property(struct_info_of_function)  # type: ignore[attr-defined]
 
 
 def inferred_struct_info(value: Any) -> StructInfo | None:

@@ -357,6 +357,7 @@ class IRModule(Node):
     functions: Mapping[str, BaseFunc] = role(Role.ANNOTATION, default_factory=dict)
     attrs: Mapping[str, Any] = role(Role.ANNOTATION, default_factory=dict)
     written_name: str = ""
+    global_infos: Mapping[str, Any] = role(Role.ANNOTATION, default_factory=dict)
 
     @property
     def __name__(self) -> str:
@@ -364,7 +365,7 @@ class IRModule(Node):
         return self.written_name or "Module"
 
     def __post_init__(self) -> None:
-        for name in ("functions", "attrs"):
+        for name in ("functions", "attrs", "global_infos"):
             if getattr(self, name) is None:
                 object.__setattr__(self, name, {})
         check_fields(self)
@@ -406,6 +407,18 @@ class IRModule(Node):
         """
         return list(self.functions.items())
 
+    def update_global_info(self, name: str, global_info: Any) -> None:
+        """Set what is known of the module under a name: its devices ("vdevice"), ...
+
+        >>> from te_sched.ir import VDevice
+        >>> module = IRModule()
+        >>> module.update_global_info("vdevice", [VDevice("llvm")])
+        >>> module.global_infos["vdevice"][0].memory_scope
+        'global'
+        """
+        infos = {**self.global_infos, name: tuple(global_info)}
+        object.__setattr__(self, "global_infos", infos)
+
     def get_global_vars(self) -> list[GlobalVar]:
         """The names of the functions.
 
@@ -413,7 +426,7 @@ class IRModule(Node):
         >>> IRModule({"f": tir.PrimFunc((), tir.Evaluate(0), {})}).get_global_vars()
         ['f']
         """
-        return [GlobalVar(name) for name in self.functions]
+        return [self.get_global_var(name) for name in self.functions]
 
     def get_global_var(self, name: str) -> GlobalVar:
         """The name of a function; raises DeclarationError if there is none with this name.
@@ -422,8 +435,9 @@ class IRModule(Node):
         >>> IRModule({"f": tir.PrimFunc((), tir.Evaluate(0), {})}).get_global_var("f")
         'f'
         """
-        self[name]
-        return GlobalVar(name)
+        found = GlobalVar(name)
+        found.struct_info_ = getattr(self[name], "struct_info_", None)
+        return found
 
     @checked
     def update_func(self, var: str, func: BaseFunc) -> None:
@@ -452,7 +466,7 @@ class IRModule(Node):
 
     def _set(self, functions: dict[str, BaseFunc]) -> None:
         """Replace the mapping of functions; those who hold the old one keep it."""
-        object.__setattr__(self, "functions", functions)
+        object.__setattr__(self, "functions", FunctionMap(functions))
 
     def clone(self) -> IRModule:
         """Another module with the same functions."""

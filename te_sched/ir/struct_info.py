@@ -67,6 +67,20 @@ class VDevice(Node):
     vdevice_id: int = 0
     memory_scope: str = "global"
 
+    @property
+    def kind(self) -> str:
+        """The kind of the target: "llvm", "cuda", ...
+
+        >>> VDevice("cuda -arch=sm_80", 1).kind
+        'cuda'
+        """
+        return str(self.target).split()[0]
+
+
+@node
+class DummyGlobalInfo(Node):
+    """Something that is known of a module, without a meaning, for tests."""
+
 
 class StructInfo(Node):
     """What is known of a value. Two of them are equal if they have the same structure."""
@@ -192,6 +206,8 @@ class FuncStructInfo(StructInfo):
         if self.params is not None:
             _set(self, "params", _infos(self.params, "FuncStructInfo"))
         _infos([self.ret], "FuncStructInfo")
+
+    derive_func = None  # TVM's function that derives the result of a call in C++
 
     @staticmethod
     def opaque_func(*, ret: StructInfo | None = None, purity: bool = False) -> FuncStructInfo:

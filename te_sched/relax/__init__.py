@@ -6,6 +6,7 @@ import sys
 
 from te_sched import signatures
 from te_sched.ir import graph as _graph
+from te_sched.ir.expr import TupleType as TupleType
 from te_sched.ir.graph import Binding as Binding
 from te_sched.ir.graph import BindingBlock as BindingBlock
 from te_sched.ir.graph import Constant as Constant
@@ -20,6 +21,11 @@ from te_sched.ir.graph import SeqExpr as SeqExpr
 from te_sched.ir.graph import Tuple as Tuple
 from te_sched.ir.graph import TupleGetItem as TupleGetItem
 from te_sched.ir.graph import VarBinding as VarBinding
+from te_sched.ir.graph_types import DynTensorType as DynTensorType
+from te_sched.ir.graph_types import FuncType as FuncType
+from te_sched.ir.graph_types import ObjectType as ObjectType
+from te_sched.ir.graph_types import PackedFuncType as PackedFuncType
+from te_sched.ir.graph_types import ShapeType as ShapeType
 from te_sched.ir.stmt import GlobalVar as GlobalVar
 from te_sched.ir.struct_info import FuncStructInfo as FuncStructInfo
 from te_sched.ir.struct_info import ObjectStructInfo as ObjectStructInfo
@@ -40,6 +46,11 @@ from te_sched.relax.constant import const as const
 from te_sched.relax.expr_functor import ExprFunctor as ExprFunctor
 from te_sched.relax.expr_functor import PyExprMutator as PyExprMutator
 from te_sched.relax.expr_functor import PyExprVisitor as PyExprVisitor
+from te_sched.relax.op.calls import call_dps_packed as call_dps_packed
+from te_sched.relax.op.calls import call_pure_packed as call_pure_packed
+from te_sched.relax.op.calls import call_tir as call_tir
+from te_sched.relax.op.calls import call_tir_inplace as call_tir_inplace
+from te_sched.relax.op.calls import call_tir_with_grad as call_tir_with_grad
 from te_sched.relax.pipeline import get_pipeline as get_pipeline
 from te_sched.relax.pipeline import register_pipeline as register_pipeline
 from te_sched.relax.vm.build import build as build

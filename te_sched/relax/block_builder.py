@@ -24,6 +24,7 @@ from te_sched.arith.analyzer import Analyzer
 from te_sched.errors import GraphError, kind_of, repr_of
 from te_sched.ir.expr import Var
 from te_sched.ir.graph import (
+    INFERENCES,
     Binding,
     BindingBlock,
     Constant,
@@ -62,7 +63,7 @@ from te_sched.ir.structural import structural_equal
 from te_sched.ir.structural_hash import structural_hash
 from te_sched.ir.visitor import walk
 from te_sched.relax.emit_te import call_te
-from te_sched.relax.operators import operator_of
+from te_sched.relax.operators import OPERATORS, operator_of
 from te_sched.relax.struct_info import derive_call, struct_info_lca
 
 LEAVES = (
@@ -659,3 +660,14 @@ _NORMALIZERS: dict[type, Callable[[BlockBuilder, Any], Any]] = {
     SeqExpr: BlockBuilder._normalize_sequence,
     GraphFunction: BlockBuilder._normalize_function,
 }
+
+
+def _inferred(call: GraphCall) -> StructInfo | None:
+    """What is known of a call of an operator by its arguments; None for unknown operators."""
+    operator = OPERATORS.get(str(call.op))
+    if operator is None or None in [getattr(one, "struct_info_", None) for one in call.args]:
+        return None
+    return operator.infer(call, BlockBuilder())
+
+
+INFERENCES.append(_inferred)

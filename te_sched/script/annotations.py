@@ -22,7 +22,9 @@ from te_sched.ir.struct_info import (
     StructInfo,
     TensorStructInfo,
     TupleStructInfo,
+    VDevice,
 )
+from te_sched.script.frames import ModuleFrame, ScriptBuilder
 from te_sched.signatures import is_sequence
 
 Resolve = Callable[[str], Any]  # the size that a string is
@@ -64,6 +66,8 @@ def _from_script(given: Any) -> StructInfo | None:
     """The conversion of annotations outside of scripts, where names of sizes are not known."""
     if isinstance(given, Annotation):
         given = given()
+    if isinstance(given, PendingStructInfo) and not given.names:
+        return given.make(_unresolved)
     if isinstance(given, PendingStructInfo):
         raise ScriptError(
             f"the sizes {', '.join(map(repr, given.names))} are names",
@@ -107,11 +111,30 @@ def _tensor(shape: Any = None, dtype: Any = None, vdevice: Any = None, *, ndim: 
         )
     if type(ndim) is not int or ndim < -1:
         raise ScriptError(f"R.Tensor has ndim={ndim!r}", "", "give a number of dimensions, or -1")
-    if not is_sequence(shape):
-        return TensorStructInfo(shape, dtype, vdevice, ndim)
-    return _pending_or(
-        lambda resolve: TensorStructInfo(_resolved(shape, resolve), dtype, vdevice, ndim),  # type: ignore[arg-type]
-        _names_in(shape),
+
+    def make(resolve: Resolve) -> StructInfo:
+        device = device_named(vdevice) if isinstance(vdevice, str) else vdevice
+        sizes = _resolved(shape, resolve) if is_sequence(shape) else shape
+        return TensorStructInfo(sizes, dtype, device, ndim)
+
+    names = _names_in(shape) if is_sequence(shape) else []
+    return PendingStructInfo(make, names) if isinstance(vdevice, str) else _pending_or(make, names)
+
+
+def device_named(text: str) -> VDevice:
+    """The device of the module that is written "cuda:1": its kind, or "vdevice", and a number."""
+    kind, _, number = text.partition(":")
+    module = ScriptBuilder.current().find(ModuleFrame) if ScriptBuilder.is_in_scope() else None
+    known = module.global_infos.get("vdevice", ()) if module is not None else ()
+    found = [one for one in known if kind in ("vdevice", one.kind)]
+    place = int(number or 0)
+    if place < len(found):
+        device: VDevice = found[place]
+        return device
+    raise ScriptError(
+        f"the module has no device {text}",
+        f"it has {', '.join([one.kind for one in known]) or 'none'}",
+        'declare it: I.module_global_infos({"vdevice": [I.vdevice("llvm")]})',
     )
 
 
@@ -140,6 +163,11 @@ def _parts(given: Any) -> tuple[list[Any], list[str]]:
     return parts, names
 
 
+def _pending_parts(make: Callable[[Resolve], StructInfo], parts: Any, names: list[str]) -> Any:
+    is_pending = any(isinstance(one, PendingStructInfo) for one in parts)
+    return PendingStructInfo(make, names) if is_pending else make(_unresolved)
+
+
 def _made(parts: Any, resolve: Resolve) -> tuple[Any, ...]:
     return tuple([struct_info_of(one, resolve) for one in parts])
 
@@ -149,7 +177,7 @@ def _tuple(*fields: Any) -> Any:
     if len(fields) == 1 and is_sequence(fields[0]):
         fields = tuple(fields[0])
     parts, names = _parts(fields)
-    return _pending_or(lambda resolve: TupleStructInfo(_made(parts, resolve)), names)
+    return _pending_parts(lambda resolve: TupleStructInfo(_made(parts, resolve)), parts, names)
 
 
 def _callable(params: Any = None, ret: Any = None, purity: Any = None) -> Any:
@@ -164,7 +192,7 @@ def _callable(params: Any = None, ret: Any = None, purity: Any = None) -> Any:
         *inside, result = _made(parts, resolve)
         return FuncStructInfo(tuple(inside), result, True if purity is None else bool(purity))
 
-    return _pending_or(make, names)
+    return _pending_parts(make, parts, names)
 
 
 Tensor = Annotation("Tensor", _tensor)

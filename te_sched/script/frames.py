@@ -373,6 +373,7 @@ class ModuleFrame(Frame):
         self.name = ""
         self.functions: dict[str, Any] = {}
         self.attrs: dict[str, Any] | None = None
+        self.global_infos: dict[str, Any] = {}
         self.decorate: Callable[[Any], Any] | None = None
 
     def __call__(self, cls: Any) -> Any:
@@ -382,7 +383,7 @@ class ModuleFrame(Frame):
 
     def make(self, body: Stmt) -> IRModule:
         functions = {name: func for name, func in self.functions.items() if func is not None}
-        return IRModule(functions, self.attrs or {}, self.name)
+        return IRModule(functions, self.attrs or {}, self.name, self.global_infos)
 
 
 def innermost(kind: type[_F], what: str) -> _F:

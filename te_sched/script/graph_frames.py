@@ -28,7 +28,7 @@ from te_sched.ir.graph import (
 )
 from te_sched.ir.roles import EVERY_ROLE
 from te_sched.ir.stmt import IRModule
-from te_sched.ir.struct_info import StructInfo, TupleStructInfo
+from te_sched.ir.struct_info import StructInfo, TupleStructInfo, erase_to_well_defined
 from te_sched.ir.visitor import Mapper, walk
 from te_sched.relax.block_builder import LEAVES, BlockBuilder
 from te_sched.relax.struct_info import BaseCheckResult, struct_info_base_check
@@ -136,6 +136,8 @@ class GraphFunctionFrame(SequenceFrame):
         declared, known = self.ret_struct_info, body.struct_info_
         if declared is None or known is None:
             return declared
+        infos = [one.struct_info for one in self.params]
+        known = erase_to_well_defined(known, infos)
         found = struct_info_base_check(declared, known, self.builder.analyzer)
         if found is BaseCheckResult.FAIL_L0 and not _is_void(declared):
             raise ScriptError(
@@ -289,11 +291,8 @@ def _sequence(what: str) -> SequenceFrame:
 def open_dataflow() -> DataflowFrame | None:
     """The dataflow block that is written, if there is one."""
     script = ScriptBuilder.current()
-    return (
-        script.frames[-1]
-        if script.frames and isinstance(script.frames[-1], DataflowFrame)
-        else None
-    )  # type: ignore[return-value]
+    innermost = script.frames[-1] if script.frames else None
+    return innermost if isinstance(innermost, DataflowFrame) else None
 
 
 def emit(value: Any, annotation: StructInfo | None = None) -> GraphVar:

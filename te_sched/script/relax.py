@@ -173,7 +173,7 @@ def match_cast(value: Any, struct_info: Any) -> MatchCastValue:
 
 def shape(value: Any) -> ShapeExpr:
     """A shape as a value."""
-    return ShapeExpr(tuple(value))
+    return ShapeExpr(builtins.tuple(value))
 
 
 def str(value: builtins.str) -> GraphString:

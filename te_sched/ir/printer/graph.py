@@ -40,6 +40,7 @@ class GraphPrinter(ScriptPrinter):
     """A printer of a text with graphs."""
 
     is_signature = False  # sizes are printed as strings, if they are no constants
+    devices: tuple[Any, ...] = ()  # of the module
     has_tir = False  # of what was printed before the function
     _named_functions = False  # whether a function of the module was named
 
@@ -347,6 +348,14 @@ class GraphPrinter(ScriptPrinter):
             arguments.append("purity=True")
         return _called("R.Callable", arguments)
 
+    def _device(self, node: I.VDevice) -> str:
+        """A device of the module by its kind and number."""
+        same = [one for one in self.devices if one.kind == node.kind]
+        place = next((i for i, one in enumerate(same) if one == node), None)
+        if place is None:
+            return device_text(node)
+        return quoted(f"{node.kind}:{place}")
+
     # Whole texts
 
     def graph_lines(self, node: Any) -> list[str]:
@@ -370,6 +379,12 @@ class GraphPrinter(ScriptPrinter):
             text = self.text(node)
             return [*(self.root.lines if self.style.verbose_expr else []), text]
         return [*self.root.lines, *lines]
+
+
+def device_text(node: I.VDevice) -> str:
+    """The declaration of a device."""
+    target = quoted(str(node.target))
+    return f"I.vdevice({target}, {node.vdevice_id}, {quoted(node.memory_scope)})"
 
 
 def _called(name: str, arguments: list[str]) -> str:
@@ -424,4 +439,6 @@ _METHODS: dict[type, Callable[[Any, Any], str]] = {
     I.TensorStructInfo: GraphPrinter._tensor_info,
     I.TupleStructInfo: GraphPrinter._tuple_info,
     I.FuncStructInfo: GraphPrinter._function_info,
+    I.VDevice: GraphPrinter._device,
+    I.DummyGlobalInfo: lambda printer, node: "I.dummy_global_info()",
 }

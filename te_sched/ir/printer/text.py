@@ -106,6 +106,9 @@ def module_lines(
     if module.attrs:
         text = make_printer(ScriptPrinter).text(dict(module.attrs))
         body.append(f"    I.module_attrs({text})")
+    if module.global_infos:
+        infos = {name: list(one) for name, one in module.global_infos.items()}
+        body.append(f"    I.module_global_infos({make_printer(GraphPrinter).text(infos)})")
     needs_gap = False
     for name in sorted(module.functions, key=lambda one: _place(module, one)):
         func = module.functions[name]
@@ -119,6 +122,7 @@ def module_lines(
         printer.module_name = class_name
         if is_graph:
             printer.has_tir = uses_tir(body)
+            printer.devices = module.global_infos.get("vdevice", ())
             shown = printer.graph_function(func, name, "    ")
         else:
             shown = printer.function(func, name, "    ")

@@ -1,0 +1,142 @@
+"""The types of values of graphs: what TVM derives of a struct info by leaving out sizes.
+
+Must not know expressions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from te_sched.ir.expr import PrimType, TupleType
+from te_sched.ir.struct_info import (
+    FuncStructInfo,
+    PrimStructInfo,
+    ShapeStructInfo,
+    TensorStructInfo,
+    TupleStructInfo,
+)
+
+
+class GraphType:
+    """Base class of the types; two of them are equal if they have the same fields."""
+
+    def script(self, **options: Any) -> str:
+        """The type in TVMScript."""
+        raise NotImplementedError
+
+    def _relax_script(self) -> str:
+        """The type as an annotation of a graph."""
+        return self.script()
+
+    def __str__(self) -> str:
+        return self.script()
+
+    __repr__ = __str__
+
+
+@dataclass(frozen=True, repr=False)
+class ObjectType(GraphType):
+    """The type of any value.
+
+    >>> ObjectType()
+    R.Object
+    """
+
+    def script(self, **options: Any) -> str:
+        return "R.Object"
+
+
+@dataclass(frozen=True, repr=False)
+class PackedFuncType(GraphType):
+    """The type of a function of which nothing is known.
+
+    >>> PackedFuncType()
+    R.PackedFunc
+    """
+
+    def script(self, **options: Any) -> str:
+        return "R.PackedFunc"
+
+
+@dataclass(frozen=True, repr=False)
+class ShapeType(GraphType):
+    """The type of a shape.
+
+    >>> ShapeType(ndim=2)
+    R.Shape(ndim=2)
+    """
+
+    ndim: int = -1
+
+    def script(self, **options: Any) -> str:
+        return f"R.Shape(ndim={self.ndim})"
+
+
+@dataclass(frozen=True, repr=False)
+class DynTensorType(GraphType):
+    """The type of an array.
+
+    >>> DynTensorType(2, "float32")
+    R.Tensor(ndim=2, dtype="float32")
+    """
+
+    ndim: int = -1
+    dtype: str = "float32"
+
+    def script(self, **options: Any) -> str:
+        return f'R.Tensor(ndim={self.ndim}, dtype="{self.dtype or "void"}")'
+
+
+@dataclass(frozen=True, repr=False)
+class FuncType(GraphType):
+    """The type of a function.
+
+    >>> FuncType([ObjectType()], ShapeType())
+    I.FuncType([], [R.Object], R.Shape(ndim=-1))
+    """
+
+    arg_types: Any
+    ret_type: Any
+    type_params: Any = ()
+    type_constraints: Any = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "arg_types", tuple(self.arg_types))
+
+    def script(self, **options: Any) -> str:
+        arguments = ", ".join([one.script() for one in self.arg_types])
+        return f"I.FuncType([], [{arguments}], {self.ret_type.script()})"
+
+    def _relax_script(self) -> str:
+        arguments = [_in_graphs(one) for one in self.arg_types]
+        comma = "," if len(arguments) == 1 else ""
+        return f"R.Callable(({', '.join(arguments)}{comma}), {_in_graphs(self.ret_type)})"
+
+
+def _in_graphs(kind: Any) -> str:
+    return str(getattr(kind, "_relax_script", kind.script)())
+
+
+def type_of(info: Any) -> Any:
+    """The type of a value of a struct info; None if nothing is known.
+
+    >>> from te_sched import relax
+    >>> type_of(relax.TensorStructInfo([4, 3], "int8"))
+    R.Tensor(ndim=2, dtype="int8")
+    """
+    if info is None:
+        return None
+    if isinstance(info, TensorStructInfo):
+        return DynTensorType(info.ndim, info.dtype)
+    if isinstance(info, ShapeStructInfo):
+        return ShapeType(info.ndim)
+    if isinstance(info, PrimStructInfo):
+        return PrimType(info.dtype)
+    if isinstance(info, TupleStructInfo):
+        return TupleType(tuple([type_of(one) for one in info.fields]))
+    if isinstance(info, FuncStructInfo):
+        if info.params is None:
+            return PackedFuncType()
+        return FuncType([type_of(one) for one in info.params], type_of(info.ret))
+    return ObjectType()
