@@ -67,6 +67,7 @@ from te_sched.topi.nn.pooling import global_pool as global_pool
 from te_sched.topi.nn.pooling import pool1d as pool1d
 from te_sched.topi.nn.pooling import pool2d as pool2d
 from te_sched.topi.nn.pooling import pool3d as pool3d
+from te_sched.topi.nn.pooling_grad import pool_grad as pool_grad
 from te_sched.topi.nn.softmax import fast_softmax as fast_softmax
 from te_sched.topi.nn.softmax import log_softmax as log_softmax
 from te_sched.topi.nn.softmax import softmax as softmax

@@ -119,7 +119,7 @@ def _pool(
     window = as_pair(kernel, count, f"{what} kernel")
     steps = as_pair(stride, count, f"{what} stride")
     gaps = as_pair(dilation, count, f"{what} dilation")
-    low, high = _paddings(padding, count, what)
+    low, high = paddings_of(padding, count, what)
     spans = [(k - 1) * gap + 1 for k, gap in zip(window, gaps, strict=True)]
     reach = [h + (s - 1 if ceil_mode else 0) for h, s in zip(high, steps, strict=True)]
     sizes = [data.shape[place] for place in at]
@@ -160,7 +160,8 @@ def _pool(
     return _mean(reduced, lambda *i: size_of_window(i), "pool_avg")
 
 
-def _paddings(padding: Padding, count: int, what: str) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+def paddings_of(padding: Padding, count: int, what: str) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """The amounts of padding before and after each of `count` dimensions."""
     amounts = tuple(padding) if isinstance(padding, list | tuple) else (padding,)
     if len(amounts) == 2 * count:
         both = get_const_tuple(amounts)

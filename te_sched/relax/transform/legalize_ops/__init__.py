@@ -9,8 +9,12 @@ from te_sched.relax.transform.legalize_ops import binary as binary
 from te_sched.relax.transform.legalize_ops import common as common
 from te_sched.relax.transform.legalize_ops import create as create
 from te_sched.relax.transform.legalize_ops import elementwise as elementwise
+from te_sched.relax.transform.legalize_ops import grad as grad
 from te_sched.relax.transform.legalize_ops import image as image
 from te_sched.relax.transform.legalize_ops import index as index
+from te_sched.relax.transform.legalize_ops import linear_algebra as linear_algebra
+from te_sched.relax.transform.legalize_ops import manipulate as manipulate
+from te_sched.relax.transform.legalize_ops import nn as nn
 from te_sched.relax.transform.legalize_ops import qdq as qdq
 from te_sched.relax.transform.legalize_ops import statistical as statistical
 from te_sched.relax.transform.legalize_ops.common import register_legalize as register_legalize

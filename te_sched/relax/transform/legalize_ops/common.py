@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, overload
 
 from te_sched.ir import ops
 from te_sched.ir.graph import Constant, GraphCall
@@ -14,6 +14,10 @@ LegalizeFunc = Callable[[BlockBuilder, GraphCall], Any]
 TEFunc = Callable[..., Any]
 
 
+@overload
+def register_legalize(op_name: str) -> Callable[[LegalizeFunc], LegalizeFunc]: ...
+@overload
+def register_legalize(op_name: str, legal_func: LegalizeFunc) -> LegalizeFunc: ...
 def register_legalize(op_name: str, legal_func: LegalizeFunc | None = None) -> Any:
     """Register the rule of an operator; without a function, returns a decorator.
 

@@ -1,0 +1,70 @@
+"""Rules of products."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from te_sched import te, topi
+from te_sched.ir import ops
+from te_sched.ir.graph import GraphCall, Tuple, TupleGetItem
+from te_sched.relax.block_builder import BlockBuilder
+from te_sched.relax.transform.legalize_ops.common import register_legalize
+
+
+@register_legalize("relax.matmul")
+def _matmul(builder: BlockBuilder, call: GraphCall) -> Any:
+    dtype = call.struct_info.dtype  # type: ignore[attr-defined]
+
+    def te_matmul(a: Any, b: Any) -> Any:
+        return product_of_matrices(a, b, dtype)
+
+    return builder.call_te(te_matmul, *call.args, primfunc_name_hint="matmul")
+
+
+def product_of_matrices(a: Any, b: Any, dtype: str) -> Any:
+    """The product of matrices, or of batches of them, as numpy.matmul; sums are of `dtype`."""
+    left, right = list(a.shape), list(b.shape)
+    is_row, is_column = len(left) == 1, len(right) == 1
+    left = [1, *left] if is_row else left
+    right = [*right, 1] if is_column else right
+    k = te.reduce_axis((0, left[-1]), name="k")
+    batches = _broadcast(left[:-2], right[:-2])
+    shape = [*batches]
+    shape += [] if is_row else [left[-2]]
+    shape += [] if is_column else [right[-1]]
+
+    def element(*i: Any) -> Any:
+        batch, rest = i[: len(batches)], list(i[len(batches) :])
+        row = [] if is_row else [rest.pop(0)]
+        column = [] if is_column else [rest.pop(0)]
+        first = a(*_indices(batch, left[:-2]), *row, k)
+        second = b(*_indices(batch, right[:-2]), k, *column)
+        if first.dtype != dtype:
+            first, second = ops.cast(dtype, first), ops.cast(dtype, second)
+        return te.sum(first * second, axis=k)
+
+    return te.compute(shape, element, name="matmul")
+
+
+def _broadcast(left: list[Any], right: list[Any]) -> list[Any]:
+    longer, shorter = (left, right) if len(left) >= len(right) else (right, left)
+    rest = len(longer) - len(shorter)
+    both = zip(longer[rest:], shorter, strict=True)
+    return [*longer[:rest], *[b if ops.is_const(a, 1) else a for a, b in both]]
+
+
+def _indices(batch: Any, sizes: list[Any]) -> list[Any]:
+    """The indices of a batch in a tensor; 0 in dimensions of size 1."""
+    inner = batch[len(batch) - len(sizes) :]
+    return [0 if ops.is_const(size, 1) else i for i, size in zip(inner, sizes, strict=True)]
+
+
+@register_legalize("relax.einsum")
+def _einsum(builder: BlockBuilder, call: GraphCall) -> Any:
+    tensors = call.args[0]
+    if isinstance(tensors, Tuple):
+        fields = list(tensors.fields)
+    else:
+        count = len(tensors.struct_info.fields)
+        fields = [builder.emit(TupleGetItem(tensors, at)) for at in range(count)]
+    return builder.call_te(topi.einsum, call.attrs.subscripts, *fields)

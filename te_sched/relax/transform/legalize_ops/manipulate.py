@@ -1,0 +1,178 @@
+"""Rules of operators that move elements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from te_sched import te, topi
+from te_sched.arith.analyzer import Analyzer
+from te_sched.ir import ops
+from te_sched.ir.expr import IntImm
+from te_sched.ir.graph import GraphCall, Tuple, TupleGetItem
+from te_sched.ir.index_map import IndexMap
+from te_sched.ir.struct_info import TupleStructInfo
+from te_sched.ir.visitor import substitute
+from te_sched.relax.block_builder import BlockBuilder
+from te_sched.relax.transform.legalize_ops.common import LegalizeFunc, TEFunc, register_legalize
+
+
+def _reshape(te_func: TEFunc, name: str, is_collapse: bool = False) -> LegalizeFunc:
+    """The rule of an operator of a tensor and a shape, which may be that of another tensor."""
+
+    def legalize(builder: BlockBuilder, call: GraphCall) -> Any:
+        shape = call.struct_info.shape.values  # type: ignore[attr-defined]
+        if is_collapse:
+            shape = [one.value if isinstance(one, IntImm) else one for one in shape]
+        return builder.call_te(te_func, call.args[0], shape, primfunc_name_hint=name)
+
+    return legalize
+
+
+register_legalize("relax.broadcast_to", _reshape(topi.broadcast_to, "broadcast_to"))
+register_legalize("relax.reshape", _reshape(topi.reshape, "reshape"))
+register_legalize("relax.flatten", _reshape(topi.reshape, "reshape"))
+register_legalize("relax.collapse_sum_like", _reshape(topi.collapse_sum, "collapse_sum", True))
+register_legalize("relax.collapse_sum_to", _reshape(topi.collapse_sum, "collapse_sum", True))
+
+
+@register_legalize("relax.concat")
+def _concat(builder: BlockBuilder, call: GraphCall) -> Any:
+    tensors = call.args[0]
+    info = tensors.struct_info
+    if isinstance(tensors, Tuple):
+        fields = list(tensors.fields)
+    else:
+        assert isinstance(info, TupleStructInfo)
+        fields = [builder.emit(TupleGetItem(tensors, at)) for at in range(len(info.fields))]
+    axis = 0 if call.attrs.axis is None else call.attrs.axis
+    return builder.call_te(topi.concatenate, fields, axis)
+
+
+@register_legalize("relax.expand_dims")
+def _expand_dims(builder: BlockBuilder, call: GraphCall) -> Any:
+    ndim = call.struct_info.ndim  # type: ignore[attr-defined]
+
+    def te_expand_dims(data: Any, axes: Any) -> Any:
+        for axis in sorted(int(one) % ndim for one in axes):
+            data = topi.expand_dims(data, axis)
+        return data
+
+    return builder.call_te(
+        te_expand_dims, call.args[0], list(call.attrs.axis), primfunc_name_hint="expand_dims"
+    )
+
+
+@register_legalize("relax.permute_dims")
+def _permute_dims(builder: BlockBuilder, call: GraphCall) -> Any:
+    axes = call.attrs.axes
+    return builder.call_te(topi.transpose, call.args[0], None if axes is None else list(axes))
+
+
+@register_legalize("relax.split")
+def _split(builder: BlockBuilder, call: GraphCall) -> Any:
+    parts = call.attrs.indices_or_sections
+    count = len(call.struct_info.fields)  # type: ignore[attr-defined]
+    places = [one.value for one in parts] if isinstance(parts, tuple) else parts.value
+    made = builder.call_te(topi.split, call.args[0], places, call.attrs.axis)
+    return Tuple((builder.emit(made),)) if count == 1 else made
+
+
+@register_legalize("relax.squeeze")
+def _squeeze(builder: BlockBuilder, call: GraphCall) -> Any:
+    axes = call.attrs.axis
+    return builder.call_te(topi.squeeze, call.args[0], None if axes is None else list(axes))
+
+
+@register_legalize("relax.repeat")
+def _repeat(builder: BlockBuilder, call: GraphCall) -> Any:
+    def te_repeat(data: Any, repeats: int, axis: int | None) -> Any:
+        if axis is None:  # of the flattened tensor
+            size = topi.utils.prod(data.shape)
+            return topi.repeat(topi.reshape(data, [size]), repeats, 0)
+        return topi.repeat(data, repeats, axis)
+
+    attrs = call.attrs
+    return builder.call_te(
+        te_repeat, call.args[0], attrs.repeats, attrs.axis, primfunc_name_hint="repeat"
+    )
+
+
+@register_legalize("relax.tile")
+def _tile(builder: BlockBuilder, call: GraphCall) -> Any:
+    return builder.call_te(topi.tile, call.args[0], list(call.attrs.repeats))
+
+
+@register_legalize("relax.flip")
+def _flip(builder: BlockBuilder, call: GraphCall) -> Any:
+    return builder.call_te(topi.flip, call.args[0], call.attrs.axis)
+
+
+@register_legalize("relax.gather_elements")
+def _gather_elements(builder: BlockBuilder, call: GraphCall) -> Any:
+    return builder.call_te(topi.gather, call.args[0], call.attrs.axis, call.args[1])
+
+
+@register_legalize("relax.gather_nd")
+def _gather_nd(builder: BlockBuilder, call: GraphCall) -> Any:
+    def te_gather_nd(data: Any, indices: Any, batch_dims: int) -> Any:
+        return topi.gather_nd(data, _last_axis_first(indices), batch_dims)
+
+    return builder.call_te(te_gather_nd, *call.args, call.attrs.batch_dims)
+
+
+def _last_axis_first(indices: Any) -> Any:
+    """Indices with the axis of their coordinates in front, as topi takes them."""
+    axes = range(indices.ndim)
+    return topi.transpose(indices, [axes[-1], *axes[:-1]])
+
+
+@register_legalize("relax.scatter_elements")
+def _scatter_elements(builder: BlockBuilder, call: GraphCall) -> Any:
+    attrs = call.attrs
+    return builder.call_te(topi.scatter_elements, *call.args, attrs.axis, attrs.reduction)
+
+
+@register_legalize("relax.scatter_nd")
+def _scatter_nd(builder: BlockBuilder, call: GraphCall) -> Any:
+    def scatter_nd(data: Any, indices: Any, updates: Any, reduction: str) -> Any:
+        return topi.scatter_nd(data, _last_axis_first(indices), updates, reduction)
+
+    return builder.call_te(scatter_nd, *call.args, call.attrs.reduction)
+
+
+@register_legalize("relax.one_hot")
+def _one_hot(builder: BlockBuilder, call: GraphCall) -> Any:
+    indices, on_value, off_value = call.args
+    attrs, dtype = call.attrs, on_value.value.dtype
+    return builder.call_te(
+        topi.one_hot, indices, on_value.value, off_value.value, attrs.depth, attrs.axis, dtype
+    )
+
+
+@register_legalize("relax.layout_transform")
+def _layout_transform(builder: BlockBuilder, call: GraphCall) -> Any:
+    attrs = call.attrs
+    value = None if attrs.pad_value is None else attrs.pad_value.value
+
+    def te_layout_transform(data: Any) -> Any:
+        return _transformed(data, attrs.index_map, value)
+
+    return builder.call_te(te_layout_transform, call.args[0])
+
+
+def _transformed(data: Any, index_map: IndexMap, value: Any) -> Any:
+    """The elements at the places of a map; `value`, or zero, where the map has no element."""
+    inverse, condition = index_map.non_surjective_inverse(data.shape)
+    shape = index_map.map_shape(data.shape)
+    padding = ops.const(0, data.dtype) if value is None else value
+    is_exact = Analyzer().can_prove(ops.logical_not(condition))
+
+    def element(*indices: Any) -> Any:
+        places = inverse.map_indices(indices)
+        if is_exact:
+            return data(*places)
+        values = dict(zip(inverse.initial_indices, indices, strict=True))
+        is_padding = substitute(condition, values)
+        return te.if_then_else(is_padding, padding, data(*places))
+
+    return te.compute(shape, element, name="te_layout_transform")
