@@ -19,7 +19,7 @@ from te_sched.errors import DeclarationError, TeSchedError, repr_of
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
 from te_sched.ir.expr import Buffer, Expr, FloatImm, IntImm, IterVar, Node, StringImm, Var
-from te_sched.ir.graph import DataflowVar, GraphVar
+from te_sched.ir.graph import DataflowVar, GraphExpr, GraphVar
 from te_sched.ir.paths import ObjectPath
 from te_sched.ir.roles import Role
 from te_sched.ir.visitor import INIT_FIELDS, NODE_CLASSES, fields_with, walk
@@ -29,9 +29,12 @@ DEFINITIONS = fields_with(Role.DEFINITION)
 # Ignored fields: the origin of a node, which is not printed, and names.
 _HISTORY = ("is_scalarized", "name_hint", "written_name")
 _BODIES = fields_with(Role.BODY)
-COMPARED = {  # the compared fields, bodies last
+COMPARED = {  # the compared fields, bodies last; of graphs in their order
     kind: tuple(
-        sorted([name for name in fields if name not in _HISTORY], key=_BODIES[kind].__contains__)
+        sorted(
+            [name for name in fields if name not in _HISTORY],
+            key=(lambda name: 0) if issubclass(kind, GraphExpr) else _BODIES[kind].__contains__,
+        )
     )
     for kind, fields in INIT_FIELDS.items()
 }

@@ -53,6 +53,7 @@ from te_sched.relax.op.calls import call_tir_inplace as call_tir_inplace
 from te_sched.relax.op.calls import call_tir_with_grad as call_tir_with_grad
 from te_sched.relax.pipeline import get_pipeline as get_pipeline
 from te_sched.relax.pipeline import register_pipeline as register_pipeline
+from te_sched.relax.struct_info import get_shape_of as get_shape_of
 from te_sched.relax.vm.build import build as build
 from te_sched.relax.vm.exec_builder import ExecBuilder as ExecBuilder
 from te_sched.relax.vm.executable import Executable as Executable

@@ -421,6 +421,12 @@ class BlockBuilder:
     def _arguments(self, given: Any) -> tuple[Any, ...]:
         return tuple([self.normalize_argument(one) for one in given])
 
+    def _normalize_variable(self, expr: GraphVar) -> Any:
+        """A variable, or an empty tuple in place of one without a value."""
+        known = expr.struct_info_
+        is_void = isinstance(known, TupleStructInfo) and not known.fields
+        return Tuple((), known) if is_void else expr  # type: ignore[arg-type]
+
     def _normalize_tuple(self, expr: Tuple) -> Any:
         fields = self._arguments(expr.fields)
         if any(new is not old for new, old in zip(fields, expr.fields, strict=True)):
@@ -653,6 +659,8 @@ def _joined(blocks: list[BindingBlock]) -> list[BindingBlock]:
 
 
 _NORMALIZERS: dict[type, Callable[[BlockBuilder, Any], Any]] = {
+    GraphVar: BlockBuilder._normalize_variable,
+    DataflowVar: BlockBuilder._normalize_variable,
     Tuple: BlockBuilder._normalize_tuple,
     TupleGetItem: BlockBuilder._normalize_item,
     GraphCall: BlockBuilder._normalize_call,

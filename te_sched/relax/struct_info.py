@@ -15,6 +15,7 @@ from te_sched.errors import GraphError, repr_of
 from te_sched.ir import ops
 from te_sched.ir.expr import Var
 from te_sched.ir.graph import ExternFunc, GraphCall
+from te_sched.ir.op import Op
 from te_sched.ir.struct_info import (
     FuncStructInfo,
     ObjectStructInfo,
@@ -308,3 +309,20 @@ def derive_call_ret_struct_info(
     ctx : a BlockBuilder, whose analyzer proves sizes.
     """
     return derive_call(call, func_sinfo, ctx.analyzer)
+
+
+def get_shape_of(expr: Any) -> Any:
+    """The shape of a tensor: as far as it is known, else a call of `relax.op.shape_of`.
+
+    >>> from te_sched import relax
+    >>> get_shape_of(relax.Var("x", relax.TensorStructInfo([4, 3], "int8")))
+    R.shape([4, 3])
+    """
+    info = expr.struct_info
+    if not isinstance(info, TensorStructInfo):
+        raise GraphError(
+            f"the shape of {repr_of(expr)}", f"it is {info}", "give a tensor: R.Tensor"
+        )
+    if info.shape is not None:
+        return info.shape
+    return GraphCall(Op.get("relax.shape_of"), (expr,))

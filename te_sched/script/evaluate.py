@@ -83,7 +83,11 @@ SAFE_BUILTINS = {
 
 
 # The modules whose names the text of a program may use.
-_OPEN = ("te_sched", "te_sched.script", "te_sched.script.tir", "te_sched.script.ir", "te_sched.tir")
+_OPEN = (
+    *("te_sched", "te_sched.script", "te_sched.script.tir", "te_sched.script.ir", "te_sched.tir"),
+    "te_sched.script.relax",
+)
+_OPERATORS = "te_sched.relax.op"  # and the groups of operators in it
 
 
 class OpenModule:
@@ -95,15 +99,21 @@ class OpenModule:
     def __getattr__(self, name: str) -> Any:
         _check_attribute(name)
         found = getattr(self._module, name)
-        if isinstance(found, ModuleType) and found.__name__ in _OPEN:
+        if isinstance(found, ModuleType) and _is_open(found):
             return OpenModule(found)
-        if isinstance(found, ModuleType) or self._module.__name__ == _OPEN[0]:
+        home = getattr(found, "__module__", "") or ""
+        is_other = self._module.__name__.startswith(_OPERATORS) and not home.startswith(_OPERATORS)
+        if isinstance(found, ModuleType) or self._module.__name__ == _OPEN[0] or is_other:
             raise ScriptError(
                 f"the text of a script cannot use {self._module.__name__}.{name}",
                 "",
-                "use the names of T and I, or give the value in extra_vars",
+                "use the names of T, R and I, or give the value in extra_vars",
             )
         return found
+
+
+def _is_open(module: ModuleType) -> bool:
+    return module.__name__ in _OPEN or module.__name__.startswith(_OPERATORS)
 
 
 def _is_word(value: Any) -> bool:

@@ -15,7 +15,6 @@ from te_sched.ir.graph import (
     Binding,
     BindingBlock,
     DataflowBlock,
-    GraphCall,
     GraphFunction,
     GraphVar,
     If,
@@ -139,12 +138,6 @@ class GraphFunctionFrame(SequenceFrame):
         infos = [one.struct_info for one in self.params]
         known = erase_to_well_defined(known, infos)
         found = struct_info_base_check(declared, known, self.builder.analyzer)
-        if found is BaseCheckResult.FAIL_L0 and not _is_void(declared):
-            raise ScriptError(
-                f"the result of function {self.name} is {known}, declared as {declared}",
-                "",
-                "correct the declaration",
-            )
         return known if found is BaseCheckResult.PASS else declared
 
 
@@ -358,10 +351,7 @@ def rename_graph(var: Any, name: str) -> None:
         object.__setattr__(var, "name_hint", name)
 
 
-def _is_void(info: Any) -> bool:
-    return isinstance(info, TupleStructInfo) and not info.fields
-
-
-def is_void_call(value: Any) -> bool:
-    """Whether a statement may be this call: one without a value."""
-    return isinstance(value, GraphCall) and _is_void(value.struct_info_)
+def is_void(value: Any) -> bool:
+    """Whether an expression has no value, so that it can be a statement."""
+    known = value.struct_info_
+    return isinstance(known, TupleStructInfo) and not known.fields

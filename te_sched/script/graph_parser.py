@@ -43,7 +43,7 @@ from te_sched.script.graph_frames import (
     DataflowFrame,
     GraphFunctionFrame,
     MatchCastValue,
-    is_void_call,
+    is_void,
     rename_graph,
 )
 from te_sched.script.source import Source
@@ -60,6 +60,13 @@ class GraphParser(StatementReader):
     def __init__(self, source: Source, names: Mapping[str, Any], is_trusted: bool = True) -> None:
         super().__init__(source, names, is_trusted)
         self.symbols: dict[str, Var] = {}
+        self.is_macro, self.returned = False, None
+
+    def reader_of_macro(self, source: Source, names: Mapping[str, Any]) -> GraphParser:
+        """The reader of the statements of a macro."""
+        reader = GraphParser(source, names)
+        reader.is_macro, reader.symbols = True, self.symbols
+        return reader
 
     # Functions
 
@@ -267,7 +274,7 @@ class GraphParser(StatementReader):
             value = self._checked(
                 node, frames.function_frame("a statement").builder.normalize, value
             )
-            if is_void_call(value):
+            if is_void(value):
                 rename_graph(self._checked(node, frames.emit, value), "_")
                 return
         raise self.source.error(
@@ -280,7 +287,10 @@ class GraphParser(StatementReader):
         if node.value is None:
             raise self.source.error(node, "a return has no value", "return a value")
         value = self.value(node.value)
-        if ScriptBuilder.current().find(BranchFrame) is not None and self._is_in_branch():
+        if self.is_macro:
+            self.returned = value
+            return
+        if self._is_in_branch():
             raise self.source.error(
                 node, "a branch of a condition returns", "return once, at the end of the function"
             )

@@ -71,6 +71,13 @@ class Parser(StatementReader):
         super().__init__(source, names, is_trusted)
         self.defined: set[Var] = set()  # variables that have a name already
         self.unchecked: set[str] = set()  # functions with check_well_formed=False
+        self.returned = None  # by the statements of a macro: nothing
+
+    def reader_of_macro(self, source: Source, names: Mapping[str, Any]) -> Parser:
+        """The reader of the statements of a macro."""
+        reader = Parser(source, names)
+        reader.defined = self.defined
+        return reader
 
     # Definitions
 
@@ -503,6 +510,7 @@ class Macro:
         self.function, self.hygienic = function, hygienic
         self.__name__ = function.__name__
         self._source: Source | None = None
+        self._names = names_around(function)  # when it is defined
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         """As a method, a macro is called with its object first."""
@@ -521,19 +529,18 @@ class Macro:
             "call it in a function with @T.prim_func",
         )
 
-    def expand(self, parser: Parser, args: list[Any], named: dict[str, Any]) -> None:
-        """Execute its statements in the place of a call."""
+    def expand(self, parser: Any, args: list[Any], named: dict[str, Any]) -> Any:
+        """Execute its statements in the place of a call; the value that they return."""
         if self._source is None:
             self._source = Source(self.function)
         bound = inspect.signature(self.function).bind(*args, **named)
         bound.apply_defaults()
         names = names_around(self.function)
-        if not self.hygienic:
-            names = {**names, **parser.all_names()}
-        inner = Parser(self._source, names)
-        inner.defined = parser.defined
+        names = {**names, **(self._names if self.hygienic else parser.all_names())}
+        inner = parser.reader_of_macro(self._source, names)
         inner.scopes.append(dict(bound.arguments))
         inner.body(self._source.function.body)
+        return inner.returned
 
 
 # Decorators

@@ -51,7 +51,8 @@ class Style:
 
     def __post_init__(self) -> None:
         for option in ("ir_prefix", "tir_prefix", "relax_prefix", "module_alias"):
-            if not getattr(self, option).isidentifier():
+            is_left_out = option == "module_alias" and not self.module_alias
+            if not is_left_out and not getattr(self, option).isidentifier():
                 raise DeclarationError(
                     f"{option} is {getattr(self, option)!r}, expected an identifier",
                     "",

@@ -154,8 +154,6 @@ class _Checker:
         }
         outer = set(self._owners) if func is not self._outermost else set()
         self._require(_own_sizes(ret), known | outer, f"the result of function {name}")
-        if func.body is not None:
-            self._agree(ret, func.body.struct_info_, f"the result of function {name}")
 
     # Variables and sizes
 
