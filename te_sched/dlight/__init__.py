@@ -1,0 +1,16 @@
+"""Schedules without a search (TVM's dlight): rules by kinds of functions, for each target.
+
+with te_sched.target.Target("llvm"):
+    module = dlight.ApplyDefaultSchedule(dlight.cpu.Default())(module)
+"""
+
+import sys
+
+from te_sched import signatures
+from te_sched.dlight import cpu as cpu
+from te_sched.dlight.base import ApplyDefaultSchedule as ApplyDefaultSchedule
+from te_sched.dlight.base import DefaultRule as DefaultRule
+
+ScheduleRule = DefaultRule
+
+signatures.list_names(sys.modules[__name__])

@@ -1,0 +1,100 @@
+"""Rules that schedule functions without a search, and the pass that applies them.
+
+A rule takes a function and gives a schedule of it, or None if the function is not of its kind. Must
+not know any rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from te_sched.codegen.target import Target
+from te_sched.errors import ScheduleError, kind_of, repr_of
+from te_sched.ir.stmt import GlobalVar, IRModule, PrimFunc
+from te_sched.tir.schedule import Schedule
+from te_sched.tir.transform import ModulePass, PassInfo
+
+IS_SCHEDULED = "tir.is_scheduled"
+
+
+class DefaultRule:
+    """A way to schedule functions of a kind. Subclasses define `apply`."""
+
+    def apply(self, func: PrimFunc, target: Target, tunable: bool) -> Any:
+        """A schedule of the function, or a list of them; None if it is not of the rule's kind."""
+        raise ScheduleError(
+            f"{type(self).__name__} does not say what it applies",
+            "a rule is a class with a method apply(func, target, tunable)",
+            "define the method",
+        )
+
+
+class ApplyDefaultSchedule(ModulePass):
+    """The pass that schedules each function by the first rule that knows its kind.
+
+    Functions with the attribute "tir.is_scheduled" stay as they are; those that were scheduled get
+    it. The target is the current one (`with Target("llvm"):`).
+
+    >>> import te_sched
+    >>> from te_sched import dlight, te
+    >>> A = te.placeholder((64,), name="A")
+    >>> B = te.compute((64,), lambda i: A[i] + 1.0, name="B")
+    >>> module = te_sched.IRModule({"main": te.create_prim_func([A, B])})
+    >>> with te_sched.target.Target("llvm"):
+    ...     scheduled = dlight.ApplyDefaultSchedule(dlight.cpu.Fallback())(module)
+    >>> scheduled["main"].attrs["tir.is_scheduled"]
+    1
+    """
+
+    info = PassInfo(name="ApplyDefaultSchedule")
+
+    def __init__(self, *rules: DefaultRule) -> None:
+        for one in rules:
+            if not hasattr(one, "apply") and not callable(one):
+                raise ScheduleError(
+                    f"the rule {repr_of(one)}",
+                    f"it is {kind_of(one)}",
+                    "give rules, such as dlight.cpu.Contraction()",
+                )
+        self.rules = rules
+
+    def __call__(self, mod: IRModule) -> IRModule:
+        """The module with scheduled functions."""
+        target = Target.current()
+        if target is None:
+            raise ScheduleError(
+                "ApplyDefaultSchedule does not know the target",
+                "rules depend on it",
+                'use it inside of `with Target("llvm"):`',
+            )
+        made: dict[str, Any] = {}
+        for name, func in mod.functions_items():
+            if isinstance(func, PrimFunc) and not func.attrs.get(IS_SCHEDULED):
+                found = self.scheduled(func, target)
+                if found is not None:
+                    made[name] = found
+        if not made:
+            return mod
+        module = mod.clone()
+        for name, func in made.items():
+            module.update_func(GlobalVar(name), func)
+        return module
+
+    def scheduled(self, func: PrimFunc, target: Target) -> PrimFunc | None:
+        """The function scheduled by the first rule that knows it, or None."""
+        for rule in self.rules:
+            apply = getattr(rule, "apply", rule)
+            found = apply(func, target, False)
+            if found is None:
+                continue
+            schedules: Sequence[Schedule] = found if isinstance(found, list) else [found]
+            result: PrimFunc = schedules[0].mod["main"]
+            attrs = {k: v for k, v in result.attrs.items() if k != "global_symbol"}
+            if "global_symbol" in func.attrs:
+                attrs["global_symbol"] = func.attrs["global_symbol"]
+            new = (
+                result.without_attr("global_symbol") if "global_symbol" in result.attrs else result
+            )
+            return new.with_attrs({**attrs, IS_SCHEDULED: 1})
+        return None

@@ -1,0 +1,9 @@
+"""Rules for processors: `dlight.cpu.Default()` knows all functions of blocks."""
+
+import sys
+
+from te_sched import signatures
+from te_sched.dlight.cpu.rules import Default as Default
+from te_sched.dlight.cpu.rules import Fallback as Fallback
+
+signatures.list_names(sys.modules[__name__])

@@ -1,0 +1,292 @@
+"""Products of matrices and convolutions on a processor: tiles of sums in registers.
+
+The operand that is read in vectors is packed into panels of the columns of a tile, unless its
+columns lie side by side already and are few. A tile is summed over the whole reduction, then the
+elementwise rest is applied to it. Blocks of rows are chosen so that what they read stays in the
+second-level cache while the panels pass by.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+from te_sched.codegen.target import Target
+from te_sched.dlight.cpu.vectors import Vectors, vectors_of
+from te_sched.dlight.structure import (
+    REDUCTION,
+    SPATIAL,
+    Contraction,
+    attempt,
+    contraction_of,
+    divisor,
+    extent_of,
+    is_injective,
+    node_of,
+    size_of,
+)
+from te_sched.ir.expr import Var
+from te_sched.ir.visitor import variables_of
+from te_sched.processors import usable_processors
+from te_sched.tensorir.handles import BlockRV
+from te_sched.tir.schedule import Schedule
+
+PACKED = "meta_schedule.layout_rewrite_preproc"  # the block can be computed with the constants
+SCHEDULED = "dlight.scheduled"  # marks loops and blocks that a rule has scheduled
+_CACHE = 1 << 17  # bytes of a block of rows
+_WORTH = 1 << 18  # multiplications for which threads pay
+_FEW_ROWS = 16  # up to which columns side by side are read in place
+
+
+def schedule_contraction(sch: Schedule, block: BlockRV, target: Target) -> bool:
+    """Schedule a block that is a contraction; whether it is one, and was scheduled."""
+    node = node_of(sch, block)
+    found = contraction_of(node)
+    if found is None:
+        return False
+    vectors = vectors_of(target)
+    axes = node.iter_vars
+    tile = tile_of(extent_of(axes[found.column]), _extent(axes, found.row), vectors)
+    if tile is None:
+        return False
+    rows, columns = tile
+    packed = None
+    if not found.is_contiguous or _is_packed_anyway(found, axes, columns):
+        packed = _pack(sch, block, found, columns)
+        if packed is None and not found.is_contiguous:
+            return False
+    last = _epilogue(sch, block)
+    if last is None:
+        last = sch.cache_write(block, 0, "local")
+    else:
+        sch.set_scope(block, 0, "local")
+    _tile(sch, block, last, found, rows, columns)
+    if packed is not None:
+        _schedule_packing(sch, packed, columns, _packed_place(node, found))
+    return True
+
+
+def tile_of(columns: int | None, rows: int | None, vectors: Vectors) -> tuple[int, int] | None:
+    """The rows and columns of a tile whose sums fit in registers, with the fewest loads for each
+    multiplication; None if the columns have no divisor that fills a vector.
+    """
+    if columns is None:
+        return None
+    best: tuple[float, tuple[int, int]] | None = None
+    for width in range(1, 4 * vectors.lanes + 1):
+        if columns % width:
+            continue
+        registers = -(-width // vectors.lanes)
+        waste = registers * vectors.lanes / width
+        for height in range(1, 15):
+            if (rows or 1) % height or height * registers > vectors.count - 4:
+                continue
+            loads = (height + registers) / (height * registers)
+            latency = max(1.0, 8 / (height * registers))
+            cost = waste * max(loads, 0.5) * math.sqrt(latency)
+            if best is None or cost < best[0]:
+                best = (cost, (height, width))
+    if best is None or (best[1][1] == 1 and columns > 1):
+        return None
+    return best[1]
+
+
+def _extent(axes: Any, place: int | None) -> int | None:
+    return None if place is None else extent_of(axes[place])
+
+
+def _is_packed_anyway(found: Contraction, axes: Any, columns: int) -> bool:
+    """Whether packing pays though the columns lie side by side."""
+    if not found.is_plain or found.row is None:
+        return False
+    width = extent_of(axes[found.column]) or 0
+    used = variables_of(*found.operands[found.wide].indices)
+    uses = size_of([one for one in axes if one.kind == SPATIAL and one.var not in used])
+    return uses > _FEW_ROWS and width > 4 * columns
+
+
+def _pack(sch: Schedule, block: BlockRV, found: Contraction, columns: int) -> BlockRV | None:
+    """Read the wide operand from a copy in panels; the block that makes it."""
+    node = node_of(sch, block)
+    order = _packed_iterators(node, found)
+    spatial = [one for one in order if node.iter_vars[one].kind == SPATIAL and one != found.column]
+    reduced = [one for one in order if node.iter_vars[one].kind == REDUCTION]
+
+    def panel(*at: Any) -> list[Any]:
+        column = at[found.column]
+        return [
+            *[at[one] for one in spatial],
+            column // columns,
+            *[at[one] for one in reduced],
+            column % columns,
+        ]
+
+    buffers = [region.buffer for region in node.reads]
+    number = buffers.index(found.operands[found.wide].buffer)
+    made: list[BlockRV] = []
+    if attempt(lambda: made.append(sch.reindex_cache_read(block, number, "global", panel))):
+        return made[0]
+    return None
+
+
+def _packed_iterators(node: Any, found: Contraction) -> list[int]:
+    used = variables_of(*found.operands[found.wide].indices)
+    return [place for place, one in enumerate(node.iter_vars) if one.var in used]
+
+
+def _packed_place(node: Any, found: Contraction) -> int:
+    """The place of the columns among the iterators of the block that packs them."""
+    return _packed_iterators(node, found).index(found.column)
+
+
+def _epilogue(sch: Schedule, block: BlockRV) -> BlockRV | None:
+    """The only reader of a contraction, if it uses each sum once and in place."""
+    readers = sch.get_consumers(block)
+    if len(readers) != 1:
+        return None
+    node, own = node_of(sch, readers[0]), node_of(sch, block)
+    if not is_injective(node) or len(node.writes) != 1 or sch.get_consumers(readers[0]):
+        return None
+    buffer = own.writes[0].buffer
+    sums = [one for one in node.reads if one.buffer is buffer]
+    if len(sums) != 1 or len(node.iter_vars) != len(buffer.shape):
+        return None
+    indices = [bound.min for bound in sums[0].region]
+    is_in_place = all(
+        (isinstance(index, Var) and index is axis.var) or _is_unit(index, axis)
+        for index, axis in zip(indices, node.iter_vars, strict=True)
+    )
+    return readers[0] if is_in_place else None
+
+
+def _is_unit(index: Any, axis: Any) -> bool:
+    return extent_of(axis) == 1 and not variables_of(index)
+
+
+def _tile(
+    sch: Schedule, block: BlockRV, last: BlockRV, found: Contraction, rows: int, columns: int
+) -> None:
+    """Tile the loops of the last block, and compute the sums of a tile in it."""
+    node = node_of(sch, block)
+    axes = [one for one in node.iter_vars if one.kind == SPATIAL]
+    place = {one.var: at for at, one in enumerate(axes)}
+    column = place[node.iter_vars[found.column].var]
+    row = None if found.row is None else place[node.iter_vars[found.row].var]
+    used = variables_of(*found.operands[found.wide].indices)
+    loops = sch.get_loops(last)
+    column_outer, column_inner = sch.split(loops[column], [None, columns])
+    row_outer, inner = None, []
+    if row is not None:
+        row_outer, row_inner = sch.split(loops[row], [None, rows])
+        inner = [row_inner]
+    others = [at for at in range(len(axes)) if at not in (row, column)]
+    before = [loops[at] for at in others if axes[at].var in used]  # change the panel
+    after = [loops[at] for at in others if axes[at].var not in used]  # use the same panel
+    blocks, rest = _blocks_of_rows(sch, node, found, after, row_outer, rows)
+    work = size_of(node.iter_vars)
+    outer = [*before, *blocks]
+    sch.reorder(*outer, column_outer, *rest, *inner, column_inner)
+    parts = math.prod([_loop_extent(sch, one) for one in outer])
+    if parts < 2 * usable_processors():
+        outer.append(column_outer)
+        at = rest[-1] if rest else None
+    else:
+        at = rest[-1] if rest else column_outer
+    fused = sch.fuse(*outer) if len(outer) > 1 else outer[0]
+    sch.compute_at(block, fused if at is None else at)
+    tile = _loops_of(sch, block, {found.column, found.row})
+    reduced = [at for at, one in enumerate(node.iter_vars) if one.kind == REDUCTION]
+    sums = list(_loops_of(sch, block, reduced).values())
+    sch.reorder(*sums, *([tile[found.row]] if found.row in tile else []), tile[found.column])
+    if column != len(axes) - 1:
+        width = columns
+        sch.transform_layout(
+            block,
+            ("write", 0),
+            lambda *at: [
+                *[one for k, one in enumerate(at) if k != column],
+                at[column] // width,
+                at[column] % width,
+            ],
+        )
+    sch.vectorize(tile[found.column])
+    if found.row in tile:
+        sch.unroll(tile[found.row])
+    if work >= _WORTH:
+        sch.parallel(fused)
+    if column == len(axes) - 1:
+        sch.vectorize(column_inner)
+    elif row == len(axes) - 1:
+        sch.reorder(column_inner, inner[0])
+        sch.unroll(column_inner)
+        sch.vectorize(inner[0])
+    sch.annotate(fused, SCHEDULED, 1)
+    if sums:
+        sch.decompose_reduction(block, sums[0])
+
+
+def _loops_of(sch: Schedule, block: BlockRV, places: Iterable[int | None]) -> dict[int | None, Any]:
+    """The innermost loop of each of some iterators of a block, as far as it has one."""
+    realize_values = sch.realize(sch.block_key(block, "dlight")).iter_values
+    loops = {sch.get(loop).loop_var: loop for loop in sch.get_loops(block)}
+    order = list(loops)
+    found: dict[int | None, Any] = {}
+    for place in places:
+        if place is None:
+            continue
+        used = [var for var in order if var in variables_of(realize_values[place])]
+        if used:
+            found[place] = loops[used[-1]]
+    return found
+
+
+def _blocks_of_rows(
+    sch: Schedule, node: Any, found: Contraction, after: list[Any], row_outer: Any, rows: int
+) -> tuple[list[Any], list[Any]]:
+    """The loops around the panels, and those inside of them: of rows that the cache holds."""
+    other = found.operands[1 - found.wide]
+    reduced = [one for one in node.iter_vars if one.kind == REDUCTION]
+    alone = {one for one in other.indices if isinstance(one, Var)}
+    depth = size_of([one for one in reduced if one.var in alone])
+    inner = [] if row_outer is None else [row_outer]
+    extents = [_loop_extent(sch, one) for one in after]
+    places = [at for at, extent in enumerate(extents) if extent > 1]
+    if not places:
+        if row_outer is None:
+            return after, []
+        fit = max(1, _CACHE // max(4 * depth * rows, 1))
+        size = divisor(_known_extent(sch, row_outer), fit)
+        outer, row_outer = sch.split(row_outer, [None, size])
+        return [*after, outer], [row_outer]
+    at = places[-1]
+    across = 1 if row_outer is None else _loop_extent(sch, row_outer) * rows
+    fit = max(1, _CACHE // max(4 * depth * across, 1))
+    size = divisor(_known_extent(sch, after[at]), fit)
+    outer, within = sch.split(after[at], [None, size])
+    return [*after[:at], outer, *after[at + 1 :]], [within, *inner]
+
+
+def _loop_extent(sch: Schedule, loop: Any) -> int:
+    return _known_extent(sch, loop) or 1
+
+
+def _known_extent(sch: Schedule, loop: Any) -> int | None:
+    value = getattr(sch.get(loop).extent, "value", None)
+    return None if value is None else int(value)
+
+
+def _schedule_packing(sch: Schedule, packed: BlockRV, columns: int, column: int) -> None:
+    """Write panels side by side: the columns of a panel are the innermost loop."""
+    sch.annotate(packed, PACKED, True)
+    sch.annotate(packed, SCHEDULED, 1)
+    size = size_of(node_of(sch, packed).iter_vars)
+    loops = sch.get_loops(packed)
+    across = _loops_of(sch, packed, [column]).get(column)
+    if across is not None:
+        place = [sch.get(one).loop_var for one in loops].index(sch.get(across).loop_var)
+        outer, inner = sch.split(across, [None, columns])
+        loops[place] = outer
+        sch.reorder(*loops, inner)
+    if size >= _WORTH:
+        sch.parallel(sch.fuse(*loops[:2]) if len(loops) > 1 else loops[0])

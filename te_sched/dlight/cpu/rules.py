@@ -1,0 +1,298 @@
+"""The rules for processors: what is computed for many elements runs in vectors and on all cores."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from te_sched.codegen.target import Target
+from te_sched.dlight.base import DefaultRule
+from te_sched.dlight.cpu.contraction import SCHEDULED, schedule_contraction
+from te_sched.dlight.cpu.vectors import vectors_of
+from te_sched.dlight.structure import (
+    SPATIAL,
+    attempt,
+    blocks_of,
+    extent_of,
+    inline_injective,
+    inputs_of,
+    is_injective,
+    is_reduction,
+    node_of,
+    size_of,
+)
+from te_sched.errors import ScheduleError
+from te_sched.ir.expr import BufferLoad, Var
+from te_sched.ir.stmt import PrimFunc
+from te_sched.ir.visitor import variables_of
+from te_sched.processors import usable_processors
+from te_sched.tensorir.handles import BlockRV
+from te_sched.tir.schedule import Schedule
+
+_WORTH = 1 << 16  # elements for which threads pay
+
+
+class CPURule(DefaultRule):
+    """A rule for processors; `handled` says whether a function is of its kind."""
+
+    def apply(self, func: PrimFunc, target: Target, tunable: bool) -> Any:
+        """A schedule of the function, or None."""
+        del tunable
+        if target.kind.name not in ("llvm", "c"):
+            return None
+        try:
+            sch = Schedule(func)
+            blocks = blocks_of(sch)
+        except ScheduleError:  # loops without blocks
+            return None
+        if not blocks or not self.handles(sch, blocks):
+            return None
+        return schedule_blocks(sch, target)
+
+    def handles(self, sch: Schedule, blocks: list[BlockRV]) -> bool:
+        """Whether the function is of the rule's kind."""
+        del sch, blocks
+        return True
+
+
+class Default(CPURule):
+    """Contractions in tiles, reductions in parts, everything else in vectors.
+
+    >>> import te_sched
+    >>> from te_sched import dlight, te, topi
+    >>> A, B = (te.placeholder((64, 64), name=name) for name in "AB")
+    >>> func = te.create_prim_func([A, B, topi.nn.matmul(A, B)])
+    >>> sch = dlight.cpu.Default().apply(func, te_sched.target.Target("llvm"), False)
+    >>> sch.get_block("T_matmul_NN_update").name
+    'T_matmul_NN_update'
+    """
+
+
+class Fallback(CPURule):
+    """Every block in vectors and on all cores; its loops are not tiled."""
+
+    def apply(self, func: PrimFunc, target: Target, tunable: bool) -> Any:
+        """A schedule of the function, or None."""
+        del tunable
+        if target.kind.name not in ("llvm", "c"):
+            return None
+        try:
+            sch = Schedule(func)
+            blocks = blocks_of(sch)
+        except ScheduleError:
+            return None
+        for block in blocks:
+            schedule_elements(sch, block, vectors_of(target).lanes)
+        return sch
+
+
+def schedule_blocks(sch: Schedule, target: Target) -> Schedule:
+    """The schedule with all blocks of its function scheduled."""
+    inline_injective(sch)
+    lanes = vectors_of(target).lanes
+    for block in blocks_of(sch):
+        if is_reduction(node_of(sch, block)):
+            trial = sch.copy()
+            is_done: list[bool] = []
+            step = attempt(lambda: is_done.append(schedule_contraction(trial, block, target)))  # noqa: B023
+            if step and is_done[0]:
+                sch = trial
+    _schedule_rest(sch, [one for one in blocks_of(sch) if not _is_scheduled(sch, one)], lanes)
+    return sch
+
+
+def _is_scheduled(sch: Schedule, block: BlockRV) -> bool:
+    """Whether a block was scheduled: it is marked, or stands in such loops."""
+    marks = [sch.get(one).annotations for one in sch.get_loops(block)]
+    return SCHEDULED in node_of(sch, block).annotations or any(SCHEDULED in one for one in marks)
+
+
+def _schedule_rest(sch: Schedule, blocks: list[BlockRV], lanes: int) -> None:
+    """Schedule blocks that are no contractions: those of the same rows together."""
+    heads = list(blocks)
+    parts: list[tuple[BlockRV, BlockRV]] = []
+    for block in blocks:
+        if is_reduction(node_of(sch, block)):
+            made = _in_parts(sch, block, lanes)
+            if made is not None:
+                heads.insert(heads.index(block), made)
+                parts.append((made, block))
+    rows = _shared_rows(sch, heads) if len(heads) > 1 else None
+    for part, whole in parts:
+        _next_to(sch, part, whole, rows)
+    for block in heads:
+        if rows is not None:
+            _vectorize_last(sch, block, lanes)
+        elif not any(block is part for part, _ in parts):
+            schedule_elements(sch, block, lanes)
+    for part, _ in parts:
+        _vectorize_last(sch, part, lanes)
+    if rows is not None:
+        sch.parallel(rows)
+
+
+def _in_parts(sch: Schedule, block: BlockRV, lanes: int) -> BlockRV | None:
+    """Reduce along rows of memory in a vector of parts; the block that computes these."""
+    node = node_of(sch, block)
+    last = node.iter_vars[-1]
+    size = extent_of(last)
+    if last.kind == SPATIAL or size is None:
+        return None
+    wide = next((one * lanes for one in (4, 2, 1) if size % (one * lanes) == 0), 0)
+    if not wide or size < 2 * wide:
+        return None
+    inputs = inputs_of(node)
+    if not inputs or not all(_is_row(one, last.var) for one in inputs):
+        return None
+    made: list[BlockRV] = []
+
+    def step(schedule: Schedule) -> None:
+        loop = schedule.get_loops(block)[-1]
+        _, parts = schedule.split(loop, [None, wide])
+        made.append(schedule.rfactor(parts, len(node.writes[0].buffer.shape)))
+
+    if not attempt(lambda: step(sch.copy())):
+        return None
+    made.clear()
+    step(sch)
+    return made[0]
+
+
+def _next_to(sch: Schedule, part: BlockRV, whole: BlockRV, rows: Any) -> None:
+    """Compute the parts of an element where they are added, in registers."""
+    loops = sch.get_loops(whole)
+    values = sch.realize(sch.block_key(whole, "dlight")).iter_values
+    axes = node_of(sch, whole).iter_vars
+    spatial = {
+        var
+        for axis, value in zip(axes, values, strict=True)
+        if axis.kind == SPATIAL
+        for var in variables_of(value)
+    }
+    inner = [one for one in loops if sch.get(one).loop_var in spatial]
+    if inner and (rows is None or sch.get(inner[-1]).loop_var is not sch.get(rows).loop_var):
+        attempt(lambda: sch.compute_at(part, inner[-1]))
+    for place in range(len(node_of(sch, part).writes)):
+        attempt(lambda at=place: sch.set_scope(part, at, "local"))  # type: ignore[misc]
+
+
+def _is_row(load: BufferLoad, var: Var) -> bool:
+    used = variables_of(*load.indices)
+    if var not in used:
+        return True
+    return load.indices[-1] is var and var not in variables_of(*load.indices[:-1])
+
+
+def _shared_rows(sch: Schedule, heads: list[BlockRV]) -> Any:
+    """The loop over the rows of the last block, in which all blocks are computed; None if they do
+    not have the same rows, or these are too few.
+    """
+    *before, last = heads
+    node = node_of(sch, last)
+    rows = size_of(node.iter_vars[:-1])
+    if not is_injective(node) or rows < 2 * usable_processors():
+        return None
+    found: list[Any] = []
+
+    def step(schedule: Schedule) -> None:
+        outer = schedule.get_loops(last)[:-1]
+        found.append(schedule.fuse(*outer) if len(outer) > 1 else outer[0])
+        for block in reversed(before):
+            schedule.compute_at(block, found[-1])
+
+    if not attempt(lambda: step(sch.copy())):
+        return None
+    step(sch)
+    return found[-1]
+
+
+def schedule_elements(sch: Schedule, block: BlockRV, lanes: int) -> None:
+    """Run the outer loops of a block on all cores, and the last one in vectors."""
+    node = node_of(sch, block)
+    loops = sch.get_loops(block)
+    kinds = [one.kind for one in node.iter_vars]
+    if not loops or len(loops) != len(kinds):
+        return
+    spatial = [loop for loop, kind in zip(loops, kinds, strict=True) if kind == SPATIAL]
+    if not spatial:
+        return
+    if (
+        len(spatial) < len(loops)
+        and kinds[-1] != SPATIAL
+        and _reads_across(node)
+        and len(loops) > 1
+    ):
+        reduced = [loop for loop, kind in zip(loops, kinds, strict=True) if kind != SPATIAL]
+        attempt(lambda: sch.reorder(*spatial[:-1], *reduced, spatial[-1]))
+    _vectorize_last(sch, block, lanes)
+    outer = _outer(sch, block)
+    is_large = size_of(node.iter_vars) >= _WORTH or any(
+        extent_of(one) is None for one in node.iter_vars
+    )
+    if outer and is_large:
+        kept = _enough(sch, outer)
+        fused = sch.fuse(*kept) if len(kept) > 1 else kept[0]
+        attempt(lambda: sch.parallel(fused))
+
+
+def _enough(sch: Schedule, loops: list[Any]) -> list[Any]:
+    """The first loops that have work for all cores."""
+    count, found = 1, []
+    for loop in loops:
+        found.append(loop)
+        count *= getattr(sch.get(loop).extent, "value", 1 << 20)
+        if count >= 4 * usable_processors():
+            break
+    return found
+
+
+def _outer(sch: Schedule, block: BlockRV) -> list[Any]:
+    """The outer loops of a block that count elements and are not vectors."""
+    node = node_of(sch, block)
+    values = sch.realize(sch.block_key(block, "dlight")).iter_values
+    spatial = {
+        var
+        for axis, value in zip(node.iter_vars, values, strict=True)
+        if axis.kind == SPATIAL
+        for var in variables_of(value)
+    }
+    found = []
+    for loop in sch.get_loops(block):
+        statement = sch.get(loop)
+        if statement.loop_var not in spatial or statement.kind != "serial":
+            break
+        found.append(loop)
+    return found
+
+
+def _reads_across(node: Any) -> bool:
+    """Whether neighbouring results read neighbouring elements."""
+    last = [one for one in node.iter_vars if one.kind == SPATIAL][-1].var
+    inputs = inputs_of(node)
+    return bool(inputs) and all(
+        one.indices and last in variables_of(one.indices[-1]) for one in inputs
+    )
+
+
+def _vectorize_last(sch: Schedule, block: BlockRV, lanes: int) -> None:
+    """Run the innermost loop of a block in vectors, if it counts elements."""
+    node = node_of(sch, block)
+    if not node.iter_vars or not sch.get_loops(block):
+        return
+    loop = sch.get_loops(block)[-1]
+    values = sch.realize(sch.block_key(block, "dlight")).iter_values
+    statement = sch.get(loop)
+    kinds = {
+        axis.kind
+        for axis, value in zip(node.iter_vars, values, strict=True)
+        if statement.loop_var in variables_of(value)
+    }
+    extent = getattr(statement.extent, "value", 0)
+    if kinds != {SPATIAL} or extent < 2 or statement.kind != "serial":
+        return
+    wide = math.gcd(extent, 4 * lanes)
+    if extent <= 4 * lanes:
+        attempt(lambda: sch.vectorize(loop))
+    elif wide >= lanes:
+        _, inner = sch.split(loop, [None, wide])
+        attempt(lambda: sch.vectorize(inner))

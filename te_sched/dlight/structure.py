@@ -1,0 +1,200 @@
+"""What rules ask about the blocks of a function: which move or combine elements, which are products
+of matrices, what they read in rows. Must not know targets or rules.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from te_sched.errors import ScheduleError
+from te_sched.ir.blocks import Block
+from te_sched.ir.expr import Add, BufferLoad, Cast, Expr, IntImm, IterVar, Mul, Var
+from te_sched.ir.stmt import BufferStore
+from te_sched.ir.visitor import variables_of, walk
+from te_sched.tensorir.handles import BlockRV
+from te_sched.tir.schedule import Schedule
+
+SPATIAL, REDUCTION = "DataPar", "CommReduce"
+
+
+def blocks_of(sch: Schedule) -> list[BlockRV]:
+    """The blocks directly in the function, in order."""
+    return list(sch.get_child_blocks(sch.get_block("root")))
+
+
+def node_of(sch: Schedule, block: BlockRV) -> Block:
+    """The block itself."""
+    found: Block = sch.get(block)
+    return found
+
+
+def is_injective(node: Block) -> bool:
+    """Whether each instance of a block writes elements of its own, from what it reads."""
+    return node.init is None and all(one.kind == SPATIAL for one in node.iter_vars)
+
+
+def is_reduction(node: Block) -> bool:
+    """Whether a block reduces into one element, or a tuple of them."""
+    kinds = {one.kind for one in node.iter_vars}
+    return node.init is not None and kinds <= {SPATIAL, REDUCTION} and REDUCTION in kinds
+
+
+def extent_of(axis: IterVar) -> int | None:
+    """The extent of an iterator, if it is constant."""
+    extent = axis.dom.extent if axis.dom is not None else None
+    return extent.value if isinstance(extent, IntImm) else None
+
+
+def size_of(axes: Any) -> int:
+    """The product of the extents of iterators; of those that are not constant, 1."""
+    return math.prod([extent_of(one) or 1 for one in axes])
+
+
+def stored(node: Block) -> BufferStore | None:
+    """The only store of a block."""
+    return node.body if isinstance(node.body, BufferStore) else None
+
+
+def inputs_of(node: Block) -> list[BufferLoad]:
+    """What a block reads, but for what it writes itself."""
+    own = {one.buffer for one in node.writes}
+    return [one for one in walk(node.body) if isinstance(one, BufferLoad) and one.buffer not in own]
+
+
+def is_copy(node: Block) -> bool:
+    """Whether a block moves elements without computing."""
+    store = stored(node)
+    value = store.value if store is not None else None
+    return isinstance(value, BufferLoad)
+
+
+def inline_injective(sch: Schedule) -> None:
+    """Inline injective blocks into injective ones that read them, and copies into all.
+
+    Blocks between a reduction and the result become one block.
+    """
+    is_changed = True
+    while is_changed:
+        is_changed = False
+        for block in blocks_of(sch):
+            node = node_of(sch, block)
+            if not is_injective(node) or not sch.get_consumers(block):
+                continue
+            readers = [node_of(sch, one) for one in sch.get_consumers(block)]
+            if is_copy(node) or all(is_injective(one) for one in readers):
+                is_changed |= attempt(lambda one=block: sch.compute_inline(one))  # type: ignore[misc]
+
+
+def attempt(action: Any) -> bool:
+    """Whether a step of a schedule was done; one that is not legal changes nothing."""
+    try:
+        action()
+    except ScheduleError:
+        return False
+    return True
+
+
+@dataclass(frozen=True)
+class Contraction:
+    """A sum of products of two arrays, and the iterators along which it is tiled.
+
+    wide : the number of the operand that is read in vectors, of its columns.
+    column : the iterator of the block that counts columns.
+    row : the iterator that counts rows, for which the columns are read once; None without one.
+    is_plain : whether the indices of the wide operand are iterators, so that it can be packed.
+    is_contiguous : whether columns lie side by side in memory.
+    """
+
+    wide: int
+    column: int
+    row: int | None
+    is_plain: bool
+    is_contiguous: bool
+    operands: tuple[BufferLoad, BufferLoad]
+
+
+def contraction_of(node: Block) -> Contraction | None:
+    """How a block is a sum of products; None for other blocks."""
+    found = _operands(node)
+    if found is None:
+        return None
+    spatial = {one.var: place for place, one in enumerate(node.iter_vars) if one.kind == SPATIAL}
+    used = [variables_of(*one.indices) for one in found]
+    candidates = []
+    for wide, other in ((0, 1), (1, 0)):
+        load = found[wide]
+        is_plain = all(isinstance(one, Var | IntImm) for one in load.indices)
+        reuse = size_of([one for one in node.iter_vars if one.var not in used[wide]])
+        for var, place in spatial.items():
+            if (
+                var not in used[wide]
+                or var in used[other]
+                or (extent_of(node.iter_vars[place]) or 0) < 2
+            ):
+                continue
+            is_contiguous = _is_last(load, var)
+            if not is_contiguous and (not is_plain or reuse < 4):
+                continue
+            candidates.append((is_plain, is_contiguous, place, wide))
+    if not candidates:
+        return None
+    is_plain, is_contiguous, column, wide = max(candidates)
+    rows = [
+        place
+        for var, place in spatial.items()
+        if var not in used[wide] and (extent_of(node.iter_vars[place]) or 2) > 1
+    ]
+    if not is_plain:  # of a convolution of single channels: rows of the same image
+        rows = [
+            place
+            for var, place in spatial.items()
+            if var in used[wide] and place < column and var not in used[1 - wide]
+        ]
+    row = max(rows) if rows else None
+    return Contraction(wide, column, row, is_plain, is_contiguous, found)
+
+
+def _operands(node: Block) -> tuple[BufferLoad, BufferLoad] | None:
+    store = stored(node)
+    if store is None or not is_reduction(node) or not isinstance(store.value, Add):
+        return None
+    own, product = store.value.a, store.value.b
+    if not isinstance(own, BufferLoad) or own.buffer is not store.buffer:
+        return None
+    product = _uncast(product)
+    if not isinstance(product, Mul):
+        return None
+    left, right = _uncast(product.a), _uncast(product.b)
+    if not isinstance(left, BufferLoad) or not isinstance(right, BufferLoad):
+        return None
+    return left, right
+
+
+def _uncast(expr: Expr) -> Expr:
+    return expr.value if isinstance(expr, Cast) else expr
+
+
+def _is_last(load: BufferLoad, var: Var) -> bool:
+    """Whether neighbours along a variable are neighbours in memory."""
+    if not load.indices:
+        return False
+    *before, last = load.indices
+    if var in variables_of(*before):
+        return False
+    return last is var or (
+        isinstance(last, Add) and (last.a is var or last.b is var) and not _occurs_again(last, var)
+    )
+
+
+def _occurs_again(last: Add, var: Var) -> bool:
+    other = last.b if last.a is var else last.a
+    return var in variables_of(other)
+
+
+def divisor(extent: int | None, most: int) -> int:
+    """The largest divisor of an extent up to a limit; 1 if it is not constant."""
+    if extent is None or extent < 1:
+        return 1
+    return max(one for one in range(1, min(most, extent) + 1) if extent % one == 0)
