@@ -71,6 +71,7 @@ _shorten_tracebacks()
 # Modules that are loaded at their first use.
 _LATE = {
     "autotvm": "te_sched.autotvm",
+    "dlight": "te_sched.dlight",
     "compat": "te_sched.compat",
     "contrib": "te_sched.contrib",
     "error": "te_sched.errors",

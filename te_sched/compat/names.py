@@ -168,6 +168,7 @@ TREE: dict[str, Alias] = {
     "tir.transform": Alias(("te_sched.tir.transform",)),
     "tir.analysis": Alias(("te_sched.tir.analysis",)),
     "tir.analysis.analysis": Alias(("te_sched.tir.analysis",)),
+    "dlight": Alias(("te_sched.dlight",)),
     "meta_schedule": Alias(("te_sched.meta_schedule",)),
     "autotvm": Alias(("te_sched.autotvm",)),
     "autotvm.task": Alias(("te_sched.autotvm.task",), _HISTORY),

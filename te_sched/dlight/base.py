@@ -84,7 +84,7 @@ class ApplyDefaultSchedule(ModulePass):
     def scheduled(self, func: PrimFunc, target: Target) -> PrimFunc | None:
         """The function scheduled by the first rule that knows it, or None."""
         for rule in self.rules:
-            apply = getattr(rule, "apply", rule)
+            apply: Any = getattr(rule, "apply", rule)
             found = apply(func, target, False)
             if found is None:
                 continue

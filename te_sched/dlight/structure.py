@@ -11,9 +11,9 @@ from typing import Any
 from te_sched.errors import ScheduleError
 from te_sched.ir.blocks import Block
 from te_sched.ir.expr import Add, BufferLoad, Cast, Expr, IntImm, IterVar, Mul, Var
-from te_sched.ir.stmt import BufferStore
+from te_sched.ir.stmt import BufferStore, For
 from te_sched.ir.visitor import variables_of, walk
-from te_sched.tensorir.handles import BlockRV
+from te_sched.tensorir.handles import BlockRV, LoopRV
 from te_sched.tir.schedule import Schedule
 
 SPATIAL, REDUCTION = "DataPar", "CommReduce"
@@ -24,10 +24,16 @@ def blocks_of(sch: Schedule) -> list[BlockRV]:
     return list(sch.get_child_blocks(sch.get_block("root")))
 
 
+def loop_of(sch: Schedule, loop: LoopRV) -> For:
+    """The loop itself."""
+    found: Any = sch.get(loop)
+    return found  # type: ignore[no-any-return]
+
+
 def node_of(sch: Schedule, block: BlockRV) -> Block:
     """The block itself."""
-    found: Block = sch.get(block)
-    return found
+    found: Any = sch.get(block)
+    return found  # type: ignore[no-any-return]
 
 
 def is_injective(node: Block) -> bool:

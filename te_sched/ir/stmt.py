@@ -354,7 +354,7 @@ class IRModule(Node):
     (True, T.evaluate(0))
     """
 
-    functions: Mapping[str, BaseFunc] = role(Role.ANNOTATION, default_factory=dict)
+    functions: Mapping[str, Any] = role(Role.ANNOTATION, default_factory=dict)
     attrs: Mapping[str, Any] = role(Role.ANNOTATION, default_factory=dict)
     written_name: str = ""
     global_infos: Mapping[str, Any] = role(Role.ANNOTATION, default_factory=dict)

@@ -23,6 +23,7 @@ from te_sched.dlight.structure import (
     divisor,
     extent_of,
     is_injective,
+    loop_of,
     node_of,
     size_of,
 )
@@ -80,7 +81,7 @@ def tile_of(columns: int | None, rows: int | None, vectors: Vectors) -> tuple[in
         registers = -(-width // vectors.lanes)
         waste = registers * vectors.lanes / width
         for height in range(1, 15):
-            if (rows or 1) % height or height * registers > vectors.count - 4:
+            if (rows or 1) % height or height * registers > vectors.registers - 4:
                 continue
             loads = (height + registers) / (height * registers)
             latency = max(1.0, 8 / (height * registers))
@@ -204,10 +205,10 @@ def _tile(
         sch.transform_layout(
             block,
             ("write", 0),
-            lambda *at: [
-                *[one for k, one in enumerate(at) if k != column],
-                at[column] // width,
-                at[column] % width,
+            lambda *indices: [
+                *[one for k, one in enumerate(indices) if k != column],
+                indices[column] // width,
+                indices[column] % width,
             ],
         )
     sch.vectorize(tile[found.column])
@@ -229,7 +230,7 @@ def _tile(
 def _loops_of(sch: Schedule, block: BlockRV, places: Iterable[int | None]) -> dict[int | None, Any]:
     """The innermost loop of each of some iterators of a block, as far as it has one."""
     realize_values = sch.realize(sch.block_key(block, "dlight")).iter_values
-    loops = {sch.get(loop).loop_var: loop for loop in sch.get_loops(block)}
+    loops = {loop_of(sch, loop).loop_var: loop for loop in sch.get_loops(block)}
     order = list(loops)
     found: dict[int | None, Any] = {}
     for place in places:
@@ -272,7 +273,7 @@ def _loop_extent(sch: Schedule, loop: Any) -> int:
 
 
 def _known_extent(sch: Schedule, loop: Any) -> int | None:
-    value = getattr(sch.get(loop).extent, "value", None)
+    value = getattr(loop_of(sch, loop).extent, "value", None)
     return None if value is None else int(value)
 
 
@@ -284,7 +285,7 @@ def _schedule_packing(sch: Schedule, packed: BlockRV, columns: int, column: int)
     loops = sch.get_loops(packed)
     across = _loops_of(sch, packed, [column]).get(column)
     if across is not None:
-        place = [sch.get(one).loop_var for one in loops].index(sch.get(across).loop_var)
+        place = [loop_of(sch, one).loop_var for one in loops].index(loop_of(sch, across).loop_var)
         outer, inner = sch.split(across, [None, columns])
         loops[place] = outer
         sch.reorder(*loops, inner)

@@ -10,6 +10,7 @@ from te_sched.dlight.base import DefaultRule
 from te_sched.dlight.cpu.contraction import SCHEDULED, schedule_contraction
 from te_sched.dlight.cpu.vectors import vectors_of
 from te_sched.dlight.structure import (
+    REDUCTION,
     SPATIAL,
     attempt,
     blocks_of,
@@ -17,6 +18,7 @@ from te_sched.dlight.structure import (
     inline_injective,
     inputs_of,
     is_injective,
+    loop_of,
     is_reduction,
     node_of,
     size_of,
@@ -63,8 +65,8 @@ class Default(CPURule):
     >>> A, B = (te.placeholder((64, 64), name=name) for name in "AB")
     >>> func = te.create_prim_func([A, B, topi.nn.matmul(A, B)])
     >>> sch = dlight.cpu.Default().apply(func, te_sched.target.Target("llvm"), False)
-    >>> sch.get_block("T_matmul_NN_update").name
-    'T_matmul_NN_update'
+    >>> "T.vectorized" in str(sch.mod)
+    True
     """
 
 
@@ -103,7 +105,7 @@ def schedule_blocks(sch: Schedule, target: Target) -> Schedule:
 
 def _is_scheduled(sch: Schedule, block: BlockRV) -> bool:
     """Whether a block was scheduled: it is marked, or stands in such loops."""
-    marks = [sch.get(one).annotations for one in sch.get_loops(block)]
+    marks = [loop_of(sch, one).annotations for one in sch.get_loops(block)]
     return SCHEDULED in node_of(sch, block).annotations or any(SCHEDULED in one for one in marks)
 
 
@@ -123,12 +125,17 @@ def _schedule_rest(sch: Schedule, blocks: list[BlockRV], lanes: int) -> None:
     for block in heads:
         if rows is not None:
             _vectorize_last(sch, block, lanes)
-        elif not any(block is part for part, _ in parts):
+        elif not any(block in pair for pair in parts):
             schedule_elements(sch, block, lanes)
-    for part, _ in parts:
+    for part, whole in parts:
+        if rows is None:
+            schedule_elements(sch, whole, lanes)
         _vectorize_last(sch, part, lanes)
     if rows is not None:
         sch.parallel(rows)
+    for part, _ in parts:
+        reduced = _loops_of_kind(sch, part, REDUCTION)
+        attempt(lambda one=part, at=reduced: sch.decompose_reduction(one, at[0]))  # type: ignore[misc]
 
 
 def _in_parts(sch: Schedule, block: BlockRV, lanes: int) -> BlockRV | None:
@@ -160,20 +167,28 @@ def _in_parts(sch: Schedule, block: BlockRV, lanes: int) -> BlockRV | None:
 
 def _next_to(sch: Schedule, part: BlockRV, whole: BlockRV, rows: Any) -> None:
     """Compute the parts of an element where they are added, in registers."""
-    loops = sch.get_loops(whole)
-    values = sch.realize(sch.block_key(whole, "dlight")).iter_values
-    axes = node_of(sch, whole).iter_vars
-    spatial = {
-        var
-        for axis, value in zip(axes, values, strict=True)
-        if axis.kind == SPATIAL
-        for var in variables_of(value)
-    }
-    inner = [one for one in loops if sch.get(one).loop_var in spatial]
-    if inner and (rows is None or sch.get(inner[-1]).loop_var is not sch.get(rows).loop_var):
+    inner = _loops_of_kind(sch, whole, SPATIAL)
+    if inner and (rows is None or loop_of(sch, inner[-1]).loop_var is not loop_of(sch, rows).loop_var):
         attempt(lambda: sch.compute_at(part, inner[-1]))
+    own = sch.get_loops(part)
+    reduced = _loops_of_kind(sch, part, REDUCTION)
+    lanes = own[-len(reduced) - 1] if len(own) > len(reduced) else None
+    if lanes is not None and reduced:
+        attempt(lambda: sch.reorder(*reduced, lanes))
     for place in range(len(node_of(sch, part).writes)):
         attempt(lambda at=place: sch.set_scope(part, at, "local"))  # type: ignore[misc]
+
+
+def _loops_of_kind(sch: Schedule, block: BlockRV, kind: str) -> list[Any]:
+    """The loops of a block on which its iterators of a kind depend."""
+    values = sch.realize(sch.block_key(block, "dlight")).iter_values
+    used = {
+        var
+        for axis, value in zip(node_of(sch, block).iter_vars, values, strict=True)
+        if axis.kind == kind
+        for var in variables_of(value)
+    }
+    return [one for one in sch.get_loops(block) if loop_of(sch, one).loop_var in used]
 
 
 def _is_row(load: BufferLoad, var: Var) -> bool:
@@ -240,7 +255,7 @@ def _enough(sch: Schedule, loops: list[Any]) -> list[Any]:
     count, found = 1, []
     for loop in loops:
         found.append(loop)
-        count *= getattr(sch.get(loop).extent, "value", 1 << 20)
+        count *= getattr(loop_of(sch, loop).extent, "value", 1 << 20)
         if count >= 4 * usable_processors():
             break
     return found
@@ -258,7 +273,7 @@ def _outer(sch: Schedule, block: BlockRV) -> list[Any]:
     }
     found = []
     for loop in sch.get_loops(block):
-        statement = sch.get(loop)
+        statement = loop_of(sch, loop)
         if statement.loop_var not in spatial or statement.kind != "serial":
             break
         found.append(loop)
@@ -281,7 +296,7 @@ def _vectorize_last(sch: Schedule, block: BlockRV, lanes: int) -> None:
         return
     loop = sch.get_loops(block)[-1]
     values = sch.realize(sch.block_key(block, "dlight")).iter_values
-    statement = sch.get(loop)
+    statement = loop_of(sch, loop)
     kinds = {
         axis.kind
         for axis, value in zip(node.iter_vars, values, strict=True)

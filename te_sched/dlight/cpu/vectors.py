@@ -13,7 +13,7 @@ class Vectors(NamedTuple):
     """The elements of 32 bits in a register, and the registers."""
 
     lanes: int
-    count: int
+    registers: int
 
 
 @cache

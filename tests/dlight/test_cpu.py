@@ -1,0 +1,223 @@
+"""Default schedules for processors: every function computes what it computed without one."""
+
+import numpy as np
+import pytest
+
+import te_sched
+from te_sched import dlight, te, topi
+from te_sched.dlight.cpu.contraction import tile_of
+from te_sched.dlight.cpu.vectors import Vectors
+from te_sched.errors import ScheduleError
+from te_sched.target import Target
+
+LLVM = Target("llvm")
+
+
+def tensor(*shape, name="A", dtype="float32"):
+    return te.placeholder(shape, name=name, dtype=dtype)
+
+
+def product(m, n, k):
+    a, b = tensor(m, k), tensor(k, n, name="B")
+    return [a, b, topi.nn.relu(topi.nn.matmul(a, b))]
+
+
+def dense(m, n, k):
+    a, b, bias = tensor(m, k), tensor(n, k, name="B"), tensor(n, name="bias")
+    return [a, b, bias, topi.add(topi.nn.dense(a, b), bias)]
+
+
+def batch_product(b, m, n, k):
+    x, y = tensor(b, m, k), tensor(b, k, n, name="B")
+    return [x, y, topi.nn.batch_matmul(x, y, transpose_b=False)]
+
+
+def convolution(n, c, h, f, k, stride=1, relu=True):
+    x, w = tensor(n, c, h, h), tensor(f, c, k, k, name="W")
+    result = topi.nn.conv2d_nchw(x, w, stride, k // 2, 1)
+    return [x, w, topi.nn.relu(result) if relu else result]
+
+
+def depthwise(n, c, h, k, stride):
+    x, w = tensor(n, c, h, h), tensor(c, 1, k, k, name="W")
+    return [x, w, topi.nn.depthwise_conv2d_nchw(x, w, stride, k // 2, 1)]
+
+
+def channels_last(n, c, h, f, k):
+    x, w = tensor(n, h, h, c), tensor(k, k, c, f, name="W")
+    return [x, w, topi.nn.conv2d_nhwc(x, w, 1, k // 2, 1)]
+
+
+def one(f, *shape):
+    a = tensor(*shape)
+    return [a, f(a)]
+
+
+def layer_norm(m, n):
+    a, g, b = tensor(m, n), tensor(n, name="g"), tensor(n, name="b")
+    return [a, g, b, topi.nn.layer_norm(a, g, b, [1])]
+
+
+def integers(m, n, k):
+    a, b = tensor(m, k, dtype="int8"), tensor(k, n, name="B", dtype="int8")
+    r = te.reduce_axis((0, k), "r")
+    total = te.compute(
+        (m, n), lambda i, j: te.sum(a[i, r].astype("int32") * b[r, j].astype("int32"), r)
+    )
+    return [a, b, total]
+
+
+def shared_sums(m, n, k):
+    """Two results of one product: it has no single reader."""
+    a, b = tensor(m, k), tensor(k, n, name="B")
+    c = topi.nn.matmul(a, b)
+    return [a, b, topi.nn.relu(c), topi.tanh(c)]
+
+
+PROGRAMS = {
+    "product": lambda: product(24, 32, 16),
+    "product, primes": lambda: product(13, 17, 11),
+    "product of one row": lambda: product(1, 24, 40),
+    "product of one column": lambda: product(24, 1, 40),
+    "product of depth 1": lambda: product(16, 16, 1),
+    "large product": lambda: product(72, 144, 64),
+    "two readers": lambda: shared_sums(16, 16, 16),
+    "dense": lambda: dense(24, 10, 32),
+    "dense of one row": lambda: dense(1, 16, 64),
+    "batch product": lambda: batch_product(3, 16, 24, 8),
+    "convolution": lambda: convolution(2, 4, 8, 16, 3),
+    "convolution, alone": lambda: convolution(1, 8, 7, 12, 3, relu=False),
+    "convolution, stride 2": lambda: convolution(1, 3, 12, 16, 5, 2),
+    "convolution 1x1": lambda: convolution(1, 8, 6, 24, 1),
+    "convolution of one filter": lambda: convolution(1, 3, 5, 1, 3),
+    "depthwise": lambda: depthwise(1, 6, 16, 3, 1),
+    "depthwise, stride 2": lambda: depthwise(1, 6, 16, 3, 2),
+    "channels last": lambda: channels_last(1, 4, 6, 16, 3),
+    "softmax": lambda: one(topi.nn.softmax, 8, 64),
+    "softmax, odd": lambda: one(topi.nn.softmax, 5, 13),
+    "layer norm": lambda: layer_norm(8, 64),
+    "sum of rows": lambda: one(lambda a: topi.sum(a, 1), 9, 128),
+    "sum of columns": lambda: one(lambda a: topi.sum(a, 0), 24, 33),
+    "sum of all": lambda: one(topi.sum, 16, 64),
+    "largest index": lambda: one(lambda a: topi.argmax(a, 1), 6, 20),
+    "max pool": lambda: one(
+        lambda a: topi.nn.pool2d(a, [2, 2], [2, 2], [1, 1], [0, 0, 0, 0], "max"), 1, 3, 8, 8
+    ),
+    "global pool": lambda: one(lambda a: topi.nn.global_pool(a, "avg"), 1, 8, 7, 7),
+    "transpose": lambda: one(topi.transpose, 18, 32),
+    "elementwise": lambda: one(lambda a: topi.tanh(topi.nn.relu(a)), 3, 40, 10),
+    "scalar": lambda: one(topi.exp),
+    "int8 product": lambda: integers(16, 32, 8),
+}
+
+
+def results(module, declared):
+    numbers = np.random.default_rng(0)
+    count = len([one for one in declared if isinstance(one.op, te.PlaceholderOp)])
+    values = [
+        (numbers.uniform(-2, 2, [int(n) for n in one.shape]) * 4).astype(str(one.dtype))
+        for one in declared
+    ]
+    arrays = [te_sched.nd.array(one) for one in values]
+    te_sched.build(module, target="llvm")["main"](*arrays)
+    return [one.numpy() for one in arrays[count:]]
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_scheduled_function_computes_the_same(name):
+    declared = PROGRAMS[name]()
+    func = te.create_prim_func(declared, index_dtype_override="int64")
+    sch = dlight.cpu.Default().apply(func, LLVM, False)
+    for expected, found in zip(results(func, declared), results(sch.mod, declared), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "name", ["product", "convolution", "channels last", "softmax", "layer norm"]
+)
+def test_loops_are_vectors(name):
+    func = te.create_prim_func(PROGRAMS[name](), index_dtype_override="int64")
+    assert "T.vectorized" in str(dlight.cpu.Default().apply(func, LLVM, False).mod)
+
+
+def test_large_functions_run_on_all_cores():
+    func = te.create_prim_func(product(72, 144, 64))
+    assert "T.parallel" in str(dlight.cpu.Default().apply(func, LLVM, False).mod)
+
+
+def test_sizes_that_are_not_known():
+    n = te.var("n", "int64")
+    a, b = te.placeholder((n, 16), name="A"), te.placeholder((16, 32), name="B")
+    func = te.create_prim_func([a, b, topi.nn.relu(topi.nn.matmul(a, b))])
+    sch = dlight.cpu.Default().apply(func, LLVM, False)
+    numbers = np.random.default_rng(1)
+    x, y = (numbers.uniform(-1, 1, shape).astype("float32") for shape in ((7, 16), (16, 32)))
+    out = te_sched.nd.empty((7, 32))
+    te_sched.build(sch.mod, target="llvm")["main"](te_sched.nd.array(x), te_sched.nd.array(y), out)
+    np.testing.assert_allclose(out.numpy(), np.maximum(x @ y, 0), rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("columns", "rows", "vectors"),
+    [
+        (64, 56, Vectors(8, 16)),
+        (64, 56, Vectors(16, 32)),
+        (10, 64, Vectors(8, 16)),
+        (24, None, Vectors(4, 16)),
+    ],
+)
+def test_sums_of_a_tile_fit_into_registers(columns, rows, vectors):
+    height, width = tile_of(columns, rows, vectors)
+    assert columns % width == 0
+    assert (rows or 1) % height == 0
+    assert height * -(-width // vectors.lanes) <= vectors.registers - 4
+
+
+def test_tile_needs_columns():
+    assert tile_of(None, 8, Vectors(8, 16)) is None
+    assert tile_of(127, 8, Vectors(8, 16)) is None
+
+
+def test_the_pass_leaves_scheduled_functions_alone():
+    module = te_sched.IRModule({"main": te.create_prim_func(product(8, 8, 8))})
+    with LLVM:
+        once = dlight.ApplyDefaultSchedule(dlight.cpu.Default())(module)
+        twice = dlight.ApplyDefaultSchedule(dlight.cpu.Default())(once)
+    assert once["main"].attrs["tir.is_scheduled"] == 1
+    assert once["main"].attrs["global_symbol"] == "main"
+    assert twice is once
+    assert "tir.is_scheduled" not in module["main"].attrs
+
+
+def test_a_function_that_no_rule_knows_stays():
+    class Nothing(dlight.ScheduleRule):
+        def apply(self, func, target, tunable):
+            return None
+
+    module = te_sched.IRModule({"main": te.create_prim_func(product(8, 8, 8))})
+    with LLVM:
+        assert dlight.ApplyDefaultSchedule(Nothing())(module) is module
+    with Target("cuda"):
+        assert (
+            dlight.ApplyDefaultSchedule(dlight.cpu.Default(), dlight.cpu.Fallback())(module)
+            is module
+        )
+
+
+def test_fallback_is_one_rule_of_several():
+    declared = product(8, 8, 8)
+    func = te.create_prim_func(declared)
+    module = te_sched.IRModule({"main": func})
+    with LLVM:
+        made = dlight.ApplyDefaultSchedule(dlight.cpu.Fallback())(module)
+    for expected, found in zip(results(func, declared), results(made, declared), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+def test_pass_rejects():
+    with pytest.raises(ScheduleError, match="the rule 3"):
+        dlight.ApplyDefaultSchedule(3)
+    with pytest.raises(ScheduleError, match="does not know the target"):
+        dlight.ApplyDefaultSchedule()(te_sched.IRModule({}))
+    with pytest.raises(ScheduleError, match="does not say what it applies"):
+        dlight.ScheduleRule().apply(None, None, False)
