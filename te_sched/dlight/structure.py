@@ -90,7 +90,7 @@ def inline_injective(sch: Schedule) -> None:
                 continue
             readers = [node_of(sch, one) for one in sch.get_consumers(block)]
             if is_copy(node) or all(is_injective(one) for one in readers):
-                is_changed |= attempt(lambda one=block: sch.compute_inline(one))  # type: ignore[misc]
+                is_changed |= attempt(lambda one=block: sch.compute_inline(one))
 
 
 def attempt(action: Any) -> bool:

@@ -111,7 +111,7 @@ class GraphVar(GraphExpr):
 class DataflowVar(GraphVar):
     """A variable that is used in its dataflow block only."""
 
-    __init__ = GraphVar.__init__  # type: ignore[assignment]
+    __init__ = GraphVar.__init__
 
 
 @node
@@ -123,7 +123,7 @@ class Constant(GraphExpr):
 
     def __init__(self, data: Any, struct_info: StructInfo | None = None) -> None:
         _set(self, "data", data)
-        known = TensorStructInfo(tuple(data.shape), str(data.dtype))  # type: ignore[arg-type]
+        known = TensorStructInfo(tuple(data.shape), str(data.dtype))
         _set(self, "struct_info_", as_struct_info(struct_info) or known)
 
 
@@ -255,8 +255,6 @@ class BindingBlock(Node):
 @node
 class DataflowBlock(BindingBlock):
     """Bindings without control flow and effects."""
-
-    __post_init__ = BindingBlock.__post_init__  # type: ignore[assignment]
 
 
 @node

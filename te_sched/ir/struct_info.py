@@ -45,7 +45,7 @@ class ShapeExpr(Node):
 
     struct_info_ = struct_info
 
-    def __getitem__(self, index: int) -> Expr:
+    def __getitem__(self, index: Any) -> Any:
         if not isinstance(index, slice) and not -len(self.values) <= index < len(self.values):
             raise IndexError("ShapeExpr index out of range")
         return self.values[index]
@@ -332,5 +332,5 @@ def _variables(info: StructInfo) -> set[Var]:
 
 
 @cache
-def _roles(kind: type) -> list[tuple[str, bool]]:
+def _roles(kind: Any) -> list[tuple[str, bool]]:
     return [(name, what in CHILDREN) for name, what in roles_of(kind).items()]

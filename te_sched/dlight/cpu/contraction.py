@@ -202,7 +202,8 @@ def _tile(
     sch.reorder(*sums, *([tile[found.row]] if found.row in tile else []), tile[found.column])
     if column != len(axes) - 1:
         width = columns
-        sch.transform_layout(
+        transform_layout: Any = sch.transform_layout
+        transform_layout(
             block,
             ("write", 0),
             lambda *indices: [

@@ -18,8 +18,8 @@ from te_sched.dlight.structure import (
     inline_injective,
     inputs_of,
     is_injective,
-    loop_of,
     is_reduction,
+    loop_of,
     node_of,
     size_of,
 )
@@ -135,7 +135,7 @@ def _schedule_rest(sch: Schedule, blocks: list[BlockRV], lanes: int) -> None:
         sch.parallel(rows)
     for part, _ in parts:
         reduced = _loops_of_kind(sch, part, REDUCTION)
-        attempt(lambda one=part, at=reduced: sch.decompose_reduction(one, at[0]))  # type: ignore[misc]
+        attempt(lambda one=part, at=reduced: sch.decompose_reduction(one, at[0]))
 
 
 def _in_parts(sch: Schedule, block: BlockRV, lanes: int) -> BlockRV | None:
@@ -168,7 +168,9 @@ def _in_parts(sch: Schedule, block: BlockRV, lanes: int) -> BlockRV | None:
 def _next_to(sch: Schedule, part: BlockRV, whole: BlockRV, rows: Any) -> None:
     """Compute the parts of an element where they are added, in registers."""
     inner = _loops_of_kind(sch, whole, SPATIAL)
-    if inner and (rows is None or loop_of(sch, inner[-1]).loop_var is not loop_of(sch, rows).loop_var):
+    if inner and (
+        rows is None or loop_of(sch, inner[-1]).loop_var is not loop_of(sch, rows).loop_var
+    ):
         attempt(lambda: sch.compute_at(part, inner[-1]))
     own = sch.get_loops(part)
     reduced = _loops_of_kind(sch, part, REDUCTION)
@@ -176,7 +178,7 @@ def _next_to(sch: Schedule, part: BlockRV, whole: BlockRV, rows: Any) -> None:
     if lanes is not None and reduced:
         attempt(lambda: sch.reorder(*reduced, lanes))
     for place in range(len(node_of(sch, part).writes)):
-        attempt(lambda at=place: sch.set_scope(part, at, "local"))  # type: ignore[misc]
+        attempt(lambda at=place: sch.set_scope(part, at, "local"))
 
 
 def _loops_of_kind(sch: Schedule, block: BlockRV, kind: str) -> list[Any]:
