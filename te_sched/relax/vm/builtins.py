@@ -16,6 +16,7 @@ import numpy as np
 from te_sched.errors import ArgumentError, ArgumentTypeError, CallError, kind_of
 from te_sched.ir import dtypes
 from te_sched.relax.vm.executable import ShapeTuple
+from te_sched.runtime import registry
 from te_sched.runtime.device import Device
 from te_sched.runtime.ndarray import NDArray, array, empty, storage_name
 
@@ -347,3 +348,4 @@ BUILTINS: dict[str, Callable[..., Any]] = {
 }
 BUILTINS["vm.builtin.copy"] = copy_value
 BUILTINS["runtime.TVMArrayCreateView"] = view
+registry.bring(BUILTINS)

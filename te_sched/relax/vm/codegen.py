@@ -32,7 +32,7 @@ from te_sched.ir.op import Op
 from te_sched.ir.stmt import GlobalVar, IRModule, PrimFunc
 from te_sched.ir.struct_info import ShapeExpr, TupleStructInfo
 from te_sched.relax.vm.exec_builder import ExecBuilder
-from te_sched.relax.vm.executable import MACHINE, VOID, Operand, ShapeTuple, TypeName
+from te_sched.relax.vm.executable import MACHINE, VOID, ShapeTuple, TypeName, VmOperand
 
 
 def write_functions(builder: ExecBuilder, module: IRModule) -> IRModule:
@@ -49,7 +49,7 @@ def write_functions(builder: ExecBuilder, module: IRModule) -> IRModule:
 class _Writer:
     def __init__(self, builder: ExecBuilder, module: IRModule) -> None:
         self.builder, self.module = builder, module
-        self.values: dict[GraphVar, Operand] = {}
+        self.values: dict[GraphVar, VmOperand] = {}
         self.registers = 0
 
     def function(self, name: str, func: GraphFunction) -> None:
@@ -60,11 +60,11 @@ class _Writer:
                 self.values[var] = self._register()
             self.builder.emit_ret(self._in_register(self.expr(func.body)))
 
-    def _register(self) -> Operand:
+    def _register(self) -> VmOperand:
         self.registers += 1
-        return Operand("r", self.registers - 1)
+        return VmOperand("r", self.registers - 1)
 
-    def _in_register(self, operand: Operand) -> Operand:
+    def _in_register(self, operand: VmOperand) -> VmOperand:
         if operand.kind == "r" and operand != VOID:
             return operand
         dst = self._register()
@@ -74,7 +74,7 @@ class _Writer:
             self.builder.emit_call("vm.builtin.copy", [operand], dst)
         return dst
 
-    def expr(self, expr: Any) -> Operand:
+    def expr(self, expr: Any) -> VmOperand:
         """The operand that has the value of an expression."""
         writer = _WRITERS.get(type(expr))
         if writer is None:
@@ -85,7 +85,7 @@ class _Writer:
             )
         return writer(self, expr)
 
-    def _variable(self, var: GraphVar) -> Operand:
+    def _variable(self, var: GraphVar) -> VmOperand:
         if var not in self.values:
             raise GraphError(
                 f"variable {var.name_hint} is used where it is not defined",
@@ -94,20 +94,20 @@ class _Writer:
             )
         return self.values[var]
 
-    def _shape(self, expr: ShapeExpr) -> Operand:
+    def _shape(self, expr: ShapeExpr) -> VmOperand:
         sizes = [one.value for one in expr.values if isinstance(one, IntImm)]
         if len(sizes) < len(expr.values):
             raise _symbolic(expr)
         return self.builder.convert_constant(ShapeTuple(sizes))
 
-    def _number(self, expr: PrimValue) -> Operand:
+    def _number(self, expr: PrimValue) -> VmOperand:
         if isinstance(expr.value, IntImm):
             return self.builder.imm(expr.value.value)
         if isinstance(expr.value, FloatImm):
             return self.builder.convert_constant(expr.value.value)
         raise _symbolic(expr)
 
-    def _function(self, expr: Any) -> Operand:
+    def _function(self, expr: Any) -> VmOperand:
         return self.builder.f(self._name(expr))
 
     def _name(self, expr: Any) -> str:
@@ -116,13 +116,13 @@ class _Writer:
         func = self.module.functions.get(expr)
         return str(getattr(func, "attrs", {}).get("global_symbol", expr))
 
-    def _tuple(self, expr: Tuple) -> Operand:
+    def _tuple(self, expr: Tuple) -> VmOperand:
         dst = self._register()
         args = [self.expr(one) for one in expr.fields]
         self.builder.emit_call("vm.builtin.make_tuple", args, dst)
         return dst
 
-    def _item(self, expr: TupleGetItem) -> Operand:
+    def _item(self, expr: TupleGetItem) -> VmOperand:
         value = self.expr(expr.tuple_value)
         dst = self._register()
         self.builder.emit_call(
@@ -130,7 +130,7 @@ class _Writer:
         )
         return dst
 
-    def _if(self, expr: If) -> Operand:
+    def _if(self, expr: If) -> VmOperand:
         cond = self._in_register(self.expr(expr.cond))
         branch = self.builder.emit_if(cond, 0)
         dst = self._register()
@@ -141,14 +141,14 @@ class _Writer:
         self.builder.patch(jump)
         return dst
 
-    def _sequence(self, expr: SeqExpr) -> Operand:
+    def _sequence(self, expr: SeqExpr) -> VmOperand:
         for block in expr.blocks:
             for binding in block.bindings:
                 if isinstance(binding, VarBinding | MatchCast):
                     self.values[binding.var] = self.expr(binding.value)
         return self.expr(expr.body)
 
-    def _call(self, call: GraphCall) -> Operand:
+    def _call(self, call: GraphCall) -> VmOperand:
         if isinstance(call.op, Op):
             return self._operator(call)
         known = call.struct_info_
@@ -161,7 +161,7 @@ class _Writer:
         )
         return self._emit(self._name(call.op), args, is_void or is_loops)
 
-    def _operator(self, call: GraphCall) -> Operand:
+    def _operator(self, call: GraphCall) -> VmOperand:
         name, args = call.op.name, call.args
         if name in ("relax.call_builtin_with_ctx", "relax.invoke_closure"):
             function, given = args
@@ -194,7 +194,7 @@ class _Writer:
             "give it a rule for relax.transform.LegalizeOps, or use a pipeline that lowers it",
         )
 
-    def _emit(self, name: str, args: list[Operand], is_void: bool = False) -> Operand:
+    def _emit(self, name: str, args: list[VmOperand], is_void: bool = False) -> VmOperand:
         dst = VOID if is_void else self._register()
         self.builder.emit_call(name, args, dst)
         return dst
@@ -208,7 +208,7 @@ def _symbolic(expr: Any) -> GraphError:
     )
 
 
-_WRITERS: dict[type, Callable[[_Writer, Any], Operand]] = {
+_WRITERS: dict[type, Callable[[_Writer, Any], VmOperand]] = {
     GraphVar: _Writer._variable,
     DataflowVar: _Writer._variable,
     Constant: lambda self, expr: self.builder.convert_constant(expr.data),

@@ -13,16 +13,16 @@ from te_sched.relax.vm.executable import (
     MACHINE,
     VOID,
     BranchInstruction,
+    Bytecode,
     CallInstruction,
     Executable,
     ExecutableFunction,
     Instruction,
     JumpInstruction,
-    Operand,
-    Program,
     ReturnInstruction,
     ShapeTuple,
     TypeName,
+    VmOperand,
 )
 from te_sched.runtime.ndarray import NDArray
 from te_sched.runtime.types import DataType
@@ -47,37 +47,37 @@ class ExecBuilder:
     """
 
     def __init__(self) -> None:
-        self._program = Program()
+        self._program = Bytecode()
         self._open: ExecutableFunction | None = None
         self._known: dict[Any, int] = {}
 
     # Operands
 
-    def r(self, idx: int) -> Operand:
+    def r(self, idx: int) -> VmOperand:
         """A register."""
-        return Operand("r", idx)
+        return VmOperand("r", idx)
 
-    def imm(self, value: int) -> Operand:
+    def imm(self, value: int) -> VmOperand:
         """An integer."""
-        return Operand("i", int(value))
+        return VmOperand("i", int(value))
 
-    def c(self, idx: int) -> Operand:
+    def c(self, idx: int) -> VmOperand:
         """A constant, by its number."""
-        return Operand("c", idx)
+        return VmOperand("c", idx)
 
-    def f(self, name: str) -> Operand:
+    def f(self, name: str) -> VmOperand:
         """A function."""
-        return Operand("f", self._function(name))
+        return VmOperand("f", self._function(name))
 
-    def void_arg(self) -> Operand:
+    def void_arg(self) -> VmOperand:
         """The register of results that are dropped."""
         return VOID
 
-    def vm_state(self) -> Operand:
+    def vm_state(self) -> VmOperand:
         """The machine itself."""
         return MACHINE
 
-    def convert_constant(self, const: Any) -> Operand:
+    def convert_constant(self, const: Any) -> VmOperand:
         """A constant of the executable, which holds equal ones once."""
         value = _constant(const)
         key = (type(value), id(value) if isinstance(value, NDArray) else value)
@@ -87,10 +87,10 @@ class ExecBuilder:
                 for number, other in enumerate(self._program.constants)
                 if isinstance(other, NDArray) and _is_same(other, value)
             ]
-            return Operand("c", same[0] if same else self._append(value))
+            return VmOperand("c", same[0] if same else self._append(value))
         if isinstance(value, TypeName) or key not in self._known:
             self._known[key] = self._append(value)
-        return Operand("c", self._known[key])
+        return VmOperand("c", self._known[key])
 
     def _append(self, value: Any) -> int:
         self._program.constants.append(value)
@@ -150,13 +150,13 @@ class ExecBuilder:
             self._open = None
 
     def emit_call(
-        self, name: str, args: Sequence[Any] | None = None, dst: Operand | None = None
+        self, name: str, args: Sequence[Any] | None = None, dst: VmOperand | None = None
     ) -> None:
         """Call a function."""
         operands = tuple([self._operand(one) for one in args or ()])
         self._emit(CallInstruction(self._function(name), operands, VOID if dst is None else dst))
 
-    def emit_ret(self, result: Operand) -> None:
+    def emit_ret(self, result: VmOperand) -> None:
         """Return a value."""
         self._emit(ReturnInstruction(result))
 
@@ -164,7 +164,7 @@ class ExecBuilder:
         """Go on at another instruction; the number of this one."""
         return self._emit(JumpInstruction(pc_offset))
 
-    def emit_if(self, cond: Operand, false_offset: int) -> int:
+    def emit_if(self, cond: VmOperand, false_offset: int) -> int:
         """Go on at another instruction if a condition does not hold; the number of this one."""
         return self._emit(BranchInstruction(cond, false_offset))
 
@@ -188,8 +188,8 @@ class ExecBuilder:
         self._open.instructions.append(instruction)
         return len(self._open.instructions) - 1
 
-    def _operand(self, given: Any) -> Operand:
-        if isinstance(given, Operand):
+    def _operand(self, given: Any) -> VmOperand:
+        if isinstance(given, VmOperand):
             return given
         return self.convert_constant(given)
 
@@ -197,7 +197,7 @@ class ExecBuilder:
         """The executable, with registers numbered as they appear."""
         return Executable(self.program(), None)
 
-    def program(self) -> Program:
+    def program(self) -> Bytecode:
         """The instructions, checked, with registers numbered as they appear."""
         for function in self._program.functions:
             if not function.is_packed:
@@ -231,10 +231,10 @@ def _is_same(one: NDArray, other: NDArray) -> bool:
     return np.array_equal(np.asarray(one), np.asarray(other))
 
 
-def _reads(one: Instruction) -> list[Operand]:
+def _reads(one: Instruction) -> list[VmOperand]:
     if isinstance(one, CallInstruction):
         return list(one.args)
-    return [operand for operand in one if isinstance(operand, Operand)]
+    return [operand for operand in one if isinstance(operand, VmOperand)]
 
 
 def _check(function: ExecutableFunction) -> None:
@@ -256,9 +256,9 @@ def _renumber(function: ExecutableFunction) -> None:
     numbers = {k: k for k in (VOID.value, MACHINE.value, *range(len(function.params)))}
 
     def renumbered(operand: Any) -> Any:
-        if not isinstance(operand, Operand) or operand.kind != "r":
+        if not isinstance(operand, VmOperand) or operand.kind != "r":
             return operand
-        return Operand("r", numbers.setdefault(operand.value, len(numbers) - 2))
+        return VmOperand("r", numbers.setdefault(operand.value, len(numbers) - 2))
 
     for place, one in enumerate(function.instructions):
         if isinstance(one, CallInstruction):

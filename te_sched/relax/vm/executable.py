@@ -22,29 +22,29 @@ from te_sched.errors import GraphError
 from te_sched.runtime.ndarray import NDArray
 
 
-class Operand(NamedTuple):
+class VmOperand(NamedTuple):
     """What an instruction reads or writes; `kind` is "r", "i", "c" or "f"."""
 
     kind: str
     value: int
 
 
-VOID = Operand("r", -1)  # the result is dropped
-MACHINE = Operand("r", -2)  # the machine itself
+VOID = VmOperand("r", -1)  # the result is dropped
+MACHINE = VmOperand("r", -2)  # the machine itself
 
 
 class CallInstruction(NamedTuple):
     """dst = function(args)"""
 
     function: int
-    args: tuple[Operand, ...]
-    dst: Operand
+    args: tuple[VmOperand, ...]
+    dst: VmOperand
 
 
 class ReturnInstruction(NamedTuple):
     """return result"""
 
-    result: Operand
+    result: VmOperand
 
 
 class JumpInstruction(NamedTuple):
@@ -56,7 +56,7 @@ class JumpInstruction(NamedTuple):
 class BranchInstruction(NamedTuple):
     """Go on with the next instruction if the condition holds, else `false_offset` from here."""
 
-    cond: Operand
+    cond: VmOperand
     false_offset: int
 
 
@@ -79,11 +79,11 @@ class ExecutableFunction:
         return max([len(self.params) - 1, *used]) + 1
 
 
-def _registers(instructions: Iterable[Instruction]) -> Iterable[Operand]:
+def _registers(instructions: Iterable[Instruction]) -> Iterable[VmOperand]:
     for one in instructions:
         given = (*one.args, one.dst) if isinstance(one, CallInstruction) else one
         for operand in given:
-            if isinstance(operand, Operand) and operand.kind == "r":
+            if isinstance(operand, VmOperand) and operand.kind == "r":
                 yield operand
 
 
@@ -117,7 +117,7 @@ class TypeName:
 
 
 @dataclass(slots=True)
-class Program:
+class Bytecode:
     """The functions and constants of an executable."""
 
     functions: list[ExecutableFunction] = field(default_factory=list)
@@ -162,7 +162,7 @@ class Program:
                 lines.append(f"  If    {self._operand(one.cond)}, {one.false_offset}")
         return "\n".join(lines) + "\n"
 
-    def _operand(self, operand: Operand) -> str:
+    def _operand(self, operand: VmOperand) -> str:
         if operand.kind == "r":
             special = {VOID: "%void", MACHINE: "%vm"}
             return special.get(operand, f"%{operand.value}")
@@ -203,7 +203,7 @@ class Program:
             return f"emit_goto({one.offset})"
         return f"emit_if({self._python_operand(one.cond)}, {one.false_offset})"
 
-    def _python_operand(self, operand: Operand) -> str:
+    def _python_operand(self, operand: VmOperand) -> str:
         if operand == MACHINE:
             return "ib.r(vm)"
         if operand.kind == "f":
@@ -231,7 +231,7 @@ class Executable:
     Run it with a VirtualMachine.
     """
 
-    def __init__(self, program: Program, kernels: Any) -> None:
+    def __init__(self, program: Bytecode, kernels: Any) -> None:
         self.program, self.kernels = program, kernels
 
     @property

@@ -19,8 +19,8 @@ from te_sched.relax.vm.executable import (
     CallInstruction,
     ExecutableFunction,
     JumpInstruction,
-    Operand,
     TypeName,
+    VmOperand,
 )
 
 Step = tuple[Any, ...]
@@ -43,9 +43,9 @@ class InterpretedFunction:
     ) -> None:
         """Make the steps, with the functions of the executable."""
         frame: list[Any] = [None] * (self.code.registers + 1)  # the last one is never read
-        places: dict[Operand, int] = {}
+        places: dict[VmOperand, int] = {}
 
-        def place(operand: Operand) -> int:
+        def place(operand: VmOperand) -> int:
             if operand.kind == "r" and operand.value >= 0:
                 return operand.value
             if operand not in places:
@@ -113,7 +113,7 @@ def _getter(places: list[int]) -> Callable[[list[Any]], tuple[Any, ...]]:
 
 
 def _value(
-    operand: Operand, machine: Any, functions: Sequence[Any], constants: Sequence[Any]
+    operand: VmOperand, machine: Any, functions: Sequence[Any], constants: Sequence[Any]
 ) -> Any:
     if operand == MACHINE:
         return machine
