@@ -209,7 +209,7 @@ TREE: dict[str, Alias] = {
         {
             "Object": "te_sched.ir:Node",
             "String": f"{_OLD}:String",
-            "ShapeTuple": "te_sched.relax.vm.executable:ShapeTuple",
+            "ShapeTuple": "te_sched.relax.vm.bytecode:ShapeTuple",
             "ObjectPath": "te_sched.ir.paths:ObjectPath",
             "TVMError": "te_sched.errors:TeSchedError",
         },
@@ -224,7 +224,7 @@ TREE: dict[str, Alias] = {
         {
             **_CONTAINERS,
             "String": f"{_OLD}:String",
-            "ShapeTuple": "te_sched.relax.vm.executable:ShapeTuple",
+            "ShapeTuple": "te_sched.relax.vm.bytecode:ShapeTuple",
         },
     ),
     "runtime.packed_func": Alias(("te_sched.runtime",)),

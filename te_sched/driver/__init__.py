@@ -112,6 +112,22 @@ def build(
     return work.module
 
 
+def build_with_callers(
+    functions: IRModule, callers: Mapping[str, PrimFunc], target: Target
+) -> Module:
+    """Compile functions for a processor, with lowered ones that call them (`tir.call_function`).
+
+    Raises
+    ------
+    BuildError as `build` does.
+    """
+    work = _work(functions, None, target)
+    work.callers = callers
+    _take(PLAN, work)
+    module: Any = work.module
+    return module  # type: ignore[no-any-return]
+
+
 def functions_for_processor(
     inputs: Schedule | IRModule, args: Sequence[Any] | None, target: Target, name: str = "main"
 ) -> Mapping[str, PrimFunc]:

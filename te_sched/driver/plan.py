@@ -31,7 +31,8 @@ class Work:
 
     `switches` are those for lowering to run, `outside` those of the caller of `build`. `findings`
     are reported after lowering; `checked` are the functions with run-time checks for a GPU, which
-    runs the kernels without them: empty if none is needed, and None if checks are off.
+    runs the kernels without them: empty if none is needed, and None if checks are off. `callers`
+    are lowered functions that call the others, for a CPU.
     """
 
     inputs: Schedule | PrimFunc | IRModule | Mapping[str, Any]
@@ -49,6 +50,7 @@ class Work:
     known_as: str | None = None
     module: Module | CudaModule | None = None
     timer: StepTimer | None = None
+    callers: Mapping[str, PrimFunc] = field(default_factory=dict)
 
     @property
     def schedule(self) -> Schedule:

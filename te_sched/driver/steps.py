@@ -73,7 +73,8 @@ def find_built(work: Work) -> None:
     from te_sched.runtime.build import find_built as find  # loads LLVM
     from te_sched.runtime.compiled_programs import name_program
 
-    given = (work.inputs, work.args, work.name, work.binds, work.verify, work.sanitize)
+    given: tuple[object, ...] = (work.inputs, work.args, work.name, work.binds, work.verify)
+    given = (*given, work.sanitize, work.callers)
     parts = (given, work.outside.lowering, work.outside.check_accesses)
     work.known_as = name_program(parts, work.target, _HISTORY)
     if work.known_as is not None:
@@ -247,7 +248,8 @@ def compile_functions(work: Work) -> None:
     """Compile the functions with LLVM."""
     from te_sched.runtime.build import build_functions
 
-    work.module = build_functions(work.functions, work.target, work.known_as)
+    functions = {**work.functions, **work.callers}
+    work.module = build_functions(functions, work.target, work.known_as)
 
 
 def make_kernels(work: Work) -> None:

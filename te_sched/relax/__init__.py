@@ -58,6 +58,7 @@ from te_sched.relax.vm.build import build as build
 from te_sched.relax.vm.exec_builder import ExecBuilder as ExecBuilder
 from te_sched.relax.vm.executable import Executable as Executable
 from te_sched.relax.vm.machine import VirtualMachine as VirtualMachine
+from te_sched.relax.vm.profiling import VMInstrumentReturnKind as VMInstrumentReturnKind
 
 Call, Expr, Function, StringImm, Var = (
     _graph.GraphCall,

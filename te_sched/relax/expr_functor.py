@@ -41,7 +41,7 @@ from te_sched.ir.stmt import GlobalVar, IRModule
 from te_sched.ir.struct_info import ShapeExpr, StructInfo
 from te_sched.ir.structural import structural_equal
 from te_sched.relax.block_builder import BlockBuilder
-from te_sched.relax.struct_info import is_base_of, map_sizes
+from te_sched.relax.struct_info import BaseCheckResult, map_sizes, struct_info_base_check
 
 _METHODS: dict[type, str] = {
     Constant: "visit_constant_",
@@ -290,7 +290,8 @@ class PyExprMutator(ExprFunctor):
         known = op.ret_struct_info
         ret = None if known is None else self.visit_struct_info(known)
         if ret is not None and body.struct_info_ is not None:
-            ret = ret if is_base_of(ret, body.struct_info_) else None
+            found = struct_info_base_check(ret, body.struct_info_)
+            ret = None if found is BaseCheckResult.FAIL_L0 else ret
         return GraphFunction(
             tuple(params), body, ret, op.is_pure, op.attrs, written_name=op.written_name
         )

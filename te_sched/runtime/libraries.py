@@ -51,13 +51,19 @@ def write_library(
     objects: tuple[bytes, ...],
     fcompile: Callable[..., Any] | None,
     options: Mapping[str, Any],
+    program: bytes = b"",
 ) -> None:
-    """Write object files in the format of the suffix, or link them with `fcompile`."""
+    """Write object files in the format of the suffix, or link them with `fcompile`.
+
+    `program` is data that stands behind them (`packed`).
+    """
     if fcompile is None:
         if place.suffix not in (*_LIBRARIES, ".tar"):
             why = f"{place.suffix!r} is not a kind of library"
             raise CallError(f"cannot {_EXPORT} {place}: {why}", "", "use .so, .o or .tar")
-        files.write(place, _joined(place, objects), _EXPORT, executable=place.suffix in _LINKED)
+        files.write(
+            place, _joined(place, objects, program), _EXPORT, executable=place.suffix in _LINKED
+        )
         return
     with files.temporary_folder(f"{_EXPORT} {place}") as folder:
         parts = [folder / f"part{number}.o" for number in range(len(objects))]
@@ -66,7 +72,7 @@ def write_library(
         fcompile(os.path.abspath(place), [str(part) for part in parts], **options)
     if os.path.isfile(place) and place.suffix in _LIBRARIES:
         content = files.read(place, _EXPORT, "see what fcompile writes")
-        files.write(place, sealed(content), _EXPORT)
+        files.write(place, sealed(content + program), _EXPORT)
 
 
 _EXPORT = "export to"
@@ -74,16 +80,16 @@ _LINKED = (".so", ".dylib", ".dll")
 _LIBRARIES = (*_LINKED, ".o")
 
 
-def _joined(place: Path, objects: tuple[bytes, ...]) -> bytes:
+def _joined(place: Path, objects: tuple[bytes, ...], program: bytes) -> bytes:
     """One file of a kind that the suffix of a path says."""
     if place.suffix in _LINKED:
-        return sealed(csource.link(objects, f"{_EXPORT} {place}", is_shared=True))
+        return sealed(csource.link(objects, f"{_EXPORT} {place}", is_shared=True) + program)
     is_one = len(objects) == 1
     whole = objects[0] if is_one else csource.link(objects, f"{_EXPORT} {place}", is_shared=False)
     if place.suffix == ".o":
-        return sealed(whole)
+        return sealed(whole + program)
     inside = tarfile.TarInfo(_IN_TAR)
-    inside.size = len(content := sealed(whole))
+    inside.size = len(content := sealed(whole + program))
     with tarfile.open(fileobj=(file := io.BytesIO()), mode="w") as archive:
         archive.addfile(inside, io.BytesIO(content))
     return file.getvalue()
@@ -135,8 +141,8 @@ def read_tar(data: bytes, where: str) -> bytes:
         ) from None
 
 
-def pack(program: Any) -> bytes:
-    """An object file with a program in it, as data."""
+def packed(program: Any) -> bytes:
+    """A program as data that `unpack` finds in a file."""
     try:
         content = pickle.dumps((_VERSION, program))
     except RecursionError:
@@ -145,7 +151,18 @@ def pack(program: Any) -> bytes:
             "",
             "raise sys.setrecursionlimit",
         ) from None
-    data = _MAGIC + len(content).to_bytes(_LENGTH, "little") + content
+    return _MAGIC + len(content).to_bytes(_LENGTH, "little") + content
+
+
+def empty_object() -> bytes:
+    """An object file without functions."""
+    machine = machine_of(Target("llvm"))
+    return compile_object(f"{machine.header}\n", (), machine)
+
+
+def pack(program: Any) -> bytes:
+    """An object file with a program in it, as data."""
+    data = packed(program)
     text = "".join(f"\\{byte:02x}" for byte in data)
     machine = machine_of(Target("llvm"))
     constant = f'@te_sched_program = constant [{len(data)} x i8] c"{text}"'

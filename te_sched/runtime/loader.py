@@ -45,9 +45,20 @@ class LoadedCode:
             for k, s in enumerate(self.signatures)
         }
         imports = metadata["imports"]
-        values = (ctypes.c_void_p * len(imports)).from_address(slots)
+        self._slots = (ctypes.c_void_p * len(imports)).from_address(slots)
+        self._memory: dict[str, int] = {}  # the slots of memory that is linked later
         for number, wanted in enumerate(imports):
-            values[number] = self._slot(wanted)
+            if wanted["kind"] == "memory":
+                self._memory[wanted["name"]] = number
+            else:
+                self._slots[number] = self._slot(wanted)
+
+    def link_memory(self, name: str, array: Any) -> None:
+        """Let the code use the memory of an array, which lives as long as the code."""
+        number = self._memory.get(name)
+        if number is not None:
+            self._slots[number] = array.address
+            self._keep_alive.append(array)
 
     def _slot(self, wanted: dict[str, Any]) -> int:
         kind, name = wanted["kind"], wanted["name"]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 from pathlib import Path
+from typing import Any
 
 from te_sched import files
 from te_sched.codegen.target import Target
@@ -12,8 +14,11 @@ from te_sched.runtime.libraries import read_tar, unpack, unseal
 from te_sched.runtime.loader import load_code
 from te_sched.runtime.module import Module
 
+# What makes executables of other kinds of their data and the module of their code.
+READERS = {"relax": "te_sched.relax.vm.executable:executable_of"}
 
-def load_module(path: str | os.PathLike[str], fmt: str = "") -> Module | CudaModule:
+
+def load_module(path: str | os.PathLike[str], fmt: str = "") -> Any:
     """Load a module that export_library saved; `fmt` is for TVM's sake.
 
     What is in the file will run: load files that you trust. A file that was damaged since it was
@@ -33,7 +38,12 @@ def load_module(path: str | os.PathLike[str], fmt: str = "") -> Module | CudaMod
     is_archive = Path(path).suffix == ".tar"
     data = unseal(read_tar(content, str(path)) if is_archive else content, str(path))
     program = unpack(data, str(path))
+    suffix = ".o" if is_archive else Path(path).suffix
+    if isinstance(program, dict):
+        module, _, name = READERS[program["kind"]].partition(":")
+        kernels = Module(load_code(data, suffix, str(path))) if program["has_kernels"] else None
+        return getattr(importlib.import_module(module), name)(program, kernels)
     if program is not None:
         functions, target, checked = program
         return CudaModule(functions, Target(target), checked)
-    return Module(load_code(data, ".o" if is_archive else Path(path).suffix, str(path)))
+    return Module(load_code(data, suffix, str(path)))

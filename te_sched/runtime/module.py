@@ -394,6 +394,10 @@ class Module(ModuleOf[Function]):
         super().__init__({one.name: Function(code, one) for one in code.signatures})
         self.imported_modules: list[Module] = []
 
+    def link_memory(self, name: str, array: NDArray) -> None:
+        """Let functions that call linked_memory(name) use the memory of an array."""
+        self._code.link_memory(name, array)
+
     def time_evaluator(
         self,
         func_name: str,
@@ -473,11 +477,15 @@ class Module(ModuleOf[Function]):
         ('main',)
         """
         place = check_place(path)
+        write_library(place, self.objects(place), fcompile, options)
+
+    def objects(self, place: Path) -> tuple[bytes, ...]:
+        """The object files of its code, which will be saved at a place."""
         if self._compiled is None:
             raise CallError(
                 f"cannot export to {place}: this module was loaded from a file", "", "copy the file"
             )
-        write_library(place, (self._compiled.data, *self._extra_objects), fcompile, options)
+        return (self._compiled.data, *self._extra_objects)
 
     @checked_as(CallError)
     def save(self, path: str | os.PathLike[str], fmt: str = "") -> None:

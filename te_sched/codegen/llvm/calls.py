@@ -14,7 +14,7 @@ from te_sched.codegen.llvm.expressions import evaluate, evaluate_index
 from te_sched.codegen.llvm.function import FunctionText
 from te_sched.codegen.llvm.memory import address
 from te_sched.codegen.llvm.processors import processor_of
-from te_sched.codegen.llvm.types import Value, llvm_type, memory_type, unknown
+from te_sched.codegen.llvm.types import Value, llvm_type, memory_type, quote, unknown
 from te_sched.errors import BuildError
 from te_sched.ir import dtypes
 from te_sched.ir import expr as E
@@ -122,6 +122,46 @@ def _call_back(out: FunctionText, values: list[Value], what: dict[str, Any]) -> 
     if dtypes.is_bool(result):
         text = out.emit(f"trunc i8 {text} to i1")
     return unknown(text, result)
+
+
+def call_function(out: FunctionText, node: E.Call) -> Value:
+    """call_function(name, arguments...): a function of this module that was written before.
+
+    Pointers stand for buffers. An error of the function is one of the caller.
+    """
+    name = _name(node)
+    callee = next((one for one in out.module.signatures if one.name == name), None)
+    if callee is None or any(one.passed for one in callee.symbols):
+        raise BuildError(
+            f"cannot call function {name!r} of the module",
+            "it is not there, or it has sizes that depend on its arguments",
+            "write the function before its caller, with constant sizes",
+        )
+    operands = []
+    for parameter, argument in zip(callee.parameters, node.args[1:], strict=True):
+        value = evaluate(out, argument)
+        if parameter.kind == "scalar":
+            small = dtypes.is_small_float(parameter.dtype)
+            value = cast(out, value, "float32" if small else parameter.dtype)
+            is_bool = dtypes.is_bool(parameter.dtype)
+            text = out.emit(f"zext i1 {value.text} to i8") if is_bool else value.text
+            operands.append(f"{memory_type(value.dtype)} {text}")
+        else:
+            operands.append(f"ptr {value.text}")
+    out.signature.parallel |= callee.parallel
+    first = len(out.signature.failures)
+    out.signature.failures += callee.failures
+    code = out.emit(f"call i32 @{quote(callee.symbol)}({', '.join(operands)})")
+    is_described = out.emit(f"icmp sgt i32 {code}, 0")
+    own = out.emit(f"add i32 {code}, {first}")
+    error = out.emit(f"select i1 {is_described}, i32 {own}, i32 {code}")
+    out.leave_if(out.emit(f"icmp ne i32 {code}, 0"), error)
+    return Value("", "void")
+
+
+def linked_memory(out: FunctionText, node: E.Call) -> Value:
+    """linked_memory(name): the address that the module was given for a name."""
+    return unknown(out.load_slot(kind="memory", name=_name(node)), "handle")
 
 
 def call_packed(out: FunctionText, node: E.Call) -> Value:

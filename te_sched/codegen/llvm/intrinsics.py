@@ -317,6 +317,8 @@ WRITERS: dict[str, Callable[[FunctionText, E.Call], Value]] = {
     "isnullptr": _is_null,
     "call_extern": lambda out, node: calls.call_extern(out, node, pure=False),
     "call_pure_extern": lambda out, node: calls.call_extern(out, node, pure=True),
+    "call_function": calls.call_function,
+    "linked_memory": calls.linked_memory,
     **atomics.CALLS,
     **dict.fromkeys(("call_packed", "tvm_call_packed"), calls.call_packed),
     **dict.fromkeys(("call_llvm_intrin", "call_llvm_pure_intrin"), calls.call_llvm),

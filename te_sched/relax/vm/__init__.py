@@ -1,7 +1,8 @@
 """Running graphs: executables, the virtual machine, and `build`, which older programs call here."""
 
 from te_sched.relax.vm.build import build as build
+from te_sched.relax.vm.bytecode import ShapeTuple as ShapeTuple
 from te_sched.relax.vm.exec_builder import ExecBuilder as ExecBuilder
 from te_sched.relax.vm.executable import Executable as Executable
-from te_sched.relax.vm.executable import ShapeTuple as ShapeTuple
 from te_sched.relax.vm.machine import VirtualMachine as VirtualMachine
+from te_sched.relax.vm.profiling import VMInstrumentReturnKind as VMInstrumentReturnKind

@@ -15,6 +15,7 @@ from te_sched.relax.pipeline import get_pipeline
 from te_sched.relax.vm.codegen import write_functions
 from te_sched.relax.vm.exec_builder import ExecBuilder
 from te_sched.relax.vm.executable import Executable
+from te_sched.relax.vm.native import NativePlan, plan_native
 
 MODES = ("bytecode", "compiled")
 
@@ -74,13 +75,26 @@ def write_instructions(
 
 def link(builder: ExecBuilder, target: Any, module: IRModule | None = None) -> Executable:
     """The executable of instructions, and of the functions of loops that they call."""
-    functions = {
+    wanted = as_target(target)
+    kernels = {
         str(func.attrs.get("global_symbol", name)): func
         for name, func in (module.functions_items() if module is not None else ())
         if isinstance(func, PrimFunc)
     }
-    kernels = driver.build(IRModule(functions), target=as_target(target)) if functions else None
-    return Executable(builder.program(), kernels)
+    bytecode = builder.bytecode()
+    if not kernels or wanted.kind != "llvm":
+        code = driver.build(IRModule(kernels), target=wanted) if kernels else None
+        return Executable(bytecode, code, {})
+    plans: dict[str, NativePlan] = {}
+    callers: dict[str, PrimFunc] = {}
+    for function in bytecode.functions:
+        planned = None if function.is_packed else plan_native(bytecode, function, kernels)
+        if planned is not None:
+            plans[function.name] = planned.plan
+            callers[function.name] = planned.function
+            kernels.update(planned.kernels)
+    code = driver.build_with_callers(IRModule(kernels), callers, wanted)
+    return Executable(bytecode, code, plans)
 
 
 def _as_module(mod: Any) -> IRModule:

@@ -15,10 +15,10 @@ import numpy as np
 
 from te_sched.errors import ArgumentError, ArgumentTypeError, CallError, kind_of
 from te_sched.ir import dtypes
-from te_sched.relax.vm.executable import ShapeTuple
+from te_sched.relax.vm.bytecode import ShapeTuple
 from te_sched.runtime import registry
 from te_sched.runtime.device import Device
-from te_sched.runtime.ndarray import NDArray, array, empty, storage_name
+from te_sched.runtime.ndarray import NDArray, array, array_inside, array_maker, empty, from_dlpack
 
 
 class MatchShapeCode(IntEnum):
@@ -35,6 +35,17 @@ class MakeShapeCode(IntEnum):
 
     USE_IMM = 0
     LOAD_SHAPE = 1
+
+
+def as_value(given: Any) -> Any:
+    """An argument as functions take it: arrays as NDArray, lists as tuples."""
+    if isinstance(given, NDArray | ShapeTuple | int | float | str) or given is None:
+        return given
+    if isinstance(given, np.ndarray | np.generic):
+        return array(given)
+    if isinstance(given, list | tuple):
+        return tuple([as_value(one) for one in given])
+    return from_dlpack(given) if hasattr(given, "__dlpack__") else given
 
 
 # Checks
@@ -79,7 +90,7 @@ def check_tensor_info(value: Any, ndim: int, dtype: str = "", context: str | Non
         raise _wrong_kind(context, value, "a tensor")
     if ndim not in (-1, value.ndim):
         raise _mismatch(context, f"has ndim {value.ndim}, expected {ndim}")
-    if dtype and value.dtype != dtype:
+    if dtype not in ("", "void", value.dtype):
         raise _mismatch(context, f"has dtype {value.dtype}, expected {dtype}")
 
 
@@ -191,7 +202,10 @@ class Storage:
     __slots__ = ("device", "memory")
 
     def __init__(self, size: int, device: Device) -> None:
-        self.memory = empty((size,), "uint8", device)
+        is_here = device.memory == 1
+        self.memory = (
+            array_maker((size,), "uint8")() if is_here else empty((size,), "uint8", device)
+        )
         self.device = device
 
 
@@ -218,15 +232,7 @@ def alloc_tensor(storage: Storage, offset: int, shape: ShapeTuple, dtype: str) -
             f"it ends at byte {offset + size} of {memory.size}",
             "allocate a larger storage",
         )
-    return view_array(memory, offset, size, tuple(shape), dtype)
-
-
-def view_array(
-    memory: NDArray, offset: int, size: int, shape: tuple[int, ...], dtype: str
-) -> NDArray:
-    """An array over bytes of another one."""
-    part = memory._array.reshape(-1).view(np.uint8)[offset : offset + size]
-    return NDArray(part.view(storage_name(dtype)).reshape(shape), dtype, memory.device)
+    return array_inside(memory, offset, tuple(shape), dtype)
 
 
 def reshape(value: NDArray, shape: ShapeTuple) -> NDArray:
@@ -238,7 +244,7 @@ def reshape(value: NDArray, shape: ShapeTuple) -> NDArray:
             f"it has {value.size} elements, and the new shape {int(np.prod(sizes))}",
             "give a shape with as many elements",
         )
-    return NDArray(value._array.reshape(sizes), value.dtype, value.device)
+    return array_inside(value, 0, sizes, value.dtype)
 
 
 def view(value: NDArray, shape: Any, dtype: Any, offset: Any) -> NDArray:
@@ -254,7 +260,7 @@ def view(value: NDArray, shape: Any, dtype: Any, offset: Any) -> NDArray:
             "",
             "give a shape, dtype and offset inside of the tensor",
         )
-    return view_array(value, begin, size, tuple(sizes), kind)
+    return array_inside(value, begin, tuple(sizes), kind)
 
 
 def ensure_zero_offset(value: NDArray) -> NDArray:

@@ -31,8 +31,8 @@ from te_sched.ir.graph import (
 from te_sched.ir.op import Op
 from te_sched.ir.stmt import GlobalVar, IRModule, PrimFunc
 from te_sched.ir.struct_info import ShapeExpr, TupleStructInfo
+from te_sched.relax.vm.bytecode import MACHINE, VOID, ShapeTuple, TypeName, VmOperand
 from te_sched.relax.vm.exec_builder import ExecBuilder
-from te_sched.relax.vm.executable import MACHINE, VOID, ShapeTuple, TypeName, VmOperand
 
 
 def write_functions(builder: ExecBuilder, module: IRModule) -> IRModule:
@@ -144,8 +144,12 @@ class _Writer:
     def _sequence(self, expr: SeqExpr) -> VmOperand:
         for block in expr.blocks:
             for binding in block.bindings:
-                if isinstance(binding, VarBinding | MatchCast):
+                if isinstance(binding, VarBinding):
                     self.values[binding.var] = self.expr(binding.value)
+                elif isinstance(binding, MatchCast):  # the lives of both end apart
+                    self.values[binding.var] = self._emit(
+                        "vm.builtin.copy", [self.expr(binding.value)]
+                    )
         return self.expr(expr.body)
 
     def _call(self, call: GraphCall) -> VmOperand:

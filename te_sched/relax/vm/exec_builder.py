@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 
 from te_sched.errors import GraphError, kind_of, repr_of
-from te_sched.relax.vm.executable import (
+from te_sched.relax.vm.bytecode import (
     MACHINE,
     VOID,
     BranchInstruction,
     Bytecode,
     CallInstruction,
-    Executable,
     ExecutableFunction,
     Instruction,
     JumpInstruction,
@@ -24,6 +23,7 @@ from te_sched.relax.vm.executable import (
     TypeName,
     VmOperand,
 )
+from te_sched.relax.vm.executable import Executable
 from te_sched.runtime.ndarray import NDArray
 from te_sched.runtime.types import DataType
 from te_sched.signatures import is_sequence
@@ -47,7 +47,7 @@ class ExecBuilder:
     """
 
     def __init__(self) -> None:
-        self._program = Bytecode()
+        self._bytecode = Bytecode()
         self._open: ExecutableFunction | None = None
         self._known: dict[Any, int] = {}
 
@@ -84,7 +84,7 @@ class ExecBuilder:
         if isinstance(value, NDArray):
             same = [
                 number
-                for number, other in enumerate(self._program.constants)
+                for number, other in enumerate(self._bytecode.constants)
                 if isinstance(other, NDArray) and _is_same(other, value)
             ]
             return VmOperand("c", same[0] if same else self._append(value))
@@ -93,8 +93,8 @@ class ExecBuilder:
         return VmOperand("c", self._known[key])
 
     def _append(self, value: Any) -> int:
-        self._program.constants.append(value)
-        return len(self._program.constants) - 1
+        self._bytecode.constants.append(value)
+        return len(self._bytecode.constants) - 1
 
     # Functions and instructions
 
@@ -104,10 +104,10 @@ class ExecBuilder:
         self._function(func_name)
 
     def _function(self, name: str) -> int:
-        found = self._program.index(name)
+        found = self._bytecode.index(name)
         if found is None:
-            self._program.functions.append(ExecutableFunction(name, is_packed=True))
-            found = len(self._program.functions) - 1
+            self._bytecode.functions.append(ExecutableFunction(name, is_packed=True))
+            found = len(self._bytecode.functions) - 1
         return found
 
     @contextmanager
@@ -134,15 +134,15 @@ class ExecBuilder:
                 "",
                 "close the outer one first",
             )
-        found = self._program.index(func_name)
-        if found is not None and not self._program.functions[found].is_packed:
+        found = self._bytecode.index(func_name)
+        if found is not None and not self._bytecode.functions[found].is_packed:
             raise GraphError(f"function {func_name} exists already", "", "give it another name")
         names = tuple(param_names or [f"param_{k}" for k in range(num_inputs)])
         made = ExecutableFunction(func_name, names)
         if found is None:
-            self._program.functions.append(made)
+            self._bytecode.functions.append(made)
         else:
-            self._program.functions[found] = made
+            self._bytecode.functions[found] = made
         self._open = made
         try:
             yield self
@@ -195,15 +195,15 @@ class ExecBuilder:
 
     def get(self) -> Executable:
         """The executable, with registers numbered as they appear."""
-        return Executable(self.program(), None)
+        return Executable(self.bytecode(), None, {})
 
-    def program(self) -> Bytecode:
+    def bytecode(self) -> Bytecode:
         """The instructions, checked, with registers numbered as they appear."""
-        for function in self._program.functions:
+        for function in self._bytecode.functions:
             if not function.is_packed:
                 _check(function)
                 _renumber(function)
-        return self._program
+        return self._bytecode
 
 
 def _constant(given: Any) -> Any:

@@ -1,228 +1,15 @@
-"""Executables: what a graph is built into, as instructions of a virtual machine.
-
-    @main:
-      call  vm.builtin.check_tensor_info in: %0, i2, c[0], c[1] dst: %void
-      call  add              in: %0, %0, %6   dst: %void
-      ret   %6
-
-A function has registers; its first ones are the arguments. An operand is a register (`%0`), an
-integer (`i2`), a constant (`c[0]`) or a function (`f[add]`). The functions of loops that are called
-are in `kernels`. Must not know how instructions are run.
-"""
+"""Executables: what a module of graphs is built into, and the files that they are saved in."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
-
-import numpy as np
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from te_sched.errors import GraphError
-from te_sched.runtime.ndarray import NDArray
-
-
-class VmOperand(NamedTuple):
-    """What an instruction reads or writes; `kind` is "r", "i", "c" or "f"."""
-
-    kind: str
-    value: int
-
-
-VOID = VmOperand("r", -1)  # the result is dropped
-MACHINE = VmOperand("r", -2)  # the machine itself
-
-
-class CallInstruction(NamedTuple):
-    """dst = function(args)"""
-
-    function: int
-    args: tuple[VmOperand, ...]
-    dst: VmOperand
-
-
-class ReturnInstruction(NamedTuple):
-    """return result"""
-
-    result: VmOperand
-
-
-class JumpInstruction(NamedTuple):
-    """Go on `offset` instructions from here."""
-
-    offset: int
-
-
-class BranchInstruction(NamedTuple):
-    """Go on with the next instruction if the condition holds, else `false_offset` from here."""
-
-    cond: VmOperand
-    false_offset: int
-
-
-Instruction = CallInstruction | ReturnInstruction | JumpInstruction | BranchInstruction
-
-
-@dataclass(slots=True)
-class ExecutableFunction:
-    """A function of an executable: instructions, or a name of one that is elsewhere."""
-
-    name: str
-    params: tuple[str, ...] = ()
-    instructions: list[Instruction] = field(default_factory=list)
-    is_packed: bool = False  # it is a kernel, a builtin or a registered function
-
-    @property
-    def registers(self) -> int:
-        """How many registers it has."""
-        used = [one.value for one in _registers(self.instructions)]
-        return max([len(self.params) - 1, *used]) + 1
-
-
-def _registers(instructions: Iterable[Instruction]) -> Iterable[VmOperand]:
-    for one in instructions:
-        given = (*one.args, one.dst) if isinstance(one, CallInstruction) else one
-        for operand in given:
-            if isinstance(operand, VmOperand) and operand.kind == "r":
-                yield operand
-
-
-class ShapeTuple(tuple[int, ...]):
-    """A shape as a value of a program: a tuple of ints, which equals lists too.
-
-    >>> ShapeTuple([2, 3]) == [2, 3]
-    True
-    """
-
-    __slots__ = ()
-
-    def __new__(cls, *values: Any) -> ShapeTuple:
-        given = values[0] if len(values) == 1 and np.iterable(values[0]) else values
-        return super().__new__(cls, [int(one) for one in given])
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, tuple | list) and tuple.__eq__(self, tuple(other))
-
-    def __ne__(self, other: object) -> bool:
-        return not self == other
-
-    __hash__ = tuple.__hash__
-
-
-@dataclass(slots=True, frozen=True)
-class TypeName:
-    """The name of a dtype as a constant: strings are other constants."""
-
-    name: str
-
-
-@dataclass(slots=True)
-class Bytecode:
-    """The functions and constants of an executable."""
-
-    functions: list[ExecutableFunction] = field(default_factory=list)
-    constants: list[Any] = field(default_factory=list)
-
-    def index(self, name: str) -> int | None:
-        """The number of a function."""
-        return next((k for k, one in enumerate(self.functions) if one.name == name), None)
-
-    def function(self, name: str) -> ExecutableFunction:
-        """A function with instructions, by name; GraphError if there is none."""
-        found = self.index(name)
-        if found is None or self.functions[found].is_packed:
-            names = [one.name for one in self.functions if not one.is_packed]
-            raise GraphError(
-                f"the executable has no function {name!r}", "", f"use one of {', '.join(names)}"
-            )
-        return self.functions[found]
-
-    # Text
-
-    def as_text(self) -> str:
-        """The instructions, as TVM prints them."""
-        texts = [
-            f"@{one.name} packed_func;\n" if one.is_packed else self._function_text(one)
-            for one in self.functions
-        ]
-        return "\n".join(texts) + "\n" if texts else ""
-
-    def _function_text(self, function: ExecutableFunction) -> str:
-        lines = [f"@{function.name}:"]
-        for one in function.instructions:
-            if isinstance(one, CallInstruction):
-                name = self.functions[one.function].name
-                args = ", ".join(map(self._operand, one.args))
-                lines.append(f"  call  {name:<16} in: {args:<12} dst: {self._operand(one.dst)}")
-            elif isinstance(one, ReturnInstruction):
-                lines.append(f"  ret   {self._operand(one.result)}")
-            elif isinstance(one, JumpInstruction):
-                lines.append(f"  goto  {one.offset}")
-            else:
-                lines.append(f"  If    {self._operand(one.cond)}, {one.false_offset}")
-        return "\n".join(lines) + "\n"
-
-    def _operand(self, operand: VmOperand) -> str:
-        if operand.kind == "r":
-            special = {VOID: "%void", MACHINE: "%vm"}
-            return special.get(operand, f"%{operand.value}")
-        if operand.kind == "i":
-            return f"i{operand.value}"
-        if operand.kind == "c":
-            return f"c[{operand.value}]"
-        return f"f[{self.functions[operand.value].name}]"
-
-    def stats(self) -> str:
-        """The constants and the names of functions, as TVM prints them."""
-        constants = ", ".join(map(_constant_text, self.constants))
-        names = ", ".join(one.name for one in self.functions)
-        return (
-            "Relax VM executable statistics:\n"
-            f"  Constant pool (# {len(self.constants)}): [{constants}]\n"
-            f"  Globals (#{len(self.functions)}): [{names}]\n"
-        )
-
-    def as_python(self) -> str:
-        """A program that writes the same instructions with an ExecBuilder."""
-        lines = ["ib = rx.Builder()"]
-        for function in self.functions:
-            if not function.is_packed:
-                count = len(function.params)
-                lines.append(f'with ib.function("{function.name}", num_inputs={count}):')
-                lines += [f"    ib.{self._as_python(one)}" for one in function.instructions]
-        return "\n".join(lines) + "\n"
-
-    def _as_python(self, one: Instruction) -> str:
-        if isinstance(one, CallInstruction):
-            args = ", ".join(map(self._python_operand, one.args))
-            dst = "" if one.dst == VOID else f", dst={self._python_operand(one.dst)}"
-            return f'emit_call("{self.functions[one.function].name}", args=[{args}]{dst})'
-        if isinstance(one, ReturnInstruction):
-            return f"emit_ret({self._python_operand(one.result)})"
-        if isinstance(one, JumpInstruction):
-            return f"emit_goto({one.offset})"
-        return f"emit_if({self._python_operand(one.cond)}, {one.false_offset})"
-
-    def _python_operand(self, operand: VmOperand) -> str:
-        if operand == MACHINE:
-            return "ib.r(vm)"
-        if operand.kind == "f":
-            return f'ib.f("{self.functions[operand.value].name}")'
-        name = {"r": "r", "i": "imm", "c": "c"}[operand.kind]
-        return f"ib.{name}({operand.value})"
-
-
-def _constant_text(value: Any) -> str:
-    if isinstance(value, TypeName):
-        return value.name
-    if isinstance(value, str):
-        return f'"{value}"'
-    if isinstance(value, ShapeTuple):
-        return f"shapetuple[{', '.join(map(str, value))}]"
-    if isinstance(value, NDArray):
-        shape = "scalar" if not value.shape else ", ".join(map(str, value.shape))
-        return shape if not value.shape else f"({shape})"
-    return str(value)
+from te_sched.relax.vm.bytecode import Bytecode
+from te_sched.relax.vm.native import NativePlan, constant_name
+from te_sched.relax.vm.saving import as_plain, from_plain
+from te_sched.runtime.libraries import check_place, empty_object, packed, write_library
 
 
 class Executable:
@@ -231,8 +18,12 @@ class Executable:
     Run it with a VirtualMachine.
     """
 
-    def __init__(self, program: Bytecode, kernels: Any) -> None:
-        self.program, self.kernels = program, kernels
+    def __init__(self, bytecode: Bytecode, kernels: Any, plans: Mapping[str, NativePlan]) -> None:
+        """`plans` are those of functions that are native (`native.NativePlan`)."""
+        self.bytecode, self.kernels, self.plans = bytecode, kernels, plans
+        for plan in plans.values():
+            for number in plan.constants:
+                kernels.link_memory(constant_name(number), bytecode.constants[number])
 
     @property
     def mod(self) -> Executable:
@@ -241,20 +32,36 @@ class Executable:
 
     def as_text(self) -> str:
         """The instructions, as TVM prints them."""
-        return self.program.as_text()
+        return self.bytecode.as_text()
 
     def as_python(self) -> str:
         """A program that writes the same instructions with an ExecBuilder."""
-        return self.program.as_python()
+        return self.bytecode.as_python()
 
     def stats(self) -> str:
         """The constants and the names of functions, as TVM prints them."""
-        return self.program.stats()
+        return self.bytecode.stats()
 
     def jit(self, *args: Any, **kwargs: Any) -> Executable:
         """The executable itself: its code is loaded already."""
         del args, kwargs
         return self
+
+    def export_library(
+        self, path: Any, fcompile: Callable[..., Any] | None = None, **options: Any
+    ) -> None:
+        """Save it for te_sched.runtime.load_module, as modules of kernels do.
+
+        Parameters
+        ----------
+        path : a name that ends in .so, .o or .tar.
+        fcompile : what links the object files (contrib.cc.create_shared); `options` are for it.
+        """
+        place = check_place(path)
+        objects = (empty_object(),) if self.kernels is None else self.kernels.objects(place)
+        options.pop("workspace_dir", None)
+        program = as_plain(self.bytecode, self.plans, self.kernels is not None)
+        write_library(place, objects, fcompile, options, packed(program))
 
     def __getitem__(self, name: str) -> Callable[..., Any]:
         """A function of the executable: "as_text", "stats", "as_python"."""
@@ -266,3 +73,9 @@ class Executable:
                 "use relax.VirtualMachine(executable, device)",
             )
         return known[name]
+
+
+def executable_of(data: dict[str, Any], kernels: Any) -> Executable:
+    """The executable of a file; `te_sched.runtime.load_module` calls it."""
+    bytecode, plans = from_plain(data)
+    return Executable(bytecode, kernels, plans)

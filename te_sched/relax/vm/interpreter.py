@@ -13,7 +13,7 @@ from typing import Any
 
 from te_sched.errors import CallError
 from te_sched.relax.vm.builtins import read_if_cond
-from te_sched.relax.vm.executable import (
+from te_sched.relax.vm.bytecode import (
     MACHINE,
     BranchInstruction,
     CallInstruction,

@@ -9,18 +9,19 @@ checked before anything runs. Must not know how graphs become instructions.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
-from te_sched.errors import CallError, GraphError, did_you_mean, kind_of, repr_of
-from te_sched.relax.vm.builtins import BUILTINS, Closure
-from te_sched.relax.vm.executable import ShapeTuple
+from te_sched.errors import ArgumentError, CallError, GraphError, did_you_mean, kind_of, repr_of
+from te_sched.relax.vm.builtins import BUILTINS, Closure, as_value
 from te_sched.relax.vm.interpreter import InterpretedFunction, wrong_count
+from te_sched.relax.vm.native_function import NativeFunction
+from te_sched.relax.vm.profiling import ProfileReport, instrumented
 from te_sched.runtime import registry
 from te_sched.runtime.device import Device, check_usable, cpu
-from te_sched.runtime.ndarray import NDArray, array, from_dlpack
+from te_sched.runtime.module import make_evaluator
+from te_sched.runtime.ndarray import NDArray
 
 
 class VirtualMachine:
@@ -63,13 +64,15 @@ class VirtualMachine:
         self._inputs: dict[str, tuple[Any, ...]] = {}
         self._outputs: dict[str, Any] = {}
         self._functions: dict[str, Callable[..., Any]] = {}
+        self._interpreted: dict[str, InterpretedFunction] = {}
+        self._native: dict[str, NativeFunction] = {}
         self._load()
 
     def _load(self) -> None:
-        program, kernels = self.executable.program, self.executable.kernels
+        bytecode, kernels = self.executable.bytecode, self.executable.kernels
         found: list[Any] = []
         missing: list[str] = []
-        for one in program.functions:
+        for one in bytecode.functions:
             if one.is_packed:
                 function = _find(one.name, kernels)
                 missing += [] if function is not None else [one.name]
@@ -84,12 +87,17 @@ class VirtualMachine:
                 f'register each with te_sched.register_func("{missing[0]}", function)'
                 + did_you_mean(missing[0], known),
             )
-        constants = [self._on_device(one) for one in program.constants]
-        names = [one.name for one in program.functions]
+        constants = [self._on_device(one) for one in bytecode.constants]
+        names = [one.name for one in bytecode.functions]
+        plans = self.executable.plans
         for function in found:
             if isinstance(function, InterpretedFunction):
                 function.prepare(self, found, names, constants)
-                self._functions[function.name] = function
+                self._interpreted[function.name] = function
+        for name, plan in plans.items():
+            params = self._interpreted[name].code.params
+            self._native[name] = NativeFunction(plan, kernels[name], params, constants)
+        self._functions = {**self._interpreted, **self._native}
 
     def _on_device(self, constant: Any) -> Any:
         device = self.device(0)
@@ -124,7 +132,7 @@ class VirtualMachine:
 
     def params_of(self, name: str) -> tuple[str, ...]:
         """The names of the parameters of a function."""
-        found: tuple[str, ...] = self.executable.program.function(name).params
+        found: tuple[str, ...] = self.executable.bytecode.function(name).params
         return found
 
     def invoke_closure(self, closure: Any, *args: Any) -> Any:
@@ -191,7 +199,7 @@ class VirtualMachine:
         """Call a function with the arguments that `set_input` set; `get_outputs` has the result."""
         function = self._function(func_name)
         if func_name not in self._inputs:
-            raise CallError(
+            raise ArgumentError(
                 f"function {func_name} has no inputs", "", "call machine.set_input first"
             )
         self._outputs[func_name] = function(*self._inputs[func_name])
@@ -199,10 +207,72 @@ class VirtualMachine:
     def get_outputs(self, func_name: str) -> Any:
         """The result of `invoke_stateful`."""
         if func_name not in self._outputs:
-            raise CallError(
+            raise ArgumentError(
                 f"function {func_name} was not called", "", "call machine.invoke_stateful first"
             )
         return self._outputs[func_name]
+
+    # Watching
+
+    def time_evaluator(
+        self,
+        func_name: str,
+        dev: Device | None = None,
+        number: int = 10,
+        repeat: int = 1,
+        min_repeat_ms: float = 0,
+        **options: Any,
+    ) -> Any:
+        """What times a function, or "invoke_stateful": call it with its arguments.
+
+        Each of `repeat` measurements runs `number` calls, or more until it takes `min_repeat_ms`.
+        The result has `mean`, `median`, ...: seconds of a call.
+        """
+        is_stateful = func_name == "invoke_stateful"
+        called = self.invoke_stateful if is_stateful else self[func_name]
+        timed = _Timed(func_name, called)
+        return make_evaluator(
+            timed, dev or self.device(0), number, repeat, min_repeat_ms, **options
+        )
+
+    def set_instrument(self, instrument: Any) -> None:
+        """Let a function watch each call, or None for none.
+
+        `instrument(function, name, before_run, result, *args)` is called before and after it; the
+        call is skipped if it returns VMInstrumentReturnKind.SKIP_RUN before it.
+        """
+        function = (
+            registry.get_global_func(instrument) if isinstance(instrument, str) else instrument
+        )
+        self._watch(None if function is None else instrumented(function))
+
+    def _watch(self, around: Any) -> None:
+        for name, function in self._interpreted.items():
+            function.around = around
+            is_native = around is None and name in self._native
+            self._functions[name] = self._native[name] if is_native else function
+
+    def profile(self, func_name: str, *args: Any, **named: Any) -> ProfileReport:
+        """Call a function, and report the time of each call in it.
+
+        Without arguments, those of `set_input` are used.
+        """
+        self._function(func_name)
+        has_none = not args and not named
+        stored = self._inputs.get(func_name) if has_none else None
+        given = self._arguments(func_name, args, named) if stored is None else stored
+        report = ProfileReport(func_name)
+        before = {name: one.around for name, one in self._interpreted.items()}
+        for one in self._interpreted.values():
+            one.around = report.timed
+        try:
+            report.start()
+            self._interpreted[func_name](*given)
+            report.stop()
+        finally:
+            for name, one in self._interpreted.items():
+                one.around = before[name]
+        return report
 
     def has_inputs(self, name: str) -> bool:
         """Whether inputs were set, so that it must be called by `invoke_stateful`."""
@@ -214,6 +284,7 @@ class _Entry:
 
     def __init__(self, machine: VirtualMachine, name: str, function: Callable[..., Any]) -> None:
         self.machine, self.name, self._function = machine, name, function
+        self._is_native = isinstance(function, NativeFunction)
 
     def __call__(self, *args: Any) -> Any:
         """Convert the arguments and call it."""
@@ -223,18 +294,24 @@ class _Entry:
                 "its results are kept by the machine",
                 f'call machine.invoke_stateful("{self.name}"), then machine.get_outputs',
             )
+        if self._is_native:  # native code takes arrays of all libraries
+            return self._function(*args)
         return self._function(*[as_value(one) for one in args])
 
 
-def as_value(given: Any) -> Any:
-    """An argument as functions take it: arrays as NDArray, lists as tuples."""
-    if isinstance(given, NDArray | ShapeTuple | int | float | str) or given is None:
-        return given
-    if isinstance(given, np.ndarray | np.generic):
-        return array(given)
-    if isinstance(given, list | tuple):
-        return tuple([as_value(one) for one in given])
-    return from_dlpack(given) if hasattr(given, "__dlpack__") else given
+class _Timed:
+    """A function that is timed from Python."""
+
+    def __init__(self, name: str, function: Callable[..., Any]) -> None:
+        self.name, self._function = name, function
+
+    def measure(self, dev: Device, count: int, *args: Any, **named: Any) -> float:
+        """Seconds of `count` calls."""
+        function, start = self._function, time.perf_counter()
+        for _ in range(count):
+            function(*args, **named)
+        dev.sync()
+        return time.perf_counter() - start
 
 
 def _devices(given: Any) -> list[Device]:

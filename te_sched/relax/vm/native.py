@@ -1,0 +1,496 @@
+"""Functions of graphs without control flow and of constant shapes, as one native function.
+
+The instructions are executed with descriptions of values in place of values. What remains are calls
+of kernels and registered functions on arrays of known places: parameters, constants, results, and
+memory of one arena, in which storages that live at different times share bytes.
+
+    main(x, result):
+        arena = workspace(1024)
+        matmul(x, linked_memory("constant 0"), arena + 0)
+        relu(arena + 0, result)
+
+A function with other instructions (symbolic shapes, conditions, values of Python) has no plan, and
+is interpreted. Must not know how native functions are compiled.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from te_sched.ir import dtypes, ops
+from te_sched.ir.buffer import decl_buffer
+from te_sched.ir.calls import address_of, buffer_as_array
+from te_sched.ir.expr import Buffer, BufferLoad, Call, Expr, IntImm, PointerType, StringImm, Var
+from te_sched.ir.stmt import Allocate, Evaluate, LetStmt, PrimFunc, SeqStmt, Stmt
+from te_sched.relax.vm.bytecode import (
+    Bytecode,
+    CallInstruction,
+    ExecutableFunction,
+    ReturnInstruction,
+    ShapeTuple,
+    TypeName,
+    VmOperand,
+)
+from te_sched.runtime.ndarray import NDArray
+
+WRITTEN = "te_sched.written"
+_ALIGNMENT = 64
+_MOST_CALLS = 64  # of functions of graphs inside of others
+_CHECKS = {
+    f"vm.builtin.check_{name}"
+    for name in ("tensor_info", "shape_info", "prim_value_info", "tuple_info", "func_info")
+}
+
+
+class _NotStatic(Exception):
+    """The function needs the interpreter."""
+
+
+@dataclass(slots=True)
+class _Memory:
+    """Memory of arrays: `kind` is "param", "constant" or "storage"; `size` is in bytes."""
+
+    kind: str
+    number: int
+    size: int = 0
+    first: int = -1
+    last: int = -1
+
+
+@dataclass(slots=True)
+class _Described:
+    """An array in memory; of a parameter, what is known so far."""
+
+    memory: _Memory
+    offset: int
+    dtype: str
+    shape: tuple[int, ...] | None
+    ndim: int = -1
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape or ()) * dtypes.storage_bytes(self.dtype)
+
+
+@dataclass(slots=True)
+class _Step:
+    """A call of a kernel, or of a registered function."""
+
+    name: str
+    args: list[Any]
+    is_kernel: bool
+
+
+@dataclass(slots=True)
+class NativePlan:
+    """How a native function is called, as plain data.
+
+    `params` and `outputs` are dtypes and shapes, `result` is a tree: ["param", k],
+    ["output", k], ["view", k, offset, dtype, shape] of an output, ["constant", k],
+    ["value", v], ["shape", sizes] or ["tuple", fields]. `checks` are of parameters, for errors.
+    """
+
+    name: str
+    params: list[tuple[str, list[int]]]
+    outputs: list[tuple[str, list[int]]]
+    result: list[Any]
+    constants: list[int]
+    checks: list[list[Any]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class PlannedFunction:
+    """A plan, the native function, and the special kernels that it calls."""
+
+    plan: NativePlan
+    function: PrimFunc
+    kernels: dict[str, PrimFunc]
+
+
+def plan_native(
+    bytecode: Bytecode, function: ExecutableFunction, kernels: Mapping[str, PrimFunc]
+) -> PlannedFunction | None:
+    """The native form of a function; None if it needs the interpreter."""
+    try:
+        return _Planner(bytecode, function, kernels).planned()
+    except _NotStatic:
+        return None
+
+
+class _Planner:
+    def __init__(
+        self, bytecode: Bytecode, function: ExecutableFunction, kernels: Mapping[str, PrimFunc]
+    ) -> None:
+        self.bytecode, self.function, self.kernels = bytecode, function, kernels
+        self.steps: list[_Step] = []
+        self.special: dict[str, PrimFunc] = {}
+        self._storages: list[_Memory] = []
+        self._constants: dict[int, _Memory] = {}
+        self._checks: list[list[Any]] = []
+        self._depth = 0
+        self._params = [
+            _Described(_Memory("param", k), 0, "", None) for k in range(len(function.params))
+        ]
+
+    def planned(self) -> PlannedFunction:
+        """Execute the instructions, then lay out memory and write the function."""
+        result = self._run(self.function, list(self._params))
+        if not self.steps:  # there is nothing to call
+            raise _NotStatic
+        outputs = self._outputs(result)
+        params = [self._known(one) for one in self._params]
+        described = [_of_output(one, result) for one in outputs]
+        plan = NativePlan(
+            self.function.name,
+            [(one.dtype, list(one.shape or ())) for one in params],
+            [(dtype, list(shape)) for dtype, shape in described],
+            _tree(result, outputs, described),
+            sorted(self._constants),
+            self._checks,
+        )
+        writer = _Writer(self, params, outputs, described)
+        return PlannedFunction(plan, writer.written(), self.special)
+
+    def _known(self, one: _Described) -> _Described:
+        if one.shape is None or not one.dtype:
+            raise _NotStatic
+        return one
+
+    # Instructions
+
+    def _run(self, function: ExecutableFunction, args: list[Any]) -> Any:
+        self._depth += 1
+        if self._depth > _MOST_CALLS:
+            raise _NotStatic
+        registers: dict[int, Any] = dict(enumerate(args))
+        reads = _reads(function)
+        for place, one in enumerate(function.instructions):
+            if isinstance(one, ReturnInstruction):
+                return self._value(one.result, registers)
+            if not isinstance(one, CallInstruction):
+                raise _NotStatic
+            name = self.bytecode.functions[one.function].name
+            is_used = reads.get(one.dst.value, -1) > place
+            given = [self._value(operand, registers) for operand in one.args]
+            registers[one.dst.value] = self._call(one.function, name, given, is_used)
+        raise _NotStatic
+
+    def _value(self, operand: VmOperand, registers: dict[int, Any]) -> Any:
+        if operand.kind == "r":
+            return registers.get(operand.value)
+        if operand.kind == "i":
+            return operand.value
+        if operand.kind == "c":
+            value = self.bytecode.constants[operand.value]
+            if not isinstance(value, NDArray):
+                return value.name if isinstance(value, TypeName) else value
+            memory = self._constants.get(operand.value)
+            if memory is None:
+                memory = self._constants[operand.value] = _Memory("constant", operand.value)
+            return _Described(memory, 0, value.dtype, value.shape)
+        raise _NotStatic
+
+    def _call(self, number: int, name: str, args: list[Any], is_used: bool) -> Any:
+        function = self.bytecode.functions[number]
+        if not function.is_packed:
+            return self._run(function, args)
+        if name in self.kernels:
+            return self._kernel(name, args)
+        if name in _CHECKS or name == "vm.builtin.match_shape":
+            return self._check(name, args)
+        handler = _HANDLERS.get(name)
+        if handler is not None:
+            return handler(self, args)
+        if name.startswith("vm.builtin.") or is_used:
+            raise _NotStatic
+        if not all(isinstance(one, _Described | int | float | str) for one in args):
+            raise _NotStatic
+        self._step(_Step(name, args, False))
+        return None
+
+    def _kernel(self, name: str, args: list[Any]) -> None:
+        if not all(isinstance(one, _Described | int | float) for one in args):
+            raise _NotStatic
+        func = self.kernels[name]
+        if len(func.params) != len(args):
+            raise _NotStatic
+        special = self._specialized(name, func, args)
+        if special is not None:
+            name = special
+            args = [
+                one
+                for one, param in zip(args, func.params, strict=True)
+                if isinstance(one, _Described) or param.dtype == "handle"
+            ]
+        self._step(_Step(name, args, True))
+
+    def _specialized(self, name: str, func: PrimFunc, args: list[Any]) -> str | None:
+        """The name of the kernel for the shapes of the arrays; None if it has no variables."""
+        values: dict[Var, Any] = {}
+        key: list[Any] = [name]
+        for param, arg in zip(func.params, args, strict=True):
+            buffer = func.buffer_map.get(param)
+            if buffer is None:
+                values[param] = arg
+                key.append(arg)
+            elif any(not isinstance(one, IntImm) for one in buffer.shape):
+                sizes = self._known(arg).shape or ()
+                if len(sizes) != len(buffer.shape):
+                    raise _NotStatic
+                pairs = zip(sizes, buffer.shape, strict=True)
+                shape = [ops.const(size, one.dtype) for size, one in pairs]
+                values[param] = decl_buffer(shape, buffer.dtype, buffer.name)
+                key += sizes
+        if not values:
+            return None
+        found = "_".join(map(str, key))
+        if found not in self.special:
+            self.special[found] = func.specialize(values).with_attr("global_symbol", found)
+        return found
+
+    def _step(self, step: _Step) -> None:
+        place = len(self.steps)
+        for one in step.args:
+            if isinstance(one, _Described):
+                self._known(one)
+                one.memory.first = place if one.memory.first < 0 else one.memory.first
+                one.memory.last = place
+        self.steps.append(step)
+
+    def _check(self, name: str, args: list[Any]) -> None:
+        """A check of a parameter says what it is; others must hold."""
+        value = args[0]
+        if not isinstance(value, _Described):
+            raise _NotStatic
+        is_param = value.memory.kind == "param" and value is self._params[value.memory.number]
+        if name == "vm.builtin.check_tensor_info" and len(args) == 4:
+            ndim, dtype = args[1], args[2]
+            if is_param and not value.dtype:
+                value.dtype, value.ndim = "" if dtype == "void" else dtype, ndim
+            elif dtype not in ("", "void", value.dtype):
+                raise _NotStatic
+        elif name == "vm.builtin.match_shape":
+            sizes = self._sizes(args)
+            if is_param and value.shape is None:
+                value.shape = sizes
+            elif value.shape != sizes:
+                raise _NotStatic
+        else:
+            raise _NotStatic
+        if is_param and self._depth == 1:
+            self._checks.append([name, value.memory.number, *args[1:]])
+
+    def _sizes(self, args: list[Any]) -> tuple[int, ...]:
+        """The numbers that a shape is matched with."""
+        pairs = args[3:-1]
+        if any(code != 0 for code in pairs[::2]):
+            raise _NotStatic
+        return tuple(pairs[1::2])
+
+    def _storage(self, args: list[Any]) -> _Memory:
+        _machine, shape, device, dtype, *_ = args
+        if device != 0:
+            raise _NotStatic
+        size = math.prod(shape) * dtypes.storage_bytes(dtype)
+        self._storages.append(_Memory("storage", len(self._storages), size))
+        return self._storages[-1]
+
+    def _tensor(self, args: list[Any]) -> _Described:
+        storage, offset, shape, dtype = args
+        if not isinstance(storage, _Memory) or not isinstance(shape, ShapeTuple):
+            raise _NotStatic
+        made = _Described(storage, offset, dtype, tuple(shape))
+        if offset % _ALIGNMENT % dtypes.storage_bytes(dtype) or offset + made.size > storage.size:
+            raise _NotStatic
+        return made
+
+    def _reshape(self, args: list[Any]) -> _Described:
+        value, shape = args
+        if not isinstance(value, _Described) or not isinstance(shape, ShapeTuple):
+            raise _NotStatic
+        value = self._known(value)
+        made = _Described(value.memory, value.offset, value.dtype, tuple(shape))
+        if made.size != value.size:
+            raise _NotStatic
+        return made
+
+    def _tuple_item(self, args: list[Any]) -> Any:
+        value, index = args
+        if not isinstance(value, tuple) or not isinstance(index, int):
+            raise _NotStatic
+        return value[index]
+
+    # Memory
+
+    def _outputs(self, result: Any) -> list[_Memory]:
+        """The storages that the result refers to."""
+        found: dict[int, _Memory] = {}
+        for one in _leaves(result):
+            if isinstance(one, _Described) and one.memory.kind == "storage":
+                found.setdefault(one.memory.number, one.memory)
+            elif not isinstance(one, _Described | int | float | str | ShapeTuple | None):
+                raise _NotStatic
+        return list(found.values())
+
+
+def _reads(function: ExecutableFunction) -> dict[int, int]:
+    """The last instruction that reads each register."""
+    found: dict[int, int] = {}
+    for place, one in enumerate(function.instructions):
+        given = one.args if isinstance(one, CallInstruction) else one
+        for operand in given:
+            if isinstance(operand, VmOperand) and operand.kind == "r":
+                found[operand.value] = place
+    return found
+
+
+def _leaves(value: Any) -> list[Any]:
+    if isinstance(value, tuple) and not isinstance(value, ShapeTuple):
+        return [leaf for one in value for leaf in _leaves(one)]
+    return [value]
+
+
+def _of_output(memory: _Memory, result: Any) -> tuple[str, tuple[int, ...]]:
+    """The dtype and shape of the array that is allocated for a storage of the result."""
+    parts = [one for one in _leaves(result) if getattr(one, "memory", None) is memory]
+    kinds = {(one.offset, one.dtype, one.shape) for one in parts}
+    if len(kinds) == 1 and parts[0].offset == 0 and parts[0].size == memory.size:
+        return parts[0].dtype, parts[0].shape
+    return "uint8", (memory.size,)
+
+
+def _tree(value: Any, outputs: list[_Memory], described: Sequence[Any]) -> list[Any]:
+    if isinstance(value, ShapeTuple):
+        return ["shape", list(value)]
+    if isinstance(value, tuple):
+        return ["tuple", [_tree(one, outputs, described) for one in value]]
+    if not isinstance(value, _Described):
+        return ["value", value]
+    if value.memory.kind != "storage":
+        if value.offset or (value.memory.kind == "param" and value.ndim == -1):
+            raise _NotStatic  # a reshaped parameter or constant
+        return [value.memory.kind, value.memory.number]
+    number = next(k for k, one in enumerate(outputs) if one is value.memory)
+    if described[number] == (value.dtype, value.shape):
+        return ["output", number]
+    return ["view", number, value.offset, value.dtype, list(value.shape or ())]
+
+
+_HANDLERS: dict[str, Any] = {
+    "vm.builtin.null_value": lambda planner, args: None,
+    "vm.builtin.copy": lambda planner, args: args[0],
+    "vm.builtin.make_tuple": lambda planner, args: tuple(args),
+    "vm.builtin.tuple_getitem": _Planner._tuple_item,
+    "vm.builtin.alloc_storage": _Planner._storage,
+    "vm.builtin.alloc_tensor": _Planner._tensor,
+    "vm.builtin.reshape": _Planner._reshape,
+}
+
+
+class _Writer:
+    """Writes the function: parameters, constants, the arena, and the calls."""
+
+    def __init__(
+        self,
+        planner: _Planner,
+        params: list[_Described],
+        outputs: list[_Memory],
+        described: Sequence[tuple[str, tuple[int, ...]]],
+    ) -> None:
+        self.planner = planner
+        names = planner.function.params
+        self.buffers = [
+            decl_buffer(one.shape, one.dtype, name) for one, name in zip(params, names, strict=True)
+        ]
+        self.results = [
+            decl_buffer(shape, dtype, f"result{number or ''}")
+            for number, (dtype, shape) in enumerate(described)
+        ]
+        self.places: dict[int, tuple[Var, int]] = {}  # of memory, by its identity
+        for param, buffer in zip(params, self.buffers, strict=True):
+            self.places[id(param.memory)] = buffer.data, 0
+        for memory, buffer in zip(outputs, self.results, strict=True):
+            self.places[id(memory)] = buffer.data, 0
+        self.constants = {
+            number: Var(f"constant{number}", "handle", PointerType("uint8", "global"))
+            for number in sorted(planner._constants)
+        }
+        for number, memory in planner._constants.items():
+            self.places[id(memory)] = self.constants[number], 0
+        self.arena = Var("arena", "handle", PointerType("uint8", "global"))
+        self.size = self._lay_out(outputs)
+
+    def _lay_out(self, outputs: list[_Memory]) -> int:
+        """Give the other storages places in the arena, large ones first; its size."""
+        inner = [
+            one
+            for one in self.planner._storages
+            if one.first >= 0 and not any(one is other for other in outputs)
+        ]
+        placed: list[tuple[int, int, _Memory]] = []
+        for one in sorted(inner, key=lambda one: -one.size):
+            at = 0
+            for begin, end, other in sorted(placed, key=lambda row: row[0]):
+                is_apart = other.last < one.first or one.last < other.first
+                if not is_apart and at < end and begin < at + one.size:
+                    at = -(-end // _ALIGNMENT) * _ALIGNMENT
+            placed.append((at, at + one.size, one))
+            self.places[id(one)] = self.arena, at
+        return max([end for _, end, _ in placed], default=0)
+
+    def written(self) -> PrimFunc:
+        """The function."""
+        calls: list[Stmt] = [Evaluate(self._call(step)) for step in self.planner.steps]
+        body: Stmt = calls[0] if len(calls) == 1 else SeqStmt(tuple(calls))
+        if self.size:
+            extent = (ops.const(self.size, "int64"),)
+            body = Allocate(self.arena, "uint8", extent, ops.const(True, "bool"), body)
+        for number, var in self.constants.items():
+            address = Call("handle", "tir.linked_memory", (StringImm(constant_name(number)),))
+            body = LetStmt(var, address, body)
+        buffers = [*self.buffers, *self.results]
+        params = [Var(one.name, "handle") for one in buffers]
+        written = [one.data for one in self.results]
+        name = self.planner.function.name
+        attrs = {"global_symbol": name, WRITTEN: tuple(written)}
+        return PrimFunc(tuple(params), body, dict(zip(params, buffers, strict=True)), attrs)
+
+    def _call(self, step: _Step) -> Call:
+        name = StringImm(step.name)
+        if step.is_kernel:
+            args = tuple([self._pointer(one) for one in step.args])
+            return Call("void", "tir.call_function", (name, *args))
+        args = tuple([self._array(one) for one in step.args])
+        return Call("int32", "tir.tvm_call_packed", (name, *args))
+
+    def _pointer(self, value: Any) -> Expr:
+        """The address of an array; a number as it is."""
+        if not isinstance(value, _Described):
+            return ops.const(value, "float64" if isinstance(value, float) else "int64")
+        data, offset = self.places[id(value.memory)]
+        offset += value.offset
+        if not offset:
+            return data
+        flat = decl_buffer([offset + 1], "uint8", data.name, data=data)
+        return address_of(BufferLoad(flat, (ops.const(offset, "int64"),)))
+
+    def _array(self, value: Any) -> Expr:
+        """An array as registered functions get it; numbers and strings as they are."""
+        if isinstance(value, str):
+            return StringImm(value)
+        if not isinstance(value, _Described):
+            return ops.const(value, "float64" if isinstance(value, float) else "int64")
+        data, offset = self.places[id(value.memory)]
+        elements = (offset + value.offset) // dtypes.storage_bytes(value.dtype)
+        view: Buffer = decl_buffer(
+            value.shape, value.dtype, data.name, data=data, elem_offset=ops.const(elements, "int64")
+        )
+        return buffer_as_array(view)
+
+
+def constant_name(number: int) -> str:
+    """The name under which native code finds a constant."""
+    return f"constant {number}"

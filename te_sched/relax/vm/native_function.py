@@ -1,0 +1,67 @@
+"""Calls of native functions: results are allocated, and returned as the graph returns them.
+
+Must not know how plans are made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from te_sched.errors import CallError
+from te_sched.relax.vm.builtins import BUILTINS, as_value
+from te_sched.relax.vm.bytecode import ShapeTuple
+from te_sched.relax.vm.interpreter import wrong_count
+from te_sched.relax.vm.native import NativePlan
+from te_sched.runtime.ndarray import NDArray, array_inside, array_maker
+
+_Results = list[NDArray]
+_Builder = Callable[[Sequence[Any], _Results], Any]
+
+
+class NativeFunction:
+    """A function of a graph that is one native function."""
+
+    def __init__(
+        self, plan: NativePlan, function: Any, params: tuple[str, ...], constants: Sequence[Any]
+    ) -> None:
+        self.name, self.params = plan.name, params
+        self._plan, self._function = plan, function
+        self._makers = [array_maker(tuple(shape), dtype) for dtype, shape in plan.outputs]
+        self._build = _builder(plan.result, constants)
+
+    def __call__(self, *args: Any) -> Any:
+        """Run it."""
+        if len(args) != len(self.params):
+            raise wrong_count(self.name, self.params, len(args))
+        results = [make() for make in self._makers]
+        try:
+            self._function(*args, *results)
+        except CallError:
+            self._explain(args)
+            raise
+        return self._build(args, results)
+
+    def _explain(self, args: Sequence[Any]) -> None:
+        """Raise the error of the first check that fails, which knows what graphs declare."""
+        for name, number, *rest in self._plan.checks:
+            given = [None, *rest[1:]] if name == "vm.builtin.match_shape" else rest
+            BUILTINS[name](as_value(args[number]), *given)
+
+
+def _builder(tree: Sequence[Any], constants: Sequence[Any]) -> _Builder:
+    """What makes the result of a call, from its arguments and new arrays."""
+    kind = tree[0]
+    if kind == "param":
+        return lambda args, results: as_value(args[tree[1]])
+    if kind == "output":
+        return lambda args, results: results[tree[1]]
+    if kind == "view":
+        _, number, offset, dtype, shape = tree
+        return lambda args, results: array_inside(results[number], offset, tuple(shape), dtype)
+    if kind == "tuple":
+        fields = [_builder(one, constants) for one in tree[1]]
+        return lambda args, results: tuple([one(args, results) for one in fields])
+    known = constants[tree[1]] if kind == "constant" else tree[1]
+    value = ShapeTuple(known) if kind == "shape" else known
+    return lambda args, results: value

@@ -1,0 +1,104 @@
+"""Bytecode and plans as plain data, which files hold beside the code of the kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from te_sched.errors import CallError, kind_of
+from te_sched.relax.vm.bytecode import (
+    BranchInstruction,
+    Bytecode,
+    CallInstruction,
+    ExecutableFunction,
+    JumpInstruction,
+    ReturnInstruction,
+    ShapeTuple,
+    TypeName,
+    VmOperand,
+)
+from te_sched.relax.vm.native import NativePlan
+from te_sched.runtime.ndarray import NDArray, array_maker, storage_name
+
+KIND = "relax"
+_INSTRUCTIONS: dict[str, type[Any]] = {
+    "call": CallInstruction,
+    "ret": ReturnInstruction,
+    "goto": JumpInstruction,
+    "if": BranchInstruction,
+}
+_NAMES = {kind: name for name, kind in _INSTRUCTIONS.items()}
+
+
+def as_plain(
+    bytecode: Bytecode, plans: Mapping[str, NativePlan], has_kernels: bool
+) -> dict[str, Any]:
+    """The instructions, constants and plans as dicts, lists, numbers and bytes."""
+    return {
+        "kind": KIND,
+        "has_kernels": has_kernels,
+        "functions": [
+            [one.name, list(one.params), one.is_packed, [_plain(k) for k in one.instructions]]
+            for one in bytecode.functions
+        ],
+        "constants": [_plain_constant(one) for one in bytecode.constants],
+        "plans": [asdict(one) for one in plans.values()],
+    }
+
+
+def from_plain(data: dict[str, Any]) -> tuple[Bytecode, dict[str, NativePlan]]:
+    """The instructions and plans that `as_plain` described."""
+    functions = [
+        ExecutableFunction(name, tuple(params), [_instruction(one) for one in code], is_packed)
+        for name, params, is_packed, code in data["functions"]
+    ]
+    bytecode = Bytecode(functions, [_constant(one) for one in data["constants"]])
+    plans = {one["name"]: NativePlan(**one) for one in data["plans"]}
+    return bytecode, plans
+
+
+def _plain(one: Any) -> list[Any]:
+    if isinstance(one, CallInstruction):
+        return ["call", one.function, [list(k) for k in one.args], list(one.dst)]
+    return [_NAMES[type(one)], *[list(k) if isinstance(k, VmOperand) else k for k in one]]
+
+
+def _instruction(data: list[Any]) -> Any:
+    if data[0] == "call":
+        _, function, args, dst = data
+        return CallInstruction(function, tuple([VmOperand(*one) for one in args]), VmOperand(*dst))
+    given = [VmOperand(*one) if isinstance(one, list) else one for one in data[1:]]
+    return _INSTRUCTIONS[data[0]](*given)
+
+
+def _plain_constant(value: Any) -> list[Any]:
+    if isinstance(value, NDArray):
+        values = np.ascontiguousarray(value._array)
+        return ["array", value.dtype, list(value.shape), values.tobytes()]
+    if isinstance(value, ShapeTuple):
+        return ["shape", list(value)]
+    if isinstance(value, TypeName):
+        return ["dtype", value.name]
+    if isinstance(value, str | int | float):
+        return ["value", value]
+    raise CallError(
+        f"cannot save a constant that is {kind_of(value)}",
+        "",
+        "pass the value as an argument of the function",
+    )
+
+
+def _constant(data: list[Any]) -> Any:
+    kind, value, *rest = data
+    if kind == "array":
+        shape, content = rest
+        made = array_maker(tuple(shape), value)()
+        stored = np.frombuffer(content, np.dtype(storage_name(value))).reshape(shape)
+        np.copyto(made._array, stored)
+        return made
+    if kind == "shape":
+        return ShapeTuple(value)
+    return TypeName(value) if kind == "dtype" else value
