@@ -290,3 +290,6 @@ def current_build_config() -> PassContext:
 def skip_if_wheel_test(function: Callable[..., Any]) -> Callable[..., Any]:
     """The test itself: it is skipped only in tests of TVM's own packages."""
     return function
+
+
+get_operator = Op.get

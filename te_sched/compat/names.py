@@ -186,6 +186,9 @@ TREE: dict[str, Alias] = {
     "script.parser.relax": Alias(("te_sched.script.relax",)),
     "script.parser.ir": Alias(("te_sched.script.ir",)),
     "script.ir_builder": Alias((), {"IRBuilder": "te_sched.script.frames:ScriptBuilder"}),
+    "script.ir_builder.base": Alias((), {"IRBuilder": "te_sched.script.frames:ScriptBuilder"}),
+    "script.ir_builder.relax": Alias(("te_sched.script.relax",)),
+    "script.ir_builder.relax.ir": Alias(("te_sched.script.relax",)),
     "script.ir_builder.tir": Alias(("te_sched.script.tir",)),
     "script.ir_builder.ir": Alias(("te_sched.script.ir",)),
     "script.printer": Alias((), is_absent=True),
@@ -297,6 +300,7 @@ TREE: dict[str, Alias] = {
     "rpc": Alias(("te_sched.compat.rpc",)),
     "auto_scheduler": Alias(("te_sched.compat.auto_scheduler",)),
     "auto_scheduler.workload_registry": Alias(("te_sched.compat.auto_scheduler",)),
+    "relay.op": Alias((), {"get": f"{_OLD}:get_operator"}),
     "relay": Alias((), {"build_config": f"{_OLD}:build_config"}),
 }
 # Modules whose submodules in te_sched are modules of tvm without an entry in the table.

@@ -19,7 +19,6 @@ import numpy as np
 from te_sched.errors import DeclarationError, kind_of, repr_of
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Expr, IntImm, Node, Operand, node
-from te_sched.ir.graph_types import type_of
 from te_sched.ir.op import Op
 from te_sched.ir.roles import Role, role
 from te_sched.ir.stmt import BaseFunc, GlobalVar, PrimFunc
@@ -33,41 +32,8 @@ from te_sched.ir.struct_info import (
     TupleStructInfo,
     erase_to_well_defined,
 )
+from te_sched.ir.struct_info import GraphExpr as GraphExpr
 from te_sched.signatures import is_sequence
-
-
-class GraphExpr(Node):
-    """Base class of expressions of graphs; `relax` gives it its operators.
-
-    >>> from te_sched import relax
-    >>> x = relax.Var("x", relax.TensorStructInfo([4], "float32"))
-    >>> isinstance(x, relax.Expr), x.struct_info
-    (True, R.Tensor((4,), dtype="float32"))
-    """
-
-    __slots__ = ()
-    struct_info_: StructInfo | None
-
-    @property
-    def struct_info(self) -> StructInfo:
-        """What is known of the value; DeclarationError before the expression is normalized."""
-        found = self.struct_info_
-        if found is None:
-            raise DeclarationError(
-                f"{type(self).__name__} has no struct info yet",
-                "it is derived when an expression is bound to a variable",
-                "emit it by a BlockBuilder, or use builder.normalize(expr)",
-            )
-        return found
-
-    @property
-    def _checked_type_(self) -> Any:
-        return type_of(self.struct_info_)
-
-    @property
-    def checked_type(self) -> Any:
-        """The type of the value: its struct info without sizes."""
-        return type_of(self.struct_info)
 
 
 class OpAttrs(dict[str, Any]):

@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from te_sched.ir.expr import PrimType, TupleType
+from te_sched.ir.stmt import GlobalVar
 from te_sched.ir.struct_info import (
     FuncStructInfo,
+    GraphExpr,
     PrimStructInfo,
     ShapeStructInfo,
     TensorStructInfo,
@@ -134,9 +136,19 @@ def type_of(info: Any) -> Any:
     if isinstance(info, PrimStructInfo):
         return PrimType(info.dtype)
     if isinstance(info, TupleStructInfo):
-        return TupleType(tuple([type_of(one) for one in info.fields]))
+        return TupleType([type_of(one) for one in info.fields])
     if isinstance(info, FuncStructInfo):
         if info.params is None:
             return PackedFuncType()
         return FuncType([type_of(one) for one in info.params], type_of(info.ret))
     return ObjectType()
+
+
+def _install() -> None:
+    """Give expressions their types; the one with an underscore is None before normalization."""
+    GraphExpr.checked_type = property(lambda self: type_of(self.struct_info))  # type: ignore[attr-defined]
+    GraphExpr._checked_type_ = property(lambda self: type_of(self.struct_info_))  # type: ignore[attr-defined]
+    GlobalVar.checked_type = property(lambda self: type_of(self.struct_info))  # type: ignore[attr-defined]
+
+
+_install()

@@ -24,8 +24,33 @@ from te_sched.ir.roles import CHILDREN, Role, role, roles_of
 from te_sched.signatures import is_sequence
 
 
+class GraphExpr(Node):
+    """Base class of expressions of graphs; `relax` gives it its operators.
+
+    >>> from te_sched import relax
+    >>> x = relax.Var("x", relax.TensorStructInfo([4], "float32"))
+    >>> isinstance(x, relax.Expr), x.struct_info
+    (True, R.Tensor((4,), dtype="float32"))
+    """
+
+    __slots__ = ()
+    struct_info_: StructInfo | None
+
+    @property
+    def struct_info(self) -> StructInfo:
+        """What is known of the value; DeclarationError before the expression is normalized."""
+        found = self.struct_info_
+        if found is None:
+            raise DeclarationError(
+                f"{type(self).__name__} has no struct info yet",
+                "it is derived when an expression is bound to a variable",
+                "emit it by a BlockBuilder, or use builder.normalize(expr)",
+            )
+        return found
+
+
 @node
-class ShapeExpr(Node):
+class ShapeExpr(GraphExpr):
     """A shape as a value.
 
     >>> from te_sched import relax
@@ -43,7 +68,7 @@ class ShapeExpr(Node):
         """What is known of it: the sizes."""
         return ShapeStructInfo(self.values)
 
-    struct_info_ = struct_info
+    struct_info_ = struct_info  # type: ignore[assignment]
 
     def __getitem__(self, index: Any) -> Any:
         if not isinstance(index, slice) and not -len(self.values) <= index < len(self.values):

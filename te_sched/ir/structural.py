@@ -260,6 +260,8 @@ class _Comparer:
         if self.buffers.get(a) is b:
             return
         self.declare(a.data, b.data)  # of a part of a program, which does not define the buffer
+        for one, other in zip(symbols(a), symbols(b), strict=False):
+            self.declare(one, other)
         for name in INIT_FIELDS[Buffer]:
             if name not in ("name", "data_alignment"):
                 self.at(name, getattr(a, name), getattr(b, name))

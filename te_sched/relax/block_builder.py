@@ -123,7 +123,7 @@ class BlockBuilder:
         private: bool = False,
         pure: bool = True,
     ) -> Iterator[None]:
-        """Open a function; `emit_func_output` closes it.
+        """Open a function; `emit_func_output` closes it, and continues the one around it.
 
         Parameters
         ----------
@@ -132,23 +132,17 @@ class BlockBuilder:
         private : whether it cannot be called by name from outside of the module.
         pure : whether it has no effects.
         """
-        if self._function is not None:
-            raise GraphError(
-                f"function {name} is opened inside of function {self._function.name}",
-                "a builder writes one function at a time",
-                "close the outer one first",
-            )
         attributes = dict(attrs or {})
         if not private:
             attributes.setdefault("global_symbol", name)
-        opened = _OpenFunction(name, None, attributes, pure)
+        opened = _OpenFunction(self._reserved(name), None, attributes, pure)
         if params is not None:
             opened.params = _parameters(params)
         builders = _STATE.__dict__.setdefault("builders", [])
         builders.append(self)
-        self._function = opened
+        outside = self._function, self._blocks
+        self._function, self._blocks = opened, []
         depth = len(self._scopes)
-        blocks = len(self._blocks)
         self.begin_scope(opened.params)
         self._begin_binding_block()
         try:
@@ -161,9 +155,8 @@ class BlockBuilder:
                 )
         finally:
             builders.remove(self)
-            self._function = None
+            self._function, self._blocks = outside
             del self._scopes[depth:]
-            del self._blocks[blocks:]
 
     def emit_func_output(self, output: Any, params: Any = None) -> GlobalVar:
         """Finish the function that is open.
@@ -202,6 +195,15 @@ class BlockBuilder:
         opened.is_finished = True
         name = self._add(opened.name, func, is_new=True)
         return name
+
+    def _reserved(self, name: str) -> str:
+        """The name of a function that is written: functions it adds get others."""
+        known = self._module.functions.get(name)
+        if known is not None and "global_symbol" in known.attrs:
+            raise GraphError(
+                f"function {name} exists in the module already", "", "give it another name"
+            )
+        return self._globals.take(name)
 
     @contextmanager
     def testing_scope(self, def_vars: Sequence[Var] = ()) -> Iterator[None]:
@@ -363,11 +365,7 @@ class BlockBuilder:
         for other in known.get(key, []):
             if not is_new and structural_equal(self._module[other], func):
                 return other
-        if is_new and name in self._module.functions:
-            raise GraphError(
-                f"function {name} exists in the module already", "", "give it another name"
-            )
-        taken = GlobalVar(self._globals.take(name))
+        taken = GlobalVar(name if is_new else self._globals.take(name))
         self._module.update_func(taken, func)
         taken = self._global(taken)
         known.setdefault(key, []).append(taken)
@@ -564,16 +562,17 @@ class BlockBuilder:
             if isinstance(inner, DataflowBlock) == is_dataflow:
                 self._blocks[-1].bindings += inner.bindings
                 continue
-            if is_dataflow:
+            hidden = [one for one in walk(inner) if isinstance(one, DataflowVar)]
+            if is_dataflow and hidden:
                 raise GraphError(
-                    "a dataflow block contains bindings of an ordinary block",
-                    "they may have effects",
+                    f"Malformed AST: {hidden[0].name_hint} is used outside of its dataflow block",
+                    "a sequence in a dataflow block has bindings of an ordinary block",
                     "emit them outside of the dataflow block",
                 )
             before = self._end_block()
             found += [before] if before.bindings else []
             found.append(inner)
-            self._begin_binding_block()
+            self._blocks.append(_OpenBlock(is_dataflow))
 
     def _normalize_function(self, func: GraphFunction) -> Any:
         if func.body is None:

@@ -64,12 +64,14 @@ _METHODS: dict[type, str] = {
 
 
 def visitor(cls: type) -> type:
-    """The decorator of visitors, as TVM demands it; the class itself."""
+    """The decorator of visitors, as TVM demands it; the class itself, which is `_cls` too."""
+    cls._cls = cls  # type: ignore[attr-defined]
     return cls
 
 
 def mutator(cls: type) -> type:
-    """The decorator of mutators, as TVM demands it; the class itself."""
+    """The decorator of mutators, as TVM demands it; the class itself, which is `_cls` too."""
+    cls._cls = cls  # type: ignore[attr-defined]
     return cls
 
 
@@ -370,6 +372,13 @@ class PyExprMutator(ExprFunctor):
             self.builder_.emit_normalized(binding)
         else:
             self.builder_.emit_normalized(MatchCast(var, value, info))
+
+    def visit_var_def(self, var: GraphVar) -> GraphVar:
+        """The variable that is defined instead of this one, in the uses too."""
+        made: GraphVar = super().visit_var_def(var)
+        if made is not var:
+            self._renamed[var] = made
+        return made
 
     def visit_var_def_(self, var: GraphVar) -> GraphVar:
         """The variable that is defined instead of this one."""

@@ -17,9 +17,8 @@ from te_sched.ir.graph import (
     TupleGetItem,
     as_expr,
 )
-from te_sched.ir.graph_types import type_of
 from te_sched.ir.stmt import GlobalVar
-from te_sched.ir.struct_info import ShapeExpr, TupleStructInfo
+from te_sched.ir.struct_info import TupleStructInfo
 from te_sched.relax import op
 
 _BINARY = {
@@ -84,9 +83,6 @@ def install() -> None:
     methods = {"__neg__": _negative, "astype": _astype, "__getitem__": _item}
     for name, method in methods.items():
         setattr(GraphExpr, name, method)
-    for named in (ShapeExpr, GlobalVar):
-        kind_of = property(lambda self: type_of(self.struct_info))
-        named.checked_type = kind_of  # type: ignore[attr-defined]
     for kind in (GraphVar, ExternFunc, GraphFunction, GlobalVar):
         setattr(kind, "__call__", _called)  # noqa: B010  (for the type checker)
 

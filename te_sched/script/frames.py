@@ -16,6 +16,7 @@ from te_sched.errors import DeclarationError, ScriptError, repr_of
 from te_sched.ir import dtypes, ops
 from te_sched.ir.blocks import DETECT_ACCESS, Block, BlockRealize, MatchBufferRegion
 from te_sched.ir.expr import Buffer, BufferRegion, Expr, IntImm, IterVar, Range, Var
+from te_sched.ir.graph import GraphVar
 from te_sched.ir.stmt import (
     AttrStmt,
     For,
@@ -144,6 +145,8 @@ def rename(value: Any, name: str) -> None:
         _set_name(value.var, name)
     elif isinstance(value, Var):
         _set_name(value, name)
+    elif isinstance(value, GraphVar):
+        object.__setattr__(value, "name_hint", name)
 
 
 def _is_named(var: Var) -> bool:

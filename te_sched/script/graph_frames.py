@@ -31,7 +31,7 @@ from te_sched.ir.struct_info import StructInfo, TupleStructInfo, erase_to_well_d
 from te_sched.ir.visitor import Mapper, walk
 from te_sched.relax.block_builder import LEAVES, BlockBuilder
 from te_sched.relax.struct_info import BaseCheckResult, struct_info_base_check
-from te_sched.script.frames import Frame, ModuleFrame, ScriptBuilder
+from te_sched.script.frames import Frame, ModuleFrame, ScriptBuilder, rename
 
 
 class SequenceFrame(Frame):
@@ -341,14 +341,8 @@ def emit_condition(cond: Any, branches: Sequence[BranchFrame]) -> GraphVar:
         )
     made = [one.made for one in branches]
     var = builder._emit(builder.normalize(If(as_expr(cond), *made)), "", is_output=False)  # type: ignore[arg-type]
-    rename_graph(var, names[0])
+    rename(var, names[0])
     return var
-
-
-def rename_graph(var: Any, name: str) -> None:
-    """Name a variable of a graph that was just made."""
-    if isinstance(var, GraphVar):
-        object.__setattr__(var, "name_hint", name)
 
 
 def is_void(value: Any) -> bool:

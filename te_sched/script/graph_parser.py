@@ -44,7 +44,6 @@ from te_sched.script.graph_frames import (
     GraphFunctionFrame,
     MatchCastValue,
     is_void,
-    rename_graph,
 )
 from te_sched.script.source import Source
 from te_sched.script.statements import StatementReader, header_of
@@ -199,7 +198,7 @@ class GraphParser(StatementReader):
         if isinstance(value, MatchCastValue):
             value = MatchCastValue(value.value, self._resolved(value.struct_info))
         var = self._checked(node, frames.emit, value, annotation)
-        rename_graph(var, name)
+        rename(var, name)
         return var
 
     def _size_variable(self, node: Any, name: str, var: Var) -> Var:
@@ -275,7 +274,7 @@ class GraphParser(StatementReader):
                 node, frames.function_frame("a statement").builder.normalize, value
             )
             if is_void(value):
-                rename_graph(self._checked(node, frames.emit, value), "_")
+                rename(self._checked(node, frames.emit, value), "_")
                 return
         raise self.source.error(
             node,
