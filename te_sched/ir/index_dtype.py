@@ -8,7 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 from te_sched.ir import dtypes, ops
-from te_sched.ir.expr import Buffer, BufferLoad, Cast, Expr, Ramp, Range, Var
+from te_sched.ir.blocks import BlockRealize
+from te_sched.ir.choices import choice_of, with_choice
+from te_sched.ir.expr import Buffer, BufferLoad, Cast, Expr, IntImm, Ramp, Range, Var
 from te_sched.ir.retyped import Retyper
 from te_sched.ir.stmt import BufferStore, For, LetStmt, PrimFunc, Stmt
 from te_sched.ir.visitor import ReferenceMapper, replace, walk
@@ -30,6 +32,7 @@ class IndexRetyper(Retyper, ReferenceMapper):
         self.dtype, self.data = dtype, data
         self.variables: dict[Var, Var] = {}
         self.is_in_index = False
+        self.is_in_condition = False
 
     def index(self, e: Expr) -> Expr:
         """An index, bound or extent."""
@@ -71,9 +74,37 @@ class IndexRetyper(Retyper, ReferenceMapper):
 
     def visit_Cast(self, node: Cast) -> Expr:
         value = self.visit(node.value)
-        if self.is_in_index and dtypes.counts(node.dtype):  # of a computed index
+        is_number = self.is_in_index or self.is_in_condition  # a computed index, or one to compare
+        if is_number and dtypes.counts(node.dtype):
             return ops.cast(dtypes.with_lanes(self.dtype, dtypes.lanes(node.dtype)), value)
         return node if value is node.value else ops.cast(node.dtype, value)
+
+    def visit_choice(self, node: Expr) -> Expr:
+        """Constants in the condition of a choice have the dtype of indices, as in TVM."""
+        condition, *values = choice_of(node)  # type: ignore[misc]
+        outside, self.is_in_condition = self.is_in_condition, True
+        try:
+            condition = self.visit(condition)
+        finally:
+            self.is_in_condition = outside
+        return with_choice(node, condition, *ops.match_types(*map(self.visit, values)))
+
+    visit_Select = visit_choice
+
+    def visit_IntImm(self, node: IntImm) -> Expr:
+        if not self.is_in_condition or not dtypes.is_integral(node.dtype):
+            return node
+        return ops.cast(self.dtype, node)
+
+    def visit_BlockRealize(self, node: BlockRealize) -> Stmt:
+        """A block without loops keeps the dtype of its only iterator, as in TVM."""
+        made: BlockRealize = self.generic(node)
+        axes, old = made.block.iter_vars, node.block.iter_vars
+        if len(axes) != 1 or not isinstance(node.iter_values[0], IntImm):
+            return made
+        kept = replace(axes[0], dom=old[0].dom)
+        block = replace(made.block, iter_vars=(kept,))
+        return replace(made, iter_values=(ops.cast(self.dtype, node.iter_values[0]),), block=block)
 
     def visit_Ramp(self, node: Ramp) -> Expr:
         if not self.is_in_index:

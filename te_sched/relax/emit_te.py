@@ -70,6 +70,7 @@ def gen_call_tir_inputs(
                 f"it is {kind_of(one)}",
                 "return a tensor of te.compute, or a list of them",
             )
+    translation.bind(outputs)
     unbound = translation.unbound()
     parameters = [*translation.tensors, *outputs, *unbound]
     prim_func = create_prim_func(parameters, index_dtype_override="int64")
@@ -157,6 +158,10 @@ class _Translation:
             if var not in self.sizes:
                 self.sizes[var] = Var(var.name, var.dtype)
         return substitute(given, dict(self.sizes))
+
+    def bind(self, outputs: list[Any]) -> None:
+        """Note the variables that are an extent of a result: its shape is passed with it."""
+        self.bound |= {one for tensor in outputs for one in tensor.shape if type(one) is Var}
 
     def unbound(self) -> list[Var]:
         """The variables that the function is given as numbers."""

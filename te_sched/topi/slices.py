@@ -44,21 +44,18 @@ def cut(
             return whole.start, len(whole)
     if assume_inbound:
         is_down = step is not None and step < 0
-        count = _count(begin, end, stride, is_down)
-        if as_constant(count) is None:
-            count = analyzer.simplify(count)
-        return begin, count
+        return begin, analyzer.simplify(_count(begin, end, stride, is_down))
     if step is not None:
         return _cut(begin, end, stride, extent, step < 0, analyzer)
-    if analyzer.can_prove(ops.convert(stride) > 0):
+    if analyzer.can_prove(ops.convert(stride) >= 0):  # it is not 0
         return _cut(begin, end, stride, extent, False, analyzer)
     up = _cut(begin, end, stride, extent, False, analyzer, is_clamped=False)
     down = _cut(begin, end, stride, extent, True, analyzer, is_clamped=False)
     is_down = ops.convert(stride) < 0
-    return (
-        analyzer.simplify(intrinsics.if_then_else(is_down, down[0], up[0])),
-        intrinsics.if_then_else(is_down, down[1], up[1]),
-    )
+    first = up[0]
+    if not analyzer.can_prove_equal(ops.convert(up[0]), ops.convert(down[0])):
+        first = intrinsics.if_then_else(is_down, down[0], up[0])
+    return first, intrinsics.if_then_else(is_down, down[1], up[1])
 
 
 def _cut(

@@ -279,26 +279,22 @@ def strided_slice(
         check_lengths("strided_slice", begin=begin, strides=strides)
     chosen = [normalized_axis(axis, data.ndim, "strided_slice") for axis in where]
     steps = [*(strides or ()), *[1] * (len(begin) - len(strides or ()))]
-    extents = [data.shape[at] for at in chosen]
-    if slice_mode == "end" and any(
-        as_constant(one) is None for one in (*begin, *end, *steps, *extents)
-    ):
-        bounds = zip(begin, end, steps, extents, strict=True)
-        pairs = [cut(*one, assume_inbound) for one in bounds]
-        return _dynamic_slice(
-            data, dict(zip(chosen, zip(pairs, steps, strict=True), strict=True)), axes
-        )
+    numbers = (*begin, *end, *steps, *data.shape)
+    if slice_mode == "end" and any(as_constant(one) is None for one in numbers):
+        bounds = zip(begin, end, steps, [data.shape[at] for at in chosen], strict=True)
+        cuts = [(*cut(*one, assume_inbound), one[2]) for one in bounds]
+        return _dynamic_slice(data, dict(zip(chosen, cuts, strict=True)), axes)
     ranges = [range(get_const_int(extent)) for extent in [data.shape[at] for at in chosen]]
-    cuts = {
+    slices = {
         at: _cut(whole, first, last, step, slice_mode)
         for at, whole, first, last, step in zip(chosen, ranges, begin, end, steps, strict=True)
     }
-    shape = [len(cuts[at]) if at in cuts else data.shape[at] for at in range(data.ndim)]
+    shape = [len(slices[at]) if at in slices else data.shape[at] for at in range(data.ndim)]
 
     def element(*i: Any) -> Any:
         return data(
             *[
-                one * cuts[at].step + cuts[at].start if at in cuts else one
+                one * slices[at].step + slices[at].start if at in slices else one
                 for at, one in enumerate(i)
             ]
         )
@@ -307,18 +303,18 @@ def strided_slice(
     return tensor_of(shape, element, name)
 
 
-def _dynamic_slice(data: Tensor, cuts: dict[int, Any], axes: Any) -> Tensor:
-    """A slice of which the first index, the number and the stride in dimensions are given."""
-    shape = [cuts[at][0][1] if at in cuts else one for at, one in enumerate(data.shape)]
+def _dynamic_slice(data: Tensor, cuts: dict[int, Any], axes: Sequence[int] | None) -> Tensor:
+    """The slice of given first indices, numbers and strides by dimension."""
+    shape = [cuts[at][1] if at in cuts else one for at, one in enumerate(data.shape)]
 
     def element(*i: Any) -> Any:
         places = list(i)
-        for at, ((first, _), step) in cuts.items():
-            places[at] = ops.add(first, ops.multiply(i[at], step))
+        for at, (first, _, step) in cuts.items():
+            places[at] = ops.add(ops.multiply(i[at], step), first)
         return data(*places)
 
     name = "T_dynamic_strided_slice"
-    return tensor_of(shape, element, name if axes is None else f"{name}_with_axes")
+    return tensor_of(shape, element, f"{name}_with_axes" if axes else name)
 
 
 def _cut(whole: builtins.range, begin: Any, end: Any, step: Any, mode: str) -> builtins.range:
@@ -621,7 +617,7 @@ def one_hot(
     )
 
 
-def eye(n: int, m: int | None = None, k: int = 0, dtype: str = "float32") -> Tensor:
+def eye(n: Size, m: Size | None = None, k: Size = 0, dtype: str = "float32") -> Tensor:
     """The n x m matrix with ones on diagonal k and zeros elsewhere.
 
     >>> topi.eye(3).op.body[0]

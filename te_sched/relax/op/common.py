@@ -82,7 +82,7 @@ def broadcast_sizes(call: GraphCall, builder: Any, a: Any, b: Any) -> tuple[Any,
             found.append(other)
         elif ops.is_const(other, 1) or builder.analyzer.can_prove_equal(one, other):
             found.append(one)
-        elif builder.analyzer.can_prove(ops.not_equal(one, other)):
+        elif _never_fit(builder, one, other):
             raise GraphError(
                 f"the shapes of the arguments of {call.op} do not fit: "
                 f"{ShapeExpr(tuple(a))} and {ShapeExpr(tuple(b))}",
@@ -92,6 +92,12 @@ def broadcast_sizes(call: GraphCall, builder: Any, a: Any, b: Any) -> tuple[Any,
         else:
             return None
     return (*longer[:rest], *found)
+
+
+def _never_fit(builder: Any, one: Any, other: Any) -> bool:
+    """Whether two sizes differ, and neither can be 1."""
+    pairs = [(one, other), (one, 1), (other, 1)]
+    return all(builder.analyzer.can_prove(ops.not_equal(*pair)) for pair in pairs)
 
 
 def allocated(call: GraphCall, shape: Any, dtype: Any) -> TensorStructInfo:

@@ -36,7 +36,8 @@ def resize2d(
     layout : the dimensions of the data: "NCHW", "NHWC" or "NCHW4c".
     method : "nearest_neighbor", "linear" or "cubic".
     coordinate_transformation_mode : "half_pixel", "align_corners", "asymmetric" and others of ONNX.
-    rounding_method : of "nearest_neighbor": "round", "round_prefer_floor", "floor" or "ceil".
+    rounding_method : of "nearest_neighbor": "round", "round_prefer_floor", "floor" or "ceil". With
+        "asymmetric" and sizes that are multiples, it is "floor", as in TVM.
     cubic_alpha, cubic_exclude : the parameter of the spline, and whether elements out of bounds
         are left out.
     extrapolation_value : what is outside of the image, for "tf_crop_and_resize".

@@ -23,7 +23,6 @@ from te_sched.relax.op.common import (
     as_int,
     check_indices,
     common_vdevice,
-    like,
     number,
     operand_of,
     shape_of,
@@ -106,7 +105,7 @@ def _infer_strided_slice(call: GraphCall, builder: Any) -> StructInfo:
     info = tensor_of(call, 0)
     axes, begin, end, strides = slice_arguments(call)
     if info.ndim == -1:
-        return like(info)
+        return TensorStructInfo(None if axes else info.shape, info.dtype, info.vdevice)
     places = axes_of(call, axes, info.ndim)
     sizes = known_sizes(info)
     if sizes is None:

@@ -50,9 +50,13 @@ def _arange(builder: BlockBuilder, call: GraphCall) -> Any:
 
 
 def _sequence(shape: Any, start: Any, step: Any, dtype: str) -> Any:
-    return topi.utils.tensor_of(
-        shape, lambda i: ops.cast(dtype, ops.add(ops.multiply(i, step), start)), "T_arange"
-    )
+    def element(i: Any) -> Any:
+        moved = ops.multiply(i, step)
+        # a constant is the second operand, as the simplifier has it
+        is_constant = isinstance(start, IntImm | FloatImm)
+        return ops.cast(dtype, ops.add(moved, start) if is_constant else ops.add(start, moved))
+
+    return topi.utils.tensor_of(shape, element, "T_arange")
 
 
 @register_legalize("relax.eye")

@@ -51,8 +51,12 @@ def _dequantize(data: Any, scale: Any, zero_point: Any, axis: int, dtype: str) -
     def element(*i: Any) -> Any:
         value = ops.cast(kind, data(*i))
         moved = ops.subtract(value, ops.cast(kind, _at(zero_point, i, axis)))
-        factor = _at(scale, i, axis)
-        return ops.cast(dtype, ops.multiply(ops.cast(factor.dtype, moved), factor))
+        factor = ops.cast("float32", _at(scale, i, axis))
+        found = ops.multiply(ops.cast("float32", moved), factor)
+        if dtype == "float16":
+            limit = ops.const(65504.0, "float32")
+            found = ops.maximum(ops.minimum(found, limit), ops.const(-65504.0, "float32"))
+        return ops.cast(dtype, found)
 
     return topi.utils.compute(data.shape, lambda *i: element(*i), name="dequantized")
 

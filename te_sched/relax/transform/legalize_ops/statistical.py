@@ -6,6 +6,7 @@ from typing import Any
 
 from te_sched import te, topi
 from te_sched.ir import ops
+from te_sched.ir.expr import IntImm
 from te_sched.ir.graph import GraphCall
 from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.transform.legalize_ops.common import (
@@ -25,6 +26,15 @@ def _reduction(te_func: TEFunc, name: str) -> LegalizeFunc:
     return legalize
 
 
+def _or_all(te_func: TEFunc) -> TEFunc:
+    """A reduction that gives the data itself for an empty list of axes."""
+
+    def reduce(data: Any, axis: Any, keepdims: bool) -> Any:
+        return topi.identity(data) if axis == [] else te_func(data, axis, keepdims)
+
+    return reduce
+
+
 def _count(data: Any, axis: Any) -> Any:
     """The number of elements of which a reduction over axes makes one."""
     axes = range(data.ndim) if axis is None else axis
@@ -32,7 +42,9 @@ def _count(data: Any, axis: Any) -> Any:
 
 
 def _mean(data: Any, axis: Any, keepdims: bool) -> Any:
-    return topi.divide(topi.sum(data, axis, keepdims), _as_number(_count(data, axis), data.dtype))
+    return topi.divide(
+        _or_all(topi.sum)(data, axis, keepdims), _as_number(_count(data, axis), data.dtype)
+    )
 
 
 def _as_number(count: Any, dtype: str) -> Any:
@@ -49,10 +61,10 @@ def _std(data: Any, axis: Any, keepdims: bool) -> Any:
 
 
 for _name, _func in {
-    "max": topi.max,
-    "min": topi.min,
-    "prod": topi.prod,
-    "sum": topi.sum,
+    "max": _or_all(topi.max),
+    "min": _or_all(topi.min),
+    "prod": _or_all(topi.prod),
+    "sum": _or_all(topi.sum),
     "mean": _mean,
     "std": _std,
     "variance": _variance,
@@ -98,10 +110,12 @@ def _argsort(builder: BlockBuilder, call: GraphCall) -> Any:
 @register_legalize("relax.topk")
 def _topk(builder: BlockBuilder, call: GraphCall) -> Any:
     attrs = call.attrs
+    size = call.args[0].struct_info.shape.values[attrs.axis]
+    k = min(attrs.k, size.value) if isinstance(size, IntImm) else attrs.k
     return builder.call_te(
         topi.topk,
         call.args[0],
-        attrs.k,
+        k,
         attrs.axis,
         attrs.ret_type,
         not attrs.largest,
