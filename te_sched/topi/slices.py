@@ -48,7 +48,9 @@ def cut(
     if step is not None:
         return _cut(begin, end, stride, extent, step < 0, analyzer)
     if analyzer.can_prove(ops.convert(stride) >= 0):  # it is not 0
-        return _cut(begin, end, stride, extent, False, analyzer)
+        first, last = (_moved(one, extent, False, analyzer) for one in (begin, end))
+        count = ops.floordiv(ops.convert(last - first - 1), stride) + 1
+        return first, analyzer.simplify(ops.maximum(count, 0))
     up = _cut(begin, end, stride, extent, False, analyzer, is_clamped=False)
     down = _cut(begin, end, stride, extent, True, analyzer, is_clamped=False)
     is_down = ops.convert(stride) < 0
