@@ -27,6 +27,7 @@ PASSES: dict[str, str] = {
     "DeadCodeElimination": "dead_code_elimination",
     "EliminateCommonSubexpr": "eliminate_common_subexpr",
     "FuseOps": "fuse_ops",
+    "FuseTIR": "fuse_tir",
     "KillAfterLastUse": "kill_after_last_use",
     "LegalizeOps": "legalize_ops",
     "LowerAllocTensor": "lower_alloc_tensor",

@@ -1,0 +1,425 @@
+"""The pass `FuseTIR`: each function with the attribute "Primitive" becomes one function of blocks.
+
+Its calls of functions of blocks are written one after another: intermediate results become buffers
+of the root block, and results of the function are its last parameters. Must not know what was
+grouped, and why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from te_sched.deep_recursion import walks_deeply
+from te_sched.errors import GraphError
+from te_sched.ir import ops
+from te_sched.ir.blocks import Block, BlockRealize
+from te_sched.ir.buffer import decl_buffer
+from te_sched.ir.expr import Buffer, Expr, Var
+from te_sched.ir.graph import (
+    Binding,
+    GraphCall,
+    GraphFunction,
+    GraphVar,
+    OpAttrs,
+    Tuple,
+    TupleGetItem,
+    VarBinding,
+)
+from te_sched.ir.op import Op
+from te_sched.ir.printer.names import UniqueNames
+from te_sched.ir.renew import Renewed
+from te_sched.ir.root_block import ROOT, is_root
+from te_sched.ir.stmt import GlobalVar, IRModule, PrimFunc, Stmt
+from te_sched.ir.struct_info import (
+    PrimStructInfo,
+    ShapeExpr,
+    ShapeStructInfo,
+    StructInfo,
+    TensorStructInfo,
+    TupleStructInfo,
+)
+from te_sched.ir.visitor import replace
+from te_sched.lower.statements import sequence
+from te_sched.passes import ModuleTransform, PassInfo
+from te_sched.relax.analysis.variables import bindings_of
+from te_sched.relax.expr_functor import PyExprMutator
+from te_sched.relax.struct_info import sizes_of
+from te_sched.relax.transform.canonicalize_bindings import CanonicalizeBindings
+from te_sched.relax.transform.dead_code_elimination import DeadCodeElimination
+
+CALL_TIR, CALL_INPLACE = Op.get("relax.call_tir"), Op.get("relax.call_tir_inplace")
+
+
+def FuseTIR() -> ModuleTransform:
+    """The pass that makes one function of blocks of each function with the attribute "Primitive",
+    and removes the functions that are not called any more.
+
+    >>> from te_sched import relax, topi
+    >>> x = relax.Var("x", relax.TensorStructInfo([4], "float32"))
+    >>> builder = relax.BlockBuilder()
+    >>> with builder.function("exp_tanh", [x], {"Primitive": 1}, private=True):
+    ...     with builder.dataflow():
+    ...         y = builder.emit_te(topi.exp, x)
+    ...         y = builder.emit_output(builder.call_te(topi.tanh, y))
+    ...     gv = builder.emit_func_output(y)
+    >>> x = relax.Var("x", relax.TensorStructInfo([4], "float32"))
+    >>> with builder.function("main", [x]):
+    ...     with builder.dataflow():
+    ...         y = builder.emit_output(relax.Call(gv, [x]))
+    ...     gv = builder.emit_func_output(y)
+    >>> module = FuseTIR()(builder.get())
+    >>> [str(name) for name in module.functions]
+    ['exp_tanh', 'main']
+    >>> print(module["exp_tanh"])
+    """
+
+    def run(mod: IRModule, context: Any) -> IRModule:
+        del context
+        return DeadCodeElimination()(CanonicalizeBindings()(fuse_functions(mod)))
+
+    return ModuleTransform(run, PassInfo(0, "FuseTIR"))
+
+
+def fuse_functions(mod: IRModule) -> IRModule:
+    """The module with functions of blocks for its primitive functions, and with calls of them."""
+    fused: dict[str, _Fused] = {}
+    for name, func in mod.functions_items():
+        if isinstance(func, GraphFunction) and func.attrs.get("Primitive"):
+            fused[str(name)] = _Writer(mod, str(name)).write(func)
+    if not fused:
+        return mod
+    calls = _Calls(fused)
+    changed: dict[str, Any] = {name: one.func for name, one in fused.items()}
+    for name, func in mod.functions_items():
+        if isinstance(func, GraphFunction) and str(name) not in fused:
+            changed[str(name)] = calls.visit_expr(func)
+    return replace(mod, functions={**mod.functions, **changed})
+
+
+class _Input(NamedTuple):
+    """An input of the new function: a parameter of the old one, or an element of a tuple."""
+
+    param: int
+    path: tuple[int, ...] = ()
+
+
+@dataclass
+class _Fused:
+    """The new function, and how it is called."""
+
+    func: PrimFunc
+    inputs: list[_Input]
+    sizes: list[tuple[int, int]]  # the parameter and the place in it of each number
+    places: list[int]  # the input into which each result is written; -1 for a new array
+
+
+@dataclass(eq=False)
+class _Tensor:
+    """A tensor of the old function; its buffer is made when a function of blocks first uses it."""
+
+    name: str
+    info: TensorStructInfo
+    source: _Input | None = None
+    buffer: Buffer | None = None
+
+
+class _Writer:
+    """Writes the function of blocks of a primitive function."""
+
+    def __init__(self, mod: IRModule, name: str) -> None:
+        self._mod, self._name = mod, name
+        self._values: dict[GraphVar, Any] = {}  # a _Tensor, or a tuple of values
+        self._inputs: list[_Tensor] = []
+        self._made: list[_Tensor] = []
+        self._buffer_names, self._block_names = UniqueNames(), UniqueNames()
+        self._allocated: list[Any] = []  # buffers, and tensors of which the buffer comes later
+        self._statements: list[Stmt] = []
+
+    def write(self, func: GraphFunction) -> _Fused:
+        """The function of blocks, and how it is called."""
+        for place, param in enumerate(func.params):
+            given = self._parameter(param.name_hint, param.struct_info, _Input(place))
+            self._values[param] = given
+        for binding in bindings_of(func.body):
+            self._values[binding.var] = self._value(binding)
+        body: Any = func.body
+        results = self._results(body.body)
+        inputs = [one for one in self._inputs if one.buffer is not None or not one.source.path]  # type: ignore[union-attr]
+        places = [inputs.index(one) if one in inputs else -1 for one in results]
+        new = [one for one, place in zip(results, places, strict=True) if place == -1]
+        buffers = {Var(f"p_{one.name}", "handle"): self._buffer(one) for one in inputs}
+        buffers |= {
+            Var(f"p_output{place}", "handle"): self._buffer(one) for place, one in enumerate(new)
+        }
+        numbers, sizes = _numbers(func)
+        params = (*buffers, *numbers)
+        made = PrimFunc(params, self._root(new), buffers, {"tir.noalias": True})
+        return _Fused(made, [one.source for one in inputs], sizes, places)  # type: ignore[misc]
+
+    def _root(self, results: list[_Tensor]) -> Stmt:
+        """The root block, which allocates all buffers but those of the results."""
+        allocated = [
+            self._buffer(one) if isinstance(one, _Tensor) else one
+            for one in self._allocated
+            if one not in results
+        ]
+        body = sequence(self._statements)
+        block = Block((), (), (), ROOT, None, body, tuple(allocated))
+        return BlockRealize((), ops.TRUE, block)
+
+    def _parameter(self, name: str, info: StructInfo, source: _Input) -> Any:
+        if isinstance(info, TupleStructInfo):
+            return tuple(
+                [
+                    self._parameter(f"{name}_{place}", one, _Input(source.param, (*source.path, place)))
+                    for place, one in enumerate(info.fields)
+                ]
+            )
+        if isinstance(info, TensorStructInfo):
+            made = _Tensor(name, info, source)
+            self._inputs.append(made)
+            return made
+        return None  # shapes and numbers, of which the function gets the numbers
+
+    def _value(self, binding: Binding) -> Any:
+        value = binding.value  # type: ignore[attr-defined]
+        if isinstance(binding, VarBinding):
+            if isinstance(value, GraphCall) and value.op in (CALL_TIR, CALL_INPLACE):
+                return self._inlined(binding, value)
+            if isinstance(value, GraphVar | Tuple | TupleGetItem):
+                return self._of(value)
+        raise self._error(
+            f"binding {binding.var.name_hint} is no call of a function of blocks",
+            f"it is {value}",
+            "legalize operators before they are fused: relax.transform.LegalizeOps()",
+        )
+
+    def _of(self, value: Any) -> Any:
+        """What an argument or a result stands for."""
+        if isinstance(value, Tuple):
+            return tuple([self._of(one) for one in value.fields])
+        if isinstance(value, TupleGetItem):
+            return self._of(value.tuple_value)[value.index]
+        if isinstance(value, GraphVar) and self._values.get(value) is not None:
+            return self._values[value]
+        raise self._error(
+            f"{value} is used, which is no tensor of the function",
+            f"it is {value.struct_info}",
+            "pass it as a parameter",
+        )
+
+    def _results(self, body: Any) -> list[_Tensor]:
+        found = self._of(body)
+        results = list(found) if isinstance(found, tuple) else [found]
+        is_flat = all(isinstance(one, _Tensor) for one in results)
+        if not is_flat or len(set(results)) < len(results):
+            raise self._error(
+                f"its result is {body}",
+                "a function of blocks returns different tensors",
+                "return each tensor once, not in a tuple of a tuple",
+            )
+        return results
+
+    def _inlined(self, binding: VarBinding, call: GraphCall) -> Any:
+        """Append the body of the called function; the result of the call."""
+        callee = call.args[0]
+        func = self._mod.functions.get(callee) if isinstance(callee, GlobalVar) else None
+        if not isinstance(func, PrimFunc):
+            raise self._error(
+                f"binding {binding.var.name_hint} calls {callee}, which is no function of blocks",
+                "",
+                "define the function in the module",
+            )
+        inputs = list(_leaves(self._of(call.args[1])))
+        infos = list(_leaves(_fields(call.sinfo_args[0])))
+        is_inplace = call.op == CALL_INPLACE
+        places = list(call.attrs["inplace_indices"]) if is_inplace else [-1] * len(infos)
+        buffers = [func.buffer_map[one] for one in func.params if one in func.buffer_map]
+        new = [
+            _Tensor("", info)
+            for info, place in zip(infos, places, strict=True)
+            if place == -1 and isinstance(info, TensorStructInfo)
+        ]
+        if len(buffers) != len(inputs) + len(new):
+            raise self._error(
+                f"binding {binding.var.name_hint} gives {callee} {len(inputs) + len(new)} tensors, "
+                f"expected {len(buffers)}",
+                "they are its inputs, and its results",
+                "give the struct info of each result",
+            )
+        for tensor, buffer in zip(new, buffers[len(inputs) :], strict=True):
+            tensor.name = self._buffer_names.take(f"{buffer.name}_intermediate")
+        numbers = call.args[2].values if len(call.args) > 2 else ()
+        self._append(binding, func, [*inputs, *new], numbers)
+        self._allocated += new
+        made = iter(new)
+        results = [next(made) if place == -1 else inputs[place] for place in places]
+        is_tuple = isinstance(call.sinfo_args[0], TupleStructInfo)
+        return tuple(results) if is_tuple else results[0]
+
+    def _append(
+        self, binding: VarBinding, func: PrimFunc, tensors: list[_Tensor], numbers: Any
+    ) -> None:
+        """Append the body of a function that is called with these tensors and numbers."""
+        values: dict[Var, Any] = {}
+        shared: dict[Any, Any] = {}
+        params = [one for one in func.params if one in func.buffer_map]
+        scalars = [one for one in func.params if one not in func.buffer_map]
+        for var, number in zip(scalars, numbers, strict=True):
+            values[var] = ops.cast(var.dtype, number)
+        for param, tensor in zip(params, tensors, strict=True):
+            buffer = func.buffer_map[param]
+            actual = self._buffer(tensor, buffer, binding)
+            shared[buffer] = actual
+            values[buffer.data] = actual.data
+            pairs = [(buffer.elem_offset, actual.elem_offset)]
+            pairs += zip(buffer.shape, actual.shape, strict=True)
+            for one, other in pairs:
+                if type(one) is Var:
+                    values.setdefault(one, ops.cast(one.dtype, other))
+        body = _renewed(func.body, _Inlined(values, shared, self._block_names))
+        if is_root(body):
+            self._allocated += body.block.alloc_buffers
+            body = body.block.body
+        self._statements.append(body)
+
+    def _buffer(
+        self, tensor: _Tensor, given: Buffer | None = None, binding: VarBinding | None = None
+    ) -> Buffer:
+        """The buffer of a tensor, like the one that a function of blocks has for it."""
+        known = tensor.buffer
+        if known is not None:
+            if given is not None and given.axis_separators != known.axis_separators:
+                assert binding is not None
+                raise self._error(
+                    f"Inconsistent buffers {known.name} and {given.name} mapped to the same relax "
+                    f"var: {tensor.name}",
+                    f"binding {binding.var.name_hint} uses it with axis separators "
+                    f"{list(given.axis_separators)}, others with {list(known.axis_separators)}",
+                    "give both the same axis separators",
+                )
+            return known
+        shape = sizes_of(tensor.info)
+        if shape is None or not tensor.info.dtype or (given and len(given.shape) != len(shape)):
+            rank = "" if given is None else f" of {len(given.shape)} dimensions"
+            raise self._error(
+                f"the shape of {tensor.name} is not known",
+                f"it is {tensor.info}, expected a tensor{rank}",
+                "fuse functions of known or symbolic shapes",
+            )
+        made = decl_buffer(
+            shape,
+            tensor.info.dtype,
+            tensor.name,
+            scope="" if given is None else given.scope(),
+            axis_separators=None if given is None else given.axis_separators,
+        )
+        tensor.buffer = made
+        return made
+
+    def _error(self, fault: str, why: str, help: str) -> GraphError:
+        return GraphError(f"cannot fuse function {self._name}: {fault}", why, help)
+
+
+class _Inlined(Renewed):
+    """The body of a function with other buffers and sizes; its blocks have names of their own."""
+
+    def __init__(self, values: dict[Var, Any], shared: dict[Any, Any], names: UniqueNames) -> None:
+        super().__init__()
+        self.values |= values
+        self.shared.update(shared)
+        self._names = names
+
+    def visit_Expr(self, node: Any) -> Any:
+        new: Any = self.generic(node)
+        build = ops.BUILDERS.get(type(node))
+        return new if new is node or build is None else build(new.a, new.b)
+
+    def visit_Block(self, node: Block) -> Block:
+        is_inner = bool(node.iter_vars) or node.name_hint != ROOT
+        name = self._names.take(node.name_hint) if is_inner else ROOT
+        return replace(super().visit_Block(node), name_hint=name)
+
+
+@walks_deeply("fuse functions", GraphError)
+def _renewed(body: Stmt, mapper: _Inlined) -> Stmt:
+    return mapper.visit(body)
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    """The values of nested tuples, in order."""
+    if not isinstance(value, tuple):
+        yield value
+        return
+    for one in value:
+        yield from _leaves(one)
+
+
+def _fields(info: StructInfo) -> Any:
+    return (
+        tuple([_fields(one) for one in info.fields]) if isinstance(info, TupleStructInfo) else info
+    )
+
+
+def _numbers(func: GraphFunction) -> tuple[list[Var], list[tuple[int, int]]]:
+    """The variables that shapes and numbers among the parameters give, and where they stand."""
+    found: dict[Var, tuple[int, int]] = {}
+    for place, param in enumerate(func.params):
+        info = param.struct_info
+        if isinstance(info, ShapeStructInfo | PrimStructInfo):
+            for index, size in enumerate(sizes_of(info) or ()):
+                if type(size) is Var:
+                    found.setdefault(size, (place, index))
+    return list(found), list(found.values())
+
+
+class _Calls(PyExprMutator):
+    """Calls the functions of blocks in place of the primitive functions."""
+
+    def __init__(self, fused: Mapping[str, _Fused]) -> None:
+        super().__init__()
+        self._fused = fused
+
+    def visit_call_(self, op: GraphCall) -> Any:
+        """The call, by `call_tir` if its function was fused."""
+        call = self.visit_expr_post_order(op)
+        fused = self._fused.get(str(call.op)) if isinstance(call.op, GlobalVar) else None
+        if fused is None:
+            return call
+        items: dict[tuple[Any, int], Any] = {}
+        inputs = [self._input(call.args[one.param], one.path, items) for one in fused.inputs]
+        args: list[Any] = [call.op, Tuple(tuple(inputs))]
+        numbers = [_number(call, *one) for one in fused.sizes]
+        if numbers:
+            args.append(ShapeExpr(tuple(numbers)))
+        if all(place == -1 for place in fused.places):
+            return GraphCall(CALL_TIR, tuple(args), None, (call.struct_info,))
+        attrs = OpAttrs(inplace_indices=fused.places)
+        return GraphCall(CALL_INPLACE, tuple(args), attrs, (call.struct_info,))
+
+    def _input(self, value: Any, path: tuple[int, ...], items: dict[Any, Any]) -> Any:
+        """An element of an argument, which is bound to a variable."""
+        for index in path:
+            if isinstance(value, Tuple):
+                value = value.fields[index]
+                continue
+            if (value, index) not in items:
+                items[value, index] = self.builder_.emit(TupleGetItem(value, index))
+            value = items[value, index]
+        return value
+
+
+def _number(call: GraphCall, param: int, index: int) -> Expr:
+    """A number of an argument that is a shape or a number."""
+    arg = call.args[param]
+    sizes = sizes_of(arg.struct_info)
+    if sizes is None:
+        raise GraphError(
+            f"the numbers in argument {param} of {call.op} are not known",
+            f"it is {arg.struct_info}",
+            "pass a shape of known or symbolic sizes",
+        )
+    found: Expr = sizes[index]
+    return found
