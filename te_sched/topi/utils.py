@@ -74,6 +74,13 @@ Count = Annotated[
     int,
     ParameterKind(lambda value: is_index(value) and operator.index(value) >= 1, "an int from 1 on"),
 ]
+Factor = Annotated[
+    float,
+    ParameterKind(
+        lambda value: is_real(value) and value >= 1 and value == int(value),
+        "a whole number from 1 on",
+    ),
+]
 Number = Annotated[
     Any, ParameterKind(lambda value: isinstance(value, Operand) or is_real(value), "a number")
 ]

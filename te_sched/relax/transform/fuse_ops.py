@@ -13,6 +13,7 @@ from te_sched.ir.graph import (
     VarBinding,
 )
 from te_sched.ir.stmt import GlobalVar, IRModule, PrimFunc
+from te_sched.ir.struct_info import TupleStructInfo
 from te_sched.passes import ModuleTransform, PassInfo
 from te_sched.relax.transform.annotate_tir_op_pattern import ATTRIBUTE, OpPatternKind
 from te_sched.relax.transform.fusion_graph import FusionNode, groups_of, partition
@@ -81,15 +82,27 @@ def _groups(func: GraphFunction, module: IRModule, max_size: int) -> Grouping:
 def _nodes(func: GraphFunction, block: DataflowBlock, module: IRModule) -> dict[Any, FusionNode]:
     """The nodes of the bindings of a block, by variable."""
     outputs = outputs_of(func, block)
+    weights = _packed_weights(func)
     found: dict[GraphVar, FusionNode] = {}
     for binding in block.bindings:
         kind = _kind_of(binding, module)
+        if any(var in weights for var in variables_in(binding)):
+            kind = OpPatternKind.OPAQUE
         node = FusionNode(kind, is_external=binding.var in outputs)
         for var in variables_in(binding):
             if var in found:
                 found[var].uses.append((node, kind))
         found[binding.var] = node
     return found
+
+
+def _packed_weights(func: GraphFunction) -> set[GraphVar]:
+    """The parameters that hold the weights of a model as tuples: their elements stay arguments."""
+    count = func.attrs.get("num_input")
+    if count is None:
+        return set()
+    weights = func.params[int(count) :]
+    return {one for one in weights if isinstance(one.struct_info, TupleStructInfo)}
 
 
 def _kind_of(binding: Any, module: IRModule) -> OpPatternKind:

@@ -11,12 +11,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from te_sched.arith.regions import access_regions
 from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import GraphError
 from te_sched.ir import ops
 from te_sched.ir.blocks import Block, BlockRealize
 from te_sched.ir.buffer import decl_buffer
-from te_sched.ir.expr import Buffer, Expr, Var
+from te_sched.ir.expr import Buffer, BufferRegion, Expr, Var
 from te_sched.ir.graph import (
     Binding,
     GraphCall,
@@ -40,15 +41,17 @@ from te_sched.ir.struct_info import (
     TensorStructInfo,
     TupleStructInfo,
 )
+from te_sched.ir.structural import structural_equal
 from te_sched.ir.visitor import replace
 from te_sched.lower.statements import sequence
 from te_sched.passes import ModuleTransform, PassInfo
 from te_sched.relax.analysis.variables import bindings_of
 from te_sched.relax.expr_functor import PyExprMutator
-from te_sched.relax.struct_info import sizes_of
+from te_sched.relax.struct_info import derive_call, sizes_of
 from te_sched.relax.transform.canonicalize_bindings import CanonicalizeBindings
 from te_sched.relax.transform.dead_code_elimination import DeadCodeElimination
 
+_Regions = tuple[BufferRegion, ...]
 CALL_TIR, CALL_INPLACE = Op.get("relax.call_tir"), Op.get("relax.call_tir_inplace")
 
 
@@ -72,7 +75,8 @@ def FuseTIR() -> ModuleTransform:
     >>> module = FuseTIR()(builder.get())
     >>> [str(name) for name in module.functions]
     ['exp_tanh', 'main']
-    >>> print(module["exp_tanh"])
+    >>> [one.name for one in module["exp_tanh"].body.block.alloc_buffers]
+    ['compute_intermediate']
     """
 
     def run(mod: IRModule, context: Any) -> IRModule:
@@ -110,6 +114,7 @@ class _Fused:
     """The new function, and how it is called."""
 
     func: PrimFunc
+    info: StructInfo  # of the old function
     inputs: list[_Input]
     sizes: list[tuple[int, int]]  # the parameter and the place in it of each number
     places: list[int]  # the input into which each result is written; -1 for a new array
@@ -156,7 +161,8 @@ class _Writer:
         numbers, sizes = _numbers(func)
         params = (*buffers, *numbers)
         made = PrimFunc(params, self._root(new), buffers, {"tir.noalias": True})
-        return _Fused(made, [one.source for one in inputs], sizes, places)  # type: ignore[misc]
+        sources = [one.source for one in inputs]
+        return _Fused(made, func.struct_info, sources, sizes, places)  # type: ignore[arg-type]
 
     def _root(self, results: list[_Tensor]) -> Stmt:
         """The root block, which allocates all buffers but those of the results."""
@@ -173,7 +179,9 @@ class _Writer:
         if isinstance(info, TupleStructInfo):
             return tuple(
                 [
-                    self._parameter(f"{name}_{place}", one, _Input(source.param, (*source.path, place)))
+                    self._parameter(
+                        f"{name}_{place}", one, _Input(source.param, (*source.path, place))
+                    )
                     for place, one in enumerate(info.fields)
                 ]
             )
@@ -340,7 +348,37 @@ class _Inlined(Renewed):
     def visit_Block(self, node: Block) -> Block:
         is_inner = bool(node.iter_vars) or node.name_hint != ROOT
         name = self._names.take(node.name_hint) if is_inner else ROOT
-        return replace(super().visit_Block(node), name_hint=name)
+        new = super().visit_Block(node)
+        reads, writes = self._regions(node, new)
+        return replace(new, reads=reads, writes=writes, name_hint=name)
+
+    def _regions(self, node: Block, new: Block) -> tuple[_Regions, _Regions]:
+        """The regions of a block: one for each buffer, where it had two for what is one now."""
+        reads, writes = _distinct(new.reads), _distinct(new.writes)
+        if _count(new.reads) == _count(node.reads) and _count(new.writes) == _count(node.writes):
+            return reads, writes
+        if len(reads) == _count(reads) and len(writes) == _count(writes):
+            return reads, writes
+        buffers = {one.data: one for one in self.shared.values() if isinstance(one, Buffer)}
+        reads, writes, others = access_regions(new, buffers)
+        return (reads, writes) if not others else (new.reads, new.writes)
+
+
+def _count(regions: _Regions) -> int:
+    """The number of different buffers."""
+    return len({one.buffer for one in regions})
+
+
+def _distinct(regions: _Regions) -> _Regions:
+    """The regions without repetitions."""
+    found: list[BufferRegion] = []
+    for region in regions:
+        if not any(
+            one.buffer is region.buffer and structural_equal(one.region, region.region)
+            for one in found
+        ):
+            found.append(region)
+    return regions if len(found) == len(regions) else tuple(found)
 
 
 @walks_deeply("fuse functions", GraphError)
@@ -394,10 +432,11 @@ class _Calls(PyExprMutator):
         numbers = [_number(call, *one) for one in fused.sizes]
         if numbers:
             args.append(ShapeExpr(tuple(numbers)))
+        info = derive_call(call, fused.info, self.builder_.analyzer)
         if all(place == -1 for place in fused.places):
-            return GraphCall(CALL_TIR, tuple(args), None, (call.struct_info,))
+            return GraphCall(CALL_TIR, tuple(args), None, (info,))
         attrs = OpAttrs(inplace_indices=fused.places)
-        return GraphCall(CALL_INPLACE, tuple(args), attrs, (call.struct_info,))
+        return GraphCall(CALL_INPLACE, tuple(args), attrs, (info,))
 
     def _input(self, value: Any, path: tuple[int, ...], items: dict[Any, Any]) -> Any:
         """An element of an argument, which is bound to a variable."""

@@ -11,6 +11,7 @@ from te_sched.te.tensor import Tensor
 from te_sched.topi.tag import INJECTIVE
 from te_sched.topi.utils import (
     Count,
+    Factor,
     Sizes,
     check_choice,
     check_rank,
@@ -42,8 +43,8 @@ def flatten(data: Tensor) -> Tensor:
 
 def upsampling(
     data: Tensor,
-    scale_h: Count,
-    scale_w: Count,
+    scale_h: Factor,
+    scale_w: Factor,
     layout: str = "NCHW",
     method: str = "nearest_neighbor",
 ) -> Tensor:
@@ -58,9 +59,9 @@ def upsampling(
 
 def upsampling3d(
     data: Tensor,
-    scale_d: Count,
-    scale_h: Count,
-    scale_w: Count,
+    scale_d: Factor,
+    scale_h: Factor,
+    scale_w: Factor,
     layout: str = "NCDHW",
     method: str = "nearest_neighbor",
 ) -> Tensor:
@@ -75,7 +76,7 @@ def upsampling3d(
 
 
 def _upsampled(
-    data: Tensor, scales: dict[str, Count], layout: str, method: str, what: str
+    data: Tensor, scales: dict[str, Factor], layout: str, method: str, what: str
 ) -> Tensor:
     rank = len(scales) + 2
     source = check_rank(data, rank, f"nn.{what}")
@@ -85,7 +86,7 @@ def _upsampled(
             f"only nearest_neighbor of {rank} dimensions is supported",
             'use method="nearest_neighbor", or declare the interpolation with te.compute',
         )
-    factors = [scales.get(letter, 1) for letter in layout]
+    factors = [int(scales.get(letter, 1)) for letter in layout]
     shape = [simplify(extent * f) for extent, f in zip(source.shape, factors, strict=True)]
 
     def element(*i: Any) -> Any:
