@@ -26,7 +26,6 @@ from te_sched.ir.struct_info import (
     FuncStructInfo,
     ObjectStructInfo,
     PrimStructInfo,
-    ShapeExpr,
     StructInfo,
     TensorStructInfo,
     TupleStructInfo,
@@ -385,7 +384,7 @@ def as_expr(value: Any) -> Any:
     >>> as_expr((1, "a"))
     (R.prim_value(1), R.str("a"))
     """
-    if isinstance(value, GraphExpr | Op | GlobalVar | ShapeExpr):
+    if isinstance(value, GraphExpr | Op | GlobalVar | BaseFunc):
         return value
     if isinstance(value, str):
         return GraphString(value)

@@ -41,6 +41,7 @@ from te_sched.relax import expr_functor as expr_functor
 from te_sched.relax import expr_operators as expr_operators
 from te_sched.relax import op as op
 from te_sched.relax import transform as transform
+from te_sched.relax.binding_rewrite import DataflowBlockRewrite as DataflowBlockRewrite
 from te_sched.relax.block_builder import BlockBuilder as BlockBuilder
 from te_sched.relax.constant import const as const
 from te_sched.relax.expr_functor import ExprFunctor as ExprFunctor
@@ -54,6 +55,8 @@ from te_sched.relax.op.calls import call_tir_with_grad as call_tir_with_grad
 from te_sched.relax.pipeline import get_pipeline as get_pipeline
 from te_sched.relax.pipeline import register_pipeline as register_pipeline
 from te_sched.relax.struct_info import get_shape_of as get_shape_of
+from te_sched.relax.utils import args_converter as args_converter
+from te_sched.relax.utils import convert_to_expr as convert_to_expr
 from te_sched.relax.vm.build import build as build
 from te_sched.relax.vm.exec_builder import ExecBuilder as ExecBuilder
 from te_sched.relax.vm.executable import Executable as Executable
@@ -67,5 +70,6 @@ Call, Expr, Function, StringImm, Var = (
     _graph.GraphString,
     _graph.GraphVar,
 )
+extern = ExternFunc
 
 signatures.list_names(sys.modules[__name__])

@@ -171,6 +171,7 @@ class BlockBuilder:
             raise GraphError("no function is open", "", "use `with builder.function(name):`")
         if opened.is_finished:
             raise GraphError(f"function {opened.name} has a result already", "", "give one result")
+        opened.is_finished = True  # also if the result is refused, which is the error then
         if params is not None and opened.params is not None:
             raise GraphError(
                 f"the parameters of function {opened.name} are given twice", "", "give them once"
@@ -192,7 +193,6 @@ class BlockBuilder:
         func = GraphFunction(tuple(opened.params), sequence, None, opened.is_pure, opened.attrs)
         func = self.normalize(func)
         self._begin_binding_block()
-        opened.is_finished = True
         name = self._add(opened.name, func, is_new=True)
         return name
 

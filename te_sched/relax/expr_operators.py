@@ -9,11 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 from te_sched.ir.graph import (
-    ExternFunc,
     GraphCall,
     GraphExpr,
-    GraphFunction,
-    GraphVar,
     TupleGetItem,
     as_expr,
 )
@@ -83,7 +80,7 @@ def install() -> None:
     methods = {"__neg__": _negative, "astype": _astype, "__getitem__": _item}
     for name, method in methods.items():
         setattr(GraphExpr, name, method)
-    for kind in (GraphVar, ExternFunc, GraphFunction, GlobalVar):
+    for kind in (GraphExpr, GlobalVar):
         setattr(kind, "__call__", _called)  # noqa: B010  (for the type checker)
 
 

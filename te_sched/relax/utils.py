@@ -1,0 +1,104 @@
+"""Decorators that convert the arguments of functions to expressions of graphs."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any, get_args, get_origin, get_type_hints
+
+from te_sched.errors import kind_of, repr_of
+from te_sched.ir.graph import GraphExpr, as_expr
+from te_sched.signatures import is_sequence
+
+convert_to_expr = as_expr
+
+_VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+
+
+def _list_of_expressions(value: Any) -> Any:
+    if value is None:
+        return None
+    if not is_sequence(value):
+        raise TypeError(
+            f"{repr_of(value)} is {kind_of(value)}, expected a list or tuple of expressions"
+        )
+    return [as_expr(one) for one in value]
+
+
+def _expression(value: Any) -> Any:
+    return None if value is None else as_expr(value)
+
+
+class ArgsConverter:
+    """Makes decorators that convert arguments, by their names or by their annotations.
+
+    None stays None; of `*args` and `**kwargs` each value is converted.
+
+    >>> @args_converter.to_expr("x")
+    ... def pair(x, n):
+    ...     return x, n
+    >>> pair(1, 1)
+    (R.prim_value(1), 1)
+    """
+
+    def to_expr(self, *names: str) -> Callable[[Any], Any]:
+        """Convert these arguments to expressions."""
+        return self._decorator(dict.fromkeys(names, _expression))
+
+    def to_list_expr(self, *names: str) -> Callable[[Any], Any]:
+        """Convert these arguments to lists of expressions; TypeError for other values."""
+        return self._decorator(dict.fromkeys(names, _list_of_expressions))
+
+    def auto(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Convert the arguments that are annotated as expressions, or as lists of them.
+
+        >>> @args_converter.auto
+        ... def first(x: GraphExpr, n: int):
+        ...     return x
+        >>> first("a", 2)
+        R.str("a")
+        """
+        hints = get_type_hints(function)
+        found = {name: _converter_of(hint) for name, hint in hints.items() if name != "return"}
+        kept = {name: one for name, one in found.items() if one is not None}
+        converted: Callable[..., Any] = self._decorator(kept)(function)
+        return converted
+
+    def _decorator(self, converters: Mapping[str, Callable[[Any], Any]]) -> Callable[[Any], Any]:
+        def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+            signature = inspect.signature(function)
+
+            @functools.wraps(function)
+            def wrapper(*args: Any, **kwargs: Any) -> Any:
+                bound = signature.bind(*args, **kwargs)
+                bound.apply_defaults()
+                for name, convert in converters.items():
+                    given = bound.arguments[name]
+                    kind = signature.parameters[name].kind
+                    if kind is _VARIADIC[0]:
+                        given = tuple([convert(one) for one in given])
+                    elif kind is _VARIADIC[1]:
+                        given = {key: convert(one) for key, one in given.items()}
+                    else:
+                        given = convert(given)
+                    bound.arguments[name] = given
+                return function(*bound.args, **bound.kwargs)
+
+            return wrapper
+
+        return decorate
+
+
+def _converter_of(hint: Any) -> Callable[[Any], Any] | None:
+    """What converts the values of an annotation; None for others than expressions."""
+    parts = [one for one in get_args(hint) if one is not type(None)]
+    if hint is GraphExpr:
+        return _expression
+    if get_origin(hint) is list:
+        return _list_of_expressions if parts == [GraphExpr] else None
+    is_optional = len(parts) == 1 and len(get_args(hint)) == 2
+    return _converter_of(parts[0]) if is_optional else None
+
+
+args_converter = ArgsConverter()
