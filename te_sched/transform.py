@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import re
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -27,6 +28,7 @@ from te_sched.tir.transform import (
 )
 
 __all__ = [
+    "ApplyPassToFunction",
     "ModulePass",
     "PassContext",
     "PassInfo",
@@ -275,6 +277,56 @@ class Sequential(ModulePass):
             f"Run Sequential pass: {self.info.name} at the optimization level "
             f"{self.info.opt_level}. The passes will be executed are: [{names} ]"
         )
+
+
+def ApplyPassToFunction(
+    transform: ModulePass,
+    func_name_regex: str,
+    error_if_no_function_matches_regex: bool = False,
+) -> ModulePass:
+    """The pass that applies another one to some functions of a module, as if it had no others.
+
+    Parameters
+    ----------
+    transform : the pass.
+    func_name_regex : a regular expression that the whole name of a function matches.
+    error_if_no_function_matches_regex : raise LoweringError if there is no such function.
+
+    >>> from te_sched import IRModule, tir
+    >>> i = tir.Var("i")
+    >>> func = tir.PrimFunc((i,), tir.Evaluate(i + 1 - i), {})
+    >>> module = IRModule({"f": func, "g": func})
+    >>> module = ApplyPassToFunction(tir.transform.Simplify(), "f")(module)
+    >>> module["f"].body, module["g"].body
+    (T.evaluate(1), T.evaluate(i + 1 - i))
+    """
+
+    def run(mod: IRModule, context: Any) -> IRModule:
+        del context
+        chosen = {
+            name: func
+            for name, func in mod.functions.items()
+            if re.fullmatch(func_name_regex, str(name))
+        }
+        if not chosen and error_if_no_function_matches_regex:
+            raise LoweringError(
+                f"no function has a name that matches {func_name_regex!r}",
+                f"the module has {', '.join(mod.functions)}",
+                "give a regular expression for the whole name",
+            )
+        new = transform(IRModule(chosen, mod.attrs))
+        kept = {name: func for name, func in mod.functions.items() if name not in chosen}
+        functions = {name: new.functions.get(name) for name in mod.functions if name in chosen}
+        merged = {
+            name: kept.get(name, functions.get(name))
+            for name in mod.functions
+            if name in kept or functions.get(name) is not None
+        }
+        added = {name: func for name, func in new.functions.items() if name not in merged}
+        return IRModule({**merged, **added}, mod.attrs, mod.written_name)
+
+    name = f"ApplyPassTo{func_name_regex}"
+    return ModuleTransform(run, PassInfo(0, name))
 
 
 @checked

@@ -92,7 +92,10 @@ _ERRORS = {
     "RPCError": "te_sched.errors:TeSchedError",
 }
 _TRANSFORM = {
-    **_all_from("te_sched.transform", "PassContext PassInfo Sequential module_pass"),
+    **_all_from(
+        "te_sched.transform",
+        "ApplyPassToFunction PassContext PassInfo PrintIR Sequential module_pass",
+    ),
     **dict.fromkeys(("Pass", "ModulePass"), "te_sched.passes:ModulePass"),
 }
 _BUILDING = {

@@ -37,6 +37,7 @@ from te_sched.ir.struct_info import TensorStructInfo as TensorStructInfo
 from te_sched.ir.struct_info import TupleStructInfo as TupleStructInfo
 from te_sched.relax import analysis as analysis
 from te_sched.relax import binding as binding
+from te_sched.relax import copying as copying
 from te_sched.relax import expr_functor as expr_functor
 from te_sched.relax import expr_operators as expr_operators
 from te_sched.relax import op as op
@@ -63,12 +64,13 @@ from te_sched.relax.vm.executable import Executable as Executable
 from te_sched.relax.vm.machine import VirtualMachine as VirtualMachine
 from te_sched.relax.vm.profiling import VMInstrumentReturnKind as VMInstrumentReturnKind
 
-Call, Expr, Function, StringImm, Var = (
+Call, Expr, Function, StringImm, Var, extern = (
     _graph.GraphCall,
     _graph.GraphExpr,
     _graph.GraphFunction,
     _graph.GraphString,
     _graph.GraphVar,
+    _graph.ExternFunc,
 )
 extern = ExternFunc
 

@@ -102,7 +102,7 @@ def bind_symbolic_vars(func: GraphFunction, binding_map: Mapping[Any, Any]) -> G
     """
     sizes = symbolic_vars_of(func, binding_map)
     for key in binding_map:
-        if not any(key is one or key == one.name for one in sizes):
+        if not any(key is one or (type(key) is str and key == one.name) for one in sizes):
             names = [one.name for one in used_symbolic_vars(func)]
             raise GraphError(
                 f"the function has no variable {repr_of(key)} of sizes",

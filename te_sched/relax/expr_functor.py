@@ -293,7 +293,8 @@ class PyExprMutator(ExprFunctor):
         ret = None if known is None else self.visit_struct_info(known)
         if ret is not None and body.struct_info_ is not None:
             found = struct_info_base_check(ret, body.struct_info_)
-            ret = None if found is BaseCheckResult.FAIL_L0 else ret
+            is_open = found in (BaseCheckResult.FAIL_L1, BaseCheckResult.FAIL_L2)
+            ret = ret if is_open else None  # what is known of the body is more, or contradicts
         return GraphFunction(
             tuple(params), body, ret, op.is_pure, op.attrs, written_name=op.written_name
         )

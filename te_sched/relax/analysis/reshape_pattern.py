@@ -7,9 +7,9 @@ from typing import Any
 from te_sched.arith.analyzer import Analyzer
 from te_sched.ir import ops
 from te_sched.ir.blocks import Block
-from te_sched.ir.expr import BufferLoad, Expr, IntImm, Range, Var
+from te_sched.ir.expr import BufferLoad, Expr, FloorDiv, FloorMod, IntImm, Range, Var
 from te_sched.ir.stmt import BufferStore, For, PrimFunc
-from te_sched.ir.visitor import substitute, walk
+from te_sched.ir.visitor import Mapper, walk
 
 
 def has_reshape_pattern(func: PrimFunc) -> bool:
@@ -37,12 +37,14 @@ def has_reshape_pattern(func: PrimFunc) -> bool:
         _bind(one, analyzer, values)
     if any(isinstance(one, Block) and one.init is not None for one in walk(func.body)):
         return False
-    position = _flat(target.shape, store.indices, values)
-    if analyzer.can_prove_equal(_flat(source.shape, load.indices, values), position):
+    simplify = _InRange(analyzer, values).visit
+    written = [simplify(one) for one in store.indices]
+    read = [simplify(one) for one in load.indices]
+    position = _flat(target.shape, written)
+    if analyzer.can_prove_equal(_flat(source.shape, read), position):
         return True
     expected = _indices_of(position, source.shape)
-    given = [substitute(one, values) for one in load.indices]
-    return all(map(analyzer.can_prove_equal, given, expected))
+    return all(map(analyzer.can_prove_equal, read, map(simplify, expected)))
 
 
 def _bind(node: Any, analyzer: Analyzer, values: dict[Var, Expr]) -> None:
@@ -64,11 +66,33 @@ def _bind(node: Any, analyzer: Analyzer, values: dict[Var, Expr]) -> None:
         analyzer.bind(var, domain)
 
 
-def _flat(shape: Any, indices: Any, values: dict[Var, Expr]) -> Expr:
+class _InRange(Mapper):
+    """Simplifies i % n and i // n for 0 <= i < n, with n a variable."""
+
+    def __init__(self, analyzer: Analyzer, values: dict[Var, Expr]) -> None:
+        self._analyzer, self._values = analyzer, values
+
+    def visit_Var(self, node: Var) -> Expr:
+        return self._values.get(node, node)
+
+    def visit_FloorMod(self, node: FloorMod) -> Expr:
+        new: Any = self.generic(node)
+        return new.a if self._is_in_range(new) else new
+
+    def visit_FloorDiv(self, node: FloorDiv) -> Expr:
+        new: Any = self.generic(node)
+        return ops.const(0, new.dtype) if self._is_in_range(new) else new
+
+    def _is_in_range(self, node: Any) -> bool:
+        analyzer, value = self._analyzer, self._analyzer.simplify(node.a)
+        return analyzer.can_prove_greater_equal(value, 0) and analyzer.can_prove(value < node.b)
+
+
+def _flat(shape: Any, indices: Any) -> Expr:
     """The position of an element in the order of memory."""
     found: Expr = ops.const(0, indices[0].dtype if indices else "int64")
     for size, index in zip(shape, indices, strict=True):
-        found = found * size + substitute(index, values)
+        found = found * size + index
     return found
 
 

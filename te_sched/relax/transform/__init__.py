@@ -17,6 +17,8 @@ from te_sched.relax.transform.base import function_pass as function_pass
 
 # The passes, and the module of each.
 PASSES: dict[str, str] = {
+    "InlinePrivateFunctions": "inline_private_functions",
+    "TopologicalSort": "topological_sort",
     "AnnotateTIROpPattern": "annotate_tir_op_pattern",
     "AttachGlobalSymbol": "attach_global_symbol",
     "BindParams": "bind_params",

@@ -191,7 +191,8 @@ class _Names:
             outside = [one for one in every if everywhere.get(one, 0) > inside.get(one, 0)]
             visible = [one for one in [*outside, *every] if not isinstance(one, DataflowVar)]
             if outside and isinstance(var, DataflowVar):
-                self.defined_as[var] = visible[0]
+                made = visible[0] if visible else GraphVar(var.name_hint, var.struct_info_)
+                self.defined_as[var] = made
             elif not outside and not isinstance(var, DataflowVar):
                 self.defined_as[var] = DataflowVar(var.name_hint, var.struct_info_)
 

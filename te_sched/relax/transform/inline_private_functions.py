@@ -1,0 +1,60 @@
+"""InlinePrivateFunctions: calls of private functions are replaced by their bodies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from te_sched.ir.graph import GraphFunction
+from te_sched.ir.stmt import IRModule
+from te_sched.ir.visitor import replace
+from te_sched.passes import ModuleTransform, PassInfo
+from te_sched.relax.analysis.recursion import detect_recursion
+from te_sched.relax.copying import inline_functions
+from te_sched.relax.transform.dead_code_elimination import callees_of
+
+
+def InlinePrivateFunctions() -> ModuleTransform:
+    """The pass that puts the bodies of private functions where they are called, and removes those
+    that are not called any more. Functions that call themselves stay.
+
+    >>> from te_sched import relax
+    >>> x = relax.Var("x", relax.TensorStructInfo([4], "float32"))
+    >>> builder = relax.BlockBuilder()
+    >>> with builder.function("twice", [x], private=True):
+    ...     twice = builder.emit_func_output(builder.emit(relax.op.add(x, x)))
+    >>> y = relax.Var("y", relax.TensorStructInfo([4], "float32"))
+    >>> with builder.function("main", [y]):
+    ...     main = builder.emit_func_output(builder.emit(relax.Call(twice, [y])))
+    >>> InlinePrivateFunctions()(builder.get()).get_global_vars()
+    [I.GlobalVar("main")]
+    """
+
+    def run(mod: IRModule, context: Any) -> IRModule:
+        del context
+        recursive = {name for group in detect_recursion(mod) for name in group}
+        private = {
+            str(name): func
+            for name, func in mod.functions_items()
+            if isinstance(func, GraphFunction)
+            and func.body is not None
+            and "global_symbol" not in func.attrs
+            and name not in recursive
+        }
+        if not private:
+            return mod
+        functions = {
+            name: inline_functions(func, private) if isinstance(func, GraphFunction) else func
+            for name, func in mod.functions.items()
+        }
+        used = {
+            callee
+            for name, func in functions.items()
+            if name not in private
+            for callee in callees_of(func)
+        }
+        kept = {
+            name: func for name, func in functions.items() if name not in private or name in used
+        }
+        return replace(mod, functions=kept)
+
+    return ModuleTransform(run, PassInfo(0, "InlinePrivateFunctions"))

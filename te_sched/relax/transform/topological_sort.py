@@ -1,0 +1,198 @@
+"""TopologicalSort: the bindings of dataflow blocks in another order."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+from te_sched.errors import GraphError
+from te_sched.ir.expr import Var
+from te_sched.ir.graph import (
+    Binding,
+    BindingBlock,
+    DataflowBlock,
+    GraphFunction,
+    GraphVar,
+    MatchCast,
+    SeqExpr,
+)
+from te_sched.passes import PassInfo
+from te_sched.relax.analysis.symbolic import (
+    definable_tir_vars_in_struct_info,
+    used_symbolic_vars,
+)
+from te_sched.relax.analysis.variables import all_vars, used_vars
+from te_sched.relax.expr_functor import PyExprMutator
+from te_sched.relax.transform.base import FunctionPass
+
+_ORDERS = ("depth-first", "breadth-first")
+_DIRECTIONS = ("from-inputs", "from-outputs")
+
+
+def TopologicalSort(order: str = "depth-first", direction: str = "from-inputs") -> FunctionPass:
+    """The pass that sorts the bindings of dataflow blocks.
+
+    Parameters
+    ----------
+    order : "depth-first": a value is followed by those that use it; "breadth-first": all that
+        use the same value come together.
+    direction : "from-inputs", or "from-outputs": whether the search follows the uses of values,
+        or the values that are used.
+
+    >>> from te_sched import relax
+    >>> x = relax.Var("x", relax.TensorStructInfo([4], "float32"))
+    >>> builder = relax.BlockBuilder()
+    >>> with builder.function("main", [x]), builder.dataflow():
+    ...     a, b = [builder.emit(relax.op.add(x, x), name) for name in "ab"]
+    ...     c = builder.emit(relax.op.add(a, x), "c")
+    ...     name = builder.emit_func_output(builder.emit_output(relax.op.add(b, c), "d"))
+    >>> block = TopologicalSort()(builder.get())["main"].body.blocks[0]
+    >>> [one.var.name_hint for one in block.bindings]
+    ['a', 'c', 'b', 'd']
+    """
+    for given, known, name in ((order, _ORDERS, "order"), (direction, _DIRECTIONS, "direction")):
+        if given not in known:
+            raise GraphError(
+                f"TopologicalSort has no {name} {given!r}",
+                "",
+                f"use one of {', '.join(known)}",
+            )
+
+    def run(func: GraphFunction, mod: Any, context: Any) -> GraphFunction:
+        del mod, context
+        found: GraphFunction = _Sorter(func, order, direction).visit_expr(func)
+        return found
+
+    return FunctionPass(run, PassInfo(0, "TopologicalSort"))
+
+
+class _Sorter(PyExprMutator):
+    def __init__(self, func: GraphFunction, order: str, direction: str) -> None:
+        super().__init__()
+        self._is_deep = order == "depth-first"
+        self._from_inputs = direction == "from-inputs"
+        self._inputs: list[Any] = all_vars(func)  # in their order in the function
+        self._later: list[GraphVar] = []  # the variables that are used after the block
+
+    def visit_seq_expr_(self, op: SeqExpr) -> Any:
+        """The sequence with sorted blocks."""
+        blocks: list[BindingBlock] = []
+        for place, block in enumerate(op.blocks):
+            parts = [*op.blocks[place + 1 :], op.body]
+            self._later = [var for part in parts for var in used_vars(part)]
+            blocks.append(self.visit_binding_block(block))
+        body = self.visit_expr(op.body)
+        is_same = all(new is old for new, old in zip(blocks, op.blocks, strict=True))
+        return op if is_same and body is op.body else SeqExpr(tuple(blocks), body)
+
+    def visit_dataflow_block_(self, block: DataflowBlock) -> BindingBlock:
+        """The block with its bindings in order."""
+        later = self._later
+        new = super().visit_dataflow_block_(block)
+        graph = _Graph(new)
+        if self._from_inputs:
+            ordered = graph.search([*self._inputs, *graph.without_inputs()], self._is_deep)
+        else:
+            ordered = graph.reversed_search(later, self._is_deep)
+        if all(a is b for a, b in zip(ordered, new.bindings, strict=True)):
+            return new
+        return DataflowBlock(tuple(ordered))
+
+
+class _Graph:
+    """What the bindings of a block use, and which bindings use a value."""
+
+    def __init__(self, block: BindingBlock) -> None:
+        self._bindings = list(block.bindings)
+        defined: dict[Any, Binding] = {}
+        for one in self._bindings:
+            for value in _defined_by(one):
+                defined[value] = one
+        self._defined = defined
+        self._used = {id(one): _used_by(one, defined) for one in self._bindings}
+        self._users: dict[Any, list[Binding]] = {}
+        for one in self._bindings:
+            for value in self._used[id(one)]:
+                self._users.setdefault(value, []).append(one)
+
+    def without_inputs(self) -> list[Any]:
+        """The bindings that use no variable."""
+        return [one for one in self._bindings if not self._used[id(one)]]
+
+    def search(self, roots: list[Any], is_deep: bool) -> list[Binding]:
+        """The bindings as they are found from values, each after all that it uses."""
+        found: list[Binding] = []
+        waiting: deque[Any] = deque()
+        known: set[Any] = set()
+
+        def visit(root: Any) -> None:
+            waiting.append(root)
+            while waiting:
+                node = waiting.pop() if is_deep else waiting.popleft()
+                new = self._ready(node, known, found)
+                if is_deep:
+                    waiting.extend(reversed(new))
+                else:
+                    waiting.extend(new)
+
+        for root in roots:
+            if root not in self._defined or isinstance(root, Binding):
+                visit(root)
+        return found
+
+    def _ready(self, node: Any, known: set[Any], found: list[Binding]) -> list[Any]:
+        """Mark a value or binding as found; the bindings that may follow it."""
+        if isinstance(node, Binding):
+            if any(node is one for one in found) or not known.issuperset(self._used[id(node)]):
+                return []
+            found.append(node)
+            values = _defined_by(node)
+        else:
+            values = [node]
+        known |= set(values)
+        return [
+            user
+            for value in values
+            for user in self._users.get(value, [])
+            if known.issuperset(self._used[id(user)])
+        ]
+
+    def reversed_search(self, outputs: list[GraphVar], is_deep: bool) -> list[Binding]:
+        """The bindings as they are found from the outputs, each before all that use it."""
+        used_later = [self._defined[one] for one in reversed(outputs) if one in self._defined]
+        unused = [
+            one
+            for one in reversed(self._bindings)
+            if not any(value in self._users for value in _defined_by(one))
+        ]
+        found: list[Binding] = []
+        waiting: deque[Binding] = deque()
+        for root in [*used_later, *unused]:
+            waiting.append(root)
+            while waiting:
+                node = waiting.pop() if is_deep else waiting.popleft()
+                users = [one for value in _defined_by(node) for one in self._users.get(value, [])]
+                if any(node is one for one in found) or not all(
+                    any(user is one for one in found) for user in users
+                ):
+                    continue
+                found.append(node)
+                used = [self._defined[one] for one in self._used[id(node)] if one in self._defined]
+                waiting.extend(used if is_deep else reversed(used))
+        return found[::-1]
+
+
+def _defined_by(binding: Binding) -> list[Any]:
+    sizes: list[Any] = []
+    if isinstance(binding, MatchCast):
+        sizes = definable_tir_vars_in_struct_info(binding.struct_info)
+    return [binding.var, *sizes]
+
+
+def _used_by(binding: Any, defined: dict[Any, Binding]) -> list[Any]:
+    """The variables that a binding uses, and the variables of sizes that the block defines."""
+    sizes: list[Var] = []
+    for one in used_symbolic_vars(BindingBlock((binding,))):
+        if defined.get(one, binding) is not binding:
+            sizes.append(one)
+    return [*used_vars(binding.value), *sizes]
