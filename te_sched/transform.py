@@ -297,8 +297,8 @@ def ApplyPassToFunction(
     >>> func = tir.PrimFunc((i,), tir.Evaluate(i + 1 - i), {})
     >>> module = IRModule({"f": func, "g": func})
     >>> module = ApplyPassToFunction(tir.transform.Simplify(), "f")(module)
-    >>> module["f"].body, module["g"].body
-    (T.evaluate(1), T.evaluate(i + 1 - i))
+    >>> print(module["f"].body)
+    T.evaluate(1)
     """
 
     def run(mod: IRModule, context: Any) -> IRModule:

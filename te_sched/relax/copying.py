@@ -1,4 +1,4 @@
-"""Copies of functions with variables of their own, and calls that become the body of the function."""
+"""Copies of functions with new variables, and calls replaced by the body of the function."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def inline_functions(
 
     Parameters
     ----------
-    function_map : the functions by name, or GlobalVar; they may call each other, but not themselves.
+    function_map : the functions by name, or GlobalVar; none may call itself.
 
     >>> from te_sched import relax
     >>> x = relax.Var("x", relax.TensorStructInfo([4], "float32"))

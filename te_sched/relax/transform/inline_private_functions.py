@@ -25,8 +25,8 @@ def InlinePrivateFunctions() -> ModuleTransform:
     >>> y = relax.Var("y", relax.TensorStructInfo([4], "float32"))
     >>> with builder.function("main", [y]):
     ...     main = builder.emit_func_output(builder.emit(relax.Call(twice, [y])))
-    >>> InlinePrivateFunctions()(builder.get()).get_global_vars()
-    [I.GlobalVar("main")]
+    >>> [str(name) for name in InlinePrivateFunctions()(builder.get()).functions]
+    ['main']
     """
 
     def run(mod: IRModule, context: Any) -> IRModule:
