@@ -337,6 +337,20 @@ class BlockBuilder:
         """Close a scope."""
         self._scopes.pop()
 
+    @contextmanager
+    def subroutine_scope(self, params: Any, is_dataflow: bool) -> Iterator[list[BindingBlock]]:
+        """A block of another function than the open one; it is in the list at the end."""
+        found: list[BindingBlock] = []
+        depth = len(self._blocks)
+        self.begin_scope(params)
+        self._blocks.append(_OpenBlock(is_dataflow))
+        try:
+            yield found
+            found.append(self._end_block())
+        finally:
+            del self._blocks[depth:]
+            self.end_scope()
+
     def _define(self, variables: set[Var]) -> None:
         if self._scopes and self._scopes[-1] is not None:
             self._scopes[-1] |= variables

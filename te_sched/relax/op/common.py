@@ -53,6 +53,15 @@ def argument_error(call: GraphCall, place: int, expected: str) -> GraphTypeError
     )
 
 
+def given_dtype(dtype: Any) -> str:
+    """The dtype of a result as an attribute; "" if it is None or "void", that of the arguments.
+
+    >>> given_dtype("void"), given_dtype("float16")
+    ('', 'float16')
+    """
+    return "" if dtype in (None, "", "void") else dtypes.spelled(dtype)
+
+
 def shape_of(info: TensorStructInfo) -> tuple[Any, ...] | None:
     """The sizes of a tensor, if they are known."""
     return info.shape.values if isinstance(info.shape, ShapeExpr) else None

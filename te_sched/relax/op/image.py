@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from te_sched.errors import GraphError
-from te_sched.ir import dtypes
 from te_sched.ir.expr import Expr
 from te_sched.ir.graph import GraphCall
 from te_sched.ir.struct_info import ShapeExpr, ShapeStructInfo, StructInfo, TensorStructInfo
-from te_sched.relax.op.common import FOLLOWS, argument_error, shape_of, tensor_of
+from te_sched.relax.op.common import FOLLOWS, argument_error, given_dtype, shape_of, tensor_of
 from te_sched.relax.operators import make_call, register_operator
 from te_sched.signatures import is_sequence
 
@@ -57,7 +56,7 @@ def resize2d(
         cubic_alpha=float(cubic_alpha),
         cubic_exclude=int(cubic_exclude),
         extrapolation_value=float(extrapolation_value),
-        out_dtype=dtypes.spelled(out_dtype) if out_dtype else "",
+        out_dtype=given_dtype(out_dtype),
     )
 
 

@@ -9,7 +9,13 @@ from te_sched.ir import ops
 from te_sched.ir.graph import GraphCall, as_expr
 from te_sched.ir.struct_info import ShapeExpr, StructInfo, TensorStructInfo
 from te_sched.relax.op.binary import add
-from te_sched.relax.op.common import argument_error, broadcast_sizes, shape_of, tensors_of
+from te_sched.relax.op.common import (
+    argument_error,
+    broadcast_sizes,
+    given_dtype,
+    shape_of,
+    tensors_of,
+)
 from te_sched.relax.op.manipulate import permute_dims
 from te_sched.relax.op.sizes import check_equal, common_vdevice, dtype_of_all, fields_of
 from te_sched.relax.operators import make_call, register_operator
@@ -17,7 +23,7 @@ from te_sched.relax.operators import make_call, register_operator
 
 def matmul(x1: Any, x2: Any, out_dtype: Any = None) -> GraphCall:
     """The product of matrices, or of batches of them, as numpy.matmul."""
-    return make_call("relax.matmul", [x1, x2], out_dtype=str(out_dtype or ""))
+    return make_call("relax.matmul", [x1, x2], out_dtype=given_dtype(out_dtype))
 
 
 def linear(data: Any, weight: Any, bias: Any = None, out_dtype: Any = None) -> GraphCall:

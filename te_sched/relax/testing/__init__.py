@@ -1,1 +1,8 @@
-"""What tests of graphs share."""
+"""Help for tests of graphs, with TVM's names."""
+
+import sys
+
+from te_sched import signatures
+from te_sched.relax.testing import nn as nn
+
+signatures.list_names(sys.modules[__name__])

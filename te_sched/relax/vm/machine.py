@@ -16,6 +16,7 @@ from typing import Any
 from te_sched.errors import ArgumentError, CallError, GraphError, did_you_mean, kind_of, repr_of
 from te_sched.relax.vm.builtins import BUILTINS, Closure, as_value
 from te_sched.relax.vm.interpreter import InterpretedFunction, wrong_count
+from te_sched.relax.vm.model_builtins import MODEL_BUILTINS
 from te_sched.relax.vm.native_function import NativeFunction
 from te_sched.relax.vm.profiling import ProfileReport, instrumented
 from te_sched.runtime import registry
@@ -330,5 +331,5 @@ def _devices(given: Any) -> list[Device]:
 def _find(name: str, kernels: Any) -> Any:
     if kernels is not None and name in kernels.function_names:
         return kernels[name]
-    builtin = BUILTINS.get(name)
+    builtin = BUILTINS.get(name) or MODEL_BUILTINS.get(name)
     return builtin or registry.get_global_func(name, allow_missing=True)

@@ -9,7 +9,7 @@ from te_sched.errors import GraphError
 from te_sched.ir import ops
 from te_sched.ir.graph import GraphCall
 from te_sched.ir.struct_info import ShapeExpr, StructInfo, TensorStructInfo
-from te_sched.relax.op.common import shape_of, tensors_of
+from te_sched.relax.op.common import given_dtype, shape_of, tensors_of
 from te_sched.relax.op.nn.layouts import check_layout, check_rank_of_layout, rank_of, to_layout
 from te_sched.relax.op.sizes import (
     as_padding,
@@ -103,7 +103,7 @@ def _convolution(
         data_layout=layouts[0],
         kernel_layout=layouts[1],
         out_layout=layouts[2] or layouts[0],
-        out_dtype=str(out_dtype or ""),
+        out_dtype=given_dtype(out_dtype),
     )
 
 
@@ -174,7 +174,7 @@ def _transposed(
         data_layout=layouts[0],
         kernel_layout=layouts[1],
         out_layout=layouts[2] or layouts[0],
-        out_dtype=str(out_dtype or ""),
+        out_dtype=given_dtype(out_dtype),
     )
 
 

@@ -1,0 +1,9 @@
+"""Where graphs come from: models of PyTorch and ONNX, and models written as modules."""
+
+import sys
+
+from te_sched import signatures
+from te_sched.relax.frontend import nn as nn
+from te_sched.relax.frontend.common import detach_params as detach_params
+
+signatures.list_names(sys.modules[__name__])

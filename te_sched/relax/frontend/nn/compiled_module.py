@@ -1,0 +1,109 @@
+"""`module.jit`: a model, compiled, that is called with tensors of torch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from te_sched import nd
+from te_sched.errors import GraphError, repr_of
+from te_sched.relax.frontend.nn.core import NNModule, NNParameter, array_of
+from te_sched.relax.frontend.nn.exporter import export
+from te_sched.relax.frontend.nn.spec import IntSpec, MethodSpec, ModuleSpec, TupleSpec
+from te_sched.relax.vm.build import build
+from te_sched.relax.vm.executable import ShapeTuple
+from te_sched.relax.vm.machine import VirtualMachine
+
+
+def jit(
+    module: NNModule, spec: Any, device: Any, pipeline: Any, out_format: str, debug: bool
+) -> TorchModule:
+    """The module, compiled for a device."""
+    if out_format != "torch":
+        raise GraphError(
+            f"the format {repr_of(out_format)} of a compiled module", "", 'use "torch"'
+        )
+    place = nd.device(device) if isinstance(device, str) else device
+    methods = ModuleSpec.from_raw(spec, module)
+    mod, params, _ = export(module, methods, debug)
+    values = [_value_of(name, one) for name, one in params]
+    built = build(mod, target="llvm", pipeline=pipeline)
+    return TorchModule(methods, VirtualMachine(built, place), values)
+
+
+def _value_of(name: str, param: NNParameter) -> Any:
+    if param.data is None:
+        raise GraphError(
+            f"parameter {name} has no values",
+            "a module is compiled together with its parameters",
+            "set them first: parameter.data = array, or load_state_dict",
+        )
+    return param.data
+
+
+class TorchModule:
+    """A compiled model: `compiled["forward"](x)` takes and returns tensors of torch.
+
+    It keeps the effects from call to call.
+    """
+
+    def __init__(self, spec: ModuleSpec, vm: Any, params: list[Any]) -> None:
+        self.spec, self.vm, self.params = spec, vm, params
+        self.effects = self._first_effects()
+
+    def _first_effects(self) -> list[Any]:
+        try:
+            function = self.vm["_initialize_effect"]
+        except (KeyError, AttributeError, ValueError):
+            return []
+        return list(function())
+
+    def __getitem__(self, method_name: str) -> Any:
+        pairs = zip(self.spec.method_names, self.spec.method_specs, strict=True)
+        methods = dict(pairs)
+        if method_name not in methods:
+            raise GraphError(
+                f"the compiled module has no method {method_name}",
+                "",
+                f"use one of {', '.join(methods)}",
+            )
+        return lambda *args: self._call(method_name, methods[method_name], args)
+
+    def _call(self, name: str, spec: MethodSpec, args: Any) -> Any:
+        if len(args) != len(spec.arg_names):
+            raise GraphError(
+                f"method {name} is called with {len(args)} arguments, "
+                f"expected {len(spec.arg_names)}",
+                f"it takes {', '.join(spec.arg_names)}",
+                "give one value for each",
+            )
+        given = [_to_graph(kind, one) for kind, one in zip(spec.arg_specs, args, strict=True)]
+        has_effects = bool(self.effects) and spec.effect_mode != "none"
+        for mode, values in ((spec.effect_mode, self.effects), (spec.param_mode, self.params)):
+            if mode == "plain":
+                given += values
+            elif mode == "packed" and (values or values is self.params):
+                given.append(tuple(values))
+        result = self.vm[name](*given)
+        if has_effects:
+            result, self.effects = result[0], list(result[1])
+        return _to_torch(result)
+
+
+def _to_graph(kind: Any, value: Any) -> Any:
+    """A value of the caller as one of the virtual machine."""
+    if isinstance(kind, IntSpec):
+        return ShapeTuple([int(value)])
+    if isinstance(kind, TupleSpec):
+        return tuple([_to_graph(one, item) for one, item in zip(kind.elements, value, strict=True)])
+    return array_of(value) if hasattr(value, "shape") else value
+
+
+def _to_torch(value: Any) -> Any:
+    """A value of the virtual machine as one of torch; shares the memory of arrays."""
+    import torch
+
+    if isinstance(value, nd.NDArray):
+        return torch.from_dlpack(value)  # type: ignore[attr-defined]
+    if isinstance(value, list | tuple):
+        return tuple([_to_torch(one) for one in value])
+    return value

@@ -1,0 +1,219 @@
+"""A module of a model becomes a module of graphs: a function for each method of the spec.
+
+A function's parameters are the arguments of the method, the effects, and the parameters of the
+model; its result is that of the method, and the effects after it. `_initialize_effect` makes the
+first effects. Must not know operations.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from te_sched.errors import GraphError, kind_of, repr_of
+from te_sched.ir.expr import Expr, Var
+from te_sched.ir.graph import GraphVar, Tuple, TupleGetItem, as_expr
+from te_sched.ir.stmt import IRModule
+from te_sched.ir.struct_info import (
+    ObjectStructInfo,
+    ShapeStructInfo,
+    StructInfo,
+    TensorStructInfo,
+    TupleStructInfo,
+)
+from te_sched.relax.block_builder import BlockBuilder
+from te_sched.relax.frontend.nn.core import (
+    Effect,
+    NNModule,
+    NNObject,
+    NNParameter,
+    NNTensor,
+    sizes_of,
+    unwrap_nested,
+)
+from te_sched.relax.frontend.nn.effects import IOEffect
+from te_sched.relax.frontend.nn.spec import IntSpec, MethodSpec, ModuleSpec, TensorSpec, TupleSpec
+
+_STATE = threading.local()  # .exports: those in progress in this thread, the innermost last
+
+
+class Exporter:
+    """The export of a module: its builder, the effect of debugging, modules of compiled code."""
+
+    def __init__(self, debug: bool = False) -> None:
+        self.builder = BlockBuilder()
+        self.io_effect = IOEffect() if debug else None
+        self.extern_modules: list[Any] = []
+
+    @staticmethod
+    def current() -> Exporter | None:
+        """The export in progress in this thread."""
+        exports: list[Exporter] = getattr(_STATE, "exports", [])
+        return exports[-1] if exports else None
+
+    @contextmanager
+    def _open(self) -> Iterator[None]:
+        exports = _STATE.__dict__.setdefault("exports", [])
+        exports.append(self)
+        try:
+            yield
+        finally:
+            exports.pop()
+
+    def build(self, spec: ModuleSpec) -> tuple[IRModule, list[tuple[str, NNParameter]], list[Any]]:
+        """The module of graphs, the parameters, and the modules of compiled code."""
+        params = list(spec.module.named_parameters())
+        effects: list[tuple[str, Effect]] = list(spec.module.named_effects())
+        if self.io_effect is not None:
+            effects.insert(0, ("", self.io_effect))
+        with self._open():
+            if effects:
+                self._emit_first_effects(effects)
+            for name, method in zip(spec.method_names, spec.method_specs, strict=True):
+                self._emit_method(name, method, params, effects)
+        return self.builder.finalize(), params, self.extern_modules
+
+    def _emit_first_effects(self, effects: list[tuple[str, Effect]]) -> None:
+        builder = self.builder
+        with builder.function("_initialize_effect", []):
+            with builder.dataflow():
+                made = [one for name, effect in effects for one in effect.emit_init(name, builder)]
+                outputs = builder.emit_output(builder.emit(Tuple(tuple(made))))
+            builder.emit_func_output(outputs)
+
+    def _emit_method(
+        self,
+        name: str,
+        spec: MethodSpec,
+        params: list[tuple[str, NNParameter]],
+        effects: list[tuple[str, Effect]],
+    ) -> None:
+        builder = self.builder
+        names: dict[str, Var] = {}  # of the sizes of arguments
+        arguments = [
+            GraphVar(one, _info_of(kind, one, names))
+            for one, kind in zip(spec.arg_names, spec.arg_specs, strict=True)
+        ]
+        inputs = _Inputs(builder)
+        if spec.effect_mode != "none":
+            groups = [effect.create(path) for path, effect in effects]
+            inputs.add([one for group in groups for one in group], spec, "effect")
+        count = len(arguments) + len(inputs.params)
+        if spec.param_mode != "none":
+            sizes: dict[str, Var] = {}  # of the sizes of parameters
+            variables = [one.declare(path.replace(".", "_"), sizes) for path, one in params]
+            inputs.add(variables, spec, "param")
+        with builder.function(name, [*arguments, *inputs.params], {"num_input": count}):
+            with builder.dataflow():
+                values = inputs.unpack()
+                if spec.effect_mode != "none":
+                    for (_, effect), group in zip(effects, groups, strict=True):
+                        effect.set_state([values[one] for one in group])
+                if spec.param_mode != "none":
+                    for (_, param), one in zip(params, variables, strict=True):
+                        param.bind(values[one])
+                given = [
+                    self._argument(kind, var, var.name_hint)
+                    for kind, var in zip(spec.arg_specs, arguments, strict=True)
+                ]
+                result = _result_of(spec.method(*given), name)
+                if effects and spec.effect_mode != "none":
+                    after = [one for _, effect in effects for one in effect.finalize()]
+                    result = Tuple((as_expr(result), Tuple(tuple(after))))
+                output = builder.emit_output(result)
+            builder.emit_func_output(output)
+
+    def _argument(self, kind: Any, value: Any, name: str) -> Any:
+        """The value that a method is called with, for a parameter of the function."""
+        if isinstance(kind, TensorSpec):
+            return NNTensor(_expr=value)
+        if isinstance(kind, IntSpec):
+            return value.struct_info.values[0]
+        if isinstance(kind, TupleSpec):
+            items = [
+                self.builder.emit(TupleGetItem(value, n), f"{name}_{n}")
+                for n in range(len(kind.elements))
+            ]
+            pairs = zip(kind.elements, items, strict=True)
+            return type(kind.elements)(
+                [self._argument(one, item, f"{name}_{n}") for n, (one, item) in enumerate(pairs)]
+            )
+        return kind.object_type(_expr=value, _name=name)
+
+
+class _Inputs:
+    """The parameters of a function for effects and parameters of the model."""
+
+    def __init__(self, builder: BlockBuilder) -> None:
+        self.builder = builder
+        self.params: list[GraphVar] = []
+        self.groups: list[tuple[GraphVar | None, list[GraphVar]]] = []
+
+    def add(self, variables: list[GraphVar], spec: MethodSpec, kind: str) -> None:
+        """Add variables: one parameter each, or one for all."""
+        if getattr(spec, f"{kind}_mode") == "plain":
+            self.params += variables
+            self.groups.append((None, variables))
+            return
+        info = TupleStructInfo(tuple([one.struct_info for one in variables]))
+        packed = GraphVar(f"packed_{kind}s", info)
+        self.params.append(packed)
+        self.groups.append((packed, variables))
+
+    def unpack(self) -> dict[GraphVar, GraphVar]:
+        """The variables in the function, for each that was added."""
+        found: dict[GraphVar, GraphVar] = {}
+        for packed, variables in self.groups:
+            for n, one in enumerate(variables):
+                if packed is None:
+                    found[one] = one
+                else:
+                    found[one] = self.builder.emit(TupleGetItem(packed, n), one.name_hint)
+        return found
+
+
+def _info_of(kind: Any, name: str, names: dict[str, Var]) -> StructInfo:
+    """The struct info of an argument of a kind."""
+    if isinstance(kind, TensorSpec):
+        return TensorStructInfo(sizes_of(kind.shape, names), kind.dtype)
+    if isinstance(kind, IntSpec):
+        return ShapeStructInfo((Var(name, "int64"),))
+    if isinstance(kind, TupleSpec):
+        elements = [_info_of(one, f"{name}_{n}", names) for n, one in enumerate(kind.elements)]
+        return TupleStructInfo(tuple(elements))
+    return ObjectStructInfo()
+
+
+def _result_of(value: Any, name: str) -> Any:
+    """The expression of the result of a method."""
+    if isinstance(value, list | tuple):
+        return Tuple(tuple([_result_of(one, name) for one in value]))
+    if not isinstance(value, NNTensor | NNObject):
+        raise GraphError(
+            f"method {name} returns {repr_of(value)}",
+            f"it is {'an expression' if isinstance(value, Expr) else kind_of(value)}",
+            "return tensors, objects, and lists and tuples of them",
+        )
+    return unwrap_nested(value)
+
+
+def export(
+    module: NNModule, spec: Any, debug: bool = False
+) -> tuple[IRModule, list[tuple[str, NNParameter]], list[Any]]:
+    """The module of graphs, the parameters, and the modules of compiled code."""
+    return Exporter(debug).build(ModuleSpec.from_raw(spec, module))
+
+
+def add_extern(mod: Any) -> None:
+    """Add a module of compiled code to the export in progress."""
+    exporter = Exporter.current()
+    if exporter is None:
+        raise GraphError(
+            "a module of compiled code is added outside of an export",
+            "",
+            "add it in a method that is exported",
+        )
+    if mod not in exporter.extern_modules:
+        exporter.extern_modules.append(mod)

@@ -1,0 +1,52 @@
+"""`nn.Mutator`: parts of a model are exchanged before it is exported."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from te_sched.relax.frontend.nn.core import Effect, NNModule, NNModuleList, NNParameter
+
+
+class Mutator:
+    """Visits the parts of a module, with their paths; methods return what takes their place."""
+
+    def visit(self, name: str, node: Any) -> Any:
+        """The module, after its parts were visited."""
+        if isinstance(node, NNModuleList):
+            for place, one in enumerate(node):
+                node[place] = self._part(_path(name, str(place)), one)
+        else:
+            for key, one in list(vars(node).items()):
+                setattr(node, key, self._part(_path(name, key), one))
+        return node
+
+    def _part(self, name: str, node: Any) -> Any:
+        if isinstance(node, NNModuleList):
+            return self.visit_modulelist(name, node)
+        if isinstance(node, NNModule):
+            return self.visit_module(name, node)
+        if isinstance(node, Effect):
+            return self.visit_effect(name, node)
+        if isinstance(node, NNParameter):
+            return self.visit_param(name, node)
+        return node
+
+    def visit_module(self, name: str, node: NNModule) -> Any:
+        """A module: by default its parts are visited."""
+        return self.visit(name, node)
+
+    def visit_effect(self, name: str, node: Effect) -> Any:
+        """An effect: by default itself."""
+        return node
+
+    def visit_param(self, name: str, node: NNParameter) -> Any:
+        """A parameter: by default itself."""
+        return node
+
+    def visit_modulelist(self, name: str, node: NNModuleList) -> Any:
+        """A list of modules: by default its elements are visited."""
+        return self.visit(name, node)
+
+
+def _path(name: str, key: str) -> str:
+    return f"{name}.{key}" if name else key

@@ -1,0 +1,14 @@
+"""Models of PyTorch as graphs, with TVM's names. torch is imported only where it is needed."""
+
+import sys
+
+from te_sched import signatures
+from te_sched.relax.frontend.torch import elementwise as _elementwise  # noqa: F401
+from te_sched.relax.frontend.torch import layers as _layers  # noqa: F401
+from te_sched.relax.frontend.torch import shapes as _shapes  # noqa: F401
+from te_sched.relax.frontend.torch.exported_program_translator import (
+    from_exported_program as from_exported_program,
+)
+from te_sched.relax.frontend.torch.fx_translator import from_fx as from_fx
+
+signatures.list_names(sys.modules[__name__])

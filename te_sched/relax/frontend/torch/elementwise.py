@@ -1,0 +1,767 @@
+"""Rows of operators of torch: arithmetic, comparisons, activations, reductions, new tensors.
+
+Tensors of different dtypes, and numbers, are converted as torch does.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from te_sched.errors import GraphError
+from te_sched.ir import dtypes, ops
+from te_sched.ir.expr import Expr
+from te_sched.ir.graph import TupleGetItem
+from te_sched.ir.struct_info import ShapeExpr
+from te_sched.relax import op as R
+from te_sched.relax.constant import const
+from te_sched.relax.frontend.torch.importer import ROWS, Importer, Row, dtype_of, row
+
+# Dtypes of tensors and numbers
+
+
+def _kind_of(dtype: str) -> int:
+    if dtype == "bool":
+        return 0
+    return 1 if dtypes.is_integral(dtype) else 2
+
+
+def _number_dtype(value: Any) -> str:
+    if isinstance(value, bool):
+        return "bool"
+    return "float32" if isinstance(value, float) else "int64"
+
+
+def promoted(imp: Importer, *values: Any) -> list[Any]:
+    """Tensors and numbers with the dtype that torch gives to their sum, as expressions."""
+    tensors = [one for one in values if imp.is_tensor(one)]
+    if not tensors:
+        return [const(one) for one in values]
+    wide = [one for one in tensors if imp.info(one).ndim > 0]
+    dtype = _common([imp.dtype(one) for one in wide or tensors])
+    others = [imp.dtype(one) for one in tensors if one not in wide] if wide else []
+    others += [_number_dtype(one) for one in values if not imp.is_tensor(one)]
+    for other in others:
+        if _kind_of(other) > _kind_of(dtype):
+            dtype = other if wide or not others else _common([dtype, other])
+    return [
+        imp.cast(one, dtype) if imp.is_tensor(one) else scalar(imp, one, dtype) for one in values
+    ]
+
+
+def _common(names: list[str]) -> str:
+    """The dtype in which values of all dtypes are represented."""
+    found = names[0]
+    for one in names[1:]:
+        if one == found:
+            continue
+        if _kind_of(one) != _kind_of(found):
+            found = max(found, one, key=_kind_of)
+        elif {one, found} == {"float16", "bfloat16"}:
+            found = "float32"
+        elif {one, found} == {"uint8", "int8"}:
+            found = "int16"
+        else:
+            found = max(found, one, key=dtypes.bits)
+    return found
+
+
+def scalar(imp: Importer, value: Any, dtype: str) -> Any:
+    """A number, perhaps of a symbolic value, as a constant or tensor of no dimensions."""
+    if isinstance(value, Expr):
+        made = imp.emit(R.shape_to_tensor(ShapeExpr((value,))))
+        return imp.cast(imp.emit(R.reshape(made, [])), dtype)
+    return const(value, dtype)
+
+
+# Arithmetic of two values: of tensors, or of numbers and sizes
+
+
+def _binary(
+    make: str, of_sizes: Callable[[Any, Any], Any], is_ratio: bool = False
+) -> Callable[..., Any]:
+    def rule(imp: Importer, a: Any, b: Any, *, alpha: Any = 1, out: Any = None) -> Any:
+        if not imp.is_tensor(a) and not imp.is_tensor(b):
+            return of_sizes(a, b)
+        if alpha != 1:
+            b = imp.emit(R.multiply(*promoted(imp, b, alpha))) if imp.is_tensor(b) else b * alpha
+        a, b = promoted(imp, a, b)
+        if is_ratio and _kind_of(imp.dtype(a)) < 2:
+            a, b = imp.cast(a, "float32"), imp.cast(b, "float32")
+        return imp.emit(getattr(R, make)(a, b))
+
+    return rule
+
+
+def _compare(op: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    return lambda a, b: op(a, b) if not isinstance(a, Expr) and not isinstance(b, Expr) else True
+
+
+def _floor_div(a: Any, b: Any) -> Any:
+    return ops.floordiv(a, b) if isinstance(a, Expr) or isinstance(b, Expr) else a // b
+
+
+def _mod(a: Any, b: Any) -> Any:
+    return ops.floormod(a, b) if isinstance(a, Expr) or isinstance(b, Expr) else a % b
+
+
+_BINARY: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
+    "add": ("add", operator.add),
+    "sub": ("subtract", operator.sub),
+    "subtract": ("subtract", operator.sub),
+    "mul": ("multiply", operator.mul),
+    "multiply": ("multiply", operator.mul),
+    "pow": ("power", operator.pow),
+    "floordiv": ("floor_divide", _floor_div),
+    "floor_divide": ("floor_divide", _floor_div),
+    "mod": ("floor_mod", _mod),
+    "remainder": ("floor_mod", _mod),
+    "maximum": ("maximum", max),
+    "minimum": ("minimum", min),
+    "eq": ("equal", _compare(operator.eq)),
+    "ne": ("not_equal", _compare(operator.ne)),
+    "lt": ("less", _compare(operator.lt)),
+    "le": ("less_equal", _compare(operator.le)),
+    "gt": ("greater", _compare(operator.gt)),
+    "ge": ("greater_equal", _compare(operator.ge)),
+    "bitwise_and": ("bitwise_and", operator.and_),
+    "bitwise_or": ("bitwise_or", operator.or_),
+    "bitwise_xor": ("bitwise_xor", operator.xor),
+    "logical_and": ("logical_and", lambda a, b: a and b),
+    "logical_or": ("logical_or", lambda a, b: a or b),
+    "logical_xor": ("logical_xor", lambda a, b: bool(a) != bool(b)),
+}
+for _name, (_make, _of_sizes) in _BINARY.items():
+    ROWS[_name] = Row(_binary(_make, _of_sizes))
+for _name, _alias in (
+    ("__and__", "bitwise_and"),
+    ("and_", "bitwise_and"),
+    ("or_", "bitwise_or"),
+    ("xor", "bitwise_xor"),
+    ("matmul_scalar", "mul"),
+):
+    ROWS[_name] = ROWS[_alias]
+
+
+@row("truediv", "true_divide", "div", "divide")
+def _divide(imp: Importer, a: Any, b: Any, *, rounding_mode: str | None = None) -> Any:
+    if rounding_mode == "floor":
+        return ROWS["floordiv"].rule(imp, a, b)
+    found = _binary("divide", operator.truediv, is_ratio=True)(imp, a, b)
+    return _trunc(imp, found) if rounding_mode == "trunc" else found
+
+
+@row("rsub")
+def _rsub(imp: Importer, a: Any, b: Any, alpha: Any = 1) -> Any:
+    return ROWS["sub"].rule(imp, b, a, alpha=alpha)
+
+
+@row("addcmul")
+def _addcmul(imp: Importer, a: Any, b: Any, c: Any, *, value: Any = 1) -> Any:
+    return ROWS["add"].rule(imp, a, ROWS["mul"].rule(imp, b, c), alpha=value)
+
+
+@row("addcdiv")
+def _addcdiv(imp: Importer, a: Any, b: Any, c: Any, *, value: Any = 1) -> Any:
+    return ROWS["add"].rule(imp, a, _divide(imp, b, c), alpha=value)
+
+
+@row("lerp")
+def _lerp(imp: Importer, a: Any, b: Any, weight: Any) -> Any:
+    return ROWS["add"].rule(imp, a, ROWS["mul"].rule(imp, ROWS["sub"].rule(imp, b, a), weight))
+
+
+# One value
+
+
+def _unary(make: str) -> Callable[..., Any]:
+    def rule(imp: Importer, x: Any, **_: Any) -> Any:
+        return imp.emit(getattr(R, make)(x))
+
+    return rule
+
+
+def _float_unary(make: str) -> Callable[..., Any]:
+    """An operator that makes floats of integers."""
+
+    def rule(imp: Importer, x: Any, **_: Any) -> Any:
+        if not imp.is_tensor(x):
+            return getattr(math, make)(x)
+        x = imp.cast(x, "float32") if _kind_of(imp.dtype(x)) < 2 else x
+        return imp.emit(getattr(R, make)(x))
+
+    return rule
+
+
+for _name in [
+    "acos",
+    "acosh",
+    "asin",
+    "asinh",
+    "atan",
+    "atanh",
+    "cos",
+    "cosh",
+    "exp",
+    "rsqrt",
+    "sigmoid",
+    "sin",
+    "sinh",
+    "sqrt",
+    "tan",
+    "tanh",
+    "erf",
+    "log",
+]:
+    ROWS[_name] = Row(_float_unary(_name))
+for _name in [
+    "abs",
+    "sign",
+    "isnan",
+    "isinf",
+    "isfinite",
+    "ceil",
+    "floor",
+    "square",
+    "bitwise_not",
+    "logical_not",
+]:
+    ROWS[_name] = Row(_unary(_name))
+ROWS["absolute"] = ROWS["abs"]
+ROWS["arccos"], ROWS["arcsin"], ROWS["arctan"] = ROWS["acos"], ROWS["asin"], ROWS["atan"]
+
+
+@row("neg", "negative")
+def _neg(imp: Importer, x: Any) -> Any:
+    return imp.emit(R.negative(x)) if imp.is_tensor(x) else -x
+
+
+@row("invert", "__invert__")
+def _invert(imp: Importer, x: Any) -> Any:
+    return imp.emit(R.logical_not(x) if imp.dtype(x) == "bool" else R.bitwise_not(x))
+
+
+@row("round")
+def _round(imp: Importer, x: Any, *, decimals: int = 0) -> Any:
+    if decimals != 0:
+        raise GraphError(
+            f"round to {decimals} decimals", "", "multiply, round to integers, and divide"
+        )
+    return imp.emit(R.round(x))
+
+
+@row("trunc", "fix")
+def _trunc(imp: Importer, x: Any) -> Any:
+    size = imp.emit(R.floor(imp.emit(R.abs(x))))
+    return imp.emit(R.multiply(imp.emit(R.sign(x)), size))
+
+
+@row("reciprocal")
+def _reciprocal(imp: Importer, x: Any) -> Any:
+    return _divide(imp, 1.0, x)
+
+
+@row("expm1")
+def _expm1(imp: Importer, x: Any) -> Any:
+    return imp.emit(R.subtract(imp.emit(R.exp(x)), const(1, imp.dtype(x))))
+
+
+@row("log1p")
+def _log1p(imp: Importer, x: Any) -> Any:
+    return imp.emit(R.log(imp.emit(R.add(x, const(1, imp.dtype(x))))))
+
+
+@row("log2")
+def _log2(imp: Importer, x: Any) -> Any:
+    return imp.emit(R.divide(imp.emit(R.log(x)), const(math.log(2), imp.dtype(x))))
+
+
+@row("log10")
+def _log10(imp: Importer, x: Any) -> Any:
+    return imp.emit(R.divide(imp.emit(R.log(x)), const(math.log(10), imp.dtype(x))))
+
+
+# Activations
+
+
+def _nothing(imp: Importer, module: Any) -> dict[str, Any]:
+    return {}
+
+
+_SAME = {name: ROWS[row_name].rule for name, row_name in (("Sigmoid", "sigmoid"), ("Tanh", "tanh"))}
+for _name, _rule in _SAME.items():
+    row(**{_name: _nothing})(_rule)
+
+
+@row("relu", ReLU=_nothing)
+def _relu(imp: Importer, x: Any, inplace: bool = False) -> Any:
+    return imp.emit(R.nn.relu(x))
+
+
+@row("relu6", ReLU6=_nothing)
+def _relu6(imp: Importer, x: Any, inplace: bool = False) -> Any:
+    return imp.emit(R.clip(x, 0, 6))
+
+
+@row("silu", SiLU=_nothing)
+def _silu(imp: Importer, x: Any, inplace: bool = False) -> Any:
+    return imp.emit(R.nn.silu(x))
+
+
+@row("gelu", GELU=lambda imp, m: {"approximate": m.approximate})
+def _gelu(imp: Importer, x: Any, approximate: str = "none") -> Any:
+    return imp.emit(R.nn.gelu(x) if approximate == "none" else R.nn.gelu_tanh(x))
+
+
+@row(
+    "leaky_relu",
+    LeakyReLU=lambda imp, m: {"negative_slope": m.negative_slope},
+)
+def _leaky_relu(imp: Importer, x: Any, negative_slope: float = 0.01, inplace: bool = False) -> Any:
+    return imp.emit(R.nn.leakyrelu(x, negative_slope))
+
+
+@row("prelu", PReLU=lambda imp, m: {"weight": imp.param(m.weight)})
+def _prelu(imp: Importer, x: Any, weight: Any) -> Any:
+    shape = [1] * imp.info(x).ndim
+    if imp.info(x).ndim > 1:
+        shape[1] = imp.shape(weight)[0]
+        weight = imp.emit(R.reshape(weight, shape))
+    below = imp.emit(R.multiply(weight, imp.emit(R.minimum(x, const(0, imp.dtype(x))))))
+    return imp.emit(R.add(imp.emit(R.nn.relu(x)), below))
+
+
+@row("elu", ELU=lambda imp, m: {"alpha": m.alpha})
+def _elu(
+    imp: Importer,
+    x: Any,
+    alpha: float = 1.0,
+    scale: float = 1.0,
+    input_scale: float = 1.0,
+    inplace: bool = False,
+) -> Any:
+    dtype = imp.dtype(x)
+    inner = x if input_scale == 1.0 else imp.emit(R.multiply(x, const(input_scale, dtype)))
+    low = imp.emit(R.minimum(inner, const(0, dtype)))
+    grown = imp.emit(R.subtract(imp.emit(R.exp(low)), const(1, dtype)))
+    below = imp.emit(R.multiply(grown, const(alpha * scale, dtype)))
+    above = imp.emit(R.nn.relu(x))
+    if scale != 1.0:
+        above = imp.emit(R.multiply(above, const(scale, dtype)))
+    return imp.emit(R.add(above, below))
+
+
+@row("selu", SELU=_nothing)
+def _selu(imp: Importer, x: Any, inplace: bool = False) -> Any:
+    return _elu(imp, x, 1.6732632423543772, 1.0507009873554805)
+
+
+@row("hardsigmoid", Hardsigmoid=_nothing)
+def _hardsigmoid(imp: Importer, x: Any, inplace: bool = False) -> Any:
+    dtype = imp.dtype(x)
+    clipped = imp.emit(R.clip(imp.emit(R.add(x, const(3, dtype))), 0, 6))
+    return imp.emit(R.divide(clipped, const(6, dtype)))
+
+
+@row("hardswish", Hardswish=_nothing)
+def _hardswish(imp: Importer, x: Any, inplace: bool = False) -> Any:
+    return imp.emit(R.multiply(x, _hardsigmoid(imp, x)))
+
+
+@row("hardtanh", Hardtanh=lambda imp, m: {"min_val": m.min_val, "max_val": m.max_val})
+def _hardtanh(
+    imp: Importer, x: Any, min_val: Any = -1.0, max_val: Any = 1.0, inplace: bool = False
+) -> Any:
+    return imp.emit(R.clip(x, min_val, max_val))
+
+
+@row("softplus", Softplus=lambda imp, m: {"beta": m.beta, "threshold": m.threshold})
+def _softplus(imp: Importer, x: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
+    dtype = imp.dtype(x)
+    scaled = x if beta == 1 else imp.emit(R.multiply(x, const(beta, dtype)))
+    small = imp.emit(R.minimum(scaled, const(threshold, dtype)))
+    soft = _log1p(imp, imp.emit(R.exp(small)))
+    soft = soft if beta == 1 else imp.emit(R.divide(soft, const(beta, dtype)))
+    return imp.emit(R.where(imp.emit(R.greater(scaled, const(threshold, dtype))), x, soft))
+
+
+@row("mish", Mish=_nothing)
+def _mish(imp: Importer, x: Any, inplace: bool = False) -> Any:
+    return imp.emit(R.multiply(x, imp.emit(R.tanh(_softplus(imp, x)))))
+
+
+@row("softmax", "_softmax", Softmax=lambda imp, m: {"dim": m.dim})
+def _softmax(imp: Importer, x: Any, dim: int = -1, dtype: Any = None) -> Any:
+    x = imp.cast(x, dtype_of(dtype)) if dtype not in (None, False, True) else x
+    return imp.emit(R.nn.softmax(x, -1 if dim is None else dim))
+
+
+@row("log_softmax", "_log_softmax", LogSoftmax=lambda imp, m: {"dim": m.dim})
+def _log_softmax(imp: Importer, x: Any, dim: int = -1, dtype: Any = None) -> Any:
+    x = imp.cast(x, dtype_of(dtype)) if dtype not in (None, False, True) else x
+    return imp.emit(R.nn.log_softmax(x, -1 if dim is None else dim))
+
+
+@row("logsigmoid", "log_sigmoid", LogSigmoid=_nothing)
+def _log_sigmoid(imp: Importer, x: Any) -> Any:
+    return imp.emit(R.negative(_softplus(imp, imp.emit(R.negative(x)))))
+
+
+@row("clamp", "clip")
+def _clamp(imp: Importer, x: Any, min: Any = None, max: Any = None) -> Any:
+    is_number = [one is None or isinstance(one, int | float) for one in (min, max)]
+    if all(is_number):
+        low = -math.inf if min is None else min
+        return imp.emit(R.clip(x, low, math.inf if max is None else max))
+    x = x if min is None else ROWS["maximum"].rule(imp, x, min)
+    return x if max is None else ROWS["minimum"].rule(imp, x, max)
+
+
+@row("clamp_min")
+def _clamp_min(imp: Importer, x: Any, min: Any) -> Any:
+    return _clamp(imp, x, min)
+
+
+@row("clamp_max")
+def _clamp_max(imp: Importer, x: Any, max: Any) -> Any:
+    return _clamp(imp, x, None, max)
+
+
+@row(
+    "dropout",
+    "alpha_dropout",
+    "feature_dropout",
+    "native_dropout",
+    "stochastic_depth",
+    Dropout=_nothing,
+    Dropout1d=_nothing,
+    Dropout2d=_nothing,
+    Dropout3d=_nothing,
+    Identity=_nothing,
+    StochasticDepth=_nothing,
+)
+def _dropout(imp: Importer, x: Any, *args: Any, **kwargs: Any) -> Any:
+    return x
+
+
+@row(
+    "clone",
+    "contiguous",
+    "detach",
+    "alias",
+    "lift_fresh_copy",
+    "lift_fresh",
+    "cpu",
+    "requires_grad",
+    "_reshape_alias_copy",
+)
+def _same(imp: Importer, x: Any, *args: Any, **kwargs: Any) -> Any:
+    return x
+
+
+# Reductions
+
+
+def _axes(dim: Any) -> Any:
+    if dim is None or (isinstance(dim, list | tuple) and not dim):
+        return None
+    return list(dim) if isinstance(dim, list | tuple) else [dim]
+
+
+def _reduction(make: str, is_mean: bool = False) -> Callable[..., Any]:
+    def rule(
+        imp: Importer, x: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
+    ) -> Any:
+        if dtype is not None:
+            x = imp.cast(x, dtype_of(dtype))
+        elif _kind_of(imp.dtype(x)) < 2 and make in ("sum", "prod"):
+            x = imp.cast(x, "int64")
+        return imp.emit(getattr(R, make)(x, _axes(dim), keepdim))
+
+    return rule
+
+
+for _name, _make in (
+    ("sum", "sum"),
+    ("mean", "mean"),
+    ("prod", "prod"),
+    ("amax", "max"),
+    ("amin", "min"),
+):
+    ROWS[_name] = Row(_reduction(_make))
+
+
+@row("var")
+def _var(
+    imp: Importer,
+    x: Any,
+    dim: Any = None,
+    unbiased: bool = True,
+    keepdim: bool = False,
+    *,
+    correction: Any = None,
+) -> Any:
+    if isinstance(dim, bool):
+        dim, unbiased = None, dim
+    found = imp.emit(R.variance(x, _axes(dim), keepdim))
+    less = int(unbiased) if correction is None else correction
+    if not less:
+        return found
+    rank = imp.info(x).ndim
+    axes = range(rank) if _axes(dim) is None else [one % rank for one in _axes(dim)]
+    count = math.prod([imp.shape(x)[one] for one in axes])
+    return ROWS["mul"].rule(imp, found, count / (count - less))
+
+
+@row("std")
+def _std(imp: Importer, x: Any, *args: Any, **kwargs: Any) -> Any:
+    return imp.emit(R.sqrt(_var(imp, x, *args, **kwargs)))
+
+
+def _extreme(value: str, place: str, of_two: str) -> Callable[..., Any]:
+    def rule(imp: Importer, x: Any, dim: Any = None, keepdim: bool = False) -> Any:
+        if dim is None:
+            return imp.emit(getattr(R, value)(x))
+        if imp.is_tensor(dim):
+            return ROWS[of_two].rule(imp, x, dim)
+        found = imp.emit(getattr(R, value)(x, [dim], keepdim))
+        return (found, imp.emit(getattr(R, place)(x, dim, keepdim)))
+
+    return rule
+
+
+ROWS["max"] = Row(_extreme("max", "argmax", "maximum"))
+ROWS["min"] = Row(_extreme("min", "argmin", "minimum"))
+
+
+@row("argmax")
+def _argmax(imp: Importer, x: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    return imp.emit(R.argmax(x, dim, keepdim))
+
+
+@row("argmin")
+def _argmin(imp: Importer, x: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    return imp.emit(R.argmin(x, dim, keepdim))
+
+
+@row("cumsum")
+def _cumsum(imp: Importer, x: Any, dim: int, *, dtype: Any = None) -> Any:
+    return imp.emit(R.cumsum(x, dim, None if dtype is None else dtype_of(dtype)))
+
+
+@row("cumprod")
+def _cumprod(imp: Importer, x: Any, dim: int, *, dtype: Any = None) -> Any:
+    return imp.emit(R.cumprod(x, dim, None if dtype is None else dtype_of(dtype)))
+
+
+@row("norm", "linalg_vector_norm")
+def _norm(
+    imp: Importer, x: Any, p: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
+) -> Any:
+    size = imp.emit(R.abs(x))
+    if p in (math.inf, -math.inf):
+        return imp.emit((R.max if p > 0 else R.min)(size, _axes(dim), keepdim))
+    power = 2 if p in (None, "fro") else p
+    if power == 1:
+        return imp.emit(R.sum(size, _axes(dim), keepdim))
+    total = imp.emit(R.power(size, const(power, imp.dtype(x))))
+    total = imp.emit(R.sum(total, _axes(dim), keepdim))
+    return imp.emit(R.power(total, const(1 / power, imp.dtype(x))))
+
+
+@row("all")
+def _all(imp: Importer, x: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    small = imp.emit(R.min(imp.cast(imp.cast(x, "bool"), "int32"), _axes(dim), keepdim))
+    return imp.cast(small, "bool")
+
+
+@row("any")
+def _any(imp: Importer, x: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    great = imp.emit(R.max(imp.cast(imp.cast(x, "bool"), "int32"), _axes(dim), keepdim))
+    return imp.cast(great, "bool")
+
+
+@row("topk")
+def _topk(
+    imp: Importer, x: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
+) -> Any:
+    found = imp.emit(R.topk(x, k, dim, "both", largest, "int64"))
+    return (imp.emit(TupleGetItem(found, 0)), imp.emit(TupleGetItem(found, 1)))
+
+
+@row("sort")
+def _sort(imp: Importer, x: Any, dim: int = -1, descending: bool = False, **_: Any) -> Any:
+    places = imp.emit(R.argsort(x, dim, descending, "int64"))
+    return (imp.emit(R.sort(x, dim, descending)), places)
+
+
+@row("argsort")
+def _argsort(imp: Importer, x: Any, dim: int = -1, descending: bool = False, **_: Any) -> Any:
+    return imp.emit(R.argsort(x, dim, descending, "int64"))
+
+
+# New tensors
+
+
+def sizes_of(size: Any) -> list[Any]:
+    """Sizes that are given as several arguments or as one list."""
+    if len(size) == 1 and isinstance(size[0], list | tuple):
+        return list(size[0])
+    return list(size)
+
+
+def _dtype_or(dtype: Any, default: str) -> str:
+    return default if dtype is None else dtype_of(dtype)
+
+
+@row("arange")
+def _arange(imp: Importer, *args: Any, dtype: Any = None, step: Any = 1, **_: Any) -> Any:
+    names = ("end",) if len(args) == 1 else ("start", "end", "step")
+    given = {**dict(zip(names, args, strict=False)), **_}
+    start, end = given.get("start", 0), given["end"]
+    step = given.get("step", step)
+    is_float = any(isinstance(one, float) for one in (start, end, step))
+    return imp.emit(
+        R.arange(start, end, step, _dtype_or(dtype, "float32" if is_float else "int64"))
+    )
+
+
+@row("empty")
+def _empty(imp: Importer, *size: Any, dtype: Any = None, **_: Any) -> Any:
+    return imp.emit(R.zeros(sizes_of(size), _dtype_or(dtype, "float32")))
+
+
+ROWS["zeros"] = ROWS["empty"]
+
+
+@row("ones")
+def _ones(imp: Importer, *size: Any, dtype: Any = None, **_: Any) -> Any:
+    return imp.emit(R.ones(sizes_of(size), _dtype_or(dtype, "float32")))
+
+
+@row("full")
+def _full(imp: Importer, size: Any, fill_value: Any, *, dtype: Any = None, **_: Any) -> Any:
+    name = _dtype_or(dtype, _number_dtype(fill_value))
+    value = fill_value if imp.is_tensor(fill_value) else const(fill_value, name)
+    return imp.emit(R.full(list(size), value, name))
+
+
+@row("empty_like", "zeros_like")
+def _zeros_like(imp: Importer, x: Any, *, dtype: Any = None, **_: Any) -> Any:
+    return imp.emit(R.zeros_like(x, None if dtype is None else dtype_of(dtype)))
+
+
+@row("ones_like")
+def _ones_like(imp: Importer, x: Any, *, dtype: Any = None, **_: Any) -> Any:
+    return imp.emit(R.ones_like(x, None if dtype is None else dtype_of(dtype)))
+
+
+@row("full_like", "fill")
+def _full_like(imp: Importer, x: Any, fill_value: Any, *, dtype: Any = None, **_: Any) -> Any:
+    name = _dtype_or(dtype, imp.dtype(x))
+    value = imp.cast(fill_value, name) if imp.is_tensor(fill_value) else const(fill_value, name)
+    return imp.emit(R.full(imp.shape(x), value, name))
+
+
+@row("new_ones")
+def _new_ones(imp: Importer, x: Any, *size: Any, dtype: Any = None, **_: Any) -> Any:
+    name = _dtype_or(dtype, imp.dtype(x))
+    return imp.emit(R.full(sizes_of(size), const(1, name), name))
+
+
+@row("new_zeros", "new_empty")
+def _new_zeros(imp: Importer, x: Any, *size: Any, dtype: Any = None, **_: Any) -> Any:
+    name = _dtype_or(dtype, imp.dtype(x))
+    return imp.emit(R.full(sizes_of(size), const(0, name), name))
+
+
+@row("new_full")
+def _new_full(
+    imp: Importer, x: Any, size: Any, fill_value: Any, *, dtype: Any = None, **_: Any
+) -> Any:
+    name = _dtype_or(dtype, imp.dtype(x))
+    return imp.emit(R.full(list(size), const(fill_value, name), name))
+
+
+@row("scalar_tensor", "tensor")
+def _scalar_tensor(imp: Importer, value: Any, *, dtype: Any = None, **_: Any) -> Any:
+    array = np.asarray(value)
+    default = {"float64": "float32"}.get(str(array.dtype), str(array.dtype))
+    return const(array, _dtype_or(dtype, default))
+
+
+@row("tril")
+def _tril(imp: Importer, x: Any, diagonal: int = 0) -> Any:
+    return imp.emit(R.tril(x, diagonal))
+
+
+@row("triu")
+def _triu(imp: Importer, x: Any, diagonal: int = 0) -> Any:
+    return imp.emit(R.triu(x, diagonal))
+
+
+@row("where")
+def _where(imp: Importer, condition: Any, a: Any, b: Any) -> Any:
+    a, b = promoted(imp, a, b)
+    return imp.emit(R.where(condition, a, b))
+
+
+@row("masked_fill")
+def _masked_fill(imp: Importer, x: Any, mask: Any, value: Any) -> Any:
+    dtype = imp.dtype(x)
+    filled = imp.cast(value, dtype) if imp.is_tensor(value) else const(value, dtype)
+    return imp.emit(R.where(imp.cast(mask, "bool"), filled, x))
+
+
+# Dtypes
+
+
+@row("to", "_to_copy", "type", "type_as")
+def _to(imp: Importer, x: Any, *args: Any, dtype: Any = None, **_: Any) -> Any:
+    for one in args:
+        if imp.is_tensor(one):
+            dtype = imp.dtype(one)
+        elif str(one).startswith("torch.") and hasattr(one, "is_floating_point"):
+            dtype = one
+    return x if dtype is None else imp.cast(x, dtype_of(dtype))
+
+
+def _cast_to(dtype: str) -> Callable[..., Any]:
+    return lambda imp, x: imp.cast(x, dtype)
+
+
+for _name, _dtype in (
+    ("float", "float32"),
+    ("half", "float16"),
+    ("double", "float64"),
+    ("bfloat16", "bfloat16"),
+    ("int", "int32"),
+    ("long", "int64"),
+    ("bool", "bool"),
+    ("byte", "uint8"),
+    ("char", "int8"),
+    ("short", "int16"),
+):
+    ROWS[_name] = Row(_cast_to(_dtype))
+
+
+# Checks of torch.export, which give no value
+
+
+@row(
+    "_assert_scalar",
+    "_assert_tensor_metadata",
+    "_assert_async",
+    "sym_constrain_range",
+    "sym_constrain_range_for_size",
+    "_check",
+    "_assert",
+    "_set_grad_enabled",
+    "_check_is_size",
+)
+def _nothing_to_do(imp: Importer, *args: Any, **kwargs: Any) -> None:
+    return None

@@ -1,0 +1,206 @@
+"""`from_exported_program`: a program of `torch.export.export` becomes a graph."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import Any
+
+from te_sched.errors import GraphError
+from te_sched.ir import ops
+from te_sched.ir.expr import Var
+from te_sched.ir.graph import GraphVar
+from te_sched.ir.stmt import IRModule
+from te_sched.ir.struct_info import PrimStructInfo, TensorStructInfo
+from te_sched.relax.frontend.common import PARAMS
+from te_sched.relax.frontend.torch.importer import (
+    ROWS,
+    Importer,
+    array_of,
+    base_name,
+    display_name,
+    dtype_of,
+    is_in_place,
+    refuse_unknown,
+)
+
+_VIEWS = frozenset(
+    (
+        *("view", "reshape", "transpose", "permute", "t", "slice", "select", "unsqueeze"),
+        *("squeeze", "expand", "flatten", "split", "chunk", "unbind", "detach", "alias"),
+        *("narrow", "getitem"),
+    )
+)
+
+
+def from_exported_program(
+    exported_program: Any,
+    *,
+    keep_params_as_input: bool = False,
+    unwrap_unit_return_tuple: bool = False,
+    no_bind_return_tuple: bool = False,
+) -> IRModule:
+    """The module of graphs of an exported program of PyTorch; its function is `main`.
+
+    Dynamic dimensions of the program are variables of sizes.
+
+    Parameters
+    ----------
+    exported_program : the result of `torch.export.export`.
+    keep_params_as_input : whether parameters are inputs of the function, with the values in its
+        attribute "params" (`detach_params`); else they are constants.
+    unwrap_unit_return_tuple : whether a result of one value is returned as that value.
+    no_bind_return_tuple : whether the elements of the result are bound one by one.
+
+    Raises
+    ------
+    GraphError that lists all operators of the model that are not supported.
+    """
+    program = exported_program
+    if _changes_views(program.graph.nodes):
+        program = program.run_decompositions({})  # without operators that change their arguments
+    nodes = list(program.graph.nodes)
+    refuse_unknown(
+        [
+            (display_name(node), node)
+            for node in nodes
+            if node.op == "call_function" and base_name(node) not in ROWS
+        ]
+    )
+    importer = Importer()
+    inputs, params, values = _parameters(importer, program, keep_params_as_input)
+    attrs = {"num_input": len(inputs), PARAMS: values} if keep_params_as_input else {}
+    builder = importer.builder
+    with builder.function("main", [*inputs, *params], attrs):
+        with builder.dataflow():
+            result = importer.run(nodes, lambda node: _translate(importer, node))
+            output = importer.output(
+                _user_outputs(program, result),
+                unwrap_unit=unwrap_unit_return_tuple,
+                no_bind=no_bind_return_tuple,
+            )
+        builder.emit_func_output(output)
+    return builder.finalize()
+
+
+def _translate(importer: Importer, node: Any) -> Any:
+    if node.op == "get_attr":
+        raise GraphError(
+            f"the program has a graph inside of it: {node.target}",
+            "conditions and loops of torch are not translated",
+            "write the model without torch.cond and its like",
+        )
+    return importer.call(node, ROWS[base_name(node)].rule)
+
+
+def _changes_views(nodes: Any) -> bool:
+    """Whether an operator changes a tensor that shares its memory with another one in use."""
+    for node in nodes:
+        if node.op != "call_function" or not is_in_place(node):
+            continue
+        changed = node.args[0]
+        if base_name(node) == "copy" or changed.op == "placeholder":
+            return True
+        if changed.op == "call_function" and base_name(changed) in _VIEWS:
+            return True
+        if any(one.op == "call_function" and base_name(one) in _VIEWS for one in changed.users):
+            return True
+    return False
+
+
+def _parameters(
+    importer: Importer, program: Any, is_kept: bool
+) -> tuple[list[GraphVar], list[GraphVar], list[Any]]:
+    """The variables of inputs and of parameters that are kept, and the values of the latter."""
+    placeholders = {node.name: node for node in program.graph.nodes if node.op == "placeholder"}
+    inputs: list[GraphVar] = []
+    params: list[GraphVar] = []
+    values: list[Any] = []
+    sizes: dict[str, Var] = {}
+    for spec in program.graph_signature.input_specs:
+        name = spec.arg.name
+        node = placeholders[name]
+        if spec.kind.name == "USER_INPUT":
+            info = _info_of(node, sizes)
+            if info is None:
+                importer.values[node] = getattr(spec.arg, "value", None)
+                continue
+            inputs.append(GraphVar(name, info))
+            is_number = isinstance(info, PrimStructInfo)
+            importer.values[node] = info.value if is_number else inputs[-1]
+            continue
+        tensor = _tensor_of(program, spec)
+        if is_kept and spec.kind.name == "PARAMETER":
+            shape = TensorStructInfo(tuple(tensor.shape), dtype_of(tensor.dtype))
+            params.append(GraphVar(name, shape))
+            values.append(array_of(tensor))
+            importer.values[node] = params[-1]
+        else:
+            importer.values[node] = importer.param(tensor)
+    return inputs, params, values
+
+
+def _tensor_of(program: Any, spec: Any) -> Any:
+    """The values of a parameter, buffer or constant."""
+    for place in (program.state_dict, program.constants):
+        if spec.target in place:
+            return place[spec.target]
+    raise GraphError(
+        f"the program has no values for {spec.target}",
+        "an exported program has the values of its parameters, buffers and constants",
+        "export the model again",
+    )
+
+
+def _info_of(node: Any, sizes: dict[str, Var]) -> Any:
+    """The struct info of an input; None of a constant."""
+    value = node.meta.get("val")
+    if hasattr(value, "shape"):
+        shape = [size_expr(one, sizes) for one in value.shape]
+        return TensorStructInfo(tuple(shape), dtype_of(value.dtype))
+    if hasattr(value, "node"):  # a symbolic number
+        return PrimStructInfo(value=size_expr(value, sizes))
+    return None
+
+
+def size_expr(size: Any, sizes: dict[str, Var]) -> Any:
+    """A size of torch as an int, or an expression of variables of sizes."""
+    if isinstance(size, int):
+        return size
+    return _of_sympy(size.node.expr, sizes)
+
+
+def _of_sympy(expr: Any, sizes: dict[str, Var]) -> Any:
+    """A formula of sympy as an expression."""
+    if expr.is_Integer:
+        return int(expr)
+    if expr.is_Symbol:
+        return sizes.setdefault(expr.name, Var(expr.name, "int64"))
+    args = [_of_sympy(one, sizes) for one in expr.args]
+    combine: dict[str, Callable[..., Any]] = {
+        "Add": lambda *given: reduce(operator.add, given),
+        "Mul": lambda *given: reduce(operator.mul, given),
+        "Pow": lambda base, power: reduce(operator.mul, [base] * power),
+        "FloorDiv": lambda a, b: ops.floordiv(a, b),
+        "CleanDiv": lambda a, b: ops.floordiv(a, b),
+        "Mod": lambda a, b: ops.floormod(a, b),
+        "PythonMod": lambda a, b: ops.floormod(a, b),
+        "Max": lambda *given: reduce(ops.maximum, given),
+        "Min": lambda *given: reduce(ops.minimum, given),
+    }
+    found = combine.get(type(expr).__name__)
+    if found is None:
+        raise GraphError(
+            f"size {expr} of an input",
+            f"{type(expr).__name__} has no translation",
+            "use sums, products, quotients and remainders of dimensions",
+        )
+    return found(*args)
+
+
+def _user_outputs(program: Any, result: Sequence[Any]) -> tuple[Any, ...]:
+    """The outputs of the model, without those that only change buffers."""
+    specs = program.graph_signature.output_specs
+    pairs = zip(specs, result, strict=True)
+    return tuple([one for spec, one in pairs if spec.kind.name == "USER_OUTPUT"])

@@ -1,0 +1,132 @@
+"""`from_fx`: a traced module of PyTorch (`torch.fx.symbolic_trace`) becomes a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from te_sched.errors import GraphError, kind_of, repr_of
+from te_sched.ir.graph import GraphVar
+from te_sched.ir.stmt import IRModule
+from te_sched.ir.struct_info import TensorStructInfo
+from te_sched.relax.frontend.common import PARAMS
+from te_sched.relax.frontend.torch.importer import (
+    MODULES,
+    ROWS,
+    Importer,
+    array_of,
+    base_name,
+    display_name,
+    dtype_of,
+    refuse_unknown,
+)
+
+
+def from_fx(
+    model: Any,
+    input_info: Sequence[Any],
+    *,
+    keep_params_as_input: bool = False,
+    unwrap_unit_return_tuple: bool = False,
+    no_bind_return_tuple: bool = False,
+) -> IRModule:
+    """The module of graphs of a traced module of PyTorch; its function is `main`.
+
+    Parameters
+    ----------
+    model : a `torch.fx.GraphModule`.
+    input_info : the shape and dtype of each input; sizes are ints, or variables for dynamic ones.
+    keep_params_as_input : whether parameters are inputs of the function, with the values in its
+        attribute "params" (`detach_params`); else they are constants.
+    unwrap_unit_return_tuple : whether a result of one value is returned as that value.
+    no_bind_return_tuple : whether the elements of a result are bound one by one.
+
+    Raises
+    ------
+    GraphError that lists all operators of the model that are not supported.
+    """
+    nodes = list(model.graph.nodes)
+    modules = dict(model.named_modules())
+    refuse_unknown(
+        [
+            (_name_of(node, modules), node)
+            for node in nodes
+            if node.op.startswith("call_") and not _is_known(node, modules)
+        ]
+    )
+    importer = Importer()
+    placeholders = [node for node in nodes if node.op == "placeholder"]
+    inputs = _inputs(importer, placeholders, input_info)
+    params: list[Any] = []
+    attrs: dict[str, Any] = {}
+    if keep_params_as_input:
+        named = sorted(model.named_parameters(), key=lambda one: one[0])
+        for name, tensor in named:
+            info = TensorStructInfo(tuple(tensor.shape), dtype_of(tensor.dtype))
+            var = GraphVar(name.replace(".", "_"), info)
+            importer.params[id(tensor)] = var
+            params.append(var)
+        attrs = {"num_input": len(inputs), PARAMS: [array_of(one) for _, one in named]}
+    builder = importer.builder
+    with builder.function("main", [*inputs, *params], attrs):
+        with builder.dataflow():
+            result = importer.run(nodes, lambda node: _translate(importer, node, modules, model))
+            output = importer.output(
+                result, unwrap_unit=unwrap_unit_return_tuple, no_bind=no_bind_return_tuple
+            )
+        builder.emit_func_output(output)
+    return builder.finalize()
+
+
+def _inputs(
+    importer: Importer, placeholders: Sequence[Any], input_info: Sequence[Any]
+) -> list[GraphVar]:
+    """A variable for each input of the model."""
+    used = [node for node in placeholders if node.users or not node.args]
+    if len(input_info) not in (len(placeholders), len(used)):
+        raise GraphError(
+            f"the model has {len(placeholders)} inputs, got shapes of {len(input_info)}",
+            f"its inputs are {', '.join(str(node.target) for node in placeholders)}",
+            "give the shape and dtype of each input",
+        )
+    given = placeholders if len(input_info) == len(placeholders) else used
+    variables: list[GraphVar] = []
+    for number, (node, one) in enumerate(zip(given, input_info, strict=True)):
+        if not isinstance(one, tuple | list) or len(one) != 2 or isinstance(one[0], int):
+            raise GraphError(
+                f"input {number} is {repr_of(one)}",
+                f"it is {kind_of(one)}",
+                'give its shape and dtype: ((1, 784), "float32")',
+            )
+        info = TensorStructInfo(tuple(one[0]), dtype_of(one[1]))
+        variables.append(GraphVar(f"inp_{number}", info))
+        importer.values[node] = variables[-1]
+    for node in placeholders:
+        if node not in importer.values:
+            importer.values[node] = node.args[0] if node.args else None
+    return variables
+
+
+def _is_known(node: Any, modules: dict[str, Any]) -> bool:
+    if node.op == "call_module":
+        return type(modules[node.target]).__name__ in MODULES
+    return base_name(node) in ROWS
+
+
+def _name_of(node: Any, modules: dict[str, Any]) -> str:
+    if node.op == "call_module":
+        return f"torch.nn.{type(modules[node.target]).__name__}"
+    return display_name(node)
+
+
+def _translate(importer: Importer, node: Any, modules: dict[str, Any], model: Any) -> Any:
+    """The value of a node."""
+    if node.op == "get_attr":
+        found = model
+        for name in node.target.split("."):
+            found = getattr(found, name)
+        return importer.param(found) if hasattr(found, "detach") else found
+    if node.op == "call_module":
+        module = modules[node.target]
+        return importer.call(node, MODULES[type(module).__name__], module)
+    return importer.call(node, ROWS[base_name(node)].rule)

@@ -1,0 +1,305 @@
+"""What the importers of PyTorch share: the values of nodes, and the table of operators.
+
+A graph of torch (`torch.fx`) is a list of nodes; each call of a function, method or module is
+looked up in the table of `operators`, and translated by its row. Everything that has no row is
+listed in one error, before anything is built. torch itself is imported by functions that need it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from te_sched import nd
+from te_sched.errors import GraphError, Subject, repr_of
+from te_sched.ir.graph import Constant, GraphExpr, Tuple
+from te_sched.ir.struct_info import (
+    ShapeExpr,
+    TensorStructInfo,
+    TupleStructInfo,
+)
+from te_sched.relax import op as R
+from te_sched.relax.block_builder import BlockBuilder
+from te_sched.relax.constant import const
+
+Rule = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Row:
+    """An operator of torch.
+
+    `rule(importer, *args, **kwargs)` translates a call with torch's arguments. `modules` are
+    classes of `torch.nn`, and what a module adds to the arguments of its call.
+    """
+
+    rule: Rule
+    modules: Mapping[str, Rule] = field(default_factory=dict)
+
+
+ROWS: dict[str, Row] = {}  # by name of the function: "softmax", "conv2d", "add"
+MODULES: dict[str, Rule] = {}  # by class of torch.nn: rule(importer, module, *args)
+
+
+def row(*names: str, **modules: Rule) -> Callable[[Rule], Rule]:
+    """Add a row for functions, methods and operators of these names, and for modules.
+
+    A module is given as a function of the importer and the module, which returns the arguments
+    that follow the tensors of the call, by name; None if there are none.
+    """
+
+    def add(rule: Rule) -> Rule:
+        for name in names:
+            ROWS[name] = Row(rule)
+        for name, arguments in modules.items():
+            MODULES[name] = _module_rule(rule, arguments)
+        return rule
+
+    return add
+
+
+def _module_rule(rule: Rule, arguments: Rule) -> Rule:
+    def call(importer: Importer, module: Any, *args: Any, **kwargs: Any) -> Any:
+        return rule(importer, *args, **{**arguments(importer, module), **kwargs})
+
+    return call
+
+
+class Importer:
+    """The translation of one graph: the builder, and the values of nodes.
+
+    A value is an expression of the graph, a number or size, or a list or tuple of values.
+    """
+
+    def __init__(self) -> None:
+        self.builder = BlockBuilder()
+        self.values: dict[Any, Any] = {}
+        self.params: dict[int, Any] = {}  # parameters of torch by identity: their expressions
+        self.alive: list[Any] = []  # so that an identity is not used twice
+
+    # Values
+
+    def emit(self, expr: Any) -> Any:
+        """Bind an expression to a variable."""
+        return self.builder.emit(expr)
+
+    def value(self, arg: Any) -> Any:
+        """The value of an argument: of a node, or of a list, tuple, slice or dictionary of them."""
+        if _is_node(arg):
+            return self.values[arg]
+        if isinstance(arg, list | tuple):
+            found = [self.value(one) for one in arg]
+            return tuple(found) if isinstance(arg, tuple) else found
+        if isinstance(arg, slice):
+            return slice(*[self.value(one) for one in (arg.start, arg.stop, arg.step)])
+        if isinstance(arg, dict):
+            return {key: self.value(one) for key, one in arg.items()}
+        return arg
+
+    def param(self, tensor: Any) -> Any:
+        """A parameter, buffer or constant tensor of torch; None stays."""
+        if tensor is None or isinstance(tensor, GraphExpr):
+            return tensor
+        found = self.params.get(id(tensor))
+        if found is None:
+            found = self.params[id(tensor)] = constant_of(tensor)
+            self.alive.append(tensor)
+        return found
+
+    def info(self, expr: Any) -> TensorStructInfo:
+        """The struct info of a tensor."""
+        known = expr.struct_info
+        if not isinstance(known, TensorStructInfo):
+            raise GraphError(
+                f"an operator of the model is given {repr_of(expr)}",
+                f"it is {known}",
+                "it takes a tensor",
+            )
+        return known
+
+    def shape(self, expr: Any) -> list[Any]:
+        """The sizes of a tensor: ints, and expressions where they are not constant."""
+        shape = self.info(expr).shape
+        if not isinstance(shape, ShapeExpr):
+            raise GraphError(
+                f"the shape of {repr_of(expr)} is not known",
+                f"it is {self.info(expr)}",
+                "use an operator with a known shape before it",
+            )
+        return [size_of(one) for one in shape.values]
+
+    def dtype(self, expr: Any) -> str:
+        """The dtype of a tensor."""
+        return self.info(expr).dtype
+
+    def is_tensor(self, value: Any) -> bool:
+        """Whether a value is an expression of a tensor."""
+        return isinstance(value, GraphExpr) and isinstance(value.struct_info_, TensorStructInfo)
+
+    def number(self, value: Any, dtype: str) -> Constant:
+        """A number as a constant."""
+        return const(value, dtype)
+
+    def cast(self, expr: Any, dtype: str) -> Any:
+        """A tensor with another dtype; itself if it has it."""
+        return expr if self.dtype(expr) == dtype else self.emit(R.astype(expr, dtype))
+
+    # Functions
+
+    def run(self, nodes: Iterable[Any], translate: Callable[[Any], Any]) -> Any:
+        """Translate nodes in order; the result is the value of the node of outputs."""
+        for node in nodes:
+            if node.op == "output":
+                return self.value(node.args[0])
+            if node.op != "placeholder":
+                self.values[node] = translate(node)
+        return None
+
+    def call(self, node: Any, rule: Rule, *args: Any) -> Any:
+        """The value of a call; errors tell where it stands in the model."""
+        given = [*args, *[self.value(one) for one in node.args]]
+        kwargs = {key: self.value(one) for key, one in node.kwargs.items()}
+        kwargs.pop("_stacklevel", None)
+        try:
+            found = rule(self, *given, **kwargs)
+        except GraphError as error:
+            raise GraphError(
+                f"cannot import {_name_of(node)}: {error.fault}",
+                error.why,
+                error.help,
+                where=Subject("node", f"{node.name}{place_of(node)}"),
+            ) from error
+        if is_in_place(node) and node.args and _is_node(node.args[0]):
+            self.values[node.args[0]] = found
+        return found
+
+    def output(self, result: Any, *, unwrap_unit: bool, no_bind: bool) -> Any:
+        """Bind the result of the function in its dataflow block."""
+        result = as_tuples(result)
+        is_tuple = isinstance(result, Tuple) or (
+            isinstance(result, GraphExpr) and isinstance(result.struct_info_, TupleStructInfo)
+        )
+        if is_tuple and unwrap_unit:
+            fields = result.fields if isinstance(result, Tuple) else [result]
+            if isinstance(result, Tuple) and len(fields) == 1:
+                return self.builder.emit_output(fields[0])
+        if is_tuple and no_bind and isinstance(result, Tuple):
+            return Tuple(tuple([self.builder.emit_output(one) for one in result.fields]))
+        return self.builder.emit_output(result)
+
+
+def size_of(size: Any) -> Any:
+    """A size as an int, where it is constant."""
+    return int(size.value) if hasattr(size, "value") else size
+
+
+def as_tuples(value: Any) -> Any:
+    """Lists and tuples of expressions as an expression; numbers as values of the graph."""
+    if isinstance(value, list | tuple):
+        return Tuple(tuple([as_tuples(one) for one in value]))
+    if isinstance(value, dict):
+        return Tuple(tuple([as_tuples(one) for one in value.values()]))
+    if isinstance(value, bool | int | float):
+        return const(value, "bool" if isinstance(value, bool) else None)
+    return value
+
+
+def constant_of(tensor: Any) -> Constant:
+    """A tensor of torch as a constant."""
+    return Constant(array_of(tensor))
+
+
+def array_of(tensor: Any) -> nd.NDArray:
+    """The values of a tensor of torch, copied."""
+    tensor = tensor.detach().cpu()
+    if str(tensor.dtype) == "torch.bfloat16":
+        return nd.from_dlpack(tensor.contiguous().clone())
+    return nd.array(np.ascontiguousarray(tensor.numpy()) if tensor.ndim else tensor.numpy())
+
+
+def dtype_of(given: Any) -> str:
+    """The name of a dtype of torch."""
+    return str(given).removeprefix("torch.")
+
+
+def _is_node(arg: Any) -> bool:
+    return hasattr(arg, "op") and hasattr(arg, "all_input_nodes")
+
+
+def base_name(node: Any) -> str:
+    """The name under which an operator is in the table: "add" of add.Tensor, operator.add, add_."""
+    if node.op == "call_method":
+        name = str(node.target)
+    else:
+        target = node.target
+        packet = getattr(target, "overloadpacket", None)
+        name = packet.__name__ if packet is not None else getattr(target, "__name__", str(target))
+    is_special = name.startswith("__")
+    return name if is_special or name.endswith("__") or not name.endswith("_") else name[:-1]
+
+
+def is_in_place(node: Any) -> bool:
+    """Whether a call changes its first argument: add_, relu_."""
+    if node.op == "call_method":
+        name = str(node.target)
+    else:
+        packet = getattr(node.target, "overloadpacket", node.target)
+        name = getattr(packet, "__name__", "")
+    return name.endswith("_") and not name.endswith("__")
+
+
+def _name_of(node: Any) -> str:
+    """The name of an operator, for a reader: aten.add.Tensor, torch.relu, Tensor.view."""
+    if node.op == "call_method":
+        return f"Tensor.{node.target}"
+    if node.op == "call_module":
+        return f"module {node.target}"
+    target = node.target
+    if hasattr(target, "overloadpacket"):
+        return str(target)
+    module = getattr(target, "__module__", None) or ""
+    return f"{module}.{getattr(target, '__name__', target)}".strip(".")
+
+
+def place_of(node: Any) -> str:
+    """Where a node stands in the program and the model, as far as it is known."""
+    parts = []
+    stack = node.meta.get("nn_module_stack")
+    if stack:
+        path = next(reversed(stack.values()))[0]
+        parts += [f"in module {path}"] if path else []
+    lines = [one.strip() for one in (node.meta.get("stack_trace") or "").splitlines()]
+    files = [one for one in lines if one.startswith("File ")]
+    own = [one for one in files if "/torch/" not in one] or files
+    parts += [own[-1]] if own else []
+    return f" ({'; '.join(parts)})" if parts else ""
+
+
+def refuse_unknown(unknown: Sequence[tuple[str, Any]]) -> None:
+    """GraphError that lists all operators of a model that have no row, and where they are."""
+    if not unknown:
+        return
+    counts = Counter(name for name, _ in unknown)
+    lines = []
+    for name, count in counts.items():
+        nodes = [node for other, node in unknown if other == name]
+        places = ", ".join(f"{one.name}{place_of(one)}" for one in nodes[:3])
+        more = f" and {count - 3} more" if count > 3 else ""
+        lines.append(f"{name}: {places}{more}")
+    plural = "operators are" if len(counts) > 1 else "operator is"
+    raise GraphError(
+        f"{len(counts)} {plural} not supported: {', '.join(counts)}",
+        "the importer has no translation for them",
+        "write the model with other operators, or decompose them: "
+        "exported_program.run_decompositions()",
+        where=[Subject("operator", one) for one in lines],
+    )
+
+
+def display_name(node: Any) -> str:
+    """The name of an operator in messages."""
+    return _name_of(node)

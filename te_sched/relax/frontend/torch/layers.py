@@ -1,0 +1,860 @@
+"""Rows of operators of torch with weights: products, convolutions, pooling, norms, attention."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from te_sched.errors import GraphError, repr_of
+from te_sched.ir.graph import TupleGetItem
+from te_sched.relax import op as R
+from te_sched.relax.constant import const
+from te_sched.relax.frontend.torch.elementwise import promoted
+from te_sched.relax.frontend.torch.importer import ROWS, Importer, row
+
+
+def _several(given: Any, count: int) -> list[Any]:
+    """A value for each dimension, given as one or as a list."""
+    if isinstance(given, list | tuple):
+        return list(given) * (count if len(given) == 1 else 1)
+    return [given] * count
+
+
+# Products
+
+
+@row("matmul", "bmm", "mm", "mv", "dot", "__matmul__")
+def _matmul(imp: Importer, a: Any, b: Any) -> Any:
+    a, b = promoted(imp, a, b)
+    return imp.emit(R.matmul(a, b, out_dtype=imp.dtype(a)))
+
+
+def _weights(imp: Importer, module: Any) -> dict[str, Any]:
+    return {"weight": imp.param(module.weight), "bias": imp.param(module.bias)}
+
+
+@row("linear", Linear=_weights)
+def _linear(imp: Importer, x: Any, weight: Any, bias: Any = None) -> Any:
+    return imp.emit(R.linear(x, weight, bias, imp.dtype(x)))
+
+
+@row("addmm")
+def _addmm(imp: Importer, c: Any, a: Any, b: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    product = _matmul(imp, a, b)
+    if alpha != 1:
+        product = imp.emit(R.multiply(product, const(alpha, imp.dtype(product))))
+    if beta == 0:
+        return product
+    if beta != 1:
+        c = imp.emit(R.multiply(c, const(beta, imp.dtype(c))))
+    return imp.emit(R.add(c, product))
+
+
+@row("baddbmm")
+def _baddbmm(imp: Importer, c: Any, a: Any, b: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    product = imp.emit(R.matmul(a, b))
+    if alpha != 1:
+        product = imp.emit(R.multiply(product, const(alpha, imp.dtype(product))))
+    if beta == 0:
+        return product
+    if beta != 1:
+        c = imp.emit(R.multiply(c, const(beta, imp.dtype(c))))
+    return imp.emit(R.add(product, c))
+
+
+@row("einsum")
+def _einsum(imp: Importer, subscripts: Any, *operands: Any, path: Any = None) -> Any:
+    is_list = len(operands) == 1 and isinstance(operands[0], list | tuple)
+    return imp.emit(R.einsum(operands[0] if is_list else operands, subscripts))
+
+
+@row("outer")
+def _outer(imp: Importer, a: Any, b: Any) -> Any:
+    column = imp.emit(R.expand_dims(a, 1))
+    return imp.emit(R.multiply(column, b))
+
+
+# Convolutions
+
+
+_LAYOUTS = {1: ("NCW", "OIW"), 2: ("NCHW", "OIHW"), 3: ("NCDHW", "OIDHW")}
+
+
+def _with_bias(imp: Importer, y: Any, bias: Any) -> Any:
+    if bias is None:
+        return y
+    shape = [1] * imp.info(y).ndim
+    shape[1] = -1
+    shape[1] = imp.shape(bias)[0]
+    return imp.emit(R.add(y, imp.emit(R.reshape(bias, shape))))
+
+
+def _unbatched(imp: Importer, x: Any, rank: int) -> tuple[Any, bool]:
+    """The input with a batch, and whether it had none."""
+    if imp.info(x).ndim == rank + 2:
+        return x, False
+    return imp.emit(R.expand_dims(x, 0)), True
+
+
+def _convolve(
+    imp: Importer,
+    rank: int,
+    x: Any,
+    weight: Any,
+    bias: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    groups: int,
+) -> Any:
+    x, is_single = _unbatched(imp, x, rank)
+    data, kernel = _LAYOUTS[rank]
+    if isinstance(padding, str):
+        padding = _padding_of(imp, padding, weight, stride, dilation, rank)
+    call = getattr(R.nn, f"conv{rank}d")(
+        x,
+        weight,
+        strides=_several(stride, rank),
+        padding=padding if _is_whole(padding, rank) else _several(padding, rank),
+        dilation=_several(dilation, rank),
+        groups=groups,
+        data_layout=data,
+        kernel_layout=kernel,
+        out_dtype=imp.dtype(x),
+    )
+    y = _with_bias(imp, imp.emit(call), bias)
+    return imp.emit(R.squeeze(y, [0])) if is_single else y
+
+
+def _is_whole(padding: Any, rank: int) -> bool:
+    return isinstance(padding, list | tuple) and len(padding) == 2 * rank
+
+
+def _padding_of(
+    imp: Importer, mode: str, weight: Any, stride: Any, dilation: Any, rank: int
+) -> list[int]:
+    """The padding of "same" or "valid", before and after each dimension."""
+    if mode == "valid":
+        return [0] * rank
+    kernel = imp.shape(weight)[2:]
+    total = [d * (k - 1) for d, k in zip(_several(dilation, rank), kernel, strict=True)]
+    return [one // 2 for one in total] + [one - one // 2 for one in total]
+
+
+def _conv_arguments(imp: Importer, m: Any) -> dict[str, Any]:
+    if getattr(m, "padding_mode", "zeros") != "zeros":
+        raise GraphError(
+            f"a convolution pads with mode {m.padding_mode}", "", "pad before the convolution"
+        )
+    return {
+        **_weights(imp, m),
+        "stride": m.stride,
+        "padding": m.padding,
+        "dilation": m.dilation,
+        "groups": m.groups,
+    }
+
+
+@row("conv1d", Conv1d=_conv_arguments)
+def _conv1d(
+    imp: Importer,
+    x: Any,
+    weight: Any,
+    bias: Any = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+) -> Any:
+    return _convolve(imp, 1, x, weight, bias, stride, padding, dilation, groups)
+
+
+@row("conv2d", Conv2d=_conv_arguments)
+def _conv2d(
+    imp: Importer,
+    x: Any,
+    weight: Any,
+    bias: Any = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+) -> Any:
+    return _convolve(imp, 2, x, weight, bias, stride, padding, dilation, groups)
+
+
+@row("conv3d", Conv3d=_conv_arguments)
+def _conv3d(
+    imp: Importer,
+    x: Any,
+    weight: Any,
+    bias: Any = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+) -> Any:
+    return _convolve(imp, 3, x, weight, bias, stride, padding, dilation, groups)
+
+
+def _transposed(
+    imp: Importer,
+    rank: int,
+    x: Any,
+    weight: Any,
+    bias: Any,
+    stride: Any,
+    padding: Any,
+    output_padding: Any,
+    groups: int,
+    dilation: Any,
+) -> Any:
+    data, kernel = _LAYOUTS[rank]
+    call = getattr(R.nn, f"conv{rank}d_transpose")(
+        x,
+        weight,
+        strides=_several(stride, rank),
+        padding=_several(padding, rank),
+        output_padding=_several(output_padding, rank),
+        dilation=_several(dilation, rank),
+        groups=groups,
+        data_layout=data,
+        kernel_layout="OI" + kernel[2:],
+        out_dtype=imp.dtype(x),
+    )
+    return _with_bias(imp, imp.emit(call), bias)
+
+
+def _transposed_arguments(imp: Importer, m: Any) -> dict[str, Any]:
+    return {**_conv_arguments(imp, m), "output_padding": m.output_padding}
+
+
+@row("conv_transpose1d", ConvTranspose1d=_transposed_arguments)
+def _conv_transpose1d(
+    imp: Importer,
+    x: Any,
+    weight: Any,
+    bias: Any = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    output_padding: Any = 0,
+    groups: int = 1,
+    dilation: Any = 1,
+) -> Any:
+    args = (stride, padding, output_padding, groups, dilation)
+    return _transposed(imp, 1, x, weight, bias, *args)
+
+
+@row("conv_transpose2d", ConvTranspose2d=_transposed_arguments)
+def _conv_transpose2d(
+    imp: Importer,
+    x: Any,
+    weight: Any,
+    bias: Any = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    output_padding: Any = 0,
+    groups: int = 1,
+    dilation: Any = 1,
+) -> Any:
+    args = (stride, padding, output_padding, groups, dilation)
+    return _transposed(imp, 2, x, weight, bias, *args)
+
+
+@row("convolution", "_convolution")
+def _convolution(
+    imp: Importer,
+    x: Any,
+    weight: Any,
+    bias: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    transposed: bool,
+    output_padding: Any,
+    groups: int,
+    *flags: Any,
+) -> Any:
+    rank = imp.info(weight).ndim - 2
+    if transposed:
+        return _transposed(
+            imp, rank, x, weight, bias, stride, padding, output_padding, groups, dilation
+        )
+    return _convolve(imp, rank, x, weight, bias, stride, padding, dilation, groups)
+
+
+# Pooling
+
+
+def _pool_arguments(imp: Importer, m: Any) -> dict[str, Any]:
+    names = (
+        "kernel_size",
+        "stride",
+        "padding",
+        "dilation",
+        "ceil_mode",
+        "count_include_pad",
+        "divisor_override",
+    )
+    return {name: getattr(m, name) for name in names if hasattr(m, name)}
+
+
+def _max_pool(
+    imp: Importer,
+    rank: int,
+    x: Any,
+    kernel_size: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    ceil_mode: bool,
+) -> Any:
+    x, is_single = _unbatched(imp, x, rank)
+    kernel = _several(kernel_size, rank)
+    call = getattr(R.nn, f"max_pool{rank}d")(
+        x,
+        pool_size=kernel,
+        strides=_several(stride, rank) if stride else kernel,
+        padding=_several(padding, rank),
+        dilation=_several(dilation, rank),
+        ceil_mode=ceil_mode,
+        layout=_LAYOUTS[rank][0],
+    )
+    y = imp.emit(call)
+    return imp.emit(R.squeeze(y, [0])) if is_single else y
+
+
+@row("max_pool1d", MaxPool1d=_pool_arguments)
+def _max_pool1d(
+    imp: Importer,
+    x: Any,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    return _max_pool(imp, 1, x, kernel_size, stride, padding, dilation, ceil_mode)
+
+
+@row("max_pool2d", "boolean_dispatch", MaxPool2d=_pool_arguments)
+def _max_pool2d(
+    imp: Importer,
+    x: Any,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    return _max_pool(imp, 2, x, kernel_size, stride, padding, dilation, ceil_mode)
+
+
+@row("max_pool3d", MaxPool3d=_pool_arguments)
+def _max_pool3d(
+    imp: Importer,
+    x: Any,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    return _max_pool(imp, 3, x, kernel_size, stride, padding, dilation, ceil_mode)
+
+
+@row("max_pool2d_with_indices")
+def _max_pool2d_with_indices(imp: Importer, x: Any, *args: Any, **kwargs: Any) -> Any:
+    return (_max_pool2d(imp, x, *args, **kwargs), None)
+
+
+def _avg_pool(
+    imp: Importer,
+    rank: int,
+    x: Any,
+    kernel_size: Any,
+    stride: Any,
+    padding: Any,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
+) -> Any:
+    x, is_single = _unbatched(imp, x, rank)
+    kernel = _several(kernel_size, rank)
+    pads = _several(padding, rank)
+    area = int(np.prod(kernel))
+    is_sum = divisor_override is not None and divisor_override != area
+    call = getattr(R.nn, f"avg_pool{rank}d")(
+        x,
+        pool_size=kernel,
+        strides=_several(stride, rank) if stride else kernel,
+        padding=pads,
+        ceil_mode=ceil_mode,
+        count_include_pad=bool(count_include_pad or is_sum) and any(pads),
+        layout=_LAYOUTS[rank][0],
+    )
+    y = imp.emit(call)
+    if is_sum:
+        assert divisor_override is not None
+        y = imp.emit(R.multiply(y, const(area / divisor_override, imp.dtype(y))))
+    return imp.emit(R.squeeze(y, [0])) if is_single else y
+
+
+@row("avg_pool1d", AvgPool1d=_pool_arguments)
+def _avg_pool1d(
+    imp: Importer,
+    x: Any,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+) -> Any:
+    return _avg_pool(imp, 1, x, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
+
+
+@row("avg_pool2d", AvgPool2d=_pool_arguments)
+def _avg_pool2d(
+    imp: Importer,
+    x: Any,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: Any = None,
+) -> Any:
+    flags = (ceil_mode, count_include_pad, divisor_override)
+    return _avg_pool(imp, 2, x, kernel_size, stride, padding, *flags)
+
+
+@row("avg_pool3d", AvgPool3d=_pool_arguments)
+def _avg_pool3d(
+    imp: Importer,
+    x: Any,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: Any = None,
+) -> Any:
+    flags = (ceil_mode, count_include_pad, divisor_override)
+    return _avg_pool(imp, 3, x, kernel_size, stride, padding, *flags)
+
+
+def _adaptive(imp: Importer, rank: int, x: Any, output_size: Any) -> Any:
+    x, is_single = _unbatched(imp, x, rank)
+    spatial = imp.shape(x)[2:]
+    sizes = _several(output_size, rank)
+    sizes = [spatial[n] if one is None else one for n, one in enumerate(sizes)]
+    pool = getattr(R.nn, f"adaptive_avg_pool{rank}d")
+    y = imp.emit(pool(x, sizes, layout=_LAYOUTS[rank][0]))
+    return imp.emit(R.squeeze(y, [0])) if is_single else y
+
+
+def _output_size(imp: Importer, m: Any) -> dict[str, Any]:
+    return {"output_size": m.output_size}
+
+
+@row("adaptive_avg_pool1d", AdaptiveAvgPool1d=_output_size)
+def _adaptive_avg_pool1d(imp: Importer, x: Any, output_size: Any) -> Any:
+    return _adaptive(imp, 1, x, output_size)
+
+
+@row("adaptive_avg_pool2d", "_adaptive_avg_pool2d", AdaptiveAvgPool2d=_output_size)
+def _adaptive_avg_pool2d(imp: Importer, x: Any, output_size: Any) -> Any:
+    return _adaptive(imp, 2, x, output_size)
+
+
+@row("adaptive_avg_pool3d", "_adaptive_avg_pool3d", AdaptiveAvgPool3d=_output_size)
+def _adaptive_avg_pool3d(imp: Importer, x: Any, output_size: Any) -> Any:
+    return _adaptive(imp, 3, x, output_size)
+
+
+# Norms
+
+
+def _ones_or(imp: Importer, given: Any, shape: list[Any], dtype: str, value: int) -> Any:
+    return const(np.full(shape, value), dtype) if given is None else given
+
+
+def _batch_norm(
+    imp: Importer,
+    x: Any,
+    weight: Any,
+    bias: Any,
+    mean: Any,
+    var: Any,
+    eps: float,
+    momentum: float = 0.1,
+) -> Any:
+    if mean is None or var is None:
+        raise GraphError(
+            "batch_norm normalizes with the statistics of the batch",
+            "a model is imported for inference",
+            "call model.eval() before it is exported, with track_running_stats=True",
+        )
+    channels = [imp.shape(x)[1]]
+    dtype = imp.dtype(x)
+    call = R.nn.batch_norm(
+        x,
+        _ones_or(imp, weight, channels, dtype, 1),
+        _ones_or(imp, bias, channels, dtype, 0),
+        mean,
+        var,
+        axis=1,
+        epsilon=eps,
+        momentum=0.1 if momentum is None else momentum,
+    )
+    return imp.emit(TupleGetItem(imp.emit(call), 0))
+
+
+def _batch_norm_arguments(imp: Importer, m: Any) -> dict[str, Any]:
+    return {
+        **_weights(imp, m),
+        "running_mean": imp.param(m.running_mean),
+        "running_var": imp.param(m.running_var),
+        "eps": m.eps,
+        "momentum": m.momentum,
+    }
+
+
+@row(
+    "batch_norm",
+    BatchNorm1d=_batch_norm_arguments,
+    BatchNorm2d=_batch_norm_arguments,
+    BatchNorm3d=_batch_norm_arguments,
+)
+def _batch_norm_function(
+    imp: Importer,
+    x: Any,
+    *args: Any,
+    weight: Any = None,
+    bias: Any = None,
+    running_mean: Any = None,
+    running_var: Any = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+    cudnn_enabled: bool = True,
+) -> Any:
+    """aten's order is weight, bias, mean, variance; that of torch.nn.functional the reverse."""
+    given = list(args)
+    names = {"weight": weight, "bias": bias, "mean": running_mean, "var": running_var}
+    if given:
+        first = min(4, len(given))
+        order = (
+            ("weight", "bias", "mean", "var")
+            if len(given) >= 8
+            else ("mean", "var", "weight", "bias")
+        )
+        names.update(zip(order, given[:first], strict=False))
+        rest = given[4:]
+        training = rest[0] if rest else training
+        momentum = rest[1] if len(rest) > 1 else momentum
+        eps = rest[2] if len(rest) > 2 else eps
+    if training:
+        names["mean"] = None
+    return _batch_norm(imp, x, **names, eps=eps, momentum=momentum)
+
+
+@row("_native_batch_norm_legit_no_training")
+def _native_batch_norm(
+    imp: Importer, x: Any, weight: Any, bias: Any, mean: Any, var: Any, momentum: float, eps: float
+) -> Any:
+    return (_batch_norm(imp, x, weight, bias, mean, var, eps, momentum), None, None)
+
+
+def _layer_norm_arguments(imp: Importer, m: Any) -> dict[str, Any]:
+    return {**_weights(imp, m), "normalized_shape": m.normalized_shape, "eps": m.eps}
+
+
+@row("layer_norm", LayerNorm=_layer_norm_arguments)
+def _layer_norm(
+    imp: Importer,
+    x: Any,
+    normalized_shape: Any,
+    weight: Any = None,
+    bias: Any = None,
+    eps: float = 1e-5,
+    cudnn_enable: bool = True,
+) -> Any:
+    shape = _several(normalized_shape, 1)
+    dtype = imp.dtype(x)
+    gamma = _ones_or(imp, weight, shape, dtype, 1)
+    beta = _ones_or(imp, bias, shape, dtype, 0)
+    axes = list(range(-len(shape), 0))
+    return imp.emit(R.nn.layer_norm(x, gamma, beta, axes=axes, epsilon=eps))
+
+
+@row("native_layer_norm")
+def _native_layer_norm(
+    imp: Importer, x: Any, shape: Any, weight: Any, bias: Any, eps: float
+) -> Any:
+    return (_layer_norm(imp, x, shape, weight, bias, eps), None, None)
+
+
+@row(
+    "rms_norm",
+    RMSNorm=lambda imp, m: {
+        "weight": imp.param(m.weight),
+        "normalized_shape": m.normalized_shape,
+        "eps": m.eps,
+    },
+)
+def _rms_norm(
+    imp: Importer, x: Any, normalized_shape: Any, weight: Any = None, eps: float | None = None
+) -> Any:
+    shape = _several(normalized_shape, 1)
+    gamma = _ones_or(imp, weight, shape, imp.dtype(x), 1)
+    small = float(np.finfo(imp.dtype(x)).eps) if eps is None else eps
+    return imp.emit(R.nn.rms_norm(x, gamma, list(range(-len(shape), 0)), small))
+
+
+@row(
+    "group_norm",
+    GroupNorm=lambda imp, m: {**_weights(imp, m), "num_groups": m.num_groups, "eps": m.eps},
+)
+def _group_norm(
+    imp: Importer,
+    x: Any,
+    num_groups: int,
+    weight: Any = None,
+    bias: Any = None,
+    eps: float = 1e-5,
+    cudnn_enabled: bool = True,
+) -> Any:
+    channels = [imp.shape(x)[1]]
+    dtype = imp.dtype(x)
+    call = R.nn.group_norm(
+        x,
+        _ones_or(imp, weight, channels, dtype, 1),
+        _ones_or(imp, bias, channels, dtype, 0),
+        num_groups=num_groups,
+        channel_axis=1,
+        axes=list(range(2, imp.info(x).ndim)),
+        epsilon=eps,
+    )
+    return imp.emit(call)
+
+
+@row("native_group_norm")
+def _native_group_norm(
+    imp: Importer, x: Any, weight: Any, bias: Any, n: Any, c: Any, hxw: Any, group: int, eps: float
+) -> Any:
+    return (_group_norm(imp, x, group, weight, bias, eps), None, None)
+
+
+@row("instance_norm")
+def _instance_norm(
+    imp: Importer,
+    x: Any,
+    weight: Any = None,
+    bias: Any = None,
+    mean: Any = None,
+    var: Any = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+    *rest: Any,
+) -> Any:
+    return _group_norm(imp, x, imp.shape(x)[1], weight, bias, eps)
+
+
+@row("normalize")
+def _normalize(
+    imp: Importer, x: Any, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Any = None
+) -> Any:
+    size = ROWS["norm"].rule(imp, x, p, dim, True)
+    return imp.emit(R.divide(x, imp.emit(R.maximum(size, const(eps, imp.dtype(x))))))
+
+
+# Embedding, attention, images, losses
+
+
+@row("embedding")
+def _embedding_aten(imp: Importer, weight: Any, indices: Any, *args: Any, **kwargs: Any) -> Any:
+    if not imp.info(weight).dtype.startswith(("float", "bfloat")):  # F.embedding(input, weight)
+        weight, indices = indices, weight
+    places = imp.cast(indices, "int32")
+    if imp.info(places).ndim == 1:
+        return imp.emit(R.take(weight, places, 0))
+    shape = imp.shape(places)
+    flat = imp.emit(R.reshape(places, [-1]))
+    rows = imp.emit(R.take(weight, flat, 0))
+    return imp.emit(R.reshape(rows, [*shape, imp.shape(weight)[1]]))
+
+
+def _embedding_module(imp: Importer, m: Any) -> dict[str, Any]:
+    return {"indices": imp.param(m.weight)}
+
+
+row(Embedding=_embedding_module)(_embedding_aten)
+
+
+@row("scaled_dot_product_attention")
+def _attention(
+    imp: Importer,
+    q: Any,
+    k: Any,
+    v: Any,
+    attn_mask: Any = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    *,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Any:
+    if enable_gqa:
+        raise GraphError("attention with groups of queries", "", "repeat keys and values first")
+    rank = imp.info(q).ndim
+    if rank == 3:
+        q, k, v = [imp.emit(R.expand_dims(one, 1)) for one in (q, k, v)]
+    elif rank != 4:
+        raise GraphError(f"attention of tensors of {rank} dimensions", "", "use 3 or 4 dimensions")
+    axes = [0, 2, 1, 3]
+    q, k, v = [imp.emit(R.permute_dims(one, axes)) for one in (q, k, v)]
+    if attn_mask is not None:
+        attn_mask = _bias_of(imp, attn_mask, q, k)
+    mask = "TopLeft" if is_causal else None
+    found = imp.emit(R.nn.attention(q, k, v, attn_mask, scale, mask))
+    found = imp.emit(R.permute_dims(found, axes))
+    return imp.emit(R.squeeze(found, [1])) if rank == 3 else found
+
+
+def _bias_of(imp: Importer, mask: Any, q: Any, k: Any) -> Any:
+    """A mask as what is added to the scores, of four dimensions."""
+    dtype = imp.dtype(q)
+    if imp.dtype(mask) == "bool":
+        zero, least = const(0, dtype), const(-float("inf"), dtype)
+        mask = imp.emit(R.where(mask, zero, least))
+    shape = imp.shape(mask)
+    if len(shape) < 4:
+        mask = imp.emit(R.reshape(mask, [1] * (4 - len(shape)) + shape))
+    return mask
+
+
+@row(
+    "interpolate",
+    Upsample=lambda imp, m: {
+        "size": m.size,
+        "scale_factor": m.scale_factor,
+        "mode": m.mode,
+        "align_corners": m.align_corners,
+    },
+)
+def _interpolate(
+    imp: Importer,
+    x: Any,
+    size: Any = None,
+    scale_factor: Any = None,
+    mode: str = "nearest",
+    align_corners: Any = None,
+    recompute_scale_factor: Any = None,
+    antialias: bool = False,
+) -> Any:
+    height, width = imp.shape(x)[-2:]
+    if size is None:
+        factors = _several(scale_factor, 2)
+        size = [int(height * factors[0]), int(width * factors[1])]
+    size = _several(size, 2)
+    if imp.info(x).ndim != 4 or antialias:
+        raise GraphError(
+            "interpolate of images that are not [batch, channels, height, width], or antialias",
+            "",
+            "use images of four dimensions without antialias",
+        )
+    modes = {"nearest": "nearest_neighbor", "bilinear": "linear", "bicubic": "cubic"}
+    if mode not in modes:
+        raise GraphError(f"interpolate with mode {repr_of(mode)}", "", f"use {', '.join(modes)}")
+    transformation, rounding = "align_corners" if align_corners else "half_pixel", "round"
+    extents = ((height, size[0]), (width, size[1]))
+    if mode == "nearest" and not all(_is_multiple(*one) for one in extents):
+        transformation, rounding = "asymmetric", "floor"
+    call = R.image.resize2d(
+        x,
+        size,
+        layout="NCHW",
+        method=modes[mode],
+        coordinate_transformation_mode=transformation,
+        rounding_method=rounding,
+        cubic_alpha=-0.75 if mode == "bicubic" else -0.5,
+    )
+    return imp.emit(call)
+
+
+def _is_multiple(size: Any, new: Any) -> bool:
+    return isinstance(size, int) and isinstance(new, int) and new % size == 0
+
+
+@row("upsample_nearest2d")
+def _upsample_nearest(imp: Importer, x: Any, size: Any, factors: Any = None, *rest: Any) -> Any:
+    return _interpolate(imp, x, size, None if size is not None else factors, "nearest")
+
+
+@row("upsample_bilinear2d")
+def _upsample_bilinear(
+    imp: Importer, x: Any, size: Any, align_corners: bool, factors: Any = None, *rest: Any
+) -> Any:
+    scale = None if size is not None else factors
+    return _interpolate(imp, x, size, scale, "bilinear", align_corners)
+
+
+@row("upsample_bicubic2d")
+def _upsample_bicubic(
+    imp: Importer, x: Any, size: Any, align_corners: bool, factors: Any = None, *rest: Any
+) -> Any:
+    scale = None if size is not None else factors
+    return _interpolate(imp, x, size, scale, "bicubic", align_corners)
+
+
+@row("pad", "constant_pad_nd")
+def _pad(imp: Importer, x: Any, pad: Any, mode: Any = "constant", value: Any = 0) -> Any:
+    if not isinstance(mode, str):
+        mode, value = "constant", mode
+    pairs = [tuple(pad[n : n + 2]) for n in range(0, len(pad), 2)]
+    rank = imp.info(x).ndim
+    widths = [(0, 0)] * (rank - len(pairs)) + pairs[::-1]
+    flat = [one for pair in widths for one in pair]
+    if any(isinstance(one, int) and one < 0 for one in flat):
+        raise GraphError("a negative padding", "", "slice instead")
+    return imp.emit(
+        R.nn.pad(x, flat, pad_mode=mode, pad_value=0.0 if value is None else float(value))
+    )
+
+
+@row("pixel_shuffle", PixelShuffle=lambda imp, m: {"upscale_factor": m.upscale_factor})
+def _pixel_shuffle(imp: Importer, x: Any, upscale_factor: int) -> Any:
+    batch, channels, height, width = imp.shape(x)
+    r = upscale_factor
+    parts = imp.emit(R.reshape(x, [batch, channels // (r * r), r, r, height, width]))
+    parts = imp.emit(R.permute_dims(parts, [0, 1, 4, 2, 5, 3]))
+    return imp.emit(R.reshape(parts, [batch, channels // (r * r), height * r, width * r]))
+
+
+@row(
+    "cross_entropy",
+    CrossEntropyLoss=lambda imp, m: {
+        "weight": imp.param(m.weight),
+        "ignore_index": m.ignore_index,
+        "reduction": m.reduction,
+    },
+)
+def _cross_entropy(
+    imp: Importer,
+    x: Any,
+    target: Any,
+    weight: Any = None,
+    size_average: Any = None,
+    ignore_index: int = -100,
+    reduce: Any = None,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Any:
+    logits = imp.emit(R.nn.log_softmax(x, 1 if imp.info(x).ndim > 2 else -1))
+    return imp.emit(R.nn.nll_loss(logits, target, weight, reduction, ignore_index))

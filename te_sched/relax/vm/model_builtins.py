@@ -1,0 +1,88 @@
+"""Functions of executables for models: caches of keys and values, and printing while they run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from te_sched.errors import CallError
+from te_sched.relax.vm.executable import ShapeTuple
+from te_sched.runtime.ndarray import NDArray, array
+from te_sched.runtime.registry import get_global_func
+
+
+class AttentionCache:
+    """Elements of a shape, one after the other, in memory that grows."""
+
+    __slots__ = ("_memory", "count")
+
+    def __init__(self, initial: NDArray, shape: ShapeTuple, count: int) -> None:
+        self._memory = np.empty(tuple(shape), np.asarray(initial).dtype)
+        self._memory[:count] = np.asarray(initial)[:count]
+        self.count = count
+
+    def append(self, values: NDArray) -> None:
+        """Add elements at the end."""
+        given = np.asarray(values)
+        unit = self._memory.shape[1:]
+        given = given if given.ndim == self._memory.ndim else given[None]
+        if given.shape[1:] != unit or given.dtype != self._memory.dtype:
+            raise CallError(
+                f"a value of shape {given.shape} and dtype {given.dtype} is appended to a cache",
+                f"the elements of the cache are {unit} of {self._memory.dtype}",
+                "append elements of this shape and dtype",
+            )
+        total = self.count + len(given)
+        if total > len(self._memory):
+            grown = np.empty((max(total, 2 * len(self._memory)), *unit), self._memory.dtype)
+            grown[: self.count] = self._memory[: self.count]
+            self._memory = grown
+        self._memory[self.count : total] = given
+        self.count = total
+
+    def view(self, shape: ShapeTuple) -> NDArray:
+        """The elements, as an array of a shape."""
+        if shape[0] != self.count or tuple(shape[1:]) != self._memory.shape[1:]:
+            raise CallError(
+                f"the cache is viewed as {tuple(shape)}",
+                f"it has {self.count} elements of shape {self._memory.shape[1:]}",
+                "give the number of its elements",
+            )
+        return array(self._memory[: self.count])
+
+
+def _create(initial: NDArray, shape: ShapeTuple, count: int) -> AttentionCache:
+    return AttentionCache(initial, shape, count)
+
+
+def _append(cache: AttentionCache, values: NDArray) -> AttentionCache:
+    cache.append(values)
+    return cache
+
+
+def _view(cache: AttentionCache, shape: ShapeTuple) -> NDArray:
+    return cache.view(shape)
+
+
+def _debug_print(place: str, value: Any) -> None:
+    print(f"{place}: shape = {tuple(value.shape)}, dtype = {value.dtype}, data =\n{value}")
+
+
+def _invoke_debug_func(effect: Any, name: str, place: str, *args: Any) -> Any:
+    """Call a registered function with the place in the program; the effect goes on."""
+    if name == "vm.builtin.debug_print":
+        _debug_print(place, *args)
+    else:
+        get_global_func(name)(place, *args)  # type: ignore[misc]
+    return effect
+
+
+MODEL_BUILTINS: dict[str, Callable[..., Any]] = {
+    "vm.builtin.attention_kv_cache_create": _create,
+    "vm.builtin.attention_kv_cache_append": _append,
+    "vm.builtin.attention_kv_cache_view": _view,
+    "vm.builtin.invoke_debug_func": _invoke_debug_func,
+    "vm.builtin.debug_print": _debug_print,
+}
