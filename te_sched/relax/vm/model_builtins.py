@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from te_sched.errors import CallError
-from te_sched.relax.vm.executable import ShapeTuple
+from te_sched.relax.vm.bytecode import ShapeTuple
 from te_sched.runtime.ndarray import NDArray, array
 from te_sched.runtime.registry import get_global_func
 

@@ -10,7 +10,7 @@ from te_sched.relax.frontend.nn.core import NNModule, NNParameter, array_of
 from te_sched.relax.frontend.nn.exporter import export
 from te_sched.relax.frontend.nn.spec import IntSpec, MethodSpec, ModuleSpec, TupleSpec
 from te_sched.relax.vm.build import build
-from te_sched.relax.vm.executable import ShapeTuple
+from te_sched.relax.vm.bytecode import ShapeTuple
 from te_sched.relax.vm.machine import VirtualMachine
 
 
