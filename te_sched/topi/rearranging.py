@@ -15,7 +15,7 @@ from te_sched import te
 from te_sched.errors import DeclarationError, repr_of
 from te_sched.ir import ops
 from te_sched.te.tensor import Tensor
-from te_sched.topi import reduction
+from te_sched.topi.tag import COMM_REDUCE
 from te_sched.topi.utils import (
     Size,
     Sizes,
@@ -318,10 +318,15 @@ def collapse_sum(data: Tensor, target_shape: Sequence[Size]) -> Tensor:
             "use an extent of the data or 1 for each dimension",
         )
     over = sorted({*over, *range(extra)})
-    summed = reduction.sum(source, over, keepdims=True) if over else source
-    if not extra:
-        return summed
-    return tensor_of(target, lambda *i: summed(*[0] * extra, *i), "collapse_sum")
+    if not over:
+        return source
+    axes = {at: te.reduce_axis((0, source.shape[at]), f"k{at}") for at in over}
+
+    def element(*i: Any) -> Any:
+        index = [axes.get(at, i[at - extra]) for at in range(source.ndim)]
+        return te.sum(source(*index), axis=list(axes.values()))
+
+    return tensor_of(target, element, f"{source.op.name}_red", COMM_REDUCE)
 
 
 def space_to_batch_nd(

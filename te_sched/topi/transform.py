@@ -361,7 +361,7 @@ def repeat(a: Tensor, repeats: Count, axis: int) -> Tensor:
     """
     data = check_tensor(a, "repeat")
     at = normalized_axis(axis, data.ndim, "repeat")
-    shape = [*data.shape[:at], simplify(data.shape[at] * repeats), *data.shape[at + 1 :]]
+    shape = [*data.shape[:at], repeats * data.shape[at], *data.shape[at + 1 :]]
     return tensor_of(
         shape,
         lambda *i: data(*i[:at], ops.floordiv(i[at], repeats), *i[at + 1 :]),

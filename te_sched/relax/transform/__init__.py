@@ -27,6 +27,8 @@ PASSES: dict[str, str] = {
     "CanonicalizeBindings": "canonicalize_bindings",
     "ConvertToDataflow": "convert_to_dataflow",
     "DeadCodeElimination": "dead_code_elimination",
+    "DecomposeOpsForInference": "decompose_ops",
+    "DecomposeOpsForTraining": "decompose_ops",
     "EliminateCommonSubexpr": "eliminate_common_subexpr",
     "FuseOps": "fuse_ops",
     "FuseTIR": "fuse_tir",

@@ -9,7 +9,7 @@ from te_sched import te
 from te_sched.ir import ops
 from te_sched.te.tensor import Tensor
 from te_sched.topi import broadcast, reduction, transform
-from te_sched.topi.nn.normalization import layer_norm
+from te_sched.topi.nn.normalization import elements_along, layer_norm, moments, normalized
 from te_sched.topi.utils import (
     Count,
     check_choice,
@@ -79,8 +79,24 @@ def group_norm(
     parts = [*source.shape[:at], num_groups, inside, *source.shape[at + 1 :]]
     space = [normalized_axis(one, source.ndim, "nn.group_norm") for one in axes]
     over = sorted({at + 1, *[one if one < at else one + 1 for one in space if one != at]})
-    plain = _normalized(transform.reshape(source, parts), over, epsilon)
-    return _scaled(transform.reshape(plain, list(source.shape)), gamma, beta, at)
+    grouped = transform.reshape(source, parts)
+    wider = grouped
+    if source.dtype == "float16":
+        wider = tensor_of(parts, lambda *i: ops.cast("float32", grouped(*i)), "T_cast")
+    total, squares = moments(wider, over, source.op.name)
+    scales = [transform.reshape(one, [num_groups, inside]) for one in (gamma, beta)]
+    count = elements_along(grouped, over)
+    kept = [one for one in range(grouped.ndim) if one not in over]
+
+    def element(*i: Any) -> Any:
+        outer = [i[one] for one in kept]
+        value = ops.cast(
+            source.dtype, normalized(wider(*i), total(*outer), squares(*outer), count, epsilon)
+        )
+        return value * scales[0](i[at], i[at + 1]) + scales[1](i[at], i[at + 1])
+
+    found = tensor_of(parts, element, "T_group_norm")
+    return transform.reshape(found, list(source.shape))
 
 
 def scale_shift_nchwc(Input: Tensor, Scale: Tensor, Shift: Tensor) -> Tensor:

@@ -7,6 +7,7 @@ from typing import Any
 
 from te_sched import te
 from te_sched.errors import DeclarationError
+from te_sched.ir import ops
 from te_sched.te.tensor import Tensor
 from te_sched.topi import broadcast, elementwise, reduction, transform
 from te_sched.topi.nn.padding import padded
@@ -99,9 +100,15 @@ def batch_norm(
     if training:
         count = te.const(1.0, source.dtype) * prod(source.shape[one] for one in others)
         mean = broadcast.divide(reduction.sum(source, others), count)
-        off = broadcast.subtract(source, transform.reshape(mean, column))
-        variance = broadcast.divide(reduction.sum(broadcast.multiply(off, off), others), count)
-    centred = broadcast.subtract(source, transform.reshape(mean, column))
+    centre = transform.reshape(mean, column)
+
+    def spread_of_data() -> Any:
+        off = [broadcast.subtract(source, centre) for _ in range(2)]
+        return broadcast.divide(reduction.sum(broadcast.multiply(*off), others), count)
+
+    if training:
+        variance = spread_of_data()
+    centred = broadcast.subtract(source, centre)
     spread = elementwise.sqrt(broadcast.add(transform.reshape(variance, column), small))
     out = broadcast.divide(centred, spread)
     if scale is not False:
@@ -112,29 +119,47 @@ def batch_norm(
     return [
         out,
         _moved(moving_mean, mean, rate if training else None),
-        _moved(moving_var, variance, rate if training else None),
+        _moved(moving_var, spread_of_data() if training else None, rate if training else None),
     ]
 
 
-def _moved(moving: Tensor, new: Tensor, rate: float | None) -> Any:
+def _moved(moving: Tensor, new: Tensor | None, rate: float | None) -> Any:
     if rate is None:
         return broadcast.multiply(moving, 1)
     return broadcast.add(broadcast.multiply(1 - rate, moving), broadcast.multiply(rate, new))
 
 
-def _moments(data: Tensor, axes: list[int]) -> tuple[Any, Any]:
-    """The sums of the elements and of their squares along axes."""
-    sums = reduction.reduce_elements(
-        data,
-        axes,
-        False,
-        lambda index, over: reduction.tuple_sum(
-            data(*index), data(*index) * data(*index), axis=over
-        ),
-        f"{data.op.name}_red_temp",
-        COMM_REDUCE,
-    )
+def moments(data: Tensor, axes: list[int], of: str | None = None) -> tuple[Any, Any]:
+    """The sums of the elements and of their squares along axes, of float16 in float32."""
+
+    def element(index: Any, over: Any) -> Any:
+        value = wide(data(*index))
+        return reduction.tuple_sum(value, value * value, axis=over)
+
+    name = f"{of or data.op.name}_red_temp"
+    sums = reduction.reduce_elements(data, axes, False, element, name, COMM_REDUCE)
     return sums[0], sums[1]
+
+
+def wide(value: Any) -> Any:
+    """A value with which sums are exact enough: one of float16 as float32."""
+    return ops.cast("float32", value) if value.dtype == "float16" else value
+
+
+def elements_along(data: Tensor, axes: Sequence[int]) -> Any:
+    """The number of elements along axes, as a number of the dtype of the data."""
+    count = te.const(1, data.dtype)
+    for at in axes:
+        count = count * ops.cast(data.dtype, ops.convert(data.shape[at]))
+    return wide(count)
+
+
+def normalized(value: Any, total: Any, squares: Any, count: Any, epsilon: float) -> Any:
+    """(value - mean) / sqrt(variance + epsilon), in the dtype of the value."""
+    mean = total / count
+    variance = squares / count - mean * mean
+    found = (wide(value) - mean) * te.rsqrt(variance + te.const(epsilon, variance.dtype))
+    return ops.cast(value.dtype, found)
 
 
 def layer_norm(
@@ -149,15 +174,13 @@ def layer_norm(
     source = check_tensor(data, "nn.layer_norm")
     axes = reduction.reduced_axes(source, axis, "nn.layer_norm")
     _check_parameters(source, axes, [gamma, *([] if beta is None else [beta])], "nn.layer_norm")
-    total, squares = _moments(source, axes)
-    count = te.const(1, source.dtype) * prod(source.shape[at] for at in axes)
+    total, squares = moments(source, axes)
+    count = elements_along(source, axes)
     kept = [at for at in range(source.ndim) if at not in axes]
 
     def element(*i: Any) -> Any:
         outer, inner = [i[at] for at in kept], [i[at] for at in axes]
-        mean = total(*outer) / count
-        variance = squares(*outer) / count - mean * mean
-        value = (source(*i) - mean) * te.rsqrt(variance + te.const(epsilon, source.dtype))
+        value = normalized(source(*i), total(*outer), squares(*outer), count, epsilon)
         value = value * gamma(*inner)
         return value if beta is None else value + beta(*inner)
 
@@ -178,21 +201,28 @@ def rms_norm(data: Tensor, weight: Tensor, axis: Sizes | None, epsilon: float = 
 
     >>> A, V = te.placeholder((4, 8), name="A"), te.placeholder((8,), name="V")
     >>> topi.nn.rms_norm(A, V, axis=1).op.body[0]
-    rsqrt[ax0] * A[ax0, ax1] * V[ax1]
+    T_rms_norm[ax0, ax1]
     """
-    source = check_tensor(data, "nn.rms_norm")
-    axes = reduction.reduced_axes(source, axis, "nn.rms_norm")
-    _check_parameters(source, axes, [weight], "nn.rms_norm")
+    given = check_tensor(data, "nn.rms_norm")
+    axes = reduction.reduced_axes(given, axis, "nn.rms_norm")
+    _check_parameters(given, axes, [weight], "nn.rms_norm")
+    kind = "float32" if given.dtype == "float16" else given.dtype
+    source = _cast(given, kind)
     squares = reduction.sum(broadcast.multiply(source, source), axes)
-    count = te.const(1, source.dtype) * prod(source.shape[at] for at in axes)
+    count = elements_along(source, axes)
     small = te.const(epsilon, source.dtype)
     factor = tensor_of(squares.shape, lambda *i: te.rsqrt(squares(*i) / count + small), "rsqrt")
     kept = [at for at in range(source.ndim) if at not in axes]
+    weights = _cast(weight, kind)
 
     def element(*i: Any) -> Any:
-        return factor(*[i[at] for at in kept]) * source(*i) * weight(*[i[at] for at in axes])
+        return factor(*[i[at] for at in kept]) * source(*i) * weights(*[i[at] for at in axes])
 
-    return tensor_of(source.shape, element, "T_rms_norm")
+    return _cast(tensor_of(source.shape, element, "T_rms_norm"), given.dtype)
+
+
+def _cast(data: Tensor, dtype: str) -> Tensor:
+    return tensor_of(data.shape, lambda *i: ops.cast(dtype, data(*i)), "T_cast", ELEMWISE)
 
 
 def lrn(

@@ -157,7 +157,8 @@ def _pool(
         total = prod(counts)
         return total if count_include_pad else ops.maximum(total, 1)
 
-    return _mean(reduced, lambda *i: size_of_window(i), "pool_avg")
+    rule = {"schedule_rule": "meta_schedule.pool_avg"}
+    return _mean(reduced, lambda *i: size_of_window(i), "pool_avg", rule)
 
 
 def paddings_of(padding: Padding, count: int, what: str) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
@@ -186,7 +187,8 @@ def _reduced(
 ) -> Tensor:
     reducer = te.max if pool_type == "max" else te.sum
     kind = f"{name}_{'max' if pool_type == 'max' else 'sum'}"
-    return tensor_of(shape, lambda *i: reducer(read(*i), axis=over), kind, kind)
+    rule = {"schedule_rule": "meta_schedule.pool_max"} if pool_type == "max" else None
+    return tensor_of(shape, lambda *i: reducer(read(*i), axis=over), kind, kind, attrs=rule)
 
 
 def _mean(

@@ -32,9 +32,11 @@ def _nll_loss_backward(builder: BlockBuilder, call: GraphCall) -> Any:
         weights = ones_of_classes(predictions)
         return _of_predictions(grad, predictions, targets, weights, reduction, ignored)
 
-    is_weighted = len(call.args) == 4
-    func = te_nll_loss_backward if is_weighted else te_nll_loss_backward_no_weight
-    return builder.call_te(func, *call.args)
+    if len(call.args) == 4:
+        return builder.call_te(
+            te_nll_loss_backward, *call.args, primfunc_name_hint="nll_loss_backward"
+        )
+    return builder.call_te(te_nll_loss_backward_no_weight, *call.args)
 
 
 def _of_predictions(
@@ -52,7 +54,8 @@ def _of_predictions(
     if reduction in ("mean", "sum"):
         grad = topi.broadcast_to(grad, targets.shape)
     if reduction == "mean":
-        grad = topi.divide(grad, topi.sum(of_targets))
+        total = topi.sum(of_targets) if of_targets.ndim else of_targets
+        grad = topi.divide(grad, total)
 
     def element(*i: Any) -> Any:
         place, kind = ((i[0], *i[2:]), i[1]) if len(i) > 1 else ((), i[0])

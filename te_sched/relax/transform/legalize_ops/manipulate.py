@@ -9,11 +9,12 @@ from te_sched.arith.analyzer import Analyzer
 from te_sched.ir import ops
 from te_sched.ir.expr import IntImm
 from te_sched.ir.graph import GraphCall, Tuple, TupleGetItem
-from te_sched.ir.index_map import IndexMap
+from te_sched.ir.op import Op
 from te_sched.ir.struct_info import TupleStructInfo
-from te_sched.ir.visitor import substitute
 from te_sched.relax.block_builder import BlockBuilder
+from te_sched.relax.emit_te import gen_call_tir_inputs
 from te_sched.relax.transform.legalize_ops.common import LegalizeFunc, TEFunc, register_legalize
+from te_sched.tir import Schedule
 
 
 def _reshape(te_func: TEFunc, name: str, is_collapse: bool = False) -> LegalizeFunc:
@@ -52,14 +53,18 @@ def _concat(builder: BlockBuilder, call: GraphCall) -> Any:
 def _expand_dims(builder: BlockBuilder, call: GraphCall) -> Any:
     ndim = call.struct_info.ndim  # type: ignore[attr-defined]
 
-    def te_expand_dims(data: Any, axes: Any) -> Any:
-        for axis in sorted(int(one) % ndim for one in axes):
-            data = topi.expand_dims(data, axis)
-        return data
+    places = {int(one) % ndim for one in call.attrs.axis}
 
-    return builder.call_te(
-        te_expand_dims, call.args[0], list(call.attrs.axis), primfunc_name_hint="expand_dims"
-    )
+    def te_expand_dims(data: Any) -> Any:
+        left = iter(data.shape)
+        shape = [1 if at in places else next(left) for at in range(ndim)]
+        return te.compute(
+            shape,
+            lambda *i: data(*[one for at, one in enumerate(i) if at not in places]),
+            name="expand_dims",
+        )
+
+    return builder.call_te(te_expand_dims, call.args[0], primfunc_name_hint="expand_dims")
 
 
 @register_legalize("relax.permute_dims")
@@ -71,7 +76,12 @@ def _permute_dims(builder: BlockBuilder, call: GraphCall) -> Any:
 @register_legalize("relax.split")
 def _split(builder: BlockBuilder, call: GraphCall) -> Any:
     parts = call.attrs.indices_or_sections
+    data = call.args[0].struct_info
     count = len(call.struct_info.fields)  # type: ignore[attr-defined]
+    if isinstance(parts, IntImm):
+        size = data.shape.values[call.attrs.axis]
+        if not isinstance(size, IntImm) or size.value % parts.value:
+            return call  # the last part is smaller, which topi does not have
     places = [one.value for one in parts] if isinstance(parts, tuple) else parts.value
     made = builder.call_te(topi.split, call.args[0], places, call.attrs.axis)
     return Tuple((builder.emit(made),)) if count == 1 else made
@@ -151,28 +161,29 @@ def _one_hot(builder: BlockBuilder, call: GraphCall) -> Any:
 
 @register_legalize("relax.layout_transform")
 def _layout_transform(builder: BlockBuilder, call: GraphCall) -> Any:
-    attrs = call.attrs
+    attrs, data = call.attrs, call.args[0]
     value = None if attrs.pad_value is None else attrs.pad_value.value
+    _, is_padding = attrs.index_map.non_surjective_inverse(data.struct_info.shape.values)
+    is_exact = Analyzer().can_prove(ops.logical_not(is_padding))
+    name = "te_layout_transform"
+    name += "" if is_exact or value is None else "_with_pad"
+    name += "_axis_separator" if attrs.axis_separators else ""
 
-    def te_layout_transform(data: Any) -> Any:
-        return _transformed(data, attrs.index_map, value)
+    def copied(tensor: Any) -> Any:
+        return te.compute(tensor.shape, lambda *i: tensor(*i), name=name)
 
-    return builder.call_te(te_layout_transform, call.args[0])
-
-
-def _transformed(data: Any, index_map: IndexMap, value: Any) -> Any:
-    """The elements at the places of a map; `value`, or zero, where the map has no element."""
-    inverse, condition = index_map.non_surjective_inverse(data.shape)
-    shape = index_map.map_shape(data.shape)
-    padding = ops.const(0, data.dtype) if value is None else value
-    is_exact = Analyzer().can_prove(ops.logical_not(condition))
-
-    def element(*indices: Any) -> Any:
-        places = inverse.map_indices(indices)
-        if is_exact:
-            return data(*places)
-        values = dict(zip(inverse.initial_indices, indices, strict=True))
-        is_padding = substitute(condition, values)
-        return te.if_then_else(is_padding, padding, data(*places))
-
-    return te.compute(shape, element, name="te_layout_transform")
+    func, inputs, _, _ = gen_call_tir_inputs(copied, data)
+    schedule: Any = Schedule(func)
+    pad_value = None if is_exact or value is None else value
+    schedule.transform_layout(name, ("write", 0), attrs.index_map, pad_value)
+    if attrs.axis_separators:
+        schedule.set_axis_separator(name, ("write", 0), list(attrs.axis_separators))
+    if attrs.input_axis_separators:
+        schedule.set_axis_separator(name, ("read", 0), list(attrs.input_axis_separators))
+    made = schedule.mod["main"].without_attr("global_symbol")
+    return GraphCall(
+        Op.get("relax.call_tir"),
+        (builder.add_func(made, name), Tuple(tuple(inputs))),
+        None,
+        (call.struct_info,),
+    )

@@ -257,6 +257,7 @@ def _batch_norm(builder: BlockBuilder, call: GraphCall) -> Any:
         epsilon=attrs.epsilon,
         center=attrs.center,
         scale=attrs.scale,
+        training=True,
         momentum=attrs.momentum,
     )
 
@@ -290,7 +291,7 @@ def _rms_norm(builder: BlockBuilder, call: GraphCall) -> Any:
 def _dropout(builder: BlockBuilder, call: GraphCall) -> Any:
     del builder
     warnings.warn(
-        "relax.nn.dropout has no rule: apply relax.transform.DecomposeOpsForInference() first",
+        "relax.nn.dropout has no rule: leave it out of graphs for inference",
         UserWarning,
         stacklevel=2,
     )
