@@ -4,6 +4,9 @@ A space generator yields schedules with decisions to change, a strategy picks ca
 and a runner measure them in other processes, a database keeps what was measured.
 """
 
+from importlib import import_module
+from types import ModuleType
+
 from te_sched.meta_schedule import arg_info as arg_info
 from te_sched.meta_schedule import builder as builder
 from te_sched.meta_schedule import cost_model as cost_model
@@ -65,3 +68,10 @@ __all__ = [
     "tune_tasks",
     "tune_tir",
 ]
+
+
+def __getattr__(name: str) -> ModuleType:
+    """Load the module that needs graphs at its first use: workers that measure do without."""
+    if name == "relax_integration":
+        return import_module("te_sched.meta_schedule.relax_integration")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

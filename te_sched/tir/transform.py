@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from typing import Any
 
 from te_sched import config
@@ -1253,3 +1254,10 @@ class _SerialLoops(StatementMapper):
     def visit_For(self, node: For) -> Stmt:
         loop: For = self.generic(node)
         return replace(loop, kind="serial") if loop.kind == "parallel" else loop
+
+
+def __getattr__(name: str) -> Any:
+    """Load the pass that schedules, which stands above, at its first use."""
+    if name == "DefaultGPUSchedule":
+        return import_module("te_sched.meta_schedule.default_gpu_schedule").DefaultGPUSchedule
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -40,7 +40,15 @@ class MemoryDatabase(Database):
 
     def get_top_k(self, workload: Workload, top_k: int) -> list[TuningRecord]:
         own = self._known(workload.mod)
-        return fastest([one for one in self.records if one.workload is own], top_k)
+        if own is None:
+            return []
+        return fastest([one for one in self.records if self._is_of(one, own)], top_k)
+
+    def _is_of(self, record: TuningRecord, own: Workload) -> bool:
+        known = record.workload
+        return known is own or (
+            known.shash == own.shash and self._equality.equal(known.mod, own.mod)
+        )
 
     def get_all_tuning_records(self) -> list[TuningRecord]:
         return list(self.records)

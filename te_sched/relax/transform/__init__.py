@@ -15,7 +15,7 @@ from te_sched.relax.transform.base import FunctionPass as FunctionPass
 from te_sched.relax.transform.base import dataflowblock_pass as dataflowblock_pass
 from te_sched.relax.transform.base import function_pass as function_pass
 
-# The passes, and the module of each.
+# The passes, and the module of each; those that tune are in a package above this one.
 PASSES: dict[str, str] = {
     "InlinePrivateFunctions": "inline_private_functions",
     "TopologicalSort": "topological_sort",
@@ -36,6 +36,9 @@ PASSES: dict[str, str] = {
     "LegalizeOps": "legalize_ops",
     "LowerAllocTensor": "lower_alloc_tensor",
     "LowerRuntimeBuiltin": "lower_runtime_builtin",
+    "MetaScheduleApplyDatabase": "te_sched.meta_schedule.graph_passes",
+    "MetaScheduleTuneIRMod": "te_sched.meta_schedule.graph_passes",
+    "MetaScheduleTuneTIR": "te_sched.meta_schedule.graph_passes",
     "Normalize": "normalize",
     "RemovePurityChecking": "remove_purity_checking",
     "ToNonDataflow": "to_non_dataflow",
@@ -56,4 +59,5 @@ def __getattr__(name: str) -> Any:
     """Load the module of a pass at its first use."""
     if name not in PASSES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"te_sched.relax.transform.{PASSES[name]}"), name)
+    place = PASSES[name] if "." in PASSES[name] else f"te_sched.relax.transform.{PASSES[name]}"
+    return getattr(import_module(place), name)

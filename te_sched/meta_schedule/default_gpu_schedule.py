@@ -1,0 +1,52 @@
+"""`tir.transform.DefaultGPUSchedule`: every block of a function on the threads of a GPU."""
+
+from __future__ import annotations
+
+from te_sched.codegen.target import Target
+from te_sched.ir.stmt import GlobalVar, IRModule, PrimFunc
+from te_sched.meta_schedule.schedule_rule.auto_bind import bind_block
+from te_sched.meta_schedule.schedule_rule.block_properties import blocks_inside, is_root
+from te_sched.tensorir.handles import BlockRV
+from te_sched.tir.schedule import Schedule
+from te_sched.tir.transform import ModulePass, PassInfo
+
+_BLOCKS, _THREADS = 256, 1024
+_SCHEDULED = "tir.is_scheduled"
+
+
+class DefaultGPUSchedule(ModulePass):
+    """The pass that binds the loops of functions that no schedule has treated to a GPU's threads.
+
+    Functions for other targets, and those with the attribute "tir.is_scheduled", stay as they are.
+    """
+
+    info = PassInfo(name="DefaultGPUSchedule")
+
+    def __call__(self, mod: IRModule) -> IRModule:
+        """The module with bound loops."""
+        target = Target.current()
+        module = mod.clone()
+        for name, func in mod.functions_items():
+            own = func.attrs.get("target", target) if isinstance(func, PrimFunc) else None
+            if (
+                own is None
+                or own.kind.name in ("llvm", "c", "hexagon")
+                or func.attrs.get(_SCHEDULED)
+            ):
+                continue
+            module.update_func(GlobalVar(name), _bound(func, own))
+        return module
+
+
+def _bound(func: PrimFunc, target: Target) -> PrimFunc:
+    sch = Schedule(func)
+    most = min(_THREADS, target.max_threads_per_block)
+    root = sch.block_key(sch.get_block("root"), "DefaultGPUSchedule")
+    for key in list(blocks_inside(sch, root)):
+        if not is_root(sch, key):
+            bind_block(sch, BlockRV(key), _BLOCKS, most, lambda count: min(count, most))
+    made: PrimFunc = sch.mod["main"]
+    made = made.without_attr("global_symbol")
+    if "global_symbol" in func.attrs:
+        made = made.with_attr("global_symbol", func.attrs["global_symbol"])
+    return made.with_attr(_SCHEDULED, True)

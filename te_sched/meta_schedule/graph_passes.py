@@ -1,0 +1,169 @@
+"""Passes over graphs that tune, or apply what was found: `relax.transform.MetaSchedule...`."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from te_sched.codegen.target import Target
+from te_sched.errors import DeclarationError, TeSchedError
+from te_sched.ir.stmt import GlobalVar, IRModule, PrimFunc
+from te_sched.ir.structural import structural_equal
+from te_sched.meta_schedule.database import Database, JSONDatabase
+from te_sched.meta_schedule.database.base import TuningRecord
+from te_sched.meta_schedule.tir_integration import tune_tir
+from te_sched.meta_schedule.tune_context import normalized_module
+from te_sched.tir.schedule import Schedule
+from te_sched.tir.transform import ModulePass, PassInfo
+
+_SCHEDULED = "tir.is_scheduled"
+
+
+class MetaScheduleApplyDatabase(ModulePass):
+    """The pass that schedules functions by the fastest records of a database.
+
+    Parameters
+    ----------
+    work_dir : the folder of the database; by default that of `with database:`.
+    enable_warning : whether a warning names the functions without a record.
+    """
+
+    info = PassInfo(name="MetaScheduleApplyDatabase")
+
+    def __init__(
+        self, work_dir: str | os.PathLike[str] | None = None, enable_warning: bool = False
+    ) -> None:
+        self.work_dir, self.enable_warning = work_dir, enable_warning
+
+    def __call__(self, mod: IRModule) -> IRModule:
+        """The module with scheduled functions, which have the attribute "tir.is_scheduled"."""
+        database, target = self._database(), _target(self.info.name)
+        found: dict[GlobalVar, PrimFunc] = {}
+        for name, func in mod.functions_items():
+            if not isinstance(func, PrimFunc) or func.attrs.get(_SCHEDULED):
+                continue
+            made = _applied(database, func, target)
+            if made is not None:
+                found[GlobalVar(name)] = made
+            elif self.enable_warning:
+                warnings.warn(
+                    f"the database has no record of {name} for {target}", UserWarning, stacklevel=2
+                )
+        module = mod.clone()
+        for var, made in found.items():
+            module.update_func(var, made)
+        return module if found else mod
+
+    def _database(self) -> Database:
+        if self.work_dir is not None:
+            return JSONDatabase(work_dir=str(self.work_dir))
+        found = Database.current()
+        if found is None:
+            raise DeclarationError(
+                "MetaScheduleApplyDatabase has no database",
+                "",
+                "give its folder, or use it inside of `with database:`",
+            )
+        return found
+
+
+class MetaScheduleTuneIRMod(ModulePass):
+    """The pass that tunes the functions of a graph into a folder; the module stays as it is.
+
+    The parameters are those of `relax_integration.tune_relax`.
+    """
+
+    info = PassInfo(name="MetaScheduleTuneIRMod")
+
+    def __init__(
+        self,
+        params: Mapping[str, Any] | None,
+        work_dir: str | os.PathLike[str],
+        max_trials_global: int,
+        max_trials_per_task: int | None = None,
+        op_names: list[str] | None = None,
+    ) -> None:
+        self.params, self.work_dir, self.op_names = params, work_dir, op_names
+        self.max_trials_global, self.max_trials_per_task = max_trials_global, max_trials_per_task
+
+    def __call__(self, mod: IRModule) -> IRModule:
+        """The module itself, after the search."""
+        from te_sched.meta_schedule.relax_integration import tune_relax
+
+        if self.max_trials_global > 0:
+            tune_relax(
+                mod,
+                self.params,
+                _target(self.info.name),
+                self.work_dir,
+                self.max_trials_global,
+                self.max_trials_per_task,
+                self.op_names,
+                database="json",
+            )
+        return mod
+
+
+class MetaScheduleTuneTIR(ModulePass):
+    """The pass that tunes the functions of a module into a folder; the module stays as it is."""
+
+    info = PassInfo(name="MetaScheduleTuneTIR")
+
+    def __init__(self, work_dir: str | os.PathLike[str], max_trials_global: int) -> None:
+        self.work_dir, self.max_trials_global = work_dir, max_trials_global
+
+    def __call__(self, mod: IRModule) -> IRModule:
+        """The module itself, after the search."""
+        if self.max_trials_global > 0:
+            functions = {
+                name: func for name, func in mod.functions_items() if isinstance(func, PrimFunc)
+            }
+            tune_tir(
+                IRModule(functions),
+                _target(self.info.name),
+                Path(self.work_dir),
+                self.max_trials_global,
+                database="json",
+            )
+        return mod
+
+
+def _target(name: str) -> Target:
+    target = Target.current()
+    if target is None:
+        raise DeclarationError(
+            f"{name} does not know the target", "", 'use it inside of `with Target("llvm"):`'
+        )
+    return target
+
+
+def _applied(database: Database, func: PrimFunc, target: Target) -> PrimFunc | None:
+    """The function scheduled by the fastest record of it; None if there is none that fits."""
+    module = normalized_module(func)
+    record = database.query_tuning_record(module, target, "main")
+    if record is None:
+        return None
+    schedule = _replayed(record, module)
+    if schedule is None:
+        return None
+    made: PrimFunc = schedule.mod["main"]
+    symbol = func.attrs.get("global_symbol")
+    made = made.without_attr("global_symbol")
+    if symbol is not None:
+        made = made.with_attr("global_symbol", symbol)
+    return made.with_attr(_SCHEDULED, True)
+
+
+def _replayed(record: TuningRecord, module: IRModule) -> Schedule | None:
+    """A record applied to a module; None if it is of another one and does not fit."""
+    if structural_equal(record.workload.mod, module):
+        return record.schedule()  # blocks may have other names
+    schedule = Schedule(module)
+    try:
+        record.trace.apply_to_schedule(schedule, remove_postproc=False)
+    except TeSchedError:
+        return None
+    return schedule
