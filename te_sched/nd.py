@@ -3,6 +3,7 @@
 import sys
 
 from te_sched import signatures
+from te_sched.ir import graph as _graph
 from te_sched.runtime.device import Device as Device
 from te_sched.runtime.device import cl as cl
 from te_sched.runtime.device import cpu as cpu
@@ -25,4 +26,5 @@ from te_sched.runtime.ndarray import empty as empty
 from te_sched.runtime.ndarray import from_dlpack as from_dlpack
 from te_sched.runtime.ndarray import zeros as zeros
 
+_graph.ARRAY_CONVERSIONS.append(array)
 signatures.list_names(sys.modules[__name__])

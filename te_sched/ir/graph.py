@@ -87,6 +87,8 @@ class Constant(GraphExpr):
     struct_info_: StructInfo | None = role(Role.ANNOTATION, default=None)
 
     def __init__(self, data: Any, struct_info: StructInfo | None = None) -> None:
+        if isinstance(data, np.ndarray) and ARRAY_CONVERSIONS:
+            data = ARRAY_CONVERSIONS[0](data)
         _set(self, "data", data)
         known = TensorStructInfo(tuple(data.shape), str(data.dtype))
         _set(self, "struct_info_", as_struct_info(struct_info) or known)
@@ -371,6 +373,8 @@ def as_struct_info(given: Any) -> Any:
     )
 
 
+# What makes an array of a device of one of numpy; the runtime adds it.
+ARRAY_CONVERSIONS: list[Callable[[Any], Any]] = []
 # What makes struct infos of other objects: the annotations of scripts are added by `script`.
 STRUCT_INFO_CONVERSIONS: list[Callable[[Any], StructInfo | None]] = []
 

@@ -9,20 +9,27 @@ know what nodes mean.
 
 from __future__ import annotations
 
+import base64
 import json
 import math
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
+import numpy as np
+
 from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import DeclarationError, TeSchedError, did_you_mean, kind_of, repr_of
 from te_sched.ir.expr import Node, PointerType
+from te_sched.ir.op import Op
+from te_sched.ir.stmt import GlobalVar
 from te_sched.ir.visitor import INIT_FIELDS, NODE_CLASSES
 from te_sched.signatures import check_fields, checked
 
 _FORMAT = 1
 _CLASSES = {kind.__name__: kind for kind in NODE_CLASSES}
+_NAMES: dict[type, str] = {GlobalVar: "global", Op: "op"}  # strings that name something
+_KINDS = {word: kind for kind, word in _NAMES.items()}
 _SPECIAL = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 
 
@@ -126,6 +133,10 @@ class _Writer:
         if isinstance(value, list | tuple):
             items = [self.value(one) for one in value]
             return items if isinstance(value, tuple) else {"list": items}
+        if kind in _NAMES:  # before other strings
+            return {_NAMES[kind]: str(value)}
+        if (array := _elements(value)) is not None:
+            return {"array": [array.dtype.str, list(array.shape), _packed(array)]}
         if isinstance(value, bool | int | float | str) and kind is not int:  # of a derived class
             return self.value(kind.__mro__[-2](value))
         raise DeclarationError(
@@ -184,12 +195,36 @@ class _Reader:
                 return _SPECIAL[given]
             if what == "list" and isinstance(given, list):
                 return [self.value(one) for one in given]
+            if what in _KINDS and isinstance(given, str):
+                return _KINDS[what](given)
+            if what == "array":
+                return _array(given)
             if what == "pointer" and _is_pointer(given):
                 return PointerType(*given)
             if what == "dict" and isinstance(given, list) and all(map(_is_pair, given)):
                 with suppress(TypeError):  # keys that cannot be hashed
                     return {self.value(key): self.value(one) for key, one in given}
         raise _damaged(f"{repr_of(value)} is not a value")
+
+
+def _elements(value: Any) -> np.ndarray[Any, Any] | None:
+    """The elements of an array, of numpy or of a device; None for other values."""
+    found = value.numpy() if hasattr(value, "numpy") and hasattr(value, "dtype") else value
+    is_plain = isinstance(found, np.ndarray) and found.dtype.kind in "biufcV"
+    return np.ascontiguousarray(found).reshape(found.shape) if is_plain else None
+
+
+def _packed(array: np.ndarray[Any, Any]) -> str:
+    return base64.b64encode(array.tobytes()).decode()
+
+
+def _array(given: Any) -> np.ndarray[Any, Any]:
+    try:
+        dtype, shape, text = given
+        data = base64.b64decode(text, validate=True)
+        return np.frombuffer(data, np.dtype(dtype)).reshape(shape).copy()
+    except (TypeError, ValueError) as error:
+        raise _damaged(f"an array is not valid: {error}") from None
 
 
 def _is_pair(value: Any) -> bool:

@@ -5,12 +5,20 @@ from __future__ import annotations
 import json
 import math
 
+import numpy as np
 import pytest
 
 import te_sched
-from te_sched import te, tir
+from te_sched import relax, te, tir, topi
 from te_sched.errors import DeclarationError
-from te_sched.ir import load_json, make_node, save_json, structural_equal
+from te_sched.ir import (
+    GlobalVar,
+    assert_structural_equal,
+    load_json,
+    make_node,
+    save_json,
+    structural_equal,
+)
 from te_sched.script import tir as T
 
 
@@ -122,3 +130,24 @@ def test_nodes_are_made_by_the_names_of_their_classes() -> None:
         make_node("tir.Add", a=x)
     with pytest.raises(DeclarationError, match="value"):
         make_node("tir.IntImm", value="2", dtype="int32")
+
+
+def test_graphs_and_arrays_load_again():
+    x = relax.Var("x", relax.TensorStructInfo((4,), "float32"))
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x]):
+        total = builder.emit_te(topi.add, x, relax.const(np.arange(4).astype("float32")))
+        builder.emit_func_output(builder.emit(relax.op.add(total, relax.const(1.5, "float32"))))
+    module = builder.get()
+    loaded = load_json(save_json(module))
+    assert_structural_equal(module, loaded)
+    call = loaded["main"].body.blocks[0].bindings[0].value
+    assert isinstance(call.args[0], GlobalVar)
+    assert call.args[1].fields[1].data.numpy().tolist() == [0, 1, 2, 3]
+
+
+def test_damaged_arrays_are_rejected():
+    for row in (["<f4", [3], "AAAA"], ["<f4", [1], "?"], ["what", [1], "AAAAAA=="], 3):
+        text = json.dumps({"te_sched": 1, "root": {"array": row}, "nodes": []})
+        with pytest.raises(DeclarationError, match="cannot load a program"):
+            load_json(text)
