@@ -135,7 +135,7 @@ def test_sizes_that_no_shape_gives_are_passed():
 
     assert fused(write, relax.ShapeStructInfo([n])) == {
         "main": "(x) gv* = fused_full_exp([n]); gv",
-        "fused_full_exp": "(tir_vars) lv = full([n]); gv* = exp(lv); gv",
+        "fused_full_exp": "(tir_vars) lv = full(); gv* = exp(lv); gv",
     }
 
 
