@@ -15,7 +15,7 @@ from te_sched.ir.graph import (
     as_expr,
 )
 from te_sched.ir.stmt import GlobalVar
-from te_sched.ir.struct_info import TupleStructInfo
+from te_sched.ir.struct_info import TensorStructInfo, TupleStructInfo
 from te_sched.relax import op
 
 _BINARY = {
@@ -70,6 +70,57 @@ def _item(self: Any, index: int) -> TupleGetItem:
     return TupleGetItem(self, index)
 
 
+class TensorDtype:
+    """`x.dtype` of a tensor of a graph: its parts, when it runs."""
+
+    def __init__(self, tensor: Any) -> None:
+        self._tensor = tensor
+
+    @property
+    def type_code(self) -> GraphCall:
+        """The kind of the dtype, as in DLPack."""
+        return op.inspect.tensor_dtype_code(self._tensor)
+
+    @property
+    def bits(self) -> GraphCall:
+        """The bits of an element."""
+        return op.inspect.tensor_dtype_bits(self._tensor)
+
+    @property
+    def lanes(self) -> GraphCall:
+        """The lanes of an element."""
+        return op.inspect.tensor_dtype_lanes(self._tensor)
+
+
+class TensorSizes:
+    """`x.shape` or `x.strides` of a tensor of a graph: `x.shape[0]` is a call, when it runs."""
+
+    def __init__(self, tensor: Any, function: Callable[[Any, Any], GraphCall]) -> None:
+        self._tensor, self._function = tensor, function
+
+    def __getitem__(self, axis: Any) -> GraphCall:
+        return self._function(self._tensor, axis)
+
+    __iter__ = None  # the number of sizes may be unknown
+
+
+def _tensor(self: Any) -> Any:
+    """The expression, if it may be a tensor; AttributeError otherwise."""
+    if isinstance(self.struct_info_, TensorStructInfo):
+        return self
+    raise AttributeError(f"{self.struct_info_} has no shape and dtype")
+
+
+_FIELDS: dict[str, Callable[[Any], Any]] = {
+    "dtype": lambda self: TensorDtype(_tensor(self)),
+    "ndim": lambda self: op.inspect.tensor_ndim(_tensor(self)),
+    "shape": lambda self: TensorSizes(_tensor(self), op.inspect.tensor_shape_i),
+    "strides": lambda self: TensorSizes(_tensor(self), op.inspect.tensor_stride_i),
+    "byte_offset": lambda self: op.inspect.tensor_byte_offset(_tensor(self)),
+    "elem_offset": lambda self: op.inspect.tensor_elem_offset(_tensor(self)),
+}
+
+
 def install() -> None:
     """Give the operators to the classes of expressions."""
     for name, operator in _BINARY.items():
@@ -80,6 +131,8 @@ def install() -> None:
     methods = {"__neg__": _negative, "astype": _astype, "__getitem__": _item}
     for name, method in methods.items():
         setattr(GraphExpr, name, method)
+    for name, read in _FIELDS.items():
+        setattr(GraphExpr, name, property(read))
     for kind in (GraphExpr, GlobalVar):
         setattr(kind, "__call__", _called)  # noqa: B010  (for the type checker)
 

@@ -9,7 +9,7 @@ from typing import Any
 from te_sched.errors import GraphError, GraphTypeError, kind_of, repr_of
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import IntImm, Node
-from te_sched.ir.graph import GraphCall, PrimValue, as_expr
+from te_sched.ir.graph import GraphCall, as_expr
 from te_sched.ir.struct_info import (
     PrimStructInfo,
     ShapeExpr,
@@ -95,12 +95,17 @@ def broadcast_sizes(call: GraphCall, builder: Any, a: Any, b: Any) -> tuple[Any,
             raise GraphError(
                 f"the shapes of the arguments of {call.op} do not fit: "
                 f"{ShapeExpr(tuple(a))} and {ShapeExpr(tuple(b))}",
-                f"sizes {one} and {other} differ, and none of them is 1",
+                f"sizes {_plain(one)} and {_plain(other)} differ, and none of them is 1",
                 "give shapes that broadcast, as numpy does",
             )
         else:
             return None
     return (*longer[:rest], *found)
+
+
+def _plain(size: Any) -> Any:
+    """A size in a message: a constant without its dtype."""
+    return size.value if isinstance(size, IntImm) else size
 
 
 def _never_fit(builder: Any, one: Any, other: Any) -> bool:
@@ -175,15 +180,9 @@ def like(info: TensorStructInfo, dtype: str | None = None) -> TensorStructInfo:
     )
 
 
-def number(value: Any) -> PrimValue:
-    """A number as an expression of the graph; GraphTypeError for other values."""
-    made = as_expr(value)
-    info = getattr(made, "struct_info_", None)
-    if not isinstance(info, PrimStructInfo):
-        raise GraphTypeError(
-            f"{repr_of(value)} is not a number", f"it is {kind_of(value)}", "give a number"
-        )
-    return made  # type: ignore[no-any-return]
+def number(value: Any) -> Any:
+    """A number as an expression of the graph; the inference checks expressions that are given."""
+    return as_expr(value)
 
 
 def as_int(value: Any, name: str) -> int:

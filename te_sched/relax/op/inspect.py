@@ -13,13 +13,14 @@ from te_sched.ir.struct_info import PrimStructInfo, StructInfo, TensorStructInfo
 from te_sched.relax.op.common import argument_error, number, shape_of, tensor_of
 from te_sched.relax.operators import make_call, register_operator
 
-_TYPE_CODES = {"int": 0, "uint": 1, "float": 2, "bfloat": 4, "e4m3_float": 6, "e5m2_float": 7}
+# The numbers of kinds of dtypes, as in DLPack.
+TYPE_CODES = {"int": 0, "uint": 1, "float": 2, "bfloat": 4, "e4m3_float": 6, "e5m2_float": 7}
 
 
 def _field(name: str, infer: Any, words: str) -> Callable[[Any], GraphCall]:
     """The function that makes calls of an operator that reads a field of a tensor."""
     full = f"relax.inspect.{name}"
-    register_operator(full, RequiresArgumentShapes=False)(infer)
+    register_operator(full, FCallPacked=full)(infer)
 
     def build(tensor: Any) -> GraphCall:
         return make_call(full, [tensor])
@@ -36,7 +37,7 @@ def _known(value: int | None, dtype: str) -> PrimStructInfo:
 def _infer_code(call: GraphCall, builder: Any) -> StructInfo:
     del builder
     dtype = tensor_of(call, 0).dtype
-    return _known(_TYPE_CODES[dtypes.parse(dtype).code] if dtype else None, "uint8")
+    return _known(TYPE_CODES[dtypes.parse(dtype).code] if dtype else None, "uint8")
 
 
 def _infer_bits(call: GraphCall, builder: Any) -> StructInfo:
@@ -85,7 +86,7 @@ def tensor_stride_i(tensor: Any, axis: Any) -> GraphCall:
     return make_call("relax.inspect.tensor_stride_i", [tensor, number(axis)])
 
 
-@register_operator("relax.inspect.tensor_shape_i", RequiresArgumentShapes=False)
+@register_operator("relax.inspect.tensor_shape_i", FCallPacked="relax.inspect.tensor_shape_i")
 def _infer_shape_i(call: GraphCall, builder: Any) -> StructInfo:
     del builder
     info, axis = _checked_axis(call)
@@ -95,7 +96,7 @@ def _infer_shape_i(call: GraphCall, builder: Any) -> StructInfo:
     return PrimStructInfo(value=sizes[axis])
 
 
-@register_operator("relax.inspect.tensor_stride_i", RequiresArgumentShapes=False)
+@register_operator("relax.inspect.tensor_stride_i", FCallPacked="relax.inspect.tensor_stride_i")
 def _infer_stride_i(call: GraphCall, builder: Any) -> StructInfo:
     del builder
     _checked_axis(call)

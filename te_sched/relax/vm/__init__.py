@@ -1,5 +1,6 @@
 """Running graphs: executables, the virtual machine, and `build`, which older programs call here."""
 
+from te_sched.relax.vm import run_functions as run_functions
 from te_sched.relax.vm.build import build as build
 from te_sched.relax.vm.bytecode import ShapeTuple as ShapeTuple
 from te_sched.relax.vm.exec_builder import ExecBuilder as ExecBuilder

@@ -19,6 +19,8 @@ from te_sched.ir.struct_info import (
 )
 from te_sched.passes import ModulePass, PassInfo
 from te_sched.relax.expr_functor import PyExprMutator
+from te_sched.relax.op.calls import call_packed, call_pure_packed
+from te_sched.relax.operators import operator_of
 from te_sched.relax.transform.legalize_ops.common import LegalizeFunc
 
 
@@ -69,6 +71,10 @@ class _Legalizer(PyExprMutator):
             return call
         rule = self._rules.get(str(call.op)) or call.op.get_attr("FLegalize")
         is_special = call.op.get_attr("FDataDependent")
+        packed = call.op.get_attr("FCallPacked")
+        if rule is None and packed is not None:
+            make = call_pure_packed if operator_of(call.op).is_pure else call_packed
+            return make(packed, *call.args, sinfo_args=call.struct_info)
         if rule is None or not all(_is_known(one) for one in call.args):
             return self._kept(call, rule is None)
         if not is_special and not has_known_shape(call.struct_info):

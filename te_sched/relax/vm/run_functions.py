@@ -1,0 +1,106 @@
+"""Functions that operators call when a graph runs, with TVM's names: "relax.run.print", ...
+
+Those of tensors read arrays; the ones of `relax.op.inspect` read what an array is described by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from te_sched.errors import CallError
+from te_sched.ir import dtypes
+from te_sched.relax.op.inspect import TYPE_CODES
+from te_sched.relax.vm.builtins import shape_to_tensor
+from te_sched.runtime import registry
+from te_sched.runtime.ndarray import NDArray, array
+
+
+class GraphAssertionError(CallError, AssertionError):
+    """A condition that a graph asserts does not hold.
+
+    >>> assert_op(False, "size {}", 3)
+    Traceback (most recent call last):
+        ...
+    te_sched.relax.vm.run_functions.GraphAssertionError: size 3
+    """
+
+
+def _filled(message: str, values: Any) -> str:
+    texts = [_text(one) for one in values]
+    return message.format(*texts) if message else ", ".join(texts)
+
+
+def _text(value: Any) -> str:
+    return str(value.numpy() if isinstance(value, NDArray) else value)
+
+
+def print_values(message: str, *values: Any) -> None:
+    """Print values, in the places of the {} of a message."""
+    print(_filled(message, values) if message else " ".join(map(_text, values)))
+
+
+def assert_op(condition: Any, message: str = "", *values: Any) -> None:
+    """Raise GraphAssertionError if a condition does not hold."""
+    holds = condition.numpy().item() if isinstance(condition, NDArray) else condition
+    if not holds:
+        raise GraphAssertionError(_filled(message, values) or "Assertion Failed")
+
+
+def unique(
+    data: NDArray,
+    is_sorted: int = 1,
+    return_index: int = 0,
+    return_inverse: int = 0,
+    return_counts: int = 0,
+    axis: int | None = None,
+) -> Any:
+    """The distinct elements or slices of an array, in ascending order; see `relax.op.unique`."""
+    del is_sorted
+    flags = bool(return_index), bool(return_inverse), bool(return_counts)
+    found = np.unique(data.numpy(), *flags, axis=axis)
+    if not any(flags):
+        return array(np.asarray(found))
+    values, *numbers = found
+    return (array(values), *[array(one.reshape(-1).astype("int64")) for one in numbers])
+
+
+def nonzero(data: NDArray) -> NDArray:
+    """The indices of the elements that are not 0, a row for each dimension."""
+    values = data.numpy()
+    if not values.ndim:  # numpy refuses it
+        return array(np.zeros((0, int(values.item() != 0)), "int64"))
+    return array(np.array(np.nonzero(values), "int64"))
+
+
+def _dtype_of(data: NDArray) -> dtypes.DType:
+    return dtypes.parse(str(data.dtype))
+
+
+def tensor_stride_i(data: NDArray, axis: int) -> int:
+    """The stride along an axis, in elements."""
+    stride: int = data.numpy().strides[axis]
+    return stride // max(1, dtypes.storage_bytes(str(data.dtype)))
+
+
+_FIELDS: dict[str, Callable[..., Any]] = {
+    "tensor_dtype_code": lambda data: TYPE_CODES[_dtype_of(data).code],
+    "tensor_dtype_bits": lambda data: dtypes.bits(str(data.dtype)),
+    "tensor_dtype_lanes": lambda data: dtypes.lanes(str(data.dtype)),
+    "tensor_ndim": lambda data: len(data.shape),
+    "tensor_shape_i": lambda data, axis: int(data.shape[axis]),
+    "tensor_stride_i": tensor_stride_i,
+    "tensor_byte_offset": lambda data: 0,  # an array begins where its memory does
+    "tensor_elem_offset": lambda data: 0,
+}
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "relax.run.print": print_values,
+    "relax.run.assert_op": assert_op,
+    "relax.run.unique": unique,
+    "relax.run.nonzero": nonzero,
+    "relax.run.shape_to_tensor": shape_to_tensor,
+    **{f"relax.inspect.{name}": function for name, function in _FIELDS.items()},
+}
+registry.bring(FUNCTIONS)
