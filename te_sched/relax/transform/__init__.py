@@ -25,6 +25,7 @@ PASSES: dict[str, str] = {
     "BindSymbolicVars": "bind_symbolic_vars",
     "CallTIRRewrite": "call_tir_rewrite",
     "CanonicalizeBindings": "canonicalize_bindings",
+    "ConvertLayout": "convert_layout",
     "ConvertToDataflow": "convert_to_dataflow",
     "DeadCodeElimination": "dead_code_elimination",
     "DecomposeOpsForInference": "decompose_ops",
