@@ -1,0 +1,75 @@
+"""BundleModelParams: the weights of a function become one parameter, a tuple."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from te_sched.ir.graph import GraphFunction, GraphVar, TupleGetItem
+from te_sched.ir.stmt import IRModule
+from te_sched.ir.struct_info import TupleStructInfo
+from te_sched.passes import ModuleTransform, PassInfo
+from te_sched.relax.expr_functor import PyExprMutator
+from te_sched.relax.transform.base import with_functions
+
+
+def BundleModelParams(param_tuple_name: str | None = None) -> ModuleTransform:
+    """The pass that makes a tuple of the parameters after the first `num_input` (an attribute).
+
+    Parameters
+    ----------
+    param_tuple_name : the name of the tuple.
+
+    >>> from te_sched import relax
+    >>> x, w = [relax.Var(name, relax.TensorStructInfo([4], "float32")) for name in "xw"]
+    >>> builder = relax.BlockBuilder()
+    >>> with builder.function("main", [x, w], {"num_input": 1}):
+    ...     name = builder.emit_func_output(builder.emit(relax.op.add(x, w)))
+    >>> [one.name_hint for one in BundleModelParams()(builder.get())["main"].params]
+    ['x', 'model_params']
+    """
+
+    def run(mod: IRModule, context: Any) -> IRModule:
+        del context
+        changed = {
+            name: bundled(func, param_tuple_name or "model_params")
+            for name, func in mod.functions_items()
+            if isinstance(func, GraphFunction) and "num_input" in func.attrs
+        }
+        return with_functions(mod, changed)
+
+    return ModuleTransform(run, PassInfo(1, "BundleModelParams"))
+
+
+def bundled(func: GraphFunction, name: str) -> GraphFunction:
+    """A function with its weights as a tuple."""
+    count = int(func.attrs["num_input"])
+    inputs, weights = func.params[:count], func.params[count:]
+    bundle = GraphVar(name, TupleStructInfo(tuple([one.struct_info for one in weights])))
+    params = [*inputs, bundle]
+    body = _Bundler(weights, bundle).visit_with_new_scope(func.body, params)
+    return GraphFunction(
+        tuple(params),
+        body,
+        func.ret_struct_info,
+        func.is_pure,
+        func.attrs,
+        written_name=func.written_name,
+    )
+
+
+class _Bundler(PyExprMutator):
+    """Takes weights out of a tuple where they are used first."""
+
+    def __init__(self, weights: Any, bundle: GraphVar) -> None:
+        super().__init__()
+        self._items = {one: TupleGetItem(bundle, place) for place, one in enumerate(weights)}
+        self._taken: dict[tuple[int, GraphVar], GraphVar] = {}
+
+    def visit_var_(self, op: GraphVar) -> Any:
+        """The weight, taken out of the tuple once in a block."""
+        if op not in self._items:
+            return super().visit_var_(op)
+        key = (id(self.builder_._block()), op)
+        if key not in self._taken:
+            self._taken[key] = self.builder_.emit(self._items[op], op.name_hint)
+        return self._taken[key]

@@ -1,0 +1,56 @@
+"""ComputePrimValue: expressions of sizes that are values become calls of functions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from te_sched.ir.expr import Var
+from te_sched.ir.graph import GraphCall, GraphFunction, PrimValue
+from te_sched.ir.stmt import Evaluate, IRModule, PrimFunc
+from te_sched.ir.visitor import substitute, walk
+from te_sched.passes import ModuleTransform, PassInfo
+from te_sched.relax.expr_functor import PyExprMutator
+from te_sched.relax.transform.normalize_global_var import NormalizeGlobalVar
+from te_sched.tir import ret
+
+
+def ComputePrimValue() -> ModuleTransform:
+    """The pass that computes the numbers of `R.prim_value(N % 16 == 0)` by PrimFuncs.
+
+    >>> from te_sched import IRModule, relax, tir
+    >>> n = tir.Var("n", "int64")
+    >>> x = relax.Var("x", relax.ShapeStructInfo([n]))
+    >>> func = relax.Function([x], relax.PrimValue(n * 2))
+    >>> [str(name) for name in ComputePrimValue()(IRModule({"main": func})).functions]
+    ['main', 'compute_symbolic_expr']
+    """
+
+    def run(mod: IRModule, context: Any) -> IRModule:
+        del context
+        mutator = _Computer(mod)
+        for name, func in mod.functions_items():
+            if isinstance(func, GraphFunction):
+                new = mutator.visit_expr(func)
+                if new is not func:
+                    mutator.builder_.update_func(name, new)
+        return NormalizeGlobalVar()(mutator.builder_.finalize())
+
+    return ModuleTransform(run, PassInfo(0, "ComputePrimValue"))
+
+
+class _Computer(PyExprMutator):
+    def visit_prim_value_(self, op: PrimValue) -> Any:
+        """A call of the function that computes the number."""
+        if isinstance(op.value, Var) or not any(isinstance(one, Var) for one in walk(op.value)):
+            return op
+        given = list(dict.fromkeys(one for one in walk(op.value) if isinstance(one, Var)))
+        params = {one: Var(one.name, one.dtype) for one in given}
+        func = PrimFunc(
+            tuple(params.values()),
+            Evaluate(ret(substitute(op.value, dict(params)))),
+            {},
+            {"tir.is_host_func": True},
+            op.value.dtype,
+        )
+        name = self.builder_.add_func(func, "compute_symbolic_expr")
+        return GraphCall(name, tuple([PrimValue(one) for one in given]))

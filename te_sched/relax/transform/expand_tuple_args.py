@@ -1,0 +1,108 @@
+"""ExpandTupleArguments: private functions take the elements of tuples as parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from te_sched.ir.graph import (
+    BindingBlock,
+    GraphCall,
+    GraphFunction,
+    GraphVar,
+    SeqExpr,
+    Tuple,
+    TupleGetItem,
+    VarBinding,
+)
+from te_sched.ir.stmt import IRModule
+from te_sched.ir.struct_info import TupleStructInfo
+from te_sched.passes import ModuleTransform, PassInfo
+from te_sched.relax.transform.base import with_functions
+from te_sched.relax.transform.canonicalize_bindings import CanonicalizeBindings
+from te_sched.relax.transform.dead_code_elimination import DeadCodeElimination
+from te_sched.relax.transform.private_calls import (
+    CallRewriter,
+    called_private_functions,
+    named_function,
+)
+from te_sched.transform import Sequential
+
+
+def ExpandTupleArguments() -> Sequential:
+    """The pass that makes parameters of the elements of the tuples which private functions take.
+
+    >>> from te_sched import relax
+    >>> info = relax.TensorStructInfo([4], "float32")
+    >>> pair = relax.Var("pair", relax.TupleStructInfo([info, info]))
+    >>> builder = relax.BlockBuilder()
+    >>> with builder.function("first", [pair], private=True):
+    ...     first = builder.emit_func_output(builder.emit(relax.TupleGetItem(pair, 0)))
+    >>> a = relax.Var("a", info)
+    >>> with builder.function("main", [a]):
+    ...     name = builder.emit_func_output(builder.emit(relax.Call(first, [relax.Tuple([a, a])])))
+    >>> [one.name_hint for one in ExpandTupleArguments()(builder.get())["first"].params]
+    ['pair_0', 'pair_1']
+    """
+    inner = ModuleTransform(_run, PassInfo(0, "ExpandTupleArgumentsInner"))
+    passes = [inner, CanonicalizeBindings(), DeadCodeElimination()]
+    return Sequential(passes, name="ExpandTupleArguments")
+
+
+def _run(mod: IRModule, context: Any) -> IRModule:
+    del context
+    changed: dict[str, Any] = {}
+    rewrites: dict[str, Callable[[Any, GraphCall], Any]] = {}
+    for name, func in called_private_functions(mod).items():
+        if any(isinstance(one.struct_info_, TupleStructInfo) for one in func.params):
+            changed[name] = _expanded(func)
+            rewrites[name] = _rewrite(name, changed[name])
+    if not changed:
+        return mod
+    functions = {
+        name: CallRewriter(rewrites).visit_expr(changed.get(str(name), func))
+        for name, func in mod.functions.items()
+        if isinstance(func, GraphFunction)
+    }
+    return with_functions(mod, functions)
+
+
+def _rewrite(name: str, func: GraphFunction) -> Callable[[Any, GraphCall], Any]:
+    def rewrite(builder: Any, call: GraphCall) -> GraphCall:
+        args = [part for arg in call.args for part in _elements(builder, arg)]
+        return GraphCall(named_function(name, func), tuple(args))
+
+    return rewrite
+
+
+def _elements(builder: Any, arg: Any) -> list[Any]:
+    """The values in an argument: its elements, if it is a tuple."""
+    info = arg.struct_info
+    if not isinstance(info, TupleStructInfo):
+        return [arg]
+    if isinstance(arg, Tuple):
+        parts: Any = arg.fields
+    else:
+        parts = [builder.emit(TupleGetItem(arg, place)) for place in range(len(info.fields))]
+    return [one for part in parts for one in _elements(builder, part)]
+
+
+def _expanded(func: GraphFunction) -> GraphFunction:
+    params: list[GraphVar] = []
+    bindings: list[Any] = []
+
+    def expand(name: str, info: Any) -> Any:
+        if isinstance(info, TupleStructInfo):
+            parts = [expand(f"{name}_{place}", one) for place, one in enumerate(info.fields)]
+            return Tuple(tuple(parts))
+        params.append(GraphVar(name, info))
+        return params[-1]
+
+    for param in func.params:
+        if isinstance(param.struct_info_, TupleStructInfo):
+            bindings.append(VarBinding(param, expand(param.name_hint, param.struct_info_)))
+        else:
+            params.append(param)
+    body: Any = func.body
+    seq = SeqExpr((BindingBlock(tuple(bindings)), *body.blocks), body.body, body.struct_info_)
+    return GraphFunction(tuple(params), seq, func.ret_struct_info, func.is_pure, func.attrs)

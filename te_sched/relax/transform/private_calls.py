@@ -1,0 +1,62 @@
+"""What passes that change the parameters or results of private functions share: the functions of
+which all uses are calls, and the rewriting of these calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from te_sched.ir.graph import GraphCall, GraphFunction
+from te_sched.ir.stmt import GlobalVar, IRModule
+from te_sched.relax.analysis.variables import nodes_of
+from te_sched.relax.expr_functor import PyExprMutator
+
+
+def called_private_functions(mod: IRModule) -> dict[str, GraphFunction]:
+    """The private functions of graphs that are only called, by functions of graphs."""
+    found = {
+        str(name): func
+        for name, func in mod.functions_items()
+        if isinstance(func, GraphFunction)
+        and func.body is not None
+        and "global_symbol" not in func.attrs
+    }
+    for func in mod.functions.values():
+        for one in nodes_of(func) if isinstance(func, GraphFunction) else ():
+            values = one.args if isinstance(one, GraphCall) else _values_of(one)
+            for value in values:
+                if isinstance(value, GlobalVar):
+                    found.pop(str(value), None)
+    return found
+
+
+def _values_of(node: Any) -> tuple[Any, ...]:
+    names = ("value", "fields", "body")
+    found: list[Any] = []
+    for name in names:
+        value = getattr(node, name, None)
+        found += value if isinstance(value, tuple) else [value]
+    return tuple(found)
+
+
+class CallRewriter(PyExprMutator):
+    """Rewrites the calls of functions by name: a function (builder, call) -> expression."""
+
+    def __init__(self, rewrites: Mapping[str, Callable[[Any, GraphCall], Any]]) -> None:
+        super().__init__()
+        self._rewrites = rewrites
+
+    def visit_call_(self, op: GraphCall) -> Any:
+        """The call, rewritten."""
+        call: Any = super().visit_call_(op)
+        if not isinstance(call.op, GlobalVar) or str(call.op) not in self._rewrites:
+            return call
+        return self._rewrites[str(call.op)](self.builder_, call)
+
+
+def named_function(name: str, func: GraphFunction) -> GlobalVar:
+    """The name of a function, with what is known of it."""
+    made = GlobalVar(name)
+    made.struct_info_ = func.struct_info
+    return made

@@ -1,0 +1,159 @@
+"""RemoveUnusedOutputs: private functions return the elements of their tuple that are used."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from te_sched.ir.graph import (
+    GraphCall,
+    GraphFunction,
+    GraphVar,
+    SeqExpr,
+    Tuple,
+    TupleGetItem,
+    VarBinding,
+)
+from te_sched.ir.stmt import GlobalVar, IRModule
+from te_sched.ir.struct_info import TupleStructInfo
+from te_sched.passes import ModuleTransform, PassInfo
+from te_sched.relax.analysis.variables import get_var2val, nodes_of
+from te_sched.relax.expr_functor import PyExprMutator
+from te_sched.relax.transform.base import with_functions
+from te_sched.relax.transform.canonicalize_bindings import CanonicalizeBindings
+from te_sched.relax.transform.dead_code_elimination import DeadCodeElimination
+from te_sched.relax.transform.private_calls import called_private_functions, named_function
+from te_sched.transform import Sequential
+
+
+def RemoveUnusedOutputs() -> Sequential:
+    """The pass that removes the elements of results of private functions that no caller uses.
+
+    >>> from te_sched import relax
+    >>> x, y = [relax.Var(name, relax.TensorStructInfo([4], "float32")) for name in "xy"]
+    >>> builder = relax.BlockBuilder()
+    >>> with builder.function("both", [x, y], private=True):
+    ...     both = builder.emit_func_output([x, y])
+    >>> a = relax.Var("a", relax.TensorStructInfo([4], "float32"))
+    >>> with builder.function("main", [a]):
+    ...     pair = builder.emit(relax.Call(both, [a, a]))
+    ...     name = builder.emit_func_output(builder.emit(relax.TupleGetItem(pair, 1)))
+    >>> RemoveUnusedOutputs()(builder.get())["both"].struct_info.ret
+    R.Tensor((4,), dtype="float32")
+    """
+    inner = ModuleTransform(_run, PassInfo(0, "RemoveUnusedOutputsInner"))
+    passes = [inner, CanonicalizeBindings(), DeadCodeElimination()]
+    return Sequential(passes, name="RemoveUnusedOutputs")
+
+
+def _run(mod: IRModule, context: Any) -> IRModule:
+    del context
+    used = _used_outputs(mod)
+    changed: dict[str, GraphFunction] = {}
+    places: dict[str, list[int]] = {}
+    for name, found in used.items():
+        func = mod[name]
+        new = _with_outputs(func, sorted(found))
+        if new is not None:
+            changed[name], places[name] = new, sorted(found)
+    if not changed:
+        return mod
+    functions = {
+        name: _Caller(changed, places).visit_expr(changed.get(str(name), func))
+        for name, func in mod.functions.items()
+        if isinstance(func, GraphFunction)
+    }
+    return with_functions(mod, functions)
+
+
+def _used_outputs(mod: IRModule) -> dict[str, set[int]]:
+    """For private functions that return tuples: the elements that callers use."""
+    found: dict[str, set[int]] = {
+        name: set()
+        for name, func in called_private_functions(mod).items()
+        if isinstance(func.ret_struct_info, TupleStructInfo)
+    }
+    for func in mod.functions.values():
+        if not isinstance(func, GraphFunction):
+            continue
+        values = get_var2val(func)
+        elements: set[int] = set()
+        for node in nodes_of(func):
+            if isinstance(node, TupleGetItem):
+                elements.add(id(node.tuple_value))
+                name = _callee(values.get(node.tuple_value))  # type: ignore[arg-type]
+                if name in found:
+                    found[name].add(node.index)
+        for name, count in _whole_uses(func, values).items():
+            if count and name in found:
+                del found[name]
+    return found
+
+
+def _whole_uses(func: GraphFunction, values: dict[GraphVar, Any]) -> dict[str, int]:
+    """How often the tuple that a call returns is used itself."""
+    uses: dict[str, int] = {}
+    for node in nodes_of(func):
+        is_use = isinstance(node, GraphVar)
+        name = _callee(values.get(node)) if is_use else None
+        if name is not None:
+            uses[name] = uses.get(name, 0) + 1
+        if isinstance(node, TupleGetItem):
+            name = _callee(values.get(node.tuple_value))  # type: ignore[arg-type]
+            if name is not None:
+                uses[name] = uses.get(name, 0) - 1
+    return uses
+
+
+def _callee(value: Any) -> Any:
+    is_call = isinstance(value, GraphCall) and isinstance(value.op, GlobalVar)
+    return str(value.op) if is_call else None
+
+
+def _with_outputs(func: GraphFunction, places: list[int]) -> GraphFunction | None:
+    """The function with some of its outputs; None if these are all."""
+    info: Any = func.ret_struct_info
+    if len(places) == len(info.fields):
+        return None
+    body: Any = func.body
+    whole = body.body
+    if isinstance(whole, GraphVar):
+        whole = get_var2val(func).get(whole, whole)
+    if not isinstance(whole, Tuple):
+        return None
+    fields = [whole.fields[one] for one in places]
+    result = fields[0] if len(fields) == 1 else Tuple(tuple(fields))
+    seq = SeqExpr(body.blocks, result, result.struct_info_)
+    return GraphFunction(func.params, seq, None, func.is_pure, func.attrs)
+
+
+class _Caller(PyExprMutator):
+    """Rewrites the calls of functions that return less, and the uses of their results."""
+
+    def __init__(self, functions: dict[str, GraphFunction], places: dict[str, list[int]]) -> None:
+        super().__init__()
+        self._functions, self._places = functions, places
+        self._results: dict[GraphVar, str] = {}
+
+    def visit_var_binding_(self, binding: VarBinding) -> None:
+        """Note the variables that are bound to results."""
+        name = _callee(binding.value)
+        if name in self._functions:
+            self._results[binding.var] = name
+        super().visit_var_binding_(binding)
+
+    def visit_call_(self, op: GraphCall) -> Any:
+        """A call of the function that returns less."""
+        call: Any = super().visit_call_(op)
+        name = _callee(call)
+        if name not in self._functions:
+            return call
+        return GraphCall(named_function(name, self._functions[name]), call.args)
+
+    def visit_tuple_getitem_(self, op: TupleGetItem) -> Any:
+        """An element of a result: at its new place."""
+        name = self._results.get(op.tuple_value)  # type: ignore[arg-type]
+        if name is None:
+            return super().visit_tuple_getitem_(op)
+        value = self.visit_expr(op.tuple_value)
+        places = self._places[name]
+        return value if len(places) == 1 else TupleGetItem(value, places.index(op.index))

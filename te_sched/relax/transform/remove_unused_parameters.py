@@ -1,0 +1,116 @@
+"""RemoveUnusedParameters: private functions without the parameters that they do not use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from te_sched.ir.expr import Var
+from te_sched.ir.graph import GraphCall, GraphFunction, GraphVar, PrimValue
+from te_sched.ir.stmt import IRModule
+from te_sched.ir.struct_info import PrimStructInfo
+from te_sched.passes import ModuleTransform, PassInfo
+from te_sched.relax.analysis.symbolic import (
+    definable_tir_vars_in_struct_info,
+    free_symbolic_vars,
+    tir_vars_in_struct_info,
+)
+from te_sched.relax.analysis.variables import used_vars
+from te_sched.relax.struct_info import bind_sizes
+from te_sched.relax.transform.base import with_functions
+from te_sched.relax.transform.private_calls import (
+    CallRewriter,
+    called_private_functions,
+    named_function,
+)
+
+
+def RemoveUnusedParameters() -> ModuleTransform:
+    """The pass that removes unused parameters of private functions; sizes that are used, and that
+    no other parameter gives, become parameters.
+
+    >>> from te_sched import relax
+    >>> x, y = [relax.Var(name, relax.TensorStructInfo([4], "float32")) for name in "xy"]
+    >>> builder = relax.BlockBuilder()
+    >>> with builder.function("first", [x, y], private=True):
+    ...     first = builder.emit_func_output(x)
+    >>> a = relax.Var("a", relax.TensorStructInfo([4], "float32"))
+    >>> with builder.function("main", [a]):
+    ...     name = builder.emit_func_output(builder.emit(relax.Call(first, [a, a])))
+    >>> [one.name_hint for one in RemoveUnusedParameters()(builder.get())["first"].params]
+    ['x']
+    """
+
+    def run(mod: IRModule, context: Any) -> IRModule:
+        del context
+        changed: dict[str, Any] = {}
+        rewrites: dict[str, Callable[[Any, GraphCall], Any]] = {}
+        for name, func in called_private_functions(mod).items():
+            found = _without_unused(func)
+            if found is not None:
+                changed[name], arguments = found
+                rewrites[name] = _rewrite(name, changed[name], arguments)
+        if not changed:
+            return mod
+        functions = {
+            name: CallRewriter(rewrites).visit_expr(changed.get(str(name), func))
+            for name, func in mod.functions.items()
+            if isinstance(func, GraphFunction)
+        }
+        return with_functions(mod, functions)
+
+    return ModuleTransform(run, PassInfo(0, "RemoveUnusedParameters"))
+
+
+def _rewrite(
+    name: str, func: GraphFunction, arguments: Callable[[GraphCall], list[Any]]
+) -> Callable[[Any, GraphCall], Any]:
+    return lambda builder, call: GraphCall(named_function(name, func), tuple(arguments(call)))
+
+
+def _without_unused(
+    func: GraphFunction,
+) -> tuple[GraphFunction, Callable[[GraphCall], list[Any]]] | None:
+    """The function with fewer parameters, and what makes the arguments of its calls."""
+    used = set(used_vars(func.body))
+    kept = [one for one in func.params if one in used]
+    needed = _missing_sizes(func, kept)
+    for param in func.params:  # one that is such a size stays as it is
+        value = _only_size(param)
+        if param not in kept and value in needed:
+            kept.append(param)
+            needed.remove(value)
+    kept = [one for one in func.params if one in kept]
+    if len(kept) == len(func.params):
+        return None
+    added = [GraphVar(f"param_{one.name}", PrimStructInfo(value=one)) for one in needed]
+    new = GraphFunction((*kept, *added), func.body, func.ret_struct_info, func.is_pure, func.attrs)
+    places = [func.params.index(one) for one in kept]
+
+    def arguments(call: GraphCall) -> list[Any]:
+        values: dict[Var, Any] = {}
+        for param, arg in zip(func.params, call.args, strict=True):
+            bind_sizes(param.struct_info, arg.struct_info, values)
+        return [*(call.args[one] for one in places), *(PrimValue(values[one]) for one in needed)]
+
+    return new, arguments
+
+
+def _only_size(param: GraphVar) -> Any:
+    info = param.struct_info
+    is_size = isinstance(info, PrimStructInfo) and isinstance(info.value, Var)
+    return info.value if is_size else None  # type: ignore[attr-defined]
+
+
+def _missing_sizes(func: GraphFunction, kept: list[GraphVar]) -> list[Var]:
+    """The variables of sizes that a function uses, and that the kept parameters do not define."""
+    alone = GraphFunction(tuple(kept), func.body, func.ret_struct_info, func.is_pure)
+    missing = dict.fromkeys(free_symbolic_vars(alone))
+    if func.ret_struct_info is not None:
+        defined = {
+            one for param in kept for one in definable_tir_vars_in_struct_info(param.struct_info)
+        }
+        for one in tir_vars_in_struct_info(func.ret_struct_info):
+            if one not in defined:
+                missing.setdefault(one)
+    return list(missing)[::-1]

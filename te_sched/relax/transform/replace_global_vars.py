@@ -1,0 +1,69 @@
+"""Other names for the functions of a module, where they are defined and where they are called."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from te_sched.ir.expr import Call, StringImm
+from te_sched.ir.graph import GraphFunction
+from te_sched.ir.stmt import GlobalVar, IRModule, PrimFunc
+from te_sched.ir.visitor import Mapper, replace
+from te_sched.relax.expr_functor import PyExprMutator
+
+
+def replace_global_vars(mod: IRModule, replacements: Mapping[str, str]) -> IRModule:
+    """A module with functions of other names.
+
+    Parameters
+    ----------
+    replacements : the new names, by the names that they replace.
+
+    >>> from te_sched import IRModule, tir
+    >>> func = tir.PrimFunc([], tir.Evaluate(tir.call_tir("f")), {})
+    >>> module = replace_global_vars(IRModule({"f": func}), {"f": "g"})
+    >>> print(module["g"].body)
+    g()
+    """
+    names = {str(old): str(new) for old, new in replacements.items()}
+    functions: dict[str, Any] = {}
+    for name, func in mod.functions_items():
+        if isinstance(func, GraphFunction):
+            func = _OfGraphs(mod, names).visit_expr(func)
+        elif isinstance(func, PrimFunc):
+            func = func.with_body(_OfPrograms(names).visit(func.body))
+        if str(func.attrs.get("global_symbol", "")) in names and str(name) in names:
+            func = func.with_attr("global_symbol", names[str(name)])
+        functions[names.get(str(name), str(name))] = func
+    return replace(mod, functions=functions)
+
+
+class _OfGraphs(PyExprMutator):
+    def __init__(self, mod: IRModule, names: Mapping[str, str]) -> None:
+        super().__init__()
+        self._mod, self._names = mod, names
+
+    def visit_global_var_(self, op: GlobalVar) -> GlobalVar:
+        """The new name."""
+        if str(op) not in self._names:
+            return op
+        made = GlobalVar(self._names[str(op)])
+        func = self._mod.functions.get(str(op))
+        made.struct_info_ = op.struct_info_ or getattr(func, "struct_info", None)
+        return made
+
+
+class _OfPrograms(Mapper):
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self._names = names
+
+    def visit_Call(self, node: Call) -> Call:
+        new: Any = self.generic(node)
+        callee = new.args[0] if new.op == "tir.call_function" else None
+        if not isinstance(callee, StringImm) or callee.value not in self._names:
+            found: Call = new
+            return found
+        return Call(new.dtype, new.op, (StringImm(self._names[callee.value]), *new.args[1:]))
+
+
+IRModule.replace_global_vars = replace_global_vars  # type: ignore[attr-defined]

@@ -1,0 +1,51 @@
+"""UpdateParamStructInfo: parameters with other struct infos."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from te_sched.ir.graph import GraphFunction, GraphVar
+from te_sched.ir.stmt import IRModule
+from te_sched.ir.struct_info import StructInfo
+from te_sched.passes import ModuleTransform, PassInfo
+from te_sched.relax.expr_functor import PyExprMutator
+from te_sched.relax.transform.base import with_functions
+
+
+def UpdateParamStructInfo(
+    sinfo_func: Callable[[GraphVar], StructInfo | None],
+) -> ModuleTransform:
+    """The pass that changes the struct infos of parameters; what is computed of them follows.
+
+    Parameters
+    ----------
+    sinfo_func : returns the new struct info of a parameter, or None to keep the old one.
+
+    >>> from te_sched import IRModule, relax
+    >>> x = relax.Var("x", relax.TensorStructInfo([4], "float32"))
+    >>> half = UpdateParamStructInfo(lambda param: relax.TensorStructInfo([4], "float16"))
+    >>> half(IRModule({"main": relax.Function([x], x)}))["main"].struct_info.ret
+    R.Tensor((4,), dtype="float16")
+    """
+
+    def run(mod: IRModule, context: Any) -> IRModule:
+        del context
+        changed: dict[str, Any] = {}
+        for name, func in mod.functions_items():
+            if isinstance(func, GraphFunction):
+                new = _Updater(func, sinfo_func).visit_expr(func)
+                if new is not func:
+                    changed[name] = new
+        return with_functions(mod, changed)
+
+    return ModuleTransform(run, PassInfo(0, "UpdateParamStructInfo"))
+
+
+class _Updater(PyExprMutator):
+    def __init__(self, func: GraphFunction, choose: Callable[[GraphVar], Any]) -> None:
+        super().__init__()
+        for param in func.params:
+            info = choose(param)
+            if info is not None:
+                self.set_var_remap(param, GraphVar(param.name_hint, info))
