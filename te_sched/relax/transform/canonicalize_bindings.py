@@ -144,7 +144,7 @@ class _Names:
             self.constants[var] = same
         if isinstance(same, GraphVar) and _fits(binding, same):
             self.instead[var] = same
-        self._values[var] = value
+        self._values[var] = same if isinstance(same, Tuple) else value
 
     def _same(self, value: Any) -> Any:
         """The variable or constant that a value is, if it is known to be one."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from te_sched.ir.expr import Call, StringImm
-from te_sched.ir.graph import GraphFunction
+from te_sched.ir.graph import GraphCall, GraphFunction
 from te_sched.ir.stmt import GlobalVar, IRModule, PrimFunc
 from te_sched.ir.visitor import Mapper, replace
 from te_sched.relax.expr_functor import PyExprMutator
@@ -51,6 +51,11 @@ class _OfGraphs(PyExprMutator):
         func = self._mod.functions.get(str(op))
         made.struct_info_ = op.struct_info_ or getattr(func, "struct_info", None)
         return made
+
+    def visit_call_(self, op: GraphCall) -> GraphCall:
+        """The call; what is known of it stays."""
+        new: GraphCall = super().visit_call_(op)
+        return new if new is op else replace(new, struct_info_=op.struct_info_)
 
 
 class _OfPrograms(Mapper):
