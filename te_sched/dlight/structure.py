@@ -76,6 +76,24 @@ def is_copy(node: Block) -> bool:
     return isinstance(value, BufferLoad)
 
 
+def is_untouched(sch: Schedule, blocks: list[BlockRV]) -> bool:
+    """Whether a function is as it was written: plain loops, one for each iterator of a block."""
+    for block in blocks:
+        loops = [loop_of(sch, one) for one in sch.get_loops(block)]
+        values = sch.realize(sch.block_key(block, "dlight")).iter_values
+        used = [one.loop_var for one in loops]
+        if any(one.kind != "serial" or one.annotations for one in loops):
+            return False
+        if [one for one in values if isinstance(one, Var)] != used or sch.get_child_blocks(block):
+            return False
+        if node_of(sch, block).annotations.keys() & _MARKS:
+            return False
+    return True
+
+
+_MARKS = {"meta_schedule.tiling_structure", "script_parsing_detect_access", "dlight.scheduled"}
+
+
 def inline_injective(sch: Schedule) -> None:
     """Inline injective blocks into injective ones that read them, and copies into all.
 

@@ -101,6 +101,7 @@ class BlockBuilder:
         for name in self._module.functions:
             self._globals.take(str(name))
         self._same: dict[int, list[GlobalVar]] | None = None  # functions by structural hash
+        self._infos: dict[str, tuple[BaseFunc, Any]] = {}  # what is known of functions
         self._blocks: list[_OpenBlock] = []
         self._bindings: dict[GraphVar, Any] = {}
         self._scopes: list[set[Var] | None] = []
@@ -404,6 +405,22 @@ class BlockBuilder:
         made.struct_info_ = getattr(func, "struct_info", None)
         return made
 
+    def _known_global(self, name: GlobalVar) -> GlobalVar:
+        """The name with what is known of its function now: a pass may have exchanged it."""
+        func = self._module.functions.get(name)
+        if func is None:
+            return name
+        known = self._infos.get(name)
+        if known is None or known[0] is not func:
+            known = self._infos[name] = (func, getattr(func, "struct_info", None))
+        info = known[1]
+        if name.struct_info_ is None:
+            name.struct_info_ = info
+        elif name.struct_info_ is not info and not structural_equal(name.struct_info_, info):
+            name = GlobalVar(name)
+            name.struct_info_ = info
+        return name
+
     # Normal form
 
     def normalize(self, expr: Any) -> Any:
@@ -411,9 +428,7 @@ class BlockBuilder:
         method = _NORMALIZERS.get(type(expr))
         if method is None:
             if isinstance(expr, GlobalVar):
-                if expr.struct_info_ is None:
-                    expr.struct_info_ = self._global(expr).struct_info_
-                return expr
+                return self._known_global(expr)
             if isinstance(expr, Op | ShapeExpr | BaseFunc | GraphExpr):
                 return expr
             raise GraphError(

@@ -3,6 +3,7 @@
     zero            legalize, fold constants, and fuse, without tuning
     default_build   from a graph of calls of functions to what the virtual machine runs
     default         both
+    processor       zero, and a schedule for each function that has none (dlight)
 
 A pipeline is a function that returns a pass on modules.
 """
@@ -12,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from te_sched import dlight
 from te_sched.errors import GraphError, did_you_mean
 from te_sched.ir.stmt import IRModule
 from te_sched.passes import ModulePass, ModuleTransform, PassInfo
@@ -36,6 +38,17 @@ _DEFAULT_BUILD = (
 )
 
 
+def _processor() -> ModulePass:
+    """Fuse what can be, and schedule it; needs a target around it."""
+
+    def run(mod: IRModule, context: Any) -> IRModule:
+        del context
+        module = PIPELINES["zero"]()(mod)
+        return dlight.ApplyDefaultSchedule(dlight.cpu.Default())(module)
+
+    return ModuleTransform(run, PassInfo(0, "processor"))
+
+
 def _of(name: str, passes: tuple[str, ...]) -> Callable[[], ModulePass]:
     def pipeline() -> ModulePass:
         def run(mod: IRModule, context: Any) -> IRModule:
@@ -52,6 +65,7 @@ PIPELINES: dict[str, Callable[..., Any]] = {
     "zero": _of("f_zero_pipeline", _ZERO),
     "default": _of("f_default_pipeline", (*_ZERO, *_DEFAULT_BUILD)),
     "default_build": _of("_pipeline", _DEFAULT_BUILD),
+    "processor": _processor,
 }
 
 

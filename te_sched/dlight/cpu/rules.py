@@ -19,6 +19,7 @@ from te_sched.dlight.structure import (
     inputs_of,
     is_injective,
     is_reduction,
+    is_untouched,
     loop_of,
     node_of,
     size_of,
@@ -35,7 +36,7 @@ _WORTH = 1 << 16  # elements for which threads pay
 
 
 class CPURule(DefaultRule):
-    """A rule for processors; `handled` says whether a function is of its kind."""
+    """A rule for processors; functions that were scheduled already stay as they are."""
 
     def apply(self, func: PrimFunc, target: Target, tunable: bool) -> Any:
         """A schedule of the function, or None."""
@@ -47,14 +48,14 @@ class CPURule(DefaultRule):
             blocks = blocks_of(sch)
         except ScheduleError:  # loops without blocks
             return None
-        if not blocks or not self.handles(sch, blocks):
+        if not blocks or not is_untouched(sch, blocks):
             return None
-        return schedule_blocks(sch, target)
+        return self.scheduled(sch, blocks, target)
 
-    def handles(self, sch: Schedule, blocks: list[BlockRV]) -> bool:
-        """Whether the function is of the rule's kind."""
-        del sch, blocks
-        return True
+    def scheduled(self, sch: Schedule, blocks: list[BlockRV], target: Target) -> Schedule:
+        """The schedule of a function that was not scheduled yet."""
+        del blocks
+        return schedule_blocks(sch, target)
 
 
 class Default(CPURule):
@@ -73,16 +74,8 @@ class Default(CPURule):
 class Fallback(CPURule):
     """Every block in vectors and on all cores; its loops are not tiled."""
 
-    def apply(self, func: PrimFunc, target: Target, tunable: bool) -> Any:
-        """A schedule of the function, or None."""
-        del tunable
-        if target.kind.name not in ("llvm", "c"):
-            return None
-        try:
-            sch = Schedule(func)
-            blocks = blocks_of(sch)
-        except ScheduleError:
-            return None
+    def scheduled(self, sch: Schedule, blocks: list[BlockRV], target: Target) -> Schedule:
+        """The schedule of a function that was not scheduled yet."""
         for block in blocks:
             schedule_elements(sch, block, vectors_of(target).lanes)
         return sch

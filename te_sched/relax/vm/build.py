@@ -36,7 +36,8 @@ def build(
     mod : an IRModule, or a function of a graph.
     target : what to compile for: "llvm" by default.
     params : arrays of parameters by name, as constants of the function "main".
-    pipeline : the passes that lower it: a name, a pass, or None for a module that is lowered.
+    pipeline : the passes that lower it: a name, a pass, or None for a module that is lowered. The
+        default fuses and schedules functions for a processor first (pipeline "processor").
     exec_mode : "bytecode" or "compiled", which are the same here: what can be is native code.
     system_lib : accepted as TVM does.
 
@@ -51,7 +52,7 @@ def build(
         )
     module = _as_module(mod)
     wanted = as_target(target)
-    lowered = _lowered(module, params, pipeline)
+    lowered = _lowered(module, params, pipeline, wanted)
     builder = ExecBuilder()
     rest = write_instructions(builder, lowered)
     return link(builder, wanted, rest)
@@ -107,11 +108,16 @@ def _as_module(mod: Any) -> IRModule:
     )
 
 
-def _lowered(module: IRModule, params: Mapping[str, Any] | None, pipeline: Any) -> IRModule:
+def _lowered(
+    module: IRModule, params: Mapping[str, Any] | None, pipeline: Any, target: Target
+) -> IRModule:
     if params:
         module = transform.BindParams("main", dict(params))(module)
     if pipeline is None:
         return module
+    if pipeline == "default_build" and target.kind == "llvm":
+        with target:
+            module = get_pipeline("processor")(module)
     chosen = get_pipeline(pipeline) if isinstance(pipeline, str) else pipeline
     lowered: IRModule = chosen(module)
     return lowered
