@@ -32,6 +32,7 @@ PASSES: dict[str, str] = {
     "DecomposeOpsForTraining": "decompose_ops",
     "EliminateCommonSubexpr": "eliminate_common_subexpr",
     "ExpandTupleArguments": "expand_tuple_args",
+    "FoldConstant": "fold_constant",
     "FuseOps": "fuse_ops",
     "FuseTIR": "fuse_tir",
     "InlinePrivateFunctions": "inline_private_functions",

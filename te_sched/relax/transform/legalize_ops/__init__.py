@@ -18,4 +18,5 @@ from te_sched.relax.transform.legalize_ops import nn as nn
 from te_sched.relax.transform.legalize_ops import qdq as qdq
 from te_sched.relax.transform.legalize_ops import statistical as statistical
 from te_sched.relax.transform.legalize_ops.common import register_legalize as register_legalize
+from te_sched.relax.transform.legalize_ops.common import rule_of as rule_of
 from te_sched.relax.transform.legalize_ops.legalizer import LegalizeOps as LegalizeOps

@@ -7,7 +7,7 @@ from typing import Any, overload
 
 from te_sched.ir import ops
 from te_sched.ir.graph import Constant, GraphCall
-from te_sched.ir.op import register_op_attr
+from te_sched.ir.op import Op, register_op_attr
 from te_sched.relax.block_builder import BlockBuilder
 
 LegalizeFunc = Callable[[BlockBuilder, GraphCall], Any]
@@ -49,3 +49,9 @@ def call_te_of(te_func: TEFunc, name: str | None = None) -> LegalizeFunc:
         return builder.call_te(te_func, *call.args, **hint)
 
     return legalize
+
+
+def rule_of(op: Op) -> LegalizeFunc | None:
+    """The rule of an operator; None if there is none."""
+    found: LegalizeFunc | None = op.get_attr("FLegalize")
+    return found

@@ -1,0 +1,164 @@
+"""FoldConstant: calls whose arguments are constants become constants.
+
+Calls of functions of blocks are built and run; in dataflow blocks, operators are legalized for it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from te_sched import nd
+from te_sched.driver import build
+from te_sched.errors import TeSchedError
+from te_sched.ir.expr import IntImm
+from te_sched.ir.graph import (
+    Constant,
+    DataflowBlock,
+    GraphCall,
+    GraphFunction,
+    GraphVar,
+    Tuple,
+    VarBinding,
+)
+from te_sched.ir.op import Op
+from te_sched.ir.stmt import GlobalVar, IRModule, PrimFunc
+from te_sched.ir.struct_info import ShapeExpr, TensorStructInfo
+from te_sched.passes import PassInfo
+from te_sched.relax.analysis.purity import is_impure_call
+from te_sched.relax.block_builder import BlockBuilder
+from te_sched.relax.expr_functor import PyExprMutator
+from te_sched.relax.struct_info import sizes_of
+from te_sched.relax.transform.base import FunctionPass
+from te_sched.relax.transform.legalize_ops import rule_of
+
+
+def FoldConstant() -> FunctionPass:
+    """The pass that computes what depends on constants alone.
+
+    >>> from te_sched import relax
+    >>> builder = relax.BlockBuilder()
+    >>> with builder.function("main", []):
+    ...     with builder.dataflow():
+    ...         gv = builder.emit_output(relax.op.add(relax.const(1.0), relax.const(2.0)))
+    ...     name = builder.emit_func_output(gv)
+    >>> FoldConstant()(builder.get())["main"].body.body.data.numpy().item()
+    3.0
+    """
+
+    def run(func: GraphFunction, mod: IRModule, context: Any) -> GraphFunction:
+        del context
+        found: GraphFunction = _Folder(mod).visit_expr(func)
+        return found
+
+    return FunctionPass(run, PassInfo(0, "FoldConstant"))
+
+
+class _Folder(PyExprMutator):
+    """Computes calls, and uses constants in place of the variables that are bound to them."""
+
+    def __init__(self, mod: IRModule) -> None:
+        super().__init__()
+        self._mod = mod
+        self._built: dict[PrimFunc, Any] = {}
+        self._constants: dict[GraphVar, Any] = {}
+        self._is_dataflow = False
+
+    def visit_dataflow_block_(self, block: DataflowBlock) -> Any:
+        """A block in which operators are computed, too."""
+        outer, self._is_dataflow = self._is_dataflow, True
+        found = super().visit_dataflow_block_(block)
+        self._is_dataflow = outer
+        return found
+
+    def visit_var_(self, op: GraphVar) -> Any:
+        """The constant to which a variable is bound."""
+        return self._constants[op] if op in self._constants else super().visit_var_(op)
+
+    visit_dataflow_var_ = visit_var_
+
+    def visit_var_binding_(self, binding: VarBinding) -> None:
+        """The binding, unless its value is a constant."""
+        value = self.visit_expr(binding.value)
+        is_folded = isinstance(value, ShapeExpr) and value is not binding.value
+        if is_folded or isinstance(value, Constant):
+            self._constants[binding.var] = value
+        else:
+            self.reemit_binding(binding, value)
+
+    def visit_call_(self, op: GraphCall) -> Any:
+        """The call, or its value."""
+        call: Any = self.visit_expr_post_order(op)
+        if not isinstance(call, GraphCall) or not isinstance(call.op, Op):
+            return call
+        name = str(call.op)
+        if name == "relax.call_tir":
+            return self._run(call, self._mod) or call
+        if not self._is_dataflow or not all(map(_is_known, call.args)) or is_impure_call(call):
+            return call
+        if name == "relax.tensor_to_shape":
+            values = call.args[0].data.numpy()
+            return ShapeExpr(tuple([int(one) for one in values]))
+        if name == "relax.shape_to_tensor":
+            sizes = [one.value for one in call.args[0].values]
+            return Constant(nd.array(np.array(sizes, "int64")))
+        return self._legalized(call) or call
+
+    def _legalized(self, call: GraphCall) -> Any:
+        """The value of a call of an operator; None if it is not one call of a function."""
+        rule = rule_of(call.op)
+        if rule is None:
+            return None
+        builder = BlockBuilder()
+        with builder.testing_scope():
+            builder._begin_dataflow_block()
+            found = rule(builder, call)
+            block = builder._end_block()
+        is_one = isinstance(found, GraphCall) and str(found.op) == "relax.call_tir"
+        if not is_one or block.bindings:
+            return None
+        return self._run(found, builder.get())
+
+    def _run(self, call: GraphCall, mod: IRModule) -> Any:
+        """The value of a call of a PrimFunc; None if it is not known before it runs."""
+        info = call.sinfo_args[0] if len(call.sinfo_args) == 1 else None
+        shape = _static_shape(info)
+        given = call.args[1]
+        fields = given.fields if isinstance(given, Tuple) else (given,)
+        if shape is None or len(call.args) > 2 or not all(map(_is_array, fields)):
+            return None
+        assert isinstance(info, TensorStructInfo)
+        func = mod.functions.get(call.args[0]) if isinstance(call.args[0], GlobalVar) else None
+        if not isinstance(func, PrimFunc):
+            return None
+        result = nd.empty(shape, info.dtype)
+        try:
+            if func not in self._built:
+                self._built[func] = build(func.with_attr("global_symbol", "main"), target="llvm")
+            self._built[func](*[one.data for one in fields], result)
+        except TeSchedError:
+            return None  # the machine of the compiler cannot run it
+        return Constant(result)
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, Constant)
+
+
+def _is_known(value: Any) -> bool:
+    if isinstance(value, Tuple):
+        return all(map(_is_known, value.fields))
+    if isinstance(value, ShapeExpr):
+        return all(isinstance(one, IntImm) for one in value.values)
+    return isinstance(value, Constant)
+
+
+def _static_shape(info: Any) -> tuple[int, ...] | None:
+    """The shape of a tensor, if all sizes are numbers."""
+    if not isinstance(info, TensorStructInfo) or not info.dtype:
+        return None
+    sizes = sizes_of(info)
+    if sizes is None or not all(isinstance(one, IntImm) for one in sizes):
+        return None
+    return tuple([one.value for one in sizes])
