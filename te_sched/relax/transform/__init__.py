@@ -46,6 +46,8 @@ PASSES: dict[str, str] = {
     "RemovePurityChecking": "remove_purity_checking",
     "RemoveUnusedOutputs": "remove_unused_outputs",
     "RemoveUnusedParameters": "remove_unused_parameters",
+    "RewriteDataflowReshape": "rewrite_dataflow_reshape",
+    "StaticPlanBlockMemory": "static_plan_block_memory",
     "ToNonDataflow": "to_non_dataflow",
     "TopologicalSort": "topological_sort",
     "UpdateParamStructInfo": "update_param_struct_info",

@@ -49,8 +49,8 @@ class _Lowered(PyExprMutator):
 
 
 def _storage(call: GraphCall) -> GraphCall:
-    size, device, scope, dtype = call.args
-    return vm.alloc_storage(size, device, dtype, scope)
+    size, device, scope, _ = call.args
+    return vm.alloc_storage(size, device, "uint8", scope)  # the size is in bytes
 
 
 def _builtin(name: str) -> Callable[[GraphCall], GraphCall]:

@@ -1,0 +1,100 @@
+"""RewriteDataflowReshape: calls of functions of loops that only reshape become `R.reshape`.
+
+The machine reshapes without a copy. Results of dataflow blocks stay calls: they may be results of
+the function, which have memory of their own.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from te_sched.arith.analyzer import Analyzer
+from te_sched.ir import ops
+from te_sched.ir.expr import BufferLoad, Expr
+from te_sched.ir.graph import DataflowVar, GraphCall, GraphFunction, Tuple, VarBinding
+from te_sched.ir.stmt import IRModule, PrimFunc
+from te_sched.ir.struct_info import ShapeExpr, TensorStructInfo
+from te_sched.ir.visitor import walk
+from te_sched.passes import PassInfo
+from te_sched.relax.analysis import has_reshape_pattern
+from te_sched.relax.expr_functor import PyExprMutator
+from te_sched.relax.operators import make_call
+from te_sched.relax.transform.base import FunctionPass
+
+
+def RewriteDataflowReshape() -> FunctionPass:
+    """The pass that finds reshapes among the calls of functions of loops.
+
+    >>> from te_sched import relax, topi
+    >>> x = relax.Var("x", relax.TensorStructInfo([4], "float32"))
+    >>> builder = relax.BlockBuilder()
+    >>> with builder.function("main", [x]), builder.dataflow():
+    ...     lv = builder.emit_te(topi.reshape, x, (2, 2))
+    ...     gv = builder.emit_output(builder.emit_te(topi.exp, lv))
+    ...     name = builder.emit_func_output(gv)
+    >>> module = RewriteDataflowReshape()(builder.get())
+    >>> module["main"].body.blocks[0].bindings[0].value.op.name
+    'relax.reshape'
+    """
+
+    def run(func: GraphFunction, mod: IRModule, *_: object) -> GraphFunction:
+        new: GraphFunction = _Reshaped(mod).visit_expr(func)
+        return new
+
+    return FunctionPass(run, PassInfo(0, "RewriteDataflowReshape"))
+
+
+class _Reshaped(PyExprMutator):
+    def __init__(self, mod: IRModule) -> None:
+        super().__init__(mod)
+        self._mod = mod
+        self._patterns: dict[str, int | None] = {}
+
+    def visit_var_binding_(self, binding: VarBinding) -> None:
+        """The binding; of a dataflow variable, perhaps to a reshape."""
+        if isinstance(binding.var, DataflowVar):
+            new = self._reshape(binding.value)
+            if new is not None:
+                self.reemit_binding(binding, self.visit_expr(new))
+                return
+        super().visit_var_binding_(binding)
+
+    def _reshape(self, value: Any) -> GraphCall | None:
+        if not isinstance(value, GraphCall) or value.op != "relax.call_tir":
+            return None
+        function, args, *_ = value.args
+        number = self._input_of(function)
+        info = value.sinfo_args[0]
+        if number is None or not isinstance(args, Tuple) or number >= len(args.fields):
+            return None
+        given: Any = args.fields[number]
+        known = given.struct_info
+        if not isinstance(known, TensorStructInfo) or not isinstance(info, TensorStructInfo):
+            return None
+        if known.dtype != info.dtype or not isinstance(info.shape, ShapeExpr):
+            return None
+        if not isinstance(known.shape, ShapeExpr):
+            return None
+        analyzer = Analyzer()
+        if not analyzer.can_prove_equal(_count(known.shape), _count(info.shape)):
+            return None
+        return make_call("relax.reshape", [given, info.shape])
+
+    def _input_of(self, name: Any) -> int | None:
+        """The number of the input that a function reshapes; None for other functions."""
+        if name not in self._patterns:
+            func = self._mod.functions.get(name)
+            is_reshape = isinstance(func, PrimFunc) and has_reshape_pattern(func)
+            self._patterns[name] = _read_param(func) if is_reshape else None
+        return self._patterns[name]
+
+
+def _read_param(func: PrimFunc) -> int | None:
+    read = {one.buffer for one in walk(func.body) if isinstance(one, BufferLoad)}
+    buffers = [func.buffer_map.get(param) for param in func.params]
+    return next((number for number, one in enumerate(buffers) if one in read), None)
+
+
+def _count(shape: ShapeExpr) -> Expr:
+    return math.prod(shape.values, start=ops.const(1, "int64"))

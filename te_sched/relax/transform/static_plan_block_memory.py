@@ -1,0 +1,410 @@
+"""StaticPlanBlockMemory: tensors that live at different times share storages.
+
+Within a block of bindings, a tensor of `R.builtin.alloc_tensor` that functions of loops and
+registered functions use alone gets a storage; after its last use another tensor of the same dtype
+may have it. Of the free storages the smallest that is large enough is taken, or the largest of the
+smaller ones, which grows. Not planned are results of functions, and tensors that other blocks,
+conditions and operators use.
+
+Attributes of functions: "tir_var_upper_bound" has upper bounds of variables of sizes by name, for
+which memory is planned; "tir_non_negative_var" names those that are never negative;
+"relax.memory_plan_dynamic_func_output" plans results too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from te_sched.arith.analyzer import Analyzer
+from te_sched.arith.int_set import IntervalSet, eval_set
+from te_sched.errors import GraphError, kind_of, repr_of
+from te_sched.ir import dtypes, ops
+from te_sched.ir.expr import Expr, IntImm, Mul, Var
+from te_sched.ir.graph import (
+    BindingBlock,
+    Constant,
+    ExternFunc,
+    GraphCall,
+    GraphFunction,
+    GraphVar,
+    If,
+    SeqExpr,
+    Tuple,
+    TupleGetItem,
+    VarBinding,
+)
+from te_sched.ir.op import Op
+from te_sched.ir.stmt import GlobalVar, IRModule, PrimFunc
+from te_sched.ir.struct_info import FuncStructInfo, ShapeExpr
+from te_sched.ir.visitor import substitute, walk
+from te_sched.passes import PassInfo
+from te_sched.relax.expr_functor import PyExprMutator
+from te_sched.relax.op import memory
+from te_sched.relax.transform.base import FunctionPass
+
+_BOUNDS = "tir_var_upper_bound"
+_NOT_NEGATIVE = "tir_non_negative_var"
+_PLAN_OUTPUTS = "relax.memory_plan_dynamic_func_output"
+_RANGE = 16  # a free storage is taken for what is at most so many times larger or smaller
+# Operators of which the result has the memory of the first argument.
+_ALIASES = ("relax.reshape", "relax.memory.view", "relax.memory.ensure_zero_offset")
+_PACKED_ALIASES = ("vm.builtin.reshape", "vm.builtin.ensure_zero_offset", "vm.builtin.copy")
+
+
+def StaticPlanBlockMemory() -> FunctionPass:
+    """The pass that plans the memory of tensors.
+
+    >>> from te_sched import relax, topi
+    >>> x = relax.Var("x", relax.TensorStructInfo([4], "float32"))
+    >>> builder = relax.BlockBuilder()
+    >>> with builder.function("main", [x]):
+    ...     y = builder.emit_te(topi.exp, builder.emit_te(topi.exp, x))
+    ...     name = builder.emit_func_output(y)
+    >>> module = StaticPlanBlockMemory()(relax.transform.CallTIRRewrite()(builder.get()))
+    >>> [one.var.name_hint for one in module["main"].body.blocks[0].bindings][:2]
+    ['storage', 'alloc']
+    """
+
+    def run(func: GraphFunction, mod: IRModule, *_: object) -> GraphFunction:
+        bounds = _bounds_of(func)
+        plan = _Plan(func, mod, bounds).planned()
+        if not plan:
+            return func
+        new: GraphFunction = _Stored(plan).visit_expr(func)
+        attrs = {key: value for key, value in new.attrs.items() if key != _PLAN_OUTPUTS}
+        return GraphFunction(
+            new.params,
+            new.body,
+            new.ret_struct_info,
+            new.is_pure,
+            attrs,
+            written_name=new.written_name,
+        )
+
+    return FunctionPass(run, PassInfo(0, "StaticPlanBlockMemory"))
+
+
+@dataclass(eq=False)
+class _Token:
+    """A tensor that is allocated in a block, or the storage that several of them share."""
+
+    block: int
+    size: Expr
+    dtype: str
+    device: Any
+    scope: Any
+    uses: int = 0
+    storage: _Token | None = None
+    is_pinned: bool = False  # it is never given to another tensor
+    is_output: bool = False
+
+
+@dataclass
+class _Plan:
+    """The storage of each allocation, by the call that allocates."""
+
+    func: GraphFunction
+    mod: IRModule
+    bounds: Mapping[Var, int]
+    analyzer: Analyzer = field(default_factory=Analyzer)
+
+    def __post_init__(self) -> None:
+        self._tokens: dict[int, _Token] = {}  # by the identity of calls
+        self._of: dict[GraphVar, Any] = {}  # a token, a tuple of such, or None
+        self._discarded: set[int] = set()  # identities of tokens
+        self._blocks = 0
+        self._plans_outputs = bool(self.func.attrs.get(_PLAN_OUTPUTS, False))
+
+    def planned(self) -> dict[int, _Token]:
+        """The storages, by the identity of allocating calls."""
+        body = self.func.body
+        if body is None:
+            return {}
+        self._find(body, is_body=True)
+        kept = {
+            key: token
+            for key, token in self._tokens.items()
+            if id(token) not in self._discarded and (not token.is_output or self._plans_outputs)
+        }
+        self._assign(body, kept)
+        return kept
+
+    # Which tensors can be planned
+
+    def _find(self, expr: Any, is_body: bool = False) -> Any:
+        """Describe the value of a sequence."""
+        for block in expr.blocks:
+            self._blocks += 1
+            number = self._blocks
+            for one in block.bindings:
+                value = one.value
+                if isinstance(value, If):
+                    self._discard(self._tokens_of(value.cond))
+                    for branch in (value.true_branch, value.false_branch):
+                        self._discard(self._find(branch))
+                    self._blocks += 1
+                    number = self._blocks
+                    found = None
+                elif isinstance(value, SeqExpr):
+                    found = self._find(value)
+                    self._discard(found)
+                else:
+                    found = self._value(value, number)
+                self._of[one.var] = found
+        result = self._tokens_of(expr.body)
+        if is_body:
+            for token in _flat(result):
+                token.is_output = True
+                if token.block != self._blocks:
+                    self._discard(token)
+        return result
+
+    def _tokens_of(self, expr: Any) -> Any:
+        if isinstance(expr, GraphVar):
+            return self._of.get(expr)
+        if isinstance(expr, Tuple):
+            return tuple([self._tokens_of(one) for one in expr.fields])
+        return None
+
+    def _value(self, value: Any, block: int) -> Any:
+        if isinstance(value, GraphVar | Tuple):
+            return self._tokens_of(value)
+        if isinstance(value, TupleGetItem):
+            fields = self._tokens_of(value.tuple_value)
+            return fields[value.index] if isinstance(fields, tuple) else None
+        if not isinstance(value, GraphCall):
+            self._discard(tuple([self._tokens_of(one) for one in _variables(value)]))
+            return None
+        if value.op == "relax.builtin.alloc_tensor":
+            return self._allocation(value, block)
+        given = tuple([self._tokens_of(one) for one in value.args])
+        if isinstance(value.op, Op) and value.op in _ALIASES:
+            self._use(given, block)
+            return given[0]
+        if self._is_plain(value):
+            self._use(given, block)
+            if isinstance(value.op, ExternFunc) and value.op.global_symbol in _PACKED_ALIASES:
+                for token in _flat(given):
+                    token.is_pinned = True
+            return None
+        self._discard(given)
+        return None
+
+    def _is_plain(self, call: GraphCall) -> bool:
+        """Whether a call uses its arguments while it runs, and keeps none of them."""
+        if isinstance(call.op, ExternFunc):
+            return True
+        if isinstance(call.op, Op):
+            return call.op in ("relax.vm.call_tir_dyn", "relax.memory.kill_tensor")
+        return isinstance(call.op, GlobalVar) and isinstance(
+            self.mod.functions.get(call.op), PrimFunc
+        )
+
+    def _allocation(self, call: GraphCall, block: int) -> _Token | None:
+        shape, dtype, device, scope = call.args
+        if not isinstance(shape, ShapeExpr):
+            return None
+        token = _Token(block, _size(self._bounded(shape), dtype.value), dtype.value, device, scope)
+        self._tokens[id(call)] = token
+        return token
+
+    def _bounded(self, shape: ShapeExpr) -> list[Expr]:
+        return [_upper_bound(one, self.bounds, self.analyzer) for one in shape.values]
+
+    def _use(self, given: Any, block: int) -> None:
+        for token in _flat(given):
+            token.uses += 1
+            if token.block != block:
+                self._discarded.add(id(token))
+
+    def _discard(self, given: Any) -> None:
+        self._discarded |= {id(token) for token in _flat(given)}
+
+    # Which storage each has
+
+    def _assign(self, body: Any, kept: dict[int, _Token]) -> None:
+        """Give each tensor a storage, in the order of the bindings."""
+        for block in _blocks(body):
+            free: list[_Token] = []
+            for one in block.bindings:
+                value: Any = one.value  # type: ignore[attr-defined]
+                if not isinstance(value, GraphCall):
+                    continue
+                token = kept.get(id(value))
+                if token is not None:
+                    self._request(token, free, value)
+                elif value.op != "relax.builtin.alloc_tensor":
+                    for used in _flat(tuple([self._tokens_of(arg) for arg in value.args])):
+                        self._release(used, free)
+
+    def _request(self, token: _Token, free: list[_Token], call: GraphCall) -> None:
+        if token.is_output:
+            dtype = call.args[1].value
+            token.size = ops.const(1, "int64")
+            for one in self._bounded(call.args[0]):
+                token.size = ops.mul(token.size, one)
+            token.size = ops.mul(token.size, ops.const(dtypes.storage_bytes(dtype), "int64"))
+            token.storage = token
+            return
+        found = self._free_for(token, free)
+        if found is None:
+            token.storage = token
+            return
+        free.remove(found)
+        if isinstance(token.size, IntImm) and isinstance(found.size, IntImm):
+            found.size = ops.const(max(token.size.value, found.size.value), "int64")
+        token.storage = found
+
+    def _free_for(self, token: _Token, free: list[_Token]) -> _Token | None:
+        size = token.size
+        same = [one for one in free if one.dtype == token.dtype and _is_same_place(one, token)]
+        if not isinstance(size, IntImm):
+            equal = (one for one in same if self.analyzer.can_prove_equal(one.size, size))
+            return next(equal, None)
+        known = [(one.size.value, one) for one in same if isinstance(one.size, IntImm)]
+        larger = [row for row in known if size.value <= row[0] <= size.value * _RANGE]
+        if larger:
+            return min(larger, key=lambda row: row[0])[1]
+        smaller = [row for row in known if size.value // _RANGE <= row[0] < size.value]
+        return max(smaller, key=lambda row: row[0])[1] if smaller else None
+
+    def _release(self, token: _Token, free: list[_Token]) -> None:
+        token.uses -= 1
+        storage = token.storage
+        if token.uses or storage is None or token.is_pinned or token.is_output:
+            return
+        free.append(storage)
+
+
+def _is_same_place(one: _Token, other: _Token) -> bool:
+    devices = one.device.value, other.device.value
+    return one.scope.value == other.scope.value and str(devices[0]) == str(devices[1])
+
+
+def _size(shape: list[Expr], dtype: str) -> Expr:
+    """The bytes of a tensor: constant extents as one factor, then the others."""
+    number = dtypes.storage_bytes(dtype)
+    rest: Expr | None = None
+    for one in shape:
+        if isinstance(one, IntImm):
+            number *= one.value
+            continue
+        factor = one
+        if isinstance(one, Mul) and isinstance(one.a, IntImm):
+            number *= one.a.value
+            factor = one.b
+        rest = factor if rest is None else ops.mul(rest, factor)
+    size = ops.const(number, "int64")
+    return size if rest is None else ops.mul(size, rest) if number != 1 else rest
+
+
+def _upper_bound(size: Expr, bounds: Mapping[Var, int], analyzer: Analyzer) -> Expr:
+    """The largest value of a size, by the bounds of its variables."""
+    used = [one for one in walk(size) if type(one) is Var]
+    if not any(one in bounds for one in used):
+        return size
+    zero = ops.const(0, "int64")
+    domains = {
+        var: IntervalSet(zero, ops.const(bounds[var], "int64"))
+        if var in bounds
+        else IntervalSet(var, var)
+        for var in used
+    }
+    found = eval_set(size, domains).max
+    if found is not None:
+        return found if isinstance(found, IntImm) else analyzer.rewrite_simplify(found)
+    values = {var: ops.const(bounds[var], "int64") for var in used if var in bounds}
+    largest: Expr = substitute(size, values)
+    return largest
+
+
+def _bounds_of(func: GraphFunction) -> dict[Var, int]:
+    """The upper bounds of the variables in the sizes of a function."""
+    given = func.attrs.get(_BOUNDS) or {}
+    wrong = [name for name, value in given.items() if _as_bound(value) is None]
+    if wrong:
+        raise GraphError(
+            f"the upper bound of variable {wrong[0]} is {repr_of(given[wrong[0]])}",
+            f"it is {kind_of(given[wrong[0]])}",
+            f'give the attribute "{_BOUNDS}" as a dict of names and ints: {{"n": 1024}}',
+        )
+    found: dict[Var, int] = {}
+    for var in _sizes_in(func):
+        bound = _as_bound(given.get(var.name))
+        if bound is not None:
+            found[var] = bound
+    return found
+
+
+def _as_bound(value: Any) -> int | None:
+    if isinstance(value, IntImm):
+        return value.value
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _sizes_in(func: GraphFunction) -> list[Var]:
+    infos = [one.struct_info_ for one in func.params]
+    return [
+        one
+        for info in infos
+        if info is not None and not isinstance(info, FuncStructInfo)
+        for one in walk(info)
+        if type(one) is Var
+    ]
+
+
+def _flat(found: Any) -> list[_Token]:
+    if isinstance(found, tuple):
+        return [token for one in found for token in _flat(one)]
+    return [] if found is None else [found]
+
+
+def _variables(value: Any) -> list[GraphVar]:
+    if isinstance(value, Constant):
+        return []
+    return [one for one in (value,) if isinstance(one, GraphVar)]
+
+
+def _blocks(expr: Any) -> Iterator[BindingBlock]:
+    """All blocks of a sequence, parts of one that a condition separates as well."""
+    for block in expr.blocks:
+        part: list[Any] = []
+        for one in block.bindings:
+            if isinstance(one.value, If):
+                yield BindingBlock(tuple(part))
+                part = []
+                yield from _blocks(one.value.true_branch)
+                yield from _blocks(one.value.false_branch)
+            elif isinstance(one.value, SeqExpr):
+                yield from _blocks(one.value)
+            else:
+                part.append(one)
+        yield BindingBlock(tuple(part))
+
+
+class _Stored(PyExprMutator):
+    """Replaces allocations by tensors in storages."""
+
+    def __init__(self, plan: dict[int, _Token]) -> None:
+        super().__init__()
+        self._plan = plan
+        self._storages: dict[int, GraphVar] = {}
+
+    def visit_var_binding_(self, binding: VarBinding) -> None:
+        """The binding; of an allocation, a tensor in a storage."""
+        token = self._plan.get(id(binding.value))
+        if token is None or token.storage is None:
+            super().visit_var_binding_(binding)
+            return
+        call: Any = binding.value
+        shape, dtype, device, scope = call.args
+        storage = token.storage
+        var = self._storages.get(id(storage))
+        if var is None:
+            size = ShapeExpr((storage.size,))
+            made = memory.alloc_storage(size, device, scope, storage.dtype)
+            var = self._storages[id(storage)] = self.builder_.emit(made, "storage")
+        tensor = memory.alloc_tensor(var, 0, shape, dtype)
+        self.reemit_binding(binding, self.builder_.normalize(tensor))
