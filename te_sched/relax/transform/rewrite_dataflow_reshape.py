@@ -11,11 +11,10 @@ from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
 from te_sched.ir import ops
-from te_sched.ir.expr import BufferLoad, Expr
+from te_sched.ir.expr import Expr
 from te_sched.ir.graph import DataflowVar, GraphCall, GraphFunction, Tuple, VarBinding
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.ir.struct_info import ShapeExpr, TensorStructInfo
-from te_sched.ir.visitor import walk
 from te_sched.passes import PassInfo
 from te_sched.relax.analysis import has_reshape_pattern
 from te_sched.relax.expr_functor import PyExprMutator
@@ -49,7 +48,7 @@ class _Reshaped(PyExprMutator):
     def __init__(self, mod: IRModule) -> None:
         super().__init__(mod)
         self._mod = mod
-        self._patterns: dict[str, int | None] = {}
+        self._patterns: dict[str, bool] = {}
 
     def visit_var_binding_(self, binding: VarBinding) -> None:
         """The binding; of a dataflow variable, perhaps to a reshape."""
@@ -64,11 +63,10 @@ class _Reshaped(PyExprMutator):
         if not isinstance(value, GraphCall) or value.op != "relax.call_tir":
             return None
         function, args, *_ = value.args
-        number = self._input_of(function)
         info = value.sinfo_args[0]
-        if number is None or not isinstance(args, Tuple) or number >= len(args.fields):
+        if not isinstance(args, Tuple) or not args.fields or not self._is_reshape(function):
             return None
-        given: Any = args.fields[number]
+        given: Any = args.fields[0]
         known = given.struct_info
         if not isinstance(known, TensorStructInfo) or not isinstance(info, TensorStructInfo):
             return None
@@ -81,19 +79,12 @@ class _Reshaped(PyExprMutator):
             return None
         return make_call("relax.reshape", [given, info.shape])
 
-    def _input_of(self, name: Any) -> int | None:
-        """The number of the input that a function reshapes; None for other functions."""
+    def _is_reshape(self, name: Any) -> bool:
+        """Whether a function reshapes its first argument."""
         if name not in self._patterns:
             func = self._mod.functions.get(name)
-            is_reshape = isinstance(func, PrimFunc) and has_reshape_pattern(func)
-            self._patterns[name] = _read_param(func) if is_reshape else None
+            self._patterns[name] = isinstance(func, PrimFunc) and has_reshape_pattern(func)
         return self._patterns[name]
-
-
-def _read_param(func: PrimFunc) -> int | None:
-    read = {one.buffer for one in walk(func.body) if isinstance(one, BufferLoad)}
-    buffers = [func.buffer_map.get(param) for param in func.params]
-    return next((number for number, one in enumerate(buffers) if one in read), None)
 
 
 def _count(shape: ShapeExpr) -> Expr:
