@@ -24,6 +24,7 @@ from te_sched.ir.graph import (
     Tuple,
 )
 from te_sched.ir.op import Op
+from te_sched.ir.renew import renew_defs
 from te_sched.ir.stmt import GlobalVar, PrimFunc
 from te_sched.ir.struct_info import (
     PrimStructInfo,
@@ -33,7 +34,7 @@ from te_sched.ir.struct_info import (
     TensorStructInfo,
     TupleStructInfo,
 )
-from te_sched.ir.visitor import substitute, variables_of
+from te_sched.ir.visitor import variables_of
 from te_sched.lower.prim_func import create_prim_func
 
 AddFunction = Callable[[PrimFunc, str], GlobalVar]
@@ -77,13 +78,14 @@ def gen_call_tir_inputs(
     prim_func = prim_func.without_attr("global_symbol")
     if attrs:
         prim_func = prim_func.with_attrs(attrs)
-    back = {new: old for old, new in translation.sizes.items()}
-    infos: list[StructInfo] = [_info_of(one, back) for one in outputs]
-    return prim_func, translation.inputs, infos, [back[one] for one in unbound]
+    if translation.sizes:  # those of the graph are not those of the function
+        prim_func = renew_defs(prim_func)
+    infos: list[StructInfo] = [_info_of(one) for one in outputs]
+    return prim_func, translation.inputs, infos, list(unbound)
 
 
-def _info_of(tensor: Any, back: Mapping[Var, Any]) -> TensorStructInfo:
-    shape = [ops.cast("int64", substitute(one, dict(back))) for one in tensor.shape]
+def _info_of(tensor: Any) -> TensorStructInfo:
+    shape = [ops.cast("int64", one) for one in tensor.shape]
     return TensorStructInfo(ShapeExpr(tuple(shape)), tensor.dtype)
 
 
@@ -93,7 +95,7 @@ class _Translation:
     def __init__(self) -> None:
         self.tensors: list[Any] = []
         self.inputs: list[Any] = []
-        self.sizes: dict[Var, Var] = {}  # of the graph, and those of the function
+        self.sizes: dict[Var, None] = {}  # the variables in sizes, in their order
         self.bound: set[Var] = set()  # those that are an extent of a tensor
 
     def value(self, given: Any) -> Any:
@@ -154,10 +156,8 @@ class _Translation:
         return made
 
     def _size(self, given: Expr) -> Expr:
-        for var in variables_of(given):
-            if var not in self.sizes:
-                self.sizes[var] = Var(var.name, var.dtype)
-        return substitute(given, dict(self.sizes))
+        self.sizes.update(dict.fromkeys(variables_of(given)))
+        return given
 
     def bind(self, outputs: list[Any]) -> None:
         """Note the variables that are an extent of a result: its shape is passed with it."""
@@ -165,4 +165,4 @@ class _Translation:
 
     def unbound(self) -> list[Var]:
         """The variables that the function is given as numbers."""
-        return [one for one in self.sizes.values() if one not in self.bound]
+        return [one for one in self.sizes if one not in self.bound]
