@@ -250,7 +250,7 @@ def _set(self: Node, name: str, value: Any) -> None:
 
 
 def _known_dtype(given: Any) -> str:
-    is_unknown = given is None or (isinstance(given, str) and not given)
+    is_unknown = given is None or (isinstance(given, str) and given in ("", "void"))
     return "" if is_unknown else dtypes.spelled(given)
 
 

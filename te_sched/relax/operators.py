@@ -72,5 +72,12 @@ def operator_of(op: Any) -> Operator:
 
 
 def make_call(name: str, args: Any, **attrs: Any) -> GraphCall:
-    """A call of an operator with attributes, in the order in which they are printed."""
+    """A call of an operator with attributes, in the order in which they are printed.
+
+    The dtype "void", as which an unknown one is printed, is "".
+    """
+    attrs = {
+        key: "" if value == "void" and key.endswith("dtype") else value
+        for key, value in attrs.items()
+    }
     return GraphCall(Op.get(name), tuple(args), OpAttrs(attrs) if attrs else None)

@@ -55,8 +55,8 @@ class GraphPrinter(ScriptPrinter):
         """The lines of a function outside of others, starting with its decorator."""
         block = self.block = self.root = TextBlock(func, indent + "    ")
         self.is_signature = True
-        params = self._parameters(func, block)
         result = f" -> {self.text(func.ret_struct_info)}" if func.ret_struct_info else ""
+        params = self._parameters(func, block)
         self.is_signature = False
         symbol = func.attrs.get("global_symbol")
         attrs = {k: v for k, v in func.attrs.items() if k != "global_symbol" or v != name}
@@ -88,13 +88,15 @@ class GraphPrinter(ScriptPrinter):
         lines = self.blocks(func.body, block.indent)
         return [*lines, f"{block.indent}return {self.text(func.body.body)}"]  # type: ignore[attr-defined]
 
-    def _nested_function(self, var: G.GraphVar, func: G.GraphFunction, before: list[str]) -> None:
+    def _nested_function(
+        self, var: G.GraphVar, func: G.GraphFunction, before: list[str], indent: str
+    ) -> None:
         """Add the lines of a function that is bound to a variable."""
         outer = self.block
         if var.struct_info_ is not None:
             self.text(var.struct_info_)  # declares the variables of sizes outside
         name = self.name(var, var.name_hint, outer)
-        block = self.block = TextBlock(func, outer.indent + "    ")
+        block = self.block = TextBlock(func, indent + "    ")
         params = self._parameters(func, block)
         result = f" -> {self.text(func.ret_struct_info)}" if func.ret_struct_info else ""
         attrs = {k: v for k, v in func.attrs.items() if k != "global_symbol"}
@@ -107,8 +109,8 @@ class GraphPrinter(ScriptPrinter):
         has_tir = self.has_tir or uses_tir([*outer.lines, *before, *inside])
         head = [TIR_LINE, RELAX_LINE, ""] if has_tir else [RELAX_LINE, ""]
         head.append("@R.function" if func.is_pure else "@R.function(pure=False)")
-        before += [outer.indent + line for line in head]
-        before += [outer.indent + inside[0], *inside[1:], ""]
+        before += [indent + line for line in head]
+        before += [indent + inside[0], *inside[1:], ""]
 
     # Blocks and bindings
 
@@ -135,7 +137,7 @@ class GraphPrinter(ScriptPrinter):
         """Add the lines of a binding."""
         var, value = binding.var, binding.value
         if isinstance(value, G.GraphFunction):
-            self._nested_function(var, value, lines)
+            self._nested_function(var, value, lines, indent)
         elif isinstance(value, G.If):
             self.condition(value, lines, indent, var)
         elif isinstance(binding, G.MatchCast):
@@ -260,7 +262,12 @@ class GraphPrinter(ScriptPrinter):
 
     def _attributes(self, node: G.GraphCall) -> list[str]:
         attrs = node.attrs if isinstance(node.attrs, Mapping) else {}
-        return [f"{key}={self.text(value)}" for key, value in attrs.items()]
+        return [f"{key}={self._attribute(key, value)}" for key, value in attrs.items()]
+
+    def _attribute(self, key: str, value: Any) -> str:
+        """The value of an attribute; a dtype that is not known is "void"."""
+        is_void = key.endswith("dtype") and isinstance(value, str) and not value
+        return '"void"' if is_void else self.text(value)
 
     def _results(self, node: G.GraphCall) -> list[str]:
         """The struct infos that a call is given."""
