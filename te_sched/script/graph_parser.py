@@ -19,6 +19,7 @@ from te_sched.ir.graph import (
     GraphVar,
     VarBinding,
     as_expr,
+    update_struct_info,
 )
 from te_sched.ir.op import Op
 from te_sched.ir.stmt import GlobalVar
@@ -369,8 +370,7 @@ class GraphParser(StatementReader):
         self.define(node, node.name, var)
         func = self.function(node)
         builder = frames.function_frame("a function").builder
-        if node.returns is None:
-            object.__setattr__(var, "struct_info_", func.struct_info_)
+        update_struct_info(var, func.struct_info_)  # with the sizes of the function itself
         builder.emit_normalized(VarBinding(var, func))
 
 
