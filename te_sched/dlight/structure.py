@@ -77,8 +77,13 @@ def is_copy(node: Block) -> bool:
 
 
 def is_untouched(sch: Schedule, blocks: list[BlockRV]) -> bool:
-    """Whether a function is as it was written: plain loops, one for each iterator of a block."""
+    """Whether a function is as it was written: plain loops, one for each iterator of a block.
+
+    Blocks of external operations do not say what they write, so that nothing can move past them.
+    """
     for block in blocks:
+        if not node_of(sch, block).writes:
+            return False
         loops = [loop_of(sch, one) for one in sch.get_loops(block)]
         values = sch.realize(sch.block_key(block, "dlight")).iter_values
         used = [one.loop_var for one in loops]

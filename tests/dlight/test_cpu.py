@@ -178,6 +178,20 @@ def test_tile_needs_columns():
     assert tile_of(127, 8, Vectors(8, 16)) is None
 
 
+def test_external_operations_stay_where_they_are():
+    """Their blocks do not say what they write."""
+    a = tensor(4, 8)
+    sums = topi.cumsum(a, axis=1)
+    declared = [a, topi.nn.relu(topi.sum(sums, axis=1))]
+    assert dlight.cpu.Default().apply(te.create_prim_func(declared), LLVM, False) is None
+
+
+def test_scheduled_functions_stay_as_they_are():
+    func = te.create_prim_func(product(8, 8, 8))
+    once = dlight.cpu.Default().apply(func, LLVM, False).mod["main"]
+    assert dlight.cpu.Default().apply(once, LLVM, False) is None
+
+
 def test_the_pass_leaves_scheduled_functions_alone():
     module = te_sched.IRModule({"main": te.create_prim_func(product(8, 8, 8))})
     with LLVM:
