@@ -77,7 +77,7 @@ def make_call(name: str, args: Any, **attrs: Any) -> GraphCall:
     The dtype "void", as which an unknown one is printed, is "".
     """
     attrs = {
-        key: "" if value == "void" and key.endswith("dtype") else value
+        key: "" if key.endswith("dtype") and str(value) == "void" else value
         for key, value in attrs.items()
     }
     return GraphCall(Op.get(name), tuple(args), OpAttrs(attrs) if attrs else None)

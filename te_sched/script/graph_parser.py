@@ -14,6 +14,7 @@ from typing import Any
 from te_sched.errors import ScriptError, repr_of
 from te_sched.ir.expr import Operand, Var
 from te_sched.ir.graph import (
+    DataflowVar,
     GraphExpr,
     GraphFunction,
     GraphVar,
@@ -366,7 +367,8 @@ class GraphParser(StatementReader):
                 "a function of loops stands inside of a function of a graph",
                 "define it in the module",
             )
-        var = GraphVar(node.name, self.declaration(node))
+        kind = GraphVar if frames.open_dataflow() is None else DataflowVar
+        var = kind(node.name, self.declaration(node))
         self.define(node, node.name, var)
         func = self.function(node)
         builder = frames.function_frame("a function").builder

@@ -19,6 +19,9 @@ from te_sched.ir.graph import TupleGetItem as TupleGetItem
 from te_sched.ir.struct_info import ShapeExpr as ShapeExpr
 from te_sched.relax import op as _op
 from te_sched.relax.constant import const as const
+from te_sched.runtime.device import cpu as cpu
+from te_sched.runtime.device import cuda as cuda
+from te_sched.runtime.device import device as device
 from te_sched.script import graph_frames as _frames
 from te_sched.script.annotations import Callable_ as Callable
 from te_sched.script.annotations import Object as Object
@@ -26,6 +29,7 @@ from te_sched.script.annotations import Prim as Prim
 from te_sched.script.annotations import Shape as Shape
 from te_sched.script.annotations import Tensor as Tensor
 from te_sched.script.annotations import Tuple as Tuple
+from te_sched.script.annotations import device_named as _device_named
 from te_sched.script.graph_frames import DataflowFrame, GraphFunctionFrame, MatchCastValue
 from te_sched.script.parser import decorate_function as _decorate_function
 from te_sched.script.parser import macro as macro
@@ -78,6 +82,20 @@ def function(
 
 
 function.is_of_graphs = True  # type: ignore[attr-defined]
+
+
+# Devices
+
+
+def to_vdevice(data: Any, dst_vdevice: Any) -> Any:
+    """A tensor on another device of the module, which may be given as "cuda:1"."""
+    is_text = isinstance(dst_vdevice, builtins.str)
+    return _op.to_vdevice(data, _device_named(dst_vdevice) if is_text else dst_vdevice)
+
+
+def hint_on_device(data: Any, dst_vdevice: Any) -> Any:
+    """A tensor that is meant to be on a device."""
+    return _op.hint_on_device(data, dst_vdevice)
 
 
 # Functions

@@ -300,6 +300,11 @@ class GraphPrinter(ScriptPrinter):
         form, *values = node.args
         return f"R.print({', '.join([*map(self.text, values), f'format={self.text(form)}'])})"
 
+    def _hint(self, node: G.GraphCall) -> str:
+        where = node.attrs.dst_vdevice
+        device = f"R.device(dev_type={where.device_type}, dev_id={where.device_id})"
+        return f"R.hint_on_device({self.text(node.args[0])}, {device})"
+
     def _assert_op(self, node: G.GraphCall) -> str:
         condition, form, *values = node.args
         parts = [self.text(condition), *map(self.text, values), f"format={self.text(form)}"]
@@ -418,6 +423,7 @@ _CALLS: dict[str, Callable[[GraphPrinter, Any], str]] = {
     "relax.call_builtin_with_ctx": GraphPrinter._call_extern,
     "relax.print": GraphPrinter._print,
     "relax.assert_op": GraphPrinter._assert_op,
+    "relax.hint_on_device": GraphPrinter._hint,
 }
 _METHODS: dict[type, Callable[[Any, Any], str]] = {
     G.GraphVar: GraphPrinter.graph_variable,
