@@ -97,14 +97,12 @@ class IndexRetyper(Retyper, ReferenceMapper):
         return ops.cast(self.dtype, node)
 
     def visit_BlockRealize(self, node: BlockRealize) -> Stmt:
-        """A block without loops keeps the dtype of its only iterator, as in TVM."""
+        """A block without loops keeps its only iterator, which is not used, as in TVM."""
         made: BlockRealize = self.generic(node)
-        axes, old = made.block.iter_vars, node.block.iter_vars
-        if len(axes) != 1 or not isinstance(node.iter_values[0], IntImm):
+        if len(node.iter_values) != 1 or not isinstance(node.iter_values[0], IntImm):
             return made
-        kept = replace(axes[0], dom=old[0].dom)
-        block = replace(made.block, iter_vars=(kept,))
-        return replace(made, iter_values=(ops.cast(self.dtype, node.iter_values[0]),), block=block)
+        values = (ops.cast(self.dtype, node.iter_values[0]),)
+        return BlockRealize(values, made.predicate, replace(made.block, iter_vars=node.block.iter_vars))
 
     def visit_Ramp(self, node: Ramp) -> Expr:
         if not self.is_in_index:

@@ -535,7 +535,7 @@ def _axis(kind: str, dom: Any, binding: Any) -> _E.Var:
         dtype = extent.dtype
     if dtype != extent.dtype or dtype != low.dtype:
         domain = _E.Range(_ops.cast(dtype, low), _ops.cast(dtype, extent))
-    if isinstance(value, _E.IntImm) and value.dtype != dtype:
+    if isinstance(binding, int) and value.dtype != dtype:
         value = _ops.cast(dtype, value)
     made = _E.IterVar(domain, _E.Var("", dtype), kind)
     current.iter_vars.append(made)
