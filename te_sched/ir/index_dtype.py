@@ -102,7 +102,9 @@ class IndexRetyper(Retyper, ReferenceMapper):
         if len(node.iter_values) != 1 or not isinstance(node.iter_values[0], IntImm):
             return made
         values = (ops.cast(self.dtype, node.iter_values[0]),)
-        return BlockRealize(values, made.predicate, replace(made.block, iter_vars=node.block.iter_vars))
+        return BlockRealize(
+            values, made.predicate, replace(made.block, iter_vars=node.block.iter_vars)
+        )
 
     def visit_Ramp(self, node: Ramp) -> Expr:
         if not self.is_in_index:

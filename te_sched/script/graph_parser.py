@@ -385,6 +385,7 @@ GraphParser.statements = {
     ast.AnnAssign: GraphParser._annotated,
     ast.FunctionDef: GraphParser._function,
     ast.Pass: lambda parser, node: None,
+    ast.Nonlocal: lambda parser, node: None,  # names of the enclosing scope, which are read anyway
 }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -49,25 +49,43 @@ class LegalizeOps(ModulePass):
 
     def run(self, mod: IRModule) -> IRModule:
         """The module with legalized functions."""
-        legalizer = _Legalizer(mod, dict(self.customize_cmap or {}), self.enable_warning)
-        builder = legalizer.builder_
-        for name, func in mod.functions_items():
-            if isinstance(func, GraphFunction):
-                new = legalizer.visit_expr(func)
-                if new is not func:
-                    builder.update_func(name, new)
-        return builder.finalize()
+        return legalize_functions(mod, dict(self.customize_cmap or {}), self.enable_warning)
+
+
+def legalize_functions(
+    mod: IRModule,
+    rules: Mapping[str, LegalizeFunc],
+    warns: bool,
+    operators: Collection[str] | None = None,
+) -> IRModule:
+    """The module with the calls of operators replaced, of the ones that are listed or of all."""
+    legalizer = _Legalizer(mod, rules, warns, operators)
+    builder = legalizer.builder_
+    for name, func in mod.functions_items():
+        if isinstance(func, GraphFunction):
+            new = legalizer.visit_expr(func)
+            if new is not func:
+                builder.update_func(name, new)
+    return builder.finalize()
 
 
 class _Legalizer(PyExprMutator):
-    def __init__(self, mod: IRModule, rules: Mapping[str, LegalizeFunc], warns: bool) -> None:
+    def __init__(
+        self,
+        mod: IRModule,
+        rules: Mapping[str, LegalizeFunc],
+        warns: bool,
+        operators: Collection[str] | None,
+    ) -> None:
         super().__init__(mod)
-        self._rules, self._warns = rules, warns
+        self._rules, self._warns, self._operators = rules, warns, operators
 
     def visit_call_(self, op: GraphCall) -> Any:
         """The call, or what its rule makes of it, until no rule applies."""
         call = self.visit_expr_post_order(op)
         if not isinstance(call, GraphCall) or not isinstance(call.op, Op):
+            return call
+        if self._operators is not None and str(call.op) not in self._operators:
             return call
         rule = self._rules.get(str(call.op)) or call.op.get_attr("FLegalize")
         is_special = call.op.get_attr("FDataDependent")

@@ -1,0 +1,50 @@
+"""Passes that choose implementations of single operators, with TVM's names.
+
+`LegalizeOps` does the same with all operators at once; `relax.build` needs none of these.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from te_sched.ir.stmt import IRModule
+from te_sched.passes import ModulePass, PassInfo
+from te_sched.relax.transform.legalize_ops.legalizer import legalize_functions
+
+
+@dataclass(frozen=True)
+class DispatchSortScan(ModulePass):
+    """Replace calls of sort, argsort, topk, cumsum and cumprod by calls of functions of blocks.
+
+    >>> from te_sched import relax
+    >>> x = relax.Var("x", relax.TensorStructInfo([4], "float32"))
+    >>> builder = relax.BlockBuilder()
+    >>> with builder.function("main", [x]):
+    ...     gv = builder.emit_func_output(builder.emit(relax.op.sort(relax.op.exp(x))))
+    >>> [str(name) for name in DispatchSortScan()(builder.get()).functions]
+    ['main', 'sort']
+    """
+
+    OPERATORS: ClassVar[tuple[str, ...]] = ("sort", "argsort", "topk", "cumsum", "cumprod")
+    info: PassInfo = field(default=PassInfo(0, "DispatchSortScan"), init=False)
+
+    def run(self, mod: IRModule) -> IRModule:
+        """The module with these calls replaced."""
+        return legalize_functions(mod, {}, False, [f"relax.{name}" for name in self.OPERATORS])
+
+
+@dataclass(frozen=True)
+class DispatchSampling(ModulePass):
+    """Replace calls of multinomial_from_uniform by calls of functions of blocks.
+
+    >>> from te_sched import IRModule
+    >>> DispatchSampling()(IRModule({})).get_global_vars()
+    []
+    """
+
+    info: PassInfo = field(default=PassInfo(0, "DispatchSampling"), init=False)
+
+    def run(self, mod: IRModule) -> IRModule:
+        """The module with these calls replaced."""
+        return legalize_functions(mod, {}, False, ["relax.multinomial_from_uniform"])
