@@ -133,6 +133,28 @@ def bits(dtype: str) -> int:
     return parse(dtype).bits
 
 
+# The numbers of kinds of dtypes in DLPack, and those of float8 in TVM.
+_TYPE_CODES = {
+    "int": 0,
+    "uint": 1,
+    "bool": 1,
+    "float": 2,
+    "handle": 3,
+    "bfloat": 4,
+    "e4m3_float": 6,
+    "e5m2_float": 7,
+}
+
+
+def type_code(dtype: str) -> int:
+    """The number of the kind of a dtype, as in DLPack.
+
+    >>> type_code("float16"), type_code("uint8")
+    (2, 1)
+    """
+    return _TYPE_CODES[parse(dtype).code]
+
+
 @cache
 def is_scalable(dtype: str) -> bool:
     """Whether the lanes are those of a scalable vector."""

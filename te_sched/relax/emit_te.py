@@ -80,13 +80,13 @@ def gen_call_tir_inputs(
         prim_func = prim_func.with_attrs(attrs)
     if translation.sizes:  # those of the graph are not those of the function
         prim_func = renew_defs(prim_func)
-    infos: list[StructInfo] = [_info_of(one) for one in outputs]
+    infos: list[StructInfo] = [_info_of(one, translation.vdevice) for one in outputs]
     return prim_func, translation.inputs, infos, list(unbound)
 
 
-def _info_of(tensor: Any) -> TensorStructInfo:
+def _info_of(tensor: Any, vdevice: Any) -> TensorStructInfo:
     shape = [ops.cast("int64", one) for one in tensor.shape]
-    return TensorStructInfo(ShapeExpr(tuple(shape)), tensor.dtype)
+    return TensorStructInfo(ShapeExpr(tuple(shape)), tensor.dtype, vdevice)
 
 
 class _Translation:
@@ -97,6 +97,7 @@ class _Translation:
         self.inputs: list[Any] = []
         self.sizes: dict[Var, None] = {}  # the variables in sizes, in their order
         self.bound: set[Var] = set()  # those that are an extent of a tensor
+        self.vdevice: Any = None  # that of the first tensor that has one
 
     def value(self, given: Any) -> Any:
         """A value that the function is called with."""
@@ -153,6 +154,7 @@ class _Translation:
         made = te.placeholder(shape, name=name, dtype=info.dtype)
         self.tensors.append(made)
         self.inputs.append(given)
+        self.vdevice = self.vdevice if self.vdevice is not None else info.vdevice
         return made
 
     def _size(self, given: Expr) -> Expr:

@@ -23,6 +23,11 @@ class DataType(str):
         return super().__new__(cls, dtypes.spelled(text))
 
     @property
+    def type_code(self) -> int:
+        """The number of its kind, as in DLPack."""
+        return dtypes.type_code(self)
+
+    @property
     def bits(self) -> int:
         """Bits of one lane."""
         return dtypes.bits(dtypes.element(self))

@@ -13,9 +13,6 @@ from te_sched.ir.struct_info import PrimStructInfo, StructInfo, TensorStructInfo
 from te_sched.relax.op.common import argument_error, number, shape_of, tensor_of
 from te_sched.relax.operators import make_call, register_operator
 
-# The numbers of kinds of dtypes, as in DLPack.
-TYPE_CODES = {"int": 0, "uint": 1, "float": 2, "bfloat": 4, "e4m3_float": 6, "e5m2_float": 7}
-
 
 def _field(name: str, infer: Any, words: str) -> Callable[[Any], GraphCall]:
     """The function that makes calls of an operator that reads a field of a tensor."""
@@ -37,7 +34,7 @@ def _known(value: int | None, dtype: str) -> PrimStructInfo:
 def _infer_code(call: GraphCall, builder: Any) -> StructInfo:
     del builder
     dtype = tensor_of(call, 0).dtype
-    return _known(TYPE_CODES[dtypes.parse(dtype).code] if dtype else None, "uint8")
+    return _known(dtypes.type_code(dtype) if dtype else None, "uint8")
 
 
 def _infer_bits(call: GraphCall, builder: Any) -> StructInfo:

@@ -8,7 +8,7 @@ from typing import Any
 from te_sched.errors import GraphError
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Expr, IntImm
-from te_sched.ir.graph import DataTypeImm, GraphCall, GraphString, PrimValue, Tuple
+from te_sched.ir.graph import DataTypeImm, GraphCall, GraphString, GraphVar, PrimValue, Tuple
 from te_sched.ir.struct_info import (
     ObjectStructInfo,
     ShapeExpr,
@@ -148,7 +148,8 @@ def _infer_view(call: GraphCall, builder: Any) -> StructInfo:
         raise argument_error(call, 1, "a shape")
     new_dtype = data.dtype
     if _is_given(dtype):
-        new_dtype = dtype.value if isinstance(dtype, DataTypeImm) else ""
+        bound = builder.lookup_binding(dtype) if isinstance(dtype, GraphVar) else dtype
+        new_dtype = bound.value if isinstance(bound, DataTypeImm) else ""
     if not _is_given(shape):
         new_shape, ndim = data.shape, data.ndim
     else:
@@ -171,7 +172,15 @@ def _check_view(
             "it is a byte of the tensor",
             "give an offset of 0 or more",
         )
-    have, want = _bytes_of(data, builder), _bytes_of(made, builder)
+    is_moved = begin is not None and begin > 0
+    if is_moved and not _is_given(call.args[1]) and not _is_given(call.args[2]):
+        raise GraphError(
+            f"{call.op} moves {data} by {begin} bytes",
+            "a view of the same shape and dtype would reach outside of the tensor",
+            "give a shape or dtype of fewer bytes",
+        )
+    is_same_dtype = not _is_given(call.args[2]) and not _is_given(call.args[3])
+    have, want = (_bytes_of(one, builder, is_same_dtype) for one in (data, made))
     offset_given = _is_given(call.args[3])
     if have is None or want is None or (offset_given and offset is None):
         return
@@ -186,9 +195,10 @@ def _check_view(
         )
 
 
-def _bytes_of(info: TensorStructInfo, builder: Any) -> Any:
+def _bytes_of(info: TensorStructInfo, builder: Any, is_same_dtype: bool) -> Any:
+    """The bytes of a tensor, or its elements where the dtype does not matter; None if unknown."""
     sizes = shape_of(info)
-    if sizes is None or not info.dtype:
+    if sizes is None or not (info.dtype or is_same_dtype):
         return None
-    width = dtypes.storage_bytes(info.dtype)
+    width = dtypes.storage_bytes(info.dtype) if info.dtype else 1
     return builder.analyzer.simplify(math.prod(sizes, start=ops.const(width, "int64")))

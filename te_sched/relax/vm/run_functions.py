@@ -12,7 +12,6 @@ import numpy as np
 
 from te_sched.errors import CallError
 from te_sched.ir import dtypes
-from te_sched.relax.op.inspect import TYPE_CODES
 from te_sched.relax.vm.builtins import shape_to_tensor
 from te_sched.runtime import registry
 from te_sched.runtime.ndarray import NDArray, array
@@ -75,10 +74,6 @@ def nonzero(data: NDArray) -> NDArray:
     return array(np.array(np.nonzero(values), "int64"))
 
 
-def _dtype_of(data: NDArray) -> dtypes.DType:
-    return dtypes.parse(str(data.dtype))
-
-
 def tensor_stride_i(data: NDArray, axis: int) -> int:
     """The stride along an axis, in elements."""
     stride: int = data.numpy().strides[axis]
@@ -86,7 +81,7 @@ def tensor_stride_i(data: NDArray, axis: int) -> int:
 
 
 _FIELDS: dict[str, Callable[..., Any]] = {
-    "tensor_dtype_code": lambda data: TYPE_CODES[_dtype_of(data).code],
+    "tensor_dtype_code": lambda data: dtypes.type_code(str(data.dtype)),
     "tensor_dtype_bits": lambda data: dtypes.bits(str(data.dtype)),
     "tensor_dtype_lanes": lambda data: dtypes.lanes(str(data.dtype)),
     "tensor_ndim": lambda data: len(data.shape),

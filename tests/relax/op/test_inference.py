@@ -242,6 +242,16 @@ WRONG: list[tuple[type, str, Callable[[], Any]]] = [
     (GraphTypeError, "an axis of int64", lambda: op.inspect.tensor_shape_i(FLOAT, 1.0)),
     (GraphError, "axis 2 of relax.inspect.tensor_shape_i", lambda: FLOAT.shape[2]),
     (GraphTypeError, "expected a scalar of bool", lambda: op.assert_op(FLOAT)),
+    (
+        GraphError,
+        "moves R.Tensor.* by 4 bytes",
+        lambda: op.memory.view(unknown(), relative_byte_offset=4),
+    ),
+    (
+        GraphError,
+        "relax.memory.view makes",
+        lambda: op.memory.view(tensor(N, dtype=""), (N // 4 + 1, 4)),
+    ),
     (GraphTypeError, "the format is 3", lambda: op.print(FLOAT, format=3)),
 ]
 

@@ -97,8 +97,22 @@ class _Legalizer(PyExprMutator):
             return self._kept(call, rule is None)
         if not is_special and not has_known_shape(call.struct_info):
             return call
-        found = rule(self.builder_, call)
-        return self.builder_.normalize(found if found is call else self._again(found))
+        return self._applied(rule, call)
+
+    def _applied(self, rule: LegalizeFunc, call: GraphCall) -> Any:
+        """What a rule makes of a call; what it emits is legalized, too."""
+        builder = self.builder_
+        if builder.current_block_is_dataflow():
+            builder._begin_dataflow_block()
+        else:
+            builder._begin_binding_block()
+        try:
+            found = rule(builder, call)
+        finally:
+            block = builder._end_block()
+        for binding in block.bindings:
+            self.visit_binding(binding)
+        return builder.normalize(found if found is call else self._again(found))
 
     def _kept(self, call: GraphCall, has_no_rule: bool) -> GraphCall:
         if self._warns and has_no_rule:
