@@ -61,7 +61,9 @@ class GraphVar(GraphExpr):
     name_hint: str
     struct_info_: StructInfo | None = role(Role.ANNOTATION, default=None)
 
-    def __init__(self, name_hint: str, struct_info: StructInfo | None = None) -> None:
+    def __init__(self, name_hint: str, struct_info: Any = None, of_type: Any = None) -> None:
+        if of_type is not None:  # as programs of 2022 write: a shape, and a type
+            struct_info = TensorStructInfo(struct_info, of_type.dtype)
         if not isinstance(name_hint, str):
             raise DeclarationError(
                 f"the name of a variable is {repr_of(name_hint)}",

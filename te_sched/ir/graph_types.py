@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from te_sched.ir.expr import PrimType, TupleType
+from te_sched.ir.graph import STRUCT_INFO_CONVERSIONS
 from te_sched.ir.stmt import GlobalVar
 from te_sched.ir.struct_info import (
     FuncStructInfo,
     GraphExpr,
+    ObjectStructInfo,
     PrimStructInfo,
     ShapeStructInfo,
     TensorStructInfo,
@@ -142,6 +144,18 @@ def type_of(info: Any) -> Any:
             return PackedFuncType()
         return FuncType([type_of(one) for one in info.params], type_of(info.ret))
     return ObjectType()
+
+
+def _from_type(given: Any) -> Any:
+    """The struct info of values of a type, as programs of 2022 give it; None for others."""
+    if isinstance(given, DynTensorType):
+        return TensorStructInfo(None, given.dtype, None, given.ndim)
+    if isinstance(given, ShapeType):
+        return ShapeStructInfo(None, given.ndim)
+    return ObjectStructInfo() if isinstance(given, ObjectType) else None
+
+
+STRUCT_INFO_CONVERSIONS.append(_from_type)
 
 
 def _install() -> None:

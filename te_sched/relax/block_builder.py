@@ -133,6 +133,8 @@ class BlockBuilder:
         private : whether it cannot be called by name from outside of the module.
         pure : whether it has no effects.
         """
+        if isinstance(params, str):  # as programs of 2022 write: the parameters first
+            name, params = params, name
         attributes = dict(attrs or {})
         if not private:
             attributes.setdefault("global_symbol", name)

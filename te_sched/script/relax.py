@@ -16,12 +16,13 @@ from te_sched.ir.graph import DataTypeImm, GraphString, GraphVar, PrimValue, Var
 from te_sched.ir.graph import ExternFunc as ExternFunc
 from te_sched.ir.graph import Tuple as _Tuple
 from te_sched.ir.graph import TupleGetItem as TupleGetItem
+from te_sched.ir.stmt import GlobalVar
 from te_sched.ir.struct_info import ShapeExpr as ShapeExpr
 from te_sched.relax import op as _op
 from te_sched.relax.constant import const as const
 from te_sched.runtime.device import cpu as cpu
 from te_sched.runtime.device import cuda as cuda
-from te_sched.runtime.device import device as device
+from te_sched.runtime.device import device as _device
 from te_sched.script import graph_frames as _frames
 from te_sched.script.annotations import Callable_ as Callable
 from te_sched.script.annotations import Object as Object
@@ -30,6 +31,7 @@ from te_sched.script.annotations import Shape as Shape
 from te_sched.script.annotations import Tensor as Tensor
 from te_sched.script.annotations import Tuple as Tuple
 from te_sched.script.annotations import device_named as _device_named
+from te_sched.script.frames import ModuleFrame, ScriptBuilder
 from te_sched.script.graph_frames import DataflowFrame, GraphFunctionFrame, MatchCastValue
 from te_sched.script.parser import decorate_function as _decorate_function
 from te_sched.script.parser import macro as macro
@@ -85,6 +87,11 @@ function.is_of_graphs = True  # type: ignore[attr-defined]
 
 
 # Devices
+
+
+def device(dev_type: Any, dev_id: int = 0) -> Any:
+    """A device, by its kind or TVM's number of it."""
+    return _device(dev_type, dev_id)
 
 
 def to_vdevice(data: Any, dst_vdevice: Any) -> Any:
@@ -184,6 +191,18 @@ def match_cast(value: Any, struct_info: Any) -> MatchCastValue:
             "write R.match_cast(x, R.Tensor((n, m)))",
         )
     return MatchCastValue(as_expr(value), struct_info)
+
+
+def call_tir(
+    gvar: Any, args: Any, out_sinfo: Any = None, tir_vars: Any = None, **older: Any
+) -> Any:
+    """A call of a function of loops; a string names one of the module, or a registered function."""
+    if isinstance(gvar, builtins.str) and not isinstance(gvar, GlobalVar):
+        module = ScriptBuilder.current().find(ModuleFrame) if ScriptBuilder.is_in_scope() else None
+        if module is None or gvar not in module.functions:
+            return _op.call_dps_packed(gvar, args, out_sinfo, **older)
+        gvar = GlobalVar(gvar)
+    return _op.call_tir(gvar, args, out_sinfo, tir_vars, **older)
 
 
 # Values

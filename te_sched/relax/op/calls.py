@@ -332,8 +332,13 @@ def _infer_shape_to_tensor(call: GraphCall, builder: Any) -> StructInfo:
     return TensorStructInfo([info.ndim], "int64")
 
 
-@register_operator("relax.to_vdevice")
 @register_operator("relax.hint_on_device")
+def _infer_hint(call: GraphCall, builder: Any) -> StructInfo:
+    del builder
+    return tensor_of(call, 0)
+
+
+@register_operator("relax.to_vdevice")
 def _infer_to_vdevice(call: GraphCall, builder: Any) -> StructInfo:
     del builder
     info = tensor_of(call, 0)
