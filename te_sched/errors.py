@@ -376,7 +376,7 @@ class ArgumentError(CallError, ValueError):
     >>> check_tensor_info(te_sched.nd.zeros((3,)), 2, "float32", "a")
     Traceback (most recent call last):
         ...
-    te_sched.errors.ArgumentError: a has ndim 1, expected 2
+    te_sched.errors.ArgumentError: value a has ndim 1, expected 2
     """
 
 
@@ -387,7 +387,7 @@ class ArgumentTypeError(CallError, TypeError):
     >>> check_tensor_info(3, 2, "float32", "a")
     Traceback (most recent call last):
         ...
-    te_sched.errors.ArgumentTypeError: a is an int, expected a tensor
+    te_sched.errors.ArgumentTypeError: value a is an int, expected a tensor
     """
 
 

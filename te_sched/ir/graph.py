@@ -247,8 +247,8 @@ class PrimValue(GraphExpr):
 
     def __post_init__(self) -> None:
         given: Any = self.value
-        if type(given) is int:
-            given = ops.const(given, "int64")
+        if isinstance(given, int) and not isinstance(given, bool):
+            given = ops.const(int(given), "int64")
         elif type(given) is float:
             given = ops.const(given, "float64")
         _set(self, "value", ops.convert(given))
@@ -275,7 +275,7 @@ class DataTypeImm(GraphExpr):
     struct_info_: StructInfo | None = role(Role.ANNOTATION, default=None)
 
     def __post_init__(self) -> None:
-        _set(self, "value", dtypes.spelled(self.value))
+        _set(self, "value", dtypes.spelled(self.value or "void"))
         _set(self, "struct_info_", self.struct_info_ or ObjectStructInfo())
 
 

@@ -36,7 +36,7 @@ from te_sched.ir.struct_info import (
 from te_sched.relax.op.common import argument_error, tensor_of
 from te_sched.relax.op.common import shape_of as known_shape
 from te_sched.relax.operators import register_operator
-from te_sched.relax.struct_info import derive_call
+from te_sched.relax.struct_info import BaseCheckResult, derive_call, struct_info_base_check
 from te_sched.signatures import is_sequence
 
 
@@ -258,9 +258,42 @@ def _tensor(name: str, info: StructInfo) -> StructInfo:
 # Inference
 
 
+@register_operator("relax.call_tir_inplace")
+def _infer_inplace(call: GraphCall, builder: Any) -> StructInfo:
+    info = _infer_given(call, builder)
+    results = info.fields if isinstance(info, TupleStructInfo) else (info,)
+    places = call.attrs.inplace_indices
+    args = call.args[1]
+    fields = args.fields if isinstance(args, Tuple) else ()
+    used = [one for one in places if one >= 0]
+    if len(places) != len(results) or len(set(used)) < len(used) or not used:
+        raise GraphError(
+            f"{call.op} has {len(results)} results and inplace_indices {list(places)}",
+            "each result is an input of its own, or -1 for a new array; at least one is an input",
+            "give the number of the input for each result",
+        )
+    for place, result in zip(places, results, strict=True):
+        if place < 0:
+            continue
+        if place >= len(fields):
+            raise GraphError(
+                f"{call.op} has no argument {place}",
+                f"there are {len(fields)}",
+                "give the number of a tensor among the arguments",
+            )
+        known = fields[place].struct_info
+        found = struct_info_base_check(result, known, builder.analyzer)
+        if not isinstance(known, TensorStructInfo) or found is BaseCheckResult.FAIL_L0:
+            raise GraphError(
+                f"argument {place} of {call.op} is {known}, and its result {result}",
+                "the result has the memory of the argument",
+                "give a tensor of the same shape and dtype",
+            )
+    return info
+
+
 @register_operator("relax.call_tir")
 @register_operator("relax.call_tir_with_grad")
-@register_operator("relax.call_tir_inplace")
 @register_operator("relax.call_dps_packed")
 def _infer_given(call: GraphCall, builder: Any) -> StructInfo:
     del builder

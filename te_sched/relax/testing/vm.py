@@ -66,6 +66,11 @@ def less(a: Any, b: Any) -> Any:
     return array(np.array(bool(values))) if isinstance(a, NDArray) else bool(values)
 
 
+def check_if_defined(value: Any) -> bool:
+    """Whether a value exists: it was not killed."""
+    return value is not None
+
+
 def make_zeros(shape: ShapeTuple) -> NDArray:
     """An array of zeros."""
     return zeros(tuple(shape))
@@ -89,6 +94,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "test.vm.add_scalar": add_scalar,
     "test.vm.get_device_id": get_device_id,
     "test.vm.less": less,
+    "test.vm.check_if_defined": check_if_defined,
     "test.vm.zeros": make_zeros,
 }
 for _name, _function in _FUNCTIONS.items():

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from te_sched.ir.graph import GraphFunction
-from te_sched.ir.stmt import IRModule, PrimFunc
+from te_sched.ir.stmt import GlobalVar, IRModule, PrimFunc
 from te_sched.passes import ModuleTransform, PassInfo
+from te_sched.relax.expr_functor import PyExprMutator
 from te_sched.relax.transform.base import with_functions
 
 
@@ -25,10 +26,39 @@ def _attach(mod: IRModule, context: Any) -> IRModule:
     del context
     prefix = str(mod.attrs.get("system_lib_prefix", ""))
     changed: dict[str, Any] = {}
+    renamed: dict[str, str] = {}
     for name, func in mod.functions_items():
         known = func.attrs.get("global_symbol") if hasattr(func, "attrs") else None
         if isinstance(func, PrimFunc) and not known:
             changed[name] = func.with_attr("global_symbol", prefix + name)
+            renamed |= {name: prefix + name} if prefix else {}
         elif isinstance(func, GraphFunction) and known != name:
             changed[name] = func.with_attr("global_symbol", name)
-    return with_functions(mod, changed)
+    mod = with_functions(mod, changed)
+    return _renamed(mod, renamed) if renamed else mod
+
+
+def _renamed(mod: IRModule, names: dict[str, str]) -> IRModule:
+    """The module with other names of functions, and calls of them by these."""
+    renaming = _Renaming(names)
+    functions = {
+        names.get(name, name): renaming.visit_expr(func)
+        if isinstance(func, GraphFunction)
+        else func
+        for name, func in mod.functions_items()
+    }
+    return IRModule(functions, mod.attrs)
+
+
+class _Renaming(PyExprMutator):
+    def __init__(self, names: dict[str, str]) -> None:
+        super().__init__()
+        self._names = names
+
+    def visit_global_var_(self, expr: Any) -> Any:
+        """The name, with what is known of the function."""
+        if expr not in self._names:
+            return expr
+        made = GlobalVar(self._names[expr])
+        made.struct_info_ = expr.struct_info_
+        return made

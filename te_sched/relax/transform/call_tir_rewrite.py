@@ -16,7 +16,14 @@ from __future__ import annotations
 from typing import Any
 
 from te_sched.errors import GraphError
-from te_sched.ir.graph import ExternFunc, GraphCall, GraphFunction, Tuple, TupleGetItem
+from te_sched.ir.graph import (
+    ExternFunc,
+    GraphCall,
+    GraphFunction,
+    Tuple,
+    TupleGetItem,
+    update_struct_info,
+)
 from te_sched.ir.op import Op
 from te_sched.ir.stmt import GlobalVar, IRModule, PrimFunc
 from te_sched.ir.struct_info import (
@@ -92,7 +99,9 @@ class _Allocated(PyExprMutator):
         if sizes:
             return vm.call_tir_dyn(function, [*args, sizes[0]])
         if isinstance(function, GlobalVar):
-            return GraphCall(function, tuple(args), None, (TupleStructInfo(()),))
+            call = GraphCall(function, tuple(args))
+            update_struct_info(call, TupleStructInfo(()))
+            return call
         return GraphCall(function, tuple(args))
 
     def _fields(self, args: Any) -> list[Any]:

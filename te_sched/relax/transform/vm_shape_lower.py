@@ -33,6 +33,7 @@ from te_sched.ir.graph import (
     PrimValue,
     SeqExpr,
     TupleGetItem,
+    update_struct_info,
 )
 from te_sched.ir.stmt import BufferStore, GlobalVar, IRModule, PrimFunc, SeqStmt
 from te_sched.ir.struct_info import (
@@ -251,12 +252,12 @@ class _Lowering(PyExprMutator):
             if is_forced or not _implies_tensor(known, info):
                 dtype = DataTypeImm(info.dtype or "void")
                 self._run("check_tensor_info", value, as_number(info.ndim), dtype, context)
-            self._will_match(value, info, known, context, matches)
+            self._will_match(value, info, known, context, matches, is_forced)
         elif isinstance(info, ShapeStructInfo):
             is_known = isinstance(known, ShapeStructInfo) and info.ndim in (-1, known.ndim)
             if is_forced or not is_known:
                 self._run("check_shape_info", value, as_number(info.ndim), context)
-            self._will_match(value, info, known, context, matches)
+            self._will_match(value, info, known, context, matches, is_forced)
         elif isinstance(info, PrimStructInfo):
             is_known = isinstance(known, PrimStructInfo) and known.dtype == info.dtype
             if is_forced or not is_known:
@@ -301,12 +302,18 @@ class _Lowering(PyExprMutator):
             self._check(element, field, context, matches, is_forced, only_symbolic)
 
     def _will_match(
-        self, value: Any, info: Any, known: StructInfo, context: str, matches: list[_Match]
+        self,
+        value: Any,
+        info: Any,
+        known: StructInfo,
+        context: str,
+        matches: list[_Match],
+        is_forced: bool,
     ) -> None:
         sizes = _sizes_of(info)
         if sizes is None:
             return
-        if not isinstance(value, GraphVar) or value not in self._func.params:
+        if not is_forced:
             others = _sizes_of(known)
             if others is not None and len(others) == len(sizes):
                 pairs = list(zip(sizes, others, strict=True))
@@ -380,7 +387,9 @@ class _Lowering(PyExprMutator):
         var = GlobalVar(name)
         info = TensorStructInfo(None, "int64", None, 1)
         var.struct_info_ = FuncStructInfo((info,), _NOTHING, False)
-        self.builder_.emit(GraphCall(var, (self._heap,), None, (_NOTHING,)), "_")
+        call = GraphCall(var, (self._heap,))
+        update_struct_info(call, _NOTHING)
+        self.builder_.emit(call, "_")
 
     def _has_value(self, var: Var) -> bool:
         try:

@@ -58,7 +58,8 @@ def _subject(context: str) -> str:
     """What a check is of, from the context that VMShapeLower gives."""
     found = _CONTEXT.match(context)
     if found is None:
-        return context.strip() or "a value"
+        name = context.strip()
+        return f"value {name}" if name else "a value"
     function, place, param, _ = found.groups()
     if place.startswith("param"):
         return f"argument {param} of {function}"

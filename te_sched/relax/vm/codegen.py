@@ -144,12 +144,12 @@ class _Writer:
     def _sequence(self, expr: SeqExpr) -> VmOperand:
         for block in expr.blocks:
             for binding in block.bindings:
-                if isinstance(binding, VarBinding):
-                    self.values[binding.var] = self.expr(binding.value)
-                elif isinstance(binding, MatchCast):  # the lives of both end apart
-                    self.values[binding.var] = self._emit(
-                        "vm.builtin.copy", [self.expr(binding.value)]
-                    )
+                if not isinstance(binding, VarBinding | MatchCast):
+                    continue
+                value = self.expr(binding.value)
+                if isinstance(binding.value, GraphVar):  # the lives of both end apart
+                    value = self._emit("vm.builtin.copy", [value])
+                self.values[binding.var] = value
         return self.expr(expr.body)
 
     def _call(self, call: GraphCall) -> VmOperand:
