@@ -38,6 +38,7 @@ from te_sched.ir.struct_info import TupleStructInfo as TupleStructInfo
 from te_sched.relax import analysis as analysis
 from te_sched.relax import binding as binding
 from te_sched.relax import copying as copying
+from te_sched.relax import dpl as dpl
 from te_sched.relax import expr_functor as expr_functor
 from te_sched.relax import expr_operators as expr_operators
 from te_sched.relax import op as op

@@ -678,13 +678,15 @@ def _is_in_module(function: FunctionType) -> bool:
 
 
 def _has_module_decorator(file: str, first: int, last: int) -> bool:
-    """Whether lines from the first on, or before it, are decorators with ir_module."""
+    """Whether lines from the first on, or before it, are decorators of modules of functions."""
     lines = [linecache.getline(file, number).strip() for number in range(first, last)]
     number = first - 1
     while number > 0 and (line := linecache.getline(file, number).strip()).startswith("@"):
         lines.append(line)
         number -= 1
-    return any(line.startswith("@") and "ir_module" in line for line in lines)
+    return any(
+        line.startswith("@") and ("ir_module" in line or "rewriter" in line) for line in lines
+    )
 
 
 def decorate_module(cls: Any, check_well_formed: bool = True) -> IRModule:

@@ -20,6 +20,7 @@ from te_sched.ir.stmt import GlobalVar
 from te_sched.ir.struct_info import ShapeExpr as ShapeExpr
 from te_sched.relax import op as _op
 from te_sched.relax.constant import const as const
+from te_sched.relax.dpl.rewrite import PatternMatchingRewriter as _PatternMatchingRewriter
 from te_sched.runtime.device import cpu as cpu
 from te_sched.runtime.device import cuda as cuda
 from te_sched.runtime.device import device as _device
@@ -33,6 +34,7 @@ from te_sched.script.annotations import Tuple as Tuple
 from te_sched.script.annotations import device_named as _device_named
 from te_sched.script.frames import ModuleFrame, ScriptBuilder
 from te_sched.script.graph_frames import DataflowFrame, GraphFunctionFrame, MatchCastValue
+from te_sched.script.ir import ir_module as _ir_module
 from te_sched.script.parser import decorate_function as _decorate_function
 from te_sched.script.parser import macro as macro
 
@@ -103,6 +105,11 @@ def to_vdevice(data: Any, dst_vdevice: Any) -> Any:
 def hint_on_device(data: Any, dst_vdevice: Any) -> Any:
     """A tensor that is meant to be on a device."""
     return _op.hint_on_device(data, dst_vdevice)
+
+
+def rewriter(cls: type) -> _PatternMatchingRewriter:
+    """A decorator that makes a rewriter of a class with functions `pattern` and `replacement`."""
+    return _PatternMatchingRewriter.from_module(_ir_module(cls))
 
 
 # Functions

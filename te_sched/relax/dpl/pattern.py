@@ -1,0 +1,833 @@
+"""Patterns of expressions of a graph: what `relax.dpl` matches, and how.
+
+    add = is_op("relax.add")(wildcard(), is_const())
+    add.match(expr, var2val)            whether an expression has this form
+    add.extract_matched_expr(...)       the expressions that its parts matched
+
+A pattern of a value looks through variables to the value that they are bound to, if `var2val` has
+it. One pattern that stands in several places matches equal expressions there. A match maps patterns
+to expressions; `search` yields all matches, so that its caller can refuse one. Must not know blocks
+of bindings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from itertools import permutations
+from typing import Any, NamedTuple
+
+from te_sched.arith.analyzer import Analyzer
+from te_sched.errors import GraphError, kind_of, repr_of
+from te_sched.ir import ops
+from te_sched.ir.expr import Expr, Var
+from te_sched.ir.graph import (
+    Constant,
+    DataflowVar,
+    ExternFunc,
+    GraphCall,
+    GraphFunction,
+    GraphVar,
+    SeqExpr,
+    Tuple,
+    TupleGetItem,
+    as_struct_info,
+)
+from te_sched.ir.op import Op
+from te_sched.ir.stmt import GlobalVar
+from te_sched.ir.struct_info import ShapeExpr, StructInfo, TensorStructInfo
+from te_sched.ir.structural import structural_equal
+from te_sched.ir.visitor import substitute, walk
+from te_sched.relax.struct_info import is_base_of, sizes_of
+from te_sched.signatures import is_sequence
+
+Bindings = Mapping[GraphVar, Any]
+COMMUTATIVE = ("relax.add", "relax.multiply")
+
+
+class FoundValue(NamedTuple):
+    """What a pattern matched: the expression where it stands, and the value that it is bound to."""
+
+    given: Any
+    value: Any
+
+
+Match = Mapping[Any, FoundValue]  # by pattern; also the values of variables in sizes of patterns
+
+
+@dataclass
+class BoundValues:
+    """The values of variables, and what is known of sizes."""
+
+    var2val: Bindings = field(default_factory=dict)
+    analyzer: Analyzer = field(default_factory=Analyzer)
+
+    def value_of(self, expr: Any) -> Any:
+        """The expression to which a variable is bound, at last; others as they are."""
+        while isinstance(expr, GraphVar):
+            found = self.var2val.get(expr)
+            if found is None:
+                return expr
+            expr = found
+        return expr
+
+    def is_same(self, a: Any, b: Any) -> bool:
+        """Whether two expressions have the same value for certain."""
+        a, b = self.value_of(a), self.value_of(b)
+        if a is b or isinstance(a, GraphVar) or isinstance(b, GraphVar):
+            return a is b
+        return type(a) is type(b) and structural_equal(a, b)
+
+
+@dataclass
+class Relations:
+    """Patterns that were made in a context, and how they are related."""
+
+    context: Any = None
+    patterns: list[DFPattern] = field(default_factory=list)
+    links: list[tuple[DFPattern, DFPattern, bool, int]] = field(default_factory=list)
+    constraints: list[DFConstraint] = field(default_factory=list)
+
+
+# The relations of the contexts that are open, innermost last.
+OPEN: ContextVar[tuple[Relations, ...]] = ContextVar("te_sched_patterns", default=())
+
+
+def open_relations() -> Relations:
+    """The relations of the innermost context; GraphError without one."""
+    found = OPEN.get()
+    if not found:
+        raise GraphError(
+            "patterns are related outside of a context",
+            "relations belong to a PatternContext",
+            "use `with PatternContext() as context:`",
+        )
+    return found[-1]
+
+
+class DFPattern:
+    """Base class of patterns; two patterns are the same only if they are one object.
+
+    >>> from te_sched import relax
+    >>> x = relax.Var("x", relax.TensorStructInfo([4], "float32"))
+    >>> pattern = is_op("relax.add")(wildcard(), wildcard())
+    >>> pattern.match(relax.op.add(x, x)), pattern.match(relax.op.exp(x))
+    (True, False)
+    """
+
+    def __init__(self) -> None:
+        if OPEN.get():
+            open_relations().patterns.append(self)
+
+    # Matching
+
+    def search(self, expr: Any, match: Match, values: BoundValues) -> Iterator[Match]:
+        """All matches of an expression that agree with what has been matched."""
+        known = match.get(self)
+        if known is not None:
+            if values.is_same(known.given, expr):
+                yield match
+            return
+        for found in self._search(expr, match, values):
+            yield {**found, self: self._found(expr, found, values)}
+
+    def _search(self, expr: Any, match: Match, values: BoundValues) -> Iterator[Match]:
+        raise NotImplementedError
+
+    def _found(self, expr: Any, match: Match, values: BoundValues) -> FoundValue:
+        """What is noted for the pattern."""
+        return FoundValue(expr, values.value_of(expr))
+
+    @property
+    def parts(self) -> tuple[DFPattern, ...]:
+        """The patterns of which it is made."""
+        return ()
+
+    def match(self, expr: Any, var2val: Bindings | None = None) -> bool:
+        """Whether an expression has this form."""
+        return self.extract_matched_expr(expr, var2val) is not None
+
+    def extract_matched_expr(
+        self, expr: Any, var2val: Bindings | None = None
+    ) -> dict[DFPattern, Any] | None:
+        """The expressions that the pattern and its parts match; None if it does not match."""
+        for found in self.search(expr, {}, BoundValues(var2val or {})):
+            return expressions_of(found)
+        return None
+
+    # Making patterns
+
+    def __call__(self, *args: Any, varg_default_wildcard: bool = False) -> CallPattern:
+        """A call of what the pattern matches."""
+        return CallPattern(self, args, varg_default_wildcard)
+
+    def __or__(self, other: DFPattern) -> OrPattern:
+        return OrPattern(self, other)
+
+    def __and__(self, other: DFPattern) -> AndPattern:
+        return AndPattern(self, other)
+
+    def __invert__(self) -> NotPattern:
+        return NotPattern(self)
+
+    def __add__(self, other: DFPattern) -> CallPattern:
+        return is_op("relax.add")(self, other)
+
+    def __sub__(self, other: DFPattern) -> CallPattern:
+        return is_op("relax.subtract")(self, other)
+
+    def __mul__(self, other: DFPattern) -> CallPattern:
+        return is_op("relax.multiply")(self, other)
+
+    def __truediv__(self, other: DFPattern) -> CallPattern:
+        return is_op("relax.divide")(self, other)
+
+    def has_attr(self, attrs: Mapping[str, Any]) -> AttrPattern:
+        """A call or function with these attributes."""
+        return AttrPattern(self, attrs)
+
+    def has_struct_info(self, struct_info: Any) -> StructInfoPattern:
+        """A value of a struct info; variables in its sizes match any size, consistently."""
+        return StructInfoPattern(self, as_struct_info(struct_info))
+
+    def has_type(self, ttype: Any) -> TypePattern:
+        """A value of a type."""
+        return TypePattern(self, ttype)
+
+    def has_dtype(self, dtype: str) -> DataTypePattern:
+        """A tensor of a dtype."""
+        return has_dtype(dtype, self)
+
+    def has_shape(self, shape: Sequence[Any]) -> ShapePattern:
+        """A tensor of a shape."""
+        return ShapePattern(self, shape)
+
+    # Relations of patterns, in a PatternContext
+
+    def used_by(self, other: Any, index: int = -1) -> PatternSeq:
+        """State that another pattern uses this one, as its argument `index` or any."""
+        return PatternSeq([self]).used_by(other, index)
+
+    def only_used_by(self, other: Any, index: int = -1) -> PatternSeq:
+        """State that another pattern, and nothing else, uses this one."""
+        return PatternSeq([self]).only_used_by(other, index)
+
+    __xor__ = used_by
+    __rshift__ = only_used_by
+
+    def fork_to(self, *args: Any) -> None:
+        """State that several patterns use this one."""
+        PatternSeq([self]).fork_to(*args)
+
+    def same_shape_as(self, *args: DFPattern) -> SameShapeConstraint:
+        """State that the values of patterns have the same shape."""
+        return SameShapeConstraint(self, *args)
+
+    def dup(self) -> DFPattern:
+        """Another pattern of the same form, which may match something else."""
+        return _copied(self, {})
+
+
+def expressions_of(match: Match) -> dict[DFPattern, Any]:
+    """The value that a match found for each pattern."""
+    return {one: found.value for one, found in match.items() if isinstance(one, DFPattern)}
+
+
+def _copied(pattern: DFPattern, copies: dict[DFPattern, DFPattern]) -> DFPattern:
+    found = copies.get(pattern)
+    if found is None:
+        found = copies[pattern] = object.__new__(type(pattern))
+        for name, value in vars(pattern).items():
+            if isinstance(value, DFPattern):
+                value = _copied(value, copies)
+            elif isinstance(value, tuple) and any(isinstance(one, DFPattern) for one in value):
+                value = tuple([_copied(one, copies) for one in value])
+            setattr(found, name, value)
+        DFPattern.__init__(found)
+    return found
+
+
+class _Leaf(DFPattern):
+    """A pattern that matches an expression as it stands, without looking at its value."""
+
+    def _search(self, expr: Any, match: Match, values: BoundValues) -> Iterator[Match]:
+        if self._accepts(expr):
+            yield match
+
+    def _found(self, expr: Any, match: Match, values: BoundValues) -> FoundValue:
+        return FoundValue(expr, expr)
+
+    def _accepts(self, expr: Any) -> bool:
+        raise NotImplementedError
+
+
+class _OfValue(DFPattern):
+    """A pattern of a value: it looks through variables."""
+
+    def _search(self, expr: Any, match: Match, values: BoundValues) -> Iterator[Match]:
+        yield from self._search_value(values.value_of(expr), match, values)
+
+    def _search_value(self, value: Any, match: Match, values: BoundValues) -> Iterator[Match]:
+        raise NotImplementedError
+
+
+class WildcardPattern(_Leaf):
+    """Any expression."""
+
+    def _accepts(self, expr: Any) -> bool:
+        return True
+
+
+class VarPattern(_Leaf):
+    """A variable, of a name if one is given."""
+
+    kind: type = GraphVar
+
+    def __init__(self, name: str = "") -> None:
+        super().__init__()
+        self.name = name
+
+    def _accepts(self, expr: Any) -> bool:
+        name = getattr(expr, "name_hint", None)
+        return isinstance(expr, self.kind) and self.name in ("", name)
+
+
+class DataflowVarPattern(VarPattern):
+    """A variable of a dataflow block."""
+
+    kind = DataflowVar
+
+
+class GlobalVarPattern(VarPattern):
+    """The name of a function of the module."""
+
+    kind = GlobalVar
+
+
+class ExprPattern(_OfValue):
+    """An expression that is equal to one."""
+
+    def __init__(self, expr: Any) -> None:
+        super().__init__()
+        self.expr = expr
+
+    def _search(self, expr: Any, match: Match, values: BoundValues) -> Iterator[Match]:
+        if values.is_same(self.expr, expr):
+            yield match
+
+
+class ExternFuncPattern(_OfValue):
+    """A function of a library."""
+
+    def __init__(self, global_symbol: str) -> None:
+        super().__init__()
+        self.global_symbol = global_symbol
+
+    def _search_value(self, value: Any, match: Match, values: BoundValues) -> Iterator[Match]:
+        if isinstance(value, ExternFunc) and value.global_symbol == self.global_symbol:
+            yield match
+
+
+class ConstantPattern(_OfValue):
+    """A constant."""
+
+    def _search_value(self, value: Any, match: Match, values: BoundValues) -> Iterator[Match]:
+        if isinstance(value, Constant):
+            yield match
+
+
+class CallPattern(_OfValue):
+    """A call: what is called, and each argument. The terms of a sum and the factors of a product
+    may stand in either order.
+
+    Parameters
+    ----------
+    varg_default_wildcard : whether further arguments may follow.
+    """
+
+    def __init__(
+        self, op: DFPattern, args: Sequence[Any], varg_default_wildcard: bool = False
+    ) -> None:
+        super().__init__()
+        self.op = op
+        self.args = tuple([_as_pattern(one) for one in args])
+        self.varg_default_wildcard = varg_default_wildcard
+
+    @property
+    def parts(self) -> tuple[DFPattern, ...]:
+        return (self.op, *self.args)
+
+    def _search_value(self, value: Any, match: Match, values: BoundValues) -> Iterator[Match]:
+        if not isinstance(value, GraphCall):
+            return
+        is_long = len(value.args) > len(self.args) and not self.varg_default_wildcard
+        if is_long or len(value.args) < len(self.args):
+            return
+        for found in self.op.search(value.op, match, values):
+            yield from _search_all(self.args, value.args, found, values)
+            if value.op in COMMUTATIVE and len(self.args) == 2:
+                yield from _search_all(self.args, value.args[::-1], found, values)
+
+
+class FunctionPattern(_OfValue):
+    """A function: its parameters and its result."""
+
+    def __init__(self, params: Sequence[DFPattern], body: DFPattern) -> None:
+        super().__init__()
+        self.params, self.body = tuple(params), body
+
+    @property
+    def parts(self) -> tuple[DFPattern, ...]:
+        return (*self.params, self.body)
+
+    def _search_value(self, value: Any, match: Match, values: BoundValues) -> Iterator[Match]:
+        if not isinstance(value, GraphFunction) or len(value.params) != len(self.params):
+            return
+        body: Any = value.body
+        if isinstance(body, SeqExpr) and not body.blocks:
+            body = body.body
+        for found in _search_all(self.params, value.params, match, values):
+            yield from self.body.search(body, found, values)
+
+
+class TuplePattern(_OfValue):
+    """A tuple: each element."""
+
+    def __init__(self, fields: Sequence[Any]) -> None:
+        super().__init__()
+        self.fields = tuple([_as_pattern(one) for one in fields])
+
+    @property
+    def parts(self) -> tuple[DFPattern, ...]:
+        return self.fields
+
+    def __getitem__(self, index: int | None) -> TupleGetItemPattern:
+        if index is not None:
+            if not -len(self.fields) <= index < len(self.fields):
+                raise IndexError("tuple index out of range")
+            index %= len(self.fields)
+        return is_tuple_get_item(self, index)
+
+    def _search_value(self, value: Any, match: Match, values: BoundValues) -> Iterator[Match]:
+        if isinstance(value, Tuple) and len(value.fields) == len(self.fields):
+            yield from self._search_fields(value.fields, match, values)
+
+    def _search_fields(self, fields: Any, match: Match, values: BoundValues) -> Iterator[Match]:
+        yield from _search_all(self.fields, fields, match, values)
+
+
+class UnorderedTuplePattern(TuplePattern):
+    """A tuple of these elements in any order."""
+
+    def _search_fields(self, fields: Any, match: Match, values: BoundValues) -> Iterator[Match]:
+        for order in permutations(fields):
+            yield from _search_all(self.fields, order, match, values)
+
+
+class TupleGetItemPattern(_OfValue):
+    """An element of a tuple; any if the index is None."""
+
+    def __init__(self, tup: DFPattern, index: int | None = None) -> None:
+        super().__init__()
+        self.tuple, self.index = tup, index
+
+    @property
+    def parts(self) -> tuple[DFPattern, ...]:
+        return (self.tuple,)
+
+    def _search_value(self, value: Any, match: Match, values: BoundValues) -> Iterator[Match]:
+        if isinstance(value, TupleGetItem) and self.index in (None, value.index):
+            yield from self.tuple.search(value.tuple_value, match, values)
+
+
+class OrPattern(DFPattern):
+    """What one of two patterns matches; the left one is tried first."""
+
+    def __init__(self, left: DFPattern, right: DFPattern) -> None:
+        super().__init__()
+        self.left, self.right = left, right
+
+    @property
+    def parts(self) -> tuple[DFPattern, ...]:
+        return (self.left, self.right)
+
+    def _search(self, expr: Any, match: Match, values: BoundValues) -> Iterator[Match]:
+        for one in self.parts:
+            yield from one.search(expr, match, values)
+
+    def _found(self, expr: Any, match: Match, values: BoundValues) -> FoundValue:
+        return match[self.left] if self.left in match else match[self.right]
+
+
+class AndPattern(DFPattern):
+    """What both patterns match."""
+
+    def __init__(self, left: DFPattern, right: DFPattern) -> None:
+        super().__init__()
+        self.left, self.right = left, right
+
+    @property
+    def parts(self) -> tuple[DFPattern, ...]:
+        return (self.left, self.right)
+
+    def _search(self, expr: Any, match: Match, values: BoundValues) -> Iterator[Match]:
+        for found in self.left.search(expr, match, values):
+            yield from self.right.search(expr, found, values)
+
+    def _found(self, expr: Any, match: Match, values: BoundValues) -> FoundValue:
+        return match[self.left]
+
+
+class NotPattern(DFPattern):
+    """What a pattern does not match."""
+
+    def __init__(self, to_reject: DFPattern) -> None:
+        super().__init__()
+        self.reject = to_reject
+
+    def _search(self, expr: Any, match: Match, values: BoundValues) -> Iterator[Match]:
+        if next(self.reject.search(expr, match, values), None) is None:
+            yield match
+
+    def _found(self, expr: Any, match: Match, values: BoundValues) -> FoundValue:
+        return FoundValue(expr, expr)
+
+
+class _Restricted(DFPattern):
+    """What a pattern matches, if it has a property."""
+
+    def __init__(self, pattern: DFPattern) -> None:
+        super().__init__()
+        self.pattern = pattern
+
+    @property
+    def parts(self) -> tuple[DFPattern, ...]:
+        return (self.pattern,)
+
+    def _search(self, expr: Any, match: Match, values: BoundValues) -> Iterator[Match]:
+        for found in self.pattern.search(expr, match, values):
+            yield from self._restrict(expr, found, values)
+
+    def _restrict(self, expr: Any, match: Match, values: BoundValues) -> Iterator[Match]:
+        raise NotImplementedError
+
+    def _found(self, expr: Any, match: Match, values: BoundValues) -> FoundValue:
+        return match[self.pattern]
+
+
+class StructInfoPattern(_Restricted):
+    """A value of a struct info; variables in its sizes match any size, consistently."""
+
+    def __init__(self, pattern: DFPattern, struct_info: StructInfo) -> None:
+        super().__init__(pattern)
+        self.struct_info = struct_info
+
+    def _restrict(self, expr: Any, match: Match, values: BoundValues) -> Iterator[Match]:
+        info = getattr(expr, "struct_info_", None)
+        if info is None:
+            return
+        known = dict(match)
+        for one, other in _pairs_of_sizes(self.struct_info, info):
+            if type(one) is Var and one not in known:
+                known[one] = FoundValue(other, other)
+        own = {one for one in walk(self.struct_info) if type(one) is Var and one in known}
+        expected = substitute(self.struct_info, {one: known[one].value for one in own})
+        if is_base_of(expected, info):
+            yield known
+
+
+def _pairs_of_sizes(pattern: Any, info: Any) -> Iterator[tuple[Expr, Expr]]:
+    if type(pattern) is not type(info):
+        return
+    if hasattr(pattern, "fields"):
+        for one, other in zip(pattern.fields, info.fields, strict=False):
+            yield from _pairs_of_sizes(one, other)
+        return
+    yield from zip(sizes_of(pattern) or (), sizes_of(info) or (), strict=False)
+
+
+class TypePattern(_Restricted):
+    """A value of a type."""
+
+    def __init__(self, pattern: DFPattern, ttype: Any) -> None:
+        super().__init__(pattern)
+        self.type = ttype
+
+    def _restrict(self, expr: Any, match: Match, values: BoundValues) -> Iterator[Match]:
+        if structural_equal(getattr(expr, "checked_type", None), self.type):
+            yield match
+
+
+class DataTypePattern(_Restricted):
+    """A tensor of a dtype."""
+
+    def __init__(self, pattern: DFPattern, dtype: str) -> None:
+        super().__init__(pattern)
+        self.dtype = str(dtype)
+
+    def _restrict(self, expr: Any, match: Match, values: BoundValues) -> Iterator[Match]:
+        info = getattr(expr, "struct_info_", None)
+        if isinstance(info, TensorStructInfo) and info.dtype == self.dtype:
+            yield match
+
+
+class ShapePattern(_Restricted):
+    """A tensor of a shape."""
+
+    def __init__(self, pattern: DFPattern, shape: Sequence[Any]) -> None:
+        super().__init__(pattern)
+        self.shape = ShapeExpr(tuple(shape)).values
+
+    def _restrict(self, expr: Any, match: Match, values: BoundValues) -> Iterator[Match]:
+        info = getattr(expr, "struct_info_", None)
+        if isinstance(info, TensorStructInfo) and are_equal_sizes(
+            self.shape, sizes_of(info), values.analyzer
+        ):
+            yield match
+
+
+class PrimArrPattern(_OfValue):
+    """A shape of these sizes."""
+
+    def __init__(self, shape: Sequence[Any]) -> None:
+        super().__init__()
+        self.fields = ShapeExpr(tuple(shape)).values
+
+    def __getitem__(self, index: int) -> Expr:
+        return self.fields[index]
+
+    def __len__(self) -> int:
+        return len(self.fields)
+
+    def _search_value(self, value: Any, match: Match, values: BoundValues) -> Iterator[Match]:
+        if isinstance(value, ShapeExpr) and are_equal_sizes(
+            self.fields, value.values, values.analyzer
+        ):
+            yield match
+
+
+class AttrPattern(_Restricted):
+    """A call or function with attributes."""
+
+    def __init__(self, pattern: DFPattern, attrs: Mapping[str, Any]) -> None:
+        super().__init__(pattern)
+        self.attrs = dict(attrs)
+
+    def _restrict(self, expr: Any, match: Match, values: BoundValues) -> Iterator[Match]:
+        value = values.value_of(expr)
+        if isinstance(value, Op):
+            found: Any = {name: value.get_attr(name) for name in self.attrs}
+        else:
+            found = getattr(value, "attrs", None) or {}
+        if all(_is_equal(found.get(name), wanted) for name, wanted in self.attrs.items()):
+            yield match
+
+
+def _is_equal(found: Any, wanted: Any) -> bool:
+    if found is None or is_sequence(found) != is_sequence(wanted):
+        return False
+    if is_sequence(found):
+        pairs = zip(found, wanted, strict=False)
+        return len(found) == len(wanted) and all(_is_equal(one, other) for one, other in pairs)
+    return bool(getattr(found, "value", found) == getattr(wanted, "value", wanted))
+
+
+class DFConstraint:
+    """Base class of what relates the values of several patterns of a context."""
+
+    patterns: tuple[DFPattern, ...]
+
+    def holds(self, infos: Sequence[StructInfo], analyzer: Analyzer) -> bool:
+        """Whether it holds for what is known of the values."""
+        raise NotImplementedError
+
+
+class SameShapeConstraint(DFConstraint):
+    """The values of patterns have the same shape."""
+
+    def __init__(self, *args: DFPattern) -> None:
+        self.patterns = args
+        open_relations().constraints.append(self)
+
+    def holds(self, infos: Sequence[StructInfo], analyzer: Analyzer) -> bool:
+        """Whether the shapes are known to be equal."""
+        shapes = [sizes_of(one) for one in infos]
+        return all(are_equal_sizes(shapes[0], one, analyzer) for one in shapes)
+
+
+class PatternSeq:
+    """Patterns of which each is used by the next one; a context has the relations."""
+
+    def __init__(self, patterns: Sequence[DFPattern], links: Sequence[Any] = ()) -> None:
+        self.patterns = list(patterns)
+        self.links = list(links)  # between neighbours: whether it is the only use, the index
+
+    def used_by(self, other: Any, index: int = -1) -> PatternSeq:
+        """State that the first pattern of `other` uses the last one."""
+        return self._linked(other, False, index)
+
+    def only_used_by(self, other: Any, index: int = -1) -> PatternSeq:
+        """State that the first pattern of `other`, and nothing else, uses the last one."""
+        return self._linked(other, True, index)
+
+    __xor__ = used_by
+    __rshift__ = only_used_by
+
+    def _linked(self, other: Any, is_only: bool, index: int) -> PatternSeq:
+        following = other if isinstance(other, PatternSeq) else PatternSeq([other])
+        link = (self.patterns[-1], following.patterns[0], is_only, index)
+        open_relations().links.append(link)
+        links = [*self.links, (is_only, index), *following.links]
+        return PatternSeq([*self.patterns, *following.patterns], links)
+
+    def dup(self) -> PatternSeq:
+        """A sequence of other patterns of the same form, with the same relations."""
+        copies: dict[DFPattern, DFPattern] = {}
+        found = PatternSeq([_copied(self.patterns[0], copies)])
+        for pattern, (is_only, index) in zip(self.patterns[1:], self.links, strict=True):
+            found = found._linked(_copied(pattern, copies), is_only, index)
+        return found
+
+    def fork_to(self, *args: Any) -> None:
+        """State that several patterns use the last one."""
+        for one in args:
+            self.used_by(one)
+
+    def __getitem__(self, index: int) -> DFPattern:
+        return self.patterns[index]
+
+
+def _search_all(
+    patterns: Sequence[DFPattern], exprs: Sequence[Any], match: Match, values: BoundValues
+) -> Iterator[Match]:
+    """All matches of expressions with patterns, one each; further expressions match anything."""
+    if not patterns:
+        yield match
+        return
+    for found in patterns[0].search(exprs[0], match, values):
+        yield from _search_all(patterns[1:], exprs[1:], found, values)
+
+
+def _as_pattern(given: Any) -> DFPattern:
+    if isinstance(given, DFPattern):
+        return given
+    if is_sequence(given):
+        return TuplePattern(given)
+    raise GraphError(
+        f"{repr_of(given)} is given as a pattern",
+        f"it is {kind_of(given)}",
+        "give patterns: wildcard(), is_const(), is_expr(value), ...",
+    )
+
+
+def are_equal_sizes(a: Any, b: Any, analyzer: Analyzer) -> bool:
+    """Whether two shapes are known to be equal."""
+    if a is None or b is None or len(a) != len(b):
+        return False
+    pairs = zip(a, b, strict=True)
+    return all(analyzer.can_prove_equal(ops.convert(one), ops.convert(two)) for one, two in pairs)
+
+
+def is_var(name: str = "") -> VarPattern:
+    """A variable, of a name if one is given."""
+    return VarPattern(name)
+
+
+def is_gv(name: str = "") -> GlobalVarPattern:
+    """The name of a function of the module."""
+    return GlobalVarPattern(name)
+
+
+def is_dfv(name: str = "") -> DataflowVarPattern:
+    """A variable of a dataflow block."""
+    return DataflowVarPattern(name)
+
+
+def is_const() -> ConstantPattern:
+    """A constant."""
+    return ConstantPattern()
+
+
+def is_expr(expr: Any) -> ExprPattern:
+    """An expression that is equal to one."""
+    return ExprPattern(expr)
+
+
+def is_op(op_name: str) -> ExprPattern:
+    """An operator; call it with patterns for a call of it."""
+    return ExprPattern(Op.get(op_name))
+
+
+def is_tuple(fields: Sequence[Any], unordered: bool = False) -> TuplePattern:
+    """A tuple of these elements."""
+    return UnorderedTuplePattern(fields) if unordered else TuplePattern(fields)
+
+
+def is_tuple_get_item(tuple_value: DFPattern, index: int | None = None) -> TupleGetItemPattern:
+    """An element of a tuple."""
+    return TupleGetItemPattern(tuple_value, index)
+
+
+def wildcard() -> WildcardPattern:
+    """Any expression."""
+    return WildcardPattern()
+
+
+def has_dtype(dtype: str, pattern: DFPattern | None = None) -> DataTypePattern:
+    """A tensor of a dtype."""
+    return DataTypePattern(pattern or wildcard(), dtype)
+
+
+def has_attr(attrs: Mapping[str, Any], pattern: DFPattern | None = None) -> AttrPattern:
+    """A call or function with these attributes."""
+    return AttrPattern(pattern or wildcard(), attrs)
+
+
+def is_shape(shape: Sequence[Any]) -> PrimArrPattern:
+    """A shape of these sizes, as a value."""
+    return PrimArrPattern(shape)
+
+
+def reject(pattern: DFPattern) -> NotPattern:
+    """What a pattern does not match."""
+    return NotPattern(pattern)
+
+
+def is_call_tir(func_name: str, args: Any = None, tir_vars: DFPattern | None = None) -> CallPattern:
+    """A call of a function of blocks by its name."""
+    further = () if tir_vars is None else (tir_vars,)
+    return is_op("relax.call_tir")(GlobalVarPattern(func_name), _arguments(args), *further)
+
+
+def is_call_dps_packed(func_name: str, args: Any = None) -> CallPattern:
+    """A call by `call_dps_packed` of a function of a library by its name."""
+    return is_op("relax.call_dps_packed")(ExternFuncPattern(func_name), _arguments(args))
+
+
+def is_call_packed(func_name: str, args: Any = None) -> CallPattern:
+    """A call of a function of a library by its name."""
+    if args is None:
+        return ExternFuncPattern(func_name)(varg_default_wildcard=True)
+    return ExternFuncPattern(func_name)(*args)
+
+
+def _arguments(args: Any) -> DFPattern:
+    return wildcard() if args is None else _as_pattern(args)
+
+
+def make_fused_bias_activation_pattern(
+    op_name: str, with_bias: bool = False, activation: str | None = None
+) -> DFPattern:
+    """An operator of two arguments, perhaps with a bias added and an activation applied.
+
+    >>> from te_sched import relax
+    >>> x = relax.Var("x", relax.TensorStructInfo([4, 4], "float32"))
+    >>> pattern = make_fused_bias_activation_pattern("relax.matmul", activation="relax.nn.relu")
+    >>> pattern.match(relax.op.nn.relu(relax.op.matmul(x, x)))
+    True
+    """
+    out: DFPattern = is_op(op_name)(wildcard(), wildcard())
+    if with_bias:
+        out = is_op("relax.add")(out, wildcard())
+    return out if activation is None else is_op(activation)(out)

@@ -1,0 +1,589 @@
+"""Rewriting of functions by patterns.
+
+    rewrite_call(pattern, rewriter, func)       a value, by `rewriter(expr, matches)`
+    rewrite_bindings(context, rewriter, func)   several variables of a block at once
+    PatternMatchingRewriter                     rules that can be combined, and used as a pass
+
+A rule is applied until nothing changes: in between, values that are computed twice are computed
+once, elements of known tuples are replaced, and unused bindings are removed. A match never spans a
+call with effects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from te_sched.errors import GraphError, kind_of
+from te_sched.ir.expr import Var
+from te_sched.ir.graph import (
+    BindingBlock,
+    DataflowBlock,
+    DataflowVar,
+    GraphCall,
+    GraphFunction,
+    GraphVar,
+    MatchCast,
+    PrimValue,
+    SeqExpr,
+    Tuple,
+    TupleGetItem,
+    VarBinding,
+)
+from te_sched.ir.printer.names import UniqueNames
+from te_sched.ir.stmt import GlobalVar, IRModule
+from te_sched.ir.struct_info import FuncStructInfo, ObjectStructInfo, ShapeExpr
+from te_sched.ir.structural import structural_equal
+from te_sched.ir.visitor import replace, substitute
+from te_sched.passes import ModulePass, PassInfo
+from te_sched.relax.analysis.purity import contains_impure_call
+from te_sched.relax.analysis.unused import remove_all_unused
+from te_sched.relax.analysis.variables import all_global_vars, bindings_of
+from te_sched.relax.block_builder import BlockBuilder
+from te_sched.relax.dpl.context import PatternContext, variables_of_match
+from te_sched.relax.dpl.pattern import (
+    BoundValues,
+    CallPattern,
+    DFPattern,
+    ExprPattern,
+    Match,
+    TupleGetItemPattern,
+    TuplePattern,
+    expressions_of,
+    wildcard,
+)
+from te_sched.relax.expr_functor import PyExprMutator
+from te_sched.relax.struct_info import bind_sizes, bound_sizes
+from te_sched.relax.transform.canonicalize_bindings import canonical_bindings
+from te_sched.relax.transform.eliminate_common_subexpr import EliminateCommonSubexpr
+from te_sched.relax.transform.grouping import variables_in
+
+MAX_PASSES = 1000
+Rewriter = Callable[[Any, dict[DFPattern, Any]], Any]
+
+
+class RewriterError(GraphError, ValueError, TypeError, KeyError):
+    """A class of functions that is no rule of a rewriter."""
+
+
+def rewrite_call(pattern: DFPattern, rewriter: Rewriter, func: GraphFunction) -> GraphFunction:
+    """The function with another value wherever a pattern matches.
+
+    Parameters
+    ----------
+    rewriter : a function (expression, what each pattern matched) -> new expression. If it returns
+        the expression itself, the next match is tried.
+
+    >>> from te_sched import relax
+    >>> from te_sched.relax.dpl import is_op, wildcard
+    >>> x = relax.Var("x", relax.TensorStructInfo([4], "float32"))
+    >>> func = relax.Function([x], relax.op.add(x, x))
+    >>> term = wildcard()
+    >>> def double(expr, matches):
+    ...     return relax.op.multiply(matches[term], relax.const(2.0))
+    >>> builder = relax.BlockBuilder()
+    >>> with builder.function("main", [x]):
+    ...     name = builder.emit_func_output(builder.emit(relax.op.add(x, x)))
+    >>> func = rewrite_call(is_op("relax.add")(term, term), double, builder.get()["main"])
+    >>> func.body.blocks[0].bindings[0].value.op
+    'relax.multiply'
+    """
+    found: GraphFunction = PatternMatchingRewriter.from_pattern(pattern, rewriter)(func)
+    return found
+
+
+def rewrite_bindings(
+    ctx: PatternContext,
+    rewriter: Callable[[dict[DFPattern, Any], dict[GraphVar, Any]], Mapping[GraphVar, Any]],
+    func: GraphFunction,
+) -> GraphFunction:
+    """The function with other values for variables, wherever the patterns of a context match.
+
+    Parameters
+    ----------
+    rewriter : a function (what each pattern matched, the values of variables) -> the new values by
+        variable. If it returns none, the next match is tried.
+    """
+    return _Blocks(ctx, rewriter).rewrite(func)
+
+
+# Rules
+
+
+@dataclass(frozen=True)
+class _Rule:
+    """A pattern, and what makes the new value: of the expression and the match."""
+
+    pattern: DFPattern
+    make: Callable[[Any, Match, _OnePass], Any]
+
+
+class PatternMatchingRewriter(ModulePass):
+    """Rules that rewrite functions and modules; `a | b` tries the rules of a, then those of b.
+
+    `from_pattern` makes one of a pattern and a function of Python, `from_module` of the functions
+    "pattern" and "replacement" of a module (`R.rewriter`).
+    """
+
+    def __init__(self, rules: Sequence[_Rule]) -> None:
+        self._rules = tuple(rules)
+        self.info = PassInfo(0, "PatternMatchingRewriter")
+
+    @staticmethod
+    def from_pattern(pattern: DFPattern, func: Rewriter) -> PatternMatchingRewriter:
+        """The rewriter of one pattern, by a function (expression, matches) -> new expression."""
+
+        def make(expr: Any, match: Match, run: _OnePass) -> Any:
+            new = func(expr, expressions_of(match))
+            return new if new is expr else run.renamed(new)
+
+        return PatternMatchingRewriter([_Rule(pattern, make)])
+
+    @staticmethod
+    def from_module(mod: IRModule) -> PatternMatchingRewriter:
+        """The rewriter of a module: what matches its function "pattern" becomes "replacement".
+
+        Other functions of the module are added where the replacement calls them.
+
+        Raises
+        ------
+        RewriterError without these functions, and if their signatures differ.
+        """
+        return PatternMatchingRewriter([_rule_of(mod)])
+
+    def __or__(self, other: PatternMatchingRewriter) -> PatternMatchingRewriter:
+        return PatternMatchingRewriter([*self._rules, *other._rules])
+
+    def __call__(self, mod: Any) -> Any:
+        """The rewritten module, or function."""
+        if isinstance(mod, GraphFunction):
+            rewriting = _Rewriting(self._rules, IRModule({}))
+            return rewriting.rewrite(mod)
+        return super().__call__(mod)
+
+    def run(self, mod: IRModule) -> IRModule:
+        """The module with rewritten functions, and the functions that they call."""
+        rewriting = _Rewriting(self._rules, mod)
+        changed = {
+            name: rewriting.rewrite(func)
+            for name, func in mod.functions_items()
+            if isinstance(func, GraphFunction)
+        }
+        return replace(mod, functions={**mod.functions, **changed, **rewriting.added})
+
+
+class _Rewriting:
+    """Applies rules to the functions of a module."""
+
+    def __init__(self, rules: Sequence[_Rule], mod: IRModule) -> None:
+        self.rules = rules
+        self.added: dict[str, Any] = {}
+        self._names = UniqueNames(tuple(str(one) for one in mod.functions))
+        self._known: dict[int, GlobalVar] = {}
+
+    def rewrite(self, func: GraphFunction) -> GraphFunction:
+        """The function when no rule changes it any more."""
+        for _ in range(MAX_PASSES):
+            new = _OnePass(self, func).rewritten()
+            if new is func:
+                new = _OnePass(self, func, looks_for_tuples=True).rewritten()
+            if new is func or structural_equal(new, func):
+                return func
+            func = simplified(new)
+        raise GraphError(
+            f"function {func.__name__} is rewritten without end",
+            f"it still changes after {MAX_PASSES} passes",
+            "return the expression itself where there is nothing to do",
+        )
+
+    def subroutine(self, name: str, func: Any) -> GlobalVar:
+        """The name under which a function of a rule is in the module."""
+        key = id(func)
+        if key not in self._known:
+            taken = self._known[key] = GlobalVar(self._names.take(name))
+            taken.struct_info_ = func.struct_info
+            self.added[str(taken)] = func
+        return self._known[key]
+
+
+def simplified(func: GraphFunction) -> GraphFunction:
+    """A function without the repeated values and unused bindings that rewriting leaves."""
+    once: GraphFunction = EliminateCommonSubexpr().transform(func, None, None)
+    found: GraphFunction = remove_all_unused(canonical_bindings(once))
+    return found
+
+
+class _OnePass(PyExprMutator):
+    """Applies the rules once to each value of a function, or to a tuple that is not written."""
+
+    def __init__(
+        self, rewriting: _Rewriting, func: GraphFunction, looks_for_tuples: bool = False
+    ) -> None:
+        super().__init__()
+        self._rewriting, self._func = rewriting, func
+        self._values: dict[GraphVar, Any] = {}  # since the last call with effects
+        self._changed = False
+        self._rules = () if looks_for_tuples else rewriting.rules
+        self._implicit = [
+            one
+            for one in rewriting.rules
+            if looks_for_tuples and isinstance(one.pattern, TuplePattern)
+        ]
+
+    def rewritten(self) -> GraphFunction:
+        """The function; the same object if no rule applies."""
+        found: GraphFunction = self.visit_expr(self._func)
+        return found if self._changed else self._func
+
+    def visit_function_(self, op: GraphFunction) -> Any:
+        """A function, with matches of its own."""
+        around, self._values = self._values, dict(self._values)
+        found = super().visit_function_(op)
+        self._values = around
+        return found
+
+    def visit_var_binding_(self, binding: VarBinding) -> None:
+        """A binding, with the new value that a rule makes."""
+        value: Any = binding.value
+        new = self._replaced(value)
+        if new is None:
+            super().visit_var_binding_(binding)
+        else:
+            self.reemit_binding(binding, self.builder_.normalize(flattened(new, self.builder_)))
+        if contains_impure_call(value):
+            self._values.clear()
+        else:
+            self._values[binding.var] = value
+
+    def visit_seq_expr_(self, op: SeqExpr) -> Any:
+        """Blocks and a result, which may be a tuple that a rule replaces."""
+        found = super().visit_seq_expr_(op)
+        if not isinstance(op.body, Tuple) or not isinstance(found, SeqExpr):
+            return found
+        self.builder_._begin_binding_block()
+        new = self._replaced(op.body)
+        if new is not None:
+            new = self.builder_.normalize_argument(flattened(new, self.builder_))
+        block = self.builder_._end_block()
+        blocks = (*found.blocks, block) if block.bindings else found.blocks
+        return found if new is None else SeqExpr(blocks, new)
+
+    def _replaced(self, value: Any) -> Any:
+        """The new value by the first rule that makes one; None without."""
+        if isinstance(value, GraphVar):
+            return None
+        values = BoundValues(self._values)
+        for rule in self._rules:
+            for match in rule.pattern.search(value, {}, values):
+                new = rule.make(value, match, self)
+                if new is not value:
+                    self._changed = True
+                    return new
+        return None
+
+    def renamed(self, value: Any) -> Any:
+        """A value with the variables that stand for others by now."""
+        return _Renamer(self._renamed, {}).visit_expr(value)
+
+    def subroutine(self, name: str, func: Any) -> GlobalVar:
+        """The name of a function of a rule in the module."""
+        return self._rewriting.subroutine(name, func)
+
+    # Tuples that are written nowhere: their elements are replaced
+
+    def visit_binding_block_(self, block: BindingBlock) -> BindingBlock:
+        """A block, in which elements of tuples that a rule matches are replaced."""
+        self.builder_._begin_binding_block()
+        return self._with_tuples(block)
+
+    def visit_dataflow_block_(self, block: DataflowBlock) -> BindingBlock:
+        """A block, in which elements of tuples that a rule matches are replaced."""
+        self.builder_._begin_dataflow_block()
+        return self._with_tuples(block)
+
+    def _with_tuples(self, block: BindingBlock) -> BindingBlock:
+        try:
+            for place, binding in enumerate(block.bindings):
+                self.visit_binding(binding)
+                if self._implicit and not self._changed:
+                    self._replace_elements(block, place)
+        finally:
+            made = self.builder_._end_block()
+        is_same = len(made.bindings) == len(block.bindings) and all(
+            one is other for one, other in zip(made.bindings, block.bindings, strict=True)
+        )
+        return block if is_same else made
+
+    def _replace_elements(self, block: BindingBlock, place: int) -> None:
+        """Replace variables that are the elements of a tuple from the binding at `place` on."""
+        order = {one.var: at for at, one in enumerate(block.bindings[: place + 1])}
+        early = {var for one in block.bindings[: place + 1] for var in variables_in(one)}
+        candidates = [var for var in order if var in self._values and var not in early]
+        last = block.bindings[place].var
+        if last not in candidates:
+            return
+        values = BoundValues(self._values)
+        for rule in self._implicit:
+            fields: Any = rule.pattern
+            for elements, match in _assigned(fields.fields, candidates, {}, values):
+                if last not in elements:
+                    continue
+                expr = Tuple(tuple(elements))
+                new = rule.make(expr, match, self)
+                if new is expr:
+                    continue
+                self._changed = True
+                whole = self.builder_.emit(flattened(new, self.builder_))
+                for var in sorted(elements, key=order.__getitem__):
+                    item = TupleGetItem(whole, elements.index(var))
+                    self.set_var_remap(var, self._emitted(item, var))
+                return
+
+    def _emitted(self, item: TupleGetItem, var: GraphVar) -> GraphVar:
+        is_inside = isinstance(var, DataflowVar) or not self.builder_.current_block_is_dataflow()
+        return self.builder_.emit(item) if is_inside else self.builder_.emit_output(item)
+
+
+def _assigned(
+    patterns: Sequence[DFPattern], candidates: Sequence[GraphVar], match: Match, values: BoundValues
+) -> Iterator[tuple[list[GraphVar], Match]]:
+    """All choices of different variables, one for each pattern, that match together."""
+    if not patterns:
+        yield [], match
+        return
+    for var in candidates:
+        for found in patterns[0].search(var, match, values):
+            rest = [one for one in candidates if one is not var]
+            for others, last in _assigned(patterns[1:], rest, found, values):
+                yield [var, *others], last
+
+
+class _Renamer(PyExprMutator):
+    """Renames variables of a graph, functions and variables of sizes."""
+
+    def __init__(
+        self,
+        variables: Mapping[GraphVar, Any],
+        functions: Mapping[str, GlobalVar],
+        sizes: Mapping[Var, Any] | None = None,
+    ) -> None:
+        super().__init__()
+        self._renamed = dict(variables)
+        self._functions, self._sizes = functions, dict(sizes or {})
+
+    def visit_global_var_(self, op: GlobalVar) -> Any:
+        """The name of a function."""
+        return self._functions.get(str(op), op)
+
+    def visit_prim_expr(self, expr: Any) -> Any:
+        """A size; what is computed of known ones is computed."""
+        new = substitute(expr, self._sizes)
+        return expr if new is expr else self.builder_.analyzer.simplify(new)
+
+
+def flattened(expr: Any, builder: BlockBuilder, known: dict[int, Any] | None = None) -> Any:
+    """An expression of which the arguments are bound; one that stands twice is bound once."""
+    known = {} if known is None else known
+
+    def argument(one: Any) -> Any:
+        if isinstance(one, Tuple):
+            return Tuple(tuple([argument(field) for field in one.fields]))
+        if not isinstance(one, GraphCall | TupleGetItem):
+            return one
+        if id(one) not in known:
+            known[id(one)] = (one, builder.emit(flattened(one, builder, known)))
+        return known[id(one)][1]
+
+    if isinstance(expr, Tuple):
+        return argument(expr)
+    if isinstance(expr, TupleGetItem):
+        return TupleGetItem(argument(expr.tuple_value), expr.index)
+    if isinstance(expr, GraphCall):
+        args = tuple([argument(one) for one in expr.args])
+        is_same = all(one is other for one, other in zip(args, expr.args, strict=True))
+        return expr if is_same else GraphCall(expr.op, args, expr.attrs, expr.sinfo_args)
+    return expr
+
+
+# Rules that are written as functions
+
+
+def _rule_of(mod: IRModule) -> _Rule:
+    pattern, replacement = [_function_of(mod, name) for name in ("pattern", "replacement")]
+    if not structural_equal(_signature(pattern), _signature(replacement)):
+        raise RewriterError(
+            "pattern and replacement must have the same signature",
+            f"they are {_signature(pattern)} and {_signature(replacement)}",
+            "give both the same parameters, and results of the same struct info",
+        )
+    subroutines = {
+        str(name): func
+        for name, func in mod.functions_items()
+        if name not in ("pattern", "replacement")
+    }
+    for name, func in subroutines.items():
+        if "global_symbol" in func.attrs:
+            raise RewriterError(
+                f"function {name} of a rewriter is publicly exposed",
+                "a rewriter adds private functions only",
+                "write @R.function(private=True)",
+            )
+    params, found = _pattern_of(pattern)
+
+    def make(expr: Any, match: Match, run: _OnePass) -> Any:
+        del expr
+        given = [run.renamed(match[one].given) for one in params]
+        return _instance(replacement, given, subroutines, run)
+
+    return _Rule(found, make)
+
+
+def _function_of(mod: IRModule, name: str) -> GraphFunction:
+    func = mod.functions.get(name)
+    if func is None:
+        raise RewriterError(
+            f"a rewriter has no function {name}",
+            f"it has {', '.join(mod.functions) or 'none'}",
+            "write functions of graphs named pattern and replacement",
+        )
+    if not isinstance(func, GraphFunction):
+        raise RewriterError(
+            f"function {name} of a rewriter is {kind_of(func)}",
+            "",
+            "write it with @R.function",
+        )
+    return func
+
+
+def _signature(func: GraphFunction) -> Any:
+    """What a function takes; the result may be known better for one than for the other."""
+    infos = tuple([one.struct_info for one in func.params])
+    return FuncStructInfo(infos, ObjectStructInfo())
+
+
+def _pattern_of(func: GraphFunction) -> tuple[list[DFPattern], DFPattern]:
+    """The patterns of the parameters of a function, and of its result."""
+    known: dict[GraphVar, DFPattern] = {
+        one: wildcard().has_struct_info(one.struct_info) for one in func.params
+    }
+    params = [known[one] for one in func.params]
+
+    def pattern_of(value: Any) -> DFPattern:
+        if isinstance(value, GraphVar):
+            return known[value]
+        if isinstance(value, Tuple):
+            return TuplePattern([pattern_of(one) for one in value.fields])
+        if isinstance(value, TupleGetItem):
+            return TupleGetItemPattern(pattern_of(value.tuple_value), value.index)
+        if isinstance(value, PrimValue | ShapeExpr):
+            return wildcard().has_struct_info(value.struct_info)
+        if isinstance(value, GraphCall):
+            made: DFPattern = CallPattern(pattern_of(value.op), [*map(pattern_of, value.args)])
+            return made.has_attr(value.attrs) if value.attrs else made
+        return ExprPattern(value)
+
+    body: Any = func.body
+    for binding in bindings_of(func.body):
+        known[binding.var] = pattern_of(binding.value)  # type: ignore[attr-defined]
+    return params, pattern_of(body.body)
+
+
+def _instance(
+    func: GraphFunction, given: Sequence[Any], subroutines: Mapping[str, Any], run: _OnePass
+) -> Any:
+    """The result of a function for arguments; its bindings are emitted."""
+    sizes: dict[Var, Any] = {}
+    for param, value in zip(func.params, given, strict=True):
+        bind_sizes(param.struct_info, value.struct_info, sizes)
+    names = {
+        str(one): run.subroutine(str(one), subroutines[str(one)])
+        for one in all_global_vars(func)
+        if str(one) in subroutines
+    }
+    renamer = _Renamer(dict(zip(func.params, given, strict=True)), names, sizes)
+    builder = run.builder_
+    for binding in bindings_of(func.body):
+        value = renamer.visit_expr(binding.value)  # type: ignore[attr-defined]
+        if isinstance(binding, MatchCast):
+            info = binding.struct_info
+            own = [one for one in bound_sizes(info) if one not in renamer._sizes]
+            renamer._sizes |= {one: Var(one.name, one.dtype) for one in own}
+            made = builder.match_cast(value, substitute(info, renamer._sizes))
+        else:
+            made = builder.emit(value)
+        renamer.set_var_remap(binding.var, made)
+    body: Any = func.body
+    return renamer.visit_expr(body.body)
+
+
+# Several bindings at once
+
+
+class _Blocks(PyExprMutator):
+    """Gives variables of dataflow blocks new values."""
+
+    def __init__(self, ctx: PatternContext, rewriter: Any) -> None:
+        super().__init__()
+        self._context, self._rewriter = ctx, rewriter
+
+    def rewrite(self, func: GraphFunction) -> GraphFunction:
+        """The function without what is not used any more."""
+        self._changed = False
+        new: GraphFunction = self.visit_expr(func)
+        return remove_all_unused(new) if self._changed else func
+
+    def visit_dataflow_block_(self, block: DataflowBlock) -> BindingBlock:
+        """The block when no match gives a new value any more."""
+        bindings = list(block.bindings)
+        for _ in range(MAX_PASSES):
+            new = self._new_values(bindings)
+            if not new:
+                break
+            self._changed = True
+            bindings = self._rebuilt(bindings, new)
+        else:
+            raise GraphError(
+                "the bindings of a block are rewritten without end",
+                f"they still match after {MAX_PASSES} rewritings",
+                "return {} where there is nothing to do",
+            )
+        return (
+            block
+            if len(bindings) == len(block.bindings)
+            and all(one is other for one, other in zip(bindings, block.bindings, strict=True))
+            else DataflowBlock(tuple(bindings))
+        )
+
+    def _new_values(self, bindings: list[Any]) -> Mapping[GraphVar, Any]:
+        values = {one.var: one.value for one in bindings if isinstance(one, VarBinding)}
+        for match in self._context.matches(bindings):
+            new: Mapping[GraphVar, Any] = self._rewriter(variables_of_match(match), values)
+            if new:
+                return new
+        return {}
+
+    def _rebuilt(self, bindings: list[Any], new: Mapping[GraphVar, Any]) -> list[Any]:
+        """The bindings with new values, each after those that it uses."""
+        self.builder_._begin_dataflow_block()
+        by_var = {one.var: one for one in bindings}
+        done: set[GraphVar] = set()
+        known: dict[int, Any] = {}
+
+        def emit(binding: Any) -> None:
+            if binding.var in done:
+                return
+            done.add(binding.var)
+            value = new.get(binding.var)
+            for var in variables_in(binding if value is None else value):
+                if var in by_var:
+                    emit(by_var[var])
+            if value is None:
+                self.builder_.emit_normalized(binding)
+                return
+            value = self.builder_.normalize(flattened(value, self.builder_, known))
+            self.builder_.emit_normalized(VarBinding(binding.var, value))
+
+        for one in bindings:
+            emit(one)
+        return list(self.builder_._end_block().bindings)
