@@ -19,7 +19,9 @@ from te_sched.ir.struct_info import (
 )
 from te_sched.signatures import is_index
 
-FOLLOWS = 1  # the policy of an operator in mixed precision: its dtype is that of its arguments
+# The policies of an operator in mixed precision: it is computed with float16, or with the dtype of
+# its arguments; an operator without a policy has the dtypes that are written.
+ALWAYS, FOLLOWS = 0, 1
 
 
 def tensor_of(call: GraphCall, place: int) -> TensorStructInfo:

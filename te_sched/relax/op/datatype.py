@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from te_sched.errors import GraphError, kind_of, repr_of
 from te_sched.ir import dtypes
-from te_sched.ir.graph import Constant, GraphCall
+from te_sched.ir.graph import GraphCall
 from te_sched.ir.struct_info import StructInfo
 from te_sched.relax.op.common import FOLLOWS, like, tensor_of
 from te_sched.relax.operators import make_call, register_operator
@@ -19,10 +18,6 @@ def astype(x: Any, dtype: str) -> GraphCall:
 
 def wrap_param(data: Any, dtype: str = "float32") -> GraphCall:
     """A constant of one dtype, as a parameter of another one."""
-    if not isinstance(data, Constant):
-        raise GraphError(
-            f"{repr_of(data)} is not a constant", f"it is {kind_of(data)}", "give relax.const(...)"
-        )
     return make_call("relax.wrap_param", [data], dtype=dtypes.spelled(dtype))
 
 

@@ -10,6 +10,7 @@ from te_sched.ir.graph import GraphCall, as_expr
 from te_sched.ir.struct_info import ShapeExpr, StructInfo, TensorStructInfo
 from te_sched.relax.op.binary import add
 from te_sched.relax.op.common import (
+    ALWAYS,
     argument_error,
     broadcast_sizes,
     given_dtype,
@@ -32,7 +33,7 @@ def linear(data: Any, weight: Any, bias: Any = None, out_dtype: Any = None) -> G
     return product if bias is None else add(product, bias)
 
 
-@register_operator("relax.matmul")
+@register_operator("relax.matmul", TMixedPrecisionPolicy=ALWAYS)
 def _infer_matmul(call: GraphCall, builder: Any) -> StructInfo:
     a, b = infos = tensors_of(call, 2)
     vdevice = common_vdevice(call, infos)

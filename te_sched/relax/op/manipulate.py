@@ -18,7 +18,7 @@ from te_sched.ir.struct_info import (
     TensorStructInfo,
     TupleStructInfo,
 )
-from te_sched.relax.op.common import argument_error, shape_of, tensor_of, tensors_of
+from te_sched.relax.op.common import FOLLOWS, argument_error, shape_of, tensor_of, tensors_of
 from te_sched.relax.op.sizes import (
     as_axes,
     as_shape,
@@ -49,7 +49,7 @@ def broadcast_to(x: Any, shape: Any) -> GraphCall:
     return make_call("relax.broadcast_to", [x, as_shape(shape)])
 
 
-@register_operator("relax.broadcast_to")
+@register_operator("relax.broadcast_to", TMixedPrecisionPolicy=FOLLOWS)
 def _infer_broadcast_to(call: GraphCall, builder: Any) -> StructInfo:
     data, target = tensor_of(call, 0), shape_argument(call, 1)
     if -1 not in (data.ndim, target.ndim) and data.ndim > target.ndim:
@@ -146,7 +146,7 @@ def _is_same(one: Any, other: Any) -> bool:
     )
 
 
-@register_operator("relax.reshape")
+@register_operator("relax.reshape", TMixedPrecisionPolicy=FOLLOWS)
 def _infer_reshape(call: GraphCall, builder: Any) -> StructInfo:
     if len(call.args) != 2:
         raise GraphError(
@@ -167,7 +167,7 @@ def flatten(x: Any) -> GraphCall:
     return make_call("relax.flatten", [x])
 
 
-@register_operator("relax.flatten")
+@register_operator("relax.flatten", TMixedPrecisionPolicy=FOLLOWS)
 def _infer_flatten(call: GraphCall, builder: Any) -> StructInfo:
     data = tensor_of(call, 0)
     if data.ndim == 0:
@@ -185,7 +185,7 @@ def expand_dims(x: Any, axis: Any) -> GraphCall:
     return make_call("relax.expand_dims", [x], axis=as_axes(axis))
 
 
-@register_operator("relax.expand_dims")
+@register_operator("relax.expand_dims", TMixedPrecisionPolicy=FOLLOWS)
 def _infer_expand_dims(call: GraphCall, builder: Any) -> StructInfo:
     del builder
     data, axes = tensor_of(call, 0), call.attrs.axis
@@ -207,7 +207,7 @@ def squeeze(x: Any, axis: Any = None) -> GraphCall:
     return make_call("relax.squeeze", [x], axis=as_axes(axis))
 
 
-@register_operator("relax.squeeze")
+@register_operator("relax.squeeze", TMixedPrecisionPolicy=FOLLOWS)
 def _infer_squeeze(call: GraphCall, builder: Any) -> StructInfo:
     data, axes = tensor_of(call, 0), call.attrs.axis
     if axes is not None and not axes:
@@ -240,7 +240,7 @@ def permute_dims(x: Any, axes: Any = None) -> GraphCall:
     return make_call("relax.permute_dims", [x], axes=as_axes(axes))
 
 
-@register_operator("relax.permute_dims")
+@register_operator("relax.permute_dims", TMixedPrecisionPolicy=FOLLOWS)
 def _infer_permute_dims(call: GraphCall, builder: Any) -> StructInfo:
     del builder
     data, axes = tensor_of(call, 0), call.attrs.axes
@@ -308,7 +308,7 @@ def _padding(x: Any, value: Any) -> PrimValue:
     )
 
 
-@register_operator("relax.layout_transform")
+@register_operator("relax.layout_transform", TMixedPrecisionPolicy=FOLLOWS)
 def _infer_layout_transform(call: GraphCall, builder: Any) -> StructInfo:
     data, index_map = tensor_of(call, 0), call.attrs.index_map
     value = call.attrs.pad_value
@@ -341,7 +341,7 @@ def concat(tensors: Any, axis: int | None = 0) -> GraphCall:
     return make_call("relax.concat", [fields], axis=None if axis is None else int(axis))
 
 
-@register_operator("relax.concat")
+@register_operator("relax.concat", TMixedPrecisionPolicy=FOLLOWS)
 def _infer_concat(call: GraphCall, builder: Any) -> StructInfo:
     infos = fields_of(call, 0)
     dtype, vdevice = dtype_of_all(call, infos), common_vdevice(call, infos)
@@ -410,7 +410,7 @@ def split(x: Any, indices_or_sections: Any, axis: int = 0) -> GraphCall:
     return make_call("relax.split", [x], indices_or_sections=parts, axis=int(axis))
 
 
-@register_operator("relax.split")
+@register_operator("relax.split", TMixedPrecisionPolicy=FOLLOWS)
 def _infer_split(call: GraphCall, builder: Any) -> StructInfo:
     data, parts = tensor_of(call, 0), call.attrs.indices_or_sections
     axis = axis_of(call, call.attrs.axis, data.ndim) if data.ndim != -1 else 0

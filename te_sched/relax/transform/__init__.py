@@ -48,6 +48,7 @@ PASSES: dict[str, str] = {
     "RemoveUnusedParameters": "remove_unused_parameters",
     "RewriteDataflowReshape": "rewrite_dataflow_reshape",
     "StaticPlanBlockMemory": "static_plan_block_memory",
+    "ToMixedPrecision": "to_mixed_precision",
     "ToNonDataflow": "to_non_dataflow",
     "TopologicalSort": "topological_sort",
     "UpdateParamStructInfo": "update_param_struct_info",

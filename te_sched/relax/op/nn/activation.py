@@ -7,7 +7,7 @@ from typing import Any
 from te_sched.errors import GraphError, kind_of, repr_of
 from te_sched.ir.graph import GraphCall
 from te_sched.ir.struct_info import StructInfo, TensorStructInfo
-from te_sched.relax.op.common import argument_error, tensor_of
+from te_sched.relax.op.common import FOLLOWS, argument_error, tensor_of
 from te_sched.relax.op.sizes import axis_of
 from te_sched.relax.operators import make_call, register_operator
 
@@ -59,16 +59,16 @@ def check_floats(call: GraphCall, place: int, info: TensorStructInfo) -> None:
         raise argument_error(call, place, "a tensor of floats")
 
 
-@register_operator("relax.nn.relu")
+@register_operator("relax.nn.relu", TMixedPrecisionPolicy=FOLLOWS)
 @register_operator("relax.nn.leakyrelu")
 def _infer_like_data(call: GraphCall, builder: Any) -> StructInfo:
     del builder
     return tensor_of(call, 0)
 
 
-@register_operator("relax.nn.gelu")
-@register_operator("relax.nn.gelu_tanh")
-@register_operator("relax.nn.silu")
+@register_operator("relax.nn.gelu", TMixedPrecisionPolicy=FOLLOWS)
+@register_operator("relax.nn.gelu_tanh", TMixedPrecisionPolicy=FOLLOWS)
+@register_operator("relax.nn.silu", TMixedPrecisionPolicy=FOLLOWS)
 def _infer_like_floats(call: GraphCall, builder: Any) -> StructInfo:
     del builder
     data = tensor_of(call, 0)

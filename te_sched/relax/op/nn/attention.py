@@ -9,7 +9,7 @@ from te_sched.ir import ops
 from te_sched.ir.expr import Expr
 from te_sched.ir.graph import GraphCall
 from te_sched.ir.struct_info import StructInfo, TensorStructInfo
-from te_sched.relax.op.common import argument_error, shape_of, tensors_of
+from te_sched.relax.op.common import ALWAYS, argument_error, shape_of, tensors_of
 from te_sched.relax.op.sizes import check_equal, common_vdevice, dtype_of_all
 from te_sched.relax.operators import make_call, register_operator
 
@@ -69,9 +69,9 @@ def _attrs(scale: Any, causal_mask: str | None, window_size: int | None) -> dict
     return {"scale": scale, "causal_mask": causal_mask, "window_size": window_size}
 
 
-@register_operator("relax.nn.attention")
-@register_operator("relax.nn.attention_bias")
-@register_operator("relax.nn.attention_var_len")
+@register_operator("relax.nn.attention", TMixedPrecisionPolicy=ALWAYS)
+@register_operator("relax.nn.attention_bias", TMixedPrecisionPolicy=ALWAYS)
+@register_operator("relax.nn.attention_var_len", TMixedPrecisionPolicy=ALWAYS)
 def _infer_attention(call: GraphCall, builder: Any) -> StructInfo:
     infos = tensors_of(call, 3)
     for place, one in enumerate(infos):

@@ -9,7 +9,7 @@ from te_sched.errors import GraphError
 from te_sched.ir import ops
 from te_sched.ir.graph import GraphCall
 from te_sched.ir.struct_info import ShapeExpr, StructInfo, TensorStructInfo
-from te_sched.relax.op.common import given_dtype, shape_of, tensors_of
+from te_sched.relax.op.common import ALWAYS, given_dtype, shape_of, tensors_of
 from te_sched.relax.op.nn.layouts import check_layout, check_rank_of_layout, rank_of, to_layout
 from te_sched.relax.op.sizes import (
     as_padding,
@@ -210,17 +210,17 @@ class _Arguments:
         return TensorStructInfo(ShapeExpr(tuple(found)), self.dtype, self.vdevice)
 
 
-@register_operator("relax.nn.conv1d")
+@register_operator("relax.nn.conv1d", TMixedPrecisionPolicy=ALWAYS)
 def _infer_conv1d(call: GraphCall, builder: Any) -> StructInfo:
     return _infer_conv(call, builder, 1)
 
 
-@register_operator("relax.nn.conv2d")
+@register_operator("relax.nn.conv2d", TMixedPrecisionPolicy=ALWAYS)
 def _infer_conv2d(call: GraphCall, builder: Any) -> StructInfo:
     return _infer_conv(call, builder, 2)
 
 
-@register_operator("relax.nn.conv3d")
+@register_operator("relax.nn.conv3d", TMixedPrecisionPolicy=ALWAYS)
 def _infer_conv3d(call: GraphCall, builder: Any) -> StructInfo:
     return _infer_conv(call, builder, 3)
 

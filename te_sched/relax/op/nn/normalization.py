@@ -9,7 +9,7 @@ from te_sched.errors import GraphError
 from te_sched.ir import ops
 from te_sched.ir.graph import GraphCall
 from te_sched.ir.struct_info import StructInfo, TensorStructInfo, TupleStructInfo
-from te_sched.relax.op.common import argument_error, tensor_of, tensors_of
+from te_sched.relax.op.common import FOLLOWS, argument_error, tensor_of, tensors_of
 from te_sched.relax.op.nn.activation import check_floats
 from te_sched.relax.op.sizes import as_axes, axes_of, axis_of, check_equal, known_sizes, unknown
 from te_sched.relax.operators import make_call, register_operator
@@ -103,7 +103,7 @@ def dropout(data: Any, rate: float = 0.5) -> GraphCall:
     return make_call("relax.nn.dropout", [data], rate=float(rate))
 
 
-@register_operator("relax.nn.dropout")
+@register_operator("relax.nn.dropout", TMixedPrecisionPolicy=FOLLOWS)
 def _infer_dropout(call: GraphCall, builder: Any) -> StructInfo:
     del builder
     data = tensor_of(call, 0)
@@ -146,12 +146,12 @@ def _infer_batch_norm(call: GraphCall, builder: Any) -> StructInfo:
     return TupleStructInfo((data, mean, variance))
 
 
-@register_operator("relax.nn.layer_norm")
+@register_operator("relax.nn.layer_norm", TMixedPrecisionPolicy=FOLLOWS)
 def _infer_layer_norm(call: GraphCall, builder: Any) -> StructInfo:
     return _like_data(call, builder, tensors_of(call, 3))
 
 
-@register_operator("relax.nn.rms_norm")
+@register_operator("relax.nn.rms_norm", TMixedPrecisionPolicy=FOLLOWS)
 def _infer_rms_norm(call: GraphCall, builder: Any) -> StructInfo:
     return _like_data(call, builder, tensors_of(call, 2))
 
@@ -162,7 +162,7 @@ def _like_data(call: GraphCall, builder: Any, infos: list[TensorStructInfo]) -> 
     return data if fits else unknown(data, data.ndim)
 
 
-@register_operator("relax.nn.group_norm")
+@register_operator("relax.nn.group_norm", TMixedPrecisionPolicy=FOLLOWS)
 def _infer_group_norm(call: GraphCall, builder: Any) -> StructInfo:
     infos = tensors_of(call, 3)
     data, groups = infos[0], call.attrs.num_groups

@@ -8,7 +8,7 @@ from te_sched.errors import GraphError
 from te_sched.ir import ops
 from te_sched.ir.graph import GraphCall
 from te_sched.ir.struct_info import ShapeExpr, StructInfo, TensorStructInfo
-from te_sched.relax.op.common import shape_of, tensor_of
+from te_sched.relax.op.common import FOLLOWS, shape_of, tensor_of
 from te_sched.relax.op.nn.layouts import check_layout, check_rank_of_layout, rank_of, to_layout
 from te_sched.relax.op.sizes import as_padding, as_sizes, given_sizes
 from te_sched.relax.operators import make_call, register_operator
@@ -148,20 +148,20 @@ def avg_pool3d(
     return make_call("relax.nn.avg_pool3d", [data], **pool_attrs(3, *given, layout, out_layout))
 
 
-@register_operator("relax.nn.max_pool1d")
-@register_operator("relax.nn.avg_pool1d")
+@register_operator("relax.nn.max_pool1d", TMixedPrecisionPolicy=FOLLOWS)
+@register_operator("relax.nn.avg_pool1d", TMixedPrecisionPolicy=FOLLOWS)
 def _infer_pool1d(call: GraphCall, builder: Any) -> StructInfo:
     return _infer_pool(call, builder, 1)
 
 
-@register_operator("relax.nn.max_pool2d")
-@register_operator("relax.nn.avg_pool2d")
+@register_operator("relax.nn.max_pool2d", TMixedPrecisionPolicy=FOLLOWS)
+@register_operator("relax.nn.avg_pool2d", TMixedPrecisionPolicy=FOLLOWS)
 def _infer_pool2d(call: GraphCall, builder: Any) -> StructInfo:
     return _infer_pool(call, builder, 2)
 
 
-@register_operator("relax.nn.max_pool3d")
-@register_operator("relax.nn.avg_pool3d")
+@register_operator("relax.nn.max_pool3d", TMixedPrecisionPolicy=FOLLOWS)
+@register_operator("relax.nn.avg_pool3d", TMixedPrecisionPolicy=FOLLOWS)
 def _infer_pool3d(call: GraphCall, builder: Any) -> StructInfo:
     return _infer_pool(call, builder, 3)
 
@@ -243,17 +243,17 @@ def _adaptive(
     )
 
 
-@register_operator("relax.nn.adaptive_avg_pool1d")
+@register_operator("relax.nn.adaptive_avg_pool1d", TMixedPrecisionPolicy=FOLLOWS)
 def _infer_adaptive1d(call: GraphCall, builder: Any) -> StructInfo:
     return _infer_adaptive(call, builder, 1)
 
 
-@register_operator("relax.nn.adaptive_avg_pool2d")
+@register_operator("relax.nn.adaptive_avg_pool2d", TMixedPrecisionPolicy=FOLLOWS)
 def _infer_adaptive2d(call: GraphCall, builder: Any) -> StructInfo:
     return _infer_adaptive(call, builder, 2)
 
 
-@register_operator("relax.nn.adaptive_avg_pool3d")
+@register_operator("relax.nn.adaptive_avg_pool3d", TMixedPrecisionPolicy=FOLLOWS)
 def _infer_adaptive3d(call: GraphCall, builder: Any) -> StructInfo:
     return _infer_adaptive(call, builder, 3)
 
