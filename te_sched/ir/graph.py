@@ -18,10 +18,10 @@ import numpy as np
 
 from te_sched.errors import DeclarationError, kind_of, repr_of
 from te_sched.ir import dtypes, ops
-from te_sched.ir.expr import Expr, IntImm, Node, Operand, node
+from te_sched.ir.expr import Expr, Node, Operand, node
 from te_sched.ir.op import Op
 from te_sched.ir.roles import Role, role
-from te_sched.ir.stmt import BaseFunc, GlobalVar, PrimFunc
+from te_sched.ir.stmt import BaseFunc, GlobalVar
 from te_sched.ir.struct_info import (
     FuncStructInfo,
     ObjectStructInfo,
@@ -403,29 +403,6 @@ def as_expr(value: Any) -> Any:
         f"it is {kind_of(value)}",
         "give variables, constants (relax.const), calls of operators, tuples of them",
     )
-
-
-def struct_info_of_function(func: Any) -> StructInfo | None:
-    """What is known of a function of a module, also of one of loops and blocks."""
-    if not isinstance(func, PrimFunc):
-        return getattr(func, "struct_info_", None)
-    params: list[StructInfo] = []
-    for param in func.params:
-        buffer = func.buffer_map.get(param)
-        if buffer is not None:
-            is_known = all(isinstance(one, IntImm) or one.dtype == "int64" for one in buffer.shape)
-            shape = buffer.shape if is_known else None
-            params.append(TensorStructInfo(shape, buffer.dtype, None, len(buffer.shape)))
-        elif param.dtype == "handle":
-            params.append(ObjectStructInfo())
-        else:
-            params.append(PrimStructInfo(value=param))
-    is_void = func.ret_type == "void"
-    result = TupleStructInfo(()) if is_void else PrimStructInfo(func.ret_type)
-    return FuncStructInfo(tuple(params), result, True)
-
-
-PrimFunc.struct_info = PrimFunc.struct_info_ = property(struct_info_of_function)  # type: ignore[attr-defined]
 
 
 def inferred_struct_info(value: Any) -> StructInfo | None:

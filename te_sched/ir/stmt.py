@@ -435,8 +435,9 @@ class IRModule(Node):
         >>> IRModule({"f": tir.PrimFunc((), tir.Evaluate(0), {})}).get_global_var("f")
         'f'
         """
-        found = GlobalVar(name)
-        found.struct_info_ = getattr(self[name], "struct_info_", None)
+        found, func = GlobalVar(name), self[name]
+        is_of_loops = isinstance(func, PrimFunc)
+        found.struct_info_ = func.struct_info if is_of_loops else func.struct_info_
         return found
 
     @checked

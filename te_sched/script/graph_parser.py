@@ -15,6 +15,7 @@ from te_sched.errors import ScriptError, repr_of
 from te_sched.ir.expr import Operand, Var
 from te_sched.ir.graph import (
     DataflowVar,
+    GraphCall,
     GraphExpr,
     GraphFunction,
     GraphVar,
@@ -230,6 +231,8 @@ class GraphParser(StatementReader):
         if expand is not None:
             return expand(self, args, named)
         resolved = [self._argument(one) for one in args]
+        if isinstance(function, GlobalVar):
+            return GraphCall(function, tuple([as_expr(one) for one in resolved]))
         return function(*resolved, **{key: self._argument(one) for key, one in named.items()})
 
     def _argument(self, value: Any) -> Any:

@@ -33,7 +33,7 @@ from te_sched.ir.expr import (
     Operand,
     Var,
 )
-from te_sched.ir.graph import ExternFunc, struct_info_of_function
+from te_sched.ir.graph import ExternFunc
 from te_sched.ir.serialization import load_json
 from te_sched.ir.stmt import GlobalVar, IRModule, PrimFunc, Stmt
 from te_sched.ir.verify import check_well_formed
@@ -130,7 +130,7 @@ class Parser(StatementReader):
         reader = self.graph_reader()
         known = {name: GlobalVar(name) for name in frame.functions}
         for name, func in frame.functions.items():
-            known[name].struct_info_ = struct_info_of_function(func)
+            known[name].struct_info_ = None if func is None else func.struct_info
         for one in graphs:
             known[one.name].struct_info_ = reader.declaration(one)
         names = ModuleFunctions(known)
