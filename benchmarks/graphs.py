@@ -1,0 +1,327 @@
+"""Models, from PyTorch to one function: te_sched beside torch, onnxruntime, OpenVINO and TVM 0.19.
+
+    python -m benchmarks.graphs                     all models, with the peers that are installed
+    python -m benchmarks.graphs mlp-1 cnn           some of them
+    python -m benchmarks.graphs --threads 1         on one core
+    python -m benchmarks.graphs --compiled          torch.compile too, which takes minutes
+    python -m benchmarks.graphs --results DIR       the figures as JSON and Markdown too
+
+Each model is a torch.nn.Module with random weights (a fixed seed) and inputs. All implementations
+run in one process, in turn; the figure is the least of the medians of the rounds. Results must
+equal torch's to 1e-4 relative to the largest element. "build" is import, passes and compilation.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import io
+import json
+import math
+import os
+import statistics
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.lowering import PEER, load_peer, markdown
+from benchmarks.processor.contest import processor
+from te_sched.tools.table import table
+
+OURS, TORCH, COMPILED = "te_sched", "torch", "torch.compile"
+ONNX, OPENVINO = "onnxruntime", "OpenVINO"
+ROUNDS = 7
+Call = Callable[[], Any]
+
+
+def mlp(nn: Any, batch: int) -> tuple[Any, list[tuple[int, ...]]]:
+    """The course's classifier."""
+    model = nn.Sequential(nn.Linear(784, 128), nn.ReLU(), nn.Linear(128, 10))
+    return model, [(batch, 784)]
+
+
+def cnn(nn: Any, batch: int) -> tuple[Any, list[tuple[int, ...]]]:
+    """The course's small convolutional network."""
+    model = nn.Sequential(
+        *(nn.Conv2d(1, 32, 3), nn.ReLU(), nn.MaxPool2d(2, 2), nn.Flatten()),
+        *(nn.Linear(5408, 100), nn.ReLU(), nn.Linear(100, 10)),
+    )
+    return model, [(batch, 1, 28, 28)]
+
+
+def residual(nn: Any, blocks: Sequence[tuple[int, int]], side: int) -> Any:
+    """A residual network: (channels, stride) of each block."""
+
+    class Block(nn.Module):  # type: ignore[misc, name-defined]
+        def __init__(self, before: int, after: int, stride: int) -> None:
+            super().__init__()
+            self.first = nn.Conv2d(before, after, 3, stride, 1, bias=False)
+            self.norm1 = nn.BatchNorm2d(after)
+            self.second = nn.Conv2d(after, after, 3, 1, 1, bias=False)
+            self.norm2 = nn.BatchNorm2d(after)
+            self.relu = nn.ReLU()
+            is_same = before == after and stride == 1
+            self.shortcut = None
+            if not is_same:
+                self.shortcut = nn.Sequential(
+                    nn.Conv2d(before, after, 1, stride, bias=False), nn.BatchNorm2d(after)
+                )
+
+        def forward(self, x: Any) -> Any:
+            y = self.relu(self.norm1(self.first(x)))
+            y = self.norm2(self.second(y))
+            return self.relu(y + (x if self.shortcut is None else self.shortcut(x)))
+
+    first = blocks[0][0]
+    layers = [nn.Conv2d(3, first, 7, 2, 3, bias=False), nn.BatchNorm2d(first), nn.ReLU()]
+    layers.append(nn.MaxPool2d(3, 2, 1))
+    before = first
+    for channels, stride in blocks:
+        layers.append(Block(before, channels, stride))
+        before = channels
+    layers += [nn.AdaptiveAvgPool2d((1, 1)), nn.Flatten(), nn.Linear(before, 1000)]
+    return nn.Sequential(*layers), [(1, 3, side, side)]
+
+
+def transformer(nn: Any, length: int, width: int, heads: int) -> tuple[Any, list[tuple[int, ...]]]:
+    """A block of a transformer: attention and two products, with norms before them."""
+    torch = importlib.import_module("torch")
+
+    class Transformer(nn.Module):  # type: ignore[misc, name-defined]
+        def __init__(self) -> None:
+            super().__init__()
+            self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
+            self.query, self.key, self.value, self.out = (nn.Linear(width, width) for _ in "qkvo")
+            self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+
+        def split(self, x: Any) -> Any:
+            return x.reshape(1, length, heads, width // heads).permute(0, 2, 1, 3)
+
+        def forward(self, x: Any) -> Any:
+            y = self.norm1(x)
+            q, k, v = (self.split(one(y)) for one in (self.query, self.key, self.value))
+            weights = torch.softmax(
+                torch.matmul(q, k.permute(0, 1, 3, 2)) * (1 / math.sqrt(width // heads)), dim=-1
+            )
+            y = torch.matmul(weights, v).permute(0, 2, 1, 3).reshape(1, length, width)
+            x = x + self.out(y)
+            return x + self.down(nn.functional.gelu(self.up(self.norm2(x))))
+
+    return Transformer(), [(1, length, width)]
+
+
+def product(nn: Any, size: int) -> tuple[Any, list[tuple[int, ...]]]:
+    """A matrix product and a ReLU."""
+    torch = importlib.import_module("torch")
+
+    class Product(nn.Module):  # type: ignore[misc, name-defined]
+        def forward(self, a: Any, b: Any) -> Any:
+            return torch.relu(torch.matmul(a, b))
+
+    return Product(), [(size, size), (size, size)]
+
+
+_RESNET18 = [(64, 1), (64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2), (512, 1)]
+MODELS: dict[str, Callable[[Any], tuple[Any, list[tuple[int, ...]]]]] = {
+    "mlp-1": lambda nn: mlp(nn, 1),
+    "mlp-64": lambda nn: mlp(nn, 64),
+    "cnn": lambda nn: cnn(nn, 4),
+    "residual-112": lambda nn: residual(nn, [(32, 1), (32, 1), (64, 2), (64, 1)], 112),
+    "resnet18": lambda nn: residual(nn, _RESNET18, 224),
+    "transformer": lambda nn: transformer(nn, 128, 256, 4),
+    "product-128": lambda nn: product(nn, 128),
+    "product-512": lambda nn: product(nn, 512),
+    "softmax-1024": lambda nn: (nn.Softmax(dim=1), [(1024, 1024)]),
+}
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.graphs", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="MODEL", help=", ".join(MODELS))
+    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--compiled", action="store_true", help="torch.compile too")
+    parser.add_argument("--without-peer", action="store_true", help="without TVM")
+    parser.add_argument("--results", type=Path, metavar="DIR")
+    options = parser.parse_args(arguments)
+    unknown = [one for one in options.names if one not in MODELS]
+    if unknown:
+        parser.error(f"{', '.join(unknown)}: use some of {', '.join(MODELS)}")
+    os.environ["TE_SCHED_NUM_THREADS"] = os.environ["TVM_NUM_THREADS"] = str(options.threads)
+    importlib.import_module("torch").set_num_threads(options.threads)
+    peer = None if options.without_peer else load_peer()
+    makers = {OURS: _ours, TORCH: _torch, ONNX: _onnx, OPENVINO: _openvino}
+    if options.compiled:
+        makers[COMPILED] = _compiled
+    if peer is not None:
+        makers[PEER] = _peer
+    figures = []
+    for name in options.names or MODELS:
+        figures.append({"model": name} | measure(name, makers, options.threads))
+        print(json.dumps(figures[-1]), flush=True)
+    header, lines = rows(figures, list(makers))
+    print(table(header, lines, right=range(1, len(header))))
+    print(setting(options.threads))
+    if options.results is not None:
+        where = {"setting": setting(options.threads), "figures": figures}
+        (options.results / "graphs.json").write_text(json.dumps(where, indent=1) + "\n")
+        text = ["# Graphs", "", setting(options.threads), "", *markdown(header, lines), ""]
+        (options.results / "graphs.md").write_text("\n".join(text))
+    return 0
+
+
+def measure(name: str, makers: dict[str, Any], threads: int) -> dict[str, Any]:
+    """The seconds of a call of each implementation, of te_sched's build, and why others failed."""
+    torch = importlib.import_module("torch")
+    torch.manual_seed(0)
+    model, shapes = MODELS[name](torch.nn)
+    model.eval()
+    inputs = [torch.rand(shape) for shape in shapes]
+    with torch.no_grad():
+        expected = model(*inputs).numpy()
+    calls: dict[str, Call] = {}
+    found: dict[str, Any] = {}
+    for library, make in makers.items():
+        began = time.perf_counter()
+        try:
+            call, result = make(torch, model, inputs, threads)
+            _compare(result(), expected)
+        except Exception as error:  # a peer that is absent or does not know the model
+            if library == OURS:
+                raise
+            found[f"failed {library}"] = f"{type(error).__name__}: {error}"[:200]
+            continue
+        if library == OURS:
+            found["build"] = time.perf_counter() - began
+        calls[library] = call
+    times: dict[str, list[float]] = {library: [] for library in calls}
+    for _ in range(ROUNDS):
+        for library, call in calls.items():
+            times[library].append(_median(call))
+    return found | {library: min(one) for library, one in times.items()}
+
+
+def _median(call: Call, seconds: float = 0.05) -> float:
+    call()
+    spent = []
+    began = time.perf_counter()
+    while time.perf_counter() - began < seconds or len(spent) < 3:
+        start = time.perf_counter()
+        call()
+        spent.append(time.perf_counter() - start)
+    return statistics.median(spent)
+
+
+def _compare(found: Any, expected: Any) -> None:
+    limit = 1e-4 * max(1.0, float(np.abs(expected).max()))
+    if not np.allclose(found, expected, rtol=0, atol=limit):
+        raise ValueError(f"the result differs by {np.abs(found - expected).max():.1e}")
+
+
+def _ours(torch: Any, model: Any, inputs: Sequence[Any], threads: int) -> tuple[Call, Call]:
+    del threads
+    return _of_library("te_sched", torch, model, inputs)
+
+
+def _peer(torch: Any, model: Any, inputs: Sequence[Any], threads: int) -> tuple[Call, Call]:
+    del threads
+    return _of_library("tvm", torch, model, inputs)
+
+
+def _of_library(library: str, torch: Any, model: Any, inputs: Sequence[Any]) -> tuple[Call, Call]:
+    root = importlib.import_module(library)
+    relax = importlib.import_module(f"{library}.relax")
+    frontend = importlib.import_module(f"{library}.relax.frontend.torch")
+    graph = torch.fx.symbolic_trace(model)
+    module = frontend.from_fx(graph, [(tuple(one.shape), "float32") for one in inputs])
+    if library == PEER:
+        module = relax.get_pipeline("zero")(module)
+    machine = relax.VirtualMachine(relax.build(module, target="llvm"), root.cpu())
+    arrays = [root.nd.array(one.numpy()) for one in inputs]
+    function = machine["main"]
+    return lambda: function(*arrays), lambda: function(*arrays).numpy()
+
+
+def _torch(torch: Any, model: Any, inputs: Sequence[Any], threads: int) -> tuple[Call, Call]:
+    del threads
+
+    def call() -> Any:
+        with torch.no_grad():
+            return model(*inputs)
+
+    return call, lambda: call().numpy()
+
+
+def _compiled(torch: Any, model: Any, inputs: Sequence[Any], threads: int) -> tuple[Call, Call]:
+    return _torch(torch, torch.compile(model), inputs, threads)
+
+
+def _onnx_model(torch: Any, model: Any, inputs: Sequence[Any]) -> bytes:
+    file = io.BytesIO()
+    names = [f"input{place}" for place in range(len(inputs))]
+    torch.onnx.export(model, tuple(inputs), file, input_names=names, dynamo=False)
+    return file.getvalue()
+
+
+def _onnx(torch: Any, model: Any, inputs: Sequence[Any], threads: int) -> tuple[Call, Call]:
+    runtime = importlib.import_module("onnxruntime")
+    options = runtime.SessionOptions()
+    options.intra_op_num_threads = threads
+    session = runtime.InferenceSession(
+        _onnx_model(torch, model, inputs), options, providers=["CPUExecutionProvider"]
+    )
+    given = {f"input{place}": one.numpy() for place, one in enumerate(inputs)}
+    return lambda: session.run(None, given), lambda: session.run(None, given)[0]
+
+
+def _openvino(torch: Any, model: Any, inputs: Sequence[Any], threads: int) -> tuple[Call, Call]:
+    openvino = importlib.import_module("openvino")
+    core = openvino.Core()
+    settings = {"INFERENCE_NUM_THREADS": threads, "PERFORMANCE_HINT": "LATENCY"}
+    settings["INFERENCE_PRECISION_HINT"] = "f32"
+    read = core.read_model(_onnx_model(torch, model, inputs))
+    compiled = core.compile_model(read, "CPU", settings)
+    request = compiled.create_infer_request()
+    arrays = [one.numpy() for one in inputs]
+    return lambda: request.infer(arrays), lambda: next(iter(request.infer(arrays).values()))
+
+
+def rows(figures: Sequence[dict[str, Any]], libraries: Sequence[str]) -> tuple[list[str], Any]:
+    """The figures as a table, with geometric means of ratios."""
+    peers = [one for one in libraries if one != OURS]
+    header = ["model", f"{OURS} ms", *[f"{one} ms" for one in peers], "to torch", "build s"]
+    lines, ratios = [], []
+    for one in figures:
+        ratio = one[OURS] / one[TORCH]
+        ratios.append(ratio)
+        times = [_text(one.get(library)) for library in (OURS, *peers)]
+        lines.append([one["model"], *times, f"{ratio:.2f}", f"{one['build']:.1f}"])
+    mean = statistics.geometric_mean(ratios)
+    lines.append(["geometric mean", *[""] * (len(peers) + 1), f"{mean:.2f}", ""])
+    return header, lines
+
+
+def _text(seconds: float | None) -> str:
+    if seconds is None:
+        return "-"
+    value = seconds * 1e3
+    return f"{value:.3f}" if value < 1 else f"{value:.2f}"
+
+
+def setting(threads: int) -> str:
+    """How and where the figures were measured."""
+    names = ("te_sched", "torch", "onnxruntime", "openvino", "tvm")
+    versions = []
+    for name in names:
+        module = sys.modules.get(name)
+        if module is not None:
+            versions.append(f"{name} {getattr(module, '__version__', '')}".strip())
+    return f"{processor()}, {threads} threads; {', '.join(versions)}"
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
