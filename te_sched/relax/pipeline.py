@@ -3,7 +3,7 @@
     zero            legalize, fold constants, and fuse, without tuning
     default_build   from a graph of calls of functions to what the virtual machine runs
     default         both
-    processor       zero, and a schedule for each function that has none (dlight)
+    processor       inference, zero, and a schedule for each function that has none (dlight)
 
 A pipeline is a function that returns a pass on modules.
 """
@@ -39,11 +39,15 @@ _DEFAULT_BUILD = (
 
 
 def _processor() -> ModulePass:
-    """Fuse what can be, and schedule it; needs a target around it."""
+    """Fuse what can be, and schedule it; needs a target around it.
+
+    Operators that differ between training and inference (batch_norm, dropout) are those of
+    inference, unless DecomposeOpsForTraining has treated them.
+    """
 
     def run(mod: IRModule, context: Any) -> IRModule:
         del context
-        module = PIPELINES["zero"]()(mod)
+        module = PIPELINES["zero"]()(transform.DecomposeOpsForInference()(mod))
         return dlight.ApplyDefaultSchedule(dlight.cpu.Default())(module)
 
     return ModuleTransform(run, PassInfo(0, "processor"))
