@@ -6,6 +6,10 @@ from te_sched import signatures
 from te_sched.relax.frontend.torch import elementwise as _elementwise  # noqa: F401
 from te_sched.relax.frontend.torch import layers as _layers  # noqa: F401
 from te_sched.relax.frontend.torch import shapes as _shapes  # noqa: F401
+from te_sched.relax.frontend.torch.dynamo import (
+    dynamo_capture_subgraphs as dynamo_capture_subgraphs,
+)
+from te_sched.relax.frontend.torch.dynamo import relax_dynamo as relax_dynamo
 from te_sched.relax.frontend.torch.exported_program_translator import (
     from_exported_program as from_exported_program,
 )

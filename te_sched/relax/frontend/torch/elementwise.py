@@ -720,18 +720,18 @@ def _masked_fill(imp: Importer, x: Any, mask: Any, value: Any) -> Any:
 # Dtypes
 
 
-@row("to", "_to_copy", "type", "type_as")
+@row("to", "_to_copy", "type", "type_as", "astype")
 def _to(imp: Importer, x: Any, *args: Any, dtype: Any = None, **_: Any) -> Any:
     for one in args:
         if imp.is_tensor(one):
             dtype = imp.dtype(one)
         elif str(one).startswith("torch.") and hasattr(one, "is_floating_point"):
             dtype = one
-    return x if dtype is None else imp.cast(x, dtype_of(dtype))
+    return x if dtype is None else imp.emit(R.astype(x, dtype_of(dtype)))
 
 
 def _cast_to(dtype: str) -> Callable[..., Any]:
-    return lambda imp, x: imp.cast(x, dtype)
+    return lambda imp, x, **_: imp.emit(R.astype(x, dtype))
 
 
 for _name, _dtype in (

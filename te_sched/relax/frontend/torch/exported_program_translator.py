@@ -12,7 +12,7 @@ from te_sched.ir import ops
 from te_sched.ir.expr import Var
 from te_sched.ir.graph import GraphVar
 from te_sched.ir.stmt import IRModule
-from te_sched.ir.struct_info import PrimStructInfo, TensorStructInfo
+from te_sched.ir.struct_info import PrimStructInfo, ShapeExpr, TensorStructInfo
 from te_sched.relax.frontend.common import PARAMS
 from te_sched.relax.frontend.torch.importer import (
     ROWS,
@@ -32,6 +32,36 @@ _VIEWS = frozenset(
         *("narrow", "getitem"),
     )
 )
+
+
+class _ProgramImporter(Importer):
+    """The translation of an exported program, in which torch knows the shapes of all values."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sizes: dict[str, Var] = {}  # variables of sizes, by the name of torch's symbol
+
+    def known_sizes(self) -> tuple[Any, ...] | None:
+        """The sizes of the result of the current node, as torch knows them."""
+        known = self.node.meta.get("val")
+        if not hasattr(known, "shape"):
+            return None
+        return ShapeExpr(tuple([size_expr(one, self.sizes) for one in known.shape])).values
+
+    def refined(self, value: Any) -> Any:
+        """A tensor with the dynamic shape that torch knows, where inference knows less."""
+        if not self.is_tensor(value):
+            return value
+        shape = value.struct_info.shape
+        expected = self.known_sizes()
+        if expected is None:
+            return value
+        if isinstance(shape, ShapeExpr):
+            pairs = zip(shape.values, expected, strict=True)
+            if all(self.builder.analyzer.can_prove_equal(*pair) for pair in pairs):
+                return value
+        info = TensorStructInfo(ShapeExpr(expected), value.struct_info.dtype)
+        return self.builder.match_cast(value, info)
 
 
 def from_exported_program(
@@ -68,7 +98,7 @@ def from_exported_program(
             if node.op == "call_function" and base_name(node) not in ROWS
         ]
     )
-    importer = Importer()
+    importer = _ProgramImporter()
     inputs, params, values = _parameters(importer, program, keep_params_as_input)
     attrs = {"num_input": len(inputs), PARAMS: values} if keep_params_as_input else {}
     builder = importer.builder
@@ -110,19 +140,18 @@ def _changes_views(nodes: Any) -> bool:
 
 
 def _parameters(
-    importer: Importer, program: Any, is_kept: bool
+    importer: _ProgramImporter, program: Any, is_kept: bool
 ) -> tuple[list[GraphVar], list[GraphVar], list[Any]]:
     """The variables of inputs and of parameters that are kept, and the values of the latter."""
     placeholders = {node.name: node for node in program.graph.nodes if node.op == "placeholder"}
     inputs: list[GraphVar] = []
     params: list[GraphVar] = []
     values: list[Any] = []
-    sizes: dict[str, Var] = {}
     for spec in program.graph_signature.input_specs:
         name = spec.arg.name
         node = placeholders[name]
         if spec.kind.name == "USER_INPUT":
-            info = _info_of(node, sizes)
+            info = _info_of(node, importer.sizes)
             if info is None:
                 importer.values[node] = getattr(spec.arg, "value", None)
                 continue

@@ -47,13 +47,7 @@ def from_fx(
     """
     nodes = list(model.graph.nodes)
     modules = dict(model.named_modules())
-    refuse_unknown(
-        [
-            (_name_of(node, modules), node)
-            for node in nodes
-            if node.op.startswith("call_") and not _is_known(node, modules)
-        ]
-    )
+    refuse_unknown_nodes(nodes, modules)
     importer = Importer()
     placeholders = [node for node in nodes if node.op == "placeholder"]
     inputs = _inputs(importer, placeholders, input_info)
@@ -70,7 +64,7 @@ def from_fx(
     builder = importer.builder
     with builder.function("main", [*inputs, *params], attrs):
         with builder.dataflow():
-            result = importer.run(nodes, lambda node: _translate(importer, node, modules, model))
+            result = importer.run(nodes, lambda node: translate(importer, node, modules, model))
             output = importer.output(
                 result, unwrap_unit=unwrap_unit_return_tuple, no_bind=no_bind_return_tuple
             )
@@ -107,6 +101,17 @@ def _inputs(
     return variables
 
 
+def refuse_unknown_nodes(nodes: Sequence[Any], modules: dict[str, Any]) -> None:
+    """GraphError that lists the operators that have no row."""
+    refuse_unknown(
+        [
+            (_name_of(node, modules), node)
+            for node in nodes
+            if node.op.startswith("call_") and not _is_known(node, modules)
+        ]
+    )
+
+
 def _is_known(node: Any, modules: dict[str, Any]) -> bool:
     if node.op == "call_module":
         return type(modules[node.target]).__name__ in MODULES
@@ -119,7 +124,7 @@ def _name_of(node: Any, modules: dict[str, Any]) -> str:
     return display_name(node)
 
 
-def _translate(importer: Importer, node: Any, modules: dict[str, Any], model: Any) -> Any:
+def translate(importer: Importer, node: Any, modules: dict[str, Any], model: Any) -> Any:
     """The value of a node."""
     if node.op == "get_attr":
         found = model

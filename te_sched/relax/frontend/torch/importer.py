@@ -16,7 +16,8 @@ import numpy as np
 
 from te_sched import nd
 from te_sched.errors import GraphError, Subject, repr_of
-from te_sched.ir.graph import Constant, GraphExpr, Tuple
+from te_sched.ir.expr import Expr
+from te_sched.ir.graph import Constant, GraphExpr, PrimValue, Tuple
 from te_sched.ir.struct_info import (
     ShapeExpr,
     TensorStructInfo,
@@ -79,6 +80,7 @@ class Importer:
         self.builder = BlockBuilder()
         self.values: dict[Any, Any] = {}
         self.params: dict[int, Any] = {}  # parameters of torch by identity: their expressions
+        self.node: Any = None  # the node that is being translated
         self.alive: list[Any] = []  # so that an identity is not used twice
 
     # Values
@@ -161,6 +163,7 @@ class Importer:
 
     def call(self, node: Any, rule: Rule, *args: Any) -> Any:
         """The value of a call; errors tell where it stands in the model."""
+        self.node = node
         given = [*args, *[self.value(one) for one in node.args]]
         kwargs = {key: self.value(one) for key, one in node.kwargs.items()}
         kwargs.pop("_stacklevel", None)
@@ -173,13 +176,23 @@ class Importer:
                 error.help,
                 where=Subject("node", f"{node.name}{place_of(node)}"),
             ) from error
+        found = self.refined(found)
         if is_in_place(node) and node.args and _is_node(node.args[0]):
             self.values[node.args[0]] = found
         return found
 
+    def known_sizes(self) -> tuple[Any, ...] | None:
+        """The sizes of the result of the current node, if the graph has them."""
+        return None
+
+    def refined(self, value: Any) -> Any:
+        """The value of the current node, with its sizes if the graph has them."""
+        return value
+
     def output(self, result: Any, *, unwrap_unit: bool, no_bind: bool) -> Any:
         """Bind the result of the function in its dataflow block."""
-        result = as_tuples(result)
+        is_number = isinstance(result, bool | int | float)
+        result = self.emit(as_tuples(result)) if is_number else as_tuples(result)
         is_tuple = isinstance(result, Tuple) or (
             isinstance(result, GraphExpr) and isinstance(result.struct_info_, TupleStructInfo)
         )
@@ -192,6 +205,10 @@ class Importer:
         return self.builder.emit_output(result)
 
 
+class Sizes(tuple[Any, ...]):
+    """The sizes of a tensor, as `x.size()` gives them."""
+
+
 def size_of(size: Any) -> Any:
     """A size as an int, where it is constant."""
     return int(size.value) if hasattr(size, "value") else size
@@ -199,6 +216,10 @@ def size_of(size: Any) -> Any:
 
 def as_tuples(value: Any) -> Any:
     """Lists and tuples of expressions as an expression; numbers as values of the graph."""
+    if isinstance(value, Sizes):
+        return ShapeExpr(value)
+    if isinstance(value, Expr):
+        return PrimValue(value)
     if isinstance(value, list | tuple):
         return Tuple(tuple([as_tuples(one) for one in value]))
     if isinstance(value, dict):

@@ -775,7 +775,8 @@ def _interpolate(
     transformation, rounding = "align_corners" if align_corners else "half_pixel", "round"
     extents = ((height, size[0]), (width, size[1]))
     if mode == "nearest" and not all(_is_multiple(*one) for one in extents):
-        transformation, rounding = "asymmetric", "floor"
+        is_exact = all(_is_multiple(new, old) for old, new in extents)
+        transformation, rounding = "asymmetric", "round" if is_exact else "floor"
     call = R.image.resize2d(
         x,
         size,

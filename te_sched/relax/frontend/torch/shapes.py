@@ -11,8 +11,16 @@ from te_sched.ir.expr import Expr
 from te_sched.ir.graph import GraphExpr, TupleGetItem
 from te_sched.relax import op as R
 from te_sched.relax.constant import const
-from te_sched.relax.frontend.torch.elementwise import sizes_of
-from te_sched.relax.frontend.torch.importer import ROWS, Importer, Row, dtype_of, row
+from te_sched.relax.frontend.torch.elementwise import promoted, sizes_of
+from te_sched.relax.frontend.torch.importer import (
+    ROWS,
+    Importer,
+    Row,
+    Sizes,
+    as_tuples,
+    dtype_of,
+    row,
+)
 
 _END = (1 << 63) - 1  # where a slice ends that has no end
 
@@ -135,13 +143,14 @@ def _repeat_interleave(
 
 @row("cat", "concat", "concatenate")
 def _cat(imp: Importer, tensors: Any, dim: int = 0, axis: int | None = None) -> Any:
-    from te_sched.relax.frontend.torch.elementwise import promoted
-
     return imp.emit(R.concat(promoted(imp, *tensors), axis if axis is not None else dim))
 
 
 @row("stack")
 def _stack(imp: Importer, tensors: Any, dim: int = 0) -> Any:
+    if dim == 0:
+        joined = imp.emit(R.concat(list(tensors), 0))
+        return imp.emit(R.reshape(joined, [len(tensors), *imp.shape(tensors[0])]))
     parts = [imp.emit(R.expand_dims(one, dim)) for one in tensors]
     return imp.emit(R.concat(parts, dim))
 
@@ -179,7 +188,6 @@ def _unbind(imp: Importer, x: Any, dim: int = 0) -> Any:
             f"unbind of a dimension of size {extent}", "its size is not known", "use a fixed size"
         )
     parts = imp.emit(R.split(x, list(range(1, extent + 1)), dim))
-    from te_sched.relax.frontend.torch.importer import as_tuples
 
     items = []
     for n in range(extent):
@@ -194,7 +202,11 @@ def _slice(
 ) -> Any:
     begin = 0 if start is None else start
     stop = _END if end is None else end
-    return imp.emit(R.strided_slice(x, [dim], [begin], [stop], [step]))
+    sizes = imp.known_sizes()
+    is_inside = False
+    if isinstance(stop, Expr) and sizes is not None:  # the sizes of torch take no minimum
+        is_inside = imp.builder.analyzer.can_prove_equal(sizes[dim] * step, stop - begin)
+    return imp.emit(R.strided_slice(x, [dim], [begin], [stop], [step], is_inside))
 
 
 @row("narrow")
@@ -241,21 +253,17 @@ def _by_tensors(imp: Importer, x: Any, indices: list[Any]) -> Any:
     places = [n for n, one in enumerate(indices) if one is not None]
     if len(places) == 1:
         return imp.emit(R.take(x, indices[places[0]], places[0]))
-    rank = imp.info(x).ndim
     if places != list(range(len(places))):
         raise GraphError(
             "elements are selected by tensors for dimensions that are not the first ones",
             f"the dimensions are {places}",
             "permute the dimensions first",
         )
-    from te_sched.relax.frontend.torch.elementwise import promoted
-
     parts = promoted(imp, *[indices[n] for n in places])
     width = max(imp.info(one).ndim for one in parts)
     shape = next(imp.shape(one) for one in parts if imp.info(one).ndim == width)
     if any(imp.shape(one) != shape for one in parts):
         parts = [imp.emit(R.broadcast_to(one, shape)) for one in parts]
-    del rank
     stacked = imp.emit(R.concat([imp.emit(R.expand_dims(one, -1)) for one in parts], -1))
     return imp.emit(R.gather_nd(x, stacked))
 
@@ -316,6 +324,22 @@ def _getitem(imp: Importer, x: Any, index: Any) -> Any:
     return imp.emit(R.reshape(found, kept))
 
 
+@row("masked_scatter")
+def _masked_scatter(imp: Importer, x: Any, mask: Any, source: Any) -> Any:
+    """The elements where the mask holds are those of the source, in order."""
+    flat, given = mask, source
+    if imp.info(x).ndim > 1:
+        flat = imp.emit(R.reshape(mask, [math.prod(imp.shape(mask))]))
+    places = imp.emit(R.cumsum(flat, 0, "int32", False))
+    places = imp.emit(R.subtract(places, const(1, "int32")))
+    if imp.info(source).ndim > 1:
+        given = imp.emit(R.reshape(source, [math.prod(imp.shape(source))]))
+    taken = imp.emit(R.take(given, places, 0))
+    if imp.info(x).ndim > 1:
+        taken = imp.emit(R.reshape(taken, imp.shape(x)))
+    return imp.emit(R.where(mask, taken, x))
+
+
 @row("flip")
 def _flip(imp: Importer, x: Any, *dims: Any) -> Any:
     for one in sizes_of(dims):
@@ -346,7 +370,7 @@ def _roll(imp: Importer, x: Any, shifts: Any, dims: Any = ()) -> Any:
 @row("size")
 def _size(imp: Importer, x: Any, dim: Any = None) -> Any:
     shape = imp.shape(x)
-    return tuple(shape) if dim is None else shape[dim]
+    return Sizes(shape) if dim is None else shape[dim]
 
 
 ROWS["sym_size"] = Row(_size)
@@ -355,7 +379,7 @@ ROWS["sym_size"] = Row(_size)
 @row("getattr")
 def _getattr(imp: Importer, x: Any, name: str) -> Any:
     if name == "shape":
-        return tuple(imp.shape(x))
+        return Sizes(imp.shape(x))
     if name == "dtype":
         return f"torch.{imp.dtype(x)}"
     if name in ("T", "mT"):

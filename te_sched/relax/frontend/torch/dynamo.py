@@ -1,0 +1,117 @@
+"""`torch.compile` with graphs: a backend that builds them, and one that collects them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from te_sched import nd
+from te_sched.ir.expr import Var
+from te_sched.ir.graph import GraphVar
+from te_sched.ir.stmt import IRModule
+from te_sched.ir.struct_info import TensorStructInfo
+from te_sched.relax.frontend.common import PARAMS
+from te_sched.relax.frontend.torch.exported_program_translator import size_expr
+from te_sched.relax.frontend.torch.fx_translator import refuse_unknown_nodes, translate
+from te_sched.relax.frontend.torch.importer import Importer, array_of, dtype_of
+from te_sched.relax.vm.build import build
+from te_sched.relax.vm.machine import VirtualMachine
+
+
+def relax_dynamo(pipeline: Any = "default_build") -> Callable[..., Any]:
+    """A backend of `torch.compile` that builds each graph.
+
+    Parameters
+    ----------
+    pipeline : the passes: a name of `relax.get_pipeline`, or a pass.
+    """
+
+    def backend(graph_module: Any, example_inputs: Sequence[Any]) -> Callable[..., Any]:
+        function, is_given = _function_of(graph_module, example_inputs, "main", False)
+        machine = VirtualMachine(build(function, "llvm", pipeline=pipeline), nd.cpu())
+
+        def run(*args: Any) -> Any:
+            given = [_array(one) for one, used in zip(args, is_given, strict=True) if used]
+            found = machine["main"](*given)
+            return [_tensor(one) for one in found]
+
+        return run
+
+    return backend
+
+
+def dynamo_capture_subgraphs(model: Any, *params: Any, **kwargs: Any) -> IRModule:
+    """The graphs of a call of a model, as functions subgraph_0, subgraph_1, ...
+
+    Parameters
+    ----------
+    model : a module or function of torch.
+    params : what it is called with.
+    kwargs : `keep_params_as_input`, whether parameters are inputs; others are passed to the model.
+    """
+    import torch
+
+    is_kept = bool(kwargs.pop("keep_params_as_input", False))
+    functions: dict[str, Any] = {}
+
+    def backend(graph_module: Any, example_inputs: Sequence[Any]) -> Any:
+        name = f"subgraph_{len(functions)}"
+        module, _ = _function_of(graph_module, example_inputs, name, is_kept, unwrap=True)
+        functions[name] = module[name]
+        return graph_module.forward
+
+    torch.compiler.reset()
+    torch.compile(model, backend=backend)(*params, **kwargs)
+    return IRModule(functions)
+
+
+def _function_of(
+    graph_module: Any, examples: Sequence[Any], name: str, is_kept: bool, unwrap: bool = False
+) -> tuple[IRModule, list[bool]]:
+    """A module with the function of a graph, and the inputs of the graph that it is given."""
+    modules = dict(graph_module.named_modules())
+    nodes = list(graph_module.graph.nodes)
+    refuse_unknown_nodes(nodes, modules)
+    importer = Importer()
+    sizes: dict[str, Var] = {}
+    inputs: list[GraphVar] = []
+    params: list[GraphVar] = []
+    values: list[Any] = []
+    is_given: list[bool] = []
+    placeholders = [node for node in nodes if node.op == "placeholder"]
+    for node, one in zip(placeholders, examples, strict=True):
+        is_param = type(one).__name__ == "Parameter"
+        is_given.append(hasattr(one, "shape") and (not is_param or not unwrap))
+        if not hasattr(one, "shape"):
+            importer.values[node] = size_expr(one, sizes)
+            continue
+        shape = [size_expr(size, sizes) for size in one.shape]
+        info = TensorStructInfo(tuple(shape), dtype_of(one.dtype))
+        if is_param and unwrap and not is_kept:
+            importer.values[node] = importer.param(one)
+            continue
+        into = params if is_param and unwrap else inputs
+        prefix = "param" if is_param and unwrap else "inp"
+        into.append(GraphVar(f"{prefix}_{len(into)}", info))
+        importer.values[node] = into[-1]
+        values += [array_of(one)] if is_param and unwrap else []
+    builder = importer.builder
+    attrs = {"num_input": len(inputs), PARAMS: values} if is_kept else {}
+    with builder.function(name, [*inputs, *params], attrs):
+        with builder.dataflow():
+            result = importer.run(
+                nodes, lambda node: translate(importer, node, modules, graph_module)
+            )
+            output = importer.output(result, unwrap_unit=unwrap, no_bind=False)
+        builder.emit_func_output(output)
+    return builder.finalize(), is_given
+
+
+def _array(tensor: Any) -> nd.NDArray:
+    return array_of(tensor)
+
+
+def _tensor(value: Any) -> Any:
+    import torch
+
+    return torch.from_dlpack(value)  # type: ignore[attr-defined]
