@@ -39,6 +39,7 @@ PASSES: dict[str, str] = {
     "KillAfterLastUse": "kill_after_last_use",
     "LambdaLift": "lambda_lift",
     "LegalizeOps": "legalize_ops",
+    "LiftTransformParams": "lift_transform_params",
     "LowerAllocTensor": "lower_alloc_tensor",
     "LowerRuntimeBuiltin": "lower_runtime_builtin",
     "Normalize": "normalize",

@@ -1,0 +1,348 @@
+"""LiftTransformParams: what is computed of weights alone becomes a function of its own.
+
+    main(x, w1, w2)                      main_transform_params((w1, w2)) -> (w2, transposed w1)
+        w1_t = R.permute_dims(w1)   ->   main(x, w2, w1_t)
+        ...                                  ...
+
+The other function is called once, before the first call of main. Weights are the parameters after
+the first `num_input`, an attribute of functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from te_sched.errors import GraphError
+from te_sched.ir import ops
+from te_sched.ir.expr import Var
+from te_sched.ir.graph import (
+    DataflowBlock,
+    DataflowVar,
+    ExternFunc,
+    GraphCall,
+    GraphFunction,
+    GraphVar,
+    If,
+    PrimValue,
+    SeqExpr,
+    Tuple,
+    TupleGetItem,
+    VarBinding,
+)
+from te_sched.ir.stmt import IRModule
+from te_sched.ir.struct_info import ShapeExpr, ShapeStructInfo, TupleStructInfo
+from te_sched.ir.structural import structural_equal
+from te_sched.ir.visitor import substitute
+from te_sched.passes import ModuleTransform, PassInfo
+from te_sched.relax.analysis.purity import contains_impure_call
+from te_sched.relax.analysis.symbolic import (
+    definable_tir_vars_in_struct_info,
+    free_symbolic_vars,
+    used_symbolic_vars,
+)
+from te_sched.relax.analysis.unused import remove_all_unused
+from te_sched.relax.analysis.variables import used_vars
+from te_sched.relax.copying import copy_with_new_vars
+from te_sched.relax.expr_functor import PyExprMutator
+from te_sched.relax.op.calls import call_pure_packed
+from te_sched.relax.struct_info import BaseCheckResult, bind_sizes, struct_info_base_check
+from te_sched.relax.transform.base import with_functions
+from te_sched.relax.transform.bundle_model_params import bundled
+from te_sched.relax.transform.canonicalize_bindings import canonical_bindings
+
+_STOP = "relax.builtin.stop_lift_params"
+_CONSUME = "relax.lift_transform_params.consume_params"
+
+
+def LiftTransformParams(shared_transform: bool | Sequence[str] = False) -> ModuleTransform:
+    """The pass that moves computations of weights to functions that are called once.
+
+    Parameters
+    ----------
+    shared_transform : True for one function `transform_params` that serves all functions with
+        weights, which must be of the same shapes; or the names of the functions that it serves. By
+        default, each function gets one: `NAME_transform_params`.
+
+    >>> from te_sched import relax
+    >>> x, w = [relax.Var(name, relax.TensorStructInfo([4, 4], "float32")) for name in "xw"]
+    >>> builder = relax.BlockBuilder()
+    >>> with builder.function("main", [x, w], {"num_input": 1}):
+    ...     twice = builder.emit(relax.op.add(w, w), "twice")
+    ...     name = builder.emit_func_output(builder.emit(relax.op.add(x, twice)))
+    >>> module = LiftTransformParams()(builder.get())
+    >>> sorted(str(name) for name in module.functions), module["main"].params[1].name_hint
+    (['main', 'main_transform_params'], 'twice')
+    """
+
+    def run(mod: IRModule, context: Any) -> IRModule:
+        consumes = bool(context.config.get(_CONSUME, False))
+        functions = {
+            str(name): func
+            for name, func in mod.functions_items()
+            if isinstance(func, GraphFunction)
+            and "num_input" in func.attrs
+            and not str(name).endswith("transform_params")
+        }
+        if shared_transform is False:
+            groups = {f"{name}_transform_params": {name: func} for name, func in functions.items()}
+        else:
+            chosen = functions if shared_transform is True else list(shared_transform)  # type: ignore[arg-type]
+            groups = {"transform_params": {name: functions[name] for name in chosen}}
+        changed: dict[str, Any] = {}
+        for name, group in groups.items():
+            if group:
+                changed |= _lifted(name, group, mod.functions.get(name), consumes)
+        return with_functions(mod, changed)
+
+    return ModuleTransform(run, PassInfo(0, "LiftTransformParams"))
+
+
+@dataclass
+class _Lifts:
+    """What can be lifted of a function: its variables, by those of the first function."""
+
+    func: GraphFunction
+    names: dict[GraphVar, GraphVar] = field(default_factory=dict)
+    bindings: list[VarBinding] = field(default_factory=list)  # with variables of the first function
+
+    @property
+    def weights(self) -> tuple[GraphVar, ...]:
+        """The parameters that are weights."""
+        return self.func.params[int(self.func.attrs["num_input"]) :]
+
+
+def _lifted(
+    name: str, group: Mapping[str, GraphFunction], existing: Any, consumes: bool
+) -> dict[str, Any]:
+    """The functions of a group without what is computed of weights, and the function for that."""
+    first = next(iter(group.values()))
+    found = {key: _lifts(func, first) for key, func in group.items()}
+    common = [
+        one.var
+        for one in next(iter(found.values())).bindings
+        if all(any(one.var is two.var for two in other.bindings) for other in found.values())
+    ]
+    model = next(iter(found.values()))
+    bindings = _closed(model, set(common))
+    dependent = _dependent(model.weights, bindings)
+    used = {
+        var for lifts in found.values() for var in _runtime_uses(lifts, dependent, model.weights)
+    }
+    outputs = [one for one in [*model.weights, *(b.var for b in bindings)] if one in used]
+    changed: dict[str, Any] = {}
+    extra: list[Var] = []
+    for key, lifts in found.items():
+        changed[key], missing = _remaining(lifts, outputs, dependent)
+        extra = extra or missing
+    changed[name] = _transform(name, model, bindings, outputs, extra, existing, consumes)
+    return changed
+
+
+def _lifts(func: GraphFunction, first: GraphFunction) -> _Lifts:
+    """What can be computed of the weights of a function, in terms of those of the first one."""
+    found, model = _Lifts(func), _Lifts(first)
+    if func is not first:
+        _check_weights(found.weights, model.weights)
+    sizes: dict[Var, Any] = {}
+    for own, other in zip(found.weights, model.weights, strict=True):
+        bind_sizes(own.struct_info, other.struct_info, sizes)
+        found.names[own] = other
+    known = {
+        one
+        for weight in found.weights
+        for one in definable_tir_vars_in_struct_info(weight.struct_info)
+    }
+    renamer = _Renamer(found.names, sizes)
+    others = found if func is first else _lifts(first, first)
+    body: Any = func.body
+    for block in body.blocks:
+        for binding in block.bindings:
+            if not _is_liftable(binding, found.names, known):
+                continue
+            value = renamer.visit_expr(binding.value)
+            if func is first:
+                var = binding.var
+            else:
+                same = [one.var for one in others.bindings if structural_equal(one.value, value)]
+                if not same:
+                    continue
+                var = same[0]
+            found.names[binding.var] = var
+            found.bindings.append(VarBinding(var, value))
+    return found
+
+
+def _is_liftable(binding: Any, names: Mapping[GraphVar, GraphVar], known: set[Var]) -> bool:
+    value = binding.value
+    if not isinstance(binding, VarBinding) or isinstance(value, If | GraphFunction):
+        return False
+    if isinstance(value, GraphCall) and str(value.op) == _STOP:
+        return False
+    has_values = all(var in names for var in used_vars(value))
+    block = DataflowBlock((binding,))
+    return (
+        has_values
+        and known.issuperset(used_symbolic_vars(block))
+        and not contains_impure_call(value)
+    )
+
+
+class _Renamer(PyExprMutator):
+    """Writes a value with the variables of another function."""
+
+    def __init__(self, names: dict[GraphVar, GraphVar], sizes: Mapping[Var, Any]) -> None:
+        super().__init__()
+        self._renamed = names
+        self._sizes = dict(sizes)
+
+    def visit_prim_expr(self, expr: Any) -> Any:
+        """The size with the variables of the other function."""
+        return substitute(expr, self._sizes)
+
+
+def _check_weights(weights: Sequence[GraphVar], others: Sequence[GraphVar]) -> None:
+    help_text = "use LiftTransformParams(shared_transform=False), or name the functions that agree"
+    if len(weights) != len(others):
+        raise GraphError(
+            f"two functions with shared weights have {len(others)} and {len(weights)} weights",
+            "one function transforms the weights of all",
+            help_text,
+        )
+    for one, other in zip(weights, others, strict=True):
+        found = struct_info_base_check(other.struct_info, one.struct_info)
+        if found is BaseCheckResult.FAIL_L0:
+            raise GraphError(
+                f"weight {one.name_hint} is {one.struct_info} in one function and "
+                f"{other.struct_info} in another one",
+                "one function transforms the weights of all",
+                help_text,
+            )
+
+
+def _closed(model: _Lifts, common: set[GraphVar]) -> list[VarBinding]:
+    """The bindings that all functions have, and of which all inputs are among them."""
+    known = set(model.weights)
+    found: list[VarBinding] = []
+    for one in model.bindings:
+        if one.var in common and known.issuperset(used_vars(one.value)):
+            known.add(one.var)
+            found.append(one)
+    return found
+
+
+def _dependent(weights: Sequence[GraphVar], bindings: Sequence[VarBinding]) -> set[GraphVar]:
+    """The variables of bindings that depend on weights."""
+    found = set(weights)
+    for one in bindings:
+        if found.intersection(used_vars(one.value)):
+            found.add(one.var)
+    return found - set(weights)
+
+
+def _runtime_uses(
+    lifts: _Lifts, dependent: set[GraphVar], weights: Sequence[GraphVar]
+) -> set[GraphVar]:
+    """The variables, of the first function, that a function uses in what remains of it."""
+    body: Any = lifts.func.body
+    used: list[GraphVar] = used_vars(body.body)
+    for block in body.blocks:
+        for binding in block.bindings:
+            if lifts.names.get(binding.var) not in dependent:
+                used += used_vars(DataflowBlock((binding,)))
+    available = {*dependent, *weights}
+    return {lifts.names[one] for one in used if lifts.names.get(one) in available}
+
+
+def _remaining(
+    lifts: _Lifts, outputs: Sequence[GraphVar], dependent: set[GraphVar]
+) -> tuple[GraphFunction, list[Var]]:
+    """The function with the transformed weights as parameters, and the sizes that are missing."""
+    func = lifts.func
+    inputs = func.params[: int(func.attrs["num_input"])]
+    own = {other: one for one, other in lifts.names.items()}
+    remover = _Remover({one for one, other in lifts.names.items() if other in dependent})
+    params: list[GraphVar] = []
+    for one in outputs:
+        params.append(GraphVar(own[one].name_hint, own[one].struct_info))
+        remover.set_var_remap(own[one], params[-1])
+    body = remover.visit_with_new_scope(func.body, [*inputs, *params])
+    alone = GraphFunction((*inputs, *params), body, func.ret_struct_info, func.is_pure, func.attrs)
+    missing = free_symbolic_vars(alone)
+    if not missing:
+        return alone, []
+    shape = GraphVar("extra_symbolic_vars", ShapeStructInfo(tuple(missing)))
+    every = (*inputs, shape, *params)
+    return GraphFunction(every, body, func.ret_struct_info, func.is_pure, func.attrs), missing
+
+
+class _Remover(PyExprMutator):
+    """Drops the bindings of some variables."""
+
+    def __init__(self, dropped: set[GraphVar]) -> None:
+        super().__init__()
+        self._dropped = dropped
+
+    def visit_var_binding_(self, binding: VarBinding) -> None:
+        """The binding, unless it was lifted."""
+        if binding.var not in self._dropped:
+            super().visit_var_binding_(binding)
+
+
+def _transform(
+    name: str,
+    model: _Lifts,
+    bindings: Sequence[VarBinding],
+    outputs: Sequence[GraphVar],
+    extra: Sequence[Var],
+    existing: Any,
+    consumes: bool,
+) -> GraphFunction:
+    """The function that computes the outputs of a tuple of weights."""
+    fields: list[Any] = [ShapeExpr(tuple(extra)), *outputs] if extra else list(outputs)
+    result: Any = Tuple(tuple(fields))
+    blocks: tuple[DataflowBlock, ...] = ()
+    if fields:
+        gv = GraphVar("gv", result.struct_info_)
+        inside = {one.var: DataflowVar(one.var.name_hint, one.var.struct_info_) for one in bindings}
+        renamer = _Renamer(dict(inside), {})  # type: ignore[arg-type]
+        new = [VarBinding(inside[one.var], renamer.visit_expr(one.value)) for one in bindings]
+        blocks = (DataflowBlock((*new, VarBinding(gv, renamer.visit_expr(result)))),)
+        result = gv
+    attrs = {"num_input": 0, "global_symbol": name}
+    seq = SeqExpr(blocks, result, result.struct_info_)
+    func = GraphFunction(model.weights, seq, None, True, attrs)
+    func = copy_with_new_vars(bundled(remove_all_unused(func), "params"))
+    if isinstance(existing, GraphFunction):
+        func = _composed(existing, func)
+    return _Consumer(func.params[0]).visit_expr(func) if consumes else func
+
+
+def _composed(existing: GraphFunction, func: GraphFunction) -> GraphFunction:
+    """The function that applies one to the result of an existing one."""
+    body: Any = existing.body
+    (params,) = func.params
+    whole = body.body
+    following = _Renamer({params: whole}, {}).visit_with_new_scope(func.body)
+    seq = SeqExpr((*body.blocks, *following.blocks), following.body)
+    made = GraphFunction(existing.params, seq, None, True, existing.attrs)
+    return copy_with_new_vars(remove_all_unused(canonical_bindings(made)))
+
+
+class _Consumer(PyExprMutator):
+    """Frees a weight after it is taken out of the tuple of weights."""
+
+    def __init__(self, params: GraphVar) -> None:
+        super().__init__()
+        self._params = params
+
+    def visit_var_binding_(self, binding: VarBinding) -> None:
+        """The binding; after it, the element of the tuple is reset."""
+        super().visit_var_binding_(binding)
+        value = binding.value
+        if isinstance(value, TupleGetItem) and value.tuple_value is self._params:
+            place = PrimValue(ops.const(value.index, "int32"))
+            callee = ExternFunc("vm.builtin.tuple_reset_item")
+            info = TupleStructInfo(())
+            self.builder_.emit(call_pure_packed(callee, self._params, place, sinfo_args=info), "_")
