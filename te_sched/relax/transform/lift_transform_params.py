@@ -269,6 +269,9 @@ def _remaining(
         remover.set_var_remap(own[one], params[-1])
     body = remover.visit_with_new_scope(func.body, [*inputs, *params])
     alone = GraphFunction((*inputs, *params), body, func.ret_struct_info, func.is_pure, func.attrs)
+    if remover.has_stopped:
+        alone = canonical_bindings(alone)
+        body = alone.body
     missing = free_symbolic_vars(alone)
     if not missing:
         return alone, []
@@ -278,11 +281,19 @@ def _remaining(
 
 
 class _Remover(PyExprMutator):
-    """Drops the bindings of some variables."""
+    """Drops the bindings of some variables, and the marks that stop the pass."""
 
     def __init__(self, dropped: set[GraphVar]) -> None:
         super().__init__()
         self._dropped = dropped
+        self.has_stopped = False
+
+    def visit_call_(self, op: GraphCall) -> Any:
+        """The call; the mark that a value is not lifted is removed."""
+        if str(op.op) != _STOP:
+            return super().visit_call_(op)
+        self.has_stopped = True
+        return self.visit_expr(op.args[0])
 
     def visit_var_binding_(self, binding: VarBinding) -> None:
         """The binding, unless it was lifted."""
@@ -313,7 +324,7 @@ def _transform(
     attrs = {"num_input": 0, "global_symbol": name}
     seq = SeqExpr(blocks, result, result.struct_info_)
     func = GraphFunction(model.weights, seq, None, True, attrs)
-    func = copy_with_new_vars(bundled(remove_all_unused(func), "params"))
+    func = copy_with_new_vars(_clean(bundled(_clean(func), "params")))
     if isinstance(existing, GraphFunction):
         func = _composed(existing, func)
     return _Consumer(func.params[0]).visit_expr(func) if consumes else func
@@ -327,7 +338,14 @@ def _composed(existing: GraphFunction, func: GraphFunction) -> GraphFunction:
     following = _Renamer({params: whole}, {}).visit_with_new_scope(func.body)
     seq = SeqExpr((*body.blocks, *following.blocks), following.body)
     made = GraphFunction(existing.params, seq, None, True, existing.attrs)
-    return copy_with_new_vars(remove_all_unused(canonical_bindings(made)))
+    return copy_with_new_vars(_clean(made))
+
+
+def _clean(func: GraphFunction) -> GraphFunction:
+    """The function without bindings that only name a value, or that nothing uses."""
+    for _ in range(2):  # outputs of a block that named a tuple are none after that
+        func = remove_all_unused(canonical_bindings(func))
+    return func
 
 
 class _Consumer(PyExprMutator):
