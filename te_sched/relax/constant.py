@@ -26,6 +26,8 @@ def const(value: Any, dtype: Any = None) -> Constant:
     """
     info = dtype if isinstance(dtype, TensorStructInfo) else None
     wanted = info.dtype if info is not None else dtype
+    if wanted and isinstance(value, str) and value in ("inf", "-inf", "nan"):
+        value = float(value)  # as they are printed
     if isinstance(value, nd.NDArray):
         if wanted and str(value.dtype) != wanted:
             value = nd.array(value.numpy().astype(wanted), value.device)

@@ -35,7 +35,12 @@ from te_sched.ir.struct_info import (
 from te_sched.script import graph_frames as frames
 from te_sched.script.annotations import (
     Annotation,
+    Callable_,
+    Object,
     PendingStructInfo,
+    Shape,
+    Tensor,
+    Tuple,
     is_name,
     new_size,
     struct_info_of,
@@ -51,6 +56,8 @@ from te_sched.script.graph_frames import (
 from te_sched.script.source import Source
 from te_sched.script.statements import StatementReader, header_of
 
+# Annotations that scripts of 2022 write without `R.`.
+_WORDS = {one.__name__: one for one in (Tensor, Shape, Tuple, Object, Callable_)}
 _GRAPH_VALUES = (GraphExpr, ShapeExpr, Op, GlobalVar, MatchCastValue)
 
 
@@ -223,7 +230,14 @@ class GraphParser(StatementReader):
         for scope in reversed(self.scopes):
             if name in scope:
                 return scope[name]
-        return self.symbols[name] if name in self.symbols else super().lookup(name)
+        if name in self.symbols:
+            return self.symbols[name]
+        try:
+            return super().lookup(name)
+        except NameError:
+            if name in _WORDS:
+                return _WORDS[name]
+            raise
 
     def call(self, function: Any, args: list[Any], named: dict[str, Any]) -> Any:
         """Call a function; match_cast takes an annotation with names of sizes."""

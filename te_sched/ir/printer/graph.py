@@ -21,6 +21,7 @@ from te_sched.ir.printer.script_expr import float_text, python_tuple, quoted
 from te_sched.ir.stmt import GlobalVar
 from te_sched.ir.structural import structural_equal
 
+IR_LINE = "# from tvm.script import ir as I"
 RELAX_LINE, TIR_LINE = "# from tvm.script import relax as R", "# from tvm.script import tir as T"
 _CONSTANTS = "relax.expr.Constant"
 _STRINGS = re.compile(r'"(?:\\.|[^"\\])*"')
@@ -41,7 +42,7 @@ class GraphPrinter(ScriptPrinter):
 
     is_signature = False  # sizes are printed as strings, if they are no constants
     devices: tuple[Any, ...] = ()  # of the module
-    has_tir = False  # of what was printed before the function
+    has_ir = has_tir = False  # whether what was printed before the function uses I and T
     _named_functions = False  # whether a function of the module was named
 
     def text(self, node: Any) -> str:
@@ -107,7 +108,7 @@ class GraphPrinter(ScriptPrinter):
         self.block = outer
         inside = [f"def {name}({', '.join(params)}){result}:", *block.lines, *body]
         has_tir = self.has_tir or uses_tir([*outer.lines, *before, *inside])
-        head = [TIR_LINE, RELAX_LINE, ""] if has_tir else [RELAX_LINE, ""]
+        head = [IR_LINE] * self.has_ir + [TIR_LINE] * has_tir + [RELAX_LINE, ""]
         head.append("@R.function" if func.is_pure else "@R.function(pure=False)")
         before += [indent + line for line in head]
         before += [indent + inside[0], *inside[1:], ""]

@@ -14,7 +14,7 @@ from te_sched.ir import blocks as B
 from te_sched.ir import graph as G
 from te_sched.ir import stmt as S
 from te_sched.ir.expr import Range
-from te_sched.ir.printer.graph import RELAX_LINE, TIR_LINE, GraphPrinter, uses_tir
+from te_sched.ir.printer.graph import IR_LINE, RELAX_LINE, TIR_LINE, GraphPrinter, uses_tir
 from te_sched.ir.printer.script import ScriptPrinter
 from te_sched.ir.printer.script_expr import Metadata
 from te_sched.ir.printer.style import PLAIN, Style, UnderlinedLine, checked_options
@@ -22,7 +22,6 @@ from te_sched.ir.reals import as_reals
 from te_sched.ir.serialization import save_json
 from te_sched.ir.struct_info import ShapeExpr, StructInfo
 
-_IR = "# from tvm.script import ir as I"
 _OF_GRAPHS = (G.GraphExpr, G.Binding, G.BindingBlock, StructInfo, ShapeExpr)
 
 
@@ -121,13 +120,14 @@ def module_lines(
         printer = make_printer(GraphPrinter if is_graph else ScriptPrinter)
         printer.module_name = class_name
         if is_graph:
+            printer.has_ir = bool(module.attrs or module.global_infos)
             printer.has_tir = uses_tir(body)
             printer.devices = module.global_infos.get("vdevice", ())
             shown = printer.graph_function(func, name, "    ")
         else:
             shown = printer.function(func, name, "    ")
         body += _underlined_from(shown, "@R." if is_graph else "@T.", func, printer.style)
-    lines = [_IR, *[TIR_LINE] * uses_tir(body)]
+    lines = [IR_LINE, *[TIR_LINE] * uses_tir(body)]
     lines += [RELAX_LINE] * any(isinstance(one, _OF_GRAPHS) for one in module.functions.values())
     lines += ["", "@I.ir_module", f"class {class_name}:", *(body or ["    pass"])]
     return [*lines, *make_printer(ScriptPrinter).footer(after_function=True)]

@@ -1,0 +1,413 @@
+# ruff: noqa: F821, F841, RUF059  (names of scripts)
+"""Functions of graphs, read from scripts; each prints as text that reads again."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from te_sched import relax, tir, topi
+from te_sched.errors import ScriptError
+from te_sched.ir import assert_structural_equal, structural_hash
+from te_sched.ir.structural import structural_equal
+from te_sched.script import from_source
+from te_sched.script import ir as I
+from te_sched.script import relax as R
+from te_sched.script import tir as T
+from te_sched.script.frames import ScriptBuilder
+from tests.script.graph_program import C, Module
+
+
+def described(func: relax.Function) -> list[str]:
+    """The bindings of a function, without struct infos."""
+    return [
+        f"{one.var.name_hint}{'' if isinstance(one.var, relax.DataflowVar) else '*'} = {one.value}"
+        for block in func.body.blocks
+        for one in block.bindings
+    ]
+
+
+def test_text_with_metadata_reads_again() -> None:
+    again = from_source(Module.script(show_meta=True), check_well_formed=False)
+    assert_structural_equal(Module, again)
+    assert structural_hash(Module) == structural_hash(again)
+    assert np.array_equal(
+        again["aaa"].body.blocks[-1].bindings[-1].value.args[1].data.numpy(), C.data.numpy()
+    )
+
+
+def test_names_may_be_used_again() -> None:
+    @R.function
+    def f(x: R.Tensor((4,), "float32")):
+        y = R.add(x, R.add(x, x))
+        y = R.add(y, x)
+        with R.dataflow():
+            lv = R.add(y, y)
+            y = R.add(lv, lv)
+            R.output(y)
+        return y
+
+    assert described(f) == [
+        "gv = R.add(x, x)".replace("gv", "gv*"),
+        "y* = R.add(x, gv)",
+        "y* = R.add(y, x)",
+        "lv = R.add(y, y)",
+        "y* = R.add(lv, lv)",
+    ]
+    first, second = (one.var for one in f.body.blocks[0].bindings[1:3])
+    assert first is not second
+
+
+def test_python_operators_are_calls() -> None:
+    @R.function
+    def f(x: R.Tensor((4,), "float32"), y: R.Tensor((4,), "float32")):
+        a = -x + y * x - x / y
+        b, c = (x, y)
+        t = ((x, y), a)
+        d = t[0][1]
+        e = x > y
+        g = x.astype("int8")
+        h, i = R.split(x, 2)
+        return (b, d, e, g, i)
+
+    texts = described(f)
+    assert texts[:3] == ["gv* = R.negative(x)", "gv1* = R.multiply(y, x)", "gv2* = R.add(gv, gv1)"]
+    assert "e* = R.greater(x, y)" in texts
+    assert 'g* = R.astype(x, dtype="int8")' in texts
+    assert texts[-2].startswith("h* = ")
+    assert texts[-1].endswith("[1]")
+
+
+def test_sizes_are_shared_by_name() -> None:
+    @R.function
+    def f(x: R.Tensor(("n + 1",)), y: R.Tensor(("n", "m"), "float32"), s: R.Shape(["k"])):
+        m, n = T.int64(), T.int64()
+        k = T.int64()
+        z = R.call_pure_packed("f", y, sinfo_args=R.Tensor((m, n, k), "float32"))
+        w: R.Tensor(("m * 2",)) = R.call_packed("g", z, sinfo_args=R.Tensor)
+        return z
+
+    n, m = f.params[1].struct_info.shape
+    assert f.params[0].struct_info == relax.TensorStructInfo([n + 1], "")
+    z, w = (one.var.struct_info for one in f.body.blocks[0].bindings)
+    assert z.shape[0] is m
+    assert z.shape[1] is n
+    assert w == relax.TensorStructInfo([m * 2], "")
+    assert f.ret_struct_info == z
+
+
+def test_annotations_replace_what_is_inferred() -> None:
+    @R.function
+    def f(x: R.Tensor):
+        y: R.Object = R.add(x, x)
+        z: R.Object = x
+        return y
+
+    y, z = (one.var.struct_info for one in f.body.blocks[0].bindings)
+    assert (str(y), str(z)) == ("R.Object", "R.Tensor")
+
+
+def test_module_calls_functions_before_and_after() -> None:
+    @I.ir_module
+    class M:
+        known = R.ExternFunc("known")
+
+        @R.function
+        def main(x: R.Tensor((2, "n"), "float32")):
+            cls = M
+            a = cls.later(x)
+            b = M.loops(x, a)
+            c = unannotated(x)
+            d = R.emit_te(topi.add, x, x)
+            e = R.emit_te(topi.add, a, a)
+            return (a, c, d, e)
+
+        @R.function(private=True)
+        def later(y: R.Tensor((2, "m"), "float32")) -> R.Tensor((2, "m"), "float32"):
+            return y
+
+        @R.function
+        def unannotated(x: R.Tensor):
+            return x
+
+        @T.prim_func
+        def loops(a: T.handle, b: T.handle):
+            n = T.int64()
+            A = T.match_buffer(a, (T.int64(2), n))
+            B = T.match_buffer(b, (T.int64(2), n))
+            T.evaluate(0)
+
+    n = M["main"].params[0].struct_info.shape[1]
+    a, b, c, *_ = (one.var.struct_info for one in M["main"].body.blocks[0].bindings)
+    assert a == relax.TensorStructInfo([2, n], "float32")
+    assert (str(b), str(c)) == ("R.Tuple", "R.Object")
+    assert list(M.functions) == ["known", "main", "later", "unannotated", "loops", "add"]
+    assert M.get_global_var("later").struct_info == M["later"].struct_info
+    assert_structural_equal(M, from_source(M.script()))
+
+
+def test_function_may_call_a_name_of_another_module() -> None:
+    name = Module.get_global_var("nop3")
+
+    @R.function
+    def f(x: R.Object):
+        return name(x, x, x, x)
+
+    assert "nop3(x, x, x, x)" in f.script()
+
+
+def test_branches_bind_one_variable() -> None:
+    @R.function
+    def f(x: R.Tensor((2,), "float32"), n: R.Prim(value="n")):
+        n = T.int64()
+        if n > 4:
+            a = R.add(x, x)
+            y = R.add(a, a)
+        elif R.prim_value(n > 2):
+            y = (x, x)[0]
+        else:
+            y = R.match_cast(x, R.Tensor((2,), "float32"))
+        if True:
+            z = y
+        return z
+
+    outer = f.body.blocks[0].bindings[0]
+    assert str(outer.value.cond) == "R.prim_value(n > 4)"
+    assert outer.var.name_hint == "y"
+    assert outer.var.struct_info == relax.TensorStructInfo([2], "float32")
+    assert outer.value.true_branch.body.name_hint == "y_then"
+    inner = outer.value.false_branch.blocks[0].bindings[0].value
+    assert isinstance(inner.false_branch.blocks[0].bindings[0], relax.MatchCast)
+    assert_structural_equal(f, from_source(f.script()))
+
+
+def test_nested_functions_may_call_themselves() -> None:
+    @R.function
+    def f(x: R.Tensor):
+        @R.function
+        def again(y: R.Tensor) -> R.Tensor:
+            z = again(y)
+            return z
+
+        return again(x)
+
+    nested = f.body.blocks[0].bindings[0]
+    assert nested.var.struct_info == nested.value.struct_info
+    assert_structural_equal(f, from_source(f.script()))
+
+
+def test_return_in_a_dataflow_block_makes_outputs() -> None:
+    @R.function(private=True)
+    def f(x: R.Tensor((2,), "float32")):
+        with R.dataflow():
+            a = R.add(x, x)
+            b = R.add(a, a)
+            return (b, R.add(b, b))
+
+    assert [one[-2:] for one in (text.split(" = ")[0] for text in described(f))] == [
+        "a",
+        "b*",
+        "v*",
+    ]
+    assert str(f.body.body.fields[0]) == "b"
+
+
+def test_effects_stand_alone() -> None:
+    @R.function(pure=False)
+    def f(x: R.Tensor((), "int32")):
+        R.func_attr({"relax.force_pure": False})
+        R.print(x, format="{}")
+        R.tuple()
+        return x
+
+    assert not f.is_pure
+    assert f.attrs["relax.force_pure"] is False
+    assert [one.var.name_hint for one in f.body.blocks[0].bindings] == ["_", "_"]
+
+
+def test_macros_see_the_names_of_their_definition() -> None:
+    scale = R.const(2.0)
+
+    @R.macro
+    def scaled(value):
+        product = R.multiply(value, scale)
+        return product
+
+    scale = R.const(3.0)
+
+    @R.function
+    def f(x: R.Tensor((2,), "float32")):
+        y = scaled(x)
+        return y
+
+    assert described(f) == ['product* = R.multiply(x, R.const(2.0, "float32"))', "y* = product"]
+
+
+def test_older_spellings() -> None:
+    module = from_source(
+        """
+@tvm.script.ir_module
+class M:
+    @T.prim_func
+    def relu(x: T.handle, y: T.handle):
+        T.evaluate(0)
+
+    @R.function
+    def main(x: Tensor((1, "m"), "float32")):
+        m = T.int64()
+        a = R.call_tir("env.linear", (x,), (1, m), dtype="float32")
+        b = R.call_tir("relu", (a,), (1, m), dtype="float32")
+        c = R.call_tir(relu, (b,), (1, m), dtype="float32")
+        return c
+"""
+    )
+    info = 'out_sinfo=R.Tensor((1, m), dtype="float32")'
+    assert described(module["main"]) == [
+        f'a* = R.call_dps_packed("env.linear", (x,), {info})',
+        f"b* = R.call_tir(relu, (a,), {info})",
+        f"c* = R.call_tir(relu, (b,), {info})",
+    ]
+    old = relax.Var("A", (128, 128), relax.DynTensorType(2, "float32"))
+    assert old.struct_info == relax.TensorStructInfo([128, 128], "float32")
+    assert relax.Var("B", relax.ShapeType(2)).struct_info == relax.ShapeStructInfo(ndim=2)
+    builder = relax.BlockBuilder()
+    with builder.function([old], "main"):
+        builder.emit_func_output(old)
+    assert builder.get()["main"].params == (old,)
+
+
+def test_frames_build_the_same() -> None:
+    with ScriptBuilder() as builder, R.function():
+        R.func_name("f")
+        R.func_attr({"Primitive": 1})
+        x = R.arg("x", R.Tensor((4,), "float32"))
+        R.func_ret_struct_info(R.Tensor(ndim=1))
+        with R.dataflow() as block:
+            a = ScriptBuilder.name("a", R.emit(R.add(x, x)))
+            b = ScriptBuilder.name("b", R.emit(R.add(a, a), R.Tensor((4,), "float32")))
+            R.output(b)
+        cast = ScriptBuilder.name("c", R.emit_match_cast(block.output_vars[0], R.Tensor((4,))))
+        R.emit_var_binding(relax.VarBinding(relax.Var("d", cast.struct_info), cast))
+        R.func_ret_value(cast)
+
+    @R.function
+    def f(x: R.Tensor((4,), "float32")) -> R.Tensor((4,)):
+        R.func_attr({"Primitive": 1})
+        with R.dataflow():
+            a = R.add(x, x)
+            b: R.Tensor((4,), "float32") = R.add(a, a)
+            R.output(b)
+        c = R.match_cast(b, R.Tensor((4,)))
+        d = c
+        return c
+
+    made = builder.get()
+    assert made.script().replace("lv", "a") == f.script()
+    assert structural_equal(made, f)
+
+
+HEAD = "@R.function\ndef f(x: R.Tensor((4,), 'float32'), c: R.Prim('bool')):\n"
+STATEMENTS = {
+    "R.add(x, x)": "the value of a statement is not used",
+    "y = z = x": "one statement assigns twice",
+    "y: R.Shape = x": "a variable is annotated as R.Shape.ndim=-1., its value is R.Tensor",
+    "y: R.Tensor(16) = x": "the shape of R.Tensor is 16",
+    "y: R.Tensor(ndim=-2) = x": "R.Tensor has ndim=-2",
+    "x[0]: R.Tensor = x": "an annotation has no name or value",
+    "return x\n    return x": "function f returns twice",
+    "return": "a return has no value",
+    "pass": "function f has no result",
+    "for i in range(4):\n        pass": "For is not a statement of scripts",
+    "R.output(x)": "R.output stands outside of a dataflow block",
+    "with R.dataflow(), R.dataflow():\n        pass": "a with has two frames",
+    "with x:\n        pass": "x opens nothing",
+    "with R.dataflow():\n        R.output(x)": "x is an output of a dataflow block that does not def",
+    "with R.dataflow():\n        y = R.add(x, x)\n        R.output(y)\n        R.output(y)": (
+        "R.output is used twice"
+    ),
+    "with R.dataflow():\n        y = R.add(x, x)\n        R.output(y)\n        z = R.add(y, y)": (
+        "a variable is bound after R.output"
+    ),
+    "with R.dataflow():\n        with R.dataflow():\n            pass": (
+        "R.dataflow stands inside of a dataflow block"
+    ),
+    "with R.dataflow():\n        y = R.add(x, x)\n        R.output()\n    return y": (
+        "undefined variable y"
+    ),
+    "with R.dataflow():\n        if c:\n            y = x\n        else:\n            y = x": (
+        "a condition stands in a dataflow block"
+    ),
+    "if c:\n        y = x": "a condition has no else",
+    "if c:\n        return x\n    else:\n        y = x": "a branch of a condition returns",
+    "if c:\n        y = x\n    else:\n        z = x": "the branches of a condition bind y and z last",
+    "if c:\n        pass\n    else:\n        z = x": "a branch binds no variable at its end",
+    "R.func_attr({})\n    R.func_attr({})": "R.func_attr is used twice",
+    "y = R.match_cast(x, None)": "R.match_cast has no value or struct info",
+    "y = R.nonsense(x)": "scripts have no R.nonsense",
+    "y = R.nn.nonsense(x)": "AttributeError: ",
+    "n = T.int32()\n    n = T.int64()": "size n has dtype int64, expected int32",
+    "y = cls.f(x)": "undefined variable cls",
+    "@T.prim_func\n    def g(): T.evaluate(0)": "a function of loops stands inside of a function of",
+    "y = R.Tensor((4,), 'int8', 'cuda')\n    z = R.match_cast(x, y)": "the module has no device cuda",
+    "y = x.struct_info.__class__": "a script cannot use the attribute __class__",
+    "y = R.memory.Any": "the text of a script cannot use te_sched.relax.op.memory.Any",
+}
+
+
+@pytest.mark.parametrize("statement", STATEMENTS)
+def test_statements_are_rejected(statement: str) -> None:
+    with pytest.raises(ScriptError, match=f"^{STATEMENTS[statement]}"):
+        from_source(f"{HEAD}    {statement}\n")
+
+
+DEFINITIONS = {
+    "@R.function\ndef f(x):\n    return x": "parameter x has no struct info",
+    "@R.function\ndef f(*x):\n    return x": "parameters of f have defaults or stars",
+    "@R.function(inline=True)\ndef f():\n    return 1": "R.function has no option inline",
+    "@R.function\ndef f(x: R.Tensor(('m + 1',))):\n    return x": "undefined variable m",
+    "@R.function\ndef f(x: R.Tensor((2, 3), ndim=3)):\n    return x": "TensorStructInfo has a shape",
+    "@R.function\ndef f(x: R.Tensor(foo=1)):\n    return x": "TypeError: ",
+    "@R.function(private=True)\ndef f():\n    R.func_attr({'global_symbol': 'f'})\n    return 1": (
+        "function f is private and has the attribute global_symbol"
+    ),
+    "@I.ir_module\nclass M:\n    @R.function\n    def f(x: R.Object):\n        return M.g(x)": (
+        "AttributeError: the module has no function g"
+    ),
+}
+
+
+@pytest.mark.parametrize("text", DEFINITIONS)
+def test_definitions_are_rejected(text: str) -> None:
+    with pytest.raises(ScriptError, match=f"^{DEFINITIONS[text]}"):
+        from_source(text)
+
+
+def test_words_need_a_function() -> None:
+    with ScriptBuilder(), pytest.raises(ScriptError, match="R.arg stands outside of a function of"):
+        R.arg("x", R.Object())
+    with pytest.raises(ScriptError, match="the sizes 'n' are names"):
+        relax.Var("x", R.Tensor(("n", 4)))
+    with pytest.raises(AttributeError, match="no attribute '_private'"):
+        R._private  # noqa: B018
+    with (
+        ScriptBuilder(),
+        pytest.raises(ScriptError, match="function f returns twice"),
+        R.function(),
+    ):
+        R.func_name("f")
+        R.func_ret_value(1)
+        R.func_ret_value(2)
+
+
+def test_annotations_are_words_and_calls() -> None:
+    assert [str(one()) for one in (R.Tensor, R.Object, R.Tuple, R.Callable)] == [
+        *("R.Tensor", "R.Object", "R.Tuple", "R.Callable")
+    ]
+    assert repr(R.Tensor) == "R.Tensor"
+    n = tir.Var("n", "int64")
+    function = R.Callable((R.Tensor((n,)), R.Prim("int8")), R.Tuple(R.Object, R.Shape([n])), False)
+    assert str(function) == (
+        'R.Callable((R.Tensor((n,)), R.Prim("int8")), R.Tuple(R.Object, R.Shape([n])), False)'
+    )
+    assert str(R.Callable(ret=R.Object, purity=True)) == "R.Callable(purity=True)"
+    assert str(R.Tuple([R.Tensor("int8", ndim=1)])) == 'R.Tuple(R.Tensor(dtype="int8", ndim=1))'
