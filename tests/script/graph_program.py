@@ -86,7 +86,7 @@ class Module:
         return (o, x, y)
 
     @R.function(private=True, pure=False)
-    def bbb(x: R.Tensor(ndim=2), y: R.Tensor) -> R.Shape:
+    def bbb(x: R.Tensor(ndim=2), y: R.Tensor) -> R.Shape(ndim=2):
         n = T.int64()
         k = T.int64()
 
