@@ -26,15 +26,17 @@ from te_sched.relax.struct_info import bind_sizes, is_base_of
 from te_sched.relax.transform.canonicalize_bindings import canonical_bindings
 
 
-def copy_with_new_vars(func: GraphFunction) -> GraphFunction:
-    """A function with other variables, also those of sizes.
+def copy_with_new_vars(
+    func: GraphFunction, sizes: Mapping[Var, Expr] | None = None
+) -> GraphFunction:
+    """A function with other variables, also those of sizes, unless they are given.
 
     >>> from te_sched import relax
     >>> x = relax.Var("x", relax.TensorStructInfo([4], "float32"))
     >>> copy_with_new_vars(relax.Function([x], x)).params[0] is x
     False
     """
-    copier = _Copier(dict.fromkeys(()), {})
+    copier = _Copier({}, sizes or {})
     copier.renew_sizes(func)
     params = [copier.visit_var_def(one) for one in func.params]
     body = copier.visit_with_new_scope(func.body, params)

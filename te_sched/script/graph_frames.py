@@ -93,7 +93,8 @@ class GraphFunctionFrame(SequenceFrame):
         script = ScriptBuilder.current()
         script.frames.pop()
         self.is_open = False
-        self.made = made = self._function()
+        is_local = any(isinstance(one, GraphFunctionFrame) for one in script.frames)
+        self.made = made = self._function(is_local)
         outer = script.frames[-1] if script.frames else None
         if isinstance(outer, ModuleFrame):
             for name, func in self.builder.get().functions.items():
@@ -102,7 +103,7 @@ class GraphFunctionFrame(SequenceFrame):
         elif outer is None:
             script.results.append(made)
 
-    def _function(self) -> GraphFunction:
+    def _function(self, is_local: bool) -> GraphFunction:
         if self.result is None:
             raise ScriptError(
                 f"function {self.name} has no result", "", "end it with `return value`"
@@ -117,7 +118,7 @@ class GraphFunctionFrame(SequenceFrame):
                 "a private function cannot be called by name from outside of the module",
                 "leave out one of them",
             )
-        if not self.is_private and self.name:
+        if not self.is_private and self.name and not is_local:
             attrs.setdefault("global_symbol", self.name)
         made = GraphFunction(
             tuple(self.params),

@@ -9,7 +9,7 @@ grouped.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -56,15 +56,23 @@ class Group:
 Grouping = Mapping[GraphVar, Group]  # the group of the binding of a variable
 
 
-def fuse_groups(module: IRModule, find: Callable[[GraphFunction], Grouping]) -> IRModule:
-    """The module with a function for each group that `find` returns for the functions of graphs."""
+def fuse_groups(
+    module: IRModule,
+    find: Callable[[GraphFunction], Grouping],
+    entries: Collection[str] | None = None,
+) -> IRModule:
+    """The module with a function for each group that `find` returns for the functions of graphs,
+    or for some of them.
+    """
     fuser = _Fuser(module)
     changed: dict[str, Any] = {}
     for name, func in module.functions_items():
-        if isinstance(func, GraphFunction):
+        if isinstance(func, GraphFunction) and (entries is None or name in entries):
             found = find(func)
             if found:
                 changed[name] = fuser.fuse(func, found)
+    if not changed:
+        return module
     made = fuser.builder_.get()
     return replace(made, functions={**made.functions, **changed})
 
@@ -113,7 +121,8 @@ class _Fuser(PyExprMutator):
         return self.builder_._end_block()
 
     def _emit_group(self, group: _Members, outputs: set[GraphVar]) -> None:
-        results = [one for one in group.results if one in outputs or one in group.used_outside]
+        results = [*group.used_outside]
+        results += [one for one in group.variables if one in outputs and one not in results]
         if not results:
             return
         writer = _GroupWriter(self, group)
@@ -126,9 +135,10 @@ class _Fuser(PyExprMutator):
         if len(results) == 1:
             self.set_var_remap(results[0], made)
             return
-        for place, var in enumerate(results):
-            is_output = not isinstance(var, DataflowVar)
-            self.set_var_remap(var, self._emitted(TupleGetItem(made, place), is_output))
+        for var in group.variables:
+            if var in results:
+                item = TupleGetItem(made, results.index(var))
+                self.set_var_remap(var, self._emitted(item, not isinstance(var, DataflowVar)))
 
     def _emitted(self, value: Any, is_output: bool) -> GraphVar:
         return self.builder_.emit_output(value) if is_output else self.builder_.emit(value)
@@ -140,10 +150,10 @@ class _Members:
 
     group: Group
     bindings: list[Any] = field(default_factory=list)  # of variables
-    used_outside: set[GraphVar] = field(default_factory=set)
+    used_outside: dict[GraphVar, None] = field(default_factory=dict)  # in the order of the uses
 
     @property
-    def results(self) -> list[GraphVar]:
+    def variables(self) -> list[GraphVar]:
         return [one.var for one in self.bindings]
 
 
@@ -165,7 +175,7 @@ def _in_order(block: DataflowBlock, groups: Grouping) -> list[Any]:
         for var in variables_in(one):
             source = unit_of.get(var)
             if isinstance(source, _Members) and source is not unit_of[one.var]:
-                source.used_outside.add(var)
+                source.used_outside[var] = None
     return _sorted([unit_of[one.var] for one in block.bindings], unit_of)
 
 
@@ -201,7 +211,8 @@ def _sorted(units: list[Any], unit_of: Mapping[GraphVar, Any]) -> list[Any]:
 
 def _cycle(bindings: list[VarBinding]) -> GraphError:
     return GraphError(
-        f"the group of {', '.join(one.var.name_hint for one in bindings)} depends on itself",
+        "A cyclic dependency detected: the group of "
+        f"{', '.join(one.var.name_hint for one in bindings)} depends on itself",
         "a value between its bindings is computed outside of the group",
         "add that binding to the group, or split the group",
     )
@@ -310,6 +321,8 @@ class _GroupWriter(PyExprMutator):
 def _name_of(call: GraphCall) -> str:
     """What a call contributes to the name of a function."""
     op = call.op
+    if isinstance(op, GlobalVar):
+        return str(op).removeprefix("fused_")
     if isinstance(op, Op) and isinstance(call.args[0] if call.args else None, GlobalVar):
         return str(call.args[0])
     return str(getattr(op, "name_hint", op)).replace(".", "_")

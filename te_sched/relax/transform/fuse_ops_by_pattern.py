@@ -1,0 +1,253 @@
+"""The pass `FuseOpsByPattern`: what patterns match becomes functions, for libraries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from te_sched.errors import GraphError, kind_of, repr_of
+from te_sched.ir.graph import (
+    DataflowBlock,
+    GraphCall,
+    GraphFunction,
+    GraphVar,
+    TupleGetItem,
+    VarBinding,
+)
+from te_sched.ir.stmt import GlobalVar, IRModule
+from te_sched.passes import ModuleTransform, PassInfo
+from te_sched.relax.analysis.variables import bindings_of
+from te_sched.relax.dpl.pattern import BoundValues, DFPattern, WildcardPattern
+from te_sched.relax.transform.grouping import (
+    Group,
+    Grouping,
+    dataflow_blocks,
+    fuse_groups,
+    variables_in,
+)
+from te_sched.relax.transform.library_functions import (
+    CODEGEN,
+    COMPOSITE,
+    PRIMITIVE,
+    calling,
+    for_library,
+    is_composite,
+    library_of,
+    renamed_functions,
+)
+from te_sched.signatures import checked, is_sequence
+
+
+@dataclass(frozen=True)
+class PatternCheckContext:
+    """What a check of a match is given.
+
+    Parameters
+    ----------
+    matched_expr : the matched expression.
+    annotated_expr : the expressions of the annotated patterns, by name.
+    matched_bindings : the values of the variables that would be in the function.
+    var_usages : the variables that use each variable of the function.
+    value_to_bound_var : the variable of each value.
+    """
+
+    matched_expr: Any
+    annotated_expr: Mapping[str, Any]
+    matched_bindings: Mapping[GraphVar, Any]
+    var_usages: Mapping[GraphVar, Sequence[GraphVar]]
+    value_to_bound_var: Mapping[Any, GraphVar]
+
+
+@dataclass(frozen=True)
+class FusionPattern:
+    """A pattern of a library.
+
+    Parameters
+    ----------
+    name : its name: "library.operator".
+    pattern : what is matched.
+    annotation_patterns : parts of the pattern, by name, for the check.
+    check : whether a match is taken, of a PatternCheckContext.
+    attrs_getter : attributes of the function, of the expressions of the annotated patterns.
+    """
+
+    name: str
+    pattern: DFPattern
+    annotation_patterns: Mapping[str, DFPattern] = field(default_factory=dict)
+    check: Callable[[PatternCheckContext], bool] | None = None
+    attrs_getter: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None
+
+
+class RepeatedDefinitionError(GraphError, ValueError):
+    """A variable that is bound twice in a module."""
+
+
+@checked
+def FuseOpsByPattern(
+    patterns: Sequence[Any],
+    bind_constants: bool = True,
+    annotate_codegen: bool = False,
+    entry_functions: Sequence[str] | None = None,
+) -> ModuleTransform:
+    """The pass that puts what patterns match into functions with the attribute "Composite".
+
+    Parameters
+    ----------
+    patterns : FusionPatterns, or tuples of their arguments; earlier ones come first.
+    bind_constants : whether constants are part of the functions.
+    annotate_codegen : whether each function is put into one with the attribute "Codegen", the
+        library of the pattern, for `RunCodegen`.
+    entry_functions : the functions in which patterns are searched; by default all.
+
+    Raises
+    ------
+    GraphError if a value of a match is needed by what is computed between its parts.
+
+    >>> from te_sched import relax
+    >>> from te_sched.relax.dpl import is_op, wildcard
+    >>> x = relax.Var("x", relax.TensorStructInfo([4], "float32"))
+    >>> builder = relax.BlockBuilder()
+    >>> with builder.function("main", [x]):
+    ...     with builder.dataflow():
+    ...         y = builder.emit_output(relax.op.exp(x))
+    ...     gv = builder.emit_func_output(y)
+    >>> exp = is_op("relax.exp")(wildcard())
+    >>> module = FuseOpsByPattern([("mylib.exp", exp)])(builder.get())
+    >>> dict(module["fused_relax_exp"].attrs)
+    {'Composite': 'mylib.exp', 'Primitive': 1}
+    """
+    known = [_as_pattern(one) for one in patterns]
+
+    def run(mod: IRModule, context: Any) -> IRModule:
+        del context
+        _check_definitions(mod)
+        entries = [str(one) for one in entry_functions or mod.functions]
+        for one in known:
+            mod = fuse_groups(mod, _Search(one, bind_constants).groups, entries)
+        return _for_libraries(mod) if annotate_codegen else mod
+
+    return ModuleTransform(run, PassInfo(0, "FuseOpsByPattern"))
+
+
+def _as_pattern(given: Any) -> FusionPattern:
+    if isinstance(given, FusionPattern):
+        return given
+    if is_sequence(given) and 2 <= len(given) <= 5 and isinstance(given[1], DFPattern):
+        return FusionPattern(*given)
+    raise GraphError(
+        f"{repr_of(given)} is given as a pattern of FuseOpsByPattern",
+        f"it is {kind_of(given)}",
+        'give ("library.operator", pattern), or a FusionPattern',
+    )
+
+
+def _check_definitions(mod: IRModule) -> None:
+    seen: dict[GraphVar, str] = {}
+    for name, func in mod.functions_items():
+        if not isinstance(func, GraphFunction):
+            continue
+        for var in (*func.params, *[one.var for one in bindings_of(func)]):
+            if var in seen:
+                raise RepeatedDefinitionError(
+                    f"variable {var.name_hint} of function {name} is bound twice",
+                    f"function {seen[var]} binds it, too",
+                    "copy functions with relax.utils.copy_with_new_vars",
+                )
+            seen[var] = str(name)
+
+
+class _Search:
+    """Finds the groups of one pattern."""
+
+    def __init__(self, pattern: FusionPattern, keeps_constants: bool) -> None:
+        self._pattern = pattern
+        self._keeps_constants = keeps_constants
+
+    def groups(self, func: GraphFunction) -> Grouping:
+        """The groups of a function; a larger match takes the place of one inside of it."""
+        if any(name in func.attrs for name in (CODEGEN, COMPOSITE, PRIMITIVE)):
+            return {}
+        found: dict[GraphVar, Group] = {}
+        for block in dataflow_blocks(func):
+            found.update(self._of_block(block))
+        return found
+
+    def _of_block(self, block: DataflowBlock) -> Grouping:
+        found: dict[GraphVar, Group] = {}
+        values = {one.var: one.value for one in block.bindings if isinstance(one, VarBinding)}
+        known = BoundValues(values)
+        variables = {id(value): var for var, value in values.items()}
+        for var in values:
+            match = next(self._pattern.pattern.search(var, {}, known), None)
+            if match is None:
+                continue
+            own = _own_variables(match, variables)
+            inner = {found[one] for one in own if one in found}
+            members = {one for one, group in found.items() if group in inner}
+            if not own or not members <= own or not self._accepts(var, match, own, block, values):
+                continue
+            annotated = self._annotated(match)
+            getter = self._pattern.attrs_getter
+            attrs = {COMPOSITE: self._pattern.name, PRIMITIVE: 1}
+            group = Group(
+                attrs | dict(getter(annotated) if getter else {}), "", self._keeps_constants
+            )
+            found.update(dict.fromkeys(own, group))
+        return found
+
+    def _annotated(self, match: Any) -> dict[str, Any]:
+        return {
+            name: match[one].value
+            for name, one in (self._pattern.annotation_patterns or {}).items()
+            if one in match
+        }
+
+    def _accepts(
+        self,
+        var: GraphVar,
+        match: Any,
+        own: set[GraphVar],
+        block: DataflowBlock,
+        values: Mapping[GraphVar, Any],
+    ) -> bool:
+        """Whether the check of the pattern takes a match."""
+        if self._pattern.check is None:
+            return True
+        usages: dict[GraphVar, list[GraphVar]] = {one: [] for one in own}
+        for binding in block.bindings:
+            for one in variables_in(binding):
+                if one in usages and binding.var not in usages[one]:
+                    usages[one].append(binding.var)
+        context = PatternCheckContext(
+            values[var],
+            self._annotated(match),
+            {one: values[one] for one in values if one in own},
+            usages,
+            {value: one for one, value in values.items()},
+        )
+        return bool(self._pattern.check(context))
+
+
+def _own_variables(match: Any, variables: Mapping[int, GraphVar]) -> set[GraphVar]:
+    """The variables of a block whose values a match consists of."""
+    return {
+        variables[id(found.value)]
+        for one, found in match.items()
+        if isinstance(one, DFPattern)
+        and not isinstance(one, WildcardPattern)
+        and isinstance(found.value, GraphCall | TupleGetItem)
+        and id(found.value) in variables
+    }
+
+
+def _for_libraries(mod: IRModule) -> IRModule:
+    """The module in which each function of a pattern is part of a function of its library."""
+    names: dict[str, str] = {}
+    functions: dict[str, Any] = {}
+    for name in list(mod.functions):
+        if is_composite(mod, name):
+            library = library_of(mod, name)
+            new = names[str(name)] = f"{name}_{library}"
+            functions[new] = for_library(calling(mod, GlobalVar(name)), mod, library, new)
+    return renamed_functions(mod, names, functions) if names else mod

@@ -1,0 +1,107 @@
+"""The pass `MergeCompositeFunctions`: calls of functions of one library become one function."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from te_sched.ir.graph import DataflowBlock, GraphFunction, GraphVar
+from te_sched.ir.stmt import IRModule
+from te_sched.passes import ModuleTransform, PassInfo
+from te_sched.relax.transform.grouping import (
+    Group,
+    Grouping,
+    dataflow_blocks,
+    fuse_groups,
+    variables_in,
+)
+from te_sched.relax.transform.library_functions import (
+    CODEGEN,
+    for_library,
+    is_composite,
+    library_of,
+    renamed_functions,
+)
+
+
+def MergeCompositeFunctions() -> ModuleTransform:
+    """The pass that merges adjacent calls of functions of one library, which `FuseOpsByPattern` has
+    made, into one function of the library, for `RunCodegen`.
+
+    Calls are not merged if something outside of the function stands between them.
+    """
+
+    def run(mod: IRModule, context: Any) -> IRModule:
+        del context
+        merged = fuse_groups(mod, lambda func: _groups(func, mod))
+        names: dict[str, str] = {}
+        functions: dict[str, Any] = {}
+        for name, func in merged.functions_items():
+            if str(name) in mod.functions or not isinstance(func, GraphFunction):
+                continue
+            library = str(func.attrs[CODEGEN])
+            new = names[str(name)] = f"{name}_{library}"
+            functions[new] = for_library(func, mod, library, new)
+        return renamed_functions(merged, names, functions) if names else mod
+
+    return ModuleTransform(run, PassInfo(0, "MergeCompositeFunctions"))
+
+
+def _groups(func: GraphFunction, mod: IRModule) -> Grouping:
+    found: dict[GraphVar, Group] = {}
+    if CODEGEN not in func.attrs:
+        for block in dataflow_blocks(func):
+            found.update(_Merging(block, mod).groups())
+    return found
+
+
+class _Merging:
+    """The sets of variables of a block: each is one function, or one binding."""
+
+    def __init__(self, block: DataflowBlock, mod: IRModule) -> None:
+        self._inputs: dict[GraphVar, list[GraphVar]] = {}
+        self._libraries: dict[GraphVar, str] = {}
+        self._set_of: dict[GraphVar, set[GraphVar]] = {}
+        for one in block.bindings:
+            value: Any = one.value  # type: ignore[attr-defined]
+            self._inputs[one.var] = [var for var in variables_in(one) if var in self._inputs]
+            self._set_of[one.var] = {one.var}
+            if is_composite(mod, getattr(value, "op", None)):
+                self._libraries[one.var] = library_of(mod, value.op)
+            elif value in self._libraries:  # another name of a result
+                self._libraries[one.var] = self._libraries[value]
+
+    def groups(self) -> Mapping[GraphVar, Group]:
+        """The group of each call of a function of a library."""
+        for var, library in self._libraries.items():
+            for one in self._inputs[var]:
+                if self._libraries.get(one) == library:
+                    self._merge(var, one)
+        made: dict[int, Group] = {}
+        for var, library in self._libraries.items():
+            made.setdefault(id(self._set_of[var]), Group({CODEGEN: library}, "", True))
+        return {var: made[id(self._set_of[var])] for var in self._libraries}
+
+    def _merge(self, a: GraphVar, b: GraphVar) -> None:
+        """Join two sets, unless a value outside of both stands between them."""
+        joined = self._set_of[a] | self._set_of[b]
+        if joined == self._set_of[a] or self._depends_on_itself(joined):
+            return
+        for one in joined:
+            self._set_of[one] = joined
+
+    def _depends_on_itself(self, variables: set[GraphVar]) -> bool:
+        """Whether a value outside of a set uses it, and is used by it."""
+        seen: set[GraphVar] = set()
+        stack = [one for var in variables for one in self._inputs[var] if one not in variables]
+        while stack:
+            var = stack.pop()
+            if var in seen:
+                continue
+            for one in self._set_of[var]:
+                seen.add(one)
+                for source in self._inputs[one]:
+                    if source in variables:
+                        return True
+                    stack.append(source)
+        return False
