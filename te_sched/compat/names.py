@@ -186,6 +186,10 @@ TREE: dict[str, Alias] = {
     "script.ir": Alias(("te_sched.script.ir",)),
     "script.parser": Alias(("te_sched.script",)),
     "script.parser.tir": Alias(("te_sched.script.tir",)),
+    "script.parser.relax.entry": Alias(
+        ("te_sched.script.relax",),
+        {"StructInfoProxy": "te_sched.script.annotations:Annotation"},
+    ),
     "script.parser.relax": Alias(("te_sched.script.relax",)),
     "script.parser.ir": Alias(("te_sched.script.ir",)),
     "script.ir_builder": Alias((), {"IRBuilder": "te_sched.script.frames:ScriptBuilder"}),
@@ -198,7 +202,9 @@ TREE: dict[str, Alias] = {
     "script.printer.doc": Alias((), is_absent=True),
     "script.printer.doc_printer": Alias((), is_absent=True),
     "relax": Alias(("te_sched.relax",)),
-    "relax.expr": Alias(("te_sched.relax",)),
+    "relax.expr": Alias(
+        ("te_sched.relax",), {"_update_struct_info": "te_sched.ir.graph:update_struct_info"}
+    ),
     "relax.struct_info": Alias(("te_sched.relax", "te_sched.relax.struct_info")),
     "relax.block_builder": Alias(("te_sched.relax.block_builder",)),
     "relax.exec_builder": Alias(("te_sched.relax.vm.exec_builder",)),

@@ -27,6 +27,7 @@ from te_sched.ir.struct_info import (
     TupleStructInfo,
     erase_unknown,
 )
+from te_sched.ir.structural import structural_equal
 from te_sched.ir.visitor import replace, substitute, walk
 
 
@@ -47,7 +48,7 @@ def struct_info_base_check(
     >>> from te_sched import relax
     >>> wide, narrow = relax.TensorStructInfo(dtype="", ndim=1), relax.TensorStructInfo([4], "int8")
     >>> struct_info_base_check(wide, narrow).name, struct_info_base_check(narrow, wide).name
-    ('PASS', 'FAIL_L2')
+    ('PASS', 'FAIL_L1')
     """
     check = _CHECKS.get(type(base))
     if check is None:
@@ -62,6 +63,9 @@ def struct_info_base_check(
 def is_base_of(base: StructInfo, derived: StructInfo) -> bool:
     """Whether every value of `derived` is one of `base`."""
     return struct_info_base_check(base, derived) is BaseCheckResult.PASS
+
+
+StructInfo.is_base_of = is_base_of  # type: ignore[attr-defined]
 
 
 def _check_prim(base: Any, given: Any, analyzer: Analyzer) -> BaseCheckResult:
@@ -95,6 +99,8 @@ def _check_tensor(base: Any, given: Any, analyzer: Analyzer) -> BaseCheckResult:
         return BaseCheckResult.FAIL_L1 if given.ndim == -1 else BaseCheckResult.FAIL_L0
     if base.vdevice is not None and given.vdevice is None:
         return BaseCheckResult.FAIL_L1
+    if base.vdevice is not None and not structural_equal(base.vdevice, given.vdevice):
+        return BaseCheckResult.FAIL_L0
     if base.shape is None or base.shape is given.shape:
         return BaseCheckResult.PASS
     if not isinstance(base.shape, ShapeExpr) or not isinstance(given.shape, ShapeExpr):
@@ -123,7 +129,7 @@ def _check_function(base: Any, given: Any, analyzer: Analyzer) -> BaseCheckResul
     for one, other in zip(given.params, base.params, strict=True):
         bind_sizes(one, other, values)
     params = [substitute(one, values) for one in given.params]
-    pairs = zip(params, base.params, strict=True)
+    pairs = zip(base.params, params, strict=True)  # as TVM: parameters vary with the function
     found = [struct_info_base_check(one, other, analyzer) for one, other in pairs]
     result = struct_info_base_check(base.ret, substitute(given.ret, values), analyzer)
     return min([*found, result])
@@ -132,7 +138,7 @@ def _check_function(base: Any, given: Any, analyzer: Analyzer) -> BaseCheckResul
 def _of_sizes(base: Any, given: Any, analyzer: Analyzer) -> BaseCheckResult:
     found = BaseCheckResult.PASS
     for one, other in zip(base, given, strict=True):
-        if analyzer.can_prove_equal(one, other):
+        if structural_equal(one, other) or analyzer.can_prove_equal(one, other):
             continue
         if analyzer.can_prove(ops.not_equal(one, other)):
             return BaseCheckResult.FAIL_L0
@@ -236,12 +242,18 @@ def derive_call(call: GraphCall, info: StructInfo, analyzer: Analyzer) -> Struct
                 "give an argument of this struct info",
             )
     own = {one for param in info.params for one in _own_variables(param)}
-    result = substitute(info.ret, values)
+    result = map_sizes(info.ret, lambda size: _valued(size, values, analyzer))
     missing = own - values.keys()
     if missing:
         left = {one for one in _own_variables(result) if one not in missing}
         result = erase_unknown(result, left)
     return result
+
+
+def _valued(size: Any, values: dict[Var, Any], analyzer: Analyzer) -> Any:
+    """A size with the values of its variables."""
+    new = substitute(size, values)
+    return size if new is size else analyzer.simplify(new)
 
 
 def _own_variables(info: Any) -> list[Var]:
@@ -295,6 +307,10 @@ def struct_info_lca(
         return TupleStructInfo(tuple([struct_info_lca(one, other) for one, other in pairs]))
     if isinstance(lhs, FuncStructInfo) and isinstance(rhs, FuncStructInfo):
         ret = struct_info_lca(lhs.ret, rhs.ret, analyzer)
+        if lhs.params is not None and rhs.params is not None and len(lhs.params) == len(rhs.params):
+            both = zip(lhs.params, rhs.params, strict=True)
+            params = tuple([struct_info_lca(one, other, analyzer) for one, other in both])
+            return FuncStructInfo(params, ret, lhs.purity and rhs.purity)
         return FuncStructInfo.opaque_func(ret=ret, purity=lhs.purity and rhs.purity)
     return ObjectStructInfo()
 

@@ -51,6 +51,15 @@ class Annotation:
     def __call__(self, *args: Any, **named: Any) -> Any:
         return self.make(*args, **named)
 
+    def as_struct_info(self) -> Any:
+        """The struct info that the word is by itself.
+
+        >>> from te_sched.script import relax as R
+        >>> R.Object.as_struct_info()
+        R.Object
+        """
+        return self()
+
     def __repr__(self) -> str:
         return f"R.{self.__name__}"
 

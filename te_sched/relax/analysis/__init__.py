@@ -3,14 +3,15 @@
 import sys
 
 from te_sched import signatures
-from te_sched.ir.struct_info import erase_to_well_defined as erase_to_well_defined
 from te_sched.relax.analysis.compile_time import (
     computable_at_compile_time as computable_at_compile_time,
 )
+from te_sched.relax.analysis.erasing import erase_to_well_defined as erase_to_well_defined
 from te_sched.relax.analysis.memory_usage import estimate_memory_usage as estimate_memory_usage
 from te_sched.relax.analysis.purity import contains_impure_call as contains_impure_call
 from te_sched.relax.analysis.recursion import detect_recursion as detect_recursion
 from te_sched.relax.analysis.reshape_pattern import has_reshape_pattern as has_reshape_pattern
+from te_sched.relax.analysis.static_type import get_static_type as get_static_type
 from te_sched.relax.analysis.symbolic import (
     collect_non_negative_expressions as collect_non_negative_expressions,
 )
