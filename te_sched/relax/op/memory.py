@@ -185,9 +185,7 @@ def _check_view(
     if have is None or want is None or (offset_given and offset is None):
         return
     end = want + (offset if offset is not None else 0)
-    is_whole = not offset_given
-    fails = ops.not_equal(end, have) if is_whole else ops.greater(end, have)
-    if builder.analyzer.can_prove(fails):
+    if builder.analyzer.can_prove(ops.greater(end, have)):
         raise GraphError(
             f"{call.op} makes {made} of {data}",
             f"it needs {end} bytes, and the tensor has {have}",

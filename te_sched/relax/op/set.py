@@ -30,7 +30,7 @@ def unique(
 
     Parameters
     ----------
-    sorted : whether they are in ascending order; otherwise the order is not specified.
+    sorted : whether they are in ascending order; otherwise in that of the first one of each.
     return_index : also the index of the first one of each.
     return_inverse : also the place of each element of `x` among the distinct ones.
     return_counts : also how often each occurs.

@@ -13,6 +13,7 @@ import numpy as np
 from te_sched.errors import CallError
 from te_sched.ir import dtypes
 from te_sched.relax.vm.builtins import shape_to_tensor
+from te_sched.relax.vm.bytecode import ShapeTuple
 from te_sched.runtime import registry
 from te_sched.runtime.ndarray import NDArray, array
 
@@ -33,6 +34,8 @@ def _filled(message: str, values: Any) -> str:
 
 
 def _text(value: Any) -> str:
+    if isinstance(value, tuple) and not isinstance(value, ShapeTuple):
+        return f"({', '.join(map(_text, value))})"
     return str(value.numpy() if isinstance(value, NDArray) else value)
 
 
@@ -56,14 +59,18 @@ def unique(
     return_counts: int = 0,
     axis: int | None = None,
 ) -> Any:
-    """The distinct elements or slices of an array, in ascending order; see `relax.op.unique`."""
-    del is_sorted
-    flags = bool(return_index), bool(return_inverse), bool(return_counts)
-    found = np.unique(data.numpy(), *flags, axis=axis)
-    if not any(flags):
-        return array(np.asarray(found))
-    values, *numbers = found
-    return (array(values), *[array(one.reshape(-1).astype("int64")) for one in numbers])
+    """The distinct elements or slices of an array; see `relax.op.unique`."""
+    found = np.unique(data.numpy(), True, True, True, axis=axis)
+    values, first, inverse, counts = found[0], *[one.reshape(-1) for one in found[1:]]
+    if not is_sorted:  # in the order of the first of each
+        order = np.argsort(first)
+        values = np.take(values, order, axis=0 if axis is None else axis)
+        first, counts, inverse = first[order], counts[order], np.argsort(order)[inverse]
+    flags = (return_index, return_inverse, return_counts)
+    numbers = [one for flag, one in zip(flags, (first, inverse, counts), strict=True) if flag]
+    if not numbers:
+        return array(values)
+    return (array(values), *[array(one.astype("int64")) for one in numbers])
 
 
 def nonzero(data: NDArray) -> NDArray:
