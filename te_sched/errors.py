@@ -222,6 +222,17 @@ class GraphTypeError(GraphError, TypeError):
     """
 
 
+class GraphAssertionError(GraphError, AssertionError):
+    """A condition that a graph asserts (`relax.op.assert_op`) does not hold when it runs.
+
+    >>> from te_sched.relax.vm.run_functions import assert_op
+    >>> assert_op(False, "size {}", 3)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    te_sched.errors.GraphAssertionError: size 3...
+    """
+
+
 class MixedTypesError(GraphError, TypeError):
     """The arguments of an operator of a graph have different dtypes, which TVM calls a TypeError.
 

@@ -39,7 +39,7 @@ def cut(
             "a slice has stride 0", "it would have infinitely many elements", "use another stride"
         )
     if all(as_constant(one) is not None for one in (begin, end, stride, extent)):
-        whole = range(as_constant(extent))[as_constant(begin) : as_constant(end) : step]  # type: ignore[arg-type, misc]
+        whole = range(as_constant(extent))[as_constant(begin) : as_constant(end) : step]  # type: ignore[arg-type]
         if not assume_inbound:
             return whole.start, len(whole)
     if assume_inbound:
@@ -53,11 +53,11 @@ def cut(
         return first, analyzer.simplify(ops.maximum(count, 0))
     up = _cut(begin, end, stride, extent, False, analyzer, is_clamped=False)
     down = _cut(begin, end, stride, extent, True, analyzer, is_clamped=False)
-    is_down = ops.convert(stride) < 0
+    goes_down = ops.convert(stride) < 0
     first = up[0]
     if not analyzer.can_prove_equal(ops.convert(up[0]), ops.convert(down[0])):
-        first = intrinsics.if_then_else(is_down, down[0], up[0])
-    return first, intrinsics.if_then_else(is_down, down[1], up[1])
+        first = intrinsics.if_then_else(goes_down, down[0], up[0])
+    return first, intrinsics.if_then_else(goes_down, down[1], up[1])
 
 
 def _cut(

@@ -28,3 +28,19 @@ def test_loops_of_a_schedule_are_wide() -> None:
     func = with_index_dtype(sch.mod["main"], "int64")
     loops = [node for node in walk(func.body) if type(node) is For]
     assert {one.extent.dtype for one in loops} == {"int64"}
+
+
+def _in_int64(*tensors: te.Tensor) -> str:
+    return str(te.create_prim_func(list(tensors), index_dtype_override="int64"))
+
+
+def test_constants_of_conditions_have_the_dtype_of_indices() -> None:
+    A = te.placeholder((4,), "int32", name="A")
+    B = te.compute((4,), lambda i: te.select(A[i] > 0, A[i] + 1, A[i]), name="B")
+    assert 'T.Select(T.int64(0) < T.Cast("int64", A[v_i]), A[v_i] + 1, A[v_i])' in _in_int64(A, B)
+
+
+def test_a_block_without_loops_keeps_its_iterator() -> None:
+    A = te.placeholder((), "float32", name="A")
+    B = te.compute((), lambda: A() + 1.0, name="B")
+    assert "vi = T.axis.spatial(1, T.int64(0))" in _in_int64(A, B)

@@ -71,7 +71,7 @@ def shape_of(info: TensorStructInfo) -> tuple[Any, ...] | None:
 
 def common_dtype(call: GraphCall, infos: Sequence[Any]) -> str:
     """The dtype that values share, "" if one is not known; GraphTypeError if they differ."""
-    known = {one.dtype for one in infos}
+    known: set[str] = {one.dtype for one in infos}
     if "" in known:
         return ""
     if len(known) > 1:

@@ -120,7 +120,7 @@ def _infer_arange(call: GraphCall, builder: Any) -> StructInfo:
     if isinstance(values[2], IntImm | FloatImm) and values[2].value == 0:
         raise GraphError("the step of relax.arange is 0", "", "give a step that is not 0")
     size = _count(*values)
-    return TensorStructInfo((builder.analyzer.simplify(size),), dtype)  # type: ignore[arg-type]
+    return TensorStructInfo((builder.analyzer.simplify(size),), dtype)
 
 
 def _count(start: Any, end: Any, step: Any) -> Expr:

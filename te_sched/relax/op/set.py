@@ -6,7 +6,7 @@ from typing import Any
 
 from te_sched.ir import ops
 from te_sched.ir.expr import IntImm
-from te_sched.ir.graph import GraphCall, PrimValue
+from te_sched.ir.graph import GraphCall
 from te_sched.ir.struct_info import (
     PrimStructInfo,
     StructInfo,
@@ -70,7 +70,7 @@ def _infer_nonzero(call: GraphCall, builder: Any) -> StructInfo:
     return TensorStructInfo(None, "int64", tensor_of(call, 0).vdevice, 2)
 
 
-def _flag(given: Any) -> PrimValue:
+def _flag(given: Any) -> Any:
     return number(int(given) if isinstance(given, bool) else given)
 
 

@@ -160,10 +160,9 @@ class _Writer:
         args = [self.expr(one) for one in call.args]
         if isinstance(call.op, GraphVar):
             return self._emit("vm.builtin.invoke_closure", [MACHINE, self.expr(call.op), *args])
-        is_loops = isinstance(call.op, GlobalVar) and isinstance(
-            self.module.functions.get(call.op), PrimFunc
-        )
-        return self._emit(self._name(call.op), args, is_void or is_loops)
+        func = self.module.functions.get(call.op) if isinstance(call.op, GlobalVar) else None
+        is_void |= isinstance(func, PrimFunc) and func.ret_type in ("void", "")
+        return self._emit(self._name(call.op), args, is_void)
 
     def _operator(self, call: GraphCall) -> VmOperand:
         name, args = call.op.name, call.args

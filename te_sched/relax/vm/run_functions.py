@@ -10,22 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from te_sched.errors import CallError
+from te_sched.errors import GraphAssertionError
 from te_sched.ir import dtypes
 from te_sched.relax.vm.builtins import shape_to_tensor
 from te_sched.relax.vm.bytecode import ShapeTuple
 from te_sched.runtime import registry
 from te_sched.runtime.ndarray import NDArray, array
-
-
-class GraphAssertionError(CallError, AssertionError):
-    """A condition that a graph asserts does not hold.
-
-    >>> assert_op(False, "size {}", 3)
-    Traceback (most recent call last):
-        ...
-    te_sched.relax.vm.run_functions.GraphAssertionError: size 3
-    """
 
 
 def _filled(message: str, values: Any) -> str:

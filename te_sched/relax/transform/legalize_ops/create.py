@@ -23,7 +23,7 @@ def _full(name: str, value: float | None = None) -> LegalizeFunc:
     """The rule of a tensor of one value, which is an argument for None."""
 
     def legalize(builder: BlockBuilder, call: GraphCall) -> Any:
-        info = call.struct_info
+        info: Any = call.struct_info
         fill = scalar_or_expr(call.args[1], True) if value is None else value
         return builder.call_te(topi.full, info.shape, info.dtype, fill, primfunc_name_hint=name)
 
@@ -43,9 +43,9 @@ def _arange(builder: BlockBuilder, call: GraphCall) -> Any:
     dtype = call.attrs.dtype
     if all(isinstance(one, IntImm | FloatImm) for one in values):
         return const(np.arange(*[one.value for one in values], dtype=dtype), dtype)
-    shape = call.struct_info.shape
+    info: Any = call.struct_info
     return builder.call_te(
-        _sequence, shape, values[0], values[2], dtype, primfunc_name_hint="arange"
+        _sequence, info.shape, values[0], values[2], dtype, primfunc_name_hint="arange"
     )
 
 
@@ -62,7 +62,7 @@ def _sequence(shape: Any, start: Any, step: Any, dtype: str) -> Any:
 @register_legalize("relax.eye")
 @register_legalize("relax.eye_like")
 def _eye(builder: BlockBuilder, call: GraphCall) -> Any:
-    info = call.struct_info
+    info: Any = call.struct_info
     diagonal = call.args[-1]
     return builder.call_te(
         topi.eye,
