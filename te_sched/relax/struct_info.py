@@ -233,7 +233,7 @@ def derive_call(call: GraphCall, info: StructInfo, analyzer: Analyzer) -> Struct
     for param, arg in zip(info.params, call.args, strict=True):
         bind_sizes(param, arg.struct_info, values)
     for place, (param, arg) in enumerate(zip(info.params, call.args, strict=True)):
-        expected = substitute(param, values)
+        expected = map_sizes(param, lambda size: _valued(size, values, analyzer))
         found = struct_info_base_check(expected, arg.struct_info, analyzer)
         if found is BaseCheckResult.FAIL_L0:
             raise GraphError(

@@ -30,6 +30,7 @@ from te_sched.ir.expr import (
     lanes_of,
 )
 from te_sched.ir.intrinsics import if_then_else
+from te_sched.ir.struct_info import GraphExpr
 from te_sched.script.source import Source
 
 BINARY: dict[type, Callable[[Any, Any], Any]] = {
@@ -272,13 +273,15 @@ class ScriptEvaluator:
     def _unary(self, node: ast.UnaryOp) -> Any:
         value = self.value(node.operand)
         if isinstance(node.op, ast.Not):
-            return ops.logical_not(value) if isinstance(value, Operand) else not value
+            if isinstance(value, Operand):
+                return ops.logical_not(value)
+            return not _checked_condition(value)
         return _UNARY[type(node.op)](value)
 
     def _bool(self, node: ast.BoolOp) -> Any:
         is_and = isinstance(node.op, ast.And)
         combine = _both if is_and else _either
-        found = self.value(node.values[0])
+        found = _checked_condition(self.value(node.values[0]))
         for one in node.values[1:]:
             if not isinstance(found, Operand):
                 if bool(found) is not is_and:
@@ -308,7 +311,7 @@ class ScriptEvaluator:
         return found
 
     def _choice(self, node: ast.IfExp) -> Any:
-        condition = self.value(node.test)
+        condition = _checked_condition(self.value(node.test))
         if isinstance(condition, Operand):
             return if_then_else(condition, self.value(node.body), self.value(node.orelse))
         return self.value(node.body if condition else node.orelse)
@@ -328,6 +331,17 @@ class ScriptEvaluator:
 
         function.__signature__ = signature  # type: ignore[attr-defined]
         return function
+
+
+def _checked_condition(value: Any) -> Any:
+    """A condition; values of graphs are known when they run, so that Python cannot test them."""
+    if isinstance(value, GraphExpr):
+        raise ScriptError(
+            "a value of a graph is tested inside of an expression",
+            "it is known when the graph runs",
+            "write an if statement, or use R.where, R.logical_and, R.logical_or, R.logical_not",
+        )
+    return value
 
 
 def element_at(buffer: Buffer, key: Any) -> Any:

@@ -1,0 +1,254 @@
+"""The builder of graphs: names, blocks, functions of the module, normal form."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from te_sched import relax, te, tir, topi
+from te_sched.errors import GraphError
+from te_sched.ir import Op, assert_structural_equal
+from te_sched.script import ir as I
+from te_sched.script import relax as R
+from te_sched.script import tir as T
+
+N = tir.Var("n", "int64")
+INFO = relax.TensorStructInfo([N, 4], "float32")
+
+
+def variable(name: str = "x") -> relax.Var:
+    return relax.Var(name, INFO)
+
+
+def test_bindings_are_named_and_outputs_leave_their_block() -> None:
+    x = variable()
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x], attrs={"a": 1}, pure=False):
+        first = builder.emit(relax.op.add(x, relax.op.add(x, x)))
+        with builder.dataflow():
+            inner = builder.emit(relax.op.add(first, x), name_hint="sum")
+            assert builder.current_block_is_dataflow()
+            out = builder.emit_output((inner, x))
+        builder.emit_func_output([out, first])
+
+    @R.function(pure=False)
+    def main(x: R.Tensor(("n", 4), "float32")):
+        R.func_attr({"a": 1})
+        gv = R.add(x, x)
+        gv1 = R.add(x, gv)
+        with R.dataflow():
+            sum = R.add(gv1, x)
+            gv2 = (sum, x)
+            R.output(gv2)
+        return (gv2, gv1)
+
+    assert builder.get()["main"].script() == main.script()
+    assert builder.lookup_binding(first).op == "relax.add"
+    assert builder.lookup_binding(x) is None
+
+
+def test_functions_with_the_same_structure_are_one() -> None:
+    x = variable()
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x]):
+        a = builder.emit_te(topi.add, x, x)
+        b = builder.emit_te(topi.add, a, a)
+        c = builder.emit_te(topi.multiply, b, x, primfunc_name_hint="add")
+        builder.emit_func_output(c)
+    assert sorted(builder.get().functions) == ["add", "add1", "main"]
+    assert_structural_equal(a.struct_info, b.struct_info)
+    name = builder.add_func(builder.get()["add1"], "copy")
+    assert name == "add1"
+    builder.update_func("add1", builder.get()["add"])
+    assert builder.add_func(builder.get()["add"], "other") in ("add", "add1")
+
+
+def test_functions_open_inside_of_others() -> None:
+    x, y = variable(), variable("y")
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x]):
+        with builder.function("inner", [y], private=True):
+            inner = builder.emit_func_output(builder.emit(relax.op.add(y, y)))
+        builder.emit_func_output(builder.emit(inner(x)))
+    assert builder.get()["main"].ret_struct_info == INFO
+    assert "global_symbol" not in builder.get()["inner"].attrs
+    assert relax.BlockBuilder.current() is None
+
+
+def test_sequences_in_bindings_are_spliced() -> None:
+    x = variable()
+    inside = relax.Var("i", INFO)
+    block = relax.DataflowBlock([relax.VarBinding(inside, relax.op.add(x, x))])
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x]):
+        value = builder.emit(relax.SeqExpr([block], inside))
+        builder.emit_func_output(value)
+    kinds = [type(one).__name__ for one in builder.get()["main"].body.blocks]
+    assert kinds == ["DataflowBlock", "BindingBlock"]
+
+
+def test_void_values_are_empty_tuples() -> None:
+    builder = relax.BlockBuilder()
+    nothing = relax.Var("u", relax.TupleStructInfo([]))
+    assert str(builder.normalize(relax.Tuple([nothing, variable()]))) == "(R.tuple(), x)"
+
+
+def test_casts_define_sizes_that_results_do_not_show() -> None:
+    x = relax.Var("x", relax.TensorStructInfo(dtype="int8", ndim=1))
+    m = tir.Var("m", "int64")
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            inner = builder.match_cast(x, relax.TensorStructInfo([m], "int8"), "c")
+            out = builder.emit_output(inner)
+        builder.emit_func_output(out)
+    function = builder.get()["main"]
+    assert inner.name_hint == "c"
+    assert function.body.blocks[0].bindings[1].var.struct_info.shape[0] is m
+    assert function.ret_struct_info == relax.TensorStructInfo(dtype="int8", ndim=1)
+
+
+def test_conditions_know_what_both_branches_are() -> None:
+    cond = relax.Var("c", relax.PrimStructInfo("bool"))
+    three, four = (relax.Var(f"v{n}", relax.TensorStructInfo([n], "int8")) for n in (3, 4))
+    builder = relax.BlockBuilder()
+    with builder.function("main", [cond, three, four]):
+        value = builder.emit(relax.If(cond, relax.op.add(three, three), four))
+        builder.emit_func_output(value)
+    assert value.struct_info == relax.TensorStructInfo(dtype="int8", ndim=1)
+    branch = builder.get()["main"].body.blocks[0].bindings[0].value.true_branch
+    assert len(branch.blocks[0].bindings) == 1
+
+
+def test_arguments_of_tensor_expressions() -> None:
+    x = variable()
+    shape = relax.Var("s", relax.ShapeStructInfo([N, 2]))
+    number = relax.Var("p", relax.PrimStructInfo(value=N))
+
+    def function(tensors: Any, sizes: Any, options: Any, scale: Any) -> Any:
+        first, second = tensors
+        assert [str(one) for one in sizes] == ["n", "T.int64(2)"]
+        assert options == {"text": "a", "dtype": "int8", "shape": [3, 4]}
+        return te.compute((4,), lambda i: first[0, i] + second[0, i] * scale, name="out")
+
+    builder = relax.BlockBuilder()
+    options = {
+        "text": relax.StringImm("a"),
+        "dtype": relax.DataTypeImm("int8"),
+        "shape": relax.ShapeExpr([3, 4]),
+    }
+    with builder.function("main", [x, shape, number]):
+        out = builder.emit_te(
+            function,
+            relax.Tuple([x, relax.const([[1.0]])]),
+            shape,
+            options,
+            number,
+            primfunc_attrs={"mark": 1},
+            name_hint="named",
+        )
+        builder.emit_func_output(out)
+    module = builder.get()
+    assert out.name_hint == "named"
+    assert module["function"].attrs["mark"] == 1
+    call = module["main"].body.blocks[0].bindings[0].value
+    assert str(call).startswith("R.call_tir(function, (x, metadata[")
+    assert [one.name for one in module["function"].buffer_map.values()] == ["x", "B", "out"]
+
+
+def in_function(act: Any) -> Any:
+    def run() -> None:
+        builder = relax.BlockBuilder()
+        with builder.function("main", [variable()]):
+            act(builder)
+
+    return run
+
+
+def without_parameters() -> None:
+    builder = relax.BlockBuilder()
+    with builder.function("main"):
+        builder.emit_func_output(variable())
+
+
+def twice_with_a_name() -> None:
+    builder = relax.BlockBuilder()
+    for _ in range(2):
+        with builder.function("main", []):
+            builder.emit_func_output(relax.const(1))
+
+
+def hidden_variable() -> None:
+    x = variable()
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            inner = builder.emit(relax.op.add(x, x))
+            used = relax.VarBinding(variable("u"), relax.op.add(inner, x))
+            value = builder.emit(relax.SeqExpr([relax.BindingBlock([used])], used.var))
+            out = builder.emit_output(value)
+        builder.emit_func_output(out)
+
+
+FAULTS = {
+    "function main has no result": in_function(lambda builder: None),
+    "no function is open": lambda: relax.BlockBuilder().emit_func_output(variable()),
+    "function main has a result already": in_function(
+        lambda builder: [builder.emit_func_output(relax.const(n)) for n in (1, 2)]
+    ),
+    "the parameters of function main are given twice": in_function(
+        lambda builder: builder.emit_func_output(relax.const(1), [variable()])
+    ),
+    "function main has no parameters": without_parameters,
+    "function main exists in the module already": twice_with_a_name,
+    "a dataflow block stands outside of a function": lambda: (
+        relax.BlockBuilder().dataflow().__enter__()
+    ),
+    "emit_output stands outside of a dataflow block": in_function(
+        lambda builder: builder.emit_output(variable())
+    ),
+    "no block is open": lambda: relax.BlockBuilder().emit(variable()),
+    "3 is not an expression of a graph": lambda: relax.BlockBuilder().normalize(3),
+    "Malformed AST: lv is used outside of its dataflow block": hidden_variable,
+    "a parameter is 3": lambda: relax.BlockBuilder().function("f", [3]).__enter__(),
+    "<lambda> returns 3, expected tensors": in_function(
+        lambda builder: builder.emit_te(lambda x: 3, variable())
+    ),
+    "o is passed to a function of tensor expressions": in_function(
+        lambda builder: builder.emit_te(topi.exp, relax.Var("o", relax.ObjectStructInfo()))
+    ),
+    "the shape of t is not known": in_function(
+        lambda builder: builder.emit_te(topi.exp, relax.Var("t", relax.TensorStructInfo()))
+    ),
+    "there is no operator 'relax.nonsense'": lambda: relax.BlockBuilder().normalize(
+        relax.Call(Op.get("relax.nonsense"), [])
+    ),
+}
+
+
+@pytest.mark.parametrize("message", FAULTS)
+def test_faults(message: str) -> None:
+    with pytest.raises(GraphError, match=f"^{message}"):
+        FAULTS[message]()
+
+
+def test_scopes_for_tests() -> None:
+    builder = relax.BlockBuilder()
+    with builder.testing_scope([N]):
+        assert builder.normalize(relax.op.add(variable(), variable())).struct_info == INFO
+    assert builder.get_unique_name("lv") == "lv"
+    assert builder.get_unique_name("lv") == "lv1"
+
+
+def test_calls_of_functions_of_a_module() -> None:
+    @I.ir_module
+    class M:
+        @R.function
+        def f(x: R.Tensor(("m", 4), "float32")) -> R.Tensor(("m",), "float32"):
+            m = T.int64()
+            return R.call_pure_packed("g", x, sinfo_args=R.Tensor((m,), "float32"))
+
+    builder = relax.BlockBuilder(M)
+    call = builder.normalize(relax.GlobalVar("f")(variable()))
+    assert call.struct_info == relax.TensorStructInfo([N], "float32")
