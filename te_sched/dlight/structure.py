@@ -5,12 +5,13 @@ of matrices, what they read in rows. Must not know targets or rules.
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
 from te_sched.errors import ScheduleError
 from te_sched.ir.blocks import Block
-from te_sched.ir.expr import Add, BufferLoad, Cast, Expr, IntImm, IterVar, Mul, Var
+from te_sched.ir.expr import Add, Buffer, BufferLoad, Cast, Expr, IntImm, IterVar, Mul, Var
 from te_sched.ir.stmt import BufferStore, For
 from te_sched.ir.visitor import variables_of, walk
 from te_sched.tensorir.handles import BlockRV, LoopRV
@@ -144,8 +145,8 @@ class Contraction:
     operands: tuple[BufferLoad, BufferLoad]
 
 
-def contraction_of(node: Block) -> Contraction | None:
-    """How a block is a sum of products; None for other blocks."""
+def contraction_of(node: Block, constants: Collection[Buffer] = ()) -> Contraction | None:
+    """How a block is a sum of products; None for other blocks. `constants` can be packed freely."""
     found = _operands(node)
     if found is None:
         return None
@@ -164,7 +165,8 @@ def contraction_of(node: Block) -> Contraction | None:
             ):
                 continue
             is_contiguous = _is_last(load, var)
-            if not is_contiguous and (not is_plain or reuse < 4):
+            is_worth = reuse >= 4 or load.buffer in constants
+            if not is_contiguous and not (is_plain and is_worth):
                 continue
             candidates.append((is_plain, is_contiguous, place, wide))
     if not candidates:

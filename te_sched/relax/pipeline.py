@@ -15,9 +15,12 @@ from typing import Any
 
 from te_sched import dlight
 from te_sched.errors import GraphError, did_you_mean
-from te_sched.ir.stmt import IRModule
+from te_sched.ir.graph import Constant, GraphCall, GraphFunction
+from te_sched.ir.op import Op
+from te_sched.ir.stmt import GlobalVar, IRModule, PrimFunc
 from te_sched.passes import ModulePass, ModuleTransform, PassInfo
 from te_sched.relax import transform
+from te_sched.relax.expr_functor import PyExprVisitor
 from te_sched.transform import Sequential
 
 # The passes of relax.transform, in order.
@@ -48,9 +51,44 @@ def _processor() -> ModulePass:
     def run(mod: IRModule, context: Any) -> IRModule:
         del context
         module = PIPELINES["zero"]()(transform.DecomposeOpsForInference()(mod))
-        return dlight.ApplyDefaultSchedule(dlight.cpu.Default())(module)
+        module = dlight.ApplyDefaultSchedule(dlight.cpu.Default())(with_free_layouts(module))
+        packed = transform.FoldConstant()(transform.SplitLayoutRewritePreproc()(module))
+        result: IRModule = transform.DeadCodeElimination()(packed)
+        return result
 
     return ModuleTransform(run, PassInfo(0, "processor"))
+
+
+class _Constants(PyExprVisitor):
+    """The places of the arguments of functions that are constants in all calls."""
+
+    def __init__(self) -> None:
+        self.places: dict[str, set[int]] = {}
+
+    def visit_call_(self, op: GraphCall) -> None:
+        """A call of a function."""
+        if isinstance(op.op, Op) and op.op == "relax.call_tir":
+            found = {k for k, one in enumerate(op.args[1].fields) if isinstance(one, Constant)}
+            name = str(op.args[0])
+            self.places[name] = self.places.get(name, found) & found
+        super().visit_call_(op)
+
+
+def with_free_layouts(mod: IRModule) -> IRModule:
+    """The module whose functions say which parameters are constants ("layout_free_buffers")."""
+    calls = _Constants()
+    for func in mod.functions.values():
+        if isinstance(func, GraphFunction) and func.body is not None:
+            calls.visit_expr(func)
+    module = mod.clone()
+    for name, func in mod.functions_items():
+        if isinstance(func, PrimFunc):
+            attrs = {key: one for key, one in func.attrs.items() if key != "layout_free_buffers"}
+            places = sorted(calls.places.get(str(name), ()))
+            free = {"layout_free_buffers": places} if places else {}
+            made = func.without_attr("layout_free_buffers").with_attrs({**attrs, **free})
+            module.update_func(GlobalVar(name), made)
+    return module
 
 
 def _of(name: str, passes: tuple[str, ...]) -> Callable[[], ModulePass]:
@@ -92,12 +130,13 @@ def get_pipeline(name: str = "zero", **kwargs: Any) -> Any:
 def register_pipeline(name: str) -> Any:
     """A decorator that gives a name to a function that returns a pass.
 
-    >>> from te_sched.relax import transform
-    >>> @register_pipeline("only_normalize")
-    ... def only_normalize():
-    ...     return transform.Normalize()
-    >>> get_pipeline("only_normalize")
-    Run Function pass: Normalize at the optimization level 1
+        >>> from te_sched.relax import transform
+    from te_sched.relax.expr_functor import PyExprVisitor
+        >>> @register_pipeline("only_normalize")
+        ... def only_normalize():
+        ...     return transform.Normalize()
+        >>> get_pipeline("only_normalize")
+        Run Function pass: Normalize at the optimization level 1
     """
     if name in PIPELINES:
         raise GraphError(f"pipeline {name!r} exists already", "", "give it another name")

@@ -9,7 +9,7 @@ second-level cache while the panels pass by.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from te_sched.codegen.target import Target
@@ -27,7 +27,7 @@ from te_sched.dlight.structure import (
     node_of,
     size_of,
 )
-from te_sched.ir.expr import Var
+from te_sched.ir.expr import Buffer, Var
 from te_sched.ir.visitor import variables_of
 from te_sched.processors import usable_processors
 from te_sched.tensorir.handles import BlockRV
@@ -40,10 +40,15 @@ _WORTH = 1 << 18  # multiplications for which threads pay
 _FEW_ROWS = 16  # up to which columns side by side are read in place
 
 
-def schedule_contraction(sch: Schedule, block: BlockRV, target: Target) -> bool:
-    """Schedule a block that is a contraction; whether it is one, and was scheduled."""
+def schedule_contraction(
+    sch: Schedule, block: BlockRV, target: Target, constants: Collection[Buffer] = ()
+) -> bool:
+    """Schedule a block that is a contraction; whether it is one, and was scheduled.
+
+    `constants` are parameters that can be packed in advance.
+    """
     node = node_of(sch, block)
-    found = contraction_of(node)
+    found = contraction_of(node, constants)
     if found is None:
         return False
     vectors = vectors_of(target)
@@ -53,7 +58,8 @@ def schedule_contraction(sch: Schedule, block: BlockRV, target: Target) -> bool:
         return False
     rows, columns = tile
     packed = None
-    if not found.is_contiguous or _is_packed_anyway(found, axes, columns):
+    is_constant = found.is_plain and found.operands[found.wide].buffer in constants
+    if not found.is_contiguous or is_constant or _is_packed_anyway(found, axes, columns):
         packed = _pack(sch, block, found, columns)
         if packed is None and not found.is_contiguous:
             return False

@@ -25,7 +25,7 @@ from te_sched.dlight.structure import (
     size_of,
 )
 from te_sched.errors import ScheduleError
-from te_sched.ir.expr import BufferLoad, Var
+from te_sched.ir.expr import Buffer, BufferLoad, Var
 from te_sched.ir.stmt import PrimFunc
 from te_sched.ir.visitor import variables_of
 from te_sched.processors import usable_processors
@@ -55,7 +55,7 @@ class CPURule(DefaultRule):
     def scheduled(self, sch: Schedule, blocks: list[BlockRV], target: Target) -> Schedule:
         """The schedule of a function that was not scheduled yet."""
         del blocks
-        return schedule_blocks(sch, target)
+        return schedule_blocks(sch, target, constants_of(sch))
 
 
 class Default(CPURule):
@@ -81,19 +81,34 @@ class Fallback(CPURule):
         return sch
 
 
-def schedule_blocks(sch: Schedule, target: Target) -> Schedule:
+def constants_of(sch: Schedule) -> list[Buffer]:
+    """The parameters whose layout is free: they can be packed in advance."""
+    func: PrimFunc = sch.mod["main"]
+    places = func.attrs.get("layout_free_buffers") or ()
+    return [func.buffer_map[func.params[int(one)]] for one in places]
+
+
+def schedule_blocks(sch: Schedule, target: Target, constants: list[Buffer]) -> Schedule:
     """The schedule with all blocks of its function scheduled."""
     inline_injective(sch)
     lanes = vectors_of(target).lanes
     for block in blocks_of(sch):
         if is_reduction(node_of(sch, block)):
-            trial = sch.copy()
-            is_done: list[bool] = []
-            step = attempt(lambda: is_done.append(schedule_contraction(trial, block, target)))  # noqa: B023
-            if step and is_done[0]:
-                sch = trial
+            sch = _with_contraction(sch, block, target, constants)
     _schedule_rest(sch, [one for one in blocks_of(sch) if not _is_scheduled(sch, one)], lanes)
     return sch
+
+
+def _with_contraction(
+    sch: Schedule, block: BlockRV, target: Target, constants: list[Buffer]
+) -> Schedule:
+    """The schedule with a block scheduled, if it is a contraction; else the schedule itself."""
+    trial, is_done = sch.copy(), False
+    try:
+        is_done = schedule_contraction(trial, block, target, constants)
+    except ScheduleError:  # a step is not legal for it
+        return sch
+    return trial if is_done else sch
 
 
 def _is_scheduled(sch: Schedule, block: BlockRV) -> bool:

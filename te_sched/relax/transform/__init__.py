@@ -53,6 +53,7 @@ PASSES: dict[str, str] = {
     "RemoveUnusedParameters": "remove_unused_parameters",
     "RewriteDataflowReshape": "rewrite_dataflow_reshape",
     "StaticPlanBlockMemory": "static_plan_block_memory",
+    "SplitLayoutRewritePreproc": "split_layout_rewrite_preproc",
     "ToMixedPrecision": "to_mixed_precision",
     "ToNonDataflow": "to_non_dataflow",
     "TopologicalSort": "topological_sort",

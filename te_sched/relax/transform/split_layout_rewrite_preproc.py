@@ -1,0 +1,174 @@
+"""SplitLayoutRewritePreproc: blocks that pack weights become functions of their own.
+
+A schedule that packs an operand marks the block that does ("meta_schedule.layout_rewrite_preproc").
+As a function of its own it is computed once for weights that are constants (FoldConstant).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from te_sched.ir.blocks import Block, BlockRealize
+from te_sched.ir.expr import Buffer, Var
+from te_sched.ir.graph import GraphCall, GraphFunction, Tuple, TupleGetItem
+from te_sched.ir.op import Op
+from te_sched.ir.renew import renew_defs
+from te_sched.ir.root_block import is_root
+from te_sched.ir.stmt import GlobalVar, IRModule, PrimFunc, SeqStmt, Stmt
+from te_sched.ir.struct_info import ShapeExpr, TensorStructInfo, TupleStructInfo
+from te_sched.ir.visitor import StatementMapper, replace, walk
+from te_sched.lower.statements import sequence
+from te_sched.passes import ModuleTransform, PassInfo
+from te_sched.relax.expr_functor import PyExprMutator
+from te_sched.relax.transform.base import with_functions
+
+MARK = "meta_schedule.layout_rewrite_preproc"
+_FREE = "layout_free_buffers"
+
+
+def SplitLayoutRewritePreproc() -> ModuleTransform:
+    """The pass that separates the packing of weights from the functions that use them.
+
+    A function `f` becomes `f_weight_prepack` and `f_prepacked`, which a graph calls in turn.
+
+    >>> from te_sched import IRModule
+    >>> SplitLayoutRewritePreproc()(IRModule({})).get_global_vars()
+    []
+    """
+
+    def run(mod: IRModule, context: Any) -> IRModule:
+        del context
+        found: dict[str, _Split] = {}
+        for name, func in mod.functions_items():
+            if isinstance(func, PrimFunc):
+                made = _split(func)
+                if made is not None:
+                    found[str(name)] = made
+        if not found:
+            return mod
+        module = IRModule(
+            {name: func for name, func in mod.functions_items() if str(name) not in found},
+            mod.attrs,
+            mod.written_name,
+        )
+        for name, one in found.items():
+            module.update_func(GlobalVar(f"{name}_weight_prepack"), one.packing)
+            module.update_func(GlobalVar(f"{name}_prepacked"), one.rest)
+        changed = {
+            name: _Caller(module, found).visit_expr(func)
+            for name, func in module.functions_items()
+            if isinstance(func, GraphFunction)
+        }
+        return with_functions(module, changed)
+
+    return ModuleTransform(run, PassInfo(0, "SplitLayoutRewritePreproc"))
+
+
+@dataclass(frozen=True)
+class _Split:
+    """A function in two: what packs some of its parameters, and the rest."""
+
+    packing: PrimFunc
+    rest: PrimFunc
+    places: list[int]  # of the parameters that are packed
+    packed: list[Buffer]
+
+
+def _split(func: PrimFunc) -> _Split | None:
+    if not is_root(func.body):
+        return None
+    root: Any = func.body
+    block: Block = root.block
+    parts = block.body.seq if isinstance(block.body, SeqStmt) else (block.body,)
+    marked = {part: one for part in parts if (one := _marked(part)) is not None}
+    if not marked:
+        return None
+    rest = [part for part in parts if part not in marked]
+    buffers = {buffer: param for param, buffer in func.buffer_map.items()}
+    used = {one.buffer for part in rest for one in walk(part) if hasattr(one, "buffer")}
+    pairs: list[tuple[Buffer, Buffer]] = []
+    for one in marked.values():
+        sources, results = ([r.buffer for r in regions] for regions in (one.reads, one.writes))
+        is_simple = len(sources) == len(results) == 1 and sources[0] in buffers
+        if not is_simple or sources[0] in used or results[0] not in block.alloc_buffers:
+            return None
+        pairs.append((sources[0], results[0]))
+    handles = {packed: Var(f"var_{packed.name}", "handle") for _, packed in pairs}
+    attrs = {key: value for key, value in func.attrs.items() if key != _FREE}
+    packing = PrimFunc(
+        tuple([*[buffers[source] for source, _ in pairs], *handles.values()]),
+        _body(root, [_Unmark().visit(part) for part in marked], []),
+        {
+            **{buffers[source]: source for source, _ in pairs},
+            **{handle: packed for packed, handle in handles.items()},
+        },
+        {key: value for key, value in attrs.items() if key != "global_symbol"},
+    )
+    instead = {buffers[source]: handles[packed] for source, packed in pairs}
+    packed_ones = [packed for _, packed in pairs]
+    kept = [one for one in block.alloc_buffers if one not in packed_ones]
+    buffer_map = {
+        instead.get(param, param): dict(pairs).get(buffer, buffer)
+        for param, buffer in func.buffer_map.items()
+    }
+    main = PrimFunc(
+        tuple([instead.get(param, param) for param in func.params]),
+        _body(root, rest, kept),
+        buffer_map,
+        attrs,
+    )
+    places = [func.params.index(buffers[source]) for source, _ in pairs]
+    return _Split(renew_defs(packing), main, places, packed_ones)
+
+
+def _body(root: BlockRealize, parts: list[Stmt], buffers: list[Buffer]) -> BlockRealize:
+    block = replace(root.block, body=sequence(parts), alloc_buffers=tuple(buffers))
+    return replace(root, block=block)
+
+
+def _marked(part: Stmt) -> Block | None:
+    """The block of a nest that packs."""
+    found = [one for one in walk(part) if isinstance(one, Block)]
+    return found[0] if len(found) == 1 and MARK in found[0].annotations else None
+
+
+class _Unmark(StatementMapper):
+    def visit_Block(self, node: Block) -> Block:
+        kept = {key: value for key, value in node.annotations.items() if key != MARK}
+        return replace(self.generic(node), annotations=kept)
+
+
+class _Caller(PyExprMutator):
+    """Calls the two functions in place of one."""
+
+    def __init__(self, module: IRModule, found: dict[str, _Split]) -> None:
+        super().__init__(module)
+        self._found = found
+
+    def visit_call_(self, op: GraphCall) -> Any:
+        """A call of a function that was split."""
+        call = super().visit_call_(op)
+        if not (isinstance(call.op, Op) and call.op == "relax.call_tir"):
+            return call
+        name = str(call.args[0])
+        split = self._found.get(name)
+        if split is None:
+            return call
+        infos = [TensorStructInfo(ShapeExpr(tuple(one.shape)), one.dtype) for one in split.packed]
+        args = list(call.args[1].fields)
+        packed = self.builder_.emit(
+            GraphCall(
+                call.op,
+                (
+                    GlobalVar(f"{name}_weight_prepack"),
+                    Tuple(tuple([args[p] for p in split.places])),
+                ),
+                None,
+                (infos[0] if len(infos) == 1 else TupleStructInfo(tuple(infos)),),
+            )
+        )
+        for number, place in enumerate(split.places):
+            args[place] = packed if len(infos) == 1 else TupleGetItem(packed, number)
+        given = (GlobalVar(f"{name}_prepacked"), Tuple(tuple(args)), *call.args[2:])
+        return self.builder_.emit(GraphCall(call.op, given, call.attrs, call.sinfo_args))
