@@ -17,7 +17,7 @@ _SOURCE = """
 @I.ir_module
 class Module:
     @T.prim_func(private=True)
-    def f(X: T.Buffer((8, 8), "float32"), W: T.Buffer((8, 8), "float32"), Out: T.Buffer((8, 8), "float32")):
+    def f(X: T.Buffer((8, 8)), W: T.Buffer((8, 8)), Out: T.Buffer((8, 8))):
         W_rewrite = T.alloc_buffer((2, 8, 4))
         for i, j in T.grid(8, 8):
             with T.block("W_rewrite"):
