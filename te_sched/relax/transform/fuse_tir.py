@@ -55,6 +55,10 @@ _Regions = tuple[BufferRegion, ...]
 CALL_TIR, CALL_INPLACE = Op.get("relax.call_tir"), Op.get("relax.call_tir_inplace")
 
 
+def _is_primitive(func: Any) -> bool:
+    return isinstance(func, GraphFunction) and bool(func.attrs.get("Primitive"))
+
+
 def FuseTIR() -> ModuleTransform:
     """The pass that makes one function of blocks of each function with the attribute "Primitive",
     and removes the functions that are not called any more.
@@ -81,6 +85,8 @@ def FuseTIR() -> ModuleTransform:
 
     def run(mod: IRModule, context: Any) -> IRModule:
         del context
+        if not any(_is_primitive(func) for _, func in mod.functions_items()):
+            return mod
         return DeadCodeElimination()(CanonicalizeBindings()(fuse_functions(mod)))
 
     return ModuleTransform(run, PassInfo(0, "FuseTIR"))

@@ -20,6 +20,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from te_sched.codegen.signature import calls_of
 from te_sched.ir import dtypes, ops
 from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.calls import address_of, buffer_as_array
@@ -215,7 +216,7 @@ class _Planner:
         if not all(isinstance(one, _Described | int | float) for one in args):
             raise _NotStatic
         func = self.kernels[name]
-        if len(func.params) != len(args):
+        if len(func.params) != len(args) or calls_of(func, "tir.ret"):
             raise _NotStatic
         special = self._specialized(name, func, args)
         if special is not None:
