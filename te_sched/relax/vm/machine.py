@@ -97,7 +97,9 @@ class VirtualMachine:
                 self._interpreted[function.name] = function
         for name, plan in plans.items():
             params = self._interpreted[name].code.params
-            self._native[name] = NativeFunction(plan, kernels[name], params, constants)
+            native = NativeFunction(plan, kernels[name], params, constants)
+            native.before_error = self.refuse_set_inputs
+            self._native[name] = native
         self._functions = {**self._interpreted, **self._native}
 
     def _on_device(self, constant: Any) -> Any:
@@ -117,6 +119,8 @@ class VirtualMachine:
         if saved is not None:
             return saved
         function = self._function(name)
+        if isinstance(function, NativeFunction):  # it takes arrays of all libraries
+            return function
         return _Entry(self, name, function)
 
     get_function = __getitem__
@@ -275,9 +279,14 @@ class VirtualMachine:
                 one.around = before[name]
         return report
 
-    def has_inputs(self, name: str) -> bool:
-        """Whether inputs were set, so that it must be called by `invoke_stateful`."""
-        return name in self._inputs
+    def refuse_set_inputs(self, name: str) -> None:
+        """Refuse a call without arguments of a function for which inputs were set."""
+        if name in self._inputs and self.params_of(name):
+            raise CallError(
+                f"function {name} has inputs that were set",
+                "its results are kept by the machine",
+                f'call machine.invoke_stateful("{name}"), then machine.get_outputs',
+            )
 
 
 class _Entry:
@@ -285,18 +294,11 @@ class _Entry:
 
     def __init__(self, machine: VirtualMachine, name: str, function: Callable[..., Any]) -> None:
         self.machine, self.name, self._function = machine, name, function
-        self._is_native = isinstance(function, NativeFunction)
 
     def __call__(self, *args: Any) -> Any:
         """Convert the arguments and call it."""
-        if not args and self.machine.has_inputs(self.name) and self.machine.params_of(self.name):
-            raise CallError(
-                f"function {self.name} has inputs that were set",
-                "its results are kept by the machine",
-                f'call machine.invoke_stateful("{self.name}"), then machine.get_outputs',
-            )
-        if self._is_native:  # native code takes arrays of all libraries
-            return self._function(*args)
+        if not args:
+            self.machine.refuse_set_inputs(self.name)
         return self._function(*[as_value(one) for one in args])
 
 

@@ -29,10 +29,13 @@ class NativeFunction:
         self._plan, self._function = plan, function
         self._makers = [array_maker(tuple(shape), dtype) for dtype, shape in plan.outputs]
         self._build = _builder(plan.result, constants)
+        self._count = len(params)
+        self.before_error: Callable[[str], None] = lambda name: None
 
     def __call__(self, *args: Any) -> Any:
         """Run it."""
-        if len(args) != len(self.params):
+        if len(args) != self._count:
+            self.before_error(self.name)
             raise wrong_count(self.name, self.params, len(args))
         results = [make() for make in self._makers]
         try:
