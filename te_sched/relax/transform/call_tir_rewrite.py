@@ -108,12 +108,7 @@ class _Allocated(PyExprMutator):
         """The inputs; those of a variable that is a tuple are its elements."""
         if isinstance(args, Tuple):
             return list(args.fields)
-        info = args.struct_info
-        if not isinstance(info, TupleStructInfo):
-            raise GraphError(
-                f"the arguments of a call are {info}", "", "give a tuple of the arguments"
-            )
-        count = len(info.fields)
+        count = len(args.struct_info.fields)
         return [self.builder_.emit(TupleGetItem(args, number)) for number in range(count)]
 
     def _allocation(self, info: StructInfo) -> Any:

@@ -266,11 +266,10 @@ class _Lowering(PyExprMutator):
                 matches.append(_Match(value, [info.value], context, True))
         elif isinstance(info, TupleStructInfo):
             self._check_tuple(value, info, context, matches, is_forced, only_symbolic)
-        elif isinstance(info, FuncStructInfo):
-            if is_forced or not isinstance(known, FuncStructInfo):
-                self._run("check_func_info", value, context)
-        elif not isinstance(info, ObjectStructInfo):
-            raise GraphError(f"cannot check a value that is {info}", "", "declare it as R.Object")
+        elif isinstance(info, FuncStructInfo) and (
+            is_forced or not isinstance(known, FuncStructInfo)
+        ):
+            self._run("check_func_info", value, context)
 
     def _check_tuple(
         self,

@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from te_sched.errors import GraphError
 from te_sched.runtime.ndarray import NDArray
 
 
@@ -126,16 +125,6 @@ class Bytecode:
     def index(self, name: str) -> int | None:
         """The number of a function."""
         return next((k for k, one in enumerate(self.functions) if one.name == name), None)
-
-    def function(self, name: str) -> ExecutableFunction:
-        """A function with instructions, by name; GraphError if there is none."""
-        found = self.index(name)
-        if found is None or self.functions[found].is_packed:
-            names = [one.name for one in self.functions if not one.is_packed]
-            raise GraphError(
-                f"the executable has no function {name!r}", "", f"use one of {', '.join(names)}"
-            )
-        return self.functions[found]
 
     # Text
 

@@ -137,8 +137,7 @@ class VirtualMachine:
 
     def params_of(self, name: str) -> tuple[str, ...]:
         """The names of the parameters of a function."""
-        found: tuple[str, ...] = self.executable.bytecode.function(name).params
-        return found
+        return self._interpreted[name].code.params
 
     def invoke_closure(self, closure: Any, *args: Any) -> Any:
         """Call a closure that a function returned.

@@ -1,0 +1,52 @@
+"""relax.build: what it takes, and errors of modules that cannot run."""
+
+import numpy as np
+import pytest
+
+import te_sched
+from te_sched import relax, tir
+from te_sched.errors import GraphError
+from te_sched.relax.vm.build import compile_module
+
+X = relax.Var("x", relax.TensorStructInfo([4], "float32"))
+CPU = te_sched.cpu()
+
+
+def test_functions_and_modules_are_built():
+    function = relax.Function([X], relax.op.exp(X)).with_attr("global_symbol", "e")
+    for build in (relax.build, relax.vm.build, compile_module):
+        machine = relax.VirtualMachine(build(te_sched.IRModule({"e": function}), "llvm"), CPU)
+        assert machine["e"](np.zeros(4, "float32")).numpy().tolist() == [1] * 4
+    assert "e" in relax.build(function, "llvm").as_text()
+    loops = tir.PrimFunc((), tir.Evaluate(0), {}).with_attr("global_symbol", "f")
+    assert compile_module(te_sched.IRModule({"f": loops})).function_names == ("f",)
+
+
+def test_parameters_are_bound():
+    w = relax.Var("w", relax.TensorStructInfo([4], "float32"))
+    module = te_sched.IRModule({"main": relax.Function([X, w], relax.op.add(X, w))})
+    executable = relax.build(module, "llvm", {"w": np.arange(4, dtype="float32")})
+    result = relax.VirtualMachine(executable, CPU)["main"](np.ones(4, "float32"))
+    assert result.numpy().tolist() == [1, 2, 3, 4]
+
+
+def test_build_rejects():
+    function = relax.Function([X], X)
+    with pytest.raises(GraphError, match="the execution mode is 'fast'"):
+        relax.build(function, exec_mode="fast")
+    with pytest.raises(GraphError, match="relax.build of 3"):
+        relax.build(3)
+
+
+def test_instructions_reject_what_is_not_lowered():
+    def refuse(body, text, params=(X,)):
+        function = relax.Function(list(params), body, relax.ObjectStructInfo())
+        with pytest.raises(GraphError, match=text):
+            relax.build(function, pipeline=None)
+
+    n = tir.Var("n", "int64")
+    refuse(relax.ShapeExpr([n]), "the sizes of .* are not computed")
+    refuse(relax.PrimValue(n), "the sizes of .* are not computed")
+    refuse(relax.op.exp(X), "cannot run operator relax.exp")
+    refuse(relax.Var("y", X.struct_info), "variable y is used where it is not defined")
+    refuse(relax.Function([X], X), "cannot run")

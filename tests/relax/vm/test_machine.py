@@ -1,0 +1,194 @@
+"""The virtual machine: values of graphs against numpy, and errors of calls."""
+
+import numpy as np
+import pytest
+
+import te_sched
+from te_sched import relax
+from te_sched.errors import ArgumentError, ArgumentTypeError, CallError, GraphError
+from te_sched.relax.vm.bytecode import ShapeTuple
+from te_sched.script import ir as I
+from te_sched.script import relax as R
+from te_sched.script import tir as T
+
+CPU = te_sched.cpu()
+
+
+@I.ir_module
+class Recursive:
+    @R.function
+    def power(n: R.Tensor((1,), "float32")) -> R.Tensor:
+        cond = R.call_pure_packed("test.vm.equal_zero", n, sinfo_args=(R.Tensor((), "bool"),))
+        if cond:
+            res = R.const(1.0)
+        else:
+            less = R.call_pure_packed(
+                "test.vm.subtract_one", n, sinfo_args=(R.Tensor((1,), "float32"),)
+            )
+            tmp = Recursive.power(less)
+            res = R.call_pure_packed("test.vm.add", tmp, tmp, sinfo_args=(R.Tensor((), "float32"),))
+        return res
+
+
+@I.ir_module
+class Closures:
+    @R.function
+    def inner(x: R.Tensor((2,), "float32"), y: R.Tensor((2,), "float32")):
+        return R.call_pure_packed("test.vm.add", x, y, sinfo_args=(R.Tensor(),))
+
+    @R.function
+    def main(x: R.Tensor((2,), "float32"), y: R.Tensor((2,), "float32")):
+        clo = R.make_closure(Closures.inner, (x,))
+        res = R.invoke_pure_closure(clo, (y,), sinfo_args=(R.Tensor(),))
+        return res
+
+    @R.function
+    def make(x: R.Tensor((2,), "float32")):
+        clo = R.make_closure(Closures.inner, (x,))
+        return clo
+
+
+@I.ir_module
+class Symbolic:
+    @R.function
+    def main(x: R.Tensor(("n", 4), "float32"), s: R.Shape(["n", "k"])):
+        n = T.int64()
+        k = T.int64()
+        with R.dataflow():
+            lv = R.add(x, x)
+            out = R.reshape(lv, R.shape([n * 4]))
+            R.output(out)
+        return (out, R.shape([n + k, 2]), R.prim_value(n * k))
+
+    @R.function
+    def nothing() -> R.Tuple():
+        return R.tuple()
+
+
+def machine(module, **options):
+    import te_sched.relax.testing.vm  # noqa: F401 - it registers functions
+
+    return relax.VirtualMachine(relax.build(module, "llvm"), CPU, **options)
+
+
+def test_recursion_runs():
+    assert machine(Recursive)["power"](np.array([5.0], "float32")).numpy() == 32.0
+
+
+def test_closures_run():
+    x, y = np.array([1.0, 2.0], "float32"), np.array([3.0, 5.0], "float32")
+    vm = machine(Closures)
+    np.testing.assert_array_equal(vm["main"](x, y).numpy(), x + y)
+    closure = vm["make"](x)
+    np.testing.assert_array_equal(vm.invoke_closure(closure, y).numpy(), x + y)
+    with pytest.raises(CallError, match="an int is called as a closure"):
+        vm.invoke_closure(3)
+
+
+def test_symbolic_sizes_are_computed():
+    x = np.arange(12, dtype="float32").reshape(3, 4)
+    vm = machine(Symbolic)
+    out, shape, number = vm["main"](x, ShapeTuple([3, 5]))
+    np.testing.assert_array_equal(out.numpy(), 2 * x.reshape(-1))
+    assert (shape, number) == ([8, 2], 15)
+    assert vm["nothing"]() == ()
+
+
+@pytest.mark.parametrize(
+    ("x", "s", "error", "text"),
+    [
+        (np.zeros((3, 4), "int8"), [3, 5], ArgumentError, "x of main has dtype int8"),
+        (np.zeros((3,), "float32"), [3, 5], ArgumentError, "x of main has ndim 1, expected 2"),
+        (np.zeros((3, 5), "float32"), [3, 5], ArgumentError, r"x of main has shape \(3, 5\)"),
+        (np.zeros((3, 4), "float32"), [2, 5], ArgumentError, r"s of main has shape \(2, 5\)"),
+        (np.zeros((3, 4), "float32"), [2], ArgumentError, "s of main has 1 sizes, expected 2"),
+        (3, [3, 5], ArgumentTypeError, "x of main is an int, expected a tensor"),
+    ],
+)
+def test_calls_reject_values_that_do_not_fit(x, s, error, text):
+    with pytest.raises(error, match=text):
+        machine(Symbolic)["main"](x, ShapeTuple(s))
+
+
+def test_calls_reject_wrong_counts():
+    vm = machine(Symbolic)
+    with pytest.raises(CallError, match=r"main\(\) takes 2 arguments, got 1"):
+        vm["main"](np.zeros((3, 4), "float32"))
+    with pytest.raises(CallError, match=r"main\(\) takes 2 arguments, got 0"):
+        vm.set_input("main")
+
+
+def test_functions_are_known_by_name():
+    vm = machine(Closures)
+    with pytest.raises(GraphError, match="the executable has no function 'mian'"):
+        vm["mian"]
+
+
+def test_unregistered_functions_are_found_at_load():
+    @I.ir_module
+    class Unknown:
+        @R.function
+        def main(x: R.Tensor((2,), "float32")):
+            a = R.call_packed("doc.absent1", x, sinfo_args=(R.Object,))
+            b = R.call_packed("doc.absent2", a, sinfo_args=(R.Object,))
+            return b
+
+    executable = relax.build(Unknown, "llvm")
+    with pytest.raises(GraphError, match=r"not registered: doc\.absent1, doc\.absent2"):
+        relax.VirtualMachine(executable, CPU)
+
+
+def test_inputs_are_kept():
+    x, y = np.array([1.0, 2.0], "float32"), np.array([3.0, 5.0], "float32")
+    vm = machine(Closures)
+    with pytest.raises(ArgumentError, match="function main has no inputs"):
+        vm.invoke_stateful("main")
+    vm.set_input("main", x, y=y)
+    with pytest.raises(ArgumentError, match="function main was not called"):
+        vm.get_outputs("main")
+    vm.invoke_stateful("main")
+    np.testing.assert_array_equal(vm.get_outputs("main").numpy(), x + y)
+    with pytest.raises(CallError, match="function main has inputs that were set"):
+        vm["main"]()
+    with pytest.raises(CallError, match=r"main\(\) is called with wrong names: z"):
+        vm.set_input("main", x, z=y)
+
+
+def test_saved_functions_have_arguments():
+    x = np.array([1.0, 2.0], "float32")
+    vm = machine(Closures)
+    vm.save_function("main", "twice", x, x)
+    np.testing.assert_array_equal(vm["twice"]().numpy(), 2 * x)
+    assert vm.time_evaluator("twice", CPU, number=2)().mean > 0
+    with pytest.raises(CallError, match="function main is saved under its own name"):
+        vm.save_function("main", "main", x, x)
+
+
+def test_machines_reject_other_devices():
+    executable = relax.build(Closures, "llvm")
+    with pytest.raises(CallError, match="the device of a machine is 'cpu'"):
+        relax.VirtualMachine(executable, "cpu")
+
+
+def test_calls_are_watched_and_profiled():
+    vm = machine(Symbolic, profile=True)
+    x, s = np.zeros((3, 4), "float32"), ShapeTuple([3, 5])
+    report = vm.profile("main", x, s)
+    assert "add" in str(report)
+    assert report.records()[0]["Duration (us)"] > 0
+    seen = []
+
+    def instrument(function, name, before_run, result, *args):
+        seen.append((name, before_run))
+        if name == "add":
+            return relax.VMInstrumentReturnKind.SKIP_RUN
+        return None
+
+    vm.set_instrument(instrument)
+    vm["main"](x, s)
+    assert ("add", True) in seen
+    assert ("add", False) not in seen
+    vm.set_instrument(None)
+    count = len(seen)
+    vm["main"](x, s)
+    assert len(seen) == count
