@@ -200,7 +200,7 @@ def _tuple(given: Any) -> Any:
         is_tuple = isinstance(given.struct_info_, TupleStructInfo) or isinstance(given, Tuple)
         return given if is_tuple else Tuple((given,))
     if isinstance(given, ShapeExpr):
-        return Tuple((given,))  # type: ignore[arg-type]
+        return Tuple((given,))
     return as_expr(tuple(given) if is_sequence(given) else (given,))
 
 

@@ -119,7 +119,7 @@ class _Plan:
 
     def planned(self) -> dict[int, _Token]:
         """The storages, by the identity of allocating calls."""
-        body = self.func.body
+        body: Any = self.func.body
         if body is None:
             return {}
         self._find(body, is_body=True)

@@ -69,14 +69,13 @@ def test_builders_reject_wrong_programs():
     with pytest.raises(GraphError, match="no function is open"):
         builder.emit_ret(builder.r(0))
     with builder.function("f", num_inputs=1):
-        with pytest.raises(GraphError, match="function g is opened inside of function f"):
-            with builder.function("g"):
-                pass
+        inner = builder.function("g")
+        with pytest.raises(GraphError, match="function g is opened inside of function f"), inner:
+            pass
         builder.emit_call("testing.echo", [builder.r(2)], builder.r(1))
         builder.emit_ret(builder.r(1))
-    with pytest.raises(GraphError, match="function f exists already"):
-        with builder.function("f"):
-            pass
+    with pytest.raises(GraphError, match="function f exists already"), builder.function("f"):
+        pass
     with pytest.raises(GraphError, match="function f reads register %2 before it is set"):
         builder.get()
 
