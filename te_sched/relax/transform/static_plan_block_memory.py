@@ -47,7 +47,7 @@ from te_sched.relax.transform.base import FunctionPass
 _BOUNDS = "tir_var_upper_bound"
 _NOT_NEGATIVE = "tir_non_negative_var"
 _PLAN_OUTPUTS = "relax.memory_plan_dynamic_func_output"
-_RANGE = 16  # a free storage is taken for what is at most so many times larger or smaller
+_RANGE = 16  # a free storage is taken for sizes up to this factor apart
 # Operators of which the result has the memory of the first argument.
 _ALIASES = ("relax.reshape", "relax.memory.view", "relax.memory.ensure_zero_offset")
 _PACKED_ALIASES = ("vm.builtin.reshape", "vm.builtin.ensure_zero_offset", "vm.builtin.copy")
