@@ -15,7 +15,7 @@ from typing import Any
 
 from te_sched import dlight
 from te_sched.errors import GraphError, did_you_mean
-from te_sched.ir.graph import Constant, GraphCall, GraphFunction
+from te_sched.ir.graph import Constant, GraphCall, GraphFunction, Tuple
 from te_sched.ir.op import Op
 from te_sched.ir.stmt import GlobalVar, IRModule, PrimFunc
 from te_sched.passes import ModulePass, ModuleTransform, PassInfo
@@ -68,7 +68,8 @@ class _Constants(PyExprVisitor):
     def visit_call_(self, op: GraphCall) -> None:
         """A call of a function."""
         if isinstance(op.op, Op) and op.op == "relax.call_tir":
-            found = {k for k, one in enumerate(op.args[1].fields) if isinstance(one, Constant)}
+            fields = op.args[1].fields if isinstance(op.args[1], Tuple) else ()
+            found = {k for k, one in enumerate(fields) if isinstance(one, Constant)}
             name = str(op.args[0])
             self.places[name] = self.places.get(name, found) & found
         super().visit_call_(op)
