@@ -307,7 +307,7 @@ class GraphFunction(GraphExpr, BaseFunc):
     """
 
     params: tuple[GraphVar, ...] = role(Role.DEFINITION)
-    body: GraphExpr = role(Role.BODY)
+    body: Any = role(Role.BODY)
     ret_struct_info: StructInfo | None = role(Role.BODY, default=None)
     is_pure: bool = True
     attrs: Any = role(Role.ANNOTATION, default=None)
@@ -350,7 +350,7 @@ class GraphFunction(GraphExpr, BaseFunc):
         attrs: Any = None,
     ) -> GraphFunction:
         """A function without a body, as a declaration."""
-        return GraphFunction(tuple(params), None, ret_struct_info, is_pure, attrs)  # type: ignore[arg-type]
+        return GraphFunction(tuple(params), None, ret_struct_info, is_pure, attrs)
 
 
 def as_sequence(body: Any) -> Any:

@@ -68,7 +68,7 @@ class ShapeExpr(GraphExpr):
         """What is known of it: the sizes."""
         return ShapeStructInfo(self.values)
 
-    struct_info_ = struct_info  # type: ignore[assignment]
+    struct_info_ = struct_info
 
     def __getitem__(self, index: Any) -> Any:
         if not isinstance(index, slice) and not -len(self.values) <= index < len(self.values):
@@ -352,7 +352,8 @@ def _variables(info: StructInfo) -> set[Var]:
         elif isinstance(part, tuple):
             stack += part
         elif isinstance(part, Node) and not isinstance(part, FuncStructInfo):
-            stack += [getattr(part, name) for name, what in _roles(type(part)) if what]
+            kind: Any = type(part)
+            stack += [getattr(part, name) for name, what in _roles(kind) if what]
     return found
 
 

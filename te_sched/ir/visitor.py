@@ -44,7 +44,7 @@ def fields_with(*roles: Role) -> dict[type, tuple[str, ...]]:
     }
 
 
-NAMES = (Op, GlobalVar)  # children of calls of graphs that are no nodes
+NAMES = (Op, GlobalVar)  # names, which stand among the expressions of graphs
 CHILD_FIELDS = fields_with(*CHILDREN) | dict.fromkeys(NAMES, ())
 _LAST_FIRST = {kind: fields[::-1] for kind, fields in CHILD_FIELDS.items()}
 PART_FIELDS = fields_with(Role.BODY)  # the parts of statements

@@ -441,7 +441,7 @@ class BlockBuilder:
         return method(self, expr)
 
     def normalize_argument(self, expr: Any) -> Any:
-        """An argument in normal form: bound to a variable if it is no leaf."""
+        """An argument in normal form: bound to a variable unless it is a leaf."""
         expr = self.normalize(expr)
         if isinstance(expr, (*LEAVES, Tuple)) or not self._blocks:
             return expr
@@ -454,7 +454,7 @@ class BlockBuilder:
         """A variable, or an empty tuple in place of one without a value."""
         known = expr.struct_info_
         is_void = isinstance(known, TupleStructInfo) and not known.fields
-        return Tuple((), known) if is_void else expr  # type: ignore[arg-type]
+        return Tuple((), known) if is_void else expr
 
     def _normalize_tuple(self, expr: Tuple) -> Any:
         fields = self._arguments(expr.fields)

@@ -401,7 +401,8 @@ class PyExprMutator(ExprFunctor):
 
     def visit_struct_info(self, info: StructInfo) -> StructInfo:
         """The struct info of a variable or a call, with the sizes rewritten."""
-        return map_sizes(info, self._visit_size)
+        found: StructInfo = map_sizes(info, self._visit_size)
+        return found
 
     def _visit_size(self, size: Any) -> Any:
         return self.visit_expr(size) if isinstance(size, GraphVar) else self.visit_prim_expr(size)

@@ -242,7 +242,7 @@ def derive_call(call: GraphCall, info: StructInfo, analyzer: Analyzer) -> Struct
                 "give an argument of this struct info",
             )
     own = {one for param in info.params for one in _own_variables(param)}
-    result = map_sizes(info.ret, lambda size: _valued(size, values, analyzer))
+    result: StructInfo = map_sizes(info.ret, lambda size: _valued(size, values, analyzer))
     missing = own - values.keys()
     if missing:
         left = {one for one in _own_variables(result) if one not in missing}
@@ -303,13 +303,13 @@ def struct_info_lca(
     if isinstance(lhs, TupleStructInfo) and isinstance(rhs, TupleStructInfo):
         if len(lhs.fields) != len(rhs.fields):
             return ObjectStructInfo()
-        pairs = zip(lhs.fields, rhs.fields, strict=True)
-        return TupleStructInfo(tuple([struct_info_lca(one, other) for one, other in pairs]))
+        fields = zip(lhs.fields, rhs.fields, strict=True)
+        return TupleStructInfo(tuple([struct_info_lca(one, other) for one, other in fields]))
     if isinstance(lhs, FuncStructInfo) and isinstance(rhs, FuncStructInfo):
         ret = struct_info_lca(lhs.ret, rhs.ret, analyzer)
         if lhs.params is not None and rhs.params is not None and len(lhs.params) == len(rhs.params):
-            both = zip(lhs.params, rhs.params, strict=True)
-            params = tuple([struct_info_lca(one, other, analyzer) for one, other in both])
+            pairs = zip(lhs.params, rhs.params, strict=True)
+            params = tuple([struct_info_lca(one, other, analyzer) for one, other in pairs])
             return FuncStructInfo(params, ret, lhs.purity and rhs.purity)
         return FuncStructInfo.opaque_func(ret=ret, purity=lhs.purity and rhs.purity)
     return ObjectStructInfo()

@@ -40,7 +40,7 @@ def uses_tir(lines: list[str]) -> bool:
 class GraphPrinter(ScriptPrinter):
     """A printer of a text with graphs."""
 
-    is_signature = False  # sizes are printed as strings, if they are no constants
+    is_signature = False  # sizes that vary are printed as strings
     devices: tuple[Any, ...] = ()  # of the module
     has_ir = has_tir = False  # whether what was printed before the function uses I and T
     _named_functions = False  # whether a function of the module was named
@@ -84,10 +84,11 @@ class GraphPrinter(ScriptPrinter):
 
     def _body_lines(self, func: G.GraphFunction, block: TextBlock) -> list[str]:
         """The lines of the body, with the result; definitions of sizes go to the block."""
-        if func.body is None:
+        body: Any = func.body
+        if body is None:
             return [f"{block.indent}pass"]
-        lines = self.blocks(func.body, block.indent)
-        return [*lines, f"{block.indent}return {self.text(func.body.body)}"]  # type: ignore[attr-defined]
+        lines = self.blocks(body, block.indent)
+        return [*lines, f"{block.indent}return {self.text(body.body)}"]
 
     def _nested_function(
         self, var: G.GraphVar, func: G.GraphFunction, before: list[str], indent: str
@@ -263,9 +264,9 @@ class GraphPrinter(ScriptPrinter):
 
     def _attributes(self, node: G.GraphCall) -> list[str]:
         attrs = node.attrs if isinstance(node.attrs, Mapping) else {}
-        return [f"{key}={self._attribute(key, value)}" for key, value in attrs.items()]
+        return [f"{key}={self._attribute_value(key, value)}" for key, value in attrs.items()]
 
-    def _attribute(self, key: str, value: Any) -> str:
+    def _attribute_value(self, key: str, value: Any) -> str:
         """The value of an attribute; a dtype that is not known is "void"."""
         is_void = key.endswith("dtype") and isinstance(value, str) and not value
         return '"void"' if is_void else self.text(value)

@@ -114,7 +114,9 @@ class ASTPrinter:
             text = f"T.{node.dtype}({node.value})" if isinstance(node, IntImm) else str(node)
             return "PrimExpr", [f"value=`{text}`"]
         raise GraphError(
-            f"{repr_of(node)} is no part of a graph", f"it is {kind_of(node)}", "give an expression"
+            f"{repr_of(node)} is not part of a graph",
+            f"it is {kind_of(node)}",
+            "give an expression",
         )
 
     def _field(self, value: Any) -> str:

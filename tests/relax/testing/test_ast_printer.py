@@ -77,5 +77,5 @@ def test_types_and_refusals() -> None:
     )
     assert printer.visit_struct_info_(R.Prim("int8")) == "PrimStructInfo(dtype=int8)"
     assert dump_ast(relax.GlobalVar("f")) == 'GlobalVar(name_hint="f")'
-    with pytest.raises(GraphError, match="3 is no part of a graph"):
+    with pytest.raises(GraphError, match="3 is not part of a graph"):
         dump_ast(3)
