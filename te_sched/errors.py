@@ -233,18 +233,6 @@ class GraphAssertionError(GraphError, AssertionError):
     """
 
 
-class MixedTypesError(GraphError, TypeError):
-    """The arguments of an operator of a graph have different dtypes, which TVM calls a TypeError.
-
-    >>> from te_sched import relax
-    >>> call = relax.op.matmul(relax.const([1.0]), relax.const([1]))
-    >>> relax.BlockBuilder().normalize(call)  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-        ...
-    te_sched.errors.MixedTypesError: the arguments of relax.matmul have dtypes float32, int32...
-    """
-
-
 class ScheduleError(TeSchedError):
     """A schedule primitive was refused. The schedule is unchanged.
 

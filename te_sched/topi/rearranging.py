@@ -323,7 +323,7 @@ def collapse_sum(data: Tensor, target_shape: Sequence[Size]) -> Tensor:
     axes = {at: te.reduce_axis((0, source.shape[at]), f"k{at}") for at in over}
 
     def element(*i: Any) -> Any:
-        index = [axes.get(at, i[at - extra]) for at in range(source.ndim)]
+        index = [axes[at] if at in axes else i[at - extra] for at in range(source.ndim)]
         return te.sum(source(*index), axis=list(axes.values()))
 
     return tensor_of(target, element, f"{source.op.name}_red", COMM_REDUCE)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from te_sched.errors import GraphError, MixedTypesError, kind_of, repr_of
+from te_sched.errors import GraphError, GraphTypeError, kind_of, repr_of
 from te_sched.ir import ops
 from te_sched.ir.expr import Expr
 from te_sched.ir.graph import GraphCall, GraphExpr
@@ -136,10 +136,10 @@ def product(sizes: Sequence[Any]) -> Expr:
 
 
 def dtype_of_all(call: GraphCall, infos: Sequence[TensorStructInfo]) -> str:
-    """The dtype that tensors share, "" if one is not known; MixedTypesError if they differ."""
+    """The dtype that tensors share, "" if one is not known; GraphTypeError if they differ."""
     known = {one.dtype for one in infos if one.dtype}
     if len(known) > 1:
-        raise MixedTypesError(
+        raise GraphTypeError(
             f"the arguments of {call.op} have dtypes {', '.join(one.dtype for one in infos)}",
             "an operator does not convert its arguments",
             "convert one with relax.op.astype(value, dtype)",

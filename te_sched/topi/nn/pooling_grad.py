@@ -137,7 +137,9 @@ def _of_maximum(
         own = list(i)
         for place, amount in zip(at, low, strict=True):
             own[place] = i[place] + amount
-        inside = [ops.less_equal(a, b) for a, b in zip(first, here, strict=True)]
+        inside: list[Any] = []
+        for n, place in enumerate(at):
+            inside += [ops.less_equal(first[n], here[n]), here[n] < grads.shape[place]]
         is_own = ops.equal(maxima[0](*index), ravel_index(own, bordered.shape))
         value = te.if_then_else(te.all(*inside, is_own), grads(*index), te.const(0, source.dtype))
         return te.sum(value, axis=list(over))

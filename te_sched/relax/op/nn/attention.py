@@ -64,6 +64,12 @@ def attention_var_len(
 
 
 def _attrs(scale: Any, causal_mask: str | None, window_size: int | None) -> dict[str, Any]:
+    if causal_mask not in (None, "TopLeft", "BottomRight"):
+        raise GraphError(
+            f"attention with causal_mask={causal_mask!r}",
+            "",
+            'use "TopLeft", "BottomRight" or None',
+        )
     if scale is not None and not isinstance(scale, Expr):
         scale = ops.const(float(scale), "float32")
     return {"scale": scale, "causal_mask": causal_mask, "window_size": window_size}
@@ -101,9 +107,3 @@ def _check_bias(call: GraphCall, builder: Any, scores: tuple[Any, ...]) -> None:
     for at, (one, size) in enumerate(zip(reversed(sizes), reversed(scores), strict=False)):
         if not ops.is_const(one, 1) or at == 0:
             check_equal(call, builder, one, size, "the sizes of bias and scores")
-
-
-def check_mask(causal_mask: str | None) -> None:
-    """GraphError if a name of a mask is not known."""
-    if causal_mask not in (None, "TopLeft", "BottomRight"):
-        raise GraphError(f"causal_mask={causal_mask!r}", "", 'use "TopLeft", "BottomRight" or None')
