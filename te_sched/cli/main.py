@@ -31,6 +31,7 @@ _COMMANDS = {
     "check": ("checking", "Find what is wrong with its schedules."),
     "explain": ("explaining", "Tell the story of a schedule, as an HTML page."),
     "tune": ("tuning", "Search for the fastest schedule; print it as Python."),
+    "graph": ("graphing", "Tell what becomes of a graph, and where its time goes."),
     "doctor": ("doctor", "Tell what is installed, and what it is for."),
     "completion": ("completion", "Print what a shell needs to complete te-sched."),
 }

@@ -41,6 +41,19 @@ _DEFAULT_BUILD = (
 )
 
 
+def processor_passes() -> list[tuple[str, Callable[[IRModule], IRModule]]]:
+    """The passes of the pipeline "processor" with their names; they need a target around them."""
+    names = ("DecomposeOpsForInference", *_ZERO)
+    schedule = dlight.ApplyDefaultSchedule(dlight.cpu.Default())
+    return [
+        *[(name, getattr(transform, name)()) for name in names],
+        ("ApplyDefaultSchedule", lambda mod: schedule(with_free_layouts(mod))),
+        ("SplitLayoutRewritePreproc", transform.SplitLayoutRewritePreproc()),
+        ("FoldConstant", transform.FoldConstant()),
+        ("DeadCodeElimination", transform.DeadCodeElimination()),
+    ]
+
+
 def _processor() -> ModulePass:
     """Fuse what can be, and schedule it; needs a target around it.
 
@@ -50,11 +63,9 @@ def _processor() -> ModulePass:
 
     def run(mod: IRModule, context: Any) -> IRModule:
         del context
-        module = PIPELINES["zero"]()(transform.DecomposeOpsForInference()(mod))
-        module = dlight.ApplyDefaultSchedule(dlight.cpu.Default())(with_free_layouts(module))
-        packed = transform.FoldConstant()(transform.SplitLayoutRewritePreproc()(module))
-        result: IRModule = transform.DeadCodeElimination()(packed)
-        return result
+        for _, one in processor_passes():
+            mod = one(mod)
+        return mod
 
     return ModuleTransform(run, PassInfo(0, "processor"))
 

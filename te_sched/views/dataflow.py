@@ -9,10 +9,17 @@ from html import escape
 from typing import Any
 
 from te_sched.errors import DeclarationError, kind_of
+from te_sched.ir.graph import GraphFunction
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.schedule.schedule import Schedule
 from te_sched.tensorir.schedule import BlockSchedule
-from te_sched.views.graphs import Graph, GraphBox, graph_of_blocks, graph_of_stages
+from te_sched.views.graphs import (
+    Graph,
+    GraphBox,
+    graph_of_blocks,
+    graph_of_functions,
+    graph_of_stages,
+)
 from te_sched.views.layers import Segment, place
 from te_sched.views.notation import shortened
 from te_sched.views.theme import colours
@@ -35,9 +42,9 @@ _STYLE = (
 )
 
 
-def dataflow_svg(what: Schedule | BlockSchedule | PrimFunc | IRModule) -> str:
-    """The stages of a schedule, or the outermost blocks of functions, and their reads, as one
-    `<svg>` element.
+def dataflow_svg(what: Schedule | BlockSchedule | PrimFunc | GraphFunction | IRModule) -> str:
+    """The stages of a schedule, the outermost blocks of functions, or the bindings of graphs, and
+    their reads, as one `<svg>` element.
     """
     graph = _graph_of(what)
     placed = place([_size(box) for box in graph.boxes], graph.reads)
@@ -54,13 +61,19 @@ def _graph_of(what: Any) -> Graph:
         return graph_of_stages(what)
     if isinstance(what, BlockSchedule):
         what = what.mod
+    if isinstance(what, GraphFunction):
+        return graph_of_functions([what])
+    if isinstance(what, IRModule):
+        graphs = [one for one in what.functions.values() if isinstance(one, GraphFunction)]
+        if graphs:
+            return graph_of_functions(graphs)
     if isinstance(what, PrimFunc | IRModule):
         functions = [what] if isinstance(what, PrimFunc) else what.functions.values()
         return graph_of_blocks(functions)
     raise DeclarationError(
         f"cannot make a dataflow of {kind_of(what)}",
         "it has no stages and no blocks",
-        "give a schedule, or a function of blocks",
+        "give a schedule, a function of blocks, or a graph",
     )
 
 

@@ -1,5 +1,5 @@
-"""The dataflow of schedules and of functions of blocks, as graphs: boxes, and what each reads. Must
-not know how they are drawn.
+"""The dataflow of schedules, functions of blocks, and graphs: boxes, and what each reads. Must not
+know how they are drawn.
 """
 
 from __future__ import annotations
@@ -10,9 +10,11 @@ from typing import Any
 
 from te_sched.ir.blocks import BlockRealize
 from te_sched.ir.expr import Buffer
+from te_sched.ir.graph import GraphCall, GraphFunction, GraphVar, Tuple, TupleGetItem
+from te_sched.ir.op import Op
 from te_sched.ir.root_block import is_root
 from te_sched.ir.stmt import For, PrimFunc
-from te_sched.ir.visitor import parts_of
+from te_sched.ir.visitor import parts_of, walk
 from te_sched.schedule.schedule import Schedule
 from te_sched.schedule.stage import AttachType, Stage
 from te_sched.te.operation import PlaceholderOp, ScanOp
@@ -132,6 +134,70 @@ def graph_of_blocks(functions: Iterable[PrimFunc]) -> Graph:
     for func in functions:
         _Blocks(graph, func).add()
     return graph
+
+
+def graph_of_functions(functions: Iterable[GraphFunction]) -> Graph:
+    """The bindings of functions of graphs (Relax): what each calls, and the values that it reads.
+
+    Constants are no boxes; a value that only has another name is its source.
+    """
+    graph = Graph()
+    for func in functions:
+        _Bindings(graph, func).add()
+    return graph
+
+
+class _Bindings:
+    """Adds the bindings of a function of a graph to a picture."""
+
+    def __init__(self, graph: Graph, func: GraphFunction) -> None:
+        self.graph, self.func = graph, func
+        self.boxes: dict[Any, list[int]] = {}  # of variables
+
+    def add(self) -> None:
+        """Add the parameters and the bindings in the order of the program."""
+        body: Any = self.func.body
+        if body is None:
+            return
+        for param in self.func.params:
+            self._box(param, "input", (param.name_hint, str(param.struct_info_), "input"), [])
+        results = self._names(body.body)
+        for block in body.blocks:
+            for binding in block.bindings:
+                self._binding(binding, results)
+        self.graph.outputs += [one.name_hint for one in results]
+
+    def _binding(self, binding: Any, results: list[Any]) -> None:
+        value, var = binding.value, binding.var
+        if isinstance(value, GraphVar | TupleGetItem | Tuple):
+            self.boxes[var] = self._sources(value)
+            return
+        kind = "output" if any(one is var for one in results) else "stage"
+        labels = (called(value), str(var.struct_info_), var.name_hint)
+        self._box(var, kind, labels, self._sources(value))
+
+    def _box(self, var: Any, kind: str, labels: tuple[str, ...], reads: list[int]) -> None:
+        self.boxes[var] = [self.graph.add(GraphBox(var.name_hint, kind, labels), reads)]
+
+    def _names(self, result: Any) -> list[Any]:
+        parts = result.fields if isinstance(result, Tuple) else [result]
+        return [one for one in parts if isinstance(one, GraphVar)]
+
+    def _sources(self, value: Any) -> list[int]:
+        found = [one for part in walk(value) for one in self.boxes.get(part, ())]
+        return list(dict.fromkeys(found))
+
+
+def called(value: Any) -> str:
+    """What an expression of a graph calls, or its kind."""
+    if not isinstance(value, GraphCall):
+        return type(value).__name__
+    if isinstance(value.op, Op):
+        name = str(value.op).removeprefix("relax.")
+        of_functions = name.startswith("call_") and value.args
+        target = getattr(value.args[0], "global_symbol", value.args[0]) if of_functions else None
+        return name if target is None else str(target)
+    return str(getattr(value.op, "name_hint", value.op))
 
 
 class _Blocks:

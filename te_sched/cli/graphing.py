@@ -1,0 +1,91 @@
+"""te-sched graph: a graph on its way to code, and where a call of it spends its time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+from te_sched.cli.options import (
+    file_option,
+    json_option,
+    of_programs,
+    sizes_option,
+    target_option,
+)
+from te_sched.cli.problems import CommandError
+from te_sched.cli.programs import UserProgram, execute
+from te_sched.cli.showing import show_json
+from te_sched.codegen.target import Target
+from te_sched.ir.graph import GraphFunction
+from te_sched.ir.stmt import IRModule
+from te_sched.story.graph import graph_report
+
+
+@click.command("graph")
+@of_programs
+@click.option("--name", metavar="M", help="The module of graphs, by its name in the program.")
+@click.option("--function", default="main", show_default=True, help="The function that is called.")
+@target_option
+@sizes_option
+@file_option("--page", text="Write a page: pictures after each pass, timeline, memory.")
+@json_option
+def command(
+    program: str,
+    arguments: tuple[str, ...],
+    schedule: str | None,
+    quiet: bool,
+    name: str | None,
+    function: str,
+    target: Target | None,
+    sizes: Mapping[str, int],
+    page: str | None,
+    as_json: bool,
+) -> int:
+    """Build a graph (Relax) that PROGRAM.py makes, call it once with random arguments, and print
+    where the time goes. Without --name it is the only module of graphs of the program.
+    """
+    del schedule
+    ran = execute(program, arguments, quiet, needs_schedules=False)
+    module = ran.value(name, "--name") if name is not None else _only(ran)
+    report = graph_report(module, target or Target("llvm"), function=function, sizes=sizes)
+    if page is not None:
+        report.save(page)
+    if as_json:
+        show_json(
+            {
+                "name": report.name,
+                "target": str(report.target),
+                "seconds": report.seconds,
+                "peak_bytes": report.peak,
+                "passes": {one.name: one.calls for one in report.stages},
+                "calls": [
+                    {"name": one.name, "start_us": one.start, "us": one.duration}
+                    for one in report.calls
+                ],
+            }
+        )
+    else:
+        click.echo(str(report))
+    return ran.code
+
+
+def _only(ran: UserProgram) -> Any:
+    found = {
+        name: value
+        for name, value in ran.names.items()
+        if isinstance(value, GraphFunction)
+        or (
+            isinstance(value, IRModule)
+            and any(isinstance(one, GraphFunction) for one in value.functions.values())
+        )
+    }
+    if len(found) != 1:
+        raise CommandError(
+            f"{ran.path} has {len(found)} modules of graphs"
+            + (f": {', '.join(found)}" if found else ""),
+            "",
+            "name one with --name" if found else "make one: relax.BlockBuilder, from_fx, ...",
+        )
+    return next(iter(found.values()))

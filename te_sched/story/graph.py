@@ -1,0 +1,284 @@
+"""Reports of graphs: what each pass makes of one, the timeline of a call, and memory over time.
+
+A report is data; `page_graph` makes a page of it.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from te_sched import files, nd
+from te_sched.arith.analyzer import Analyzer
+from te_sched.codegen.target import Target
+from te_sched.errors import GraphError, kind_of, repr_of
+from te_sched.ir import dtypes
+from te_sched.ir.expr import IntImm, Var
+from te_sched.ir.graph import GraphFunction, GraphVar
+from te_sched.ir.stmt import IRModule
+from te_sched.ir.struct_info import ShapeExpr, TensorStructInfo, TupleStructInfo
+from te_sched.ir.visitor import substitute, walk
+from te_sched.relax.pipeline import processor_passes
+from te_sched.relax.vm.build import build
+from te_sched.relax.vm.machine import VirtualMachine
+from te_sched.story.page_graph import graph_html
+from te_sched.tools.table import table
+from te_sched.views.graphs import called, graph_of_functions
+
+_OF_MACHINE = "vm.builtin."  # calls that check and allocate
+
+
+@dataclass(frozen=True)
+class GraphStage:
+    """A graph after a pass: the module, and how often it calls what, most first."""
+
+    name: str
+    module: IRModule
+    calls: dict[str, int]
+
+
+@dataclass(frozen=True)
+class TimedCall:
+    """A call of the timeline: its name, when it starts, how long it takes, in microseconds."""
+
+    name: str
+    start: float
+    duration: float
+    shapes: str
+
+
+@dataclass(frozen=True)
+class MemoryPoint:
+    """The bytes of intermediate values while a call of the graph runs."""
+
+    name: str
+    alive: int
+
+
+class GraphReport:
+    """A graph on its way to code, and a call of it: `graph_report` makes it."""
+
+    def __init__(
+        self,
+        name: str,
+        target: Target,
+        stages: Sequence[GraphStage],
+        calls: Sequence[TimedCall],
+        memory: Sequence[MemoryPoint],
+        seconds: float,
+    ) -> None:
+        self.name, self.target = name, target
+        self.stages, self.calls, self.memory = list(stages), list(calls), list(memory)
+        self.seconds = seconds
+
+    @property
+    def peak(self) -> int:
+        """The most bytes of intermediate values at a time."""
+        return max((one.alive for one in self.memory), default=0)
+
+    def __str__(self) -> str:
+        whole = sum(one.duration for one in self.calls) or 1.0
+        kernels = [one for one in self.calls if not one.name.startswith(_OF_MACHINE)]
+        times = [
+            (one.name, one.duration, one.shapes)
+            for one in sorted(kernels, key=lambda call: -call.duration)
+        ]
+        rest = whole - sum(one.duration for one in kernels)
+        rows = [
+            [name, f"{duration:.1f}", f"{100 * duration / whole:.0f}", shapes]
+            for name, duration, shapes in [*times, ("memory and checks", rest, "")]
+        ]
+        passes = ", ".join(f"{one.name} {sum(one.calls.values())}" for one in self.stages)
+        lines = [
+            f"{self.name} for {self.target}: {self.seconds * 1e6:.1f} us a call, "
+            f"{_bytes(self.peak)} of intermediate values",
+            f"calls after each pass: {passes}",
+            "",
+            table(["call", "us", "%", "arguments"], rows, right=(1, 2)),
+        ]
+        return "\n".join(lines)
+
+    def html(self) -> str:
+        """The page: one self-contained HTML file."""
+        return graph_html(self)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the page to a file.
+
+        Raises
+        ------
+        CallError if it cannot be written.
+        """
+        files.write(path, self.html(), "save a page as")
+
+
+def graph_report(
+    module: IRModule | GraphFunction,
+    target: Target | str = "llvm",
+    *,
+    function: str = "main",
+    sizes: Mapping[str, int] | None = None,
+    seed: int = 0,
+) -> GraphReport:
+    """A report of a graph: what each pass makes of it, the timeline of a call, memory over time.
+
+    Parameters
+    ----------
+    module : a module of graphs, or a function of one.
+    target : a processor ("llvm").
+    function : the function that is called, with random arguments.
+    sizes : values of the symbolic sizes of its parameters, by name.
+    seed : of the arguments.
+
+    Raises
+    ------
+    GraphError if there is no such function, or it has parameters other than tensors.
+
+    >>> import te_sched
+    >>> from te_sched import relax
+    >>> x = relax.Var("x", relax.TensorStructInfo([4], "float32"))
+    >>> builder = relax.BlockBuilder()
+    >>> with builder.function("main", [x]):
+    ...     with builder.dataflow():
+    ...         gv = builder.emit_output(relax.op.exp(relax.op.nn.relu(x)))
+    ...     name = builder.emit_func_output(gv)
+    >>> report = graph_report(builder.get())
+    >>> [(one.name, sum(one.calls.values())) for one in report.stages][-1]
+    ('ApplyDefaultSchedule', 1)
+    """
+    if isinstance(module, GraphFunction):
+        module = IRModule.from_expr(module)
+    if not isinstance(module, IRModule):
+        raise GraphError(
+            f"{repr_of(module)} is not a graph", f"it is {kind_of(module)}", "give an IRModule"
+        )
+    func = module.functions.get(function)
+    if not isinstance(func, GraphFunction):
+        known = [str(k) for k, one in module.functions_items() if isinstance(one, GraphFunction)]
+        raise GraphError(
+            f"the module has no graph {function!r}",
+            "",
+            f"use one of {', '.join(known)}" if known else "give a module with a Relax function",
+        )
+    wanted = Target(target)
+    arrays = _arguments(func, dict(sizes or {}), seed)
+    stages = _stages(module, wanted)
+    machine = VirtualMachine(build(module, wanted), nd.cpu(), profile=True)
+    machine[function](*arrays)
+    evaluator = machine.time_evaluator(function, nd.cpu(), number=1, repeat=5)
+    seconds = float(min(evaluator(*arrays).results))
+    return GraphReport(
+        str(function),
+        wanted,
+        stages,
+        _timeline(machine.profile(function, *arrays).calls),
+        _memory(stages[-1].module.functions[function]),
+        seconds,
+    )
+
+
+def _stages(module: IRModule, target: Target) -> list[GraphStage]:
+    """The graph as it was given, and after each pass that changes it."""
+    stages = [GraphStage("as given", module, _calls(module))]
+    with target:
+        for name, one in processor_passes():
+            made = one(module)
+            if made is not module:
+                stages.append(GraphStage(name, made, _calls(made)))
+            module = made
+    return stages
+
+
+def _calls(module: IRModule) -> dict[str, int]:
+    graphs = [one for one in module.functions.values() if isinstance(one, GraphFunction)]
+    found: dict[str, int] = {}
+    for box in graph_of_functions(graphs).boxes:
+        if box.kind != "input":
+            found[box.name] = found.get(box.name, 0) + 1
+    return dict(sorted(found.items(), key=lambda pair: (-pair[1], pair[0])))
+
+
+def _timeline(calls: Sequence[tuple[str, float, str]]) -> list[TimedCall]:
+    found: list[TimedCall] = []
+    start = 0.0
+    for name, duration, shapes in calls:
+        found.append(TimedCall(name, start, duration, shapes))
+        start += duration
+    return found
+
+
+def _memory(func: GraphFunction) -> list[MemoryPoint]:
+    """The bytes of the values that are alive at each call; each value until its last use."""
+    body: Any = func.body
+    source: dict[Any, Any] = {}  # of variables that are other names of values
+    bindings = []
+    for binding in (one for block in body.blocks for one in block.bindings):
+        if isinstance(binding.value, GraphVar):
+            source[binding.var] = source.get(binding.value, binding.value)
+        else:
+            bindings.append(binding)
+    last: dict[Any, int] = {}
+    for place, value in enumerate([*[one.value for one in bindings], body.body]):
+        for one in walk(value):
+            if isinstance(one, GraphVar):
+                last[source.get(one, one)] = place
+    points: list[MemoryPoint] = []
+    alive: dict[Any, int] = {}
+    for place, binding in enumerate(bindings):
+        alive[binding.var] = size_of(binding.var.struct_info_)
+        points.append(MemoryPoint(called(binding.value), sum(alive.values())))
+        alive = {var: size for var, size in alive.items() if last.get(var, -1) > place}
+    return points
+
+
+def size_of(info: Any) -> int:
+    """The bytes of a value; 0 if they are not known."""
+    if isinstance(info, TupleStructInfo):
+        return sum(map(size_of, info.fields))
+    if not isinstance(info, TensorStructInfo) or not isinstance(info.shape, ShapeExpr):
+        return 0
+    sizes = [one.value if isinstance(one, IntImm) else 0 for one in info.shape.values]
+    return math.prod(sizes) * ((dtypes.bits(info.dtype) + 7) // 8) if info.dtype else 0
+
+
+def _arguments(func: GraphFunction, sizes: dict[str, int], seed: int) -> list[Any]:
+    numbers = np.random.default_rng(seed)
+    arrays = []
+    for param in func.params:
+        info = param.struct_info
+        if not isinstance(info, TensorStructInfo) or not isinstance(info.shape, ShapeExpr):
+            raise GraphError(
+                f"parameter {param.name_hint} is {info}",
+                "a call is made with random arrays",
+                "give a function of tensors of known shapes",
+            )
+        shape = [_extent(one, sizes, param.name_hint) for one in info.shape.values]
+        values = numbers.uniform(0, 1, shape) * (4 if "int" in info.dtype else 1)
+        arrays.append(nd.array(values.astype(info.dtype or "float32")))
+    return arrays
+
+
+def _extent(size: Any, sizes: dict[str, int], param: str) -> int:
+    free = {one for one in walk(size) if type(one) is Var}
+    missing = sorted(one.name for one in free if one.name not in sizes)
+    if missing:
+        raise GraphError(
+            f"size {missing[0]} of parameter {param} is not known",
+            "",
+            f"give its value: sizes={{{missing[0]!r}: 4}}",
+        )
+    values: dict[Var, Any] = {one: IntImm(sizes[one.name], one.dtype) for one in free}
+    found: Any = Analyzer().simplify(substitute(size, values))
+    return int(found)
+
+
+def _bytes(count: int) -> str:
+    for unit, size in (("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if count >= size:
+            return f"{count / size:.1f} {unit}"
+    return f"{count} bytes"

@@ -1,0 +1,117 @@
+"""Reports of graphs: passes, timeline, memory, and the page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from te_sched import IRModule, relax, te, tir
+from te_sched.errors import DeclarationError, GraphError
+from te_sched.story.graph import GraphReport, graph_report, size_of
+from te_sched.views.dataflow import dataflow_svg
+from te_sched.views.graphs import graph_of_functions
+
+
+def model(rows: Any = 2) -> IRModule:
+    numbers = np.random.default_rng(0)
+    x = relax.Var("x", relax.TensorStructInfo((rows, 16), "float32"))
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            product = relax.op.matmul(x, relax.const(numbers.random((16, 8), "float32")))
+            hidden = builder.emit(relax.op.nn.relu(product))
+            out = builder.emit_output(relax.op.nn.softmax(hidden))
+        builder.emit_func_output(out)
+    return builder.get()
+
+
+@pytest.fixture(scope="module")
+def report() -> GraphReport:
+    return graph_report(model())
+
+
+def test_stages_are_those_of_the_passes(report: GraphReport) -> None:
+    names = [one.name for one in report.stages]
+    assert names[0] == "as given"
+    assert {"LegalizeOps", "FuseOps", "FuseTIR", "ApplyDefaultSchedule"} <= set(names)
+    assert sum(report.stages[0].calls.values()) == 3
+    assert sum(report.stages[-1].calls.values()) == 2
+
+
+def test_timeline_has_the_calls_in_order(report: GraphReport) -> None:
+    kernels = [one for one in report.calls if not one.name.startswith("vm.")]
+    assert [one.name.split("_")[0] for one in kernels] == ["fused", "softmax"]
+    starts = [one.start for one in report.calls]
+    assert starts == sorted(starts)
+    assert report.seconds > 0
+
+
+def test_memory_holds_each_value_until_its_last_use(report: GraphReport) -> None:
+    assert [one.alive for one in report.memory] == [64, 128]  # 2 x 8 float32 each
+    assert report.peak == 128
+
+
+def test_text_and_page(report: GraphReport, tmp_path: Any) -> None:
+    assert "memory and checks" in str(report)
+    report.save(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    for part in ("After each pass", "Timeline of a call", "Memory over time", "te-flow"):
+        assert part in page
+    assert "<script" not in page
+
+
+def test_symbolic_sizes_are_given_by_name() -> None:
+    n = tir.Var("n", "int64")
+    found = graph_report(model(n), sizes={"n": 3})
+    assert "float32[3, 16]" in str(found)
+
+
+def test_functions_are_reported_as_modules() -> None:
+    assert graph_report(model()["main"]).name == "main"
+
+
+def test_pictures_of_graphs() -> None:
+    module = model()
+    graph = graph_of_functions([module["main"]])
+    assert [(box.name, box.kind) for box in graph.boxes] == [
+        ("x", "input"),
+        ("matmul", "stage"),
+        ("nn.relu", "stage"),
+        ("nn.softmax", "output"),
+    ]
+    assert graph.reads == [[], [0], [1], [2]]
+    assert "nn.softmax" in dataflow_svg(module)
+    assert dataflow_svg(module["main"]) == dataflow_svg(module)
+
+
+def test_a_function_without_a_body_has_no_boxes() -> None:
+    info = relax.TensorStructInfo([4], "float32")
+    empty = relax.Function.create_empty([relax.Var("x", info)], info)
+    assert graph_of_functions([empty]).boxes == []
+
+
+def test_sizes_of_values() -> None:
+    known = relax.TensorStructInfo([4, 3], "float16")
+    assert size_of(known) == 24
+    assert size_of(relax.TupleStructInfo([known, known])) == 48
+    assert size_of(relax.TensorStructInfo(dtype="float32", ndim=2)) == 0
+
+
+def test_report_rejects() -> None:
+    with pytest.raises(GraphError, match="3 is not a graph"):
+        graph_report(3)  # type: ignore[arg-type]
+    with pytest.raises(GraphError, match="the module has no graph 'other'"):
+        graph_report(model(), function="other")
+    a = te.placeholder((4,), name="A")
+    plain = IRModule({"main": te.create_prim_func([a, te.compute((4,), lambda i: a[i])])})
+    with pytest.raises(GraphError, match="no graph 'main'"):
+        graph_report(plain)
+    with pytest.raises(GraphError, match="size n of parameter x is not known"):
+        graph_report(model(tir.Var("n", "int64")))
+    shape = relax.Var("s", relax.ShapeStructInfo([4]))
+    with pytest.raises(GraphError, match=r"parameter s is R\.Shape"):
+        graph_report(relax.Function([shape], shape))
+    with pytest.raises(DeclarationError, match="cannot make a dataflow"):
+        dataflow_svg(3)  # type: ignore[arg-type]
