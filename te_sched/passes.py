@@ -107,7 +107,7 @@ class ModuleTransform(ModulePass):
         self.info = info
 
     def run(self, mod: IRModule) -> IRModule:
-        """What the function returns; LoweringError if it is no module."""
+        """What the function returns; LoweringError if it is not a module."""
         new = self.transform(mod, current_context())
         if not isinstance(new, IRModule):
             raise LoweringError(

@@ -1,10 +1,14 @@
-"""`DataflowBlockRewrite`: a dataflow block of a function, changed binding by binding."""
+"""`DataflowBlockRewrite`: one dataflow block of a function is changed binding by binding.
+
+The block and the function that are given stay as they are; the changed ones are read from the
+rewriter.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-from te_sched.errors import GraphError, repr_of
+from te_sched.errors import GraphError
 from te_sched.ir.graph import (
     Binding,
     DataflowBlock,
@@ -13,151 +17,136 @@ from te_sched.ir.graph import (
     GraphVar,
     SeqExpr,
     VarBinding,
-    as_expr,
 )
 from te_sched.ir.printer.names import UniqueNames
-from te_sched.ir.stmt import IRModule
-from te_sched.ir.visitor import replace
+from te_sched.ir.roles import EVERY_ROLE
+from te_sched.ir.stmt import GlobalVar, IRModule
+from te_sched.ir.visitor import Mapper, replace
 from te_sched.relax.analysis.unused import remove_all_unused
 from te_sched.relax.analysis.variables import all_vars, used_vars
 from te_sched.relax.block_builder import BlockBuilder
-from te_sched.relax.expr_functor import PyExprMutator
+
+
+class _Replaced(Mapper):
+    """Replaces the uses of a variable."""
+
+    reached = EVERY_ROLE
+
+    def __init__(self, old: GraphVar, new: GraphVar) -> None:
+        self.old, self.new = old, new
+
+    def visit_GraphVar(self, node: GraphVar) -> GraphVar:
+        return self.new if node is self.old else node
+
+    def define(self, var: Any) -> Any:
+        """Variables of sizes are kept."""
+        return var
 
 
 class DataflowBlockRewrite:
-    """Changes a dataflow block; the function that it came from stays as it is.
-
-    Parameters
-    ----------
-    dfb : the block.
-    root_fn : the function with the block.
+    """Changes a dataflow block of a function.
 
     >>> from te_sched import relax
     >>> x = relax.Var("x", relax.TensorStructInfo([4], "float32"))
     >>> builder = relax.BlockBuilder()
     >>> with builder.function("main", [x]):
     ...     with builder.dataflow():
-    ...         gv = builder.emit_output(x)
-    ...     name = builder.emit_func_output(gv)
-    >>> func = builder.get()["main"]
-    >>> rewrite = DataflowBlockRewrite(func.body.blocks[0], func)
-    >>> rewrite.add(relax.op.add(x, x), "twice")
+    ...         out = builder.emit_output(x)
+    ...     name = builder.emit_func_output(out)
+    >>> function = builder.get()["main"]
+    >>> rewrite = DataflowBlockRewrite(function.body.blocks[0], function)
+    >>> rewrite.add(x, name="copy", is_dfvar=True)
     >>> [one.var.name_hint for one in rewrite.mutated_dfb().bindings]
-    ['gv', 'twice']
+    ['gv', 'copy']
     """
 
     def __init__(self, dfb: DataflowBlock, root_fn: GraphFunction) -> None:
         self._block, self._function = dfb, root_fn
+        self._names = UniqueNames(separator="")
+        for var in all_vars(root_fn):
+            self._names.take(var.name_hint)
 
     def mutated_dfb(self) -> DataflowBlock:
         """The block as it is now."""
         return self._block
 
     def mutated_root_fn(self) -> GraphFunction:
-        """The function with the block as it is now."""
+        """The function as it is now."""
         return self._function
 
     def mutate_irmodule(self, irmodule: IRModule) -> IRModule:
-        """A module with the function as it is now, in place of the one of this name."""
-        symbol = str(self._function.attrs.get("global_symbol", "main"))
-        module = irmodule.clone()
-        module.update_func(symbol, self._function)
-        return module
+        """A module with the function as it is now, under its name."""
+        name = str(self._function.attrs.get("global_symbol", "main"))
+        made = irmodule.clone()
+        made.update_func(GlobalVar(name), self._function)
+        return made
 
-    def add(self, expr: Any, name: str | None = None, is_dfvar: bool = True) -> None:
-        """Append a binding to the block.
+    def add_binding(self, binding: Binding) -> None:
+        """Append a binding to the block."""
+        self._exchange((*self._block.bindings, binding))
+
+    def add(self, expr: Any, name: str | None = None, is_dfvar: bool = False) -> None:
+        """Append a binding of an expression to a new variable.
 
         Parameters
         ----------
-        expr : its value; or a binding.
-        name : the name of its variable.
-        is_dfvar : whether the variable is visible in the block only.
+        name : of the variable; by default a new one.
+        is_dfvar : whether it is visible in the block alone.
         """
-        if isinstance(expr, Binding):
-            self._set([*self._block.bindings, expr])
-            return
-        names = UniqueNames(separator="")
-        for var in all_vars(self._function):
-            names.take(var.name_hint)
-        value = BlockBuilder().normalize(as_expr(expr))
+        value = BlockBuilder().normalize(expr)
+        hint = name or self._names.take("lv" if is_dfvar else "gv")
         kind = DataflowVar if is_dfvar else GraphVar
-        var = kind(names.take(name or ("lv" if is_dfvar else "gv")), value.struct_info_)
-        self._set([*self._block.bindings, VarBinding(var, value)])
-
-    def replace_all_uses(self, old_var: GraphVar, new_var: GraphVar) -> None:
-        """Use a variable instead of another one, in the whole function."""
-        place, uses = self._place(), _Uses(old_var, new_var)
-        body: Any = self._function.body
-        blocks = [uses.visit_binding_block(one) for one in body.blocks]
-        result = uses.visit_expr(body.body)
-        self._block = blocks[place]
-        self._function = replace(self._function, body=SeqExpr(tuple(blocks), result))
+        self.add_binding(VarBinding(kind(hint, value.struct_info_), value))
 
     def remove_unused(self, var: GraphVar, allow_undef: bool = False) -> None:
-        """Remove the binding of a variable that is not used.
+        """Remove the binding of a variable that nothing uses.
 
-        Parameters
-        ----------
-        allow_undef : accept a variable that the block does not bind.
+        Raises
+        ------
+        GraphError if it is used, or if the block does not define it and not `allow_undef`.
         """
-        if not any(one.var is var for one in self._block.bindings):
+        kept = tuple([one for one in self._block.bindings if one.var is not var])
+        if len(kept) == len(self._block.bindings):
             if allow_undef:
                 return
             raise GraphError(
-                f"the block does not bind variable {var.name_hint}",
-                f"it binds {', '.join(one.var.name_hint for one in self._block.bindings)}",
-                "give one of its variables, or allow_undef=True",
+                f"the block does not define {var.name_hint}", "", "give a variable that it binds"
             )
-        if var in used_vars(self._function.body):
+        if any(var in used_vars(one) for one in (DataflowBlock(kept), self._after_block())):
             raise GraphError(
-                f"variable {var.name_hint} is used",
-                "a binding is removed only if nothing uses its variable",
-                "replace its uses first: rewrite.replace_all_uses(old, new)",
+                f"{var.name_hint} is used", "", "use another variable first: replace_all_uses"
             )
-        self._set([one for one in self._block.bindings if one.var is not var])
+        self._exchange(kept)
+
+    def _after_block(self) -> SeqExpr:
+        """The function without the block."""
+        body: Any = self._function.body
+        others = tuple([one for one in body.blocks if one is not self._block])
+        return SeqExpr(others, body.body)
 
     def remove_all_unused(self) -> None:
-        """Remove the bindings of the function that nothing uses."""
-        place = self._place()
-        before: Any = self._function.body
+        """Remove the bindings that nothing uses, one after the other."""
         self._function = remove_all_unused(self._function)
-        after: Any = self._function.body
-        outputs = {one.var for one in before.blocks[place].bindings}
-        kept = [
-            one for one in after.blocks if outputs.intersection(two.var for two in one.bindings)
-        ]
-        self._block = kept[0] if kept else DataflowBlock(())
-
-    def _place(self) -> int:
         body: Any = self._function.body
-        for place, block in enumerate(body.blocks):
-            if block is self._block:
-                return place
-        raise GraphError(
-            f"the function does not contain the block {repr_of(self._block)}",
-            "",
-            "give a block of the body of the function",
-        )
+        own = {one.var for one in self._block.bindings}
+        kept = (one for one in body.blocks if any(part.var in own for part in one.bindings))
+        self._block = next(kept, DataflowBlock(()))
 
-    def _set(self, bindings: list[Binding]) -> None:
-        place = self._place()
-        self._block = DataflowBlock(tuple(bindings))
+    def replace_all_uses(self, old_var: GraphVar, new_var: GraphVar) -> None:
+        """Use another variable instead of one, in the whole function."""
+        mapper = _Replaced(old_var, new_var)
+        bindings = [replace(one, value=mapper.visit(one.value)) for one in self._block.bindings]  # type: ignore[attr-defined]
+        self._exchange(tuple(bindings))
         body: Any = self._function.body
-        blocks = [*body.blocks]
-        blocks[place : place + 1] = [self._block] if bindings else []
-        seq = SeqExpr(tuple(blocks), body.body, body.struct_info_)
-        self._function = replace(self._function, body=seq)
+        blocks = [one if one is self._block else mapper.visit(one) for one in body.blocks]
+        changed = replace(body, blocks=tuple(blocks), body=mapper.visit(body.body))
+        self._function = replace(self._function, body=changed)
 
-
-class _Uses(PyExprMutator):
-    """Replaces the uses of a variable, but for its definition."""
-
-    def __init__(self, old: GraphVar, new: GraphVar) -> None:
-        super().__init__()
-        self._old, self._new = old, new
-
-    def visit_var_(self, op: GraphVar) -> Any:
-        """The other variable."""
-        return self._new if op is self._old else super().visit_var_(op)
-
-    visit_dataflow_var_ = visit_var_
+    def _exchange(self, bindings: tuple[Any, ...]) -> None:
+        """The block has other bindings; a block without any is left out of the function."""
+        new = DataflowBlock(bindings)
+        body: Any = self._function.body
+        blocks = [new if one is self._block else one for one in body.blocks]
+        kept = tuple([one for one in blocks if one.bindings])
+        self._function = replace(self._function, body=replace(body, blocks=kept))
+        self._block = new

@@ -41,7 +41,8 @@ def erase_to_well_defined(
         var: ops.const(value, var.dtype) if isinstance(value, int) else value
         for var, value in (shape_var_map or {}).items()
     }
-    return _erased(sinfo, sizes, dict(var_map or {}))
+    found: StructInfo = _erased(sinfo, sizes, dict(var_map or {}))
+    return found
 
 
 def _erased(info: Any, sizes: dict[Var, Expr], shapes: dict[GraphVar, Any]) -> Any:

@@ -77,11 +77,13 @@ class _InRange(Mapper):
 
     def visit_FloorMod(self, node: FloorMod) -> Expr:
         new: Any = self.generic(node)
-        return new.a if self._is_in_range(new) else new
+        found: Expr = new.a if self._is_in_range(new) else new
+        return found
 
     def visit_FloorDiv(self, node: FloorDiv) -> Expr:
         new: Any = self.generic(node)
-        return ops.const(0, new.dtype) if self._is_in_range(new) else new
+        found: Expr = ops.const(0, new.dtype) if self._is_in_range(new) else new
+        return found
 
     def _is_in_range(self, node: Any) -> bool:
         analyzer, value = self._analyzer, self._analyzer.simplify(node.a)

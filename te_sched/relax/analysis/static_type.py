@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from te_sched.ir.expr import PrimType
+from te_sched.ir.expr import PrimType, TupleType
 from te_sched.ir.graph_types import (
     DynTensorType,
     FuncType,
     ObjectType,
     PackedFuncType,
     ShapeType,
-    TupleType,
 )
 from te_sched.ir.struct_info import (
     FuncStructInfo,

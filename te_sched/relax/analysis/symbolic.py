@@ -95,7 +95,7 @@ def free_symbolic_vars(func: GraphFunction) -> list[Var]:
 
 
 def collect_non_negative_expressions(sinfo: StructInfo) -> list[Expr]:
-    """The sizes of tensors and shapes that are no constants: they are 0 or more.
+    """The sizes of tensors and shapes that are not constants: they are 0 or more.
 
     >>> from te_sched import relax, tir
     >>> n = tir.Var("n", "int64")

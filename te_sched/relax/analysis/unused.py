@@ -26,7 +26,7 @@ from te_sched.relax.analysis.variables import used_vars
 def remove_all_unused(func: Any) -> Any:
     """A function, sequence or block without the bindings that it does not use.
 
-    The variables of a block that are no DataflowVars count as used.
+    The variables of a block that are visible outside of it count as used.
 
     >>> from te_sched import relax
     >>> x = relax.Var("x", relax.TensorStructInfo([4], "float32"))

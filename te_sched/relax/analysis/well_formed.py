@@ -124,7 +124,7 @@ class _Checker:
         self._parameters(func)
         if func.body is not None:
             if not isinstance(func.body, SeqExpr):
-                raise _malformed(f"the body of function {name} is no sequence of blocks")
+                raise _malformed(f"the body of function {name} is not a sequence of blocks")
             self._sequence(func.body)
         self._result(func, name)
         self._visible, self._sizes, self._is_dataflow, self._is_pure, self._outermost = before
@@ -277,7 +277,7 @@ class _Checker:
             for one in value.fields:
                 self._leaf(one, what)
         elif not isinstance(value, LEAVES) or isinstance(value, PrimFunc):
-            raise _malformed(f"{what} is no variable or constant: {value}")
+            raise _malformed(f"{what} is not a variable or constant: {value}")
         elif not isinstance(value, Op):
             used = [one for one in walk(value) if type(one) is Var]
             self._require(used, self._sizes, what)
@@ -297,7 +297,7 @@ class _Checker:
         for branch in (value.true_branch, value.false_branch):
             visible, sizes = set(self._visible), set(self._sizes)
             if not isinstance(branch, SeqExpr):
-                raise _malformed("a branch is no sequence of blocks")
+                raise _malformed("a branch is not a sequence of blocks")
             self._sequence(branch)
             self._visible, self._sizes = visible, sizes
 

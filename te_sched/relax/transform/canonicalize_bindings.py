@@ -161,7 +161,7 @@ class _Names:
 
     def _whole(self, value: Tuple) -> Any:
         """The tuple of which a tuple has all elements in order."""
-        items = [
+        items: list[Any] = [
             self._values.get(self.root(one)) if isinstance(one, GraphVar) else one
             for one in value.fields
         ]
@@ -178,7 +178,7 @@ class _Names:
         return root if is_complete else None
 
     def _outputs(self, block: DataflowBlock, everywhere: dict[GraphVar, int]) -> None:
-        """Choose the variables of a block: those that are used outside are no DataflowVars."""
+        """Choose the variables of a block: those that are used outside are not DataflowVars."""
         inside = _count_uses(block)
         names: dict[GraphVar, list[GraphVar]] = {}
         for var, root in self.instead.items():

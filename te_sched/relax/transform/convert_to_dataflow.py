@@ -26,7 +26,7 @@ def ConvertToDataflow(min_size: int = 2) -> Sequential:
 
     Parameters
     ----------
-    min_size : a new block has so many bindings or more; single ones join a block beside them.
+    min_size : the least number of bindings of a new block; single ones join a block beside them.
 
     >>> from te_sched import relax
     >>> x = relax.Var("x", relax.TensorStructInfo([4], "float32"))

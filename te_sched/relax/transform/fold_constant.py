@@ -35,7 +35,7 @@ from te_sched.relax.transform.legalize_ops import rule_of
 
 
 def FoldConstant() -> FunctionPass:
-    """The pass that computes what depends on constants alone.
+    """The pass that evaluates calls of which all arguments are constants.
 
     >>> from te_sched import relax
     >>> builder = relax.BlockBuilder()
@@ -99,10 +99,11 @@ class _Folder(PyExprMutator):
             return call
         if name == "relax.tensor_to_shape":
             values = call.args[0].data.numpy()
-            return ShapeExpr(tuple([int(one) for one in values]))
+            sizes: Any = [int(one) for one in values]
+            return ShapeExpr(tuple(sizes))
         if name == "relax.shape_to_tensor":
-            sizes = [one.value for one in call.args[0].values]
-            return Constant(nd.array(np.array(sizes, "int64")))
+            known = [one.value for one in call.args[0].values]
+            return Constant(nd.array(np.array(known, "int64")))
         return self._legalized(call) or call
 
     def _legalized(self, call: GraphCall) -> Any:
@@ -125,7 +126,7 @@ class _Folder(PyExprMutator):
         info = call.sinfo_args[0] if len(call.sinfo_args) == 1 else None
         shape = _static_shape(info)
         given = call.args[1]
-        fields = given.fields if isinstance(given, Tuple) else (given,)
+        fields: Any = given.fields if isinstance(given, Tuple) else (given,)
         if shape is None or len(call.args) > 2 or not all(map(_is_array, fields)):
             return None
         assert isinstance(info, TensorStructInfo)

@@ -92,7 +92,7 @@ class _Lifter(PyExprMutator):
         inner._captured[var] = own
         is_recursive = var in used_vars(func)
         params = (*func.params, *own)
-        if is_recursive:
+        if is_recursive and func.ret_struct_info is not None:
             info = FuncStructInfo(
                 tuple([one.struct_info for one in params]), func.ret_struct_info, func.is_pure
             )

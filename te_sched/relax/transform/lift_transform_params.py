@@ -88,7 +88,7 @@ def LiftTransformParams(shared_transform: bool | Sequence[str] = False) -> Modul
         if shared_transform is False:
             groups = {f"{name}_transform_params": {name: func} for name, func in functions.items()}
         else:
-            chosen = functions if shared_transform is True else list(shared_transform)  # type: ignore[arg-type]
+            chosen = functions if shared_transform is True else list(shared_transform)
             groups = {"transform_params": {name: functions[name] for name in chosen}}
         changed: dict[str, Any] = {}
         for name, group in groups.items():
@@ -317,7 +317,7 @@ def _transform(
     if fields:
         gv = GraphVar("gv", result.struct_info_)
         inside = {one.var: DataflowVar(one.var.name_hint, one.var.struct_info_) for one in bindings}
-        renamer = _Renamer(dict(inside), {})  # type: ignore[arg-type]
+        renamer = _Renamer(dict(inside), {})
         new = [VarBinding(inside[one.var], renamer.visit_expr(one.value)) for one in bindings]
         blocks = (DataflowBlock((*new, VarBinding(gv, renamer.visit_expr(result)))),)
         result = gv

@@ -80,7 +80,7 @@ def _used_outputs(mod: IRModule) -> dict[str, set[int]]:
         for node in nodes_of(func):
             if isinstance(node, TupleGetItem):
                 elements.add(id(node.tuple_value))
-                name = _callee(values.get(node.tuple_value))  # type: ignore[arg-type]
+                name = _callee(_value_of(node.tuple_value, values))
                 if name in found:
                     found[name].add(node.index)
         for name, count in _whole_uses(func, values).items():
@@ -98,10 +98,14 @@ def _whole_uses(func: GraphFunction, values: dict[GraphVar, Any]) -> dict[str, i
         if name is not None:
             uses[name] = uses.get(name, 0) + 1
         if isinstance(node, TupleGetItem):
-            name = _callee(values.get(node.tuple_value))  # type: ignore[arg-type]
+            name = _callee(_value_of(node.tuple_value, values))
             if name is not None:
                 uses[name] = uses.get(name, 0) - 1
     return uses
+
+
+def _value_of(var: Any, values: dict[GraphVar, Any]) -> Any:
+    return values.get(var)
 
 
 def _callee(value: Any) -> Any:
@@ -151,7 +155,7 @@ class _Caller(PyExprMutator):
 
     def visit_tuple_getitem_(self, op: TupleGetItem) -> Any:
         """An element of a result: at its new place."""
-        name = self._results.get(op.tuple_value)  # type: ignore[arg-type]
+        name = _value_of(op.tuple_value, self._results)
         if name is None:
             return super().visit_tuple_getitem_(op)
         value = self.visit_expr(op.tuple_value)

@@ -1,0 +1,124 @@
+"""Passes that make graphs smaller: the graph computes the same before and after them."""
+
+import numpy as np
+import pytest
+
+from te_sched import relax
+from te_sched.errors import GraphError
+from te_sched.relax.analysis import well_formed
+from te_sched.script import ir as I
+from te_sched.script import relax as R
+from te_sched.script import tir as T
+
+
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((4,), "float32"), y: R.Tensor((4,), "float32")):
+        with R.dataflow():
+            a = R.add(x, y)
+            b = R.add(x, y)
+            _ = R.exp(b)
+            pair = (a, b)
+            c = pair[1]
+            d = R.multiply(a, c)
+            e = d
+            R.output(a, e)
+        f = R.match_cast(e, R.Tensor((4,), "float32"))
+        return f
+
+    @R.function(private=True)
+    def absent(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+        return x
+
+
+def _run(module, *given):
+    return relax.VirtualMachine(relax.build(module, "llvm"))["main"](*given).numpy()
+
+
+def _bindings(module):
+    return [one for block in module["main"].body.blocks for one in block.bindings]
+
+
+PASSES = {
+    "CanonicalizeBindings": 5,
+    "DeadCodeElimination": 7,
+    "EliminateCommonSubexpr": 8,
+    "ConvertToDataflow": 5,
+    "TopologicalSort": 8,
+    "FoldConstant": 8,
+}
+
+
+@pytest.mark.parametrize("name", PASSES)
+def test_passes_keep_what_is_computed(name):
+    module = getattr(relax.transform, name)()(Module)
+    assert well_formed(module)
+    assert len(_bindings(module)) == PASSES[name]
+    given = [np.random.rand(4).astype("float32") for _ in range(2)]
+    np.testing.assert_allclose(_run(module, *given), sum(given) ** 2, rtol=1e-6)
+
+
+def test_together_they_leave_two_calls():
+    names = ["EliminateCommonSubexpr", "CanonicalizeBindings", "DeadCodeElimination"]
+    module = Module
+    for name in names:
+        module = getattr(relax.transform, name)()(module)
+    assert [str(one.value.op) for one in _bindings(module)] == ["relax.add", "relax.multiply"]
+    assert [str(name) for name in module.functions] == ["main"]
+
+
+def test_casts_must_be_consistent():
+    @I.ir_module
+    class Broken:
+        @R.function
+        def main(x: R.Tensor((4,), "float32"), y: R.Tensor((5,), "float32")):
+            n = T.int64()
+            a = R.match_cast(x, R.Tensor((n,), "float32"))
+            b = R.match_cast(y, R.Tensor((n,), "float32"))
+            return (a, b)
+
+    with pytest.raises(GraphError, match="MatchCast statements must be consistent: n is"):
+        relax.transform.CanonicalizeBindings()(Broken)
+
+
+def test_constants_are_computed_by_running_the_functions():
+    array = np.arange(6, dtype="float32").reshape(2, 3)
+
+    @I.ir_module
+    class Constants:
+        @R.function
+        def main(x: R.Tensor((2, 3), "float32"), w: R.Tensor((2, 3), "float32")):
+            with R.dataflow():
+                a = R.exp(w)
+                b = R.multiply(a, w)
+                c = R.add(x, b)
+                R.output(c)
+            return c
+
+    module = relax.transform.BindParams("main", {"w": array})(Constants)
+    folded = relax.transform.FoldConstant()(module)
+    (binding,) = _bindings(folded)
+    np.testing.assert_allclose(binding.value.args[1].data.numpy(), np.exp(array) * array, rtol=1e-5)
+    np.testing.assert_allclose(_run(folded, array), array + np.exp(array) * array, rtol=1e-5)
+
+
+def test_topological_sort_rejects_unknown_orders():
+    with pytest.raises(GraphError, match="TopologicalSort has no order 'deep'"):
+        relax.transform.TopologicalSort("deep")
+    with pytest.raises(GraphError, match="TopologicalSort has no direction 'up'"):
+        relax.transform.TopologicalSort("breadth-first", "up")
+
+
+def test_breadth_first_sorts_by_distance():
+    x = relax.Var("x", relax.TensorStructInfo([4], "float32"))
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x]), builder.dataflow():
+        a = builder.emit(relax.op.add(x, x), "a")
+        b = builder.emit(relax.op.add(a, x), "b")
+        c = builder.emit(relax.op.exp(x), "c")
+        builder.emit_func_output(builder.emit_output(relax.op.add(b, c), "d"))
+    breadth = relax.transform.TopologicalSort("breadth-first")(builder.get())
+    assert [one.var.name_hint for one in _bindings(breadth)] == ["a", "c", "b", "d"]
+    deep = relax.transform.TopologicalSort("depth-first", "from-outputs")(breadth)
+    assert [one.var.name_hint for one in _bindings(deep)] == ["a", "b", "c", "d"]
