@@ -26,11 +26,11 @@ def cut(
 
     `assume_inbound` promises 0 <= begin <= end <= extent, so that nothing has to be moved.
 
-    >>> n = te.var("n", "int64")
+    >>> n = te.var("n")
     >>> cut(1, 3, 1, n)
     (1, T.min(3, n) - T.min(1, n))
     >>> cut(0, n, 2, n)
-    (0, (n + 1) // 2)
+    (0, (T.max(n, 0) + 1) // 2)
     """
     analyzer = analyzer or Analyzer()
     step = as_constant(stride)

@@ -48,7 +48,7 @@ def resize2d(
     return make_call(
         "relax.image.resize2d",
         [data, ShapeExpr(tuple(size)) if is_sequence(size) else size],
-        roi=tuple([float(one) for one in region]),
+        roi=tuple([ops.const(float(one), "float32") for one in region]),
         layout=layout,
         method=method,
         coordinate_transformation_mode=coordinate_transformation_mode,

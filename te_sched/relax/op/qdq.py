@@ -47,8 +47,8 @@ def _call(name: str, data: Any, scale: Any, zero_point: Any, axis: Any, dtype: s
     return make_call(
         name,
         [data, scale, zero_point],
-        axis=as_int(axis, "axis"),
         out_dtype=dtypes.spelled(dtype),
+        axis=as_int(axis, "axis"),
     )
 
 

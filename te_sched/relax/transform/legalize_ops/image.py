@@ -17,7 +17,7 @@ def _resize2d(builder: BlockBuilder, call: GraphCall) -> Any:
     return builder.call_te(
         topi.image.resize2d,
         call.args[0],
-        list(attrs.roi),
+        [float(one.value) for one in attrs.roi],
         call.args[1],
         attrs.layout,
         attrs.method,
