@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from te_sched.errors import GraphError
+from te_sched.ir import ops
 from te_sched.ir.expr import Expr
 from te_sched.ir.graph import GraphCall
 from te_sched.ir.struct_info import ShapeExpr, ShapeStructInfo, StructInfo, TensorStructInfo
