@@ -541,7 +541,7 @@ class _Blocks(PyExprMutator):
             if not new:
                 break
             self._changed = True
-            bindings = self._rebuilt(bindings, new)
+            bindings = with_new_values(bindings, new, self.builder_)
         else:
             raise GraphError(
                 "the bindings of a block are rewritten without end",
@@ -563,27 +563,30 @@ class _Blocks(PyExprMutator):
                 return new
         return {}
 
-    def _rebuilt(self, bindings: list[Any], new: Mapping[GraphVar, Any]) -> list[Any]:
-        """The bindings with new values, each after those that it uses."""
-        self.builder_._begin_dataflow_block()
-        by_var = {one.var: one for one in bindings}
-        done: set[GraphVar] = set()
-        known: dict[int, Any] = {}
 
-        def emit(binding: Any) -> None:
-            if binding.var in done:
-                return
-            done.add(binding.var)
-            value = new.get(binding.var)
-            for var in variables_in(binding if value is None else value):
-                if var in by_var:
-                    emit(by_var[var])
-            if value is None:
-                self.builder_.emit_normalized(binding)
-                return
-            value = self.builder_.normalize(flattened(value, self.builder_, known))
-            self.builder_.emit_normalized(VarBinding(binding.var, value))
+def with_new_values(
+    bindings: Sequence[Any], new: Mapping[GraphVar, Any], builder: BlockBuilder
+) -> list[Any]:
+    """The bindings of a dataflow block with new values, each after those that it uses."""
+    builder._begin_dataflow_block()
+    by_var = {one.var: one for one in bindings}
+    done: set[GraphVar] = set()
+    known: dict[int, Any] = {}
 
-        for one in bindings:
-            emit(one)
-        return list(self.builder_._end_block().bindings)
+    def emit(binding: Any) -> None:
+        if binding.var in done:
+            return
+        done.add(binding.var)
+        value = new.get(binding.var)
+        for var in variables_in(binding if value is None else value):
+            if var in by_var:
+                emit(by_var[var])
+        if value is None:
+            builder.emit_normalized(binding)
+            return
+        value = builder.normalize(flattened(value, builder, known))
+        builder.emit_normalized(VarBinding(binding.var, value))
+
+    for one in bindings:
+        emit(one)
+    return list(builder._end_block().bindings)

@@ -1,0 +1,171 @@
+"""The pass `AdjustMatmulOrder`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from te_sched.ir import expr as E
+from te_sched.ir.expr import IntImm, Var
+from te_sched.ir.graph import GraphCall, GraphFunction
+from te_sched.relax.analysis.compile_time import computable_at_compile_time
+from te_sched.relax.dpl.pattern import DFPattern, is_op, wildcard
+from te_sched.relax.op import matmul, permute_dims
+from te_sched.relax.transform.base import FunctionPass
+from te_sched.relax.transform.rewriting import (
+    Rules,
+    pass_of_rules,
+    shape_of_value,
+    swaps_last_axes,
+)
+
+# A polynomial of sizes: the coefficient of each product of variables, which are at least 1.
+Polynomial = dict[tuple[Any, ...], int]
+
+
+def AdjustMatmulOrder() -> FunctionPass:
+    """The pass that computes a product of three matrices with fewer multiplications.
+
+        matmul(x, matmul(a, b))  ->  matmul(matmul(x, a), b)
+
+    and the other way round, also if the inner product is transposed; only if it is better for all
+    values of the sizes. The attribute "tir_var_upper_bound" of a function limits variables by name.
+    Products of parameters that are known before a model runs stay. The sizes of batches do not
+    count.
+    """
+    return pass_of_rules("AdjustMatmulOrder", _rules)
+
+
+def _rules(func: GraphFunction) -> Rules:
+    known = set(computable_at_compile_time(func)) if "num_input" in func.attrs else set()
+    bounds = {str(k): int(v) for k, v in (func.attrs.get("tir_var_upper_bound") or {}).items()}
+    a, b, c = wildcard(), wildcard(), wildcard()
+    left, right = is_op("relax.matmul")(a, b), is_op("relax.matmul")(b, c)
+    left_turned, right_turned = (is_op("relax.permute_dims")(one) for one in (left, right))
+
+    def inner(matches: dict[DFPattern, Any], pair: Any, turned: DFPattern) -> Any:
+        """The factors of the inner product, and those of its transposition."""
+        one, other = (matches[factor] for factor in pair)
+        if turned not in matches:
+            return one, other
+        axes = matches[turned].attrs["axes"]
+        if not all(swaps_last_axes(axes, value.struct_info.ndim) for value in (one, other)):
+            return None
+        return permute_dims(other, axes), permute_dims(one, axes)
+
+    def left_first(expr: GraphCall, matches: dict[DFPattern, Any]) -> Any:
+        """matmul(a, matmul(b, c)) as matmul(matmul(a, b), c)."""
+        factors = [matches[b], matches[c]]
+        found = inner(matches, (b, c), right_turned)
+        if found is None or all(one in known for one in factors):
+            return expr
+        shapes = _matrices(matches[a], *factors, right_turned in matches, is_left=False)
+        if shapes is None or not _is_less(*reversed(_costs(*shapes)), bounds):
+            return expr
+        dtype = expr.attrs["out_dtype"] or None
+        return matmul(matmul(matches[a], found[0], dtype), found[1], dtype)
+
+    def right_first(expr: GraphCall, matches: dict[DFPattern, Any]) -> Any:
+        """matmul(matmul(a, b), c) as matmul(a, matmul(b, c))."""
+        factors = [matches[a], matches[b]]
+        found = inner(matches, (a, b), left_turned)
+        if found is None or all(one in known for one in factors):
+            return expr
+        shapes = _matrices(matches[c], *factors, left_turned in matches, is_left=True)
+        if shapes is None or not _is_less(*_costs(*shapes), bounds):
+            return expr
+        dtype = expr.attrs["out_dtype"] or None
+        return matmul(found[0], matmul(found[1], matches[c], dtype), dtype)
+
+    return [
+        (is_op("relax.matmul")(a, right | right_turned), left_first),
+        (is_op("relax.matmul")(left | left_turned, c), right_first),
+    ]
+
+
+def _matrices(outer: Any, one: Any, other: Any, is_turned: bool, is_left: bool) -> Any:
+    """The sizes M, N, P, Q of a product of three matrices, (M, N) by (N, P) by (P, Q)."""
+    shapes = [shape_of_value(value) for value in (outer, one, other)]
+    if None in shapes:
+        return None
+    around, first, second = ([*shape] for shape in shapes)  # type: ignore[misc]
+    if is_turned:
+        if len(first) < 2 or len(second) < 2:
+            return None
+        first, second = second[-2:][::-1], first[-2:][::-1]
+    factors = [first, second, around] if is_left else [around, first, second]
+    if len(factors[1]) < 2:
+        return None
+    if len(factors[0]) == 1:
+        factors[0].insert(0, IntImm(1, "int64"))
+    if len(factors[2]) == 1:
+        factors[2].append(IntImm(1, "int64"))
+    return factors[0][-2], factors[0][-1], factors[2][-2], factors[2][-1]
+
+
+def _costs(m: Any, n: Any, p: Any, q: Any) -> tuple[Polynomial, Polynomial]:
+    """The multiplications with the right product first, and with the left one first."""
+    rows, inner, middle, columns = (_polynomial(one) for one in (m, n, p, q))
+    right = _sum(_product(inner, middle, columns), _product(rows, inner, columns))
+    left = _sum(_product(rows, inner, middle), _product(rows, middle, columns))
+    return right, left
+
+
+def _polynomial(size: Any) -> Polynomial:
+    if isinstance(size, IntImm):
+        return {(): size.value}
+    if isinstance(size, E.Add):
+        return _sum(_polynomial(size.a), _polynomial(size.b))
+    if isinstance(size, E.Mul):
+        return _product(_polynomial(size.a), _polynomial(size.b))
+    return {(size,): 1}
+
+
+def _sum(*terms: Polynomial) -> Polynomial:
+    found: Counter[tuple[Any, ...]] = Counter()
+    for one in terms:
+        found.update(one)
+    return dict(found)
+
+
+def _product(*factors: Polynomial) -> Polynomial:
+    found: Polynomial = {(): 1}
+    for one in factors:
+        made: Counter[tuple[Any, ...]] = Counter()
+        for left, a in found.items():
+            for right, b in one.items():
+                made[tuple(sorted((*left, *right), key=id))] += a * b
+        found = dict(made)
+    return found
+
+
+def _is_less(a: Polynomial, b: Polynomial, bounds: Mapping[str, int]) -> bool:
+    """Whether a < b for all values of the variables: each term of a is at most one of b."""
+    rest = Counter(b)
+    rest.subtract(a)
+    if bounds:
+        rest = _bounded(rest, bounds)
+    positive = {key: value for key, value in rest.items() if value > 0}
+    for key, value in rest.items():
+        missing = -value
+        for larger in [one for one in positive if not Counter(key) - Counter(one)]:
+            taken = max(0, min(missing, positive[larger]))
+            positive[larger] -= taken
+            missing -= taken
+        if missing > 0:
+            return False
+    return any(value > 0 for value in positive.values())
+
+
+def _bounded(terms: Counter[tuple[Any, ...]], bounds: Mapping[str, int]) -> Counter[Any]:
+    """A polynomial that is at most as large: with upper bounds of variables in negative terms."""
+    found: Counter[tuple[Any, ...]] = Counter()
+    for key, value in terms.items():
+        if value < 0:
+            limits = [bounds.get(one.name) if type(one) is Var else None for one in key]
+            for limit in limits:
+                value *= 1 if limit is None else limit
+            key = tuple([one for one, limit in zip(key, limits, strict=True) if limit is None])
+        found[key] += value
+    return found

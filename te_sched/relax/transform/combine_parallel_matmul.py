@@ -1,0 +1,231 @@
+"""The pass `CombineParallelMatmul`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from te_sched.arith.analyzer import Analyzer
+from te_sched.ir.expr import IntImm
+from te_sched.ir.graph import (
+    BindingBlock,
+    DataflowBlock,
+    DataflowVar,
+    GraphCall,
+    GraphFunction,
+    GraphVar,
+    TupleGetItem,
+    VarBinding,
+)
+from te_sched.ir.op import Op
+from te_sched.passes import PassInfo
+from te_sched.relax.analysis.unused import remove_all_unused
+from te_sched.relax.dpl.pattern import are_equal_sizes
+from te_sched.relax.dpl.rewrite import with_new_values
+from te_sched.relax.expr_functor import PyExprMutator
+from te_sched.relax.op import add, concat, matmul, split
+from te_sched.relax.transform.base import FunctionPass
+from te_sched.relax.transform.grouping import variables_in
+from te_sched.relax.transform.rewriting import shape_of_value
+
+Check = Callable[[Any, list[Any], list[Any], dict[GraphVar, Any]], bool]
+_ACTIVATIONS = ("relax.nn.relu", "relax.nn.gelu", "relax.nn.silu")
+
+
+def CombineParallelMatmul(check: Check | None = None) -> FunctionPass:
+    """The pass that computes the products of one value with several matrices as one product.
+
+    Biases, and activations, follow the joined product if each of the products has one, the same.
+
+    Parameters
+    ----------
+    check : whether products are combined: of the value, the matrices, the biases and the bindings.
+
+    >>> from te_sched import relax
+    >>> x, v, w = (relax.Var(name, relax.TensorStructInfo([4, 4], "float32")) for name in "xvw")
+    >>> builder = relax.BlockBuilder()
+    >>> with builder.function("main", [x, v, w]):
+    ...     with builder.dataflow():
+    ...         y, z = [builder.emit(relax.op.matmul(x, one)) for one in (v, w)]
+    ...         out = builder.emit_output(relax.op.add(y, z))
+    ...     gv = builder.emit_func_output(out)
+    >>> func = CombineParallelMatmul()(builder.get())["main"]
+    >>> [getattr(one.value, "op", "item") for one in func.body.blocks[0].bindings]
+    ['relax.concat', 'relax.matmul', 'relax.split', 'item', 'item', 'relax.add']
+    """
+
+    def run(func: GraphFunction, mod: Any, context: Any) -> GraphFunction:
+        del mod, context
+        return _Combination(check).rewrite(func) if func.body is not None else func
+
+    return FunctionPass(run, PassInfo(0, "CombineParallelMatmul"))
+
+
+@dataclass
+class _Branch:
+    """A product, and the bias and activation that follow it; `var` is bound to the last of them."""
+
+    product: GraphVar
+    weight: Any
+    var: GraphVar
+    bias: Any = None
+    activation: str = ""
+
+    @property
+    def columns(self) -> Any:
+        """The number of columns of the matrix."""
+        sizes: Any = shape_of_value(self.weight)
+        return sizes[-1]
+
+
+class _Combination(PyExprMutator):
+    def __init__(self, check: Check | None) -> None:
+        super().__init__()
+        self._check = check
+        self._changed = False
+
+    def rewrite(self, func: GraphFunction) -> GraphFunction:
+        """The function with joined products."""
+        new: GraphFunction = self.visit_expr(func)
+        return remove_all_unused(new) if self._changed else func
+
+    def visit_dataflow_block_(self, block: DataflowBlock) -> BindingBlock:
+        """The block with joined products."""
+        values = {one.var: one.value for one in block.bindings if isinstance(one, VarBinding)}
+        new: dict[GraphVar, Any] = {}
+        for source, branches in _products(block).items():
+            for one in _compatible(branches):
+                for joined in self._joined(source, one, block, values):
+                    new.update(joined)
+        if not new:
+            return block
+        self._changed = True
+        return DataflowBlock(tuple(with_new_values(block.bindings, new, self.builder_)))
+
+    def _joined(
+        self, source: Any, branches: list[_Branch], block: DataflowBlock, values: Any
+    ) -> list[dict[GraphVar, Any]]:
+        """The new values for products of one shape, if they are combined."""
+        fixed = [one for one in branches if isinstance(one.columns, IntImm)]
+        open_ones = [one for one in branches if one not in fixed]
+        order = [*fixed, *open_ones[:1]]  # sizes at which a result is split are constants
+        order = _independent(order, block)
+        if len(order) < 2:
+            return []
+        biases = [one.bias for one in order]
+        with_bias = all(one is not None for one in biases)
+        weights = [one.weight for one in order]
+        if self._check and not self._check(source, weights, biases if with_bias else [], values):
+            return []
+        rank = len(shape_of_value(weights[0]) or ())
+        info = order[0].product.struct_info
+        out: Any = matmul(source, concat(weights, rank - 1), info.dtype)  # type: ignore[attr-defined]
+        activations = {one.activation for one in order}
+        if with_bias:
+            out = add(out, concat(biases, 0))
+        is_activated = len(activations) == 1 and activations != {""}
+        has_bias_of_some = any(one is not None for one in biases) and not with_bias
+        if is_activated and not has_bias_of_some:
+            out = GraphCall(Op.get(activations.pop()), (out,), values[order[0].var].attrs)
+        else:
+            is_activated = False
+        places, at = [], 0
+        for one in order[:-1]:
+            at += one.columns.value
+            places.append(at)
+        parts = split(out, places, info.ndim - 1)  # type: ignore[attr-defined]
+        return [
+            {
+                _last(one, with_bias, is_activated, values): TupleGetItem(parts, place)
+                for place, one in enumerate(order)
+            }
+        ]
+
+
+def _last(branch: _Branch, with_bias: bool, is_activated: bool, values: Any) -> GraphVar:
+    """The variable of a branch that the joined product gives."""
+    is_whole = is_activated or not branch.activation
+    found = branch.var if is_whole else values[branch.var].args[0]
+    return found if with_bias or branch.bias is None else branch.product
+
+
+def _products(block: DataflowBlock) -> dict[Any, list[_Branch]]:
+    """The products of a block, by what is multiplied."""
+    users: dict[GraphVar, list[Any]] = {}
+    for one in block.bindings:
+        for var in variables_in(one):
+            users.setdefault(var, []).append(one)
+    found: dict[Any, list[_Branch]] = {}
+    for one in block.bindings:
+        value: Any = one.value  # type: ignore[attr-defined]
+        if str(getattr(value, "op", "")) != "relax.matmul" or not isinstance(one, VarBinding):
+            continue
+        shape = shape_of_value(value.args[1])
+        known = getattr(one.var.struct_info, "dtype", "")
+        if shape is None or len(shape) < 2 or not known or not isinstance(value.args[0], GraphVar):
+            continue
+        found.setdefault(value.args[0], []).append(_branch(one.var, value.args[1], users))
+    return found
+
+
+def _branch(var: GraphVar, weight: Any, users: dict[GraphVar, list[Any]]) -> _Branch:
+    found = _Branch(var, weight, var)
+    following = _only_user(var, users, ("relax.add",))
+    if following is not None and following.value.args[0] is var:
+        bias = following.value.args[1]
+        if len(shape_of_value(bias) or ()) == 1:
+            found.bias, found.var = bias, following.var
+    following = _only_user(found.var, users, _ACTIVATIONS)
+    if following is not None:
+        found.activation, found.var = str(following.value.op), following.var
+    return found
+
+
+def _only_user(var: GraphVar, users: dict[GraphVar, list[Any]], names: Sequence[str]) -> Any:
+    """The binding that alone uses a variable, if it calls one of these operators."""
+    found = users.get(var, [])
+    if len(found) != 1 or not isinstance(var, DataflowVar):
+        return None
+    return found[0] if str(getattr(found[0].value, "op", "")) in names else None
+
+
+def _compatible(branches: list[_Branch]) -> list[list[_Branch]]:
+    """The branches by the rank of the matrix; none of a rank of which the batches differ."""
+    analyzer = Analyzer()
+    by_rank: dict[int, list[_Branch]] = {}
+    for one in branches:
+        by_rank.setdefault(len(shape_of_value(one.weight) or ()), []).append(one)
+    return [
+        same
+        for same in by_rank.values()
+        if all(
+            are_equal_sizes(_around(one), _around(same[0]), analyzer)
+            and _dtypes(one) == _dtypes(same[0])
+            for one in same
+        )
+    ]
+
+
+def _around(branch: _Branch) -> Any:
+    return (shape_of_value(branch.weight) or ())[:-1]
+
+
+def _dtypes(branch: _Branch) -> Any:
+    return branch.weight.struct_info.dtype, branch.product.struct_info.dtype  # type: ignore[attr-defined]
+
+
+def _independent(branches: list[_Branch], block: DataflowBlock) -> list[_Branch]:
+    """The branches whose matrix and bias do not depend on the product of another one."""
+    products = {one.product for one in branches}
+    needs: dict[GraphVar, set[GraphVar]] = {}
+    for one in block.bindings:
+        found = {one.var} & products
+        for var in variables_in(one):
+            found |= needs.get(var, set())
+        needs[one.var] = found
+    return [
+        one
+        for one in branches
+        if not any(needs.get(value) for value in (one.weight, one.bias) if value is not None)
+    ]

@@ -1,0 +1,45 @@
+"""The pass `ExpandMatmulOfSum`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from te_sched.arith.analyzer import Analyzer
+from te_sched.ir.graph import GraphCall, GraphFunction
+from te_sched.relax.analysis.compile_time import computable_at_compile_time
+from te_sched.relax.dpl.pattern import DFPattern, are_equal_sizes, is_op, wildcard
+from te_sched.relax.op import add, matmul, permute_dims
+from te_sched.relax.transform.base import FunctionPass
+from te_sched.relax.transform.rewriting import Rules, pass_of_rules, shape_of_value
+
+
+def ExpandMatmulOfSum() -> FunctionPass:
+    """The pass that multiplies by each term of a sum, so that the products can be combined.
+
+        matmul(x, a + b)  ->  matmul(x, a) + matmul(x, b)
+
+    The terms must have the same shape. Sums of parameters that are known before a model runs (those
+    from the attribute "num_input" on) stay. Products of floats are rounded in another order.
+    """
+    return pass_of_rules("ExpandMatmulOfSum", _rules)
+
+
+def _rules(func: GraphFunction) -> Rules:
+    known = set(computable_at_compile_time(func)) if "num_input" in func.attrs else set()
+    x, a, b = wildcard(), wildcard(), wildcard()
+    total = is_op("relax.add")(a, b)
+    turned = is_op("relax.permute_dims")(total)
+    analyzer = Analyzer()
+
+    def expand(expr: GraphCall, matches: dict[DFPattern, Any]) -> Any:
+        terms = [matches[a], matches[b]]
+        shapes = [shape_of_value(one) for one in terms]
+        if all(one in known for one in terms) or not are_equal_sizes(*shapes, analyzer):
+            return expr
+        if turned in matches:
+            axes = matches[turned].attrs["axes"]
+            terms = [permute_dims(one, axes) for one in terms]
+        dtype = expr.attrs["out_dtype"] or None
+        return add(*[matmul(matches[x], one, dtype) for one in terms])
+
+    return [(is_op("relax.matmul")(x, total | turned), expand)]

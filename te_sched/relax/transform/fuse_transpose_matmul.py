@@ -1,0 +1,99 @@
+"""The pass `FuseTransposeMatmul`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from te_sched import te
+from te_sched.ir import ops
+from te_sched.ir.graph import GraphCall, GraphFunction, GraphVar
+from te_sched.ir.stmt import IRModule
+from te_sched.ir.visitor import replace
+from te_sched.passes import ModuleTransform, PassInfo
+from te_sched.relax.analysis.unused import remove_all_unused
+from te_sched.relax.analysis.variables import get_var2val
+from te_sched.relax.expr_functor import PyExprMutator
+from te_sched.relax.transform.rewriting import shape_of_value, swaps_last_axes
+
+
+def FuseTransposeMatmul() -> ModuleTransform:
+    """The pass that multiplies by a transposed matrix with one function of loops, `NT_matmul`.
+
+    >>> from te_sched import relax
+    >>> x, w = (relax.Var(name, relax.TensorStructInfo([4, 8], "float32")) for name in "xw")
+    >>> builder = relax.BlockBuilder()
+    >>> with builder.function("main", [x, w]):
+    ...     product = relax.op.matmul(x, relax.op.permute_dims(w))
+    ...     gv = builder.emit_func_output(builder.emit(product))
+    >>> [str(name) for name in FuseTransposeMatmul()(builder.get()).functions]
+    ['main', 'NT_matmul']
+    """
+    return ModuleTransform(lambda mod, _: fused(mod), PassInfo(0, "FuseTransposeMatmul"))
+
+
+def fused(mod: IRModule) -> IRModule:
+    """The module with functions for products by transposed matrices."""
+    rewriting = _Fusion(mod)
+    changed: dict[str, Any] = {}
+    for name, func in mod.functions_items():
+        if isinstance(func, GraphFunction) and func.body is not None:
+            new = rewriting.of(func)
+            if new is not func:
+                changed[name] = remove_all_unused(new)
+    made = rewriting.builder_.get()
+    return replace(made, functions={**made.functions, **changed}) if changed else mod
+
+
+class _Fusion(PyExprMutator):
+    def of(self, func: GraphFunction) -> Any:
+        """The function with products by transposed matrices."""
+        self._values = get_var2val(func)
+        return self.visit_expr(func)
+
+    def visit_call_(self, op: GraphCall) -> Any:
+        """The call, of one function if it multiplies by a transposed matrix."""
+        call = self.visit_expr_post_order(op)
+        if str(getattr(call, "op", "")) != "relax.matmul":
+            return call
+        right: Any = op.args[1]
+        value = self._values.get(right) if isinstance(right, GraphVar) else None
+        if str(getattr(value, "op", "")) != "relax.permute_dims":
+            return call
+        weight = self.visit_expr(value.args[0])
+        rank = weight.struct_info.ndim
+        known = [shape_of_value(one) for one in (call.args[0], weight)]
+        if None in known or rank < 2 or not swaps_last_axes(value.attrs["axes"], rank):
+            return call
+        if len(known[0] or ()) < 2:
+            return call
+        dtype = call.struct_info.dtype
+        return self.builder_.call_te(
+            _product, call.args[0], weight, dtype, primfunc_name_hint="NT_matmul"
+        )
+
+
+def _product(a: Any, b: Any, dtype: str) -> Any:
+    """The product of matrices a and transposed b, of each of a batch."""
+    inner = a.shape[-1]
+    batches = [[*one.shape[:-2]] for one in (a, b)]
+    longer = max(batches, key=len)
+    aligned = [[None] * (len(longer) - len(one)) + one for one in batches]
+    batch = [
+        two if one is None or ops.is_const(one, 1) else one
+        for one, two in zip(*aligned, strict=True)
+    ]
+    k = te.reduce_axis((0, inner), name="k")
+
+    def element(*i: Any) -> Any:
+        index_a, index_b = (
+            [
+                0 if ops.is_const(size, 1) else var
+                for var, size in zip(i[:-2], sizes, strict=True)
+                if size is not None
+            ]
+            for sizes in aligned
+        )
+        left, right = a(*index_a, i[-2], k), b(*index_b, i[-1], k)
+        return te.sum(left.astype(dtype) * right.astype(dtype), axis=k)
+
+    return te.compute((*batch, a.shape[-2], b.shape[-2]), element, name="NT_matmul")

@@ -1,0 +1,55 @@
+"""The pass `ReorderTakeAfterMatmul`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from te_sched.ir.graph import GraphCall, GraphFunction
+from te_sched.relax.dpl.pattern import DFPattern, is_op, wildcard
+from te_sched.relax.op import einsum, matmul, permute_dims, reshape, take
+from te_sched.relax.transform.base import FunctionPass
+from te_sched.relax.transform.rewriting import Rules, pass_of_rules, shape_of_value
+
+
+def ReorderTakeAfterMatmul() -> FunctionPass:
+    """The pass that multiplies by a whole table of weights, and selects the results.
+
+        matmul(x, take(table, index, axis=1))  ->  take(matmul(x, table), index, axis=-1)
+
+    With a table of matrices (axis 0), each row of a batch selects its own one. Columns that nothing
+    selects are computed, too: it pays off if the table is shared by all of a batch.
+    """
+    return pass_of_rules("ReorderTakeAfterMatmul", _rules)
+
+
+def _rules(func: GraphFunction) -> Rules:
+    del func
+    x, table, index = wildcard(), wildcard(), wildcard()
+    selected = is_op("relax.take")(table, index)
+    pattern = is_op("relax.matmul")(x, selected)
+
+    def reorder(expr: GraphCall, matches: dict[DFPattern, Any]) -> Any:
+        given = [matches[one] for one in (x, table, index)]
+        shapes = [shape_of_value(one) for one in given]
+        axis = matches[selected].attrs["axis"]
+        if None in shapes or axis is None or len(shapes[2] or ()) != 1:
+            return expr
+        dtype = expr.attrs["out_dtype"] or None
+        ranks = [len(one or ()) for one in shapes]
+        axis = int(axis) % ranks[1]
+        if ranks[1] == 2 and axis == 1:
+            product = matmul(given[0], given[1], dtype)
+            return take(product, given[2], axis=ranks[0] - 1)
+        if ranks[1] == 3 and ranks[0] == 3 and axis == 0:
+            return _by_row(given, shapes, dtype)
+        return expr
+
+    return [(pattern, reorder)]
+
+
+def _by_row(given: list[Any], shapes: Any, dtype: Any) -> Any:
+    """Rows of a batch times the matrices that they select."""
+    (batch, rows, inner), (count, _, columns), _ = shapes
+    joined = reshape(permute_dims(given[1], [1, 0, 2]), [inner, count * columns])
+    product = reshape(matmul(given[0], joined, dtype), [batch, rows, count, columns])
+    return einsum([take(product, given[2], axis=2)], "ijik->ijk")
