@@ -36,7 +36,8 @@ def _text(value):
     if kind == "Constant":
         return str(value.data.numpy().tolist())
     if kind == "ShapeExpr":
-        return f"[{', '.join(map(str, value.values))}]"
+        sizes = [getattr(size, "value", size) for size in value.values]
+        return f"[{', '.join(map(str, sizes))}]"
     if kind != "GraphCall":
         return str(getattr(value, "global_symbol", value))
     name, args = _text(value.op), list(value.args)
