@@ -60,8 +60,11 @@ def _rules(func: GraphFunction) -> Rules:
         found = inner(matches, (b, c), right_turned)
         if found is None or all(one in known for one in factors):
             return expr
-        shapes = _matrices(matches[a], *factors, right_turned in matches, is_left=False)
-        if shapes is None or not _is_less(*reversed(_costs(*shapes)), bounds):
+        sizes = _matrices(matches[a], factors, right_turned in matches, is_left=False)
+        if sizes is None:
+            return expr
+        as_written, other = _costs(*sizes)
+        if not _is_less(other, as_written, bounds):
             return expr
         dtype = expr.attrs["out_dtype"] or None
         return matmul(matmul(matches[a], found[0], dtype), found[1], dtype)
@@ -72,8 +75,11 @@ def _rules(func: GraphFunction) -> Rules:
         found = inner(matches, (a, b), left_turned)
         if found is None or all(one in known for one in factors):
             return expr
-        shapes = _matrices(matches[c], *factors, left_turned in matches, is_left=True)
-        if shapes is None or not _is_less(*_costs(*shapes), bounds):
+        sizes = _matrices(matches[c], factors, left_turned in matches, is_left=True)
+        if sizes is None:
+            return expr
+        other, as_written = _costs(*sizes)
+        if not _is_less(other, as_written, bounds):
             return expr
         dtype = expr.attrs["out_dtype"] or None
         return matmul(found[0], matmul(found[1], matches[c], dtype), dtype)
@@ -84,9 +90,9 @@ def _rules(func: GraphFunction) -> Rules:
     ]
 
 
-def _matrices(outer: Any, one: Any, other: Any, is_turned: bool, is_left: bool) -> Any:
+def _matrices(outer: Any, inner: list[Any], is_turned: bool, is_left: bool) -> Any:
     """The sizes M, N, P, Q of a product of three matrices, (M, N) by (N, P) by (P, Q)."""
-    shapes = [shape_of_value(value) for value in (outer, one, other)]
+    shapes = [shape_of_value(value) for value in (outer, *inner)]
     if None in shapes:
         return None
     around, first, second = ([*shape] for shape in shapes)  # type: ignore[misc]

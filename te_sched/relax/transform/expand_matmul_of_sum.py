@@ -33,8 +33,8 @@ def _rules(func: GraphFunction) -> Rules:
 
     def expand(expr: GraphCall, matches: dict[DFPattern, Any]) -> Any:
         terms = [matches[a], matches[b]]
-        shapes = [shape_of_value(one) for one in terms]
-        if all(one in known for one in terms) or not are_equal_sizes(*shapes, analyzer):
+        one, other = (shape_of_value(term) for term in terms)
+        if all(term in known for term in terms) or not are_equal_sizes(one, other, analyzer):
             return expr
         if turned in matches:
             axes = matches[turned].attrs["axes"]

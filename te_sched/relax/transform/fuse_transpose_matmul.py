@@ -56,7 +56,7 @@ class _Fusion(PyExprMutator):
         if str(getattr(call, "op", "")) != "relax.matmul":
             return call
         right: Any = op.args[1]
-        value = self._values.get(right) if isinstance(right, GraphVar) else None
+        value: Any = self._values.get(right) if isinstance(right, GraphVar) else None
         if str(getattr(value, "op", "")) != "relax.permute_dims":
             return call
         weight = self.visit_expr(value.args[0])

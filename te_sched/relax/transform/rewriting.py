@@ -20,7 +20,8 @@ def pass_of_rules(name: str, rules_for: Callable[[GraphFunction], Rules]) -> Fun
 
     def run(func: GraphFunction, mod: Any, context: Any) -> GraphFunction:
         del mod, context
-        if func.body is None:
+        body: Any = func.body
+        if body is None:
             return func
         rewriters = [PatternMatchingRewriter.from_pattern(*one) for one in rules_for(func)]
         rewriter = rewriters[0]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from te_sched import IRModule, relax
+from te_sched import IRModule
 from te_sched.relax import transform
 from te_sched.script import relax as R
 from tests.relax.described import described, described_module
