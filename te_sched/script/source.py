@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import linecache
 import textwrap
 from types import FunctionType
 from typing import Any
@@ -50,6 +51,11 @@ class Source:
             self.file = inspect.getsourcefile(program) or "<string>"
             lines, self.first_line = inspect.getsourcelines(program)
         except (OSError, TypeError):
+            found = _class_lines(program)
+            if found is not None:  # of a notebook
+                self.file, lines, self.first_line = found
+                self.indent = len(lines[0]) - len(lines[0].lstrip())
+                return "".join(lines)
             raise ScriptError(
                 f"the source of {getattr(program, '__name__', repr_of(program))} cannot be read",
                 "a script is read as text",
@@ -116,6 +122,26 @@ class Source:
         carets = "^" * max(end - start, 1)
         gap = " " * len(shown)
         return f"\n  {shown} | {' ' * self.indent}{text}\n  {gap} | {margin}{carets}"
+
+
+def _class_lines(program: Any) -> tuple[str, list[str], int] | None:
+    """The file, the lines and the first line of a class, found through its functions: Python itself
+    looks for classes in files only.
+    """
+    codes = [one.__code__ for one in vars(program).values() if isinstance(one, FunctionType)]
+    for code in codes if inspect.isclass(program) else ():
+        lines = linecache.getlines(code.co_filename)
+        try:
+            tree = ast.parse("".join(lines))
+        except SyntaxError:
+            continue
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef) and node.name == program.__name__:
+                first = min([one.lineno for one in (node, *node.decorator_list)])
+                last = node.end_lineno or first
+                if first <= code.co_firstlineno <= last:
+                    return code.co_filename, lines[first - 1 : last], first
+    return None
 
 
 def names_around(function: FunctionType) -> dict[str, Any]:
