@@ -223,7 +223,8 @@ class GraphTypeError(GraphError, TypeError):
 
 
 class GraphAssertionError(GraphError, AssertionError):
-    """A condition that a graph asserts (`relax.op.assert_op`) does not hold when it runs.
+    """A condition that a graph asserts does not hold when it runs (`relax.op.assert_op`), or one
+    that the legalization of an operator asserts.
 
     >>> from te_sched.relax.vm.run_functions import assert_op
     >>> assert_op(False, "size {}", 3)  # doctest: +ELLIPSIS

@@ -53,3 +53,12 @@ def test_legalize_ops_warns_of_operators_without_rule() -> None:
     finally:
         relax.transform.legalize_ops.register_legalize("relax.add", rule)
     assert after["main"] is before["main"]
+
+
+def test_legalize_ops_rejects_a_product_of_unknown_dtype() -> None:
+    a, b = [relax.Var(name, relax.TensorStructInfo([4, 4], "")) for name in "ab"]
+    builder = relax.BlockBuilder()
+    with builder.function("main", [a, b]):
+        builder.emit_func_output(builder.emit(relax.op.matmul(a, b)))
+    with pytest.raises(AssertionError, match="the dtype of its result must be known"):
+        relax.transform.LegalizeOps()(builder.get())

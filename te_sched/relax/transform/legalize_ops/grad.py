@@ -7,6 +7,7 @@ from typing import Any
 from te_sched import te, topi
 from te_sched.ir import builder as ir_builder
 from te_sched.ir import ops
+from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.graph import GraphCall
 from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.transform.legalize_ops.common import LegalizeFunc, register_legalize
@@ -138,5 +139,6 @@ def _taken(grad: Any, x: Any, indices: Any, axis: int | None) -> Any:
         statement,
         name="take_backward",
         dtype=[x.dtype],
+        out_buffers=[decl_buffer(sizes, x.dtype, "out_buf")],
         tag="take_backward",
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from te_sched import te, topi
+from te_sched.errors import GraphAssertionError
 from te_sched.ir import ops
 from te_sched.ir.graph import GraphCall, Tuple, TupleGetItem
 from te_sched.relax.block_builder import BlockBuilder
@@ -14,6 +15,12 @@ from te_sched.relax.transform.legalize_ops.common import register_legalize
 @register_legalize("relax.matmul")
 def _matmul(builder: BlockBuilder, call: GraphCall) -> Any:
     dtype = call.struct_info.dtype  # type: ignore[attr-defined]
+    if not dtype:
+        raise GraphAssertionError(
+            "To legalize R.matmul, the dtype of its result must be known",
+            f"its arguments are {', '.join(str(one.struct_info) for one in call.args)}",
+            "match it first: builder.match_cast(value, struct_info), or give out_dtype",
+        )
 
     def te_matmul(a: Any, b: Any) -> Any:
         return product_of_matrices(a, b, dtype)
