@@ -1,0 +1,124 @@
+"""The pass `RunCodegen`: libraries compile their functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from te_sched.errors import GraphError, kind_of
+from te_sched.ir.graph import ExternFunc, GraphCall, GraphFunction, Tuple
+from te_sched.ir.op import Op
+from te_sched.ir.stmt import GlobalVar, IRModule
+from te_sched.ir.visitor import replace
+from te_sched.passes import ModuleTransform, PassInfo
+from te_sched.relax.expr_functor import PyExprMutator
+from te_sched.relax.struct_info import derive_call
+from te_sched.relax.transform.library_functions import CODEGEN
+from te_sched.runtime.registry import get_global_func, register_func
+from te_sched.signatures import checked, is_sequence
+
+
+@checked
+def RunCodegen(
+    target_options: Mapping[str, Mapping[str, Any]] | None = None,
+    entry_functions: Sequence[str] | None = None,
+) -> ModuleTransform:
+    """The pass that has libraries compile the functions with the attribute "Codegen", and calls
+    the results.
+
+    A library is a registered function "relax.ext.NAME". It gets a list of its functions, its
+    options and an empty mapping, and returns as many functions of Python, which get the arguments
+    and the arrays for the results. They are registered under the names of the functions.
+
+    Parameters
+    ----------
+    target_options : options by library.
+    entry_functions : accepted for compatibility with TVM: functions that are not called stay.
+
+    >>> from te_sched import register_func, relax
+    >>> from te_sched.relax.dpl import is_op, wildcard
+    >>> def compiled(functions, options, constants):
+    ...     def negate(x, out):
+    ...         out[:] = -x.numpy()
+    ...     return [negate for _ in functions]
+    >>> register_func("relax.ext.doclib", compiled, override=True) is compiled
+    True
+    >>> x = relax.Var("x", relax.TensorStructInfo([4], "float32"))
+    >>> builder = relax.BlockBuilder()
+    >>> with builder.function("main", [x]):
+    ...     with builder.dataflow():
+    ...         y = builder.emit_output(relax.op.negative(x))
+    ...     gv = builder.emit_func_output(y)
+    >>> pattern = ("doclib.negative", is_op("relax.negative")(wildcard()))
+    >>> partition = relax.transform.FuseOpsByPattern([pattern], annotate_codegen=True)
+    >>> module = RunCodegen()(partition(builder.get()))
+    >>> module["main"].body.blocks[0].bindings[0].value.op
+    'relax.call_dps_packed'
+    """
+    del entry_functions
+    options = dict(target_options or {})
+
+    def run(mod: IRModule, context: Any) -> IRModule:
+        del context
+        libraries: dict[str, list[str]] = {}
+        for name, func in mod.functions_items():
+            if isinstance(func, GraphFunction) and CODEGEN in func.attrs:
+                libraries.setdefault(str(func.attrs[CODEGEN]), []).append(str(name))
+        for library, names in libraries.items():
+            _compile(library, [mod[name] for name in names], options.get(library, {}))
+        compiled = {name for names in libraries.values() for name in names}
+        return _calling_libraries(mod, compiled) if compiled else mod
+
+    return ModuleTransform(run, PassInfo(0, "RunCodegen"))
+
+
+def _compile(library: str, functions: list[GraphFunction], options: Mapping[str, Any]) -> None:
+    """Have a library compile functions, and register what it returns."""
+    compiler: Callable[..., Any] | None = get_global_func(f"relax.ext.{library}", True)
+    symbols = [str(one.attrs.get("global_symbol", one.__name__)) for one in functions]
+    if compiler is None:
+        raise GraphError(
+            f"library {library} is not registered",
+            f"it should compile {', '.join(symbols)}",
+            f'register it: te_sched.register_func("relax.ext.{library}", compile_functions)',
+        )
+    made = compiler(functions, dict(options), {})
+    is_complete = is_sequence(made) and len(made) == len(functions) and all(map(callable, made))
+    if not is_complete:
+        raise GraphError(
+            f"library {library} returns {kind_of(made)} for {len(functions)} functions",
+            f"it was asked to compile {', '.join(symbols)}",
+            "return a list with a function of Python for each",
+        )
+    for symbol, one in zip(symbols, made, strict=True):
+        register_func(symbol, one, override=True)
+
+
+def _calling_libraries(mod: IRModule, compiled: set[str]) -> IRModule:
+    calls = _Calls(mod, compiled)
+    kept: dict[str, Any] = {
+        str(name): calls.visit_expr(func) if isinstance(func, GraphFunction) else func
+        for name, func in mod.functions_items()
+        if str(name) not in compiled
+    }
+    return replace(mod, functions=kept)
+
+
+class _Calls(PyExprMutator):
+    """Calls what libraries have compiled."""
+
+    def __init__(self, mod: IRModule, compiled: set[str]) -> None:
+        super().__init__()
+        self._mod, self._compiled = mod, compiled
+
+    def visit_call_(self, op: GraphCall) -> Any:
+        """The call, by `call_dps_packed` if a library has compiled the function."""
+        call = self.visit_expr_post_order(op)
+        callee = call.op
+        if not isinstance(callee, GlobalVar) or str(callee) not in self._compiled:
+            return call
+        func = self._mod[callee]
+        symbol = str(func.attrs.get("global_symbol", callee))
+        info = derive_call(call, func.struct_info, self.builder_.analyzer)
+        args = (ExternFunc(symbol), Tuple(call.args))
+        return GraphCall(Op.get("relax.call_dps_packed"), args, None, (info,))
