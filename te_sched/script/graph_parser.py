@@ -32,6 +32,7 @@ from te_sched.ir.struct_info import (
     StructInfo,
     TupleStructInfo,
 )
+from te_sched.relax.constant import const
 from te_sched.script import graph_frames as frames
 from te_sched.script.annotations import (
     Annotation,
@@ -202,7 +203,11 @@ class GraphParser(StatementReader):
             return self._size_variable(node, name, value)
         if isinstance(value, Frame | ModuleFunctions | StructInfo | PendingStructInfo | Annotation):
             return value
-        is_value = isinstance(value, (*_GRAPH_VALUES, Operand, bool, int, float, str))
+        if isinstance(value, Operand):  # a size or number, for what follows
+            return value
+        if isinstance(value, bool | int | float):
+            value = const(value)
+        is_value = isinstance(value, (*_GRAPH_VALUES, str))
         if not is_value and not isinstance(value, list | tuple):
             return value
         if isinstance(value, MatchCastValue):
