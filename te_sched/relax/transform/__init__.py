@@ -19,6 +19,7 @@ from te_sched.relax.transform.base import function_pass as function_pass
 PASSES: dict[str, str] = {
     "AdjustMatmulOrder": "adjust_matmul_order",
     "AnnotateTIROpPattern": "annotate_tir_op_pattern",
+    "AttachAttrLayoutFreeBuffers": "attach_attr_layout_free_buffers",
     "AttachGlobalSymbol": "attach_global_symbol",
     "BindParams": "bind_params",
     "BindSymbolicVars": "bind_symbolic_vars",
