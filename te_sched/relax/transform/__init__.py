@@ -30,6 +30,7 @@ PASSES: dict[str, str] = {
     "ComputePrimValue": "compute_prim_value",
     "ConvertLayout": "convert_layout",
     "ConvertToDataflow": "convert_to_dataflow",
+    "DataflowUseInplaceCalls": "dataflow_inplace",
     "DeadCodeElimination": "dead_code_elimination",
     "DecomposeOpsForInference": "decompose_ops",
     "DecomposeOpsForTraining": "decompose_ops",

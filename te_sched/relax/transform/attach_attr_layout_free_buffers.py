@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from te_sched.ir.graph import Constant, GraphCall, GraphFunction, GraphVar, Tuple
+from te_sched.ir.renew import renew_defs
 from te_sched.ir.stmt import GlobalVar, IRModule, PrimFunc
 from te_sched.passes import ModuleTransform, PassInfo
 from te_sched.relax.expr_functor import PyExprMutator
@@ -68,6 +69,6 @@ class _Marker(PyExprMutator):
         ]
         if not isinstance(func, PrimFunc) or not places:
             return call
-        marked = func.with_attr("layout_free_buffers", places)
+        marked = renew_defs(func).with_attr("layout_free_buffers", places)
         new = self.builder_.add_func(marked, str(name))
         return GraphCall(call.op, (new, *call.args[1:]), call.attrs, call.sinfo_args)

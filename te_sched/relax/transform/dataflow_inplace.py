@@ -1,0 +1,311 @@
+"""DataflowUseInplaceCalls: element-wise operators write over an argument that nothing else uses.
+
+    c = R.add(a, b)      ->      c = R.call_tir_inplace(cls.add_inplace, (a, b), [0], ...)
+
+In a dataflow block, the ranges in which values are used and the variables that may be the same
+value tell whether an argument may be overwritten. Arguments of the function are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from te_sched.errors import GraphError
+from te_sched.ir.expr import Buffer
+from te_sched.ir.graph import (
+    BindingBlock,
+    DataflowBlock,
+    DataflowVar,
+    GraphCall,
+    GraphFunction,
+    GraphVar,
+    Tuple,
+    TupleGetItem,
+)
+from te_sched.ir.op import Op
+from te_sched.ir.stmt import IRModule, PrimFunc
+from te_sched.ir.struct_info import TensorStructInfo, TupleStructInfo
+from te_sched.ir.structural import structural_equal
+from te_sched.ir.visitor import ReferenceMapper, replace
+from te_sched.passes import ModuleTransform, PassInfo
+from te_sched.relax.analysis.variables import used_vars
+from te_sched.relax.block_builder import BlockBuilder
+from te_sched.relax.expr_functor import PyExprMutator
+from te_sched.relax.op.calls import call_tir_inplace
+from te_sched.relax.struct_info import sizes_of
+from te_sched.relax.transform.legalize_ops import rule_of
+
+# Operators that read an element of an argument before they write the one at the same place.
+_OPERATORS = (
+    "relax.add",
+    "relax.subtract",
+    "relax.multiply",
+    "relax.divide",
+    "relax.nn.silu",
+    "relax.nn.relu",
+)
+_EXTERNAL = -1  # a value from outside of the block
+# Calls whose result may be one of their arguments.
+_UNKNOWN = ("relax.call_pure_packed", "relax.invoke_pure_closure")
+
+
+def DataflowUseInplaceCalls() -> ModuleTransform:
+    """The pass that lets operators write their result over an argument.
+
+    >>> from te_sched import relax
+    >>> x = relax.Var("x", relax.TensorStructInfo([4], "float32"))
+    >>> builder = relax.BlockBuilder()
+    >>> with builder.function("main", [x]):
+    ...     with builder.dataflow():
+    ...         y = builder.emit(relax.op.add(x, x))
+    ...         gv = builder.emit_output(relax.op.multiply(y, x))
+    ...     name = builder.emit_func_output(gv)
+    >>> module = DataflowUseInplaceCalls()(builder.get())
+    >>> [str(name) for name in module.functions]
+    ['main', 'multiply_inplace']
+    """
+
+    def run(mod: IRModule, context: Any) -> IRModule:
+        del context
+        rewriter = _Rewriter(mod)
+        for name, func in mod.functions_items():
+            if isinstance(func, GraphFunction):
+                rewriter.params = func.params
+                new = rewriter.visit_expr(func)
+                if new is not func:
+                    rewriter.builder_.update_func(name, new)
+        return rewriter.builder_.finalize()
+
+    return ModuleTransform(run, PassInfo(0, "DataflowInsertInPlaceCalls"))
+
+
+class _Rewriter(PyExprMutator):
+    def __init__(self, mod: IRModule) -> None:
+        super().__init__(mod)
+        self.params: Sequence[GraphVar] = ()
+        self._chosen: dict[GraphCall, int] = {}
+
+    def visit_dataflow_block_(self, block: DataflowBlock) -> Any:
+        """The block with calls that overwrite an argument."""
+        _, exact = dataflow_inplace_analysis(block, self.params)
+        for place, candidates in exact:
+            call = block.bindings[place].value  # type: ignore[attr-defined]
+            self._chosen[call] = max(candidates)
+        return super().visit_dataflow_block_(block)
+
+    def visit_call_(self, op: GraphCall) -> Any:
+        """The call, or one that overwrites an argument."""
+        chosen = self._chosen.get(op)
+        call: Any = super().visit_call_(op)
+        if chosen is None:
+            return call
+        return inplace_call(self.builder_, self.builder_.normalize(call), [chosen])
+
+
+def dataflow_liveness_analysis(block: BindingBlock) -> dict[GraphVar, tuple[int, int]]:
+    """For each variable the places of its binding and of its last use in the block.
+
+    The first is -1 for variables from outside, the second the number of bindings for variables that
+    are visible outside of the block.
+    """
+    count = len(block.bindings)
+    starts = {one.var: place for place, one in enumerate(block.bindings)}
+    ends: dict[GraphVar, int] = {}
+    for place, binding in enumerate(block.bindings):
+        ends[binding.var] = place if isinstance(binding.var, DataflowVar) else count
+        for var in used_vars(binding.value):  # type: ignore[attr-defined]
+            is_inside = isinstance(var, DataflowVar) and var in starts
+            ends[var] = place if is_inside else count
+    return {var: (starts.get(var, -1), end) for var, end in ends.items()}
+
+
+class _Aliases:
+    """Numbers of values; the numbers that each variable may be, and the elements of tuples."""
+
+    def __init__(self, params: Sequence[GraphVar]) -> None:
+        self.sets: dict[GraphVar, set[int]] = {}
+        self.tuples: dict[int, list[set[int]]] = {}
+        self._count = 0
+        for param in params:
+            self.sets[param] = {self._new(param.struct_info_)}
+
+    def _new(self, info: Any = None) -> int:
+        """The number of a new value; the elements of a tuple are new, too."""
+        number = self._count
+        self._count += 1
+        if isinstance(info, TupleStructInfo):
+            self.tuples[number] = [{self._new(one)} for one in info.fields]
+        return number
+
+    def of(self, value: Any) -> set[int]:
+        """The numbers that a value may be."""
+        if isinstance(value, GraphVar):
+            return self.sets.get(value, {_EXTERNAL})
+        if isinstance(value, Tuple):
+            number = self._new()
+            self.tuples[number] = [self.of(one) for one in value.fields]
+            return {number}
+        if isinstance(value, TupleGetItem):
+            return self._item(value)
+        if isinstance(value, GraphCall):
+            return self._call(value)
+        return {self._new()}
+
+    def _item(self, value: TupleGetItem) -> set[int]:
+        found: set[int] = set()
+        for number in self.of(value.tuple_value):
+            if number == _EXTERNAL:
+                return {_EXTERNAL}
+            items = self.tuples.get(number, [])
+            found |= items[value.index] if value.index < len(items) else set()
+        return found or {_EXTERNAL}
+
+    def _call(self, call: GraphCall) -> set[int]:
+        if isinstance(call.op, Op) and str(call.op) not in _UNKNOWN:
+            return {self._new(call.struct_info_)}
+        given = [
+            one for arg in call.args if isinstance(arg, GraphVar | Tuple) for one in self.of(arg)
+        ]
+        found: set[int] = set()
+        while given:
+            number = given.pop()
+            if number not in found:
+                found.add(number)
+                given += [one for item in self.tuples.get(number, []) for one in item]
+        number = self._new(call.struct_info_)
+        found.add(number)
+        if number in self.tuples:
+            found |= {one for item in self.tuples[number] for one in item}
+            self.tuples[number] = [set(found) for _ in self.tuples[number]]
+        return found
+
+
+def dataflow_alias_analysis(
+    block: BindingBlock, params: Sequence[GraphVar]
+) -> tuple[dict[GraphVar, set[int]], dict[int, list[set[int]]]]:
+    """The numbers of the values that each variable may be, and of the elements of tuples.
+
+    -1 is any value from outside of the block that is not a parameter.
+    """
+    aliases = _Aliases(params)
+    for binding in block.bindings:
+        aliases.sets[binding.var] = aliases.of(binding.value)  # type: ignore[attr-defined]
+    return aliases.sets, aliases.tuples
+
+
+def dataflow_inplace_analysis(
+    block: BindingBlock, params: Sequence[GraphVar], mod: IRModule | None = None
+) -> tuple[list[tuple[int, set[int]]], list[tuple[int, set[int]]]]:
+    """The places of calls that may overwrite an argument, each with the places of such arguments.
+
+    The first list has arguments of as many bytes as the result, the second one of the same shape.
+    """
+    del mod
+    ranges = dataflow_liveness_analysis(block)
+    sets, tuples = dataflow_alias_analysis(block, params)
+    sizes: list[tuple[int, set[int]]] = []
+    exact: list[tuple[int, set[int]]] = []
+    for place, binding in enumerate(block.bindings):
+        call: Any = binding.value  # type: ignore[attr-defined]
+        if not isinstance(call, GraphCall) or str(call.op) not in _OPERATORS:
+            continue
+        free = {
+            position
+            for position, arg in enumerate(call.args)
+            if isinstance(arg, GraphVar)
+            and _is_free(arg, place, ranges, sets, tuples)
+            and not _is_given_twice(arg, call, sets)
+        }
+        same = {one for one in free if _has_shape_of(call.args[one], call)}
+        if same:
+            sizes.append((place, same))
+            exact.append((place, set(same)))
+    return sizes, exact
+
+
+def _is_free(
+    var: GraphVar,
+    place: int,
+    ranges: dict[GraphVar, tuple[int, int]],
+    sets: dict[GraphVar, set[int]],
+    tuples: dict[int, list[set[int]]],
+) -> bool:
+    """Whether no variable that may be the value is used after a place."""
+    own = sets.get(var, {_EXTERNAL})
+    if _EXTERNAL in own:
+        return False
+    for other, found in sets.items():
+        reached = set(found)
+        for number in found:
+            reached |= {one for item in tuples.get(number, []) for one in item}
+        is_param = other not in ranges
+        if reached & own and (is_param or ranges[other][1] > place):
+            return False
+    return True
+
+
+def _is_given_twice(var: GraphVar, call: GraphCall, sets: dict[GraphVar, set[int]]) -> bool:
+    """Whether another variable that is an argument may be the same value."""
+    others = [one for one in call.args if isinstance(one, GraphVar) and one is not var]
+    return any(sets.get(one, {_EXTERNAL}) & sets.get(var, {_EXTERNAL}) for one in others)
+
+
+def _has_shape_of(arg: Any, call: GraphCall) -> bool:
+    given, result = arg.struct_info_, call.struct_info_
+    if not isinstance(given, TensorStructInfo) or not isinstance(result, TensorStructInfo):
+        return False
+    sizes, others = sizes_of(given), sizes_of(result)
+    if given.dtype != result.dtype or sizes is None or others is None:
+        return False
+    return len(sizes) == len(others) and all(map(structural_equal, sizes, others))
+
+
+def dataflow_single_inplace_call(
+    mod: IRModule, call: GraphCall, inplace_indices: Sequence[int]
+) -> tuple[GraphCall, IRModule]:
+    """A call that writes its results over arguments, and the module with the function for it."""
+    builder = BlockBuilder(mod)
+    new = inplace_call(builder, call, inplace_indices)
+    return new, builder.get()
+
+
+def inplace_call(
+    builder: BlockBuilder, call: GraphCall, inplace_indices: Sequence[int]
+) -> GraphCall:
+    """The call of an operator that writes its result over an argument.
+
+    The function is added to the module of the builder.
+    """
+    rule = rule_of(call.op)
+    scratch = BlockBuilder()
+    legal = rule(scratch, call) if rule is not None else None
+    if not isinstance(legal, GraphCall) or str(legal.op) != "relax.call_tir":
+        raise GraphError(
+            f"{call.op} has no legalization to one function",
+            "its result cannot be written over an argument",
+            f"use one of {', '.join(_OPERATORS)}",
+        )
+    name = legal.args[0]
+    func: PrimFunc = scratch.get()[name]
+    count = len(legal.args[1].fields)
+    outputs = list(func.params[count : count + len(inplace_indices)])
+    targets = [func.buffer_map[func.params[one]] for one in inplace_indices]
+    moved = {func.buffer_map[out]: target for out, target in zip(outputs, targets, strict=True)}
+    body = _Moved(moved).visit(func.body)
+    params = tuple([one for one in func.params if one not in outputs])
+    kept = {param: buffer for param, buffer in func.buffer_map.items() if param not in outputs}
+    new = replace(func, params=params, body=body, buffer_map=kept)
+    added = builder.add_func(new, f"{name}_inplace")
+    return call_tir_inplace(added, legal.args[1], list(inplace_indices), list(legal.sinfo_args))
+
+
+class _Moved(ReferenceMapper):
+    """Puts buffers in the place of others."""
+
+    def __init__(self, buffers: dict[Buffer, Buffer]) -> None:
+        self._buffers = buffers
+
+    def visit_Buffer(self, node: Buffer) -> Buffer:
+        found: Buffer = self._buffers.get(node, node)
+        return found
