@@ -11,7 +11,9 @@ from functools import wraps
 from typing import Any
 
 from te_sched.errors import TeSchedError
+from te_sched.ir.graph import Binding, BindingBlock
 from te_sched.ir.stmt import IRModule, PrimFunc
+from te_sched.ir.struct_info import GraphExpr
 from te_sched.notebook_display import HTML_OF
 from te_sched.schedule.schedule import Schedule
 from te_sched.schedule.stage import Stage
@@ -40,9 +42,13 @@ def _comparing(documented: Callable[..., Any]) -> Callable[..., Any]:
     return diff
 
 
-def _show(self: PrimFunc | IRModule) -> None:
-    """Print the script: in colours in a terminal or notebook, without them elsewhere."""
-    importlib.import_module("te_sched.views.highlight").show(self.script())
+def _show(self: Any, style: Any = None, black_format: Any = None, **options: Any) -> None:
+    """Print the script: in colours in a terminal or notebook, without them elsewhere.
+
+    The options are those of `script`; `style` and `black_format`, which TVM has, change nothing.
+    """
+    del style, black_format
+    importlib.import_module("te_sched.views.highlight").show(self.script(**options))
 
 
 _PROGRAM = {"_repr_html_": _calling(_CARDS, "program_html"), "show": _show}
@@ -62,6 +68,7 @@ _METHODS: dict[type, dict[str, Callable[..., Any]]] = {
     Tensor: {"_repr_html_": _calling(_CARDS, "tensor_html")},
     PrimFunc: _PROGRAM,
     IRModule: _PROGRAM,
+    **{kind: {"show": _show} for kind in (GraphExpr, Binding, BindingBlock)},
     Trace: {"_repr_html_": _calling(_CARDS, "trace_html")},
     Entry: {
         "_repr_html_": _calling(_CARDS, "entry_html"),

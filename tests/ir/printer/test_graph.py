@@ -141,6 +141,12 @@ def test_options() -> None:
     assert "Module.zzz(x, x)" in Module.script(module_alias="")
 
 
+def test_parts_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    Module["nop"].show(show_meta=True)
+    relax.VarBinding(relax.Var("y"), relax.Tuple([])).show(black_format=False)
+    assert capsys.readouterr().out.endswith("return R.tuple()\ny = R.tuple()\n")
+
+
 def test_words_in_strings_are_no_uses() -> None:
     assert uses_tir(['x = f("T.max", T.int64())'])
     assert not uses_tir(['x = f("T.max", RT.max)'])
