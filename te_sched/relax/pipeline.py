@@ -50,8 +50,16 @@ def processor_passes() -> list[tuple[str, Callable[[IRModule], IRModule]]]:
         ("ApplyDefaultSchedule", lambda mod: schedule(with_free_layouts(mod))),
         ("SplitLayoutRewritePreproc", transform.SplitLayoutRewritePreproc()),
         ("FoldConstant", transform.FoldConstant()),
-        ("DeadCodeElimination", transform.DeadCodeElimination()),
+        ("DeadCodeElimination", _without_packing),
     ]
+
+
+def _without_packing(mod: IRModule) -> IRModule:
+    """The module without functions that packed constants; without any, calls whose result is not
+    used stay: they may be of Python.
+    """
+    is_packed = any(str(name).endswith("_weight_prepack") for name in mod.functions)
+    return transform.DeadCodeElimination()(mod) if is_packed else mod
 
 
 def _processor() -> ModulePass:

@@ -25,7 +25,8 @@ from te_sched.ir import dtypes, ops
 from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.calls import address_of, buffer_as_array
 from te_sched.ir.expr import Buffer, BufferLoad, Call, Expr, IntImm, PointerType, StringImm, Var
-from te_sched.ir.stmt import Allocate, Evaluate, LetStmt, PrimFunc, SeqStmt, Stmt
+from te_sched.ir.stmt import Allocate, BufferStore, Evaluate, LetStmt, PrimFunc, SeqStmt, Stmt
+from te_sched.ir.visitor import walk
 from te_sched.relax.vm.bytecode import (
     Bytecode,
     CallInstruction,
@@ -455,9 +456,24 @@ class _Writer:
         buffers = [*self.buffers, *self.results]
         params = [Var(one.name, "handle") for one in buffers]
         written = [one.data for one in self.results]
+        written += [one.data for one in self.buffers if one.data in self._written_params()]
         name = self.planner.function.name
         attrs = {"global_symbol": name, WRITTEN: tuple(written)}
         return PrimFunc(tuple(params), body, dict(zip(params, buffers, strict=True)), attrs)
+
+    def _written_params(self) -> set[Var]:
+        """The data of parameters that kernels write."""
+        functions = {**self.planner.kernels, **self.planner.special}
+        found: set[Var] = set()
+        for step in self.planner.steps:
+            func = functions.get(step.name) if step.is_kernel else None
+            if func is None or not any(_is_param(one) for one in step.args):
+                continue
+            stores = {one.buffer for one in walk(func.body) if isinstance(one, BufferStore)}
+            for param, one in zip(func.params, step.args, strict=False):
+                if _is_param(one) and func.buffer_map.get(param) in stores:
+                    found.add(self.places[id(one.memory)][0])
+        return found
 
     def _call(self, step: _Step) -> Call:
         name = StringImm(step.name)
@@ -490,6 +506,10 @@ class _Writer:
             value.shape, value.dtype, data.name, data=data, elem_offset=ops.const(elements, "int64")
         )
         return buffer_as_array(view)
+
+
+def _is_param(value: Any) -> bool:
+    return isinstance(value, _Described) and value.memory.kind == "param"
 
 
 def constant_name(number: int) -> str:

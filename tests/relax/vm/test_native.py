@@ -149,6 +149,37 @@ def test_failures_of_kernels_are_those_of_the_graph():
     )
 
 
+def test_arguments_that_kernels_write_are_writable():
+    module = from_source(
+        """
+        @I.ir_module
+        class Module:
+            @T.prim_func
+            def double(A: T.Buffer((4,), "float32")):
+                for i in range(4):
+                    with T.block("A"):
+                        v = T.axis.spatial(4, i)
+                        A[v] = A[v] * T.float32(2)
+
+            @R.function
+            def main(x: R.Tensor((4,), "float32")):
+                y = R.call_tir_inplace(Module.double, (x,), 0, R.Tensor((4,), "float32"))
+                return y
+        """,
+        {"I": I, "R": R, "T": T},
+    )
+    executable = relax.build(module, "llvm")
+    assert "main" in executable.plans
+    x = te_sched.nd.array([1.0, 2.0, 3.0, 4.0])
+    main = relax.VirtualMachine(executable, CPU)["main"]
+    assert main(x) is x
+    assert x.numpy().tolist() == [2, 4, 6, 8]
+    fixed = np.ones(4, "float32")
+    fixed.flags.writeable = False
+    with pytest.raises(CallError, match="argument x is an output, but its memory is read-only"):
+        main(fixed)
+
+
 def test_functions_call_others():
     module = from_source(
         """
