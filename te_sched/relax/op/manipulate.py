@@ -381,13 +381,13 @@ def _joined(call: GraphCall, builder: Any, shapes: list[Any], axis: Any) -> list
     for other in shapes[1:]:
         for at, (one, size) in enumerate(zip(shapes[0], other, strict=True)):
             if at == axis:
-                found[at] = ops.add(found[at], size)
+                is_twice = found[at] is size
+                found[at] = ops.multiply(size, 2) if is_twice else ops.add(found[at], size)
                 continue
             check_equal(call, builder, one, size, "the sizes")
             is_known = is_known and builder.analyzer.can_prove_equal(one, size)
     if not is_known:
         return None
-    found[axis] = builder.analyzer.simplify(found[axis])
     return found
 
 
