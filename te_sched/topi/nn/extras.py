@@ -17,8 +17,8 @@ from te_sched.topi.utils import (
     check_rank,
     check_tensor,
     get_const_int,
+    get_const_tuple,
     normalized_axis,
-    simplify,
     tensor_of,
 )
 
@@ -75,7 +75,7 @@ def group_norm(
     at = normalized_axis(channel_axis, source.ndim, "nn.group_norm")
     channels = source.shape[at]
     check_divides(num_groups, channels, "nn.group_norm", "num_groups", "the number of channels")
-    inside = simplify(ops.floordiv(ops.convert(channels), num_groups))
+    inside = get_const_tuple([ops.floordiv(ops.convert(channels), num_groups)])[0]
     parts = [*source.shape[:at], num_groups, inside, *source.shape[at + 1 :]]
     space = [normalized_axis(one, source.ndim, "nn.group_norm") for one in axes]
     over = sorted({at + 1, *[one if one < at else one + 1 for one in space if one != at]})
@@ -85,7 +85,7 @@ def group_norm(
         wider = tensor_of(parts, lambda *i: ops.cast("float32", grouped(*i)), "T_cast")
     total, squares = moments(wider, over, source.op.name)
     scales = [transform.reshape(one, [num_groups, inside]) for one in (gamma, beta)]
-    count = elements_along(grouped, over)
+    count = elements_along(wider, over)
     kept = [one for one in range(grouped.ndim) if one not in over]
 
     def element(*i: Any) -> Any:

@@ -73,6 +73,11 @@ CASES: list[Case] = [
     ),
     ("split", lambda v: op.split(v["x"], 2, 1), lambda v: np.split(v["x"], 2, 1)),
     ("split places", lambda v: op.split(v["x"], [1, 3], 1), lambda v: np.split(v["x"], [1, 3], 1)),
+    (
+        "split symbolic",
+        lambda v: op.split(op.concat([v["w"], v["w"]], 1), 2, 1),
+        lambda v: [v["w"], v["w"]],
+    ),
     ("split one", lambda v: op.split(v["x"], [], 1), lambda v: [v["x"]]),
     ("repeat", lambda v: op.repeat(v["x"], 2), lambda v: np.repeat(v["x"], 2)),
     ("repeat axis", lambda v: op.repeat(v["w"], 3, 1), lambda v: np.repeat(v["w"], 3, 1)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 from te_sched import te, topi
@@ -80,11 +81,35 @@ def _split(builder: BlockBuilder, call: GraphCall) -> Any:
     count = len(call.struct_info.fields)  # type: ignore[attr-defined]
     if isinstance(parts, IntImm):
         size = data.shape.values[call.attrs.axis]
-        if not isinstance(size, IntImm) or size.value % parts.value:
-            return call  # the last part is smaller, which topi does not have
+        if not builder.analyzer.can_prove_equal(ops.floormod(size, parts), ops.const(0, "int64")):
+            return call  # the last part may be smaller, which topi does not have
+        if not isinstance(size, IntImm):
+            made = _equal_parts(builder, call, parts.value)
+            return Tuple((builder.emit(made),)) if count == 1 else made
     places = [one.value for one in parts] if isinstance(parts, tuple) else parts.value
     made = builder.call_te(topi.split, call.args[0], places, call.attrs.axis)
     return Tuple((builder.emit(made),)) if count == 1 else made
+
+
+def _equal_parts(builder: BlockBuilder, call: GraphCall, count: int) -> Any:
+    """Parts of an axis of a symbolic size."""
+
+    def split(data: Any, axis: int) -> Any:
+        size, at = data.shape[axis], axis % data.ndim
+        step = ops.floordiv(size, ops.const(count, "int64"))
+        steps = [ops.multiply(step, ops.const(k, "int64")) for k in range(count)]
+
+        def part(begin: Any, end: Any) -> Any:
+            shape = [*data.shape[:at], ops.subtract(end, begin), *data.shape[at + 1 :]]
+            return te.compute(
+                shape,
+                lambda *i: data(*i[:at], begin + i[at], *i[at + 1 :]),
+                name="T_split_sections",
+            )
+
+        return [part(begin, end) for begin, end in pairwise([*steps, size])]
+
+    return builder.call_te(split, call.args[0], call.attrs.axis)
 
 
 @register_legalize("relax.squeeze")
