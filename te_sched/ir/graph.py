@@ -105,7 +105,7 @@ class Tuple(GraphExpr):
 
     def __post_init__(self) -> None:
         _set(self, "fields", _expressions(self.fields, "Tuple"))
-        infos = [one.struct_info_ for one in self.fields if not isinstance(one, GlobalVar)]
+        infos = [getattr(one, "struct_info_", None) for one in self.fields]
         if self.struct_info_ is None and None not in infos and len(infos) == len(self.fields):
             _set(self, "struct_info_", TupleStructInfo(tuple(infos)))  # type: ignore[arg-type]
 
