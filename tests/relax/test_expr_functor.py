@@ -17,7 +17,7 @@ from te_sched.script import tir as T
 
 @I.ir_module
 class Program:
-    @R.function
+    @R.function(pure=False)
     def main(x: R.Tensor(("n", 4), "float32"), c: R.Prim("bool"), s: R.Shape(["n", 2])):
         n = T.int64()
         cls = Program
