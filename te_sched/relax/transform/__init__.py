@@ -18,6 +18,7 @@ from te_sched.relax.transform.base import function_pass as function_pass
 # The passes, and the module of each; those that tune are in a package above this one.
 PASSES: dict[str, str] = {
     "AdjustMatmulOrder": "adjust_matmul_order",
+    "AllocateWorkspace": "allocate_workspace",
     "AnnotateTIROpPattern": "annotate_tir_op_pattern",
     "AttachAttrLayoutFreeBuffers": "attach_attr_layout_free_buffers",
     "AttachGlobalSymbol": "attach_global_symbol",

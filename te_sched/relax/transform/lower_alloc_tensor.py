@@ -21,7 +21,7 @@ def LowerAllocTensor() -> FunctionPass:
     >>> call = relax.op.builtin.alloc_tensor([4, 3], "float32", 0)
     >>> module = LowerAllocTensor()(IRModule({"main": relax.Function([], call)}))
     >>> [one.var.name_hint for one in module["main"].body.blocks[0].bindings]
-    ['storage']
+    ['storage', 'gv']
     """
 
     def run(func: GraphFunction, *_: object) -> GraphFunction:

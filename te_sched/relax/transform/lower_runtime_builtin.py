@@ -26,8 +26,9 @@ def LowerRuntimeBuiltin() -> FunctionPass:
     >>> from te_sched import IRModule, relax
     >>> x = relax.Var("x", relax.TensorStructInfo([4], "float32"))
     >>> function = relax.Function([x], relax.op.shape_of(x))
-    >>> LowerRuntimeBuiltin()(IRModule({"main": function}))["main"].body.body.op
-    R.ExternFunc("vm.builtin.shape_of")
+    >>> new = LowerRuntimeBuiltin()(IRModule({"main": function}))["main"]
+    >>> new.body.blocks[0].bindings[0].value.op.global_symbol
+    'vm.builtin.shape_of'
     """
 
     def run(func: GraphFunction, *_: object) -> GraphFunction:
