@@ -509,10 +509,12 @@ def _is_decreasing_sum(one: IterSplitExpr) -> bool:
     detect.
     """
     source = one.source.source
-    is_whole = one.lower_factor == 1 and one.extent is one.source.extent
+    is_first = type(one.lower_factor) is int and one.lower_factor == 1
+    is_whole = is_first and one.extent is one.source.extent
     is_sum = isinstance(source, IterSumExpr) and len(source.args) > 1
     return (
-        one.scale < 0
+        type(one.scale) is int
+        and one.scale < 0
         and is_whole
         and is_sum
         and all(type(part.scale) is int for part in source.args)

@@ -241,7 +241,7 @@ class NNObject:
         self._expr = expr
 
 
-class Effect:
+class NNEffect:
     """A state that is passed from call to call: created once, and returned by each function.
 
     Subclasses say what it consists of.
@@ -294,9 +294,9 @@ class NNModule(SubroutineMixin):
         """The parameters, and their attribute of the variable."""
         return [(one, "_expr") for one in self.parameters()]
 
-    def named_effects(self) -> Iterator[tuple[str, Effect]]:
+    def named_effects(self) -> Iterator[tuple[str, NNEffect]]:
         """The effects of the module and the modules in it, with the path to each."""
-        yield from _attributes(self, "", lambda one: isinstance(one, Effect))
+        yield from _attributes(self, "", lambda one: isinstance(one, NNEffect))
 
     def state_dict(
         self, *, prefix: str = "", destination: dict[str, NNParameter] | None = None
@@ -350,7 +350,7 @@ class NNModule(SubroutineMixin):
     def to(self, dtype: str | None = None) -> None:
         """Change the dtype of all parameters and effects."""
         for one in vars(self).values():
-            if isinstance(one, NNModule | NNParameter | Effect):
+            if isinstance(one, NNModule | NNParameter | NNEffect):
                 one.to(dtype)
         if isinstance(getattr(self, "dtype", None), str) and dtype is not None:
             self.dtype = dtype
@@ -485,7 +485,8 @@ def unwrap_nested(value: Any) -> GraphExpr | Any:
     return value
 
 
-Module, ModuleList, Parameter, Tensor, Object = (
+Effect, Module, ModuleList, Parameter, Tensor, Object = (
+    NNEffect,
     NNModule,
     NNModuleList,
     NNParameter,

@@ -11,7 +11,7 @@ from te_sched.ir.struct_info import ObjectStructInfo, ShapeExpr, TensorStructInf
 from te_sched.relax import op as relax_op
 from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.frontend.nn.core import (
-    Effect,
+    NNEffect,
     NNTensor,
     current_builder,
     get_default_dtype,
@@ -19,7 +19,7 @@ from te_sched.relax.frontend.nn.core import (
 )
 
 
-class _OneState(Effect):
+class _OneState(NNEffect):
     """An effect whose state is one value."""
 
     state: Any = None

@@ -25,7 +25,7 @@ from te_sched.ir.struct_info import (
 )
 from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.frontend.nn.core import (
-    Effect,
+    NNEffect,
     NNModule,
     NNObject,
     NNParameter,
@@ -65,7 +65,7 @@ class Exporter:
     def build(self, spec: ModuleSpec) -> tuple[IRModule, list[tuple[str, NNParameter]], list[Any]]:
         """The module of graphs, the parameters, and the modules of compiled code."""
         params = list(spec.module.named_parameters())
-        effects: list[tuple[str, Effect]] = list(spec.module.named_effects())
+        effects: list[tuple[str, NNEffect]] = list(spec.module.named_effects())
         if self.io_effect is not None:
             effects.insert(0, ("", self.io_effect))
         with self._open():
@@ -75,7 +75,7 @@ class Exporter:
                 self._emit_method(name, method, params, effects)
         return self.builder.finalize(), params, self.extern_modules
 
-    def _emit_first_effects(self, effects: list[tuple[str, Effect]]) -> None:
+    def _emit_first_effects(self, effects: list[tuple[str, NNEffect]]) -> None:
         builder = self.builder
         with builder.function("_initialize_effect", []):
             with builder.dataflow():
@@ -88,7 +88,7 @@ class Exporter:
         name: str,
         spec: MethodSpec,
         params: list[tuple[str, NNParameter]],
-        effects: list[tuple[str, Effect]],
+        effects: list[tuple[str, NNEffect]],
     ) -> None:
         builder = self.builder
         names: dict[str, Var] = {}  # of the sizes of arguments

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from te_sched.relax.frontend.nn.core import Effect, NNModule, NNModuleList, NNParameter
+from te_sched.relax.frontend.nn.core import NNEffect, NNModule, NNModuleList, NNParameter
 
 
-class Mutator:
+class NNMutator:
     """Visits the parts of a module, with their paths; methods return what takes their place."""
 
     def visit(self, name: str, node: Any) -> Any:
@@ -25,7 +25,7 @@ class Mutator:
             return self.visit_modulelist(name, node)
         if isinstance(node, NNModule):
             return self.visit_module(name, node)
-        if isinstance(node, Effect):
+        if isinstance(node, NNEffect):
             return self.visit_effect(name, node)
         if isinstance(node, NNParameter):
             return self.visit_param(name, node)
@@ -35,7 +35,7 @@ class Mutator:
         """A module: by default its parts are visited."""
         return self.visit(name, node)
 
-    def visit_effect(self, name: str, node: Effect) -> Any:
+    def visit_effect(self, name: str, node: NNEffect) -> Any:
         """An effect: by default itself."""
         return node
 
@@ -50,3 +50,6 @@ class Mutator:
 
 def _path(name: str, key: str) -> str:
     return f"{name}.{key}" if name else key
+
+
+Mutator = NNMutator

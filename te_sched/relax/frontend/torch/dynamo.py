@@ -31,7 +31,7 @@ def relax_dynamo(pipeline: Any = "default_build") -> Callable[..., Any]:
         machine = VirtualMachine(build(function, "llvm", pipeline=pipeline), nd.cpu())
 
         def run(*args: Any) -> Any:
-            given = [_array(one) for one, used in zip(args, is_given, strict=True) if used]
+            given = [array_of(one) for one, used in zip(args, is_given, strict=True) if used]
             found = machine["main"](*given)
             return [_tensor(one) for one in found]
 
@@ -61,7 +61,7 @@ def dynamo_capture_subgraphs(model: Any, *params: Any, **kwargs: Any) -> IRModul
         return graph_module.forward
 
     torch.compiler.reset()
-    torch.compile(model, backend=backend)(*params, **kwargs)
+    torch.compile(model, backend=backend)(*params, **kwargs)  # type: ignore[no-untyped-call]
     return IRModule(functions)
 
 
@@ -105,10 +105,6 @@ def _function_of(
             output = importer.output(result, unwrap_unit=unwrap, no_bind=False)
         builder.emit_func_output(output)
     return builder.finalize(), is_given
-
-
-def _array(tensor: Any) -> nd.NDArray:
-    return array_of(tensor)
 
 
 def _tensor(value: Any) -> Any:

@@ -19,7 +19,7 @@ from te_sched.ir.graph import TupleGetItem
 from te_sched.ir.struct_info import ShapeExpr
 from te_sched.relax import op as R
 from te_sched.relax.constant import const
-from te_sched.relax.frontend.torch.importer import ROWS, Importer, Row, dtype_of, row
+from te_sched.relax.frontend.torch.importer import ROWS, Importer, TorchRow, dtype_of, row
 
 # Dtypes of tensors and numbers
 
@@ -136,13 +136,14 @@ _BINARY: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
     "logical_xor": ("logical_xor", lambda a, b: bool(a) != bool(b)),
 }
 for _name, (_make, _of_sizes) in _BINARY.items():
-    ROWS[_name] = Row(_binary(_make, _of_sizes))
+    ROWS[_name] = TorchRow(_binary(_make, _of_sizes))
 for _name, _alias in (
     ("__and__", "bitwise_and"),
-    ("and_", "bitwise_and"),
-    ("or_", "bitwise_or"),
+    ("__or__", "bitwise_or"),
+    ("__xor__", "bitwise_xor"),
+    ("and", "bitwise_and"),
+    ("or", "bitwise_or"),
     ("xor", "bitwise_xor"),
-    ("matmul_scalar", "mul"),
 ):
     ROWS[_name] = ROWS[_alias]
 
@@ -217,7 +218,7 @@ for _name in [
     "erf",
     "log",
 ]:
-    ROWS[_name] = Row(_float_unary(_name))
+    ROWS[_name] = TorchRow(_float_unary(_name))
 for _name in [
     "abs",
     "sign",
@@ -230,7 +231,7 @@ for _name in [
     "bitwise_not",
     "logical_not",
 ]:
-    ROWS[_name] = Row(_unary(_name))
+    ROWS[_name] = TorchRow(_unary(_name))
 ROWS["absolute"] = ROWS["abs"]
 ROWS["arccos"], ROWS["arcsin"], ROWS["arctan"] = ROWS["acos"], ROWS["asin"], ROWS["atan"]
 
@@ -492,7 +493,7 @@ for _name, _make in (
     ("amax", "max"),
     ("amin", "min"),
 ):
-    ROWS[_name] = Row(_reduction(_make))
+    ROWS[_name] = TorchRow(_reduction(_make))
 
 
 @row("var")
@@ -534,8 +535,8 @@ def _extreme(value: str, place: str, of_two: str) -> Callable[..., Any]:
     return rule
 
 
-ROWS["max"] = Row(_extreme("max", "argmax", "maximum"))
-ROWS["min"] = Row(_extreme("min", "argmin", "minimum"))
+ROWS["max"] = TorchRow(_extreme("max", "argmax", "maximum"))
+ROWS["min"] = TorchRow(_extreme("min", "argmin", "minimum"))
 
 
 @row("argmax")
@@ -608,7 +609,7 @@ def _argsort(imp: Importer, x: Any, dim: int = -1, descending: bool = False, **_
 
 
 def sizes_of(size: Any) -> list[Any]:
-    """Sizes that are given as several arguments or as one list."""
+    """TorchSizes that are given as several arguments or as one list."""
     if len(size) == 1 and isinstance(size[0], list | tuple):
         return list(size[0])
     return list(size)
@@ -746,7 +747,7 @@ for _name, _dtype in (
     ("char", "int8"),
     ("short", "int16"),
 ):
-    ROWS[_name] = Row(_cast_to(_dtype))
+    ROWS[_name] = TorchRow(_cast_to(_dtype))
 
 
 # Checks of torch.export, which give no value

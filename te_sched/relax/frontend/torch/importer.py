@@ -31,7 +31,7 @@ Rule = Callable[..., Any]
 
 
 @dataclass(frozen=True)
-class Row:
+class TorchRow:
     """An operator of torch.
 
     `rule(importer, *args, **kwargs)` translates a call with torch's arguments. `modules` are
@@ -42,7 +42,7 @@ class Row:
     modules: Mapping[str, Rule] = field(default_factory=dict)
 
 
-ROWS: dict[str, Row] = {}  # by name of the function: "softmax", "conv2d", "add"
+ROWS: dict[str, TorchRow] = {}  # by name of the function: "softmax", "conv2d", "add"
 MODULES: dict[str, Rule] = {}  # by class of torch.nn: rule(importer, module, *args)
 
 
@@ -55,7 +55,7 @@ def row(*names: str, **modules: Rule) -> Callable[[Rule], Rule]:
 
     def add(rule: Rule) -> Rule:
         for name in names:
-            ROWS[name] = Row(rule)
+            ROWS[name] = TorchRow(rule)
         for name, arguments in modules.items():
             MODULES[name] = _module_rule(rule, arguments)
         return rule
@@ -205,7 +205,7 @@ class Importer:
         return self.builder.emit_output(result)
 
 
-class Sizes(tuple[Any, ...]):
+class TorchSizes(tuple[Any, ...]):
     """The sizes of a tensor, as `x.size()` gives them."""
 
 
@@ -216,7 +216,7 @@ def size_of(size: Any) -> Any:
 
 def as_tuples(value: Any) -> Any:
     """Lists and tuples of expressions as an expression; numbers as values of the graph."""
-    if isinstance(value, Sizes):
+    if isinstance(value, TorchSizes):
         return ShapeExpr(value)
     if isinstance(value, Expr):
         return PrimValue(value)

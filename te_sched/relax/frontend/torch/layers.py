@@ -220,7 +220,7 @@ def _transposed(
         dilation=_several(dilation, rank),
         groups=groups,
         data_layout=data,
-        kernel_layout="OI" + kernel[2:],
+        kernel_layout="IO" + kernel[2:],
         out_dtype=imp.dtype(x),
     )
     return _with_bias(imp, imp.emit(call), bias)

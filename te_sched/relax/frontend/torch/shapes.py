@@ -15,8 +15,8 @@ from te_sched.relax.frontend.torch.elementwise import promoted, sizes_of
 from te_sched.relax.frontend.torch.importer import (
     ROWS,
     Importer,
-    Row,
-    Sizes,
+    TorchRow,
+    TorchSizes,
     as_tuples,
     dtype_of,
     row,
@@ -364,22 +364,22 @@ def _roll(imp: Importer, x: Any, shifts: Any, dims: Any = ()) -> Any:
     return x
 
 
-# Sizes
+# TorchSizes
 
 
 @row("size")
 def _size(imp: Importer, x: Any, dim: Any = None) -> Any:
     shape = imp.shape(x)
-    return Sizes(shape) if dim is None else shape[dim]
+    return TorchSizes(shape) if dim is None else shape[dim]
 
 
-ROWS["sym_size"] = Row(_size)
+ROWS["sym_size"] = TorchRow(_size)
 
 
 @row("getattr")
 def _getattr(imp: Importer, x: Any, name: str) -> Any:
     if name == "shape":
-        return Sizes(imp.shape(x))
+        return TorchSizes(imp.shape(x))
     if name == "dtype":
         return f"torch.{imp.dtype(x)}"
     if name in ("T", "mT"):
@@ -425,6 +425,6 @@ def _sym_min(imp: Importer, a: Any, b: Any) -> Any:
     return ROWS["minimum"].rule(imp, a, b)
 
 
-ROWS["is_floating_point"] = Row(lambda imp, x: imp.dtype(x).startswith(("float", "bfloat")))
-ROWS["len"] = Row(lambda imp, x: imp.shape(x)[0] if imp.is_tensor(x) else len(x))
-ROWS["sym_not"] = Row(lambda imp, x: operator.not_(x))
+ROWS["is_floating_point"] = TorchRow(lambda imp, x: imp.dtype(x).startswith(("float", "bfloat")))
+ROWS["len"] = TorchRow(lambda imp, x: imp.shape(x)[0] if imp.is_tensor(x) else len(x))
+ROWS["sym_not"] = TorchRow(lambda imp, x: operator.not_(x))

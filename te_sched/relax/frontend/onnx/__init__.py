@@ -1,0 +1,8 @@
+"""Models of ONNX as graphs, with TVM's names. The package onnx is imported when it is needed."""
+
+import sys
+
+from te_sched import signatures
+from te_sched.relax.frontend.onnx.onnx_model import from_onnx as from_onnx
+
+signatures.list_names(sys.modules[__name__])

@@ -1,0 +1,223 @@
+"""`from_onnx`: a model of ONNX becomes a graph.
+
+Values of a node are tensors of the graph, arrays that are known, or sizes; what computes shapes
+(Shape, Gather, Concat, ... of sizes) is evaluated here. Operators are rows of `onnx_operators`;
+all that have no row are listed in one error, before anything is built.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from te_sched import nd
+from te_sched.errors import GraphError, Subject, kind_of, repr_of
+from te_sched.ir.expr import Var
+from te_sched.ir.graph import GraphVar, Tuple
+from te_sched.ir.stmt import IRModule
+from te_sched.ir.struct_info import TensorStructInfo
+from te_sched.relax.frontend.common import PARAMS
+from te_sched.relax.frontend.onnx.onnx_operators import OPERATORS, OnnxImporter
+
+_LEAST_OPSET = 7
+
+
+def from_onnx(
+    model: Any,
+    shape_dict: Mapping[str, Sequence[Any]] | None = None,
+    dtype_dict: str | Mapping[str, str] = "float32",
+    opset: int | None = None,
+    keep_params_in_input: bool = False,
+    sanitize_input_names: bool = True,
+) -> IRModule:
+    """The module of graphs of a model of ONNX; its function is `main`.
+
+    Parameters
+    ----------
+    model : an `onnx.ModelProto`.
+    shape_dict : shapes of inputs by name, where the model has none, or others.
+    dtype_dict : dtypes of inputs whose dtype the model does not have.
+    opset : the version of the operators; by default that of the model.
+    keep_params_in_input : whether parameters are inputs of the function, with the values in its
+        attribute "params" (`detach_params`); else they are constants.
+    sanitize_input_names : whether names of inputs become names of Python.
+
+    Raises
+    ------
+    GraphError that lists all operators of the model that are not supported, and for damaged models.
+    """
+    onnx = _onnx()
+    _check(onnx, model)
+    graph = model.graph
+    version = opset or max([one.version for one in model.opset_import if one.domain in _OWN] or [0])
+    if version < _LEAST_OPSET:
+        raise GraphError(
+            f"the model uses operators of version {version}",
+            f"versions from {_LEAST_OPSET} on are supported",
+            "convert it: onnx.version_converter.convert_version(model, 18)",
+        )
+    _refuse_unknown(graph.node)
+    importer = OnnxImporter(version)
+    known = {one.name: onnx.numpy_helper.to_array(one) for one in graph.initializer}
+    inputs, names = _inputs(onnx, graph, known, shape_dict, dtype_dict, sanitize_input_names)
+    importer.values.update(names)
+    params: list[GraphVar] = []
+    values: list[nd.NDArray] = []
+    for name, array in known.items():
+        importer.known[name] = array
+        if keep_params_in_input:
+            info = TensorStructInfo(array.shape, str(array.dtype))
+            params.append(GraphVar(_as_name(name), info))
+            values.append(nd.array(array))
+            importer.values[name] = params[-1]
+        else:
+            importer.values[name] = array
+    attrs: dict[str, Any] = {"num_input": len(inputs)}
+    if keep_params_in_input:
+        attrs[PARAMS] = values
+    builder = importer.builder
+    with builder.function("main", [*inputs, *params], attrs):
+        with builder.dataflow():
+            for node in graph.node:
+                _translate(onnx, importer, node)
+            found = [importer.tensor(importer.values[one.name]) for one in graph.output]
+            output = builder.emit_output(found[0] if len(found) == 1 else Tuple(tuple(found)))
+        builder.emit_func_output(output)
+    return builder.finalize()
+
+
+_OWN = ("", "ai.onnx")
+
+
+def _onnx() -> Any:
+    try:
+        import onnx
+    except ImportError as error:
+        raise GraphError(
+            "models of ONNX cannot be read", "the package onnx is not installed", "pip install onnx"
+        ) from error
+    return onnx
+
+
+def _check(onnx: Any, model: Any) -> None:
+    """GraphError for what is not a model, or is damaged."""
+    if not hasattr(model, "graph"):
+        raise GraphError(
+            f"the model is {repr_of(model)}", f"it is {kind_of(model)}", "read it: onnx.load(path)"
+        )
+    try:
+        onnx.checker.check_model(model)
+    except onnx.checker.ValidationError as error:
+        if any(one in str(error) for one in _TOLERATED):
+            return
+        raise GraphError(
+            "the model of ONNX is damaged", str(error).strip().splitlines()[0], "export it again"
+        ) from error
+
+
+# Faults of models that can be imported, or of which another error tells more: unknown operators
+# are listed, shapes of outputs are inferred.
+_TOLERATED = ("No Op registered", "No opset import", "Field 'shape' of 'type'", "IR version")
+
+
+def _refuse_unknown(nodes: Iterable[Any]) -> None:
+    """GraphError that lists all operators that have no row."""
+    unknown = [one for one in nodes if one.op_type not in OPERATORS or one.domain not in _OWN]
+    if not unknown:
+        return
+    counts = Counter(one.op_type for one in unknown)
+    plural = "operators are" if len(counts) > 1 else "operator is"
+    places = [
+        Subject("operator", f"{name}: node {one.name or one.output[0]}")
+        for name in counts
+        for one in [other for other in unknown if other.op_type == name][:3]
+    ]
+    raise GraphError(
+        f"{len(counts)} {plural} not supported: {', '.join(counts)}",
+        "the importer has no translation for them",
+        "export the model with other operators",
+        where=places,
+    )
+
+
+def _as_name(name: str) -> str:
+    """A name as one of Python."""
+    found = re.sub(r"\W", "_", name)
+    return f"input_{found}" if not found or found[0].isdigit() else found
+
+
+def _inputs(
+    onnx: Any,
+    graph: Any,
+    known: Mapping[str, Any],
+    shapes: Mapping[str, Sequence[Any]] | None,
+    dtypes: str | Mapping[str, str],
+    is_sanitized: bool,
+) -> tuple[list[GraphVar], dict[str, GraphVar]]:
+    """The variables of the inputs, also by their name in the model."""
+    sizes: dict[str, Var] = {}
+    inputs: list[GraphVar] = []
+    names: dict[str, GraphVar] = {}
+    for one in graph.input:
+        if one.name in known:
+            continue
+        kind = one.type.tensor_type
+        shape: list[Any] = []
+        for n, dim in enumerate(kind.shape.dim):
+            if dim.HasField("dim_value"):
+                shape.append(dim.dim_value)
+            else:
+                is_named = dim.dim_param not in ("", "?")
+                name = _as_name(dim.dim_param if is_named else f"{one.name}_dim_{n}")
+                shape.append(sizes.setdefault(name, Var(name, "int64")))
+        if shapes is not None and one.name in shapes:
+            shape = list(shapes[one.name])
+        default = dtypes if isinstance(dtypes, str) else dtypes.get(one.name, "float32")
+        dtype = default
+        if kind.elem_type:
+            dtype = str(onnx.helper.tensor_dtype_to_np_dtype(kind.elem_type))
+        name = _as_name(one.name) if is_sanitized else one.name
+        inputs.append(GraphVar(name, TensorStructInfo(tuple(shape), dtype)))
+        names[one.name] = inputs[-1]
+    return inputs, names
+
+
+def _translate(onnx: Any, importer: OnnxImporter, node: Any) -> None:
+    """Add the values of a node."""
+    attrs = {one.name: _attribute(onnx, one) for one in node.attribute}
+    missing = [one for one in node.input if one and one not in importer.values]
+    if missing:
+        raise GraphError(
+            f"node {node.name or node.output[0]} uses {missing[0]}, which does not exist",
+            "the model of ONNX is damaged",
+            "export it again",
+        )
+    given = [importer.values[one] if one else None for one in node.input]
+    importer.inputs = list(node.input)
+    importer.count = len(node.output)
+    try:
+        found = OPERATORS[node.op_type](importer, *given, **attrs)
+    except GraphError as error:
+        raise GraphError(
+            f"cannot import {node.op_type}: {error.fault}",
+            error.why,
+            error.help,
+            where=Subject("node", node.name or node.output[0]),
+        ) from error
+    outputs = found if type(found) is tuple else (found,)
+    for name, one in zip(node.output, outputs, strict=False):
+        importer.values[name] = one
+
+
+def _attribute(onnx: Any, attribute: Any) -> Any:
+    """The value of an attribute: bytes are strings, tensors arrays."""
+    value = onnx.helper.get_attribute_value(attribute)
+    if isinstance(value, bytes):
+        return value.decode()
+    if isinstance(value, onnx.TensorProto):
+        return onnx.numpy_helper.to_array(value)
+    if attribute.type == onnx.AttributeProto.STRINGS:
+        return [one.decode() for one in value]
+    return list(value) if attribute.type in (6, 7) else value

@@ -1,0 +1,1037 @@
+"""Rows of operators of ONNX: each translates the inputs and attributes of a node.
+
+Inputs are tensors of the graph, arrays whose values are known, or sizes (`OnnxSizes`).
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from te_sched.errors import GraphError
+from te_sched.ir import dtypes, ops
+from te_sched.ir.expr import Expr
+from te_sched.ir.graph import Constant, PrimValue, TupleGetItem
+from te_sched.ir.struct_info import ShapeExpr
+from te_sched.relax import op as R
+from te_sched.relax.block_builder import BlockBuilder
+from te_sched.relax.constant import const
+
+Rule = Callable[..., Any]
+OPERATORS: dict[str, Rule] = {}
+
+
+class OnnxSizes(tuple[Any, ...]):
+    """Sizes, of which some are expressions, where ONNX has a tensor of int64."""
+
+
+class OnnxImporter:
+    """The translation of a model: the builder, and the values by name."""
+
+    def __init__(self, opset: int) -> None:
+        self.opset = opset
+        self.builder = BlockBuilder()
+        self.values: dict[str, Any] = {}
+        self.known: dict[str, Any] = {}  # the arrays of initializers, also of those that are kept
+        self.inputs: list[str] = []  # names of the inputs of the current node
+        self.count = 1  # of its outputs
+
+    def emit(self, expr: Any) -> Any:
+        """Bind an expression to a variable."""
+        return self.builder.emit(expr)
+
+    def tensor(self, value: Any) -> Any:
+        """A value as an expression of the graph."""
+        if isinstance(value, OnnxSizes):
+            return self.emit(R.shape_to_tensor(ShapeExpr(tuple(value))))
+        if isinstance(value, np.ndarray | np.generic):
+            return const(np.asarray(value), str(value.dtype))
+        return value
+
+    def shape(self, value: Any) -> list[Any]:
+        """The sizes of a value: ints, and expressions."""
+        if isinstance(value, OnnxSizes):
+            return [len(value)]
+        if isinstance(value, np.ndarray | np.generic):
+            return list(value.shape)
+        shape = value.struct_info.shape
+        if not isinstance(shape, ShapeExpr):
+            raise GraphError(
+                "the shape of a tensor is not known",
+                f"it is {value.struct_info}",
+                "give the shapes of inputs: from_onnx(model, shape_dict={...})",
+            )
+        return [int(one.value) if hasattr(one, "value") else one for one in shape.values]
+
+    def rank(self, value: Any) -> int:
+        """The number of dimensions."""
+        return len(self.shape(value))
+
+    def dtype(self, value: Any) -> str:
+        """The dtype."""
+        if isinstance(value, OnnxSizes):
+            return "int64"
+        is_array = isinstance(value, np.ndarray | np.generic)
+        return str(value.dtype if is_array else value.struct_info.dtype)
+
+    def numbers(self, value: Any, place: int) -> list[Any]:
+        """The elements of an input that must be known: sizes, axes, ..."""
+        name = self.inputs[place] if place < len(self.inputs) else ""
+        if name in self.known:
+            value = self.known[name]
+        if isinstance(value, OnnxSizes):
+            return list(value)
+        if isinstance(value, Constant):
+            value = value.data.numpy()
+        if not isinstance(value, np.ndarray | np.generic | list | tuple):
+            raise GraphError(
+                f"input {place} is computed when the model runs",
+                f"its value must be known, got {value.struct_info}",
+                "simplify the model, or give the shapes of its inputs",
+            )
+        return [one.item() if hasattr(one, "item") else one for one in np.asarray(value).ravel()]
+
+
+def row(*names: str) -> Callable[[Rule], Rule]:
+    """Add a row for operators."""
+
+    def add(rule: Rule) -> Rule:
+        for name in names:
+            OPERATORS[name] = rule
+        return rule
+
+    return add
+
+
+def _is_known(value: Any) -> bool:
+    return value is None or isinstance(value, np.ndarray | np.generic | OnnxSizes)
+
+
+def _elements(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, OnnxSizes) else list(np.asarray(value).ravel())
+
+
+def _as_sizes(values: Sequence[Any]) -> Any:
+    """Sizes; an array if all are numbers."""
+    if any(isinstance(one, Expr) for one in values):
+        return OnnxSizes(values)
+    return np.array([int(one) for one in values], "int64")
+
+
+# Element by element
+
+
+def _binary(make: str, of_numbers: Callable[[Any, Any], Any]) -> Rule:
+    def rule(imp: OnnxImporter, a: Any, b: Any, **_: Any) -> Any:
+        if _is_known(a) and _is_known(b):
+            if isinstance(a, OnnxSizes) or isinstance(b, OnnxSizes):
+                return _as_sizes(_zipped(of_numbers, _elements(a), _elements(b)))
+            return np.asarray(of_numbers(a, b))
+        return imp.emit(getattr(R, make)(imp.tensor(a), imp.tensor(b)))
+
+    return rule
+
+
+def _zipped(function: Callable[[Any, Any], Any], a: list[Any], b: list[Any]) -> list[Any]:
+    count = max(len(a), len(b))
+    a, b = a * (count if len(a) == 1 else 1), b * (count if len(b) == 1 else 1)
+    as_int = [[one if isinstance(one, Expr) else int(one) for one in ones] for ones in (a, b)]
+    return [function(one, other) for one, other in zip(*as_int, strict=True)]
+
+
+def _quotient(a: Any, b: Any) -> Any:
+    if isinstance(a, Expr) or isinstance(b, Expr):
+        return ops.floordiv(a, b)
+    if isinstance(a, int) or dtypes.is_integral(str(np.asarray(a).dtype)):
+        return a // b
+    return a / b
+
+
+for _name, _make, _function in (
+    ("Add", "add", operator.add),
+    ("Sub", "subtract", operator.sub),
+    ("Mul", "multiply", operator.mul),
+    ("Equal", "equal", lambda a, b: a == b),
+    ("Less", "less", lambda a, b: a < b),
+    ("LessOrEqual", "less_equal", lambda a, b: a <= b),
+    ("Greater", "greater", lambda a, b: a > b),
+    ("GreaterOrEqual", "greater_equal", lambda a, b: a >= b),
+    ("And", "logical_and", np.logical_and),
+    ("Or", "logical_or", np.logical_or),
+    ("Xor", "logical_xor", np.logical_xor),
+    ("BitwiseAnd", "bitwise_and", np.bitwise_and),
+    ("BitwiseOr", "bitwise_or", np.bitwise_or),
+    ("BitwiseXor", "bitwise_xor", np.bitwise_xor),
+):
+    OPERATORS[_name] = _binary(_make, _function)
+
+
+@row("Div")
+def _div(imp: OnnxImporter, a: Any, b: Any) -> Any:
+    is_integral = dtypes.is_integral(imp.dtype(a))
+    return _binary("floor_divide" if is_integral else "divide", _quotient)(imp, a, b)
+
+
+@row("Pow")
+def _pow(imp: OnnxImporter, a: Any, b: Any) -> Any:
+    if _is_known(a) and _is_known(b):
+        return np.power(a, b)
+    base, power = imp.tensor(a), imp.tensor(b)
+    if imp.dtype(power) != imp.dtype(base):
+        power = imp.emit(R.astype(power, imp.dtype(base)))
+    return imp.emit(R.power(base, power))
+
+
+@row("Mod")
+def _mod(imp: OnnxImporter, a: Any, b: Any, fmod: int = 0) -> Any:
+    make = "mod" if fmod else "floor_mod"
+    return _binary(make, np.fmod if fmod else operator.mod)(imp, a, b)
+
+
+def _several(make: str) -> Rule:
+    def rule(imp: OnnxImporter, *values: Any) -> Any:
+        found = imp.tensor(values[0])
+        for one in values[1:]:
+            found = imp.emit(getattr(R, make)(found, imp.tensor(one)))
+        return found
+
+    return rule
+
+
+OPERATORS["Max"], OPERATORS["Min"] = _several("maximum"), _several("minimum")
+OPERATORS["Sum"] = _several("add")
+
+
+@row("Mean")
+def _mean(imp: OnnxImporter, *values: Any) -> Any:
+    total = _several("add")(imp, *values)
+    return imp.emit(R.divide(total, const(len(values), imp.dtype(total))))
+
+
+def _unary(make: str, group: Any = R) -> Rule:
+    return lambda imp, x, **_: imp.emit(getattr(group, make)(imp.tensor(x)))
+
+
+for _name in (
+    *("Abs", "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Ceil", "Cos", "Cosh", "Erf"),
+    *("Exp", "Floor", "Log", "Round", "Sigmoid", "Sign", "Sin", "Sinh", "Sqrt", "Tan", "Tanh"),
+):
+    OPERATORS[_name] = _unary(_name.lower())
+for _name, _make in (
+    ("Neg", "negative"),
+    ("Not", "logical_not"),
+    ("BitwiseNot", "bitwise_not"),
+    ("IsNaN", "isnan"),
+    ("IsInf", "isinf"),
+):
+    OPERATORS[_name] = _unary(_make)
+OPERATORS["Relu"] = _unary("relu", R.nn)
+
+
+@row("Identity", "Dropout")
+def _identity(imp: OnnxImporter, x: Any, *rest: Any, **_: Any) -> Any:
+    return x
+
+
+@row("Reciprocal")
+def _reciprocal(imp: OnnxImporter, x: Any) -> Any:
+    return imp.emit(R.divide(const(1, imp.dtype(x)), imp.tensor(x)))
+
+
+@row("Cast")
+def _cast(imp: OnnxImporter, x: Any, to: int, **_: Any) -> Any:
+    import onnx
+
+    dtype = str(onnx.helper.tensor_dtype_to_np_dtype(to))
+    if isinstance(x, OnnxSizes) and dtypes.is_integral(dtype):
+        return x
+    if isinstance(x, np.ndarray | np.generic):
+        return np.asarray(x).astype(dtype)
+    return imp.emit(R.astype(imp.tensor(x), dtype))
+
+
+@row("Clip")
+def _clip(imp: OnnxImporter, x: Any, low: Any = None, high: Any = None, **attrs: Any) -> Any:
+    limits = []
+    for place, one, name, default in ((1, low, "min", -math.inf), (2, high, "max", math.inf)):
+        if one is not None:
+            limits.append(imp.numbers(one, place)[0])
+        else:
+            limits.append(attrs.get(name, default))
+    return imp.emit(R.clip(imp.tensor(x), *limits))
+
+
+@row("Gelu")
+def _gelu(imp: OnnxImporter, x: Any, approximate: str = "none") -> Any:
+    return imp.emit((R.nn.gelu if approximate == "none" else R.nn.gelu_tanh)(imp.tensor(x)))
+
+
+@row("LeakyRelu")
+def _leaky_relu(imp: OnnxImporter, x: Any, alpha: float = 0.01) -> Any:
+    return imp.emit(R.nn.leakyrelu(imp.tensor(x), alpha))
+
+
+@row("PRelu")
+def _prelu(imp: OnnxImporter, x: Any, slope: Any) -> Any:
+    x, slope = imp.tensor(x), imp.tensor(slope)
+    below = imp.emit(R.multiply(slope, imp.emit(R.minimum(x, const(0, imp.dtype(x))))))
+    return imp.emit(R.add(imp.emit(R.nn.relu(x)), below))
+
+
+@row("Elu")
+def _elu(imp: OnnxImporter, x: Any, alpha: float = 1.0) -> Any:
+    return _scaled_elu(imp, x, alpha, 1.0)
+
+
+@row("Selu")
+def _selu(
+    imp: OnnxImporter,
+    x: Any,
+    alpha: float = 1.67326319217681884765625,
+    gamma: float = 1.05070102214813232421875,
+) -> Any:
+    return _scaled_elu(imp, x, alpha, gamma)
+
+
+def _scaled_elu(imp: OnnxImporter, x: Any, alpha: float, gamma: float) -> Any:
+    x, dtype = imp.tensor(x), imp.dtype(x)
+    low = imp.emit(R.minimum(x, const(0, dtype)))
+    below = imp.emit(R.subtract(imp.emit(R.exp(low)), const(1, dtype)))
+    below = imp.emit(R.multiply(below, const(alpha, dtype)))
+    found = imp.emit(R.add(imp.emit(R.nn.relu(x)), below))
+    return found if gamma == 1.0 else imp.emit(R.multiply(found, const(gamma, dtype)))
+
+
+@row("HardSigmoid")
+def _hard_sigmoid(imp: OnnxImporter, x: Any, alpha: float = 0.2, beta: float = 0.5) -> Any:
+    dtype = imp.dtype(x)
+    scaled = imp.emit(R.multiply(imp.tensor(x), const(alpha, dtype)))
+    return imp.emit(R.clip(imp.emit(R.add(scaled, const(beta, dtype))), 0, 1))
+
+
+@row("HardSwish")
+def _hard_swish(imp: OnnxImporter, x: Any) -> Any:
+    return imp.emit(R.multiply(imp.tensor(x), _hard_sigmoid(imp, x, 1 / 6, 0.5)))
+
+
+@row("Softplus")
+def _softplus(imp: OnnxImporter, x: Any) -> Any:
+    x, dtype = imp.tensor(x), imp.dtype(x)
+    size = imp.emit(R.negative(imp.emit(R.abs(x))))
+    rest = imp.emit(R.log(imp.emit(R.add(imp.emit(R.exp(size)), const(1, dtype)))))
+    return imp.emit(R.add(imp.emit(R.nn.relu(x)), rest))
+
+
+@row("Softsign")
+def _softsign(imp: OnnxImporter, x: Any) -> Any:
+    x = imp.tensor(x)
+    size = imp.emit(R.add(imp.emit(R.abs(x)), const(1, imp.dtype(x))))
+    return imp.emit(R.divide(x, size))
+
+
+@row("ThresholdedRelu")
+def _thresholded_relu(imp: OnnxImporter, x: Any, alpha: float = 1.0) -> Any:
+    x, dtype = imp.tensor(x), imp.dtype(x)
+    is_above = imp.emit(R.greater(x, const(alpha, dtype)))
+    return imp.emit(R.where(is_above, x, const(0, dtype)))
+
+
+@row("Shrink")
+def _shrink(imp: OnnxImporter, x: Any, bias: float = 0.0, lambd: float = 0.5) -> Any:
+    x, dtype = imp.tensor(x), imp.dtype(x)
+    below = imp.emit(R.less(x, const(-lambd, dtype)))
+    above = imp.emit(R.greater(x, const(lambd, dtype)))
+    grown = imp.emit(R.add(x, const(bias, dtype)))
+    shrunk = imp.emit(R.subtract(x, const(bias, dtype)))
+    found = imp.emit(R.where(below, grown, const(0, dtype)))
+    return imp.emit(R.where(above, shrunk, found))
+
+
+@row("Mish")
+def _mish(imp: OnnxImporter, x: Any) -> Any:
+    return imp.emit(R.multiply(imp.tensor(x), imp.emit(R.tanh(_softplus(imp, x)))))
+
+
+@row("Softmax")
+def _softmax(imp: OnnxImporter, x: Any, axis: int | None = None) -> Any:
+    return _along(imp, R.nn.softmax, x, axis)
+
+
+@row("LogSoftmax")
+def _log_softmax(imp: OnnxImporter, x: Any, axis: int | None = None) -> Any:
+    return _along(imp, R.nn.log_softmax, x, axis)
+
+
+def _along(imp: OnnxImporter, make: Callable[..., Any], x: Any, axis: int | None) -> Any:
+    """Until version 12 the dimensions from an axis on are one."""
+    x = imp.tensor(x)
+    if imp.opset >= 13:
+        return imp.emit(make(x, -1 if axis is None else axis))
+    shape = imp.shape(x)
+    first = (1 if axis is None else axis) % len(shape)
+    if first == len(shape) - 1:
+        return imp.emit(make(x, -1))
+    flat = imp.emit(R.reshape(x, [math.prod(shape[:first]), math.prod(shape[first:])]))
+    return imp.emit(R.reshape(imp.emit(make(flat, -1)), shape))
+
+
+@row("Where")
+def _where(imp: OnnxImporter, condition: Any, a: Any, b: Any) -> Any:
+    if all(isinstance(one, np.ndarray | np.generic) for one in (condition, a, b)):
+        return np.where(condition, a, b)
+    return imp.emit(R.where(imp.tensor(condition), imp.tensor(a), imp.tensor(b)))
+
+
+# Reductions
+
+
+def _reduced(make: Callable[[OnnxImporter, Any, Any, bool], Any]) -> Rule:
+    def rule(
+        imp: OnnxImporter,
+        x: Any,
+        axes_input: Any = None,
+        *,
+        axes: Any = None,
+        keepdims: int = 1,
+        noop_with_empty_axes: int = 0,
+    ) -> Any:
+        if axes_input is not None:
+            axes = imp.numbers(axes_input, 1)
+        if not axes and noop_with_empty_axes:
+            return x
+        return make(imp, imp.tensor(x), list(axes) if axes else None, bool(keepdims))
+
+    return rule
+
+
+def _plain(make: str) -> Rule:
+    return _reduced(lambda imp, x, axes, keep: imp.emit(getattr(R, make)(x, axes, keep)))
+
+
+def _log_sum_exp(imp: OnnxImporter, x: Any, axes: Any, keep: bool) -> Any:
+    most = imp.emit(R.max(x, axes, True))
+    total = imp.emit(R.sum(imp.emit(R.exp(imp.emit(R.subtract(x, most)))), axes, True))
+    found = imp.emit(R.add(imp.emit(R.log(total)), most))
+    return found if keep else imp.emit(R.squeeze(found, axes))
+
+
+for _name, _make in (
+    ("ReduceSum", "sum"),
+    ("ReduceMean", "mean"),
+    ("ReduceMax", "max"),
+    ("ReduceMin", "min"),
+    ("ReduceProd", "prod"),
+):
+    OPERATORS[_name] = _plain(_make)
+OPERATORS["ReduceL1"] = _reduced(
+    lambda imp, x, axes, keep: imp.emit(R.sum(imp.emit(R.abs(x)), axes, keep))
+)
+OPERATORS["ReduceSumSquare"] = _reduced(
+    lambda imp, x, axes, keep: imp.emit(R.sum(imp.emit(R.multiply(x, x)), axes, keep))
+)
+OPERATORS["ReduceL2"] = _reduced(
+    lambda imp, x, axes, keep: imp.emit(
+        R.sqrt(imp.emit(R.sum(imp.emit(R.multiply(x, x)), axes, keep)))
+    )
+)
+OPERATORS["ReduceLogSum"] = _reduced(
+    lambda imp, x, axes, keep: imp.emit(R.log(imp.emit(R.sum(x, axes, keep))))
+)
+OPERATORS["ReduceLogSumExp"] = _reduced(_log_sum_exp)
+
+
+def _place_of(make: str) -> Rule:
+    def rule(
+        imp: OnnxImporter, x: Any, axis: int = 0, keepdims: int = 1, select_last_index: int = 0
+    ) -> Any:
+        if select_last_index:
+            raise GraphError("the last of equal elements is selected", "", "select the first")
+        return imp.emit(getattr(R, make)(imp.tensor(x), axis, bool(keepdims)))
+
+    return rule
+
+
+OPERATORS["ArgMax"], OPERATORS["ArgMin"] = _place_of("argmax"), _place_of("argmin")
+
+
+@row("CumSum")
+def _cumsum(imp: OnnxImporter, x: Any, axis: Any, exclusive: int = 0, reverse: int = 0) -> Any:
+    place = imp.numbers(axis, 1)[0]
+    x = imp.tensor(x)
+    x = imp.emit(R.flip(x, place)) if reverse else x
+    found = imp.emit(R.cumsum(x, place, None, bool(exclusive)))
+    return imp.emit(R.flip(found, place)) if reverse else found
+
+
+@row("TopK")
+def _topk(
+    imp: OnnxImporter, x: Any, k: Any, axis: int = -1, largest: int = 1, sorted: int = 1
+) -> Any:
+    count = imp.numbers(k, 1)[0]
+    found = imp.emit(R.topk(imp.tensor(x), count, axis, "both", bool(largest), "int64"))
+    return (imp.emit(TupleGetItem(found, 0)), imp.emit(TupleGetItem(found, 1)))
+
+
+# Products and layers
+
+
+@row("MatMul")
+def _matmul(imp: OnnxImporter, a: Any, b: Any) -> Any:
+    return imp.emit(R.matmul(imp.tensor(a), imp.tensor(b)))
+
+
+@row("Gemm")
+def _gemm(
+    imp: OnnxImporter,
+    a: Any,
+    b: Any,
+    c: Any = None,
+    alpha: float = 1.0,
+    beta: float = 1.0,
+    transA: int = 0,
+    transB: int = 0,
+) -> Any:
+    a, b = imp.tensor(a), imp.tensor(b)
+    if alpha != 1.0:
+        a = imp.emit(R.multiply(a, const(alpha, imp.dtype(a))))
+    a = imp.emit(R.permute_dims(a, [1, 0])) if transA else a
+    b = imp.emit(R.permute_dims(b, [1, 0])) if transB else b
+    y = imp.emit(R.matmul(a, b))
+    if c is None:
+        return y
+    c = imp.tensor(c)
+    if beta != 1.0:
+        c = imp.emit(R.multiply(c, const(beta, imp.dtype(c))))
+    return imp.emit(R.add(y, c))
+
+
+@row("Einsum")
+def _einsum(imp: OnnxImporter, *values: Any, equation: str) -> Any:
+    return imp.emit(R.einsum([imp.tensor(one) for one in values], equation))
+
+
+_LAYOUTS = {1: ("NCW", "OIW", "IOW"), 2: ("NCHW", "OIHW", "IOHW"), 3: ("NCDHW", "OIDHW", "IODHW")}
+
+
+def _padding(
+    auto_pad: str,
+    pads: Any,
+    sizes: list[Any],
+    kernel: list[int],
+    strides: list[int],
+    dilations: list[int],
+) -> list[int]:
+    """The padding before and after each dimension."""
+    rank = len(kernel)
+    if auto_pad in ("NOTSET", "VALID"):
+        return list(pads) if pads and auto_pad == "NOTSET" else [0] * (2 * rank)
+    before, after = [], []
+    for size, k, stride, dilation in zip(sizes, kernel, strides, dilations, strict=True):
+        if not isinstance(size, int):
+            raise GraphError(f"auto_pad of a dimension of size {size}", "", "give a fixed size")
+        total = max((-(-size // stride) - 1) * stride + (k - 1) * dilation + 1 - size, 0)
+        small, great = total // 2, total - total // 2
+        before.append(small if auto_pad == "SAME_UPPER" else great)
+        after.append(great if auto_pad == "SAME_UPPER" else small)
+    return before + after
+
+
+def _with_bias(imp: OnnxImporter, y: Any, bias: Any) -> Any:
+    if bias is None:
+        return y
+    bias = imp.tensor(bias)
+    shape = [1, imp.shape(bias)[0]] + [1] * (imp.rank(y) - 2)
+    return imp.emit(R.add(y, imp.emit(R.reshape(bias, shape))))
+
+
+@row("Conv")
+def _conv(
+    imp: OnnxImporter,
+    x: Any,
+    weight: Any,
+    bias: Any = None,
+    auto_pad: str = "NOTSET",
+    dilations: Any = None,
+    group: int = 1,
+    kernel_shape: Any = None,
+    pads: Any = None,
+    strides: Any = None,
+) -> Any:
+    x, weight = imp.tensor(x), imp.tensor(weight)
+    kernel = imp.shape(weight)[2:]
+    rank = len(kernel)
+    strides, dilations = strides or [1] * rank, dilations or [1] * rank
+    data, weights, _ = _LAYOUTS[rank]
+    call = getattr(R.nn, f"conv{rank}d")(
+        x,
+        weight,
+        strides=strides,
+        padding=_padding(auto_pad, pads, imp.shape(x)[2:], kernel, strides, dilations),
+        dilation=dilations,
+        groups=group,
+        data_layout=data,
+        kernel_layout=weights,
+    )
+    return _with_bias(imp, imp.emit(call), bias)
+
+
+@row("ConvTranspose")
+def _conv_transpose(
+    imp: OnnxImporter,
+    x: Any,
+    weight: Any,
+    bias: Any = None,
+    auto_pad: str = "NOTSET",
+    dilations: Any = None,
+    group: int = 1,
+    kernel_shape: Any = None,
+    output_padding: Any = None,
+    output_shape: Any = None,
+    pads: Any = None,
+    strides: Any = None,
+) -> Any:
+    if auto_pad not in ("NOTSET", "VALID") or output_shape is not None:
+        raise GraphError(
+            "a transposed convolution with auto_pad or output_shape", "", "give its pads"
+        )
+    x, weight = imp.tensor(x), imp.tensor(weight)
+    rank = imp.rank(weight) - 2
+    data, _, weights = _LAYOUTS[rank]
+    if rank > 2:
+        raise GraphError(f"a transposed convolution of {rank} dimensions", "", "use 1 or 2")
+    call = getattr(R.nn, f"conv{rank}d_transpose")(
+        x,
+        weight,
+        strides=strides or [1] * rank,
+        padding=pads or [0] * (2 * rank),
+        output_padding=output_padding or [0] * rank,
+        dilation=dilations or [1] * rank,
+        groups=group,
+        data_layout=data,
+        kernel_layout=weights,
+    )
+    return _with_bias(imp, imp.emit(call), bias)
+
+
+def _pool(kind: str) -> Rule:
+    def rule(
+        imp: OnnxImporter,
+        x: Any,
+        *,
+        kernel_shape: Any,
+        auto_pad: str = "NOTSET",
+        ceil_mode: int = 0,
+        count_include_pad: int = 0,
+        dilations: Any = None,
+        pads: Any = None,
+        storage_order: int = 0,
+        strides: Any = None,
+    ) -> Any:
+        if imp.count > 1:
+            raise GraphError("a pool gives the places of its elements", "", "use one output")
+        x = imp.tensor(x)
+        rank = len(kernel_shape)
+        strides, dilations = strides or [1] * rank, dilations or [1] * rank
+        call = getattr(R.nn, f"{kind}_pool{rank}d")(
+            x,
+            pool_size=kernel_shape,
+            strides=strides,
+            padding=_padding(auto_pad, pads, imp.shape(x)[2:], kernel_shape, strides, dilations),
+            dilation=dilations,
+            ceil_mode=bool(ceil_mode),
+            count_include_pad=bool(count_include_pad),
+            layout=_LAYOUTS[rank][0],
+        )
+        return imp.emit(call)
+
+    return rule
+
+
+OPERATORS["MaxPool"], OPERATORS["AveragePool"] = _pool("max"), _pool("avg")
+
+
+def _global_pool(make: str) -> Rule:
+    def rule(imp: OnnxImporter, x: Any) -> Any:
+        axes = list(range(2, imp.rank(x)))
+        return imp.emit(getattr(R, make)(imp.tensor(x), axes, True))
+
+    return rule
+
+
+OPERATORS["GlobalAveragePool"] = _global_pool("mean")
+OPERATORS["GlobalMaxPool"] = _global_pool("max")
+
+
+@row("BatchNormalization")
+def _batch_norm(
+    imp: OnnxImporter,
+    x: Any,
+    scale: Any,
+    bias: Any,
+    mean: Any,
+    var: Any,
+    epsilon: float = 1e-5,
+    momentum: float = 0.9,
+    training_mode: int = 0,
+    spatial: int = 1,
+) -> Any:
+    if training_mode:
+        raise GraphError("a batch is normalized as in training", "", "export it for inference")
+    stats = (imp.tensor(mean), imp.tensor(var))
+    scales = (imp.tensor(scale), imp.tensor(bias))
+    call = R.nn.batch_norm(imp.tensor(x), *scales, *stats, axis=1, epsilon=epsilon)
+    return imp.emit(TupleGetItem(imp.emit(call), 0))
+
+
+@row("MeanVarianceNormalization")
+def _mean_variance(imp: OnnxImporter, x: Any, axes: Any = (0, 2, 3)) -> Any:
+    x, places = imp.tensor(x), list(axes)
+    centred = imp.emit(R.subtract(x, imp.emit(R.mean(x, places, True))))
+    spread = imp.emit(R.sqrt(imp.emit(R.variance(x, places, True))))
+    return imp.emit(R.divide(centred, imp.emit(R.add(spread, const(1e-9, imp.dtype(x))))))
+
+
+@row("LayerNormalization")
+def _layer_norm(
+    imp: OnnxImporter,
+    x: Any,
+    scale: Any,
+    bias: Any = None,
+    axis: int = -1,
+    epsilon: float = 1e-5,
+    stash_type: int = 1,
+) -> Any:
+    x = imp.tensor(x)
+    shape = imp.shape(x)
+    axes = list(range(axis % len(shape), len(shape)))
+    if bias is None:
+        bias = np.zeros([int(shape[one]) for one in axes], imp.dtype(x))
+    args = (x, imp.tensor(scale), imp.tensor(bias))
+    return imp.emit(R.nn.layer_norm(*args, axes=axes, epsilon=epsilon))
+
+
+@row("InstanceNormalization")
+def _instance_norm(imp: OnnxImporter, x: Any, scale: Any, bias: Any, epsilon: float = 1e-5) -> Any:
+    x = imp.tensor(x)
+    axes = list(range(2, imp.rank(x)))
+    args = (x, imp.tensor(scale), imp.tensor(bias))
+    call = R.nn.group_norm(
+        *args, num_groups=imp.shape(x)[1], channel_axis=1, axes=axes, epsilon=epsilon
+    )
+    return imp.emit(call)
+
+
+# Shapes
+
+
+@row("Shape")
+def _shape(imp: OnnxImporter, x: Any, start: int = 0, end: int | None = None) -> Any:
+    return _as_sizes(imp.shape(x)[start:end])
+
+
+@row("Size")
+def _size(imp: OnnxImporter, x: Any) -> Any:
+    found = math.prod(imp.shape(x))
+    return OnnxSizes([found]) if isinstance(found, Expr) else np.array(found, "int64")
+
+
+@row("Constant")
+def _constant(imp: OnnxImporter, **attrs: Any) -> Any:
+    name, value = next(iter(attrs.items()))
+    if name == "value":
+        return np.asarray(value)
+    dtypes_of = {"value_float": "float32", "value_floats": "float32"}
+    return np.asarray(value, dtypes_of.get(name, "int64"))
+
+
+@row("ConstantOfShape")
+def _constant_of_shape(imp: OnnxImporter, shape: Any, value: Any = None) -> Any:
+    fill = np.zeros(1, "float32") if value is None else np.asarray(value)
+    sizes = imp.numbers(shape, 0)
+    if not any(isinstance(one, Expr) for one in sizes):
+        return np.full([int(one) for one in sizes], fill.ravel()[0])
+    return imp.emit(R.full(sizes, const(fill.ravel()[0], str(fill.dtype)), str(fill.dtype)))
+
+
+@row("Reshape")
+def _reshape(imp: OnnxImporter, x: Any, shape: Any, allowzero: int = 0) -> Any:
+    sizes = imp.numbers(shape, 1)
+    old = imp.shape(x)
+    if not allowzero:
+        sizes = [
+            old[n] if not isinstance(one, Expr) and one == 0 else one for n, one in enumerate(sizes)
+        ]
+    if isinstance(x, np.ndarray):
+        return x.reshape(sizes)
+    return imp.emit(R.reshape(imp.tensor(x), sizes))
+
+
+@row("Flatten")
+def _flatten(imp: OnnxImporter, x: Any, axis: int = 1) -> Any:
+    shape = imp.shape(x)
+    first = axis if axis >= 0 else axis + len(shape)
+    sizes = [math.prod(shape[:first]), math.prod(shape[first:])]
+    return imp.emit(R.reshape(imp.tensor(x), sizes))
+
+
+@row("Transpose")
+def _transpose(imp: OnnxImporter, x: Any, perm: Any = None) -> Any:
+    if isinstance(x, np.ndarray):
+        return np.ascontiguousarray(np.transpose(x, perm))
+    return imp.emit(R.permute_dims(imp.tensor(x), perm))
+
+
+@row("Unsqueeze")
+def _unsqueeze(imp: OnnxImporter, x: Any, axes_input: Any = None, *, axes: Any = None) -> Any:
+    places = list(axes) if axes_input is None else imp.numbers(axes_input, 1)
+    if isinstance(x, OnnxSizes):
+        return x
+    if isinstance(x, np.ndarray | np.generic):
+        return np.expand_dims(x, tuple(places))
+    return imp.emit(R.expand_dims(x, places))
+
+
+@row("Squeeze")
+def _squeeze(imp: OnnxImporter, x: Any, axes_input: Any = None, *, axes: Any = None) -> Any:
+    places = axes if axes_input is None else imp.numbers(axes_input, 1)
+    if isinstance(x, OnnxSizes):
+        return x
+    if isinstance(x, np.ndarray | np.generic):
+        return np.squeeze(x, None if places is None else tuple(places))
+    return imp.emit(R.squeeze(x, places))
+
+
+@row("Concat")
+def _concat(imp: OnnxImporter, *values: Any, axis: int) -> Any:
+    if all(_is_known(one) for one in values):
+        if any(isinstance(one, OnnxSizes) for one in values):
+            return _as_sizes([item for one in values for item in _elements(one)])
+        return np.concatenate(values, axis)
+    return imp.emit(R.concat([imp.tensor(one) for one in values], axis))
+
+
+@row("Split")
+def _split(
+    imp: OnnxImporter,
+    x: Any,
+    split_input: Any = None,
+    *,
+    axis: int = 0,
+    split: Any = None,
+    num_outputs: int | None = None,
+) -> Any:
+    sizes = split if split_input is None else imp.numbers(split_input, 1)
+    x = imp.tensor(x)
+    if sizes is None:
+        extent = imp.shape(x)[axis]
+        each = -(-extent // imp.count) if isinstance(extent, int) else None
+        if each is None or extent % imp.count == 0:
+            where: Any = imp.count
+        else:
+            where = [each * (n + 1) for n in range(imp.count - 1)]
+    else:
+        where = [sum(sizes[: n + 1]) for n in range(len(sizes) - 1)]
+    found = imp.emit(R.split(x, where, axis))
+    return tuple([imp.emit(TupleGetItem(found, n)) for n in range(imp.count)])
+
+
+@row("Slice")
+def _slice(
+    imp: OnnxImporter,
+    x: Any,
+    starts_input: Any = None,
+    ends_input: Any = None,
+    axes_input: Any = None,
+    steps_input: Any = None,
+    *,
+    starts: Any = None,
+    ends: Any = None,
+    axes: Any = None,
+) -> Any:
+    begin = starts if starts_input is None else imp.numbers(starts_input, 1)
+    end = ends if ends_input is None else imp.numbers(ends_input, 2)
+    places = axes if axes_input is None else imp.numbers(axes_input, 3)
+    steps = None if steps_input is None else imp.numbers(steps_input, 4)
+    places = list(range(len(begin))) if places is None else list(places)
+    steps = [1] * len(begin) if steps is None else steps
+    if isinstance(x, OnnxSizes):
+        return _as_sizes(list(x)[slice(begin[0], end[0], steps[0])])
+    if isinstance(x, np.ndarray):
+        cuts = [slice(None)] * x.ndim
+        for place, *bounds in zip(places, begin, end, steps, strict=True):
+            cuts[place] = slice(*bounds)
+        return x[tuple(cuts)]
+    return imp.emit(R.strided_slice(x, places, begin, end, steps))
+
+
+@row("Gather")
+def _gather(imp: OnnxImporter, x: Any, indices: Any, axis: int = 0) -> Any:
+    if isinstance(x, OnnxSizes) and _is_known(indices):
+        found = [x[int(one)] for one in np.asarray(indices).ravel()]
+        return _as_sizes(found) if np.ndim(indices) or isinstance(found[0], Expr) else found[0]
+    if isinstance(x, np.ndarray) and isinstance(indices, np.ndarray | np.generic):
+        return np.take(x, np.asarray(indices), axis)
+    places = imp.tensor(indices)
+    if isinstance(indices, np.ndarray | np.generic):
+        extent = imp.shape(x)[axis]
+        if isinstance(extent, int):
+            fixed = np.where(np.asarray(indices) < 0, np.asarray(indices) + extent, indices)
+            places = const(fixed, str(np.asarray(indices).dtype))
+    return imp.emit(R.take(imp.tensor(x), places, axis))
+
+
+@row("GatherElements")
+def _gather_elements(imp: OnnxImporter, x: Any, indices: Any, axis: int = 0) -> Any:
+    return imp.emit(R.gather_elements(imp.tensor(x), imp.tensor(indices), axis))
+
+
+@row("GatherND")
+def _gather_nd(imp: OnnxImporter, x: Any, indices: Any, batch_dims: int = 0) -> Any:
+    return imp.emit(R.gather_nd(imp.tensor(x), imp.tensor(indices), batch_dims))
+
+
+@row("ScatterElements", "Scatter")
+def _scatter_elements(
+    imp: OnnxImporter, x: Any, indices: Any, updates: Any, axis: int = 0, reduction: str = "none"
+) -> Any:
+    mode = {"none": "update"}.get(reduction, reduction)
+    x, indices, updates = [imp.tensor(one) for one in (x, indices, updates)]
+    return imp.emit(R.scatter_elements(x, indices, updates, axis, mode))
+
+
+@row("ScatterND")
+def _scatter_nd(
+    imp: OnnxImporter, x: Any, indices: Any, updates: Any, reduction: str = "none"
+) -> Any:
+    mode = {"none": "update"}.get(reduction, reduction)
+    x, indices, updates = [imp.tensor(one) for one in (x, indices, updates)]
+    return imp.emit(R.scatter_nd(x, indices, updates, mode))
+
+
+@row("Expand")
+def _expand(imp: OnnxImporter, x: Any, shape: Any) -> Any:
+    sizes, old = imp.numbers(shape, 1), imp.shape(x)
+    count = max(len(sizes), len(old))
+    wide = [[1] * (count - len(one)) + list(one) for one in (sizes, old)]
+    found = [
+        two if not isinstance(one, Expr) and one == 1 else one
+        for one, two in zip(*wide, strict=True)
+    ]
+    return imp.emit(R.broadcast_to(imp.tensor(x), found))
+
+
+@row("Tile")
+def _tile(imp: OnnxImporter, x: Any, repeats: Any) -> Any:
+    return imp.emit(R.tile(imp.tensor(x), imp.numbers(repeats, 1)))
+
+
+@row("Pad")
+def _pad(
+    imp: OnnxImporter,
+    x: Any,
+    pads_input: Any = None,
+    value_input: Any = None,
+    axes: Any = None,
+    mode: str = "constant",
+    pads: Any = None,
+    value: float = 0.0,
+) -> Any:
+    widths = pads if pads_input is None else imp.numbers(pads_input, 1)
+    fill = value if value_input is None else imp.numbers(value_input, 2)[0]
+    x = imp.tensor(x)
+    rank = imp.rank(x)
+    places = list(range(rank)) if axes is None else imp.numbers(axes, 3)
+    half = len(widths) // 2
+    flat = [0] * (2 * rank)
+    for n, place in enumerate(places):
+        flat[2 * (place % rank)], flat[2 * (place % rank) + 1] = widths[n], widths[half + n]
+    kind = {"edge": "replicate", "wrap": "circular"}.get(mode, mode)
+    return imp.emit(R.nn.pad(x, flat, pad_mode=kind, pad_value=fill))
+
+
+@row("Trilu")
+def _trilu(imp: OnnxImporter, x: Any, k: Any = None, upper: int = 1) -> Any:
+    diagonal = 0 if k is None else int(imp.numbers(k, 1)[0])
+    return imp.emit((R.triu if upper else R.tril)(imp.tensor(x), diagonal))
+
+
+@row("Range")
+def _range(imp: OnnxImporter, start: Any, limit: Any, delta: Any) -> Any:
+    given: Any = [imp.numbers(one, place)[0] for place, one in enumerate((start, limit, delta))]
+    dtype = imp.dtype(start)
+    if not any(isinstance(one, Expr) for one in given):
+        return np.arange(*given, dtype=dtype)
+    return imp.emit(R.arange(given[0], given[1], given[2], dtype))
+
+
+@row("OneHot")
+def _one_hot(imp: OnnxImporter, indices: Any, depth: Any, values: Any, axis: int = -1) -> Any:
+    off, on = imp.numbers(values, 2)
+    count = int(imp.numbers(depth, 1)[0])
+    dtype = imp.dtype(values)
+    values_of: Any = [PrimValue(ops.const(one, dtype)) for one in (on, off)]
+    return imp.emit(R.one_hot(imp.tensor(indices), values_of[0], values_of[1], count, axis))
+
+
+@row("Resize")
+def _resize(
+    imp: OnnxImporter,
+    x: Any,
+    roi: Any = None,
+    scales: Any = None,
+    sizes: Any = None,
+    *,
+    coordinate_transformation_mode: str = "half_pixel",
+    cubic_coeff_a: float = -0.75,
+    exclude_outside: int = 0,
+    extrapolation_value: float = 0.0,
+    mode: str = "nearest",
+    nearest_mode: str = "round_prefer_floor",
+    **_: Any,
+) -> Any:
+    shape = imp.shape(x)
+    if len(shape) != 4:
+        raise GraphError(f"resize of {len(shape)} dimensions", "", "use images of 4 dimensions")
+    if sizes is not None:
+        size = imp.numbers(sizes, 3)[2:]
+    else:
+        factors = imp.numbers(scales, 2)[2:]
+        size = [math.floor(one * factor) for one, factor in zip(shape[2:], factors, strict=True)]
+    method = {"nearest": "nearest_neighbor", "linear": "linear", "cubic": "cubic"}[mode]
+    call = R.image.resize2d(
+        imp.tensor(x),
+        size,
+        layout="NCHW",
+        method=method,
+        coordinate_transformation_mode=coordinate_transformation_mode,
+        rounding_method=nearest_mode,
+        cubic_alpha=cubic_coeff_a,
+        cubic_exclude=exclude_outside,
+        extrapolation_value=extrapolation_value,
+    )
+    return imp.emit(call)
+
+
+@row("DepthToSpace")
+def _depth_to_space(imp: OnnxImporter, x: Any, blocksize: int, mode: str = "DCR") -> Any:
+    batch, channels, height, width = imp.shape(x)
+    inner = channels // (blocksize * blocksize)
+    if mode == "DCR":
+        parts, axes = [batch, blocksize, blocksize, inner, height, width], [0, 3, 4, 1, 5, 2]
+    else:
+        parts, axes = [batch, inner, blocksize, blocksize, height, width], [0, 1, 4, 2, 5, 3]
+    y = imp.emit(R.permute_dims(imp.emit(R.reshape(imp.tensor(x), parts)), axes))
+    return imp.emit(R.reshape(y, [batch, inner, height * blocksize, width * blocksize]))
+
+
+@row("SpaceToDepth")
+def _space_to_depth(imp: OnnxImporter, x: Any, blocksize: int) -> Any:
+    batch, channels, height, width = imp.shape(x)
+    tall, wide = height // blocksize, width // blocksize
+    parts = [batch, channels, tall, blocksize, wide, blocksize]
+    y = imp.emit(R.permute_dims(imp.emit(R.reshape(imp.tensor(x), parts)), [0, 3, 5, 1, 2, 4]))
+    return imp.emit(R.reshape(y, [batch, channels * blocksize * blocksize, tall, wide]))

@@ -1,0 +1,298 @@
+"""Operators of torch against torch, in both importers; errors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import te_sched
+from te_sched import nd, relax, tir
+from te_sched.errors import GraphError
+from te_sched.relax.frontend import detach_params
+from te_sched.relax.frontend.torch import dynamo_capture_subgraphs, from_exported_program, from_fx
+from te_sched.relax.frontend.torch.exported_program_translator import size_expr
+from te_sched.relax.frontend.torch.importer import Importer
+
+torch = pytest.importorskip("torch")
+F = torch.nn.functional
+
+
+class Model(torch.nn.Module):
+    """A function as a module."""
+
+    def __init__(self, function, **parts) -> None:
+        super().__init__()
+        self.function = function
+        for name, one in parts.items():
+            setattr(self, name, one)
+
+    def forward(self, *args):
+        return self.function(*args)
+
+
+def traced(function, count: int):
+    arguments = ", ".join("abcdef"[:count])
+    scope = {"function": function}
+    exec(f"def forward({arguments}): return function({arguments})", scope)
+    return torch.fx.symbolic_trace(scope["forward"])
+
+
+def infos(args):
+    return [(tuple(one.shape), str(one.dtype).removeprefix("torch.")) for one in args]
+
+
+def run(mod, args):
+    machine = relax.VirtualMachine(relax.build(mod, "llvm"), te_sched.cpu())
+    found = machine["main"](*[nd.array(one.numpy()) for one in args])
+    return [one.numpy() for one in (found if isinstance(found, tuple | list) else [found])]
+
+
+def check(function, *args, importers=("fx", "exported")) -> None:
+    wanted = function(*args)
+    wanted = [one.numpy() for one in (wanted if isinstance(wanted, tuple | list) else [wanted])]
+    for importer in importers:
+        if importer == "fx":
+            mod = from_fx(traced(function, len(args)), infos(args))
+        else:
+            mod = from_exported_program(torch.export.export(Model(function), args))
+        for one, other in zip(run(mod, args), wanted, strict=True):
+            assert one.dtype == other.dtype
+            np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
+
+
+torch.manual_seed(0)
+A, B = torch.rand(2, 3, 4) - 0.3, torch.rand(2, 3, 4) + 0.5
+IMAGE = torch.rand(1, 2, 7, 9)
+INTS = torch.tensor([[3, 1, 2], [0, 2, 2]])
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda a, b: (a + b * 2 - 1) / b,
+        lambda a, b: torch.add(a, b, alpha=0.5) // 0.25,
+        lambda a, b: (a > b) & (a != 0) | ~(a <= 0.1),
+        lambda a, b: torch.where(a < b, a, 0.5) ** 2,
+        lambda a, b: torch.cat([a, b], dim=-1).chunk(4, dim=2)[1],
+        lambda a, b: torch.stack([a, b], dim=1).sum((0, 1)),
+        lambda a, b: a @ b.transpose(1, 2),
+        lambda a, b: torch.einsum("bij,bkj->bik", a, b),
+        lambda a, b: torch.maximum(a, b) - torch.min(a, b),
+    ],
+)
+def test_operators_of_two_tensors(function) -> None:
+    check(function, A, B)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: F.leaky_relu(x, 0.1) + F.elu(x, 0.5) + F.softplus(x),
+        lambda x: F.hardswish(x) * F.hardsigmoid(x) + F.relu6(x * 9) + F.silu(x),
+        lambda x: F.gelu(x) + F.gelu(x, approximate="tanh") + F.mish(x) + F.selu(x),
+        lambda x: torch.clamp(x, 0.1, 0.5) + x.clamp(min=0.2),
+        lambda x: torch.exp(x) + torch.log(x + 1) + torch.rsqrt(x + 1) + torch.erf(x),
+        lambda x: x.mean(1, keepdim=True) + x.var(1, keepdim=True) + x.amax(2, keepdim=True),
+        lambda x: (x.max(dim=1)[0], x.argmax(dim=2), torch.topk(x, 2)[1]),
+        lambda x: torch.linalg.vector_norm(x, dim=1) + x.std(dim=1),
+        lambda x: x.reshape(2, -1).unsqueeze(1).expand(2, 3, 12).permute(1, 2, 0),
+        lambda x: x.flatten(1).squeeze(0).repeat(1, 2),
+        lambda x: x[0, 1:, ::2],
+        lambda x: x[:, None, :, 1],
+        lambda x: x[:, :, -1] + x.select(2, 0),
+        lambda x: torch.tril(x, 1) - torch.triu(x),
+        lambda x: x.split([1, 3], dim=2)[1] + x.narrow(2, 0, 3),
+        lambda x: torch.flip(x, [1]) + torch.roll(x, 1, 2),
+        lambda x: F.layer_norm(x, (4,)) + F.normalize(x, dim=1),
+        lambda x: F.pad(x, (1, 2)) + torch.zeros(2, 3, 7) + torch.full((3, 7), 2.0),
+        lambda x: x.masked_fill(x > 0.2, 0.0).cumsum(1),
+        lambda x: (x * 10).to(torch.int32) + 1,
+        lambda x: torch.round(x * 9) + torch.trunc(x * 9) + x.floor(),
+        lambda x: torch.unbind(x, 1)[2] + x.movedim(2, 0)[3].sum(),
+        lambda x: torch.remainder(x, 0.3) + torch.sign(x) * torch.abs(x),
+        lambda x: x.all(dim=1) | x.any(dim=1),
+    ],
+)
+def test_operators_of_a_tensor(function) -> None:
+    check(function, A)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: F.avg_pool2d(x, 3, 2, padding=1),
+        lambda x: F.avg_pool2d(x, 2, divisor_override=3),
+        lambda x: F.avg_pool2d(x, 3, 2, padding=1, count_include_pad=False),
+        lambda x: F.adaptive_avg_pool2d(x, (3, 2)),
+        lambda x: F.interpolate(x, (14, 18), mode="bilinear"),
+        lambda x: F.interpolate(x, (5, 4)),
+        lambda x: F.interpolate(x, scale_factor=2),
+        lambda x: F.conv2d(x, torch.ones(4, 1, 3, 3), torch.arange(4.0), 2, "valid", 1, 2),
+        lambda x: F.conv2d(x, torch.ones(3, 2, 3, 2), padding="same"),
+        lambda x: F.conv_transpose2d(x, torch.ones(2, 3, 3, 3), stride=2, output_padding=1),
+        lambda x: F.group_norm(x, 2, torch.ones(2) * 3),
+        lambda x: F.max_pool2d(x, 3, 2, 1),
+        lambda x: F.pixel_shuffle(x.repeat(1, 2, 1, 1), 2),
+    ],
+)
+def test_operators_of_images(function) -> None:
+    check(function, IMAGE, importers=["exported"])
+
+
+def test_places_and_promotion() -> None:
+    check(lambda a, i: a[i[0] % 2] + i.sum(), A, INTS, importers=["exported"])
+    check(lambda a, i: F.embedding(i, a[0]), A, INTS % 3, importers=["exported"])
+    check(lambda a, i: torch.gather(a[0, :2], 1, i % 3), A, INTS)
+    check(lambda i: i / 2 + i * 0.5, INTS)
+    check(lambda i: i + torch.tensor(True), INTS, importers=["exported"])
+
+
+def test_attention_is_causal() -> None:
+    q = torch.rand(1, 2, 3, 4)
+    check(lambda q: F.scaled_dot_product_attention(q, q, q, is_causal=True), q)
+    mask = torch.tensor([[True, False, True]]).expand(3, 3)
+    check(lambda q: F.scaled_dot_product_attention(q, q, q, mask), q, importers=["exported"])
+
+
+def test_operators_that_change_a_view() -> None:
+    def changed(x):
+        y = x * 2
+        y[:, 0].add_(1.0)
+        z = y.relu_()
+        return z + y
+
+    program = torch.export.export(Model(lambda x: changed(x)), (A,))
+    with pytest.raises(GraphError, match=r"not supported: aten\.select_scatter"):
+        from_exported_program(program)
+
+    def simple(x):
+        y = x * 2
+        y.add_(1.0)
+        return y + 1
+
+    check(simple, A)
+
+
+def test_parameters_are_kept() -> None:
+    torch.manual_seed(0)
+    model, x = torch.nn.Sequential(torch.nn.Linear(4, 3)), torch.rand(2, 4)
+    with torch.no_grad():
+        wanted = model(x).numpy()
+    mods = [
+        from_fx(torch.fx.symbolic_trace(model), infos([x]), keep_params_as_input=True),
+        from_exported_program(torch.export.export(model, (x,)), keep_params_as_input=True),
+    ]
+    for mod in mods:
+        mod, params = detach_params(mod)
+        machine = relax.VirtualMachine(relax.build(mod, "llvm"), te_sched.cpu())
+        found = machine["main"](nd.array(x.numpy()), *params["main"])
+        found = found[0] if isinstance(found, tuple | list) else found
+        np.testing.assert_allclose(found.numpy(), wanted, rtol=1e-5)
+
+
+def test_graphs_of_torch_compile() -> None:
+    mod = dynamo_capture_subgraphs(torch.nn.Linear(4, 3), torch.rand(2, 4))
+    assert str(mod["subgraph_0"].ret_struct_info) == 'R.Tensor((2, 3), dtype="float32")'
+
+
+def test_all_unsupported_operators_are_listed() -> None:
+    def odd(x):
+        return torch.linalg.det(x) + torch.logdet(x) + torch.linalg.det(x + 1)
+
+    program = torch.export.export(Model(odd), (torch.rand(2, 2),))
+    with pytest.raises(GraphError, match="2 operators are not supported") as caught:
+        from_exported_program(program)
+    text = str(caught.value)
+    assert "aten.linalg_det.default, aten.logdet.default" in text
+    assert "test_operators.py" in text  # where they are
+    with pytest.raises(GraphError, match=r"1 operator is not supported: torch\.nn\.GLU"):
+        from_fx(torch.fx.symbolic_trace(torch.nn.Sequential(torch.nn.GLU())), [((2, 2), "float32")])
+
+
+N = tir.Var("n", "int64")
+BATCH_NORM = torch.nn.BatchNorm2d(2, track_running_stats=False)
+
+
+@pytest.mark.parametrize(
+    ("function", "shape", "message"),
+    [
+        (lambda x: torch.round(x, decimals=1), (2,), "round to 1 decimals"),
+        (lambda x: x.split(2), (N,), "split of a dimension of size n"),
+        (lambda x: torch.unbind(x), (N, 2), "unbind of a dimension of size n"),
+        (lambda x: x.select(0, "a"), (2, 2), "the place 'a'"),
+        (lambda x: x[1:, x], (2, 2), "are mixed"),
+        (lambda x: torch.ops.aten.index(x, [None, x, x]), (2, 2, 2), "not the first ones"),
+        (lambda x: x.is_sparse, (2,), "attribute is_sparse"),
+        (lambda x: F.pad(x, (-1, 0)), (2,), "a negative padding"),
+        (lambda x: F.interpolate(x, (3, 3), mode="area"), (1, 1, 2, 2), "with mode 'area'"),
+        (lambda x: F.interpolate(x, (3,)), (1, 1, 2), "that are not"),
+        (
+            lambda x: F.scaled_dot_product_attention(x, x, x, enable_gqa=True),
+            (1, 1, 2, 2),
+            "groups of queries",
+        ),
+        (lambda x: F.scaled_dot_product_attention(x, x, x), (2, 2), "attention of tensors of 2"),
+        (BATCH_NORM, (1, 2, 2, 2), "statistics of the batch"),
+        (
+            torch.nn.Conv2d(2, 2, 3, padding_mode="circular"),
+            (1, 2, 5, 5),
+            "pads with mode circular",
+        ),
+    ],
+)
+def test_operators_reject(function, shape, message: str) -> None:
+    model = function if isinstance(function, torch.nn.Module) else None
+    graph = torch.fx.symbolic_trace(torch.nn.Sequential(model)) if model else traced(function, 1)
+    with pytest.raises(GraphError, match=message):
+        from_fx(graph, [(shape, "float32")])
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ([], "the model has 1 inputs, got shapes of 0"),
+        ([(2, 3)], "input 0 is \\(2, 3\\)"),
+    ],
+)
+def test_inputs_are_rejected(given, message: str) -> None:
+    with pytest.raises(GraphError, match=message):
+        from_fx(traced(torch.relu, 1), given)
+
+
+def test_values_of_nodes_are_tensors_of_known_shape() -> None:
+    unknown = relax.Var("x", relax.TensorStructInfo(dtype="float32", ndim=1))
+    with pytest.raises(GraphError, match="the shape of x is not known"):
+        Importer().shape(unknown)
+    with pytest.raises(GraphError, match="an operator of the model is given s"):
+        Importer().info(relax.Var("s", relax.ShapeStructInfo([2])))
+
+
+def test_formulas_of_sizes() -> None:
+    sympy = pytest.importorskip("sympy")
+    n = sympy.Symbol("n", integer=True)
+
+    class Size:
+        def __init__(self, expr) -> None:
+            self.node = self
+            self.expr = expr
+
+    found = size_expr(Size(2 * n + n**2), {"n": N})
+    assert te_sched.arith.Analyzer().can_prove_equal(found, N * N + N * 2)
+    with pytest.raises(GraphError, match="size sin"):
+        size_expr(Size(sympy.sin(n)), {})
+
+
+def test_programs_with_graphs_inside_are_rejected() -> None:
+    def branch(x):
+        return torch.cond(x.sum() > 0, lambda x: x + 1, lambda x: x - 1, (x,))
+
+    program = torch.export.export(Model(branch), (A,))
+    with pytest.raises(GraphError, match=r"not supported: .*cond|a graph inside"):
+        from_exported_program(program)
+
+
+def test_programs_without_values_are_rejected() -> None:
+    program = torch.export.export(torch.nn.Linear(4, 3), (torch.rand(2, 4),))
+    program.state_dict.clear()
+    with pytest.raises(GraphError, match="has no values for weight"):
+        from_exported_program(program)

@@ -1,0 +1,34 @@
+"""The modules of courses."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import te_sched
+from te_sched import nd, relax, tir
+from te_sched.errors import GraphError
+from te_sched.relax.testing import nn
+
+
+def test_perceptron_runs() -> None:
+    builder = relax.BlockBuilder()
+    with builder.function("main"):
+        model = nn.Sequential(nn.Linear(8, 4), nn.ReLU(), nn.Linear(4, 3), nn.LogSoftmax())
+        data = nn.Placeholder((2, 8), name="data")
+        builder.emit_func_output(model(data), [data, *model.parameters()])
+    mod = builder.get()
+    x, w0, b0, w1, b1 = args = nn.init_params(mod)
+    machine = relax.VirtualMachine(relax.build(mod, "llvm"), te_sched.cpu())
+    y = np.maximum(x @ w0 + b0, 0) @ w1 + b1
+    expected = y - np.log(np.exp(y).sum(-1, keepdims=True))
+    found = machine["main"](*map(nd.array, args)).numpy()
+    np.testing.assert_allclose(found, expected, rtol=1e-4)
+
+
+def test_parameters_of_dynamic_sizes_have_no_values() -> None:
+    builder = relax.BlockBuilder()
+    with builder.function("main", [nn.Placeholder((tir.Var("n", "int64"),), name="x")]):
+        builder.emit_func_output(relax.const(1))
+    with pytest.raises(GraphError, match="the values of parameter x"):
+        nn.init_params(builder.get())
