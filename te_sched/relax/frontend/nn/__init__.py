@@ -13,6 +13,7 @@ mod, params = Net().export_tvm({"forward": {"x": nn.spec.Tensor([1, 4], "float32
 import sys
 
 from te_sched import signatures
+from te_sched.relax.frontend.nn import compiled_module as compiled_module
 from te_sched.relax.frontend.nn import core as core
 from te_sched.relax.frontend.nn import modules as modules
 from te_sched.relax.frontend.nn import op as op

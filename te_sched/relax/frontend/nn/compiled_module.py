@@ -6,7 +6,7 @@ from typing import Any
 
 from te_sched import nd
 from te_sched.errors import GraphError, repr_of
-from te_sched.relax.frontend.nn.core import NNModule, NNParameter, array_of
+from te_sched.relax.frontend.nn.core import USES_OF_MODULES, NNModule, NNParameter, array_of
 from te_sched.relax.frontend.nn.exporter import export
 from te_sched.relax.frontend.nn.spec import IntSpec, MethodSpec, ModuleSpec, TupleSpec
 from te_sched.relax.vm.build import build
@@ -107,3 +107,6 @@ def _to_torch(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return tuple([_to_torch(one) for one in value])
     return value
+
+
+USES_OF_MODULES["jit"] = jit

@@ -366,9 +366,7 @@ class NNModule(SubroutineMixin):
         debug : whether functions have a state of input and output, as `op.print_` needs it.
         allow_extern : whether a third value is returned: the modules of compiled code.
         """
-        from te_sched.relax.frontend.nn.exporter import export  # which knows modules
-
-        mod, params, externs = export(self, spec, debug)
+        mod, params, externs = USES_OF_MODULES["export"](self, spec, debug)
         if allow_extern:
             return mod, params, externs
         if externs:
@@ -396,9 +394,11 @@ class NNModule(SubroutineMixin):
         pipeline : the passes: a name of `relax.get_pipeline`, or a pass.
         out_format : "torch".
         """
-        from te_sched.relax.frontend.nn.compiled_module import jit  # which knows modules
+        return USES_OF_MODULES["jit"](self, spec, device, pipeline, out_format, debug)
 
-        return jit(self, spec, device, pipeline, out_format, debug)
+
+# What is done with a module: `exporter` adds "export", `compiled_module` "jit".
+USES_OF_MODULES: dict[str, Callable[..., Any]] = {}
 
 
 class NNModuleList(NNModule):

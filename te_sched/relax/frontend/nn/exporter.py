@@ -25,6 +25,7 @@ from te_sched.ir.struct_info import (
 )
 from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.frontend.nn.core import (
+    USES_OF_MODULES,
     NNEffect,
     NNModule,
     NNObject,
@@ -217,3 +218,6 @@ def add_extern(mod: Any) -> None:
         )
     if mod not in exporter.extern_modules:
         exporter.extern_modules.append(mod)
+
+
+USES_OF_MODULES["export"] = export
