@@ -11,16 +11,13 @@ from typing import Any, NoReturn
 
 # By TVM's dotted name, without "tvm."; the text of a module applies to all names below it.
 ABSENT: dict[str, str] = {
-    "relay": "te_sched has no graphs; write the operators with te.compute or te_sched.topi "
+    "relay": "te_sched has no Relay; its graphs are te_sched.relax "
     "(relay.build_config alone works, as transform.PassContext)",
-    **dict.fromkeys(
-        ("relax", "script.relax", "script.parser.relax"),
-        "te_sched has no graphs yet, only the types of their values (relax.TensorStructInfo, ...); "
-        "write the operators with te.compute or te_sched.topi",
-    ),
+    "relax": "te_sched.relax has the operators and passes that its reference lists",
     "auto_scheduler": "te_sched registers workloads, and has no tuner; write the schedule with "
     "te.create_schedule, and time it with module.time_evaluator",
-    "dlight": "te_sched has no generated schedules; write one: tir.Schedule",
+    "dlight": "te_sched.dlight has rules for processors; for GPUs use tir.Schedule, or "
+    "tir.transform.DefaultGPUSchedule",
     "rpc": "te_sched runs programs in this process (rpc.LocalSession); on another machine, install "
     "te_sched there, or load what module.export_library wrote with runtime.load_module",
     "micro": "te_sched has no microcontroller targets",
@@ -29,7 +26,7 @@ ABSENT: dict[str, str] = {
     "_ffi": "te_sched is Python and has no FFI; the registry is te_sched.register_func and "
     "te_sched.get_global_func",
     "vta": "te_sched has no accelerator targets",
-    "nnvm": "te_sched has no graphs; write the operators with te.compute or te_sched.topi",
+    "nnvm": "te_sched has no NNVM; its graphs are te_sched.relax",
     "register_object": "te_sched is Python: derive from its classes",
     "register_extension": "arrays of other libraries are taken through DLPack as they are",
     "register_datatype": "te_sched has the data types that LLVM has, and no others",
@@ -59,15 +56,15 @@ ABSENT: dict[str, str] = {
     "tir.BijectiveLayout": "layouts are expressions of indices: write the te.compute",
     "tir.bijective_layout": "layouts are expressions of indices: write the te.compute",
     "tir.data_layout": "layouts are expressions of indices: write the te.compute",
-    "runtime.executor": "te_sched has no graphs, and no executors of them",
-    "runtime.vm": "te_sched has no graphs, and no executors of them",
+    "runtime.executor": "graphs run in te_sched.relax.VirtualMachine; there are no other executors",
+    "runtime.vm": "graphs run in te_sched.relax.VirtualMachine; there are no other executors",
     "runtime.disco": "te_sched runs in one process",
     "runtime.profiling": "use module.time_evaluator",
     "runtime.system_lib": "use module.export_library and runtime.load_module",
     "runtime.load_static_library": "use runtime.load_module",
-    "contrib.graph_executor": "te_sched has no graphs, and no executors of them",
-    "contrib.graph_runtime": "te_sched has no graphs, and no executors of them",
-    "contrib.debugger": "te_sched has no graphs, and no executors of them",
+    "contrib.graph_executor": "graphs run in te_sched.relax.VirtualMachine; there are no other executors",
+    "contrib.graph_runtime": "graphs run in te_sched.relax.VirtualMachine; there are no other executors",
+    "contrib.debugger": "graphs run in te_sched.relax.VirtualMachine; there are no other executors",
     "contrib.ndk": "te_sched does not cross-compile for Android",
     "contrib.xcode": "te_sched does not cross-compile for iOS",
     "contrib.download": "use urllib.request",

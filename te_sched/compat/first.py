@@ -227,7 +227,7 @@ _PASS_CONTEXT = ("opt_level", "required_pass", "disabled_pass", "instruments", "
 _OF_BUFFERS = ("data_alignment", "offset_factor")
 _WITHOUT_EFFECT = {
     "dump_pass_ir": "te_sched.lower(..., stop_after=...) shows a pass's result",
-    "fallback_device": "te_sched has no graphs",
+    "fallback_device": "te_sched has no Relay",
     "trace": "te_sched.lower(..., stop_after=...) shows a pass's result",
 }
 

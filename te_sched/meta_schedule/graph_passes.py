@@ -1,12 +1,9 @@
-"""Passes over graphs that tune, or apply what was found: `relax.transform.MetaSchedule...`."""
+"""The pass over graphs that applies what a search found."""
 
 from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
 
 from te_sched.codegen.target import Target
 from te_sched.errors import DeclarationError, TeSchedError
@@ -14,7 +11,6 @@ from te_sched.ir.stmt import GlobalVar, IRModule, PrimFunc
 from te_sched.ir.structural import structural_equal
 from te_sched.meta_schedule.database import Database, JSONDatabase
 from te_sched.meta_schedule.database.base import TuningRecord
-from te_sched.meta_schedule.tir_integration import tune_tir
 from te_sched.meta_schedule.tune_context import normalized_module
 from te_sched.tir.schedule import Schedule
 from te_sched.tir.transform import ModulePass, PassInfo
@@ -40,7 +36,7 @@ class MetaScheduleApplyDatabase(ModulePass):
 
     def __call__(self, mod: IRModule) -> IRModule:
         """The module with scheduled functions, which have the attribute "tir.is_scheduled"."""
-        database, target = self._database(), _target(self.info.name)
+        database, target = self._database(), current_target(self.info.name)
         found: dict[GlobalVar, PrimFunc] = {}
         for name, func in mod.functions_items():
             if not isinstance(func, PrimFunc) or func.attrs.get(_SCHEDULED):
@@ -70,68 +66,7 @@ class MetaScheduleApplyDatabase(ModulePass):
         return found
 
 
-class MetaScheduleTuneIRMod(ModulePass):
-    """The pass that tunes the functions of a graph into a folder; the module stays as it is.
-
-    The parameters are those of `relax_integration.tune_relax`.
-    """
-
-    info = PassInfo(name="MetaScheduleTuneIRMod")
-
-    def __init__(
-        self,
-        params: Mapping[str, Any] | None,
-        work_dir: str | os.PathLike[str],
-        max_trials_global: int,
-        max_trials_per_task: int | None = None,
-        op_names: list[str] | None = None,
-    ) -> None:
-        self.params, self.work_dir, self.op_names = params, work_dir, op_names
-        self.max_trials_global, self.max_trials_per_task = max_trials_global, max_trials_per_task
-
-    def __call__(self, mod: IRModule) -> IRModule:
-        """The module itself, after the search."""
-        from te_sched.meta_schedule.relax_integration import tune_relax
-
-        if self.max_trials_global > 0:
-            tune_relax(
-                mod,
-                self.params,
-                _target(self.info.name),
-                self.work_dir,
-                self.max_trials_global,
-                self.max_trials_per_task,
-                self.op_names,
-                database="json",
-            )
-        return mod
-
-
-class MetaScheduleTuneTIR(ModulePass):
-    """The pass that tunes the functions of a module into a folder; the module stays as it is."""
-
-    info = PassInfo(name="MetaScheduleTuneTIR")
-
-    def __init__(self, work_dir: str | os.PathLike[str], max_trials_global: int) -> None:
-        self.work_dir, self.max_trials_global = work_dir, max_trials_global
-
-    def __call__(self, mod: IRModule) -> IRModule:
-        """The module itself, after the search."""
-        if self.max_trials_global > 0:
-            functions = {
-                name: func for name, func in mod.functions_items() if isinstance(func, PrimFunc)
-            }
-            tune_tir(
-                IRModule(functions),
-                _target(self.info.name),
-                Path(self.work_dir),
-                self.max_trials_global,
-                database="json",
-            )
-        return mod
-
-
-def _target(name: str) -> Target:
+def current_target(name: str) -> Target:
     target = Target.current()
     if target is None:
         raise DeclarationError(

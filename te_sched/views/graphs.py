@@ -139,7 +139,7 @@ def graph_of_blocks(functions: Iterable[PrimFunc]) -> Graph:
 def graph_of_functions(functions: Iterable[GraphFunction]) -> Graph:
     """The bindings of functions of graphs (Relax): what each calls, and the values that it reads.
 
-    Constants are no boxes; a value that only has another name is its source.
+    Constants have no boxes; a value that only has another name is its source.
     """
     graph = Graph()
     for func in functions:

@@ -6,7 +6,7 @@ import pytest
 import te_sched
 from te_sched import dlight, te, topi
 from te_sched.dlight.cpu.contraction import tile_of
-from te_sched.dlight.cpu.vectors import Vectors
+from te_sched.dlight.cpu.vectors import VectorRegisters
 from te_sched.errors import ScheduleError
 from te_sched.target import Target
 
@@ -160,10 +160,10 @@ def test_sizes_that_are_not_known():
 @pytest.mark.parametrize(
     ("columns", "rows", "vectors"),
     [
-        (64, 56, Vectors(8, 16)),
-        (64, 56, Vectors(16, 32)),
-        (10, 64, Vectors(8, 16)),
-        (24, None, Vectors(4, 16)),
+        (64, 56, VectorRegisters(8, 16)),
+        (64, 56, VectorRegisters(16, 32)),
+        (10, 64, VectorRegisters(8, 16)),
+        (24, None, VectorRegisters(4, 16)),
     ],
 )
 def test_sums_of_a_tile_fit_into_registers(columns, rows, vectors):
@@ -174,8 +174,8 @@ def test_sums_of_a_tile_fit_into_registers(columns, rows, vectors):
 
 
 def test_tile_needs_columns():
-    assert tile_of(None, 8, Vectors(8, 16)) is None
-    assert tile_of(127, 8, Vectors(8, 16)) is None
+    assert tile_of(None, 8, VectorRegisters(8, 16)) is None
+    assert tile_of(127, 8, VectorRegisters(8, 16)) is None
 
 
 def test_external_operations_stay_where_they_are():

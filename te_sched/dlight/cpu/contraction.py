@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable
 from typing import Any
 
 from te_sched.codegen.target import Target
-from te_sched.dlight.cpu.vectors import Vectors, vectors_of
+from te_sched.dlight.cpu.vectors import VectorRegisters, vectors_of
 from te_sched.dlight.structure import (
     REDUCTION,
     SPATIAL,
@@ -74,7 +74,9 @@ def schedule_contraction(
     return True
 
 
-def tile_of(columns: int | None, rows: int | None, vectors: Vectors) -> tuple[int, int] | None:
+def tile_of(
+    columns: int | None, rows: int | None, vectors: VectorRegisters
+) -> tuple[int, int] | None:
     """The rows and columns of a tile whose sums fit in registers, with the fewest loads for each
     multiplication; None if the columns have no divisor that fills a vector.
     """

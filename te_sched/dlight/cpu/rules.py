@@ -118,7 +118,7 @@ def _is_scheduled(sch: Schedule, block: BlockRV) -> bool:
 
 
 def _schedule_rest(sch: Schedule, blocks: list[BlockRV], lanes: int) -> None:
-    """Schedule blocks that are no contractions: those of the same rows together."""
+    """Schedule blocks other than contractions: those of the same rows together."""
     heads = list(blocks)
     parts: list[tuple[BlockRV, BlockRV]] = []
     for block in blocks:

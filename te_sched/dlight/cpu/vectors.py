@@ -9,7 +9,7 @@ from te_sched.codegen.llvm.machine import machine_of
 from te_sched.codegen.target import Target
 
 
-class Vectors(NamedTuple):
+class VectorRegisters(NamedTuple):
     """The elements of 32 bits in a register, and the registers."""
 
     lanes: int
@@ -17,12 +17,12 @@ class Vectors(NamedTuple):
 
 
 @cache
-def vectors_of(target: Target) -> Vectors:
+def vectors_of(target: Target) -> VectorRegisters:
     """The vector registers of a target."""
     machine = machine_of(target)
     features = set(machine.features.split(","))
     if "+avx512f" in features:
-        return Vectors(16, 32)
+        return VectorRegisters(16, 32)
     if "+avx" in features:
-        return Vectors(8, 16)
-    return Vectors(4, 32 if machine.triple.startswith(("aarch64", "arm64")) else 16)
+        return VectorRegisters(8, 16)
+    return VectorRegisters(4, 32 if machine.triple.startswith(("aarch64", "arm64")) else 16)

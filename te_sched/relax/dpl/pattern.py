@@ -249,7 +249,7 @@ def _copied(pattern: DFPattern, copies: dict[DFPattern, DFPattern]) -> DFPattern
 
 
 class _Leaf(DFPattern):
-    """A pattern that matches an expression as it stands, without looking at its value."""
+    """A pattern that matches an expression itself, without looking at its value."""
 
     def _search(self, expr: Any, match: Match, values: BoundValues) -> Iterator[Match]:
         if self._accepts(expr):

@@ -64,7 +64,7 @@ Rewriter = Callable[[Any, dict[DFPattern, Any]], Any]
 
 
 class RewriterError(GraphError, ValueError, TypeError, KeyError):
-    """A class of functions that is no rule of a rewriter."""
+    """A class of functions that is not a rule of a rewriter."""
 
 
 def rewrite_call(pattern: DFPattern, rewriter: Rewriter, func: GraphFunction) -> GraphFunction:

@@ -205,7 +205,7 @@ class _Writer:
             if isinstance(value, GraphVar | Tuple | TupleGetItem):
                 return self._of(value)
         raise self._error(
-            f"binding {binding.var.name_hint} is no call of a function of blocks",
+            f"binding {binding.var.name_hint} does not call a function of blocks",
             f"it is {value}",
             "legalize operators before they are fused: relax.transform.LegalizeOps()",
         )
@@ -219,7 +219,7 @@ class _Writer:
         if isinstance(value, GraphVar) and self._values.get(value) is not None:
             return self._values[value]
         raise self._error(
-            f"{value} is used, which is no tensor of the function",
+            f"{value} is used, which is not a tensor of the function",
             f"it is {value.struct_info}",
             "pass it as a parameter",
         )
@@ -242,7 +242,8 @@ class _Writer:
         func = self._mod.functions.get(callee) if isinstance(callee, GlobalVar) else None
         if not isinstance(func, PrimFunc):
             raise self._error(
-                f"binding {binding.var.name_hint} calls {callee}, which is no function of blocks",
+                f"binding {binding.var.name_hint} calls {callee}, "
+                "which is not a function of blocks",
                 "",
                 "define the function in the module",
             )
