@@ -167,10 +167,13 @@ def main(arguments: Sequence[str]) -> int:
     print(table(header, lines, right=range(1, len(header))))
     print(setting(options.threads))
     if options.results is not None:
-        where = {"setting": setting(options.threads), "figures": figures}
-        (options.results / "graphs.json").write_text(json.dumps(where, indent=1) + "\n")
-        text = ["# Graphs", "", setting(options.threads), "", *markdown(header, lines), ""]
-        (options.results / "graphs.md").write_text("\n".join(text))
+        measured = {
+            "setting": setting(options.threads),
+            "libraries": list(makers),
+            "figures": figures,
+        }
+        (options.results / "graphs.json").write_text(json.dumps(measured, indent=1) + "\n")
+        (options.results / "graphs.md").write_text(f"# Graphs\n\n{short(measured)}\n")
     return 0
 
 
@@ -303,6 +306,12 @@ def rows(figures: Sequence[dict[str, Any]], libraries: Sequence[str]) -> tuple[l
     mean = statistics.geometric_mean(ratios)
     lines.append(["geometric mean", *[""] * (len(peers) + 1), f"{mean:.2f}", ""])
     return header, lines
+
+
+def short(measured: dict[str, Any]) -> str:
+    """The setting and the table of saved figures, as Markdown."""
+    header, lines = rows(measured["figures"], measured["libraries"])
+    return "\n".join([measured["setting"], "", *markdown(header, lines)])
 
 
 def _text(seconds: float | None) -> str:

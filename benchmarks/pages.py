@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from benchmarks import graphs
 from benchmarks.gpu import report as gpu
 from benchmarks.processor import report as cpu
 from benchmarks.processor.contest import OURS, OURS_TUTORIAL, TVM, TVM_TUTORIAL
@@ -52,6 +53,7 @@ def figures(results: Path = RESULTS) -> dict[str, str]:
     found = {**_of_workloads(workloads), **_of_lowering(times), **_of_calls(calls["seconds"])}
     return {
         **found,
+        "models": graphs.short(json.loads((results / "graphs.json").read_text())),
         "results": _summary(found),
         "workloads": cpu.short(workloads),
         "some workloads": cpu.short(workloads, _SHORT),
