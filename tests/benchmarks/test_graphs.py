@@ -1,4 +1,4 @@
-"""The benchmark of models: its table, its comparison, and the models themselves if torch is there."""
+"""The benchmark of models: its table, its comparison, what it refuses."""
 
 from __future__ import annotations
 
