@@ -541,4 +541,5 @@ def as_function(one: Any) -> Callable[[PrimFunc], PrimFunc]:
 
 
 def _only(mod: IRModule) -> PrimFunc:
-    return next(iter(mod.functions.values()))
+    found: PrimFunc = next(iter(mod.functions.values()))
+    return found

@@ -33,7 +33,8 @@ class LocalSession:
 
     def load_module(self, path: str) -> Module | CudaModule:
         """Load an uploaded module."""
-        return load_module(self._folder.relpath(path))
+        found: Module | CudaModule = load_module(self._folder.relpath(path))
+        return found
 
     def get_function(self, name: str) -> Any:
         """A registered Python function."""

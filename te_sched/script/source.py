@@ -137,7 +137,7 @@ def _class_lines(program: Any) -> tuple[str, list[str], int] | None:
             continue
         for node in ast.walk(tree):
             if isinstance(node, ast.ClassDef) and node.name == program.__name__:
-                first = min([one.lineno for one in (node, *node.decorator_list)])
+                first = min([node.lineno, *[one.lineno for one in node.decorator_list]])
                 last = node.end_lineno or first
                 if first <= code.co_firstlineno <= last:
                     return code.co_filename, lines[first - 1 : last], first

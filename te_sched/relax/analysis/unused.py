@@ -48,7 +48,7 @@ def remove_all_unused(func: Any) -> Any:
 
 
 def _of_function(func: GraphFunction) -> GraphFunction:
-    return func if func.body is None else replace(func, body=_of_sequence(func.body))  # type: ignore[arg-type]
+    return func if func.body is None else replace(func, body=_of_sequence(func.body))
 
 
 def _of_sequence(seq: SeqExpr) -> SeqExpr:
