@@ -63,7 +63,7 @@ class GraphVar(GraphExpr):
 
     def __init__(self, name_hint: str, struct_info: Any = None, of_type: Any = None) -> None:
         if of_type is not None:  # as programs of 2022 write: a shape, and a type
-            struct_info = TensorStructInfo(struct_info, of_type.dtype)
+            struct_info = TensorStructInfo(struct_info, _field_of(of_type, "dtype", "of_type"))
         if not isinstance(name_hint, str):
             raise DeclarationError(
                 f"the name of a variable is {repr_of(name_hint)}",
@@ -92,7 +92,8 @@ class Constant(GraphExpr):
         if isinstance(data, np.ndarray) and ARRAY_CONVERSIONS:
             data = ARRAY_CONVERSIONS[0](data)
         _set(self, "data", data)
-        known = TensorStructInfo(tuple(data.shape), str(data.dtype))
+        shape = _field_of(data, "shape", "the data of a constant")
+        known = TensorStructInfo(tuple(shape), str(data.dtype))
         _set(self, "struct_info_", as_struct_info(struct_info) or known)
 
 
@@ -218,6 +219,12 @@ class BindingBlock(Node):
     bindings: tuple[Binding, ...] = role(Role.BODY)
 
     def __post_init__(self) -> None:
+        if not is_sequence(self.bindings):
+            raise DeclarationError(
+                f"the bindings of a block are {repr_of(self.bindings)}",
+                f"it is {kind_of(self.bindings)}",
+                "give a list of bindings",
+            )
         _set(self, "bindings", tuple(self.bindings))
 
 
@@ -275,6 +282,10 @@ class DataTypeImm(GraphExpr):
     struct_info_: StructInfo | None = role(Role.ANNOTATION, default=None)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.value, str):
+            raise DeclarationError(
+                f"the dtype {repr_of(self.value)}", f"it is {kind_of(self.value)}", "give a str"
+            )
         _set(self, "value", dtypes.spelled(self.value or "void"))
         _set(self, "struct_info_", self.struct_info_ or ObjectStructInfo())
 
@@ -293,6 +304,13 @@ class ExternFunc(GraphExpr, BaseFunc):
         struct_info: StructInfo | None = None,
         attrs: Mapping[str, Any] | None = None,
     ) -> None:
+        for given, kind in ((global_symbol, str), (attrs or {}, Mapping)):
+            if not isinstance(given, kind):
+                raise DeclarationError(
+                    f"ExternFunc of {repr_of(given)}",
+                    f"it is {kind_of(given)}",
+                    "give the name of a registered function, and a dictionary of attributes",
+                )
         _set(self, "global_symbol", str(global_symbol))
         known = as_struct_info(struct_info)
         _set(self, "struct_info_", known or FuncStructInfo.opaque_func())
@@ -434,7 +452,22 @@ def _expressions(given: Any, what: str) -> tuple[Any, ...]:
             f"it is {kind_of(given)}",
             "give a list or tuple of expressions",
         )
-    return tuple([as_expr(one) for one in given])
+    try:
+        return tuple([as_expr(one) for one in given])
+    except RecursionError:
+        raise DeclarationError(
+            f"the values of {what} contain themselves", "", "give a list that ends"
+        ) from None
+
+
+def _field_of(given: Any, name: str, what: str) -> Any:
+    """A field that a value must have."""
+    found = getattr(given, name, None)
+    if found is None:
+        raise DeclarationError(
+            f"{what} is {repr_of(given)}", f"it is {kind_of(given)}", f"give what has a {name}"
+        )
+    return found
 
 
 def update_struct_info(expr: GraphExpr, info: StructInfo | None) -> None:

@@ -88,12 +88,16 @@ class BlockBuilder:
     >>> builder = BlockBuilder()
     >>> with builder.function("main", [x]):
     ...     gv = builder.emit(relax.op.exp(relax.op.exp(x)))
-    ...     builder.emit_func_output(gv)
+    ...     name = builder.emit_func_output(gv)
     >>> [one.var.name_hint for one in builder.get()["main"].body.blocks[0].bindings]
     ['gv', 'gv1']
     """
 
     def __init__(self, mod: IRModule | None = None) -> None:
+        if mod is not None and not isinstance(mod, IRModule):
+            raise GraphError(
+                f"a builder of {repr_of(mod)}", f"it is {kind_of(mod)}", "give an IRModule"
+            )
         self.analyzer = Analyzer()
         self._module = IRModule({}) if mod is None else mod.clone()
         self._names = UniqueNames(separator="")

@@ -150,13 +150,12 @@ def get_pipeline(name: str = "zero", **kwargs: Any) -> Any:
 def register_pipeline(name: str) -> Any:
     """A decorator that gives a name to a function that returns a pass.
 
-        >>> from te_sched.relax import transform
-    from te_sched.relax.expr_functor import PyExprVisitor
-        >>> @register_pipeline("only_normalize")
-        ... def only_normalize():
-        ...     return transform.Normalize()
-        >>> get_pipeline("only_normalize")
-        Run Function pass: Normalize at the optimization level 1
+    >>> from te_sched.relax import transform
+    >>> @register_pipeline("only_normalize")
+    ... def only_normalize():
+    ...     return transform.Normalize()
+    >>> get_pipeline("only_normalize")
+    Run Function pass: Normalize at the optimization level 1
     """
     if name in PIPELINES:
         raise GraphError(f"pipeline {name!r} exists already", "", "give it another name")

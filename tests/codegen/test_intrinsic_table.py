@@ -23,7 +23,7 @@ from tests.codegen.cuda.kernels import elementwise
 N = 64
 TOLERANCE = {"float16": 4e-3, "float32": 4e-6, "float64": 1e-13}
 IMPLEMENTED = {
-    "llvm": {*WRITERS, *MATHEMATICS},
+    "llvm": {*WRITERS, *MATHEMATICS} - {"call_function", "linked_memory"},  # of whole graphs
     "cuda": {*cuda_intrinsics.CALLS, *tensor_cores.CALLS},
     "checker": {*CHECKED} - {"load"},
 }

@@ -194,7 +194,7 @@ LOWERED: dict[str, Case] = {
     "passes on a number": (
         lambda: Sequential([])(3),  # type: ignore[arg-type]
         LoweringError,
-        "passes sequential expect a module, got an int",
+        "pass sequential expects a module, got an int",
     ),
     "rearranged and prefetched": (
         lowered(C, [A, C], prefetched),

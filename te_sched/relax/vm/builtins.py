@@ -79,7 +79,9 @@ def _mismatch(context: str, fault: str, help: str = "") -> ArgumentError:
 
 def _wrong_kind(context: str, value: Any, expected: str) -> ArgumentTypeError:
     return ArgumentTypeError(
-        f"{_subject(context)} is {kind_of(value)}, expected {expected}", _annotation(context), ""
+        f"{_subject(context)} is {kind_of(value)}, expected {expected}",
+        _annotation(context),
+        f"give {expected}",
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from te_sched.errors import GraphError
+from te_sched.errors import GraphError, repr_of
 from te_sched.relax.vm.bytecode import Bytecode
 from te_sched.relax.vm.native import NativePlan, constant_name
 from te_sched.relax.vm.saving import as_plain, from_plain
@@ -20,6 +20,12 @@ class Executable:
 
     def __init__(self, bytecode: Bytecode, kernels: Any, plans: Mapping[str, NativePlan]) -> None:
         """`plans` are those of functions that are native (`native.NativePlan`)."""
+        if not isinstance(bytecode, Bytecode) or not isinstance(plans, Mapping):
+            raise GraphError(
+                f"an executable of {repr_of(bytecode)} and {repr_of(plans)}",
+                "",
+                "use relax.build, or an ExecBuilder",
+            )
         self.bytecode, self.kernels, self.plans = bytecode, kernels, plans
         for plan in plans.values():
             for number in plan.constants:

@@ -38,7 +38,9 @@ def assert_op(condition: Any, message: str = "", *values: Any) -> None:
     """Raise GraphAssertionError if a condition does not hold."""
     holds = condition.numpy().item() if isinstance(condition, NDArray) else condition
     if not holds:
-        raise GraphAssertionError(_filled(message, values) or "Assertion Failed")
+        raise GraphAssertionError(
+            _filled(message, values) or "Assertion Failed", "", "give values for which it holds"
+        )
 
 
 def unique(

@@ -195,10 +195,13 @@ def test_the_instrument_checks_modules_around_passes():
     x = var("x")
     broken = IRModule({"f": relax.Function([], x, INFO)})
     keep = relax.transform.function_pass(lambda func, mod, context: func, opt_level=0)
-    with pytest.raises(GraphError), PassContext(instruments=[WellFormedInstrument()]):
+    with (
+        pytest.raises(GraphError, match="x"),
+        PassContext(instruments=[WellFormedInstrument()]),
+    ):
         keep(broken)
     late = WellFormedInstrument(validate_before_transform=False)
-    with pytest.raises(GraphError), PassContext(instruments=[late]):
+    with pytest.raises(GraphError, match="x"), PassContext(instruments=[late]):
         keep(broken)
 
 

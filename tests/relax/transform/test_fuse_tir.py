@@ -190,7 +190,7 @@ def test_libraries_are_refused_with_their_binding():
         called = relax.Call(relax.ExternFunc("library"), [x], None, [VECTOR])
         return builder.emit_output(called)
 
-    with pytest.raises(GraphError, match="cannot fuse function fused: binding gv is no call"):
+    with pytest.raises(GraphError, match="cannot fuse function fused: binding gv does not call"):
         FuseTIR()(primitive(write, VECTOR))
 
 
@@ -206,7 +206,7 @@ def test_constants_are_refused():
     def write(builder, x):
         return output(builder, topi.add, x, relax.const(1.0))
 
-    with pytest.raises(GraphError, match="is used, which is no tensor of the function"):
+    with pytest.raises(GraphError, match="is used, which is not a tensor of the function"):
         FuseTIR()(primitive(write, VECTOR))
 
 
