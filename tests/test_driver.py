@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from te_sched import config, te, tir
+from te_sched import config, driver, te, tir
 from te_sched.driver import build
 from te_sched.driver.steps import PLAN
 from te_sched.errors import BuildError, DeclarationError, LoweringError, ScheduleError
+from te_sched.ir.expr import Call, StringImm
+from te_sched.ir.op import Op
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.lower.pipeline import lower
 from te_sched.schedule.schedule import create_schedule
@@ -183,3 +185,10 @@ def test_double_buffers_in_parallel_loops_are_refused_in_functions_too():
     for inputs in ((s, [A, C]), (lower(s, [A, C], stop_after="schedule_ops"),)):
         with pytest.raises(BuildError, match="double-buffer stage B in the parallel loop i"):
             build(*inputs)
+
+
+def test_a_caller_of_a_function_that_is_missing_is_refused():
+    call = Call("int32", Op.get("tir.call_function"), (StringImm("nothing"),))
+    caller = tir.PrimFunc((), tir.Evaluate(call), {}, {"global_symbol": "f"})
+    with pytest.raises(BuildError, match="cannot call function 'nothing' of the module"):
+        driver.build_with_callers(IRModule({}), {"f": caller}, Target("llvm"))

@@ -197,6 +197,10 @@ def test_blocks(code: str, fault: str, under: str | None) -> None:
             "        v = T.axis.S(4, 0)\n        T.call_extern('int32', 'g', A.data)",
             "block  accesses A in an unknown way",
         ),
+        (
+            "@I.ir_module\nclass M:\n    for i in range(3):\n        pass",
+            "a module holds functions alone",
+        ),
     ],
 )
 def test_definitions(text: str, fault: str) -> None:
