@@ -279,6 +279,7 @@ class Sequential(ModulePass):
         )
 
 
+@checked
 def ApplyPassToFunction(
     transform: ModulePass,
     func_name_regex: str,

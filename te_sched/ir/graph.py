@@ -131,6 +131,12 @@ class TupleGetItem(GraphExpr):
     struct_info_: StructInfo | None = role(Role.ANNOTATION, default=None)
 
     def __post_init__(self) -> None:
+        if not hasattr(self.tuple_value, "struct_info_") or type(self.index) is not int:
+            raise DeclarationError(
+                f"element {repr_of(self.index)} of {repr_of(self.tuple_value)}",
+                f"it is {kind_of(self.tuple_value)}",
+                "give an expression of several values, and an int",
+            )
         known = self.tuple_value.struct_info_
         if self.struct_info_ is None and isinstance(known, TupleStructInfo):
             if not 0 <= self.index < len(known.fields):
@@ -219,13 +225,7 @@ class BindingBlock(Node):
     bindings: tuple[Binding, ...] = role(Role.BODY)
 
     def __post_init__(self) -> None:
-        if not is_sequence(self.bindings):
-            raise DeclarationError(
-                f"the bindings of a block are {repr_of(self.bindings)}",
-                f"it is {kind_of(self.bindings)}",
-                "give a list of bindings",
-            )
-        _set(self, "bindings", tuple(self.bindings))
+        _set(self, "bindings", _listed(self.bindings, "the bindings of a block"))
 
 
 @node
@@ -242,7 +242,7 @@ class SeqExpr(GraphExpr):
     struct_info_: StructInfo | None = role(Role.ANNOTATION, default=None)
 
     def __post_init__(self) -> None:
-        _set(self, "blocks", tuple(self.blocks))
+        _set(self, "blocks", _listed(self.blocks, "the blocks of a sequence"))
 
 
 @node
@@ -271,7 +271,8 @@ class GraphString(GraphExpr):
     struct_info_: StructInfo | None = role(Role.ANNOTATION, default=None)
 
     def __post_init__(self) -> None:
-        _set(self, "struct_info_", self.struct_info_ or ObjectStructInfo())
+        _check_str(self.value, "the string")
+        _set(self, "struct_info_", as_struct_info(self.struct_info_) or ObjectStructInfo())
 
 
 @node
@@ -282,10 +283,7 @@ class DataTypeImm(GraphExpr):
     struct_info_: StructInfo | None = role(Role.ANNOTATION, default=None)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.value, str):
-            raise DeclarationError(
-                f"the dtype {repr_of(self.value)}", f"it is {kind_of(self.value)}", "give a str"
-            )
+        _check_str(self.value, "the dtype")
         _set(self, "value", dtypes.spelled(self.value or "void"))
         _set(self, "struct_info_", self.struct_info_ or ObjectStructInfo())
 
@@ -304,7 +302,7 @@ class ExternFunc(GraphExpr, BaseFunc):
         struct_info: StructInfo | None = None,
         attrs: Mapping[str, Any] | None = None,
     ) -> None:
-        for given, kind in ((global_symbol, str), (attrs or {}, Mapping)):
+        for given, kind in ((global_symbol, str), ({} if attrs is None else attrs, Mapping)):
             if not isinstance(given, kind):
                 raise DeclarationError(
                     f"ExternFunc of {repr_of(given)}",
@@ -415,7 +413,7 @@ def as_expr(value: Any) -> Any:
     if isinstance(value, Operand | bool | int | float | np.integer | np.floating):
         return PrimValue(value)  # type: ignore[arg-type]
     if is_sequence(value):
-        return Tuple(tuple([as_expr(one) for one in value]))
+        return Tuple(_expressions(value, "a tuple"))
     raise DeclarationError(
         f"{repr_of(value)} is not an expression of a graph",
         f"it is {kind_of(value)}",
@@ -458,6 +456,20 @@ def _expressions(given: Any, what: str) -> tuple[Any, ...]:
         raise DeclarationError(
             f"the values of {what} contain themselves", "", "give a list that ends"
         ) from None
+
+
+def _listed(given: Any, what: str) -> tuple[Any, ...]:
+    """A list as a tuple."""
+    if not is_sequence(given):
+        raise DeclarationError(
+            f"{what} are {repr_of(given)}", f"it is {kind_of(given)}", "give a list"
+        )
+    return tuple(given)
+
+
+def _check_str(given: Any, what: str) -> None:
+    if not isinstance(given, str):
+        raise DeclarationError(f"{what} {repr_of(given)}", f"it is {kind_of(given)}", "give a str")
 
 
 def _field_of(given: Any, name: str, what: str) -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from te_sched.errors import DeclarationError, kind_of, repr_of
 from te_sched.ir.expr import PrimType, TupleType
 from te_sched.ir.graph import STRUCT_INFO_CONVERSIONS
 from te_sched.ir.stmt import GlobalVar
@@ -20,6 +21,7 @@ from te_sched.ir.struct_info import (
     TensorStructInfo,
     TupleStructInfo,
 )
+from te_sched.signatures import is_sequence
 
 
 class GraphType:
@@ -106,6 +108,12 @@ class FuncType(GraphType):
     type_constraints: Any = ()
 
     def __post_init__(self) -> None:
+        if not is_sequence(self.arg_types):
+            raise DeclarationError(
+                f"the types of arguments are {repr_of(self.arg_types)}",
+                f"it is {kind_of(self.arg_types)}",
+                "give a list of types",
+            )
         object.__setattr__(self, "arg_types", tuple(self.arg_types))
 
     def script(self, **options: Any) -> str:

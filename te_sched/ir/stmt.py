@@ -5,7 +5,7 @@ Follows the conventions of `ir.expr`: immutable nodes, equality by identity, fie
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import replace as replace_fields
 from typing import TYPE_CHECKING, Any, Self
@@ -407,7 +407,8 @@ class IRModule(Node):
         """
         return list(self.functions.items())
 
-    def update_global_info(self, name: str, global_info: Any) -> None:
+    @checked
+    def update_global_info(self, name: str, global_info: Sequence[Any]) -> None:
         """Set what is known of the module under a name: its devices ("vdevice"), ...
 
         >>> from te_sched.ir import VDevice
@@ -428,6 +429,7 @@ class IRModule(Node):
         """
         return [self.get_global_var(name) for name in self.functions]
 
+    @checked
     def get_global_var(self, name: str) -> GlobalVar:
         """The name of a function; raises DeclarationError if there is none with this name.
 

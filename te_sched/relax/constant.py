@@ -8,6 +8,7 @@ import numpy as np
 
 from te_sched import nd
 from te_sched.errors import GraphError, kind_of, repr_of
+from te_sched.ir import dtypes
 from te_sched.ir.graph import Constant
 from te_sched.ir.struct_info import TensorStructInfo
 
@@ -25,7 +26,8 @@ def const(value: Any, dtype: Any = None) -> Constant:
     (R.Tensor((), dtype="int32"), R.Tensor((2,), dtype="float16"))
     """
     info = dtype if isinstance(dtype, TensorStructInfo) else None
-    wanted = info.dtype if info is not None else dtype
+    given = info.dtype if info is not None else dtype
+    wanted = None if given is None else dtypes.spelled(given)
     if wanted and isinstance(value, str) and value in ("inf", "-inf", "nan"):
         value = float(value)  # as they are printed
     if isinstance(value, nd.NDArray):

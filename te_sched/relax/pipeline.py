@@ -11,10 +11,11 @@ A pipeline is a function that returns a pass on modules.
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import signature
 from typing import Any
 
 from te_sched import dlight
-from te_sched.errors import GraphError, did_you_mean
+from te_sched.errors import GraphError, did_you_mean, repr_of
 from te_sched.ir.graph import Constant, GraphCall, GraphFunction, Tuple
 from te_sched.ir.op import Op
 from te_sched.ir.stmt import GlobalVar, IRModule, PrimFunc
@@ -137,13 +138,19 @@ def get_pipeline(name: str = "zero", **kwargs: Any) -> Any:
     >>> get_pipeline("zero")
     Run Module pass: f_zero_pipeline at the optimization level 0
     """
-    found = PIPELINES.get(name)
+    found = PIPELINES.get(name) if isinstance(name, str) else None
     if found is None:
         raise GraphError(
-            f"there is no pipeline {name!r}",
+            f"there is no pipeline {repr_of(name)}",
             "",
-            f"use one of {', '.join(PIPELINES)}{did_you_mean(name, PIPELINES)}",
+            f"use one of {', '.join(PIPELINES)}{did_you_mean(str(repr_of(name)), PIPELINES)}",
         )
+    try:
+        signature(found).bind(**kwargs)
+    except TypeError as error:
+        raise GraphError(
+            f"the pipeline {name!r} is asked with other options", str(error), "leave them out"
+        ) from None
     return found(**kwargs)
 
 
@@ -157,8 +164,10 @@ def register_pipeline(name: str) -> Any:
     >>> get_pipeline("only_normalize")
     Run Function pass: Normalize at the optimization level 1
     """
-    if name in PIPELINES:
-        raise GraphError(f"pipeline {name!r} exists already", "", "give it another name")
+    if not isinstance(name, str) or name in PIPELINES:
+        raise GraphError(
+            f"the name of a pipeline is {repr_of(name)}", "it is not new", "give it another name"
+        )
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         PIPELINES[name] = function

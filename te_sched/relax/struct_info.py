@@ -14,7 +14,7 @@ from te_sched.arith.analyzer import Analyzer
 from te_sched.errors import GraphError, repr_of
 from te_sched.ir import ops
 from te_sched.ir.expr import Var
-from te_sched.ir.graph import ExternFunc, GraphCall
+from te_sched.ir.graph import ExternFunc, GraphCall, GraphExpr
 from te_sched.ir.op import Op
 from te_sched.ir.struct_info import (
     FuncStructInfo,
@@ -334,7 +334,7 @@ def get_shape_of(expr: Any) -> Any:
     >>> get_shape_of(relax.Var("x", relax.TensorStructInfo([4, 3], "int8")))
     R.shape([4, 3])
     """
-    info = expr.struct_info
+    info = expr.struct_info if isinstance(expr, GraphExpr) else None
     if not isinstance(info, TensorStructInfo):
         raise GraphError(
             f"the shape of {repr_of(expr)}", f"it is {info}", "give a tensor: R.Tensor"

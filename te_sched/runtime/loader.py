@@ -55,7 +55,7 @@ class LoadedCode:
 
     def link_memory(self, name: str, array: Any) -> None:
         """Let the code use the memory of an array, which lives as long as the code."""
-        number = self._memory.get(name)
+        number = self._memory.get(name) if isinstance(name, str) else None
         if number is not None:
             self._slots[number] = array.address
             self._keep_alive.append(array)

@@ -77,7 +77,7 @@ Count = Annotated[
 Factor = Annotated[
     float,
     ParameterKind(
-        lambda value: is_real(value) and value >= 1 and value == int(value),
+        lambda value: is_real(value) and value >= 1 and float(value).is_integer(),
         "a whole number from 1 on",
     ),
 ]

@@ -12,5 +12,5 @@ def test_get_pipeline_rejects_an_unknown_name():
 
 
 def test_register_pipeline_rejects_a_name_twice():
-    with pytest.raises(GraphError, match="pipeline 'zero' exists already"):
+    with pytest.raises(GraphError, match="the name of a pipeline is 'zero'"):
         relax.register_pipeline("zero")

@@ -213,7 +213,7 @@ def _tuple(given: Any) -> Any:
 def _with_sizes(given: list[Any], tir_vars: Any) -> tuple[Any, ...]:
     if tir_vars is None:
         return tuple(given)
-    sizes = tir_vars if isinstance(tir_vars, ShapeExpr) else ShapeExpr(tuple(tir_vars))
+    sizes = tir_vars if isinstance(tir_vars, ShapeExpr) else ShapeExpr(tir_vars)
     return (*given, sizes)
 
 

@@ -10,6 +10,7 @@ from te_sched.codegen.target import Target, as_target
 from te_sched.errors import GraphError, kind_of, repr_of
 from te_sched.ir.graph import GraphFunction
 from te_sched.ir.stmt import IRModule, PrimFunc
+from te_sched.passes import ModulePass
 from te_sched.relax import transform
 from te_sched.relax.pipeline import get_pipeline
 from te_sched.relax.vm.codegen import write_functions
@@ -46,7 +47,7 @@ def build(
     GraphError for modules that cannot be built.
     """
     del system_lib
-    if exec_mode not in MODES:
+    if not isinstance(exec_mode, str) or exec_mode not in MODES:
         raise GraphError(
             f"the execution mode is {repr_of(exec_mode)}", "", f"use one of {', '.join(MODES)}"
         )
@@ -111,13 +112,22 @@ def _as_module(mod: Any) -> IRModule:
 def _lowered(
     module: IRModule, params: Mapping[str, Any] | None, pipeline: Any, target: Target
 ) -> IRModule:
+    if params is not None and not isinstance(params, Mapping):
+        raise GraphError(
+            f"the parameters are {repr_of(params)}", f"it is {kind_of(params)}", "give a dictionary"
+        )
     if params:
         module = transform.BindParams("main", dict(params))(module)
     if pipeline is None:
         return module
-    if pipeline == "default_build" and target.kind == "llvm":
+    is_default = isinstance(pipeline, str) and pipeline == "default_build"
+    if is_default and target.kind == "llvm":
         with target:
             module = get_pipeline("processor")(module)
     chosen = get_pipeline(pipeline) if isinstance(pipeline, str) else pipeline
+    if not isinstance(chosen, ModulePass):
+        raise GraphError(
+            f"the pipeline {repr_of(pipeline)}", f"it is {kind_of(pipeline)}", "give a pass"
+        )
     lowered: IRModule = chosen(module)
     return lowered

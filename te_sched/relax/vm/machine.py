@@ -15,6 +15,7 @@ from typing import Any
 
 from te_sched.errors import ArgumentError, CallError, GraphError, did_you_mean, kind_of, repr_of
 from te_sched.relax.vm.builtins import BUILTINS, Closure, as_value
+from te_sched.relax.vm.executable import Executable
 from te_sched.relax.vm.interpreter import InterpretedFunction, wrong_count
 from te_sched.relax.vm.model_builtins import MODEL_BUILTINS
 from te_sched.relax.vm.native_function import NativeFunction
@@ -58,6 +59,12 @@ class VirtualMachine:
     ) -> None:
         del memory_cfg
         self.executable = getattr(rt_mod, "executable", rt_mod)
+        if not isinstance(self.executable, Executable):
+            raise GraphError(
+                f"a virtual machine of {repr_of(rt_mod)}",
+                f"it is {kind_of(rt_mod)}",
+                "give what relax.build returned",
+            )
         self._devices = _devices(device)
         self._is_profiled = profile
         self.module = self  # TVM's name of what has the functions
