@@ -10,7 +10,7 @@ import pytest
 from te_sched import IRModule, relax, tir
 from te_sched.errors import DeclarationError, LoweringError
 from te_sched.instrument import pass_instrument
-from te_sched.ir.graph import OpAttrs, as_expr, as_struct_info
+from te_sched.ir.graph import OpAttrs, as_expr, as_struct_info, update_struct_info
 from te_sched.relax.analysis.well_formed import check_well_formed
 from te_sched.relax.vm.executable import Executable
 from te_sched.transform import module_pass
@@ -107,3 +107,11 @@ def test_passes_and_instruments_are_checked() -> None:
         broken(IRModule({}))
     with pytest.raises(LoweringError, match="pass_instrument decorates a class"):
         pass_instrument(3)
+
+
+def test_parameters_that_lose_their_struct_info_are_found() -> None:
+    param = relax.Var("p", INFO)
+    func = relax.Function([param], relax.const(1.0))
+    update_struct_info(param, None)
+    with pytest.raises(DeclarationError, match="parameter p has no struct info"):
+        check_well_formed(IRModule({"f": func}))

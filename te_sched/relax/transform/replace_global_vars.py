@@ -69,6 +69,3 @@ class _OfPrograms(Mapper):
             found: Call = new
             return found
         return Call(new.dtype, new.op, (StringImm(self._names[callee.value]), *new.args[1:]))
-
-
-IRModule.replace_global_vars = replace_global_vars  # type: ignore[attr-defined]
