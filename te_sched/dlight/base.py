@@ -90,11 +90,12 @@ class ApplyDefaultSchedule(ModulePass):
                 continue
             schedules: Sequence[Schedule] = found if isinstance(found, list) else [found]
             result: PrimFunc = schedules[0].mod["main"]
-            attrs = {k: v for k, v in result.attrs.items() if k != "global_symbol"}
-            if "global_symbol" in func.attrs:
-                attrs["global_symbol"] = func.attrs["global_symbol"]
-            new = (
-                result.without_attr("global_symbol") if "global_symbol" in result.attrs else result
-            )
-            return new.with_attrs({**attrs, IS_SCHEDULED: 1})
+            return named_as(result, func).with_attr(IS_SCHEDULED, 1)
         return None
+
+
+def named_as(result: PrimFunc, func: PrimFunc) -> PrimFunc:
+    """A scheduled function with the symbol of the given one: a schedule calls it "main"."""
+    bare = result.without_attr("global_symbol")
+    symbol = func.attrs.get("global_symbol")
+    return bare if symbol is None else bare.with_attr("global_symbol", symbol)

@@ -49,10 +49,6 @@ class OpAttrs(dict[str, Any]):
             return self[name]
         raise AttributeError(name)
 
-    def keys_list(self) -> list[str]:
-        """The names."""
-        return list(self)
-
 
 @node
 class GraphVar(GraphExpr):
@@ -107,7 +103,7 @@ class Tuple(GraphExpr):
     def __post_init__(self) -> None:
         _set(self, "fields", _expressions(self.fields, "Tuple"))
         infos = [getattr(one, "struct_info_", None) for one in self.fields]
-        if self.struct_info_ is None and None not in infos and len(infos) == len(self.fields):
+        if self.struct_info_ is None and None not in infos:
             _set(self, "struct_info_", TupleStructInfo(tuple(infos)))  # type: ignore[arg-type]
 
     def __getitem__(self, index: int) -> GraphExpr:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from te_sched.codegen.target import Target
+from te_sched.dlight.base import IS_SCHEDULED, named_as
 from te_sched.ir.stmt import GlobalVar, IRModule, PrimFunc
 from te_sched.meta_schedule.schedule_rule.auto_bind import bind_block
 from te_sched.meta_schedule.schedule_rule.block_properties import blocks_inside, is_root
@@ -11,7 +12,6 @@ from te_sched.tir.schedule import Schedule
 from te_sched.tir.transform import ModulePass, PassInfo
 
 _BLOCKS, _THREADS = 256, 1024
-_SCHEDULED = "tir.is_scheduled"
 
 
 class DefaultGPUSchedule(ModulePass):
@@ -31,7 +31,7 @@ class DefaultGPUSchedule(ModulePass):
             if (
                 own is None
                 or own.kind.name in ("llvm", "c", "hexagon")
-                or func.attrs.get(_SCHEDULED)
+                or func.attrs.get(IS_SCHEDULED)
             ):
                 continue
             module.update_func(GlobalVar(name), _bound(func, own))
@@ -46,7 +46,4 @@ def _bound(func: PrimFunc, target: Target) -> PrimFunc:
         if not is_root(sch, key):
             bind_block(sch, BlockRV(key), _BLOCKS, most, lambda count: min(count, most))
     made: PrimFunc = sch.mod["main"]
-    made = made.without_attr("global_symbol")
-    if "global_symbol" in func.attrs:
-        made = made.with_attr("global_symbol", func.attrs["global_symbol"])
-    return made.with_attr(_SCHEDULED, True)
+    return named_as(made, func).with_attr(IS_SCHEDULED, True)

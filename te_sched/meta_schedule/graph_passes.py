@@ -6,6 +6,7 @@ import os
 import warnings
 
 from te_sched.codegen.target import Target
+from te_sched.dlight.base import IS_SCHEDULED, named_as
 from te_sched.errors import DeclarationError, TeSchedError
 from te_sched.ir.stmt import GlobalVar, IRModule, PrimFunc
 from te_sched.ir.structural import structural_equal
@@ -14,8 +15,6 @@ from te_sched.meta_schedule.database.base import TuningRecord
 from te_sched.meta_schedule.tune_context import normalized_module
 from te_sched.tir.schedule import Schedule
 from te_sched.tir.transform import ModulePass, PassInfo
-
-_SCHEDULED = "tir.is_scheduled"
 
 
 class MetaScheduleApplyDatabase(ModulePass):
@@ -39,7 +38,7 @@ class MetaScheduleApplyDatabase(ModulePass):
         database, target = self._database(), current_target(self.info.name)
         found: dict[GlobalVar, PrimFunc] = {}
         for name, func in mod.functions_items():
-            if not isinstance(func, PrimFunc) or func.attrs.get(_SCHEDULED):
+            if not isinstance(func, PrimFunc) or func.attrs.get(IS_SCHEDULED):
                 continue
             made = _applied(database, func, target)
             if made is not None:
@@ -85,11 +84,7 @@ def _applied(database: Database, func: PrimFunc, target: Target) -> PrimFunc | N
     if schedule is None:
         return None
     made: PrimFunc = schedule.mod["main"]
-    symbol = func.attrs.get("global_symbol")
-    made = made.without_attr("global_symbol")
-    if symbol is not None:
-        made = made.with_attr("global_symbol", symbol)
-    return made.with_attr(_SCHEDULED, True)
+    return named_as(made, func).with_attr(IS_SCHEDULED, True)
 
 
 def _replayed(record: TuningRecord, module: IRModule) -> Schedule | None:

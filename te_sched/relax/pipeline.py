@@ -104,10 +104,10 @@ def with_free_layouts(mod: IRModule) -> IRModule:
     module = mod.clone()
     for name, func in mod.functions_items():
         if isinstance(func, PrimFunc):
-            attrs = {key: one for key, one in func.attrs.items() if key != "layout_free_buffers"}
+            made = func.without_attr("layout_free_buffers")
             places = sorted(calls.places.get(str(name), ()))
-            free = {"layout_free_buffers": places} if places else {}
-            made = func.without_attr("layout_free_buffers").with_attrs({**attrs, **free})
+            if places:
+                made = made.with_attr("layout_free_buffers", places)
             module.update_func(GlobalVar(name), made)
     return module
 
@@ -116,8 +116,7 @@ def _of(name: str, passes: tuple[str, ...]) -> Callable[[], ModulePass]:
     def pipeline() -> ModulePass:
         def run(mod: IRModule, context: Any) -> IRModule:
             del context
-            present = [one for one in passes if one in transform.PASSES]
-            return Sequential([getattr(transform, one)() for one in present])(mod)
+            return Sequential([getattr(transform, one)() for one in passes])(mod)
 
         return ModuleTransform(run, PassInfo(0, name))
 
