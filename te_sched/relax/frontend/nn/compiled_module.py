@@ -103,7 +103,7 @@ def _to_torch(value: Any) -> Any:
     import torch
 
     if isinstance(value, nd.NDArray):
-        return torch.from_dlpack(value)  # type: ignore[attr-defined]
+        return torch.from_dlpack(value)
     if isinstance(value, list | tuple):
         return tuple([_to_torch(one) for one in value])
     return value

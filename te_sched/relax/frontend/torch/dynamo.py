@@ -61,7 +61,7 @@ def dynamo_capture_subgraphs(model: Any, *params: Any, **kwargs: Any) -> IRModul
         return graph_module.forward
 
     torch.compiler.reset()
-    torch.compile(model, backend=backend)(*params, **kwargs)  # type: ignore[no-untyped-call]
+    torch.compile(model, backend=backend)(*params, **kwargs)
     return IRModule(functions)
 
 
@@ -110,4 +110,4 @@ def _function_of(
 def _tensor(value: Any) -> Any:
     import torch
 
-    return torch.from_dlpack(value)  # type: ignore[attr-defined]
+    return torch.from_dlpack(value)
