@@ -465,7 +465,7 @@ def _flat_buffer(
     """The flat buffer of the same memory; the buffer itself when it is that already."""
     dtype = _stored(buffer.dtype)
     same = data is buffer.data and dtype == buffer.dtype and shape is buffer.shape
-    if same and len(shape) == 1 + len(buffer.axis_separators) and not strides:
+    if same and buffer.axis_separators == tuple(range(1, len(shape))) and not strides:
         return buffer
     if buffer.axis_separators:
         sizes = tuple([_product(part) for part in _grouped(shape, buffer.axis_separators)])

@@ -507,6 +507,14 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
     ),
     (
         MATMUL,
+        lambda s: (
+            s.set_axis_separator("C", ("write", 0), [2]),
+            s.transform_layout("C", "C", lambda i, j: [i * 8 + j]),
+        ),
+        r"its axis separators are \[2\], but it would have 1 dimension",
+    ),
+    (
+        MATMUL,
         lambda s: s.transform_layout("C", "C", lambda i, j: [i // 3, i % 3, j]),
         r"the new shape \[3, 3, 8\] has elements to which none of \[8, 8\] is mapped: those with",
     ),

@@ -10,7 +10,7 @@ import pytest
 import te_sched
 from te_sched import tir
 from te_sched.ir import structural_equal
-from tests.tensorir.programs import function, program
+from tests.tensorir.programs import STAGES, function, program
 
 UPDATED = function(
     "A:8,8 C:8,8",
@@ -208,6 +208,15 @@ def test_divisions_by_iterators_are_not_cached() -> None:
     sch = tir.Schedule(program(text))
     made = [str(sch.get(one).body.value) for one in sch.cache_index("C", "global")]
     assert made == ["v0 > 0", "v0 // 2"]
+
+
+def test_cached_indices_are_computed_before_the_loops_of_their_block() -> None:
+    text = STAGES.replace("B[vi, vj] + 1.0", "B[7 - vi, vj] + 1.0")
+    sch = tir.Schedule(program(text))
+    sch.split(sch.get_loops("C")[1], [2, 4])
+    sch.cache_index("C", "global")
+    assert [sch.get(one).name_hint for one in sch.get_child_blocks("root")] == ["B", "index_0", "C"]
+    check_same(sch, text)
 
 
 VIEWED = function(

@@ -111,6 +111,30 @@ def test_groups_of_dimensions_of_a_parameter() -> None:
     assert [one.axis_separators for one in func.buffer_map.values()] == [(1,), ()]
 
 
+@pytest.mark.parametrize(
+    ("separators", "sizes"),
+    [([0], [1, 64]), ([2], [64, 1]), ([0, 2], [1, 64, 1]), ([1, 1], [8, 1, 8])],
+)
+def test_groups_without_dimensions(separators: list[int], sizes: list[int]) -> None:
+    sch = tir.Schedule(from_source(GIVEN + STAGES))
+    sch.set_axis_separator("B", ("write", 0), separators)
+    text = te_sched.lower(sch.mod).script()
+    assert f'B = T.allocate({sizes}, "float32", "global")' in text
+    a = np.random.default_rng(0).random((8, 8), dtype="float32")
+    np.testing.assert_allclose(run(sch, [a, a * 0]), a * 2 + 1, rtol=1e-6)
+
+
+def test_another_layout_keeps_the_groups() -> None:  # as in TVM 0.19
+    sch = tir.Schedule(from_source(GIVEN + STAGES))
+    sch.set_axis_separator("B", ("write", 0), [1])
+    sch.transform_layout("B", ("write", 0), lambda i, j: [i, j])
+    sch.transform_layout("B", ("write", 0), lambda i, j: [i // 4, j, i % 4])
+    buffer = sch.get(sch.get_block("B")).writes[0].buffer
+    assert ([int(one) for one in buffer.shape], buffer.axis_separators) == ([2, 8, 4], (1,))
+    a = np.random.default_rng(0).random((8, 8), dtype="float32")
+    np.testing.assert_allclose(run(sch, [a, a * 0]), a * 2 + 1, rtol=1e-6)
+
+
 VIEWED = """
 @T.prim_func
 def main(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 2), "float32")):

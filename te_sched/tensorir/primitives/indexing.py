@@ -21,7 +21,7 @@ from te_sched.tensorir.accesses import check_scope
 from te_sched.tensorir.base import ScheduleBase, integer, of_block
 from te_sched.tensorir.dependences import outermost_blocks
 from te_sched.tensorir.handles import ATTRIBUTE, BlockRV, instruction
-from te_sched.tensorir.insertion import Place, with_inserted
+from te_sched.tensorir.insertion import Place, number_in, with_inserted
 from te_sched.tensorir.primitives.finding import check_not_root
 from te_sched.tensorir.rewriting import BlockMapper
 from te_sched.tensorir.state import sequence, with_block
@@ -40,7 +40,8 @@ class IndexPrimitives(ScheduleBase):
     def cache_index(
         self, block: BlockRV | str, storage_scope: str, cse_thresh: int = 0
     ) -> list[BlockRV]:
-        """Compute expressions of a block's iterators once, before the loops of its scope.
+        """Compute expressions of a block's iterators once, before the outermost loop of the block in
+        its scope.
 
         The expressions are those in the values and conditions of the block, without elements of
         buffers. The largest are chosen first.
@@ -96,8 +97,9 @@ class IndexPrimitives(ScheduleBase):
         draft = self.draft
         draft.replace(key, replace(self.realize(key), block=new), mapper.continued)
         made = sequence(*[table.nest for table in tables])
+        where = Place(scope, number_in(draft, scope, key) or 0)
         links: dict[Block, Block] = {}
-        draft.replace(scope, with_inserted(draft, Place(scope, 0), made, links), links)
+        draft.replace(scope, with_inserted(draft, where, made, links), links)
         links = {}
         owner = draft.realize(scope)
         buffers = (*owner.block.alloc_buffers, *[table.load.buffer for table in tables])

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from te_sched.arith import index_map as maps
 from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.index_functions import map_of
-from te_sched.errors import DeclarationError, ScheduleError, kind_of
+from te_sched.errors import DeclarationError, ScheduleError, counted, kind_of
 from te_sched.ir import ops
 from te_sched.ir.blocks import Block, BlockRealize
 from te_sched.ir.expr import Buffer, BufferRegion, Expr, IntImm, IterVar, Range, Var
@@ -103,11 +103,11 @@ class LayoutInstructions(ScheduleBase):
 
         name = self.function_of(key)
         func = self.functions[name]
-        if _is_identity(mapping) and not old.axis_separators:
+        if _is_identity(mapping):
             return
         _check_plain(func, old, refused)
         try:
-            new = replace(old, shape=maps.map_shape(mapping, old.shape), axis_separators=())
+            new = replace(old, shape=maps.map_shape(mapping, old.shape))
             if assume_injective_transform:
                 padding = None
                 _check_room(old, new, refused)
@@ -118,6 +118,12 @@ class LayoutInstructions(ScheduleBase):
                 f"{error.fault}{f': {error.why}' if error.why else ''}",
                 "give a map that is one-to-one, for example lambda i: [i // 4, i % 4]",
             ) from None
+        if new.axis_separators and new.axis_separators[-1] > len(new.shape):
+            raise refused(
+                f"its axis separators are {list(new.axis_separators)}, but it would have "
+                f"{counted(len(new.shape), 'dimension')}",
+                "set others with set_axis_separator first",
+            )
         mapper = _Moved(old, new, mapping, padding)
         body = mapper.visit(func.body)
         if padding is not None and not mapper.is_padded:
@@ -136,7 +142,8 @@ class LayoutInstructions(ScheduleBase):
         Parameters
         ----------
         buffer : ("read", number) or ("write", number), the name of the buffer, or the buffer.
-        axis_separators : the positions before which a group begins, in ascending order.
+        axis_separators : the positions before which a group begins, in ascending order. A group
+            without dimensions has extent 1.
 
         >>> sch = tir.Schedule(matmul_relu)
         >>> sch.set_axis_separator("C", ("write", 0), [1])
@@ -148,13 +155,12 @@ class LayoutInstructions(ScheduleBase):
         positions = [
             integer(one, "an axis separator") for one in listed(axis_separators, "axis_separators")
         ]
-        if positions != sorted({*positions}) or not all(
-            0 < one < len(old.shape) for one in positions
-        ):
+        rank = len(old.shape)
+        if positions != sorted(positions) or not all(0 <= one <= rank for one in positions):
             raise ScheduleError(
                 f"the axis separators of {old.name} are {positions}",
-                f"it has {len(old.shape)} dimensions",
-                f"give positions between dimensions, 1 to {len(old.shape) - 1}, in ascending order",
+                f"it has {counted(rank, 'dimension')}",
+                f"give positions from 0 to {rank}, in ascending order",
                 of_block(key.name),
             )
         name = self.function_of(key)
