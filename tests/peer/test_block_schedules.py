@@ -11,9 +11,12 @@ import pytest
 
 pytest.importorskip("tvm")
 
+from te_sched.script import from_source
 from tests.peer.block_schedules.campaign import Comparison, recorded
-from tests.peer.block_schedules.sources import SOURCES
+from tests.peer.block_schedules.sources import SOURCES, Instance
+from tests.peer.block_schedules.verdicts import fault_of_theirs
 from tests.sampling import IS_CAMPAIGN
+from tests.tensorir.programs import GIVEN
 
 
 def test_small_campaign(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -28,3 +31,34 @@ def test_small_campaign(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_sources_are_of_different_kinds() -> None:
     assert len({source.body for source in SOURCES.values()}) == len(SOURCES)
+
+
+TABLE = """
+@I.ir_module
+class Module:
+  @T.prim_func
+  def main(A: T.Buffer((4, 8), "float32"), B: T.Buffer((4,), "float32")):
+    table = T.alloc_buffer((4,), "int32")
+    for i in range(4):
+        with T.block("table"):
+            v = T.axis.spatial({domain}, i)
+            table[v] = v
+    for i, k in T.grid(4, 8):
+        with T.block("B"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            T.reads(A[vi, vk])
+            T.writes(B[vi])
+            with T.init():
+                B[vi] = T.float32(0)
+            B[vi] = B[vi] + A[table[vi], vk]
+"""
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours", "is_excuse"), [(3, 4, True), (4, 4, False), (3, 3, False), (4, 3, False)]
+)
+def test_faults_that_only_one_of_two_programs_has(theirs: int, ours: int, is_excuse: bool) -> None:
+    program = Instance("row sums", "", [(4, 8), (4,)])
+    one, other = [GIVEN + TABLE.format(domain=domain) for domain in (theirs, ours)]
+    found = fault_of_theirs(one, from_source(other), program)
+    assert found == ("iterator v is 3, outside of its domain" if is_excuse else "")

@@ -38,3 +38,13 @@ def test_store_behind_the_end_is_found() -> None:
 
 def test_variable_of_a_finished_loop_is_not_defined() -> None:
     assert faults(function(loop(N), store(K)), {"n": 5}) == {UNDEFINED}
+
+
+def test_store_outside_of_a_dimension_is_found() -> None:
+    table = decl_buffer((N, 4), "float32", name="A", data=A.data, axis_separators=[1])
+    one = IntImm(0, "int32").astype("float32")
+    bodies = [
+        For(K, IntImm(0), IntImm(extent), "serial", BufferStore(table, one, (K, IntImm(0))))
+        for extent in (5, 6)
+    ]
+    assert [faults(function(body), {"n": 5}) for body in bodies] == [set(), {OUTSIDE}]

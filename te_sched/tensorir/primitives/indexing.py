@@ -40,8 +40,8 @@ class IndexPrimitives(ScheduleBase):
     def cache_index(
         self, block: BlockRV | str, storage_scope: str, cse_thresh: int = 0
     ) -> list[BlockRV]:
-        """Compute expressions of a block's iterators once, before the outermost loop of the block in
-        its scope.
+        """Compute expressions of a block's iterators once, before the outermost loop of the block
+        in its scope.
 
         The expressions are those in the values and conditions of the block, without elements of
         buffers. The largest are chosen first.

@@ -22,7 +22,7 @@ import te_sched
 from te_sched.errors import TeSchedError
 from tests.peer.block_schedules.sources import Instance, instance, is_right
 from tests.peer.block_schedules.steps import namespace
-from tests.peer.block_schedules.verdicts import fault_of
+from tests.peer.block_schedules.verdicts import fault_of, fault_of_theirs
 
 Events = list[dict[str, Any]]
 REFUSALS = (TeSchedError, IndexError)  # the latter of a step: l(name)[7]
@@ -102,8 +102,7 @@ class Comparison:
 
     def _excuse(self, theirs: str, ours: Any = None) -> str:
         """The fault of TVM's program, if te_sched's does not have one."""
-        found = fault_of(theirs, self.program)
-        return "" if ours is not None and fault_of(ours, self.program) else found
+        return fault_of_theirs(theirs, ours, self.program)
 
     def _same_steps(self) -> bool:
         """Whether all steps have been compared."""

@@ -22,8 +22,11 @@ UNREADABLE = "it is not a program"
 STRIDES = "a buffer has strides for other dimensions than its own"
 
 
-def fault_of(module: Any, program: Instance) -> str:
-    """What is wrong with a program, given as text or module; "" if nothing was found."""
+def fault_of(module: Any, program: Instance, is_strict: bool = True) -> str:
+    """What is wrong with a program, given as text or module; "" if nothing was found.
+
+    A check that `is_strict` includes the regions that blocks state and races of parallel loops.
+    """
     if isinstance(module, str):
         try:
             module = script.from_source(module)
@@ -39,7 +42,7 @@ def fault_of(module: Any, program: Instance) -> str:
     data = [rng.random(shape, "float32") for shape in program.shapes]
     expected = program.results(*data)
     try:
-        interpret.run(func, data, {}, is_strict=True)
+        interpret.run(func, data, {}, is_strict)
     except interpret.Undefined as why:
         return str(why)
     except interpret.Unsupported:
@@ -47,3 +50,17 @@ def fault_of(module: Any, program: Instance) -> str:
     found = data[-len(expected) :]
     pairs = zip(found, expected, strict=True)
     return "" if all(np.allclose(a, b, 1e-4, 1e-4) for a, b in pairs) else WRONG
+
+
+def fault_of_theirs(theirs: str, ours: Any, program: Instance) -> str:
+    """The fault of TVM's program that te_sched's (None if it was refused) does not have.
+
+    Where both access more than they state, as with cached indices, what they compute decides.
+    """
+    for is_strict in (True, False):
+        found = fault_of(theirs, program, is_strict)
+        if not found:
+            return ""
+        if ours is None or not fault_of(ours, program, is_strict):
+            return found
+    return ""

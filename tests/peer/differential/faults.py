@@ -151,7 +151,16 @@ class _Stores:
         if self.left < 0:
             raise _TooLong
         room = self.room.get(node.buffer.data)
-        if room is None or len(node.indices) != 1:
+        if room is None:
+            return
+        if len(node.indices) != 1:
+            places = [self._known(index) for index in node.indices]
+            sizes = [self._known(extent) for extent in node.buffer.shape]
+            pairs = zip(places, sizes, strict=True)
+            if any(
+                one is not None and size is not None and not 0 <= one < size for one, size in pairs
+            ):
+                raise _Outside
             return
         unit = dtypes.storage_bytes(node.buffer.dtype)
         for index in _ends(node.indices[0]):
