@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 from te_sched.story.page import asset, page_template, policy
 from te_sched.views.dataflow import dataflow_svg
 from te_sched.views.highlight import css
+from te_sched.views.timeline import timeline_svg
 
 if TYPE_CHECKING:
     from te_sched.story.graph import GraphReport, GraphStage
 
-_WIDTH, _HEIGHT, _ROW = 900, 220, 22
+_WIDTH, _HEIGHT = 900, 220
 _LEFT, _RIGHT, _TOP, _BOTTOM = 70, 20, 20, 30  # margins
 _MOST_BOXES = 200  # of a picture; larger graphs are tables
 _MOST_CALLS = 60  # of a timeline
@@ -68,32 +69,12 @@ def _stage(stage: GraphStage, is_open: bool) -> str:
 
 
 def _timeline(report: GraphReport) -> str:
-    calls = report.calls[:_MOST_CALLS]
-    whole = max((one.start + one.duration for one in report.calls), default=0.0)
-    if not whole:
+    kernels = report.kernels[:_MOST_CALLS]
+    if not kernels:
         return ""
-    height = _TOP + _ROW * len(calls) + _BOTTOM
-    bars = []
-    for row, one in enumerate(calls):
-        left = 300 + (_WIDTH - 300 - _RIGHT) * one.start / whole
-        width = max(1.0, (_WIDTH - 300 - _RIGHT) * one.duration / whole)
-        y = _TOP + _ROW * row
-        bars.append(
-            f'<text x="290" y="{y + 14}" text-anchor="end">{escape(_short(one.name))}</text>'
-            f'<rect class="bar" x="{left:.1f}" y="{y + 3}" width="{width:.1f}" height="14">'
-            f"<title>{escape(one.name)}: {one.duration:.1f} us "
-            f"({escape(one.shapes)})</title></rect>"
-        )
-    chart = (
-        f'<svg class="chart" viewBox="0 0 {_WIDTH} {height}" role="img" '
-        f'aria-label="Timeline of a call">{"".join(bars)}</svg>'
-    )
-    note = "One call after another, each with its time; the calls are profiled one by one."
-    return _section("timeline", "Timeline of a call", f'<p class="note">{note}</p>{chart}')
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= 40 else f"{name[:37]}..."
+    note = "One kernel after another, each with its time; gaps are checks and allocations."
+    body = f'<p class="note">{note}</p><div class="picture">{timeline_svg(kernels)}</div>'
+    return _section("timeline", "Timeline of a call", body)
 
 
 def _memory(report: GraphReport) -> str:
