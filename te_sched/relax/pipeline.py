@@ -44,9 +44,11 @@ _DEFAULT_BUILD = (
 
 def processor_passes() -> list[tuple[str, Callable[[IRModule], IRModule]]]:
     """The passes of the pipeline "processor" with their names; they need a target around them."""
-    names = ("DecomposeOpsForInference", *_ZERO)
+    # A normalization that is left is decomposed into a tuple, whose parts are used directly.
+    names = ("DecomposeOpsForInference", "CanonicalizeBindings", *_ZERO)
     schedule = dlight.ApplyDefaultSchedule(dlight.cpu.Default())
     return [
+        ("FoldBatchnormToConv2D", transform.FoldBatchnormToConv2D(only_constants=True)),
         *[(name, getattr(transform, name)()) for name in names],
         ("ApplyDefaultSchedule", lambda mod: schedule(with_free_layouts(mod))),
         ("SplitLayoutRewritePreproc", transform.SplitLayoutRewritePreproc()),

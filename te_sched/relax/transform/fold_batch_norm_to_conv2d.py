@@ -1,0 +1,186 @@
+"""The pass `FoldBatchnormToConv2D`: a convolution computes the normalization that follows it.
+
+(conv2d(x, w) + b - mean) / sqrt(variance + epsilon) * gamma + beta
+= conv2d(x, w * s) + (b - mean) * s + beta    with s = gamma / sqrt(variance + epsilon)
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from te_sched.ir.expr import IntImm
+from te_sched.ir.graph import (
+    Constant,
+    DataflowVar,
+    GraphCall,
+    GraphFunction,
+    GraphVar,
+    TupleGetItem,
+)
+from te_sched.passes import PassInfo
+from te_sched.relax import op as operators
+from te_sched.relax.analysis.unused import remove_all_unused
+from te_sched.relax.analysis.variables import get_var2val, nodes_of
+from te_sched.relax.constant import const
+from te_sched.relax.expr_functor import PyExprMutator
+from te_sched.relax.struct_info import sizes_of
+from te_sched.relax.transform.base import FunctionPass
+
+
+def FoldBatchnormToConv2D(only_constants: bool = False) -> FunctionPass:
+    """The pass that folds batch_norm of inference into the conv2d before it.
+
+    The convolution gets other weights, and its result a bias. It is folded if its result is used by
+    the normalization alone, or by the addition of a bias that is. The normalization is that of
+    inference, by the moving mean and variance: results are equal up to rounding.
+
+    Parameters
+    ----------
+    only_constants : whether convolutions stay whose weights, or the parameters of whose
+        normalization, are known only when the graph runs.
+
+    >>> from te_sched import relax
+    >>> x = relax.Var("x", relax.TensorStructInfo([1, 3, 8, 8], "float32"))
+    >>> w = relax.Var("w", relax.TensorStructInfo([4, 3, 3, 3], "float32"))
+    >>> c = [relax.Var(name, relax.TensorStructInfo([4], "float32")) for name in "gbmv"]
+    >>> builder = relax.BlockBuilder()
+    >>> with builder.function("main", [x, w, *c]):
+    ...     with builder.dataflow():
+    ...         y = builder.emit(relax.op.nn.conv2d(x, w))
+    ...         y = builder.emit(relax.op.nn.batch_norm(y, *c, axis=1))
+    ...         y = builder.emit_output(relax.TupleGetItem(y, 0))
+    ...     name = builder.emit_func_output(y)
+    >>> module = FoldBatchnormToConv2D()(builder.get())
+    >>> [str(one.value.op) for one in module["main"].body.blocks[0].bindings][-3:]
+    ['relax.multiply', 'relax.nn.conv2d', 'relax.add']
+    """
+
+    def run(func: GraphFunction, *_: object) -> GraphFunction:
+        if func.body is None:
+            return func
+        folder = _Folder(func, only_constants)
+        new: GraphFunction = folder.visit_expr(func)
+        return remove_all_unused(new) if folder.is_changed else func
+
+    return FunctionPass(run, PassInfo(0, "FoldBatchnormToConv2D"))
+
+
+@dataclass
+class _Found:
+    """A normalization, the convolution before it, and the bias between them."""
+
+    norm: GraphCall
+    conv: GraphCall
+    bias: Any
+
+
+class _Folder(PyExprMutator):
+    def __init__(self, func: GraphFunction, only_constants: bool) -> None:
+        super().__init__()
+        self.is_changed = False
+        self._only_constants = only_constants
+        self._values = get_var2val(func)
+        nodes = list(nodes_of(func))
+        self._uses = Counter([one for one in nodes if isinstance(one, GraphVar)])
+        items = [one for one in nodes if isinstance(one, TupleGetItem) and one.index == 0]
+        self._first_items = Counter([one.tuple_value for one in items])
+
+    def visit_tuple_getitem_(self, op: TupleGetItem) -> Any:
+        """The normalized values, which are the first of three results."""
+        found = self._found(op)
+        if found is None:
+            return super().visit_tuple_getitem_(op)
+        data, *weights = [self.visit_expr(one) for one in found.conv.args]
+        weights += [self.visit_expr(one) for one in found.norm.args[1:]]
+        bias = None if found.bias is None else self.visit_expr(found.bias)
+        known = weights if bias is None else [*weights, bias]
+        is_constant = all(isinstance(one, Constant) for one in known)
+        if self._only_constants and not is_constant:
+            return super().visit_tuple_getitem_(op)
+        self.is_changed = True
+        made: list[Any]
+        if is_constant:
+            made = [const(one) for one in _folded(np, found, [one.data.numpy() for one in known])]
+        else:
+            made = [self.builder_.emit(one) for one in _folded(operators, found, known)]
+        weight, shift = made
+        call = GraphCall(found.conv.op, (data, weight), found.conv.attrs, found.conv.sinfo_args)
+        return operators.add(self.builder_.emit(call), shift)
+
+    def _found(self, item: TupleGetItem) -> _Found | None:
+        norm = self._called(item.tuple_value, "relax.nn.batch_norm")
+        if norm is None or self._uses[item.tuple_value] != self._first_items[item.tuple_value]:  # type: ignore[index]
+            return None
+        chain: list[Any] = [item.tuple_value, norm.args[0]]
+        added = None
+        total = self._called(norm.args[0], "relax.add")
+        if total is not None:
+            at = int(self._called(total.args[0], "relax.nn.conv2d") is None)
+            added = total.args[1 - at]
+            chain.append(total.args[at])
+        conv = self._called(chain[-1], "relax.nn.conv2d")
+        if conv is None or any(self._uses[one] != 1 for one in chain[1:]):
+            return None
+        shaped = self._called(added, "relax.reshape")
+        found = _Found(norm, conv, added if shaped is None else shaped.args[0])
+        used = [*conv.args, *norm.args[1:], found.bias]
+        is_visible = all(isinstance(one, DataflowVar) for one in chain) or not any(
+            isinstance(one, DataflowVar) for one in used
+        )
+        return found if is_visible and _is_foldable(found, added) else None
+
+    def _called(self, value: Any, name: str) -> GraphCall | None:
+        """The call of an operator that a variable is bound to."""
+        call = self._values.get(value) if isinstance(value, GraphVar) else None
+        return call if isinstance(call, GraphCall) and str(call.op) == name else None
+
+
+def _is_foldable(found: _Found, added: Any) -> bool:
+    """Whether all is by the output channels of a plain layout."""
+    attrs = found.conv.attrs
+    layouts = attrs["data_layout"], attrs["kernel_layout"], attrs["out_layout"]
+    if [sorted(one) for one in layouts] != [sorted("NCHW"), sorted("OIHW"), sorted("NCHW")]:
+        return False
+    channels = layouts[2].index("C")
+    sizes = sizes_of(found.conv.args[1].struct_info)
+    count = None if sizes is None else sizes[layouts[1].index("O")]
+    if not isinstance(count, IntImm) or int(found.norm.attrs["axis"]) % 4 != channels:
+        return False
+    known = [*found.conv.args, *found.norm.args, found.conv, *([] if added is None else [added])]
+    if len({getattr(one.struct_info, "dtype", "") for one in known}) != 1:
+        return False
+    if added is None:
+        return True
+    given = [getattr(one, "value", 0) for one in sizes_of(added.struct_info) or ()]
+    wanted = [count.value if at == channels else 1 for at in range(4)]
+    return 4 - channels <= len(given) <= 4 and [1] * (4 - len(given)) + given == wanted
+
+
+def _folded(library: Any, found: _Found, given: Sequence[Any]) -> tuple[Any, Any]:
+    """The weights and the bias, by the functions of numpy or by operators of graphs."""
+    weight, gamma, beta, mean, variance, *bias = given
+    attrs, conv, info = found.norm.attrs, found.conv, found.conv.struct_info
+    kernel = conv.attrs["kernel_layout"]
+    count = sizes_of(conv.args[1].struct_info)[kernel.index("O")].value  # type: ignore[index]
+
+    def placed(vector: Any, layout: str, letter: str) -> Any:
+        return library.reshape(vector, [count if one == letter else 1 for one in layout])
+
+    epsilon: Any = np.array(attrs["epsilon"], info.dtype)  # type: ignore[attr-defined]
+    spread = library.sqrt(library.add(variance, epsilon if library is np else const(epsilon)))
+    scale = library.divide(gamma if attrs["scale"] else library.ones_like(spread), spread)
+    if bias:
+        centred = library.subtract(library.reshape(bias[0], [count]), mean)
+    else:
+        centred = library.negative(mean)
+    shift = library.multiply(centred, scale)
+    shift = library.add(shift, beta) if attrs["center"] else shift
+    return (
+        library.multiply(weight, placed(scale, kernel, "O")),
+        placed(shift, conv.attrs["out_layout"], "C"),
+    )
