@@ -6,7 +6,7 @@ import pytest
 import te_sched
 from te_sched import dlight, te, topi
 from te_sched.dlight.cpu.contraction import tile_of
-from te_sched.dlight.cpu.vectors import VectorRegisters
+from te_sched.dlight.cpu.vectors import VectorRegisters, vectors_of
 from te_sched.errors import ScheduleError
 from te_sched.target import Target
 
@@ -235,3 +235,30 @@ def test_pass_rejects():
         dlight.ApplyDefaultSchedule()(te_sched.IRModule({}))
     with pytest.raises(ScheduleError, match="does not say what it applies"):
         dlight.ScheduleRule().apply(None, None, False)
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(4, 100), (1, 33), (7, 127)])
+def test_columns_of_constants_are_padded_to_whole_registers(rows, columns):
+    """No width of a tile that fills registers divides them."""
+    a, b = te.placeholder((rows, 40), name="A"), te.placeholder((40, columns), name="B")
+    bias = te.placeholder((columns,), name="C")
+    out = topi.nn.relu(topi.add(topi.nn.matmul(a, b), bias))
+    func = te.create_prim_func([a, b, bias, out]).with_attr("layout_free_buffers", [1])
+    sch = dlight.cpu.Default().apply(func, LLVM, False)
+    _, width = tile_of(columns, rows, vectors_of(LLVM), can_pad=True)
+    assert f"{-(-columns // width)}, 40, {width}" in str(sch.mod)
+    numbers = np.random.default_rng(1)
+    shapes = [(rows, 40), (40, columns), (columns,)]
+    x, y, z = (numbers.uniform(-1, 1, shape).astype("float32") for shape in shapes)
+    found = te_sched.nd.empty((rows, columns))
+    given = [te_sched.nd.array(one) for one in (x, y, z)]
+    te_sched.build(sch.mod, target="llvm")["main"](*given, found)
+    np.testing.assert_allclose(found.numpy(), np.maximum(x @ y + z, 0), rtol=1e-5, atol=1e-5)
+
+
+def test_vectors_of_three_registers_are_three_vectors():
+    """LLVM would widen a vector of 24 elements to 32."""
+    a, b = te.placeholder((4, 16), name="A"), te.placeholder((16, 96), name="B")
+    func = te.create_prim_func([a, b, topi.nn.matmul(a, b)])
+    sch = dlight.cpu.Default().apply(func, te_sched.target.Target("llvm -mcpu=haswell"), False)
+    assert "T.vectorized(24)" not in str(sch.mod)

@@ -37,6 +37,7 @@ PACKED = "meta_schedule.layout_rewrite_preproc"  # the block can be computed wit
 SCHEDULED = "dlight.scheduled"  # marks loops and blocks that a rule has scheduled
 _CACHE = 1 << 17  # bytes of a block of rows
 _WORTH = 1 << 18  # multiplications for which threads pay
+_HIDDEN_LOADS = 0.75  # loads for each multiplication that cost no time
 _FEW_ROWS = 16  # up to which columns side by side are read in place
 
 
@@ -53,52 +54,75 @@ def schedule_contraction(
         return False
     vectors = vectors_of(target)
     axes = node.iter_vars
-    tile = tile_of(extent_of(axes[found.column]), _extent(axes, found.row), vectors)
+    is_constant = found.is_plain and found.operands[found.wide].buffer in constants
+    width = extent_of(axes[found.column])
+    tile = tile_of(width, _extent(axes, found.row), vectors, is_constant)
     if tile is None:
         return False
+    packed = padding = None
+    if width is not None and width % tile[1]:
+        padding = _pad(sch, block, found, tile[1])
+        if padding is None:
+            return False
+        node = node_of(sch, block)
+        padded = contraction_of(node, [node_of(sch, padding).writes[0].buffer])
+        assert padded is not None  # other sizes change nothing of its form
+        found = padded
     rows, columns = tile
-    packed = None
-    is_constant = found.is_plain and found.operands[found.wide].buffer in constants
     if not found.is_contiguous or is_constant or _is_packed_anyway(found, axes, columns):
         packed = _pack(sch, block, found, columns)
-        if packed is None and not found.is_contiguous:
+        if packed is None and (padding is not None or not found.is_contiguous):
             return False
+        if padding is not None:
+            sch.compute_inline(padding)
     last = _epilogue(sch, block)
     if last is None:
         last = sch.cache_write(block, 0, "local")
     else:
         sch.set_scope(block, 0, "local")
-    _tile(sch, block, last, found, rows, columns)
+    _tile(sch, block, last, found, (rows, columns), vectors.lanes)
     if packed is not None:
         _schedule_packing(sch, packed, columns, _packed_place(node, found))
     return True
 
 
 def tile_of(
-    columns: int | None, rows: int | None, vectors: VectorRegisters
+    columns: int | None, rows: int | None, vectors: VectorRegisters, can_pad: bool = False
 ) -> tuple[int, int] | None:
     """The rows and columns of a tile whose sums fit in registers, with the fewest loads for each
     multiplication; None if the columns have no divisor that fills a vector.
+
+    With `can_pad`, columns of whole registers need not be a divisor.
     """
     if columns is None:
         return None
     best: tuple[float, tuple[int, int]] | None = None
     for width in range(1, 4 * vectors.lanes + 1):
-        if columns % width:
+        if columns % width and not (can_pad and width % vectors.lanes == 0):
             continue
-        registers = -(-width // vectors.lanes)
-        waste = registers * vectors.lanes / width
+        registers = _registers(width, vectors.lanes)
+        waste = -(-columns // width) * registers * vectors.lanes / columns
         for height in range(1, 15):
             if (rows or 1) % height or height * registers > vectors.registers - 4:
                 continue
             loads = (height + registers) / (height * registers)
             latency = max(1.0, 8 / (height * registers))
-            cost = waste * max(loads, 0.5) * math.sqrt(latency)
+            cost = waste * max(loads, _HIDDEN_LOADS) * math.sqrt(latency)
             if best is None or cost < best[0]:
                 best = (cost, (height, width))
     if best is None or (best[1][1] == 1 and columns > 1):
         return None
     return best[1]
+
+
+def _registers(width: int, lanes: int) -> int:
+    """The registers of a row of a tile: LLVM widens vectors to powers of two.
+
+    Rows of whole registers are several vectors.
+    """
+    if width % lanes == 0:
+        return width // lanes
+    return max(1, (1 << (width - 1).bit_length()) // lanes)
 
 
 def _extent(axes: Any, place: int | None) -> int | None:
@@ -113,6 +137,22 @@ def _is_packed_anyway(found: Contraction, axes: Any, columns: int) -> bool:
     used = variables_of(*found.operands[found.wide].indices)
     uses = size_of([one for one in axes if one.kind == SPATIAL and one.var not in used])
     return uses > _FEW_ROWS and width > 4 * columns
+
+
+def _pad(sch: Schedule, block: BlockRV, found: Contraction, columns: int) -> BlockRV | None:
+    """Compute columns up to a multiple of those of a tile, which the next block leaves out; the
+    block that pads the wide operand.
+    """
+    before = {node_of(sch, one) for one in sch.get_producers(block)}
+    count = len(node_of(sch, block).iter_vars)
+    padding = [columns if at == found.column else 1 for at in range(count)]
+    if not attempt(lambda: sch.pad_einsum(block, padding)):
+        return None
+    for crop in sch.get_consumers(block):
+        if len(sch.get_consumers(crop)) == 1:
+            sch.compute_inline(crop)
+    made = [one for one in sch.get_producers(block) if node_of(sch, one) not in before]
+    return made[0] if len(made) == 1 else None
 
 
 def _pack(sch: Schedule, block: BlockRV, found: Contraction, columns: int) -> BlockRV | None:
@@ -174,9 +214,15 @@ def _is_unit(index: Any, axis: Any) -> bool:
 
 
 def _tile(
-    sch: Schedule, block: BlockRV, last: BlockRV, found: Contraction, rows: int, columns: int
+    sch: Schedule,
+    block: BlockRV,
+    last: BlockRV,
+    found: Contraction,
+    shape: tuple[int, int],
+    lanes: int,
 ) -> None:
     """Tile the loops of the last block, and compute the sums of a tile in it."""
+    rows, columns = shape
     node = node_of(sch, block)
     axes = [one for one in node.iter_vars if one.kind == SPATIAL]
     place = {one.var: at for at, one in enumerate(axes)}
@@ -220,13 +266,13 @@ def _tile(
                 indices[column] % width,
             ],
         )
-    sch.vectorize(tile[found.column])
+    _in_vectors(sch, tile[found.column], columns, lanes)
     if found.row in tile:
         sch.unroll(tile[found.row])
     if work >= _WORTH:
         sch.parallel(fused)
     if column == len(axes) - 1:
-        sch.vectorize(column_inner)
+        _in_vectors(sch, column_inner, columns, lanes)
     elif row == len(axes) - 1:
         sch.reorder(column_inner, inner[0])
         sch.unroll(column_inner)
@@ -234,6 +280,14 @@ def _tile(
     sch.annotate(fused, SCHEDULED, 1)
     if sums:
         sch.decompose_reduction(block, sums[0])
+
+
+def _in_vectors(sch: Schedule, loop: Any, extent: int, lanes: int) -> None:
+    """Vectorize a loop over the columns of a tile, in registers."""
+    if extent > lanes and extent % lanes == 0 and extent & (extent - 1):
+        outer, loop = sch.split(loop, [None, lanes])
+        sch.unroll(outer)
+    sch.vectorize(loop)
 
 
 def _loops_of(sch: Schedule, block: BlockRV, places: Iterable[int | None]) -> dict[int | None, Any]:
