@@ -200,6 +200,10 @@ def test_transform_does_what_numpy_does(one: Case) -> None:
         (lambda x: topi.squeeze(x, 0), "extent of axis 0 of X is 4, expected 1"),
         (lambda x: topi.take(x, x, mode="raise"), "take: unknown mode 'raise'"),
         (lambda x: topi.strided_slice(x, [0], [4], [0]), "strides must not be 0"),
+        (
+            lambda x: topi.strided_slice(x, [te.var("n")], [2], slice_mode="size"),
+            "begin, end and strides must be constant",
+        ),
         (lambda x: topi.concatenate([]), "needs at least one tensor"),
         (lambda x: topi.expand_dims(x, 4), "use an axis from -3 to 2"),
     ],
