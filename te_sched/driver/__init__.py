@@ -113,16 +113,18 @@ def build(
 
 
 def build_with_callers(
-    functions: IRModule, callers: Mapping[str, PrimFunc], target: Target
+    functions: IRModule, callers: Mapping[str, PrimFunc], target: Target, name: str | None = None
 ) -> Module:
     """Compile functions for a processor, with lowered ones that call them (`tir.call_function`).
+
+    `name` is that of the program in the cache, if it is known and was looked for.
 
     Raises
     ------
     BuildError as `build` does.
     """
     work = _work(functions, None, target)
-    work.callers = callers
+    work.callers, work.known_as = callers, name
     _take(PLAN, work)
     module: Any = work.module
     return module  # type: ignore[no-any-return]

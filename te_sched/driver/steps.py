@@ -32,6 +32,7 @@ from te_sched.analysis.schedules.sizes import (
     check_sizes,
     symbolic_sizes,
 )
+from te_sched.config import Config, current
 from te_sched.deep_recursion import walks_deeply
 from te_sched.driver.plan import Step, Work
 from te_sched.errors import SourceLocation, Subject
@@ -65,7 +66,7 @@ PROCESSOR_PASSES = (Pass(guard_counts, "final"), Pass(specialize_strides, "final
 _Functions = Mapping[str, PrimFunc]
 _MOST_JUDGED = 256  # stores and calls
 _EFFECTS = dict(EFFECTS)  # the original ones, which programs may change
-_HISTORY = frozenset({Trace, Fate, SourceLocation})  # not part of the name of a program
+HISTORY = frozenset({Trace, Fate, SourceLocation})  # not part of the name of a program
 
 
 def find_built(work: Work) -> None:
@@ -76,14 +77,20 @@ def find_built(work: Work) -> None:
     given: tuple[object, ...] = (work.inputs, work.args, work.name, work.binds, work.verify)
     given = (*given, work.sanitize, work.callers)
     parts = (given, work.outside.lowering, work.outside.check_accesses)
-    work.known_as = name_program(parts, work.target, _HISTORY)
+    work.known_as = name_program(parts, work.target, HISTORY)
     if work.known_as is not None:
         work.module = find(work.known_as, work.target)
 
 
 def _may_be_known(work: Work) -> bool:
     """Whether the cache applies: it is on, for a CPU, and no rule or effect was registered."""
-    is_kept = work.outside.cache and not work.outside.verify_passes and not work.is_for_gpu
+    return not work.is_for_gpu and work.known_as is None and is_cacheable(work.outside)
+
+
+def is_cacheable(switches: Config | None = None) -> bool:
+    """Whether the cache is on, and no rule or effect of an intrinsic was registered."""
+    switches = switches or current()
+    is_kept = switches.cache and not switches.verify_passes
     return is_kept and not RULES and EFFECTS == _EFFECTS
 
 

@@ -55,12 +55,15 @@ class Op(str):
     def reset_attr(self, attr_name: str) -> None:
         """Remove an attribute."""
         ATTRIBUTES.get(self, {}).pop(attr_name, None)
+        CHANGED_BY_PROGRAMS.add(str(self))
 
 
 # All intrinsics that are used, by name.
 OPS: dict[str, Op] = {}
 # What was registered of intrinsics and operators of graphs: by name, then by name of the attribute.
 ATTRIBUTES: dict[str, dict[str, Any]] = {}
+# The names of those whose attributes were set or removed by the functions below.
+CHANGED_BY_PROGRAMS: set[str] = set()
 
 
 @checked
@@ -74,6 +77,7 @@ def register_op_attr(op_name: str, attr_key: str, value: Any = None, level: int 
     if value is None:
         return lambda decorated: register_op_attr(op_name, attr_key, decorated, level)
     ATTRIBUTES.setdefault(op_name, {})[attr_key] = value
+    CHANGED_BY_PROGRAMS.add(op_name)
     if attr_key == "TCallEffectKind":
         if value not in tuple(Effect):
             raise DeclarationError(

@@ -131,6 +131,14 @@ PIPELINES: dict[str, Callable[..., Any]] = {
     "default_build": _of("_pipeline", _DEFAULT_BUILD),
     "processor": _processor,
 }
+_OF_LIBRARY = dict(PIPELINES)
+
+
+def is_of_library(pipeline: Any) -> bool:
+    """Whether a pipeline is one of those above, by its name; None is the empty one."""
+    if not isinstance(pipeline, str):
+        return pipeline is None
+    return pipeline in _OF_LIBRARY and PIPELINES.get(pipeline) is _OF_LIBRARY[pipeline]
 
 
 def get_pipeline(name: str = "zero", **kwargs: Any) -> Any:

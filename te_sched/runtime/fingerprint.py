@@ -13,25 +13,23 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import importlib.metadata
 import io
 import os
 import pickle
 import platform
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import llvmlite
 import llvmlite.binding as llvm
+import numpy as np
 
 from te_sched import config
 
 _FORMAT = 2  # of keys and of what is kept under them
 _PLAIN = frozenset({range, slice, complex, bytearray})
 _MARGIN_NS = 2_000_000_000  # clocks of file systems are coarse
-_DISTRIBUTION = "te-sched"
 
 
 class _Unseen(Exception):
@@ -68,10 +66,16 @@ class _Pickler(pickle.Pickler):
             return kind, ()
         if _is_ours(kind) or kind in _PLAIN:
             return NotImplemented
+        if kind is np.ndarray and not obj.dtype.hasobject:
+            return tuple, ((obj.dtype.str, obj.shape, _digest(obj)),)
         module = getattr(obj, "__module__", None) or ""  # of a class or function
         if module.startswith(_PACKAGE) or (kind is type and module == "builtins"):
             return NotImplemented
         raise _Unseen(kind)
+
+
+def _digest(values: np.ndarray[Any, Any]) -> bytes:
+    return hashlib.sha256(np.ascontiguousarray(values).reshape(-1).view(np.uint8)).digest()
 
 
 _PACKAGE = __name__.partition(".")[0] + "."
@@ -85,16 +89,11 @@ def _is_ours(kind: type) -> bool:
 @functools.cache
 def environment() -> bytes | None:
     """The name of te_sched, LLVM and Python as they are; None where that is not certain."""
-    files = list(_sources(Path(__file__).parents[1]))
+    files = sorted(_sources(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
     if not files or max(changed for *_, changed in files) > config.STARTED - _MARGIN_NS:
         return None  # other code may be running than what the files say now
-    try:
-        version = importlib.metadata.version(_DISTRIBUTION)
-    except importlib.metadata.PackageNotFoundError:
-        version = "not installed"
     facts = (
         _FORMAT,
-        version,
         files,
         llvmlite.__version__,
         llvm.llvm_version_info,
@@ -104,13 +103,13 @@ def environment() -> bytes | None:
     return hashlib.sha256(repr(facts).encode()).digest()
 
 
-def _sources(package: Path) -> Iterator[tuple[str, int, int, int, int]]:
+def _sources(folder: str) -> Iterator[tuple[str, int, int, int, int]]:
     """Path, size, number and times of each source file: no content changes without one of them."""
-    for folder, folders, names in os.walk(package):
-        folders.sort()
-        for name in sorted(names):
-            if name.endswith(".py"):
-                path = os.path.join(folder, name)
-                status = os.stat(path)
+    with os.scandir(folder) as found:
+        for one in found:
+            if one.name.endswith(".py"):
+                status = os.stat(one.path)  # all of it, unlike one.stat() on Windows
                 changed = max(status.st_mtime_ns, status.st_ctime_ns)
-                yield path, status.st_size, status.st_ino, status.st_mtime_ns, changed
+                yield one.path, status.st_size, status.st_ino, status.st_mtime_ns, changed
+            elif "." not in one.name and one.name != "__pycache__" and one.is_dir():
+                yield from _sources(one.path)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import importlib
 import math
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -483,7 +484,8 @@ def as_storage(values: np.ndarray[Any, Any], dtype: str) -> np.ndarray[Any, Any]
 
 def refuse_masked(values: np.ndarray[Any, Any]) -> None:
     """Refuse a masked array, whose mask would be ignored."""
-    if isinstance(values, np.ma.MaskedArray):
+    masked = sys.modules.get("numpy.ma")  # numpy loads it at its first use, which takes 20 ms
+    if masked is not None and isinstance(values, masked.MaskedArray):
         raise CallError(
             f"cannot read {kind_of(values)}: its mask would be ignored",
             "",

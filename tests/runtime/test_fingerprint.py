@@ -9,7 +9,7 @@ import pytest
 
 import te_sched
 from te_sched import config, te
-from te_sched.driver.steps import _HISTORY
+from te_sched.driver.steps import HISTORY
 from te_sched.runtime import fingerprint as module
 from te_sched.runtime.fingerprint import environment
 from tests.golden import corpus
@@ -26,7 +26,7 @@ def _unedited(monkeypatch):
 
 
 def fingerprint(graph):
-    return module.fingerprint(graph, _HISTORY)
+    return module.fingerprint(graph, HISTORY)
 
 
 def program(n: int = 16, factor: int = 4, scale: float = 2.0, name: str = "B"):
@@ -84,9 +84,23 @@ class Foreign:
     pass
 
 
-@pytest.mark.parametrize("hidden", [lambda: 1, len, Foreign, Foreign(), np.float32(1), np.zeros(2)])
+@pytest.mark.parametrize(
+    "hidden", [lambda: 1, len, Foreign, Foreign(), np.float32(1), np.array([Foreign()])]
+)
 def test_what_cannot_be_seen_has_no_name(hidden):
     assert fingerprint((program(), hidden)) is None
+
+
+def test_arrays_count_with_their_elements_shape_and_dtype():
+    one = np.arange(6, dtype="float32")
+    others = [one[::-1], one.reshape(2, 3), one.astype("int32"), one.view("int32"), one[:5]]
+    names = [fingerprint(each) for each in (one, *others, np.float32(0) * one)]
+    assert None not in names
+    assert len(set(names)) == len(names)
+    both = np.stack([one, one], axis=1)
+    assert fingerprint(both[:, 0]) == fingerprint(one) == fingerprint(one.copy())
+    assert fingerprint(te_sched.nd.array(one)) == fingerprint(te_sched.nd.array(one))
+    assert fingerprint(te_sched.nd.array(one)) != fingerprint(te_sched.nd.array(-one))
 
 
 def test_ignored_types_count_as_types_alone():

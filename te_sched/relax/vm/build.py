@@ -13,6 +13,12 @@ from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.passes import ModulePass
 from te_sched.relax import transform
 from te_sched.relax.pipeline import get_pipeline
+from te_sched.relax.vm.built_graphs import (
+    find_graphs,
+    keep_graphs,
+    kernels_name,
+    name_graphs,
+)
 from te_sched.relax.vm.codegen import write_functions
 from te_sched.relax.vm.exec_builder import ExecBuilder
 from te_sched.relax.vm.executable import Executable
@@ -53,10 +59,18 @@ def build(
         )
     module = _as_module(mod)
     wanted = as_target(target)
+    _check_params(params)
+    name = name_graphs(module, params, pipeline, wanted)
+    found = find_graphs(name, wanted) if name is not None else None
+    if found is not None:
+        return found
     lowered = _lowered(module, params, pipeline, wanted)
     builder = ExecBuilder()
     rest = write_instructions(builder, lowered)
-    return link(builder, wanted, rest)
+    made = link(builder, wanted, rest, name=name)
+    if name is not None:
+        keep_graphs(name, made)
+    return made
 
 
 def compile_module(mod: Any, target: str | Target | None = None, **options: Any) -> Any:
@@ -75,8 +89,13 @@ def write_instructions(
     return write_functions(builder, module)
 
 
-def link(builder: ExecBuilder, target: Any, module: IRModule | None = None) -> Executable:
-    """The executable of instructions, and of the functions of loops that they call."""
+def link(
+    builder: ExecBuilder, target: Any, module: IRModule | None = None, *, name: str | None = None
+) -> Executable:
+    """The executable of instructions, and of the functions of loops that they call.
+
+    `name` is that of the executable in the cache (`built_graphs`).
+    """
     wanted = as_target(target)
     kernels = {
         str(func.attrs.get("global_symbol", name)): func
@@ -95,7 +114,8 @@ def link(builder: ExecBuilder, target: Any, module: IRModule | None = None) -> E
             plans[function.name] = planned.plan
             callers[function.name] = planned.function
             kernels.update(planned.kernels)
-    code = driver.build_with_callers(IRModule(kernels), callers, wanted)
+    program = kernels_name(name) if name is not None else None
+    code = driver.build_with_callers(IRModule(kernels), callers, wanted, program)
     return Executable(bytecode, code, plans)
 
 
@@ -109,13 +129,16 @@ def _as_module(mod: Any) -> IRModule:
     )
 
 
-def _lowered(
-    module: IRModule, params: Mapping[str, Any] | None, pipeline: Any, target: Target
-) -> IRModule:
+def _check_params(params: Any) -> None:
     if params is not None and not isinstance(params, Mapping):
         raise GraphError(
             f"the parameters are {repr_of(params)}", f"it is {kind_of(params)}", "give a dictionary"
         )
+
+
+def _lowered(
+    module: IRModule, params: Mapping[str, Any] | None, pipeline: Any, target: Target
+) -> IRModule:
     if params:
         module = transform.BindParams("main", dict(params))(module)
     if pipeline is None:

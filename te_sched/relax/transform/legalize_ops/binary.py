@@ -11,7 +11,7 @@ from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.transform.legalize_ops.common import (
     LegalizeFunc,
     TEFunc,
-    register_legalize,
+    library_rule,
     scalar_or_expr,
 )
 
@@ -57,4 +57,4 @@ for _name in (
     "right_shift",
     "subtract",
 ):
-    register_legalize(f"relax.{_name}", _binary(getattr(topi, _name)))
+    library_rule(f"relax.{_name}", _binary(getattr(topi, _name)))

@@ -7,7 +7,7 @@ from typing import Any, overload
 
 from te_sched.ir import ops
 from te_sched.ir.graph import Constant, GraphCall
-from te_sched.ir.op import Op, register_op_attr
+from te_sched.ir.op import ATTRIBUTES, Op, register_op_attr
 from te_sched.relax.block_builder import BlockBuilder
 
 LegalizeFunc = Callable[[BlockBuilder, GraphCall], Any]
@@ -28,6 +28,16 @@ def register_legalize(op_name: str, legal_func: LegalizeFunc | None = None) -> A
     True
     """
     return register_op_attr(op_name, "FLegalize", legal_func)
+
+
+def library_rule(op_name: str, legal_func: Any = None) -> Any:
+    """Set a rule of te_sched's own, as `register_legalize` does those of programs: executables
+    that were built with these alone may be kept on disk.
+    """
+    if legal_func is None:
+        return lambda decorated: library_rule(op_name, decorated)
+    ATTRIBUTES.setdefault(op_name, {})["FLegalize"] = legal_func
+    return legal_func
 
 
 def scalar_or_expr(expr: Any, python_native: bool = False) -> Any:

@@ -14,7 +14,7 @@ from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.constant import const
 from te_sched.relax.transform.legalize_ops.common import (
     LegalizeFunc,
-    register_legalize,
+    library_rule,
     scalar_or_expr,
 )
 
@@ -31,13 +31,13 @@ def _full(name: str, value: float | None = None) -> LegalizeFunc:
 
 
 for _name in ("full", "full_like"):
-    register_legalize(f"relax.{_name}", _full("full"))
+    library_rule(f"relax.{_name}", _full("full"))
 for _name, _value in (("ones", 1.0), ("zeros", 0.0)):
-    register_legalize(f"relax.{_name}", _full(_name, _value))
-    register_legalize(f"relax.{_name}_like", _full(_name, _value))
+    library_rule(f"relax.{_name}", _full(_name, _value))
+    library_rule(f"relax.{_name}_like", _full(_name, _value))
 
 
-@register_legalize("relax.arange")
+@library_rule("relax.arange")
 def _arange(builder: BlockBuilder, call: GraphCall) -> Any:
     values = [one.struct_info.value for one in call.args]
     dtype = call.attrs.dtype
@@ -59,8 +59,8 @@ def _sequence(shape: Any, start: Any, step: Any, dtype: str) -> Any:
     return topi.utils.tensor_of(shape, element, "T_arange")
 
 
-@register_legalize("relax.eye")
-@register_legalize("relax.eye_like")
+@library_rule("relax.eye")
+@library_rule("relax.eye_like")
 def _eye(builder: BlockBuilder, call: GraphCall) -> Any:
     info: Any = call.struct_info
     diagonal = call.args[-1]
@@ -80,11 +80,11 @@ def _triangle(is_upper: bool, name: str) -> LegalizeFunc:
     return legalize
 
 
-register_legalize("relax.tril", _triangle(False, "tril"))
-register_legalize("relax.triu", _triangle(True, "triu"))
+library_rule("relax.tril", _triangle(False, "tril"))
+library_rule("relax.triu", _triangle(True, "triu"))
 
 
-@register_legalize("relax.astype")
+@library_rule("relax.astype")
 def _astype(builder: BlockBuilder, call: GraphCall) -> Any:
     value = call.args[0]
     if isinstance(value, Constant) and len(value.data.shape) == 0:

@@ -9,7 +9,7 @@ from te_sched.ir import ops
 from te_sched.ir.expr import FloatImm, IntImm
 from te_sched.ir.graph import GraphCall
 from te_sched.relax.block_builder import BlockBuilder
-from te_sched.relax.transform.legalize_ops.common import call_te_of, register_legalize
+from te_sched.relax.transform.legalize_ops.common import call_te_of, library_rule
 
 for _name in (
     "abs",
@@ -41,12 +41,12 @@ for _name in (
     "tan",
     "tanh",
 ):
-    register_legalize(f"relax.{_name}", call_te_of(getattr(topi, _name), f"tir_{_name}"))
-register_legalize("relax.erf", call_te_of(topi.erf))
-register_legalize("relax.square", call_te_of(lambda x: topi.multiply(x, x), "tir_square"))
+    library_rule(f"relax.{_name}", call_te_of(getattr(topi, _name), f"tir_{_name}"))
+library_rule("relax.erf", call_te_of(topi.erf))
+library_rule("relax.square", call_te_of(lambda x: topi.multiply(x, x), "tir_square"))
 
 
-@register_legalize("relax.clip")
+@library_rule("relax.clip")
 def _clip(builder: BlockBuilder, call: GraphCall) -> Any:
     bounds = [getattr(one, "value", one) for one in call.args[1:]]
     constants = [one.value if isinstance(one, IntImm | FloatImm) else one for one in bounds]
@@ -59,4 +59,4 @@ def _fma(x: Any, y: Any, z: Any) -> Any:
     )
 
 
-register_legalize("relax.ewise_fma", call_te_of(_fma, "ewise_fma"))
+library_rule("relax.ewise_fma", call_te_of(_fma, "ewise_fma"))

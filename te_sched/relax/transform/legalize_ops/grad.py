@@ -10,19 +10,19 @@ from te_sched.ir import ops
 from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.graph import GraphCall
 from te_sched.relax.block_builder import BlockBuilder
-from te_sched.relax.transform.legalize_ops.common import LegalizeFunc, register_legalize
+from te_sched.relax.transform.legalize_ops.common import LegalizeFunc, library_rule
 from te_sched.relax.transform.legalize_ops.nn import ones_of_classes
 
 
-@register_legalize("relax.grad.no_grad")
-@register_legalize("relax.grad.start_checkpoint")
-@register_legalize("relax.grad.end_checkpoint")
+@library_rule("relax.grad.no_grad")
+@library_rule("relax.grad.start_checkpoint")
+@library_rule("relax.grad.end_checkpoint")
 def _value(builder: BlockBuilder, call: GraphCall) -> Any:
     del builder
     return call.args[0]
 
 
-@register_legalize("relax.grad.nll_loss_backward")
+@library_rule("relax.grad.nll_loss_backward")
 def _nll_loss_backward(builder: BlockBuilder, call: GraphCall) -> Any:
     reduction, ignored = call.attrs.reduction, call.attrs.ignore_index
 
@@ -94,11 +94,11 @@ def _pool_backward(kind: str) -> LegalizeFunc:
     return legalize
 
 
-register_legalize("relax.grad.max_pool2d_backward", _pool_backward("max"))
-register_legalize("relax.grad.avg_pool2d_backward", _pool_backward("avg"))
+library_rule("relax.grad.max_pool2d_backward", _pool_backward("max"))
+library_rule("relax.grad.avg_pool2d_backward", _pool_backward("avg"))
 
 
-@register_legalize("relax.grad.take_backward")
+@library_rule("relax.grad.take_backward")
 def _take_backward(builder: BlockBuilder, call: GraphCall) -> Any:
     return builder.call_te(_taken, *call.args, call.attrs.axis, primfunc_name_hint="take_backward")
 

@@ -8,10 +8,10 @@ from te_sched import topi
 from te_sched.ir.expr import IntImm
 from te_sched.ir.graph import GraphCall
 from te_sched.relax.block_builder import BlockBuilder
-from te_sched.relax.transform.legalize_ops.common import register_legalize
+from te_sched.relax.transform.legalize_ops.common import library_rule
 
 
-@register_legalize("relax.image.resize2d")
+@library_rule("relax.image.resize2d")
 def _resize2d(builder: BlockBuilder, call: GraphCall) -> Any:
     attrs = call.attrs
     return builder.call_te(

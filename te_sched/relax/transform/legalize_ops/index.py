@@ -12,17 +12,17 @@ from te_sched.ir.op import Op
 from te_sched.ir.struct_info import ShapeExpr, ShapeStructInfo, TensorStructInfo
 from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.op.index import slice_arguments
-from te_sched.relax.transform.legalize_ops.common import register_legalize
+from te_sched.relax.transform.legalize_ops.common import library_rule
 
 
-@register_legalize("relax.take")
+@library_rule("relax.take")
 def _take(builder: BlockBuilder, call: GraphCall) -> Any:
     data, indices = call.args
     axis = call.attrs.axis
     return builder.call_te(topi.take, data, indices, axis, 0, "fast")
 
 
-@register_legalize("relax.strided_slice")
+@library_rule("relax.strided_slice")
 def _strided_slice(builder: BlockBuilder, call: GraphCall) -> Any:
     axes, begin, end, strides = slice_arguments(call)
     return builder.call_te(
@@ -37,7 +37,7 @@ def _strided_slice(builder: BlockBuilder, call: GraphCall) -> Any:
     )
 
 
-@register_legalize("relax.dynamic_strided_slice")
+@library_rule("relax.dynamic_strided_slice")
 def _dynamic_strided_slice(builder: BlockBuilder, call: GraphCall) -> Any:
     """The sizes are computed first, then matched, then the elements are read."""
     info = call.args[0].struct_info

@@ -9,10 +9,10 @@ from te_sched.errors import GraphAssertionError
 from te_sched.ir import ops
 from te_sched.ir.graph import GraphCall, Tuple, TupleGetItem
 from te_sched.relax.block_builder import BlockBuilder
-from te_sched.relax.transform.legalize_ops.common import register_legalize
+from te_sched.relax.transform.legalize_ops.common import library_rule
 
 
-@register_legalize("relax.matmul")
+@library_rule("relax.matmul")
 def _matmul(builder: BlockBuilder, call: GraphCall) -> Any:
     dtype = call.struct_info.dtype  # type: ignore[attr-defined]
     if not dtype:
@@ -66,7 +66,7 @@ def _indices(batch: Any, sizes: list[Any]) -> list[Any]:
     return [0 if ops.is_const(size, 1) else i for i, size in zip(inner, sizes, strict=True)]
 
 
-@register_legalize("relax.einsum")
+@library_rule("relax.einsum")
 def _einsum(builder: BlockBuilder, call: GraphCall) -> Any:
     tensors = call.args[0]
     if isinstance(tensors, Tuple):

@@ -14,7 +14,7 @@ from te_sched.ir.op import Op
 from te_sched.ir.struct_info import TupleStructInfo
 from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.emit_te import gen_call_tir_inputs
-from te_sched.relax.transform.legalize_ops.common import LegalizeFunc, TEFunc, register_legalize
+from te_sched.relax.transform.legalize_ops.common import LegalizeFunc, TEFunc, library_rule
 from te_sched.tir import Schedule
 
 
@@ -30,14 +30,14 @@ def _reshape(te_func: TEFunc, name: str, is_collapse: bool = False) -> LegalizeF
     return legalize
 
 
-register_legalize("relax.broadcast_to", _reshape(topi.broadcast_to, "broadcast_to"))
-register_legalize("relax.reshape", _reshape(topi.reshape, "reshape"))
-register_legalize("relax.flatten", _reshape(topi.reshape, "reshape"))
-register_legalize("relax.collapse_sum_like", _reshape(topi.collapse_sum, "collapse_sum", True))
-register_legalize("relax.collapse_sum_to", _reshape(topi.collapse_sum, "collapse_sum", True))
+library_rule("relax.broadcast_to", _reshape(topi.broadcast_to, "broadcast_to"))
+library_rule("relax.reshape", _reshape(topi.reshape, "reshape"))
+library_rule("relax.flatten", _reshape(topi.reshape, "reshape"))
+library_rule("relax.collapse_sum_like", _reshape(topi.collapse_sum, "collapse_sum", True))
+library_rule("relax.collapse_sum_to", _reshape(topi.collapse_sum, "collapse_sum", True))
 
 
-@register_legalize("relax.concat")
+@library_rule("relax.concat")
 def _concat(builder: BlockBuilder, call: GraphCall) -> Any:
     tensors = call.args[0]
     info = tensors.struct_info
@@ -50,7 +50,7 @@ def _concat(builder: BlockBuilder, call: GraphCall) -> Any:
     return builder.call_te(topi.concatenate, fields, axis)
 
 
-@register_legalize("relax.expand_dims")
+@library_rule("relax.expand_dims")
 def _expand_dims(builder: BlockBuilder, call: GraphCall) -> Any:
     ndim = call.struct_info.ndim  # type: ignore[attr-defined]
 
@@ -68,13 +68,13 @@ def _expand_dims(builder: BlockBuilder, call: GraphCall) -> Any:
     return builder.call_te(te_expand_dims, call.args[0], primfunc_name_hint="expand_dims")
 
 
-@register_legalize("relax.permute_dims")
+@library_rule("relax.permute_dims")
 def _permute_dims(builder: BlockBuilder, call: GraphCall) -> Any:
     axes = call.attrs.axes
     return builder.call_te(topi.transpose, call.args[0], None if axes is None else list(axes))
 
 
-@register_legalize("relax.split")
+@library_rule("relax.split")
 def _split(builder: BlockBuilder, call: GraphCall) -> Any:
     parts = call.attrs.indices_or_sections
     data = call.args[0].struct_info
@@ -112,13 +112,13 @@ def _equal_parts(builder: BlockBuilder, call: GraphCall, count: int) -> Any:
     return builder.call_te(split, call.args[0], call.attrs.axis)
 
 
-@register_legalize("relax.squeeze")
+@library_rule("relax.squeeze")
 def _squeeze(builder: BlockBuilder, call: GraphCall) -> Any:
     axes = call.attrs.axis
     return builder.call_te(topi.squeeze, call.args[0], None if axes is None else list(axes))
 
 
-@register_legalize("relax.repeat")
+@library_rule("relax.repeat")
 def _repeat(builder: BlockBuilder, call: GraphCall) -> Any:
     def te_repeat(data: Any, repeats: int, axis: int | None) -> Any:
         if axis is None:  # of the flattened tensor
@@ -132,22 +132,22 @@ def _repeat(builder: BlockBuilder, call: GraphCall) -> Any:
     )
 
 
-@register_legalize("relax.tile")
+@library_rule("relax.tile")
 def _tile(builder: BlockBuilder, call: GraphCall) -> Any:
     return builder.call_te(topi.tile, call.args[0], list(call.attrs.repeats))
 
 
-@register_legalize("relax.flip")
+@library_rule("relax.flip")
 def _flip(builder: BlockBuilder, call: GraphCall) -> Any:
     return builder.call_te(topi.flip, call.args[0], call.attrs.axis)
 
 
-@register_legalize("relax.gather_elements")
+@library_rule("relax.gather_elements")
 def _gather_elements(builder: BlockBuilder, call: GraphCall) -> Any:
     return builder.call_te(topi.gather, call.args[0], call.attrs.axis, call.args[1])
 
 
-@register_legalize("relax.gather_nd")
+@library_rule("relax.gather_nd")
 def _gather_nd(builder: BlockBuilder, call: GraphCall) -> Any:
     def te_gather_nd(data: Any, indices: Any, batch_dims: int) -> Any:
         return topi.gather_nd(data, _last_axis_first(indices), batch_dims)
@@ -161,13 +161,13 @@ def _last_axis_first(indices: Any) -> Any:
     return topi.transpose(indices, [axes[-1], *axes[:-1]])
 
 
-@register_legalize("relax.scatter_elements")
+@library_rule("relax.scatter_elements")
 def _scatter_elements(builder: BlockBuilder, call: GraphCall) -> Any:
     attrs = call.attrs
     return builder.call_te(topi.scatter_elements, *call.args, attrs.axis, attrs.reduction)
 
 
-@register_legalize("relax.scatter_nd")
+@library_rule("relax.scatter_nd")
 def _scatter_nd(builder: BlockBuilder, call: GraphCall) -> Any:
     def scatter_nd(data: Any, indices: Any, updates: Any, reduction: str) -> Any:
         return topi.scatter_nd(data, _last_axis_first(indices), updates, reduction)
@@ -175,7 +175,7 @@ def _scatter_nd(builder: BlockBuilder, call: GraphCall) -> Any:
     return builder.call_te(scatter_nd, *call.args, call.attrs.reduction)
 
 
-@register_legalize("relax.one_hot")
+@library_rule("relax.one_hot")
 def _one_hot(builder: BlockBuilder, call: GraphCall) -> Any:
     indices, on_value, off_value = call.args
     attrs, dtype = call.attrs, on_value.value.dtype
@@ -184,7 +184,7 @@ def _one_hot(builder: BlockBuilder, call: GraphCall) -> Any:
     )
 
 
-@register_legalize("relax.layout_transform")
+@library_rule("relax.layout_transform")
 def _layout_transform(builder: BlockBuilder, call: GraphCall) -> Any:
     attrs, data = call.attrs, call.args[0]
     value = None if attrs.pad_value is None else attrs.pad_value.value

@@ -14,7 +14,7 @@ from te_sched.relax.transform.legalize_ops.attention import attention
 from te_sched.relax.transform.legalize_ops.common import (
     LegalizeFunc,
     call_te_of,
-    register_legalize,
+    library_rule,
     scalar_or_expr,
 )
 
@@ -56,7 +56,7 @@ def _convolution(count: int, layouts: tuple[str, str]) -> LegalizeFunc:
 
 
 for _count, _layouts in ((1, ("NCW", "OIW")), (2, ("NCHW", "OIHW")), (3, ("NCDHW", "OIDHW"))):
-    register_legalize(f"relax.nn.conv{_count}d", _convolution(_count, _layouts))
+    library_rule(f"relax.nn.conv{_count}d", _convolution(_count, _layouts))
 
 
 def _transposed(te_func: Any, grouped: Any, layouts: tuple[str, str]) -> LegalizeFunc:
@@ -88,11 +88,11 @@ def _transposed(te_func: Any, grouped: Any, layouts: tuple[str, str]) -> Legaliz
     return legalize
 
 
-register_legalize(
+library_rule(
     "relax.nn.conv1d_transpose",
     _transposed(topi.nn.conv1d_transpose_ncw, topi.nn.group_conv1d_transpose_ncw, ("NCW", "IOW")),
 )
-register_legalize(
+library_rule(
     "relax.nn.conv2d_transpose",
     _transposed(
         topi.nn.conv2d_transpose_nchw, topi.nn.group_conv2d_transpose_nchw, ("NCHW", "IOHW")
@@ -132,7 +132,7 @@ def _pool(te_func: Any, kind: str, name: str) -> LegalizeFunc:
 for _kind in ("max", "avg"):
     for _count, _func in ((1, topi.nn.pool1d), (2, topi.nn.pool2d), (3, topi.nn.pool3d)):
         _name = f"{_kind}_pool{_count}d"
-        register_legalize(f"relax.nn.{_name}", _pool(_func, _kind, _name))
+        library_rule(f"relax.nn.{_name}", _pool(_func, _kind, _name))
 
 
 def _adaptive(te_func: Any, count: int) -> LegalizeFunc:
@@ -167,10 +167,10 @@ for _count, _parts in (
     (2, topi.nn.adaptive_pool),
     (3, topi.nn.adaptive_pool3d),
 ):
-    register_legalize(f"relax.nn.adaptive_avg_pool{_count}d", _adaptive(_parts, _count))
+    library_rule(f"relax.nn.adaptive_avg_pool{_count}d", _adaptive(_parts, _count))
 
 
-@register_legalize("relax.nn.pad")
+@library_rule("relax.nn.pad")
 def _pad(builder: BlockBuilder, call: GraphCall) -> Any:
     attrs = call.attrs
     before, after = list(attrs.pad_width[::2]), list(attrs.pad_width[1::2])
@@ -189,15 +189,15 @@ def _pad(builder: BlockBuilder, call: GraphCall) -> Any:
 
 # Activations
 
-register_legalize("relax.nn.relu", call_te_of(topi.nn.relu))
+library_rule("relax.nn.relu", call_te_of(topi.nn.relu))
 
 
-@register_legalize("relax.nn.leakyrelu")
+@library_rule("relax.nn.leakyrelu")
 def _leakyrelu(builder: BlockBuilder, call: GraphCall) -> Any:
     return builder.call_te(topi.nn.leaky_relu, call.args[0], call.attrs.alpha)
 
 
-@register_legalize("relax.nn.gelu")
+@library_rule("relax.nn.gelu")
 def _gelu(builder: BlockBuilder, call: GraphCall) -> Any:
     def gelu(x: Any) -> Any:
         dtype = x.dtype
@@ -212,7 +212,7 @@ def _gelu(builder: BlockBuilder, call: GraphCall) -> Any:
     return builder.call_te(gelu, call.args[0])
 
 
-@register_legalize("relax.nn.gelu_tanh")
+@library_rule("relax.nn.gelu_tanh")
 def _gelu_tanh(builder: BlockBuilder, call: GraphCall) -> Any:
     def gelu_tanh(x: Any) -> Any:
         def number(value: float) -> Any:
@@ -226,7 +226,7 @@ def _gelu_tanh(builder: BlockBuilder, call: GraphCall) -> Any:
     return builder.call_te(gelu_tanh, call.args[0])
 
 
-@register_legalize("relax.nn.silu")
+@library_rule("relax.nn.silu")
 def _silu(builder: BlockBuilder, call: GraphCall) -> Any:
     def silu(x: Any) -> Any:
         return topi.multiply(x, topi.sigmoid(x))
@@ -234,12 +234,12 @@ def _silu(builder: BlockBuilder, call: GraphCall) -> Any:
     return builder.call_te(silu, call.args[0])
 
 
-@register_legalize("relax.nn.softmax")
+@library_rule("relax.nn.softmax")
 def _softmax(builder: BlockBuilder, call: GraphCall) -> Any:
     return builder.call_te(topi.nn.softmax, call.args[0], call.attrs.axis)
 
 
-@register_legalize("relax.nn.log_softmax")
+@library_rule("relax.nn.log_softmax")
 def _log_softmax(builder: BlockBuilder, call: GraphCall) -> Any:
     return builder.call_te(topi.nn.log_softmax, call.args[0], call.attrs.axis)
 
@@ -247,7 +247,7 @@ def _log_softmax(builder: BlockBuilder, call: GraphCall) -> Any:
 # Normalizations
 
 
-@register_legalize("relax.nn.batch_norm")
+@library_rule("relax.nn.batch_norm")
 def _batch_norm(builder: BlockBuilder, call: GraphCall) -> Any:
     attrs = call.attrs
     return builder.call_te(
@@ -262,13 +262,13 @@ def _batch_norm(builder: BlockBuilder, call: GraphCall) -> Any:
     )
 
 
-@register_legalize("relax.nn.layer_norm")
+@library_rule("relax.nn.layer_norm")
 def _layer_norm(builder: BlockBuilder, call: GraphCall) -> Any:
     attrs = call.attrs
     return builder.call_te(topi.nn.layer_norm, *call.args, list(attrs.axes), attrs.epsilon)
 
 
-@register_legalize("relax.nn.group_norm")
+@library_rule("relax.nn.group_norm")
 def _group_norm(builder: BlockBuilder, call: GraphCall) -> Any:
     attrs = call.attrs
     return builder.call_te(
@@ -281,13 +281,13 @@ def _group_norm(builder: BlockBuilder, call: GraphCall) -> Any:
     )
 
 
-@register_legalize("relax.nn.rms_norm")
+@library_rule("relax.nn.rms_norm")
 def _rms_norm(builder: BlockBuilder, call: GraphCall) -> Any:
     attrs = call.attrs
     return builder.call_te(topi.nn.rms_norm, *call.args, list(attrs.axes), attrs.epsilon)
 
 
-@register_legalize("relax.nn.dropout")
+@library_rule("relax.nn.dropout")
 def _dropout(builder: BlockBuilder, call: GraphCall) -> Any:
     del builder
     warnings.warn(
@@ -301,7 +301,7 @@ def _dropout(builder: BlockBuilder, call: GraphCall) -> Any:
 # Losses
 
 
-@register_legalize("relax.nn.cross_entropy_with_logits")
+@library_rule("relax.nn.cross_entropy_with_logits")
 def _cross_entropy(builder: BlockBuilder, call: GraphCall) -> Any:
     def cross_entropy_with_logits(x: Any, y: Any) -> Any:
         total = topi.sum(topi.multiply(x, y))
@@ -313,7 +313,7 @@ def _cross_entropy(builder: BlockBuilder, call: GraphCall) -> Any:
     return builder.call_te(cross_entropy_with_logits, *call.args)
 
 
-@register_legalize("relax.nn.nll_loss")
+@library_rule("relax.nn.nll_loss")
 def _nll_loss(builder: BlockBuilder, call: GraphCall) -> Any:
     attrs = call.attrs
 
@@ -335,12 +335,12 @@ def ones_of_classes(predictions: Any) -> Any:
 # Attention
 
 
-@register_legalize("relax.nn.attention")
+@library_rule("relax.nn.attention")
 def _attention(builder: BlockBuilder, call: GraphCall) -> Any:
     return _attention_of(builder, call, "attention")
 
 
-@register_legalize("relax.nn.attention_bias")
+@library_rule("relax.nn.attention_bias")
 def _attention_bias(builder: BlockBuilder, call: GraphCall) -> Any:
     return _attention_of(builder, call, "attention_bias")
 

@@ -12,7 +12,7 @@ from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.transform.legalize_ops.common import (
     LegalizeFunc,
     TEFunc,
-    register_legalize,
+    library_rule,
     scalar_or_expr,
 )
 
@@ -78,5 +78,5 @@ def _rule(te_func: TEFunc, name: str) -> LegalizeFunc:
     return legalize
 
 
-register_legalize("relax.quantize", _rule(_quantize, "quantize"))
-register_legalize("relax.dequantize", _rule(_dequantize, "dequantize"))
+library_rule("relax.quantize", _rule(_quantize, "quantize"))
+library_rule("relax.dequantize", _rule(_dequantize, "dequantize"))

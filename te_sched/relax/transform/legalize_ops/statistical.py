@@ -13,7 +13,7 @@ from te_sched.relax.transform.legalize_ops.common import (
     LegalizeFunc,
     TEFunc,
     call_te_of,
-    register_legalize,
+    library_rule,
 )
 
 
@@ -71,8 +71,8 @@ for _name, _func in {
     "argmax": topi.argmax,
     "argmin": topi.argmin,
 }.items():
-    register_legalize(f"relax.{_name}", _reduction(_func, _name))
-register_legalize("relax.where", call_te_of(topi.where))
+    library_rule(f"relax.{_name}", _reduction(_func, _name))
+library_rule("relax.where", call_te_of(topi.where))
 
 
 def _scan(te_func: TEFunc, name: str) -> LegalizeFunc:
@@ -90,16 +90,16 @@ def _scan(te_func: TEFunc, name: str) -> LegalizeFunc:
     return legalize
 
 
-register_legalize("relax.cumsum", _scan(topi.cumsum, "cumsum"))
-register_legalize("relax.cumprod", _scan(topi.cumprod, "cumprod"))
+library_rule("relax.cumsum", _scan(topi.cumsum, "cumsum"))
+library_rule("relax.cumprod", _scan(topi.cumprod, "cumprod"))
 
 
-@register_legalize("relax.sort")
+@library_rule("relax.sort")
 def _sort(builder: BlockBuilder, call: GraphCall) -> Any:
     return builder.call_te(topi.sort, call.args[0], call.attrs.axis, not call.attrs.descending)
 
 
-@register_legalize("relax.argsort")
+@library_rule("relax.argsort")
 def _argsort(builder: BlockBuilder, call: GraphCall) -> Any:
     attrs = call.attrs
     return builder.call_te(
@@ -107,7 +107,7 @@ def _argsort(builder: BlockBuilder, call: GraphCall) -> Any:
     )
 
 
-@register_legalize("relax.topk")
+@library_rule("relax.topk")
 def _topk(builder: BlockBuilder, call: GraphCall) -> Any:
     attrs = call.attrs
     size = call.args[0].struct_info.shape.values[attrs.axis]
@@ -123,7 +123,7 @@ def _topk(builder: BlockBuilder, call: GraphCall) -> Any:
     )
 
 
-@register_legalize("relax.multinomial_from_uniform")
+@library_rule("relax.multinomial_from_uniform")
 def _multinomial(builder: BlockBuilder, call: GraphCall) -> Any:
     return builder.call_te(
         _first_above, *call.args, call.attrs.dtype, primfunc_name_hint="multinomial_from_uniform"
