@@ -5,10 +5,15 @@
     python -m benchmarks.graphs --threads 1         on one core
     python -m benchmarks.graphs --compiled          torch.compile too, which takes minutes
     python -m benchmarks.graphs --results DIR       the figures as JSON and Markdown too
+    python -m benchmarks.graphs mlp-1 --once        te_sched alone: the seconds to its first result
 
 Each model is a torch.nn.Module with random weights (a fixed seed) and inputs. All implementations
 run in one process, in turn; the figure is the least of the medians of the rounds. Results must
 equal torch's to 1e-4 relative to the largest element. "build" is import, passes and compilation.
+
+"import", "first" and "cached" are of two fresh processes that share a new cache on disk, after all
+Python modules are loaded: from torch's graph to a module of graphs, from there to the first result,
+and the same in the second process, which finds the executable in the cache.
 """
 
 from __future__ import annotations
@@ -20,7 +25,9 @@ import json
 import math
 import os
 import statistics
+import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -145,6 +152,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("names", nargs="*", metavar="MODEL", help=", ".join(MODELS))
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--compiled", action="store_true", help="torch.compile too")
+    parser.add_argument("--once", action="store_true", help="time to the first result, as JSON")
     parser.add_argument("--without-peer", action="store_true", help="without TVM")
     parser.add_argument("--results", type=Path, metavar="DIR")
     options = parser.parse_args(arguments)
@@ -153,6 +161,10 @@ def main(arguments: Sequence[str]) -> int:
         parser.error(f"{', '.join(unknown)}: use some of {', '.join(MODELS)}")
     os.environ["TE_SCHED_NUM_THREADS"] = os.environ["TVM_NUM_THREADS"] = str(options.threads)
     importlib.import_module("torch").set_num_threads(options.threads)
+    if options.once:
+        for name in options.names or MODELS:
+            print(json.dumps(once(name)))
+        return 0
     peer = None if options.without_peer else load_peer()
     makers = {OURS: _ours, TORCH: _torch, ONNX: _onnx, OPENVINO: _openvino}
     if options.compiled:
@@ -161,7 +173,8 @@ def main(arguments: Sequence[str]) -> int:
         makers[PEER] = _peer
     figures = []
     for name in options.names or MODELS:
-        figures.append({"model": name} | measure(name, makers, options.threads))
+        measured_one = measure(name, makers, options.threads) | first_results(name)
+        figures.append({"model": name} | measured_one)
         print(json.dumps(figures[-1]), flush=True)
     header, lines = rows(figures, list(makers))
     print(table(header, lines, right=range(1, len(header))))
@@ -175,6 +188,42 @@ def main(arguments: Sequence[str]) -> int:
         (options.results / "graphs.json").write_text(json.dumps(measured, indent=1) + "\n")
         (options.results / "graphs.md").write_text(f"# Graphs\n\n{short(measured)}\n")
     return 0
+
+
+def once(name: str) -> dict[str, float]:
+    """The seconds to import a model, and from there to its first result, in this process."""
+    torch = importlib.import_module("torch")
+    te_sched = importlib.import_module("te_sched")
+    relax = importlib.import_module("te_sched.relax")
+    frontend = importlib.import_module("te_sched.relax.frontend.torch")
+    torch.manual_seed(0)
+    model, shapes = MODELS[name](torch.nn)
+    model.eval()
+    inputs = [torch.rand(shape) for shape in shapes]
+    with torch.no_grad():
+        expected = model(*inputs).numpy()
+    graph = torch.fx.symbolic_trace(model)
+    began = time.perf_counter()
+    module = frontend.from_fx(graph, [(tuple(one.shape), "float32") for one in inputs])
+    imported = time.perf_counter()
+    machine = relax.VirtualMachine(relax.build(module, target="llvm"), te_sched.cpu())
+    result = machine["main"](*[te_sched.nd.array(one.numpy()) for one in inputs]).numpy()
+    done = time.perf_counter()
+    _compare(result, expected)
+    return {"import": imported - began, "first": done - imported}
+
+
+def first_results(name: str) -> dict[str, float]:
+    """The seconds to import a model, to its first result, and to that of a second process."""
+    command = [sys.executable, "-m", "benchmarks.graphs", name, "--once"]
+    with tempfile.TemporaryDirectory() as folder:
+        variables = {**os.environ, "TE_SCHED_CACHE": "1", "TE_SCHED_CACHE_DIR": f"{folder}/cache"}
+        texts = [
+            subprocess.run(command, env=variables, capture_output=True, text=True, check=True)
+            for _ in range(2)
+        ]
+    first, second = (json.loads(one.stdout) for one in texts)
+    return {"import": first["import"], "first": first["first"], "cached": second["first"]}
 
 
 def measure(name: str, makers: dict[str, Any], threads: int) -> dict[str, Any]:
@@ -297,14 +346,17 @@ def rows(figures: Sequence[dict[str, Any]], libraries: Sequence[str]) -> tuple[l
     """The figures as a table, with geometric means of ratios."""
     peers = [one for one in libraries if one != OURS]
     header = ["model", f"{OURS} ms", *[f"{one} ms" for one in peers], "to torch", "build s"]
+    header += ["import ms", "first s", "cached ms"]
     lines, ratios = [], []
     for one in figures:
         ratio = one[OURS] / one[TORCH]
         ratios.append(ratio)
         times = [_text(one.get(library)) for library in (OURS, *peers)]
-        lines.append([one["model"], *times, f"{ratio:.2f}", f"{one['build']:.1f}"])
+        starts = [_text(one.get("import")), f"{one['first']:.2f}" if "first" in one else "-"]
+        starts.append(_text(one.get("cached")))
+        lines.append([one["model"], *times, f"{ratio:.2f}", f"{one['build']:.1f}", *starts])
     mean = statistics.geometric_mean(ratios)
-    lines.append(["geometric mean", *[""] * (len(peers) + 1), f"{mean:.2f}", ""])
+    lines.append(["geometric mean", *[""] * (len(peers) + 1), f"{mean:.2f}", *[""] * 4])
     return header, lines
 
 

@@ -255,7 +255,7 @@ class _Compiler:
 
 
 def _is_constant(tree: ast.expr) -> bool:
-    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    names = (node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
     return all(is_constant_name(name) or name in _NUMBERS for name in names)
 
 

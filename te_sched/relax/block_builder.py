@@ -422,9 +422,10 @@ class BlockBuilder:
         info = known[1]
         if name.struct_info_ is None:
             name.struct_info_ = info
-        elif name.struct_info_ is not info and not structural_equal(name.struct_info_, info):
-            name = GlobalVar(name)
-            name.struct_info_ = info
+        elif name.struct_info_ is not info:
+            if not structural_equal(name.struct_info_, info):
+                name = GlobalVar(name)
+            name.struct_info_ = info  # the same object, which is not compared again
         return name
 
     # Normal form

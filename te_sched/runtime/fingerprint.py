@@ -75,7 +75,7 @@ class _Pickler(pickle.Pickler):
 
 
 def _digest(values: np.ndarray[Any, Any]) -> bytes:
-    return hashlib.sha256(np.ascontiguousarray(values).reshape(-1).view(np.uint8)).digest()
+    return hashlib.sha256(np.ascontiguousarray(values).reshape(-1).view(np.uint8).data).digest()
 
 
 _PACKAGE = __name__.partition(".")[0] + "."

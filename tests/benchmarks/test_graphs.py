@@ -2,32 +2,54 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
 
 from benchmarks import graphs
 
+STARTS = ["build s", "import ms", "first s", "cached ms"]
 FIGURES = [
-    {"model": "a", "te_sched": 1e-3, "torch": 2e-3, "build": 1.5},
+    {"model": "a", "te_sched": 1e-3, "torch": 2e-3, "build": 1.5}
+    | {"import": 2e-2, "first": 0.5, "cached": 1e-2},
     {"model": "b", "te_sched": 4e-5, "torch": 2e-5, "build": 0.5, "failed tvm": "no"},
 ]
 
 
 def test_the_table_has_ratios_and_their_mean() -> None:
     header, lines = graphs.rows(FIGURES, ["te_sched", "torch", "tvm"])
-    assert header == ["model", "te_sched ms", "torch ms", "tvm ms", "to torch", "build s"]
-    assert lines[0] == ["a", "1.00", "2.00", "-", "0.50", "1.5"]
-    assert lines[1] == ["b", "0.040", "0.020", "-", "2.00", "0.5"]
-    assert lines[2][-2:] == ["1.00", ""]
+    assert header == ["model", "te_sched ms", "torch ms", "tvm ms", "to torch", *STARTS]
+    assert lines[0] == ["a", "1.00", "2.00", "-", "0.50", "1.5", "20.00", "0.50", "10.00"]
+    assert lines[1] == ["b", "0.040", "0.020", "-", "2.00", "0.5", "-", "-", "-"]
+    assert lines[2][-5:] == ["1.00", "", "", "", ""]
 
 
 def test_saved_figures_become_markdown() -> None:
     measured = {"setting": "here", "libraries": ["te_sched", "torch"], "figures": FIGURES}
     text = graphs.short(measured)
     assert text.startswith("here\n\n| model |")
-    assert "| a | 1.00 | 2.00 | 0.50 | 1.5 |" in text
+    assert "| a | 1.00 | 2.00 | 0.50 | 1.5 | 20.00 | 0.50 | 10.00 |" in text
+
+
+def test_first_results_are_those_of_two_processes_with_one_cache(monkeypatch: Any) -> None:
+    folders, times = [], iter([0.5, 0.01])
+
+    def run(command: list[str], env: dict[str, str], **options: Any) -> Any:
+        folders.append(env["TE_SCHED_CACHE_DIR"])
+        assert command[-2:] == ["mlp-1", "--once"]
+        return mock.Mock(stdout=json.dumps({"import": 0.02, "first": next(times)}))
+
+    monkeypatch.setattr(graphs.subprocess, "run", run)
+    assert graphs.first_results("mlp-1") == {"import": 0.02, "first": 0.5, "cached": 0.01}
+    assert folders[0] == folders[1]
+
+
+def test_a_first_result_is_compared_and_timed() -> None:
+    pytest.importorskip("torch")
+    assert set(graphs.once("product-128")) == {"import", "first"}
 
 
 def test_wrong_results_are_not_timed() -> None:

@@ -28,7 +28,7 @@ from te_sched.ir.struct_info import ShapeExpr, TensorStructInfo
 from te_sched.passes import PassInfo
 from te_sched.relax.analysis.purity import is_impure_call
 from te_sched.relax.block_builder import BlockBuilder
-from te_sched.relax.expr_functor import PyExprMutator
+from te_sched.relax.expr_functor import PyExprMutator, PyExprVisitor
 from te_sched.relax.struct_info import sizes_of
 from te_sched.relax.transform.base import FunctionPass
 from te_sched.relax.transform.legalize_ops import rule_of
@@ -49,7 +49,11 @@ def FoldConstant() -> FunctionPass:
 
     def run(func: GraphFunction, mod: IRModule, context: Any) -> GraphFunction:
         del context
-        found: GraphFunction = _Folder(mod).visit_expr(func)
+        calls = _ConstantCalls(mod)
+        calls.visit_expr(func)
+        folder = _Folder(mod)
+        folder.build(calls.functions)
+        found: GraphFunction = folder.visit_expr(func)
         return found
 
     return FunctionPass(run, PassInfo(0, "FoldConstant"))
@@ -61,9 +65,28 @@ class _Folder(PyExprMutator):
     def __init__(self, mod: IRModule) -> None:
         super().__init__()
         self._mod = mod
-        self._built: dict[PrimFunc, Any] = {}
+        self._built: dict[PrimFunc, Any] = {}  # None: cannot be built
         self._constants: dict[GraphVar, Any] = {}
         self._is_dataflow = False
+
+    def build(self, functions: list[PrimFunc]) -> None:
+        """Compile functions, together if that is possible: LLVM has its costs by module."""
+        missing = [one for one in dict.fromkeys(functions) if one not in self._built]
+        if not missing:
+            return
+        named = {f"fold{k}": one for k, one in enumerate(missing)}
+        try:
+            module = build(
+                {name: one.with_attr("global_symbol", name) for name, one in named.items()},
+                target="llvm",
+            )
+            self._built.update({one: module[name] for name, one in named.items()})
+        except TeSchedError:  # the machine of the compiler cannot run some of them
+            if len(missing) == 1:
+                self._built[missing[0]] = None
+                return
+            for one in missing:
+                self.build([one])
 
     def visit_dataflow_block_(self, block: DataflowBlock) -> Any:
         """A block in which operators are computed, too."""
@@ -123,24 +146,63 @@ class _Folder(PyExprMutator):
 
     def _run(self, call: GraphCall, mod: IRModule) -> Any:
         """The value of a call of a PrimFunc; None if it is not known before it runs."""
-        info = call.sinfo_args[0] if len(call.sinfo_args) == 1 else None
-        shape = _static_shape(info)
-        given = call.args[1]
-        fields: Any = given.fields if isinstance(given, Tuple) else (given,)
-        if shape is None or len(call.args) > 2 or not all(map(_is_array, fields)):
+        called = _called(call, mod)
+        if called is None or not all(map(_is_array, called[1])):
             return None
-        assert isinstance(info, TensorStructInfo)
-        func = mod.functions.get(call.args[0]) if isinstance(call.args[0], GlobalVar) else None
-        if not isinstance(func, PrimFunc):
+        func, fields = called
+        info: Any = call.sinfo_args[0]
+        shape = _static_shape(info)
+        if func not in self._built:
+            self.build([func])
+        run = self._built[func]
+        if run is None:
             return None
         result = nd.empty(shape, info.dtype)
         try:
-            if func not in self._built:
-                self._built[func] = build(func.with_attr("global_symbol", "main"), target="llvm")
-            self._built[func](*[one.data for one in fields], result)
+            run(*[one.data for one in fields], result)
         except TeSchedError:
-            return None  # the machine of the compiler cannot run it
+            return None
         return Constant(result)
+
+
+class _ConstantCalls(PyExprVisitor):
+    """Collects the functions whose calls can be computed, with all arguments known."""
+
+    def __init__(self, mod: IRModule) -> None:
+        self.functions: list[PrimFunc] = []
+        self._mod = mod
+        self._known: set[GraphVar] = set()
+
+    def visit_var_binding_(self, binding: VarBinding) -> None:
+        """The binding of a result."""
+        super().visit_var_binding_(binding)
+        value = binding.value
+        if isinstance(value, Constant) or value in self._known or self._is_taken(value):
+            self._known.add(binding.var)
+
+    def _is_taken(self, call: Any) -> bool:
+        """Whether a value is a call that can be computed; its function is taken."""
+        if not isinstance(call, GraphCall) or str(call.op) != "relax.call_tir":
+            return False
+        called = _called(call, self._mod)
+        is_taken = called is not None and all(
+            _is_array(one) or one in self._known for one in called[1]
+        )
+        if called is not None and is_taken:
+            self.functions.append(called[0])
+        return is_taken
+
+
+def _called(call: GraphCall, mod: IRModule) -> tuple[PrimFunc, tuple[Any, ...]] | None:
+    """The function and the arrays of a call; None unless it has one result of a known shape."""
+    info = call.sinfo_args[0] if len(call.sinfo_args) == 1 else None
+    if _static_shape(info) is None or len(call.args) > 2:
+        return None
+    given = call.args[1]
+    func = mod.functions.get(call.args[0]) if isinstance(call.args[0], GlobalVar) else None
+    if not isinstance(func, PrimFunc):
+        return None
+    return func, given.fields if isinstance(given, Tuple) else (given,)
 
 
 def _is_array(value: Any) -> bool:

@@ -6,6 +6,7 @@ import pytest
 from te_sched import relax
 from te_sched.errors import GraphError
 from te_sched.relax.analysis import well_formed
+from te_sched.relax.transform import fold_constant
 from te_sched.script import ir as I
 from te_sched.script import relax as R
 from te_sched.script import tir as T
@@ -122,3 +123,60 @@ def test_breadth_first_sorts_by_distance():
     assert [one.var.name_hint for one in _bindings(breadth)] == ["a", "c", "b", "d"]
     deep = relax.transform.TopologicalSort("depth-first", "from-outputs")(breadth)
     assert [one.var.name_hint for one in _bindings(deep)] == ["a", "b", "c", "d"]
+
+
+def _of_constants(*functions):
+    """main() = the functions called with [1, 2], in turn and then added."""
+    builder = relax.BlockBuilder()
+    info = relax.TensorStructInfo([2], "float32")
+    with builder.function("main", []):
+        last = relax.const(np.array([1, 2], "float32"))
+        for number, func in enumerate(functions):
+            name = builder.add_func(func, f"f{number}")
+            last = builder.emit(relax.call_tir(name, relax.Tuple([last]), info))
+        builder.emit_func_output(last)
+    return builder.get()
+
+
+@T.prim_func(private=True)
+def double(a: T.Buffer((2,), "float32"), b: T.Buffer((2,), "float32")):
+    for i in range(2):
+        with T.block("b"):
+            vi = T.axis.spatial(2, i)
+            b[vi] = a[vi] * T.float32(2)
+
+
+@T.prim_func(private=True)
+def successor(a: T.Buffer((2,), "float32"), b: T.Buffer((2,), "float32")):
+    for i in range(2):
+        with T.block("b"):
+            vi = T.axis.spatial(2, i)
+            b[vi] = a[vi] + T.float32(1)
+
+
+@T.prim_func(private=True)
+def foreign(a: T.Buffer((2,), "float32"), b: T.Buffer((2,), "float32")):
+    for i in range(2):
+        with T.block("b"):
+            vi = T.axis.spatial(2, i)
+            b[vi] = T.call_extern("float32", "cleaning_is_not_there", a[vi])
+
+
+def test_functions_of_constants_are_compiled_together(monkeypatch):
+    built = []
+    original = fold_constant.build
+    monkeypatch.setattr(
+        fold_constant,
+        "build",
+        lambda funcs, **o: (built.append(len(funcs)), original(funcs, **o))[1],
+    )
+    folded = relax.transform.FoldConstant()(_of_constants(double, successor, double))
+    assert folded["main"].body.body.data.numpy().tolist() == [6, 10]
+    assert built == [2]
+
+
+def test_a_function_that_cannot_run_here_stays_and_others_are_folded():
+    folded = relax.transform.FoldConstant()(_of_constants(double, foreign, successor))
+    first, second = (one.value for one in _bindings(folded))
+    assert (str(first.args[0]), str(second.args[0])) == ("f1", "f2")
+    assert first.args[1].fields[0].data.numpy().tolist() == [2, 4]

@@ -1,5 +1,7 @@
 """relax.build: what it takes, and errors of modules that cannot run."""
 
+import gc
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,7 @@ import te_sched
 from te_sched import relax, tir
 from te_sched.errors import GraphError
 from te_sched.relax.vm.build import compile_module
+from te_sched.transform import module_pass
 
 X = relax.Var("x", relax.TensorStructInfo([4], "float32"))
 CPU = te_sched.cpu()
@@ -50,3 +53,17 @@ def test_instructions_reject_what_is_not_lowered():
     refuse(relax.op.exp(X), "cannot run operator relax.exp")
     refuse(relax.Var("y", X.struct_info), "variable y is used where it is not defined")
     refuse(relax.Function([X], X), "cannot run")
+
+
+def test_garbage_is_collected_again_after_a_build():
+    def enabled_inside(mod, context):
+        seen.append(gc.isenabled())
+        return mod
+
+    seen = []
+    before = gc.isenabled()
+    function = relax.Function([X], X).with_attr("global_symbol", "e")
+    relax.build(function, pipeline=module_pass(opt_level=0)(enabled_inside))
+    with pytest.raises(GraphError):
+        relax.build(relax.Function([X], relax.PrimValue(tir.Var("n", "int64"))), pipeline=None)
+    assert (seen, gc.isenabled()) == ([False], before)

@@ -30,7 +30,11 @@ def register_legalize(op_name: str, legal_func: LegalizeFunc | None = None) -> A
     return register_op_attr(op_name, "FLegalize", legal_func)
 
 
-def library_rule(op_name: str, legal_func: Any = None) -> Any:
+@overload
+def library_rule(op_name: str) -> Callable[[LegalizeFunc], LegalizeFunc]: ...
+@overload
+def library_rule(op_name: str, legal_func: LegalizeFunc) -> LegalizeFunc: ...
+def library_rule(op_name: str, legal_func: LegalizeFunc | None = None) -> Any:
     """Set a rule of te_sched's own, as `register_legalize` does those of programs: executables
     that were built with these alone may be kept on disk.
     """
