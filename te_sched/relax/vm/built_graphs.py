@@ -72,14 +72,15 @@ def find_graphs(name: str, target: Target) -> Executable | None:
 
 
 def keep_graphs(name: str, executable: Executable) -> None:
-    """Keep an executable under a name, unless it is too large or has values that files cannot
-    hold.
+    """Keep an executable under a name, if its kernels are kept, unless it is too large or has
+    values that files cannot hold.
     """
     cache = current_cache()
-    if cache is None:
+    has_kernels = executable.kernels is not None
+    if cache is None or (has_kernels and cache.get(kernels_name(name)) is None):
         return
     try:
-        plain = as_plain(executable.bytecode, executable.plans, executable.kernels is not None)
+        plain = as_plain(executable.bytecode, executable.plans, has_kernels)
     except CallError:
         return
     entry = pickle.dumps(plain)

@@ -194,6 +194,12 @@ def test_a_damaged_entry_is_built_again(folder, lowered, damage):
     assert len(lowered) == 2
 
 
+def test_graphs_are_not_kept_without_their_kernels(monkeypatch, folder):
+    monkeypatch.setattr("te_sched.runtime.build.keep_program", lambda name, recorder: None)
+    check(relax.build(layer()))
+    assert not (folder / name_of(layer())).exists()
+
+
 def test_a_folder_that_cannot_be_written_is_no_error(folder, lowered):
     folder.parent.mkdir(exist_ok=True)
     folder.write_text("a file in its place")
