@@ -3,12 +3,15 @@
     python -m benchmarks.tuning                        all workloads, 64 trials
     python -m benchmarks.tuning product-128 softmax    some of them
     python -m benchmarks.tuning --trials 256           more trials
-    python -m benchmarks.tuning --results DIR          the figures as Markdown too
+    python -m benchmarks.tuning --results DIR          the figures as JSON and Markdown too
 
 Each workload is tuned by te_sched and by TVM from its default space, one after the other, each in a
 process of its own, with the same number of trials and cores. The best program of each is then built
-and timed here, in turn; the figure is the least of the medians. The time of a search is that of its
+and timed here, in turn; the figure is the median of the rounds. The time of a search is that of its
 process.
+
+With `--results` each row is saved when it is measured. The same command goes on after the last one;
+`--again` measures all rows again.
 """
 
 from __future__ import annotations
@@ -18,24 +21,26 @@ import importlib
 import json
 import math
 import os
-import platform
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from benchmarks.lowering import OURS, PEER, load_peer, markdown
+from benchmarks.processor.contest import processor
 from te_sched.tools.table import table
 
 CORES = len(os.sched_getaffinity(0))
 ROUNDS = 7
 _TORCH = "torch"
+_LIMIT = 7200.0  # seconds of a search, after which it has failed
 
 
 def _product(te: Any, m: int, n: int, k: int, dtype: str = "float32", out: str = "") -> list[Any]:
@@ -130,7 +135,7 @@ WORKLOADS: dict[str, Callable[[Any], list[Any]]] = {
     "product-bias-relu": _product_bias_relu,
     "int8-product": lambda te: _product(te, 512, 512, 512, "int8", "int32"),
 }
-Figures = dict[str, dict[str, float]]
+Figures = dict[str, dict[str, Any]]
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -140,6 +145,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--trials", type=int, default=64)
     parser.add_argument("--results", type=Path, metavar="DIR")
     parser.add_argument("--without-peer", action="store_true", help="te_sched alone")
+    parser.add_argument("--again", action="store_true", help="measure saved rows again")
     parser.add_argument("--one", nargs=2, metavar=("LIBRARY", "DIR"), help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     unknown = [one for one in options.names if one not in WORKLOADS]
@@ -153,17 +159,58 @@ def main(arguments: Sequence[str]) -> int:
     libraries = {OURS: importlib.import_module("te_sched")}
     if peer is not None:
         libraries[PEER] = peer
-    figures: Figures = {}
+    measured = {"setting": setting(options.trials, libraries), "figures": {}}
+    if options.results is not None and not options.again:
+        measured = saved(options.results, measured["setting"])
+    figures = measured["figures"]
     for name in names:
-        figures[name] = measure(name, libraries, options.trials)
+        if name not in figures:
+            figures[name] = measure(name, libraries, options.trials)
+            if options.results is not None:
+                save(options.results, measured)
         print(json.dumps({name: figures[name]}), flush=True)
     header, lines = rows(figures)
     print(table(header, lines, right=range(1, len(header))))
-    print(setting(options.trials))
-    if options.results is not None:
-        text = ["# Searches", "", setting(options.trials), "", *markdown(header, lines), ""]
-        (options.results / "tuning.md").write_text("\n".join(text))
+    print("\n".join([measured["setting"], *failures(figures)]))
     return 0
+
+
+def saved(results: Path, here: str) -> dict[str, Any]:
+    """The figures that were saved in the same setting; none if there are none."""
+    path = results / "tuning.json"
+    if path.exists():
+        measured: dict[str, Any] = json.loads(path.read_text())
+        if measured["setting"] == here:
+            return measured
+    return {"setting": here, "figures": {}}
+
+
+def save(results: Path, measured: dict[str, Any]) -> None:
+    """Write the figures as JSON and Markdown."""
+    in_order = {
+        name: measured["figures"][name] for name in WORKLOADS if name in measured["figures"]
+    }
+    measured = {**measured, "figures": in_order}
+    (results / "tuning.json").write_text(json.dumps(measured, indent=1) + "\n")
+    (results / "tuning.md").write_text(f"# Searches\n\n{short(measured)}\n")
+
+
+def short(measured: dict[str, Any]) -> str:
+    """The setting and the table of saved figures, as Markdown."""
+    header, lines = rows(measured["figures"])
+    text = [measured["setting"], "", *markdown(header, lines)]
+    failed = [f"- {one}" for one in failures(measured["figures"])]
+    return "\n".join([*text, "", *failed] if failed else text)
+
+
+def failures(figures: Figures) -> list[str]:
+    """Which searches failed, and why."""
+    return [
+        f"{name}: {key.removeprefix('failed ')} failed: {why}"
+        for name, one in figures.items()
+        for key, why in one.items()
+        if key.startswith("failed ")
+    ]
 
 
 def search(library: str, name: str, trials: int, folder: str) -> None:
@@ -181,42 +228,61 @@ def search(library: str, name: str, trials: int, folder: str) -> None:
     )
 
 
-def measure(name: str, libraries: Mapping[str, Any], trials: int) -> dict[str, float]:
-    """The seconds of the searches and of the best programs."""
-    found: dict[str, float] = {}
+def measure(name: str, libraries: Mapping[str, Any], trials: int) -> dict[str, Any]:
+    """The seconds of the searches and of the best programs, and why others failed."""
+    found: dict[str, Any] = {}
     timers = {}
     with tempfile.TemporaryDirectory() as folder:
         for library, root in libraries.items():
             place = str(Path(folder) / library)
             Path(place).mkdir()
             began = time.perf_counter()
-            command = [sys.executable, "-m", "benchmarks.tuning", name, "--trials", str(trials)]
-            subprocess.run([*command, "--one", library, place], check=True, capture_output=True)
-            found[f"search {library}"] = time.perf_counter() - began
-            timer = best(root, library, name, place)
-            if timer is not None:
-                timers[library] = timer
+            try:
+                _search_apart(library, name, trials, place)
+                found[f"search {library}"] = time.perf_counter() - began
+                timers[library] = best(root, library, name, place)
+            except Exception as error:  # of a library that cannot tune or build the workload
+                found[f"failed {library}"] = f"{type(error).__name__}: {error}"[-300:]
     rival = _torch_timer(name)
     if rival is not None:
         timers[_TORCH] = rival
-    times: dict[str, list[float]] = {library: [] for library in timers}
+    return found | {library: statistics.median(one) for library, one in in_turn(timers).items()}
+
+
+def in_turn(timers: Mapping[str, Callable[[], float]]) -> dict[str, list[float]]:
+    """The seconds of several programs, which are timed in turn, in each round."""
+    times: dict[str, list[float]] = {name: [] for name in timers}
     for _ in range(ROUNDS):
-        for library, timer in timers.items():
-            times[library].append(timer())
-    found |= {library: statistics.median(of_one) for library, of_one in times.items()}
-    return found
+        for name, timer in timers.items():
+            times[name].append(timer())
+    return times
 
 
-def best(root: Any, library: str, name: str, folder: str) -> Callable[[], float] | None:
-    """A function that times the best program of a database; None if there is none."""
+def _search_apart(library: str, name: str, trials: int, folder: str) -> None:
+    """`search` in a process of its own."""
+    command = [sys.executable, "-m", "benchmarks.tuning", name, "--trials", str(trials)]
+    done = subprocess.run(
+        [*command, "--one", library, folder], capture_output=True, text=True, timeout=_LIMIT
+    )
+    if done.returncode:
+        raise RuntimeError(f"exit status {done.returncode}: {done.stderr[-250:].strip()}")
+
+
+def best(root: Any, library: str, name: str, folder: str) -> Callable[[], float]:
+    """A function that times the best program of a database."""
     ms = importlib.import_module(f"{library}.meta_schedule")
     te = importlib.import_module(f"{library}.te")
     func = te.create_prim_func(WORKLOADS[name](te))
     database = ms.database.JSONDatabase(work_dir=folder)
     sch = ms.tir_integration.compile_tir(database, func, root.target.Target(_target()))
     if sch is None:
-        return None
-    built = root.build(sch.mod, target=_target())
+        raise RuntimeError("no trial could be measured")
+    return timer_of(root, sch.mod, func)
+
+
+def timer_of(root: Any, mod: Any, func: Any) -> Callable[[], float]:
+    """A function that times a schedule of a function: the median of five."""
+    built = root.build(mod, target=_target())
     arguments = [root.nd.array(one) for one in _arrays(func)]
     evaluator = built.time_evaluator("main", root.cpu(), number=3, repeat=5, min_repeat_ms=30)
     return lambda: float(np.median(evaluator(*arguments).results))
@@ -287,33 +353,28 @@ def rows(figures: Figures) -> tuple[list[str], list[list[str]]]:
         "workload",
         "te_sched us",
         "TVM us",
-        "ratio",
+        "to TVM",
         "torch us",
+        "to torch",
         "search s",
         "TVM s",
-        "ratio",
+        "to TVM",
     ]
     lines = []
-    ratios: list[list[float]] = [[], []]
+    ratios: list[list[float]] = [[], [], []]
     for name, one in figures.items():
-        speed = _ratio(one.get(OURS), one.get(PEER))
-        search_ratio = _ratio(one[f"search {OURS}"], one.get(f"search {PEER}"))
-        for kept, ratio in zip(ratios, (speed, search_ratio), strict=True):
+        pairs = ((OURS, PEER), (OURS, _TORCH), (f"search {OURS}", f"search {PEER}"))
+        of_one = [_ratio(one.get(ours), one.get(others)) for ours, others in pairs]
+        for kept, ratio in zip(ratios, of_one, strict=True):
             kept += [] if ratio is None else [ratio]
-        lines.append(
-            [
-                name,
-                _text(one.get(OURS), 1e6),
-                _text(one.get(PEER), 1e6),
-                _text(speed),
-                _text(one.get(_TORCH), 1e6),
-                _text(one[f"search {OURS}"]),
-                _text(one.get(f"search {PEER}")),
-                _text(search_ratio),
-            ]
-        )
-    means = [statistics.geometric_mean(kept) if kept else None for kept in ratios]
-    lines.append(["geometric mean", "", "", _text(means[0]), "", "", "", _text(means[1])])
+        speeds = [_text(one.get(who), 1e6) for who in (OURS, PEER, _TORCH)]
+        spent = [_text(one.get(f"search {who}")) for who in (OURS, PEER)]
+        to_peer, to_torch, to_search = map(_text, of_one)
+        lines.append([name, *speeds[:2], to_peer, speeds[2], to_torch, *spent, to_search])
+    to_peer, to_torch, to_search = (
+        _text(statistics.geometric_mean(kept)) if kept else "-" for kept in ratios
+    )
+    lines.append(["geometric mean", "", "", to_peer, "", to_torch, "", "", to_search])
     return header, lines
 
 
@@ -332,9 +393,12 @@ def _target() -> str:
     return f"llvm -num-cores={CORES}"
 
 
-def setting(trials: int) -> str:
+def setting(trials: int, libraries: Mapping[str, Any]) -> str:
     """How and where the figures were measured."""
-    return f"{trials} trials, {CORES} cores, {platform.processor() or platform.machine()}"
+    versions = [f"{name} {one.__version__}" for name, one in libraries.items()]
+    with suppress(ImportError):
+        versions.append(f"{_TORCH} {importlib.import_module(_TORCH).__version__}")
+    return f"{processor()}, {CORES} cores; {trials} trials; {', '.join(versions)}"
 
 
 if __name__ == "__main__":

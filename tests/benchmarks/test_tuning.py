@@ -1,4 +1,8 @@
-"""The benchmark of searches: its workloads compute, its table is complete."""
+"""The benchmark of searches: its workloads compute, its table is complete, a run goes on."""
+
+import json
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -36,5 +40,36 @@ def test_the_table_has_ratios_and_their_means() -> None:
     header, lines = tuning.rows(figures)
     assert [len(line) for line in lines] == [len(header)] * 3
     assert lines[0][3] == "0.50"
-    assert lines[-1][7] == "0.25"
+    assert lines[-1][8] == "0.25"
     assert lines[1][1] == "-"
+
+
+def test_a_run_goes_on_after_the_last_saved_row(tmp_path: Path, monkeypatch: Any) -> None:
+    asked = []
+
+    def measure(name: str, libraries: Any, trials: int) -> dict[str, Any]:
+        asked.append(name)
+        return {"te_sched": 1e-6, "search te_sched": 2.0, "failed tvm": "RuntimeError: no"}
+
+    monkeypatch.setattr(tuning, "measure", measure)
+    common = ["--without-peer", "--results", str(tmp_path)]
+    tuning.main([*common, "softmax"])
+    tuning.main([*common, "softmax", "product-128"])
+    assert asked == ["softmax", "product-128"]
+    measured = json.loads((tmp_path / "tuning.json").read_text())
+    assert [*measured["figures"]] == ["product-128", "softmax"]
+    assert "- softmax: tvm failed: RuntimeError: no" in (tmp_path / "tuning.md").read_text()
+    tuning.main([*common, "softmax", "--again"])
+    tuning.main([*common, "softmax", "--trials", "8"])
+    assert asked[2:] == ["softmax", "softmax"]
+
+
+def test_a_failed_search_is_a_row(monkeypatch: Any) -> None:
+    def fail(*args: Any) -> None:
+        raise RuntimeError("exit status 1: killed")
+
+    monkeypatch.setattr(tuning, "_search_apart", fail)
+    monkeypatch.setattr(tuning, "_torch_timer", lambda name: None)
+    found = tuning.measure("softmax", {"te_sched": te_sched}, 1)
+    assert found == {"failed te_sched": "RuntimeError: exit status 1: killed"}
+    assert tuning.rows({"softmax": found})[1][0][1:] == ["-"] * 8
