@@ -7,6 +7,7 @@ from te_sched.ir import operators, ops, printer, specialize
 from te_sched.ir.expr import Expr as PrimExpr
 from te_sched.ir.expr import Node, PointerType, PrimType, TupleType
 from te_sched.ir.op import Op, register_intrin_lowering, register_op_attr
+from te_sched.ir.peer_json import load_tvm_json, save_tvm_json
 from te_sched.ir.serialization import load_json, make_node, save_json
 from te_sched.ir.stmt import GlobalVar, IRModule
 from te_sched.ir.struct_info import DummyGlobalInfo, VDevice
@@ -31,6 +32,7 @@ __all__ = [
     "assert_structural_equal",
     "get_first_structural_mismatch",
     "load_json",
+    "load_tvm_json",
     "make_node",
     "operators",
     "ops",
@@ -38,6 +40,7 @@ __all__ = [
     "register_intrin_lowering",
     "register_op_attr",
     "save_json",
+    "save_tvm_json",
     "specialize",
     "structural_equal",
     "structural_hash",

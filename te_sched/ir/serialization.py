@@ -20,6 +20,7 @@ import numpy as np
 
 from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import DeclarationError, TeSchedError, did_you_mean, kind_of, repr_of
+from te_sched.ir import peer_json
 from te_sched.ir.expr import Node, PointerType
 from te_sched.ir.op import Op
 from te_sched.ir.stmt import GlobalVar
@@ -53,16 +54,21 @@ def save_json(node: Any) -> str:
 
 @walks_deeply("load a program", DeclarationError)
 def load_json(json_str: str) -> Any:
-    """What `save_json` saved.
+    """What `save_json` saved, or TVM 0.19's `tvm.ir.save_json`.
+
+    TVM's format is read for functions of loops and blocks; `save_tvm_json` writes it.
 
     Raises
     ------
-    DeclarationError for a text that is not the JSON of a program.
+    DeclarationError for a text that is not the JSON of a program, and for nodes of TVM that
+    te_sched does not have.
     """
     try:
         document = json.loads(json_str)
     except (ValueError, TypeError, RecursionError) as error:
         raise _damaged(f"it is not JSON: {error}") from None
+    if peer_json.is_tvm_document(document):
+        return peer_json.load_document(document)
     if not isinstance(document, dict) or document.get("te_sched") != _FORMAT:
         raise _damaged(f'it does not begin with {{"te_sched": {_FORMAT}, ...}}')
     rows = document.get("nodes")

@@ -1,19 +1,22 @@
-"""Index maps in TVM's JSON."""
+"""Programs and index maps in TVM's JSON."""
 
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
 
-from te_sched import tir
+from te_sched import ir, script, te, tir
 from te_sched.arith.index_functions import map_of
 from te_sched.errors import DeclarationError
 from te_sched.ir import expr as E
 from te_sched.ir import structural_equal
 from te_sched.ir.index_map import IndexMap
-from te_sched.ir.peer_json import load_index_map, save_index_map
+from te_sched.ir.peer_json import load_index_map, load_tvm_json, save_index_map, save_tvm_json
+from te_sched.target import Target
+from tests.golden import tvm_json
 
 # What TVM 0.19 saves of lambda i: (i // 2,), without blanks.
 SAVED = (
@@ -67,10 +70,11 @@ def test_has_the_nodes_of_tvm() -> None:
         ('"root": 1', '"root": 99', "there is no node 99"),
         ('"a": "3"', '"a": "7"', "there is no node 7"),
         ('"a": "3"', '"a": "4"', "'i' is not an expression"),
-        ('"tir.FloorDiv"', '"tir.Unknown"', "KeyError"),
+        ('"tir.FloorDiv"', '"tir.Unknown"', "te_sched reads no nodes of TVM's kind"),
         ('"dtype": "int32", "name"', '"dtype": "int64", "name"', "tir.FloorDiv of int64"),
         ('"dtype": "int32", "span"', '"dtype": "nonsense", "span"', "unknown data type"),
         ('"initial_indices": "2"', '"initial_indices": "6"', "an initial index is not a variable"),
+        ('"data": [7]', '"data": [5]', "a final index is not an expression"),
         ('"inverse_index_map": "0"', '"inverse_index_map": "3"', "the inverse is not an index map"),
     ],
 )
@@ -82,5 +86,134 @@ def test_rejects_damaged_json(old: str, new: str, match: str) -> None:
 def test_rejects_other_expressions() -> None:
     i = tir.Var("i")
     load = E.BufferLoad(tir.decl_buffer((8,), "int32"), (i,))
-    with pytest.raises(DeclarationError, match="it is a BufferLoad"):
+    with pytest.raises(DeclarationError, match="it reads a buffer"):
         save_index_map(IndexMap((i,), (load,)))
+
+
+def _saved(name: str) -> str:
+    return (tvm_json.FOLDER / f"{name}.json").read_text()
+
+
+def _read(name: str) -> Any:
+    return ir.load_json(_saved(name))
+
+
+@pytest.mark.parametrize("name", tvm_json.PROGRAMS)
+def test_reads_programs_of_tvm(name: str) -> None:
+    text = (tvm_json.FOLDER / f"{name}.txt").read_text()
+    found = _read(name)
+    assert found.script() == re.sub(r"(T\.float\d+\(\d+)\.0\)", r"\1)", text)
+    assert structural_equal(found, script.from_source(text))
+
+
+@pytest.mark.parametrize("name", tvm_json.PROGRAMS)
+def test_writes_the_kinds_of_rows_and_fields_of_tvm(name: str) -> None:
+    def kinds(text: str) -> set[tuple[str, tuple[str, ...]]]:
+        return {
+            (row["type_key"], (*sorted(row.get("attrs", {})),)) for row in json.loads(text)["nodes"]
+        }
+
+    typed = ("FuncType", "relax.", "SourceMap")  # what TVM derives from the functions
+    theirs = {one for one in kinds(_saved(name)) if not one[0].startswith(typed)}
+    ours = {one for one in kinds(save_tvm_json(_read(name))) if not one[0].startswith(typed)}
+    assert ours == theirs
+
+
+@pytest.mark.parametrize("name", tvm_json.PROGRAMS)
+def test_loads_programs_that_it_saved(name: str) -> None:
+    made = _read(name)
+    again = ir.load_json(save_tvm_json(made))
+    assert again.script() == made.script()
+    assert structural_equal(again, made)
+    assert ir.structural_hash(again) == ir.structural_hash(made)
+
+
+def test_values_of_attributes_are_those_of_python() -> None:
+    func = _read("blocks")["main"]
+    assert func.attrs["deep"] == {"k": [1, "x"]}
+    assert func.attrs["half"] == 0.5
+    assert isinstance(func.attrs["target"], Target)
+    assert _read("blocks").attrs == {"version": 3, "names": ["a", "b"]}
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"a": 1, "b": True, "c": 0.5, "d": "x", "e": [2**20, []], "f": {}},
+        Target("llvm -mcpu=znver4 -num-cores=4", "llvm"),
+        Target("cuda -arch=sm_80 -max_num_threads=1024"),
+    ],
+)
+def test_keeps_values_of_attributes(value: Any) -> None:
+    func = tir.PrimFunc((), tir.Evaluate(0), {}, {"value": value})
+    found = load_tvm_json(save_tvm_json(func)).attrs["value"]
+    assert str(found) == str(value)
+    assert found == value or structural_equal(func, load_tvm_json(save_tvm_json(func)))
+
+
+def _sum() -> Any:
+    k = te.reduce_axis((0, 4), "k")
+    buffer = tir.decl_buffer((4,), "float32")
+    return te.sum(buffer[k], axis=k)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        E.Broadcast(tir.const(1.0, "float32"), E.lanes_of(tir.vscale() * 4)),
+        tir.Ramp(tir.Var("n", "int32"), 2, 8),
+        _sum(),
+        tir.Prefetch(tir.decl_buffer((4,)), (tir.Range(0, 4),)),
+        tir.const(-(2**63), "int64"),
+        tir.const(1 / 3, "float64"),
+        tir.StringImm("a"),
+    ],
+)
+def test_keeps_nodes(made: Any) -> None:
+    found = load_tvm_json(save_tvm_json(made))
+    assert str(found) == str(made)
+    assert structural_equal(found, made, map_free_vars=True)
+
+
+@pytest.mark.parametrize("value", [float("inf"), float("-inf"), float("nan")])
+def test_rejects_constants_that_tvm_does_not_load(value: float) -> None:
+    with pytest.raises(DeclarationError, match="TVM saves constants that are infinite or NaN"):
+        save_tvm_json(tir.const(value, "float32"))
+
+
+def test_rejects_objects_that_are_no_programs() -> None:
+    with pytest.raises(DeclarationError, match=r"cannot save .* as TVM's JSON"):
+        save_tvm_json(object())
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "match"),
+    [
+        ('"tir.While"', '"tir.Until"', "te_sched reads no nodes of TVM's kind 'tir.Until'"),
+        ('"tir.While", "attrs": {"body"', '"tir.While", "attrs": {"boddy"', "KeyError: 'body'"),
+        ("P6G0lvBA", "Q6G0lvBA", "an array is not valid"),
+        ('"tir.LetStmt"', '"tir.SeqStmt"', "KeyError: 'seq'"),
+    ],
+)
+def test_rejects_damaged_programs(old: str, new: str, match: str) -> None:
+    text = _saved("loops")
+    assert old in text
+    with pytest.raises(DeclarationError, match="cannot load a program from this JSON") as caught:
+        load_tvm_json(text.replace(old, new))
+    assert match in caught.value.why
+
+
+def test_rejects_what_is_not_json() -> None:
+    with pytest.raises(DeclarationError, match="cannot load a program from this JSON"):
+        load_tvm_json("{")
+
+
+def test_sequences_in_sequences_become_one() -> None:
+    rows = json.loads(save_tvm_json(tir.SeqStmt([tir.Evaluate(1), tir.Evaluate(2)])))
+    first = len(rows["nodes"])
+    rows["nodes"] += [
+        {"type_key": "Array", "data": [rows["root"], rows["root"]]},
+        {"type_key": "tir.SeqStmt", "attrs": {"seq": str(first), "span": "0"}},
+    ]
+    found = load_tvm_json(json.dumps(rows | {"root": first + 1}))
+    assert [int(one.value) for one in found.seq] == [1, 2, 1, 2]

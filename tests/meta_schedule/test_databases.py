@@ -1,19 +1,24 @@
 """Databases: workloads, records, queries, files of TVM, several processes, damaged files."""
 
+import base64
+import json
 import os
 import signal
 import subprocess
 import sys
 import threading
 
+import numpy as np
 import pytest
 
+import te_sched
+from te_sched import ir, script, tir
 from te_sched import meta_schedule as ms
-from te_sched import tir
 from te_sched.errors import DeclarationError
 from te_sched.ir.stmt import IRModule
 from te_sched.script import tir as T
 from te_sched.target import Target
+from tests.golden import tvm_json
 
 
 @T.prim_func
@@ -274,3 +279,41 @@ def test_wrong_questions(tmp_path):
             database.query(MODULE, LLVM, kind="module")
         with pytest.raises(DeclarationError, match="is not a workload"):
             database.commit_workload(3)
+
+
+def test_files_of_tvm_are_imported():
+    database = ms.database.JSONDatabase(
+        *[tvm_json.FOLDER / f"database_{name}.json" for name in ("workload", "tuning_record")]
+    )
+    product = script.from_source(tvm_json.PRODUCT)
+    assert database.has_workload(product)
+    assert [one.is_valid for one in database.get_all_tuning_records()] == [True, False]
+    found = database.query_ir_module(product, Target("llvm"))
+    expected = script.from_source((tvm_json.FOLDER / "scheduled.txt").read_text())
+    assert found.script() == expected.script()
+    a, b = (np.random.default_rng(0).random((8, 8), "float32") for _ in "ab")
+    c = te_sched.nd.array(np.zeros((8, 8), "float32"))
+    te_sched.build(found, target="llvm")(te_sched.nd.array(a), te_sched.nd.array(b), c)
+    np.testing.assert_allclose(c.numpy(), a @ b, rtol=1e-5)
+
+
+def test_workloads_are_written_as_those_of_tvm(tmp_path):
+    record(ms.database.JSONDatabase(work_dir=tmp_path), 1.0)
+    database = ms.database.JSONDatabase(work_dir=tmp_path)
+    assert database.has_workload(MODULE)
+    line = (tmp_path / "database_workload.json").read_text()
+    rows = json.loads(base64.b64decode(json.loads(line)[1])[8:])
+    assert rows["attrs"] == {"tvm_version": "0.19.0"}
+    assert ir.structural_equal(ir.load_json(json.dumps(rows)), MODULE)
+
+
+def test_workloads_that_tvm_cannot_hold_are_kept(tmp_path):
+    infinite = script.from_source(tvm_json.PRODUCT.replace("T.float32(0)", 'T.float32("inf")'))
+    ms.database.JSONDatabase(work_dir=tmp_path).commit_workload(infinite)
+    assert ms.database.JSONDatabase(work_dir=tmp_path).has_workload(infinite)
+
+
+def test_failures_stay_failures_in_files(tmp_path):
+    record(ms.database.JSONDatabase(work_dir=tmp_path), 1.0, error_msg="wrong result")
+    (found,) = ms.database.JSONDatabase(work_dir=tmp_path).get_all_tuning_records()
+    assert not found.is_valid

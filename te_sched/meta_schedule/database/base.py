@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from te_sched.codegen.target import Target
 from te_sched.errors import DeclarationError, kind_of, repr_of
+from te_sched.ir.peer_json import save_tvm_json
 from te_sched.ir.serialization import load_json, save_json
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.ir.structural_hash import structural_hash
@@ -56,13 +57,20 @@ class Workload:
         self.shash = structural_hash(mod)
 
     def as_json(self) -> list[str]:
-        """The hash and the module, as lines of TVM's `database_workload.json` have them."""
-        text = save_json(self.mod).encode()
+        """The hash and the module, as lines of TVM's `database_workload.json` have them.
+
+        TVM reads the line and computes its own hash of the module. A module that TVM's format
+        cannot hold, such as one with infinite constants, is in te_sched's.
+        """
+        try:
+            text = save_tvm_json(self.mod).encode()
+        except DeclarationError:
+            text = save_json(self.mod).encode()
         return [str(self.shash), base64.b64encode(_LENGTH.pack(len(text)) + text).decode()]
 
     @staticmethod
     def from_json(json_obj: Any) -> Workload:
-        """The workload that `as_json` describes.
+        """The workload that `as_json` describes, also of TVM.
 
         Raises
         ------

@@ -10,12 +10,15 @@ from typing import Any
 from te_sched import files
 from te_sched.errors import DeclarationError, TeSchedError
 from te_sched.ir.stmt import IRModule
-from te_sched.meta_schedule.database.base import TuningRecord, Workload
+from te_sched.meta_schedule.database.base import FAILED, TuningRecord, Workload
 from te_sched.meta_schedule.database.memory import MemoryDatabase
 
 
 class JSONDatabase(MemoryDatabase):
     """A database in TVM's two files, to which each commit appends a line.
+
+    TVM 0.19's JSONDatabase reads the files, and its files are read here. Only workloads that TVM's
+    format cannot hold, such as those with infinite constants, are in te_sched's.
 
     A last line that was not written completely is ignored, and replaced by the next one. Programs
     that write into one database at the same time use `SQLiteDatabase`.
@@ -64,7 +67,10 @@ class JSONDatabase(MemoryDatabase):
         record.workload = workload
         super().commit_tuning_record(record)
         number = next(n for n, one in enumerate(self.workloads) if one is workload)
-        _append(self.path_tuning_record, [number, record.as_json()])
+        data = record.as_json()
+        if record.error_msg is not None:  # TVM's files know a failure by its seconds
+            data[1] = [FAILED]
+        _append(self.path_tuning_record, [number, data])
 
     def _record(self, data: Any) -> TuningRecord:
         number, record = data
