@@ -465,7 +465,8 @@ def _flat_buffer(
     """The flat buffer of the same memory; the buffer itself when it is that already."""
     dtype = _stored(buffer.dtype)
     same = data is buffer.data and dtype == buffer.dtype and shape is buffer.shape
-    if same and buffer.axis_separators == tuple(range(1, len(shape))) and not strides:
+    is_flat = bool(shape) and buffer.axis_separators == tuple(range(1, len(shape)))
+    if same and is_flat and not strides:
         return buffer
     if buffer.axis_separators:
         sizes = tuple([_product(part) for part in _grouped(shape, buffer.axis_separators)])

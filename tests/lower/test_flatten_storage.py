@@ -62,6 +62,21 @@ def test_indices_are_relative_to_the_realised_region() -> None:
     """)
 
 
+def test_temporaries_without_dimensions_have_one_element() -> None:
+    @T.prim_func
+    def total(A: T.Buffer((4,), "float32"), B: T.Buffer((), "float32")):
+        S = T.alloc_buffer((), "float32")
+        S[()] = T.float32(0)
+        for i in range(4):
+            with T.block("S"):
+                S[()] = S[()] + A[T.axis.reduce(4, i)]
+        B[()] = S[()] * T.float32(2)
+
+    values, result = np.arange(4, dtype="float32"), np.zeros((), "float32")
+    te_sched.build(total, target="llvm")(values, result)
+    assert result == 12
+
+
 def test_parameters_of_one_dimension_stay_in_schedules() -> None:
     V = decl_buffer((8,), name="V")
     func = function(loop(i, 8, store(V, 0.0, i)), V)
