@@ -368,14 +368,34 @@ class _Detected:
     bases: list[_Base] = field(default_factory=list)
     sizes: dict[Var, Expr] = field(default_factory=dict)  # of symbols for padded sizes
     indices: tuple[IterSumExpr, ...] = ()
+    units: set[Var] = field(default_factory=set)  # symbols for iterators of one value
+    keeps_units: bool = True
 
     def __post_init__(self) -> None:
+        try:
+            self._detect()
+        except DeclarationError:
+            if not self.units:
+                raise
+            self.keeps_units = False  # `i % 16` of 16 values has no place for i // 16
+            self.bases, self.sizes = [], {}
+            self._detect()
+
+    def _detect(self) -> None:
         ranges = dict(zip(self.index_map.initial_indices, self.domains, strict=True))
         finals = self._pad(ranges)
         for index in finals:  # an iterator of one value is a part of the inverse nevertheless
             if isinstance(index, Var) and ops.is_const(ranges[index].extent, 1):
-                ranges[index] = Range(ranges[index].min, self._symbol(IntImm(1, index.dtype)))
+                ranges[index] = Range(ranges[index].min, self._unit(index.dtype))
         self.indices = _one_to_one(finals, ranges, self.has_gaps)
+
+    def _unit(self, dtype: str) -> Expr:
+        """The number 1, as a symbol if iterators of one value are kept."""
+        if not self.keeps_units:
+            return IntImm(1, dtype)
+        made = self._symbol(IntImm(1, dtype))
+        self.units.add(made)
+        return made
 
     def _symbol(self, size: Expr) -> Var:
         """A variable for a size, whose other properties detection need not know."""
@@ -440,7 +460,7 @@ class _Detected:
             padded = ops.floordiv(total + _excess(total, step), step)
             total = self._symbol(analyzer.simplify(padded)) * step
         if isinstance(step, int) and ops.is_const(total, step):
-            total = self._symbol(IntImm(1, total.dtype)) * step
+            total = self._unit(total.dtype) * step
         return Range(low, total)
 
     def ranges(self) -> tuple[Range, ...]:

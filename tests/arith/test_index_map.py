@@ -71,6 +71,9 @@ def check_padded(index_map: IndexMap, sizes: tuple[int, ...]) -> None:
         (lambda i, j: [j, i], (1, 3)),
         (lambda i, j: [(i + j) // 2, (i + j) % 2], (1, 1)),
         (lambda i: [5 - i], (6,)),
+        (lambda i: [i % 16], (14,)),
+        (lambda i, j: [i % 4, j % 8], (4, 5)),
+        (lambda i: [i // 8 % 4, i % 8], (25,)),
     ],
 )
 def test_inverse_with_padding(function: Callable[..., Any], sizes: tuple[int, ...]) -> None:
@@ -130,6 +133,7 @@ def test_symbolic_padding() -> None:
         (lambda i: [i // 4, i % 4], (7,), "has no inverse"),
         (lambda i: [i // 4, i % 4], (2,), "has no inverse: it adds padding"),
         (lambda i, j: [i + j], (3, 3), "has no inverse"),
+        (lambda i: [i % 16], (20,), "has no inverse"),
         (lambda i: [i * 2], (3,), "has no inverse.*\n.*\n.*skips values"),
         (lambda i, j: [i], (3, 3), "has no inverse"),
         (lambda i, j: [i, j], (3,), "takes 2 indices, got 1"),

@@ -7,6 +7,9 @@ from te_sched.relax.analysis.compile_time import (
     computable_at_compile_time as computable_at_compile_time,
 )
 from te_sched.relax.analysis.erasing import erase_to_well_defined as erase_to_well_defined
+from te_sched.relax.analysis.layout_transforms import (
+    suggest_layout_transforms as suggest_layout_transforms,
+)
 from te_sched.relax.analysis.memory_usage import estimate_memory_usage as estimate_memory_usage
 from te_sched.relax.analysis.purity import contains_impure_call as contains_impure_call
 from te_sched.relax.analysis.recursion import detect_recursion as detect_recursion

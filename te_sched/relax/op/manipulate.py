@@ -275,7 +275,8 @@ def layout_transform(
     Parameters
     ----------
     index_map : the new indices, as a function of the old ones.
-    pad_value : the elements that have no old index; without it they are not defined.
+    pad_value : the elements that have no old index; by default they are not defined: passes may
+        rely on that, `LegalizeOps` makes them 0.
     axis_separators : the dimensions of the result before which the index into memory is split.
     input_axis_separators : those of the tensor.
     """

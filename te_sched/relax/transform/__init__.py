@@ -19,6 +19,7 @@ from te_sched.relax.transform.base import function_pass as function_pass
 PASSES: dict[str, str] = {
     "AdjustMatmulOrder": "adjust_matmul_order",
     "AllocateWorkspace": "allocate_workspace",
+    "AlterOpImpl": "alter_op_impl",
     "AnnotateTIROpPattern": "annotate_tir_op_pattern",
     "AttachAttrLayoutFreeBuffers": "attach_attr_layout_free_buffers",
     "AttachGlobalSymbol": "attach_global_symbol",
@@ -59,7 +60,9 @@ PASSES: dict[str, str] = {
     "MetaScheduleTuneTIR": "te_sched.meta_schedule.graph_tuning_passes",
     "Normalize": "normalize",
     "NormalizeGlobalVar": "normalize_global_var",
+    "OptimizeLayoutTransform": "optimize_layout_transform",
     "PatternCheckContext": "fuse_ops_by_pattern",
+    "RealizeVDevice": "vdevices",
     "RemovePurityChecking": "remove_purity_checking",
     "RemoveRedundantReshape": "remove_redundant_reshape",
     "RemoveUnusedOutputs": "remove_unused_outputs",
@@ -74,6 +77,7 @@ PASSES: dict[str, str] = {
     "ToNonDataflow": "to_non_dataflow",
     "TopologicalSort": "topological_sort",
     "UpdateParamStructInfo": "update_param_struct_info",
+    "UpdateVDevice": "vdevices",
     "VMBuiltinLower": "lower_runtime_builtin",
     "VMShapeLower": "vm_shape_lower",
 }

@@ -11,13 +11,14 @@ from typing import Any
 from te_sched.errors import GraphError
 from te_sched.ir.graph import GraphCall, GraphFunction
 from te_sched.ir.op import Op
-from te_sched.ir.struct_info import ObjectStructInfo
+from te_sched.ir.struct_info import ObjectStructInfo, VDevice
 from te_sched.passes import PassInfo
 from te_sched.relax.expr_functor import PyExprMutator
 from te_sched.relax.op import vm
 from te_sched.relax.op.calls import call_builtin_with_ctx, call_packed
 from te_sched.relax.op.memory import as_number
 from te_sched.relax.transform.base import FunctionPass
+from te_sched.runtime.device import device
 
 
 def LowerRuntimeBuiltin() -> FunctionPass:
@@ -71,11 +72,9 @@ def _refuse(call: GraphCall) -> GraphCall:
 
 
 def _to_device(call: GraphCall) -> GraphCall:
-    device = call.attrs.dst_vdevice
-    kind = getattr(device, "dlpack_device_type", None)
-    type_number = kind() if callable(kind) else 1
-    number = int(getattr(device, "vdevice_id", 0))
-    numbers = [as_number(type_number), as_number(number)]
+    given = call.attrs.dst_vdevice
+    where = device(given.kind, max(given.vdevice_id, 0)) if isinstance(given, VDevice) else given
+    numbers = [as_number(where.device_type), as_number(where.device_id)]
     return call_packed("vm.builtin.to_device", call.args[0], *numbers, sinfo_args=call.struct_info)
 
 

@@ -135,6 +135,11 @@ CASES: list[Case] = [
         lambda v: np.pad(v["x"], ((0, 0), (0, 2)), constant_values=7).reshape(3, 2, 3),
     ),
     (
+        "layout_transform pad of zeros",
+        lambda v: op.layout_transform(v["x"], lambda i, j: (i, j // 3, j % 3)),
+        lambda v: np.pad(v["x"], ((0, 0), (0, 2))).reshape(3, 2, 3),
+    ),
+    (
         "matmul",
         lambda v: op.matmul(v["cube"], op.permute_dims(v["x"])),
         lambda v: v["cube"] @ v["x"].T,

@@ -187,11 +187,13 @@ def _one_hot(builder: BlockBuilder, call: GraphCall) -> Any:
 @library_rule("relax.layout_transform")
 def _layout_transform(builder: BlockBuilder, call: GraphCall) -> Any:
     attrs, data = call.attrs, call.args[0]
-    value = None if attrs.pad_value is None else attrs.pad_value.value
+    value = ops.const(0, data.struct_info.dtype)
+    if attrs.pad_value is not None:
+        value = attrs.pad_value.value
     _, is_padding = attrs.index_map.non_surjective_inverse(data.struct_info.shape.values)
     is_exact = Analyzer().can_prove(ops.logical_not(is_padding))
     name = "te_layout_transform"
-    name += "" if is_exact or value is None else "_with_pad"
+    name += "" if is_exact else "_with_pad"
     name += "_axis_separator" if attrs.axis_separators else ""
 
     def copied(tensor: Any) -> Any:
@@ -199,8 +201,8 @@ def _layout_transform(builder: BlockBuilder, call: GraphCall) -> Any:
 
     func, inputs, _, _ = gen_call_tir_inputs(copied, data)
     schedule: Any = Schedule(func)
-    pad_value = None if is_exact or value is None else value
-    schedule.transform_layout(name, ("write", 0), attrs.index_map, pad_value)
+    padding = None if is_exact else value
+    schedule.transform_layout(name, ("write", 0), attrs.index_map, padding)
     if attrs.axis_separators:
         schedule.set_axis_separator(name, ("write", 0), list(attrs.axis_separators))
     if attrs.input_axis_separators:

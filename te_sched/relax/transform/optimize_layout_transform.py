@@ -1,0 +1,113 @@
+"""OptimizeLayoutTransform: changes of layouts that undo each other are removed.
+
+    lv = R.layout_transform(x, index_map=lambda i, j: (i * 4 + j,))
+    y = R.layout_transform(lv, index_map=lambda i: (i // 4, i % 4))
+
+is x. Also with a call of the function that removes padding, which `AlterOpImpl` makes, in between.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from te_sched.arith.analyzer import Analyzer
+from te_sched.arith.structural_equality import same
+from te_sched.ir import ops
+from te_sched.ir.expr import Range
+from te_sched.ir.graph import GraphCall, GraphFunction, GraphVar, Tuple
+from te_sched.ir.stmt import IRModule, PrimFunc
+from te_sched.passes import PassInfo
+from te_sched.relax.dpl.pattern import are_equal_sizes
+from te_sched.relax.expr_functor import PyExprMutator
+from te_sched.relax.struct_info import sizes_of
+from te_sched.relax.transform.alter_op_impl import OPERATOR_NAME, REMOVE_PAD
+from te_sched.relax.transform.base import FunctionPass
+from te_sched.relax.transform.canonicalize_bindings import CanonicalizeBindings
+from te_sched.relax.transform.eliminate_common_subexpr import EliminateCommonSubexpr
+from te_sched.transform import Sequential
+
+
+def OptimizeLayoutTransform() -> Sequential:
+    """The pass that removes changes of layouts that `AlterOpImpl` adds between the functions that
+    it replaces; equal ones are computed once.
+
+    >>> from te_sched import relax
+    >>> x = relax.Var("x", relax.TensorStructInfo([4, 4], "float32"))
+    >>> builder = relax.BlockBuilder()
+    >>> with builder.function("main", [x]):
+    ...     y = builder.emit(relax.op.layout_transform(x, lambda i, j: (i * 4 + j,)))
+    ...     z = builder.emit(relax.op.layout_transform(y, lambda i: (i // 4, i % 4)))
+    ...     gv = builder.emit_func_output(builder.emit(relax.op.exp(z)))
+    >>> module = relax.transform.DeadCodeElimination()(OptimizeLayoutTransform()(builder.get()))
+    >>> [one.value.op for one in module["main"].body.blocks[0].bindings]
+    ['relax.exp']
+    """
+
+    def run(func: GraphFunction, mod: IRModule, *_: object) -> GraphFunction:
+        new: GraphFunction = _Removing(mod).visit_expr(func)
+        return new
+
+    inner = FunctionPass(run, PassInfo(0, "_OptimizeLayoutTransform"))
+    passes = [EliminateCommonSubexpr(), inner, CanonicalizeBindings()]
+    return Sequential(passes, name="OptimizeLayoutTransform")
+
+
+class _Removing(PyExprMutator):
+    def __init__(self, mod: IRModule) -> None:
+        super().__init__(mod)
+        self._mod = mod
+
+    def visit_call_(self, op: GraphCall) -> Any:
+        """The call, or the value whose layout is changed and changed back."""
+        call: Any = super().visit_call_(op)
+        if call.op != "relax.layout_transform":
+            return call
+        inner = self._value_of(call.args[0])
+        if self._removes_padding(inner):
+            inner = self._value_of(inner.args[1].fields[0])
+        if not isinstance(inner, GraphCall) or inner.op != "relax.layout_transform":
+            return call
+        return inner.args[0] if _is_undone(inner, call) else call
+
+    def _value_of(self, value: Any) -> Any:
+        found = value
+        while isinstance(found, GraphVar):
+            value, found = found, self.lookup_binding(found)
+        return value if found is None else found
+
+    def _removes_padding(self, value: Any) -> bool:
+        if not isinstance(value, GraphCall) or value.op != "relax.call_tir":
+            return False
+        func = self._mod.functions.get(value.args[0])
+        is_known = isinstance(func, PrimFunc) and func.attrs.get(OPERATOR_NAME) == REMOVE_PAD
+        return is_known and isinstance(value.args[1], Tuple)
+
+
+def _is_undone(inner: GraphCall, outer: GraphCall) -> bool:
+    """Whether the elements of the outer call are those of the argument of the inner one.
+
+    Padding that is not defined may have any value.
+    """
+    data, attrs = inner.args[0], outer.attrs
+    sizes, result = sizes_of(data.struct_info), sizes_of(outer.struct_info)
+    if sizes is None or not are_equal_sizes(sizes, result, Analyzer()):
+        return False
+    if attrs.pad_value is not None and not _is_onto(outer):
+        return False
+    if list(inner.attrs.input_axis_separators) != list(attrs.axis_separators):
+        return False
+    analyzer = Analyzer()
+    initial = inner.attrs.index_map.initial_indices
+    for var, size in zip(initial, sizes, strict=True):
+        analyzer.bind(var, Range(ops.const(0, var.dtype), ops.cast(var.dtype, size)))
+    final = attrs.index_map.map_indices(inner.attrs.index_map.final_indices)
+    return all(same(analyzer.simplify(one), var) for one, var in zip(final, initial, strict=True))
+
+
+def _is_onto(call: GraphCall) -> bool:
+    """Whether a change of a layout adds no padding."""
+    sizes = sizes_of(call.args[0].struct_info)
+    if sizes is None:
+        return False
+    _, padding = call.attrs.index_map.non_surjective_inverse(sizes)
+    return Analyzer().can_prove(ops.logical_not(padding))
