@@ -409,6 +409,23 @@ def divided(whole: Form, divisor: Form) -> tuple[Form, Form]:
     return multiples, rest
 
 
+def times_what(divisor: Form, whole: Form) -> Form | None:
+    """The single term by which a form is multiplied to give another, n * 4 + 4 of n + 1; None if
+    there is none.
+    """
+    if not divisor or len(divisor) != len(whole):
+        return None
+    factors_of, by = next(iter(divisor.items()))
+    for term, scale in whole.items():
+        left = _without(term, factors_of)
+        if left is None or scale % by:
+            continue
+        quotient = {left: scale // by}
+        if times(quotient, divisor) == whole:
+            return quotient
+    return None
+
+
 def _without(term: tuple[Any, ...], factors_of: tuple[Any, ...]) -> tuple[Any, ...] | None:
     """The other factors of a product; None if it does not have all of these."""
     left = list(term)

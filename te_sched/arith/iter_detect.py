@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.conditions import conjuncts
 from te_sched.arith.facts import MIRROR
-from te_sched.arith.forms import Form, Forms, divided, factors, plus
+from te_sched.arith.forms import Form, Forms, divided, factors, plus, times_what
 from te_sched.arith.forms import expr_of as form_expr
 from te_sched.arith.iter_expr import Factor, IterMark, IterSplitExpr, IterSumExpr, NotAffine
 from te_sched.ir import ops
@@ -223,6 +223,8 @@ class Prover:
             return a
         _, (x, y) = self.forms(a, b)
         multiples, rest = divided(x, y)
+        if rest and (whole := times_what(y, x)) is not None:
+            multiples, rest = whole, {}
         if not rest and all(isinstance(factor, Var) for factor in factors(multiples)):
             return self.number(form_expr(multiples, (a if isinstance(b, int) else b).dtype))
         found = self.number(ops.floordiv(*ops.operands(a, b)))
@@ -792,7 +794,8 @@ class Detector(Visitor):
     # -- proofs ------------------------------------------------------------------------------------
 
     def check(self, indices: Sequence[IterSumExpr]) -> None:
-        """Check that parts are independent of each other, and for BIJECTIVE that all are used.
+        """Check that parts are independent of each other, and for BIJECTIVE that all are used. TVM
+        does not ask whether a condition makes the parts of an index depend on others.
 
         Raises
         ------
@@ -800,7 +803,7 @@ class Detector(Visitor):
         """
         exact = self.level == IterMapLevel.BIJECTIVE
         used: dict[IterMark, list[IterSplitExpr]] = {}
-        for constraint in self.constraints:
+        for constraint in self.constraints if exact or not self.as_tvm else ():
             self._use(constraint.mark, used)
         for index in indices:
             for one in index.args:

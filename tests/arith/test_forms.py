@@ -32,6 +32,15 @@ def test_split_by_a_factor() -> None:
     assert F.factors(form) == {x, y, n}
 
 
+def test_multiple_of_a_sum() -> None:
+    sum_of = Forms({}, {}).of
+    assert F.times_what(sum_of(n + 1), sum_of(n * 4 + 4)) == {(): 4}
+    assert F.times_what(sum_of(n + 1), sum_of(x * n + x)) == {(x,): 1}
+    assert F.times_what(sum_of(n + 1), sum_of(n * 4 + 3)) is None
+    assert F.times_what(sum_of(n * 2 + 2), sum_of(n * 3 + 3)) is None
+    assert F.times_what({}, {}) is None
+
+
 def test_linear_form_is_for_sums_of_variables() -> None:
     assert F.linear_form(x * 2 - y + 3) == {(x,): 2, (y,): -1, (): 3}
     assert F.linear_form(x * n) is None

@@ -269,6 +269,26 @@ def test_simplified_maps() -> None:
     assert iter_map_simplify([unknown], domain(x=3, y=3)) == (unknown,)
 
 
+def test_products_of_a_symbolic_sum_are_simplified() -> None:
+    iters = domain(x=8, y=4)
+    assert str(iter_map_simplify([(x * 4 + y) * n + (x * 4 + y)], iters)[0]) == (
+        "(x * 4 + y) * (n + 1)"
+    )
+
+
+def test_simplified_maps_may_depend_on_parts_in_a_condition() -> None:
+    """A map that has to be surjective must not: not all pairs of z and w are taken."""
+    w, n = E.Var("w"), E.Var("n", is_size=True)
+    iters = {**domain(x=(n + 3) // 4, y=4, z=(n + 3) // 4), w: E.Range(E.IntImm(0), E.IntImm(20))}
+    index = x * (n * 20) + y * (n * 5) + z * 20 + w
+    of_others = z * 4 + w // 5 < n
+    predicate = ops.logical_and(x * 4 + y < n, of_others)
+    assert str(iter_map_simplify([index], iters, predicate)[0]) == (
+        "(x * 4 + y) * (n * 5) + z * 20 + w"
+    )
+    assert detect_iter_map([index], iters, of_others).errors
+
+
 @pytest.mark.parametrize(
     ("predicate", "expected"),
     [
