@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from queue import Empty, Queue
 from typing import Any
@@ -30,7 +30,7 @@ class Kind:
 
     generate: Callable[[int], str]
     judge: Callable[[str], Outcome]
-    judge_alone: Callable[[str], Outcome]
+    judge_alone: Callable[[str], Iterable[Outcome]]
     minimise: Callable[[int, Callable[[str], bool]], str]
 
 
@@ -38,7 +38,7 @@ KINDS = {
     "schedules": Kind(
         lambda number: generate(number).text(),
         lambda text: judge(load_text(text)),
-        lambda text: judge_alone(load_text(text)),
+        lambda text: [judge_alone(load_text(text))],
         lambda number, fails: minimise(generate(number), lambda one: fails(one.text())).text(),
     ),
     "tensorir": Kind(
@@ -192,9 +192,10 @@ def _lost(kind: str, number: int, why: str) -> dict[str, Any]:
 
 
 def alone(kind: str, number: int) -> None:
-    """Judge a program that crashes TVM, by its results."""
+    """Judge a program that crashes TVM: a record for each outcome, the last one is the best."""
     text = KINDS[kind].generate(number)
-    print(json.dumps(_record(number, KINDS[kind].judge_alone(text), text)), flush=True)
+    for outcome in KINDS[kind].judge_alone(text):
+        print(json.dumps(_record(number, outcome, text)), flush=True)
 
 
 def child(kind: str, first: int, stop: int, minimised: bool) -> None:

@@ -1,7 +1,8 @@
-"""Executes functions of blocks, statement by statement, on numpy arrays.
+"""Executes functions, of blocks or lowered, statement by statement, on numpy arrays.
 
 The reference for random TensorIR programs: loops of all kinds are sequential, and memory that was
-not written cannot be read. Must not know lowering or code generation.
+not written cannot be read. Vectors are arrays of one dimension. Must not know lowering or code
+generation.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from te_sched.ir import dtypes
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
 from te_sched.ir.blocks import AllocateConst, BlockRealize, DeclBuffer
@@ -181,9 +183,23 @@ def _binary(function: Callable[..., Any]) -> Callable[[_Machine, Any], Any]:
 
 def _divide(machine: _Machine, e: Any) -> Any:
     a, b = machine.value(e.a), machine.value(e.b)
-    if np.dtype(e.dtype).kind == "f":
+    if _element(e.dtype).kind == "f":
         return a / b
-    return type(a)(np.sign(a) * np.sign(b)) * (abs(a) // abs(b))
+    return (np.sign(a) * np.sign(b) * (abs(a) // abs(b))).astype(a.dtype)
+
+
+def _element(dtype: str) -> np.dtype[Any]:
+    """The type of the elements of a vector, or of a number."""
+    return np.dtype(dtypes.element(dtype))
+
+
+def _is_vector(a: Any) -> bool:
+    return isinstance(a, np.ndarray)
+
+
+def _either(number: Callable[..., Any], vector: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of numbers, and another for vectors."""
+    return lambda *args: vector(*args) if any(map(_is_vector, args)) else number(*args)
 
 
 def _sum(machine: _Machine, e: Any) -> Any:
@@ -191,26 +207,58 @@ def _sum(machine: _Machine, e: Any) -> Any:
 
 
 def _cast(machine: _Machine, e: E.Cast) -> Any:
-    value = machine.value(e.value)
-    if np.dtype(e.dtype).kind in "iu" and np.dtype(type(value)).kind == "f":
-        if not abs(value) < 2**31:
+    value, target = np.asarray(machine.value(e.value))[()], _element(e.dtype)
+    if target.kind in "iu" and value.dtype.kind == "f":
+        if not np.all(abs(value) < 2**31):
             raise Undefined("a float is converted to an integer that cannot represent it")
-        value = int(value)
-        return np.array(value).astype(e.dtype)[()]
-    return np.asarray(value).astype(e.dtype)[()]
+        return value.astype("int64").astype(target)
+    return value.astype(target)
+
+
+def _lanes(machine: _Machine, indices: Sequence[Any]) -> list[tuple[int, ...]] | None:
+    """The indices of each element of a vector; None for a number."""
+    values = [machine.value(index) for index in indices]
+    if not any(map(_is_vector, values)):
+        return None
+    return [tuple(map(int, one)) for one in zip(*np.broadcast_arrays(*values), strict=True)]
 
 
 def _load(machine: _Machine, e: E.BufferLoad) -> Any:
-    indices = machine.integers(e.indices)
-    memory, at = machine.place(e.buffer, indices)
+    if (lanes := _lanes(machine, e.indices)) is not None:
+        return np.array([_element_at(machine, e.buffer, indices) for indices in lanes])
+    return _element_at(machine, e.buffer, machine.integers(e.indices))
+
+
+def _element_at(machine: _Machine, buffer: E.Buffer, indices: tuple[int, ...]) -> Any:
+    memory, at = machine.place(buffer, indices)
     if machine.is_strict:
-        machine.check(e.buffer, indices, memory, at)
+        machine.check(buffer, indices, memory, at)
     return memory.load(at)
 
 
 def _select(machine: _Machine, e: E.Select) -> Any:
-    true, false = machine.value(e.true_value), machine.value(e.false_value)
-    return true if machine.value(e.condition) else false
+    """Only the chosen value of a number: the other one may be of an element that does not exist
+    once the program is lowered.
+    """
+    condition = machine.value(e.condition)
+    if _is_vector(condition):
+        return np.where(condition, machine.value(e.true_value), machine.value(e.false_value))
+    return machine.value(e.true_value if condition else e.false_value)
+
+
+def _both(machine: _Machine, e: E.And) -> Any:
+    a = machine.value(e.a)
+    return a & machine.value(e.b) if _is_vector(a) else a and machine.value(e.b)
+
+
+def _any(machine: _Machine, e: E.Or) -> Any:
+    a = machine.value(e.a)
+    return a | machine.value(e.b) if _is_vector(a) else a or machine.value(e.b)
+
+
+def _ramp(machine: _Machine, e: E.Ramp) -> Any:
+    base, stride = machine.value(e.base), machine.value(e.stride)
+    return base + stride * np.arange(e.lanes, dtype=_element(e.dtype))
 
 
 def _call(machine: _Machine, e: E.Call) -> Any:
@@ -220,7 +268,7 @@ def _call(machine: _Machine, e: E.Call) -> Any:
     row = INTRINSICS.get(name)
     if row is None or row.meaning is None:
         raise Unsupported(f"call of {name}")
-    return np.asarray(row.meaning(*map(machine.value, e.args))).astype(e.dtype)[()]
+    return np.asarray(row.meaning(*map(machine.value, e.args))).astype(_element(e.dtype))[()]
 
 
 def _let(machine: _Machine, e: Any) -> Any:
@@ -239,17 +287,19 @@ _VALUES: dict[type, Callable[[_Machine, Any], Any]] = {
     E.Mod: _binary(np.fmod),
     E.FloorDiv: _binary(lambda a, b: a // b),
     E.FloorMod: _binary(lambda a, b: a % b),
-    E.Min: _binary(min),
-    E.Max: _binary(max),
+    E.Min: _binary(_either(min, np.minimum)),
+    E.Max: _binary(_either(max, np.maximum)),
     E.LT: _binary(lambda a, b: a < b),
     E.LE: _binary(lambda a, b: a <= b),
     E.GT: _binary(lambda a, b: a > b),
     E.GE: _binary(lambda a, b: a >= b),
     E.EQ: _binary(lambda a, b: a == b),
     E.NE: _binary(lambda a, b: a != b),
-    E.And: lambda machine, e: machine.value(e.a) and machine.value(e.b),
-    E.Or: lambda machine, e: machine.value(e.a) or machine.value(e.b),
-    E.Not: lambda machine, e: not machine.value(e.a),
+    E.And: _both,
+    E.Or: _any,
+    E.Not: lambda machine, e: np.logical_not(machine.value(e.a)),
+    E.Ramp: _ramp,
+    E.Broadcast: lambda machine, e: np.full(e.lanes, machine.value(e.value)),
     E.Cast: _cast,
     E.Select: _select,
     E.Let: _let,
@@ -265,10 +315,18 @@ def _size(machine: _Machine, e: E.Var) -> Any:
 
 
 def _store(machine: _Machine, s: S.BufferStore) -> None:
-    value, indices = machine.value(s.value), machine.integers(s.indices)
-    memory, at = machine.place(s.buffer, indices)
+    value = machine.value(s.value)
+    if (lanes := _lanes(machine, s.indices)) is not None:
+        for indices, one in zip(lanes, np.broadcast_to(value, len(lanes)), strict=True):
+            _set_element(machine, s.buffer, indices, one)
+    else:
+        _set_element(machine, s.buffer, machine.integers(s.indices), value)
+
+
+def _set_element(machine: _Machine, buffer: E.Buffer, indices: tuple[int, ...], value: Any) -> None:
+    memory, at = machine.place(buffer, indices)
     if machine.is_strict:
-        machine.check(s.buffer, indices, memory, at)
+        machine.check(buffer, indices, memory, at)
         memory.writers[at] = machine.iterations
     memory.store(at, value)
 

@@ -6,8 +6,8 @@ The text as read, printed text read again, JSON, the text as lowered, and result
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,12 +25,15 @@ from tests.peer.bridge import from_tvm
 from tests.peer.differential import interpret
 from tests.peer.differential.arrays import difference
 from tests.peer.differential.faults import faults
-from tests.peer.differential.outcome import FAULTY, WRONG, Outcome, first_difference, normal
+from tests.peer.differential.outcome import FAULTY, Outcome, first_difference, normal
 from tests.peer.differential.tensorir import SCALARS, SIZES
 
-# FlattenBuffer makes j // -2 + 3 of (7 - j) // 2, and j % -4 of (3 - j) % 4: neither is the same.
-_NEGATIVE = re.compile(r"(//|%) (T\.int64\()?-\d|(//|%) T\.Broadcast\(-\d")
-_ROUNDED = "an index that is divided by a negative number"
+WRONG_TEXT = "differs where TVM's text computes something else"
+NOT_BUILT = "differs where TVM does not build its own text"
+UNDEFINED_ACCESS = f"{FAULTY}an access out of bounds or of what was not written"
+# The integers in the arguments, one pair for each call with which different texts are executed: a
+# difference may be lost in a maximum or in a function that is flat for large values.
+_RANGES = ((-4, 9), (-30, -1), (-1, 2), (-99, 100))
 _FLOAT_BYTES = {"float16": 2, "float32": 4, "float64": 8}
 
 
@@ -43,8 +46,8 @@ class _Call:
     precision: int
 
 
-def judge(source: str) -> Outcome:
-    """Read, print and lower a module with both, and run its functions."""
+def judge(source: str, runs_peer: bool = True) -> Outcome:
+    """Read, print and lower a module with both, and run its functions, TVM's if `runs_peer`."""
     ours, refusal = _attempt(lambda: te_sched.script.from_source(source))
     theirs, their_refusal = _attempt(lambda: tvm.script.from_source(source))
     if ours is None:
@@ -65,21 +68,26 @@ def judge(source: str) -> Outcome:
     numbers, reason, peer = "not run", "", ""
     if printed in ("same", "refused by TVM"):
         numbers, reason = _numbers(te_sched, ours, ours)
-    if theirs is not None and (numbers in ("differs", "refused") or text == "differs"):
+    is_asked = numbers in ("differs", "refused") or text == "differs"
+    if theirs is not None and runs_peer and is_asked:
         peer = "TVM: " + _numbers(tvm, theirs, ours)[0]
     if text == "differs" and numbers == "equal":
-        text = _why_they_differ(lowered, peers, peer)
+        text = why_they_differ(ours, lowered, theirs, peers, runs_peer)
     detail = " | ".join(part for part in (detail, reason) if part)
     return Outcome(text, numbers, detail, peer, printed)
 
 
-def judge_alone(source: str) -> Outcome:
-    """The outcome under te_sched of a module that crashes TVM."""
+def judge_alone(source: str) -> Iterator[Outcome]:
+    """The outcomes of a module that crashes TVM: with te_sched alone, and then, if TVM crashes only
+    when it builds or runs, with TVM's text.
+    """
     ours, refusal = _attempt(lambda: te_sched.script.from_source(source))
     if ours is None:
-        return _refused(refusal, True, at="reading")
+        yield _refused(refusal, True, at="reading")
+        return
     numbers, reason = _numbers(te_sched, ours, ours)
-    return Outcome("refused by TVM", numbers, f"TVM crashes {reason}")
+    yield Outcome("refused by TVM", numbers, f"TVM crashes {reason}")
+    yield judge(source, runs_peer=False)
 
 
 def _attempt(action: Any) -> tuple[Any, str]:
@@ -114,26 +122,73 @@ def _printed(ours: Any, theirs: Any, refusal: str) -> tuple[str, str]:
     return ("same", "") if mine == other else ("differs", first_difference(mine, other))
 
 
-def _why_they_differ(ours: Any, theirs: Any, peer: str) -> str:
-    """The verdict on different texts: whether a fault of TVM's program is the reason."""
-    if peer == "TVM: differs":
-        return WRONG
-    if _NEGATIVE.search(theirs.script()) and not _NEGATIVE.search(ours.script()):
-        return f"{FAULTY}{_ROUNDED}"
-    for name in ours.functions:
-        other = next((f for v, f in theirs.functions.items() if v.name_hint == str(name)), None)
-        if other is None:
-            continue
-        converted, _ = _attempt(lambda found=other: from_tvm(found))
-        if converted is not None and (more := faults(converted, SIZES) - faults(ours[name], SIZES)):
+def why_they_differ(
+    module: Any, ours: Any, source: Any, theirs: Any, runs_peer: bool = True
+) -> str:
+    """The verdict on different texts, `ours` and `theirs`, lowered from a module, which is `source`
+    for TVM: whether a fault of TVM's is the reason.
+
+    Both texts are executed in the same way, so that nothing but the text can be the reason for
+    different results; te_sched's text must give the reference's.
+    """
+    calls = _defined_calls(module)
+    compiled = calls if runs_peer and "thread=" not in module.script() else []
+    again, _ = _attempt(lambda: tvm.script.from_source(ours.script()))
+    with tvm.transform.PassContext(disabled_pass=["tir.FlattenBuffer", "tir.Simplify"]):  # done
+        is_run = _by_llvm(again, compiled) == "equal"
+    if is_run and (verdict := _by_llvm(source, compiled)) != "equal":
+        return verdict
+    converted, _ = _attempt(lambda: from_tvm(theirs))
+    if not is_run and converted is not None and _by_statement(ours, calls) == "equal":
+        verdict = _by_statement(converted, calls)
+        if verdict not in ("equal", "not run"):
+            return verdict
+    for name, func in ours.functions.items() if converted is not None else ():
+        other = converted.functions.get(str(name))
+        if other is not None and (more := faults(other, SIZES) - faults(func, SIZES)):
             return f"{FAULTY}{min(more)}"
     return "differs"
+
+
+def _defined_calls(module: Any) -> list[dict[str, _Call]]:
+    """Those of some calls for which the reference has results."""
+    found = []
+    for draw in range(len(_RANGES)):
+        with contextlib.suppress(interpret.Undefined, interpret.Unsupported):
+            found.append(_calls(module, draw))
+    return found
+
+
+def _by_llvm(module: Any, calls: Sequence[dict[str, _Call]]) -> str:
+    """The results of a module of TVM, compiled by TVM."""
+    if module is None or not calls:
+        return "not run"
+    built, _ = _attempt(lambda: tvm.build(module, target="llvm"))
+    if built is None:
+        return NOT_BUILT
+    reasons = [
+        _run(tvm, built, tvm.cpu(0), name, call) for one in calls for name, call in one.items()
+    ]
+    return WRONG_TEXT if any(reasons) else "equal"
+
+
+def _by_statement(module: Any, calls: Sequence[dict[str, _Call]]) -> str:
+    """The results of a lowered module of te_sched, executed statement by statement."""
+    try:
+        reasons = [_interpret(module.functions, one) for one in calls]
+    except interpret.Undefined:
+        return UNDEFINED_ACCESS
+    except Exception:  # not interpreted
+        return "not run"
+    if not calls:
+        return "not run"
+    return WRONG_TEXT if any(reasons) else "equal"
 
 
 def _numbers(implementation: Any, module: Any, ours: Any) -> tuple[str, str]:
     """Whether the results of all functions equal the reference's, and details if not."""
     try:
-        calls = {str(name): _call(func) for name, func in ours.functions.items()}
+        calls = _calls(ours)
     except (interpret.Undefined, interpret.Unsupported) as why:
         return _without_reference(implementation, module, str(why))
     gpu = "thread=" in ours.script()
@@ -146,28 +201,34 @@ def _numbers(implementation: Any, module: Any, ours: Any) -> tuple[str, str]:
     except TeSchedError as refusal:
         return "refused", f"{type(refusal).__name__}: {refusal}"
     except Exception as error:
-        return "error in te_sched", f"{type(error).__name__}: {str(error)[:300]}"
+        return f"error in {implementation.__name__}", f"{type(error).__name__}: {str(error)[:300]}"
     wrong = [reason for reason in reasons if reason]
     return ("differs", "; ".join(wrong)) if wrong else ("equal", "")
 
 
 def _interpreted(module: Any, calls: dict[str, _Call]) -> tuple[str, str]:
     """The results of what TVM lowers for threads, one thread after the other."""
-    for var, func in tvm.lower(module).functions.items():
-        call = calls[str(var.name_hint)]
+    try:
+        why_not = _interpret(from_tvm(tvm.lower(module)).functions, calls)
+    except interpret.Undefined as why:
+        return "differs", str(why)
+    except Exception as why:  # not converted, or not interpreted
+        return "not run", str(why)
+    return ("differs", why_not) if why_not else ("equal", "")
+
+
+def _interpret(functions: Mapping[Any, PrimFunc], calls: dict[str, _Call]) -> str:
+    """What functions compute beside the reference; "" if the same."""
+    for name, func in functions.items():
+        call = calls[str(name)]
         found = [one.copy() if isinstance(one, np.ndarray) else one for one in call.given]
-        try:
-            interpret.run(from_tvm(func), found, SIZES)
-        except interpret.Undefined as why:
-            return "differs", str(why)
-        except Exception as why:  # not converted, or not interpreted
-            return "not run", str(why)
+        interpret.run(func, found, SIZES)
         for one, expected in zip(found, call.expected, strict=True):
             if isinstance(one, np.ndarray) and (
                 why_not := difference("it", one, expected, call.precision)
             ):
-                return "differs", why_not
-    return "equal", ""
+                return why_not
+    return ""
 
 
 def _without_reference(implementation: Any, module: Any, why: str) -> tuple[str, str]:
@@ -178,28 +239,35 @@ def _without_reference(implementation: Any, module: Any, why: str) -> tuple[str,
     return ("undefined but built" if not refusal else "refused"), why
 
 
-def _call(func: PrimFunc) -> _Call:
-    """Random arguments of a function, and what the reference makes of them."""
-    rng, given = np.random.default_rng(0), []
+def _calls(module: Any, draw: int = 0) -> dict[str, _Call]:
+    """Random arguments of the functions, and what the reference makes of them."""
+    return {str(name): _call(func, draw) for name, func in module.functions.items()}
+
+
+def _call(func: PrimFunc, draw: int) -> _Call:
+    rng, given = np.random.default_rng(draw), []
     for param in func.params:
         buffer = func.buffer_map.get(param)
         if buffer is None:
             given.append(SCALARS[param.dtype])
             continue
         shape = [getattr(dim, "value", None) or SIZES[dim.name] for dim in buffer.shape]
-        given.append(_array(rng, shape, buffer.dtype))
+        given.append(_array(rng, shape, buffer.dtype, draw))
     expected = [one.copy() if isinstance(one, np.ndarray) else one for one in given]
     interpret.run(func, expected, SIZES)
     return _Call(tuple(given), tuple(expected), _coarsest(func))
 
 
-def _array(rng: np.random.Generator, shape: Sequence[int], dtype: str) -> np.ndarray:
-    """Random elements: floats are multiples of 1/4."""
+def _array(rng: np.random.Generator, shape: Sequence[int], dtype: str, draw: int) -> np.ndarray:
+    """Random elements: floats are multiples of 1/4, of half the magnitude of integers."""
+    low, high = _RANGES[draw]
     if dtype.startswith("float"):
-        return (rng.integers(-8, 9, shape) / 4).astype(dtype)
+        return (rng.integers(2 * low, high, shape) / 4).astype(dtype)
     if dtype == "bool":
         return rng.integers(0, 2, shape).astype(bool)
-    return rng.integers(0 if dtype.startswith("u") else -4, 9, shape).astype(dtype)
+    if dtype.startswith("u"):
+        return rng.integers(0, max(abs(low), abs(high)), shape).astype(dtype)
+    return rng.integers(low, high, shape).astype(dtype)
 
 
 def _coarsest(func: PrimFunc) -> int:
