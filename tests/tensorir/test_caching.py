@@ -219,6 +219,37 @@ def test_cached_indices_are_computed_before_the_loops_of_their_block() -> None:
     check_same(sch, text)
 
 
+@pytest.mark.parametrize("in_order", [False, True])
+def test_results_are_copied_back_before_their_first_reader(in_order: bool) -> None:
+    text = function(
+        "A:8,8 C:8,8",
+        """
+B = T.alloc_buffer((8, 8), "float32")
+D = T.alloc_buffer((8, 8), "float32")
+for i, j in T.grid(8, 8):
+    with T.block("B"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        B[vi, vj] = A[vi, vj] * 2.0
+for i, j in T.grid(8, 8):
+    with T.block("D"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        D[vi, vj] = A[vi, vj] + 1.0
+for i, j in T.grid(8, 8):
+    with T.block("C"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        C[vi, vj] = B[vi, vj] - D[vi, vj]
+""",
+    )
+    sch = tir.Schedule(program(text))
+    if in_order:
+        sch.reindex_cache_write("B", 0, "local", lambda i, j: (j, i))
+    else:
+        sch.cache_write("B", 0, "local")
+    names = [sch.get(one).name_hint for one in sch.get_child_blocks("root")]
+    assert names == ["B", "D", "B_local", "C"]
+    check_same(sch, text)
+
+
 VIEWED = function(
     "A:8,8 C:8,8",
     """

@@ -142,7 +142,7 @@ class CopyPrimitives(ScheduleBase):
         given = _given(consumer_blocks)
         readers = _readers(self, scope, buffer, given) if given else []
         others = [one for one in readers_of(self, scope, buffer) if one not in (*readers, key)]
-        where = place_after(self, scope, key, others)
+        where = place_for_result(self, scope, key, others)
         _check_exact(self, key, [key], buffer)
         copy, begin = _cache(buffer, _region(self, [key], buffer, True, scope, scope), memory)
         shift = Shift(buffer, copy, begin)
@@ -469,14 +469,21 @@ def place_before(
     return Place(parent, number)
 
 
+def place_for_result(
+    schedule: ScheduleBase, scope: BlockKey, key: BlockKey, readers: Sequence[BlockKey]
+) -> Place:
+    """The place for a copy of the result of a block: before its first reader, without readers at
+    the end of the scope.
+    """
+    if not readers:
+        return Place(scope, len(statements_of(schedule, scope)))
+    return place_before(schedule, scope, key, readers)
+
+
 def place_after(
     schedule: ScheduleBase, scope: BlockKey, key: BlockKey, others: Sequence[BlockKey]
 ) -> Place:
-    """The place after a block where it and the first of others that follow part; without others the
-    end of the scope.
-    """
-    if not others:
-        return Place(scope, len(statements_of(schedule, scope)))
+    """The place after a block where it and the first of others that follow part."""
     parent = common_parent(schedule, scope, [key, others[0]])
     number = number_in(schedule, parent, key)
     assert number is not None

@@ -32,6 +32,7 @@ from te_sched.tensorir.primitives.caching import (
     makers_of,
     place_after,
     place_before,
+    place_for_result,
     readers_of,
 )
 from te_sched.tensorir.primitives.finding import check_not_root
@@ -166,7 +167,7 @@ class ReindexPrimitives(CopyPrimitives):
         )
         makers_of(self, key, buffer)
         others = [one for one in readers_of(self, scope, buffer) if one is not key]
-        where = place_after(self, scope, key, others)
+        where = place_for_result(self, scope, key, others)
         return self._cache_in_order(key, buffer, storage_scope, index_map, where, writes=True)
 
     def _cache_in_order(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -221,11 +221,16 @@ class Instance(NamedTuple):
 def instance(rng: random.Random) -> Instance:
     """A random program."""
     name = rng.choice(sorted(SOURCES))
-    source = SOURCES[name]
     sizes = {one: rng.choice(SIZES) for one in "nmk"} | {"p": rng.choice((6, 8, 12))}
+    return sized(name, sizes)
+
+
+def sized(name: str, sizes: Mapping[str, int]) -> Instance:
+    """The source of a name with the sizes `n`, `m`, `k` and `p`."""
+    source = SOURCES[name]
 
     def number(text: str) -> int:
-        return int(eval(text, {}, sizes))  # of the table above
+        return int(eval(text, {}, dict(sizes)))  # of the table above
 
     parameters = [one.split(":") for one in source.parameters.split()]
     shapes = [tuple([number(size) for size in shape.split(",")]) for _, shape in parameters]

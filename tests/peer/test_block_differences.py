@@ -1,0 +1,149 @@
+"""Schedules whose text differs from TVM 0.19's on purpose: its program is executed and has a fault,
+te_sched's has none. A fault that TVM mends makes its row here, and in docs/legality.md, fail.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+import pytest
+
+pytest.importorskip("tvm")
+
+import tvm
+
+import te_sched
+from tests.peer.block_schedules.campaign import plain
+from tests.peer.block_schedules.sources import is_right, sized
+from tests.peer.block_schedules.steps import namespace
+from tests.peer.block_schedules.verdicts import STRIDES, WRONG, fault_of, fault_of_theirs
+
+UNWRITTEN = "an element is read before it is written"
+SIZES = {"n": 8, "m": 6, "k": 2, "p": 4}
+
+
+class Difference(NamedTuple):
+    """A source, steps, the fault of TVM's program, and whether only the lowered texts differ."""
+
+    source: str
+    steps: list[str]
+    fault: str
+    is_lowered: bool = False
+
+
+DIFFERENCES = {
+    "blockize in a part": Difference(
+        "softmax",
+        ['sch.loop_partition(l("expo")[1], factors=[2, None])', 'sch.blockize(l("expo_j0")[0])'],
+        UNWRITTEN,
+    ),
+    "blockize in a part, sums": Difference(
+        "pooling",
+        ['sch.loop_partition(l("Y")[2], factors=[2, None])', 'sch.blockize(l("Y_x0")[2])'],
+        UNWRITTEN + "|" + WRONG,
+    ),
+    "cache_write in a part": Difference(
+        "transposed",
+        [
+            'sch.loop_partition(l("C")[1], factors=[4, None])',
+            'sch.cache_write(b("C_j0"), 0, "global")',
+        ],
+        UNWRITTEN,
+    ),
+    "regions of parts": Difference(
+        "stencil",
+        ['sch.loop_partition(l("B")[1], factors=[2, None])'],
+        "a block does not state that it accesses A",
+    ),
+    "reindex of an update": Difference(
+        "product",
+        [
+            'sch.decompose_reduction(b("C"), l("C")[0])',
+            'sch.reindex(b("C_update"), ("write", 0))',
+        ],
+        UNWRITTEN,
+    ),
+    "reindex of what is computed in the loops": Difference(
+        "dense",
+        ['sch.reverse_compute_at(b("Y"), l("D")[1])', 'sch.reindex(b("D"), ("read", 0))'],
+        UNWRITTEN,
+    ),
+    "cache_index of split loops": Difference(
+        "two readers",
+        [
+            'sch.transform_layout(b("C"), ("read", 0), lambda i, j: (i // 4, j, i % 4))',
+            'sch.split(l("C")[0], factors=[None, 4])',
+            'sch.cache_index(b("C"), "global", 0)',
+        ],
+        "iterator v0 is 2, outside of its domain",
+    ),
+    "cache_index of two iterators": Difference(
+        "convolution", ['sch.cache_index(b("P"), "global", 1)'], STRIDES
+    ),
+    "memory of sums": Difference(
+        "product",
+        [
+            'sch.reorder(l("C")[2], l("C")[0], l("C")[1])',
+            'sch.cache_write(b("C"), 0, "global")',
+            'sch.reverse_compute_at(b("C_global"), l("C")[2])',
+        ],
+        WRONG,
+        is_lowered=True,
+    ),
+    "groups of axes at the ends": Difference(
+        "two readers",
+        ['sch.set_axis_separator(b("B"), ("write", 0), [2])'],
+        "index .* of B_1 is out of bounds",
+        is_lowered=True,
+    ),
+}
+
+
+def made(module: Any, source: str, steps: list[str]) -> Any:
+    schedule = module.tir.Schedule(module.script.from_source(sized(source, SIZES).text))
+    for step in steps:
+        eval(step, namespace(module, schedule))
+    return schedule.mod
+
+
+@pytest.mark.parametrize("name", DIFFERENCES)
+def test_only_the_program_of_tvm_has_a_fault(name: str) -> None:
+    source, steps, fault, is_lowered = DIFFERENCES[name]
+    program = sized(source, SIZES)
+    ours, theirs = made(te_sched, source, steps), made(tvm, source, steps)
+    assert is_right(te_sched, ours, program, "llvm")
+    if is_lowered:
+        assert plain(ours.script()) == plain(theirs.script())
+        ours, theirs = te_sched.lower(ours), tvm.lower(theirs)
+    assert plain(ours.script()) != plain(theirs.script())
+    assert re.search(fault, fault_of_theirs(theirs.script(), ours, program))
+
+
+THREADED = {
+    "the first iteration of a loop of threads": (
+        "transposed",
+        [
+            'sch.loop_partition(l("t")[0], factors=[4, None])',
+            'sch.bind(l("t_i1")[0], "threadIdx.x")',
+        ],
+    ),
+    "the guard of a sum over threads": (
+        "product",
+        [
+            'sch.bind(l("C")[2], "threadIdx.x")',
+            'sch.split(l("C")[0], factors=[16, None], preserve_unit_iters=False)',
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", THREADED)
+def test_only_the_threads_of_tvm_have_a_fault(name: str) -> None:
+    source, steps = THREADED[name]
+    program = sized(source, SIZES)
+    ours, theirs = made(te_sched, source, steps), made(tvm, source, steps)
+    assert plain(ours.script()) == plain(theirs.script())
+    lowered = te_sched.lower(ours), tvm.lower(theirs).script()
+    assert fault_of(lowered[1], program)
+    assert not fault_of(lowered[0], program)
