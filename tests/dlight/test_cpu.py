@@ -5,7 +5,7 @@ import pytest
 
 import te_sched
 from te_sched import dlight, te, topi
-from te_sched.dlight.cpu.contraction import tile_of
+from te_sched.dlight.cpu.contraction import in_lines, tile_of
 from te_sched.dlight.cpu.vectors import VectorRegisters, vectors_of
 from te_sched.errors import ScheduleError
 from te_sched.target import Target
@@ -262,3 +262,30 @@ def test_vectors_of_three_registers_are_three_vectors():
     func = te.create_prim_func([a, b, topi.nn.matmul(a, b)])
     sch = dlight.cpu.Default().apply(func, te_sched.target.Target("llvm -mcpu=haswell"), False)
     assert "T.vectorized(24)" not in str(sch.mod)
+
+
+def test_rows_of_a_tile_come_from_several_lines():
+    """14 has no divisors but 7 that a tile can have; 4 are 2 of each of 2 lines."""
+    assert in_lines(4, 14, 14) == (2, 2)
+    assert in_lines(4, 28, 28) == (1, 4)
+    assert in_lines(4, 7, 7) is None
+    assert tile_of(16, 14, VectorRegisters(8, 16), lines=14) == (4, 16)
+
+
+def test_convolution_of_small_images_has_tiles_of_several_lines():
+    declared = convolution(1, 4, 14, 16, 3)
+    func = te.create_prim_func(declared).with_attr("layout_free_buffers", [1])
+    sch = dlight.cpu.Default().apply(func, Target("llvm -mcpu=haswell"), False)
+    assert str(sch.mod).count("T.unroll(2)") == 5  # of sums, their start, and one of the results
+    numbers = np.random.default_rng(1)
+    arrays = [
+        numbers.uniform(-1, 1, [int(size) for size in one.shape]).astype("float32")
+        for one in declared[:2]
+    ]
+    results = []
+    for module in (te_sched.IRModule({"main": func}), sch.mod):
+        out = te_sched.nd.empty((1, 16, 14, 14))
+        given = [te_sched.nd.array(one) for one in arrays]
+        te_sched.build(module, target="llvm")["main"](*given, out)
+        results.append(out.numpy())
+    np.testing.assert_allclose(*results, rtol=1e-5, atol=1e-5)

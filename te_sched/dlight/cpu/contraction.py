@@ -53,10 +53,12 @@ def schedule_contraction(
     if found is None:
         return False
     vectors = vectors_of(target)
-    axes = node.iter_vars
+    axes, lanes = node.iter_vars, vectors.lanes
     is_constant = found.is_plain and found.operands[found.wide].buffer in constants
     width = extent_of(axes[found.column])
-    tile = tile_of(width, _extent(axes, found.row), vectors, is_constant)
+    line = _line(node, found)
+    sizes = _extent(axes, found.row), _extent(axes, line) or 1
+    tile = tile_of(width, sizes[0], vectors, is_constant, sizes[1])
     if tile is None:
         return False
     packed = padding = None
@@ -68,7 +70,7 @@ def schedule_contraction(
         padded = contraction_of(node, [node_of(sch, padding).writes[0].buffer])
         assert padded is not None  # other sizes change nothing of its form
         found = padded
-    rows, columns = tile
+    columns = tile[1]
     if not found.is_contiguous or is_constant or _is_packed_anyway(found, axes, columns):
         packed = _pack(sch, block, found, columns)
         if packed is None and (padding is not None or not found.is_contiguous):
@@ -80,19 +82,25 @@ def schedule_contraction(
         last = sch.cache_write(block, 0, "local")
     else:
         sch.set_scope(block, 0, "local")
-    _tile(sch, block, last, found, (rows, columns), vectors.lanes)
+    lines, rows = in_lines(tile[0], *sizes) or (1, 1)
+    _tile(sch, block, last, found, {line: lines, found.row: rows, found.column: columns}, lanes)
     if packed is not None:
         _schedule_packing(sch, packed, columns, _packed_place(node, found))
     return True
 
 
 def tile_of(
-    columns: int | None, rows: int | None, vectors: VectorRegisters, can_pad: bool = False
+    columns: int | None,
+    rows: int | None,
+    vectors: VectorRegisters,
+    can_pad: bool = False,
+    lines: int = 1,
 ) -> tuple[int, int] | None:
     """The rows and columns of a tile whose sums fit in registers, with the fewest loads for each
     multiplication; None if the columns have no divisor that fills a vector.
 
-    With `can_pad`, columns of whole registers need not be a divisor.
+    With `can_pad`, columns of whole registers need not be a divisor. The rows of a tile can be some
+    of each of several lines, as in an image (`in_lines`).
     """
     if columns is None:
         return None
@@ -103,7 +111,9 @@ def tile_of(
         registers = _registers(width, vectors.lanes)
         waste = -(-columns // width) * registers * vectors.lanes / columns
         for height in range(1, 15):
-            if (rows or 1) % height or height * registers > vectors.registers - 4:
+            if not in_lines(height, rows, lines):
+                continue
+            if height * registers > vectors.registers - 4:
                 continue
             loads = (height + registers) / (height * registers)
             latency = max(1.0, 8 / (height * registers))
@@ -113,6 +123,14 @@ def tile_of(
     if best is None or (best[1][1] == 1 and columns > 1):
         return None
     return best[1]
+
+
+def in_lines(height: int, rows: int | None, lines: int) -> tuple[int, int] | None:
+    """The lines of a tile and its rows of each, as few lines as divide theirs; None without any."""
+    for count in range(1, height + 1):
+        if height % count == 0 and lines % count == 0 and (rows or 1) % (height // count) == 0:
+            return count, height // count
+    return None
 
 
 def _registers(width: int, lanes: int) -> int:
@@ -127,6 +145,17 @@ def _registers(width: int, lanes: int) -> int:
 
 def _extent(axes: Any, place: int | None) -> int | None:
     return None if place is None else extent_of(axes[place])
+
+
+def _line(node: Any, found: Contraction) -> int | None:
+    """The iterator that counts lines of rows for which the wide operand is the same."""
+    if not found.is_plain or found.row is None:
+        return None
+    used = variables_of(*found.operands[found.wide].indices)
+    axes = enumerate(node.iter_vars[: found.row])
+    places = [at for at, one in axes if one.kind == SPATIAL and one.var not in used]
+    places = [at for at in places if (extent_of(node.iter_vars[at]) or 1) > 1]
+    return places[-1] if places else None
 
 
 def _is_packed_anyway(found: Contraction, axes: Any, columns: int) -> bool:
@@ -218,12 +247,15 @@ def _tile(
     block: BlockRV,
     last: BlockRV,
     found: Contraction,
-    shape: tuple[int, int],
+    sizes: dict[int | None, int],
     lanes: int,
 ) -> None:
-    """Tile the loops of the last block, and compute the sums of a tile in it."""
-    rows, columns = shape
-    node = node_of(sch, block)
+    """Tile the loops of the last block, and compute the sums of a tile in it.
+
+    `sizes` are those of a tile by the iterators of the block: lines, rows, and columns.
+    """
+    node, columns = node_of(sch, block), sizes[found.column]
+    rows = math.prod([size for at, size in sizes.items() if at not in (None, found.column)])
     axes = [one for one in node.iter_vars if one.kind == SPATIAL]
     place = {one.var: at for at, one in enumerate(axes)}
     column = place[node.iter_vars[found.column].var]
@@ -233,8 +265,13 @@ def _tile(
     column_outer, column_inner = sch.split(loops[column], [None, columns])
     row_outer, inner = None, []
     if row is not None:
-        row_outer, row_inner = sch.split(loops[row], [None, rows])
+        row_outer, row_inner = sch.split(loops[row], [None, sizes[found.row]])
         inner = [row_inner]
+    for axis, size in sizes.items():
+        if axis not in (None, found.row, found.column) and size > 1:
+            line = place[node.iter_vars[axis].var]
+            loops[line], line_inner = sch.split(loops[line], [None, size])
+            inner.insert(0, line_inner)
     others = [at for at in range(len(axes)) if at not in (row, column)]
     before = [loops[at] for at in others if axes[at].var in used]  # change the panel
     after = [loops[at] for at in others if axes[at].var not in used]  # use the same panel
@@ -250,10 +287,10 @@ def _tile(
         at = rest[-1] if rest else column_outer
     fused = sch.fuse(*outer) if len(outer) > 1 else outer[0]
     sch.compute_at(block, fused if at is None else at)
-    tile = _loops_of(sch, block, {found.column, found.row})
+    tile = _loops_of(sch, block, [at for at, size in sizes.items() if size > 1])
     reduced = [at for at, one in enumerate(node.iter_vars) if one.kind == REDUCTION]
     sums = list(_loops_of(sch, block, reduced).values())
-    sch.reorder(*sums, *([tile[found.row]] if found.row in tile else []), tile[found.column])
+    sch.reorder(*sums, *tile.values())
     if column != len(axes) - 1:
         width = columns
         transform_layout: Any = sch.transform_layout
@@ -267,16 +304,19 @@ def _tile(
             ],
         )
     _in_vectors(sch, tile[found.column], columns, lanes)
-    if found.row in tile:
-        sch.unroll(tile[found.row])
+    for axis, loop in tile.items():
+        if axis != found.column:
+            sch.unroll(loop)
     if work >= _WORTH:
         sch.parallel(fused)
     if column == len(axes) - 1:
         _in_vectors(sch, column_inner, columns, lanes)
     elif row == len(axes) - 1:
-        sch.reorder(column_inner, inner[0])
+        sch.reorder(column_inner, *inner)
         sch.unroll(column_inner)
-        sch.vectorize(inner[0])
+        for loop in inner[:-1]:
+            sch.unroll(loop)
+        sch.vectorize(inner[-1])
     sch.annotate(fused, SCHEDULED, 1)
     if sums:
         sch.decompose_reduction(block, sums[0])
