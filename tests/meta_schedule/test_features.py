@@ -255,12 +255,23 @@ def test_features_follow_a_schedule_that_changes() -> None:
     assert before[0, NAMES.index("parallel_num")] == 0
 
 
+def test_a_value_that_is_nested_deeply_is_read() -> None:
+    (store,) = _of_value(lambda e: _plus_ones(e, 20_000))
+    assert store.operations[stores.FLOATS + 1] == 20_000
+
+
+def _plus_ones(e: Any, count: int) -> Any:
+    for _ in range(count):
+        e = e + 1.0
+    return e
+
+
 def test_a_program_that_is_nested_too_deeply_is_refused() -> None:
-    value: Any = te.placeholder((4,), name="A")[0]
-    for _ in range(60_000):
-        value = value + 1.0
     C = tir.decl_buffer((4,), name="C")
-    func = PrimFunc((), BufferStore(C, value, (tir.const(0, "int32"),)), {})
+    body: Any = BufferStore(C, tir.const(1.0, "float32"), (tir.const(0, "int32"),))
+    for _ in range(60_000):
+        body = tir.IfThenElse(tir.Var("c", "bool"), body, None)
+    func = PrimFunc((), body, {})
     with pytest.raises(LoweringError, match=r"(?s)extract the features.*nested too deeply"):
         stores.read(func)
 
@@ -363,3 +374,49 @@ def test_digits_of_outer_loops_are_no_part_of_local_indices() -> None:
     # The fused loop gives i_0 and j_0, of A and B; C_local begins at their tile.
     assert picked(update, "int_divmod", "alloc_size") == (2 * 64**3, 8 * 16 * 4)
     assert picked(copy, "int_divmod", "int_addsub") == (0, 0)
+
+
+def _of_value(value: Callable[[Any], Any]) -> Any:
+    """The features of one store of a value of a loop variable and a buffer's element."""
+    i, A = tir.Var("i", "int32"), tir.decl_buffer((64,), "float32", name="A")
+    store = BufferStore(A, value(A[i * 3 + 1]), (i,))
+    loop = tir.For(i, 0, 16, "serial", store)
+    handle = tir.Var("a", "handle")
+    return stores.read(PrimFunc((handle,), loop, {handle: A})).stores
+
+
+def test_shared_expressions_are_counted_as_often_as_they_are_written() -> None:
+    def doubled(e: Any) -> Any:
+        e = e * 2.0
+        return e + e
+
+    (shared,) = _of_value(lambda e: doubled(doubled(e)))
+    (written,) = _of_value(lambda e: _unshared(doubled(doubled(e))))
+    assert shared.operations == written.operations
+
+
+def _unshared(e: Any) -> Any:
+    if type(e) in (tir.Add, tir.Mul):
+        return type(e)(_unshared(e.a), _unshared(e.b))
+    return type(e)(e.buffer, e.indices) if type(e) is tir.BufferLoad else e
+
+
+def test_expressions_that_share_one_many_times_take_linear_time() -> None:
+    def shared(e: Any) -> Any:
+        for _ in range(60):
+            e = e + e
+        return e
+
+    (store,) = _of_value(shared)
+    assert store.operations[stores.FLOATS + 1] == 2**60 - 1
+
+
+def test_shared_indices_take_linear_time() -> None:
+    i, A = tir.Var("i", "int32"), tir.decl_buffer((64,), "float32", name="A")
+    index = i
+    for _ in range(60):
+        index = tir.FloorMod(index + index, i)  # not a function of loops
+    store = BufferStore(A, A[index], (i,))
+    handle = tir.Var("a", "handle")
+    func = PrimFunc((handle,), tir.For(i, 0, 16, "serial", store), {handle: A})
+    assert len(stores.read(func).stores[0].accesses) == 2

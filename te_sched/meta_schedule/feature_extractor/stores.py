@@ -21,7 +21,7 @@ from te_sched.ir.blocks import Block, BlockRealize
 from te_sched.ir.expr import Buffer, BufferLoad, Call, Cast, Expr, IntImm, Var
 from te_sched.ir.intrinsic_table import Effect, call_effect
 from te_sched.ir.scopes import rank_of
-from te_sched.ir.visitor import children, variables_of
+from te_sched.ir.visitor import children
 from te_sched.lower.blocks.compact_buffers import THREADS_SHARING
 from te_sched.meta_schedule.feature_extractor.index_sums import (
     UNKNOWN,
@@ -62,11 +62,13 @@ _UNROLL = "pragma_auto_unroll_max_step"
 
 @dataclass(slots=True)
 class BufferAccess:
-    """Indices of an access; `is_write` tells stores from loads."""
+    """Indices of an access; `is_write` tells stores from loads. A load that is part of several
+    expressions is there several `times`."""
 
     buffer: Buffer
     indices: tuple[IndexSum, ...]
     is_write: bool
+    times: int = 1
 
 
 @dataclass(slots=True)
@@ -123,7 +125,7 @@ def read(func: S.PrimFunc) -> Program:
         for access in store.accesses:
             if not access.is_write:
                 for index in access.indices:
-                    _add(store.operations, operations(index))
+                    _add(store.operations, operations(index), access.times)
     return program
 
 
@@ -155,19 +157,39 @@ def _number(extent: Any, unknown: int) -> int:
     return extent.value if type(extent) is IntImm else unknown
 
 
-def _add(counts: list[int], sums: tuple[int, int, int]) -> None:
+def _add(counts: list[int], sums: tuple[int, int, int], times: int = 1) -> None:
     for slot, count in zip((_ADDSUB, _MUL, _DIVMOD), sums, strict=True):
-        counts[INTS + slot] += count
+        counts[INTS + slot] += count * times
+
+
+def _parents_first(e: Expr) -> list[Expr]:
+    """The parts of an expression, each once, before those that it consists of, from left to
+    right."""
+    found: list[Expr] = []
+    seen, stack = {e}, [(e, False)]
+    while stack:
+        one, is_done = stack.pop()
+        if is_done:
+            found.append(one)
+            continue
+        stack.append((one, True))
+        for child in children(one):
+            if isinstance(child, Expr) and child not in seen:
+                seen.add(child)
+                stack.append((child, False))
+    return found[::-1]
 
 
 class _Reader:
-    """Reads statements in order; `forms` has the values of variables."""
+    """Reads statements in order; `forms` has the values of variables, `known` those of the
+    expressions of the value that is being read."""
 
     def __init__(self) -> None:
         self.stores: list[Store] = []
         self.allocated: list[Buffer] = []
         self.loops: tuple[LoopLevel, ...] = ()
         self.forms: dict[Var, IndexSum] = {}
+        self.known: dict[Expr, IndexSum | None] | None = None
         self.views: dict[Buffer, tuple[Buffer, tuple[IndexSum, ...]]] = {}
         self.unroll_step = 0
 
@@ -275,51 +297,58 @@ class _Reader:
 
     # -- operations of values ----------------------------------------------------------------------
 
-    def _count(self, e: Any, store: Store) -> None:
-        """Add the operations and loads of an expression."""
+    def _count(self, value: Expr, store: Store) -> None:
+        """Add the operations and loads of a value, as often as they are in its text."""
+        order = _parents_first(value)
+        times = dict.fromkeys(order, 0)
+        times[value] = 1
+        self.known = {}
+        for e in order:
+            if times[e]:
+                for part_of_e in self._counted(e, times[e], store):
+                    times[part_of_e] += times[e]
+        self.known = None
+
+    def _counted(self, e: Any, times: int, store: Store) -> list[Expr]:
+        """Add an expression that is there several times, without the parts that are returned."""
         kind = type(e)
         if kind is Var:
-            _add(store.operations, operations(self.forms.get(e, constant(0))))
-            return
+            _add(store.operations, operations(self.forms.get(e, constant(0))), times)
+            return []
         if kind in _LEAVES:
-            return
+            return []
         if kind is BufferLoad:
-            for index in e.indices:
-                if self._form(index) is None:
-                    self._count(index, store)
             indices = tuple([self._index(one) for one in e.indices])
-            store.accesses.append(BufferAccess(*self._seen(e.buffer, indices), False))
-            return
+            store.accesses.append(BufferAccess(*self._seen(e.buffer, indices), False, times))
+            return [one for one in e.indices if self._form(one) is None]
         if kind in _SLOTS:
             is_float = dtypes.is_float(dtypes.element(e.dtype))
             form = None if is_float else self._form(e)
             if form is not None:
-                _add(store.operations, operations(form))
-                return
-            store.operations[(FLOATS if is_float else INTS) + _SLOTS[kind]] += 1
+                _add(store.operations, operations(form), times)
+                return []
+            store.operations[(FLOATS if is_float else INTS) + _SLOTS[kind]] += times
         elif kind in _COMPARISONS:
             if self._is_known(e):
-                return
-            store.operations[INTS + _CMP] += 1
+                return []
+            store.operations[INTS + _CMP] += times
         elif kind in (E.And, E.Or, E.Not):
-            store.operations[BOOL] += 1
+            store.operations[BOOL] += times
         elif kind is E.Select:
-            store.operations[SELECT] += 1
+            store.operations[SELECT] += times
         elif kind is Call:
-            self._count_call(e, store)
+            self._count_call(e, times, store)
         elif kind is E.Let:
             self.forms[e.var] = self._index(e.value)
-        for child in children(e):
-            if isinstance(child, Expr):
-                self._count(child, store)
+        return [child for child in children(e) if isinstance(child, Expr)]
 
-    def _count_call(self, e: Call, store: Store) -> None:
+    def _count_call(self, e: Call, times: int, store: Store) -> None:
         effect = call_effect(e.op)
         if effect not in (Effect.PURE, Effect.UPDATE_STATE):
             return
         is_float = dtypes.is_float(dtypes.element(e.dtype))
         slot = _MATH if effect == Effect.PURE else _OTHER
-        store.operations[(FLOATS if is_float else INTS) + slot] += 1
+        store.operations[(FLOATS if is_float else INTS) + slot] += times
 
     def _is_known(self, e: Any) -> bool:
         """Whether a comparison of indices has the same result in all iterations."""
@@ -335,12 +364,20 @@ class _Reader:
         """The form of an index; its parts with unknown values depend on the loops it has."""
         found = self._form(e)
         if found is None:
-            known = [self.forms[var] for var in variables_of(e) if var in self.forms]
+            parts = _parents_first(e)
+            known = [self.forms[one] for one in parts if type(one) is Var and one in self.forms]
             found = part("?", tuple(known), key=e)
         return found
 
     def _form(self, e: Any) -> IndexSum | None:
         """The form of an index; None of an expression that is not a function of loops."""
+        if self.known is None:
+            return self._new_form(e)
+        if e not in self.known:
+            self.known[e] = self._new_form(e)
+        return self.known[e]
+
+    def _new_form(self, e: Any) -> IndexSum | None:
         kind = type(e)
         if kind is Var:
             return self.forms.get(e)
