@@ -203,13 +203,19 @@ def _typed(index_map: IndexMap, domains: Domains) -> Domains:
 
 
 def with_types_of(index_map: IndexMap, shape: Sequence[Expr]) -> IndexMap:
-    """The map computed in the type of the sizes of a shape."""
+    """The map computed in the type of the sizes of a shape; wider constants keep theirs."""
     if not shape:
         return index_map
     dtype = max((size.dtype for size in shape), key=dtypes.bits)
     variables = tuple([replace(var, dtype=dtype) for var in index_map.initial_indices])
     mapper = _Retyped(dict(zip(index_map.initial_indices, variables, strict=True)), dtype)
-    return IndexMap(variables, tuple([mapper.visit(one) for one in index_map.final_indices]))
+    finals = [
+        one
+        if type(one) is IntImm and dtypes.bits(one.dtype) > dtypes.bits(dtype)
+        else mapper.visit(one)
+        for one in index_map.final_indices
+    ]
+    return IndexMap(variables, tuple(finals))
 
 
 def _bounds(index_map: IndexMap, domains: Domains) -> tuple[Range, ...]:

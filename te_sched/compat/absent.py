@@ -16,8 +16,7 @@ ABSENT: dict[str, str] = {
     "relax": "te_sched.relax has the operators and passes that its reference lists",
     "auto_scheduler": "te_sched registers workloads, and has no tuner; write the schedule with "
     "te.create_schedule, and time it with module.time_evaluator",
-    "dlight": "te_sched.dlight has rules for processors; for GPUs use tir.Schedule, or "
-    "tir.transform.DefaultGPUSchedule",
+    "dlight": "te_sched.dlight has rules for processors and GPUs (dlight.cpu, dlight.gpu)",
     "rpc": "te_sched runs programs in this process (rpc.LocalSession); on another machine, install "
     "te_sched there, or load what module.export_library wrote with runtime.load_module",
     "micro": "te_sched has no microcontroller targets",

@@ -8,6 +8,7 @@ import sys
 
 from te_sched import signatures
 from te_sched.dlight import cpu as cpu
+from te_sched.dlight import gpu as gpu
 from te_sched.dlight.base import ApplyDefaultSchedule as ApplyDefaultSchedule
 from te_sched.dlight.base import DefaultRule as DefaultRule
 

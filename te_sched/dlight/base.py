@@ -71,7 +71,7 @@ class ApplyDefaultSchedule(ModulePass):
         made: dict[str, Any] = {}
         for name, func in mod.functions_items():
             if isinstance(func, PrimFunc) and not func.attrs.get(IS_SCHEDULED):
-                found = self.scheduled(func, target)
+                found = self.scheduled(func, func.attrs.get("target", target))
                 if found is not None:
                     made[name] = found
         if not made:

@@ -4,6 +4,7 @@
     default_build   from a graph of calls of functions to what the virtual machine runs
     default         both
     processor       inference, zero, and a schedule for each function that has none (dlight)
+    gpu             the same for GPUs
 
 A pipeline is a function that returns a pass on modules.
 """
@@ -57,6 +58,17 @@ def processor_passes() -> list[tuple[str, Callable[[IRModule], IRModule]]]:
     ]
 
 
+def gpu_passes() -> list[tuple[str, Callable[[IRModule], IRModule]]]:
+    """The passes of the pipeline "gpu" with their names; they need a target around them."""
+    names = ("DecomposeOpsForInference", *_ZERO)
+    gpu = dlight.gpu
+    rules = gpu.Matmul(), gpu.Transpose(), gpu.Reduction(), gpu.GeneralReduction(), gpu.Fallback()
+    return [
+        *[(name, getattr(transform, name)()) for name in names],
+        ("ApplyDefaultSchedule", dlight.ApplyDefaultSchedule(*rules)),
+    ]
+
+
 def _without_packing(mod: IRModule) -> IRModule:
     """The module without functions that packed constants; without any, calls whose result is not
     used stay: they may be of Python.
@@ -65,20 +77,26 @@ def _without_packing(mod: IRModule) -> IRModule:
     return transform.DeadCodeElimination()(mod) if is_packed else mod
 
 
-def _processor() -> ModulePass:
-    """Fuse what can be, and schedule it; needs a target around it.
+Passes = Callable[[], list[tuple[str, Callable[[IRModule], IRModule]]]]
+
+
+def _scheduled(name: str, passes: Passes) -> Callable[[], ModulePass]:
+    """A pipeline that fuses what can be, and schedules it; it needs a target around it.
 
     Operators that differ between training and inference (batch_norm, dropout) are those of
     inference, unless DecomposeOpsForTraining has treated them.
     """
 
-    def run(mod: IRModule, context: Any) -> IRModule:
-        del context
-        for _, one in processor_passes():
-            mod = one(mod)
-        return mod
+    def pipeline() -> ModulePass:
+        def run(mod: IRModule, context: Any) -> IRModule:
+            del context
+            for _, one in passes():
+                mod = one(mod)
+            return mod
 
-    return ModuleTransform(run, PassInfo(0, "processor"))
+        return ModuleTransform(run, PassInfo(0, name))
+
+    return pipeline
 
 
 class _Constants(PyExprVisitor):
@@ -129,7 +147,8 @@ PIPELINES: dict[str, Callable[..., Any]] = {
     "zero": _of("f_zero_pipeline", _ZERO),
     "default": _of("f_default_pipeline", (*_ZERO, *_DEFAULT_BUILD)),
     "default_build": _of("_pipeline", _DEFAULT_BUILD),
-    "processor": _processor,
+    "processor": _scheduled("processor", processor_passes),
+    "gpu": _scheduled("gpu", gpu_passes),
 }
 _OF_LIBRARY = dict(PIPELINES)
 

@@ -203,7 +203,11 @@ def is_affine(index: BlockIndex, key: BlockKey) -> bool:
 
 
 def has_affine_binding(realize: BlockRealize, ranges: Mapping[Var, Range]) -> bool:
-    """Whether the iterators of an instance are sums of parts of loops, each part once."""
+    """Whether the iterators of an instance are sums of parts of loops, each part once.
+
+    If those of a reduction are without its condition, no instance is executed twice with it. (TVM
+    asks for all instances, but takes the blocks with conditions that rfactor makes.)
+    """
     if not realize.iter_values:
         return True
     values = realize.iter_values
@@ -211,7 +215,15 @@ def has_affine_binding(realize: BlockRealize, ranges: Mapping[Var, Range]) -> bo
         type(value) is Var and value in ranges for value in values
     ):
         return len({*values}) == len(values)
-    found = detect_iter_map(values, ranges, realize.predicate, IterMapLevel.SURJECTIVE)
+    return _is_affine_if(values, ranges, realize.predicate) or (
+        realize.block.init is not None and _is_affine_if(values, ranges, None)
+    )
+
+
+def _is_affine_if(
+    values: Sequence[Expr], ranges: Mapping[Var, Range], predicate: Expr | None
+) -> bool:
+    found = detect_iter_map(values, ranges, predicate, IterMapLevel.SURJECTIVE)
     return not found.errors and all(
         is_number(part.scale, 1) for index in found.indices for part in index.args
     )

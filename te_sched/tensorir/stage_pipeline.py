@@ -329,7 +329,7 @@ def _selection(
     loops: Sequence[Var],
 ) -> Expr:
     """The conditions of a block that exclude elements of a buffer. Of loops on which no index
-    depends one iteration is enough.
+    depends one iteration is enough; sizes of buffers are positive, as those of loops.
     """
     used = variables_of(*indices)
     first = {one: index.loop(one).min for one in loops if one not in used}
@@ -337,6 +337,10 @@ def _selection(
     if not given:
         return ops.const(True)
     analyzer = bound_loops(index, loops_around(index, key), Analyzer())
+    func = index.functions[index.function_of(key)]
+    for size in {one for buffer in func.buffer_map.values() for one in buffer.shape}:
+        if type(size) is Var:
+            analyzer.bind(size, Range(IntImm(1, size.dtype), IntImm(2**31 - 2, size.dtype)))
     found: Expr = ops.const(True)
     for condition in given:
         condition = substitute(condition, first)

@@ -27,6 +27,7 @@ from te_sched.relax.vm.executable import Executable
 from te_sched.relax.vm.native import NativePlan, plan_native
 
 MODES = ("bytecode", "compiled")
+_SCHEDULED = {"llvm": "processor", "cuda": "gpu"}  # the pipeline that schedules for a target
 
 
 def build(
@@ -43,10 +44,10 @@ def build(
     Parameters
     ----------
     mod : an IRModule, or a function of a graph.
-    target : what to compile for: "llvm" by default.
+    target : what to compile for: "llvm" by default, or "cuda".
     params : arrays of parameters by name, as constants of the function "main".
     pipeline : the passes that lower it: a name, a pass, or None for a module that is lowered. The
-        default fuses and schedules functions for a processor first (pipeline "processor").
+        default fuses and schedules functions for the target first (pipelines "processor", "gpu").
     exec_mode : "bytecode" or "compiled", which are the same here: what can be is native code.
     system_lib : accepted as TVM does.
 
@@ -165,9 +166,9 @@ def _lowered(
     if pipeline is None:
         return module
     is_default = isinstance(pipeline, str) and pipeline == "default_build"
-    if is_default and target.kind == "llvm":
+    if is_default and target.kind in _SCHEDULED:
         with target:
-            module = get_pipeline("processor")(module)
+            module = get_pipeline(_SCHEDULED[str(target.kind)])(module)
     chosen = get_pipeline(pipeline) if isinstance(pipeline, str) else pipeline
     if not isinstance(chosen, ModulePass):
         raise GraphError(

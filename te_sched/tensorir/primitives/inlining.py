@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.iter_detect import IterMapLevel
 from te_sched.arith.iter_expr import IterSumExpr
 from te_sched.arith.iter_map import detect_iter_map, inverse_affine_iter_map
-from te_sched.arith.structural_equality import all_same
+from te_sched.arith.structural_equality import all_same, same
 from te_sched.errors import ScheduleError
 from te_sched.ir import ops
 from te_sched.ir.blocks import Block, BlockRealize
-from te_sched.ir.expr import Buffer, BufferLoad, Expr, Range, Var
+from te_sched.ir.expr import Buffer, BufferLoad, Expr, FloorDiv, IterVar, Mul, Range, Var
 from te_sched.ir.ops import is_const
 from te_sched.ir.stmt import BufferStore, For, Stmt
 from te_sched.ir.visitor import children, replace, substitute, variables_of, walk
@@ -79,8 +79,7 @@ class InliningPrimitives(ScheduleBase):
         values = _values_of_indices(key, realize.block, store)
         links: dict[Block, Block] = {}
         rest = _removed(self, key, scope, buffer, links)
-        inliner = _Inline(buffer, [values.get(place) for place in range(len(store.indices))], store)
-        inliner.units = {var: one for var, one in values.items() if isinstance(var, Var)}
+        inliner = _Inline(buffer, values, store)
         inliner.check(rest, key)
         _check_pipeline(self, key, "inline")
         new = with_block(rest, links, **mapped_parts(rest.block, inliner))
@@ -214,29 +213,63 @@ def _check_allocated(
         )
 
 
-def _values_of_indices(key: BlockKey, block: Block, store: BufferStore) -> dict[Any, Any]:
-    """The iterator that is each index of a store, and the values of iterators that are none."""
-    found: dict[Any, Any] = {}
+class _Inverse(NamedTuple):
+    """The iterators of a block, as expressions of new variables for the indices of its store."""
+
+    indices: tuple[Var, ...]
+    values: dict[Var, Expr]
+
+
+def _values_of_indices(key: BlockKey, block: Block, store: BufferStore) -> _Inverse:
+    """The iterators of a block by the indices of its store. An iterator of one value is the index
+    at its place, if that is 0 of a dimension of one element.
+    """
+    indices = tuple([Var(f"i{place}", one.dtype) for place, one in enumerate(store.indices)])
     axes = {axis.var: axis for axis in block.iter_vars}
-    for place, index in enumerate(store.indices):
-        is_new = type(index) is Var and index in axes and index not in found.values()
-        if is_new:
-            found[place] = index
+    used = variables_of(*store.indices)
+    values: dict[Var, Expr] = {}
+    is_plain = True
+    for place, (index, given) in enumerate(zip(store.indices, indices, strict=True)):
+        if type(index) is Var and index in axes and index not in values:
+            values[index] = given
+        elif is_const(index, 0) and _is_unit_at(block, store, place, used):
+            values[block.iter_vars[place].var] = given
         elif not (is_const(index, 0) and is_const(store.buffer.shape[place], 1)):
-            raise _refused(
-                key,
-                "inline",
-                f"the indices of {store.buffer.name}[{', '.join(map(str, store.indices))}] are not "
-                "different iterators",
-                "",
-            )
+            is_plain = False
+    if not is_plain:
+        values = _inverted(key, block, store, indices)
     for var in variables_of(store.value) & axes.keys():
-        if var not in found.values():
+        if var not in values:
             dom = _dom(axes[var])
             if not is_const(dom.extent, 1):
                 raise _refused(key, "inline", f"its iterator {var.name} is not an index", "")
-            found[var] = dom.min
-    return found
+            values[var] = dom.min
+    return _Inverse(indices, values)
+
+
+def _inverted(
+    key: BlockKey, block: Block, store: BufferStore, indices: Sequence[Var]
+) -> dict[Var, Expr]:
+    """The iterators of a block whose store is to an affine map of them."""
+    domains = {axis.var: _dom(axis) for axis in block.iter_vars}
+    found = detect_iter_map(store.indices, domains, None, IterMapLevel.BIJECTIVE)
+    if found.errors:
+        raise _refused(
+            key,
+            "inline",
+            f"the indices of {store.buffer.name}[{', '.join(map(str, store.indices))}] are not "
+            "different iterators, or one-to-one sums of them",
+            "",
+        )
+    return inverse_affine_iter_map(found.indices, indices)
+
+
+def _is_unit_at(block: Block, store: BufferStore, place: int, used: set[Var]) -> bool:
+    """Whether the iterator and the dimension at a place have one value."""
+    if place >= len(block.iter_vars) or not is_const(store.buffer.shape[place], 1):
+        return False
+    axis = block.iter_vars[place]
+    return axis.var not in used and is_const(_dom(axis).extent, 1) and is_const(_dom(axis).min, 0)
 
 
 def _dom(axis: Any) -> Range:
@@ -262,10 +295,9 @@ def _removed(
 class _Inline(BufferMapper):
     """Replaces loads of a buffer by the value that was stored."""
 
-    def __init__(self, buffer: Buffer, iterators: Sequence[Var | None], store: BufferStore) -> None:
+    def __init__(self, buffer: Buffer, inverse: _Inverse, store: BufferStore) -> None:
         super().__init__()
-        self.buffer, self.iterators, self.store = buffer, iterators, store
-        self.units: Mapping[Var, Expr] = {}
+        self.buffer, self.inverse, self.store = buffer, inverse, store
         self.own: set[Buffer | Var] = {buffer, buffer.data}
         self.sought = self.own
 
@@ -297,12 +329,9 @@ class _Inline(BufferMapper):
         new = self.generic(node)
         if new.buffer is not self.buffer:
             return new
-        values = {
-            var: index
-            for var, index in zip(self.iterators, new.indices, strict=True)
-            if var is not None
-        }
-        return substitute(self.store.value, {**self.units, **values})
+        given = dict(zip(self.inverse.indices, new.indices, strict=True))
+        values = {var: substitute(one, given) for var, one in self.inverse.values.items()}
+        return substitute(self.store.value, values)
 
     def visit_Block(self, node: Block) -> Any:
         new = self.generic(node)
@@ -395,7 +424,7 @@ def _check_covered(
         bound = ranges.get(index) if type(index) is Var else None
         if bound is not None and not (
             analyzer.can_prove(read >= bound.min)
-            and analyzer.can_prove(read < bound.min + bound.extent)
+            and _is_below(analyzer, read, bound.min + bound.extent, schedule.block(key).iter_vars)
         ):
             raise _refused(
                 key,
@@ -403,6 +432,25 @@ def _check_covered(
                 f"it reads {load}, of which block {maker.name} does not store all elements",
                 "compute_inline inlines the producer",
             )
+
+
+def _is_below(analyzer: Analyzer, index: Expr, limit: Expr, axes: Sequence[IterVar]) -> bool:
+    """Whether an index is less than a limit, which may be a size rounded up to a multiple."""
+    if analyzer.can_prove(index < limit):
+        return True
+    size = next((_dom(one).extent for one in axes if one.var is index), None)
+    return size is not None and analyzer.can_prove(size <= _Remainders().visit(limit))
+
+
+class _Remainders(BlockMapper):
+    """Writes multiples as what is left of a number: n // c * c as n - n % c."""
+
+    def visit_Mul(self, node: Mul) -> Expr:
+        new = self.generic(node)
+        part = new.a
+        if type(part) is FloorDiv and same(part.b, new.b):
+            return part.a - ops.floormod(part.a, part.b)
+        return new
 
 
 def _reached(

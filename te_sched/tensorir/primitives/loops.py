@@ -121,7 +121,10 @@ class NestPrimitives(ScheduleBase):
             value = const_like(ops.floordiv(part, finer), one.loop_var)
             values[one.loop_var] = one.min if is_unit else value
             finer = finer * extent
-        total = analyzer.simplify(finer)
+        count: Expr = IntImm(1, dtype)  # in the order of the loops, as TVM writes it
+        for one in nodes:
+            count = count * const_like(one.extent, fused)
+        total = analyzer.simplify(count)
         zero = IntImm(0, dtype)
         ranges = loop_ranges(self, self.loops_above(keys[0])) | {fused: Range(zero, total)}
         for one in nodes:
@@ -184,12 +187,7 @@ class NestPrimitives(ScheduleBase):
         if isinstance(block_or_loop, BlockRV):
             check_not_root(self, key, "add a loop around")
         node = self.nodes[key]
-        dtype = "int32"
-        above = self.loops_above(key)
-        if type(node) is For:
-            dtype = node.loop_var.dtype
-        elif above:
-            dtype = above[-1].dtype
+        dtype = "int32"  # whatever the loops around it have
         unit = Var("u", dtype)
         zero = IntImm(0, dtype)
         self.draft.replace(key, For(unit, zero, IntImm(1, dtype), "serial", node))

@@ -1,0 +1,18 @@
+"""Rules for GPUs, by kinds of functions; `Fallback` knows all functions of blocks.
+
+with te_sched.target.Target("cuda"):
+    module = dlight.ApplyDefaultSchedule(dlight.gpu.Matmul(), dlight.gpu.Fallback())(module)
+"""
+
+import sys
+
+from te_sched import signatures
+from te_sched.dlight.gpu.fallback import GPUFallback as GPUFallback
+from te_sched.dlight.gpu.general_reduction import GeneralReduction as GeneralReduction
+from te_sched.dlight.gpu.matmul import Matmul as Matmul
+from te_sched.dlight.gpu.reduction import Reduction as Reduction
+from te_sched.dlight.gpu.transpose import Transpose as Transpose
+
+Fallback = GPUFallback
+
+signatures.list_names(sys.modules[__name__])

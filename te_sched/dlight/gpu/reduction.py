@@ -1,0 +1,171 @@
+"""The rule for a sum with what is computed from it: sums of rows, products with vectors."""
+
+from __future__ import annotations
+
+from te_sched.codegen.target import Target
+from te_sched.dlight.gpu.access import MemoryOrder, access_of, is_sum
+from te_sched.dlight.gpu.base import GPURule, power_of_two, unroll
+from te_sched.dlight.gpu.normal_form import inline_spatial, kinds_of, normalize
+from te_sched.dlight.structure import loop_of, node_of
+from te_sched.ir.expr import IntImm
+from te_sched.ir.visitor import variables_of
+from te_sched.tensorir.handles import BlockRV, LoopRV
+from te_sched.tir.schedule import Schedule
+
+_TILE = 16  # threads of a block along each dimension, where neighbours in memory are not reduced
+
+
+class Reduction(GPURule):
+    """A sum, of which a block of threads computes an element or a row of them together.
+
+    >>> import te_sched
+    >>> from te_sched import dlight, te, topi
+    >>> A = te.placeholder((8, 512), name="A")
+    >>> func = te.create_prim_func([A, topi.sum(A, axis=1)])
+    >>> sch = dlight.gpu.Reduction().apply(func, te_sched.target.Target("cuda"), False)
+    >>> [sch.get(loop).extent for loop in sch.get_loops("A_red")]
+    [8, 1, 512]
+    """
+
+    def scheduled(self, sch: Schedule, target: Target) -> Schedule | None:
+        """The schedule of a function that was not scheduled yet; None for other kinds."""
+        blocks = normalize(sch)
+        if blocks is None or not all(sch.get_loops(one) for one in blocks):
+            return None
+        block, *after = inline_spatial(sch, blocks)
+        kinds = kinds_of(sch, block)
+        if len(after) > 1 or set(kinds) != {"S", "R"}:
+            return None
+        if after and set(kinds_of(sch, after[0])) != {"S"}:
+            return None
+        node = node_of(sch, block)
+        if len(node.writes) != 1 or not is_sum(node):
+            return None
+        access = access_of(sch, block)
+        if access is None:
+            return None
+        _nest(sch, block, access)
+        epilogue = after[0] if after else None
+        if access.is_inner_reduction:
+            _along_memory(sch, block, target, access, epilogue)
+        else:
+            _across_memory(sch, block, access, epilogue)
+        return sch
+
+
+def _nest(sch: Schedule, block: BlockRV, access: MemoryOrder) -> None:
+    """Order the loops of a block: rows, what is reduced, and a group of neighbours, one of each."""
+    spatial = [one.loop for one in access.order if one.kind == "S"]
+    reduced = [one.loop for one in access.order if one.kind == "R"]
+    if access.grouped is None:
+        group = sch.add_unit_loop(block)
+    else:
+        outer, group = sch.split(access.grouped.loop, [None, access.group])
+        loops = spatial if access.grouped.kind == "S" else reduced
+        loops[loops.index(access.grouped.loop)] = outer
+    sch.reorder(*spatial, *reduced, group)
+    sch.fuse(*spatial)
+    sch.fuse(*reduced)
+
+
+def _along_memory(
+    sch: Schedule, block: BlockRV, target: Target, access: MemoryOrder, epilogue: BlockRV | None
+) -> None:
+    """One block of threads for each element: neighbours in memory are read by neighbours."""
+    _, reduced, _ = sch.get_loops(block)
+    extent = loop_of(sch, reduced).extent
+    most = target.max_threads_per_block
+    threads = min(power_of_two(extent.value), most) if isinstance(extent, IntImm) else most
+    _, tx = sch.split(reduced, [None, threads])
+    part = sch.rfactor(tx, 0)
+    bx, serial, tx, _ = sch.get_loops(part)
+    sch.reorder(bx, tx, serial)
+    sch.bind(bx, "blockIdx.x")
+    sch.bind(tx, "threadIdx.x")
+    unroll(sch, tx)
+    sch.set_scope(part, 0, "local")
+    sch.decompose_reduction(part, serial)
+    sch.reverse_compute_at(block, bx, preserve_unit_loops=True)
+    _, tx, *spatial = sch.get_loops(block)
+    row, group = _row_of(sch, access, spatial)
+    sch.reorder(row, tx, *group)
+    sch.bind(tx, "threadIdx.x")
+    if epilogue is None:
+        return
+    sch.reverse_compute_at(epilogue, bx, preserve_unit_loops=True)
+    if _is_broadcast(sch, block, epilogue):
+        sch.set_scope(block, 0, "shared")
+        _, tx = sch.split(sch.fuse(*sch.get_loops(epilogue)[1:]), [None, threads])
+        sch.bind(tx, "threadIdx.x")
+    else:
+        sch.set_scope(block, 0, "local")
+
+
+def _across_memory(
+    sch: Schedule, block: BlockRV, access: MemoryOrder, epilogue: BlockRV | None
+) -> None:
+    """One block of threads for some elements, which are neighbours in memory, in two dimensions."""
+    spatial_loop, reduced, _ = sch.get_loops(block)
+    extent = loop_of(sch, spatial_loop).extent
+    width = _TILE
+    while not isinstance(extent, IntImm) or extent.value % width:
+        width -= 1
+        if width == 1:
+            break
+    sch.split(spatial_loop, [None, width])
+    _, ty = sch.split(reduced, [None, _TILE])
+    part = sch.rfactor(ty, 0)
+    bx, tx, serial, ty, _ = sch.get_loops(part)
+    sch.reorder(bx, tx, ty, serial)
+    sch.bind(tx, "threadIdx.x")
+    sch.bind(ty, "threadIdx.y")
+    sch.bind(bx, "blockIdx.x")
+    sch.set_scope(part, 0, "local")
+    sch.decompose_reduction(part, serial)
+    sch.reverse_compute_at(block, bx, preserve_unit_loops=True)
+    _, ty, *spatial = sch.get_loops(block)
+    row, group = _row_of(sch, access, spatial)
+    sch.reorder(row, *group, ty)
+    sch.bind(row, "threadIdx.x")
+    sch.bind(ty, "threadIdx.y")
+    if epilogue is None:
+        return
+    sch.reverse_compute_at(epilogue, bx, preserve_unit_loops=True)
+    loops = sch.get_loops(epilogue)[1:]
+    if _is_broadcast(sch, block, epilogue):
+        sch.set_scope(block, 0, "shared")
+        _, tx, ty = sch.split(sch.fuse(*loops), [None, width, _TILE])
+        sch.bind(tx, "threadIdx.x")
+        sch.bind(ty, "threadIdx.y")
+    else:
+        sch.set_scope(block, 0, "local")
+        tx, _ = sch.split(sch.fuse(*loops), [width, None])
+        sch.bind(tx, "threadIdx.x")
+
+
+def _row_of(
+    sch: Schedule, access: MemoryOrder, spatial: list[LoopRV]
+) -> tuple[LoopRV, list[LoopRV]]:
+    """The loops of a row as one, and the loop of a group of neighbours, if it is of the row."""
+    if access.grouped is None or access.grouped.kind != "S":
+        return sch.fuse(*spatial), []
+    order = [one for one in access.order if one.kind == "S"]
+    place = sorted(order, key=lambda one: one.place).index(access.grouped)
+    outer, group = sch.split(spatial[place], [None, access.group])
+    others = [outer if at == place else one for at, one in enumerate(spatial)]
+    sch.reorder(*others, group)
+    return sch.fuse(*others), [group]
+
+
+def _is_broadcast(sch: Schedule, block: BlockRV, epilogue: BlockRV) -> bool:
+    """Whether several elements of the epilogue read one element of a block."""
+    own = {one.buffer for one in node_of(sch, block).writes}
+    node = node_of(sch, epilogue)
+    used = {
+        var
+        for one in node.reads
+        if one.buffer in own
+        for part in one.region
+        for var in variables_of(part.min)
+    }
+    return any(one.var not in used for one in node.iter_vars)

@@ -1,0 +1,80 @@
+"""Graphs built for GPUs, on the emulated device."""
+
+import numpy as np
+import pytest
+
+import te_sched
+from te_sched import relax
+from te_sched.errors import TeSchedError
+from te_sched.relax import op
+
+
+def built(shapes, body):
+    """A machine with a function of tensors of some shapes, on the emulated device."""
+    builder = relax.BlockBuilder()
+    variables = [
+        relax.Var(f"x{place}", relax.TensorStructInfo(one, "float32"))
+        for place, one in enumerate(shapes)
+    ]
+    with builder.function("main", variables):
+        with builder.dataflow():
+            result = builder.emit_output(body(*variables))
+        builder.emit_func_output(result)
+    return relax.VirtualMachine(relax.build(builder.get(), "cuda"), te_sched.emulated_cuda(0))
+
+
+def run(shapes, body, dynamic=None):
+    """The result of a function, and its arguments."""
+    draws = np.random.RandomState(0)
+    values = [draws.standard_normal(one).astype("float32") for one in dynamic or shapes]
+    device = te_sched.emulated_cuda(0)
+    result = built(shapes, body)["main"](*[te_sched.nd.array(one, device) for one in values])
+    assert result.device == device
+    return result.numpy(), values
+
+
+def softmax(x):
+    e = np.exp(x - x.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+
+
+def test_perceptron():
+    def body(x, w, b, v):
+        return op.nn.softmax(op.matmul(op.nn.relu(op.add(op.matmul(x, w), b)), v))
+
+    got, (x, w, b, v) = run([(3, 9), (9, 6), (6,), (6, 4)], body)
+    np.testing.assert_allclose(got, softmax(np.maximum(x @ w + b, 0) @ v), rtol=1e-5, atol=1e-6)
+
+
+def test_convolution_with_pooling():
+    def body(x, w):
+        return op.mean(op.nn.max_pool2d(op.nn.relu(op.nn.conv2d(x, w)), (2, 2), (2, 2)), [2, 3])
+
+    got, (x, w) = run([(1, 2, 6, 6), (3, 2, 3, 3)], body)
+    rows = [
+        [(x[0, :, i : i + 3, j : j + 3] * w).sum((1, 2, 3)) for j in range(4)] for i in range(4)
+    ]
+    found = np.maximum(np.array(rows), 0).reshape(2, 2, 2, 2, 3).max((1, 3))
+    np.testing.assert_allclose(got, found.mean((0, 1))[None], rtol=1e-5, atol=1e-6)
+
+
+def test_attention_with_norm():
+    def body(x, g, b, w):
+        y = op.nn.layer_norm(x, g, b, [-1])
+        q = op.matmul(y, w)
+        scores = op.nn.softmax(op.matmul(q, op.permute_dims(y)))
+        return op.add(x, op.matmul(scores, y))
+
+    got, (x, g, b, w) = run([(5, 8), (8,), (8,), (8, 8)], body)
+    y = (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-5) * g + b
+    np.testing.assert_allclose(got, x + softmax(y @ w @ y.T) @ y, rtol=1e-4, atol=1e-5)
+
+
+def test_arrays_of_another_device_are_refused():
+    machine = built([(4,)], lambda x: op.add(x, x))
+    with pytest.raises(TeSchedError, match="cpu"):
+        machine["main"](te_sched.nd.array(np.zeros(4, "float32")))
+
+
+def test_the_pipeline_is_known_by_name():
+    assert str(relax.get_pipeline("gpu")) == "Run Module pass: gpu at the optimization level 0"
