@@ -93,6 +93,14 @@ def check_same(sch: Any, text: str) -> None:
     assert str(again.trace) == str(sch.trace)
 
 
+def test_parts_have_the_present_name_of_the_block() -> None:
+    sch = scheduled(MATMUL)
+    sch.decompose_reduction("C", loops(sch, "C")[2])
+    sch.loop_partition(loops(sch, "C_update")[2], [3, None])
+    assert sch.get(sch.get_block("C_update_k_common")).name_hint == "C_update_k_common"
+    sch.get_block("C_update_k1_partition")
+
+
 def test_loop_partition_prints_as_tvm() -> None:
     sch = scheduled(MATMUL)
     sch.loop_partition(loops(sch, "D")[0], [3, None])

@@ -132,10 +132,16 @@ class _Lowering(StatementMapper):
         serial = [one for one in related if one.thread_binding is None]
         place = serial[0] if serial else None
         first = self.loops.index(place if place is not None else threads[0])
-        inner = {one.loop_var for one in self.loops[first:]} - {one.loop_var for one in related}
-        if inner & _used(node, "DataPar"):
+        outermost = self.loops.index(related[0])
+        others = [one for one in self.loops[outermost:] if one.loop_var not in used]
+        spatial = _used(node, "DataPar")
+        if any(
+            (one.loop_var in spatial and self.loops.index(one) > first)
+            or (one.thread_binding is None and not ops.is_const(one.extent, 1))
+            for one in others
+        ):  # fmt: skip
             raise _refused(
-                node.block, "a loop of its spatial iterators is inside of its reduction loops",
+                node.block, "another loop is inside of its reduction loops",
                 "all threads combine one value at a time",
                 "move the reduction loops inside",
             )  # fmt: skip

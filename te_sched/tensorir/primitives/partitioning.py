@@ -69,7 +69,7 @@ class PartitioningPrimitives(ScheduleBase):
         node = plain_loop(self, key, "partition")
         sizes = _sizes(self, node, factors)
         chain = _chain_of_blocks(self, key)
-        leaf = self.realize(chain[-1])
+        first, leaf = self.block(chain[0]).name_hint, self.realize(chain[-1])
         axis = next((a for a, v in _bindings(leaf) if v is key), None)
         parts: list[Stmt] = []
         made: list[Var] = []
@@ -79,11 +79,11 @@ class PartitioningPrimitives(ScheduleBase):
             low, extent = IntImm(begin, key.dtype), IntImm(size, key.dtype)
             narrow = _Narrow(key, var, Range(low, extent), leaf.block, axis)
             body = renewed_body(narrow.visit(node.body))
-            name = f"{chain[0].name}_{var.name}_partition"
+            name = f"{first}_{var.name}_partition"
             parts.append(_grouped(name, For(var, low, extent, "serial", body)))
             made.append(var)
             begin += size
-        common = _grouped(f"{chain[0].name}_{key.name}_common", SeqStmt(tuple(parts)))
+        common = _grouped(f"{first}_{key.name}_common", SeqStmt(tuple(parts)))
         names = ", ".join([var.name for var in made])
         self.draft.replace(key, common, None, f"it was partitioned into {names}")
         return [LoopRV(one) for one in made]

@@ -115,6 +115,31 @@ def test_results() -> None:
     np.testing.assert_allclose(b, a.sum(1) * 0.5, rtol=1e-5)
 
 
+def _products(middle: str) -> str:
+    return (
+        "@T.prim_func\n"
+        "def f(A: T.Buffer((4, 8, 2), 'int32'), B: T.Buffer((4,), 'int32')):\n"
+        "    for k in T.thread_binding(2, thread='threadIdx.x'):\n"
+        f"        for i in {middle}:\n"
+        "            for r in range(8):\n"
+        "                with T.block('B'):\n"
+        "                    vi, vr, vk = T.axis.remap('SRR', [i, r, k])\n"
+        "                    with T.init():\n"
+        "                        B[vi] = 0\n"
+        "                    B[vi] = B[vi] + A[vi, vr, vk]\n"
+    )
+
+
+def test_loops_between_the_loops_of_a_reduction() -> None:
+    """A serial one would continue the sum of its first iteration; a thread has a sum of its own."""
+    with pytest.raises(ReductionError, match="cannot reduce over threads in block B"):
+        te_sched.lower(te_sched.script.from_source(_products("range(4)")))
+    func = te_sched.script.from_source(_products("T.thread_binding(4, thread='threadIdx.y')"))
+    a, b = RNG.integers(-9, 9, (4, 8, 2)).astype("int32"), np.zeros(4, "int32")
+    run(func, a, b)
+    np.testing.assert_array_equal(b, a.sum((1, 2)))
+
+
 def _block(lines: str, loops: str = "", init: str = "B[0] = 0") -> str:
     return (
         "@T.prim_func\n"
