@@ -139,7 +139,7 @@ class _Lowering(StatementMapper):
             (one.loop_var in spatial and self.loops.index(one) > first)
             or (one.thread_binding is None and not ops.is_const(one.extent, 1))
             for one in others
-        ):  # fmt: skip
+        ):
             raise _refused(
                 node.block, "another loop is inside of its reduction loops",
                 "all threads combine one value at a time",
