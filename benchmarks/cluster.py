@@ -125,13 +125,14 @@ def main(arguments: Sequence[str]) -> int:
     for one in searches:
         one.best = times.get(one.name, [])
     wrong = problems(searches, options.trials)
-    measured = {
-        "setting": setting(options.workload, options.trials),
+    here = setting(options.workload, options.trials)
+    measured: dict[str, Any] = {
+        "setting": here,
         "searches": [asdict(one) for one in searches],
         "problems": wrong,
     }
     print(table(_HEADER, rows(searches), right=range(1, len(_HEADER))))
-    print("\n".join([measured["setting"], *wrong]))
+    print("\n".join([here, *wrong]))
     if options.results is not None:
         (options.results / "cluster.json").write_text(json.dumps(measured, indent=1) + "\n")
         (options.results / "cluster.md").write_text(
@@ -174,7 +175,10 @@ def search(
 def tune(func: Any, trials: int, folder: str, **options: Any) -> ms.database.Database:
     """Tune a function, with at least eight batches of candidates."""
     batch = max(1, min(64, trials // 8))
-    return ms.tune_tir(func, _TARGET, folder, trials, num_trials_per_iter=batch, **options)
+    found: ms.database.Database = ms.tune_tir(
+        func, _TARGET, folder, trials, num_trials_per_iter=batch, **options
+    )
+    return found
 
 
 def _searched(name: str, database: ms.database.Database, kills: int, seconds: float) -> Search:

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from benchmarks import graphs
+from benchmarks import cluster, graphs, tuning
 from benchmarks.gpu import report as gpu
 from benchmarks.processor import report as cpu
 from benchmarks.processor.contest import OURS, OURS_TUTORIAL, TVM, TVM_TUTORIAL
@@ -58,6 +58,20 @@ def figures(results: Path = RESULTS) -> dict[str, str]:
         "workloads": cpu.short(workloads),
         "some workloads": cpu.short(workloads, _SHORT),
         "GPU products": gpu.short(gemm),
+        **_of_searches(results),
+    }
+
+
+def _of_searches(results: Path) -> dict[str, str]:
+    """The tables of searches that were measured."""
+    tables = {
+        "searches": (results / "tuning.json", tuning.short),
+        "search on a cluster": (results / "cluster.json", cluster.short),
+    }
+    return {
+        name: short(json.loads(path.read_text()))
+        for name, (path, short) in tables.items()
+        if path.exists()
     }
 
 

@@ -159,9 +159,10 @@ def main(arguments: Sequence[str]) -> int:
     libraries = {OURS: importlib.import_module("te_sched")}
     if peer is not None:
         libraries[PEER] = peer
-    measured = {"setting": setting(options.trials, libraries), "figures": {}}
+    here = setting(options.trials, libraries)
+    measured: dict[str, Any] = {"setting": here, "figures": {}}
     if options.results is not None and not options.again:
-        measured = saved(options.results, measured["setting"])
+        measured = saved(options.results, here)
     figures = measured["figures"]
     for name in names:
         if name not in figures:
@@ -171,7 +172,7 @@ def main(arguments: Sequence[str]) -> int:
         print(json.dumps({name: figures[name]}), flush=True)
     header, lines = rows(figures)
     print(table(header, lines, right=range(1, len(header))))
-    print("\n".join([measured["setting"], *failures(figures)]))
+    print("\n".join([here, *failures(figures)]))
     return 0
 
 

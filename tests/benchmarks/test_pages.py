@@ -1,5 +1,6 @@
 """Figures in README, FAQ and the performance page come from benchmarks/results."""
 
+import json
 import re
 
 import pytest
@@ -30,3 +31,15 @@ def test_figures_stand_between_their_marks():
 def test_unknown_figures_are_refused():
     with pytest.raises(SystemExit, match="no figure 'y'; there are x"):
         pages.filled("<!-- y --><!-- end -->", {"x": "1"})
+
+
+def test_searches_have_tables_once_they_are_measured(tmp_path):
+    assert pages._of_searches(tmp_path) == {}
+    measured = {"setting": "here", "figures": {"softmax": {"te_sched": 1e-6}}}
+    (tmp_path / "tuning.json").write_text(json.dumps(measured))
+    (tmp_path / "cluster.json").write_text(
+        json.dumps({"setting": "there", "searches": [], "problems": []})
+    )
+    found = pages._of_searches(tmp_path)
+    assert "| softmax | 1.00 |" in found["searches"]
+    assert found["search on a cluster"].startswith("there")
