@@ -218,6 +218,9 @@ class TupleStructInfo(StructInfo):
 class FuncStructInfo(StructInfo):
     """A function; variables in the shapes of its parameters are defined there.
 
+    `derive_func` names a registered function (call, builder) -> struct info of the result, of a
+    function whose parameters are not known.
+
     >>> from te_sched import relax
     >>> relax.FuncStructInfo([relax.PrimStructInfo("int32")], relax.ObjectStructInfo())
     R.Callable((R.Prim("int32"),), R.Object, True)
@@ -226,23 +229,39 @@ class FuncStructInfo(StructInfo):
     params: tuple[StructInfo, ...] | None = role(Role.DEFINITION)
     ret: StructInfo = role(Role.CHILD)
     purity: bool = True
+    derive_func: str | None = None
 
     def __post_init__(self) -> None:
         if self.params is not None:
             _set(self, "params", _infos(self.params, "FuncStructInfo"))
         _infos([self.ret], "FuncStructInfo")
-
-    derive_func = None  # TVM's function that derives the result of a call in C++
+        is_derived = self.derive_func is not None
+        is_object = isinstance(self.ret, ObjectStructInfo)
+        if is_derived and not (
+            self.params is None and is_object and isinstance(self.derive_func, str)
+        ):
+            raise DeclarationError(
+                f"FuncStructInfo with derive_func={repr_of(self.derive_func)} has parameters or "
+                "a result",
+                "a registered function derives the result of functions of which neither is known",
+                'give the name of one: FuncStructInfo.opaque_func(derive_func="name")',
+            )
 
     @staticmethod
-    def opaque_func(*, ret: StructInfo | None = None, purity: bool = False) -> FuncStructInfo:
+    def opaque_func(
+        *,
+        ret: StructInfo | None = None,
+        derive_func: str | None = None,
+        purity: bool = False,
+    ) -> FuncStructInfo:
         """A function of which the parameters are not known.
 
         >>> from te_sched import relax
         >>> relax.FuncStructInfo.opaque_func(ret=relax.PrimStructInfo("int32"))
         R.Callable(ret=R.Prim("int32"))
         """
-        return FuncStructInfo(None, ObjectStructInfo() if ret is None else ret, purity)
+        known = ObjectStructInfo() if ret is None else ret
+        return FuncStructInfo(None, known, purity, derive_func)
 
 
 def _set(self: Node, name: str, value: Any) -> None:

@@ -497,7 +497,7 @@ class BlockBuilder:
                 update_struct_info(call, operator.infer(call, self))
         elif call.struct_info_ is None:
             known = getattr(op, "struct_info_", None) or ObjectStructInfo()
-            update_struct_info(call, derive_call(call, known, self.analyzer))
+            update_struct_info(call, derive_call(call, known, self))
         return call
 
     def _normalize_if(self, expr: If) -> Any:

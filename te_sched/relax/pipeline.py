@@ -16,6 +16,7 @@ from inspect import signature
 from typing import Any
 
 from te_sched import dlight
+from te_sched.dlight.empty_reductions import initialise_empty_reductions
 from te_sched.errors import GraphError, did_you_mean, repr_of
 from te_sched.ir.graph import Constant, GraphCall, GraphFunction, Tuple
 from te_sched.ir.op import Op
@@ -52,6 +53,7 @@ def processor_passes() -> list[tuple[str, Callable[[IRModule], IRModule]]]:
         ("FoldBatchnormToConv2D", transform.FoldBatchnormToConv2D(only_constants=True)),
         *[(name, getattr(transform, name)()) for name in names],
         ("ApplyDefaultSchedule", lambda mod: schedule(with_free_layouts(mod))),
+        ("InitialiseEmptyReductions", initialise_empty_reductions),
         ("SplitLayoutRewritePreproc", transform.SplitLayoutRewritePreproc()),
         ("FoldConstant", transform.FoldConstant()),
         ("DeadCodeElimination", _without_packing),

@@ -11,7 +11,7 @@ from enum import IntEnum
 from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
-from te_sched.errors import GraphError, repr_of
+from te_sched.errors import GraphError, kind_of, repr_of
 from te_sched.ir import ops
 from te_sched.ir.expr import Var
 from te_sched.ir.graph import ExternFunc, GraphCall, GraphExpr
@@ -29,6 +29,7 @@ from te_sched.ir.struct_info import (
 )
 from te_sched.ir.structural import structural_equal
 from te_sched.ir.visitor import replace, substitute, walk
+from te_sched.runtime.registry import get_global_func
 
 
 class BaseCheckResult(IntEnum):
@@ -216,12 +217,13 @@ def _mapped(items: tuple[Any, ...], map_item: Callable[[Any], Any]) -> tuple[Any
     return items if all(a is b for a, b in zip(new, items, strict=True)) else new
 
 
-def derive_call(call: GraphCall, info: StructInfo, analyzer: Analyzer) -> StructInfo:
+def derive_call(call: GraphCall, info: StructInfo, builder: Any) -> StructInfo:
     """The struct info of a call of a function of which `info` is known."""
     if isinstance(call.op, ExternFunc) or not isinstance(info, FuncStructInfo):
-        return _given(call, info)
+        return _given(call, info, builder)
     if info.params is None:
-        return _given(call, info)
+        return _given(call, info, builder)
+    analyzer = builder.analyzer
     if len(info.params) != len(call.args):
         raise GraphError(
             f"{repr_of(call.op)} is called with {len(call.args)} arguments, "
@@ -235,7 +237,7 @@ def derive_call(call: GraphCall, info: StructInfo, analyzer: Analyzer) -> Struct
     for place, (param, arg) in enumerate(zip(info.params, call.args, strict=True)):
         expected = map_sizes(param, lambda size: _valued(size, values, analyzer))
         found = struct_info_base_check(expected, arg.struct_info, analyzer)
-        if found is BaseCheckResult.FAIL_L0:
+        if found in (BaseCheckResult.FAIL_L0, BaseCheckResult.FAIL_L1):
             raise GraphError(
                 f"argument {place} of {repr_of(call.op)} is {arg.struct_info}, expected {expected}",
                 "the function does not take such values",
@@ -260,15 +262,35 @@ def _own_variables(info: Any) -> list[Var]:
     return [one for one in walk(info) if type(one) is Var]
 
 
-def _given(call: GraphCall, info: StructInfo) -> StructInfo:
-    """The struct info that the call itself gives, of a function of which nothing is known."""
+def _given(call: GraphCall, info: StructInfo, builder: Any) -> StructInfo:
+    """The struct info that the call itself gives, or that a registered function derives, of a
+    function of which the parameters are not known.
+    """
     if len(call.sinfo_args) == 1:
         return call.sinfo_args[0]
     if call.sinfo_args:
         return TupleStructInfo(call.sinfo_args)
-    if isinstance(info, FuncStructInfo):
-        return info.ret
-    return ObjectStructInfo()
+    if not isinstance(info, FuncStructInfo):
+        return ObjectStructInfo()
+    return info.ret if info.derive_func is None else _derived(call, info.derive_func, builder)
+
+
+def _derived(call: GraphCall, name: str, builder: Any) -> StructInfo:
+    derive = get_global_func(name, True)
+    if derive is None:
+        raise GraphError(
+            f"{name}, which derives the results of {repr_of(call.op)}, is not registered",
+            "",
+            "register it, or give the struct info of the result: sinfo_args=(...)",
+        )
+    found = derive(call, builder)
+    if not isinstance(found, StructInfo):
+        raise GraphError(
+            f"{name}, which derives the results of {repr_of(call.op)}, returns {repr_of(found)}",
+            f"it is {kind_of(found)}",
+            "return a struct info",
+        )
+    return found
 
 
 def struct_info_lca(
@@ -324,7 +346,7 @@ def derive_call_ret_struct_info(
     ----------
     ctx : a BlockBuilder, whose analyzer proves sizes.
     """
-    return derive_call(call, func_sinfo, ctx.analyzer)
+    return derive_call(call, func_sinfo, ctx)
 
 
 def get_shape_of(expr: Any) -> Any:

@@ -9,6 +9,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from te_sched.errors import kind_of, repr_of
 from te_sched.ir.graph import GraphExpr, as_expr
+from te_sched.relax.copying import copy_with_new_vars as copy_with_new_vars
 from te_sched.signatures import is_sequence
 
 convert_to_expr = as_expr

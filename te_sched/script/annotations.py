@@ -189,17 +189,20 @@ def _tuple(*fields: Any) -> Any:
     return _pending_parts(lambda resolve: TupleStructInfo(_made(parts, resolve)), parts, names)
 
 
-def _callable(params: Any = None, ret: Any = None, purity: Any = None) -> Any:
+def _callable(
+    params: Any = None, ret: Any = None, purity: Any = None, derive_func: str | None = None
+) -> Any:
     """A function: the struct infos of its parameters and its result."""
     if params is None:
         known = None if ret is None else as_struct_info(ret)
-        return FuncStructInfo.opaque_func(ret=known, purity=bool(purity))
+        return FuncStructInfo.opaque_func(ret=known, derive_func=derive_func, purity=bool(purity))
     given = list(params) if is_sequence(params) else [params]
     parts, names = _parts([*given, ObjectStructInfo() if ret is None else ret])
 
     def make(resolve: Resolve) -> StructInfo:
         *inside, result = _made(parts, resolve)
-        return FuncStructInfo(tuple(inside), result, True if purity is None else bool(purity))
+        is_pure = True if purity is None else bool(purity)
+        return FuncStructInfo(tuple(inside), result, is_pure, derive_func)
 
     return _pending_parts(make, parts, names)
 

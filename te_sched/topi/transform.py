@@ -244,7 +244,7 @@ def _equal_bounds(data: Tensor, along: int, sections: int) -> list[int]:
             "give a divisor, or the indices to cut at",
             tensor_label(data),
         )
-    return list(range(0, extent + 1, extent // sections))
+    return [extent // sections * at for at in range(sections + 1)]
 
 
 def _piece(data: Tensor, along: int, begin: Any, end: Any, name: str) -> Tensor:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from te_sched import relax, tir
-from te_sched.errors import GraphError
+from te_sched import register_func, relax, tir
+from te_sched.errors import DeclarationError, GraphError
 from te_sched.relax.struct_info import (
     BaseCheckResult,
     get_shape_of,
@@ -120,3 +120,45 @@ def test_shapes_of_tensors() -> None:
     assert str(get_shape_of(relax.Var("y", R.Tensor()))) == "R.shape_of(y)"
     with pytest.raises(GraphError, match="the shape of p"):
         get_shape_of(relax.Var("p", R.Prim("int8")))
+
+
+def test_registered_functions_derive_results():
+    def halved(call, builder):
+        (size,) = call.args[0].struct_info.shape.values
+        return relax.TensorStructInfo([builder.analyzer.simplify(size // 2)], "float32")
+
+    register_func("doc.tests.halved", halved, override=True)
+    info = relax.FuncStructInfo.opaque_func(derive_func="doc.tests.halved", purity=True)
+    assert str(info) == 'R.Callable(derive_func="doc.tests.halved", purity=True)'
+
+    @R.function
+    def main(x: R.Tensor(("n * 2",), "float32"), n: R.Prim(value="n")):
+        f = R.ExternFunc("f", R.Callable(derive_func="doc.tests.halved", purity=True))
+        y = f(x)
+        return y
+
+    assert str(main.ret_struct_info) == 'R.Tensor((n,), dtype="float32")'
+    x = relax.Var("x", relax.TensorStructInfo([8], "float32"))
+    call = relax.Call(relax.ExternFunc("f", info), [x])
+    assert (
+        str(relax.BlockBuilder().normalize(call).struct_info) == 'R.Tensor((4,), dtype="float32")'
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("doc.tests.absent", "which derives the results of .*, is not registered"),
+        ("doc.tests.three", "which derives the results of .*, returns 3"),
+    ],
+)
+def test_rejects_derivations_that_give_no_struct_info(name, message):
+    register_func("doc.tests.three", lambda call, builder: 3, override=True)
+    info = relax.FuncStructInfo.opaque_func(derive_func=name)
+    with pytest.raises(GraphError, match=message):
+        relax.BlockBuilder().normalize(relax.Call(relax.ExternFunc("f", info), []))
+
+
+def test_rejects_derivations_of_known_results():
+    with pytest.raises(DeclarationError, match="FuncStructInfo with derive_func='f' has param"):
+        relax.FuncStructInfo.opaque_func(ret=relax.PrimStructInfo("int64"), derive_func="f")

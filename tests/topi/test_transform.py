@@ -66,6 +66,7 @@ CASES = [
         for at in (0, 1, -1)
     ],
     case("split", lambda x: topi.split(x, 3, 1), lambda x: np.split(x, 3, 1), X),
+    case("split_none", lambda x: topi.split(x, 2, 0), lambda x: np.split(x, 2, 0), X[:0]),
     case("split_at", lambda x: topi.split(x, [1, 3], 1), lambda x: np.split(x, [1, 3], 1), X),
     sliced([0, 1], [4, 5]),
     sliced([0, 1], [4, 6], [1, 2]),

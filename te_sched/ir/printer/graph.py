@@ -358,6 +358,8 @@ class GraphPrinter(ScriptPrinter):
         arguments = []
         if not isinstance(node.ret, I.ObjectStructInfo):
             arguments.append(f"ret={self.text(node.ret)}")
+        if node.derive_func is not None:
+            arguments.append(f"derive_func={quoted(node.derive_func)}")
         if node.purity:
             arguments.append("purity=True")
         return _called("R.Callable", arguments)

@@ -319,9 +319,7 @@ def _infer_packed(call: GraphCall, builder: Any) -> StructInfo:
         places = call.attrs["inplace_indices"]
         infos = [args[one].struct_info for one in places if one >= 0]
         return infos[0] if len(infos) == 1 else TupleStructInfo(tuple(infos))
-    return derive_call(
-        GraphCall(function, tuple(args), None, call.sinfo_args), known, builder.analyzer
-    )
+    return derive_call(GraphCall(function, tuple(args), None, call.sinfo_args), known, builder)
 
 
 @register_operator("relax.call_builtin_with_ctx", is_pure=False)

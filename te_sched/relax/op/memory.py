@@ -19,6 +19,7 @@ from te_sched.ir.struct_info import (
 )
 from te_sched.relax.op.common import allocated, argument_error, shape_of, tensor_of
 from te_sched.relax.operators import make_call, register_operator
+from te_sched.runtime.registry import bring
 from te_sched.signatures import is_sequence
 
 
@@ -159,6 +160,10 @@ def _infer_view(call: GraphCall, builder: Any) -> StructInfo:
     made = TensorStructInfo(new_shape, new_dtype, data.vdevice, ndim)
     _check_view(call, data, made, offset.value if isinstance(offset, PrimValue) else None, builder)
     return made
+
+
+DERIVES_VIEW = "tvm.relax.struct_info.infer_view_sinfo"
+bring({DERIVES_VIEW: _infer_view})
 
 
 def _check_view(

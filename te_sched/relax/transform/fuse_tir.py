@@ -439,7 +439,7 @@ class _Calls(PyExprMutator):
         numbers = [_number(call, *one) for one in fused.sizes]
         if numbers:
             args.append(ShapeExpr(tuple(numbers)))
-        info = derive_call(call, fused.info, self.builder_.analyzer)
+        info = derive_call(call, fused.info, self.builder_)
         if all(place == -1 for place in fused.places):
             return GraphCall(CALL_TIR, tuple(args), None, (info,))
         attrs = OpAttrs(inplace_indices=fused.places)

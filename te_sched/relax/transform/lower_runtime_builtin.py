@@ -9,14 +9,14 @@ from collections.abc import Callable
 from typing import Any
 
 from te_sched.errors import GraphError
-from te_sched.ir.graph import GraphCall, GraphFunction
+from te_sched.ir.graph import ExternFunc, GraphCall, GraphFunction
 from te_sched.ir.op import Op
-from te_sched.ir.struct_info import ObjectStructInfo, VDevice
+from te_sched.ir.struct_info import FuncStructInfo, ObjectStructInfo, VDevice
 from te_sched.passes import PassInfo
 from te_sched.relax.expr_functor import PyExprMutator
 from te_sched.relax.op import vm
 from te_sched.relax.op.calls import call_builtin_with_ctx, call_packed
-from te_sched.relax.op.memory import as_number
+from te_sched.relax.op.memory import DERIVES_VIEW, as_number
 from te_sched.relax.transform.base import FunctionPass
 from te_sched.runtime.device import device
 
@@ -60,7 +60,8 @@ def _builtin(name: str) -> Callable[[GraphCall], GraphCall]:
 
 
 def _view(call: GraphCall) -> GraphCall:
-    return call_packed("runtime.TVMArrayCreateView", *call.args, sinfo_args=call.struct_info)
+    info = FuncStructInfo.opaque_func(derive_func=DERIVES_VIEW, purity=True)
+    return GraphCall(ExternFunc("runtime.TVMArrayCreateView", info), call.args)
 
 
 def _refuse(call: GraphCall) -> GraphCall:

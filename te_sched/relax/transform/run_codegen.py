@@ -119,6 +119,6 @@ class _Calls(PyExprMutator):
             return call
         func = self._mod[callee]
         symbol = str(func.attrs.get("global_symbol", callee))
-        info = derive_call(call, func.struct_info, self.builder_.analyzer)
+        info = derive_call(call, func.struct_info, self.builder_)
         args = (ExternFunc(symbol), Tuple(call.args))
         return GraphCall(Op.get("relax.call_dps_packed"), args, None, (info,))

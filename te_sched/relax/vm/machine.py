@@ -325,6 +325,8 @@ class _Timed:
 
 def _devices(given: Any) -> list[Device]:
     devices = [cpu(0)] if given is None else list(given) if isinstance(given, list) else [given]
+    if not devices:
+        raise CallError("a machine has no device", "the list is empty", "give te_sched.cpu()")
     for one in devices:
         if not isinstance(one, Device):
             raise CallError(

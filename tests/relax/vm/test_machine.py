@@ -168,6 +168,8 @@ def test_machines_reject_other_devices():
     executable = relax.build(Closures, "llvm")
     with pytest.raises(CallError, match="the device of a machine is 'cpu'"):
         relax.VirtualMachine(executable, "cpu")
+    with pytest.raises(CallError, match="a machine has no device"):
+        relax.VirtualMachine(executable, [])
 
 
 def test_calls_are_watched_and_profiled():

@@ -82,10 +82,18 @@ def from_onnx(
         with builder.dataflow():
             for node in graph.node:
                 _translate(onnx, importer, node)
-            found = [importer.tensor(importer.values[one.name]) for one in graph.output]
+            found = [importer.tensor(_output(importer, one.name)) for one in graph.output]
             output = builder.emit_output(found[0] if len(found) == 1 else Tuple(tuple(found)))
         builder.emit_func_output(output)
     return builder.finalize()
+
+
+def _output(importer: OnnxImporter, name: str) -> Any:
+    if name not in importer.values:
+        raise GraphError(
+            f"no node computes output {name}", "the model of ONNX is damaged", "export it again"
+        )
+    return importer.values[name]
 
 
 _OWN = ("", "ai.onnx")

@@ -190,6 +190,12 @@ def test_dynamic_sizes_are_not_padded_automatically() -> None:
         from_onnx(model)
 
 
+def test_outputs_that_no_node_computes_are_rejected() -> None:
+    model = model_of([("Relu", ["x"], ["z"], {})], {"x": X})
+    with pytest.raises(GraphError, match="no node computes output y"):
+        from_onnx(model)
+
+
 def test_models_are_checked(monkeypatch) -> None:
     with pytest.raises(GraphError, match="the model is 3"):
         from_onnx(3)

@@ -1,0 +1,64 @@
+"""Reductions over ranges that may be empty write their initial values."""
+
+import numpy as np
+import pytest
+
+import te_sched
+from te_sched import relax, te, tir, topi
+from te_sched.dlight.empty_reductions import initialise_empty_reductions
+from te_sched.relax import op
+
+
+def machine(emit, *shapes):
+    """The machine of a graph with one operation."""
+    builder = relax.BlockBuilder()
+    params = [
+        relax.Var(f"p{at}", relax.TensorStructInfo(shape, "float32"))
+        for at, shape in enumerate(shapes)
+    ]
+    with builder.function("main", params):
+        builder.emit_func_output(builder.emit(emit(*params)))
+    return relax.VirtualMachine(relax.build(builder.get(), "llvm"), te_sched.cpu())["main"]
+
+
+def check(function, expected, *arrays):
+    """Compare results, in memory that held something else before."""
+    function(*[np.full_like(one, 7) for one in arrays])
+    found = function(*arrays).numpy()
+    np.testing.assert_allclose(found, expected, 1e-4, 1e-5)
+
+
+def test_results_of_empty_reductions_are_their_initial_values():
+    nothing = np.zeros((0, 4), "float32")
+    check(machine(op.sum, (0, 4)), 0, nothing)
+    check(machine(lambda x: op.prod(x, 0), (0, 4)), np.ones(4), nothing)
+    lowest = float(np.finfo("float32").min)
+    check(machine(lambda x: op.max(x, 0), (0, 4)), [lowest] * 4, nothing)
+    empty = np.zeros((4, 0), "float32")
+    check(machine(op.matmul, (4, 0), (0, 4)), np.zeros((4, 4)), empty, nothing)
+
+
+@pytest.mark.parametrize(
+    ("emit", "numpy_function"),
+    [
+        (lambda x: op.sum(x, 0), lambda x: x.sum(0)),
+        (lambda x: op.matmul(op.permute_dims(x), x), lambda x: x.T @ x),
+    ],
+)
+def test_symbolic_sizes_may_be_0(emit, numpy_function):
+    function = machine(emit, (tir.Var("n", "int64"), 4))
+    for size in (33, 0, 5, 0):
+        array = np.random.default_rng(size).uniform(-1, 1, (size, 4)).astype("float32")
+        check(function, numpy_function(array), array)
+
+
+def test_other_functions_stay():
+    x = te.placeholder((3, 4), name="x")
+    funcs = {"sum": te.create_prim_func([x, topi.sum(x, axis=0)])}
+    module = te_sched.IRModule(funcs)
+    assert initialise_empty_reductions(module) is module
+    none = te.placeholder((0, 4), name="none")
+    module = te_sched.IRModule({**funcs, "none": te.create_prim_func([none, topi.sum(none)])})
+    found = initialise_empty_reductions(module)
+    assert found["sum"] is funcs["sum"]
+    assert "none_red_init" in str(found["none"])
