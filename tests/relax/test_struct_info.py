@@ -162,3 +162,12 @@ def test_rejects_derivations_that_give_no_struct_info(name, message):
 def test_rejects_derivations_of_known_results():
     with pytest.raises(DeclarationError, match="FuncStructInfo with derive_func='f' has param"):
         relax.FuncStructInfo.opaque_func(ret=relax.PrimStructInfo("int64"), derive_func="f")
+
+
+def test_rejects_arguments_that_may_not_fit():
+    x = relax.Var("x", relax.TensorStructInfo([4], "float32"))
+    info = relax.FuncStructInfo([x.struct_info], x.struct_info)
+    unknown = relax.Var("unknown", relax.ObjectStructInfo())
+    call = relax.Call(relax.Var("f", info), [unknown])
+    with pytest.raises(GraphError, match=r"argument 0 of f is R\.Object, expected R\.Tensor"):
+        relax.BlockBuilder().normalize(call)

@@ -46,3 +46,8 @@ def test_arguments_by_annotation() -> None:
     assert isinstance(a, relax.Tuple)
     assert is_expr(*c)
     assert (b, d, e) == (None, 4, "s")
+
+
+def test_copies_of_functions_are_among_the_helpers():
+    x = relax.Var("x", relax.TensorStructInfo([4], "float32"))
+    assert relax.utils.copy_with_new_vars(relax.Function([x], x)).params[0] is not x
