@@ -4,6 +4,7 @@
     python -m benchmarks.graphs mlp-1 cnn           some of them
     python -m benchmarks.graphs --threads 1         on one core
     python -m benchmarks.graphs --compiled          torch.compile too, which takes minutes
+    python -m benchmarks.graphs --tuned 64          te_sched tuned too, 64 trials for each kernel
     python -m benchmarks.graphs --results DIR       the figures as JSON and Markdown too
     python -m benchmarks.graphs mlp-1 --once        te_sched alone: the seconds to its first result
 
@@ -19,6 +20,7 @@ and the same in the second process, which finds the executable in the cache.
 from __future__ import annotations
 
 import argparse
+import functools
 import importlib
 import io
 import json
@@ -39,7 +41,7 @@ from benchmarks.lowering import PEER, load_peer, markdown
 from benchmarks.processor.contest import processor
 from te_sched.tools.table import table
 
-OURS, TORCH, COMPILED = "te_sched", "torch", "torch.compile"
+OURS, TUNED, TORCH, COMPILED = "te_sched", "te_sched tuned", "torch", "torch.compile"
 ONNX, OPENVINO = "onnxruntime", "OpenVINO"
 ROUNDS = 7
 Call = Callable[[], Any]
@@ -153,6 +155,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--compiled", action="store_true", help="torch.compile too")
     parser.add_argument("--once", action="store_true", help="time to the first result, as JSON")
+    parser.add_argument("--tuned", type=int, default=0, metavar="TRIALS", help="of each kernel")
     parser.add_argument("--without-peer", action="store_true", help="without TVM")
     parser.add_argument("--results", type=Path, metavar="DIR")
     options = parser.parse_args(arguments)
@@ -166,7 +169,10 @@ def main(arguments: Sequence[str]) -> int:
             print(json.dumps(once(name)))
         return 0
     peer = None if options.without_peer else load_peer()
-    makers = {OURS: _ours, TORCH: _torch, ONNX: _onnx, OPENVINO: _openvino}
+    makers: dict[str, Any] = {OURS: _ours}
+    if options.tuned:
+        makers[TUNED] = functools.partial(_tuned, options.tuned)
+    makers |= {TORCH: _torch, ONNX: _onnx, OPENVINO: _openvino}
     if options.compiled:
         makers[COMPILED] = _compiled
     if peer is not None:
@@ -279,20 +285,50 @@ def _ours(torch: Any, model: Any, inputs: Sequence[Any], threads: int) -> tuple[
     return _of_library("te_sched", torch, model, inputs)
 
 
+def _tuned(
+    trials: int, torch: Any, model: Any, inputs: Sequence[Any], threads: int
+) -> tuple[Call, Call]:
+    """Each kernel by its fastest schedule: of a search, or the default one."""
+    root = importlib.import_module("te_sched")
+    relax = importlib.import_module("te_sched.relax")
+    integration = importlib.import_module("te_sched.meta_schedule.relax_integration")
+    module = _imported("te_sched", torch, model, inputs)
+    module = relax.transform.FoldBatchnormToConv2D(only_constants=True)(module)
+    module = relax.transform.DecomposeOpsForInference()(module)
+    module = relax.transform.CanonicalizeBindings()(module)
+    module = relax.get_pipeline("zero")(module)
+    module = relax.transform.AttachAttrLayoutFreeBuffers()(module)
+    target = root.target.Target(f"llvm -num-cores={threads}")
+    count = trials * len(integration.extract_tasks(module, target))
+    with tempfile.TemporaryDirectory() as folder:
+        database = integration.tune_relax(module, None, target, folder, count, trials)
+        built = integration.compile_relax(database, module, target)
+    return _calls("te_sched", built, inputs)
+
+
 def _peer(torch: Any, model: Any, inputs: Sequence[Any], threads: int) -> tuple[Call, Call]:
     del threads
     return _of_library("tvm", torch, model, inputs)
 
 
-def _of_library(library: str, torch: Any, model: Any, inputs: Sequence[Any]) -> tuple[Call, Call]:
-    root = importlib.import_module(library)
-    relax = importlib.import_module(f"{library}.relax")
+def _imported(library: str, torch: Any, model: Any, inputs: Sequence[Any]) -> Any:
     frontend = importlib.import_module(f"{library}.relax.frontend.torch")
     graph = torch.fx.symbolic_trace(model)
-    module = frontend.from_fx(graph, [(tuple(one.shape), "float32") for one in inputs])
+    return frontend.from_fx(graph, [(tuple(one.shape), "float32") for one in inputs])
+
+
+def _of_library(library: str, torch: Any, model: Any, inputs: Sequence[Any]) -> tuple[Call, Call]:
+    relax = importlib.import_module(f"{library}.relax")
+    module = _imported(library, torch, model, inputs)
     if library == PEER:
         module = relax.get_pipeline("zero")(module)
-    machine = relax.VirtualMachine(relax.build(module, target="llvm"), root.cpu())
+    return _calls(library, relax.build(module, target="llvm"), inputs)
+
+
+def _calls(library: str, built: Any, inputs: Sequence[Any]) -> tuple[Call, Call]:
+    """A call of a built graph, and one that returns its result as a numpy array."""
+    root = importlib.import_module(library)
+    machine = importlib.import_module(f"{library}.relax").VirtualMachine(built, root.cpu())
     arrays = [root.nd.array(one.numpy()) for one in inputs]
     function = machine["main"]
     return lambda: function(*arrays), lambda: function(*arrays).numpy()

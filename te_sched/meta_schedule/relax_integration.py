@@ -18,6 +18,7 @@ from te_sched.ir.op import Op
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.meta_schedule.database import Database
 from te_sched.meta_schedule.database.equality import ModuleEquality
+from te_sched.meta_schedule.default_schedules import keep_faster_defaults
 from te_sched.meta_schedule.graph_passes import MetaScheduleApplyDatabase
 from te_sched.meta_schedule.tune import tune_tasks
 from te_sched.meta_schedule.tune_context import TuneContext, normalized_module
@@ -144,6 +145,8 @@ def tune_relax(
 ) -> Database:
     """Search for schedules of the functions of a graph; the database of what was measured.
 
+    A function whose default schedule (dlight) is faster than what was found gets a record of it.
+
     Parameters
     ----------
     mod, params : as of `extract_tasks`.
@@ -174,6 +177,7 @@ def tune_relax(
         module_equality=module_equality,
         **options,
     )
+    keep_faster_defaults(found, contexts)
     return found
 
 

@@ -39,10 +39,10 @@ def SplitLayoutRewritePreproc() -> ModuleTransform:
 
     def run(mod: IRModule, context: Any) -> IRModule:
         del context
-        found: dict[str, _Split] = {}
+        found: dict[str, SeparatedPacking] = {}
         for name, func in mod.functions_items():
             if isinstance(func, PrimFunc):
-                made = _split(func)
+                made = split_packing(func)
                 if made is not None:
                     found[str(name)] = made
         if not found:
@@ -66,7 +66,7 @@ def SplitLayoutRewritePreproc() -> ModuleTransform:
 
 
 @dataclass(frozen=True)
-class _Split:
+class SeparatedPacking:
     """A function in two: what packs some of its parameters, and the rest."""
 
     packing: PrimFunc
@@ -75,7 +75,8 @@ class _Split:
     packed: list[Buffer]
 
 
-def _split(func: PrimFunc) -> _Split | None:
+def split_packing(func: PrimFunc) -> SeparatedPacking | None:
+    """A function in what packs its parameters and the rest; None if nothing can be separated."""
     if not is_root(func.body):
         return None
     root: Any = func.body
@@ -119,7 +120,7 @@ def _split(func: PrimFunc) -> _Split | None:
         attrs,
     )
     places = [func.params.index(buffers[source]) for source, _ in pairs]
-    return _Split(renew_defs(packing), main, places, packed_ones)
+    return SeparatedPacking(renew_defs(packing), main, places, packed_ones)
 
 
 def _body(root: BlockRealize, parts: list[Stmt], buffers: list[Buffer]) -> BlockRealize:
@@ -142,7 +143,7 @@ class _Unmark(StatementMapper):
 class _Caller(PyExprMutator):
     """Calls the two functions in place of one."""
 
-    def __init__(self, module: IRModule, found: dict[str, _Split]) -> None:
+    def __init__(self, module: IRModule, found: dict[str, SeparatedPacking]) -> None:
         super().__init__(module)
         self._found = found
 

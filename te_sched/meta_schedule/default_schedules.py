@@ -1,0 +1,90 @@
+"""The default schedule of a task as one more candidate, so that tuning makes no graph slower.
+
+What packs constants is not part of the times: a graph does it when it is built.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+
+from te_sched import dlight, nd
+from te_sched.codegen.target import Target
+from te_sched.driver import build
+from te_sched.errors import TeSchedError
+from te_sched.ir.stmt import IRModule, PrimFunc
+from te_sched.meta_schedule.arg_info import ArgInfo
+from te_sched.meta_schedule.database import Database
+from te_sched.meta_schedule.database.base import TuningRecord
+from te_sched.meta_schedule.runner.measuring import random_arguments
+from te_sched.meta_schedule.tune_context import TuneContext
+from te_sched.relax.transform.split_layout_rewrite_preproc import split_packing
+from te_sched.tir.schedule import Schedule
+
+_ROUNDS, _SECONDS = 5, 0.02  # of each of two functions in turn
+
+
+def keep_faster_defaults(database: Database, tasks: Sequence[TuneContext]) -> None:
+    """Add the default schedules that are faster than all records of their tasks.
+
+    Both are measured in turn. The seconds of the new record are those of the fastest one of the
+    search, times the ratio of the two: other records were measured at other times.
+    """
+    for task in tasks:
+        if task.mod is None:
+            continue
+        default = _default(task.mod, task.target)
+        found = database.query_tuning_record(task.mod, task.target, task.task_name)
+        if default is None:
+            continue
+        if found is None or not found.is_valid:
+            seconds = _seconds([default])[0]
+        else:
+            taken = _seconds([default, found.schedule()])
+            if taken[0] >= taken[1]:
+                continue
+            seconds = found.mean * taken[0] / taken[1]
+        workload = database.commit_workload(task.mod)
+        infos = ArgInfo.from_entry_func(task.mod)
+        record = TuningRecord(default.trace, workload, [seconds], task.target, infos)
+        database.commit_tuning_record(record)
+
+
+def _default(module: IRModule, target: Target) -> Schedule | None:
+    """The default schedule of a task; None without rules for its target."""
+    func = next(iter(module.functions.values()))
+    if not isinstance(func, PrimFunc):
+        return None
+    try:
+        found: Schedule | None = dlight.cpu.Default().apply(func, target, False)
+        if found is not None:
+            replayed = Schedule(module)
+            found.trace.apply_to_schedule(replayed, remove_postproc=False)
+    except TeSchedError:  # it is not a schedule that a database can keep
+        return None
+    return found
+
+
+def _seconds(schedules: Sequence[Schedule]) -> list[float]:
+    """The least time of a call of each, in turn."""
+    calls = [_call(one.mod) for one in schedules]
+    least = [float("inf")] * len(calls)
+    for _ in range(_ROUNDS):
+        for number, call in enumerate(calls):
+            end = time.perf_counter() + _SECONDS
+            while time.perf_counter() < end:
+                start = time.perf_counter()
+                call()
+                least[number] = min(least[number], time.perf_counter() - start)
+    return least
+
+
+def _call(module: IRModule) -> Callable[[], object]:
+    """A call of the only function of a module, without what packs its constants."""
+    func = next(iter(module.functions.values()))
+    assert isinstance(func, PrimFunc)
+    split = split_packing(func)
+    rest = func if split is None else split.rest
+    built = build(rest.with_attr("global_symbol", "main"), target="llvm")
+    given = random_arguments(nd.cpu(), ArgInfo.from_prim_func(rest), 0)
+    return lambda: built(*given)
