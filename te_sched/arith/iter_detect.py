@@ -555,13 +555,13 @@ class Detector(Visitor):
             raise NotAffine(f"the values of {expr_of(a)} have gaps, or come more than once")
         return left[place], by
 
-    def _mark(self, args: tuple[IterSplitExpr, ...], extent: Factor) -> IterMark:
+    def _mark(self, args: tuple[IterSplitExpr, ...], extent: Factor, base: int = 0) -> IterMark:
         """The mark of a sum: one for each sum."""
         for mark in self.fused_marks:
             assert isinstance(mark.source, IterSumExpr)
-            if self._are_same(mark.source.args, args):
+            if mark.source.base == base and self._are_same(mark.source.args, args):
                 return mark
-        mark = IterMark(IterSumExpr(args, 0), extent)
+        mark = IterMark(IterSumExpr(args, base), extent)
         self.fused_marks.append(mark)
         return mark
 
@@ -595,9 +595,23 @@ class Detector(Visitor):
         if not rest or (is_alone and is_divided and self._is_below(remainder, divisor)):
             return whole, remainder
         if not is_number(left, 0):
-            raise NotAffine(f"({expr_of(a)}) // {divisor} does not begin with a whole quotient")
+            remainder = self._raised(remainder, divisor)
         coarse, fine = self._split(remainder, divisor)
         return self.plus(whole, coarse), fine
+
+    def _raised(self, a: IterSumExpr, divisor: Factor) -> IterSumExpr:
+        """A part and a number as one part: its values begin at 0, although the first ones do not
+        occur, which TVM allows where it simplifies.
+
+        Raises
+        ------
+        NotAffine
+        """
+        is_part = self.as_tvm and len(a.args) == 1 and is_number(a.args[0].scale, 1)
+        if not is_part or not isinstance(a.base, int) or a.base < 0:
+            raise NotAffine(f"({expr_of(a)}) // {divisor} does not begin with a whole quotient")
+        mark = self._mark(a.args, self.prover.number(a.args[0].extent + a.base), a.base)
+        return IterSumExpr((IterSplitExpr(mark, 1, mark.extent),), 0)
 
     def _is_below(self, a: IterSumExpr, limit: Factor) -> bool:
         """Whether 0 <= a < limit."""
@@ -832,6 +846,11 @@ class Detector(Visitor):
     def _are_digits(self, mark: IterMark, parts: list[IterSplitExpr], exact: bool) -> bool:
         """Whether parts of a mark take all combinations of their values (exact: each once)."""
         is_equal, quotient = self.prover.is_equal, self.prover.quotient
+        base = mark.source.base if isinstance(mark.source, IterSumExpr) else 0
+        if isinstance(base, int) and base > 0:  # the first values of the mark do not occur
+            finest = [one for one in parts if is_number(one.lower_factor, 1)]
+            if not all(self.prover.is_at_least(mark.extent - base, one.extent) for one in finest):
+                return False
         left = sorted(
             parts,
             key=lambda one: one.lower_factor if isinstance(one.lower_factor, int) else 1 << 63,

@@ -14,7 +14,7 @@ Before and after, for a stage realised in a loop over i:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
@@ -165,7 +165,8 @@ class _Flattener(Mapper):
     def as_iterators(self, index: Expr) -> Expr:
         """An index, simplified as a map of the loops around it."""
         simple = self.simplified(index)
-        if not self.uses_iterators or (not self.conditions and _is_plain(simple)):
+        is_unchanged = not self.conditions and _is_plain(simple, self.loops)
+        if not self.uses_iterators or is_unchanged:
             return simple
         condition = reduce(ops.logical_and, self.conditions) if self.conditions else None
         return iter_map_simplify((simple,), self.loops, condition, analyzer=self.analyzer)[0]
@@ -431,13 +432,15 @@ def _inside_view(begins: Sequence[Expr], indices: Sequence[Expr]) -> list[Expr]:
     return [*begins[:dropped], *inner]
 
 
-def _is_plain(index: Expr) -> bool:
-    """Whether an index is a sum of multiples of variables, which iterator maps do not change."""
+def _is_plain(index: Expr, loops: Container[Var]) -> bool:
+    """Whether an index is a sum of multiples of loops, which iterator maps do not change. They put
+    other variables last.
+    """
     if type(index) is Add or type(index) is Sub:
-        return _is_plain(index.a) and _is_plain(index.b)
+        return _is_plain(index.a, loops) and _is_plain(index.b, loops)
     if type(index) is Mul:
-        return type(index.b) is IntImm and _is_plain(index.a)
-    return type(index) in (Var, IntImm)
+        return type(index.b) is IntImm and _is_plain(index.a, loops)
+    return type(index) is IntImm or (type(index) is Var and index in loops)
 
 
 def _of_32_bits(dtype: str) -> str:

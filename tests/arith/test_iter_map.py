@@ -269,6 +269,34 @@ def test_simplified_maps() -> None:
     assert iter_map_simplify([unknown], domain(x=3, y=3)) == (unknown,)
 
 
+@pytest.mark.parametrize("first", [0, 1])
+@pytest.mark.parametrize("extent", [11, 12, 13, 16])
+def test_simplified_quotients_after_the_first_values_are_equal(first: int, extent: int) -> None:
+    iters = domain(x=(first, extent))
+    for least, by in itertools.product((3, 5, 9, 10), (2, 3, 4, 5)):
+        for index in (x // by * 16 + 4, x % by, (x + 1) // by, (x + 5) // by * 2 + x % 2):
+            found = iter_map_simplify([index], iters, ops.less_equal(least, x))[0]
+            for at in range(max(first, least), first + extent):
+                assert value(found, {x: at}) == value(index, {x: at}), (index, found)
+
+
+@pytest.mark.parametrize(
+    ("index", "extent", "least", "expected"),
+    [
+        (x // 3 * 16 + 4, 12, 10, "52"),
+        (x // 4 * 16 + 4, 13, 9, "(x - 9 + 1) // 4 * 16 + 36"),
+        (x % 4, 13, 9, "(x - 9 + 1) % 4"),
+        (x % 4, 12, 9, "x % 4"),  # not all remainders occur
+        ((x + 1) // 3, 12, 9, "(x - 9 + 1) // 3 + 3"),
+    ],
+)
+def test_quotients_after_the_first_values_are_simplified(
+    index: E.Expr, extent: int, least: int, expected: str
+) -> None:
+    found = iter_map_simplify([index], domain(x=extent), ops.less_equal(least, x))
+    assert str(found[0]) == expected
+
+
 def test_products_of_a_symbolic_sum_are_simplified() -> None:
     iters = domain(x=8, y=4)
     assert str(iter_map_simplify([(x * 4 + y) * n + (x * 4 + y)], iters)[0]) == (

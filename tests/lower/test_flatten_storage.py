@@ -318,6 +318,22 @@ def main(a: T.handle, B: T.Buffer((8,), "float32")):
     assert "A_1[A.strides[0] * (7 - i)]" in lowered
 
 
+def test_sizes_in_indices_follow_loops() -> None:
+    source = """
+@T.prim_func
+def main(a: T.handle, b: T.handle):
+    n = T.int32()
+    A = T.match_buffer(a, (2, n), "float32")
+    B = T.match_buffer(b, (n,), "float32")
+    for j in range(n):
+        B[j] = A[1, j]
+"""
+    assert "B_1[j] = A_1[j + n]" in str(te_sched.lower(te_sched.script.from_source(source)))
+    found, given = np.zeros(3, "float32"), np.arange(6, dtype="float32").reshape(2, 3)
+    te_sched.build(te_sched.script.from_source(source))(given, found)
+    np.testing.assert_array_equal(found, given[1])
+
+
 def test_sizes_of_flat_buffers_are_simplified() -> None:
     source = """
 @T.prim_func
