@@ -11,6 +11,7 @@ from te_sched.errors import GraphError, kind_of, repr_of
 from te_sched.ir import dtypes
 from te_sched.ir.graph import Constant
 from te_sched.ir.struct_info import TensorStructInfo
+from te_sched.relax.struct_info import BaseCheckResult, struct_info_base_check
 
 
 def const(value: Any, dtype: Any = None) -> Constant:
@@ -20,6 +21,10 @@ def const(value: Any, dtype: Any = None) -> Constant:
     ----------
     value : an array, or a number or lists of them. Python's numbers become int32 and float32.
     dtype : its dtype, or a TensorStructInfo; by default that of an array.
+
+    Raises
+    ------
+    GraphError for values that are not arrays, and for those that do not fit a struct info.
 
     >>> from te_sched import relax
     >>> relax.const(1).struct_info, relax.const([1.5, 2.0], "float16").struct_info
@@ -33,7 +38,7 @@ def const(value: Any, dtype: Any = None) -> Constant:
     if isinstance(value, nd.NDArray):
         if wanted and str(value.dtype) != wanted:
             value = nd.array(value.numpy().astype(wanted), value.device)
-        return Constant(value, info)
+        return _as_declared(Constant(value), info)
     try:
         array = np.asarray(value.numpy() if hasattr(value, "numpy") else value)
     except (TypeError, ValueError):
@@ -44,4 +49,17 @@ def const(value: Any, dtype: Any = None) -> Constant:
         )
     if not wanted and not hasattr(value, "dtype"):
         wanted = {"float64": "float32", "int64": "int32"}.get(str(array.dtype))
-    return Constant(nd.array(array.astype(wanted) if wanted else array), info)
+    return _as_declared(Constant(nd.array(array.astype(wanted) if wanted else array)), info)
+
+
+def _as_declared(constant: Constant, info: TensorStructInfo | None) -> Constant:
+    """The constant with a struct info that is given for it."""
+    if info is None:
+        return constant
+    if struct_info_base_check(info, constant.struct_info) is BaseCheckResult.FAIL_L0:
+        raise GraphError(
+            f"the constant is {constant.struct_info}, expected {info}",
+            "",
+            "give an array of this shape, or another struct info",
+        )
+    return Constant(constant.data, info)

@@ -330,6 +330,9 @@ class _Checker:
                 check_prim_func_call(call, func.struct_info)
 
 
+_CALLS_OF_FUNCTIONS = ("relax.call_tir", "relax.call_tir_inplace", "relax.call_dps_packed")
+
+
 def _own_sizes(info: StructInfo) -> list[Var]:
     """The variables of sizes in a struct info, but for those that functions in it define."""
     if isinstance(info, TupleStructInfo):
@@ -370,6 +373,21 @@ def check_prim_func_call(call: GraphCall, info: Any) -> None:
 
 def _inplace(call: GraphCall, count: int) -> list[int]:
     """For each result the argument in whose place it is written, or -1."""
-    if str(call.op) == "relax.call_tir":
+    if str(call.op) != "relax.call_tir_inplace":
         return [-1] * count
     return [int(one) for one in call.attrs.inplace_indices]
+
+
+def check_calls(module: IRModule) -> None:
+    """Raise a GraphError if a call of a function of blocks of the module does not fit it.
+
+    Kernels of static graphs are called without checks of shapes.
+    """
+    graphs = [one for one in module.functions.values() if isinstance(one, GraphFunction)]
+    for call in (one for graph in graphs for one in walk(graph) if isinstance(one, GraphCall)):
+        if str(call.op) not in _CALLS_OF_FUNCTIONS:
+            continue
+        name = getattr(call.args[0], "global_symbol", call.args[0])
+        func = module.functions.get(name) if isinstance(name, str) else None
+        if isinstance(func, PrimFunc):
+            check_prim_func_call(call, func.struct_info)

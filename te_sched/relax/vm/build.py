@@ -14,6 +14,7 @@ from te_sched.ir.graph import GraphFunction
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.passes import ModulePass
 from te_sched.relax import transform
+from te_sched.relax.analysis.well_formed import check_calls
 from te_sched.relax.pipeline import get_pipeline
 from te_sched.relax.vm.built_graphs import (
     find_graphs,
@@ -165,6 +166,7 @@ def _lowered(
         module = transform.BindParams("main", dict(params))(module)
     if pipeline is None:
         return module
+    check_calls(module)
     is_default = isinstance(pipeline, str) and pipeline == "default_build"
     if is_default and target.kind in _SCHEDULED:
         with target:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import te_sched
-from te_sched import relax, tir
+from te_sched import relax, te, tir
 from te_sched.errors import GraphError
 from te_sched.relax.vm.build import compile_module
 from te_sched.transform import module_pass
@@ -39,6 +39,22 @@ def test_build_rejects():
         relax.build(function, exec_mode="fast")
     with pytest.raises(GraphError, match=r"relax\.build of 3"):
         relax.build(3)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize(("size", "result"), [(5, 4), (4, 3), (4, 5)])
+def test_calls_that_do_not_fit_their_function_are_refused(size, result, packed):
+    a = te.placeholder((4,), name="A")
+    copy = te.create_prim_func([a, te.compute((4,), lambda i: a[i])])
+    x = relax.Var("x", relax.TensorStructInfo([size], "float32"))
+    builder = relax.BlockBuilder()
+    name = builder.add_func(copy, "copy")
+    info = relax.TensorStructInfo([result], "float32")
+    with builder.function("main", [x]):
+        call = relax.call_dps_packed("copy", x, info) if packed else relax.call_tir(name, x, info)
+        builder.emit_func_output(builder.emit(call))
+    with pytest.raises(GraphError, match=r"copy.* is called with R\.Tensor\(\([35],\)"):
+        relax.build(builder.get(), "llvm")
 
 
 def test_instructions_reject_what_is_not_lowered():

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any
 
-from te_sched.errors import GraphError
+from te_sched.errors import GraphError, kind_of
 from te_sched.ir import ops
 from te_sched.ir.expr import Var
 from te_sched.ir.graph import GraphVar
@@ -85,9 +85,16 @@ def from_exported_program(
 
     Raises
     ------
-    GraphError that lists all operators of the model that are not supported.
+    GraphError that lists all operators of the model that are not supported, and for models that
+    are not exported.
     """
     program = exported_program
+    if not hasattr(program, "graph_signature"):
+        raise GraphError(
+            f"the model is {kind_of(program)}, expected an exported program",
+            "its operators are known after it is exported",
+            "export it first: from_exported_program(torch.export.export(model, inputs))",
+        )
     if _changes_views(program.graph.nodes):
         program = program.run_decompositions({})  # without operators that change their arguments
     nodes = list(program.graph.nodes)

@@ -43,8 +43,15 @@ def from_fx(
 
     Raises
     ------
-    GraphError that lists all operators of the model that are not supported.
+    GraphError that lists all operators of the model that are not supported, and for models that
+    are not traced.
     """
+    if not hasattr(model, "graph") or not hasattr(model, "named_modules"):
+        raise GraphError(
+            f"the model is {kind_of(model)}, expected a torch.fx.GraphModule",
+            "its operators are known after it is traced",
+            "trace it first: from_fx(torch.fx.symbolic_trace(model), input_info)",
+        )
     nodes = list(model.graph.nodes)
     modules = dict(model.named_modules())
     refuse_unknown_nodes(nodes, modules)

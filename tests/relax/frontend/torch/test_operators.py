@@ -296,3 +296,11 @@ def test_programs_without_values_are_rejected() -> None:
     program.state_dict.clear()
     with pytest.raises(GraphError, match="has no values for weight"):
         from_exported_program(program)
+
+
+def test_models_are_traced_or_exported_first() -> None:
+    model = torch.nn.Linear(3, 4)
+    with pytest.raises(GraphError, match=r"expected a torch\.fx\.GraphModule"):
+        from_fx(model, [((2, 3), "float32")])
+    with pytest.raises(GraphError, match="expected an exported program"):
+        from_exported_program(model)

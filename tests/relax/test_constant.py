@@ -1,0 +1,24 @@
+"""relax.const: values with and without a struct info."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from te_sched import nd, relax
+from te_sched.errors import GraphError
+
+
+@pytest.mark.parametrize("array", [np.ones((2, 3), "float64"), nd.array(np.ones((2, 3)))])
+def test_constants_have_the_struct_info_that_is_given(array):
+    info = relax.TensorStructInfo((2, 3), "float32")
+    constant = relax.const(array, info)
+    assert str(constant.struct_info) == 'R.Tensor((2, 3), dtype="float32")'
+    assert constant.data.numpy().dtype == "float32"
+
+
+@pytest.mark.parametrize("array", [np.ones(3, "float32"), nd.array(np.ones(3, "float32"))])
+@pytest.mark.parametrize("shape", [(4,), (1, 3)])
+def test_constants_reject_the_struct_info_of_another_shape(array, shape):
+    with pytest.raises(GraphError, match=r"the constant is R\.Tensor\(\(3,\)"):
+        relax.const(array, relax.TensorStructInfo(shape, "float32"))
