@@ -16,6 +16,7 @@ import pickle
 from collections.abc import Mapping
 from typing import Any
 
+from te_sched import config
 from te_sched.codegen.signature import calls_of
 from te_sched.codegen.target import Target
 from te_sched.driver.steps import HISTORY, is_cacheable
@@ -44,7 +45,8 @@ def name_graphs(
     if not is_kept or context.instruments or CHANGED_BY_PROGRAMS or _calls_programs(module):
         return None
     switches = (context.opt_level, context.required_pass, context.disabled_pass, context.config)
-    settings = (pipeline, switches, usable_processors())
+    chosen = config.current()
+    settings = (pipeline, switches, usable_processors(), chosen.lowering, chosen.check_accesses)
     return name_program((module, params, settings), target, HISTORY)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import subprocess
 import sys
 import time
@@ -137,6 +138,10 @@ def test_everything_that_a_build_reads_counts():
         names.append(name_of(layer()))
     with PassContext(disabled_pass=["FuseOps"]):
         names.append(name_of(layer()))
+    lowering = dataclasses.replace(config.current().lowering, partition_const_loop=True)
+    for switch in ({"check_accesses": False}, {"lowering": lowering}):
+        with config.scoped(**switch):
+            names.append(name_of(layer()))
     with mock.patch.object(built_graphs, "usable_processors", return_value=99):
         names.append(name_of(layer()))
     assert None not in names
