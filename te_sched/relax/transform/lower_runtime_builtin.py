@@ -9,9 +9,9 @@ from collections.abc import Callable
 from typing import Any
 
 from te_sched.errors import GraphError
-from te_sched.ir.graph import ExternFunc, GraphCall, GraphFunction
+from te_sched.ir.graph import DataTypeImm, ExternFunc, GraphCall, GraphFunction
 from te_sched.ir.op import Op
-from te_sched.ir.struct_info import FuncStructInfo, ObjectStructInfo, VDevice
+from te_sched.ir.struct_info import FuncStructInfo, ObjectStructInfo, TupleStructInfo, VDevice
 from te_sched.passes import PassInfo
 from te_sched.relax.expr_functor import PyExprMutator
 from te_sched.relax.op import vm
@@ -61,7 +61,19 @@ def _builtin(name: str) -> Callable[[GraphCall], GraphCall]:
 
 def _view(call: GraphCall) -> GraphCall:
     info = FuncStructInfo.opaque_func(derive_func=DERIVES_VIEW, purity=True)
-    return GraphCall(ExternFunc("runtime.TVMArrayCreateView", info), call.args)
+    data, *given = call.args
+    known = data.struct_info
+    defaults = (known.shape, DataTypeImm(known.dtype) if known.dtype else None, as_number(0))
+    args = [
+        one if default is None or not _is_omitted(one) else default
+        for one, default in zip(given, defaults, strict=True)
+    ]
+    return GraphCall(ExternFunc("runtime.TVMArrayCreateView", info), (data, *args))
+
+
+def _is_omitted(value: Any) -> bool:
+    info = value.struct_info
+    return isinstance(info, TupleStructInfo) and not info.fields
 
 
 def _refuse(call: GraphCall) -> GraphCall:

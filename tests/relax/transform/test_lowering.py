@@ -218,3 +218,15 @@ def test_workspaces_are_allocated_by_callers():
     assert sorted(after.functions) == ["a_exp1", "main"]
     assert described(after["main"]).endswith("gv* = a_exp1(y, workspace_main); gv")
     assert "WorkspaceSize" not in after["a_exp1"].attrs
+
+
+def test_views_get_what_they_keep_of_a_tensor():
+    x = relax.Var("x", relax.TensorStructInfo([4, 2], "float32"))
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x]):
+        builder.emit_func_output(builder.emit(relax.op.memory.view(x, [8])))
+    func = relax.transform.LowerRuntimeBuiltin()(builder.get())["main"]
+    call = func.body.blocks[0].bindings[0].value
+    assert str(call.op.struct_info).startswith('R.Callable(derive_func="tvm.relax.struct_info')
+    assert (call.args[2].value, call.args[3].value.value) == ("float32", 0)
+    assert str(call.struct_info) == 'R.Tensor((8,), dtype="float32")'
