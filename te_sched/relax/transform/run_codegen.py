@@ -8,13 +8,14 @@ from typing import Any
 from te_sched.errors import GraphError, kind_of
 from te_sched.ir.graph import ExternFunc, GraphCall, GraphFunction, Tuple
 from te_sched.ir.op import Op
+from te_sched.ir.printer.names import UniqueNames
 from te_sched.ir.stmt import GlobalVar, IRModule
 from te_sched.ir.visitor import replace
 from te_sched.passes import ModuleTransform, PassInfo
 from te_sched.relax.expr_functor import PyExprMutator
 from te_sched.relax.struct_info import derive_call
 from te_sched.relax.transform.library_functions import CODEGEN
-from te_sched.runtime.registry import get_global_func, register_func
+from te_sched.runtime.registry import get_global_func, register_func, registered_names
 from te_sched.signatures import checked, is_sequence
 
 
@@ -28,7 +29,8 @@ def RunCodegen(
 
     A library is a registered function "relax.ext.NAME". It gets a list of its functions, its
     options and an empty mapping, and returns as many functions of Python, which get the arguments
-    and the arrays for the results. They are registered under the names of the functions.
+    and the arrays for the results. They are registered under the names of the functions, with a
+    number behind names that are taken: other modules may call what has them.
 
     Parameters
     ----------
@@ -64,16 +66,18 @@ def RunCodegen(
         for name, func in mod.functions_items():
             if isinstance(func, GraphFunction) and CODEGEN in func.attrs:
                 libraries.setdefault(str(func.attrs[CODEGEN]), []).append(str(name))
+        symbols: dict[str, str] = {}
         for library, names in libraries.items():
-            _compile(library, [mod[name] for name in names], options.get(library, {}))
-        compiled = {name for names in libraries.values() for name in names}
-        return _calling_libraries(mod, compiled) if compiled else mod
+            functions = [mod[name] for name in names]
+            made = _compile(library, functions, options.get(library, {}))
+            symbols |= dict(zip(names, made, strict=True))
+        return _calling_libraries(mod, symbols) if symbols else mod
 
     return ModuleTransform(run, PassInfo(0, "RunCodegen"))
 
 
-def _compile(library: str, functions: list[GraphFunction], options: Mapping[str, Any]) -> None:
-    """Have a library compile functions, and register what it returns."""
+def _compile(library: str, functions: list[GraphFunction], options: Mapping[str, Any]) -> list[str]:
+    """Have a library compile functions, and register what it returns; under which names."""
     compiler: Callable[..., Any] | None = get_global_func(f"relax.ext.{library}", True)
     symbols = [str(one.attrs.get("global_symbol", one.__name__)) for one in functions]
     if compiler is None:
@@ -90,16 +94,22 @@ def _compile(library: str, functions: list[GraphFunction], options: Mapping[str,
             f"it was asked to compile {', '.join(symbols)}",
             "return a list with a function of Python for each",
         )
-    for symbol, one in zip(symbols, made, strict=True):
-        register_func(symbol, one, override=True)
+    return [_registered(*one) for one in zip(symbols, made, strict=True)]
 
 
-def _calling_libraries(mod: IRModule, compiled: set[str]) -> IRModule:
-    calls = _Calls(mod, compiled)
+def _registered(symbol: str, function: Callable[..., Any]) -> str:
+    """The name under which a function was registered, which no other function has."""
+    name = UniqueNames(tuple(registered_names())).take(symbol)
+    register_func(name, function)
+    return name
+
+
+def _calling_libraries(mod: IRModule, symbols: Mapping[str, str]) -> IRModule:
+    calls = _Calls(mod, symbols)
     kept: dict[str, Any] = {
         str(name): calls.visit_expr(func) if isinstance(func, GraphFunction) else func
         for name, func in mod.functions_items()
-        if str(name) not in compiled
+        if str(name) not in symbols
     }
     return replace(mod, functions=kept)
 
@@ -107,18 +117,16 @@ def _calling_libraries(mod: IRModule, compiled: set[str]) -> IRModule:
 class _Calls(PyExprMutator):
     """Calls what libraries have compiled."""
 
-    def __init__(self, mod: IRModule, compiled: set[str]) -> None:
+    def __init__(self, mod: IRModule, symbols: Mapping[str, str]) -> None:
         super().__init__()
-        self._mod, self._compiled = mod, compiled
+        self._mod, self._symbols = mod, symbols
 
     def visit_call_(self, op: GraphCall) -> Any:
         """The call, by `call_dps_packed` if a library has compiled the function."""
         call = self.visit_expr_post_order(op)
         callee = call.op
-        if not isinstance(callee, GlobalVar) or str(callee) not in self._compiled:
+        if not isinstance(callee, GlobalVar) or str(callee) not in self._symbols:
             return call
-        func = self._mod[callee]
-        symbol = str(func.attrs.get("global_symbol", callee))
-        info = derive_call(call, func.struct_info, self.builder_)
-        args = (ExternFunc(symbol), Tuple(call.args))
+        info = derive_call(call, self._mod[callee].struct_info, self.builder_)
+        args = (ExternFunc(self._symbols[str(callee)]), Tuple(call.args))
         return GraphCall(Op.get("relax.call_dps_packed"), args, None, (info,))

@@ -8,6 +8,7 @@ from te_sched import IRModule, relax
 from te_sched.errors import GraphError
 from te_sched.relax.dpl import is_op, wildcard
 from te_sched.relax.transform import FuseOpsByPattern, MergeCompositeFunctions, RunCodegen
+from te_sched.runtime.registry import registered_names, remove_global_func
 from te_sched.script import relax as R
 from tests.relax.described import described_module
 
@@ -24,6 +25,14 @@ def main(x: R.Tensor(("n", 8), "float32"), w: R.Tensor((8, 3), "float32")):
         z = R.exp(y)
         R.output(z)
     return z
+
+
+@pytest.fixture(autouse=True)
+def _names_are_free():
+    yield
+    for name in registered_names():
+        if name.startswith(("relax.ext.numpylib", "fused_relax_matmul_relax_nn_relu_numpylib")):
+            remove_global_func(name)
 
 
 def partitioned():
@@ -55,6 +64,24 @@ def test_a_library_computes_its_functions():
     )
     found = machine["main"](*[te_sched.nd.array(one) for one in (x, w)]).numpy()
     np.testing.assert_allclose(found, np.exp(np.maximum(x @ w, 0)), 1e-4)
+
+
+def test_modules_keep_their_functions():
+    """Two modules have functions of one name, each compiled with options of its own."""
+
+    def compiled(functions, options, constants):
+        def product(x, w, out):
+            out[:] = options["scale"] * np.maximum(x.numpy() @ w.numpy(), 0)
+
+        return [product]
+
+    te_sched.register_func("relax.ext.numpylib", compiled, override=True)
+    x, w = np.full((1, 8), 0.5, "float32"), np.full((8, 3), 0.25, "float32")
+    modules = [RunCodegen({"numpylib": {"scale": scale}})(partitioned()) for scale in (0, 1)]
+    for scale, module in enumerate(modules):
+        machine = relax.VirtualMachine(relax.build(module, "llvm"), te_sched.cpu())
+        found = machine["main"](te_sched.nd.array(x), te_sched.nd.array(w)).numpy()
+        np.testing.assert_allclose(found, np.exp(scale * (x @ w)), 1e-4)
 
 
 def test_a_module_without_functions_of_libraries_stays():
