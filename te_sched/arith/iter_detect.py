@@ -115,6 +115,16 @@ def _shifted(source: Any) -> Any:
     return one.source.source - -source.base if is_later else None
 
 
+def _is_reversed(one: IterSplitExpr) -> bool:
+    """Whether the values of a part, without its scale, are 0 and below."""
+    return isinstance(one.extent, int) and one.extent < 0
+
+
+def _size(a: Factor) -> Factor:
+    """A number without its sign; a size that is not known is positive."""
+    return abs(a) if isinstance(a, int) else a
+
+
 def _is_at_least(a: Factor, b: Factor) -> bool:
     """Whether a >= b, both being numbers, or the same."""
     if isinstance(a, int) and isinstance(b, int):
@@ -608,7 +618,7 @@ class Detector(Visitor):
         NotAffine
         """
         is_part = self.as_tvm and len(a.args) == 1 and is_number(a.args[0].scale, 1)
-        if not is_part or not isinstance(a.base, int) or a.base < 0:
+        if not is_part or _is_reversed(a.args[0]) or not isinstance(a.base, int) or a.base < 0:
             raise NotAffine(f"({expr_of(a)}) // {divisor} does not begin with a whole quotient")
         mark = self._mark(a.args, self.prover.number(a.args[0].extent + a.base), a.base)
         return IterSumExpr((IterSplitExpr(mark, 1, mark.extent),), 0)
@@ -619,7 +629,7 @@ class Detector(Visitor):
         if isinstance(most, int) and most < 0:
             return False
         for one in a.args:
-            if isinstance(one.scale, int) and one.scale < 0:
+            if _is_reversed(one) or (isinstance(one.scale, int) and one.scale < 0):
                 return False
             most = most + one.scale * (one.extent - 1)
         return self.prover.is_at_least(limit, self.prover.number(most + 1))
@@ -638,7 +648,9 @@ class Detector(Visitor):
         fused = self.fused(a)
         (one,) = fused.args
         share = self.prover.quotient(divisor, one.scale)
-        if share is None or (isinstance(share, int) and share < 1):
+        is_reversed = isinstance(share, int) and share < 1
+        may_be_reversed = self.as_tvm and is_number(one.lower_factor, 1)
+        if share is None or (is_reversed and not may_be_reversed):
             raise NotAffine(
                 f"{divisor} is not a multiple of {one.scale}, the scale of {expr_of(a)}"
             )
@@ -649,7 +661,21 @@ class Detector(Visitor):
     def _split_part(
         self, one: IterSplitExpr, divisor: Factor
     ) -> tuple[IterSplitExpr, IterSplitExpr]:
-        """Quotient and remainder of a part with scale 1, which may be as large as the divisor."""
+        """Quotient and remainder of a part with scale 1, which may be as large as the divisor.
+
+        A quotient of a reversed iterator is by a negative number, as TVM writes it where it
+        simplifies: `i // -2` for `(0 - i) // 2`. An extent is negative where its values are.
+        """
+        is_negative = isinstance(divisor, int) and divisor < 0
+        if is_negative or _is_reversed(one):
+            low, count, by = map(_size, (one.lower_factor, one.extent, divisor))
+            whole = one._replace(lower_factor=low, extent=count)
+            if self.prover.quotient(count, by) is None and not self.is_highest(whole):
+                raise NotAffine(f"{expr_of(one)} is not a multiple of {divisor}")
+            extent = self.prover.ceildiv(count, by)
+            extent = extent if is_negative and _is_reversed(one) else -extent
+            lower = self.prover.number(one.lower_factor * divisor)
+            return one._replace(lower_factor=lower, extent=extent), one._replace(extent=divisor)
         extent = self.prover.quotient(one.extent, divisor)
         if extent is None:
             if not self.is_highest(one):  # x % 6 // 4 is not part of x
@@ -844,12 +870,19 @@ class Detector(Visitor):
                 used[one.source].append(one)
 
     def _are_digits(self, mark: IterMark, parts: list[IterSplitExpr], exact: bool) -> bool:
-        """Whether parts of a mark take all combinations of their values (exact: each once)."""
+        """Whether parts of a mark take all combinations of their values (exact: each once). Those
+        of a reversed iterator do so as those of the iterator itself.
+        """
+        whole = _size(mark.extent)
+        parts = [
+            one._replace(lower_factor=_size(one.lower_factor), extent=_size(one.extent))
+            for one in parts
+        ]
         is_equal, quotient = self.prover.is_equal, self.prover.quotient
         base = mark.source.base if isinstance(mark.source, IterSumExpr) else 0
         if isinstance(base, int) and base > 0:  # the first values of the mark do not occur
             finest = [one for one in parts if is_number(one.lower_factor, 1)]
-            if not all(self.prover.is_at_least(mark.extent - base, one.extent) for one in finest):
+            if not all(self.prover.is_at_least(whole - base, one.extent) for one in finest):
                 return False
         left = sorted(
             parts,
@@ -867,16 +900,16 @@ class Detector(Visitor):
                 return False
             left = _without(left, last)
             below, upper = upper, self.prover.number(last.lower_factor * last.extent)
-        if is_equal(upper, mark.extent):
+        if is_equal(upper, whole):
             return True
         if exact or last is None:
             return False
-        if self.prover.is_at_least(mark.extent, upper):
+        if self.prover.is_at_least(whole, upper):
             return True
         # the last value of the coarsest part occurs with all values of the others
         if is_number(below, 1) and is_equal(
-            last.extent, self.prover.ceildiv(mark.extent, last.lower_factor)
+            last.extent, self.prover.ceildiv(whole, last.lower_factor)
         ):
             return True
-        reached = self.prover.number(mark.extent - last.lower_factor * (last.extent - 1))
+        reached = self.prover.number(whole - last.lower_factor * (last.extent - 1))
         return self.prover.is_at_least(reached, below)

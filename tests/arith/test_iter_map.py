@@ -297,6 +297,37 @@ def test_quotients_after_the_first_values_are_simplified(
     assert str(found[0]) == expected
 
 
+@pytest.mark.parametrize(
+    ("index", "expected"),
+    [
+        ((0 - x) // 2, "x // -2"),
+        ((0 - x) % 3, "x % -3 * -1"),
+        ((4 - x) // 2, "x // -2 + 2"),
+        ((0 - x) // 2 // 2, "x // -4"),
+        ((0 - x) // 2 % 2, "x % -4 // -2"),
+        ((0 - x) % 4 // 2, "x % -4 // -2"),
+        ((0 - x % 4) // 2, "x % 4 // -2"),
+    ],
+)
+def test_quotients_of_reversed_iterators_are_by_negative_numbers(
+    index: E.Expr, expected: str
+) -> None:
+    """As TVM 0.19 writes them."""
+    assert str(iter_map_simplify([index], domain(x=20))[0]) == expected
+
+
+def test_quotients_of_reversed_iterators_are_equal() -> None:
+    for first, extent in itertools.product((0, 2), (4, 5, 7)):
+        parts = [x, x // 2, x % 2, x % 3, x % 4, (0 - x) // 2, (0 - x) % 3]
+        for part, by, shift in itertools.product(parts, (2, 3, 4), (0, 1, 4)):
+            quotient, rest = (shift - part) // by, (shift - part) % by
+            for index in (quotient, rest, quotient * by + rest, quotient // 2, quotient % 2 * -1):
+                found = iter_map_simplify([index + y * 16], domain(x=(first, extent), y=2))[0]
+                for at in range(first, first + extent):
+                    env = {x: at, y: 1}
+                    assert value(found, env) == value(index, env) + 16, (index, found)
+
+
 def test_products_of_a_symbolic_sum_are_simplified() -> None:
     iters = domain(x=8, y=4)
     assert str(iter_map_simplify([(x * 4 + y) * n + (x * 4 + y)], iters)[0]) == (
