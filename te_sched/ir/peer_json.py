@@ -600,7 +600,11 @@ class _Reader:
             return self.of_class(_BY_KEY[key], attrs)
         read = _READERS.get(key)
         if read is None:
-            raise DeclarationError(f"te_sched reads no nodes of TVM's kind {key!r}")
+            raise DeclarationError(
+                f"te_sched reads no nodes of TVM's kind {key!r}",
+                "it reads functions of loops and blocks and what they consist of",
+                "save a module of such functions alone",
+            )
         return read(self, row, attrs)
 
     def of_class(self, kind: _Kind, attrs: Mapping[str, Any]) -> Any:

@@ -23,7 +23,7 @@ PRINTERS = {
     "primfn": ("primfn._EXPRESSIONS", "primfn._STATEMENTS"),
 }
 PLAIN_TYPES = {"str", "int", "float", "bool", "tuple[int, ...]", "PointerType | None", "Op"}
-PLAIN_TYPES.add("np.ndarray[Any, Any]")
+PLAIN_TYPES |= {"np.ndarray[Any, Any]", "str | None"}
 
 
 def node_classes() -> list[type]:

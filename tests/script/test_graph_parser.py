@@ -150,10 +150,15 @@ def test_function_may_call_a_name_of_another_module() -> None:
     name = Module.get_global_var("nop3")
 
     @R.function
-    def f(x: R.Object):
-        return name(x, x, x, x)
+    def f(
+        x: R.Callable((R.Object, R.Tensor((3,))), R.Tensor, False),
+        y: R.Callable,
+        s: R.Shape,
+        t: R.Tuple(R.Tensor((5,)), R.Object),
+    ):
+        return name(x, y, s, t)
 
-    assert "nop3(x, x, x, x)" in f.script()
+    assert "nop3(x, y, s, t)" in f.script()
 
 
 def test_branches_bind_one_variable() -> None:

@@ -48,7 +48,7 @@ class Matmul(GPURule):
     >>> func = te.create_prim_func([A, B, topi.nn.matmul(A, B)])
     >>> sch = dlight.gpu.Matmul().apply(func, te_sched.target.Target("cuda"), False)
     >>> [one.name for one in sch.mod["main"].body.block.alloc_buffers]
-    ['T_matmul_reindex_local', 'A_reindex_shared', 'B_reindex_shared']
+    ['T_matmul_NN_reindex_local', 'A_reindex_shared', 'B_reindex_shared']
     """
 
     def scheduled(self, sch: Schedule, target: Target) -> Schedule | None:

@@ -57,7 +57,7 @@ def FoldBatchnormToConv2D(only_constants: bool = False) -> FunctionPass:
     ...     name = builder.emit_func_output(y)
     >>> module = FoldBatchnormToConv2D()(builder.get())
     >>> [str(one.value.op) for one in module["main"].body.blocks[0].bindings][-3:]
-    ['relax.multiply', 'relax.nn.conv2d', 'relax.add']
+    ['relax.reshape', 'relax.nn.conv2d', 'relax.add']
     """
 
     def run(func: GraphFunction, *_: object) -> GraphFunction:
