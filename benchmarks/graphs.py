@@ -196,18 +196,23 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
+def _made(torch: Any, name: str) -> tuple[Any, list[Any], Any]:
+    """A model with random weights, its inputs, and what torch computes."""
+    torch.manual_seed(0)
+    model, shapes = MODELS[name](torch.nn)
+    model.eval()
+    inputs = [torch.rand(shape) for shape in shapes]
+    with torch.no_grad():
+        return model, inputs, model(*inputs).numpy()
+
+
 def once(name: str) -> dict[str, float]:
     """The seconds to import a model, and from there to its first result, in this process."""
     torch = importlib.import_module("torch")
     te_sched = importlib.import_module("te_sched")
     relax = importlib.import_module("te_sched.relax")
     frontend = importlib.import_module("te_sched.relax.frontend.torch")
-    torch.manual_seed(0)
-    model, shapes = MODELS[name](torch.nn)
-    model.eval()
-    inputs = [torch.rand(shape) for shape in shapes]
-    with torch.no_grad():
-        expected = model(*inputs).numpy()
+    model, inputs, expected = _made(torch, name)
     graph = torch.fx.symbolic_trace(model)
     began = time.perf_counter()
     module = frontend.from_fx(graph, [(tuple(one.shape), "float32") for one in inputs])
@@ -235,12 +240,7 @@ def first_results(name: str) -> dict[str, float]:
 def measure(name: str, makers: dict[str, Any], threads: int) -> dict[str, Any]:
     """The seconds of a call of each implementation, of te_sched's build, and why others failed."""
     torch = importlib.import_module("torch")
-    torch.manual_seed(0)
-    model, shapes = MODELS[name](torch.nn)
-    model.eval()
-    inputs = [torch.rand(shape) for shape in shapes]
-    with torch.no_grad():
-        expected = model(*inputs).numpy()
+    model, inputs, expected = _made(torch, name)
     calls: dict[str, Call] = {}
     found: dict[str, Any] = {}
     for library, make in makers.items():

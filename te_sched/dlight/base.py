@@ -6,7 +6,7 @@ not know any rule.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from te_sched.codegen.target import Target
@@ -74,12 +74,7 @@ class ApplyDefaultSchedule(ModulePass):
                 found = self.scheduled(func, func.attrs.get("target", target))
                 if found is not None:
                     made[name] = found
-        if not made:
-            return mod
-        module = mod.clone()
-        for name, func in made.items():
-            module.update_func(GlobalVar(name), func)
-        return module
+        return with_functions(mod, made)
 
     def scheduled(self, func: PrimFunc, target: Target) -> PrimFunc | None:
         """The function scheduled by the first rule that knows it, or None."""
@@ -92,6 +87,16 @@ class ApplyDefaultSchedule(ModulePass):
             result: PrimFunc = schedules[0].mod["main"]
             return named_as(result, func).with_attr(IS_SCHEDULED, 1)
         return None
+
+
+def with_functions(mod: IRModule, made: Mapping[str, PrimFunc]) -> IRModule:
+    """The module with other functions of these names; the module itself if there are none."""
+    if not made:
+        return mod
+    module = mod.clone()
+    for name, func in made.items():
+        module.update_func(GlobalVar(name), func)
+    return module
 
 
 def named_as(result: PrimFunc, func: PrimFunc) -> PrimFunc:

@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
-from te_sched.dlight.base import named_as
+from te_sched.dlight.base import named_as, with_functions
 from te_sched.dlight.structure import REDUCTION
 from te_sched.ir import ops
 from te_sched.ir.blocks import BlockRealize
-from te_sched.ir.stmt import GlobalVar, IRModule, PrimFunc
+from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.ir.visitor import variables_of, walk
 from te_sched.tir.schedule import Schedule
 
@@ -36,12 +36,7 @@ def initialise_empty_reductions(mod: IRModule) -> IRModule:
         for name, func in mod.functions_items()
         if isinstance(func, PrimFunc) and (new := _initialised(func)) is not func
     }
-    if not made:
-        return mod
-    module = mod.clone()
-    for name, func in made.items():
-        module.update_func(GlobalVar(name), func)
-    return module
+    return with_functions(mod, made)
 
 
 def _initialised(func: PrimFunc) -> PrimFunc:
