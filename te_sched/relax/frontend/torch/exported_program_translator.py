@@ -111,7 +111,9 @@ def from_exported_program(
     builder = importer.builder
     with builder.function("main", [*inputs, *params], attrs):
         with builder.dataflow():
-            result = importer.run(nodes, lambda node: _translate(importer, node))
+            result = importer.run(
+                nodes, lambda node: importer.call(node, ROWS[base_name(node)].rule)
+            )
             output = importer.output(
                 _user_outputs(program, result),
                 unwrap_unit=unwrap_unit_return_tuple,
@@ -119,16 +121,6 @@ def from_exported_program(
             )
         builder.emit_func_output(output)
     return builder.finalize()
-
-
-def _translate(importer: Importer, node: Any) -> Any:
-    if node.op == "get_attr":
-        raise GraphError(
-            f"the program has a graph inside of it: {node.target}",
-            "conditions and loops of torch are not translated",
-            "write the model without torch.cond and its like",
-        )
-    return importer.call(node, ROWS[base_name(node)].rule)
 
 
 def _changes_views(nodes: Any) -> bool:

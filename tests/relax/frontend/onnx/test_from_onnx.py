@@ -135,6 +135,16 @@ def test_all_unsupported_operators_are_listed() -> None:
         from_onnx(model_of(nodes, {"x": X}))
 
 
+def test_damaged_models_are_refused() -> None:
+    model = model_of([("Relu", ["x"], ["y"], {})], {"x": X})
+    model.graph.node[0].output[0] = "z"
+    with pytest.raises(GraphError, match="no node computes output y"):
+        from_onnx(model)
+    model.graph.name = ""
+    with pytest.raises(GraphError, match=r"is damaged(.|\n)*'name' of 'graph'"):
+        from_onnx(model)
+
+
 TWO = np.array([2])
 WEIGHT = np.ones((2, 1, 1, 1), "float32")
 
@@ -142,7 +152,7 @@ WEIGHT = np.ones((2, 1, 1, 1), "float32")
 @pytest.mark.parametrize(
     ("nodes", "inputs", "constants", "message"),
     [
-        ([("Relu", ["z"], ["y"], {})], {"x": X}, {}, "is damaged|does not exist"),
+        ([("Relu", ["z"], ["y"], {})], {"x": X}, {}, "uses z, which does not exist"),
         ([("Reshape", ["x", "s"], ["y"], {})], {"x": X, "s": TWO}, {}, "computed when the model"),
         ([("ArgMax", ["x"], ["y"], {"select_last_index": 1})], {"x": X}, {}, "last of equal"),
         (

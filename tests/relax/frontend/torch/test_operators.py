@@ -287,7 +287,7 @@ def test_programs_with_graphs_inside_are_rejected() -> None:
         return torch.cond(x.sum() > 0, lambda x: x + 1, lambda x: x - 1, (x,))
 
     program = torch.export.export(Model(branch), (A,))
-    with pytest.raises(GraphError, match=r"not supported: .*cond|a graph inside"):
+    with pytest.raises(GraphError, match=r"not supported: .*cond"):
         from_exported_program(program)
 
 
