@@ -18,7 +18,6 @@ import os
 import pickle
 import platform
 import sys
-from collections.abc import Iterator
 from typing import Any
 
 import llvmlite
@@ -89,8 +88,9 @@ def _is_ours(kind: type) -> bool:
 @functools.cache
 def environment() -> bytes | None:
     """The name of te_sched, LLVM and Python as they are; None where that is not certain."""
-    files = sorted(_sources(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
-    if not files or max(changed for *_, changed in files) > config.STARTED - _MARGIN_NS:
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    files, changed = _sources(package)
+    if not files or changed > config.STARTED - _MARGIN_NS:
         return None  # other code may be running than what the files say now
     facts = (
         _FORMAT,
@@ -103,13 +103,19 @@ def environment() -> bytes | None:
     return hashlib.sha256(repr(facts).encode()).digest()
 
 
-def _sources(folder: str) -> Iterator[tuple[str, int, int, int, int]]:
-    """Path, size, number and times of each source file: no content changes without one of them."""
-    with os.scandir(folder) as found:
-        for one in found:
-            if one.name.endswith(".py"):
-                status = os.stat(one.path)  # all of it, unlike one.stat() on Windows
-                changed = max(status.st_mtime_ns, status.st_ctime_ns)
-                yield one.path, status.st_size, status.st_ino, status.st_mtime_ns, changed
-            elif "." not in one.name and one.name != "__pycache__" and one.is_dir():
-                yield from _sources(one.path)
+def _sources(package: str) -> tuple[list[str], int]:
+    """Path, size, number and times of each source file, and the last change: no content changes
+    without one of them. There are about a thousand files.
+    """
+    files, last, folders = [], 0, [package]
+    for folder in folders:
+        with os.scandir(folder) as found:
+            for one in found:
+                if one.name.endswith(".py"):
+                    status = os.stat(one.path)  # all of it, unlike one.stat() on Windows
+                    written, changed = status.st_mtime_ns, status.st_ctime_ns
+                    last = max(last, written, changed)
+                    files.append(f"{one.path} {status.st_size} {status.st_ino} {written} {changed}")
+                elif "." not in one.name and one.name != "__pycache__" and one.is_dir():
+                    folders.append(one.path)
+    return sorted(files), last

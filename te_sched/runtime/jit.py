@@ -13,6 +13,8 @@ from te_sched.codegen.llvm.machine import machine_of
 from te_sched.codegen.target import Target
 from te_sched.errors import BuildError
 from te_sched.locks import new_lock
+from te_sched.runtime.compiled_objects import object_of
+from te_sched.runtime.object_cache import current_cache
 
 _lock = new_lock()
 _numbers = itertools.count()
@@ -68,17 +70,21 @@ def _link(builder: Any, exports: tuple[str, ...], imports: dict[str, int]) -> Li
     return Linked(tracker, {name: tracker[name] for name in exports}, engine)
 
 
-def link_objects(objects: tuple[bytes, ...], exports: tuple[str, ...]) -> Linked:
+def link_objects(
+    objects: tuple[bytes, ...], exports: tuple[str, ...], imports: dict[str, int] | None = None
+) -> Linked:
     """Link object files together; symbols that they lack are taken from this process."""
     builder = llvm.JITLibraryBuilder()
     for data in objects:
         builder.add_object_img(data)
-    return _link(builder, exports, {})
+    return _link(builder, exports, imports or {})
 
 
 def link_text(text: str, exports: tuple[str, ...], imports: dict[str, int]) -> Linked:
-    """Compile and link LLVM IR text."""
-    return _link(llvm.JITLibraryBuilder().add_ir(text), exports, imports)
+    """Compile LLVM IR text, if it is not kept, and link it."""
+    machine = machine_of(Target("llvm"))
+    data = object_of(f"{machine.header}\n{text}", (), machine, current_cache())[1]
+    return link_objects((data,), exports, imports)
 
 
 def address_of(function: Any) -> int:
