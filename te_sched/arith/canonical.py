@@ -147,9 +147,9 @@ class Canonicalizer(Rewriter):
         source, lower, extent, scale, _ = one
         if scale % divisor == 0:
             return one._replace(scale=scale // divisor)
-        if divisor % scale != 0 or not (one.is_whole or one.trunc == trunc):
+        share = _share(one, divisor, trunc)
+        if not share:
             return IterSplitExpr(one.expr(), divisor, trunc=trunc)
-        share = divisor // scale
         lowest = lower * share
         if 0 < extent <= share or self._is_within(source, lowest):
             return self._nothing(one)
@@ -171,13 +171,13 @@ class Canonicalizer(Rewriter):
         source, lower, extent, scale, _ = one
         if scale % divisor == 0:
             return self._nothing(one)
-        if divisor % scale == 0 and (one.is_whole or one.trunc == trunc):
-            share = divisor // scale
+        share = _share(one, divisor, trunc)
+        if share:
             if extent == UNBOUNDED or extent % share == 0:
                 if self._is_within(source, lower * share):
                     return one._replace(extent=UNBOUNDED)
                 return IterSplitExpr(source, lower, share, scale, trunc)
-            if share % extent == 0:
+            if share > 0 and share % extent == 0:
                 return one
         return IterSplitExpr(one.expr(), 1, divisor, trunc=trunc)
 
@@ -250,6 +250,18 @@ class Canonicalizer(Rewriter):
             if low < -limit or high >= limit:
                 return False
         return bool(-limit <= low + form.base and high + form.base < limit)
+
+
+def _share(one: IterSplitExpr, divisor: int, trunc: bool) -> int:
+    """By what the digit of a part is divided if the part is divided by a number; 0 if it cannot be.
+
+    Negative shares are for parts with lower = 1 alone: x // 2 * -1 // 2 rounds x // 2 down and then
+    up, so that it is not x // -4 (which TVM makes of it).
+    """
+    if divisor % one.scale or not (one.is_whole or one.trunc == trunc):
+        return 0
+    share = divisor // one.scale
+    return share if share > 0 or one.lower_factor == 1 else 0
 
 
 def _factors(e: Any) -> list[Any]:

@@ -56,6 +56,19 @@ def test_forms_of_forms_are_the_same(e: E.Expr) -> None:
     assert show(found.visit(form)) == show(form)
 
 
+@pytest.mark.parametrize("kind", [E.FloorDiv, E.FloorMod, E.Div, E.Mod])
+@pytest.mark.parametrize("scale", [-3, -2, -1, 2])
+def test_divisions_of_scaled_digits_have_the_same_value(kind: type, scale: int) -> None:
+    """x // 2 * -1 // 2 is not x // -4, as TVM has it, since it rounds down and then up."""
+    found = canonicalizer()
+    for lower, extent, divisor in itertools.product((1, 2, 3), (None, 2, 3, 4, 6), (2, 3, 4, 6)):
+        digit = E.FloorDiv(x, IntImm(lower))
+        part = digit if extent is None else E.FloorMod(digit, IntImm(extent))
+        e = kind(part * scale, IntImm(divisor))
+        form = found.visit(e)
+        assert all(value(form, {x: n}) == value(e, {x: n}) for n in range(-25, 26)), show(e)
+
+
 def test_known_orders_are_negations_unless_they_are_run() -> None:
     """As in TVM, which shows them in sizes of flat buffers."""
     at_least = E.Select(E.LE(IntImm(0), i), x, y)
