@@ -6,12 +6,12 @@ not know any rule.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from te_sched.codegen.target import Target
 from te_sched.errors import ScheduleError, kind_of, repr_of
-from te_sched.ir.stmt import GlobalVar, IRModule, PrimFunc
+from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.tir.schedule import Schedule
 from te_sched.tir.transform import ModulePass, PassInfo
 
@@ -74,7 +74,7 @@ class ApplyDefaultSchedule(ModulePass):
                 found = self.scheduled(func, func.attrs.get("target", target))
                 if found is not None:
                     made[name] = found
-        return with_functions(mod, made)
+        return mod.with_functions(made)
 
     def scheduled(self, func: PrimFunc, target: Target) -> PrimFunc | None:
         """The function scheduled by the first rule that knows it, or None."""
@@ -87,16 +87,6 @@ class ApplyDefaultSchedule(ModulePass):
             result: PrimFunc = schedules[0].mod["main"]
             return named_as(result, func).with_attr(IS_SCHEDULED, 1)
         return None
-
-
-def with_functions(mod: IRModule, made: Mapping[str, PrimFunc]) -> IRModule:
-    """The module with other functions of these names; the module itself if there are none."""
-    if not made:
-        return mod
-    module = mod.clone()
-    for name, func in made.items():
-        module.update_func(GlobalVar(name), func)
-    return module
 
 
 def named_as(result: PrimFunc, func: PrimFunc) -> PrimFunc:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
-from te_sched.dlight.base import named_as, with_functions
+from te_sched.dlight.base import named_as
 from te_sched.dlight.structure import REDUCTION
 from te_sched.ir import ops
 from te_sched.ir.blocks import BlockRealize
@@ -36,7 +36,7 @@ def initialise_empty_reductions(mod: IRModule) -> IRModule:
         for name, func in mod.functions_items()
         if isinstance(func, PrimFunc) and (new := _initialised(func)) is not func
     }
-    return with_functions(mod, made)
+    return mod.with_functions(made)
 
 
 def _initialised(func: PrimFunc) -> PrimFunc:

@@ -484,6 +484,18 @@ class IRModule(Node):
         return replace_fields(self)
 
     @checked
+    def with_functions(self, functions: Mapping[str, BaseFunc]) -> IRModule:
+        """A module with some functions added or exchanged; the module itself without any.
+
+        >>> from te_sched import tir
+        >>> func = tir.PrimFunc((), tir.Evaluate(0), {})
+        >>> sorted(IRModule({"f": func}).with_functions({"g": func}).functions)
+        ['f', 'g']
+        """
+        changed = {**self.functions, **functions}
+        return replace_fields(self, functions=changed) if functions else self
+
+    @checked
     def with_attr(self, attr_key: str, attr_value: Any) -> IRModule:
         """A module with an added attribute.
 

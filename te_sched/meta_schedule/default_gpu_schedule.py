@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from te_sched.codegen.target import Target
 from te_sched.dlight.base import IS_SCHEDULED, named_as
-from te_sched.ir.stmt import GlobalVar, IRModule, PrimFunc
+from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.meta_schedule.schedule_rule.auto_bind import bind_block
 from te_sched.meta_schedule.schedule_rule.block_properties import blocks_inside, is_root
 from te_sched.tensorir.handles import BlockRV
@@ -25,7 +25,7 @@ class DefaultGPUSchedule(ModulePass):
     def __call__(self, mod: IRModule) -> IRModule:
         """The module with bound loops."""
         target = Target.current()
-        module = mod.clone()
+        made = {}
         for name, func in mod.functions_items():
             own = func.attrs.get("target", target) if isinstance(func, PrimFunc) else None
             if (
@@ -34,8 +34,8 @@ class DefaultGPUSchedule(ModulePass):
                 or func.attrs.get(IS_SCHEDULED)
             ):
                 continue
-            module.update_func(GlobalVar(name), _bound(func, own))
-        return module
+            made[name] = _bound(func, own)
+        return mod.with_functions(made)
 
 
 def _bound(func: PrimFunc, target: Target) -> PrimFunc:

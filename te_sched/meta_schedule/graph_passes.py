@@ -8,7 +8,7 @@ import warnings
 from te_sched.codegen.target import Target
 from te_sched.dlight.base import IS_SCHEDULED, named_as
 from te_sched.errors import DeclarationError, TeSchedError
-from te_sched.ir.stmt import GlobalVar, IRModule, PrimFunc
+from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.ir.structural import structural_equal
 from te_sched.meta_schedule.database import Database, JSONDatabase
 from te_sched.meta_schedule.database.base import TuningRecord
@@ -36,21 +36,18 @@ class MetaScheduleApplyDatabase(ModulePass):
     def __call__(self, mod: IRModule) -> IRModule:
         """The module with scheduled functions, which have the attribute "tir.is_scheduled"."""
         database, target = self._database(), current_target(self.info.name)
-        found: dict[GlobalVar, PrimFunc] = {}
+        found: dict[str, PrimFunc] = {}
         for name, func in mod.functions_items():
             if not isinstance(func, PrimFunc) or func.attrs.get(IS_SCHEDULED):
                 continue
             made = _applied(database, func, target)
             if made is not None:
-                found[GlobalVar(name)] = made
+                found[name] = made
             elif self.enable_warning:
                 warnings.warn(
                     f"the database has no record of {name} for {target}", UserWarning, stacklevel=2
                 )
-        module = mod.clone()
-        for var, made in found.items():
-            module.update_func(var, made)
-        return module if found else mod
+        return mod.with_functions(found)
 
     def _database(self) -> Database:
         if self.work_dir is not None:

@@ -139,16 +139,11 @@ def compile_tir(
     if len(module.functions) == 1:
         return database.query_schedule(module, target, "main")
     found = {
-        name: database.query_ir_module(one, target, name)
+        name: made[name]
         for name, one in _functions(module, "main").items()
+        if (made := database.query_ir_module(one, target, name)) is not None
     }
-    if not any(found.values()):
-        return None
-    module = module.clone()
-    for name, one in found.items():
-        if one is not None:
-            module[name] = one[name]
-    return Schedule(module)
+    return Schedule(module.with_functions(found)) if found else None
 
 
 def _functions(mod: IRModule | PrimFunc, task_name: str) -> dict[str, IRModule]:

@@ -20,7 +20,7 @@ from te_sched.dlight.empty_reductions import initialise_empty_reductions
 from te_sched.errors import GraphError, did_you_mean, repr_of
 from te_sched.ir.graph import Constant, GraphCall, GraphFunction, Tuple
 from te_sched.ir.op import Op
-from te_sched.ir.stmt import GlobalVar, IRModule, PrimFunc
+from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.passes import ModulePass, ModuleTransform, PassInfo
 from te_sched.relax import transform
 from te_sched.relax.expr_functor import PyExprVisitor
@@ -123,15 +123,15 @@ def with_free_layouts(mod: IRModule) -> IRModule:
     for func in mod.functions.values():
         if isinstance(func, GraphFunction) and func.body is not None:
             calls.visit_expr(func)
-    module = mod.clone()
+    changed = {}
     for name, func in mod.functions_items():
         if isinstance(func, PrimFunc):
             made = func.without_attr("layout_free_buffers")
             places = sorted(calls.places.get(str(name), ()))
             if places:
                 made = made.with_attr("layout_free_buffers", places)
-            module.update_func(GlobalVar(name), made)
-    return module
+            changed[name] = made
+    return mod.with_functions(changed)
 
 
 def _of(name: str, passes: tuple[str, ...]) -> Callable[[], ModulePass]:

@@ -22,15 +22,10 @@ def detach_params(mod: IRModule) -> tuple[IRModule, dict[str, list[Any]]]:
     >>> dict(mod["main"].attrs), [one.shape for one in params["main"]]
     ({}, [(3,)])
     """
-    functions: dict[Any, Any] = {}
+    functions: dict[str, Any] = {}
     found: dict[str, list[Any]] = {}
     for name, func in mod.functions_items():
         if isinstance(func, GraphFunction) and PARAMS in func.attrs:
             found[str(name)] = list(func.attrs[PARAMS])
-            func = func.without_attr(PARAMS)
-        functions[name] = func
-    changed = mod.clone()
-    for name, func in functions.items():
-        if func is not mod[name]:
-            changed.update_func(name, func)
-    return changed, found
+            functions[name] = func.without_attr(PARAMS)
+    return mod.with_functions(functions), found

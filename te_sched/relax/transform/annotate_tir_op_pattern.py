@@ -52,11 +52,12 @@ def AnnotateTIROpPattern() -> ModuleTransform:
 
 def annotate_patterns(module: IRModule) -> IRModule:
     """The module with the pattern kinds of its functions of blocks as attributes."""
-    made = module.clone()
-    for name, func in module.functions.items():
-        if isinstance(func, PrimFunc) and ATTRIBUTE not in func.attrs:
-            made.update_func(name, func.with_attr(ATTRIBUTE, int(pattern_kind(func))))
-    return made
+    made = {
+        name: func.with_attr(ATTRIBUTE, int(pattern_kind(func)))
+        for name, func in module.functions.items()
+        if isinstance(func, PrimFunc) and ATTRIBUTE not in func.attrs
+    }
+    return module.with_functions(made)
 
 
 def pattern_kind(func: PrimFunc) -> OpPatternKind:

@@ -8,7 +8,6 @@ from te_sched.ir.graph import GraphFunction
 from te_sched.ir.stmt import GlobalVar, IRModule, PrimFunc
 from te_sched.passes import ModuleTransform, PassInfo
 from te_sched.relax.expr_functor import PyExprMutator
-from te_sched.relax.transform.base import with_functions
 
 
 def AttachGlobalSymbol() -> ModuleTransform:
@@ -34,7 +33,7 @@ def _attach(mod: IRModule, context: Any) -> IRModule:
             renamed |= {name: prefix + name} if prefix else {}
         elif isinstance(func, GraphFunction) and known != name:
             changed[name] = func.with_attr("global_symbol", name)
-    mod = with_functions(mod, changed)
+    mod = mod.with_functions(changed)
     return _renamed(mod, renamed) if renamed else mod
 
 

@@ -24,7 +24,6 @@ from te_sched.ir.graph import (
     GraphVar,
 )
 from te_sched.ir.stmt import IRModule
-from te_sched.ir.visitor import replace
 from te_sched.passes import ModulePass, PassInfo, current_context, info_of, pass_of
 from te_sched.relax.expr_functor import PyExprMutator
 from te_sched.signatures import checked
@@ -60,7 +59,7 @@ class FunctionPass(ModulePass):
                     )
                 if new is not func:
                     changed[name] = new
-        return with_functions(mod, changed)
+        return mod.with_functions(changed)
 
 
 class DataflowBlockPass(FunctionPass):
@@ -114,11 +113,6 @@ class _Blocks(PyExprMutator):
 def _outputs(block: BindingBlock) -> set[GraphVar]:
     """The variables of a block that are visible outside of it."""
     return {one.var for one in block.bindings if not isinstance(one.var, DataflowVar)}
-
-
-def with_functions(mod: IRModule, changed: dict[str, Any]) -> IRModule:
-    """A module with some functions added or exchanged; the module itself without any."""
-    return replace(mod, functions={**mod.functions, **changed}) if changed else mod
 
 
 @checked

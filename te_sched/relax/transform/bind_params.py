@@ -10,7 +10,6 @@ from te_sched.ir.graph import GraphFunction
 from te_sched.ir.stmt import IRModule
 from te_sched.passes import ModuleTransform, PassInfo
 from te_sched.relax.binding import bind_params
-from te_sched.relax.transform.base import with_functions
 
 
 def BindParams(func_name: str, params: Mapping[Any, Any]) -> ModuleTransform:
@@ -34,7 +33,7 @@ def BindParams(func_name: str, params: Mapping[Any, Any]) -> ModuleTransform:
 
     def run(mod: IRModule, context: Any) -> IRModule:
         del context
-        return with_functions(mod, {func_name: bind_params(graph_function(mod, func_name), params)})
+        return mod.with_functions({func_name: bind_params(graph_function(mod, func_name), params)})
 
     return ModuleTransform(run, PassInfo(0, "BindParams"))
 

@@ -10,7 +10,6 @@ from te_sched.ir.graph import GraphFunction
 from te_sched.ir.stmt import IRModule
 from te_sched.passes import ModuleTransform, PassInfo
 from te_sched.relax.binding import bind_symbolic_vars, symbolic_vars_of
-from te_sched.relax.transform.base import with_functions
 from te_sched.relax.transform.bind_params import graph_function
 
 
@@ -35,7 +34,7 @@ def BindSymbolicVars(
         del context
         if func_name is not None:
             func = graph_function(mod, func_name)
-            return with_functions(mod, {func_name: bind_symbolic_vars(func, binding_map)})
+            return mod.with_functions({func_name: bind_symbolic_vars(func, binding_map)})
         return _everywhere(mod, binding_map)
 
     return ModuleTransform(run, PassInfo(0, "BindSymbolicVars"))
@@ -60,4 +59,4 @@ def _everywhere(mod: IRModule, binding_map: Mapping[Any, Any]) -> IRModule:
                 "",
                 "give variables that occur in a function, by name or by the variable",
             )
-    return with_functions(mod, changed)
+    return mod.with_functions(changed)

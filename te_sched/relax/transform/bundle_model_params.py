@@ -9,7 +9,6 @@ from te_sched.ir.stmt import IRModule
 from te_sched.ir.struct_info import TupleStructInfo
 from te_sched.passes import ModuleTransform, PassInfo
 from te_sched.relax.expr_functor import PyExprMutator
-from te_sched.relax.transform.base import with_functions
 
 
 def BundleModelParams(param_tuple_name: str | None = None) -> ModuleTransform:
@@ -35,7 +34,7 @@ def BundleModelParams(param_tuple_name: str | None = None) -> ModuleTransform:
             for name, func in mod.functions_items()
             if isinstance(func, GraphFunction) and "num_input" in func.attrs
         }
-        return with_functions(mod, changed)
+        return mod.with_functions(changed)
 
     return ModuleTransform(run, PassInfo(1, "BundleModelParams"))
 

@@ -12,7 +12,6 @@ from te_sched.lower.inline_private_functions import called_functions
 from te_sched.passes import ModuleTransform, PassInfo
 from te_sched.relax.analysis.unused import remove_all_unused
 from te_sched.relax.analysis.variables import all_global_vars
-from te_sched.relax.transform.base import with_functions
 
 
 def DeadCodeElimination(entry_functions: Sequence[str] | None = None) -> ModuleTransform:
@@ -43,7 +42,7 @@ def DeadCodeElimination(entry_functions: Sequence[str] | None = None) -> ModuleT
             new = remove_all_unused(func) if isinstance(func, GraphFunction) else func
             if new is not func:
                 changed[name] = new
-        return _without_unused_functions(with_functions(mod, changed), entries)
+        return _without_unused_functions(mod.with_functions(changed), entries)
 
     return ModuleTransform(run, PassInfo(1, "DeadCodeElimination"))
 

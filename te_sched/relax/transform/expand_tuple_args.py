@@ -18,7 +18,6 @@ from te_sched.ir.graph import (
 from te_sched.ir.stmt import IRModule
 from te_sched.ir.struct_info import TupleStructInfo
 from te_sched.passes import ModuleTransform, PassInfo
-from te_sched.relax.transform.base import with_functions
 from te_sched.relax.transform.canonicalize_bindings import CanonicalizeBindings
 from te_sched.relax.transform.dead_code_elimination import DeadCodeElimination
 from te_sched.relax.transform.private_calls import (
@@ -64,7 +63,7 @@ def _run(mod: IRModule, context: Any) -> IRModule:
         for name, func in mod.functions.items()
         if isinstance(func, GraphFunction)
     }
-    return with_functions(mod, functions)
+    return mod.with_functions(functions)
 
 
 def _rewrite(name: str, func: GraphFunction) -> Callable[[Any, GraphCall], Any]:

@@ -48,7 +48,6 @@ from te_sched.relax.copying import copy_with_new_vars
 from te_sched.relax.expr_functor import PyExprMutator
 from te_sched.relax.op.calls import call_pure_packed
 from te_sched.relax.struct_info import BaseCheckResult, bind_sizes, struct_info_base_check
-from te_sched.relax.transform.base import with_functions
 from te_sched.relax.transform.bundle_model_params import bundled
 from te_sched.relax.transform.canonicalize_bindings import canonical_bindings
 
@@ -94,7 +93,7 @@ def LiftTransformParams(shared_transform: bool | Sequence[str] = False) -> Modul
         for name, group in groups.items():
             if group:
                 changed |= _lifted(name, group, mod.functions.get(name), consumes)
-        return with_functions(mod, changed)
+        return mod.with_functions(changed)
 
     return ModuleTransform(run, PassInfo(0, "LiftTransformParams"))
 

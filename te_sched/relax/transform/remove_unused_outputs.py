@@ -18,7 +18,6 @@ from te_sched.ir.struct_info import TupleStructInfo
 from te_sched.passes import ModuleTransform, PassInfo
 from te_sched.relax.analysis.variables import get_var2val, nodes_of
 from te_sched.relax.expr_functor import PyExprMutator
-from te_sched.relax.transform.base import with_functions
 from te_sched.relax.transform.canonicalize_bindings import CanonicalizeBindings
 from te_sched.relax.transform.dead_code_elimination import DeadCodeElimination
 from te_sched.relax.transform.private_calls import called_private_functions, named_function
@@ -62,7 +61,7 @@ def _run(mod: IRModule, context: Any) -> IRModule:
         for name, func in mod.functions.items()
         if isinstance(func, GraphFunction)
     }
-    return with_functions(mod, functions)
+    return mod.with_functions(functions)
 
 
 def _used_outputs(mod: IRModule) -> dict[str, set[int]]:

@@ -17,7 +17,6 @@ from te_sched.relax.analysis.symbolic import (
 )
 from te_sched.relax.analysis.variables import used_vars
 from te_sched.relax.struct_info import bind_sizes
-from te_sched.relax.transform.base import with_functions
 from te_sched.relax.transform.private_calls import (
     CallRewriter,
     called_private_functions,
@@ -57,7 +56,7 @@ def RemoveUnusedParameters() -> ModuleTransform:
             for name, func in mod.functions.items()
             if isinstance(func, GraphFunction)
         }
-        return with_functions(mod, functions)
+        return mod.with_functions(functions)
 
     return ModuleTransform(run, PassInfo(0, "RemoveUnusedParameters"))
 

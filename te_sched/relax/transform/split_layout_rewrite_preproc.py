@@ -21,7 +21,6 @@ from te_sched.ir.visitor import StatementMapper, replace, walk
 from te_sched.lower.statements import sequence
 from te_sched.passes import ModuleTransform, PassInfo
 from te_sched.relax.expr_functor import PyExprMutator
-from te_sched.relax.transform.base import with_functions
 
 MARK = "meta_schedule.layout_rewrite_preproc"
 _FREE = "layout_free_buffers"
@@ -60,7 +59,7 @@ def SplitLayoutRewritePreproc() -> ModuleTransform:
             for name, func in module.functions_items()
             if isinstance(func, GraphFunction)
         }
-        return with_functions(module, changed)
+        return module.with_functions(changed)
 
     return ModuleTransform(run, PassInfo(0, "SplitLayoutRewritePreproc"))
 

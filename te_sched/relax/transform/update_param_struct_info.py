@@ -10,7 +10,6 @@ from te_sched.ir.stmt import IRModule
 from te_sched.ir.struct_info import StructInfo
 from te_sched.passes import ModuleTransform, PassInfo
 from te_sched.relax.expr_functor import PyExprMutator
-from te_sched.relax.transform.base import with_functions
 
 
 def UpdateParamStructInfo(
@@ -37,7 +36,7 @@ def UpdateParamStructInfo(
                 new = _Updater(func, sinfo_func).visit_expr(func)
                 if new is not func:
                     changed[name] = new
-        return with_functions(mod, changed)
+        return mod.with_functions(changed)
 
     return ModuleTransform(run, PassInfo(0, "UpdateParamStructInfo"))
 
