@@ -1,6 +1,7 @@
 """Builders and runners: results, comparison with the unscheduled program, functions of the user."""
 
 import os
+import time
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from te_sched.errors import CallError
 from te_sched.ir.stmt import IRModule
 from te_sched.meta_schedule.runner import measuring
 from te_sched.runtime import trials
+from te_sched.runtime.timing import Evaluator
 from te_sched.script import tir as T
 from tests.meta_schedule.programs import BUILDER, LLVM, MODULE, QUICK, RUNNER, complain
 
@@ -108,6 +110,41 @@ def test_caches_are_flushed_before_each_measurement():
     infos = [one.as_json() for one in ms.ArgInfo.from_entry_func(MODULE)]
     found = measuring.measured(path, "llvm", infos, None, config, 2, 0.0, (None, None, None))
     assert len(found) == 2 * 6
+
+
+class Slow:
+    """A module whose function takes some time."""
+
+    entry_name = "main"
+
+    def __init__(self, seconds):
+        self.seconds, self.calls = seconds, 0
+
+    def __getitem__(self, name):
+        return self.run
+
+    def run(self):
+        self.calls += 1
+        time.sleep(self.seconds)
+
+    def measure(self, count):
+        began = time.perf_counter()
+        for _ in range(count):
+            self.run()
+        return time.perf_counter() - began
+
+    def time_evaluator(self, name, device, number, repeat, min_repeat_ms):
+        return Evaluator(self.measure, number, repeat, min_repeat_ms, 0, 1)
+
+
+@pytest.mark.parametrize(("seconds", "most"), [(0.06, 1), (0.02, 3)])
+def test_slow_functions_are_measured_less_often(seconds, most):
+    config = ms.runner.EvaluatorConfig(number=3, repeat=5, min_repeat_ms=1)
+    module = Slow(seconds)
+    found = measuring.default_run_evaluator(module, te_sched.cpu(), config, [[]])
+    assert 1 <= len(found) <= most
+    assert module.calls <= 1 + (most > 1) * (1 + most)  # to warm up
+    assert min(found) >= seconds
 
 
 def fixed(module, device, config, arguments):

@@ -8,6 +8,8 @@ from typing import NamedTuple
 from te_sched.meta_schedule.arg_info import ArgInfo
 from te_sched.meta_schedule.component import Component, not_written
 
+LONGEST = 10  # times what the measurements of a fast function take
+
 
 class EvaluatorConfig(NamedTuple):
     """How a function is timed: `number` runs a measurement, `repeat` measurements.
@@ -15,6 +17,10 @@ class EvaluatorConfig(NamedTuple):
     `min_repeat_ms` raises `number` until a measurement takes that long; `enable_cpu_cache_flush`
     empties the caches before each. The defaults are several short measurements, which order
     candidates as well as TVM's single one of 100 ms in a quarter of the time.
+
+    Slow functions are measured less often, once at least: until LONGEST times what `repeat`
+    measurements of `min_repeat_ms` take (0.25 s by default), but not if that is 0 or caches are
+    emptied.
     """
 
     number: int = 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,7 +13,7 @@ import numpy as np
 
 from te_sched.errors import CallError
 from te_sched.meta_schedule.arg_info import ArgInfo, TensorInfo
-from te_sched.meta_schedule.runner.base import EvaluatorConfig
+from te_sched.meta_schedule.runner.base import LONGEST, EvaluatorConfig
 from te_sched.meta_schedule.runner.emulated import is_modelled, modelled_seconds
 from te_sched.meta_schedule.utils import get_global_func_with_default_on_worker
 from te_sched.runtime.device import device as device_of
@@ -84,17 +85,22 @@ def default_run_evaluator(
     """The seconds of the entry function of a module with each set of arguments."""
     flushes = config.enable_cpu_cache_flush
     rounds, repeat = (config.repeat * config.number, 1) if flushes else (1, config.repeat)
-    found = []
+    limit = 0 if flushes else config.min_repeat_ms * config.repeat * LONGEST / 1e3
+    found: list[Sequence[float]] = []
     for arguments in repeated_args:
         began = time.perf_counter()
         module[module.entry_name](*arguments)
         device.sync()
-        is_slow = (time.perf_counter() - began) * 1e3 >= config.min_repeat_ms > 0
+        seconds = time.perf_counter() - began
+        if seconds >= limit > 0:
+            found.append([seconds])
+            continue
+        is_slow = seconds * 1e3 >= config.min_repeat_ms > 0
         evaluator = module.time_evaluator(
             module.entry_name,
             device,
             number=1 if is_slow or flushes else config.number,
-            repeat=repeat,
+            repeat=min(repeat, math.ceil(limit / seconds)) if limit else repeat,
             min_repeat_ms=0 if flushes else config.min_repeat_ms,
         )
         for _ in range(rounds):
