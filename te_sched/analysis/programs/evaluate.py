@@ -294,7 +294,7 @@ def distinct_rows(columns: Sequence[np.ndarray[Any, Any]]) -> np.ndarray[Any, An
         return np.zeros((0, len(columns)), np.int64)
     lows = [int(column.min()) for column in columns]
     spans = [int(column.max()) - low + 1 for column, low in zip(columns, lows, strict=True)]
-    if math.prod(spans) > _LARGEST_TABLE:
+    if math.prod(spans) >= 1 << 62:
         return np.unique(np.stack(columns, axis=-1), axis=0)
     places = [column - low for column, low in zip(columns, lows, strict=True)]
     found = np.unravel_index(distinct_numbers(np.ravel_multi_index(places, spans)), spans)

@@ -9,11 +9,13 @@ Refutation: two iterations and an element (`dependences`). Must not know schedul
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from te_sched.analysis.findings import PROVED, RACE, REFUTED, UNPROVED, Finding
 from te_sched.analysis.programs.accesses import Access, ProgramAccesses, by_memory
 from te_sched.analysis.programs.dependences import Conflict, find_conflict
 from te_sched.analysis.programs.thread_races import thread_races
+from te_sched.arith.forms import Forms
 from te_sched.arith.structural_equality import all_same
 from te_sched.ir.expr import Var
 from te_sched.ir.scopes import Loop
@@ -89,12 +91,7 @@ class _Judge:
         unique = _unique(accesses)
         name = self.program.memory[data].name
         names = " and ".join(loop.name for loop in self.loops)
-        is_proved = all(
-            self._are_apart(a, b)
-            for place, a in enumerate(unique)
-            for b in unique[place:]
-            if a.writes or b.writes
-        )
+        is_proved = self._all_apart(unique)
         verdict = is_proved or find_conflict(self.program, self.loops, unique)
         if isinstance(verdict, Conflict):
             return self.refusal(name, names, verdict)
@@ -104,6 +101,23 @@ class _Judge:
         what = f"possible {self._race(name, names)}"
         why = "it is not known which elements they touch"
         return Finding(RACE, UNPROVED, what, name, names, name, why)
+
+    def _all_apart(self, accesses: list[Access]) -> bool:
+        """Whether it is proved of all pairs. Unrolled loops have many at the same distance, of
+        which one proof is enough.
+        """
+        forms = self.program.forms(*accesses)
+        kinds = [(one, *_kind(one, forms)) for one in accesses]
+        proved: set[Any] = set()
+        for place, (a, kind_a, at_a) in enumerate(kinds):
+            for b, kind_b, at_b in kinds[place:]:
+                distance = tuple([y - x for x, y in zip(at_a, at_b, strict=False)])
+                key = kind_a, kind_b, distance
+                if (a.writes or b.writes) and key not in proved:
+                    if not self._are_apart(a, b):
+                        return False
+                    proved.add(key)
+        return True
 
     def _are_apart(self, a: Access, b: Access) -> bool:
         """Whether it is proved that two accesses of different iterations are disjoint."""
@@ -138,6 +152,19 @@ class _Judge:
             conflict.text(name),
             help,
         )
+
+
+def _kind(access: Access, forms: Forms) -> tuple[Any, list[int]]:
+    """What an access shares with all that touch the same elements but for constant distances, and
+    the constants.
+    """
+    if access.index is None or access.sizes is None:
+        return id(access), []
+    places = [forms.of(e) for e in access.index]
+    terms = tuple([frozenset(pair for pair in one.items() if pair[0]) for one in places])
+    sizes = tuple([frozenset(forms.of(e).items()) for e in access.sizes])
+    conditions = tuple(map(id, access.conditions))
+    return (access.loops, conditions, sizes, terms), [one.get((), 0) for one in places]
 
 
 def _unique(accesses: Iterable[Access]) -> list[Access]:
