@@ -161,11 +161,11 @@ def main(arguments: Sequence[str]) -> int:
         libraries[PEER] = peer
     here = setting(options.trials, libraries)
     measured: dict[str, Any] = {"setting": here, "figures": {}}
-    if options.results is not None and not options.again:
+    if options.results is not None:
         measured = saved(options.results, here)
     figures = measured["figures"]
     for name in names:
-        if name not in figures:
+        if name not in figures or options.again:
             figures[name] = measure(name, libraries, options.trials)
             if options.results is not None:
                 save(options.results, measured)
