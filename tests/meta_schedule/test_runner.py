@@ -10,7 +10,7 @@ import te_sched
 from te_sched import meta_schedule as ms
 from te_sched.errors import CallError
 from te_sched.ir.stmt import IRModule
-from te_sched.meta_schedule.runner import measuring
+from te_sched.meta_schedule.runner import local_runner, measuring
 from te_sched.runtime import trials
 from te_sched.runtime.timing import Evaluator
 from te_sched.script import tir as T
@@ -35,6 +35,15 @@ def triple(a: T.Buffer((8,), "bfloat16"), b: T.Buffer((8,), "bfloat16")):
 
 @T.prim_func
 def count(a: T.Buffer((8,), "int32"), b: T.Buffer((8,), "int32")):
+    for i in range(8):
+        with T.block("b"):
+            vi = T.axis.spatial(8, i)
+            b[vi] = a[vi] * 2
+
+
+@T.prim_func
+def asleep(a: T.Buffer((8,), "int32"), b: T.Buffer((8,), "int32")):
+    T.evaluate(T.call_extern("int32", "sleep", 60))
     for i in range(8):
         with T.block("b"):
             vi = T.axis.spatial(8, i)
@@ -137,7 +146,7 @@ class Slow:
         return Evaluator(self.measure, number, repeat, min_repeat_ms, 0, 1)
 
 
-@pytest.mark.parametrize(("seconds", "most"), [(0.06, 1), (0.02, 3)])
+@pytest.mark.parametrize(("seconds", "most"), [(0.06, 1), (0.006, 4)])
 def test_slow_functions_are_measured_less_often(seconds, most):
     config = ms.runner.EvaluatorConfig(number=3, repeat=5, min_repeat_ms=1)
     module = Slow(seconds)
@@ -145,6 +154,27 @@ def test_slow_functions_are_measured_less_often(seconds, most):
     assert 1 <= len(found) <= most
     assert module.calls <= 1 + (most > 1) * (1 + most)  # to warm up
     assert min(found) >= seconds
+
+
+def test_the_comparison_is_the_measurement_of_slow_functions():
+    (path,) = built(MODULE["main"])
+    infos = [one.as_json() for one in ms.ArgInfo.from_entry_func(MODULE)]
+    measuring.save_reference(path, infos)
+    times = []
+    for min_repeat_ms in (0, 1e-9):
+        config = ms.runner.EvaluatorConfig(1, 3, min_repeat_ms)
+        rest = (config, 1, 0.0, (None, None, None))
+        times.append(measuring.measured(path, "llvm", infos, path, *rest))
+    assert [len(one) for one in times] == [3, 1]
+
+
+def test_hopeless_candidates_are_ended_early(monkeypatch):
+    monkeypatch.setattr(local_runner, "_PATIENCE", 0.5)
+    reference, path = built(count, asleep)
+    runner = ms.runner.LocalRunner()
+    message = measured(runner, path, count, reference).error_msg
+    assert message.startswith("LocalRunner: Timeout, killed after 0.5")
+    runner.close()
 
 
 def fixed(module, device, config, arguments):

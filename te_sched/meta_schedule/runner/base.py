@@ -8,7 +8,7 @@ from typing import NamedTuple
 from te_sched.meta_schedule.arg_info import ArgInfo
 from te_sched.meta_schedule.component import Component, not_written
 
-LONGEST = 10  # times what the measurements of a fast function take
+LONGEST = 4  # times what the measurements of a fast function take
 
 
 class EvaluatorConfig(NamedTuple):
@@ -19,7 +19,7 @@ class EvaluatorConfig(NamedTuple):
     candidates as well as TVM's single one of 100 ms in a quarter of the time.
 
     Slow functions are measured less often, once at least: until LONGEST times what `repeat`
-    measurements of `min_repeat_ms` take (0.25 s by default), but not if that is 0 or caches are
+    measurements of `min_repeat_ms` take (0.1 s by default), but not if that is 0 or caches are
     emptied.
     """
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from functools import partial
 from typing import Any
 
@@ -21,7 +21,7 @@ from te_sched.meta_schedule.runner.base import (
 from te_sched.meta_schedule.runner.emulated import MODEL, is_modelled
 from te_sched.meta_schedule.runner.measuring import default_alloc_argument as default_alloc_argument
 from te_sched.meta_schedule.runner.measuring import default_run_evaluator as default_run_evaluator
-from te_sched.meta_schedule.runner.measuring import measured, save_reference
+from te_sched.meta_schedule.runner.measuring import limit_of, measured, save_reference
 from te_sched.meta_schedule.utils import (
     get_global_func_with_default_on_worker,
     half_of_memory,
@@ -30,6 +30,8 @@ from te_sched.worker_pool import WorkerPool, WorkerTimeoutError
 
 _Function = str | Callable[..., Any] | None
 _LONGER = 10.0  # times the limit of a candidate that the unscheduled program may take
+_SLOWER = 100.0  # times what the unscheduled program takes, and
+_PATIENCE = 5.0  # seconds: longer candidates are hopeless
 
 
 class LocalRunner(Runner):
@@ -44,7 +46,9 @@ class LocalRunner(Runner):
 
     Parameters
     ----------
-    timeout_sec : for each candidate.
+    timeout_sec : for each candidate. Those whose unscheduled program is known have 5 s and a
+        hundred times what it takes, if that is less and slow functions are measured less often
+        (`EvaluatorConfig`).
     evaluator_config : how often it runs.
     cooldown_sec : seconds to wait after each.
     alloc_repeat : sets of arguments that are measured in turn.
@@ -86,7 +90,7 @@ class LocalRunner(Runner):
         limit = half_of_memory() if memory_limit is None else memory_limit
         self._settings = (1, timeout_sec, limit, initializer)
         self._pool = WorkerPool(*self._settings)
-        self._references: dict[str, Future[None]] = {}
+        self._references: dict[str, Future[float]] = {}
 
     def close(self) -> None:
         """End the worker; what it has not measured yet has no result. `run` starts a new one."""
@@ -97,6 +101,7 @@ class LocalRunner(Runner):
         """Begin to measure all, one after the other."""
         for one in runner_inputs:
             self._prepare(one.reference_path, one.args_info)
+        limits = [self._limit(one.reference_path) for one in runner_inputs]
         futures = [
             self._pool.submit(
                 measured,
@@ -108,12 +113,15 @@ class LocalRunner(Runner):
                 self.alloc_repeat,
                 self.cooldown_sec,
                 self._functions,
+                timeout=limit,
             )
-            for one in runner_inputs
+            for one, limit in zip(runner_inputs, limits, strict=True)
         ]
         return [
-            RunnerFuture(future.done, partial(self._result, future, machine_of(one.device_type)))
-            for future, one in zip(futures, runner_inputs, strict=True)
+            RunnerFuture(
+                future.done, partial(self._result, future, limit, machine_of(one.device_type))
+            )
+            for future, limit, one in zip(futures, limits, runner_inputs, strict=True)
         ]
 
     def _prepare(self, path: str | None, infos: Sequence[ArgInfo]) -> None:
@@ -128,11 +136,22 @@ class LocalRunner(Runner):
         )
         future.add_done_callback(_warn)
 
-    def _result(self, future: Future[list[float]], machine: str) -> RunnerResult:
+    def _limit(self, path: str | None) -> float:
+        """The seconds that a candidate may take."""
+        reference = self._references.get(path or "")
+        if reference is None or self._functions[1] is not None:
+            return self.timeout_sec
+        wait([reference])  # the worker runs it before candidates
+        is_known = not reference.cancelled() and reference.exception() is None
+        if not is_known or not limit_of(self.evaluator_config):
+            return self.timeout_sec
+        return min(self.timeout_sec, _PATIENCE + _SLOWER * reference.result())
+
+    def _result(self, future: Future[list[float]], limit: float, machine: str) -> RunnerResult:
         try:
             return RunnerResult(future.result(), None, machine)
         except WorkerTimeoutError:
-            message = f"LocalRunner: Timeout, killed after {self.timeout_sec:g} seconds"
+            message = f"LocalRunner: Timeout, killed after {limit:.3g} seconds"
             return RunnerResult(None, message, machine)
         except Exception as error:
             return RunnerResult(None, f"LocalRunner: An exception occurred\n{error}", machine)
@@ -143,7 +162,7 @@ def machine_of(device_type: str) -> str:
     return f"{platform.node()} ({MODEL})" if is_modelled(device_type) else platform.node()
 
 
-def _warn(future: Future[None]) -> None:
+def _warn(future: Future[float]) -> None:
     error = None if future.cancelled() else future.exception()
     if error is not None:
         text = error.summary if isinstance(error, TeSchedError) else repr(error)

@@ -54,11 +54,13 @@ def measured(
         module = load_module(artifact_path)
         infos = [ArgInfo.from_json(one) for one in args_info]
         if reference_path is not None:
-            compare(module, reference_path, device, infos)
+            seconds = compare(module, reference_path, device, infos)
+            if evaluate is default_run_evaluator and 0 < limit_of(config) <= seconds:
+                return [seconds]
         found = evaluate(module, device, config, allocate(device, args_info, alloc_repeat))
     finally:
         clean()
-    time.sleep(cooldown)
+        time.sleep(cooldown)
     return [float(one) for one in found]
 
 
@@ -85,7 +87,7 @@ def default_run_evaluator(
     """The seconds of the entry function of a module with each set of arguments."""
     flushes = config.enable_cpu_cache_flush
     rounds, repeat = (config.repeat * config.number, 1) if flushes else (1, config.repeat)
-    limit = 0 if flushes else config.min_repeat_ms * config.repeat * LONGEST / 1e3
+    limit = limit_of(config)
     found: list[Sequence[float]] = []
     for arguments in repeated_args:
         began = time.perf_counter()
@@ -110,18 +112,30 @@ def default_run_evaluator(
     return list(itertools.chain.from_iterable(found))
 
 
-def save_reference(path: str, args_info: Sequence[Any]) -> None:
-    """Run an unscheduled program on random arguments, and keep the results beside it."""
+def limit_of(config: EvaluatorConfig) -> float:
+    """The seconds after which a function is not measured any more; 0 if there is no limit."""
+    flushes = config.enable_cpu_cache_flush
+    return 0 if flushes else config.min_repeat_ms * config.repeat * LONGEST / 1e3
+
+
+def save_reference(path: str, args_info: Sequence[Any]) -> float:
+    """Run an unscheduled program on random arguments, and keep the results beside it.
+
+    Returns the seconds that it took.
+    """
     infos = [ArgInfo.from_json(one) for one in args_info]
-    found = _results(load_module(path), device_of("cpu", 0), infos)
+    found, seconds = _results(load_module(path), device_of("cpu", 0), infos)
     target = _results_path(path)
     unfinished = target.with_suffix(".unfinished.npz")
     np.savez(unfinished, *found)
     unfinished.replace(target)
+    return seconds
 
 
-def compare(module: Any, reference_path: str, device: Any, infos: Sequence[ArgInfo]) -> None:
+def compare(module: Any, reference_path: str, device: Any, infos: Sequence[ArgInfo]) -> float:
     """Compare results of a module with those that `save_reference` kept, if there are any.
+
+    Returns the seconds that it took, 0 if it did not run.
 
     Raises
     ------
@@ -129,15 +143,14 @@ def compare(module: Any, reference_path: str, device: Any, infos: Sequence[ArgIn
     """
     path = _results_path(reference_path)
     if not path.exists():
-        return
+        return 0.0
     expected = _references.get(reference_path)
     if expected is None:
         _references.clear()
         with np.load(path) as file:
             expected = _references[reference_path] = [file[name] for name in file.files]
-    for number, (given, wanted) in enumerate(
-        zip(_results(module, device, infos), expected, strict=True)
-    ):
+    results, seconds = _results(module, device, infos)
+    for number, (given, wanted) in enumerate(zip(results, expected, strict=True)):
         wanted = wanted.view(given.dtype)  # files know no bfloat16
         if not agree(given, wanted):
             raise CallError(
@@ -145,13 +158,19 @@ def compare(module: Any, reference_path: str, device: Any, infos: Sequence[ArgIn
                 f"{np.sum(~np.isclose(given, wanted))} of {wanted.size} elements differ",
                 "this is a bug of te_sched, of a rule or of a postprocessor: report its trace",
             )
+    return seconds
 
 
 def _results_path(reference_path: str) -> Path:
     return Path(reference_path).with_name("results.npz")
 
 
-def _results(module: Any, device: Any, infos: Sequence[ArgInfo]) -> list[np.ndarray[Any, Any]]:
+def _results(
+    module: Any, device: Any, infos: Sequence[ArgInfo]
+) -> tuple[list[np.ndarray[Any, Any]], float]:
     arguments = random_arguments(device, infos, 0)
+    began = time.perf_counter()
     module[module.entry_name](*arguments)
-    return [one.numpy() for one in arguments]
+    device.sync()
+    seconds = time.perf_counter() - began
+    return [one.numpy() for one in arguments], seconds
