@@ -3,6 +3,9 @@
 from te_sched.meta_schedule.component import named
 from te_sched.meta_schedule.postproc.base import Postproc as Postproc
 from te_sched.meta_schedule.postproc.base import PyPostproc as PyPostproc
+from te_sched.meta_schedule.postproc.disallow_async_strided_mem_copy import (
+    DisallowAsyncStridedMemCopy as DisallowAsyncStridedMemCopy,
+)
 from te_sched.meta_schedule.postproc.disallow_dynamic_loop import (
     DisallowDynamicLoop as DisallowDynamicLoop,
 )
@@ -55,6 +58,7 @@ def create(kind: str) -> list[Postproc]:
 Postproc.create = staticmethod(create)  # type: ignore[attr-defined]
 
 __all__ = [
+    "DisallowAsyncStridedMemCopy",
     "DisallowDynamicLoop",
     "Postproc",
     "PyPostproc",

@@ -1,4 +1,4 @@
-"""How many inner loops of a block go through memory in steps of one size. Must not know any
+"""Which inner loops of a block go through memory in steps of one size. Must not know any
 postprocessor.
 """
 
@@ -44,6 +44,23 @@ def _contiguous(
             return len(loops) - 1 - place
         expected = stride * extent
     return len(loops)
+
+
+def copies_neighbours(sch: Schedule, key: BlockKey, loops: Sequence[Var]) -> bool:
+    """Whether some inner loops around a block, in their order, go through neighbouring elements of
+    each access.
+    """
+    block, strides = sch.block(key), _Strides(binding_of(sch.realize(key)))
+    for region in (*block.reads, *block.writes):
+        expected, steps = 1, strides.of(region)
+        for loop in reversed(loops):
+            extent = extent_of(sch, loop)
+            if extent == 1:
+                continue
+            if extent is None or steps.get(loop, 0) != expected:
+                return False
+            expected *= extent
+    return True
 
 
 class _Strides:
