@@ -17,7 +17,7 @@ from te_sched.arith.canonical import Canonicalizer
 from te_sched.arith.iter_expr import NotAffine, collect, simplified, sum_of
 from te_sched.arith.rewrite import Rewriter
 from te_sched.arith.structural_equality import same
-from te_sched.ir.expr import GE, GT, LE, LT, FloatImm, IntImm, StringImm, Var
+from te_sched.ir.expr import GE, GT, LE, LT, FloatImm, IntImm, Select, StringImm, Var
 
 # The greatest difference a - b for which a comparison holds, or the one for which it does not.
 _DECIDED: dict[type, tuple[int, bool]] = {
@@ -67,6 +67,14 @@ class Simplifier(Rewriter):
         return e if type(e) is IntImm else self.canonicalizer.visit(e)
 
     visit_Not = in_steps
+
+    def visit_Select(self, e: Any) -> Any:
+        """Choices; equal values are one before the condition makes them differ: i % 4 and 1."""
+        if type(e) is Select:
+            value = self.canonicalizer.visit(e.true_value)
+            if same(value, self.canonicalizer.visit(e.false_value)):
+                return self.visit(value)
+        return Rewriter.visit_Select(self, e)
 
     def visit_Cast(self, e: Any) -> Any:
         """Conversions: those of indices move into sums."""

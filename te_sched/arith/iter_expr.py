@@ -274,10 +274,11 @@ def sum_of(scales: Mapping[Var, int], base: int, dtype: str) -> Expr:
 
 
 def _is_negated(e: Any) -> bool:
-    """Whether e is written x * -1: TVM keeps that, and writes 0 - x for results of sums."""
+    """Whether e is x * -1 or -1 * x: TVM keeps that, and writes 0 - x for results of sums."""
     factor = 1
     while type(e) is Mul:
-        e, factor = e.a, factor * (e.b.value if type(e.b) is IntImm else 0)
+        e, number = (e.b, e.a) if type(e.a) is IntImm else (e.a, e.b)
+        factor *= number.value if type(number) is IntImm else 0
     return factor == -1 and type(e) is Var
 
 

@@ -9,7 +9,7 @@ import pytest
 from te_sched.arith.facts import Facts
 from te_sched.arith.full import Simplifier
 from te_sched.ir import ops
-from te_sched.ir.expr import Cast, IntImm, Range, Var
+from te_sched.ir.expr import Cast, IntImm, Mul, Range, Select, Var
 from tests.arith.brute import show
 from tests.lower.build import read, temporary
 
@@ -23,10 +23,18 @@ def simplifier() -> Simplifier:
     return Simplifier(facts)
 
 
+def test_equal_values_are_one_before_the_condition_makes_them_differ() -> None:
+    """As TVM's canonical form has them: under i % 4 != 1 the second value is 1 + 2."""
+    e = Select(ops.not_equal(i % 4, 1), i % 4 + 2, i % 4 + 2)
+    assert show(simplifier().visit(e)) == "((i % 4) + 2)"
+
+
 @pytest.mark.parametrize(
     ("e", "expected"),
     [
         ((x * 8 + i) // 8 + i // 8, "x"),
+        (Mul(IntImm(-1), x), "(x * -1)"),  # and 0 - x is a sum
+        (0 - x, "(0 - x)"),
         (ops.maximum(i, 0) + 1, "(i + 1)"),
         (i + x * 0 < 8, "1"),
         (i * 8 + x < 60, "(((i * 8) + x) < 60)"),

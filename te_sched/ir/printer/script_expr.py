@@ -199,8 +199,8 @@ class ExprPrinter:
         return f"T.Shuffle({self.text(node.vectors)}, {self.text(node.indices)})"
 
     def _let(self, node: E.Let) -> str:
-        body = self.text(node.body)
-        return f"T.Let({body}, where={{{self.text(node.var)}: {self.text(node.value)}}})"
+        value, var = self.text(node.value), self.text(node.var)  # declared in this order
+        return f"T.Let({self.text(node.body)}, where={{{var}: {value}}})"
 
     def _call(self, node: E.Call) -> str:
         op = node.op

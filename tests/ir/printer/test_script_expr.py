@@ -6,6 +6,7 @@ import math
 
 import pytest
 
+import te_sched
 from te_sched.ir import expr as E
 from te_sched.ir.expr import Var
 from te_sched.ir.printer.script_expr import float_text, quoted
@@ -49,3 +50,19 @@ def test_numbers_without_digits_are_strings() -> None:
 )
 def test_parentheses_where_they_are_needed(e: E.Expr, text: str) -> None:
     assert str(e) == text
+
+
+def test_what_a_let_expression_uses_is_declared_in_tvms_order() -> None:
+    """The value's, the variable, then what is inside of the expression."""
+    source = """@T.prim_func(private=True)
+def main(A: T.handle("float32", "global"), B: T.handle("float32", "global"), C: T.Buffer((8,))):
+    for i in range(8):
+        B_1 = T.Buffer((8,), data=B)
+        j = T.int32()
+        A_1 = T.Buffer((8,), data=A)
+        C[i] = T.Let(A_1[j], where={j: T.Cast("int32", B_1[i])})"""
+    func = te_sched.script.from_source(source)
+    assert [line.split()[0] for line in func.script().splitlines()[-5:]] == [
+        "for", "B_1_1", "j", "A_1_1", "C[i]"
+    ]  # fmt: skip
+    te_sched.ir.assert_structural_equal(func, te_sched.script.from_source(func.script()))
