@@ -25,7 +25,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +54,8 @@ class Search:
     failed: int
     kills: int
     seconds: float
-    best: list[float]
+    best: list[float] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
 
 
 class Killer(threading.Thread):
@@ -183,8 +184,8 @@ def tune(func: Any, trials: int, folder: str, **options: Any) -> ms.database.Dat
 
 def _searched(name: str, database: ms.database.Database, kills: int, seconds: float) -> Search:
     records = database.get_all_tuning_records()
-    failed = sum(not one.is_valid for one in records)
-    return Search(name, len(records), failed, kills, seconds, [])
+    errors = [one.error_msg or "no result" for one in records if not one.is_valid]
+    return Search(name, len(records), len(errors), kills, seconds, errors=errors)
 
 
 def problems(searches: Sequence[Search], trials: int) -> list[str]:
@@ -195,7 +196,8 @@ def problems(searches: Sequence[Search], trials: int) -> list[str]:
         if one.trials != trials:
             found.append(f"{one.name}: {one.trials} of {trials} trials were measured")
         if one.failed:
-            found.append(f"{one.name}: {one.failed} trials failed")
+            texts = "; ".join(dict.fromkeys(one.errors))
+            found.append(f"{one.name}: {one.failed} trials failed: {texts}")
         if not one.best:
             found.append(f"{one.name}: there is no best program")
     if cluster.kills != len(_PARTS):

@@ -65,4 +65,4 @@ def test_a_search_in_one_process(tmp_path: Path, capsys: Any, monkeypatch: Any) 
 def _searched(name: str, func: Any, folder: str) -> Any:
     """A search that measures nothing."""
     database = cluster.ms.database.JSONDatabase(work_dir=folder)
-    return Search(name, 2, 0, 0, 1.0, []), database
+    return Search(name, 2, 0, 0, 1.0), database

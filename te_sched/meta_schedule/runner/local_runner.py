@@ -31,7 +31,7 @@ from te_sched.worker_pool import WorkerPool, WorkerTimeoutError
 _Function = str | Callable[..., Any] | None
 _LONGER = 10.0  # times the limit of a candidate that the unscheduled program may take
 _SLOWER = 100.0  # times what the unscheduled program takes, and
-_PATIENCE = 5.0  # seconds: longer candidates are hopeless
+_PATIENCE = 10.0  # seconds: longer candidates are hopeless
 
 
 class LocalRunner(Runner):
@@ -46,7 +46,7 @@ class LocalRunner(Runner):
 
     Parameters
     ----------
-    timeout_sec : for each candidate. Those whose unscheduled program is known have 5 s and a
+    timeout_sec : for each candidate. Those whose unscheduled program is known have 10 s and a
         hundred times what it takes, if that is less and slow functions are measured less often
         (`EvaluatorConfig`).
     evaluator_config : how often it runs.
