@@ -29,7 +29,7 @@ def test_a_good_run_has_no_problems() -> None:
     ("changes", "match"),
     [
         ({"trials": 7}, "cluster of 2: 7 of 8 trials were measured"),
-        ({"failed": 3}, "cluster of 2: 3 trials failed"),
+        ({"failed": 2, "errors": ["x", "x"]}, "cluster of 2: 2 trials failed: x"),
         ({"kills": 1}, "cluster of 2: killed 1 times, expected 2"),
         ({"best": []}, "cluster of 2: there is no best program"),
         ({"best": [3e-5]}, "the cluster's best takes 1.50 of the time of the others' best"),
