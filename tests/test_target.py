@@ -39,6 +39,10 @@ def test_spellings():
     assert Target("nvidia/geforce-rtx-3090").kind == "cuda"
     assert Target("nvidia/geforce-rtx-3090").arch == "sm_86"
     assert Target("nvidia/nvidia-a100 -arch=sm_90").arch == "sm_90"
+    assert Target("apple/m1-gpu-restricted").kind == "metal"
+    assert Target("apple/m2-gpu").max_threads_per_block == 1024
+    assert Target("metal").max_threads_per_block == Target("rocm").max_num_threads == 256
+    assert Target("opencl").max_shared_memory_per_block == 16384
     assert Target("aws/cpu/c5.9xlarge").export()["num-cores"] == 18
     assert Target("cuda").max_threads_per_block == 1024
     assert Target(Target("cuda -arch=sm_80").export()).arch == "sm_80"

@@ -46,6 +46,21 @@ _GPU_DEFAULTS = {
     "thread_warp_size": 32,
     "max_shared_memory_per_block": 49152,
 }
+# TVM's limits for other kinds, where they differ.
+_LIMITS = {
+    kind: {
+        **dict.fromkeys(("max_num_threads", "max_threads_per_block"), 256),
+        "thread_warp_size": warp,
+        "max_shared_memory_per_block": shared,
+    }
+    for kind, warp, shared in (
+        ("metal", 16, 32768),
+        ("opencl", 1, 16384),
+        ("rocm", 64, 65536),
+        ("vulkan", 1, 32768),
+        ("webgpu", 1, 32768),
+    )
+}
 _DEVICE_TYPES = {"llvm": 1, "c": 1, "cuda": 2, "nvptx": 2, "opencl": 4, "vulkan": 7, "metal": 8}
 
 
@@ -277,7 +292,8 @@ class Target:
     def _limit(self, name: str) -> int:
         if "gpu" not in self.keys:
             return 1
-        return int(self.options.get(name, _GPU_DEFAULTS[name]))
+        usual = _LIMITS.get(self.kind, _GPU_DEFAULTS)
+        return int(self.options.get(name, usual[name]))
 
 
 _scope: ContextVar[Target | None] = ContextVar("te_sched_target", default=None)

@@ -73,6 +73,8 @@ _PROCESSORS = {
         "num-cores": "4",
     },
 }
+# The graphics units of Apple's computers: the most threads of a block.
+_APPLE = {"apple/m1-gpu": "1024", "apple/m1-gpu-restricted": "256", "apple/m2-gpu": "1024"}
 
 
 def kind_and_options(tag: str) -> tuple[str, dict[str, str]] | None:
@@ -83,6 +85,12 @@ def kind_and_options(tag: str) -> tuple[str, dict[str, str]] | None:
     """
     if tag in _PROCESSORS:
         return "llvm", dict(_PROCESSORS[tag])
+    if tag in _APPLE:
+        return "metal", {
+            "max_threads_per_block": _APPLE[tag],
+            "max_shared_memory_per_block": "32768",
+            "thread_warp_size": "32",
+        }
     if not tag.startswith(CUDA_TAG):
         return None
     arch = _ARCHITECTURES.get(tag.removeprefix(CUDA_TAG))

@@ -62,12 +62,12 @@ def processor_passes() -> list[tuple[str, Callable[[IRModule], IRModule]]]:
 
 def gpu_passes() -> list[tuple[str, Callable[[IRModule], IRModule]]]:
     """The passes of the pipeline "gpu" with their names; they need a target around them."""
-    names = ("DecomposeOpsForInference", *_ZERO)
-    gpu = dlight.gpu
-    rules = gpu.Matmul(), gpu.Transpose(), gpu.Reduction(), gpu.GeneralReduction(), gpu.Fallback()
+    names = ("DecomposeOpsForInference", "FuseTransposeMatmul", *_ZERO)
+    rules = "Matmul", "GEMV", "Transpose", "Reduction", "GeneralReduction", "Fallback"
+    schedule = dlight.ApplyDefaultSchedule(*[getattr(dlight.gpu, one)() for one in rules])
     return [
         *[(name, getattr(transform, name)()) for name in names],
-        ("ApplyDefaultSchedule", dlight.ApplyDefaultSchedule(*rules)),
+        ("ApplyDefaultSchedule", schedule),
     ]
 
 

@@ -354,9 +354,15 @@ def _selection(
 
 
 def _follows(analyzer: Analyzer, condition: Expr, index: Expr, size: Expr) -> bool:
-    """Whether a condition follows from the fact that an index is within a dimension."""
+    """Whether a condition follows from the fact that an index is within a dimension: x < 20 does
+    if the index is x * 2 + y, and the size is 40.
+    """
     if type(condition) is LT:
-        return analyzer.can_prove(condition.a - condition.b <= index - size)
+        low, high = condition.a, condition.b
+        scale = 1
+        if isinstance(high, IntImm) and isinstance(size, IntImm) and high.value > 0:
+            scale = max(size.value // high.value, 1)
+        return analyzer.can_prove((low - high) * scale <= index - size)
     if type(condition) in (LE, GE):
         low, high = condition.a, condition.b  # type: ignore[attr-defined]
         if type(condition) is GE:

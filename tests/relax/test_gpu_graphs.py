@@ -5,6 +5,7 @@ import pytest
 
 import te_sched
 from te_sched import relax
+from te_sched.dlight import gpu
 from te_sched.errors import TeSchedError
 from te_sched.relax import op
 
@@ -68,6 +69,62 @@ def test_attention_with_norm():
     got, (x, g, b, w) = run([(5, 8), (8,), (8,), (8, 8)], body)
     y = (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-5) * g + b
     np.testing.assert_allclose(got, x + softmax(y @ w @ y.T) @ y, rtol=1e-4, atol=1e-5)
+
+
+def test_a_step_of_a_decoder(monkeypatch):
+    """A block of a transformer for one token: each product with a weight is one with a vector."""
+    width, heads, inner, past = 64, 2, 96, 7
+    depth = width // heads
+    scheduled = []
+    scheduled_by = gpu.GEMV.scheduled
+
+    def note(self, sch, target):
+        if "NT_matmul" in str(sch.mod):
+            scheduled.append(scheduled_by(self, sch, target))
+            return scheduled[-1]
+        return scheduled_by(self, sch, target)
+
+    monkeypatch.setattr(gpu.GEMV, "scheduled", note)
+
+    def body(x, g1, wq, wk, wv, wo, keys, values, g2, wu, wg, wd):
+        def linear(a, w):
+            return op.matmul(a, op.permute_dims(w))
+
+        def of_heads(a):
+            return op.permute_dims(op.reshape(a, (1, 1, heads, depth)), [0, 2, 1, 3])
+
+        h = op.nn.rms_norm(x, g1, [-1])
+        q, k, v = (of_heads(linear(h, w)) for w in (wq, wk, wv))
+        k, v = op.concat([keys, k], 2), op.concat([values, v], 2)
+        scores = op.matmul(q, op.permute_dims(k, [0, 1, 3, 2]))
+        scores = op.nn.softmax(op.multiply(scores, relax.const(np.float32(depth**-0.5))))
+        mixed = op.permute_dims(op.matmul(scores, v), [0, 2, 1, 3])
+        x = op.add(x, linear(op.reshape(mixed, (1, 1, width)), wo))
+        h = op.nn.rms_norm(x, g2, [-1])
+        return op.add(x, linear(op.multiply(op.nn.silu(linear(h, wg)), linear(h, wu)), wd))
+
+    square, cache, wide = (width, width), (1, heads, past, depth), (inner, width)
+    shapes = [(1, 1, width), (width,), *[square] * 4, cache, cache, (width,), wide, wide]
+    got, given = run([*shapes, (width, inner)], body)
+    x, g1, wq, wk, wv, wo, keys, values, g2, wu, wg, wd = [one.astype("float64") for one in given]
+
+    def norm(a, g):
+        return a / np.sqrt((a * a).mean(-1, keepdims=True) + 1e-5) * g
+
+    def of_heads(a):
+        return a.reshape(1, 1, heads, depth).transpose(0, 2, 1, 3)
+
+    h = norm(x, g1)
+    q, k, v = (of_heads(h @ w.T) for w in (wq, wk, wv))
+    k, v = np.concatenate([keys, k], 2), np.concatenate([values, v], 2)
+    mixed = softmax(q @ k.transpose(0, 1, 3, 2) * depth**-0.5) @ v
+    x = x + mixed.transpose(0, 2, 1, 3).reshape(1, 1, width) @ wo.T
+    h = norm(x, g2)
+    up = h @ wg.T
+    want = x + (up / (1 + np.exp(-up)) * (h @ wu.T)) @ wd.T
+    np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-4 * abs(want).max())
+    assert len(scheduled) == 7
+    assert None not in scheduled
 
 
 def test_arrays_of_another_device_are_refused():

@@ -11,6 +11,7 @@ from te_sched.errors import ScheduleError
 from te_sched.ir.expr import IntImm, Var
 from te_sched.ir.index_map import IndexMap
 from te_sched.script import tir as T
+from te_sched.tensorir.stage_pipeline import why_not_pipeline
 
 
 @T.prim_func
@@ -121,3 +122,71 @@ def test_stores_that_are_no_sums_of_iterators_are_not_inlined():
 
     with pytest.raises(ScheduleError, match="not different iterators, or one-to-one sums"):
         tir.Schedule(main).compute_inline("B")
+
+
+@T.prim_func
+def divided(A: T.Buffer((16,), "float32"), C: T.Buffer((16,), "float32")):
+    for i in range(16):
+        with T.block("C"):
+            vi = T.axis.spatial(16, i)
+            C[vi] = A[(vi * 4 + vi % 4) // 4]
+
+
+def guarded(limit: int) -> str:
+    """B is computed by some threads; C reads it in all that are needed."""
+    return f"""
+@T.prim_func(private=True)
+def main(A: T.Buffer((64,), "float32"), C: T.Buffer((64,), "float32")):
+    B = T.alloc_buffer((64,), "float32")
+    for t in range(16):
+        for a, u in T.grid(8, 1):
+            with T.block("B"):
+                v = T.axis.spatial(64, t * 8 + a + u)
+                T.where(t < {limit})
+                B[v] = A[v] * 2.0
+        for a in range(8):
+            with T.block("C"):
+                v = T.axis.spatial(64, t * 8 + a)
+                T.where(t * 8 + a < 64)
+                C[v] = B[v] + 1.0
+"""
+
+
+@pytest.mark.parametrize("write", [False, True])
+def test_indices_of_copies_are_simplified(write):
+    sch = tir.Schedule(divided)
+    if write:
+        sch.cache_write("C", 0, "local")
+    sch.cache_read("C", 0, "local")
+    assert str(sch.get(sch.get_block("C")).reads[0]) == "A_local[vi]"
+
+
+def test_loops_of_partial_results_are_in_the_order_of_the_binding():
+    a = te.placeholder((4, 16), name="a")
+    sch = tir.Schedule(te.create_prim_func([a, topi.sum(a, axis=1)]))
+    step, threads, inner, lanes = sch.split(sch.get_loops("a_red")[1], [None, 2, 1, 4])
+    sch.reorder(step, inner, threads, lanes)
+    partial = sch.rfactor(sch.fuse(threads, lanes), 0)
+    # As TVM 0.19: a loop of one iteration is where the sum of the binding has it.
+    names = ["vk1_1_k1_3_fused", "v_ax0", "vk1_2", "vk1_0"]
+    assert [one.var.name for one in sch.get(partial).iter_vars] == names
+    values = np.arange(64, dtype="float32").reshape(4, 16)
+    result = te_sched.nd.empty((4,))
+    te_sched.build(sch.mod["main"], target="llvm")(te_sched.nd.array(values), result)
+    np.testing.assert_allclose(result.numpy(), values.sum(1))
+
+
+def test_conditions_on_loops_around_do_not_keep_loops_in_order():
+    sch = tir.Schedule(te_sched.script.from_source(guarded(8)))
+    _, a, u = sch.get_loops("B")
+    sch.reorder(u, a)
+    assert [sch.get(one).extent for one in sch.get_loops("B")] == [16, 1, 8]
+
+
+def test_a_condition_on_threads_is_one_on_their_elements():
+    sch = tir.Schedule(te_sched.script.from_source(guarded(8)))
+    assert why_not_pipeline(sch, sch.get_block("C").key) == ""
+    sch = tir.Schedule(te_sched.script.from_source(guarded(7)))
+    assert why_not_pipeline(sch, sch.get_block("C").key) == (
+        "block C reads more of B than is written before in the loops around it"
+    )

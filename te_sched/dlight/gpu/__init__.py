@@ -8,9 +8,12 @@ import sys
 
 from te_sched import signatures
 from te_sched.dlight.gpu.fallback import GPUFallback as GPUFallback
+from te_sched.dlight.gpu.gemv import GEMV as GEMV
 from te_sched.dlight.gpu.general_reduction import GeneralReduction as GeneralReduction
+from te_sched.dlight.gpu.low_batch_gemv import LowBatchGEMV as LowBatchGEMV
 from te_sched.dlight.gpu.matmul import Matmul as Matmul
 from te_sched.dlight.gpu.reduction import Reduction as Reduction
+from te_sched.dlight.gpu.rms_norm import RMSNorm as RMSNorm
 from te_sched.dlight.gpu.transpose import Transpose as Transpose
 
 Fallback = GPUFallback

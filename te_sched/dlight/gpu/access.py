@@ -1,5 +1,5 @@
-"""How a block reads its largest input: which iterator is contiguous in memory, and which one is
-read in groups that share an element (of packed numbers, or of repeated rows).
+"""How a sum reads its largest input: which iterator is contiguous in memory, and which one is read
+in groups that share an element (of packed numbers, or of repeated rows).
 """
 
 from __future__ import annotations
@@ -7,7 +7,13 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from te_sched.arith.iter_map import normalize_to_iter_sum
-from te_sched.dlight.gpu.normal_form import Iterator, iterators_of
+from te_sched.dlight.gpu.normal_form import (
+    Iterator,
+    inline_spatial,
+    iterators_of,
+    kinds_of,
+    normalize,
+)
 from te_sched.dlight.structure import node_of
 from te_sched.ir import ops
 from te_sched.ir.blocks import Block
@@ -23,10 +29,12 @@ from te_sched.tir.schedule import Schedule
 class MemoryOrder(NamedTuple):
     """An input of a block as its iterators read it.
 
+    place : the number of the input among those that the block reads, without its own result.
     order : the iterators, the outermost in memory first.
     grouped : the iterator of which `group` neighbours read the same element; None if group is 1.
     """
 
+    place: int
     order: list[Iterator]
     grouped: Iterator | None
     group: int
@@ -40,27 +48,37 @@ class MemoryOrder(NamedTuple):
 def access_of(sch: Schedule, block: BlockRV) -> MemoryOrder | None:
     """How a block reads its largest input; None if its address is not a sum of all iterators."""
     axes = iterators_of(sch, block)
-    node = node_of(sch, block)
-    own = {one.buffer for one in node.writes}
-    reads = [one for one in node.reads if one.buffer not in own]
+    reads = reads_of(node_of(sch, block))
     if not reads:
         return None
     domains = {one.var: Range(IntImm(0, one.var.dtype), one.extent) for one in axes}
-    return _access(_dominant(reads, axes), axes, domains)
+    place = _dominant(reads, axes)
+    return _access(reads[place], place, axes, domains)
 
 
-def _dominant(reads: list[BufferRegion], axes: list[Iterator]) -> BufferRegion:
-    """The input of which a block reads the most elements."""
-    largest, count = reads[0], -1
-    for one in reads:
-        used = {var for r in one.region for var in variables_of(r.min)}
+def reads_of(node: Block) -> list[BufferRegion]:
+    """What a block reads, without its own result."""
+    own = {one.buffer for one in node.writes}
+    return [one for one in node.reads if one.buffer not in own]
+
+
+def used_of(region: BufferRegion) -> set[Var]:
+    """The variables in the indices of a region."""
+    return {var for one in region.region for var in variables_of(one.min)}
+
+
+def _dominant(reads: list[BufferRegion], axes: list[Iterator]) -> int:
+    """The number of the input of which a block reads the most elements."""
+    largest, count = 0, -1
+    for place, one in enumerate(reads):
+        used = used_of(one)
         total = 1
         for axis in axes:
             if axis.var in used:
                 total *= axis.extent.value if isinstance(axis.extent, IntImm) else 1 << 12
         total = min(total, _elements(one))
         if total > count:
-            largest, count = one, total
+            largest, count = place, total
     return largest
 
 
@@ -72,7 +90,7 @@ def _elements(region: BufferRegion) -> int:
 
 
 def _access(
-    read: BufferRegion, axes: list[Iterator], domains: dict[Var, Range]
+    read: BufferRegion, place: int, axes: list[Iterator], domains: dict[Var, Range]
 ) -> MemoryOrder | None:
     address: Any = ops.const(0, "int64")
     for size, dim in zip(read.buffer.shape, read.region, strict=True):
@@ -99,7 +117,7 @@ def _access(
     units = [one for one in axes if one not in order]
     if not all(is_const(one.extent, 1) for one in units):
         return None
-    return MemoryOrder([*units, *order], grouped, group)
+    return MemoryOrder(place, [*units, *order], grouped, group)
 
 
 def is_sum(node: Block) -> bool:
@@ -113,3 +131,46 @@ def is_sum(node: Block) -> bool:
         and left.buffer is store.buffer
         and all(structural_equal(a, b) for a, b in zip(left.indices, store.indices, strict=True))
     )
+
+
+def sum_of(sch: Schedule) -> tuple[BlockRV, MemoryOrder, BlockRV | None] | None:
+    """The sum that a function is, in normal form, and the block that uses it, if there is one; all
+    others are inlined. None for other functions.
+    """
+    blocks = normalize(sch)
+    if blocks is None or not all(sch.get_loops(one) for one in blocks):
+        return None
+    block, *after = inline_spatial(sch, blocks)
+    if len(after) > 1 or set(kinds_of(sch, block)) != {"S", "R"}:
+        return None
+    if after and set(kinds_of(sch, after[0])) != {"S"}:
+        return None
+    node = node_of(sch, block)
+    if len(node.writes) != 1 or not is_sum(node):
+        return None
+    access = access_of(sch, block)
+    return None if access is None else (block, access, after[0] if after else None)
+
+
+def nest(sch: Schedule, block: BlockRV, access: MemoryOrder, *parts: list[Iterator]) -> None:
+    """Order the loops of a block: one for each part of its spatial iterators, one for what is
+    reduced, and a group of neighbours; a part or group of no iterator gets one of one iteration.
+    """
+    reduced = [one for one in access.order if one.kind == "R"]
+    loops = [[one.loop for one in part] or [sch.add_unit_loop(block)] for part in (*parts, reduced)]
+    if access.grouped is None:
+        group = sch.add_unit_loop(block)
+    else:
+        outer, group = sch.split(access.grouped.loop, [None, access.group])
+        loops = [[outer if at is access.grouped.loop else at for at in part] for part in loops]
+    sch.reorder(*[one for part in loops for one in part], group)
+    for part in loops:
+        sch.fuse(*part)
+
+
+def is_broadcast(sch: Schedule, block: BlockRV, epilogue: BlockRV) -> bool:
+    """Whether several elements of the epilogue read one element of a block."""
+    own = {one.buffer for one in node_of(sch, block).writes}
+    node = node_of(sch, epilogue)
+    used = {var for one in node.reads if one.buffer in own for var in used_of(one)}
+    return any(one.var not in used for one in node.iter_vars)

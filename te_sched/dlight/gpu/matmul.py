@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from te_sched.codegen.target import Target
-from te_sched.dlight.gpu.access import is_sum
+from te_sched.dlight.gpu.access import is_sum, reads_of, used_of
 from te_sched.dlight.gpu.base import GPURule, unroll
 from te_sched.dlight.structure import (
     SPATIAL,
@@ -20,7 +20,6 @@ from te_sched.ir.blocks import Block
 from te_sched.ir.expr import Buffer, BufferRegion, Expr, IterVar, Var
 from te_sched.ir.index_map import IndexMap
 from te_sched.ir.ops import const, is_const
-from te_sched.ir.visitor import variables_of
 from te_sched.tensorir.handles import BlockRV, LoopRV
 from te_sched.tir.schedule import Schedule
 
@@ -88,11 +87,10 @@ class _Axes(NamedTuple):
 
 def _axes_of(node: Block) -> _Axes | None:
     """How a block is a product of matrices; None if it is not one."""
-    own = {one.buffer for one in node.writes}
-    reads = [one for one in node.reads if one.buffer not in own]
+    reads = reads_of(node)
     if len(reads) != 2 or len(node.writes) != 1 or not is_sum(node):
         return None
-    left, right, result = (_used(one) for one in (*reads, node.writes[0]))
+    left, right, result = (used_of(one) for one in (*reads, node.writes[0]))
     axes = _Axes([], [], [], [])
     for axis in node.iter_vars:
         if axis.dom is None or is_const(axis.dom.extent, 1):
@@ -111,10 +109,6 @@ _PARTS = {
     (False, True, True): "column",
     (True, True, False): "depth",
 }
-
-
-def _used(region: BufferRegion) -> set[Var]:
-    return {var for part in region.region for var in variables_of(part.min)}
 
 
 def _number(axes: list[tuple[Var, IterVar]], dtype: str) -> Expr:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from te_sched.codegen.target import Target
-from te_sched.dlight.gpu.access import MemoryOrder, access_of, is_sum
+from te_sched.dlight.gpu.access import MemoryOrder, is_broadcast, nest, sum_of
 from te_sched.dlight.gpu.base import GPURule, power_of_two, unroll
-from te_sched.dlight.gpu.normal_form import inline_spatial, kinds_of, normalize
-from te_sched.dlight.structure import loop_of, node_of
+from te_sched.dlight.structure import loop_of
 from te_sched.ir.expr import IntImm
-from te_sched.ir.visitor import variables_of
 from te_sched.tensorir.handles import BlockRV, LoopRV
 from te_sched.tir.schedule import Schedule
 
@@ -29,43 +27,16 @@ class Reduction(GPURule):
 
     def scheduled(self, sch: Schedule, target: Target) -> Schedule | None:
         """The schedule of a function that was not scheduled yet; None for other kinds."""
-        blocks = normalize(sch)
-        if blocks is None or not all(sch.get_loops(one) for one in blocks):
+        found = sum_of(sch)
+        if found is None:
             return None
-        block, *after = inline_spatial(sch, blocks)
-        kinds = kinds_of(sch, block)
-        if len(after) > 1 or set(kinds) != {"S", "R"}:
-            return None
-        if after and set(kinds_of(sch, after[0])) != {"S"}:
-            return None
-        node = node_of(sch, block)
-        if len(node.writes) != 1 or not is_sum(node):
-            return None
-        access = access_of(sch, block)
-        if access is None:
-            return None
-        _nest(sch, block, access)
-        epilogue = after[0] if after else None
+        block, access, epilogue = found
+        nest(sch, block, access, [one for one in access.order if one.kind == "S"])
         if access.is_inner_reduction:
             _along_memory(sch, block, target, access, epilogue)
         else:
             _across_memory(sch, block, access, epilogue)
         return sch
-
-
-def _nest(sch: Schedule, block: BlockRV, access: MemoryOrder) -> None:
-    """Order the loops of a block: rows, what is reduced, and a group of neighbours, one of each."""
-    spatial = [one.loop for one in access.order if one.kind == "S"]
-    reduced = [one.loop for one in access.order if one.kind == "R"]
-    if access.grouped is None:
-        group = sch.add_unit_loop(block)
-    else:
-        outer, group = sch.split(access.grouped.loop, [None, access.group])
-        loops = spatial if access.grouped.kind == "S" else reduced
-        loops[loops.index(access.grouped.loop)] = outer
-    sch.reorder(*spatial, *reduced, group)
-    sch.fuse(*spatial)
-    sch.fuse(*reduced)
 
 
 def _along_memory(
@@ -93,7 +64,7 @@ def _along_memory(
     if epilogue is None:
         return
     sch.reverse_compute_at(epilogue, bx, preserve_unit_loops=True)
-    if _is_broadcast(sch, block, epilogue):
+    if is_broadcast(sch, block, epilogue):
         sch.set_scope(block, 0, "shared")
         _, tx = sch.split(sch.fuse(*sch.get_loops(epilogue)[1:]), [None, threads])
         sch.bind(tx, "threadIdx.x")
@@ -132,7 +103,7 @@ def _across_memory(
         return
     sch.reverse_compute_at(epilogue, bx, preserve_unit_loops=True)
     loops = sch.get_loops(epilogue)[1:]
-    if _is_broadcast(sch, block, epilogue):
+    if is_broadcast(sch, block, epilogue):
         sch.set_scope(block, 0, "shared")
         _, tx, ty = sch.split(sch.fuse(*loops), [None, width, _TILE])
         sch.bind(tx, "threadIdx.x")
@@ -155,17 +126,3 @@ def _row_of(
     others = [outer if at == place else one for at, one in enumerate(spatial)]
     sch.reorder(*others, group)
     return sch.fuse(*others), [group]
-
-
-def _is_broadcast(sch: Schedule, block: BlockRV, epilogue: BlockRV) -> bool:
-    """Whether several elements of the epilogue read one element of a block."""
-    own = {one.buffer for one in node_of(sch, block).writes}
-    node = node_of(sch, epilogue)
-    used = {
-        var
-        for one in node.reads
-        if one.buffer in own
-        for part in one.region
-        for var in variables_of(part.min)
-    }
-    return any(one.var not in used for one in node.iter_vars)

@@ -79,7 +79,7 @@ def _product(a: Any, b: Any, dtype: str) -> Any:
     longer = max(batches, key=len)
     aligned = [[None] * (len(longer) - len(one)) + one for one in batches]
     batch = [
-        two if one is None or ops.is_const(one, 1) else one
+        two if one is None or (two is not None and ops.is_const(one, 1)) else one
         for one, two in zip(*aligned, strict=True)
     ]
     k = te.reduce_axis((0, inner), name="k")

@@ -276,7 +276,7 @@ class Shift(CopyMapper):
         return tuple(map(self._moved, indices, self.begin))
 
     def _moved(self, index: Expr, begin: Expr) -> Expr:
-        return index if is_const(begin, 0) else self.analyzer.simplify(index - begin)
+        return self.analyzer.simplify(index if is_const(begin, 0) else index - begin)
 
     def visit_access(self, node: Any) -> Any:
         """Map a load or store."""

@@ -8,6 +8,7 @@ from math import prod
 from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
+from te_sched.arith.conditions import conjuncts
 from te_sched.errors import ScheduleError, repr_of
 from te_sched.ir import ops
 from te_sched.ir.blocks import BlockRealize
@@ -318,17 +319,24 @@ def _chain(schedule: ScheduleBase, keys: list[Var]) -> list[Var]:
 
 
 def _is_affine_in(schedule: ScheduleBase, block: Any, chain: list[Var]) -> bool:
-    """Whether the iterators of a block that depend on some loops are affine in the loops."""
+    """Whether the iterators of a block that depend on some loops are affine in the loops; where a
+    condition on the loops around them is false, they do not run.
+    """
     realize = schedule.realize(block)
+    above = schedule.loops_above(block)
+    ranges = loop_ranges(schedule, above[above.index(chain[0]) :])
     both = zip(realize.block.iter_vars, realize.iter_values, strict=True)
     kept = [(axis, value) for axis, value in both if variables_of(value) & {*chain}]
+    predicate: Expr = ops.const(True)
+    for one in conjuncts(realize.predicate):
+        if variables_of(one) & ranges.keys():
+            predicate = ops.logical_and(predicate, one)
     part = BlockRealize(
         tuple([value for _, value in kept]),
-        realize.predicate,
+        predicate,
         replace(realize.block, iter_vars=tuple([axis for axis, _ in kept])),
     )
-    above = schedule.loops_above(block)
-    return has_affine_binding(part, loop_ranges(schedule, above[above.index(chain[0]) :]))
+    return has_affine_binding(part, ranges)
 
 
 def _check_reorderable(schedule: ScheduleBase, block: Any, chain: list[Var]) -> None:

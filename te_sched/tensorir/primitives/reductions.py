@@ -12,7 +12,7 @@ from te_sched.ir.blocks import Block, BlockRealize
 from te_sched.ir.expr import Buffer, BufferLoad, BufferRegion, Expr, IterVar, Range, Var
 from te_sched.ir.ops import is_const
 from te_sched.ir.stmt import BufferStore, For, LetStmt, Stmt
-from te_sched.ir.visitor import replace, substitute, variables_of
+from te_sched.ir.visitor import replace, substitute, variables_of, walk
 from te_sched.tensorir.base import ScheduleBase, integer, of_block, of_loop
 from te_sched.tensorir.blocks import accessed, bound_kinds, why_not_reduction
 from te_sched.tensorir.dependences import outermost_blocks
@@ -263,17 +263,16 @@ class Factoring:
         inside: dict[Var, Expr] = {}
         by_variable = {one.loop_var: one for one in loops}
         for axis, value in self.pairs:
-            used = variables_of(value)
-            if self.loop.loop_var not in used:
+            if self.loop.loop_var not in variables_of(value):
                 axes.append(IterVar(axis.dom, Var(axis.var.name, axis.var.dtype), axis.kind))
                 values.append(substitute(value, renewed))
                 inside[axis.var] = axes[-1].var
                 continue
-            for one in [one for one in loops if one.loop_var in used]:
-                if one.loop_var not in of_loops:
-                    axes.append(self._axis(by_variable[one.loop_var], "CommReduce"))
-                    values.append(renewed[one.loop_var])
-                    of_loops[one.loop_var] = axes[-1].var
+            for one in [part for part in walk(value) if part in by_variable]:
+                if one not in of_loops:
+                    axes.append(self._axis(by_variable[one], "CommReduce"))
+                    values.append(renewed[one])
+                    of_loops[one] = axes[-1].var
             inside[axis.var] = substitute(value, of_loops)
         stores = self.update.stores
         buffers = [self._buffer(one.buffer) for one in stores]

@@ -1,0 +1,170 @@
+"""The rule for products of a matrix and a vector, and for batches of them: each row is added up by
+some threads of a block, which read the matrix in order.
+"""
+
+from __future__ import annotations
+
+import math
+
+from te_sched.codegen.target import Target
+from te_sched.dlight.gpu.access import (
+    MemoryOrder,
+    is_broadcast,
+    nest,
+    reads_of,
+    sum_of,
+    used_of,
+)
+from te_sched.dlight.gpu.base import UNROLL_STEPS, GPURule, unroll
+from te_sched.dlight.gpu.inner_products import InnerProduct, along_memory, extent_of, tile_of
+from te_sched.dlight.gpu.normal_form import Iterator
+from te_sched.dlight.gpu.outer_products import across_memory, outer_tile_of
+from te_sched.dlight.structure import node_of
+from te_sched.ir.dtypes import storage_bytes
+from te_sched.ir.expr import Buffer, IntImm
+from te_sched.ir.ops import is_const
+from te_sched.tensorir.handles import BlockRV
+from te_sched.tir.schedule import Schedule
+
+_WORD = 4  # bytes of a matrix that a thread reads at once
+_LEAST_STEPS = 128  # of packed numbers along the depth, if neighbours in memory are not reduced
+
+
+class GEMV(GPURule):
+    """A product of a matrix, plain or packed, with a vector; or of matrices and vectors in a batch.
+
+    Matrices of which neighbours in memory are not reduced have a schedule for Metal and for OpenCL
+    on Adreno alone, as in TVM.
+
+    >>> import te_sched
+    >>> from te_sched import dlight, te, topi
+    >>> X, W = te.placeholder((1, 512), name="X"), te.placeholder((256, 512), name="W")
+    >>> func = te.create_prim_func([X, W, topi.nn.dense(X, W)])
+    >>> sch = dlight.gpu.GEMV().apply(func, te_sched.target.Target("cuda"), False)
+    >>> [one.name for one in sch.mod["main"].body.block.alloc_buffers][2:]
+    ['W_local', 'X_shared']
+    """
+
+    def scheduled(self, sch: Schedule, target: Target) -> Schedule | None:
+        """The schedule of a function that was not scheduled yet; None if it is no such product."""
+        found = sum_of(sch)
+        if found is None:
+            return None
+        block, access, epilogue = found
+        vector = _vector_of(sch, block, access)
+        if vector is None:
+            return None
+        place, batch = vector
+        rows = [one for one in access.order if one.kind == "S" and one not in batch]
+        if not rows or (access.grouped is not None and access.grouped.kind == "S"):
+            return None
+        nest(sch, block, access, batch, rows)
+        before, row, depth, group = sch.get_loops(block)
+        row, depth = sch.fuse(before, row), sch.fuse(depth, group)
+        if not access.is_inner_reduction:
+            return _across_memory(sch, target, block, access, place, epilogue)
+        extent = extent_of(sch, depth)
+        tile = tile_of(target, extent_of(sch, row), extent).fitted(target, extent, access.group)
+        reads = reads_of(node_of(sch, block))
+        product = along_memory(sch, block, tile)
+        _read_matrix(product, access.place, reads[access.place].buffer.dtype)
+        copy = _share_vector(product, place, reads[place].buffer, target, extent)
+        product.add_up()
+        if copy is not None:
+            loop = sch.get_loops(copy)[-4]
+            sch.annotate(loop, "pragma_unroll_explicit", UNROLL_STEPS)
+            sch.annotate(loop, "pragma_vectorize", 1)
+        if epilogue is not None:
+            product.finish(epilogue, is_broadcast(sch, block, epilogue))
+        return sch
+
+
+def _vector_of(
+    sch: Schedule, block: BlockRV, access: MemoryOrder
+) -> tuple[int, list[Iterator]] | None:
+    """The number of the only input that is no matrix, and the iterators that count the vectors of
+    it; None if there is none, or one that is not used along all of the depth.
+    """
+    every = {one.var for one in access.order if not is_const(one.extent, 1)}
+    used = [used_of(one) & every for one in reads_of(node_of(sch, block))]
+    vectors = [place for place, one in enumerate(used) if one and one != every]
+    if len(vectors) != 1:
+        return None
+    (place,) = vectors
+    reduced = {one.var for one in access.order if one.kind == "R"}
+    if not reduced & every <= used[place]:
+        return None
+    return place, [one for one in access.order if one.kind == "S" and one.var in used[place]]
+
+
+def _read_matrix(product: InnerProduct, place: int, dtype: str) -> None:
+    """Read what a thread needs of the matrix in a step before it is used."""
+    sch = product.sch
+    copy = sch.cache_read(product.part, place, "local")
+    sch.compute_at(copy, product.step, preserve_unit_loops=True)
+    elements = sch.fuse(*sch.get_loops(copy)[4:][-2:])
+    width = max(_WORD // storage_bytes(dtype), 1) if product.tile.is_shared else 1
+    sch.vectorize(sch.split(elements, [None, width])[1])
+
+
+def _share_vector(
+    product: InnerProduct, place: int, buffer: Buffer, target: Target, depth: int | None
+) -> BlockRV | None:
+    """Copy a vector that is small enough into shared memory; None if it stays where it is."""
+    sch, tile = product.sch, product.tile
+    sizes = [one.value for one in buffer.shape if isinstance(one, IntImm)]
+    if not tile.is_shared or depth is None or len(sizes) < len(buffer.shape):
+        return None
+    if math.prod(sizes) * storage_bytes(buffer.dtype) > target.max_shared_memory_per_block:
+        return None
+    threads = tile.rows * tile.depth
+    lanes = max(one for one in (1, 2, 4, 8) if one == 1 or not depth % (threads * one))
+    copy = sch.cache_read(product.part, place, "shared")
+    sch.compute_at(copy, sch.get_loops(product.part)[2], preserve_unit_loops=True)
+    _, ty, tx, vector = sch.split(sch.get_loops(copy)[-1], [None, tile.rows, tile.depth, lanes])
+    sch.bind(ty, tile.row_tag)
+    sch.bind(tx, tile.depth_tag)
+    sch.vectorize(vector)
+    return copy
+
+
+def _across_memory(
+    sch: Schedule,
+    target: Target,
+    block: BlockRV,
+    access: MemoryOrder,
+    vector: int,
+    epilogue: BlockRV | None,
+) -> Schedule | None:
+    """The schedule of a product of which neighbours in memory are not reduced; None for targets for
+    which TVM has none, for few rows, and if several elements are made of one row.
+    """
+    row, depth = (extent_of(sch, one) for one in sch.get_loops(block))
+    tile = outer_tile_of(target, row)
+    if tile is None or depth is None or depth // access.group < _LEAST_STEPS:
+        return None
+    if row is not None and row < tile.columns:
+        return None
+    if epilogue is not None and is_broadcast(sch, block, epilogue):
+        return None
+    others = len(reads_of(node_of(sch, block)))
+    product = across_memory(sch, block, tile)
+    for place in [one for one in range(others) if one not in (vector, access.place)]:
+        copy = sch.cache_read(product.part, place, "local")
+        sch.compute_at(copy, product.stage, preserve_unit_loops=True)
+    copy = sch.cache_read(product.part, access.place, "local")
+    sch.compute_at(copy, product.pack, preserve_unit_loops=True)
+    if row is None:
+        copy = sch.cache_read(product.part, vector, "shared")
+        sch.compute_at(copy, product.step, preserve_unit_loops=True)
+        *_, tx, ty, lanes = sch.split(
+            sch.get_loops(copy)[-1], [None, 1, tile.columns, tile.depth, tile.packs]
+        )
+        sch.bind(ty, "threadIdx.y")
+        sch.bind(tx, "threadIdx.x")
+        sch.vectorize(lanes)
+    product.add_up()
+    unroll(sch, sch.get_loops(product.threads)[3], tile.pack)
+    if epilogue is not None:
+        product.finish(epilogue)
+    return sch
