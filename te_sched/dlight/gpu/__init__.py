@@ -13,9 +13,9 @@ from te_sched.dlight.gpu.general_reduction import GeneralReduction as GeneralRed
 from te_sched.dlight.gpu.low_batch_gemv import LowBatchGEMV as LowBatchGEMV
 from te_sched.dlight.gpu.matmul import Matmul as Matmul
 from te_sched.dlight.gpu.reduction import Reduction as Reduction
-from te_sched.dlight.gpu.rms_norm import RMSNorm as RMSNorm
+from te_sched.dlight.gpu.rms_norm import GPURMSNorm as GPURMSNorm
 from te_sched.dlight.gpu.transpose import Transpose as Transpose
 
-Fallback = GPUFallback
+Fallback, RMSNorm = GPUFallback, GPURMSNorm
 
 signatures.list_names(sys.modules[__name__])

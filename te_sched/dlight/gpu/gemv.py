@@ -46,7 +46,7 @@ class GEMV(GPURule):
     """
 
     def scheduled(self, sch: Schedule, target: Target) -> Schedule | None:
-        """The schedule of a function that was not scheduled yet; None if it is no such product."""
+        """The schedule of a function that was not scheduled yet; None for other functions."""
         found = sum_of(sch)
         if found is None:
             return None
@@ -82,8 +82,8 @@ class GEMV(GPURule):
 def _vector_of(
     sch: Schedule, block: BlockRV, access: MemoryOrder
 ) -> tuple[int, list[Iterator]] | None:
-    """The number of the only input that is no matrix, and the iterators that count the vectors of
-    it; None if there is none, or one that is not used along all of the depth.
+    """The number of the only input that is not a matrix, and the iterators that count its vectors;
+    None if there is none, or one that is not used along all of the depth.
     """
     every = {one.var for one in access.order if not is_const(one.extent, 1)}
     used = [used_of(one) & every for one in reads_of(node_of(sch, block))]

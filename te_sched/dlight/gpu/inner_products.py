@@ -15,7 +15,7 @@ from te_sched.tir.schedule import Schedule
 
 
 @dataclass(frozen=True)
-class Tile:
+class InnerTile:
     """What the threads of a block compute of a product.
 
     rows : threads along the rows of the matrix; each computes `rows_each` of them.
@@ -35,7 +35,7 @@ class Tile:
     steps: int = 64
     is_shared: bool = False
 
-    def fitted(self, target: Target, depth: int | None, group: int) -> Tile:
+    def fitted(self, target: Target, depth: int | None, group: int) -> InnerTile:
         """The tile with as many threads as a block can have, and as many products at a time as
         divide the depth (None if it is not constant), or as share a packed number.
         """
@@ -57,10 +57,10 @@ def is_adreno(target: Target) -> bool:
     )
 
 
-def tile_of(target: Target, rows: int | None, depth: int | None) -> Tile:
+def tile_of(target: Target, rows: int | None, depth: int | None) -> InnerTile:
     """TVM's tile for a product with a single vector; None stands for a size that varies."""
     is_wide = rows is not None and depth is not None and rows > depth
-    wide = Tile(steps=UNROLL_STEPS)
+    wide = InnerTile(steps=UNROLL_STEPS)
     if target.kind == "cuda":
         tile = replace(wide, rows=16, depth=32, lanes=4, is_shared=True)
     elif target.kind == "rocm":
@@ -69,13 +69,13 @@ def tile_of(target: Target, rows: int | None, depth: int | None) -> Tile:
         tile = replace(wide, rows=4 if is_wide else 2, depth=16 if is_wide else 64)
         tile = replace(tile, row_tag=wide.depth_tag, depth_tag=wide.row_tag)
     elif is_adreno(target):
-        return Tile(2, 32, wide.depth_tag, wide.row_tag, lanes=8, steps=8)
+        return InnerTile(2, 32, wide.depth_tag, wide.row_tag, lanes=8, steps=8)
     else:
-        return Tile()
+        return InnerTile()
     return replace(tile, rows=1, depth=64) if rows is None else tile
 
 
-def low_batch_tile_of(target: Target, rows: int | None, depth: int | None) -> Tile:
+def low_batch_tile_of(target: Target, rows: int | None, depth: int | None) -> InnerTile:
     """TVM's tile for a product with several vectors."""
     tile = replace(tile_of(target, rows, depth), rows_each=2, is_shared=False)
     is_wide = rows is not None and depth is not None and rows > depth
@@ -88,7 +88,7 @@ def low_batch_tile_of(target: Target, rows: int | None, depth: int | None) -> Ti
     return tile
 
 
-def along_memory(sch: Schedule, block: BlockRV, tile: Tile, batch: int = 0) -> InnerProduct:
+def along_memory(sch: Schedule, block: BlockRV, tile: InnerTile, batch: int = 0) -> InnerProduct:
     """Divide a product of which neighbours in memory are reduced: the last two loops of the block
     are its rows and its depth; another one before them counts vectors, `batch` of each kernel.
     """
@@ -123,7 +123,7 @@ class InnerProduct:
     block: BlockRV
     part: BlockRV
     threads: BlockRV
-    tile: Tile
+    tile: InnerTile
     vectors: int
 
     @property
@@ -170,7 +170,9 @@ class InnerProduct:
         unroll(sch, sch.get_loops(self.threads)[self.vectors + 3], tile.steps)
 
     def finish(self, epilogue: BlockRV, is_broadcast: bool) -> None:
-        """Compute what uses the rows of the kernel; of a broadcast, several elements use one."""
+        """Move the block that uses the rows into the kernel; of a broadcast, several elements use
+        one.
+        """
         sch, tile = self.sch, self.tile
         if is_broadcast:
             sch.reverse_compute_at(epilogue, self.kernel, preserve_unit_loops=True)

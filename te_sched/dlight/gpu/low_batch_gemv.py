@@ -55,7 +55,7 @@ class LowBatchGEMV(GPURule):
             )
 
     def scheduled(self, sch: Schedule, target: Target) -> Schedule | None:
-        """The schedule of a function that was not scheduled yet; None if it is no such product."""
+        """The schedule of a function that was not scheduled yet; None for other functions."""
         blocks = normalize(sch)
         if blocks is None or not all(sch.get_loops(one) for one in blocks):
             return None
@@ -143,7 +143,7 @@ def _elements(sch: Schedule, block: BlockRV) -> LoopRV:
 @dataclass(frozen=True)
 class _Parts:
     """The blocks of a product with a multiple of some vectors: those that unpack the matrix, copy
-    the vectors, and copy the results or compute what is made of them, if there are any.
+    the vectors, and copy or use the results, if there are any.
     """
 
     product: BlockRV
@@ -154,7 +154,7 @@ class _Parts:
 
 def _is_along_memory(sch: Schedule, block: BlockRV) -> bool | None:
     """Whether neighbours in memory are reduced of the matrix that a block multiplies with a varying
-    number of vectors; None if it is no such product.
+    number of vectors; None for other blocks.
     """
     node = node_of(sch, block)
     axes = {one.var: one for one in iterators_of(sch, block)}
@@ -171,8 +171,8 @@ def _is_along_memory(sch: Schedule, block: BlockRV) -> bool | None:
 
 
 def _padded(sch: Schedule, blocks: list[BlockRV], product: BlockRV, bucket: int) -> _Parts | None:
-    """Pad a product to a multiple of some vectors, and inline what can be; None if blocks are left
-    that are no parts of such a product.
+    """Pad a product to a multiple of some vectors, and inline what can be; None if other blocks
+    are left.
     """
     extents = [one.extent for one in iterators_of(sch, product)]
     known = {one.key for one in blocks}

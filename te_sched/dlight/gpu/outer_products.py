@@ -102,7 +102,7 @@ class OuterProduct:
         sch.set_scope(self.threads, 0, "local")
 
     def finish(self, epilogue: BlockRV) -> None:
-        """Compute what uses the columns of the kernel, one element for each."""
+        """Move the block that uses the columns into the kernel, one element for each."""
         _, columns = self._column(epilogue, 0)
         if not self.vectors:
             columns = self.sch.split(self.sch.fuse(*columns), [self.tile.columns, None])[:1]

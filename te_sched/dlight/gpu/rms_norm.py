@@ -19,7 +19,7 @@ _FEW_THREADS = 64
 _LANES = 8
 
 
-class RMSNorm(GPURule):
+class GPURMSNorm(GPURule):
     """The squares of rows, their sum, a factor made of it, and its product with the rows; each of
     these is a block. One block of threads for each row.
 
