@@ -36,18 +36,20 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from te_sched.arith.aliasing import Apart, Touch
 from te_sched.arith.analyzer import Analyzer
+from te_sched.arith.forms import Forms
 from te_sched.config import AS_TVM, Lowering
 from te_sched.ir import dtypes, ops
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
 from te_sched.ir.blocks import DeclBuffer
-from te_sched.ir.expr import Buffer, Expr, Var
+from te_sched.ir.expr import Buffer, Expr, Range, Var
 from te_sched.ir.roles import EVERY_ROLE
 from te_sched.ir.scopes import rank_and_tag
 from te_sched.ir.stmt import Allocate, PrimFunc, Stmt
 from te_sched.ir.structural import structural_key
-from te_sched.ir.visitor import AccessMapper, children, replace, variables_of
+from te_sched.ir.visitor import AccessMapper, children, replace, variables_of, walk
 from te_sched.lower.statements import rebuilt
 from te_sched.lower.vectorize_storage import vectorize_storage
 
@@ -60,6 +62,8 @@ _REGISTER_BITS = 32
 _FRAGMENTS = ("wmma", "m16n8k8")
 _SHARED_TAGS = (".dyn", ".workspace", ".vtcm")
 _TAGGED_BITS = 32
+# Attributes of statements whose accesses are not all seen.
+_UNKNOWN_SCOPES = ("extern_scope", "volatile_scope")
 _REGISTER_SCOPES = ("warp", "local", "wmma", "texture", "m16n8k8")
 
 
@@ -437,15 +441,18 @@ def _is_typed(func: PrimFunc) -> bool:
 
 class _InPlaceCheck:
     """Whether a statement may write `target` over `source`: it reads `source` only to write the
-    same element of `target`, and never reads `target`.
+    same element of `target`, once, and never reads `target`.
     """
 
     def __init__(self, target: Var, source: Var) -> None:
         self.target = target
         self.source = source
         self.store: S.BufferStore | None = None
-        self.store_key: Any = None
         self.nesting = 0
+        self.loops: dict[Var, Range] = {}  # around what is visited
+        self.lets: dict[Var, Expr] = {}
+        self.conditions: list[Expr] = []
+        self.stores: list[tuple[Touch, dict[Var, Range]]] = []  # to `target`, with their loops
 
     def holds(self, node: Any) -> bool:
         """Whether the condition holds for everything in a statement or an expression."""
@@ -456,9 +463,30 @@ class _InPlaceCheck:
             return self._store_holds(node)
         if kind is E.BufferLoad:
             return self._load_holds(node)
-        if kind is S.AttrStmt and node.key in ("extern_scope", "volatile_scope"):
+        if kind is S.While or (kind is S.AttrStmt and node.key in _UNKNOWN_SCOPES):
             return False
+        if kind is S.For:
+            return self._loop_holds(node, node.loop_var, Range(node.min, node.extent))
+        if kind is S.AttrStmt and node.key in S.THREAD_KEYS:
+            var = node.node.var
+            return self._loop_holds(node, var, Range(ops.const(0, var.dtype), node.value))
+        if kind is S.LetStmt:
+            self.lets[node.var] = node.value
+        if kind is S.IfThenElse and node.else_case is None:
+            return self.holds(node.condition) and self._body_holds(node)
         return all(self.holds(child) for child in children(node))
+
+    def _body_holds(self, node: S.IfThenElse) -> bool:
+        self.conditions.append(node.condition)
+        found = self.holds(node.then_case)
+        self.conditions.pop()
+        return found
+
+    def _loop_holds(self, node: Any, var: Var, values: Range) -> bool:
+        self.loops[var] = values
+        found = all(self.holds(child) for child in children(node))
+        del self.loops[var]
+        return found
 
     def _store_holds(self, node: S.BufferStore) -> bool:
         self.nesting += 1
@@ -471,7 +499,38 @@ class _InPlaceCheck:
         self.store = node
         value_holds = self.holds(node.value)
         self.store = None
-        return value_holds
+        return value_holds and self._is_once(node)
+
+    def _is_once(self, node: S.BufferStore) -> bool:
+        """Whether it is known that no element is written before, in another iteration or store."""
+        index: list[Expr] = []
+        loops = dict(self.loops)
+        for e in node.indices:
+            if type(e) is E.Ramp and type(e.lanes) is int:
+                lane = Var("lane", e.base.dtype)
+                loops[lane] = Range(ops.const(0, lane.dtype), ops.const(e.lanes, lane.dtype))
+                e = ops.add(e.base, ops.mul(e.stride, lane))
+            if dtypes.lanes(e.dtype) != 1 or any(type(one) is E.BufferLoad for one in walk(e)):
+                return False
+            index.append(e)
+        ones = tuple([ops.const(1, e.dtype) for e in index])
+        own = Touch(tuple(index), ones, tuple(self.conditions))
+        repeated = [var for var, one in loops.items() if not ops.is_const(one.extent, 1)]
+        is_once = self._are_apart(own, own, loops, repeated) and all(
+            self._are_apart(own, other, loops | others, [self.target])  # in no iteration
+            for other, others in self.stores
+        )
+        self.stores.append((own, loops))
+        return is_once
+
+    def _are_apart(
+        self, a: Touch, b: Touch, loops: dict[Var, Range], wanted: Iterable[Var]
+    ) -> bool:
+        sizes = {one.extent: 1 for one in loops.values() if type(one.extent) is Var}
+        forms = Forms(sizes, self.lets)
+        for var, values in loops.items():
+            forms.bind(var, forms.of(values.min), forms.of(values.extent))
+        return Apart(forms, wanted, (), ()).is_proved(a, b)
 
     def _load_holds(self, node: E.BufferLoad) -> bool:
         data = node.buffer.data

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -9,8 +11,8 @@ import te_sched
 from te_sched import te
 from te_sched.config import TO_RUN
 from te_sched.ir import ops
-from te_sched.ir.expr import Broadcast, Buffer, IntImm, Ramp
-from te_sched.ir.stmt import Allocate, BufferStore, For, PrimFunc, Stmt
+from te_sched.ir.expr import Broadcast, Buffer, Expr, IntImm, Ramp
+from te_sched.ir.stmt import Allocate, BufferStore, For, IfThenElse, PrimFunc, Stmt
 from te_sched.ir.visitor import walk
 from te_sched.lower.rewrite_storage import rewrite_storage
 from te_sched.script import tir as T
@@ -55,6 +57,73 @@ def test_elementwise_result_takes_the_memory_of_its_source() -> None:
 def test_other_element_forbids_in_place() -> None:
     func = rewrite_storage(chain(temporary("B", 64), temporary("C", 64), shift=1))
     assert len(allocations(func)) == 2
+
+
+def shared(n_allocations: int, make: Callable[[Buffer, Buffer], Stmt]) -> bool:
+    """Whether a statement that computes C from B leaves so many allocations."""
+    B, C = temporary("B", 64), temporary("C", 64)
+    inner = allocate(C, make(C, B), fill(A, C))
+    func = rewrite_storage(function(allocate(B, fill(B, A), inner), A))
+    return len(allocations(func)) == n_allocations
+
+
+def test_elements_that_are_computed_again_forbid_in_place() -> None:
+    """The second time, the source is overwritten."""
+
+    def again(extent: int) -> Callable[[Buffer, Buffer], Stmt]:
+        return lambda C, B: loop(i, extent, loop(j, 64, store(C, read(B, j) + 1.0, j)))
+
+    def overlapping(step: int, limit: int) -> Callable[[Buffer, Buffer], Stmt]:
+        at = i * step + j
+
+        def make(C: Buffer, B: Buffer) -> Stmt:
+            guarded = IfThenElse(ops.less(j, limit), store(C, read(B, at) + 1.0, at), None)
+            return loop(i, 8, loop(j, 8, guarded))
+
+        return make
+
+    assert shared(1, again(1))
+    assert shared(2, again(2))
+    assert shared(1, overlapping(8, 8))
+    assert shared(2, overlapping(7, 8))
+    assert shared(1, overlapping(7, 7))  # the condition keeps them apart
+
+
+def test_two_stores_of_an_element_forbid_in_place() -> None:
+    def two(first: Expr, second: Expr) -> Callable[[Buffer, Buffer], Stmt]:
+        return lambda C, B: loop(
+            i,
+            32,
+            block(*[store(C, read(B, at) * 2.0, at) for at in (first, second)]),
+        )
+
+    assert shared(1, two(i * 2, i * 2 + 1))
+    assert shared(2, two(i * 2, i * 2))
+    assert shared(2, two(i, 31 - i))
+
+
+def test_repeated_instances_of_a_block_are_right() -> None:
+    @T.prim_func
+    def main(A: T.Buffer((10,), "float32"), Z: T.Buffer((10,), "float32")) -> None:
+        Y = T.alloc_buffer((10,))
+        D = T.alloc_buffer((10,))
+        for i in range(10):
+            with T.block("Y"):
+                vi = T.axis.spatial(10, i)
+                Y[vi] = A[vi] * T.float32(2)
+        for i_0, i_1, i_2 in T.grid(8, 4, 2):
+            with T.block("D"):
+                vi = T.axis.spatial(10, i_0 * 2 + i_2)
+                T.where((i_0 + i_1) * 2 + i_2 < 10)
+                D[vi] = Y[vi] + T.float32(1)
+        for i in range(10):
+            with T.block("Z"):
+                vi = T.axis.spatial(10, i)
+                Z[vi] = D[vi] * T.float32(3)
+
+    a, z = te_sched.nd.array(np.arange(10, dtype="float32")), te_sched.nd.empty((10,), "float32")
+    te_sched.build(main, target="llvm")(a, z)
+    np.testing.assert_array_equal(z.numpy(), (np.arange(10) * 2 + 1) * 3)
 
 
 def test_other_type_or_scope_forbids_in_place() -> None:
