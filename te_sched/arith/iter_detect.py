@@ -178,10 +178,16 @@ class Prover:
         return done.value if isinstance(done, IntImm) else done
 
     def forms(self, *numbers: Factor) -> tuple[Forms, list[Form]]:
-        """Numbers as sums of products of variables, which are at least 1, as sizes are."""
+        """Numbers as sums of products of variables. Those whose values are unknown are at least 1,
+        as sizes are.
+        """
         parts = [ops.convert(one) for one in numbers]
-        forms = Forms(dict.fromkeys(variables_of(*parts), 1), {})
+        forms = Forms({var: self._least(var) for var in variables_of(*parts)}, {})
         return forms, [forms.of(one) for one in parts]
+
+    def _least(self, var: Var) -> int:
+        low = None if self._given is None else self._given.const_bounds(var)[0]
+        return 1 if low is None else low
 
     def is_equal(self, a: Factor, b: Factor) -> bool:
         """Whether a == b is known."""

@@ -88,7 +88,7 @@ class _Accesses:
 
     `own` buffers and memory that statements allocate are omitted; with `is_inside`, nested blocks
     are visited. With `is_exact`, the conditions in `joint`, on several loops or of symbols, bound
-    indices too.
+    indices too; `analyzer` knows the values of outer variables.
     """
 
     def __init__(
@@ -98,7 +98,9 @@ class _Accesses:
         views: Iterable[MatchBufferRegion] = (),
         is_inside: bool = False,
         is_exact: bool = False,
+        analyzer: Analyzer | None = None,
     ) -> None:
+        self.analyzer = analyzer
         self.buffers, self.is_inside, self.is_exact = dict(buffers), is_inside, is_exact
         self.own = set(own)
         self.views: dict[Buffer, BufferRegion] = {}
@@ -178,7 +180,8 @@ class _Accesses:
         if is_constant or not self.is_joint or not symbols.isdisjoint(self.domains):
             return None
         holds = reduce(ops.logical_and, conditions) if conditions else None
-        found = detect_iter_map([e], loops, holds, IterMapLevel.SURJECTIVE)
+        level, analyzer = IterMapLevel.SURJECTIVE, self.analyzer
+        found = detect_iter_map([e], loops, holds, level, analyzer)
         return None if found.errors else _values(found.indices[0], e.dtype)
 
     # Statements
@@ -533,6 +536,7 @@ def accessed_sets(
     buffers: Iterable[Buffer],
     relaxed: Mapping[Var, IntervalSet],
     views: Iterable[MatchBufferRegion] = (),
+    analyzer: Analyzer | None = None,
 ) -> dict[Buffer, list[IntervalSet]]:
     """The regions of buffers that statements access, by dimension, without those that are unknown.
 
@@ -541,9 +545,10 @@ def accessed_sets(
     body : without iterators of blocks around it.
     relaxed : outer variables that take all their values.
     views : of the block around the body.
+    analyzer : knows the values of variables around the body; others are taken for sizes.
     """
     wanted = {buffer.data: buffer for buffer in buffers}
-    found = _Accesses(wanted, (), views, is_inside=True, is_exact=True)
+    found = _Accesses(wanted, (), views, is_inside=True, is_exact=True, analyzer=analyzer)
     found.domains = dict(relaxed)
     found.statement(body)
     regions = {}

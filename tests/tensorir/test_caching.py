@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import te_sched
-from te_sched import tir
+from te_sched import te, tir
 from te_sched.ir import structural_equal
 from tests.tensorir.programs import STAGES, function, program
 
@@ -275,3 +275,25 @@ def test_the_dtype_of_views_is_set() -> None:
     assert 'D[()] = T.Cast("float64", A[vi, vj] * T.float32(2))' in text
     assert 'C[vi, vj] = T.Cast("float32", E[()]) + T.float32(1)' in text
     check_same(sch, VIEWED)
+
+
+@pytest.mark.parametrize(
+    "copied",
+    [
+        lambda sch: sch.cache_read("D", 0, "local"),
+        lambda sch: sch.cache_write("C", 0, "local"),
+        lambda sch: sch.set_scope("C", 0, "shared"),
+        lambda sch: sch.reindex("D", ("read", 0)),
+        lambda sch: sch.reindex_cache_read("D", 0, "local", lambda i, j: (j, i)),
+    ],
+)
+def test_copies_keep_the_groups_of_dimensions(copied: Any) -> None:
+    A = te.placeholder((8, 8), name="A")
+    C = te.compute((8, 8), lambda i, j: A[i, j] * 2.0, name="C")
+    D = te.compute((8, 8), lambda i, j: C[i, j], name="D")
+    sch = tir.Schedule(te.create_prim_func([A, D]))
+    sch.set_axis_separator("C", ("write", 0), [1])
+    copied(sch)
+    made = [line for line in sch.mod.script().splitlines() if "alloc_buffer" in line]
+    assert made
+    assert all("axis_separators=[1]" in line for line in made)

@@ -154,7 +154,8 @@ class _Compaction(AccessMapper):
             common = THREADS_SHARING.get(rank_of(buffer.scope()), ())
             by_threads.setdefault(common, []).append(buffer)
         for common, some in by_threads.items():
-            for buffer, sets in accessed_sets(body, some, self._relaxed(common), views).items():
+            relaxed = self._relaxed(common)
+            for buffer, sets in accessed_sets(body, some, relaxed, views, self.analyzer).items():
                 if not buffer.strides:
                     self.regions[buffer] = self._region(buffer, sets)
 

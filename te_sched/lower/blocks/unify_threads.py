@@ -83,7 +83,7 @@ class _Unification(ReferenceMapper):
         if node.thread_binding is None or not is_unified(node.thread_binding.thread_tag):
             return self.generic(node)
         inside: Stmt = node.body
-        if node.annotations:
+        if node.annotations and self.launched is not None:
             var = Var("var", node.loop_var.dtype)
             zero, one = ops.const(0, var.dtype), ops.const(1, var.dtype)
             inside = For(var, zero, one, "serial", inside, None, node.annotations)
@@ -125,7 +125,9 @@ class _Unification(ReferenceMapper):
             var = Var(tag, dtype)
             axis = IterVar(None, Var("", dtype), "ThreadIndex", tag)
             zero = ops.const(0, dtype)
-            known = self.launched[tag] = For(var, zero, extent, node.kind, node.body, axis)
+            notes = {} if self.launched else node.annotations  # inner ones stay inside
+            known = For(var, zero, extent, node.kind, node.body, axis, notes)
+            self.launched[tag] = known
         value = ops.cast(dtype, known.loop_var)
         self.values[node.loop_var] = ops.add(value, self.visit(node.min))
 

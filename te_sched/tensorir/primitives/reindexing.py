@@ -14,7 +14,6 @@ from te_sched.arith.forms import Forms, constant
 from te_sched.errors import DeclarationError, ScheduleError
 from te_sched.ir import ops
 from te_sched.ir.blocks import Block
-from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.expr import Buffer, BufferRegion, Expr, IntImm, IterVar, Range, Var
 from te_sched.ir.stmt import Stmt
 from te_sched.ir.structural import structural_equal
@@ -79,8 +78,8 @@ class ReindexPrimitives(CopyPrimitives):
         inside = tuple([axis.var for axis in axes])
         if updates:
             _check_order(refused, axes, indices, inside, has_init=True)
-        shape, name = [_end(axis) for axis in axes], f"{whole.name}_reindex"
-        copy = decl_buffer(shape, whole.dtype, name, scope=whole.scope())
+        copy = copy_of(whole, f"{whole.name}_reindex", whole.scope())
+        copy = _with_shape(copy, [_end(axis) for axis in axes])
         point = _Point(key, copy, whole, axes, indices, is_own=writes or updates)
         made = {
             is_back: point.copied(self, is_back, refused)
@@ -191,7 +190,7 @@ class ReindexPrimitives(CopyPrimitives):
         inside = maps.map_indices(mapping, [axis.var for axis in own.iter_vars])
         _check_order(refused, axes, indices, inside, has_init=own.init is not None)
         copy = copy_of(buffer, f"{buffer.name}_{memory}", check_scope(memory))
-        copy = replace(copy, shape=shape)
+        copy = _with_shape(copy, shape)
         source, target = (buffer, indices), (copy, inside)
         if writes:
             source, target = target, source
@@ -382,6 +381,12 @@ def _refusal(key: BlockKey, buffer: Buffer) -> Callable[[str, str], ScheduleErro
     """Makes the errors of copies of what a block accesses."""
     fault = f"cannot reindex {buffer.name} of block {key.name}"
     return lambda why, help: ScheduleError(fault, why, help, of_block(key.name))
+
+
+def _with_shape(buffer: Buffer, shape: Sequence[Expr]) -> Buffer:
+    """A buffer with another shape, and the groups of dimensions that it still has."""
+    groups = tuple([one for one in buffer.axis_separators if one <= len(shape)])
+    return replace(buffer, shape=tuple(shape), axis_separators=groups)
 
 
 def _end(axis: IterVar) -> Expr:

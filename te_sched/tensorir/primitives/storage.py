@@ -197,8 +197,11 @@ def _like(buffer: Buffer, dtype: str, scope: str) -> Buffer:
 
 
 def copy_of(buffer: Buffer, name: str, scope: str, dtype: str = "") -> Buffer:
-    """A buffer of the same shape in other memory."""
-    return decl_buffer(buffer.shape, dtype or buffer.dtype, name, scope=scope)
+    """A buffer of the same shape, with the same groups of dimensions, in other memory."""
+    groups = buffer.axis_separators
+    return decl_buffer(
+        buffer.shape, dtype or buffer.dtype, name, scope=scope, axis_separators=groups
+    )
 
 
 class _Retype(Swap):

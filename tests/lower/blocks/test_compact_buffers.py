@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import te_sched
+from te_sched import te
 from te_sched.lower.blocks.compact_buffers import compact_buffers
 from te_sched.lower.blocks.lower_init import lower_init
 from te_sched.lower.blocks.make_opaque import make_opaque
@@ -232,6 +233,21 @@ def test_conditions_on_fused_loops_bound_the_region() -> None:
     c = np.zeros(512, "float32")
     te_sched.build(diagonal)(c)
     np.testing.assert_array_equal(c.reshape(8, 64)[:, :60], 1)
+
+
+@pytest.mark.parametrize(("extent", "factor"), [(7, 4), (17, 16), (3, 2), (13, 4)])
+def test_outer_loops_are_not_taken_for_sizes(extent: int, factor: int) -> None:
+    """Sizes are positive, so that 7 - n * 4 is below 4; an outer loop may be 0."""
+    A = te.placeholder((extent,), name="A")
+    B = te.compute((extent,), lambda i: A[i] * 2.0, name="B")
+    C = te.compute((extent,), lambda i: B[i] + 1.0, name="C")
+    sch = te_sched.tir.Schedule(te.create_prim_func([A, C]))
+    outer, _ = sch.split(sch.get_loops("C")[0], [None, factor])
+    sch.compute_at("B", outer)
+    assert f"B = T.allocate([{factor}]" in str(te_sched.lower(sch.mod))
+    a, c = np.arange(extent, dtype="float32"), np.zeros(extent, "float32")
+    te_sched.build(sch.mod, target="llvm")(a, c)
+    np.testing.assert_array_equal(c, a * 2 + 1)
 
 
 def test_inequalities_at_the_ends_of_loops_bound_the_region() -> None:

@@ -80,16 +80,19 @@ def main(A: T.Buffer((8,), "int64"), B: T.Buffer((8,), "int64")):
     assert 'B[T.Cast("int64", threadIdx_x)] = T.Cast("int64", threadIdx_x)' in unified(source)
 
 
-def test_annotations_stay_at_a_loop_of_one_iteration() -> None:
+def test_annotations_stay_at_the_outermost_loop_or_at_one_of_one_iteration() -> None:
     source = """
 @T.prim_func
 def main(A: T.Buffer((8,), "int32")):
-    for j in T.thread_binding(8, thread="threadIdx.x", annotations={"mark": 1}):
-        A[j] = 0
+    for i in T.thread_binding(1, thread="blockIdx.x", annotations={"outer": 1}):
+        for j in T.thread_binding(8, thread="threadIdx.x", annotations={"inner": 1}):
+            A[j] = 0
 """
-    assert unified(source).splitlines()[1].strip() == (
-        'for var in T.serial(1, annotations={"mark": 1}):'
-    )
+    assert [line.strip() for line in unified(source).splitlines()[:3]] == [
+        'for blockIdx_x in T.thread_binding(1, thread="blockIdx.x", annotations={"outer": 1}):',
+        'for threadIdx_x in T.thread_binding(8, thread="threadIdx.x"):',
+        'for var in T.serial(1, annotations={"inner": 1}):',
+    ]
 
 
 def test_virtual_threads_are_unified() -> None:
