@@ -15,6 +15,7 @@ from te_sched.ir import expr as E
 from te_sched.ir import ops
 from te_sched.ir import stmt as S
 from te_sched.lower.vectorize_loops import vectorize_loops
+from te_sched.script import tir as T
 from tests.codegen.programs import buffer, build, elementwise, function, loop
 
 pytestmark = pytest.mark.skipif(
@@ -253,3 +254,27 @@ def test_quotients_of_loops_are_those_of_each_iteration() -> None:
     b = np.zeros((24, 33))
     te_sched.build(s, [A, rows, B])(a, chosen, b)
     np.testing.assert_array_equal(b, a[chosen])
+
+
+def test_lanes_of_parameters_that_may_overlap_make_llvm_say_nothing(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    @T.prim_func
+    def increased(a: T.handle, b: T.handle):
+        n = T.int64()
+        A = T.match_buffer(a, (n,))
+        B = T.match_buffer(b, (n,))
+        for i in range(n):
+            with T.block("B"):
+                vi = T.axis.spatial(n, i)
+                B[vi] = A[vi] + 1.0
+
+    s = tir.Schedule(increased)
+    _, inner = s.split(s.get_loops("B")[0], [None, 4])
+    s.vectorize(inner)
+    with te_sched.config.scoped(cache=False):
+        built = te_sched.build(s.mod, target="llvm")
+    assert not capfd.readouterr().err
+    a, b = np.arange(6, dtype="float32"), np.zeros(6, "float32")
+    built(a, b)
+    np.testing.assert_array_equal(b, a + 1)

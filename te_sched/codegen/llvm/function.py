@@ -44,6 +44,10 @@ class AliasScopes:
         alone = module.metadata(f"!{{!{scope}}}")
         self._scopes[data] = (scope, alone, module.metadata())
 
+    def holds(self, data: Var) -> bool:
+        """Whether a pointer is promised to be apart from the other promised ones."""
+        return data in self._scopes
+
     def suffix(self, data: Var) -> str:
         """What an access through `data` says after its operands."""
         found = self._scopes.get(data)

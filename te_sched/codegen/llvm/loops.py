@@ -88,7 +88,7 @@ def _loop_metadata(out: FunctionText, node: S.For) -> str:
     if node.kind == "vectorized":
         wishes.append('!"llvm.loop.vectorize.enable", i1 true')
     lanes = _scalarized_lanes(node)
-    if lanes and out.module.has_masks():
+    if lanes and out.module.has_masks() and not _may_alias(out, node):
         wishes += _masked_vector_wishes(lanes)
     elif quirks.must_stay_scalar(node):
         wishes.append('!"llvm.loop.vectorize.enable", i1 false')
@@ -98,6 +98,16 @@ def _loop_metadata(out: FunctionText, node: S.For) -> str:
         number, f"distinct !{{!{number}, {', '.join(f'!{hint}' for hint in hints)}}}"
     )
     return f", !llvm.loop !{number}"
+
+
+def _may_alias(out: FunctionText, loop: S.For) -> bool:
+    """Whether a parameter that is not promised to be apart from others is one of several buffers of
+    the loop. LLVM would have to compare addresses before so short a loop; it prints a remark.
+    """
+    accesses = (one for one in walk(loop.body) if isinstance(one, S.BufferStore | E.BufferLoad))
+    touched = {one.buffer.data for one in accesses}
+    params = {one.data for one in out.func.buffer_map.values()}
+    return len(touched) > 1 and any(not out.scopes.holds(one) for one in touched & params)
 
 
 def _scalarized_lanes(node: S.For) -> int:
