@@ -74,7 +74,8 @@ class BlockSchedule(
 
     Parameters
     ----------
-    mod : a module, or a function, which becomes `main` of a module.
+    mod : a module, or a function, which becomes `main` of a module. Functions of graphs in it stay
+        as they are.
     seed : of the random numbers that sampling primitives draw.
     error_render_level : what errors of primitives show: "detail" the message, and below it the
         module with the blocks and loops concerned underlined; "fast" the first line of the
@@ -116,18 +117,20 @@ class BlockSchedule(
         _check_option("error_render_level", error_render_level, _LEVELS)
         del enable_check
         self.render_level = error_render_level
-        self.attrs, self.declared = module.attrs, module
+        functions = {k: one for k, one in module.functions.items() if isinstance(one, PrimFunc)}
+        is_mixed = len(functions) < len(module.functions)
+        self.attrs, self.declared = module.attrs, module.clone() if is_mixed else module
         self.functions, self.nodes, self.parents = {}, {}, {}
         self.roots, self.keys, self.fates, self.values = {}, {}, {}, {}
         self.removed: set[Any] = set()
         self.changes = None
         self.trace = BlockTrace()
         self.seed(seed)
-        names = list(module.functions)
+        names = list(functions)
         self.working_on = names[0] if len(names) == 1 else "main" if "main" in names else None
         seen: set[Any] = set()
         draft = BlockIndexDraft(self, Changes(self, None))  # type: ignore[arg-type]
-        for name, func in module.functions.items():
+        for name, func in functions.items():
             own = _own_definitions(func, seen)
             draft.functions[name] = own.with_body(_NOTHING)
             draft.set_body(name, own.body)
@@ -141,6 +144,8 @@ class BlockSchedule(
     @property
     def mod(self) -> IRModule:
         """The present module."""
+        if len(self.functions) < len(self.declared.functions):
+            return self.declared.with_functions(self.functions)
         return IRModule(dict(self.functions), self.attrs)
 
     @property

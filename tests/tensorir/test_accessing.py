@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from te_sched import tir
+import numpy as np
+
+import te_sched
+from te_sched import relax, tir
 from te_sched.script import from_source
+from te_sched.script import ir as I
+from te_sched.script import relax as R
+from te_sched.script import tir as T
 from tests.tensorir.programs import GIVEN, MATMUL, STAGES, function
 from tests.tensorir.test_partitioning import check_same, loops, scheduled
 
@@ -94,3 +100,30 @@ def test_programs_of_traces_state_the_same_region() -> None:
     again = tir.Schedule(from_source(GIVEN + STAGES))
     scope["apply_trace"](again)
     assert again.mod.script() == sch.mod.script()
+
+
+def test_graphs_beside_functions_of_blocks_stay() -> None:
+    @I.ir_module
+    class Module:
+        @T.prim_func
+        def double(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+            for i in range(8):
+                with T.block("B"):
+                    vi = T.axis.spatial(8, i)
+                    B[vi] = A[vi] * 2.0
+
+        @R.function
+        def main(x: R.Tensor((8,), "float32")):
+            return R.call_tir(Module.double, (x,), out_sinfo=R.Tensor((8,), "float32"))
+
+    graph = Module["main"]
+    sch = tir.Schedule(Module)
+    Module["main"] = graph.with_attr("later", 1)  # the schedule has the module as it was
+    assert sch.func_working_on == "double"
+    sch.vectorize(sch.get_loops("B")[0])
+    other = sch.copy()
+    assert sch.mod["main"] is other.mod["main"] is graph
+    assert "T.vectorized(8)" in other.mod["double"].script()
+    machine = relax.VirtualMachine(relax.build(sch.mod, "llvm"), te_sched.cpu())
+    found = machine["main"](te_sched.nd.array(np.arange(8, dtype="float32")))
+    np.testing.assert_array_equal(found.numpy(), 2 * np.arange(8, dtype="float32"))
