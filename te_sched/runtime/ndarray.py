@@ -236,7 +236,7 @@ class NDArray:
             with self._indexed("write", index):
                 self._array[index] = kept
             return
-        with cuda_memory.working_on(self.device.device_id, f"write {self!s}") as cupy:
+        with cuda_memory.working_on(self.device.device_id, f"write {self._described()}") as cupy:
             self._array[index] = cupy.asarray(kept)
 
     @contextmanager
@@ -256,10 +256,13 @@ class NDArray:
         return len(self._array)
 
     def __str__(self) -> str:
-        return f"<te_sched.nd.NDArray shape={self.shape}, {self.dtype}, {self.device}>"
+        return str(self._readable())
 
     def __repr__(self) -> str:
-        return f"{self!s}\n{self._readable()}"
+        return f"{self._described()}\n{self}"
+
+    def _described(self) -> str:
+        return f"<te_sched.nd.NDArray shape={self.shape}, {self.dtype}, {self.device}>"
 
 
 def array(values: Any, device: Device | None = None, dtype: str | None = None) -> NDArray:

@@ -60,6 +60,14 @@ def test_copies() -> None:
         b.copyfrom(np.zeros(3))
 
 
+def test_an_array_prints_as_numpy_s() -> None:
+    values = np.array([[0.5, 1], [2, 3]], "float32")
+    assert str(nd.array(values)) == str(values)
+    head, _, rest = repr(nd.array(values)).partition("\n")
+    assert head == "<te_sched.nd.NDArray shape=(2, 2), float32, cpu(0)>"
+    assert rest == str(values)
+
+
 def test_items() -> None:
     a = nd.array(np.zeros((2, 2), "float32"))
     a[0, 1] = 3
