@@ -247,7 +247,9 @@ class BlockBuilder:
 
     def emit(self, expr: Any, name_hint: str = "") -> GraphVar:
         """Bind the value of an expression to a variable, which is returned."""
-        return self._emit(self.normalize(as_expr(expr)), name_hint, is_output=False)
+        value = as_expr(expr)
+        value = self._bound_argument(value) or self.normalize(value)
+        return self._emit(value, name_hint, is_output=False)
 
     def _emit(self, expr: Any, name_hint: str, is_output: bool) -> GraphVar:
         block = self._block()
@@ -446,11 +448,24 @@ class BlockBuilder:
         return method(self, expr)
 
     def normalize_argument(self, expr: Any) -> Any:
-        """An argument in normal form: bound to a variable unless it is a leaf."""
-        expr = self.normalize(expr)
-        if isinstance(expr, (*LEAVES, Tuple)) or not self._blocks:
-            return expr
-        return self._emit(expr, "", is_output=False)
+        """An argument in normal form: bound to a variable unless it is a leaf.
+
+        An expression that is an argument once more in a block is the same variable.
+        """
+        found = self._bound_argument(expr)
+        if found is not None:
+            return found
+        made = self.normalize(expr)
+        if isinstance(made, (*LEAVES, Tuple)) or not self._blocks:
+            return made
+        var = self._emit(made, "", is_output=False)
+        self._blocks[-1].arguments[id(expr)] = (expr, var)
+        return var
+
+    def _bound_argument(self, expr: Any) -> GraphVar | None:
+        """The variable that an expression was bound to as an argument in the open block."""
+        known = self._blocks[-1].arguments.get(id(expr)) if self._blocks else None
+        return None if known is None else known[1]
 
     def _arguments(self, given: Any) -> tuple[Any, ...]:
         return tuple([self.normalize_argument(one) for one in given])
@@ -638,6 +653,7 @@ class _OpenBlock:
     def __init__(self, is_dataflow: bool) -> None:
         self.is_dataflow = is_dataflow
         self.bindings: list[Binding] = []
+        self.arguments: dict[int, tuple[Any, GraphVar]] = {}  # expressions by identity, bound
 
 
 class _OpenFunction:

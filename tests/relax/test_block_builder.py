@@ -222,7 +222,7 @@ FAULTS = {
         lambda builder: builder.emit_te(topi.exp, relax.Var("t", relax.TensorStructInfo()))
     ),
     "there is no operator 'relax.nonsense'": lambda: relax.BlockBuilder().normalize(
-        relax.Call(Op.get("relax.nonsense"), [])
+        relax.Call(Op("relax.nonsense"), [])
     ),
 }
 
@@ -252,3 +252,30 @@ def test_calls_of_functions_of_a_module() -> None:
     builder = relax.BlockBuilder(M)
     call = builder.normalize(relax.GlobalVar("f")(variable()))
     assert call.struct_info == relax.TensorStructInfo([N], "float32")
+
+
+def test_an_expression_that_is_an_argument_twice_is_bound_once() -> None:
+    x = variable()
+    builder = relax.BlockBuilder()
+    once = relax.op.exp(x)
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            first = builder.emit(relax.op.multiply(once, once))
+            second = builder.emit_output(relax.op.add(relax.op.tanh(once), first))
+            same = builder.emit(once)
+        with builder.dataflow():  # what other blocks bind may be hidden
+            third = builder.emit_output(relax.op.add(once, second))
+        builder.emit_func_output(third)
+    names = [
+        str(one.value) for block in builder.get()["main"].body.blocks for one in block.bindings
+    ]
+    assert names == [
+        "R.exp(x)",
+        "R.multiply(lv, lv)",
+        "R.tanh(lv)",
+        "R.add(lv2, lv1)",
+        "lv",
+        "R.exp(x)",
+        "R.add(lv4, gv)",
+    ]
+    assert builder.lookup_binding(same) is builder._bindings[first].args[0]
