@@ -209,11 +209,12 @@ def _calls(module: IRModule) -> dict[str, int]:
     return dict(sorted(found.items(), key=lambda pair: (-pair[1], pair[0])))
 
 
-def _timeline(calls: Sequence[tuple[str, float, str]]) -> list[TimedCall]:
+def _timeline(calls: Sequence[dict[str, Any]]) -> list[TimedCall]:
     found: list[TimedCall] = []
     start = 0.0
-    for name, duration, shapes in calls:
-        found.append(TimedCall(name, start, duration, shapes))
+    for one in calls:
+        duration = one["Duration (us)"]
+        found.append(TimedCall(one["Name"], start, duration, one["Argument Shapes"]))
         start += duration
     return found
 

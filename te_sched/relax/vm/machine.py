@@ -157,7 +157,7 @@ class VirtualMachine:
             raise CallError(f"{kind_of(closure)} is called as a closure", "", "give a closure")
         return closure(*[as_value(one) for one in args])
 
-    def _arguments(self, name: str, args: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
+    def arguments_of(self, name: str, args: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
         """The values of all parameters, given by position and by name."""
         params = self.params_of(name)
         given = [as_value(one) for one in args]
@@ -193,7 +193,7 @@ class VirtualMachine:
             raise CallError(
                 f"function {func_name} is saved under its own name", "", "give another name"
             )
-        given = self._arguments(func_name, args, kwargs)
+        given = self.arguments_of(func_name, args, kwargs)
 
         def saved() -> Any:
             result = function(*given)
@@ -204,7 +204,7 @@ class VirtualMachine:
     def set_input(self, func_name: str, *args: Any, **kwargs: Any) -> None:
         """Set the arguments for `invoke_stateful`."""
         self._function(func_name)
-        self._inputs[func_name] = tuple(self._arguments(func_name, args, kwargs))
+        self._inputs[func_name] = tuple(self.arguments_of(func_name, args, kwargs))
 
     def invoke_stateful(self, func_name: str) -> None:
         """Call a function with the arguments that `set_input` set; `get_outputs` has the result."""
@@ -271,7 +271,7 @@ class VirtualMachine:
         self._function(func_name)
         has_none = not args and not named
         stored = self._inputs.get(func_name) if has_none else None
-        given = self._arguments(func_name, args, named) if stored is None else stored
+        given = self.arguments_of(func_name, args, named) if stored is None else stored
         report = ProfileReport(func_name)
         before = {name: one.around for name, one in self._interpreted.items()}
         for one in self._interpreted.values():
@@ -301,8 +301,10 @@ class _Entry:
     def __init__(self, machine: VirtualMachine, name: str, function: Callable[..., Any]) -> None:
         self.machine, self.name, self._function = machine, name, function
 
-    def __call__(self, *args: Any) -> Any:
-        """Convert the arguments and call it."""
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        """Convert the arguments, of which some may be given by name, and call it."""
+        if named:
+            return self._function(*self.machine.arguments_of(self.name, args, named))
         if not args:
             self.machine.refuse_set_inputs(self.name)
         return self._function(*[as_value(one) for one in args])

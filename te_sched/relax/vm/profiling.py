@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -9,6 +12,7 @@ from enum import IntEnum
 from typing import Any
 
 from te_sched.runtime.ndarray import NDArray
+from te_sched.runtime.threads import get_num_threads
 
 
 class VMInstrumentReturnKind(IntEnum):
@@ -18,13 +22,26 @@ class VMInstrumentReturnKind(IntEnum):
     SKIP_RUN = 1
 
 
+_HEAD = ("Name", "Duration (us)", "Percent", "Device", "Count", "Argument Shapes")
+
+
 @dataclass(slots=True)
 class ProfileReport:
-    """The calls of a function, with their times in microseconds."""
+    """The calls of a function, with their times in microseconds.
+
+    >>> report = ProfileReport("main")
+    >>> report.start()
+    >>> report.timed("add", sum, ([1, 2],))
+    3
+    >>> report.stop()
+    >>> report.calls[0]["Name"], list(report.device_metrics)
+    ('add', ['cpu0'])
+    """
 
     function: str
-    calls: list[tuple[str, float, str]] = field(default_factory=list)
+    device: str = "cpu0"
     total: float = 0.0
+    _timed: list[tuple[str, float, str]] = field(default_factory=list)
     _since: float = 0.0
 
     def start(self) -> None:
@@ -45,15 +62,45 @@ class ProfileReport:
             for one in args
             if isinstance(one, NDArray)
         )
-        self.calls.append((name, taken, shapes))
+        self._timed.append((name, taken, shapes))
         return result
 
-    def records(self) -> list[dict[str, Any]]:
-        """A dict of each call, for pandas.DataFrame."""
-        return [
-            {"Name": name, "Duration (us)": taken, "Argument Shapes": shapes}
-            for name, taken, shapes in self.calls
-        ]
+    @property
+    def calls(self) -> list[dict[str, Any]]:
+        """A dict of each call in the order in which they ran, for pandas.DataFrame."""
+        return [self._call(name, taken, 1, shapes) for name, taken, shapes in self._timed]
+
+    def _call(self, name: str, taken: float, count: int, shapes: str) -> dict[str, Any]:
+        percent = 100 * taken / max(self.total, 1e-9)
+        return dict(zip(_HEAD, (name, taken, percent, self.device, count, shapes), strict=True))
+
+    @property
+    def device_metrics(self) -> dict[str, dict[str, Any]]:
+        """The time of the whole function by device."""
+        total = {"Name": "Total", "Duration (us)": self.total, "Count": 1, "Device": self.device}
+        return {self.device: total}
+
+    @property
+    def configuration(self) -> dict[str, Any]:
+        """How the function ran."""
+        return {"Executor": "VM", "Number of threads": get_num_threads()}
+
+    def csv(self) -> str:
+        """The calls as comma-separated values, the names of the columns first."""
+        text = io.StringIO()
+        writer = csv.DictWriter(text, sorted(_HEAD), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(self.calls)
+        return text.getvalue()
+
+    def json(self) -> str:
+        """The calls and the total as JSON, each number with its unit, as TVM writes it."""
+        parts = {
+            "calls": [_with_units(one) for one in self.calls],
+            "device_metrics": {name: _with_units(one) for name, one in self.device_metrics.items()},
+            "configuration": _with_units(self.configuration),
+        }
+        return json.dumps(parts)
 
     def table(self, sort: bool = True, aggregate: bool = True) -> str:
         """The calls as a table.
@@ -63,36 +110,49 @@ class ProfileReport:
         sort : whether the longest comes first.
         aggregate : whether calls of one name and shapes are one line.
         """
-        rows = [(name, taken, 1, shapes) for name, taken, shapes in self.calls]
+        rows = self.calls
         if aggregate:
             sums: dict[tuple[str, str], tuple[float, int]] = {}
-            for name, taken, _, shapes in rows:
+            for name, taken, shapes in self._timed:
                 known, count = sums.get((name, shapes), (0.0, 0))
                 sums[name, shapes] = known + taken, count + 1
-            rows = [(name, *both, shapes) for (name, shapes), both in sums.items()]
+            rows = [self._call(name, *both, shapes) for (name, shapes), both in sums.items()]
         if sort:
-            rows.sort(key=lambda row: -row[1])
-        whole = max(self.total, 1e-9)
-        head = ("Name", "Duration (us)", "Percent", "Count", "Argument Shapes")
-        lines = [
-            head,
-            *(
-                (name, f"{taken:.2f}", f"{100 * taken / whole:.2f}", str(count), shapes)
-                for name, taken, count, shapes in rows
-            ),
-            ("----------", "", "", "", ""),
-            ("Sum", f"{sum(row[1] for row in rows):.2f}", "", str(len(self.calls)), ""),
-            ("Total", f"{self.total:.2f}", "", "", ""),
+            rows.sort(key=lambda row: -row["Duration (us)"])
+        spent = sum(row["Duration (us)"] for row in rows)
+        last: list[dict[str, Any]] = [
+            {"Name": "----------"},
+            {**self._call("Sum", spent, len(self._timed), ""), "Device": ""},
+            self.device_metrics[self.device],
         ]
-        widths = [max(len(line[k]) for line in lines) for k in range(len(head))]
-        cells = [
-            [line[0].ljust(widths[0]), *(line[k].rjust(widths[k]) for k in (1, 2, 3)), line[4]]
-            for line in lines
-        ]
-        return "\n".join("  ".join(one).rstrip() for one in cells)
+        lines = [_HEAD, *([_cell(row.get(one, "")) for one in _HEAD] for row in [*rows, *last])]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        cells = (
+            [one.rjust(width) for one, width in zip(line, widths, strict=True)] for line in lines
+        )
+        text = "\n".join(
+            "  ".join([line[0].ljust(widths[0]), *row[1:]]).rstrip()
+            for line, row in zip(lines, cells, strict=True)
+        )
+        settings = "\n".join(f"{key}: {one}" for key, one in self.configuration.items())
+        return f"{text}\n\nConfiguration\n-------------\n{settings}"
 
     def __str__(self) -> str:
         return self.table()
+
+
+_UNITS = {"Duration (us)": "microseconds", "Percent": "percent", "Count": "count"}
+
+
+def _with_units(values: dict[str, Any]) -> dict[str, Any]:
+    return {
+        key: {_UNITS.get(key, "string" if isinstance(one, str) else "count"): one}
+        for key, one in values.items()
+    }
+
+
+def _cell(value: Any) -> str:
+    return f"{value:.2f}" if isinstance(value, float) else str(value)
 
 
 def instrumented(instrument: Callable[..., Any]) -> Callable[..., Any]:

@@ -127,7 +127,7 @@ def test_functions_are_known_by_name():
 def test_unregistered_functions_are_found_at_load():
     @I.ir_module
     class Unknown:
-        @R.function
+        @R.function(pure=False)
         def main(x: R.Tensor((2,), "float32")):
             a = R.call_packed("doc.absent1", x, sinfo_args=(R.Object,))
             b = R.call_packed("doc.absent2", a, sinfo_args=(R.Object,))
@@ -177,7 +177,7 @@ def test_calls_are_watched_and_profiled():
     x, s = np.zeros((3, 4), "float32"), ShapeTuple([3, 5])
     report = vm.profile("main", x, s)
     assert "add" in str(report)
-    assert report.records()[0]["Duration (us)"] > 0
+    assert report.calls[0]["Duration (us)"] > 0
     seen = []
 
     def instrument(function, name, before_run, result, *args):
@@ -194,3 +194,12 @@ def test_calls_are_watched_and_profiled():
     count = len(seen)
     vm["main"](x, s)
     assert len(seen) == count
+
+
+def test_arguments_may_be_given_by_name():
+    vm = machine(Closures)
+    x, y = np.array([1.0, 2.0], "float32"), np.array([3.0, 5.0], "float32")
+    np.testing.assert_array_equal(vm["main"](x, y=y).numpy(), x + y)
+    np.testing.assert_array_equal(vm["main"](y=y, x=x).numpy(), x + y)
+    with pytest.raises(CallError, match=r"main\(\) is called with wrong names: other"):
+        vm["main"](x, other=y)
