@@ -381,9 +381,9 @@ def as_struct_info(given: Any) -> Any:
         if found is not None:
             return found
     raise DeclarationError(
-        f"the struct info {repr_of(given)}",
+        f"{repr_of(given)} is not a struct info",
         f"it is {kind_of(given)}",
-        'give one: relax.TensorStructInfo([4, 3], "float32"), ...',
+        'give one: R.Tensor((4, 3), "float32"), or relax.TensorStructInfo([4, 3], "float32")',
     )
 
 

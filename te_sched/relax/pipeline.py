@@ -1,21 +1,24 @@
 """Sequences of passes with a name: `relax.get_pipeline("zero")`.
 
-    zero            legalize, fold constants, and fuse, without tuning
-    default_build   from a graph of calls of functions to what the virtual machine runs
-    default         both
-    processor       inference, zero, and a schedule for each function that has none (dlight)
-    gpu             the same for GPUs
+    zero                 legalize, fold constants, and fuse, without tuning
+    default_build        from a graph of calls of functions to what the virtual machine runs
+    default              both
+    static_shape_tuning  inference, zero, and schedules that are searched for
+    processor            inference, zero, and a schedule for each function without one (dlight)
+    gpu                  the same for GPUs
 
 A pipeline is a function that returns a pass on modules.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from inspect import signature
 from typing import Any
 
 from te_sched import dlight
+from te_sched.codegen.target import Target, as_target
 from te_sched.dlight.empty_reductions import initialise_empty_reductions
 from te_sched.errors import GraphError, did_you_mean, repr_of
 from te_sched.ir.graph import Constant, GraphCall, GraphFunction, Tuple
@@ -134,21 +137,59 @@ def with_free_layouts(mod: IRModule) -> IRModule:
     return mod.with_functions(changed)
 
 
-def _of(name: str, passes: tuple[str, ...]) -> Callable[[], ModulePass]:
-    def pipeline() -> ModulePass:
+def _of(name: str, passes: tuple[str, ...]) -> Callable[..., ModulePass]:
+    def pipeline(*, enable_warning: bool = False) -> ModulePass:
         def run(mod: IRModule, context: Any) -> IRModule:
             del context
-            return Sequential([getattr(transform, one)() for one in passes])(mod)
+            options = {"LegalizeOps": {"enable_warning": enable_warning}}
+            made = [getattr(transform, one)(**options.get(one, {})) for one in passes]
+            return Sequential(made)(mod)
 
         return ModuleTransform(run, PassInfo(0, name))
 
     return pipeline
 
 
+def _static_shape_tuning(
+    total_trials: int,
+    target: Target | str,
+    work_dir: str | os.PathLike[str] = "tuning_logs",
+    cpu_weight_prepack: bool = False,
+) -> ModulePass:
+    """The pipeline that measures candidates for each function, and takes the fastest ones.
+
+    Parameters
+    ----------
+    total_trials : how many candidates are measured in all; 0 takes what the folder has.
+    work_dir : the folder of the database; the same call continues there.
+    cpu_weight_prepack : whether weights are packed into the layouts that schedules ask for, by the
+        function "main_transform_params".
+    """
+    wanted = as_target(target)
+    names = ["DecomposeOpsForInference", "CanonicalizeBindings", *_ZERO]
+    packing = ["SplitLayoutRewritePreproc", "LiftTransformParams", "FoldConstant"]
+    if cpu_weight_prepack:
+        names.append("AttachAttrLayoutFreeBuffers")
+    passes = [
+        *[getattr(transform, one)() for one in names],
+        transform.MetaScheduleTuneIRMod({}, work_dir, total_trials),
+        transform.MetaScheduleApplyDatabase(work_dir),
+        *[getattr(transform, one)() for one in packing if cpu_weight_prepack],
+    ]
+
+    def run(mod: IRModule, context: Any) -> IRModule:
+        del context
+        with wanted:
+            return Sequential(passes)(mod)
+
+    return ModuleTransform(run, PassInfo(0, "_pipeline"))
+
+
 PIPELINES: dict[str, Callable[..., Any]] = {
     "zero": _of("f_zero_pipeline", _ZERO),
     "default": _of("f_default_pipeline", (*_ZERO, *_DEFAULT_BUILD)),
     "default_build": _of("_pipeline", _DEFAULT_BUILD),
+    "static_shape_tuning": _static_shape_tuning,
     "processor": _scheduled("processor", processor_passes),
     "gpu": _scheduled("gpu", gpu_passes),
 }
@@ -178,8 +219,9 @@ def get_pipeline(name: str = "zero", **kwargs: Any) -> Any:
     try:
         signature(found).bind(**kwargs)
     except TypeError as error:
+        takes = ", ".join(signature(found).parameters) or "no options"
         raise GraphError(
-            f"the pipeline {name!r} is asked with other options", str(error), "leave them out"
+            f"the pipeline {name!r} does not take these options", str(error), f"it takes {takes}"
         ) from None
     return found(**kwargs)
 
