@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from te_sched.dlight.base import IS_SCHEDULED
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.meta_schedule.graph_passes import current_target
 from te_sched.meta_schedule.relax_integration import tune_relax
@@ -50,7 +51,12 @@ class MetaScheduleTuneIRMod(ModulePass):
 
 
 class MetaScheduleTuneTIR(ModulePass):
-    """The pass that tunes the functions of a module into a folder; the module stays as it is."""
+    """The pass that tunes each function of blocks of a module into a folder, for
+    `MetaScheduleApplyDatabase`; the module stays as it is.
+
+    `max_trials_global` candidates of each function are measured. Functions that are scheduled are
+    left out.
+    """
 
     info = PassInfo(name="MetaScheduleTuneTIR")
 
@@ -59,15 +65,14 @@ class MetaScheduleTuneTIR(ModulePass):
 
     def __call__(self, mod: IRModule) -> IRModule:
         """The module itself, after the search."""
-        if self.max_trials_global > 0:
-            functions = {
-                name: func for name, func in mod.functions_items() if isinstance(func, PrimFunc)
-            }
-            tune_tir(
-                IRModule(functions),
-                current_target(self.info.name),
-                Path(self.work_dir),
-                self.max_trials_global,
-                database="json",
-            )
+        for name, func in mod.functions_items() if self.max_trials_global > 0 else ():
+            if isinstance(func, PrimFunc) and not func.attrs.get(IS_SCHEDULED):
+                tune_tir(
+                    func,
+                    current_target(self.info.name),
+                    Path(self.work_dir),
+                    self.max_trials_global,
+                    database="json",
+                    task_name=str(name),
+                )
         return mod

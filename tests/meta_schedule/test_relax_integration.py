@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,9 @@ import pytest
 
 from te_sched import IRModule, nd, relax, topi
 from te_sched.errors import DeclarationError
-from te_sched.meta_schedule import database, relax_integration
+from te_sched.meta_schedule import database, graph_tuning_passes, relax_integration
 from te_sched.meta_schedule.default_gpu_schedule import DefaultGPUSchedule
+from te_sched.meta_schedule.tune_context import normalized_module
 from te_sched.target import Target
 from te_sched.tir import Schedule
 
@@ -53,6 +55,30 @@ def test_records_schedule_the_functions_that_they_fit() -> None:
     data = np.arange(-4, 4).astype("float32")
     found = relax.VirtualMachine(built, nd.cpu())["main"](nd.array(data)).numpy()
     np.testing.assert_allclose(found, 2 * np.maximum(2 * data, 0))
+
+
+def test_functions_are_applied_as_their_pass_tunes_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The pass that tunes functions records them as the pass that applies records looks them up."""
+
+    def search(mod: Any, target: Target, folder: Path, trials: int, **options: Any) -> None:
+        sch = Schedule(normalized_module(mod))
+        sch.vectorize(sch.get_loops(sch.get_block("T_add"))[0])
+        records = database.JSONDatabase(work_dir=str(folder))
+        workload = records.commit_workload(normalized_module(mod))
+        records.commit_tuning_record(database.TuningRecord(sch.trace, workload, [1e-6], target))
+        tasks.append((options["task_name"], trials))
+
+    tasks: list[tuple[str, int]] = []
+    monkeypatch.setattr(graph_tuning_passes, "tune_tir", search)
+    module = graph()
+    module["relu"] = module["relu"].with_attr("tir.is_scheduled", True)
+    with Target("llvm"):
+        assert relax.transform.MetaScheduleTuneTIR(tmp_path, 3)(module) is module
+        applied = relax.transform.MetaScheduleApplyDatabase(tmp_path)(module)
+    assert tasks == [("add", 3)]
+    assert "T.vectorized" in str(applied["add"])
 
 
 def test_loops_are_bound_to_threads_for_a_gpu() -> None:
