@@ -75,6 +75,7 @@ Call, Expr, Function, StringImm, Var, extern = (
 )
 extern = ExternFunc
 
+from te_sched.relax import backend as backend  # noqa: E402
 from te_sched.relax import frontend as frontend  # noqa: E402
 
 signatures.list_names(sys.modules[__name__])

@@ -1,6 +1,8 @@
-"""Passes that choose implementations of single operators, with TVM's names.
+"""Passes that choose implementations of single operators, and patterns of libraries, with TVM's
+names.
 
-`LegalizeOps` does the same with all operators at once; `relax.build` needs none of these.
+`LegalizeOps` does the same as the passes with all operators at once; `relax.build` needs none of
+these.
 """
 
 from __future__ import annotations
@@ -10,6 +12,11 @@ from typing import ClassVar
 
 from te_sched.ir.stmt import IRModule
 from te_sched.passes import ModulePass, PassInfo
+from te_sched.relax.backend.pattern_registry import get_pattern as get_pattern
+from te_sched.relax.backend.pattern_registry import (
+    get_patterns_with_prefix as get_patterns_with_prefix,
+)
+from te_sched.relax.backend.pattern_registry import register_patterns as register_patterns
 from te_sched.relax.transform.legalize_ops.legalizer import legalize_functions
 
 

@@ -12,7 +12,8 @@ of bindings.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from itertools import permutations
@@ -114,11 +115,16 @@ class DFPattern:
     >>> pattern = is_op("relax.add")(wildcard(), wildcard())
     >>> pattern.match(relax.op.add(x, x)), pattern.match(relax.op.exp(x))
     (True, False)
+    >>> pattern
+    Op(relax.add)(*, *)
     """
 
     def __init__(self) -> None:
         if OPEN.get():
             open_relations().patterns.append(self)
+
+    def __repr__(self) -> str:
+        return _TEXTS.get(type(self), object.__repr__)(self)
 
     # Matching
 
@@ -831,3 +837,51 @@ def make_fused_bias_activation_pattern(
     if with_bias:
         out = is_op("relax.add")(out, wildcard())
     return out if activation is None else is_op(activation)(out)
+
+
+def _call_text(pattern: CallPattern) -> str:
+    args = [*map(repr, pattern.args), *(["..."] if pattern.varg_default_wildcard else [])]
+    return f"{pattern.op}({', '.join(args)})"
+
+
+def _expr_text(pattern: ExprPattern) -> str:
+    return f"Op({pattern.expr})" if isinstance(pattern.expr, Op) else str(pattern.expr)
+
+
+# How patterns print, as TVM's do.
+_TEXTS: dict[type, Callable[[Any], str]] = {
+    WildcardPattern: lambda one: "*",
+    VarPattern: lambda one: f"VarPattern({one.name})",
+    DataflowVarPattern: lambda one: f"DataflowVarPattern({one.name})",
+    GlobalVarPattern: lambda one: f"GlobalVarPattern({one.name})",
+    ExprPattern: _expr_text,
+    ExternFuncPattern: lambda one: f"ExternFuncPattern({one.global_symbol})",
+    ConstantPattern: lambda one: "ConstantPattern()",
+    CallPattern: _call_text,
+    FunctionPattern: lambda one: f"FunctionPattern({list(one.params)}, {one.body})",
+    TuplePattern: lambda one: f"TuplePattern({list(one.fields)})",
+    UnorderedTuplePattern: lambda one: f"UnorderedTuplePattern({list(one.fields)})",
+    TupleGetItemPattern: lambda one: (
+        f"TupleGetItemPattern({one.tuple}, {-1 if one.index is None else one.index})"
+    ),
+    OrPattern: lambda one: f"OrPattern({one.left} | {one.right})",
+    AndPattern: lambda one: f"AndPattern({one.left} & {one.right})",
+    NotPattern: lambda one: f"!({one.reject})",
+    StructInfoPattern: lambda one: (
+        f"StructInfoPattern({one.pattern} has relax StructInfo {one.struct_info})"
+    ),
+    TypePattern: lambda one: f"TypePattern({one.pattern} has type {one.type})",
+    DataTypePattern: lambda one: f"DataTypePattern({one.pattern} has dtype {one.dtype})",
+    ShapePattern: lambda one: f"ShapePattern({one.pattern} has shape {_sizes_text(one.shape)})",
+    PrimArrPattern: lambda one: f"PrimArrPattern({_sizes_text(one.fields)})",
+    AttrPattern: lambda one: f"AttrPattern({one.pattern} has attributes {_attrs_text(one.attrs)})",
+}
+
+
+def _sizes_text(sizes: Sequence[Any]) -> str:
+    return f"[{', '.join(str(getattr(one, 'value', one)) for one in sizes)}]"
+
+
+def _attrs_text(attrs: Mapping[str, Any]) -> str:
+    texts = (f"{json.dumps(key)}: {json.dumps(one, default=str)}" for key, one in attrs.items())
+    return f"{{{', '.join(texts)}}}"

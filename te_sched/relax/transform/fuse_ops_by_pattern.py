@@ -117,7 +117,7 @@ def FuseOpsByPattern(
     >>> dict(module["fused_relax_exp"].attrs)
     {'Composite': 'mylib.exp', 'Primitive': 1}
     """
-    known = [_as_pattern(one) for one in patterns]
+    known = [as_fusion_pattern(one) for one in patterns]
 
     def run(mod: IRModule, context: Any) -> IRModule:
         del context
@@ -130,13 +130,14 @@ def FuseOpsByPattern(
     return ModuleTransform(run, PassInfo(0, "FuseOpsByPattern"))
 
 
-def _as_pattern(given: Any) -> FusionPattern:
+def as_fusion_pattern(given: Any) -> FusionPattern:
+    """A pattern of a library, given as one or as a tuple of its arguments."""
     if isinstance(given, FusionPattern):
         return given
     if is_sequence(given) and 2 <= len(given) <= 5 and isinstance(given[1], DFPattern):
         return FusionPattern(*given)
     raise GraphError(
-        f"{repr_of(given)} is given as a pattern of FuseOpsByPattern",
+        f"{repr_of(given)} is not a pattern of a library",
         f"it is {kind_of(given)}",
         'give ("library.operator", pattern), or a FusionPattern',
     )

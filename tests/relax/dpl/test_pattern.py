@@ -114,3 +114,40 @@ def test_an_index_out_of_range():
 def test_relations_outside_of_a_context():
     with pytest.raises(GraphError, match="patterns are related outside of a context"):
         wildcard() >> wildcard()
+
+
+ANY = wildcard()
+# What TVM 0.19 prints.
+TEXTS = {
+    "*": ANY,
+    "Op(relax.add)": is_op("relax.add"),
+    "Op(relax.add)(*, ConstantPattern())": is_op("relax.add")(ANY, is_const()),
+    "Op(relax.add)(*, *, ...)": is_op("relax.add")(ANY, ANY, varg_default_wildcard=True),
+    'R.const(1, "int32")': dpl.is_expr(relax.const(1)),
+    "VarPattern(x)": dpl.is_var("x"),
+    "DataflowVarPattern(d)": dpl.is_dfv("d"),
+    "GlobalVarPattern(g)": dpl.is_gv("g"),
+    "TuplePattern([*, *])": is_tuple([ANY, ANY]),
+    "TupleGetItemPattern(*, 1)": dpl.is_tuple_get_item(ANY, 1),
+    "TupleGetItemPattern(*, -1)": dpl.is_tuple_get_item(ANY),
+    "OrPattern(* | ConstantPattern())": ANY | is_const(),
+    "AndPattern(* & ConstantPattern())": ANY & is_const(),
+    "!(*)": ~ANY,
+    "DataTypePattern(* has dtype float32)": ANY.has_dtype("float32"),
+    "ShapePattern(* has shape [1, 2])": ANY.has_shape([1, 2]),
+    "PrimArrPattern([1, n])": dpl.is_shape([1, n]),
+    'AttrPattern(* has attributes {"a": 1})': ANY.has_attr({"a": 1}),
+    "Op(relax.call_tir)(GlobalVarPattern(f), *)": dpl.is_call_tir("f"),
+    "Op(relax.call_dps_packed)(ExternFuncPattern(e), *)": dpl.is_call_dps_packed("e"),
+    'StructInfoPattern(* has relax StructInfo R.Tensor((1,), dtype="float32"))': (
+        ANY.has_struct_info(relax.TensorStructInfo([1], "float32"))
+    ),
+    "TypePattern(* has type R.Shape(ndim=2))": ANY.has_type(relax.ShapeType(2)),
+    "UnorderedTuplePattern([*])": is_tuple([ANY], unordered=True),
+    "FunctionPattern([*], *)": dpl.FunctionPattern([ANY], ANY),
+}
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_patterns_print(text):
+    assert str(TEXTS[text]) == text

@@ -169,7 +169,7 @@ def test_a_module_without_such_calls_stays():
 
 
 def test_arguments_that_are_no_patterns():
-    with pytest.raises(GraphError, match="is given as a pattern of FuseOpsByPattern"):
+    with pytest.raises(GraphError, match="is not a pattern of a library"):
         FuseOpsByPattern([("lib.exp", "exp")])
 
 
