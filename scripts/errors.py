@@ -159,7 +159,8 @@ def _body(function: Callable[..., Any]) -> tuple[str, int]:
     lines, start = inspect.getsourcelines(function)
     node = ast.parse(textwrap.dedent("".join(lines))).body[0]
     assert isinstance(node, ast.FunctionDef)
-    first = node.body[0].lineno
+    decorators = getattr(node.body[0], "decorator_list", [])
+    first = min(one.lineno for one in (node.body[0], *decorators))
     return textwrap.dedent("".join(lines[first - 1 :])), start + first - 1
 
 
@@ -176,7 +177,13 @@ def message(one: Refusal, given: _Given) -> str:
     with tempfile.TemporaryDirectory() as folder:
         text = _refused(one, Path(folder))
         text = text.replace(f"{Path(folder).resolve()}/", "").replace(f"{folder}/", "")
-    return re.sub(rf"{file}:(\d+)", line, text)
+    text = re.sub(rf"{file}:(\d+)", line, text)
+    return re.sub(r"(?m)^( +\d+)(?= \| )", lambda found: shown(found, start), text)
+
+
+def shown(number: re.Match[str], start: int) -> str:
+    """The line number of an excerpt, as one of the page, in the same width."""
+    return str(int(number[1]) - start + 1).rjust(len(number[1]))
 
 
 def _refused(one: Refusal, folder: Path) -> str:

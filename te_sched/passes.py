@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
-from te_sched.errors import LoweringError, kind_of
+from te_sched.errors import DeclarationError, LoweringError, kind_of
 from te_sched.ir.stmt import IRModule
 
 # The pass context around the code that runs; None without one.
@@ -133,6 +133,12 @@ def pass_of(cls: type[Any], given: Any, method: str, info: PassInfo) -> Any:
     """
     if not inspect.isclass(given):
         return cls(given, info)
+    if not hasattr(given, method):
+        raise DeclarationError(
+            f"class {given.__name__} of a pass has no method {method}",
+            "",
+            f"define it: def {method}(self, ...), which returns what it is given, rewritten",
+        )
 
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
         made = given(*args, **kwargs)

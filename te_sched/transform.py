@@ -16,7 +16,7 @@ from enum import Flag
 from typing import Any
 
 from te_sched import config as switches
-from te_sched.errors import LoweringError, did_you_mean, kind_of, repr_of
+from te_sched.errors import DeclarationError, LoweringError, did_you_mean, kind_of, repr_of
 from te_sched.ir.stmt import IRModule, PrimFunc, Stmt
 from te_sched.passes import SCOPE, ModulePass, ModuleTransform, PassInfo, info_of, pass_of
 from te_sched.signatures import checked
@@ -260,6 +260,13 @@ class Sequential(ModulePass):
         traceable: bool = False,
     ) -> None:
         self.passes = list(() if passes is None else passes)
+        for one in self.passes:
+            if not callable(one) or isinstance(one, type):
+                raise DeclarationError(
+                    f"{getattr(one, '__name__', repr_of(one))} is not a pass",
+                    f"it is {kind_of(one)}",
+                    "give passes: relax.transform.LegalizeOps(), with parentheses",
+                )
         self.info = info_of(None, opt_level, name, required, traceable)
 
     def run(self, mod: IRModule) -> IRModule:

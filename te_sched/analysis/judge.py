@@ -24,6 +24,7 @@ from te_sched.analysis.schedules.promises import promised_sizes
 from te_sched.analysis.schedules.results import check_sums
 from te_sched.analysis.schedules.sizes import check_extents, check_sizes
 from te_sched.errors import BuildError, LoweringError, TeSchedError, kind_of
+from te_sched.ir.graph import GraphFunction
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.lower.blocks.pipeline import passes_of
 from te_sched.lower.guard_extents import guard_extents
@@ -113,6 +114,12 @@ def functions_of(inputs: Any, name: str, call: str) -> dict[str, PrimFunc]:
     if isinstance(inputs, PrimFunc):
         return {name: inputs}
     if isinstance(inputs, IRModule):
+        graphs = [name for name, one in inputs.functions.items() if isinstance(one, GraphFunction)]
+        if graphs:
+            raise BuildError(
+                f"{call} does not take functions of graphs, got {', '.join(graphs)}",
+                help="use relax.build(module, target)",
+            )
         return inline_calls(inputs.functions)
     if isinstance(inputs, Mapping):
         parts = [functions_of(part, str(key), call) for key, part in inputs.items()]

@@ -16,7 +16,7 @@ from typing import Any
 
 from te_sched.compat.absent import AbsentName, advice, message
 from te_sched.compat.names import OPEN, TREE, Alias
-from te_sched.errors import TeSchedError
+from te_sched.errors import TeSchedError, did_you_mean
 
 _ROOTS = ("tvm", "topi")  # until 0.6 the operators were a package of their own
 
@@ -31,7 +31,8 @@ class AliasModule(ModuleType):
         assert place is not None
         found = _look_up(place, name)
         if found is _NOTHING:
-            raise AttributeError(message(self.__name__, name))
+            known = [] if name.startswith("__") else dir(self)
+            raise AttributeError(message(self.__name__, name) + did_you_mean(name, known))
         setattr(self, name, found)
         return found
 

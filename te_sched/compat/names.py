@@ -120,6 +120,7 @@ TREE: dict[str, Alias] = {
             **FIRST_GENERATION,
             **_ERRORS,
             "__version__": f"{_OLD}:VERSION",
+            "__file__": "te_sched:__file__",
             "compile": "te_sched.relax.vm.build:compile_module",
         },
     ),

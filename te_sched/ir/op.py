@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from te_sched.errors import DeclarationError, repr_of
+from te_sched.errors import DeclarationError, did_you_mean, repr_of
 from te_sched.ir.intrinsic_table import EFFECTS, Effect
 from te_sched.signatures import checked
 
@@ -31,8 +31,16 @@ class Op(str):
 
     @staticmethod
     def get(op_name: str) -> Op:
-        """The intrinsic with a name."""
-        return OPS.get(op_name) or OPS.setdefault(op_name, Op(op_name))
+        """The intrinsic or operator with a name; DeclarationError if graphs have no such operator.
+
+        >>> Op.get("tir.exp")
+        'tir.exp'
+        """
+        known = OPS.get(op_name)
+        if known is None:
+            _check_operator(op_name)
+            known = OPS.setdefault(op_name, Op(op_name))
+        return known
 
     def same_as(self, other: object) -> bool:
         """Whether both are the same intrinsic."""
@@ -56,6 +64,22 @@ class Op(str):
         """Remove an attribute."""
         ATTRIBUTES.get(self, {}).pop(attr_name, None)
         CHANGED_BY_PROGRAMS.add(str(self))
+
+
+def _check_operator(name: str) -> None:
+    """Refuse operators of graphs that are not registered, once some are."""
+    known = [one for one in ATTRIBUTES if one.startswith("relax.")]
+    is_of_graphs = name.startswith("relax.") or "." not in name
+    if not known or name in ATTRIBUTES or not is_of_graphs:
+        return
+    by_last = {one.rpartition(".")[2]: one for one in known}
+    last = name.rpartition(".")[2]
+    advice = f"use an operator of relax.op, such as 'relax.add'{did_you_mean(last, by_last)}"
+    if last in by_last:
+        advice = f"use {by_last[last]!r}"
+    elif last == "dense":  # of older versions
+        advice = "use 'relax.matmul', with 'relax.permute_dims' of the weight"
+    raise DeclarationError(f"there is no operator {name!r}", "", advice)
 
 
 # All intrinsics that are used, by name.

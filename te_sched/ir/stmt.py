@@ -429,13 +429,14 @@ class IRModule(Node):
         return renamed
 
     def get_global_vars(self) -> list[GlobalVar]:
-        """The names of the functions.
+        """The names of the functions, sorted.
 
         >>> from te_sched import tir
-        >>> IRModule({"f": tir.PrimFunc((), tir.Evaluate(0), {})}).get_global_vars()
-        ['f']
+        >>> func = tir.PrimFunc((), tir.Evaluate(0), {})
+        >>> IRModule({"g": func, "f": func}).get_global_vars()
+        ['f', 'g']
         """
-        return [self.get_global_var(name) for name in self.functions]
+        return [self.get_global_var(name) for name in sorted(self.functions)]
 
     @checked
     def get_global_var(self, name: str) -> GlobalVar:

@@ -149,10 +149,15 @@ def compile_tir(
 def _functions(mod: IRModule | PrimFunc, task_name: str) -> dict[str, IRModule]:
     """The functions of a module as modules of their own, by name."""
     module = normalized_module(mod)
-    if len(module.functions) == 1:
-        return {task_name: module}
-    return {
+    found = {
         name: IRModule({name: func})
         for name, func in module.functions.items()
         if isinstance(func, PrimFunc)
     }
+    if module.functions and not found:
+        raise DeclarationError(
+            "the module has no functions of blocks to search for",
+            f"it has {', '.join(module.functions)}, of graphs",
+            "make its operators functions first: relax.transform.LegalizeOps()(module)",
+        )
+    return {task_name: module} if len(module.functions) == 1 else found

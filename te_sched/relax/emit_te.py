@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
 from te_sched import te
 from te_sched.errors import GraphError, kind_of, repr_of
 from te_sched.ir import ops
@@ -109,6 +111,13 @@ class _Translation:
             return type(given)([self.value(one) for one in given])
         if isinstance(given, Mapping):
             return {key: self.value(one) for key, one in given.items()}
+        if hasattr(given, "__array__") and np.ndim(given) > 0:
+            raise GraphError(
+                f"an array of shape {tuple(given.shape)} is passed to a function of tensor "
+                "expressions",
+                f"it is {kind_of(given)}, not a value of the graph",
+                "make it a constant of the graph: relax.const(array)",
+            )
         return given
 
     def _of_graph(self, given: Any) -> Any:
@@ -142,10 +151,12 @@ class _Translation:
 
     def _tensor(self, given: Any, info: TensorStructInfo) -> Any:
         if not isinstance(info.shape, ShapeExpr) or not info.dtype:
+            is_shaped = isinstance(info.shape, ShapeExpr)
             raise GraphError(
-                f"the shape of {repr_of(given)} is not known",
+                f"the {'dtype' if is_shaped else 'shape'} of {repr_of(given)} is not known",
                 f"it is {info}",
-                "match it first: builder.match_cast(value, relax.TensorStructInfo([n, m], dtype))",
+                "declare it: R.Tensor((n, m), dtype); or match it first: "
+                "builder.match_cast(value, relax.TensorStructInfo([n, m], dtype))",
             )
         is_named = isinstance(given, GraphVar)
         name = given.name_hint if is_named else chr(ord("A") + len(self.tensors) % 26)

@@ -216,6 +216,15 @@ class PyExprMutator(ExprFunctor):
         self.builder_ = BlockBuilder(mod)
         self._renamed: dict[GraphVar, GraphVar] = {}
 
+    def __getattr__(self, name: str) -> Any:
+        if name in ("builder_", "_renamed"):
+            raise GraphError(
+                f"mutator {type(self).__name__} has no builder",
+                "its __init__ does not call that of PyExprMutator",
+                "call super().__init__(module) in it first",
+            )
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
     # Expressions
 
     def visit_expr(self, expr: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Operators of Python on expressions of graphs: `x + y`, `-x`, `x[0]`, `f(x)`, `x.astype("int8")`.
+"""Operators of Python on expressions of graphs: `x + y`, `x @ w`, `-x`, `x[0]`, `f(x)`, `astype`.
 
 Each is a call of the operator of `relax.op` with its name.
 """
@@ -26,6 +26,7 @@ _BINARY = {
     "floordiv": "floor_divide",
     "pow": "power",
     "mod": "mod",
+    "matmul": "matmul",
 }
 _COMPARISONS = {"lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal"}
 

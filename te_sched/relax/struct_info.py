@@ -11,7 +11,7 @@ from enum import IntEnum
 from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
-from te_sched.errors import GraphError, kind_of, repr_of
+from te_sched.errors import GraphError, counted, kind_of, repr_of
 from te_sched.ir import ops
 from te_sched.ir.expr import Var
 from te_sched.ir.graph import ExternFunc, GraphCall, GraphExpr
@@ -226,10 +226,13 @@ def derive_call(call: GraphCall, info: StructInfo, builder: Any) -> StructInfo:
     analyzer = builder.analyzer
     if len(info.params) != len(call.args):
         raise GraphError(
-            f"{repr_of(call.op)} is called with {len(call.args)} arguments, "
+            f"{repr_of(call.op)} is called with {counted(len(call.args), 'argument')}, "
             f"expected {len(info.params)}",
             f"it is {info}",
-            "give one argument for each parameter",
+            "call a function of loops, which writes its results, by "
+            f"R.call_tir({call.op}, (x, ...), out_sinfo=R.Tensor(shape, dtype))"
+            if _writes_results(info)
+            else "give one argument for each parameter",
         )
     values: dict[Var, Any] = {}
     for param, arg in zip(info.params, call.args, strict=True):
@@ -250,6 +253,11 @@ def derive_call(call: GraphCall, info: StructInfo, builder: Any) -> StructInfo:
         left = {one for one in _own_variables(result) if one not in missing}
         result = erase_unknown(result, left)
     return result
+
+
+def _writes_results(info: FuncStructInfo) -> bool:
+    """Whether it is that of a PrimFunc: it has effects and returns nothing."""
+    return not info.purity and isinstance(info.ret, TupleStructInfo) and not info.ret.fields
 
 
 def _valued(size: Any, values: dict[Var, Any], analyzer: Analyzer) -> Any:

@@ -11,6 +11,7 @@ import ast
 import builtins
 import inspect
 import operator
+import sys
 from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
@@ -133,12 +134,24 @@ _REMOVED = {
 
 def _absent_word(text: str, name: str, module: Any) -> ScriptError:
     advice = _REMOVED.get(name)
-    known = [word for word, value in vars(module).items() if word[0] != "_" and _is_word(value)]
+    home = sys.modules[_own_name(module)]
+    words = {word: getattr(home, word, None) for word in dir(home) if word[0] != "_"}
+    known = [word for word, value in words.items() if value is not None and _is_word(value)]
+    groups = [word for word in known if isinstance(words[word], ModuleType)]
+    inside = [f"{group}.{name}" for group in groups if hasattr(words[group], name)]
+    if inside:
+        advice = f"use {text.partition('.')[0]}.{inside[0]}"
     return ScriptError(
         f"scripts have no {text}",
-        "" if advice is None else "it is of an older version of TVMScript",
+        "it is of an older version of TVMScript" if name in _REMOVED else "",
         advice or f"use a name that exists{did_you_mean(name, known)}",
     )
+
+
+def _own_name(module: ModuleType) -> str:
+    """The name of a module of te_sched, which programs may import as tvm's."""
+    name = module.__name__
+    return f"te_sched{name[3:]}" if name.partition(".")[0] == "tvm" else name
 
 
 def _has_lanes(value: Any) -> bool:
@@ -188,8 +201,19 @@ class ScriptEvaluator:
             return self.names[name]
         if name in self.builtins:
             return self.builtins[name]
+        raise NameError(f"undefined variable {name}")
+
+    def _name(self, node: ast.Name) -> Any:
+        try:
+            return self.lookup(node.id)
+        except NameError as error:
+            why, help = self.about_undefined(node.id)
+            raise ScriptError(str(error), why, help) from None
+
+    def about_undefined(self, name: str) -> tuple[str, str]:
+        """Why a name stands for nothing, if that is known, and what to do."""
         known = [*self.names, *(one for scope in self.scopes for one in scope)]
-        raise NameError(f"undefined variable {name}{did_you_mean(name, known)}")
+        return "", f"define it before this line{did_you_mean(name, known)}"
 
     def all_names(self) -> dict[str, Any]:
         """Every name that is visible."""
@@ -206,18 +230,19 @@ class ScriptEvaluator:
         code = compile(ast.Expression(node), self.source.file, "eval")
         return eval(code, self.all_names())
 
-    def _name(self, node: ast.Name) -> Any:
-        return self.lookup(node.id)
-
     def _attribute(self, node: ast.Attribute) -> Any:
         if not self.is_trusted:
             _check_attribute(node.attr)
         holder = self.value(node.value)
         module = getattr(holder, "_module", holder) if isinstance(holder, OpenModule) else holder
-        is_of_scripts = isinstance(module, ModuleType) and module.__name__ in _OPEN
+        is_of_scripts = isinstance(module, ModuleType) and _own_name(module) in _OPEN
         if is_of_scripts and not hasattr(module, node.attr):
             raise _absent_word(ast.unparse(node), node.attr, module)
-        return getattr(holder, node.attr)
+        return self.attribute(holder, node.attr)
+
+    def attribute(self, holder: Any, name: str) -> Any:
+        """An attribute of a value."""
+        return getattr(holder, name)
 
     def _call(self, node: ast.Call) -> Any:
         function = self.value(node.func)

@@ -11,7 +11,7 @@ import ast
 from collections.abc import Mapping
 from typing import Any
 
-from te_sched.errors import ScriptError, repr_of
+from te_sched.errors import ScriptError, did_you_mean, repr_of
 from te_sched.ir.expr import Operand, Var
 from te_sched.ir.graph import (
     DataflowVar,
@@ -71,6 +71,9 @@ class GraphParser(StatementReader):
         super().__init__(source, names, is_trusted)
         self.symbols: dict[str, Var] = {}
         self.is_macro, self.returned = False, None
+        self.places: dict[GraphVar, Any] = {}  # the statements that bind variables
+        self.unchecked: set[str] = set()  # functions with check_well_formed=False
+        self._inner: set[str] = set()  # names of dataflow blocks that are not outputs
 
     def reader_of_macro(self, source: Source, names: Mapping[str, Any]) -> GraphParser:
         """The reader of the statements of a macro."""
@@ -83,6 +86,8 @@ class GraphParser(StatementReader):
     def function(self, node: ast.FunctionDef) -> GraphFunction:
         """The function of a definition."""
         options = self._options(node)
+        if not options.get("check_well_formed", True):
+            self.unchecked.add(node.name)
         frame = GraphFunctionFrame(options.get("pure", True), options.get("private", False))
         frame.name = node.name
         outside, self.symbols = self.symbols, {**self.symbols}
@@ -214,6 +219,7 @@ class GraphParser(StatementReader):
             value = MatchCastValue(value.value, self._resolved(value.struct_info))
         var = self._checked(node, frames.emit, value, annotation)
         rename(var, name)
+        self.places[var] = node
         return var
 
     def _size_variable(self, node: Any, name: str, var: Var) -> Var:
@@ -243,6 +249,24 @@ class GraphParser(StatementReader):
             if name in _WORDS:
                 return _WORDS[name]
             raise
+
+    def about_undefined(self, name: str) -> tuple[str, str]:
+        """A name of a dataflow block is known in the block alone, unless it is an output."""
+        if name not in self._inner:
+            return super().about_undefined(name)
+        why = "it is bound in a dataflow block, and is not an output of the block"
+        return why, f"name it in R.output: R.output({name}, ...)"
+
+    def attribute(self, holder: Any, name: str) -> Any:
+        """An attribute; of the module a function."""
+        if isinstance(holder, ModuleFunctions) and not hasattr(holder, name):
+            known = list(holder.functions)
+            raise ScriptError(
+                f"the module has no function {name}",
+                "",
+                f"use one of {', '.join(known)}{did_you_mean(name, known)}",
+            )
+        return super().attribute(holder, name)
 
     def call(self, function: Any, args: list[Any], named: dict[str, Any]) -> Any:
         """Call a function; match_cast takes an annotation with names of sizes."""
@@ -323,6 +347,7 @@ class GraphParser(StatementReader):
                 node, f"function {frame.name} returns twice", "return once, at the end"
             )
         result = self._checked(node, as_expr, value)
+        result = self._checked(node, frame.builder.normalize, result)
         block = frames.open_dataflow()
         if block is not None:
             result = self._checked(node, self._returned_from, block, result)
@@ -358,11 +383,14 @@ class GraphParser(StatementReader):
             )
         with self.scope(), self.framed(node, frame):
             self.body(node.body)
+            inner = set(self.scopes[-1])
         function = frames.function_frame("R.dataflow")
         if frame.returned is not None:
             function.result = frames.RenameVariables(frame.renamed).visit(frame.returned)
         for old in frame.outputs or ():
             self.define(node, old.name_hint, frame.renamed[old])
+            self.places[frame.renamed[old]] = self.places.get(old, node)
+        self._inner |= inner - {one.name_hint for one in frame.outputs or ()}
 
     def _if(self, node: ast.If) -> None:
         condition = self.value(node.test)
@@ -415,10 +443,10 @@ class ModuleFunctions:
     """The functions of a module while it is read: `cls.f` names one."""
 
     def __init__(self, functions: Mapping[str, GlobalVar]) -> None:
-        self._functions = functions
+        self.functions = functions
 
     def __getattr__(self, name: str) -> GlobalVar:
-        found = self._functions.get(name)
+        found = self.functions.get(name)
         if found is None:
             raise AttributeError(f"the module has no function {name}")
         return found

@@ -33,11 +33,12 @@ from te_sched.ir.expr import (
     Operand,
     Var,
 )
-from te_sched.ir.graph import ExternFunc
+from te_sched.ir.graph import ExternFunc, GraphFunction, GraphVar
 from te_sched.ir.serialization import load_json
 from te_sched.ir.stmt import GlobalVar, IRModule, PrimFunc, Stmt
 from te_sched.ir.verify import check_well_formed
 from te_sched.ir.visitor import replace
+from te_sched.relax.analysis.well_formed import first_fault
 from te_sched.script import frames
 from te_sched.script import words as T
 from te_sched.script.evaluate import BINARY, OpenModule, element_at
@@ -71,6 +72,7 @@ class Parser(StatementReader):
         super().__init__(source, names, is_trusted)
         self.defined: set[Var] = set()  # variables that have a name already
         self.unchecked: set[str] = set()  # functions with check_well_formed=False
+        self.places: dict[GraphVar, Any] = {}  # the statements that bind variables of graphs
         self.returned = None  # by the statements of a macro: nothing
 
     def reader_of_macro(self, source: Source, names: Mapping[str, Any]) -> Parser:
@@ -142,6 +144,7 @@ class Parser(StatementReader):
         """The reader of functions of graphs in this source."""
         reader = GraphParser(self.source, self.names, self.is_trusted)
         reader.scopes = [*self.scopes]
+        reader.places, reader.unchecked = self.places, self.unchecked
         return reader
 
     def _result(self, node: ast.FunctionDef) -> str:
@@ -174,7 +177,9 @@ class Parser(StatementReader):
         return finish
 
     def check(self, node: ast.FunctionDef | ast.ClassDef, made: Any) -> None:
-        """Refuse what was read if its variables are not defined once, around their uses."""
+        """Refuse what was read if its variables are not defined once, around their uses, and graphs
+        that are not well formed.
+        """
         if not self._options(node)[1]:
             return
         is_module = isinstance(made, IRModule)
@@ -188,6 +193,12 @@ class Parser(StatementReader):
             check_well_formed(checked)
         except DeclarationError as error:
             raise self.source.error(header_of(node), error) from None
+        graphs = {name for name, one in functions.items() if isinstance(one, GraphFunction)}
+        found = first_fault(made) if graphs and not graphs & self.unchecked else None
+        if found is not None:
+            fault, var = found
+            place = header_of(node) if var is None else self.places.get(var, header_of(node))
+            raise self.source.error(place, fault)
 
     def _options(self, node: ast.FunctionDef | ast.ClassDef) -> tuple[bool, bool]:
         """Whether a decorator says private=True, and whether the function is checked."""

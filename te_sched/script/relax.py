@@ -53,6 +53,10 @@ def __getattr__(name: builtins.str) -> Any:
     return found
 
 
+def __dir__() -> list[builtins.str]:
+    return sorted({*globals(), *dir(_op)})
+
+
 def function(
     func: Any = None, pure: bool = True, private: bool = False, check_well_formed: bool = True
 ) -> Any:

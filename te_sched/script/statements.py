@@ -32,8 +32,8 @@ class StatementReader(ScriptEvaluator):
 
     @contextmanager
     def framed(self, node: Any, frame: Frame) -> Iterator[Any]:
-        """A frame that is open; what goes wrong when it closes is an error of the node."""
-        value = frame.__enter__()
+        """A frame that is open; what goes wrong when it opens or closes is an error of the node."""
+        value = self._checked(node, frame.__enter__)
         try:
             yield value
         except BaseException as error:

@@ -32,8 +32,10 @@ from te_sched.ir.blocks import (
 from te_sched.ir.buffer import buffer_region, store_in, vstore
 from te_sched.ir.buffer import decl_buffer as _decl_buffer
 from te_sched.ir.expr import Expr, Node, PointerType
+from te_sched.ir.struct_info import StructInfo as _StructInfo
 from te_sched.ir.visitor import replace
 from te_sched.script import frames as _frames
+from te_sched.script.annotations import PendingStructInfo as _PendingStructInfo
 from te_sched.script.frames import (
     BlockFrame,
     CaseFrame,
@@ -212,7 +214,9 @@ def arg(name: str, obj: Any) -> Any:
         raise ScriptError(
             f"parameter {name} is {repr_of(obj)}, expected a type",
             "",
-            "annotate it: T.handle, T.int32, T.Buffer((n,), dtype), ...",
+            "decorate the function with @R.function, or annotate it as T.Buffer((n,), dtype)"
+            if isinstance(obj, _StructInfo | _PendingStructInfo)
+            else "annotate it: T.handle, T.int32, T.Buffer((n,), dtype), ...",
         )
     return obj
 

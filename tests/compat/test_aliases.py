@@ -90,7 +90,7 @@ def test_missing_import_says_what_there_is(source, message):
         ("import te_sched as tvm; tvm.relay", "te_sched has no Relay"),
         ("import tvm; tvm.te.schedule.SchedulePostProcToPrimFunc", "stop_after"),
         ("import tvm; tvm.register_datatype", "data types that LLVM has"),
-        ("import tvm; tvm.compote", "te_sched has no tvm.compote$"),
+        ("import tvm; tvm.compote", r"te_sched has no tvm.compote \(did you mean 'compute'\?\)$"),
     ],
 )
 def test_missing_attribute_says_what_there_is(source, message):
@@ -134,3 +134,26 @@ def test_extents_of_graphs_are_asked_for_and_never_found():
     )
     assert names["found"] == [False, False]
     assert (names["three"].dtype, names["three"].value) == ("int64", 3)
+
+
+def test_a_name_that_is_nearly_one_is_told_the_right_one(as_tvm):
+    from tvm.relax import transform
+
+    with pytest.raises(AttributeError, match=r"tvm\.relax\.transform\.FuseOp.*mean 'FuseOps'"):
+        transform.FuseOp  # noqa: B018
+
+
+def test_scripts_with_names_of_tvm_are_told_the_right_word(as_tvm):
+    from tvm.script import relax as R
+
+    with pytest.raises(te_sched.errors.ScriptError, match=r"scripts have no R\.relu") as caught:
+
+        @R.function
+        def main(x: R.Tensor((4,), "float32")):
+            return R.relu(x)
+
+    assert caught.value.help == "use R.nn.relu"
+
+
+def test_the_file_of_the_package_is_known():
+    assert run("import tvm\nfile = tvm.__file__\n")["file"] == te_sched.__file__

@@ -9,6 +9,7 @@ from tests.refusals.mistakes import (
     declaring,
     devices,
     files,
+    graphs,
     lowering,
     scheduling,
 )
@@ -21,6 +22,7 @@ AREAS: dict[str, ModuleType] = {
     "Building": building,
     "GPU programs": devices,
     "Calls": calling,
+    "Graphs": graphs,
     "Files, devices and switches": files,
 }
 

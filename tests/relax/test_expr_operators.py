@@ -67,3 +67,8 @@ def test_types_as_annotations() -> None:
     nested = relax.FuncType([relax.ObjectType()], relax.TupleType([relax.ShapeType(2)]))
     assert nested._relax_script() == "R.Callable((R.Object,), R.Tuple(R.Shape(ndim=2)))"
     assert relax.Var("b", relax.ObjectType()).struct_info == R.Object()
+
+
+def test_a_product_of_matrices() -> None:
+    A, B = (relax.Var(name, relax.TensorStructInfo([4, 4], "float32")) for name in "AB")
+    assert str(A @ B) == 'R.matmul(A, B, out_dtype="void")'

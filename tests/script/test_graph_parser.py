@@ -84,7 +84,7 @@ def test_sizes_are_shared_by_name() -> None:
         m, n = T.int64(), T.int64()
         k = T.int64()
         z = R.call_pure_packed("f", y, sinfo_args=R.Tensor((m, n, k), "float32"))
-        w: R.Tensor(("m * 2",)) = R.call_packed("g", z, sinfo_args=R.Tensor)
+        w: R.Tensor(("m * 2",)) = R.call_pure_packed("g", z, sinfo_args=R.Tensor)
         return z
 
     n, m = f.params[1].struct_info.shape
@@ -376,7 +376,7 @@ DEFINITIONS = {
         "function f is private and has the attribute global_symbol"
     ),
     "@I.ir_module\nclass M:\n    @R.function\n    def f(x: R.Object):\n        return M.g(x)": (
-        "AttributeError: the module has no function g"
+        "the module has no function g"
     ),
 }
 
@@ -413,3 +413,60 @@ def test_annotations_are_words_and_calls() -> None:
     )
     assert str(R.Callable(ret=R.Object, purity=True)) == "R.Callable(purity=True)"
     assert str(R.Tuple([R.Tensor("int8", ndim=1)])) == 'R.Tuple(R.Tensor(dtype="int8", ndim=1))'
+
+
+def test_graphs_are_checked_where_they_are_written() -> None:
+    """Errors of the analysis of whole functions show the statement that is wrong."""
+    text = """
+@I.ir_module
+class Module:
+    @T.prim_func
+    def double(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
+        for i in range(4):
+            B[i] = A[i] * 2.0
+
+    @R.function
+    def main(x: R.Tensor((4,), "float32")):
+        with R.dataflow():
+            y = R.call_tir(Module.double, (x,), out_sinfo=R.Tensor((4,), "float32"))
+            z = R.call_tir(Module.double, (y, y), out_sinfo=R.Tensor((4,), "float32"))
+            R.output(z)
+        return z
+"""
+    with pytest.raises(ScriptError, match="double has 2 parameters, the call gives 3") as caught:
+        from_source(text)
+    assert caught.value.line == 13
+    assert caught.value.why == "2 arguments, and 1 result by out_sinfo"
+    assert from_source(text, check_well_formed=False)["main"].ret_struct_info.ndim == 1
+    unchecked = text.replace("@R.function", "@R.function(check_well_formed=False)")
+    assert from_source(unchecked)["main"].ret_struct_info.ndim == 1
+
+
+HELPS = {
+    "return R.add(image, 1.0)": 'relax.const(1.0, "float32")',
+    "return R.relu(image)": "use R.nn.relu",
+    "return R.concatt(image)": "did you mean 'concat'",
+    "return imag": "did you mean 'image'",
+    "return Module.f(image)": "use one of main",
+}
+
+
+@pytest.mark.parametrize("statement", HELPS)
+def test_helps(statement: str) -> None:
+    text = f"""
+@I.ir_module
+class Module:
+    @R.function
+    def main(image: R.Tensor((4,), "float32")):
+        {statement}
+"""
+    with pytest.raises(ScriptError) as caught:
+        from_source(text)
+    assert HELPS[statement] in caught.value.help
+    assert caught.value.line == 6
+
+
+def test_a_graph_without_its_decorator() -> None:
+    with pytest.raises(ScriptError, match="expected a type") as caught:
+        from_source('@T.prim_func\ndef f(x: R.Tensor((4,), "float32")):\n    T.evaluate(0)')
+    assert caught.value.help.startswith("decorate the function with @R.function")

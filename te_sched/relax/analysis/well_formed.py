@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
-from te_sched.errors import GraphError
+from te_sched.errors import GraphError, counted
 from te_sched.ir.expr import Var
 from te_sched.ir.graph import (
     DataflowBlock,
@@ -71,10 +71,29 @@ def well_formed(obj: IRModule | GraphFunction, check_struct_info: bool = True) -
 
 def check_well_formed(obj: IRModule | GraphFunction, check_struct_info: bool = True) -> None:
     """Raise a GraphError if a module or a function is not well formed."""
-    if isinstance(obj, GraphFunction):
-        _Checker(None, check_struct_info).function(obj, "")
-        return
-    checker = _Checker(obj, check_struct_info)
+    found = first_fault(obj, check_struct_info)
+    if found is not None:
+        raise found[0]
+
+
+def first_fault(
+    obj: IRModule | GraphFunction, check_struct_info: bool = True
+) -> tuple[GraphError, GraphVar | None] | None:
+    """The first error of a module or a function, with the variable in whose binding it is, if it
+    is in one; None if it is well formed.
+    """
+    checker = _Checker(obj if isinstance(obj, IRModule) else None, check_struct_info)
+    try:
+        if isinstance(obj, IRModule):
+            _check_module(checker, obj)
+        else:
+            checker.function(obj, "")
+    except GraphError as error:
+        return error, checker.current
+    return None
+
+
+def _check_module(checker: _Checker, obj: IRModule) -> None:
     for name, func in obj.functions_items():
         symbol = func.attrs.get("global_symbol")
         if symbol is not None and str(symbol) != name:
@@ -91,6 +110,14 @@ def _malformed(fault: str, why: str = "", help: str = "") -> GraphError:
     return GraphError(fault, why, help or "use relax.transform.Normalize() or correct the graph")
 
 
+def _missing(name: GlobalVar, module: IRModule) -> GraphError:
+    return _malformed(
+        f"function {name} is not in the module",
+        f"it has {', '.join(module.functions)}",
+        "add it: builder.add_func(func, name); a mutator adds functions to self.builder_.get()",
+    )
+
+
 class _Checker:
     """Checks functions one after the other."""
 
@@ -104,6 +131,7 @@ class _Checker:
         self._outermost: GraphFunction | None = None
         self._is_dataflow = False
         self._is_pure = True
+        self.current: GraphVar | None = None  # the variable whose binding is checked
 
     # Functions
 
@@ -146,6 +174,8 @@ class _Checker:
             raise _malformed(f"the struct info of the result of function {name} is not known")
         if not self._checks_infos:
             return
+        if func.body is not None:
+            self._agree(ret, func.body.struct_info_, f"the result of function {name}")
         known = {
             one
             for param in func.params
@@ -212,11 +242,13 @@ class _Checker:
             self._is_dataflow = outer
             inside |= {one.var for one in block.bindings if isinstance(one.var, DataflowVar)}
             self._visible -= inside
+        self.current = None
         self._leaf(seq.body, "the result of a sequence")
         self._known(seq)
 
     def _binding(self, binding: Any) -> None:
         var, value = binding.var, binding.value
+        self.current = var
         if isinstance(var, DataflowVar) and not self._is_dataflow:
             raise _malformed(f"DataflowVar {var.name_hint} is bound outside of a dataflow block")
         if isinstance(value, GraphFunction):
@@ -284,11 +316,7 @@ class _Checker:
 
     def _global(self, name: GlobalVar) -> None:
         if self._module is not None and name not in self._module.functions:
-            raise _malformed(
-                f"function {name} is not in the module",
-                f"it has {', '.join(self._module.functions)}",
-                "add it: builder.add_func(func, name)",
-            )
+            raise _missing(name, self._module)
 
     def _branches(self, value: If) -> None:
         if self._is_dataflow:
@@ -349,25 +377,34 @@ def check_prim_func_call(call: GraphCall, info: Any) -> None:
     results = list(call.sinfo_args)
     if len(results) == 1 and isinstance(results[0], TupleStructInfo):
         results = list(results[0].fields)
+    first = len(given)
     for place, result in zip(_inplace(call, len(results)), results, strict=True):
         if place == -1:
             given.append(result)
         elif struct_info_base_check(given[place], result) is BaseCheckResult.FAIL_L0:
             raise _malformed(f"{name} writes {result} in place of {given[place]}")
+    written = range(first, len(given))
     if len(call.args) > 2 and isinstance(call.args[2], ShapeExpr):
         given += [PrimStructInfo(value=one) for one in call.args[2].values]
     if len(given) != len(info.params):
-        raise _malformed(f"{name} is called with {len(given)} values, expected {len(info.params)}")
+        raise _malformed(
+            f"{name} has {len(info.params)} parameters, the call gives {len(given)}",
+            f"{counted(len(given) - len(written), 'argument')}, and "
+            f"{counted(len(written), 'result')} by out_sinfo",
+            "give an argument for each input, and out_sinfo for each output, as a list if there "
+            "are several",
+        )
     values: dict[Var, Any] = {}
     for param, one in zip(info.params, given, strict=True):
         bind_sizes(param, one, values)
     for place, (param, one) in enumerate(zip(info.params, given, strict=True)):
         expected = substitute(param, values)
         if struct_info_base_check(expected, one) is BaseCheckResult.FAIL_L0:
+            is_result = place in written
             raise _malformed(
                 f"{name} is called with {one}, expected {expected}",
-                f"that is its parameter {place}",
-                "pass a value of this struct info, or correct out_sinfo",
+                f"that is its parameter {place}{', a result' if is_result else ''}",
+                "correct out_sinfo" if is_result else "pass a value of this struct info",
             )
 
 
@@ -379,13 +416,16 @@ def _inplace(call: GraphCall, count: int) -> list[int]:
 
 
 def check_calls(module: IRModule) -> None:
-    """Raise a GraphError if a call of a function of blocks of the module does not fit it.
+    """Raise a GraphError if a call of a function of the module does not fit it, or if there is no
+    such function.
 
     Kernels of static graphs are called without checks of shapes.
     """
     graphs = [one for one in module.functions.values() if isinstance(one, GraphFunction)]
     for call in (one for graph in graphs for one in walk(graph) if isinstance(one, GraphCall)):
         if str(call.op) not in _CALLS_OF_FUNCTIONS:
+            if isinstance(call.op, GlobalVar) and call.op not in module.functions:
+                raise _missing(call.op, module)
             continue
         name = getattr(call.args[0], "global_symbol", call.args[0])
         func = module.functions.get(name) if isinstance(name, str) else None

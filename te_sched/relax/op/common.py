@@ -9,7 +9,7 @@ from typing import Any
 from te_sched.errors import GraphError, GraphTypeError, kind_of, repr_of
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import IntImm, Node
-from te_sched.ir.graph import GraphCall, as_expr
+from te_sched.ir.graph import Constant, GraphCall, PrimValue, as_expr
 from te_sched.ir.struct_info import (
     PrimStructInfo,
     ShapeExpr,
@@ -75,12 +75,28 @@ def common_dtype(call: GraphCall, infos: Sequence[Any]) -> str:
     if "" in known:
         return ""
     if len(known) > 1:
-        raise GraphTypeError(
-            f"the arguments of {call.op} have dtypes {', '.join(one.dtype for one in infos)}",
-            "an operator does not convert its arguments",
-            "convert one with relax.op.astype(value, dtype)",
-        )
+        raise different_dtypes(call, infos)
     return known.pop()
+
+
+def different_dtypes(call: GraphCall, infos: Sequence[Any]) -> GraphTypeError:
+    """The error of values that should share a dtype."""
+    number = next((one for one in call.args if _is_number(one)), None)
+    wanted = next((one.dtype for one in infos if getattr(one, "ndim", 0)), None)
+    advice = "convert one with relax.op.astype(value, dtype)"
+    if number is not None and wanted is not None:
+        is_array = isinstance(number, Constant)
+        value = number.data.numpy().item() if is_array else number.value.value
+        advice = f'give the number this dtype: relax.const({value}, "{wanted}")'
+    return GraphTypeError(
+        f"the arguments of {call.op} have dtypes {', '.join(one.dtype for one in infos)}",
+        "an operator does not convert its arguments",
+        advice,
+    )
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, PrimValue) or (isinstance(value, Constant) and value.data.shape == ())
 
 
 def broadcast_sizes(call: GraphCall, builder: Any, a: Any, b: Any) -> tuple[Any, ...] | None:

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from te_sched.errors import GraphError, GraphTypeError, kind_of, repr_of
+from te_sched.errors import GraphError, kind_of, repr_of
 from te_sched.ir import ops
 from te_sched.ir.expr import Expr
 from te_sched.ir.graph import GraphCall, GraphExpr
 from te_sched.ir.struct_info import ShapeExpr, ShapeStructInfo, TensorStructInfo, TupleStructInfo
-from te_sched.relax.op.common import argument_error
+from te_sched.relax.op.common import argument_error, different_dtypes
 from te_sched.relax.op.common import common_vdevice as common_vdevice
 from te_sched.signatures import is_sequence
 
@@ -139,11 +139,7 @@ def dtype_of_all(call: GraphCall, infos: Sequence[TensorStructInfo]) -> str:
     """The dtype that tensors share, "" if one is not known; GraphTypeError if they differ."""
     known = {one.dtype for one in infos if one.dtype}
     if len(known) > 1:
-        raise GraphTypeError(
-            f"the arguments of {call.op} have dtypes {', '.join(one.dtype for one in infos)}",
-            "an operator does not convert its arguments",
-            "convert one with relax.op.astype(value, dtype)",
-        )
+        raise different_dtypes(call, infos)
     return known.pop() if known and all(one.dtype for one in infos) else ""
 
 

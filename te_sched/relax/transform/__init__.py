@@ -10,6 +10,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from te_sched.errors import did_you_mean
 from te_sched.relax.transform.base import DataflowBlockPass as DataflowBlockPass
 from te_sched.relax.transform.base import FunctionPass as FunctionPass
 from te_sched.relax.transform.base import dataflowblock_pass as dataflowblock_pass
@@ -94,6 +95,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """Load the module of a pass at its first use."""
     if name not in PASSES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        near = did_you_mean(name, PASSES)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{near}")
     place = PASSES[name] if "." in PASSES[name] else f"te_sched.relax.transform.{PASSES[name]}"
     return getattr(import_module(place), name)

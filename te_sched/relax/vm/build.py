@@ -16,6 +16,7 @@ from te_sched.passes import ModulePass
 from te_sched.relax import transform
 from te_sched.relax.analysis.well_formed import check_calls
 from te_sched.relax.pipeline import get_pipeline
+from te_sched.relax.transform.library_functions import CODEGEN
 from te_sched.relax.vm.built_graphs import (
     find_graphs,
     keep_graphs,
@@ -159,6 +160,16 @@ def _check_params(params: Any) -> None:
         )
 
 
+def _check_libraries(module: IRModule) -> None:
+    for name, func in module.functions_items():
+        if isinstance(func, GraphFunction) and CODEGEN in func.attrs:
+            raise GraphError(
+                f"function {name} is not compiled by its library, {func.attrs[CODEGEN]}",
+                f'it has the attribute "{CODEGEN}"',
+                "run relax.transform.RunCodegen() before relax.build",
+            )
+
+
 def _lowered(
     module: IRModule, params: Mapping[str, Any] | None, pipeline: Any, target: Target
 ) -> IRModule:
@@ -167,6 +178,7 @@ def _lowered(
     if pipeline is None:
         return module
     check_calls(module)
+    _check_libraries(module)
     is_default = isinstance(pipeline, str) and pipeline == "default_build"
     if is_default and target.kind in _SCHEDULED:
         with target:

@@ -73,7 +73,7 @@ def _annotation(context: str) -> str:
     return f"it is declared as {found[1]}" if found else ""
 
 
-def _mismatch(context: str, fault: str, help: str = "") -> ArgumentError:
+def _mismatch(context: str, fault: str, help: str = "give what is declared") -> ArgumentError:
     return ArgumentError(f"{_subject(context)} {fault}", _annotation(context), help)
 
 
@@ -94,7 +94,8 @@ def check_tensor_info(value: Any, ndim: int, dtype: str = "", context: str | Non
     if ndim not in (-1, value.ndim):
         raise _mismatch(context, f"has ndim {value.ndim}, expected {ndim}")
     if dtype not in ("", "void", value.dtype):
-        raise _mismatch(context, f"has dtype {value.dtype}, expected {dtype}")
+        help = f'convert it: te_sched.nd.array(values, dtype="{dtype}")'
+        raise _mismatch(context, f"has dtype {value.dtype}, expected {dtype}", help)
 
 
 def check_shape_info(value: Any, ndim: int, context: str) -> None:

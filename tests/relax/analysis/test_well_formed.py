@@ -170,7 +170,7 @@ def test_calls_of_prim_funcs_fit_their_parameters():
         with pytest.raises(GraphError, match=r"twice is called with .*, expected"):
             check_well_formed(module(shape, out))
     inplace = module([16], [16], relax.op.call_tir_inplace, [0])
-    with pytest.raises(GraphError, match="twice is called with 1 values, expected 2"):
+    with pytest.raises(GraphError, match="twice has 2 parameters, the call gives 1"):
         check_well_formed(inplace)
 
 

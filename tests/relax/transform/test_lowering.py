@@ -87,6 +87,7 @@ def test_storages_grow_and_results_have_their_own():
                 return d
         """,
         NAMES,
+        check_well_formed=False,  # g gets what it does not take
     )
     planned = transform.StaticPlanBlockMemory()(transform.CallTIRRewrite()(module))
     values = [one.value for one in planned["main"].body.blocks[0].bindings]

@@ -119,10 +119,11 @@ class MethodSpec:
             if one.name not in given and one.default is one.empty and one.kind in _BY_NAME
         ]
         if (unknown and not _has_rest(parameters)) or missing:
+            near = did_you_mean(unknown[0], parameters) if unknown else ""
             raise GraphError(
                 f"the spec of {name} does not fit its arguments: {', '.join(unknown + missing)}",
                 f"{name} takes {', '.join(parameters)}",
-                f"give one for each argument{did_you_mean((unknown or missing)[0], parameters)}",
+                f"give one for each argument{near}",
             )
         names = [one for one in parameters if one in given]
         names += [one for one in given if one not in names]

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from te_sched.errors import GraphError, kind_of
 from te_sched.ir.graph import GraphCall, GraphExpr, GraphFunction
 from te_sched.ir.op import Op
 from te_sched.ir.stmt import IRModule
@@ -46,6 +47,15 @@ class LegalizeOps(ModulePass):
     customize_cmap: Mapping[str, LegalizeFunc] | None = None
     enable_warning: bool = False
     info: PassInfo = field(default=PassInfo(0, "LegalizeOps"), init=False)
+
+    def __post_init__(self) -> None:
+        if self.customize_cmap is not None and not isinstance(self.customize_cmap, Mapping):
+            raise GraphError(
+                f"the rules of LegalizeOps are {kind_of(self.customize_cmap)}, expected a "
+                "dictionary",
+                "",
+                "call the pass with a module: LegalizeOps()(module)",
+            )
 
     def run(self, mod: IRModule) -> IRModule:
         """The module with legalized functions."""
