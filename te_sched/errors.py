@@ -553,8 +553,8 @@ def counted(number: int, noun: str, plural: str = "") -> str:
 
 
 def with_article(name: str) -> str:
-    """A name after "a" or "an"; uint8 is pronounced like "you"."""
-    return f"{'an' if name[0] in 'AEIOaeio' else 'a'} {name}"
+    """A name after "a" or "an"; uint8 is pronounced like "you", ndarray like "end"."""
+    return f"{'an' if name[0] in 'AEIOaeio' or name == 'ndarray' else 'a'} {name}"
 
 
 def did_you_mean(given: object, legal: Iterable[str]) -> str:

@@ -22,7 +22,7 @@ from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
 from te_sched.errors import GraphError, kind_of, repr_of
-from te_sched.ir.expr import Var
+from te_sched.ir.expr import IntImm, Var
 from te_sched.ir.graph import (
     INFERENCES,
     Binding,
@@ -56,6 +56,7 @@ from te_sched.ir.struct_info import (
     ObjectStructInfo,
     ShapeExpr,
     StructInfo,
+    TensorStructInfo,
     TupleStructInfo,
     erase_unknown,
 )
@@ -517,6 +518,7 @@ class BlockBuilder:
 
     def _normalize_if(self, expr: If) -> Any:
         cond = self.normalize_argument(expr.cond)
+        _check_condition(cond)
         branches = [self._scoped(one) for one in (expr.true_branch, expr.false_branch)]
         old = (expr.cond, expr.true_branch, expr.false_branch)
         if any(new is not one for new, one in zip((cond, *branches), old, strict=True)):
@@ -689,6 +691,19 @@ def _sizes_in(nodes: Any) -> set[Var]:
         for var in walk(info)
         if type(var) is Var
     }
+
+
+def _check_condition(cond: Any) -> None:
+    """Refuse a tensor of several elements."""
+    known = getattr(cond, "struct_info_", None)
+    if not isinstance(known, TensorStructInfo) or not isinstance(known.shape, ShapeExpr):
+        return
+    if any(isinstance(size, IntImm) and size.value != 1 for size in known.shape.values):
+        raise GraphError(
+            f"a condition is {known}, expected one value",
+            "a branch is taken for a whole tensor",
+            "use relax.op.where(condition, a, b) to choose element by element",
+        )
 
 
 def _known_of(expr: Any) -> StructInfo:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from te_sched.errors import ElementError, counted
 from te_sched.ir.graph import (
     GraphCall,
     GraphExpr,
@@ -66,7 +67,11 @@ def _item(self: Any, index: int) -> TupleGetItem:
     if isinstance(known, TupleStructInfo):
         count = len(known.fields)
         if not -count <= index < count:  # which also ends an iteration over the values
-            raise IndexError(f"index {index} of a tuple of {count} values")
+            raise ElementError(
+                f"index {index} is out of range for a tuple of {counted(count, 'value')}",
+                "",
+                f"use an index from 0 to {count - 1}",
+            )
         index %= count
     return TupleGetItem(self, index)
 

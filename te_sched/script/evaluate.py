@@ -258,7 +258,11 @@ class ScriptEvaluator:
                 named.update(self.value(keyword.value))
             else:
                 named[keyword.arg] = self.value(keyword.value)
-        return self.call(function, args, named)
+        try:
+            return self.call(function, args, named)
+        except TypeError:
+            _check_arguments(function, args, named)
+            raise
 
     def call(self, function: Any, args: list[Any], named: dict[str, Any]) -> Any:
         """Call a function; the parser treats macros."""
@@ -394,6 +398,22 @@ def _stepped(key: Any) -> Any:
     if type(length) is not IntImm or length.value < 1:
         return key
     return Ramp(start, step, length.value) if length.value > 1 else start
+
+
+def _check_arguments(function: Any, args: list[Any], named: dict[str, Any]) -> None:
+    """Refuse arguments that a function does not take."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # not a function of Python
+        return
+    try:
+        signature.bind(*args, **named)
+    except TypeError as error:
+        name = getattr(function, "__name__", "the function")
+        takes = ", ".join(signature.parameters) or "none"
+        raise ScriptError(
+            f"{name} does not take these arguments", str(error), f"its parameters are {takes}"
+        ) from None
 
 
 def _check_attribute(name: str) -> None:

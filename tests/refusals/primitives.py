@@ -210,7 +210,7 @@ CASES: list[tuple[Callable[[], P], Callable[[P], Any], str]] = [
     (
         chain,
         lambda p: p.s[p.C].storage_align(p.s[p.C].op.axis[0], np.array([2, 3]), 0),
-        r"a ndarray",
+        r"an ndarray",
     ),
     (
         chain,

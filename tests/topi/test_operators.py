@@ -52,7 +52,7 @@ def test_arrays_are_no_operands() -> None:
     a = te.placeholder((4,), name="a")
     for action in (lambda: np.ones(4) + a, lambda: a * np.ones(4), lambda: np.ones(4) - a[0]):
         with pytest.raises(
-            te_sched.DeclarationError, match="a ndarray cannot be used in an expression"
+            te_sched.DeclarationError, match="an ndarray cannot be used in an expression"
         ):
             action()
     for number in (np.float32(2), np.int64(2)):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
-from te_sched.errors import GraphError, kind_of, repr_of
+from te_sched.errors import GraphError, GraphTypeError, kind_of, repr_of
 from te_sched.ir import ops
 from te_sched.ir.expr import Expr, FloatImm, IntImm, Mul
 from te_sched.ir.graph import GraphCall, PrimValue, as_expr
@@ -38,7 +38,7 @@ from te_sched.relax.op.sizes import (
     unknown,
 )
 from te_sched.relax.operators import make_call, register_operator
-from te_sched.signatures import is_sequence
+from te_sched.signatures import is_index, is_sequence
 from te_sched.tir.index_map import IndexMap as _make_index_map
 
 # Shapes
@@ -339,6 +339,12 @@ def _infer_layout_transform(call: GraphCall, builder: Any) -> StructInfo:
 def concat(tensors: Any, axis: int | None = 0) -> GraphCall:
     """Tensors one after another along an axis; None joins tensors of one dimension."""
     fields = as_expr(tensors) if is_sequence(tensors) else tensors
+    if axis is not None and not is_index(axis):
+        raise GraphTypeError(
+            f"the axis of relax.concat is {repr_of(axis)}, expected an int",
+            f"it is {kind_of(axis)}",
+            "give the tensors as a tuple: concat((a, b), axis=0)",
+        )
     return make_call("relax.concat", [fields], axis=None if axis is None else int(axis))
 
 

@@ -54,8 +54,13 @@ def as_value(given: Any) -> Any:
 _CONTEXT = re.compile(r"ErrorContext\(fn=(.*?), loc=(.*?)(?:, param=(.*?), annotation=(.*))?\) ?$")
 
 
+_CAST = re.compile(r"ErrorContext\(match_cast, struct_info=(.*)\) ?$")
+
+
 def _subject(context: str) -> str:
     """What a check is of, from the context that VMShapeLower gives."""
+    if _CAST.match(context):
+        return "the value of a match_cast"
     found = _CONTEXT.match(context)
     if found is None:
         name = context.strip()
@@ -69,6 +74,9 @@ def _subject(context: str) -> str:
 
 
 def _annotation(context: str) -> str:
+    cast = _CAST.match(context)
+    if cast:
+        return f"it is cast to {cast[1]}"
     found = re.search(r"annotation=(.*)\) ?$", context)
     return f"it is declared as {found[1]}" if found else ""
 

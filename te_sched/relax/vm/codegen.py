@@ -31,6 +31,7 @@ from te_sched.ir.graph import (
 from te_sched.ir.op import Op
 from te_sched.ir.stmt import GlobalVar, IRModule, PrimFunc
 from te_sched.ir.struct_info import ShapeExpr, TupleStructInfo
+from te_sched.relax.transform.legalize_ops.legalizer import has_known_shape
 from te_sched.relax.vm.bytecode import MACHINE, VOID, ShapeTuple, TypeName, VmOperand
 from te_sched.relax.vm.exec_builder import ExecBuilder
 
@@ -191,6 +192,13 @@ class _Writer:
             return VOID
         if name == "relax.null_value":
             return self._emit("vm.builtin.null_value", [])
+        known = call.struct_info_
+        if known is not None and call.op.get_attr("FLegalize") and not has_known_shape(known):
+            raise GraphError(
+                f"cannot run operator {name}: the shape of its result is not known",
+                f"it is called with {', '.join(str(one.struct_info_) for one in args)}",
+                "say what it is before: R.match_cast(value, R.Tensor((n, m), dtype))",
+            )
         raise GraphError(
             f"cannot run operator {name}",
             "no pass of the pipeline lowers it",

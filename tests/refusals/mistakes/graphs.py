@@ -665,3 +665,130 @@ def values_of_different_dtypes():
 def _():
     half = relax.Var("half", relax.TensorStructInfo((4, 4), "float16"))
     relax.BlockBuilder().normalize(relax.op.matmul(x, relax.op.astype(half, "float32")))
+
+
+@mistake(
+    "A condition for each element",
+    ScriptError,
+    r"a condition is R\.Tensor\(\(4, 4\).*expected one value\n(.|\n)*relax\.op\.where",
+)
+def condition_for_each_element():
+    @R.function
+    def main(x: R.Tensor((4, 4), "float32")):
+        if x > R.const(0.0, "float32"):
+            y = R.exp(x)
+        else:
+            y = R.tanh(x)
+        return y
+
+
+@condition_for_each_element.help
+def _():
+    @R.function
+    def main(x: R.Tensor((4, 4), "float32")):
+        return R.where(x > R.const(0.0, "float32"), R.exp(x), R.tanh(x))
+
+
+@mistake(
+    "Sizes that may differ",
+    GraphError,
+    r"cannot run operator relax\.add: the shape of its result is not known(.|\n)*match_cast",
+)
+def sizes_that_may_differ():
+    @R.function
+    def main(x: R.Tensor(("n", 4), "float32"), y: R.Tensor(("m", 4), "float32")):
+        return R.add(x, y)
+
+    call(IRModule({"main": main}), ones, ones)
+
+
+@sizes_that_may_differ.help
+def _():
+    @R.function
+    def main(x: R.Tensor(("n", 4), "float32"), y: R.Tensor(("m", 4), "float32")):
+        n = T.int64()
+        z = R.match_cast(y, R.Tensor((n, 4), "float32"))
+        return R.add(x, z)
+
+    call(IRModule({"main": main}), ones, ones)
+
+
+@mistake(
+    "A cast that does not hold",
+    ArgumentError,
+    r"the value of a match_cast has shape \(4, 4\), expected 3(.|\n)*cast to R\.Tensor\(\(3, 3\)",
+)
+def cast_that_does_not_hold():
+    @R.function
+    def main(x: R.Tensor("float32", ndim=2)):
+        y = R.match_cast(x, R.Tensor((3, 3), "float32"))
+        return R.exp(y)
+
+    call(IRModule({"main": main}), ones)
+
+
+@cast_that_does_not_hold.help
+def _():
+    @R.function
+    def main(x: R.Tensor("float32", ndim=2)):
+        n, m = T.int64(), T.int64()
+        y = R.match_cast(x, R.Tensor((n, m), "float32"))
+        return R.exp(y)
+
+    call(IRModule({"main": main}), ones)
+
+
+@mistake(
+    "Tensors that are joined, without a tuple",
+    ScriptError,
+    r"the axis of relax\.concat is x, expected an int\n(.|\n)*as a tuple",
+)
+def joined_without_a_tuple():
+    @R.function
+    def main(x: R.Tensor((4, 4), "float32")):
+        return R.concat(x, x)
+
+
+@joined_without_a_tuple.help
+def _():
+    @R.function
+    def main(x: R.Tensor((4, 4), "float32")):
+        return R.concat((x, x))
+
+
+@mistake(
+    "A parameter of another library",
+    ScriptError,
+    r"softmax does not take these arguments\n(.|\n)*'dim'\n(.|\n)*are data, axis",
+)
+def parameter_of_another_library():
+    @R.function
+    def main(x: R.Tensor((4, 4), "float32")):
+        return R.nn.softmax(x, dim=-1)
+
+
+@parameter_of_another_library.help
+def _():
+    @R.function
+    def main(x: R.Tensor((4, 4), "float32")):
+        return R.nn.softmax(x, axis=-1)
+
+
+@mistake(
+    "An element that a tuple does not have",
+    ScriptError,
+    r"index 2 is out of range for a tuple of 2 values\n(.|\n)*from 0 to 1",
+)
+def element_of_a_tuple():
+    @R.function
+    def main(x: R.Tensor((4, 4), "float32")):
+        halves = R.split(x, 2)
+        return halves[2]
+
+
+@element_of_a_tuple.help
+def _():
+    @R.function
+    def main(x: R.Tensor((4, 4), "float32")):
+        halves = R.split(x, 2)
+        return halves[1]
