@@ -123,7 +123,7 @@ def test_a_step_of_a_decoder(monkeypatch):
     up = h @ wg.T
     want = x + (up / (1 + np.exp(-up)) * (h @ wu.T)) @ wd.T
     np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-4 * abs(want).max())
-    assert len(scheduled) == 7
+    assert len(scheduled) == 6
     assert None not in scheduled
 
 
