@@ -150,7 +150,11 @@ class _States:
 
 
 def _module(given: BlockSchedule | IRModule) -> IRModule:
-    return given.mod if isinstance(given, BlockSchedule) else given
+    """The functions of blocks and loops."""
+    module = given.mod if isinstance(given, BlockSchedule) else given
+    functions = {k: one for k, one in module.functions.items() if isinstance(one, PrimFunc)}
+    is_mixed = len(functions) < len(module.functions)
+    return IRModule(functions, module.attrs) if is_mixed else module
 
 
 def _function_of(given: BlockSchedule | IRModule, name: str) -> str:

@@ -54,14 +54,15 @@ def loop_tree(
 
     `args` and `name` are what a schedule is lowered with: by default `default_args` and "main". A
     schedule that cannot be lowered is shown by its stages and axes, after a line with the reason.
-    Of a schedule of blocks, it is the tree of its module.
+    Of a schedule of blocks, it is the tree of its module; functions of graphs have no loops.
     """
     if isinstance(what, BlockSchedule):
         what = what.mod
     if isinstance(what, PrimFunc):
         return tuple(_Walk(what).lines())
     if isinstance(what, IRModule):
-        walks = [_Walk(func, name=name) for name, func in what.functions.items()]
+        loops = {k: one for k, one in what.functions.items() if isinstance(one, PrimFunc)}
+        walks = [_Walk(func, name=name) for name, func in loops.items()]
         return tuple(line for walk in walks for line in walk.lines())
     if not isinstance(what, Schedule):
         raise DeclarationError(

@@ -124,6 +124,11 @@ def test_graphs_beside_functions_of_blocks_stay() -> None:
     other = sch.copy()
     assert sch.mod["main"] is other.mod["main"] is graph
     assert "T.vectorized(8)" in other.mod["double"].script()
+    assert str(sch).splitlines()[:2] == [
+        "double(A: float32[8], B: float32[8])",
+        "└─ vectorized i  0:8",
+    ]
+    assert "double(A: float32[8]" in str(te_sched.explain(sch, measure=False))
     machine = relax.VirtualMachine(relax.build(sch.mod, "llvm"), te_sched.cpu())
     found = machine["main"](te_sched.nd.array(np.arange(8, dtype="float32")))
     np.testing.assert_array_equal(found.numpy(), 2 * np.arange(8, dtype="float32"))
