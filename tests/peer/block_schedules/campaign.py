@@ -136,6 +136,9 @@ class Comparison:
             self._note("texts", False, description, self._excuse(event["script"]))
             self.schedule = before
             return False
+        changes = "transform_layout" in call or "reindex" in call
+        if changes and _arguments(self.schedule) != _arguments(before):
+            self.is_callable = False
         return True
 
     def _refused(self, call: str, event: dict[str, Any]) -> None:
