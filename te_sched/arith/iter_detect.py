@@ -810,10 +810,7 @@ class Detector(Visitor):
         ]
         least = self.prover.least
         low = self.prover.most(low, 0)
-        if len(bound.args) == 1 and high is not None:
-            high = least(one.extent, high)
-        else:
-            high = least(high, one.extent)
+        high = one.extent if high is None else least(one.extent, high)
         extent = number(high - low)
         if isinstance(extent, int) and extent < 1:
             raise NotAffine("no iteration fulfils the predicate")
