@@ -18,7 +18,7 @@ from te_sched.ir.graph import (
 from te_sched.ir.stmt import GlobalVar, IRModule
 from te_sched.passes import ModuleTransform, PassInfo
 from te_sched.relax.analysis.variables import bindings_of
-from te_sched.relax.dpl.pattern import BoundValues, DFPattern, WildcardPattern
+from te_sched.relax.dpl.pattern import BoundValues, DFPattern, NotPattern, WildcardPattern
 from te_sched.relax.transform.grouping import (
     Group,
     Grouping,
@@ -77,6 +77,28 @@ class FusionPattern:
     annotation_patterns: Mapping[str, DFPattern] = field(default_factory=dict)
     check: Callable[[PatternCheckContext], bool] | None = None
     attrs_getter: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None
+
+    def __post_init__(self) -> None:
+        parts = _parts_of(self.pattern)
+        for name, part in self.annotation_patterns.items():
+            if part not in parts:
+                raise GraphError(
+                    f"the annotated pattern {name!r} is not a part of the pattern of {self.name}",
+                    f"it is {part}, made by a call of its own",
+                    "give the same object to the pattern and to its annotations",
+                )
+
+
+def _parts_of(pattern: DFPattern) -> set[DFPattern]:
+    """A pattern and the patterns in it."""
+    found: set[DFPattern] = set()
+    open_ones = [pattern]
+    while open_ones:
+        one = open_ones.pop()
+        if one not in found:
+            found.add(one)
+            open_ones += [*one.parts, *([one.reject] if isinstance(one, NotPattern) else [])]
+    return found
 
 
 class RepeatedDefinitionError(GraphError, ValueError):

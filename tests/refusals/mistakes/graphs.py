@@ -792,3 +792,22 @@ def _():
     def main(x: R.Tensor((4, 4), "float32")):
         halves = R.split(x, 2)
         return halves[1]
+
+
+@mistake(
+    "An annotation that is not in the pattern",
+    GraphError,
+    r"the annotated pattern 'weight' is not a part of the pattern of course\.product\n(.|\n)*same",
+)
+def annotation_of_another_pattern():
+    pattern = is_op("relax.matmul")(wildcard(), wildcard())
+    patterns = [("course.product", pattern, {"weight": wildcard()})]
+    relax.transform.FuseOpsByPattern(patterns)(product())
+
+
+@annotation_of_another_pattern.help
+def _():
+    weight = wildcard()
+    pattern = is_op("relax.matmul")(wildcard(), weight)
+    patterns = [("course.product", pattern, {"weight": weight})]
+    relax.transform.FuseOpsByPattern(patterns)(product())
