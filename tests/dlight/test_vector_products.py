@@ -22,6 +22,7 @@ ONE = [
     (CUDA, Product(rows=5, depth=100), {}),
     (CUDA, Product(rows=20, depth=256, **PACKED), {}),
     (CUDA, Product(rows=20, depth=256, group=2), {}),
+    (CUDA, Product(rows=2, depth=256, **PACKED), {}),  # the vector has more numbers
     (CUDA, Product(rows=20, depth=128, dtype="float16"), {}),
     (CUDA, Product(rows="n", depth=128, end="y * 2.0"), {"n": 5}),
     (CUDA, Product(rows=3, depth=16384), {}),  # the vector is too large for shared memory

@@ -34,6 +34,7 @@ ONE = [
     (GPU, Product(rows=4096, depth=4096, dtype="float16")),
     (GPU, Product(rows=33, depth=100)),
     (GPU, Product(rows=4096, depth=11008, **PACKED)),
+    (GPU, Product(rows=2, depth=512, group=2)),
     (GPU, Product(rows=64, depth=16384)),
     (GPU, Product(rows="n", depth=128, end="y * 2.0")),
     (GPU, Product(rows=512, depth=512, is_outer=True)),

@@ -4,6 +4,7 @@ in groups that share an element (of packed numbers, or of repeated rows).
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 from te_sched.arith.iter_map import normalize_to_iter_sum
@@ -68,18 +69,22 @@ def used_of(region: BufferRegion) -> set[Var]:
 
 
 def _dominant(reads: list[BufferRegion], axes: list[Iterator]) -> int:
-    """The number of the input of which a block reads the most elements."""
-    largest, count = 0, -1
-    for place, one in enumerate(reads):
-        used = used_of(one)
-        total = 1
-        for axis in axes:
-            if axis.var in used:
-                total *= axis.extent.value if isinstance(axis.extent, IntImm) else 1 << 12
-        total = min(total, _elements(one))
-        if total > count:
-            largest, count = place, total
-    return largest
+    """The number of the input of which a block reads the most elements, among those that all
+    iterators are indices of, if there are any.
+    """
+    every = {one.var for one in axes if not is_const(one.extent, 1)}
+    whole = [place for place, one in enumerate(reads) if every <= used_of(one)]
+
+    def count(place: int) -> int:
+        used = used_of(reads[place])
+        sizes = [
+            one.extent.value if isinstance(one.extent, IntImm) else 1 << 12
+            for one in axes
+            if one.var in used
+        ]
+        return min(math.prod(sizes), _elements(reads[place]))
+
+    return max(whole or range(len(reads)), key=count)
 
 
 def _elements(region: BufferRegion) -> int:

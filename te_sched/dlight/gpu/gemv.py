@@ -34,7 +34,8 @@ class GEMV(GPURule):
     """A product of a matrix, plain or packed, with a vector; or of matrices and vectors in a batch.
 
     Matrices of which neighbours in memory are not reduced have a schedule for Metal and for OpenCL
-    on Adreno alone, as in TVM.
+    on Adreno alone, as in TVM. Rows that are shorter than a step of all threads (32 numbers, or 32
+    packed ones, for CUDA) are left to the next rule: some partial sums would have no value.
 
     >>> import te_sched
     >>> from te_sched import dlight, te, topi
