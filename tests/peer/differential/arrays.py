@@ -61,15 +61,22 @@ def coarsest_float(schedule: Any) -> int:
 
 
 def difference(
-    name: str, result: np.ndarray, expected: np.ndarray, precision: int, largest: float = 0.0
+    name: str,
+    result: np.ndarray,
+    expected: np.ndarray,
+    precision: int,
+    largest: float = 0.0,
+    step: int = 0,
 ) -> str:
     """The difference of a result from the expected one, or "". `largest` is the magnitude of
-    intermediate terms that may have cancelled.
+    intermediate terms that may have cancelled, `step` what integers may differ by.
     """
     if result.shape != expected.shape:
         return f"{name} has shape {result.shape}, not {expected.shape}"
     if result.dtype.kind != "f":
         wrong = result != expected
+        if step and result.dtype != bool:
+            wrong &= np.abs(result.astype("int64") - expected.astype("int64")) > step
     else:
         scale = float(np.max(np.abs(expected), initial=1e-30))
         near = TOLERANCE[precision]
