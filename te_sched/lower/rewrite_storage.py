@@ -73,7 +73,7 @@ def rewrite_storage(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     history.visit(func.body)
     if not history.allocations:
         return vectorize_storage(func, settings) if history.has_vectors else func
-    plan = _Plan(history, _is_typed(func))
+    plan = _Plan(history, _is_typed(func), settings)
     func = func.with_body(_Rewriter(plan, settings).region_body(None, func.body))
     return vectorize_storage(func, settings) if history.has_vectors else func
 
@@ -257,8 +257,8 @@ class _Slot:
 class _Plan:
     """The allocations that share a slot. Visits the events with a list of free slots."""
 
-    def __init__(self, history: _History, is_typed: bool) -> None:
-        self.is_typed = is_typed
+    def __init__(self, history: _History, is_typed: bool, settings: Lowering) -> None:
+        self.is_typed, self.settings = is_typed, settings
         self.slots: list[_Slot] = []
         self.slot_of: dict[Var, _Slot] = {}
         self.allocations = history.allocations
@@ -335,7 +335,7 @@ class _Plan:
                 and slot.region is self.region
                 and slot.dtype == allocate.dtype
                 and slot.bits == _constant_bits(allocate)
-                and _InPlaceCheck(allocate.buffer_var, source).holds(stmt)
+                and _InPlaceCheck(allocate.buffer_var, source, self.settings).holds(stmt)
             ):
                 return source
         return None
@@ -442,11 +442,15 @@ def _is_typed(func: PrimFunc) -> bool:
 class _InPlaceCheck:
     """Whether a statement may write `target` over `source`: it reads `source` only to write the
     same element of `target`, once, and never reads `target`.
+
+    If loops have symbolic extents, it is not always known whether elements are written once. The
+    text is TVM's then, in which they are, and programs to run do not share memory.
     """
 
-    def __init__(self, target: Var, source: Var) -> None:
+    def __init__(self, target: Var, source: Var, settings: Lowering) -> None:
         self.target = target
         self.source = source
+        self.is_strict = settings.to_run
         self.store: S.BufferStore | None = None
         self.nesting = 0
         self.loops: dict[Var, Range] = {}  # around what is visited
@@ -521,7 +525,8 @@ class _InPlaceCheck:
             for other, others in self.stores
         )
         self.stores.append((own, loops))
-        return is_once
+        is_constant = all(type(one.extent) is E.IntImm for one in loops.values())
+        return is_once or not (self.is_strict or is_constant)
 
     def _are_apart(
         self, a: Touch, b: Touch, loops: dict[Var, Range], wanted: Iterable[Var]

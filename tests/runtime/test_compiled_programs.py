@@ -17,7 +17,7 @@ from te_sched import config, te
 from te_sched.driver import steps
 from te_sched.ir.intrinsic_table import EFFECTS
 from te_sched.ir.op import RULES
-from te_sched.runtime import compiled_programs, registry
+from te_sched.runtime import compiled_objects, registry
 from te_sched.runtime.fingerprint import environment
 
 
@@ -40,11 +40,12 @@ def compiled(monkeypatch):
     done = []
 
     def counted(*args):
-        done.append(args[0])
+        if "te_sched_functions" in args[0]:  # and not what the runtime consists of
+            done.append(args[0])
         return original(*args)
 
-    original = compiled_programs.compile_object
-    monkeypatch.setattr(compiled_programs, "compile_object", counted)
+    original = compiled_objects.compile_object
+    monkeypatch.setattr(compiled_objects, "compile_object", counted)
     return done
 
 
@@ -184,9 +185,9 @@ from te_sched import config
 config.STARTED = time.time_ns() + 10**10
 import te_sched
 from te_sched import te
-from te_sched.runtime import compiled_programs
+from te_sched.runtime import compiled_objects
 if sys.argv[1] == "found":
-    compiled_programs.compile_object = None
+    compiled_objects.compile_object = None
 a = te.placeholder((8,), name="A")
 b = te.compute((8,), lambda i: a[i] + 1.0, name="B")
 te_sched.build(te.create_schedule(b.op), [a, b])

@@ -60,13 +60,15 @@ def test_cycles_leave_nothing(cache: str, tmp_path) -> None:
 _LINKS = """
 import ctypes, gc, sys
 from benchmarks.memory import resident
+from te_sched.codegen.llvm.machine import compile_object, machine_of
+from te_sched.codegen.target import Target
 from te_sched.runtime import jit
 
-TEXT = "define i32 @f() { ret i32 5 }"
-first = jit.link_text(TEXT, ("f",), {})
+DATA = compile_object("define i32 @f() { ret i32 5 }", (), machine_of(Target("llvm")))
+first = jit.link_objects((DATA,), ("f",))
 def link(count):
     for number in range(count):
-        jit.link_text(TEXT, ("f",), {})
+        jit.link_objects((DATA,), ("f",))
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)
     return resident()
