@@ -1,7 +1,8 @@
 """Settings of all tests: programs are verified after each pass, kernels are compiled if there is a
 compiler, the cache is off, hypothesis has no deadline, raised errors are recorded.
 
-Objects made by the collection of tests are excluded from garbage collection.
+Objects made by the collection of tests, and what modules leave behind, are excluded from garbage
+collection, which would look through them again and again.
 """
 
 from __future__ import annotations
@@ -38,6 +39,13 @@ errors.hides_frames = lambda info: False  # show te_sched's frames of failed tes
 
 
 def pytest_collection_finish() -> None:
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _frozen_rest() -> Iterator[None]:
+    yield
     gc.collect()
     gc.freeze()
 
