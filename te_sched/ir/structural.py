@@ -138,7 +138,7 @@ class _Comparer:
             self.fields(a, b)
         elif isinstance(a, _ITEMS) and not hasattr(a, "_fields"):
             self.items(a, b)
-        elif isinstance(a, Mapping):
+        elif not _is_plain(a) and isinstance(a, Mapping):
             self.mapping(a, b)
         elif isinstance(a, Node):  # a producer
             if a is not b and (a.name, a.dtype) != (b.name, b.dtype):  # type: ignore[attr-defined]

@@ -40,6 +40,9 @@ def structural_hash(node: Any, map_free_vars: bool = False) -> int:
     return int.from_bytes(hasher.digest.digest(), "little")
 
 
+_PLAIN = frozenset({str, int, bool, float, type(None)})
+
+
 class _Hasher:
     """Feeds a tree to a digest; definitions get numbers."""
 
@@ -61,6 +64,8 @@ class _Hasher:
             method(self, value)
         elif kind in INIT_FIELDS:
             self.fields(value)
+        elif kind in _PLAIN:  # asking whether they are mappings takes long if torch is imported
+            self.plain(value)
         elif isinstance(value, tuple | list) and not hasattr(value, "_fields"):
             self.feed("items", len(value))
             for item in value:
@@ -76,7 +81,12 @@ class _Hasher:
             self.feed(value.dtype.str, value.shape, value.tobytes())
         elif hasattr(value, "numpy"):
             self.add(value.numpy())
-        elif isinstance(value, str):
+        else:
+            self.plain(value)
+
+    def plain(self, value: Any) -> None:
+        """Feed a text, a number or another plain value."""
+        if isinstance(value, str):
             self.feed(str(value))
         else:
             self.feed(hex(value) if isinstance(value, int) else value)
