@@ -189,7 +189,14 @@ TREE: dict[str, Alias] = {
     "script.parser.tir": Alias(("te_sched.script.tir",)),
     "script.parser.relax.entry": Alias(
         ("te_sched.script.relax",),
-        {"StructInfoProxy": "te_sched.script.annotations:Annotation"},
+        {
+            "StructInfoProxy": "te_sched.script.annotations:Annotation",
+            "ObjectProxy": "te_sched.script.annotations:Object",
+            "TensorProxy": "te_sched.script.annotations:Tensor",
+            "CallableProxy": "te_sched.script.annotations:Callable_",
+            "TupleProxy": "te_sched.script.annotations:Tuple",
+            "ShapeProxy": "te_sched.script.annotations:Shape",
+        },
     ),
     "script.parser.relax": Alias(("te_sched.script.relax",)),
     "script.parser.ir": Alias(("te_sched.script.ir",)),

@@ -157,3 +157,11 @@ def test_scripts_with_names_of_tvm_are_told_the_right_word(as_tvm):
 
 def test_the_file_of_the_package_is_known():
     assert run("import tvm\nfile = tvm.__file__\n")["file"] == te_sched.__file__
+
+
+@pytest.mark.parametrize("name", ["Object", "Tensor", "Callable", "Tuple", "Shape"])
+def test_annotations_are_found_by_the_names_of_tvms_parser(name: str) -> None:
+    tvm = importlib.import_module("tvm")
+    annotation = getattr(tvm.script.parser.relax.entry, f"{name}Proxy")
+    assert annotation.__name__ == name
+    assert isinstance(annotation, tvm.script.parser.relax.entry.StructInfoProxy)
