@@ -22,7 +22,6 @@ from te_sched.arith.int_set import (
     single_point,
     union,
 )
-from te_sched.arith.iter_detect import IterMapLevel
 from te_sched.arith.iter_expr import Factor, IterSplitExpr, IterSumExpr
 from te_sched.arith.iter_map import detect_iter_map, normalize_iter_map_to_expr
 from te_sched.arith.structural_equality import same
@@ -180,8 +179,7 @@ class _Accesses:
         if is_constant or not self.is_joint or not symbols.isdisjoint(self.domains):
             return None
         holds = reduce(ops.logical_and, conditions) if conditions else None
-        level, analyzer = IterMapLevel.SURJECTIVE, self.analyzer
-        found = detect_iter_map([e], loops, holds, level, analyzer)
+        found = detect_iter_map([e], loops, holds, analyzer=self.analyzer)
         return None if found.errors else _values(found.indices[0], e.dtype)
 
     # Statements

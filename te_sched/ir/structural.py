@@ -126,7 +126,7 @@ class _Comparer:
     def compare(self, a: Any, b: Any) -> None:
         """Raise _Differ if a and b differ."""
         kind = type(a)
-        if kind is not type(b) and (_is_plain(a) or _is_plain(b)):
+        if kind is not type(b) and (is_plain(a) or is_plain(b)):
             a, b = unboxed(a), unboxed(b)
             kind = type(a)
         if kind is not type(b) and not _are_comparable(a, b):
@@ -138,7 +138,7 @@ class _Comparer:
             self.fields(a, b)
         elif isinstance(a, _ITEMS) and not hasattr(a, "_fields"):
             self.items(a, b)
-        elif not _is_plain(a) and isinstance(a, Mapping):
+        elif not is_plain(a) and isinstance(a, Mapping):
             self.mapping(a, b)
         elif isinstance(a, Node):  # a producer
             if a is not b and (a.name, a.dtype) != (b.name, b.dtype):  # type: ignore[attr-defined]
@@ -344,7 +344,8 @@ def unboxed(value: Any) -> Any:
     return plain_of(value) if getattr(value, "dtype", "") in _PLAIN_TYPES else value
 
 
-def _is_plain(value: Any) -> bool:
+def is_plain(value: Any) -> bool:
+    """Whether a value is a number or a text of Python."""
     return type(value) in (bool, int, float, str)
 
 

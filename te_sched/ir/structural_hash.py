@@ -17,7 +17,15 @@ from te_sched.errors import DeclarationError
 from te_sched.ir import stmt as S
 from te_sched.ir.expr import Buffer, FloatImm, IterVar, Node, Var
 from te_sched.ir.graph import DataflowVar, GraphVar
-from te_sched.ir.structural import COMPARED, DEFINITIONS, float_key, plain_of, symbols, variables_in
+from te_sched.ir.structural import (
+    COMPARED,
+    DEFINITIONS,
+    float_key,
+    is_plain,
+    plain_of,
+    symbols,
+    variables_in,
+)
 from te_sched.ir.visitor import INIT_FIELDS
 from te_sched.signatures import checked
 
@@ -38,9 +46,6 @@ def structural_hash(node: Any, map_free_vars: bool = False) -> int:
     hasher = _Hasher(map_free_vars)
     hasher.add(node)
     return int.from_bytes(hasher.digest.digest(), "little")
-
-
-_PLAIN = frozenset({str, int, bool, float, type(None)})
 
 
 class _Hasher:
@@ -64,7 +69,7 @@ class _Hasher:
             method(self, value)
         elif kind in INIT_FIELDS:
             self.fields(value)
-        elif kind in _PLAIN:  # asking whether they are mappings takes long if torch is imported
+        elif is_plain(value):  # asking whether they are mappings takes long if torch is imported
             self.plain(value)
         elif isinstance(value, tuple | list) and not hasattr(value, "_fields"):
             self.feed("items", len(value))

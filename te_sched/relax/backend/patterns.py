@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from te_sched.relax.dpl.pattern import DFPattern, is_op, wildcard
+from te_sched.relax.dpl.pattern import DFPattern, is_op, wildcard, with_bias_and_activation
 from te_sched.signatures import checked
 
 Annotated = tuple[DFPattern, dict[str, DFPattern]]  # a pattern, and its parts by name
@@ -15,8 +15,7 @@ def _followed(
     parts["root"] = root
     if with_bias:
         parts["bias"] = wildcard()
-        root = is_op("relax.add")(root, parts["bias"])
-    return (is_op(activation)(root) if activation else root), parts
+    return with_bias_and_activation(root, parts.get("bias"), activation or None), parts
 
 
 @checked

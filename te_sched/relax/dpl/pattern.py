@@ -833,9 +833,16 @@ def make_fused_bias_activation_pattern(
     >>> pattern.match(relax.op.nn.relu(relax.op.matmul(x, x)))
     True
     """
-    out: DFPattern = is_op(op_name)(wildcard(), wildcard())
-    if with_bias:
-        out = is_op("relax.add")(out, wildcard())
+    out = is_op(op_name)(wildcard(), wildcard())
+    return with_bias_and_activation(out, wildcard() if with_bias else None, activation)
+
+
+def with_bias_and_activation(
+    out: DFPattern, bias: DFPattern | None, activation: str | None
+) -> DFPattern:
+    """A pattern to which a bias is added, if there is one, and an activation is applied."""
+    if bias is not None:
+        out = is_op("relax.add")(out, bias)
     return out if activation is None else is_op(activation)(out)
 
 
