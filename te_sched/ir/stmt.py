@@ -484,6 +484,16 @@ class IRModule(Node):
         """Another module with the same functions."""
         return replace_fields(self)
 
+    @property
+    def functions_of_loops(self) -> dict[str, PrimFunc]:
+        """The functions of blocks and loops by name, without those of graphs.
+
+        >>> from te_sched import tir
+        >>> list(IRModule({"f": tir.PrimFunc((), tir.Evaluate(0), {})}).functions_of_loops)
+        ['f']
+        """
+        return {name: one for name, one in self.functions.items() if isinstance(one, PrimFunc)}
+
     @checked
     def with_functions(self, functions: Mapping[str, BaseFunc]) -> IRModule:
         """A module with some functions added or exchanged; the module itself without any.

@@ -373,7 +373,7 @@ def program_of(f: Any, args: Sequence[Any] | None = None) -> tuple[IRModule, str
 
 
 def _one_function(module: IRModule) -> tuple[IRModule, str]:
-    names = [name for name, func in module.functions.items() if isinstance(func, PrimFunc)]
+    names = list(module.functions_of_loops)
     if len(names) != 1:
         listed = ", ".join(names)
         raise DeclarationError(

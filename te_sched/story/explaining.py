@@ -152,7 +152,7 @@ class _States:
 def _module(given: BlockSchedule | IRModule) -> IRModule:
     """The functions of blocks and loops."""
     module = given.mod if isinstance(given, BlockSchedule) else given
-    functions = {k: one for k, one in module.functions.items() if isinstance(one, PrimFunc)}
+    functions = module.functions_of_loops
     is_mixed = len(functions) < len(module.functions)
     return IRModule(functions, module.attrs) if is_mixed else module
 

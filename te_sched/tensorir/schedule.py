@@ -117,7 +117,7 @@ class BlockSchedule(
         _check_option("error_render_level", error_render_level, _LEVELS)
         del enable_check
         self.render_level = error_render_level
-        functions = {k: one for k, one in module.functions.items() if isinstance(one, PrimFunc)}
+        functions = module.functions_of_loops
         is_mixed = len(functions) < len(module.functions)
         self.attrs, self.declared = module.attrs, module.clone() if is_mixed else module
         self.functions, self.nodes, self.parents = {}, {}, {}

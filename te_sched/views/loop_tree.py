@@ -61,8 +61,7 @@ def loop_tree(
     if isinstance(what, PrimFunc):
         return tuple(_Walk(what).lines())
     if isinstance(what, IRModule):
-        loops = {k: one for k, one in what.functions.items() if isinstance(one, PrimFunc)}
-        walks = [_Walk(func, name=name) for name, func in loops.items()]
+        walks = [_Walk(func, name=name) for name, func in what.functions_of_loops.items()]
         return tuple(line for walk in walks for line in walk.lines())
     if not isinstance(what, Schedule):
         raise DeclarationError(
