@@ -156,6 +156,9 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--compiled", action="store_true", help="torch.compile too")
     parser.add_argument("--once", action="store_true", help="time to the first result, as JSON")
     parser.add_argument("--tuned", type=int, default=0, metavar="TRIALS", help="of each kernel")
+    parser.add_argument(
+        "--records", type=Path, metavar="DIR", help="of searches, which go on there"
+    )
     parser.add_argument("--without-peer", action="store_true", help="without TVM")
     parser.add_argument("--results", type=Path, metavar="DIR")
     options = parser.parse_args(arguments)
@@ -171,16 +174,17 @@ def main(arguments: Sequence[str]) -> int:
     peer = None if options.without_peer else load_peer()
     makers: dict[str, Any] = {OURS: _ours}
     if options.tuned:
-        makers[TUNED] = functools.partial(_tuned, options.tuned)
+        makers[TUNED] = functools.partial(_tuned, options.tuned, options.records)
     makers |= {TORCH: _torch, ONNX: _onnx, OPENVINO: _openvino}
     if options.compiled:
         makers[COMPILED] = _compiled
     if peer is not None:
         makers[PEER] = _peer
+    names = options.names or list(MODELS)
+    starts = {name: first_results(name) for name in names}  # before threads of libraries wait
     figures = []
-    for name in options.names or MODELS:
-        measured_one = measure(name, makers, options.threads) | first_results(name)
-        figures.append({"model": name} | measured_one)
+    for name in names:
+        figures.append({"model": name} | measure(name, makers, options.threads) | starts[name])
         print(json.dumps(figures[-1]), flush=True)
     header, lines = rows(figures, list(makers))
     print(table(header, lines, right=range(1, len(header))))
@@ -286,7 +290,12 @@ def _ours(torch: Any, model: Any, inputs: Sequence[Any], threads: int) -> tuple[
 
 
 def _tuned(
-    trials: int, torch: Any, model: Any, inputs: Sequence[Any], threads: int
+    trials: int,
+    records: Path | None,
+    torch: Any,
+    model: Any,
+    inputs: Sequence[Any],
+    threads: int,
 ) -> tuple[Call, Call]:
     """Each kernel by its fastest schedule: of a search, or the default one."""
     root = importlib.import_module("te_sched")
@@ -300,7 +309,8 @@ def _tuned(
     module = relax.transform.AttachAttrLayoutFreeBuffers()(module)
     target = root.target.Target(f"llvm -num-cores={threads}")
     count = trials * len(integration.extract_tasks(module, target))
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as unkept:
+        folder = records or unkept
         database = integration.tune_relax(module, None, target, folder, count, trials)
         built = integration.compile_relax(database, module, target)
     return _calls("te_sched", built, inputs)
