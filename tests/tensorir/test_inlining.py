@@ -95,3 +95,10 @@ def test_consumers_that_reshape_are_inlined() -> None:
     c = np.zeros((16, 64), "float32")
     te_sched.build(sch.mod)(a, c)
     np.testing.assert_array_equal(c, (a.reshape(16, 64) + 1) * 2)
+
+
+def test_consumers_with_a_condition_are_rejected() -> None:
+    sch = tir.Schedule(program(READS.format(made=(8, 8), read=(8, 8), index="v0, v1")))
+    sch.split(sch.get_loops("C")[1], [None, 3])
+    with pytest.raises(ScheduleError, match=r"it runs only where \w+ \* 3 \+ \w+ < 8"):
+        sch.reverse_compute_inline("C")

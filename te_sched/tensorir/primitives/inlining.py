@@ -113,6 +113,8 @@ class InliningPrimitives(ScheduleBase):
         why = why_not_complete(self, key)
         if why:
             raise _refused(key, action, why, "")
+        if not is_const(realize.predicate, 1):
+            raise _refused(key, action, f"it runs only where {realize.predicate}", "")
         assert scope is not None
         makers = producers(self, key)
         if len(makers) != 1:
