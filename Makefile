@@ -17,7 +17,7 @@ STAMP := $(VENV)/installed-$(EXTRAS)
 ALONE := $(VENV)/installed-alone
 DOCS := $(VENV)/installed-docs
 DIST := $(VENV)/installed-dist
-PYTEST_FLAGS ?= -n auto
+PYTEST_FLAGS ?= -n auto --dist worksteal
 MINUTES ?= 10
 SEED ?= 1
 export PYTHON

@@ -38,6 +38,12 @@ hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "developer")
 errors.hides_frames = lambda info: False  # show te_sched's frames of failed tests
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """One more than there are cores: many tests wait for processes."""
+    return 1 + (os.cpu_count() or 1)
+
+
 def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
