@@ -66,6 +66,7 @@ def _of_searches(results: Path) -> dict[str, str]:
     """The tables of searches that were measured."""
     tables = {
         "searches": (results / "tuning.json", tuning.short),
+        "searches of 256 trials": (results / "tuning-256.json", tuning.short),
         "search on a cluster": (results / "cluster.json", cluster.short),
     }
     return {

@@ -10,8 +10,8 @@ process of its own, with the same number of trials and cores. The best program o
 and timed here, in turn; the figure is the median of the rounds. The time of a search is that of its
 process.
 
-With `--results` each row is saved when it is measured. The same command goes on after the last one;
-`--again` measures all rows again.
+With `--results` each row is saved when it is measured, in files of this number of trials. The same
+command goes on after the last one; `--again` measures all rows again.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ from te_sched.tools.table import table
 
 CORES = len(os.sched_getaffinity(0))
 ROUNDS = 7
+TRIALS = 64
 _TORCH = "torch"
 _LIMIT = 7200.0  # seconds of a search, after which it has failed
 
@@ -142,7 +143,7 @@ def main(arguments: Sequence[str]) -> int:
     """Print the tables."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.tuning", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="WORKLOAD", help=", ".join(WORKLOADS))
-    parser.add_argument("--trials", type=int, default=64)
+    parser.add_argument("--trials", type=int, default=TRIALS)
     parser.add_argument("--results", type=Path, metavar="DIR")
     parser.add_argument("--without-peer", action="store_true", help="te_sched alone")
     parser.add_argument("--again", action="store_true", help="measure saved rows again")
@@ -162,13 +163,14 @@ def main(arguments: Sequence[str]) -> int:
     here = setting(options.trials, libraries)
     measured: dict[str, Any] = {"setting": here, "figures": {}}
     if options.results is not None:
-        measured = saved(options.results, here)
+        stem = stem_of(options.trials)
+        measured = saved(options.results / f"{stem}.json", here)
     figures = measured["figures"]
     for name in names:
         if name not in figures or options.again:
             figures[name] = measure(name, libraries, options.trials)
             if options.results is not None:
-                save(options.results, measured)
+                save(options.results, stem, measured)
         print(json.dumps({name: figures[name]}), flush=True)
     header, lines = rows(figures)
     print(table(header, lines, right=range(1, len(header))))
@@ -176,9 +178,13 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def saved(results: Path, here: str) -> dict[str, Any]:
+def stem_of(trials: int) -> str:
+    """The name of the files of searches of so many trials."""
+    return "tuning" if trials == TRIALS else f"tuning-{trials}"
+
+
+def saved(path: Path, here: str) -> dict[str, Any]:
     """The figures that were saved in the same setting; none if there are none."""
-    path = results / "tuning.json"
     if path.exists():
         measured: dict[str, Any] = json.loads(path.read_text())
         if measured["setting"] == here:
@@ -186,14 +192,14 @@ def saved(results: Path, here: str) -> dict[str, Any]:
     return {"setting": here, "figures": {}}
 
 
-def save(results: Path, measured: dict[str, Any]) -> None:
+def save(results: Path, stem: str, measured: dict[str, Any]) -> None:
     """Write the figures as JSON and Markdown."""
     in_order = {
         name: measured["figures"][name] for name in WORKLOADS if name in measured["figures"]
     }
     measured = {**measured, "figures": in_order}
-    (results / "tuning.json").write_text(json.dumps(measured, indent=1) + "\n")
-    (results / "tuning.md").write_text(f"# Searches\n\n{short(measured)}\n")
+    (results / f"{stem}.json").write_text(json.dumps(measured, indent=1) + "\n")
+    (results / f"{stem}.md").write_text(f"# Searches\n\n{short(measured)}\n")
 
 
 def short(measured: dict[str, Any]) -> str:

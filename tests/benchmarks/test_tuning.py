@@ -62,6 +62,7 @@ def test_a_run_goes_on_after_the_last_saved_row(tmp_path: Path, monkeypatch: Any
     tuning.main([*common, "softmax", "--again"])
     tuning.main([*common, "softmax", "--trials", "8"])
     assert asked[2:] == ["softmax", "softmax"]
+    assert (tmp_path / "tuning-8.md").exists()
 
 
 def test_a_failed_search_is_a_row(monkeypatch: Any) -> None:
