@@ -110,13 +110,25 @@ def host_features() -> str:
 @cache
 def has_masks(machine: TargetMachine) -> bool:
     """Whether the processor has instructions that store some lanes of a vector."""
+    assembly = _assembly(machine, _MASKED_STORE)
+    return "vmaskmov" in assembly or "{%k" in assembly or "st1w" in assembly
+
+
+@cache
+def vector_bytes(machine: TargetMachine) -> int:
+    """The bytes of the processor's widest vector registers."""
+    assembly = _assembly(machine, _WIDE_SUM)
+    return 64 if "%zmm" in assembly else 32 if "%ymm" in assembly else 16
+
+
+def _assembly(machine: TargetMachine, text: str) -> str:
+    """The assembly of a module without a header; "" if the processor cannot run it."""
     with suppress(RuntimeError):
-        text = f"{machine.header}\n{_MASKED_STORE}"
-        with llvm.parse_assembly(text, llvm.create_context()) as module:
+        source = f"{machine.header}\n{text}"
+        with llvm.parse_assembly(source, llvm.create_context()) as module:
             module.verify()
-            assembly = str(machine.handle.emit_assembly(module))
-        return "vmaskmov" in assembly or "{%k" in assembly or "st1w" in assembly
-    return False
+            return str(machine.handle.emit_assembly(module))
+    return ""
 
 
 _MASKED_STORE = """
@@ -125,6 +137,16 @@ define void @f(<8 x float> %x, ptr %p, <8 x i1> %m) {
   ret void
 }
 declare void @llvm.masked.store.v8f32.p0(<8 x float>, ptr, i32, <8 x i1>)
+"""
+
+_WIDE_SUM = """
+define void @f(ptr %p, ptr %q) "prefer-vector-width"="512" "min-legal-vector-width"="512" {
+  %a = load <16 x float>, ptr %p
+  %b = load <16 x float>, ptr %q
+  %c = fadd <16 x float> %a, %b
+  store <16 x float> %c, ptr %p
+  ret void
+}
 """
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import NamedTuple
 
-from te_sched.codegen.llvm.machine import machine_of
+from te_sched.codegen.llvm.machine import machine_of, vector_bytes
 from te_sched.codegen.target import Target
 
 
@@ -20,9 +20,6 @@ class VectorRegisters(NamedTuple):
 def vectors_of(target: Target) -> VectorRegisters:
     """The vector registers of a target."""
     machine = machine_of(target)
-    features = set(machine.features.split(","))
-    if "+avx512f" in features:
-        return VectorRegisters(16, 32)
-    if "+avx" in features:
-        return VectorRegisters(8, 16)
-    return VectorRegisters(4, 32 if machine.triple.startswith(("aarch64", "arm64")) else 16)
+    lanes = vector_bytes(machine) // 4
+    has_many = lanes == 16 or machine.triple.startswith(("aarch64", "arm64"))
+    return VectorRegisters(lanes, 32 if has_many else 16)
