@@ -145,6 +145,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("names", nargs="*", metavar="WORKLOAD", help=", ".join(WORKLOADS))
     parser.add_argument("--trials", type=int, default=TRIALS)
     parser.add_argument("--results", type=Path, metavar="DIR")
+    parser.add_argument("--records", type=Path, metavar="DIR", help="of searches, made there once")
     parser.add_argument("--without-peer", action="store_true", help="te_sched alone")
     parser.add_argument("--again", action="store_true", help="measure saved rows again")
     parser.add_argument("--one", nargs=2, metavar=("LIBRARY", "DIR"), help=argparse.SUPPRESS)
@@ -168,7 +169,7 @@ def main(arguments: Sequence[str]) -> int:
     figures = measured["figures"]
     for name in names:
         if name not in figures or options.again:
-            figures[name] = measure(name, libraries, options.trials)
+            figures[name] = measure(name, libraries, options.trials, options.records)
             if options.results is not None:
                 save(options.results, stem, measured)
         print(json.dumps({name: figures[name]}), flush=True)
@@ -235,18 +236,20 @@ def search(library: str, name: str, trials: int, folder: str) -> None:
     )
 
 
-def measure(name: str, libraries: Mapping[str, Any], trials: int) -> dict[str, Any]:
-    """The seconds of the searches and of the best programs, and why others failed."""
+def measure(
+    name: str, libraries: Mapping[str, Any], trials: int, records: Path | None = None
+) -> dict[str, Any]:
+    """The seconds of the searches and of the best programs, and why others failed.
+
+    records : a folder for the databases; searches that have ended there are not made again.
+    """
     found: dict[str, Any] = {}
     timers = {}
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as unkept:
         for library, root in libraries.items():
-            place = str(Path(folder) / library)
-            Path(place).mkdir()
-            began = time.perf_counter()
+            place = str((records or Path(unkept)) / f"{name}-{trials}" / library)
             try:
-                _search_apart(library, name, trials, place)
-                found[f"search {library}"] = time.perf_counter() - began
+                found[f"search {library}"] = _search_once(library, name, trials, place)
                 timers[library] = best(root, library, name, place)
             except Exception as error:  # of a library that cannot tune or build the workload
                 found[f"failed {library}"] = f"{type(error).__name__}: {error}"[-300:]
@@ -263,6 +266,18 @@ def in_turn(timers: Mapping[str, Callable[[], float]]) -> dict[str, list[float]]
         for name, timer in timers.items():
             times[name].append(timer())
     return times
+
+
+def _search_once(library: str, name: str, trials: int, folder: str) -> float:
+    """The seconds of a search, which is made unless it has ended in the folder before."""
+    kept = Path(folder) / "seconds.json"
+    if not kept.exists():
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        began = time.perf_counter()
+        _search_apart(library, name, trials, folder)
+        kept.write_text(json.dumps(time.perf_counter() - began))
+    seconds: float = json.loads(kept.read_text())
+    return seconds
 
 
 def _search_apart(library: str, name: str, trials: int, folder: str) -> None:

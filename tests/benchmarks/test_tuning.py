@@ -47,7 +47,7 @@ def test_the_table_has_ratios_and_their_means() -> None:
 def test_a_run_goes_on_after_the_last_saved_row(tmp_path: Path, monkeypatch: Any) -> None:
     asked = []
 
-    def measure(name: str, libraries: Any, trials: int) -> dict[str, Any]:
+    def measure(name: str, libraries: Any, trials: int, records: None) -> dict[str, Any]:
         asked.append(name)
         return {"te_sched": 1e-6, "search te_sched": 2.0, "failed tvm": "RuntimeError: no"}
 
@@ -74,3 +74,14 @@ def test_a_failed_search_is_a_row(monkeypatch: Any) -> None:
     found = tuning.measure("softmax", {"te_sched": te_sched}, 1)
     assert found == {"failed te_sched": "RuntimeError: exit status 1: killed"}
     assert tuning.rows({"softmax": found})[1][0][1:] == ["-"] * 8
+
+
+def test_searches_that_have_ended_are_not_made_again(tmp_path: Path, monkeypatch: Any) -> None:
+    asked: list[Any] = []
+    monkeypatch.setattr(tuning, "_search_apart", lambda *args: asked.append(args))
+    monkeypatch.setattr(tuning, "_torch_timer", lambda name: None)
+    monkeypatch.setattr(tuning, "best", lambda *args: lambda: 1e-6)
+    found = [tuning.measure("softmax", {"te_sched": te_sched}, 1, tmp_path) for _ in range(2)]
+    assert asked == [("te_sched", "softmax", 1, str(tmp_path / "softmax-1" / "te_sched"))]
+    assert found[0] == found[1]
+    assert found[0]["te_sched"] == 1e-6
