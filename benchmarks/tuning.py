@@ -180,7 +180,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def stem_of(trials: int) -> str:
-    """The name of the files of searches of so many trials."""
+    """The name of the files of searches of a number of trials."""
     return "tuning" if trials == TRIALS else f"tuning-{trials}"
 
 
