@@ -87,7 +87,7 @@ def first_fault(
         if isinstance(obj, IRModule):
             _check_module(checker, obj)
         else:
-            checker.function(obj, "")
+            checker.function(obj, str(obj.attrs.get("global_symbol", "main")))
     except GraphError as error:
         return error, checker.current
     return None

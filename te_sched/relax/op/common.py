@@ -72,11 +72,9 @@ def shape_of(info: TensorStructInfo) -> tuple[Any, ...] | None:
 def common_dtype(call: GraphCall, infos: Sequence[Any]) -> str:
     """The dtype that values share, "" if one is not known; GraphTypeError if they differ."""
     known: set[str] = {one.dtype for one in infos}
-    if "" in known:
-        return ""
-    if len(known) > 1:
+    if len(known - {""}) > 1:
         raise different_dtypes(call, infos)
-    return known.pop()
+    return known.pop() if len(known) == 1 else ""
 
 
 def different_dtypes(call: GraphCall, infos: Sequence[Any]) -> GraphTypeError:

@@ -13,12 +13,13 @@ from te_sched.relax.op.common import (
     ALWAYS,
     argument_error,
     broadcast_sizes,
+    common_dtype,
     given_dtype,
     shape_of,
     tensors_of,
 )
 from te_sched.relax.op.manipulate import permute_dims
-from te_sched.relax.op.sizes import check_equal, common_vdevice, dtype_of_all, fields_of
+from te_sched.relax.op.sizes import check_equal, common_vdevice, fields_of
 from te_sched.relax.operators import make_call, register_operator
 
 
@@ -37,7 +38,7 @@ def linear(data: Any, weight: Any, bias: Any = None, out_dtype: Any = None) -> G
 def _infer_matmul(call: GraphCall, builder: Any) -> StructInfo:
     a, b = infos = tensors_of(call, 2)
     vdevice = common_vdevice(call, infos)
-    dtype = call.attrs.out_dtype or dtype_of_all(call, infos)
+    dtype = call.attrs.out_dtype or common_dtype(call, infos)
     if 0 in (a.ndim, b.ndim):
         raise argument_error(call, 0 if a.ndim == 0 else 1, "a tensor of at least 1 dimension")
     if -1 in (a.ndim, b.ndim):
@@ -63,7 +64,7 @@ def einsum(operands: Any, subscripts: str) -> GraphCall:
 @register_operator("relax.einsum")
 def _infer_einsum(call: GraphCall, builder: Any) -> StructInfo:
     fields = fields_of(call, 0)
-    dtype, vdevice = dtype_of_all(call, fields), common_vdevice(call, fields)
+    dtype, vdevice = common_dtype(call, fields), common_vdevice(call, fields)
     shapes = [shape_of(one) for one in fields]
     if any(one is None for one in shapes):
         return TensorStructInfo(None, dtype, vdevice)

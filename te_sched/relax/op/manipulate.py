@@ -18,7 +18,14 @@ from te_sched.ir.struct_info import (
     TensorStructInfo,
     TupleStructInfo,
 )
-from te_sched.relax.op.common import FOLLOWS, argument_error, shape_of, tensor_of, tensors_of
+from te_sched.relax.op.common import (
+    FOLLOWS,
+    argument_error,
+    common_dtype,
+    shape_of,
+    tensor_of,
+    tensors_of,
+)
 from te_sched.relax.op.sizes import (
     as_axes,
     as_shape,
@@ -27,7 +34,6 @@ from te_sched.relax.op.sizes import (
     check_equal,
     check_integers,
     common_vdevice,
-    dtype_of_all,
     fields_of,
     given_sizes,
     known_sizes,
@@ -351,7 +357,7 @@ def concat(tensors: Any, axis: int | None = 0) -> GraphCall:
 @register_operator("relax.concat", TMixedPrecisionPolicy=FOLLOWS)
 def _infer_concat(call: GraphCall, builder: Any) -> StructInfo:
     infos = fields_of(call, 0)
-    dtype, vdevice = dtype_of_all(call, infos), common_vdevice(call, infos)
+    dtype, vdevice = common_dtype(call, infos), common_vdevice(call, infos)
     ranks = {one.ndim for one in infos} - {-1}
     if len(ranks) > 1:
         raise GraphError(
@@ -641,7 +647,7 @@ def scatter_elements(
 def _infer_scatter_elements(call: GraphCall, builder: Any) -> StructInfo:
     data, indices, updates = infos = tensors_of(call, 3)
     check_integers(call, 1, indices)
-    dtype_of_all(call, [data, updates])
+    common_dtype(call, [data, updates])
     vdevice = common_vdevice(call, infos)
     ranks = {one.ndim for one in infos} - {-1}
     if len(ranks) > 1:
@@ -666,7 +672,7 @@ def scatter_nd(data: Any, indices: Any, updates: Any, reduction: str = "update")
 def _infer_scatter_nd(call: GraphCall, builder: Any) -> StructInfo:
     data, indices, updates = infos = tensors_of(call, 3)
     check_integers(call, 1, indices)
-    dtype_of_all(call, [data, updates])
+    common_dtype(call, [data, updates])
     vdevice = common_vdevice(call, infos)
     sizes, places, values = (shape_of(one) for one in infos)
     if sizes is None:

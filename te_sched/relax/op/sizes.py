@@ -13,7 +13,7 @@ from te_sched.ir import ops
 from te_sched.ir.expr import Expr
 from te_sched.ir.graph import GraphCall, GraphExpr
 from te_sched.ir.struct_info import ShapeExpr, ShapeStructInfo, TensorStructInfo, TupleStructInfo
-from te_sched.relax.op.common import argument_error, different_dtypes
+from te_sched.relax.op.common import argument_error
 from te_sched.relax.op.common import common_vdevice as common_vdevice
 from te_sched.signatures import is_sequence
 
@@ -133,14 +133,6 @@ def product(sizes: Sequence[Any]) -> Expr:
     for one in sizes:
         found = ops.multiply(found, one)
     return found
-
-
-def dtype_of_all(call: GraphCall, infos: Sequence[TensorStructInfo]) -> str:
-    """The dtype that tensors share, "" if one is not known; GraphTypeError if they differ."""
-    known = {one.dtype for one in infos if one.dtype}
-    if len(known) > 1:
-        raise different_dtypes(call, infos)
-    return known.pop() if known and all(one.dtype for one in infos) else ""
 
 
 def check_equal(call: GraphCall, builder: Any, one: Any, other: Any, what: str) -> None:

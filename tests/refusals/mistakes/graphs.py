@@ -214,7 +214,7 @@ def _():
 @mistake(
     "A result of another shape than declared",
     ScriptError,
-    r"the result of function  is R\.Tensor\(\(4, 4\).*declared as R\.Tensor\(\(4, 5\)",
+    r"the result of function main is R\.Tensor\(\(4, 4\).*declared as R\.Tensor\(\(4, 5\)",
 )
 def declared_result():
     @R.function

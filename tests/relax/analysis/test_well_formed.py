@@ -101,7 +101,7 @@ def test_bodies_and_branches_are_sequences():
     object.__setattr__(choice, "true_branch", x)
     rejects(broken, "a branch is not a sequence of blocks")
     object.__setattr__(broken, "body", x)
-    rejects(broken, "the body of function  is not a sequence of blocks")
+    rejects(broken, "the body of function main is not a sequence of blocks")
 
 
 def test_sizes_are_defined_in_one_function():
@@ -145,7 +145,7 @@ def test_struct_infos_agree():
     z = var("z", None)
     block = relax.BindingBlock([relax.VarBinding(z, x)])
     no_result = relax.Function([x], relax.SeqExpr([block], z))
-    rejects(no_result, "the struct info of the result of function  is not known")
+    rejects(no_result, "the struct info of the result of function main is not known")
 
 
 def test_calls_of_prim_funcs_fit_their_parameters():

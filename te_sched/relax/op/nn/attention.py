@@ -9,8 +9,8 @@ from te_sched.ir import ops
 from te_sched.ir.expr import Expr
 from te_sched.ir.graph import GraphCall
 from te_sched.ir.struct_info import StructInfo, TensorStructInfo
-from te_sched.relax.op.common import ALWAYS, argument_error, shape_of, tensors_of
-from te_sched.relax.op.sizes import check_equal, common_vdevice, dtype_of_all
+from te_sched.relax.op.common import ALWAYS, argument_error, common_dtype, shape_of, tensors_of
+from te_sched.relax.op.sizes import check_equal, common_vdevice
 from te_sched.relax.operators import make_call, register_operator
 
 
@@ -83,7 +83,7 @@ def _infer_attention(call: GraphCall, builder: Any) -> StructInfo:
     for place, one in enumerate(infos):
         if one.ndim != 4 or shape_of(one) is None:
             raise argument_error(call, place, "a tensor of 4 dimensions, of which sizes are known")
-    dtype, vdevice = dtype_of_all(call, infos), common_vdevice(call, infos)
+    dtype, vdevice = common_dtype(call, infos), common_vdevice(call, infos)
     q, k, v = (shape_of(one) or () for one in infos)
     for what, one, other in (
         ("the batches of query and key", q[0], k[0]),

@@ -9,14 +9,13 @@ from te_sched.errors import GraphError
 from te_sched.ir import ops
 from te_sched.ir.graph import GraphCall
 from te_sched.ir.struct_info import ShapeExpr, StructInfo, TensorStructInfo
-from te_sched.relax.op.common import ALWAYS, given_dtype, shape_of, tensors_of
+from te_sched.relax.op.common import ALWAYS, common_dtype, given_dtype, shape_of, tensors_of
 from te_sched.relax.op.nn.layouts import check_layout, check_rank_of_layout, rank_of, to_layout
 from te_sched.relax.op.sizes import (
     as_padding,
     as_sizes,
     check_equal,
     common_vdevice,
-    dtype_of_all,
 )
 from te_sched.relax.operators import make_call, register_operator
 
@@ -189,7 +188,7 @@ class _Arguments:
         data, weight = infos = tensors_of(call, 2)
         check_rank_of_layout(call, 0, data, attrs.data_layout)
         check_rank_of_layout(call, 1, weight, attrs.kernel_layout)
-        self.dtype = attrs.out_dtype or dtype_of_all(call, infos)
+        self.dtype = attrs.out_dtype or common_dtype(call, infos)
         self.vdevice = common_vdevice(call, infos)
         self.whole, self.builder, self.out_layout = whole, builder, attrs.out_layout
         self.data, self.weight = shape_of(data), shape_of(weight)

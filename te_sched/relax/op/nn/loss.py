@@ -7,8 +7,8 @@ from typing import Any
 from te_sched.errors import GraphError
 from te_sched.ir.graph import GraphCall
 from te_sched.ir.struct_info import ShapeExpr, StructInfo, TensorStructInfo
-from te_sched.relax.op.common import argument_error, shape_of, tensor_of, tensors_of
-from te_sched.relax.op.sizes import check_equal, common_vdevice, dtype_of_all, known_sizes
+from te_sched.relax.op.common import argument_error, common_dtype, shape_of, tensor_of, tensors_of
+from te_sched.relax.op.sizes import check_equal, common_vdevice, known_sizes
 from te_sched.relax.operators import make_call, register_operator
 
 
@@ -20,7 +20,7 @@ def cross_entropy_with_logits(predictions: Any, labels: Any) -> GraphCall:
 @register_operator("relax.nn.cross_entropy_with_logits")
 def _infer_cross_entropy(call: GraphCall, builder: Any) -> StructInfo:
     a, b = infos = tensors_of(call, 2)
-    dtype, vdevice = dtype_of_all(call, infos), common_vdevice(call, infos)
+    dtype, vdevice = common_dtype(call, infos), common_vdevice(call, infos)
     if -1 not in (a.ndim, b.ndim) and a.ndim != b.ndim:
         raise argument_error(call, 1, f"a tensor of {a.ndim} dimensions")
     sizes, others = known_sizes(a), known_sizes(b)
@@ -56,7 +56,7 @@ def _infer_nll_loss(call: GraphCall, builder: Any) -> StructInfo:
     predictions, targets = infos = tensors_of(call, 2)
     weights = tensor_of(call, 2) if len(call.args) > 2 else None
     of_floats = [predictions] if weights is None else [predictions, weights]
-    dtype = dtype_of_all(call, of_floats)
+    dtype = common_dtype(call, of_floats)
     vdevice = common_vdevice(call, [*infos, *of_floats[1:]])
     if targets.dtype and not targets.dtype.startswith(("int", "uint", "bool")):
         raise argument_error(call, 1, "a tensor of integers")
