@@ -49,12 +49,11 @@ class ObjectCache:
                 status = os.fstat(file.fileno())
                 if not self._may_be_entry(status):
                     return None
-                content = file.read()
+                head = file.read(len(_MAGIC) + _DIGEST)
+                payload = file.read()  # may be large
         except OSError:
             return None
-        start = len(_MAGIC) + _DIGEST
-        payload = content[start:]
-        if content[:start] != _MAGIC + _digest(key, payload):
+        if head != _MAGIC + _digest(key, payload):
             return None
         if time.time() - status.st_mtime > _TOUCH_SECONDS:
             with suppress(OSError):
@@ -164,4 +163,6 @@ def _default_folder() -> str:
 
 
 def _digest(key: str, payload: bytes) -> bytes:
-    return hashlib.sha256(key.encode() + b"\n" + payload).digest()
+    found = hashlib.sha256(key.encode() + b"\n")
+    found.update(payload)
+    return found.digest()
