@@ -12,6 +12,7 @@ from te_sched.meta_schedule.mutator import Mutator
 from te_sched.meta_schedule.postproc import Postproc
 from te_sched.meta_schedule.schedule_rule import ApplyCustomRule, ScheduleRule
 from te_sched.meta_schedule.schedule_rule.apply_custom_rule import CUSTOM_RULE
+from te_sched.meta_schedule.schedule_rule.block_properties import extent_of
 from te_sched.meta_schedule.schedule_rule.targets import kind_of_target, rules_of_target
 from te_sched.signatures import is_sequence
 from te_sched.tensorir.handles import BlockRV
@@ -184,7 +185,8 @@ class SpaceGeneratorUnion(_WithParts):
 
 class PostOrderApply(_WithParts):
     """The space that rules generate: each is applied to all blocks, the later ones first and those
-    in a block after it, to the schedules of the rule before it.
+    in a block after it, to the schedules of the rule before it. Blocks that are never executed,
+    since a loop has no iterations, are left.
 
     Parameters
     ----------
@@ -224,7 +226,8 @@ class PostOrderApply(_WithParts):
             found += [
                 sch.get_block(key.name, func_name=name)
                 for key in keys
-                if self.f_block_filter is None or self.f_block_filter(sch.block(key))
+                if all(extent_of(sch, loop) != 0 for loop in sch.loops_above(key))
+                and (self.f_block_filter is None or self.f_block_filter(sch.block(key)))
             ]
         return found
 

@@ -183,6 +183,13 @@ def output_buffers(index: BlockIndex, key: Key) -> set[Buffer]:
     return set(index.functions[index.function_of(key)].buffer_map.values())
 
 
+def written_results(index: BlockIndex, key: BlockKey) -> list[Buffer]:
+    """The buffers that a block writes and that its scope does not allocate."""
+    scope = index.scope(key)
+    allocated = () if scope is None else index.block(scope).alloc_buffers
+    return [one for one in buffers_of(index.block(key).writes) if one not in allocated]
+
+
 # -- bindings --------------------------------------------------------------------------------------
 
 

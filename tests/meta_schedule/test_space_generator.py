@@ -107,6 +107,19 @@ def test_generators_are_created_by_name_and_of_functions() -> None:
         SpaceGenerator.create("post-order")
 
 
+@pytest.mark.parametrize("target", ["llvm -num-cores=2", "cuda -arch=sm_80"])
+@pytest.mark.parametrize("sizes", [(0, 4, 4), (4, 0, 4), (4, 4, 0)])
+def test_blocks_that_are_never_executed_are_left(target: str, sizes: tuple[int, int, int]) -> None:
+    n, m, depth = sizes
+    A, B = te.placeholder((n, depth), name="A"), te.placeholder((depth, m), name="B")
+    k = te.reduce_axis((0, depth), name="k")
+    C = te.compute((n, m), lambda i, j: te.sum(A[i, k] * B[k, j], axis=k), name="C")
+    func = te.create_prim_func([A, B, C])
+    context = ms.TuneContext(func, target=target, space_generator="post-order-apply")
+    (sch,) = context.generate_design_space()
+    assert len(sch.get_loops("C")) == 3
+
+
 def test_post_order_apply_visits_later_blocks_first() -> None:
     rule = Noting()
     (sch,) = _space(rule)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import te_sched
-from te_sched import config, tir
+from te_sched import config, te, tir
 from te_sched.errors import BuildError, LoweringError, TeSchedError
 from te_sched.script import from_source
 from te_sched.trace.trace import Trace
@@ -250,6 +250,17 @@ def test_blocks_that_begin_or_continue_others_stay() -> None:
     for name in ("C_init", "C_update"):
         sch.sample_compute_location(name, decision=0)
         assert str(sch.trace).rstrip().endswith("decision=-1)")
+
+
+@pytest.mark.parametrize("decision", [None, -2, -1, 0, 1])
+def test_results_that_others_read_stay(decision: int | None) -> None:
+    A = te.placeholder((8, 8), name="A")
+    B = te.compute((8, 8), lambda i, j: A[i, j] * 2, name="B")
+    C = te.compute((8, 8), lambda i, j: B[i, j] + 1, name="C")
+    for seed in range(1, 2**31, 2**28):
+        sch = tir.Schedule(te.create_prim_func([A, B, C]), seed=seed)
+        sch.compute_at("B", sch.sample_compute_location("B", decision=decision))
+        assert "decision=-1)" in str(sch.trace)  # as TVM
 
 
 def test_a_sampled_place_may_be_inline() -> None:

@@ -31,6 +31,7 @@ from te_sched.tensorir.blocks import (
     why_not_complete,
     why_not_exact,
     why_not_reduction,
+    written_results,
 )
 from te_sched.tensorir.handles import (
     ATTRIBUTE,
@@ -178,8 +179,7 @@ class MovementPrimitives(ScheduleBase):
         why = why_not_exact(self, [key] if is_producer else producers(self, key))
         if why:
             raise _refused(self, key, target, why, "state the region after the block is moved")
-        allocated = self.block(scope).alloc_buffers
-        outputs = [one for one in buffers_of(self.block(key).writes) if one not in allocated]
+        outputs = written_results(self, key)
         if is_producer and outputs:
             raise _refused(
                 self,

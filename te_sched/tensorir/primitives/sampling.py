@@ -16,6 +16,7 @@ from te_sched.tensorir.blocks import (
     consumers,
     why_not_complete,
     why_not_reduction,
+    written_results,
 )
 from te_sched.tensorir.handles import ATTRIBUTE, INLINE, NUMBERS, ROOT, BlockRV, LoopRV, instruction
 from te_sched.tensorir.state import BlockKey
@@ -147,7 +148,7 @@ class SamplingPrimitives(ScheduleBase):
         decision : the number of the loop from outside, among those that all consumers share; -1
             for the place where the block is, -2 for inlining. The numbers of loops of one
             iteration, and of those inside of the reduction loops that come first, mean the place
-            before.
+            before. A block that writes a parameter stays where it is.
 
         >>> sch = tir.Schedule(matmul_relu, seed=1)
         >>> place = sch.sample_compute_location("C", decision=0)
@@ -157,9 +158,8 @@ class SamplingPrimitives(ScheduleBase):
         """
         key = self.block_key(block, "sample_compute_location")
         is_complete = not why_not_complete(self, key)
-        readers = consumers(self, key)
-        if not is_complete and why_not_reduction(self, key):
-            readers = []
+        is_movable = is_complete or not why_not_reduction(self, key)
+        readers = consumers(self, key) if is_movable and not written_results(self, key) else []
         shared = _shared_loops(self, readers)
         choices = [-2] if readers and is_complete else []
         choices += [-1, *_places(self, readers, shared)]
