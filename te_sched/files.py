@@ -10,7 +10,7 @@ import errno
 import os
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from te_sched.errors import CallError, TeSchedError, repr_of
@@ -104,16 +104,32 @@ def write(
 
 
 @contextmanager
-def temporary_folder(what: str, error: Refusal = CallError) -> Iterator[Path]:
-    """A folder that is deleted at the end."""
+def temporary_folder(
+    what: str, error: Refusal = CallError, within: str | None = None
+) -> Iterator[Path]:
+    """A folder that is deleted at the end; it lies in the folder `within`, if that is given."""
     import tempfile  # slow to load, as is pathlib
     from pathlib import Path
 
-    help = "make room for temporary files, or name another folder for them in TMPDIR"
-    with refusing(f"{what}, which needs a temporary folder", help, error):
-        folder = tempfile.TemporaryDirectory(prefix="te_sched", ignore_cleanup_errors=True)
+    with _making_folder(what, error):
+        folder = tempfile.TemporaryDirectory(
+            prefix="te_sched", dir=within, ignore_cleanup_errors=True
+        )
     with folder as name:
         yield Path(name)
+
+
+def new_temporary_folder(what: str, prefix: str, error: Refusal = CallError) -> str:
+    """A new folder, which the caller deletes."""
+    import tempfile
+
+    with _making_folder(what, error):
+        return tempfile.mkdtemp(prefix=prefix)
+
+
+def _making_folder(what: str, error: Refusal) -> AbstractContextManager[None]:
+    help = "make room for temporary files, or name another folder for them in TMPDIR"
+    return refusing(f"{what}, which needs a temporary folder", help, error)
 
 
 def read_at_once(path: str, pipes: bool = False) -> bytes:

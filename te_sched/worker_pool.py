@@ -2,7 +2,8 @@
 
 A call that crashes, hangs or needs too much memory costs its worker, which is replaced by a new
 process; other calls do not notice. Processes are new ones of Python, not forks, and do not run the
-main program again. Must not know the calls.
+main program again. Their temporary files lie in a folder that is removed when this process has
+ended. Must not know the calls.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import contextlib
 import os
 import pickle
 import queue
+import shutil
 import signal
 import subprocess
 import sys
@@ -22,7 +24,9 @@ from concurrent.futures import Future
 from multiprocessing import Pipe
 from typing import Any, NamedTuple, Self
 
+from te_sched import files
 from te_sched.errors import DeclarationError, TeSchedError, repr_of, user_place
+from te_sched.locks import after_fork, new_lock
 from te_sched.processors import usable_processors
 from te_sched.worker_process import (
     WorkerAnswer,
@@ -39,11 +43,53 @@ __all__ = [
     "WorkerMemoryError",
     "WorkerPool",
     "WorkerTimeoutError",
+    "scratch_folder",
 ]
 
 _START = 120.0  # seconds within which a new process must answer
 _PATIENCE = 5.0  # seconds to wait for what ends at once
 _TAIL = 2000  # bytes of a crashed worker's output that its error shows
+
+
+class _Scratch:
+    """The folders for temporary files of this process and of its workers."""
+
+    def __init__(self) -> None:
+        self._folders: list[str] = []
+        self._lock = new_lock()
+        after_fork(self._folders.clear)  # they belong to the parent
+        # Finalizers of pools, which are made later, end the workers before.
+        weakref.finalize(self, _remove, self._folders)
+
+    def folder(self) -> str:
+        """The folder in use, a new one if it was deleted."""
+        with self._lock:
+            if not self._folders or not os.path.isdir(self._folders[-1]):
+                made = files.new_temporary_folder(
+                    "start a worker process", "te_sched-workers-", WorkerError
+                )
+                self._folders.append(made)
+            return self._folders[-1]
+
+
+def _remove(folders: list[str]) -> None:
+    for one in folders:
+        shutil.rmtree(one, ignore_errors=True)
+
+
+_scratch = _Scratch()
+
+
+def scratch_folder() -> str:
+    """The folder that workers have for temporary files, as `tempfile` finds it.
+
+    It is removed when this process has ended, also if it was killed while a worker was running.
+
+    Raises
+    ------
+    WorkerError if it cannot be made.
+    """
+    return _scratch.folder()
 
 
 class WorkerTimeoutError(WorkerError):
@@ -263,6 +309,7 @@ class _Worker:
     """One process and the connection to it."""
 
     def __init__(self) -> None:
+        scratch = scratch_folder()
         self._output = tempfile.TemporaryFile("a+b")  # noqa: SIM115 (lives as long as the process)
         self._connection, theirs = Pipe()
         number, parent = str(theirs.fileno()), str(os.getpid())
@@ -270,12 +317,12 @@ class _Worker:
         path = os.pathsep.join(folder or os.getcwd() for folder in sys.path)
         with theirs:
             self._process = subprocess.Popen(
-                [*program, number, parent, str(_is_face_of_tvm())],
+                [*program, number, parent, str(_is_face_of_tvm()), scratch],
                 stdin=subprocess.DEVNULL,
                 stdout=self._output,
                 stderr=self._output,
                 pass_fds=[theirs.fileno()],
-                env={**os.environ, "PYTHONPATH": path},
+                env={**os.environ, "PYTHONPATH": path, "TMPDIR": scratch},
                 start_new_session=True,  # Ctrl-C in a terminal goes to this process alone
             )
 

@@ -10,6 +10,7 @@ import importlib
 import os
 import pickle
 import resource
+import shutil
 import signal
 import sys
 import threading
@@ -95,21 +96,27 @@ def packed(value: Any) -> bytes:
     return written
 
 
-def main(number: str, parent: str, is_face_of_tvm: str) -> None:
-    """Answer the requests of a connection, whose file has this number, until it is closed."""
-    threading.Thread(target=_end_with, args=(int(parent),), daemon=True).start()
+def main(number: str, parent: str, is_face_of_tvm: str, scratch: str) -> None:
+    """Answer the requests of a connection, whose file has this number, until it is closed.
+
+    `scratch` is the parent's folder for temporary files.
+    """
+    watch = threading.Thread(target=_end_with, args=(int(parent), scratch), daemon=True)
+    watch.start()
     if is_face_of_tvm == "True":
         importlib.import_module("te_sched.compat").install()
     with Connection(int(number)) as connection, contextlib.suppress(EOFError, OSError):
         connection.send_bytes(_answer(_prepare, connection.recv_bytes()))
         while True:
             connection.send_bytes(_answer(_call, connection.recv_bytes()))
+    watch.join()  # the parent is ending
 
 
-def _end_with(parent: int) -> None:
-    """End this process, also during a call, when its parent has ended."""
+def _end_with(parent: int, scratch: str) -> None:
+    """End this process, also during a call, when its parent has ended, and remove its files."""
     while os.getppid() == parent:
         time.sleep(_LOOK)
+    shutil.rmtree(scratch, ignore_errors=True)
     os.killpg(os.getpid(), signal.SIGKILL)
 
 

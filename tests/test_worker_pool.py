@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import textwrap
 import threading
 import time
@@ -25,6 +28,7 @@ from te_sched.worker_pool import (
     WorkerMemoryError,
     WorkerPool,
     WorkerTimeoutError,
+    scratch_folder,
 )
 
 
@@ -283,13 +287,15 @@ PROGRAM = """
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_workers_end_with_the_main_program(how: signal.Signals, tmp_path: Path) -> None:
     pytest.importorskip("cloudpickle")
-    program = tmp_path / "program.py"
+    program, temporary = tmp_path / "program.py", tmp_path / "temporary"
     program.write_text(textwrap.dedent(PROGRAM))
+    temporary.mkdir()
     main = subprocess.Popen(
         [sys.executable, program, tmp_path / "id"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        env={**os.environ, "TMPDIR": str(temporary)},
     )
     worker = await_process(tmp_path / "id")
     main.send_signal(how)
@@ -297,6 +303,56 @@ def test_workers_end_with_the_main_program(how: signal.Signals, tmp_path: Path) 
     assert printed.strip() == "__main__"
     assert is_gone(worker)
     assert ("KeyboardInterrupt" in errors) is (how == signal.SIGINT)
+    assert not any(temporary.iterdir())
+
+
+LEAVING = """
+    import os, sys, tempfile
+    from te_sched.worker_pool import WorkerPool
+    pool = WorkerPool(1)
+    print(pool.submit(tempfile.mkdtemp).result(), flush=True)
+    child = os.fork()
+    if child == 0:
+        sys.exit()
+    os.waitpid(child, 0)
+    print(os.path.isdir(pool.submit(tempfile.mkdtemp).result()), flush=True)
+    {end}
+"""
+
+
+@pytest.mark.parametrize("end", ["", "os._exit(0)", "os.kill(os.getpid(), 9)", "raise ValueError"])
+def test_temporary_files_of_workers_end_with_the_main_program(end: str, tmp_path: Path) -> None:
+    made = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(LEAVING).format(end=end)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+    ).stdout.split()
+    assert made[0].startswith(str(tmp_path))
+    assert made[1] == "True"
+    deadline = time.monotonic() + 20
+    while any(tmp_path.iterdir()) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(tmp_path.iterdir())
+
+
+def test_a_scratch_folder_that_was_deleted_is_made_again() -> None:
+    before = scratch_folder()
+    assert before == scratch_folder()
+    shutil.rmtree(before)
+    assert os.path.isdir(scratch_folder())
+
+
+def test_a_system_without_room_for_temporary_files_is_reported(
+    pool: WorkerPool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*arguments: Any, **options: Any) -> str:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    shutil.rmtree(scratch_folder())
+    monkeypatch.setattr(tempfile, "mkdtemp", full)
+    with WorkerPool(1) as other, pytest.raises(WorkerError, match="a temporary folder: No space"):
+        other.submit(pow, 2, 3).result()
 
 
 @pytest.mark.parametrize(

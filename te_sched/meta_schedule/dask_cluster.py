@@ -19,6 +19,7 @@ from typing import Any
 from te_sched.errors import DeclarationError, repr_of
 from te_sched.locks import new_lock
 from te_sched.meta_schedule.utils import BUILD_PREFIX
+from te_sched.worker_pool import scratch_folder
 
 _ANSWER = 20.0  # seconds within which a scheduler must answer
 _LOOK = 5.0  # seconds between the looks for workers while a call has no result
@@ -61,7 +62,9 @@ class Artifact:
 
     def written(self, folder: str | None = None) -> str:
         """The path of the artifact in a folder, by default a new one."""
-        path = Path(folder or tempfile.mkdtemp(prefix=BUILD_PREFIX), self.name)
+        path = Path(
+            folder or tempfile.mkdtemp(prefix=BUILD_PREFIX, dir=scratch_folder()), self.name
+        )
         path.write_bytes(self.data)
         return str(path)
 

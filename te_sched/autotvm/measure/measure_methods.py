@@ -38,7 +38,7 @@ from te_sched.errors import DeclarationError, TeSchedError, repr_of
 from te_sched.processors import machine_memory
 from te_sched.signatures import checked
 from te_sched.transform import PassContext
-from te_sched.worker_pool import WorkerPool, WorkerTimeoutError
+from te_sched.worker_pool import WorkerPool, WorkerTimeoutError, scratch_folder
 
 __all__ = ["BuildResult", "LocalBuilder", "LocalRunner", "measure_option"]
 
@@ -62,6 +62,10 @@ def measure_option(builder: Any, runner: Any) -> dict[str, Any]:
         "builder": check_part(builder, MeasureBuilder, "builder"),
         "runner": check_part(runner, MeasureRunner, "runner"),
     }
+
+
+def _new_folder() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(prefix="te_sched-autotvm-", dir=scratch_folder())
 
 
 class WorkerBuilder(MeasureBuilder):
@@ -99,13 +103,13 @@ class WorkerBuilder(MeasureBuilder):
             )
         self._fcompile: Callable[..., Any] | None = build_func if callable(build_func) else None
         self.executor: Any = WorkerPool(self.n_parallel, timeout, memory_limit or machine_memory())
-        self._folder = tempfile.TemporaryDirectory(prefix="te_sched-autotvm-")
+        self._folder = _new_folder()
         self._numbers = itertools.count()
 
     def set_task(self, task: Task, build_kwargs: Mapping[str, Any] | None = None) -> None:
         """Begin with a task; files of the one before are deleted."""
         super().set_task(task, build_kwargs)
-        self._folder = tempfile.TemporaryDirectory(prefix="te_sched-autotvm-")
+        self._folder = _new_folder()
 
     def build(self, measure_inputs: Sequence[MeasureInput]) -> list[BuildResult | MeasureResult]:
         """Build candidates; of those that fail the result is the MeasureResult."""
@@ -209,7 +213,7 @@ class WorkerRunner(MeasureRunner):
         self.check_correctness = check_correctness
         self.ref_input: Sequence[Any] = ()
         self.executor: Any = WorkerPool(1, timeout, memory_limit or machine_memory())
-        self._folder = tempfile.TemporaryDirectory(prefix="te_sched-autotvm-")
+        self._folder = _new_folder()
         self._tasks = itertools.count()
         self._reference = ""
 

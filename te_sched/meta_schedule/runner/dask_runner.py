@@ -14,6 +14,7 @@ from te_sched.meta_schedule.dask_cluster import Artifact, Calls
 from te_sched.meta_schedule.runner.base import Runner, RunnerFuture, RunnerInput, RunnerResult
 from te_sched.meta_schedule.runner.local_runner import LocalRunner
 from te_sched.meta_schedule.utils import remove_build_dir
+from te_sched.worker_pool import scratch_folder
 
 
 class DaskRunner(Runner):
@@ -88,6 +89,8 @@ def _kept(program: Artifact) -> str:
     key = hashlib.sha256(program.data).hexdigest()
     with _lock:
         if key not in _programs:
-            _programs[key] = tempfile.TemporaryDirectory(prefix="te_sched-program-")
+            _programs[key] = tempfile.TemporaryDirectory(
+                prefix="te_sched-program-", dir=scratch_folder()
+            )
             program.written(_programs[key].name)
         return f"{_programs[key].name}/{program.name}"
