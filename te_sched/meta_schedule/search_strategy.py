@@ -117,11 +117,11 @@ class _Batches(SearchStrategy):
                 "the space generator returned an empty list",
                 "return at least the schedule without changes",
             )
-        self._spaces = list(design_spaces)
         self._database, self._cost_model = database, cost_model
         self._left, self._batch = max_trials, num_trials_per_iter
         self._numbers = RandomNumbers(self._context.fork_seed())
         self._begin()
+        self._spaces = list(design_spaces)
 
     def post_tuning(self) -> None:
         self._started()

@@ -9,12 +9,13 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 from operator import not_
 from typing import Any, Self
 
 from te_sched.analysis.programs.operations import count_operations
 from te_sched.codegen.target import Target
-from te_sched.errors import DeclarationError, TeSchedError
+from te_sched.errors import DeclarationError, TeSchedError, repr_of
 from te_sched.meta_schedule.builder.base import Builder, BuilderInput, BuilderResult
 from te_sched.meta_schedule.component import Component, named, not_written
 from te_sched.meta_schedule.cost_model.base import CostModel
@@ -25,6 +26,7 @@ from te_sched.meta_schedule.runner.base import Runner, RunnerFuture, RunnerInput
 from te_sched.meta_schedule.search_strategy import MeasureCandidate
 from te_sched.meta_schedule.tune_context import TuneContext
 from te_sched.meta_schedule.utils import remove_build_dir
+from te_sched.signatures import is_sequence
 from te_sched.tensorir.random_numbers import RandomNumbers
 
 _MOST_RECALLED = 256  # records of a task that a cost model learns from before the search
@@ -118,27 +120,24 @@ class TaskScheduler(Component):
         self.remaining_tasks_ = len(self.tasks_)
         self.database_, self.cost_model_ = database, cost_model
         self.measure_callbacks_ = list(measure_callbacks)
-        for task in self.tasks_:
-            with Profiler.timeit("InitializeTask"):
-                task.ctx.pre_tuning(
-                    max_trials_per_task,
-                    num_trials_per_iter,
-                    database=database,
-                    cost_model=cost_model,
-                )
-            self._recall(task)
-        try:
-            self._run(max_trials_global, builder, runner)
-        except BaseException:
-            self._keep_what_was_measured()
-            builder.close()
-            runner.close()
-            raise
-        finally:
+        with ExitStack() as ends:
             for task in self.tasks_:
-                if task.reference_path is not None:
-                    remove_build_dir(task.reference_path)
-                task.ctx.post_tuning()
+                with Profiler.timeit("InitializeTask"):
+                    task.ctx.pre_tuning(
+                        max_trials_per_task,
+                        num_trials_per_iter,
+                        database=database,
+                        cost_model=cost_model,
+                    )
+                ends.callback(_end, task)
+                self._recall(task)
+            try:
+                self._run(max_trials_global, builder, runner)
+            except BaseException:
+                ends.callback(runner.close)
+                ends.callback(builder.close)
+                self._keep_what_was_measured()
+                raise
 
     def _keep_what_was_measured(self) -> None:
         """After Ctrl-C or an error: take the results that are there."""
@@ -202,6 +201,7 @@ class TaskScheduler(Component):
             inputs.append(BuilderInput(task.ctx.mod, _of_processor(target)))
         with Profiler.timeit("SendToBuilder"):
             results = builder.build(inputs)
+        _check_made(builder, results, BuilderResult, len(inputs))
         if len(results) > len(task.measure_candidates):
             self._take_reference(task, results.pop())
         return results
@@ -227,8 +227,12 @@ class TaskScheduler(Component):
             for candidate, result in zip(task.measure_candidates, task.builder_results, strict=True)
             if result.artifact_path is not None
         ]
-        with Profiler.timeit("SendToRunner"):
-            running = iter(runner.run(built) if built else [])
+        futures: list[RunnerFuture] = []
+        if built:
+            with Profiler.timeit("SendToRunner"):
+                futures = runner.run(built)
+            _check_made(runner, futures, RunnerFuture, len(built))
+        running = iter(futures)
         return [
             next(running) if one.artifact_path is not None else _failed(one.error_msg)
             for one in task.builder_results
@@ -242,6 +246,8 @@ class TaskScheduler(Component):
         assert candidates is not None
         with Profiler.timeit("JoinRunnerFutures"):
             results = [one.result() for one in futures]
+        for future, result in zip(futures, results, strict=True):
+            _check_made(future, result, RunnerResult)
         task.runner_futures = task.measure_candidates = None
         task.ctx.notify_runner_results(candidates, results)
         with Profiler.timeit("MeasureCallback"):
@@ -255,6 +261,7 @@ class TaskScheduler(Component):
                 task.run_error_count += 1
             spent = sum(seconds) / len(seconds) if seconds else math.inf
             task.latencies.append(min(task.best, spent))
+        task.builder_results = None
         task.ctx.logger.info("%s", self._line(task_id))
         return results
 
@@ -347,6 +354,29 @@ def _device_of(kind: str) -> str:
 def _of_processor(target: Target) -> Target:
     """Where the unscheduled program runs: it has no threads of a GPU."""
     return target if target.kind.name == "llvm" else Target("llvm")
+
+
+def _check_made(part: Component, given: Any, kind: type[Any], count: int | None = None) -> None:
+    """Refuse what a part of the search returned, unless it is an object of a class, or a list of
+    `count` of them.
+    """
+    of_list = is_sequence(given) and all(isinstance(one, kind) for one in given)
+    if isinstance(given, kind) if count is None else of_list and len(given) == count:
+        return
+    expected = f"a {kind.__name__}" if count is None else f"a list of {count} {kind.__name__}s"
+    raise DeclarationError(
+        f"{type(part).__name__} returned {repr_of(given)}, expected {expected}",
+        "",
+        f"return {expected}, also for failures",
+    )
+
+
+def _end(task: TaskRecord) -> None:
+    """Remove the files of a task, also those of a batch that was not finished."""
+    if task.reference_path is not None:
+        remove_build_dir(task.reference_path)
+    _remove(task.builder_results or ())
+    task.ctx.post_tuning()
 
 
 def _remove(results: Iterable[BuilderResult]) -> None:

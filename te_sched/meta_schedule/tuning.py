@@ -49,6 +49,7 @@ from te_sched.signatures import is_index, is_sequence
 from te_sched.te.operation import PlaceholderOp
 from te_sched.te.tensor import Tensor
 from te_sched.tir.schedule import Schedule, Trace
+from te_sched.worker_pool import scratch_folder
 
 _HEAD = """\
 # {title}
@@ -168,7 +169,9 @@ class Tuned(Shown):
     def speedup(self) -> float | None:
         """How many times as fast as the unscheduled program the schedule is."""
         plain = self.unscheduled_latency
-        return None if plain is None else plain / self.latency
+        if plain is None:
+            return None
+        return plain / self.latency if self.latency else math.inf
 
     @property
     def failures(self) -> dict[str, int]:
@@ -425,7 +428,7 @@ def _folder(work_dir: str | os.PathLike[str] | None) -> Iterator[Path]:
     if work_dir is not None:
         yield made_folder(work_dir)
         return
-    with files.temporary_folder("tune", DeclarationError) as folder:
+    with files.temporary_folder("tune", DeclarationError, scratch_folder()) as folder:
         yield folder
 
 
@@ -453,7 +456,7 @@ def _measure_unscheduled(
 
     Raises
     ------
-    BuildError if that fails.
+    BuildError if that fails; KeyboardInterrupt if it was interrupted.
     """
     own = MemoryDatabase()
     tune_tir(
@@ -469,11 +472,13 @@ def _measure_unscheduled(
         space=ScheduleFn(_as_it_is, [], [], {}),
         strategy="replay-trace",
     )
+    if not len(own):
+        raise KeyboardInterrupt
     for record in own.get_all_tuning_records():
         if not record.is_valid:
             raise BuildError(
                 "the program cannot be built or run as it is given",
-                record.error_msg or "",
+                record.error_msg or f"its seconds are {repr_of(record.run_secs)}",
                 "correct it: te_sched.build(...) and a call show the same error",
             )
         workload = database.commit_workload(module)

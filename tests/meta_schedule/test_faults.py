@@ -1,5 +1,6 @@
 """Faults of candidates, spaces, disks and processes: each costs what it touches, and no more."""
 
+import contextlib
 import os
 import signal
 import sqlite3
@@ -14,6 +15,7 @@ import pytest
 from te_sched import meta_schedule as ms
 from te_sched.errors import DeclarationError
 from te_sched.meta_schedule.tune import FILE
+from te_sched.worker_pool import scratch_folder
 from tests.meta_schedule.programs import (
     BUILDER,
     LLVM,
@@ -111,6 +113,92 @@ def test_an_unscheduled_program_that_fails_is_reported(tmp_path, caplog, monkeyp
     monkeypatch.setattr(ms.runner.local_runner, "save_reference", complain)
     assert errors(tune(tmp_path, 1)) == [None]
     assert "the unscheduled program failed, candidates are not checked" in caplog.text
+
+
+class Runner(ms.runner.PyRunner):
+    """Measures nothing: calls a function, now or for each result."""
+
+    def __init__(self, function, is_late=False):
+        self.function, self.is_late = function, is_late
+
+    def run(self, inputs):
+        """What the function returns, or futures of it."""
+        if not self.is_late:
+            return self.function(inputs)
+        return [ms.runner.RunnerFuture(lambda: True, lambda: self.function(inputs)) for _ in inputs]
+
+
+class Callback(ms.measure_callback.PyMeasureCallback):
+    """Calls a function."""
+
+    def __init__(self, function):
+        self.function = function
+
+    def apply(self, *arguments):
+        """What the function returns."""
+        self.function()
+
+
+def interrupt(*arguments):
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"runner": Runner(complain)},
+        {"runner": Runner(complain, is_late=True)},
+        {"runner": Runner(interrupt)},
+        {"runner": Runner(lambda inputs: inputs)},
+        {"measure_callbacks": Callback(complain)},
+        {"measure_callbacks": Callback(interrupt)},
+    ],
+)
+def test_a_search_that_is_cut_short_removes_what_was_built(tmp_path, options):
+    before = set(os.listdir(scratch_folder()))
+    with contextlib.suppress(ValueError, DeclarationError):
+        assert len(tune(tmp_path, 2, **options)) == 0
+    assert set(os.listdir(scratch_folder())) <= before
+
+
+def test_what_was_built_without_the_usual_callbacks_is_removed_at_the_end(tmp_path):
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    code = (
+        "import sys\nfrom tests.meta_schedule.programs import tune\n"
+        "tune(sys.argv[1], 1, measure_callbacks=[])"
+    )
+    program = [sys.executable, "-c", code, str(tmp_path)]
+    subprocess.run(program, check=True, env={**os.environ, "TMPDIR": str(temporary)})
+    assert not any(temporary.iterdir())
+
+
+class Builder(ms.builder.PyBuilder):
+    """Returns something else than results."""
+
+    def __init__(self, found):
+        self.found = found
+
+    def build(self, inputs):
+        """What it was made with."""
+        return self.found
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"builder": Builder([])},
+            r"Builder returned \[\], expected a list of 3 BuilderResults",
+        ),
+        ({"builder": Builder([None] * 3)}, r"returned \[None, None, None\], expected a list of 3"),
+        ({"runner": Runner(lambda inputs: None)}, "returned None, expected a list of 2 RunnerFut"),
+        ({"runner": Runner(lambda inputs: "fast", True)}, "'fast', expected a RunnerResult"),
+    ],
+)
+def test_parts_that_return_something_else_are_refused(tmp_path, options, message):
+    with pytest.raises(DeclarationError, match=message):
+        tune(tmp_path, 2, **options)
 
 
 def test_spaces_without_schedules_are_refused(tmp_path):

@@ -139,3 +139,21 @@ def test_touching_takes_results_that_are_there():
     scheduler.touch_task(0)
     assert record.runner_futures is None
     assert len(record.latencies) == 8
+
+
+def test_tasks_of_a_call_that_failed_may_be_tuned_again():
+    def refuse(sch):
+        if refuse.is_on:
+            raise ValueError("not yet")
+
+    refuse.is_on = True
+    tasks = [task("a"), task("b")]
+    tasks[1].space_generator = space(refuse)
+    tasks[1].space_generator._initialize_with_tune_context(tasks[1])
+    scheduler = ms.task_scheduler.RoundRobin()
+    parts = (Builder(), Runner([1.0] * 100), [], ms.database.MemoryDatabase(), None)
+    with pytest.raises(ValueError, match="not yet"):
+        scheduler.tune(tasks, [1.0, 1.0], 8, 4, 4, *parts)
+    refuse.is_on = False
+    scheduler.tune(tasks, [1.0, 1.0], 8, 4, 4, *parts)
+    assert [len(one.latencies) for one in scheduler.tasks_] == [4, 4]

@@ -1,5 +1,6 @@
 """te_sched.tune: programs of all kinds, the best schedule as text, and searches that go on."""
 
+import math
 import runpy
 import subprocess
 import sys
@@ -214,6 +215,25 @@ def test_interrupted_search_returns_the_best_until_then(monkeypatch):
     monkeypatch.setattr("tests.meta_schedule.here.RunnerHere", Interrupted)
     found = tuned(seconds=[9.0, 3.0], trials=4, num_trials_per_iter=1)
     assert found.trials.latencies == [3.0]
+
+
+def test_interrupt_before_anything_was_measured_is_raised(monkeypatch):
+    def interrupted(self, runner_inputs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(RunnerHere, "run", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        tuned()
+
+
+def test_program_without_a_time_is_told():
+    with pytest.raises(BuildError, match="cannot be built or run as it is given") as told:
+        tuned(seconds=[math.nan])
+    assert told.value.why == "its seconds are [nan]"
+
+
+def test_speedup_of_a_schedule_without_a_duration():
+    assert tuned(seconds=[9.0, 0.0], trials=1).speedup == math.inf
 
 
 def test_import_of_te_sched_does_not_load_the_search():
