@@ -5,7 +5,7 @@ and a runner measure them in other processes, a database keeps what was measured
 """
 
 from importlib import import_module
-from types import ModuleType
+from typing import Any
 
 from te_sched.meta_schedule import arg_info as arg_info
 from te_sched.meta_schedule import builder as builder
@@ -70,8 +70,9 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> ModuleType:
+def __getattr__(name: str) -> Any:
     """Load the module that needs graphs at its first use: workers that measure do without."""
-    if name == "relax_integration":
-        return import_module("te_sched.meta_schedule.relax_integration")
+    if name in ("relax_integration", "ExtractedTask"):
+        module = import_module("te_sched.meta_schedule.relax_integration")
+        return module if name == "relax_integration" else module.ExtractedTask
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -7,7 +7,8 @@ model, ...; users derive their own from the base class of its kind. Must not kno
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from inspect import signature
 from typing import TYPE_CHECKING, Any, Self
 
 from te_sched.errors import DeclarationError, did_you_mean, repr_of
@@ -59,3 +60,28 @@ def named(kind: str, choices: Mapping[str, Any], given: object) -> Any:
     raise DeclarationError(
         f"{repr_of(given)} is not a {kind}", "", f"use one of {legal}{did_you_mean(given, choices)}"
     )
+
+
+def made(
+    kind: str,
+    choices: Mapping[str, Any],
+    given: object,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+) -> Any:
+    """A part of a search, by the name of its class and the arguments that this takes.
+
+    Raises
+    ------
+    DeclarationError for another name, or for other arguments.
+    """
+    chosen = named(kind, choices, given)
+    try:
+        signature(chosen).bind(*args, **kwargs)
+    except TypeError as error:
+        raise DeclarationError(
+            f"cannot make the {kind} {given!r}: {error}",
+            "",
+            f"make it as {chosen.__name__}(...), and give that instead of its name",
+        ) from None
+    return chosen(*args, **kwargs)

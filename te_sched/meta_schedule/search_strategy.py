@@ -15,7 +15,7 @@ import numpy as np
 from te_sched.errors import DeclarationError, TeSchedError
 from te_sched.meta_schedule.arg_info import ArgInfo
 from te_sched.meta_schedule.candidates import completed, decisions_of, replayed
-from te_sched.meta_schedule.component import Component, named, not_written
+from te_sched.meta_schedule.component import Component, made, not_written
 from te_sched.tensorir.random_numbers import RandomNumbers
 from te_sched.tir.schedule import Schedule, Trace
 
@@ -75,7 +75,7 @@ class SearchStrategy(Component):
         """
         if isinstance(kind, SearchStrategy):
             return kind
-        found: SearchStrategy = named("search strategy", _STRATEGIES, kind)(*args, **kwargs)
+        found: SearchStrategy = made("search strategy", _STRATEGIES, kind, args, kwargs)
         return found
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from te_sched.errors import DeclarationError, Subject, kind_of, repr_of
 from te_sched.ir.blocks import Block
-from te_sched.meta_schedule.component import Component, named, not_written
+from te_sched.meta_schedule.component import Component, made, not_written
 from te_sched.meta_schedule.mutator import Mutator
 from te_sched.meta_schedule.postproc import Postproc
 from te_sched.meta_schedule.schedule_rule import ApplyCustomRule, ScheduleRule
@@ -65,7 +65,7 @@ class SpaceGenerator(Component):
             return kind
         if callable(kind):
             return ScheduleFn(kind, *args, **kwargs)
-        found: SpaceGenerator = named("space generator", _GENERATORS, kind)(*args, **kwargs)
+        found: SpaceGenerator = made("space generator", _GENERATORS, kind, args, kwargs)
         return found
 
 

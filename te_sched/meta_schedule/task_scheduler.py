@@ -17,7 +17,7 @@ from te_sched.analysis.programs.operations import count_operations
 from te_sched.codegen.target import Target
 from te_sched.errors import DeclarationError, TeSchedError, repr_of
 from te_sched.meta_schedule.builder.base import Builder, BuilderInput, BuilderResult
-from te_sched.meta_schedule.component import Component, named, not_written
+from te_sched.meta_schedule.component import Component, made, not_written
 from te_sched.meta_schedule.cost_model.base import CostModel
 from te_sched.meta_schedule.database.base import Database
 from te_sched.meta_schedule.measure_callback.base import MeasureCallback
@@ -343,7 +343,7 @@ class TaskScheduler(Component):
         """
         if isinstance(kind, TaskScheduler):
             return kind
-        found: TaskScheduler = named("task scheduler", _SCHEDULERS, kind)(*args, **kwargs)
+        found: TaskScheduler = made("task scheduler", _SCHEDULERS, kind, args, kwargs)
         return found
 
 

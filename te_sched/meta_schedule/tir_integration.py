@@ -19,7 +19,8 @@ from te_sched.tir.schedule import Schedule
 
 @dataclass(frozen=True)
 class TuneConfig:
-    """How to search, as TVM until 0.10 took it: `tune_tir(..., config=TuneConfig(...))`.
+    """How to search, as TVM until 0.10 took it: `tune_tir(..., config=TuneConfig(...))`. The names
+    of strategies and schedulers may have underscores, as there.
 
     >>> TuneConfig(max_trials_global=32).num_trials_per_iter
     32
@@ -86,7 +87,8 @@ def tune_tir(
             config.num_trials_per_iter,
         )
         max_trials_per_task = config.max_trials_per_task
-        strategy, task_scheduler = config.strategy, config.task_scheduler
+        strategy = config.strategy.replace("_", "-")
+        task_scheduler = config.task_scheduler.replace("_", "-")
     if max_trials_global is None:
         raise DeclarationError(
             "tune_tir does not know how many candidates to measure", "", "give max_trials_global="

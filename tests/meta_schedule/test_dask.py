@@ -42,7 +42,10 @@ def test_results_have_the_name_of_the_machine(cluster, tmp_path):
 def kill_twice(cluster, died):
     for _ in range(2):
         time.sleep(2.0)
-        died.append(next(iter(cluster.workers.values())).pid)
+        worker = next(iter(cluster.workers.values()))
+        while worker.pid is None:  # it is starting again
+            time.sleep(0.05)
+        died.append(worker.pid)
         os.kill(died[-1], signal.SIGKILL)
 
 

@@ -6,6 +6,10 @@ from te_sched import meta_schedule as ms
 from te_sched.errors import DeclarationError
 
 NAMED = [
+    (ms.Builder.create, "local", ms.builder.LocalBuilder),
+    (ms.Runner.create, "local", ms.runner.LocalRunner),
+    (ms.CostModel.create, "random", ms.cost_model.RandomModel),
+    (ms.FeatureExtractor.create, "per-store-feature", ms.feature_extractor.PerStoreFeature),
     (ms.builder.create, "local", ms.builder.LocalBuilder),
     (ms.runner.create, "local", ms.runner.LocalRunner),
     (ms.SearchStrategy.create, "replay-func", ms.search_strategy.ReplayFunc),
@@ -20,6 +24,28 @@ def test_parts_have_names(create, name, kind):
     assert create(part) is part
     with pytest.raises(DeclarationError, match="'nearest' is not a"):
         create("nearest")
+
+
+def test_classes_make_lists_of_parts_by_name():
+    assert [type(one) for one in ms.MeasureCallback.create("default")] == [
+        type(one) for one in ms.measure_callback.create()
+    ]
+
+
+@pytest.mark.parametrize(
+    ("create", "name", "missing"),
+    [
+        (ms.builder.create, "dask", "cluster"),
+        (ms.runner.create, "dask", "cluster"),
+        (ms.SpaceGenerator.create, "union", "space_generators"),
+    ],
+)
+def test_parts_by_name_need_their_arguments(create, name, missing):
+    with pytest.raises(DeclarationError, match=f"{name}': missing a required .*{missing}") as told:
+        create(name)
+    assert "give that instead of its name" in told.value.help
+    with pytest.raises(DeclarationError, match="unexpected keyword argument 'speed'"):
+        ms.runner.create("local", speed=1)
 
 
 UNWRITTEN = [

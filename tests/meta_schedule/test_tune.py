@@ -92,7 +92,7 @@ def test_functions_of_a_module_are_tasks(tmp_path):
 
 
 def test_older_arguments_give_a_schedule(tmp_path):
-    config = ms.TuneConfig(2, strategy="replay-trace")
+    config = ms.TuneConfig(2, strategy="replay_trace", task_scheduler="round_robin")
     found = ms.tune_tir(
         matmul,
         LLVM,

@@ -10,7 +10,7 @@ from te_sched.meta_schedule.builder.base import BuilderResult as BuilderResult
 from te_sched.meta_schedule.builder.base import PyBuilder as PyBuilder
 from te_sched.meta_schedule.builder.dask_builder import DaskBuilder as DaskBuilder
 from te_sched.meta_schedule.builder.local_builder import LocalBuilder as LocalBuilder
-from te_sched.meta_schedule.component import named
+from te_sched.meta_schedule.component import made
 
 _BUILDERS: dict[str, type[Builder]] = {"local": LocalBuilder, "dask": DaskBuilder}
 
@@ -19,9 +19,11 @@ def create(kind: Any = "local", *args: Any, **kwargs: Any) -> Builder:
     """A builder by its name; a builder is returned as it is."""
     if isinstance(kind, Builder):
         return kind
-    found: Builder = named("builder", _BUILDERS, kind)(*args, **kwargs)
+    found: Builder = made("builder", _BUILDERS, kind, args, kwargs)
     return found
 
+
+Builder.create = staticmethod(create)  # type: ignore[attr-defined]
 
 __all__ = [
     "Builder",

@@ -6,7 +6,7 @@ import logging
 from typing import Any
 
 from te_sched.errors import DeclarationError
-from te_sched.meta_schedule.component import named
+from te_sched.meta_schedule.component import made
 from te_sched.meta_schedule.cost_model.base import CostModel as CostModel
 from te_sched.meta_schedule.cost_model.base import PyCostModel as PyCostModel
 from te_sched.meta_schedule.cost_model.pack_sum import is_installed
@@ -45,8 +45,10 @@ def create(kind: Any = "xgb", *args: Any, **kwargs: Any) -> CostModel | None:
             "pip install te_sched[tune]"
         )
         return None
-    found: CostModel = named("cost model", _MODELS, kind)(*args, **kwargs)
+    found: CostModel = made("cost model", _MODELS, kind, args, kwargs)
     return found
 
+
+CostModel.create = staticmethod(create)  # type: ignore[attr-defined]
 
 __all__ = ["CostModel", "PyCostModel", "RandomModel", "XGBModel", "create"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from te_sched.meta_schedule.component import named
+from te_sched.meta_schedule.component import made
 from te_sched.meta_schedule.database.base import Database as Database
 from te_sched.meta_schedule.database.base import PyDatabase as PyDatabase
 from te_sched.meta_schedule.database.base import TuningRecord as TuningRecord
@@ -35,7 +35,7 @@ def create(kind: Any = "json", *args: Any, **kwargs: Any) -> Database:
         return kind
     if callable(kind):
         return ScheduleFnDatabase(kind, *args, **kwargs)
-    found: Database = named("kind of database", _DATABASES, kind)(*args, **kwargs)
+    found: Database = made("kind of database", _DATABASES, kind, args, kwargs)
     return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from te_sched.meta_schedule.component import named
+from te_sched.meta_schedule.component import made
 from te_sched.meta_schedule.feature_extractor.base import FeatureExtractor as FeatureExtractor
 from te_sched.meta_schedule.feature_extractor.base import PyFeatureExtractor as PyFeatureExtractor
 from te_sched.meta_schedule.feature_extractor.per_store_feature import (
@@ -21,9 +21,11 @@ def create(kind: Any = "per-store-feature", *args: Any, **kwargs: Any) -> Featur
     """A feature extractor by its name; an extractor is returned as it is."""
     if isinstance(kind, FeatureExtractor):
         return kind
-    found: FeatureExtractor = named("feature extractor", _EXTRACTORS, kind)(*args, **kwargs)
+    found: FeatureExtractor = made("feature extractor", _EXTRACTORS, kind, args, kwargs)
     return found
 
+
+FeatureExtractor.create = staticmethod(create)  # type: ignore[attr-defined]
 
 __all__ = [
     "FeatureExtractor",

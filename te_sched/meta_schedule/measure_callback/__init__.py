@@ -20,6 +20,8 @@ def create(kind: str = "default") -> list[MeasureCallback]:
     return [one() for one in named("list of callbacks", kinds, kind)]
 
 
+MeasureCallback.create = staticmethod(create)  # type: ignore[attr-defined]
+
 __all__ = [
     "AddToDatabase",
     "MeasureCallback",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from te_sched.meta_schedule.component import named
+from te_sched.meta_schedule.component import made
 from te_sched.meta_schedule.runner.base import EvaluatorConfig as EvaluatorConfig
 from te_sched.meta_schedule.runner.base import PyRunner as PyRunner
 from te_sched.meta_schedule.runner.base import PyRunnerFuture as PyRunnerFuture
@@ -25,9 +25,11 @@ def create(kind: Any = "local", *args: Any, **kwargs: Any) -> Runner:
     """A runner by its name; a runner is returned as it is."""
     if isinstance(kind, Runner):
         return kind
-    found: Runner = named("runner", _RUNNERS, kind)(*args, **kwargs)
+    found: Runner = made("runner", _RUNNERS, kind, args, kwargs)
     return found
 
+
+Runner.create = staticmethod(create)  # type: ignore[attr-defined]
 
 __all__ = [
     "DaskRunner",
