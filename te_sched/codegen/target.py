@@ -13,7 +13,7 @@ from typing import Any
 
 from te_sched.codegen.target_tags import kind_and_options
 from te_sched.errors import BuildError, did_you_mean, repr_of, why_no_text
-from te_sched.ir import peer_json
+from te_sched.ir import struct_info
 from te_sched.signatures import checked
 
 _EVERYWHERE = ("keys", "device", "libs", "model", "tag", "system-lib", "runtime")
@@ -299,7 +299,7 @@ class Target:
 _scope: ContextVar[Target | None] = ContextVar("te_sched_target", default=None)
 
 
-peer_json.TARGETS.append(Target)
+struct_info.TARGETS.append(Target)
 
 
 def as_target(target: str | Target | Mapping[str, Any] | None) -> Target:

@@ -23,6 +23,7 @@ from te_sched.ir.op import Op
 from te_sched.ir.roles import Role, role
 from te_sched.ir.stmt import BaseFunc, GlobalVar
 from te_sched.ir.struct_info import (
+    BY_SINFO_ARGS,
     FuncStructInfo,
     ObjectStructInfo,
     PrimStructInfo,
@@ -97,7 +98,7 @@ class Constant(GraphExpr):
 class Tuple(GraphExpr):
     """Several values as one."""
 
-    fields: tuple[GraphExpr, ...] = role(Role.CHILD)
+    fields: tuple[GraphExpr | GlobalVar, ...] = role(Role.CHILD)
     struct_info_: StructInfo | None = role(Role.ANNOTATION, default=None)
 
     def __post_init__(self) -> None:
@@ -106,7 +107,7 @@ class Tuple(GraphExpr):
         if self.struct_info_ is None and None not in infos:
             _set(self, "struct_info_", TupleStructInfo(tuple(infos)))  # type: ignore[arg-type]
 
-    def __getitem__(self, index: int) -> GraphExpr:
+    def __getitem__(self, index: int) -> GraphExpr | GlobalVar:
         if index >= len(self.fields) or index < -len(self.fields):
             raise IndexError("Tuple index out of range")
         return self.fields[index]
@@ -114,7 +115,7 @@ class Tuple(GraphExpr):
     def __len__(self) -> int:
         return len(self.fields)
 
-    def __iter__(self) -> Iterator[GraphExpr]:
+    def __iter__(self) -> Iterator[GraphExpr | GlobalVar]:
         return iter(self.fields)
 
 
@@ -199,7 +200,7 @@ class VarBinding(Binding):
     """A variable and its value."""
 
     var: GraphVar = role(Role.DEFINITION)
-    value: GraphExpr = role(Role.CHILD)
+    value: GraphExpr | GlobalVar = role(Role.CHILD)
 
 
 @node
@@ -207,7 +208,7 @@ class MatchCast(Binding):
     """A value that has a struct info when it runs; defines the variables in its sizes."""
 
     var: GraphVar = role(Role.DEFINITION)
-    value: GraphExpr = role(Role.CHILD)
+    value: GraphExpr | GlobalVar = role(Role.CHILD)
     struct_info: StructInfo = role(Role.DEFINITION)
 
     def __post_init__(self) -> None:
@@ -234,7 +235,7 @@ class SeqExpr(GraphExpr):
     """Blocks of bindings, and a result."""
 
     blocks: tuple[BindingBlock, ...] = role(Role.BODY)
-    body: GraphExpr = role(Role.BODY)
+    body: GraphExpr | GlobalVar = role(Role.BODY)
     struct_info_: StructInfo | None = role(Role.ANNOTATION, default=None)
 
     def __post_init__(self) -> None:
@@ -307,7 +308,8 @@ class ExternFunc(GraphExpr, BaseFunc):
                 )
         _set(self, "global_symbol", str(global_symbol))
         known = as_struct_info(struct_info)
-        _set(self, "struct_info_", known or FuncStructInfo.opaque_func())
+        own = known or FuncStructInfo.opaque_func(derive_func=BY_SINFO_ARGS)
+        _set(self, "struct_info_", own)
         _set(self, "attrs", dict(attrs or {}))
 
 
@@ -388,7 +390,7 @@ def as_struct_info(given: Any) -> Any:
 
 
 # What makes an array of a device of one of numpy; the runtime adds it.
-ARRAY_CONVERSIONS: list[Callable[[Any], Any]] = []
+ARRAY_CONVERSIONS: list[Callable[..., Any]] = []
 # What makes struct infos of other objects: the annotations of scripts are added by `script`.
 STRUCT_INFO_CONVERSIONS: list[Callable[[Any], StructInfo | None]] = []
 

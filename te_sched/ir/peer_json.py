@@ -2,8 +2,8 @@
 
     {"root": 1, "nodes": [{"type_key": ""}, {"type_key": "tir.IndexMap", "attrs": {...}}, ...]}
 
-A node refers to others by their numbers; number 0 is None. Owns the names and fields of TVM's nodes
-of loops and blocks; must not know schedules.
+A node refers to others by their numbers; number 0 is None. `peer_nodes` has the names and fields of
+TVM's nodes. Must not know schedules.
 """
 
 from __future__ import annotations
@@ -13,185 +13,75 @@ import json
 import math
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from enum import Enum
-from typing import Any, NamedTuple
+from dataclasses import is_dataclass
+from typing import Any
 
 import numpy as np
 
 from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import DeclarationError, TeSchedError, kind_of, repr_of
-from te_sched.ir import blocks as B
 from te_sched.ir import dtypes, ops
 from te_sched.ir import expr as E
-from te_sched.ir import stmt as S
-from te_sched.ir.expr import Call, Expr, FloatImm, IntImm, PointerType, StringImm, Var
+from te_sched.ir.expr import (
+    Call,
+    Expr,
+    FloatImm,
+    IntImm,
+    PointerType,
+    PrimType,
+    StringImm,
+    TupleType,
+    Var,
+)
+from te_sched.ir.graph import (
+    ARRAY_CONVERSIONS,
+    GraphCall,
+    OpAttrs,
+    update_struct_info,
+)
+from te_sched.ir.graph_types import type_of
 from te_sched.ir.index_map import IndexMap
+from te_sched.ir.op import Op
+from te_sched.ir.peer_nodes import (
+    ATTRIBUTES,
+    BINARY,
+    BY_CLASS,
+    BY_KEY,
+    FIXED,
+    As,
+    NodeField,
+    NodeKind,
+)
 from te_sched.ir.stmt import GlobalVar, IRModule, PrimFunc, SeqStmt
-from te_sched.ir.struct_info import DummyGlobalInfo, VDevice
+from te_sched.ir.struct_info import TARGETS, ShapeExpr, StructInfo
 from te_sched.ir.visitor import walk
 from te_sched.signatures import check_fields
 
 _VERSION = "0.19.0"
 _ALIGNMENT = 64  # TVM's default alignment of buffers
 _NONE = {"type_key": ""}
-# What makes a target of the mapping that describes it; `codegen.target` adds it.
-TARGETS: list[Callable[[Mapping[str, Any]], Any]] = []
-
-
-class _As(Enum):
-    """How a field of a node is written."""
-
-    NODE = "the number of a node, or of an Array of nodes"
-    TEXT = "the number of a String"
-    PLAIN = "the number of a value of Python: an int is an IntImm"
-    HERE = "the value itself"
-    ALIGNMENT = "the value itself, but for the default, which is 64 in TVM"
-    LANES = "the number of a number of lanes"
-    ARRAY = "the number of an NDArray"
-
-
-class _Field(NamedTuple):
-    """A field of a class, TVM's name of it, and how it is written."""
-
-    name: str
-    theirs: str
-    how: _As
-    words: Sequence[str] = ()  # whose places are written instead of them
-
-
-class _Kind(NamedTuple):
-    """A class of nodes and the rows that it has in TVM's JSON."""
-
-    cls: type
-    key: str
-    fields: tuple[_Field, ...]
-    typed: bool = False  # whether the row has the dtype
-    spanned: bool = True  # whether the row has the place in a source
-
-
-def _fields(text: str, how: _As = _As.NODE) -> Iterator[_Field]:
-    for name in text.split():
-        ours, _, theirs = name.partition("=")
-        yield _Field(ours, theirs or ours, how)
-
-
-def _expression(cls: type, names: str, *others: _Field) -> _Kind:
-    return _Kind(cls, f"tir.{cls.__name__}", (*_fields(names), *others), typed=True)
-
-
-def _statement(cls: type, names: str, *others: _Field, spanned: bool = True) -> _Kind:
-    return _Kind(cls, f"tir.{cls.__name__}", (*_fields(names), *others), spanned=spanned)
-
-
-_ANNOTATIONS = _Field("annotations", "annotations", _As.PLAIN)
-_DTYPE = _Field("dtype", "dtype", _As.HERE)
-_LANES = _Field("lanes", "lanes", _As.LANES)
-_BINARY = (*ops.BUILDERS, E.Mod)
-_SHARED = (
-    *[_expression(kind, "a b") for kind in dict.fromkeys(_BINARY)],
-    _expression(E.Not, "a"),
-    _expression(E.Cast, "value"),
-    _expression(E.Select, "condition true_value false_value"),
-    _expression(E.Ramp, "base stride", _LANES),
-    _expression(E.Broadcast, "value", _LANES),
-    _expression(E.Shuffle, "vectors indices"),
-    _expression(E.Let, "var value body"),
-    _expression(E.BufferLoad, "buffer indices predicate"),
-    _expression(
-        E.Reduce,
-        "combiner source init axis condition",
-        _Field("value_index", "value_index", _As.HERE),
-    ),
-    _statement(E.CommReducer, "lhs rhs result identity=identity_element"),
-    _statement(E.BufferRegion, "buffer region", spanned=False),
-    _Kind(E.Range, "Range", (*_fields("min extent"),)),
-    _statement(
-        E.IterVar,
-        "dom var",
-        _Field("kind", "iter_type", _As.HERE, E.ITER_KINDS),
-        *_fields("thread_tag", _As.TEXT),
-    ),
-    _statement(
-        E.Buffer,
-        "data shape strides elem_offset",
-        _DTYPE,
-        *_fields("name", _As.TEXT),
-        *_fields("data_alignment", _As.ALIGNMENT),
-        *_fields("offset_factor", _As.HERE),
-        _Field("buffer_type", "buffer_type", _As.HERE, (" ", "", "auto_broadcast")),
-        *_fields("axis_separators", _As.PLAIN),
-    ),
-    _statement(
-        S.For,
-        "loop_var min extent",
-        _Field("kind", "kind", _As.HERE, S.FOR_KINDS),
-        *_fields("body thread_binding"),
-        _ANNOTATIONS,
-    ),
-    _statement(S.While, "condition body"),
-    _statement(S.LetStmt, "var value body"),
-    _statement(S.AttrStmt, "node", *_fields("key=attr_key", _As.TEXT), *_fields("value body")),
-    _statement(S.AssertStmt, "condition message body"),
-    _statement(S.BufferStore, "buffer value indices predicate"),
-    _statement(S.BufferRealize, "buffer bounds condition body"),
-    _statement(S.Prefetch, "buffer bounds"),
-    _statement(S.Allocate, "buffer_var extents condition body", _DTYPE, _ANNOTATIONS),
-    _statement(
-        B.AllocateConst,
-        "buffer_var extents body",
-        _DTYPE,
-        *_fields("data", _As.ARRAY),
-        _ANNOTATIONS,
-    ),
-    _statement(B.DeclBuffer, "buffer body"),
-    _statement(S.IfThenElse, "condition then_case else_case"),
-    _statement(S.Evaluate, "value"),
-    _statement(SeqStmt, "seq"),
-    _statement(
-        B.Block,
-        "iter_vars reads writes",
-        *_fields("name_hint", _As.TEXT),
-        *_fields("init body alloc_buffers match_buffers"),
-        _ANNOTATIONS,
-        spanned=False,
-    ),
-    _statement(B.BlockRealize, "iter_values predicate block", spanned=False),
-    _statement(B.MatchBufferRegion, "buffer source", spanned=False),
-    _statement(IndexMap, "initial_indices final_indices inverse_index_map", spanned=False),
-    _Kind(
-        VDevice,
-        "VDevice",
-        (
-            *_fields("target", _As.PLAIN),
-            *_fields("vdevice_id", _As.HERE),
-            *_fields("memory_scope", _As.TEXT),
-        ),
-        spanned=False,
-    ),
-    _Kind(DummyGlobalInfo, "DummyGlobalInfo", (), spanned=False),
-)
-_BY_CLASS = {one.cls: one for one in _SHARED}
-_BY_KEY = {one.key: one for one in _SHARED}
-# Fields that TVM demands, and that have the same value in all rows.
-_FIXED = {"tir.AllocateConst": {"irmod_storage_idx": "0"}}
 _CALL_FUNCTION = "tir.call_function"  # whose first argument names a function of the module
 # The bytes of an array: these numbers, the sizes as int64, the number of bytes, the elements.
 _ARRAY_HEAD = struct.Struct("<QQiiiBBH")
 _ARRAY_MAGIC = 0xDD5E40F096B4A13F
+_LENGTH = struct.Struct("<Q")  # of a string, before its bytes
+_NUMBERS = (bool, int, float)
+_Types = type | tuple[type, ...]
 
 
 @walks_deeply("save a program", DeclarationError)
 def save_tvm_json(node: Any) -> str:
     """The JSON of a program as TVM 0.19's `tvm.ir.save_json` writes it, for `tvm.ir.load_json`.
 
-    Takes modules of functions of loops and blocks, such functions, statements and expressions,
-    buffers, index maps, and lists and dictionaries of them. TVM prints the loaded program as
-    te_sched prints this one.
+    Takes modules of functions of loops, blocks and graphs, such functions, statements and
+    expressions, buffers, index maps, and lists and dictionaries of them. TVM prints the loaded
+    program as te_sched prints this one.
 
     Raises
     ------
-    DeclarationError for what TVM's format cannot hold: functions of graphs, tensors that have no
-    buffers yet, floating-point constants that are infinite or NaN, objects of Python.
+    DeclarationError for what TVM's format cannot hold: tensors that have no buffers yet,
+    floating-point numbers that are infinite or NaN, attributes that an operator does not have in
+    TVM, objects of Python.
 
     >>> from te_sched import tir
     >>> i = tir.Var("i", "int32")
@@ -267,7 +157,8 @@ def _saved(node: Any) -> str:
     writer = _Writer()
     root = writer.number(node)
     attrs = {"tvm_version": _VERSION}
-    return json.dumps({"root": root, "nodes": writer.nodes, "b64ndarrays": [], "attrs": attrs})
+    document = {"root": root, "nodes": writer.nodes, "b64ndarrays": writer.arrays, "attrs": attrs}
+    return json.dumps(document)
 
 
 def _parsed(text: str, what: tuple[str, str]) -> Any:
@@ -279,7 +170,7 @@ def _parsed(text: str, what: tuple[str, str]) -> Any:
 
 def _loaded(document: Any, what: tuple[str, str]) -> Any:
     try:
-        return _Reader(document["nodes"]).node(document["root"])
+        return _Reader(document["nodes"], document.get("b64ndarrays", ())).node(document["root"])
     except TeSchedError as error:
         raise _damaged(what, error.fault) from None
     except RecursionError:
@@ -297,18 +188,24 @@ class _Writer:
 
     def __init__(self) -> None:
         self.nodes: list[Any] = [_NONE]
+        self.arrays: list[str] = []
         self.known: dict[int, int] = {}
+        self.kept: list[Any] = []  # the known objects, whose ids no others may get
         self.functions: dict[str, int] = {}  # the numbers of the names of functions
+        self.infos: dict[str, Any] = {}  # the struct infos of functions, in modules with graphs
 
     def number(self, value: Any) -> int:
         """The number of a node, after adding it and its parts."""
         if value is None:
             return 0
-        if type(value) in (str, GlobalVar):
-            return self.added({"type_key": "runtime.String", "repr_str": str(value)})
+        if type(value) is str:
+            return self.added({"type_key": "runtime.String", **_text_row(value)})
+        if type(value) is GlobalVar:
+            return self.global_var(value)
         known = self.known.get(id(value))
         if known is None:
             known = self.known[id(value)] = len(self.nodes)
+            self.kept.append(value)
             row: dict[str, Any] = {}
             self.nodes.append(row)
             row |= self.row(value)
@@ -321,49 +218,47 @@ class _Writer:
 
     def row(self, value: Any) -> dict[str, Any]:
         """The row of a node."""
-        kind = _BY_CLASS.get(type(value))
-        if kind is not None:
-            return self.of_class(value, kind)
-        write = _WRITERS.get(type(value))
+        usual = _Writer.of_class if type(value) in BY_CLASS else None
+        write = _WRITERS.get(type(value), usual)
         if write is None:
             raise DeclarationError(
                 f"cannot save {repr_of(value)} as TVM's JSON",
                 f"it is {kind_of(value)}",
-                "save functions of loops and blocks and what they consist of, or use save_json and "
-                "load_json, which keep everything",
+                "save functions and what they consist of, or use save_json and load_json, which "
+                "keep everything",
             )
         found: dict[str, Any] = write(self, value)
         return found
 
-    def of_class(self, value: Any, kind: _Kind) -> dict[str, Any]:
+    def of_class(self, value: Any) -> dict[str, Any]:
         """The row of a node of which all fields are in the table."""
+        kind = BY_CLASS[type(value)]
         attrs = {one.theirs: self.field(getattr(value, one.name), one) for one in kind.fields}
-        return {"type_key": kind.key, "attrs": self.attrs(attrs, value, kind)}
-
-    def attrs(self, attrs: dict[str, str], value: Any, kind: _Kind) -> dict[str, str]:
-        """The fields of a row, with those that do not depend on the node."""
         typed = {"dtype": value.dtype} if kind.typed else {}
+        inferred = self.inferred(value) if kind.inferred else {}
         spanned = {"span": "0"} if kind.spanned else {}
-        return attrs | typed | spanned | _FIXED.get(kind.key, {})
+        fixed = FIXED.get(kind.key, {})
+        return {"type_key": kind.key, "attrs": attrs | typed | inferred | spanned | fixed}
 
-    def field(self, value: Any, field: _Field) -> str:
+    def inferred(self, value: Any) -> dict[str, str]:
+        """What is known of an expression of a graph."""
+        info = value.struct_info_
+        kind = str(self.number(type_of(info)))
+        return {"struct_info_": str(self.number(info)), "_checked_type_": kind}
+
+    def field(self, value: Any, field: NodeField) -> str:
         """A field, as rows have it."""
         if field.words:
             return str(field.words.index(value))
-        if field.how is _As.HERE:
-            return str(value)
-        if field.how is _As.ALIGNMENT:
-            return str(_ALIGNMENT if value == E.DEFAULT_ALIGNMENT else value)
-        if field.how is _As.PLAIN:
-            return str(self.plain(value))
-        if field.how is _As.LANES:
-            return str(self.number(_lanes(value)))
-        if field.how is _As.ARRAY:
-            return str(self.added({"type_key": "runtime.NDArray", "repr_str": _packed(value)}))
-        return str(self.number(value))
+        write = _FIELD_WRITERS.get(field.how)
+        return str(self.number(value) if write is None else write(self, value))
 
-    def plain(self, value: Any) -> int:
-        """The number of a value of an attribute."""
+    def plain(self, value: Any, boxed: _Types = ()) -> int:
+        """The number of a value of an attribute; numbers of some types are in boxes."""
+        if isinstance(value, boxed):
+            kind = "Bool" if isinstance(value, bool) else type(value).__name__.capitalize()
+            text = str(value).lower() if kind == "Bool" else repr(value)
+            return self.added({"type_key": f"runtime.Box{kind}", "repr_str": text})
         if isinstance(value, bool):
             return self.number_of_constant(int(value), "bool")
         if isinstance(value, int):
@@ -373,9 +268,9 @@ class _Writer:
         if isinstance(value, str):
             return self.number(str(value))
         if isinstance(value, list | tuple):
-            return self.added(self.array([self.plain(one) for one in value]))
+            return self.added(self.array([self.plain(one, boxed) for one in value]))
         if isinstance(value, Mapping):
-            return self.added(self.mapping(value))
+            return self.added(self.mapping(value, boxed))
         if hasattr(value, "export") and hasattr(value, "kind"):
             return self.added(self.target(value.export()))
         return self.number(value)
@@ -389,14 +284,14 @@ class _Writer:
         """The row of an Array; TVM leaves out the data of an empty one."""
         return {"type_key": "Array", **({"data": list(numbers)} if numbers else {})}
 
-    def mapping(self, values: Mapping[Any, Any]) -> dict[str, Any]:
+    def mapping(self, values: Mapping[Any, Any], boxed: _Types = ()) -> dict[str, Any]:
         """The row of a Map, whose keys are strings or nodes."""
         row: dict[str, Any] = {"type_key": "Map"}
         if values and all(isinstance(one, str) for one in values):
             row["keys"] = [str(one) for one in values]
-            row["data"] = [self.plain(one) for one in values.values()]
+            row["data"] = [self.plain(one, boxed) for one in values.values()]
         elif values:
-            row["data"] = [self.plain(one) for pair in values.items() for one in pair]
+            row["data"] = [self.plain(one, boxed) for pair in values.items() for one in pair]
         return row
 
     def target(self, exported: Mapping[str, Any]) -> dict[str, Any]:
@@ -407,38 +302,30 @@ class _Writer:
             "kind": self.added({"type_key": "TargetKind", "repr_str": given.pop("kind")}),
             "tag": self.plain(given.pop("tag", "")),
             "keys": self.plain(given.pop("keys", [])),
-            "attrs": self.added({"type_key": "Map", **self.options(given)}),
+            "attrs": self.added(self.mapping(given, _NUMBERS)),
             "features": self.added({"type_key": "Map"}),
             "host": 0 if host is None else self.added(self.target(host)),
         }
         return {"type_key": "Target", "attrs": {name: str(one) for name, one in attrs.items()}}
 
-    def options(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """The options of a target, whose numbers TVM keeps in boxes."""
-        numbers = [self.boxed(one) for one in given.values()]
-        return {"keys": list(given), "data": numbers} if numbers else {}
-
-    def boxed(self, value: Any) -> int:
-        """The number of an option of a target."""
-        if isinstance(value, bool):
-            return self.added({"type_key": "runtime.BoxBool", "repr_str": str(value).lower()})
-        if isinstance(value, int):
-            return self.added({"type_key": "runtime.BoxInt", "repr_str": str(value)})
-        if isinstance(value, list | tuple):
-            return self.added(self.array([self.boxed(one) for one in value]))
-        return self.plain(value)
-
-    def prim_type(self, dtype: str) -> str:
-        """The number of a type of numbers."""
-        return str(self.added({"type_key": "PrimType", "attrs": {"dtype": dtype}}))
-
     def global_var(self, name: str) -> int:
         """The number of the name of a function."""
         if name not in self.functions:
-            unknown = dict.fromkeys(("_checked_type_", "span", "struct_info_", "virtual_device_"))
-            attrs = {"name_hint": str(self.number(str(name))), **dict.fromkeys(unknown, "0")}
-            self.functions[name] = self.added({"type_key": "GlobalVar", "attrs": attrs})
+            info = self.infos.get(name) or getattr(name, "struct_info_", None)
+            attrs = {
+                "name_hint": self.number(str(name)),
+                "_checked_type_": self.number(type_of(info)),
+                "struct_info_": self.number(info),
+                "virtual_device_": 0,
+                "span": 0,
+            }
+            self.functions[name] = self.numbered("GlobalVar", attrs)
         return self.functions[name]
+
+    def numbered(self, key: str, numbers: Mapping[str, int]) -> int:
+        """The number of a node whose fields are nodes."""
+        attrs = {name: str(one) for name, one in numbers.items()}
+        return self.added({"type_key": key, "attrs": attrs})
 
     def tuple(self, value: Sequence[Any]) -> dict[str, Any]:
         return self.array([self.number(one) for one in value])
@@ -451,21 +338,17 @@ class _Writer:
     def type_of(self, value: Var) -> str:
         """The number of the type of a variable."""
         if value.pointer is None:
-            return self.prim_type(value.dtype)
+            return str(self.number(PrimType(value.dtype)))
         attrs = {
-            "element_type": self.prim_type(value.pointer.element),
-            "storage_scope": str(self.number(value.pointer.scope)),
+            "element_type": self.number(PrimType(value.pointer.element)),
+            "storage_scope": self.number(value.pointer.scope),
         }
-        return str(self.added({"type_key": "PointerType", "attrs": attrs}))
+        return str(self.numbered("PointerType", attrs))
 
     def constant(self, value: Any) -> dict[str, Any]:
-        if isinstance(value.value, float) and not math.isfinite(value.value):
-            raise DeclarationError(
-                f"cannot save {value.value} as TVM's JSON",
-                "TVM saves constants that are infinite or NaN, but does not load them",
-                "use the largest finite number, or save_json and load_json",
-            )
-        text = str(self.number(value.value)) if type(value) is StringImm else repr(value.value)
+        is_float = isinstance(value.value, float)
+        number = _finite(value.value) if is_float else value.value
+        text = str(self.number(number)) if type(value) is StringImm else repr(number)
         key = "tir.StringImm" if type(value) is StringImm else type(value).__name__
         return {"type_key": key, "attrs": {"value": text, "dtype": value.dtype, "span": "0"}}
 
@@ -475,7 +358,7 @@ class _Writer:
             name: Any = args[0]
             op, args = self.global_var(name.value), args[1:]
         else:
-            op = self.added({"type_key": "Op", "repr_str": str(value.op)})
+            op = self.number(Op(value.op))
         numbers = {"op": str(op), "args": str(self.number(args))}
         return {"type_key": "tir.Call", "attrs": {**numbers, "dtype": value.dtype, "span": "0"}}
 
@@ -483,29 +366,50 @@ class _Writer:
         params, body = self.number(value.params), self.number(value.body)
         buffers = [self.number(one) for pair in value.buffer_map.items() for one in pair]
         row = {"type_key": "Map", **({"data": buffers} if buffers else {})}
+        result = TupleType(()) if value.ret_type == "void" else PrimType(value.ret_type)
         attrs = {
             "params": str(params),
             "body": str(body),
             "buffer_map": str(self.added(row)),
-            "ret_type": self.result(value.ret_type),
-            "attrs": self.dict_attrs(value.attrs),
+            "ret_type": str(self.number(result)),
+            "attrs": str(self.dict_attrs(value.attrs)),
         }
         unknown = {"_checked_type_": "0", "span": "0"}
         return {"type_key": "tir.PrimFunc", "attrs": attrs | unknown}
 
-    def result(self, dtype: str) -> str:
-        """The number of the type of a function's result."""
-        if dtype != "void":
-            return self.prim_type(dtype)
-        attrs = {"fields": str(self.added(self.array([]))), "span": "0"}
-        return str(self.added({"type_key": "TupleType", "attrs": attrs}))
+    def dict_attrs(self, values: Mapping[str, Any], boxed: _Types = ()) -> int:
+        """The number of the attributes of a function, a module or a call."""
+        return self.numbered("DictAttrs", {"__dict__": self.plain(values, boxed)})
 
-    def dict_attrs(self, values: Mapping[str, Any]) -> str:
-        """The number of the attributes of a function or module."""
-        attrs = {"__dict__": str(self.plain(values))}
-        return str(self.added({"type_key": "DictAttrs", "attrs": attrs}))
+    def graph_call(self, value: GraphCall) -> dict[str, Any]:
+        numbers = {
+            "op": self.number(value.op),
+            "args": self.number(value.args),
+            "attrs": self.operator_attrs(value.op, value.attrs) if value.attrs else 0,
+            "sinfo_args": self.number(value.sinfo_args),
+        }
+        attrs = {name: str(one) for name, one in numbers.items()}
+        attrs |= {**self.inferred(value), "span": "0"}
+        return {"type_key": "relax.expr.Call", "attrs": attrs}
+
+    def operator_attrs(self, op: Any, values: Mapping[str, Any]) -> int:
+        """The number of the attributes of a call."""
+        kind = ATTRIBUTES.get(op) if type(op) is Op else None
+        if kind is None:
+            return self.dict_attrs(values)
+        names = [one.name for one in kind.fields]
+        if {*names} != {*values}:
+            raise DeclarationError(
+                f"cannot save a call of {op} as TVM's JSON",
+                f"it has the attributes {', '.join(values)}",
+                f"give those that it has in TVM: {', '.join(names)}",
+            )
+        attrs = {one.theirs: self.field(values[one.name], one) for one in kind.fields}
+        return self.added({"type_key": kind.key, "attrs": attrs})
 
     def module(self, value: IRModule) -> dict[str, Any]:
+        if len(value.functions_of_loops) < len(value.functions):
+            self.infos = {name: value.get_global_var(name).struct_info_ for name in value.functions}
         names = [self.global_var(name) for name in value.functions]
         functions = [self.number(one) for one in value.functions.values()]
         pairs = [one for pair in zip(names, functions, strict=True) for one in pair]
@@ -517,7 +421,7 @@ class _Writer:
             "global_var_map_": self.added({"type_key": "Map", **(by_name if names else {})}),
             "global_type_var_map_": self.added({"type_key": "Map"}),
             "source_map": self.added({"type_key": "SourceMap", "attrs": empty}),
-            "attrs": self.dict_attrs(value.attrs),
+            "attrs": self.dict_attrs(value.attrs, float),
             "global_infos": self.plain(value.global_infos),
         }
         return {"type_key": "IRModule", "attrs": {name: str(one) for name, one in attrs.items()}}
@@ -531,10 +435,64 @@ _WRITERS: dict[type, Callable[[_Writer, Any], dict[str, Any]]] = {
     IntImm: _Writer.constant,
     FloatImm: _Writer.constant,
     StringImm: _Writer.constant,
+    Op: lambda writer, value: {"type_key": "Op", "repr_str": str(value)},
+    PrimType: lambda writer, value: {"type_key": "PrimType", "attrs": {"dtype": str(value)}},
     Call: _Writer.call,
     PrimFunc: _Writer.function,
+    GraphCall: _Writer.graph_call,
     IRModule: _Writer.module,
 }
+
+
+def _listed(writer: _Writer, value: Any) -> int:
+    writer.arrays.append(_packed(value))
+    return len(writer.arrays) - 1
+
+
+def _derives(writer: _Writer, name: str | None) -> int:
+    return 0 if name is None else writer.added({"type_key": "EnvFunc", "repr_str": name})
+
+
+# How fields are written that are not the numbers of nodes.
+_FIELD_WRITERS: dict[As, Callable[[_Writer, Any], Any]] = {
+    As.PLAIN: _Writer.plain,
+    As.BOXED: lambda writer, value: writer.plain(value, _NUMBERS),
+    As.TARGET: lambda writer, value: writer.plain(None if value is None else TARGETS[0](value)),
+    As.HERE: lambda writer, value: value,
+    As.FLAG: lambda writer, value: int(value),
+    As.REAL: lambda writer, value: repr(_finite(value)),
+    As.WORD: lambda writer, value: value,
+    As.DTYPE: lambda writer, value: "" if value == "void" else value,
+    As.ALIGNMENT: lambda writer, value: _ALIGNMENT if value == E.DEFAULT_ALIGNMENT else value,
+    As.LANES: lambda writer, value: writer.number(_lanes(value)),
+    As.ARRAY: lambda writer, value: writer.added(
+        {"type_key": "runtime.NDArray", "repr_str": _packed(value)}
+    ),
+    As.LISTED: _listed,
+    As.ID: lambda writer, value: writer.numbered("relax.Id", {"name_hint": writer.number(value)}),
+    As.DICT: lambda writer, value: writer.dict_attrs(value, float),
+    As.FUNCTION: _derives,
+}
+
+
+def _finite(value: float) -> float:
+    if math.isfinite(value):
+        return value
+    raise DeclarationError(
+        f"cannot save {value} as TVM's JSON",
+        "TVM saves constants that are infinite or NaN, but does not load them",
+        "use the largest finite number, or save_json and load_json",
+    )
+
+
+def _text_row(value: str) -> dict[str, str]:
+    """The field of a string: itself, or if there are other characters than those of ASCII its
+    length and bytes in base 64.
+    """
+    if value.isascii() and value.isprintable():
+        return {"repr_str": value}
+    data = value.encode()
+    return {"repr_b64": base64.b64encode(_LENGTH.pack(len(data)) + data).decode()}
 
 
 def _lanes(count: int) -> Expr:
@@ -546,37 +504,39 @@ def _lanes(count: int) -> Expr:
 
 def _packed(given: Any) -> str:
     """The bytes of an array, in base 64."""
-    array = np.ascontiguousarray(given)
-    dtype = dtypes.parse(dtypes.spelled(array.dtype))
+    array = given.numpy() if hasattr(given, "numpy") else np.asarray(given)
+    name = dtypes.spelled(getattr(given, "dtype", array.dtype))
     head = _ARRAY_HEAD.pack(
         *(_ARRAY_MAGIC, 0, 1, 0, array.ndim),
-        *(dtypes.type_code(str(array.dtype)), dtype.bits, 1),
+        *(dtypes.type_code(name), array.itemsize * 8 if name != "bool" else 1, 1),
     )
     sizes = struct.pack(f"<{array.ndim + 1}q", *array.shape, array.nbytes)
     return base64.b64encode(head + sizes + array.tobytes()).decode()
 
 
-def _unpacked(text: str) -> np.ndarray[Any, Any]:
-    """The array of some bytes in base 64."""
+def _unpacked(text: str) -> tuple[np.ndarray[Any, Any], str]:
+    """The array of some bytes in base 64, and its dtype; bfloat16 is kept as its bits."""
     data = base64.b64decode(text, validate=True)
     magic, _, _, _, rank, code, bits, lanes = _ARRAY_HEAD.unpack_from(data)
     if magic != _ARRAY_MAGIC or lanes != 1:
         raise ValueError("an array is not valid")
     sizes = struct.unpack_from(f"<{rank + 1}q", data, _ARRAY_HEAD.size)
     start = _ARRAY_HEAD.size + 8 * (rank + 1)
-    name = "bool" if (code, bits) == (1, 1) else f"{_ARRAY_KINDS[code]}{bits}"
-    found = np.frombuffer(data[start : start + sizes[-1]], np.dtype(name))
-    return found.reshape(sizes[:-1]).copy()
+    kind = _ARRAY_KINDS.get(code, f"of kind {code} with bits: ")
+    name = "bool" if (code, bits) == (1, 1) else f"{kind}{bits}"
+    kept = np.dtype("uint16" if name == "bfloat16" else name)
+    found = np.frombuffer(data[start : start + sizes[-1]], kept)
+    return found.reshape(sizes[:-1]).copy(), name
 
 
-_ARRAY_KINDS = {0: "int", 1: "uint", 2: "float"}
+_ARRAY_KINDS = {0: "int", 1: "uint", 2: "float", 4: "bfloat"}
 
 
 class _Reader:
     """Makes nodes of rows."""
 
-    def __init__(self, rows: Sequence[Any]) -> None:
-        self.rows = rows
+    def __init__(self, rows: Sequence[Any], arrays: Sequence[str]) -> None:
+        self.rows, self.arrays = rows, arrays
         self.known: dict[int, Any] = {}
         self.open: set[int] = set()
 
@@ -596,20 +556,22 @@ class _Reader:
         key, attrs = row["type_key"], row.get("attrs", {})
         if isinstance(attrs, dict) and "dtype" in attrs and attrs["dtype"]:
             dtypes.spelled(attrs["dtype"])  # refuses others
-        if key in _BY_KEY:
-            return self.of_class(_BY_KEY[key], attrs)
+        if key in BY_KEY:
+            return self.of_class(BY_KEY[key], attrs)
         read = _READERS.get(key)
         if read is None:
             raise DeclarationError(
                 f"te_sched reads no nodes of TVM's kind {key!r}",
-                "it reads functions of loops and blocks and what they consist of",
+                "it reads functions of loops, blocks and graphs and what they consist of",
                 "save a module of such functions alone",
             )
         return read(self, row, attrs)
 
-    def of_class(self, kind: _Kind, attrs: Mapping[str, Any]) -> Any:
+    def of_class(self, kind: NodeKind, attrs: Mapping[str, Any]) -> Any:
         """A node of which all fields are in the table."""
         given = {one.name: self.field(attrs[one.theirs], one) for one in kind.fields}
+        if kind.cls is OpAttrs:
+            return OpAttrs(given)
         if kind.cls is E.Cast:
             given["dtype"] = attrs["dtype"]
         if kind.cls is SeqStmt:
@@ -617,58 +579,58 @@ class _Reader:
         for name in ("a", "b"):
             if kind.typed and name in given and not isinstance(given[name], Expr):
                 raise ValueError(f"{repr_of(given[name])} is not an expression")
-        if kind.cls in _BINARY and given["a"].dtype != given["b"].dtype:
+        if kind.cls in BINARY and given["a"].dtype != given["b"].dtype:
             raise ValueError(f"{kind.key} of {given['a'].dtype} and {given['b'].dtype}")
         if kind.cls is IndexMap:
             _check_index_map(**given)
         made = kind.cls(**given)
-        check_fields(made)
+        if kind.inferred and kind.cls is not ShapeExpr:
+            update_struct_info(made, self.info(attrs))
+        if is_dataclass(made):
+            check_fields(made)
         return made
 
-    def field(self, value: Any, field: _Field) -> Any:
+    def field(self, value: Any, field: NodeField) -> Any:
         """The value of a field of a row."""
         if field.words:
             return field.words[int(value)]
-        if field is _DTYPE:
-            return value or "void"
-        if field.how is _As.HERE:
-            return int(value)
-        if field.how is _As.ALIGNMENT:
-            return E.DEFAULT_ALIGNMENT if int(value) == _ALIGNMENT else int(value)
-        if field.how is _As.PLAIN:
-            found = self.plain(value)
-            return tuple(found) if field.name == "axis_separators" else found
-        if field.how is _As.LANES:
-            return E.lanes_of(self.node(value))
-        return self.node(value)
+        read = _FIELD_READERS.get(field.how)
+        return self.node(value) if read is None else read(self, value)
 
-    def plain(self, given: Any) -> Any:
-        """The value of an attribute."""
+    def plain(self, given: Any, is_exact: bool = False) -> Any:
+        """The value of an attribute; an exact one is a float only if it is in a box."""
         row = self.rows[int(given)]
         key = row["type_key"]
         if key == "Array":
-            return [self.plain(one) for one in row.get("data", ())]
+            return [self.plain(one, is_exact) for one in row.get("data", ())]
         if key == "Map":
-            return self.mapping(row)
+            return self.mapping(row, is_exact)
         made = self.node(given)
         if type(made) is IntImm and made.dtype in ("int32", "bool"):
             return bool(made.value) if made.dtype == "bool" else made.value
-        return made.value if type(made) is FloatImm and made.dtype == "float32" else made
+        is_float = type(made) is FloatImm and made.dtype == "float32" and not is_exact
+        return made.value if is_float else made
 
-    def mapping(self, row: Any) -> dict[Any, Any]:
+    def mapping(self, row: Any, is_exact: bool = False) -> dict[Any, Any]:
         """The dictionary of a row."""
         data = row.get("data", [])
         if "keys" in row:
             pairs = zip(row["keys"], data, strict=True)
-            return {key: self.plain(one) for key, one in pairs}
+            return {key: self.plain(one, is_exact) for key, one in pairs}
         pairs = zip(data[::2], data[1::2], strict=True)
-        return {self.node(key): self.plain(one) for key, one in pairs}
+        return {self.node(key): self.plain(one, is_exact) for key, one in pairs}
+
+    def exact_attrs(self, given: Any) -> Any:
+        """The attributes of a module or of a function of a graph."""
+        return self.plain(self.rows[int(given)]["attrs"]["__dict__"], is_exact=True)
 
     def array(self, row: Any, attrs: Any) -> tuple[Any, ...]:
         return tuple([self.node(one) for one in row.get("data", ())])
 
     def text(self, row: Any, attrs: Any) -> str:
-        return str(row.get("repr_str", ""))
+        if "repr_b64" not in row:
+            return str(row.get("repr_str", ""))
+        return base64.b64decode(row["repr_b64"], validate=True)[_LENGTH.size :].decode()
 
     def var(self, row: Any, attrs: Any) -> Var:
         annotation = self.node(attrs["type_annotation"])
@@ -702,14 +664,36 @@ class _Reader:
     def module(self, row: Any, attrs: Any) -> IRModule:
         functions = self.mapping(self.rows[int(attrs["functions"])])
         infos = {name: tuple(one) for name, one in self.plain(attrs["global_infos"]).items()}
-        return IRModule(functions, self.node(attrs["attrs"]), global_infos=infos)
+        return IRModule(functions, self.exact_attrs(attrs["attrs"]), global_infos=infos)
+
+    def graph_call(self, row: Any, attrs: Any) -> GraphCall:
+        op = self.node(attrs["op"])
+        args, values, infos = (self.node(attrs[one]) for one in ("args", "attrs", "sinfo_args"))
+        op = Op.get(op) if type(op) is str else op
+        return GraphCall(op, args, values, infos, self.info(attrs))
+
+    def info(self, attrs: Any) -> StructInfo | None:
+        """What is known of an expression of a graph."""
+        found = self.node(attrs["struct_info_"])
+        if found is None or isinstance(found, StructInfo):
+            return found
+        raise ValueError(f"{repr_of(found)} is not a struct info")
+
+    def global_var(self, row: Any, attrs: Any) -> GlobalVar:
+        name = GlobalVar(self.node(attrs["name_hint"]))
+        name.struct_info_ = self.info(attrs)
+        return name
+
+    def items(self, given: Any) -> Any:
+        """The value of an attribute, in which a list is a tuple."""
+        found = self.plain(given)
+        return tuple(found) if type(found) is list else found
 
     def target(self, row: Any, attrs: Any) -> Any:
         options = self.plain(attrs["attrs"])
         head = {name: self.plain(attrs[name]) for name in ("kind", "tag", "keys")}
         host = {} if attrs["host"] == "0" else {"host": self.node(attrs["host"])}
-        described = {**head, **options, **host}
-        return TARGETS[0](described) if TARGETS else described
+        return TARGETS[0]({**head, **options, **host})
 
 
 _READERS: dict[str, Callable[[_Reader, Any, Any], Any]] = {
@@ -722,7 +706,7 @@ _READERS: dict[str, Callable[[_Reader, Any, Any], Any]] = {
     "runtime.BoxInt": lambda reader, row, attrs: int(row["repr_str"]),
     "runtime.BoxFloat": lambda reader, row, attrs: float(row["repr_str"]),
     "runtime.BoxBool": lambda reader, row, attrs: row["repr_str"] == "true",
-    "runtime.NDArray": lambda reader, row, attrs: _unpacked(row["repr_str"]),
+    "runtime.NDArray": lambda reader, row, attrs: _unpacked(row["repr_str"])[0],
     "IntImm": lambda reader, row, attrs: IntImm(int(attrs["value"]), attrs["dtype"]),
     "FloatImm": lambda reader, row, attrs: FloatImm(float(attrs["value"]), attrs["dtype"]),
     "tir.StringImm": lambda reader, row, attrs: StringImm(reader.node(attrs["value"])),
@@ -730,14 +714,38 @@ _READERS: dict[str, Callable[[_Reader, Any, Any], Any]] = {
     "tir.SizeVar": _Reader.var,
     "PrimType": lambda reader, row, attrs: attrs["dtype"] or "void",
     "PointerType": _Reader.pointer,
-    "TupleType": lambda reader, row, attrs: reader.node(attrs["fields"]),
     "tir.Call": _Reader.call,
     "tir.PrimFunc": _Reader.function,
-    "GlobalVar": lambda reader, row, attrs: GlobalVar(reader.node(attrs["name_hint"])),
+    "relax.expr.Call": _Reader.graph_call,
+    "relax.Id": lambda reader, row, attrs: reader.node(attrs["name_hint"]),
+    "EnvFunc": lambda reader, row, attrs: str(row["repr_str"]),
+    "GlobalVar": _Reader.global_var,
     "DictAttrs": lambda reader, row, attrs: reader.plain(attrs["__dict__"]),
     "IRModule": _Reader.module,
     "Target": _Reader.target,
 }
+# How fields are read that are not the numbers of nodes.
+_FIELD_READERS: dict[As, Callable[[_Reader, Any], Any]] = {
+    As.PLAIN: _Reader.items,
+    As.BOXED: lambda reader, value: reader.plain(value, is_exact=True),
+    As.DICT: _Reader.exact_attrs,
+    As.HERE: lambda reader, value: int(value),
+    As.FLAG: lambda reader, value: bool(int(value)),
+    As.REAL: lambda reader, value: float(value),
+    As.WORD: lambda reader, value: str(value),
+    As.DTYPE: lambda reader, value: value or "void",
+    As.ALIGNMENT: lambda reader, value: _own_alignment(int(value)),
+    As.LANES: lambda reader, value: E.lanes_of(reader.node(value)),
+    As.LISTED: lambda reader, value: _on_device(*_unpacked(reader.arrays[int(value)])),
+}
+
+
+def _on_device(array: np.ndarray[Any, Any], dtype: str) -> Any:
+    return ARRAY_CONVERSIONS[0](array, dtype=dtype)
+
+
+def _own_alignment(value: int) -> int:
+    return E.DEFAULT_ALIGNMENT if value == _ALIGNMENT else value
 
 
 def _flat(statements: Sequence[Any]) -> Iterator[Any]:

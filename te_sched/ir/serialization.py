@@ -56,7 +56,7 @@ def save_json(node: Any) -> str:
 def load_json(json_str: str) -> Any:
     """What `save_json` saved, or TVM 0.19's `tvm.ir.save_json`.
 
-    TVM's format is read for functions of loops and blocks; `save_tvm_json` writes it.
+    `save_tvm_json` writes TVM's format.
 
     Raises
     ------

@@ -13,7 +13,7 @@ the conventions of `ir.expr`; must not know operators of graphs.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import cache
 from typing import Any
 
@@ -22,6 +22,9 @@ from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Expr, IntImm, Node, Var, node
 from te_sched.ir.roles import CHILDREN, Role, role, roles_of
 from te_sched.signatures import is_sequence
+
+# What derives the results of functions of libraries: they are what the call says.
+BY_SINFO_ARGS = "tvm.relax.struct_info.infer_by_sinfo_args"
 
 
 class GraphExpr(Node):
@@ -88,9 +91,14 @@ class VDevice(Node):
     'global'
     """
 
-    target: Any = role(Role.ANNOTATION, default=None)
+    target: Any = role(Role.ANNOTATION, default=None)  # its text
     vdevice_id: int = 0
     memory_scope: str = "global"
+
+    def __post_init__(self) -> None:
+        given: Any = self.target
+        if given is not None and not isinstance(given, str):
+            _set(self, "target", str(TARGETS[0](given)))
 
     @property
     def kind(self) -> str:
@@ -262,6 +270,10 @@ class FuncStructInfo(StructInfo):
         """
         known = ObjectStructInfo() if ret is None else ret
         return FuncStructInfo(None, known, purity, derive_func)
+
+
+# What makes a target of its text or of the mapping that describes it; `codegen.target` adds it.
+TARGETS: list[Callable[[Any], Any]] = []
 
 
 def _set(self: Node, name: str, value: Any) -> None:

@@ -17,6 +17,7 @@ from te_sched.ir.expr import Var
 from te_sched.ir.graph import ExternFunc, GraphCall, GraphExpr
 from te_sched.ir.op import Op
 from te_sched.ir.struct_info import (
+    BY_SINFO_ARGS,
     FuncStructInfo,
     ObjectStructInfo,
     PrimStructInfo,
@@ -280,7 +281,9 @@ def _given(call: GraphCall, info: StructInfo, builder: Any) -> StructInfo:
         return TupleStructInfo(call.sinfo_args)
     if not isinstance(info, FuncStructInfo):
         return ObjectStructInfo()
-    return info.ret if info.derive_func is None else _derived(call, info.derive_func, builder)
+    if info.derive_func is None or info.derive_func == BY_SINFO_ARGS:
+        return info.ret
+    return _derived(call, info.derive_func, builder)
 
 
 def _derived(call: GraphCall, name: str, builder: Any) -> StructInfo:

@@ -20,6 +20,7 @@ from te_sched.ir import (
     structural_equal,
 )
 from te_sched.script import tir as T
+from tests.script.graph_program import Module
 
 
 @T.prim_func
@@ -144,6 +145,10 @@ def test_graphs_and_arrays_load_again():
     call = loaded["main"].body.blocks[0].bindings[0].value
     assert isinstance(call.args[0], GlobalVar)
     assert call.args[1].fields[1].data.numpy().tolist() == [0, 1, 2, 3]
+
+
+def test_names_of_functions_are_values_of_graphs():
+    assert_structural_equal(load_json(save_json(Module)), Module)
 
 
 def test_damaged_arrays_are_rejected():

@@ -47,7 +47,11 @@ def test_random_programs_are_exchanged(number: int) -> None:
 
 def test_files_are_what_tvm_writes() -> None:
     for name, text in tvm_json_files.files().items():
-        assert (tvm_json.FOLDER / name).read_text() == text
+        stored = (tvm_json.FOLDER / name).read_text()
+        if name == "graph.json":  # whose functions are in the order of addresses
+            assert ir.structural_equal(ir.load_json(stored), ir.load_json(text))
+        else:
+            assert stored == text
 
 
 @pytest.mark.parametrize("name", tvm_json.PROGRAMS)

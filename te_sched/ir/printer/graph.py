@@ -233,7 +233,7 @@ class GraphPrinter(ScriptPrinter):
         dtype = quoted(str(node.data.dtype))
         if isinstance(value, bool | int):
             return f"R.const({value}, {dtype})"
-        return f"R.const({_float(float(value))}, {dtype})"
+        return f"R.const({plain_float(float(value))}, {dtype})"
 
     def _tuple(self, node: G.Tuple) -> str:
         return python_tuple([self.text(one) for one in node.fields]) if node.fields else _VOID
@@ -263,7 +263,9 @@ class GraphPrinter(ScriptPrinter):
         return f"{name}({', '.join([*args, *self._results(node)])})"
 
     def _attributes(self, node: G.GraphCall) -> list[str]:
-        attrs = node.attrs if isinstance(node.attrs, Mapping) else {}
+        attrs = dict(node.attrs) if isinstance(node.attrs, Mapping) else {}
+        if not attrs.get("te_grad_kwargs", True):
+            del attrs["te_grad_kwargs"]
         return [f"{key}={self._attribute_value(key, value)}" for key, value in attrs.items()]
 
     def _attribute_value(self, key: str, value: Any) -> str:
@@ -303,8 +305,8 @@ class GraphPrinter(ScriptPrinter):
         return f"R.print({', '.join([*map(self.text, values), f'format={self.text(form)}'])})"
 
     def _hint(self, node: G.GraphCall) -> str:
-        where = node.attrs.dst_vdevice
-        device = f"R.device(dev_type={where.device_type}, dev_id={where.device_id})"
+        where = node.attrs
+        device = f"R.device(dev_type={where.dev_type}, dev_id={where.dev_id})"
         return f"R.hint_on_device({self.text(node.args[0])}, {device})"
 
     def _assert_op(self, node: G.GraphCall) -> str:
@@ -358,7 +360,7 @@ class GraphPrinter(ScriptPrinter):
         arguments = []
         if not isinstance(node.ret, I.ObjectStructInfo):
             arguments.append(f"ret={self.text(node.ret)}")
-        if node.derive_func is not None:
+        if node.derive_func is not None and node.derive_func != I.BY_SINFO_ARGS:
             arguments.append(f"derive_func={quoted(node.derive_func)}")
         if node.purity:
             arguments.append("purity=True")
@@ -407,7 +409,8 @@ def _called(name: str, arguments: list[str]) -> str:
     return f"{name}({', '.join(arguments)})" if arguments else name
 
 
-def _float(value: float) -> str:
+def plain_float(value: float) -> str:
+    """The text of a float of Python: 1.0."""
     text = float_text(value)
     return f"{text}.0" if text.lstrip("-").isdigit() else text
 
@@ -445,7 +448,7 @@ _METHODS: dict[type, Callable[[Any, Any], str]] = {
     Op: lambda printer, node: f"Op({node})",
     IntImm: GraphPrinter._integer,
     bool: lambda printer, node: str(node),
-    float: lambda printer, node: _float(node),
+    float: lambda printer, node: plain_float(node),
     FloatImm: lambda printer, node: f"T.{node.dtype}({float_text(node.value)})",
     I.ShapeExpr: lambda printer, node: (
         f"R.shape([{', '.join([printer.text(one) for one in node.values])}])"

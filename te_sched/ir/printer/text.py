@@ -14,7 +14,14 @@ from te_sched.ir import blocks as B
 from te_sched.ir import graph as G
 from te_sched.ir import stmt as S
 from te_sched.ir.expr import Range
-from te_sched.ir.printer.graph import IR_LINE, RELAX_LINE, TIR_LINE, GraphPrinter, uses_tir
+from te_sched.ir.printer.graph import (
+    IR_LINE,
+    RELAX_LINE,
+    TIR_LINE,
+    GraphPrinter,
+    plain_float,
+    uses_tir,
+)
 from te_sched.ir.printer.script import ScriptPrinter
 from te_sched.ir.printer.script_expr import Metadata
 from te_sched.ir.printer.style import PLAIN, Style, UnderlinedLine, checked_options
@@ -92,6 +99,14 @@ def _metadata_lines(metadata: Metadata, style: Style) -> list[str]:
     return [f'metadata = tvm.ir.load_json("""{escaped}""")']
 
 
+class _AttributesPrinter(ScriptPrinter):
+    """Prints the attributes of modules, where floats are those of Python."""
+
+    def text(self, node: Any) -> str:
+        """The text of a value."""
+        return plain_float(node) if type(node) is float else super().text(node)
+
+
 MakePrinter = Callable[[type[ScriptPrinter]], Any]
 
 
@@ -103,7 +118,7 @@ def module_lines(
     """
     body: list[str] = []
     if module.attrs:
-        text = make_printer(ScriptPrinter).text(dict(module.attrs))
+        text = make_printer(_AttributesPrinter).text(dict(module.attrs))
         body.append(f"    I.module_attrs({text})")
     if module.global_infos:
         infos = {name: list(one) for name, one in module.global_infos.items()}

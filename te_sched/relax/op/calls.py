@@ -32,11 +32,13 @@ from te_sched.ir.struct_info import (
     StructInfo,
     TensorStructInfo,
     TupleStructInfo,
+    VDevice,
 )
 from te_sched.relax.op.common import argument_error, tensor_of
 from te_sched.relax.op.common import shape_of as known_shape
 from te_sched.relax.operators import register_operator
 from te_sched.relax.struct_info import BaseCheckResult, derive_call, struct_info_base_check
+from te_sched.runtime.device import Device, device
 from te_sched.signatures import is_sequence
 
 
@@ -183,8 +185,13 @@ def to_vdevice(data: Any, dst_vdevice: Any) -> GraphCall:
 
 
 def hint_on_device(data: Any, dst_vdevice: Any) -> GraphCall:
-    """A tensor that is meant to be on a device."""
-    attrs = OpAttrs(dst_vdevice=dst_vdevice)
+    """A tensor that is meant to be on a device: one of `te_sched.device`, or of a module."""
+    where = dst_vdevice
+    if isinstance(dst_vdevice, VDevice):
+        where = device(dst_vdevice.kind, max(dst_vdevice.vdevice_id, 0))
+    elif not isinstance(dst_vdevice, Device):
+        where = device(dst_vdevice)
+    attrs = OpAttrs(dev_type=where.device_type, dev_id=where.device_id)
     return GraphCall(Op.get("relax.hint_on_device"), (data,), attrs)
 
 

@@ -8,6 +8,7 @@ from te_sched.ir.graph import GraphCall, GraphVar
 from te_sched.ir.struct_info import StructInfo
 from te_sched.relax.op.common import argument_error, tensor_of
 from te_sched.relax.op.nn.pooling import pool_attrs
+from te_sched.relax.op.sizes import as_sizes
 from te_sched.relax.operators import make_call, register_operator
 
 
@@ -74,7 +75,14 @@ def max_pool2d_backward(
     out_layout: str | None = None,
 ) -> GraphCall:
     """The gradient of max_pool2d by its input."""
-    given = (pool_size, strides, padding, dilation, ceil_mode, count_include_pad)
+    given = (
+        as_sizes(pool_size, 2, "pool_size", dtype="int32"),
+        strides,
+        padding,
+        dilation,
+        ceil_mode,
+        count_include_pad,
+    )
     attrs = pool_attrs(2, *given, layout, out_layout)
     return make_call("relax.grad.max_pool2d_backward", [output_grad, data], **attrs)
 
@@ -92,7 +100,14 @@ def avg_pool2d_backward(
     out_layout: str | None = None,
 ) -> GraphCall:
     """The gradient of avg_pool2d by its input."""
-    given = (pool_size, strides, padding, dilation, ceil_mode, count_include_pad)
+    given = (
+        as_sizes(pool_size, 2, "pool_size", dtype="int32"),
+        strides,
+        padding,
+        dilation,
+        ceil_mode,
+        count_include_pad,
+    )
     attrs = pool_attrs(2, *given, layout, out_layout)
     return make_call("relax.grad.avg_pool2d_backward", [output_grad, data], **attrs)
 

@@ -36,7 +36,9 @@ def as_axes(axes: Any) -> tuple[int, ...] | None:
     return tuple([int(one) for one in axes]) if is_sequence(axes) else (int(axes),)
 
 
-def as_sizes(given: Any, count: int, name: str, counts: Sequence[int] = ()) -> tuple[Expr, ...]:
+def as_sizes(
+    given: Any, count: int, name: str, counts: Sequence[int] = (), dtype: str = "int64"
+) -> tuple[Expr, ...]:
     """An attribute of one number for each of `count` dimensions, given as one number or several.
 
     `counts` are other numbers of values that are taken as they are.
@@ -50,7 +52,7 @@ def as_sizes(given: Any, count: int, name: str, counts: Sequence[int] = ()) -> t
             f"it is {repr_of(given)}",
             "give one number, or one for each spatial dimension",
         )
-    return tuple([ops.const(one, "int64") if isinstance(one, int) else one for one in values])
+    return tuple([ops.const(one, dtype) if isinstance(one, int) else one for one in values])
 
 
 def as_padding(padding: Any, count: int) -> tuple[Expr, ...]:

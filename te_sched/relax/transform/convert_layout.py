@@ -336,7 +336,7 @@ def _slice(call: GraphCall, orders: list[Order]) -> Plan | None:
     order, axes = orders[0], call.args[1]
     if not isinstance(axes, Tuple) or not all(isinstance(one, PrimValue) for one in axes.fields):
         return None
-    places = [order.index(int(one.value.value) % len(order)) for one in axes.fields]  # type: ignore[attr-defined]
+    places = [order.index(int(one.value.value) % len(order)) for one in axes.fields]  # type: ignore[union-attr]
     moved = Tuple(tuple([PrimValue(ops.const(one, "int64")) for one in places]))
     return Plan({0: order}, order, args={1: moved})
 

@@ -30,7 +30,7 @@ from te_sched.passes import ModuleTransform, PassInfo
 from te_sched.relax.analysis.variables import bindings_of, nodes_of
 from te_sched.relax.expr_functor import PyExprMutator
 from te_sched.relax.op import to_vdevice
-from te_sched.runtime.device import Device, device
+from te_sched.runtime.device import device
 from te_sched.signatures import checked
 
 _Path = tuple[int, ...]  # of an element of nested tuples
@@ -235,7 +235,7 @@ class _Devices:
             for branch in (value.true_branch, value.false_branch):
                 self._same(var, (), branch.body)  # type: ignore[attr-defined]
         elif isinstance(value, GraphCall) and value.op == "relax.hint_on_device":
-            where = self.hints[var] = self._device(value.attrs.dst_vdevice)
+            where = self.hints[var] = self._device(value.attrs)
             self._place((var, ()), where)
             hinted.append((var, value.args[0]))
         elif isinstance(value, GraphCall) and _is_on_one_device(value):
@@ -252,14 +252,13 @@ class _Devices:
 
     def _device(self, hint: Any) -> VDevice:
         """The device of the module that a hint means."""
-        if isinstance(hint, VDevice):
-            return hint
         for one in self._module_devices:
-            if isinstance(hint, Device) and _number(one) == (hint.device_type, hint.device_id):
+            if _number(one) == (hint.dev_type, hint.dev_id):
                 return one  # type: ignore[no-any-return]
         names = ", ".join([f"{one.kind}:{one.vdevice_id}" for one in self._module_devices])
         raise GraphError(
-            f"a hint is on device {hint}, which the module does not have",
+            f"a hint is on device {device(hint.dev_type, hint.dev_id)}, "
+            "which the module does not have",
             f"it has {names or 'none'}",
             'declare it: I.module_global_infos({"vdevice": [I.vdevice("llvm")]})',
         )

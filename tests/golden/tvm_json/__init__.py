@@ -85,4 +85,45 @@ class Module:
         T.call_packed("f", h, A.data, T.float64(123456789.12345679))
 """
 
-PROGRAMS = {"blocks": _BLOCKS, "loops": _LOOPS}
+_GRAPH = """\
+@I.ir_module
+class Module:
+    I.module_attrs({"half": 0.5, "version": 3})
+    ext = R.ExternFunc("ext_name")
+
+    @T.prim_func(private=True)
+    def copy(x: T.Buffer((T.int64(4),), "float32"), y: T.Buffer((T.int64(4),), "float32")):
+        for i in range(4):
+            y[i] = x[i]
+
+    @R.function
+    def main(x: R.Tensor((4,), "float32"), w: R.Tensor(("n * 2", "n")), s: R.Shape(["n", 4]), p: R.Prim(value="k"), cond: R.Tensor((), "bool"), f: R.Callable, t: R.Tuple(R.Tensor, R.Object)) -> R.Object:
+        R.func_attr({"a": 1, "e": 1.5, "names": ["b", "c"], "on": True})
+        n = T.int64()
+        cls = Module
+        with R.dataflow():
+            lv = R.call_tir(cls.copy, (x,), R.Tensor((4,), "float32"))
+            lv1 = R.call_tir_with_grad(cls.copy, (lv,), R.Tensor((4,), "float32"), te_grad_name="g", te_grad_kwargs={"k": 1.0, "x": 2, "y": True})
+            v = R.topk(R.add(lv1, R.const(1.5, "float32")), k=2, largest=False)
+            R.output(v)
+        if cond:
+            o = R.nn.leakyrelu(x, alpha=0.1)
+        else:
+            o = x
+        m = T.int64()
+        z = R.match_cast(o, R.Tensor((m,), "float32"))
+        c: R.Object = R.call_pure_packed("foo", z, R.prim_value(n + 3), R.str("a\\n"), R.dtype("int8"), sinfo_args=R.Object)
+        d = cls.other
+        return (v[1], z, R.shape([n, 2]), c, t, d)
+
+    @R.function(private=True, pure=False)
+    def other(g: R.Callable((R.Object, R.Tensor(ndim=1)), R.Tensor, False)) -> R.Tuple:
+        @R.function
+        def inner(a: R.Tensor(("q",), "float32")) -> R.Tensor(("q",), "float32"):
+            return a
+
+        u = R.print(R.const(True), format="x")
+        return ()
+"""  # noqa: E501
+
+PROGRAMS = {"blocks": _BLOCKS, "graph": _GRAPH, "loops": _LOOPS}

@@ -48,6 +48,15 @@ def test_values_are_printed_with_what_they_use() -> None:
             "R.hint_on_device(x, R.device(dev_type=1, dev_id=0))",
         ),
         (
+            relax.op.hint_on_device(X, VDevice("cuda", 1)),
+            "R.hint_on_device(x, R.device(dev_type=2, dev_id=1))",
+        ),
+        (
+            relax.op.call_tir_with_grad(relax.GlobalVar("f"), [X], X.struct_info, "g"),
+            'R.call_tir_with_grad(f, (x,), out_sinfo=R.Tensor((n, 4), dtype="float32"), '
+            'te_grad_name="g")',
+        ),
+        (
             relax.op.matmul(X, X, out_dtype="void"),
             'R.matmul(x, x, out_dtype="void")',
         ),

@@ -2,8 +2,9 @@
 
 import pytest
 
-from te_sched import relax, tir
-from te_sched.errors import GraphError
+from te_sched import nd, relax, tir
+from te_sched.errors import CallError, GraphError
+from te_sched.ir import VDevice
 from te_sched.relax import op
 
 X = relax.Var("x", relax.TensorStructInfo([4, 3], "float32"))
@@ -70,3 +71,16 @@ def test_sizes_of_functions_are_arguments():
     call = op.call_tir(F, X, INFO, tir_vars=[n])
     assert call.args[2].values == (n,)
     assert op.call_tir_with_grad(F, X, INFO, "g", {"k": 1}).attrs.te_grad_name == "g"
+
+
+def test_hints_have_the_numbers_of_devices():
+    for where in (nd.cuda(1), VDevice("cuda", 1), "cuda:1"):
+        assert op.hint_on_device(X, where).attrs == {"dev_type": 2, "dev_id": 1}
+    with pytest.raises(CallError, match="unknown device 'nothing'"):
+        op.hint_on_device(X, "nothing")
+
+
+def test_pools_of_gradients_have_sizes_of_int32():
+    call = op.grad.max_pool2d_backward(X, X, 3)
+    assert [str(one.dtype) for one in call.attrs.pool_size] == ["int32", "int32"]
+    assert call.attrs.strides[0].dtype == "int64"
