@@ -22,12 +22,14 @@ from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import DeclarationError, TeSchedError, did_you_mean, kind_of, repr_of
 from te_sched.ir import peer_json
 from te_sched.ir.expr import Node, PointerType
+from te_sched.ir.graph import ARRAY_CONVERSIONS
 from te_sched.ir.op import Op
 from te_sched.ir.stmt import GlobalVar
 from te_sched.ir.visitor import INIT_FIELDS, NODE_CLASSES
 from te_sched.signatures import check_fields, checked
 
 _FORMAT = 1
+_BFLOAT16 = "bfloat16"
 _CLASSES = {kind.__name__: kind for kind in NODE_CLASSES}
 _NAMES: dict[type, str] = {GlobalVar: "global", Op: "op"}  # strings that name something
 _KINDS = {word: kind for kind, word in _NAMES.items()}
@@ -142,7 +144,9 @@ class _Writer:
         if kind in _NAMES:  # before other strings
             return {_NAMES[kind]: str(value)}
         if (array := _elements(value)) is not None:
-            return {"array": [array.dtype.str, list(array.shape), _packed(array)]}
+            is_known = str(value.dtype) == _BFLOAT16  # numpy has no name for it
+            dtype = _BFLOAT16 if is_known else array.dtype.str
+            return {"array": [dtype, list(array.shape), _packed(array)]}
         if isinstance(value, bool | int | float | str) and kind is not int:  # of a derived class
             return self.value(kind.__mro__[-2](value))
         raise DeclarationError(
@@ -224,11 +228,13 @@ def _packed(array: np.ndarray[Any, Any]) -> str:
     return base64.b64encode(array.tobytes()).decode()
 
 
-def _array(given: Any) -> np.ndarray[Any, Any]:
+def _array(given: Any) -> Any:
     try:
         dtype, shape, text = given
         data = base64.b64decode(text, validate=True)
-        return np.frombuffer(data, np.dtype(dtype)).reshape(shape).copy()
+        kept = np.uint16 if dtype == _BFLOAT16 else np.dtype(dtype)
+        array = np.frombuffer(data, kept).reshape(shape).copy()
+        return ARRAY_CONVERSIONS[0](array, dtype=dtype) if dtype == _BFLOAT16 else array
     except (TypeError, ValueError) as error:
         raise _damaged(f"an array is not valid: {error}") from None
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import te_sched
-from te_sched import relax, te, tir, topi
+from te_sched import nd, relax, te, tir, topi
 from te_sched.errors import DeclarationError
 from te_sched.ir import (
     GlobalVar,
@@ -149,6 +149,13 @@ def test_graphs_and_arrays_load_again():
 
 def test_names_of_functions_are_values_of_graphs():
     assert_structural_equal(load_json(save_json(Module)), Module)
+
+
+def test_constants_of_bfloat16_load_again():
+    constant = relax.Constant(nd.array([1.5, -2.0], dtype="bfloat16"))
+    loaded = load_json(save_json(constant))
+    assert loaded.data.dtype == "bfloat16"
+    assert loaded.data.numpy().tobytes() == constant.data.numpy().tobytes()
 
 
 def test_damaged_arrays_are_rejected():
