@@ -173,6 +173,15 @@ def test_sums_of_a_tile_fit_into_registers(columns, rows, vectors):
     assert height * -(-width // vectors.lanes) <= vectors.registers - 4
 
 
+@pytest.mark.parametrize("columns", [24, 25, 50, 56, 100])
+@pytest.mark.parametrize("vectors", [VectorRegisters(16, 32), VectorRegisters(8, 16)], ids=str)
+@pytest.mark.parametrize("can_pad", [False, True])
+def test_tiles_of_more_than_a_register_are_whole_registers(columns, vectors, can_pad):
+    """LLVM takes others apart; they took up to seven times as long."""
+    _, width = tile_of(columns, 8, vectors, can_pad)
+    assert width <= vectors.lanes or width % vectors.lanes == 0
+
+
 def test_tile_needs_columns():
     assert tile_of(None, 8, VectorRegisters(8, 16)) is None
     assert tile_of(127, 8, VectorRegisters(8, 16)) is None

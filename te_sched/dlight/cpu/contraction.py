@@ -37,6 +37,7 @@ PACKED = "meta_schedule.layout_rewrite_preproc"  # the block can be computed wit
 SCHEDULED = "dlight.scheduled"  # marks loops and blocks that a rule has scheduled
 _CACHE = 1 << 17  # bytes of a block of rows
 _WORTH = 1 << 18  # multiplications for which threads pay
+_UNEVEN = 4.0  # what vectors of more than a register cost that end in a part of one
 _HIDDEN_LOADS = 0.75  # loads for each multiplication that cost no time
 _FEW_ROWS = 16  # up to which columns side by side are read in place
 
@@ -110,6 +111,8 @@ def tile_of(
             continue
         registers = _registers(width, vectors.lanes)
         waste = -(-columns // width) * registers * vectors.lanes / columns
+        if width > vectors.lanes and width % vectors.lanes:
+            waste *= _UNEVEN
         for height in range(1, 15):
             if not in_lines(height, rows, lines):
                 continue
