@@ -230,6 +230,11 @@ def cast(dtype: str, value: Any) -> Any:
     return Cast(dtype, value)
 
 
+def factors_of(e: Any) -> list[Any]:
+    """The factors of a product, from left to right."""
+    return [*factors_of(e.a), *factors_of(e.b)] if type(e) is Mul else [e]
+
+
 BINARY: dict[type, Binary] = {
     Add: add,
     Sub: sub,

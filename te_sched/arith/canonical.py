@@ -80,7 +80,7 @@ class Canonicalizer(Rewriter):
             return times(b, a.base)
         constant = 1
         product: Any = None
-        for factor in (*_factors(to_expr(a)), *_factors(to_expr(b))):
+        for factor in (*build.factors_of(to_expr(a)), *build.factors_of(to_expr(b))):
             if type(factor) is IntImm:
                 constant *= factor.value
             else:
@@ -262,11 +262,6 @@ def _share(one: IterSplitExpr, divisor: int, trunc: bool) -> int:
         return 0
     share = divisor // one.scale
     return share if share > 0 or one.lower_factor == 1 else 0
-
-
-def _factors(e: Any) -> list[Any]:
-    """The factors of a product, from left to right."""
-    return [*_factors(e.a), *_factors(e.b)] if type(e) is Mul else [e]
 
 
 _FORMS: dict[type, Callable[[Canonicalizer, Any], IterSumExpr]] = {

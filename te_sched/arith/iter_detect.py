@@ -139,20 +139,22 @@ def _is_multiple(e: Expr) -> bool:
 
 def chained(args: Iterable[IterSplitExpr], prover: Prover | None = None) -> list[IterSplitExpr]:
     """Parts with numbers as scales, such that each, as far as possible, continues the one before.
-    Units, whose scales mean nothing, are last if they continue none.
+    Units come before other parts of the expected scale; those that continue none are last.
     """
     prover = prover or Prover(None)
     left = list(reversed(list(args)))
     found: list[IterSplitExpr] = []
     expected: Factor = min(abs(one.scale) for one in left)
     while left:
-        # A unit continues the parts before only if it has the expected scale.
-        larger = [one for one in left if not is_number(one.extent, 1) or one.scale == expected]
-        sizes = [abs(one.scale) for one in larger]
+        units = [one for one in left if is_number(one.extent, 1)]
+        choice = [one for one in units if one.scale == expected] or left
+        sizes = [abs(one.scale) for one in choice]
         place = prover.continuing(sizes, expected)
         if place is None:
-            place = sizes.index(min(sizes)) if larger else 0
-        found.append((larger or left)[place])
+            choice = [one for one in left if one not in units] or left[:1]
+            sizes = [abs(one.scale) for one in choice]
+            place = sizes.index(min(sizes))
+        found.append(choice[place])
         left = _without(left, found[-1])
         expected = found[-1].scale * found[-1].extent
     return found
@@ -294,8 +296,9 @@ class Constraint:
 @dataclass(slots=True)
 class Detector(Visitor):
     """One detection of indices. Iterators of extent 1 are treated as constants, except if
-    `keeps_units`. `as_tvm`: a sum that is always below a divisor is not divided, and an iterator
-    that a predicate restricts to one value is a constant.
+    `keeps_units`. `as_tvm`: a sum that is always below a divisor is not divided, an iterator
+    that a predicate restricts to one value is a constant, and the sum of a condition that always
+    holds is kept together.
     """
 
     input_iters: Mapping[Var, Range]
@@ -819,9 +822,10 @@ class Detector(Visitor):
     def _constrain(self, bound: _Bound) -> None:
         one, low, extent = self._values(bound)
         number = self.prover.number
-        if is_number(low, 0) and self.prover.is_equal(extent, one.extent):
-            return
         source = one.source.source
+        is_always = is_number(low, 0) and self.prover.is_equal(extent, one.extent)
+        if is_always and not (self.as_tvm and isinstance(source, IterSumExpr)):
+            return
         part = one._replace(scale=1)
         if (
             isinstance(source, IterSumExpr)

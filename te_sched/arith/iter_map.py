@@ -13,7 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 
+from te_sched.arith import build
 from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.iter_detect import (
     Constraint,
@@ -28,7 +30,7 @@ from te_sched.arith.iter_detect import (
 from te_sched.arith.iter_digits import detect_whole_iterators
 from te_sched.arith.iter_expr import Factor, IterMark, IterSplitExpr, IterSumExpr, NotAffine
 from te_sched.ir import ops
-from te_sched.ir.expr import Expr, Range, Sub, Var
+from te_sched.ir.expr import Expr, IntImm, Range, Sub, Var
 from te_sched.ir.ops import is_const
 from te_sched.ir.visitor import variables_of
 
@@ -93,11 +95,19 @@ def _detected(
 def normalize_to_iter_sum(
     index: Expr, input_iters: Domains, analyzer: Analyzer | None = None
 ) -> IterSumExpr:
-    """The index as a sum of parts of iterators; other terms are part of the base."""
+    """The index as a sum of parts of iterators; other terms are part of the base. As in TVM, parts
+    are in decreasing order of the constants in their scales, then of the number of symbols.
+    """
     prover = Prover(analyzer)
     detector = Detector(input_iters, IterMapLevel.NO_CHECK, prover, Dividing.REST, lenient=True)
     found = detector.sum_of(index)
-    return found._replace(args=tuple(reversed(detector.ordered(detector.joined(found.args)))))
+    return found._replace(args=tuple(sorted(detector.joined(found.args), key=_constant_first)))
+
+
+def _constant_first(one: IterSplitExpr) -> tuple[int, int]:
+    parts = build.factors_of(ops.convert(one.scale))
+    numbers = [part.value for part in parts if isinstance(part, IntImm)]
+    return -prod(numbers), len(numbers) - len(parts)
 
 
 def join_constrained(

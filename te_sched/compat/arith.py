@@ -17,7 +17,7 @@ from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import DeclarationError
 from te_sched.ir import ops
 from te_sched.ir.expr import Expr, IntImm, Range, Var
-from te_sched.ir.visitor import replace, substitute, variables_of
+from te_sched.ir.visitor import variables_of
 from te_sched.signatures import checked
 
 __all__ = [
@@ -239,28 +239,16 @@ class IterMapResult:
 
 @dataclass
 class _Detection:
-    """The arguments of a detection. Iterators of one value have a symbolic extent if they are not
-    `trivial`, so that they are not constants.
-    """
+    """The arguments of a detection."""
 
     given: Sequence[Any]
     input_iters: Mapping[Var, Range]
     predicate: Any
     check_level: Any
-    trivial: bool
     marks: dict[IterMark, IterMark] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.indices = [ops.convert(index) for index in self.given]
-        one = Var("one")
-        self.values: dict[Var, Expr] = {} if self.trivial else {one: IntImm(1)}
-        used = set() if self.trivial else variables_of(*self.indices)
-        self.iters = {
-            var: replace(domain, extent=one)
-            if var in used and ops.is_const(domain.extent, 1)
-            else domain
-            for var, domain in self.input_iters.items()
-        }
         level = self.check_level
         found = IterMapLevel.from_str(level) if isinstance(level, str) else IterMapLevel(level)
         self.level = iter_detect.IterMapLevel(int(found))
@@ -268,7 +256,7 @@ class _Detection:
 
     def _about_iterators(self, predicate: Expr) -> Expr | None:
         """The part of the predicate that depends on iterators; None if there is none."""
-        parts = [one for one in conjuncts(predicate) if variables_of(one) & self.iters.keys()]
+        parts = [one for one in conjuncts(predicate) if variables_of(one) & self.input_iters.keys()]
         return functools.reduce(ops.logical_and, parts) if parts else None
 
     def shown(self, e: Any) -> Any:
@@ -276,7 +264,7 @@ class _Detection:
         analysis = analyzer.Analyzer()
 
         def shown(factor: Any) -> Expr:
-            return analysis.simplify(substitute(ops.convert(factor), self.values))
+            return analysis.simplify(ops.convert(factor))
 
         return _with_factors(e, shown, self.marks)
 
@@ -321,9 +309,13 @@ def detect_iter_map(
     >>> found.indices[0].args[0].extent
     12
     """
-    detection = _Detection(indices, input_iters, predicate, check_level, simplify_trivial_iterators)
+    detection = _Detection(indices, input_iters, predicate, check_level)
     found = iter_map.detect_iter_map(
-        detection.indices, detection.iters, detection.condition, detection.level
+        detection.indices,
+        detection.input_iters,
+        detection.condition,
+        detection.level,
+        keeps_units=not simplify_trivial_iterators,
     )
     shown = [] if found.errors else [detection.shown(one) for one in found.indices]
     return IterMapResult(shown, list(found.errors), ops.const(False))
@@ -345,9 +337,13 @@ def iter_map_simplify(
     >>> iter_map_simplify([x // 4 * 4 + x % 4], {x: tir.Range(0, 12)})
     [x]
     """
-    detection = _Detection(indices, input_iters, predicate, check_level, simplify_trivial_iterators)
+    detection = _Detection(indices, input_iters, predicate, check_level)
     found = iter_map.iter_map_simplify(
-        detection.indices, detection.iters, detection.condition, detection.level
+        detection.indices,
+        detection.input_iters,
+        detection.condition,
+        detection.level,
+        keeps_units=not simplify_trivial_iterators,
     )
     return [*map(ops.convert, found)]
 
@@ -420,11 +416,14 @@ def subspace_divide(
     >>> normalize_iter_map_to_expr(outer), normalize_iter_map_to_expr(inner), inner.extent
     (x, y, 4)
     """
-    detection = _Detection(
-        bindings, input_iters, predicate, check_level, simplify_trivial_iterators
-    )
+    detection = _Detection(bindings, input_iters, predicate, check_level)
     found = iter_map.subspace_divide(
-        detection.indices, detection.iters, sub_iters, detection.condition, detection.level
+        detection.indices,
+        detection.input_iters,
+        sub_iters,
+        detection.condition,
+        detection.level,
+        keeps_units=not simplify_trivial_iterators,
     )
     if found is None:
         return []

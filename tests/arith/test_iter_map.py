@@ -366,6 +366,52 @@ def test_simplified_maps_do_not_have_iterators_of_one_value(
     assert str(iter_map_simplify([x * 8 + y], iters, predicate)[0]) == expected
 
 
+@pytest.mark.parametrize(
+    ("index", "extents", "expected"),
+    [
+        (x * 4 + y * 4 + z, {"x": 3, "y": 1, "z": 4}, "x * 4 + y * 4 + z"),
+        (x * 2 + y * 2, {"x": 1, "y": 3}, "(y + x) * 2"),
+        (x + y * 2 + z * 2, {"x": 4, "y": 3, "z": 1}, "y * 2 + z * 2 + x"),  # y * 2 overlaps x
+        (x + y * 2 + z * 3, {"x": 4, "y": 3, "z": 1}, "y * 2 + z * 3 + x"),
+        (x * 3 + y + z, {"x": 1, "y": 3, "z": 1}, "x * 3 + y + z"),
+    ],
+)
+def test_iterators_of_one_value_continue_a_sum_before_others(
+    index: E.Expr, extents: dict[str, int], expected: str
+) -> None:
+    found = iter_map_simplify([index], domain(**extents), keeps_units=True)
+    assert str(found[0]) == expected
+
+
+@pytest.mark.parametrize("limit", [4, 6, 100])
+def test_the_sum_of_a_condition_is_kept_together_even_if_it_always_holds(limit: int) -> None:
+    index, iters = x * 5 + y * 5 + z, domain(x=3, y=4, z=5)
+    assert str(iter_map_simplify([index], iters, x + y < limit)[0]) == "(x + y) * 5 + z"
+    assert not detect_iter_map([x, y], iters, x * 4 + y < 100).errors
+
+
+@pytest.mark.parametrize(
+    ("index", "expected"),
+    [
+        (x * 2 + y * 8 + z * 4, ["y", "z", "x"]),
+        (x * -1 + y * 2 + z * -3, ["y", "x", "z"]),
+        (x + y * n + z * 2, ["z", "y", "x"]),
+        (y * (n * m) + x * (n * 2) + z * (m * 3), ["z", "x", "y"]),
+        (x * n + y * (n + m) + z * m, ["x", "y", "z"]),
+    ],
+)
+def test_parts_of_a_sum_are_ordered_by_the_constants_in_their_scales(
+    index: E.Expr, expected: list[str]
+) -> None:
+    found = normalize_to_iter_sum(index, domain(x=3, y=4, z=5))
+    assert [str(one.source.source) for one in found.args] == expected
+
+
+def test_a_sum_may_have_no_parts() -> None:
+    found = normalize_to_iter_sum(x + y * 2 + 3, domain(x=1, y=1))
+    assert (found.args, str(found.base)) == ((), "3")
+
+
 def test_a_sum_keeps_what_is_no_part_in_its_base() -> None:
     found = normalize_to_iter_sum(x * 4 + y // 3 + z * z + 5, domain(x=8, y=4, z=3))
     assert [(str(one.source.source), one.scale, one.lower_factor) for one in found.args] == [
