@@ -14,7 +14,7 @@ pytest.importorskip("tvm")
 import tvm
 
 import te_sched
-from tests.peer.block_schedules.campaign import plain
+from tests.peer.block_schedules.campaign import FAILS_INSIDE, plain
 from tests.peer.block_schedules.sources import is_right, sized
 from tests.peer.block_schedules.steps import namespace
 from tests.peer.block_schedules.verdicts import STRIDES, WRONG, fault_of, fault_of_theirs
@@ -127,6 +127,20 @@ def test_only_the_program_of_tvm_has_a_fault(name: str) -> None:
         ours, theirs = te_sched.lower(ours), tvm.lower(theirs)
     assert plain(ours.script()) != plain(theirs.script())
     assert re.search(fault, fault_of_theirs(theirs.script(), ours, program))
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        'transform_layout(b("C_i1"), ("write", 0), lambda i, j: (i, j))',
+        'set_axis_separator(b("C_i1"), ("write", 0), [])',
+    ],
+)
+def test_layouts_of_parts_end_in_an_error_inside_tvm(step: str) -> None:
+    steps = ['sch.loop_partition(l("C")[0], factors=[2, None])', f"sch.{step}"]
+    assert is_right(te_sched, made(te_sched, "product", steps), sized("product", SIZES), "llvm")
+    with pytest.raises(IndexError, match=FAILS_INSIDE):
+        made(tvm, "product", steps)
 
 
 THREADED = {

@@ -26,6 +26,7 @@ from tests.peer.block_schedules.verdicts import fault_of, fault_of_theirs
 
 Events = list[dict[str, Any]]
 REFUSALS = (TeSchedError, IndexError)  # the latter of a step: l(name)[7]
+FAILS_INSIDE = re.compile("InternalError|Could not get the corresponding function")
 LITERAL = re.compile(r"T\.(float\d+)\(([-+.\dEe]+)\)")
 
 
@@ -148,11 +149,11 @@ class Comparison:
         except REFUSALS:
             self._note("refusals", self.schedule.mod.script() == text, "changed by " + call)
         else:
-            fails = "InternalError" in event["refused"]
+            why = event["refused"]
             excuse = "TVM fails inside"
-            if not fails or fault_of(self.schedule.mod, self.program):
+            if not FAILS_INSIDE.search(why) or fault_of(self.schedule.mod, self.program):
                 excuse = ""
-            self._note("refusals", False, f"{call}\nTVM: {event['refused']}\n{text}", excuse)
+            self._note("refusals", False, f"{call}\nTVM: {why[-400:]}\n{text}", excuse)
             self.schedule, self.has_trace = before, False
 
     def _ended(self, event: dict[str, Any]) -> bool:

@@ -54,7 +54,7 @@ def record(seed: int) -> None:
         try:
             eval(call, namespace(tvm, schedule))
         except Exception as error:  # any of TVM's
-            send(refused=str(error)[-400:])
+            send(refused=str(error))
         else:
             send(script=schedule.mod.script())
     send(trace=str(schedule.trace))
