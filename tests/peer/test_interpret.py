@@ -52,9 +52,26 @@ def test_views_are_regions_of_their_sources() -> None:
     np.testing.assert_array_equal(b, a[:, 3] * 6)
 
 
+VECTORS = """
+    V = T.allocate([2], "float32x4", "global")
+    W = T.decl_buffer((2,), "float32x4", data=V)
+    S = T.decl_buffer((8,), "float32", data=V)
+    W[0] = T.Broadcast(T.float32(1), 4)
+    S[4:8] = A[1, 0:4] + W[0]
+    S[5] = T.float32(9)
+    B[0:4] = W[{0}]
+"""
+
+
+def test_vectors_in_memory_are_the_elements_of_other_views() -> None:
+    assert run(VECTORS.format(1))[1].tolist() == [7, 9, 9, 10]
+
+
 @pytest.mark.parametrize(
     ("body", "why"),
     [
+        (VECTORS.format(2), "out of bounds"),
+        (VECTORS.replace("S[4:8]", "S[0:4]").format(1), "read before it is written"),
         ("    C = T.alloc_buffer((4,))\n    B[0] = C[0]\n", "read before it is written"),
         ("    B[4] = A[0, 0]\n", "out of bounds"),
     ],

@@ -34,26 +34,26 @@ _Iterations = tuple[tuple[int, int], ...]  # of parallel loops: number of the lo
 
 
 class Memory:
-    """The elements of an allocation, and which of them were written."""
+    """The numbers of an allocation, and which of them were written; a vector is several of them."""
 
     def __init__(self, elements: np.ndarray, is_written: bool) -> None:
         self.elements = elements
         self.written = np.full(elements.shape, is_written)
         self.writers: dict[int, _Iterations] = {}
 
-    def load(self, at: int) -> Any:
-        self._check(at)
-        if not self.written[at]:
+    def load(self, slots: range) -> Any:
+        self._check(slots)
+        if not all(self.written[at] for at in slots):
             raise Undefined("an element is read before it is written")
-        return self.elements[at]
+        return self.elements[slots[0] if len(slots) == 1 else slots]
 
-    def store(self, at: int, value: Any) -> None:
-        self._check(at)
-        self.elements[at] = value
-        self.written[at] = True
+    def store(self, slots: range, value: Any) -> None:
+        self._check(slots)
+        self.elements[slots] = value
+        self.written[slots] = True
 
-    def _check(self, at: int) -> None:
-        if not 0 <= at < len(self.elements):
+    def _check(self, slots: range) -> None:
+        if slots[0] < 0 or slots[-1] >= len(self.elements):
             raise Undefined("an access is out of bounds")
 
 
@@ -116,8 +116,8 @@ class _Machine:
     def integers(self, indices: Sequence[Any]) -> tuple[int, ...]:
         return tuple([int(self.value(index)) for index in indices])
 
-    def place(self, buffer: E.Buffer, indices: tuple[int, ...]) -> tuple[Memory, int]:
-        """The memory and the position of an element."""
+    def place(self, buffer: E.Buffer, indices: tuple[int, ...]) -> tuple[Memory, range]:
+        """The memory and the positions of an element: one, or those of a vector."""
         shape = self.integers(buffer.shape)
         if len(indices) != len(shape):
             raise Unsupported("an access of another rank")
@@ -130,8 +130,9 @@ class _Machine:
         if buffer.data not in self.memory:
             raise Unsupported("memory from elsewhere")
         at = int(self.value(buffer.elem_offset))
-        steps = map(int.__mul__, indices, self.strides(buffer))
-        return self.memory[buffer.data], at + sum(steps)
+        at += sum(map(int.__mul__, indices, self.strides(buffer)))
+        width = dtypes.lanes(buffer.dtype)
+        return self.memory[buffer.data], range(at * width, at * width + width)
 
     def strides(self, buffer: E.Buffer) -> tuple[int, ...]:
         if buffer in self.views:
@@ -140,16 +141,18 @@ class _Machine:
         compact = tuple([prod(shape[i + 1 :]) for i in range(len(shape))])
         return self.integers(buffer.strides) or compact
 
-    def check(self, buffer: E.Buffer, indices: Sequence[int], memory: Memory, at: int) -> None:
+    def check(
+        self, buffer: E.Buffer, indices: Sequence[int], memory: Memory, slots: range
+    ) -> None:
         """Whether iterations that run at the same time do not share an element, and the block
         states the access.
         """
-        writer = memory.writers.get(at, ())
-        for (loop, step), (other, now) in zip(writer, self.iterations, strict=False):
-            if loop != other:
-                break
-            if step != now:
-                raise Undefined(f"iterations of a parallel loop write and access {buffer.name}")
+        for writer in {memory.writers.get(at, ()) for at in slots}:
+            for (loop, step), (other, now) in zip(writer, self.iterations, strict=False):
+                if loop != other:
+                    break
+                if step != now:
+                    raise Undefined(f"iterations of a parallel loop write and access {buffer.name}")
         regions = self.stated[-1] if self.stated else None
         if regions is not None and not any(
             one is buffer
@@ -174,7 +177,7 @@ class _Machine:
         size = prod(shape)
         if strides:
             size = 1 + sum((n - 1) * s for n, s in zip(shape, self.integers(strides), strict=True))
-        self.memory[data] = Memory(np.zeros(size, dtype), False)
+        self.memory[data] = Memory(np.zeros(size * dtypes.lanes(dtype), _element(dtype)), False)
 
 
 def _binary(function: Callable[..., Any]) -> Callable[[_Machine, Any], Any]:
@@ -225,15 +228,15 @@ def _lanes(machine: _Machine, indices: Sequence[Any]) -> list[tuple[int, ...]] |
 
 def _load(machine: _Machine, e: E.BufferLoad) -> Any:
     if (lanes := _lanes(machine, e.indices)) is not None:
-        return np.array([_element_at(machine, e.buffer, indices) for indices in lanes])
+        return np.hstack([_element_at(machine, e.buffer, indices) for indices in lanes])
     return _element_at(machine, e.buffer, machine.integers(e.indices))
 
 
 def _element_at(machine: _Machine, buffer: E.Buffer, indices: tuple[int, ...]) -> Any:
-    memory, at = machine.place(buffer, indices)
+    memory, slots = machine.place(buffer, indices)
     if machine.is_strict:
-        machine.check(buffer, indices, memory, at)
-    return memory.load(at)
+        machine.check(buffer, indices, memory, slots)
+    return memory.load(slots)
 
 
 def _select(machine: _Machine, e: E.Select) -> Any:
@@ -317,18 +320,20 @@ def _size(machine: _Machine, e: E.Var) -> Any:
 def _store(machine: _Machine, s: S.BufferStore) -> None:
     value = machine.value(s.value)
     if (lanes := _lanes(machine, s.indices)) is not None:
-        for indices, one in zip(lanes, np.broadcast_to(value, len(lanes)), strict=True):
+        width = dtypes.lanes(s.buffer.dtype)
+        parts = np.broadcast_to(value, len(lanes) * width).reshape(len(lanes), width)
+        for indices, one in zip(lanes, parts, strict=True):
             _set_element(machine, s.buffer, indices, one)
     else:
         _set_element(machine, s.buffer, machine.integers(s.indices), value)
 
 
 def _set_element(machine: _Machine, buffer: E.Buffer, indices: tuple[int, ...], value: Any) -> None:
-    memory, at = machine.place(buffer, indices)
+    memory, slots = machine.place(buffer, indices)
     if machine.is_strict:
-        machine.check(buffer, indices, memory, at)
-        memory.writers[at] = machine.iterations
-    memory.store(at, value)
+        machine.check(buffer, indices, memory, slots)
+        memory.writers.update(dict.fromkeys(slots, machine.iterations))
+    memory.store(slots, value)
 
 
 def _loop(machine: _Machine, s: S.For) -> None:
@@ -440,8 +445,8 @@ def _match(machine: _Machine, match: Any) -> None:
     source, view = match.source.buffer, match.buffer
     low = machine.integers([one.min for one in match.source.region])
     machine.views[view] = source, low
-    machine.memory[view.data], origin = machine.place(source, low)
-    offset = [(view.elem_offset, origin)]
+    machine.memory[view.data], slots = machine.place(source, low)
+    offset = [(view.elem_offset, slots[0])]
     for wanted, found in [*zip(view.strides, machine.strides(view), strict=False), *offset]:
         if type(wanted) is E.Var:
             machine.env[wanted] = np.dtype(wanted.dtype).type(found)
