@@ -36,8 +36,10 @@ class Canonicalizer(Rewriter):
         if e.dtype not in INDEX_TYPES:
             return Rewriter.methods[type(e)](self, e)
         done = simplified(e, self.facts.values)
+        # A lone negative part is `0 - x * 2` or `x * -2`, which its form tells.
+        is_done = done is not None and not (type(done) is Mul and done.b.value < 0)
         try:
-            return to_expr(self.form(e)) if done is None else done
+            return done if is_done else to_expr(self.form(e))
         except build.Overflow:
             return Rewriter.methods[type(e)](self, e)
 
@@ -85,7 +87,7 @@ class Canonicalizer(Rewriter):
                 constant *= factor.value
             else:
                 product = factor if product is None else Mul(product, factor)
-        if product is None:  # the parts of a factor cancelled each other
+        if product is None or not constant:  # the parts of a factor cancelled each other
             return IterSumExpr((), constant, a.dtype)
         if constant != 1:
             product = Mul(product, build.imm(constant, a.dtype))

@@ -188,7 +188,7 @@ def to_expr(a: IterSumExpr) -> Expr:
     """
     if not a.args:
         return build.fitting(a.base, a.dtype)
-    args = merged(a.args) if len(a.args) > 1 else list(a.args)
+    args = merged(a.args)
     args.sort(key=_order)
     if len(args) == 1 and a.base == 0 and not a.is_sum:
         return args[0].expr()

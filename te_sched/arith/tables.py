@@ -11,49 +11,51 @@ from te_sched.arith.rules import RuleTable
 _ADD = """
     (x - y) + y -> x
     x + (y - x) -> y
-    (x - y) + (y - z) -> x - z
-    (x - y) + (z - x) -> z - y
+    (x - y) + (y - z) => x - z
+    (x - y) + (z - x) => z - y
     dual min(x, y - z) + z -> min(x + z, y)
     dual min(x - z, y) + z -> min(x, y + z)
     min(x, y + z * c1) + z * c2 -> min(x + z * c2, y) if c1 == -c2
     dual min(x, y) + [max(x, y)] => x + y
     dual min(x, y + c1) + c2 -> min(x + c2, y) if c1 == -c2
     dual min(x + c1, y) + c2 -> min(x, y + c2) if c1 == -c2
-    x + x -> x * 2
+    x + x => x * 2
     [x * y] + x => x * (y + 1) if not constant(x)
-    x + [y * x] => x * (1 + y) if not constant(x)
+    x + [y * x] => x * (y + 1)
     [x * y] + x * z => x * (y + z)
     [x * y] + z * x => x * (y + z)
     x // 2 + x % 2 -> (x + 1) // 2
     [[x // y * y] + x % y] -> x
     (x % c1 + c2) // c1 + x // c1 -> (x + c2) // c1 if c1 > 0
-    dual x + min(y, z) -> min(y, z) + x if not extremum(x)
+    dual x + min(y, z) => min(y, z) + x if not extremum(x)
     (x + c1) + c2 -> x + (c1 + c2)
     (x + c1) + y => (x + y) + c1
-    x + [c1 + y] => (x + y) + c1
+    (0 - x) + c1 -> c1 - x
+    c1 + (c2 - x) -> (c2 - x) + c1
     x + (c1 - y) => (x - y) + c1
-    (c1 - x) + y -> (y - x) + c1
+    (c1 - x) + y => (y - x) + c1 if not constant(y)
+    x + [c1 + y] => (x + y) + c1
     (x - c1) + y => (x + y) - c1
-    x + y * c1 -> x - y * -c1 if c1 < 0
 """
 
 _SUB = """
     (x + y) - y -> x
     (x + y) - x -> y
-    x - [y + x] -> 0 - y
+    x - [y + x] => 0 - y
     select(b, x, y) - select(b, z, w) => select(b, x - z, y - w)
     select(b, x, y) - y -> select(b, x - y, 0)
     select(b, x, y) - x -> select(b, 0, y - x)
     # A term that one side of min or max has as well is taken out of both.
-    dual min(x, y) - x -> min(0, y - x)
-    dual min(x, y) - y -> min(x - y, 0)
-    dual min([x + y], z) - x -> min(y, z - x)
-    dual min(z, [x + y]) - x -> min(z - x, y)
-    dual x - min([x + y], z) -> max(0 - y, x - z)
-    dual x - min(z, [x + y]) -> max(x - z, 0 - y)
+    dual min(x, y) - min(y, x) -> 0
+    dual min(x, y) - x => min(0, y - x)
+    dual min(x, y) - y => min(x - y, 0)
+    dual min([x + y], z) - x => min(y, z - x)
+    dual min(z, [x + y]) - x => min(z - x, y)
+    dual x - min([x + y], z) => max(0 - y, x - z)
+    dual x - min(z, [x + y]) => max(x - z, 0 - y)
     0 - x * c1 -> x * -c1
-    dual x - min(x, y) -> max(0, x - y)
-    dual y - min(x, y) -> max(y - x, 0)
+    dual x - min(x, y) => max(0, x - y)
+    dual y - min(x, y) => max(y - x, 0)
     x - x -> 0
     [x * y] - x => x * (y - 1) if not constant(x)
     # Not visited again: a product round it takes the constant out.
@@ -61,8 +63,8 @@ _SUB = """
     x - [y * x] => x * (1 - y)
     [x * y] - x * z => x * (y - z)
     [x * y] - z * x => x * (y - z)
-    (x + y) - [x + z] -> y - z
-    (y + x) - [z + x] -> y - z
+    (x + y) - [x + z] => y - z
+    (y + x) - [z + x] => y - z
     x - x // c1 * c1 -> x % c1 if c1 != 0
     x // c1 * c1 - x -> 0 - x % c1 if c1 != 0
     x * c2 - x // c1 * c3 -> x % c1 * c2 if c1 != 0 and c3 == c1 * c2
@@ -79,23 +81,25 @@ _SUB = """
     x // 2 - (x + c1) // 2 -> x % 2 * -1 + -(c1 // 2) if c1 % 2 == 1
     (x + c1) // c2 - x // c2 => (x % c2 + c1) // c2 if c2 > 0
     (x + c1) // c3 - (x + c2) // c3 => ((x + c2 % c3) % c3 + (c1 - c2)) // c3 if c3 > 0
+    c1 - (x + c2) => (-c2 - x) + c1
     x - (y + c1) => (x - y) + -c1
     x - (c1 - y) => (x + y) + -c1
     (x + c1) - y => (x - y) + c1
     x - (y - z) => (x + z) - y
     x * c1 - y * c2 => (x + y) * c1 if c2 == -c1
-    x - y * c1 -> x + y * -c1 if c1 < 0
-    x - c1 -> x + -c1
+    x - y * c1 => x + y * -c1
+    x - c1 => x + -c1
 """
 
 _MUL = """
     (x + c1) * c2 => x * c2 + c1 * c2
     (x * c1) * c2 -> x * (c1 * c2)
     [min(x, y) * max(x, y)] -> x * y
-    c1 * x -> x * c1
-    x * [c1 * y] => (x * y) * c1
-    x * (y * c1 + c2) => (x * (y + c2 // c1)) * c1 if c1 * c1 == c2 * c2 and c1 != 0
-    x * (c1 - y * c1) => (x * (1 - y)) * c1
+    c1 * x => x * c1
+    x * (c1 * y) => (x * y) * c1
+    x * ((y + z) * c1) => (x * (y + z)) * c1
+    x * ((y - z) * c1) => (x * (y - z)) * c1
+    x * (y * c1 + c1) => (x * (y + 1)) * c1
     (x - y) * c1 => (y - x) * -c1 if c1 < 0
 """
 
@@ -185,8 +189,8 @@ _EXTREMUM = """
     dual min(min(min(min(x, y), z), w), y) -> min(min(min(x, y), z), w)
     dual min(min(min(min(min(x, y), z), w), v), y) -> min(min(min(min(x, y), z), w), v)
     dual min([max(x, y)], [max(x, z)]) -> max(min(y, z), x)
-    dual min([min(x, y)], [min(x, z)]) -> min(min(y, z), x)
-    dual min([x + y], [x + z]) => x + min(y, z)
+    dual min([min(x, y)], [min(x, z)]) => min(min(y, z), x)
+    dual min([x + y], [x + z]) => min(y, z) + x
     dual min(x - y, x - z) -> x - max(y, z)
     dual min(y - x, z - x) -> min(y, z) - x
     dual min(min(x, c1), c2) -> min(x, min(c1, c2))

@@ -141,9 +141,7 @@ class _Machine:
         compact = tuple([prod(shape[i + 1 :]) for i in range(len(shape))])
         return self.integers(buffer.strides) or compact
 
-    def check(
-        self, buffer: E.Buffer, indices: Sequence[int], memory: Memory, slots: range
-    ) -> None:
+    def check(self, buffer: E.Buffer, indices: Sequence[int], memory: Memory, slots: range) -> None:
         """Whether iterations that run at the same time do not share an element, and the block
         states the access.
         """
