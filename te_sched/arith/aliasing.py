@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from math import gcd
 from typing import Any, NamedTuple
 
@@ -209,10 +210,9 @@ class Apart:
             factor, scale = digits[place].factor, digits[place].scale
             size = scale if self.forms.is_nonnegative(scale) else plus({}, scale, -1)
             if not self._is_within(size, reaches[place]):
-                ends = self._reach_where(digits[:place], rest)
-                if ends is None or not self._is_within(size, ends):
-                    ends = self._reach_where(digits, rest) if is_whole else None
-                    return ends is not None and self._is_never(ends)
+                below = self._reaches_where(digits[:place], rest)
+                if not any(self._is_within(size, ends) for ends in below):
+                    return is_whole and any(map(self._is_never, self._reaches_where(digits, rest)))
             if factor is not None:
                 self.equal.add(factor)
         return False
@@ -226,24 +226,25 @@ class Apart:
         is_less = self.forms.is_less
         return is_less(ends.max, size) and is_less(plus({}, ends.min, -1), size)
 
-    def _reach_where(self, digits: Sequence[_Digit], start: Span) -> Span | None:
-        """The bounds that both conditions set on the difference of sums of digits."""
+    def _reaches_where(self, digits: Sequence[_Digit], start: Span) -> Iterator[Span]:
+        """Bounds that the conditions of both sides set on the difference of sums of digits."""
         if self.gaps is None:
             self.gaps = self._gaps_of(self.touches[0]), self._gaps_of(self.touches[1])
         if not digits or not any(self.gaps):
-            return None
+            return
         x, y = Form(), Form()
         for digit in digits:
             x, y = plus(x, digit.forms[0]), plus(y, digit.forms[1])
         least_x, least_y = (self.forms.bounds(one, self.fixed).min for one in (x, y))
-        most_x, most_y = self._most_where(x, self.gaps[0]), self._most_where(y, self.gaps[1])
-        if least_x is None or least_y is None or most_x is None or most_y is None:
-            return None
-        return _sum(start, Span(plus(least_x, most_y, -1), plus(most_x, least_y, -1)))
+        if least_x is None or least_y is None:
+            return
+        most = self._most_where(x, self.gaps[0]), self._most_where(y, self.gaps[1])
+        for most_x, most_y in product(*most):
+            yield _sum(start, Span(plus(least_x, most_y, -1), plus(most_x, least_y, -1)))
 
-    def _most_where(self, total: Form, gaps: Iterable[Form]) -> Form | None:
-        """The maximum of a sum, where some other sums are not negative."""
-        found = self.forms.bounds(total, self.fixed).max
+    def _most_where(self, total: Form, gaps: Iterable[Form]) -> list[Form]:
+        """Limits of a sum, where some other sums are not negative."""
+        found = [self.forms.bounds(total, self.fixed).max]
         for gap in gaps:
             for factor in factors(total):
                 scale, share = split(total, factor)[0], split(gap, factor)[0]
@@ -251,9 +252,8 @@ class Apart:
                 if not number or not by or number % by or number // by > 0:
                     continue
                 most = self.forms.bounds(plus(total, gap, -(number // by)), self.fixed).max
-                if most is not None and (found is None or self.forms.is_less(most, found)):
-                    found = most
-        return found
+                found.append(most)
+        return [most for most in found if most is not None]
 
     def _width(self, factor: Any, scale: Form) -> Form | None:
         """The largest difference of scale * factor between the two iterations."""
@@ -261,7 +261,7 @@ class Apart:
         if ends is None:
             return None
         width = times(scale, plus(ends.max, ends.min, -1))
-        sign = self.forms.sign_of(width)
+        sign = self.forms.sign_of(scale) or self.forms.sign_of(width)  # iterations have values
         return plus({}, width, sign) if sign else None
 
 

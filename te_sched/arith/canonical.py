@@ -36,10 +36,10 @@ class Canonicalizer(Rewriter):
         if e.dtype not in INDEX_TYPES:
             return Rewriter.methods[type(e)](self, e)
         done = simplified(e, self.facts.values)
-        # A lone negative part is `0 - x * 2` or `x * -2`, which its form tells.
-        is_done = done is not None and not (type(done) is Mul and done.b.value < 0)
+        if type(done) is Mul and self.high(done.b) < 0:
+            done = None  # `0 - x * 2` or `x * -2`, as its form tells
         try:
-            return done if is_done else to_expr(self.form(e))
+            return to_expr(self.form(e)) if done is None else done
         except build.Overflow:
             return Rewriter.methods[type(e)](self, e)
 

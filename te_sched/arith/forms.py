@@ -131,9 +131,10 @@ class Forms:
         self.opaque: list[tuple[Expr, Part]] = []
         self.known: dict[Expr, Form] = {}
 
-    def bind(self, var: Var, low: Form, extent: Form) -> None:
+    def bind(self, var: Var, least: Expr, extent: Expr) -> None:
         """Set the range of a loop variable."""
-        self.ranges[var] = Interval(low, plus(plus(low, extent), constant(-1)))
+        low = self.of(least)
+        self.ranges[var] = Interval(low, plus(plus(low, self.of(extent)), constant(-1)))
         self.depth[var] = len(self.depth)
 
     # -- making forms ------------------------------------------------------------------------------
@@ -266,7 +267,13 @@ class Forms:
         return (self.depth.get(factor, 0), 0)
 
     def _has_range(self, factor: Any) -> bool:
-        return (type(factor) is Part and factor.kind is not None) or factor in self.ranges
+        if type(factor) is not Part:
+            return factor in self.ranges
+        return factor.kind is not None and not self._is_number(factor)
+
+    def _is_number(self, factor: Part) -> bool:
+        """Whether a part is the same in all iterations, like (n + 7) // 8."""
+        return _is_quotient(factor) and self.ranges.keys().isdisjoint(factor.variables)
 
     def _interval(self, factor: Any) -> Ends:
         if type(factor) is not Part:
@@ -279,8 +286,6 @@ class Forms:
             low: Form | None = {} if positive else None
             # z // m is at most what z // m times m is at most
             return Interval(low, self._symbolic_quotient(factor))
-        if all(type(f) is Var and f not in self.ranges for f in factors(factor.whole)):
-            return Interval({(factor,): 1}, {(factor,): 1})  # a number like (n + 7) // 8
         ends = self.bounds(factor.whole)
         quotients = [None if end is None else self.quotient(end, factor.divisor) for end in ends]
         return Interval(quotients[0], quotients[1])
@@ -328,13 +333,11 @@ class Forms:
         """A lower bound of `a`: (x // 8) * 8 is at least x - 7."""
         changed = False
         for factor in factors(a):
-            if type(factor) is not Part or factor.kind is not FloorDiv:
+            if not _is_quotient(factor):
                 continue
-            divisor = number_of(factor.divisor)
+            divisor = factor.divisor[()]
             scale, rest = split(a, factor)
-            if divisor is None or divisor < 1 or scale is None:
-                continue
-            if any(value % divisor for value in scale.values()):
+            if scale is None or any(value % divisor for value in scale.values()):
                 continue
             share = {term: value // divisor for term, value in scale.items()}
             sign = self.sign_of(share)
@@ -366,13 +369,18 @@ class Forms:
             return self.least.get(factor)
         if factor.kind is FloorMod:
             return 0
-        divisor = number_of(factor.divisor)
-        if factor.kind is FloorDiv and divisor is not None and divisor > 0:
-            low = plus(factor.whole, constant(-divisor))
+        if _is_quotient(factor):
+            low = plus(factor.whole, factor.divisor, -1)
             return (
                 1 if self.is_nonnegative(low) else 0 if self.is_nonnegative(factor.whole) else None
             )
         return None
+
+
+def _is_quotient(factor: Any) -> bool:
+    """Whether a factor is a quotient by a positive number."""
+    is_quotient = type(factor) is Part and factor.kind is FloorDiv
+    return is_quotient and (number_of(factor.divisor) or 0) > 0
 
 
 def split(a: Form, factor: Any) -> tuple[Form | None, Form]:
@@ -442,7 +450,13 @@ def rank(a: Form) -> float:
     total = 0.0
     for term, scale in a.items():
         value = float(scale)
-        for _ in term:
-            value *= 1009.0
+        for factor in term:
+            value *= _rank_of(factor)
         total += value
     return abs(total)
+
+
+def _rank_of(factor: Any) -> float:
+    if _is_quotient(factor):
+        return rank(factor.whole) / rank(factor.divisor)
+    return 1009.0

@@ -442,15 +442,12 @@ def _is_typed(func: PrimFunc) -> bool:
 class _InPlaceCheck:
     """Whether a statement may write `target` over `source`: it reads `source` only to write the
     same element of `target`, once, and never reads `target`.
-
-    If loops have symbolic extents, it is not always known whether elements are written once. The
-    text is TVM's then, in which they are, and programs to run do not share memory.
     """
 
     def __init__(self, target: Var, source: Var, settings: Lowering) -> None:
         self.target = target
         self.source = source
-        self.is_strict = settings.to_run
+        self.settings = settings
         self.store: S.BufferStore | None = None
         self.nesting = 0
         self.loops: dict[Var, Range] = {}  # around what is visited
@@ -525,17 +522,24 @@ class _InPlaceCheck:
             for other, others in self.stores
         )
         self.stores.append((own, loops))
-        is_constant = all(type(one.extent) is E.IntImm for one in loops.values())
-        return is_once or not (self.is_strict or is_constant)
+        return is_once
 
     def _are_apart(
         self, a: Touch, b: Touch, loops: dict[Var, Range], wanted: Iterable[Var]
     ) -> bool:
-        sizes = {one.extent: 1 for one in loops.values() if type(one.extent) is Var}
-        forms = Forms(sizes, self.lets)
+        extents = [one.extent for one in loops.values()]
+        symbols = [(var, e) for e in extents for var in variables_of(e) - loops.keys()]
+        sizes = [var for var, extent in symbols if self._is_size(var, extent)]
+        forms = Forms(dict.fromkeys(sizes, 1), self.lets)
         for var, values in loops.items():
-            forms.bind(var, forms.of(values.min), forms.of(values.extent))
+            forms.bind(var, values.min, values.extent)
         return Apart(forms, wanted, (), ()).is_proved(a, b)
+
+    def _is_size(self, var: Var, extent: Expr) -> bool:
+        """Whether a variable is at least 1 if a loop of this extent has iterations."""
+        analyzer = Analyzer(self.settings)
+        with analyzer.constraint(var < 1):
+            return analyzer.can_prove(extent < 1)
 
     def _load_holds(self, node: E.BufferLoad) -> bool:
         data = node.buffer.data

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from te_sched.arith.aliasing import Apart, Touch
-from te_sched.arith.forms import Forms, constant
+from te_sched.arith.forms import Forms
+from te_sched.ir import ops
 from te_sched.ir.expr import Expr, IntImm, Var
 
 i, j, n = Var("i"), Var("j"), Var("n")  # i < 4, j < 8
@@ -13,8 +14,8 @@ i, j, n = Var("i"), Var("j"), Var("n")  # i < 4, j < 8
 
 def is_apart(a: Expr, b: Expr, *conditions: Expr, size: int = 1) -> bool:
     forms = Forms({}, {})
-    forms.bind(i, constant(0), constant(4))
-    forms.bind(j, constant(0), constant(8))
+    forms.bind(i, ops.const(0), ops.const(4))
+    forms.bind(j, ops.const(0), ops.const(8))
     touches = [Touch((e,), (IntImm(size),), conditions) for e in (a, b)]
     return Apart(forms, (i, j), (n,), ()).is_proved(*touches)
 
@@ -48,3 +49,18 @@ def test_several_elements_at_once_need_room() -> None:
 def test_condition_leaves_one_value() -> None:
     assert not is_apart(j, j)
     assert is_apart(j, j, i < 1)
+
+
+@pytest.mark.parametrize(("row", "expected"), [(n - 1, True), (n - 2, False)], ids=str)
+def test_conditions_keep_parts_of_a_symbolic_size_apart(row: Expr, expected: bool) -> None:
+    """Rows of n - 1 elements in 4 parts of (n + 5) // 4, each of 8s with a rest."""
+    part, column = Var("part"), Var("column")
+    forms = Forms({n: 1}, {})
+    size = (n + 5) // 4
+    for var, extent in ((i, n), (part, ops.const(4)), (column, (n + 31) // 32), (j, ops.const(8))):
+        forms.bind(var, ops.const(0), extent)
+    inside = column * 8 + j
+    at, conditions = part * size + inside, (part * size + inside + 1 < n, inside < size)
+    touch = Touch((i * row + at,), (IntImm(1),), conditions)
+    proof = Apart(forms, (i, part, column, j), (), ())
+    assert proof.is_proved(touch, touch) is expected

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from te_sched.arith import forms as F
 from te_sched.arith.forms import Forms, constant
+from te_sched.ir import ops
 from te_sched.ir.expr import Var
 from tests.arith.brute import show
 from tests.lower.build import read, temporary
@@ -59,3 +60,10 @@ def test_what_is_written_alike_is_one_part() -> None:
 def test_form_is_an_expression_again() -> None:
     assert show(F.expr_of({(x,): 2, (): -3}, "int32")) in ("((x * 2) + -3)", "((x * 2) - 3)")
     assert F.times(constant(3), constant(0)) == {}
+
+
+def test_quotients_of_symbols_are_bounds() -> None:
+    forms = Forms({n: 1}, {})
+    parts = (n + 7) // 8
+    forms.bind(x, ops.const(0), parts)
+    assert forms.bounds(forms.of(x * 4 + y)).max == forms.of(parts * 4 + y - 4)

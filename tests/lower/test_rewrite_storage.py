@@ -31,7 +31,7 @@ from tests.lower.build import (
 )
 
 A = temporary("A", 64)
-i, j, x = var("i"), var("j"), var("x")
+i, j, x, lane, n = var("i"), var("j"), var("x"), var("lane"), var("n")
 
 
 def fill(target: Buffer, source: Buffer, shift: int = 0) -> Stmt:
@@ -70,7 +70,7 @@ def shared(n_allocations: int, make: Callable[[Buffer, Buffer], Stmt]) -> bool:
 def test_elements_that_are_computed_again_forbid_in_place() -> None:
     """The second time, the source is overwritten."""
 
-    def again(extent: int) -> Callable[[Buffer, Buffer], Stmt]:
+    def again(extent: int | Expr) -> Callable[[Buffer, Buffer], Stmt]:
         return lambda C, B: loop(i, extent, loop(j, 64, store(C, read(B, j) + 1.0, j)))
 
     def overlapping(step: int, limit: int) -> Callable[[Buffer, Buffer], Stmt]:
@@ -84,9 +84,30 @@ def test_elements_that_are_computed_again_forbid_in_place() -> None:
 
     assert shared(1, again(1))
     assert shared(2, again(2))
+    assert shared(2, again(n))
     assert shared(1, overlapping(8, 8))
     assert shared(2, overlapping(7, 8))
     assert shared(1, overlapping(7, 7))  # the condition keeps them apart
+
+
+def test_parts_of_symbolic_rows_are_computed_once() -> None:
+    """Rows of n - 1 elements, in 7 parts of 4s with a rest."""
+    part = (n + 5) // 7
+    column = x * part + j * 4 + lane
+    conditions = ops.logical_and(ops.less(column + 1, n), ops.less(j * 4 + lane, part))
+
+    def rows(row: Expr) -> Callable[[Buffer, Buffer], Stmt]:
+        def make(C: Buffer, B: Buffer) -> Stmt:
+            at = i * row + column
+            body: Stmt = IfThenElse(conditions, store(C, read(B, at) + 1.0, at), None)
+            for axis, extent in ((lane, 4), (j, (n + 26) // 28), (x, 7), (i, 13)):
+                body = loop(axis, extent, body)
+            return body
+
+        return make
+
+    assert shared(1, rows(n - 1))
+    assert shared(2, rows(n - 2))
 
 
 def test_two_stores_of_an_element_forbid_in_place() -> None:

@@ -131,7 +131,7 @@ class Bounds(AccessContext):
             return False
         forms = Forms(self._least_values(), self.values)
         for loop in self.scope.loops:
-            forms.bind(loop.var, forms.of(loop.min), forms.of(loop.extent))
+            forms.bind(loop.var, loop.min, loop.extent)
         place = plus(forms.of(need.at), forms.of(need.low), -1)
         return forms.is_nonnegative(place) and forms.is_less(place, forms.of(need.extent))
 

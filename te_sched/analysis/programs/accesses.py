@@ -67,7 +67,7 @@ class ProgramAccesses:
         for access in accesses:
             for loop in access.loops:
                 if loop.var not in forms.ranges:
-                    forms.bind(loop.var, forms.of(loop.min), forms.of(loop.extent))
+                    forms.bind(loop.var, loop.min, loop.extent)
         return forms
 
     def are_apart(

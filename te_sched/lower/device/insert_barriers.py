@@ -172,7 +172,7 @@ class _Planner:
         """Note the values of a variable."""
         self.analyzer.bind(var, domain)
         low, extent = (substitute(e, self.values) for e in (domain.min, domain.extent))
-        self.forms.bind(var, self.forms.of(low), self.forms.of(extent))
+        self.forms.bind(var, low, extent)
 
     def plan(self, node: Stmt) -> _Plan:
         """The plan of a statement."""

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from te_sched.arith import index_map as maps
 from te_sched.arith.aliasing import Apart, Touch
 from te_sched.arith.analyzer import Analyzer
-from te_sched.arith.forms import Forms, constant
+from te_sched.arith.forms import Forms
 from te_sched.errors import DeclarationError, ScheduleError
 from te_sched.ir import ops
 from te_sched.ir.blocks import Block
@@ -266,7 +266,7 @@ def _determine(one: tuple[Expr, ...], other: tuple[Expr, ...], axes: Sequence[It
         return True
     forms = Forms({}, {})
     for axis in axes:
-        forms.bind(axis.var, constant(0), forms.of(_end(axis)))
+        forms.bind(axis.var, ops.const(0), _end(axis))
     own = {axis.var for axis in axes}
     touch = Touch(one, tuple([IntImm(1, index.dtype) for index in one]), ())
     return Apart(forms, own, variables_of(*one) - own, ()).is_proved(touch, touch)
