@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 from math import gcd
 from typing import Any, NamedTuple
 
@@ -18,6 +17,7 @@ from te_sched.arith.forms import (
     Part,
     Span,
     constant,
+    divided,
     factors,
     number_of,
     plus,
@@ -25,7 +25,11 @@ from te_sched.arith.forms import (
     split,
     times,
 )
+from te_sched.arith.interval import Interval
 from te_sched.ir.expr import Expr, FloorDiv, FloorMod, Var
+
+_Limits = Interval[list[Form]]  # lower and upper ones
+_MOST_LIMITS = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,56 +208,71 @@ class Apart:
         if len(reaches) < len(digits):
             return False
         is_whole = len(reaches) > len(digits)
-        if is_whole and self._is_never(reaches[-1]):
+        if is_whole and self._is_never(_one(reaches[-1])):
             return True
         for place in reversed(range(len(digits))):
             factor, scale = digits[place].factor, digits[place].scale
             size = scale if self.forms.is_nonnegative(scale) else plus({}, scale, -1)
-            if not self._is_within(size, reaches[place]):
-                below = self._reaches_where(digits[:place], rest)
-                if not any(self._is_within(size, ends) for ends in below):
-                    return is_whole and any(map(self._is_never, self._reaches_where(digits, rest)))
+            if not (
+                self._is_within(size, _one(reaches[place]))
+                or self._is_within(size, self._limits_where(digits[:place], rest))
+            ):
+                return is_whole and self._is_never(self._limits_where(digits, rest))
             if factor is not None:
                 self.equal.add(factor)
         return False
 
-    def _is_never(self, ends: Span) -> bool:
+    def _is_never(self, limits: _Limits) -> bool:
         """Whether an interval excludes zero."""
-        return self.forms.is_less({}, ends.min) or self.forms.is_less(ends.max, {})
+        is_less = self.forms.is_less
+        return any(is_less({}, low) for low in limits.min) or any(
+            is_less(high, {}) for high in limits.max
+        )
 
-    def _is_within(self, size: Form, ends: Span) -> bool:
+    def _is_within(self, size: Form, limits: _Limits) -> bool:
         """Whether all values of an interval are smaller in magnitude than a factor."""
         is_less = self.forms.is_less
-        return is_less(ends.max, size) and is_less(plus({}, ends.min, -1), size)
+        return any(is_less(high, size) for high in limits.max) and any(
+            is_less(plus({}, low, -1), size) for low in limits.min
+        )
 
-    def _reaches_where(self, digits: Sequence[_Digit], start: Span) -> Iterator[Span]:
-        """Bounds that the conditions of both sides set on the difference of sums of digits."""
+    def _limits_where(self, digits: Sequence[_Digit], start: Span) -> _Limits:
+        """The limits that both conditions set on the difference of sums of digits."""
         if self.gaps is None:
             self.gaps = self._gaps_of(self.touches[0]), self._gaps_of(self.touches[1])
         if not digits or not any(self.gaps):
-            return
+            return Interval([], [])
         x, y = Form(), Form()
         for digit in digits:
             x, y = plus(x, digit.forms[0]), plus(y, digit.forms[1])
         least_x, least_y = (self.forms.bounds(one, self.fixed).min for one in (x, y))
         if least_x is None or least_y is None:
-            return
-        most = self._most_where(x, self.gaps[0]), self._most_where(y, self.gaps[1])
-        for most_x, most_y in product(*most):
-            yield _sum(start, Span(plus(least_x, most_y, -1), plus(most_x, least_y, -1)))
+            return Interval([], [])
+        low, high = plus(start.min, least_x), plus(start.max, least_y, -1)
+        return Interval(
+            [plus(low, most, -1) for most in self._most_where(y, self.gaps[1])],
+            [plus(high, most) for most in self._most_where(x, self.gaps[0])],
+        )
 
-    def _most_where(self, total: Form, gaps: Iterable[Form]) -> list[Form]:
+    def _most_where(self, total: Form, gaps: Iterable[Form]) -> Iterator[Form]:
         """Limits of a sum, where some other sums are not negative."""
-        found = [self.forms.bounds(total, self.fixed).max]
+        sums = [total]
         for gap in gaps:
-            for factor in factors(total):
-                scale, share = split(total, factor)[0], split(gap, factor)[0]
-                number, by = number_of(scale or {}), number_of(share or {})
-                if not number or not by or number % by or number // by > 0:
-                    continue
-                most = self.forms.bounds(plus(total, gap, -(number // by)), self.fixed).max
-                found.append(most)
-        return [most for most in found if most is not None]
+            for one in tuple(sums):
+                sums += [more for more in self._increased(one, gap) if more not in sums]
+        for one in sums[:_MOST_LIMITS]:
+            most = self.forms.bounds(one, self.fixed).max
+            if most is not None:
+                yield most
+
+    def _increased(self, total: Form, gap: Form) -> Iterator[Form]:
+        """Sums with multiples of a gap, which have one factor less."""
+        for factor in factors(total) & factors(gap):
+            scale, share = split(total, factor)[0], split(gap, factor)[0]
+            if scale and share:
+                times_gap, rest = divided(plus({}, scale, -1), share)
+                if not rest and self.forms.is_nonnegative(times_gap):
+                    yield plus(total, times(gap, times_gap))
 
     def _width(self, factor: Any, scale: Form) -> Form | None:
         """The largest difference of scale * factor between the two iterations."""
@@ -263,6 +282,10 @@ class Apart:
         width = times(scale, plus(ends.max, ends.min, -1))
         sign = self.forms.sign_of(scale) or self.forms.sign_of(width)  # iterations have values
         return plus({}, width, sign) if sign else None
+
+
+def _one(span: Span) -> _Limits:
+    return Interval([span.min], [span.max])
 
 
 def _sum(a: Span | None, b: Span | None) -> Span:

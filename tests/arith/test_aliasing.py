@@ -10,6 +10,7 @@ from te_sched.ir import ops
 from te_sched.ir.expr import Expr, IntImm, Var
 
 i, j, n = Var("i"), Var("j"), Var("n")  # i < 4, j < 8
+x, y, z, m = (Var(name) for name in "xyzm")
 
 
 def is_apart(a: Expr, b: Expr, *conditions: Expr, size: int = 1) -> bool:
@@ -51,16 +52,26 @@ def test_condition_leaves_one_value() -> None:
     assert is_apart(j, j, i < 1)
 
 
+def is_apart_where(index: Expr, extents: dict[Var, Expr], *conditions: Expr) -> bool:
+    forms = Forms({n: 1, m: 1}, {})
+    for var, extent in extents.items():
+        forms.bind(var, ops.const(0), extent)
+    touch = Touch((index,), (IntImm(1),), conditions)
+    return Apart(forms, extents, (), ()).is_proved(touch, touch)
+
+
 @pytest.mark.parametrize(("row", "expected"), [(n - 1, True), (n - 2, False)], ids=str)
 def test_conditions_keep_parts_of_a_symbolic_size_apart(row: Expr, expected: bool) -> None:
     """Rows of n - 1 elements in 4 parts of (n + 5) // 4, each of 8s with a rest."""
-    part, column = Var("part"), Var("column")
-    forms = Forms({n: 1}, {})
-    size = (n + 5) // 4
-    for var, extent in ((i, n), (part, ops.const(4)), (column, (n + 31) // 32), (j, ops.const(8))):
-        forms.bind(var, ops.const(0), extent)
-    inside = column * 8 + j
-    at, conditions = part * size + inside, (part * size + inside + 1 < n, inside < size)
-    touch = Touch((i * row + at,), (IntImm(1),), conditions)
-    proof = Apart(forms, (i, part, column, j), (), ())
-    assert proof.is_proved(touch, touch) is expected
+    size, inside = (n + 5) // 4, x * 8 + j
+    at, extents = y * size + inside, {i: n, y: ops.const(4), x: (n + 31) // 32, j: ops.const(8)}
+    assert is_apart_where(i * row + at, extents, at + 1 < n, inside < size) is expected
+
+
+@pytest.mark.parametrize(("limit", "expected"), [(m, True), (m + 1, False)], ids=str)
+def test_conditions_on_tiles_of_symbolic_sizes_join(limit: Expr, expected: bool) -> None:
+    """Planes of n * m elements, in tiles of 3 * 8 with rests."""
+    row, column = x * 3 + i, y * 8 + j
+    extents = {z: IntImm(5), x: (n + 2) // 3, y: (m + 7) // 8, i: IntImm(3), j: IntImm(8)}
+    index = (z * n + row) * m + column
+    assert is_apart_where(index, extents, row < n, column < limit) is expected
