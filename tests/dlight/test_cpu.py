@@ -5,6 +5,7 @@ import pytest
 
 import te_sched
 from te_sched import dlight, te, topi
+from te_sched.dlight.cpu import contraction
 from te_sched.dlight.cpu.contraction import in_lines, tile_of
 from te_sched.dlight.cpu.vectors import VectorRegisters, vectors_of
 from te_sched.errors import ScheduleError
@@ -298,3 +299,12 @@ def test_convolution_of_small_images_has_tiles_of_several_lines():
         te_sched.build(module, target="llvm")["main"](*given, out)
         results.append(out.numpy())
     np.testing.assert_allclose(*results, rtol=1e-5, atol=1e-5)
+
+
+def test_all_processors_work_on_a_convolution_of_few_channels(monkeypatch):
+    """Its rows fit in the cache, and its channels in one tile."""
+    monkeypatch.setattr(contraction, "usable_processors", lambda: 4)
+    func = te.create_prim_func(convolution(1, 4, 64, 32, 3))
+    sch = dlight.cpu.Default().apply(func, Target("llvm -mcpu=haswell"), False)
+    sums = next(line for line in str(sch.mod).splitlines() if '"dlight.scheduled": 1}):' in line)
+    assert "T.parallel(8," in sums

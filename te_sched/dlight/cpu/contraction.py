@@ -278,8 +278,10 @@ def _tile(
     others = [at for at in range(len(axes)) if at not in (row, column)]
     before = [loops[at] for at in others if axes[at].var in used]  # change the panel
     after = [loops[at] for at in others if axes[at].var not in used]  # use the same panel
-    blocks, rest = _blocks_of_rows(sch, node, found, after, row_outer, rows)
     work = size_of(node.iter_vars)
+    parts = 2 * usable_processors() if work >= _WORTH else 1
+    needed = -(-parts // math.prod([_loop_extent(sch, one) for one in before]))
+    blocks, rest = _blocks_of_rows(sch, node, found, after, row_outer, rows, needed)
     outer = [*before, *blocks]
     sch.reorder(*outer, column_outer, *rest, *inner, column_inner)
     parts = math.prod([_loop_extent(sch, one) for one in outer])
@@ -349,9 +351,18 @@ def _loops_of(sch: Schedule, block: BlockRV, places: Iterable[int | None]) -> di
 
 
 def _blocks_of_rows(
-    sch: Schedule, node: Any, found: Contraction, after: list[Any], row_outer: Any, rows: int
+    sch: Schedule,
+    node: Any,
+    found: Contraction,
+    after: list[Any],
+    row_outer: Any,
+    rows: int,
+    needed: int,
 ) -> tuple[list[Any], list[Any]]:
-    """The loops around the panels, and those inside of them: of rows that the cache holds."""
+    """The loops around the panels, and those inside of them: of rows that the cache holds.
+
+    There are as many blocks as are `needed` for all processors, if there are rows.
+    """
     other = found.operands[1 - found.wide]
     reduced = [one for one in node.iter_vars if one.kind == REDUCTION]
     alone = {one for one in other.indices if isinstance(one, Var)}
@@ -362,14 +373,14 @@ def _blocks_of_rows(
     if not places:
         if row_outer is None:
             return after, []
-        fit = max(1, _CACHE // max(4 * depth * rows, 1))
-        size = divisor(_known_extent(sch, row_outer), fit)
+        fit = min(_CACHE // max(4 * depth * rows, 1), _loop_extent(sch, row_outer) // needed)
+        size = divisor(_known_extent(sch, row_outer), max(1, fit))
         outer, row_outer = sch.split(row_outer, [None, size])
         return [*after, outer], [row_outer]
     at = places[-1]
     across = 1 if row_outer is None else _loop_extent(sch, row_outer) * rows
-    fit = max(1, _CACHE // max(4 * depth * across, 1))
-    size = divisor(_known_extent(sch, after[at]), fit)
+    fit = min(_CACHE // max(4 * depth * across, 1), extents[at] // needed)
+    size = divisor(_known_extent(sch, after[at]), max(1, fit))
     outer, within = sch.split(after[at], [None, size])
     return [*after[:at], outer, *after[at + 1 :]], [within, *inner]
 
