@@ -31,6 +31,11 @@ def test_a_log_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
         log(None, [inp], [result])
 
 
+def test_a_log_that_is_no_file_is_refused_at_once() -> None:
+    with pytest.raises(CallError, match="cannot write 3: it is not a path"):
+        callback.log_to_file(3)
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no full device")
 def test_a_full_disk_is_told() -> None:
     inp, result = records_of(task_of(8), [1.0])[0]

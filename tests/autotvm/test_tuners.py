@@ -186,6 +186,16 @@ def test_a_tuner_rejects_what_it_cannot_tune() -> None:
         RandomTuner(task_of(8), range_idx=(3, 99))
     with pytest.raises(DeclarationError, match="'Q' is not an SI prefix"):
         RandomTuner(task_of(8)).tune(1, made_up(), si_prefix="Q")
+    with pytest.raises(DeclarationError, match="Invalid runner: None"):
+        RandomTuner(task_of(8)).tune(1, {"builder": NoBuilder()})
+    for odd, fault in [
+        ({"n_trial": "3"}, "argument n_trial of tune is '3', expected an int"),
+        ({"early_stopping": 1.5}, "argument early_stopping of tune is 1.5, expected an int"),
+        ({"callbacks": 3}, "argument callbacks of tune is 3"),
+        ({"callbacks": [3]}, "argument callbacks of tune is"),
+    ]:
+        with pytest.raises(DeclarationError, match=fault):
+            RandomTuner(task_of(8)).tune(**{"n_trial": 1, "measure_option": made_up(), **odd})
     with pytest.raises(DeclarationError, match="Tuner has no method has_next"):
         Tuner(task_of(8)).tune(1, made_up())
     with pytest.raises(DeclarationError, match="Tuner has no method next_batch"):

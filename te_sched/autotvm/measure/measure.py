@@ -186,8 +186,8 @@ def check_part(given: Any, kind: type, what: str) -> Any:
 @checked
 def create_measure_batch(task: Task, option: Mapping[str, Any]) -> MeasureBatch:
     """The function that measures configurations of a task, by the parts of `measure_option`."""
-    builder: MeasureBuilder = check_part(option["builder"], MeasureBuilder, "builder")
-    runner: MeasureRunner = check_part(option["runner"], MeasureRunner, "runner")
+    builder: MeasureBuilder = check_part(option.get("builder"), MeasureBuilder, "builder")
+    runner: MeasureRunner = check_part(option.get("runner"), MeasureRunner, "runner")
     runner.set_task(task)
     builder.set_task(task, runner.get_build_kwargs())
     return _Batch(builder, runner)

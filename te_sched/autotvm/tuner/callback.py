@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import sys
 import time
 from collections.abc import Sequence
@@ -31,15 +30,17 @@ def log_to_file(file_out: Any, protocol: str = "json") -> Callback:
     file_out : a path, or an open file.
     protocol : "json", which TVM reads, or "pickle".
     """
+    path = (
+        None if callable(getattr(file_out, "write", None)) else files.check_path(file_out, "write")
+    )
 
     def write(tuner: Any, inputs: Sequence[MeasureInput], results: Sequence[MeasureResult]) -> None:
         del tuner
         pairs = zip(inputs, results, strict=True)
         text = "".join([f"{encode(*one, protocol=protocol)}\n" for one in pairs])
-        if not isinstance(file_out, str | os.PathLike):
+        if path is None:
             file_out.write(text)
             return
-        path = files.check_path(file_out, "write")
         with (
             files.refusing(f"write {path}", "free some space, or log to another file"),
             open(path, "a", encoding="utf-8") as file,

@@ -76,6 +76,7 @@ class Tuner:
         """Set after how many errors in a row they are shown; by default 150."""
         self.error_ct_threshold = threshold
 
+    @checked
     def tune(
         self,
         n_trial: int,
