@@ -19,8 +19,9 @@ import sys
 import tempfile
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from multiprocessing import Pipe
 from typing import Any, NamedTuple, Self
 
@@ -52,24 +53,40 @@ _TAIL = 2000  # bytes of a crashed worker's output that its error shows
 
 
 class _Scratch:
-    """The folders for temporary files of this process and of its workers."""
+    """The folder for temporary files of this process and of its workers."""
 
     def __init__(self) -> None:
-        self._folders: list[str] = []
+        self._folders: list[str] = []  # one, if it is there
+        self._users = 0
         self._lock = new_lock()
-        after_fork(self._folders.clear)  # they belong to the parent
+        after_fork(self._renew)
         # Finalizers of pools, which are made later, end the workers before.
         weakref.finalize(self, _remove, self._folders)
 
-    def folder(self) -> str:
-        """The folder in use, a new one if it was deleted."""
+    def _renew(self) -> None:
+        """Leave the folder to the parent, in a forked process."""
+        self._folders.clear()
+        self._users = 0
+
+    @contextmanager
+    def used(self) -> Iterator[str]:
+        """The folder, which exists until all users have left, and longer if it is not empty."""
         with self._lock:
-            if not self._folders or not os.path.isdir(self._folders[-1]):
+            if not self._folders or not os.path.isdir(self._folders[0]):
                 made = files.new_temporary_folder(
                     "start a worker process", "te_sched-workers-", WorkerError
                 )
-                self._folders.append(made)
-            return self._folders[-1]
+                self._folders[:] = [made]
+            folder = self._folders[0]
+            self._users += 1
+        try:
+            yield folder
+        finally:
+            with self._lock:
+                self._users -= 1
+                if self._users < 1:
+                    with contextlib.suppress(OSError, IndexError):
+                        os.rmdir(self._folders[0])
 
 
 def _remove(folders: list[str]) -> None:
@@ -80,16 +97,22 @@ def _remove(folders: list[str]) -> None:
 _scratch = _Scratch()
 
 
-def scratch_folder() -> str:
-    """The folder that workers have for temporary files, as `tempfile` finds it.
+def scratch_folder() -> AbstractContextManager[str]:
+    """The folder that workers have for temporary files, as `tempfile` finds it: a context in which
+    it exists.
 
-    It is removed when this process has ended, also if it was killed while a worker was running.
+    It is removed when it is empty and not used any more, or this process has ended, also if it was
+    killed while a worker was running.
 
     Raises
     ------
     WorkerError if it cannot be made.
+
+    >>> with scratch_folder() as folder:
+    ...     os.path.isdir(folder)
+    True
     """
-    return _scratch.folder()
+    return _scratch.used()
 
 
 class WorkerTimeoutError(WorkerError):
@@ -112,7 +135,7 @@ class WorkerPool:
     """A pool of worker processes, which are started when needed and reused.
 
     Use it as a context: at its end, also after Ctrl-C, all processes are ended. They also end with
-    this process, however that ends.
+    this process, however that ends. A forked process starts workers of its own.
 
     Parameters
     ----------
@@ -145,7 +168,10 @@ class WorkerPool:
         _check("timeout", timeout, (int, float))
         _check("memory_limit", memory_limit, int)
         self.max_workers = max_workers
-        self._threads = _Threads(timeout, WorkerSettings(memory_limit, initializer))
+        self._begin(timeout, WorkerSettings(memory_limit, initializer))
+
+    def _begin(self, timeout: float | None, settings: WorkerSettings) -> None:
+        self._threads = _Threads(timeout, settings)
         self._close = weakref.finalize(self, self._threads.close)
 
     def submit(
@@ -166,10 +192,12 @@ class WorkerPool:
         ------
         WorkerError if the pool was shut down; DeclarationError for a timeout that is not positive.
         """
-        if self._threads.is_closed():
+        if self._threads.is_closed:
             raise WorkerError(
                 "cannot submit a call to a pool that was shut down", help="create a new pool"
             )
+        if not self._threads.are_own():
+            self._begin(self._threads.timeout, self._threads.settings)
         future: Future[Any] = Future()
         _check("timeout", timeout, (int, float))
         self._threads.put(_Waiting(future, WorkerCall(function, args, user_place()), timeout))
@@ -208,18 +236,18 @@ class _Threads:
     """
 
     def __init__(self, timeout: float | None, settings: WorkerSettings) -> None:
-        self._timeout, self._settings = timeout, settings
+        self.timeout, self.settings = timeout, settings
         self._waiting: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
         self._workers: set[_Worker] = set()
         self._idle = 0
         self._lock = threading.RLock()  # a collection may call `close` in a thread that has it
         self._process = os.getpid()
-        self._is_closed = False
+        self.is_closed = False
 
-    def is_closed(self) -> bool:
-        """Whether there are no threads any more, as after `close` and in a forked process."""
-        return self._is_closed or os.getpid() != self._process
+    def are_own(self) -> bool:
+        """Whether they belong to this process, and not to one that was forked."""
+        return os.getpid() == self._process
 
     def put(self, waiting: _Waiting) -> None:
         """Let a thread make a call."""
@@ -236,9 +264,11 @@ class _Threads:
 
     def close(self) -> None:
         """Cancel what waits, end processes and threads."""
-        if self.is_closed():
+        if self.is_closed:
             return
-        self._is_closed = True
+        self.is_closed = True
+        if not self.are_own():
+            return
         with contextlib.suppress(queue.Empty):
             while waiting := self._waiting.get_nowait():
                 waiting.future.cancel()
@@ -264,13 +294,13 @@ class _Threads:
                     self._drop(worker)
                     worker = None
                     worker = self._new_worker()
-                succeeded, value = worker.call(request, timeout or self._timeout)
+                succeeded, value = worker.call(request, timeout or self.timeout)
             except BaseException as error:
                 succeeded, value = False, error
             if isinstance(value, MemoryError) or (worker is not None and not worker.is_alive()):
                 self._drop(worker)
                 worker = None
-            if not succeeded and self.is_closed():
+            if not succeeded and self.is_closed:
                 value = WorkerError("the pool was shut down during a call")
             future.set_result(value) if succeeded else future.set_exception(value)
             del waiting, future, call, value  # the thread may wait long
@@ -289,10 +319,10 @@ class _Threads:
         worker = _Worker()
         with self._lock:
             self._workers.add(worker)
-            if self._is_closed:
+            if self.is_closed:
                 worker.kill()
         try:
-            worker.prepare(self._settings)
+            worker.prepare(self.settings)
         except BaseException:
             self._drop(worker)
             raise
@@ -309,22 +339,25 @@ class _Worker:
     """One process and the connection to it."""
 
     def __init__(self) -> None:
-        scratch = scratch_folder()
-        self._output = tempfile.TemporaryFile("a+b")  # noqa: SIM115 (lives as long as the process)
-        self._connection, theirs = Pipe()
-        number, parent = str(theirs.fileno()), str(os.getpid())
         program = [sys.executable, "-P", "-m", "te_sched.worker_process"]
         path = os.pathsep.join(folder or os.getcwd() for folder in sys.path)
-        with theirs:
-            self._process = subprocess.Popen(
-                [*program, number, parent, str(_is_face_of_tvm()), scratch],
-                stdin=subprocess.DEVNULL,
-                stdout=self._output,
-                stderr=self._output,
-                pass_fds=[theirs.fileno()],
-                env={**os.environ, "PYTHONPATH": path, "TMPDIR": scratch},
-                start_new_session=True,  # Ctrl-C in a terminal goes to this process alone
-            )
+        with ExitStack() as ends:
+            scratch = ends.enter_context(_scratch.used())
+            self._output = ends.enter_context(tempfile.TemporaryFile("a+b"))
+            self._connection, theirs = Pipe()
+            ends.enter_context(self._connection)
+            number, parent = str(theirs.fileno()), str(os.getpid())
+            with theirs:
+                self._process = subprocess.Popen(
+                    [*program, number, parent, str(_is_face_of_tvm()), scratch],
+                    stdin=subprocess.DEVNULL,
+                    stdout=self._output,
+                    stderr=self._output,
+                    pass_fds=[theirs.fileno()],
+                    env={**os.environ, "PYTHONPATH": path, "TMPDIR": scratch},
+                    start_new_session=True,  # Ctrl-C in a terminal goes to this process alone
+                )
+            self._ends = ends.pop_all()
 
     def prepare(self, settings: WorkerSettings) -> None:
         """Wait until the process is ready."""
@@ -383,8 +416,7 @@ class _Worker:
     def close(self) -> None:
         """End the process and close its files."""
         self.kill()
-        self._connection.close()
-        self._output.close()
+        self._ends.close()
 
 
 def _is_face_of_tvm() -> bool:

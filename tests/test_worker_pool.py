@@ -255,14 +255,19 @@ def test_a_pool_that_is_collected_ends_its_processes() -> None:
     assert is_gone(process)
 
 
-def test_a_forked_process_leaves_the_workers_alone() -> None:
+def test_a_forked_process_has_workers_of_its_own() -> None:
     pool = WorkerPool(1)
     process = pool.submit(os.getpid).result()
     child = os.fork()
     if child == 0:
-        pool.shutdown()
-        os._exit(0)
-    os.waitpid(child, 0)
+        is_another = pool.submit(os.getpid).result() != process
+        with scratch_folder() as folder:
+            pool.shutdown()
+        try:
+            pool.submit(os.getpid)
+        except WorkerError:
+            os._exit(0 if is_another and not os.path.exists(folder) else 1)
+    assert os.waitpid(child, 0)[1] == 0
     assert pool.submit(os.getpid).result() == process
     pool.shutdown()
 
@@ -336,11 +341,14 @@ def test_temporary_files_of_workers_end_with_the_main_program(end: str, tmp_path
     assert not any(tmp_path.iterdir())
 
 
-def test_a_scratch_folder_that_was_deleted_is_made_again() -> None:
-    before = scratch_folder()
-    assert before == scratch_folder()
-    shutil.rmtree(before)
-    assert os.path.isdir(scratch_folder())
+def test_a_scratch_folder_is_there_while_it_is_used() -> None:
+    with WorkerPool(1) as pool:
+        theirs = pool.submit(tempfile.gettempdir).result()
+        with scratch_folder() as folder, scratch_folder() as again:
+            assert folder == again == theirs
+            shutil.rmtree(folder)
+            with scratch_folder() as new:
+                assert os.path.isdir(new)
 
 
 def test_a_system_without_room_for_temporary_files_is_reported(
@@ -349,7 +357,8 @@ def test_a_system_without_room_for_temporary_files_is_reported(
     def full(*arguments: Any, **options: Any) -> str:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    shutil.rmtree(scratch_folder())
+    with scratch_folder() as folder:
+        shutil.rmtree(folder)
     monkeypatch.setattr(tempfile, "mkdtemp", full)
     with WorkerPool(1) as other, pytest.raises(WorkerError, match="a temporary folder: No space"):
         other.submit(pow, 2, 3).result()

@@ -62,9 +62,10 @@ class Artifact:
 
     def written(self, folder: str | None = None) -> str:
         """The path of the artifact in a folder, by default a new one."""
-        path = Path(
-            folder or tempfile.mkdtemp(prefix=BUILD_PREFIX, dir=scratch_folder()), self.name
-        )
+        if folder is None:
+            with scratch_folder() as scratch:
+                folder = tempfile.mkdtemp(prefix=BUILD_PREFIX, dir=scratch)
+        path = Path(folder, self.name)
         path.write_bytes(self.data)
         return str(path)
 

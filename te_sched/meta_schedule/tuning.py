@@ -428,7 +428,10 @@ def _folder(work_dir: str | os.PathLike[str] | None) -> Iterator[Path]:
     if work_dir is not None:
         yield made_folder(work_dir)
         return
-    with files.temporary_folder("tune", DeclarationError, scratch_folder()) as folder:
+    with (
+        scratch_folder() as scratch,
+        files.temporary_folder("tune", DeclarationError, scratch) as folder,
+    ):
         yield folder
 
 

@@ -14,6 +14,7 @@ import pytest
 
 from te_sched import meta_schedule as ms
 from te_sched.errors import DeclarationError
+from te_sched.meta_schedule.log_file import LOGGER
 from te_sched.meta_schedule.tune import FILE
 from te_sched.worker_pool import scratch_folder
 from tests.meta_schedule.programs import (
@@ -31,6 +32,7 @@ from tests.meta_schedule.programs import (
     inner,
     need_memory,
     space,
+    tiled,
     tune,
 )
 
@@ -155,10 +157,11 @@ def interrupt(*arguments):
     ],
 )
 def test_a_search_that_is_cut_short_removes_what_was_built(tmp_path, options):
-    before = set(os.listdir(scratch_folder()))
-    with contextlib.suppress(ValueError, DeclarationError):
-        assert len(tune(tmp_path, 2, **options)) == 0
-    assert set(os.listdir(scratch_folder())) <= before
+    with scratch_folder() as folder:
+        before = set(os.listdir(folder))
+        with contextlib.suppress(ValueError, DeclarationError):
+            assert len(tune(tmp_path, 2, **options)) == 0
+        assert set(os.listdir(folder)) <= before
 
 
 def test_what_was_built_without_the_usual_callbacks_is_removed_at_the_end(tmp_path):
@@ -346,3 +349,26 @@ def test_a_user_of_threads_may_tune(tmp_path):
     thread.start()
     thread.join()
     assert errors(found[0]) == [None]
+
+
+def test_threads_that_tune_have_logs_of_their_own(tmp_path):
+    before = LOGGER.level, LOGGER.propagate, [*LOGGER.handlers]
+    begun = threading.Barrier(2)
+
+    def wait(sch):
+        begun.wait(60)
+        tiled(sch)
+
+    def one(name, trials):
+        tune(tmp_path / name, trials, space=space(wait), task_name=name, num_trials_per_iter=2)
+
+    threads = [threading.Thread(target=one, args=pair) for pair in (("a", 2), ("b", 6))]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    for name, other in ("ab", "ba"):
+        text = (tmp_path / name / "tuning.log").read_text()
+        assert f"task 0 ({name})" in text
+        assert f"task 0 ({other})" not in text
+    assert (LOGGER.level, LOGGER.propagate, LOGGER.handlers) == before

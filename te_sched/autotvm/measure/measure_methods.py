@@ -65,7 +65,8 @@ def measure_option(builder: Any, runner: Any) -> dict[str, Any]:
 
 
 def _new_folder() -> tempfile.TemporaryDirectory[str]:
-    return tempfile.TemporaryDirectory(prefix="te_sched-autotvm-", dir=scratch_folder())
+    with scratch_folder() as folder:
+        return tempfile.TemporaryDirectory(prefix="te_sched-autotvm-", dir=folder)
 
 
 class WorkerBuilder(MeasureBuilder):

@@ -89,8 +89,9 @@ def _kept(program: Artifact) -> str:
     key = hashlib.sha256(program.data).hexdigest()
     with _lock:
         if key not in _programs:
-            _programs[key] = tempfile.TemporaryDirectory(
-                prefix="te_sched-program-", dir=scratch_folder()
-            )
+            with scratch_folder() as scratch:
+                _programs[key] = tempfile.TemporaryDirectory(
+                    prefix="te_sched-program-", dir=scratch
+                )
             program.written(_programs[key].name)
         return f"{_programs[key].name}/{program.name}"
