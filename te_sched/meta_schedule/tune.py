@@ -71,11 +71,11 @@ def tune_tasks(
         raise DeclarationError("there are no tasks to tune", "", "give at least one TuneContext")
     folder = made_folder(work_dir)
     found = _database(database, folder, module_equality)
-    left = max_trials_global
-    if isinstance(database, str):
-        left -= _measured(found, tasks)
-        if left <= 0:
-            return found
+    before = _measured(found, tasks)
+    goes_on = isinstance(database, str)
+    left = max_trials_global - before if goes_on else max_trials_global
+    if left <= 0:
+        return found
     chosen = _callbacks(measure_callbacks)
     scheduler = TaskScheduler.create(task_scheduler)
     parts = builders.create(builder), runners.create(runner)
@@ -104,10 +104,10 @@ def tune_tasks(
         export(found, folder)
     if is_interrupted:
         LOGGER.warning(
-            "tuning was interrupted after %d of %d trials: the database has them, the same call "
-            "goes on",
-            _measured(found, tasks),
-            max_trials_global,
+            "tuning was interrupted after %d of %d trials: the database has them%s",
+            _measured(found, tasks) - before,
+            left,
+            ", the same call goes on" if goes_on else "",
         )
     return found
 

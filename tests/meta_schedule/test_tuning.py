@@ -202,7 +202,7 @@ def test_target_has_the_cores_of_this_machine():
     assert str(tuned(trials=1, target="llvm -num-cores=3").target) == "llvm -num-cores=3"
 
 
-def test_interrupted_search_returns_the_best_until_then(monkeypatch):
+def test_interrupted_search_returns_the_best_until_then(monkeypatch, caplog):
     class Interrupted(RunnerHere):
         batches = 0
 
@@ -215,6 +215,7 @@ def test_interrupted_search_returns_the_best_until_then(monkeypatch):
     monkeypatch.setattr("tests.meta_schedule.here.RunnerHere", Interrupted)
     found = tuned(seconds=[9.0, 3.0], trials=4, num_trials_per_iter=1)
     assert found.trials.latencies == [3.0]
+    assert caplog.messages == ["tuning was interrupted after 1 of 4 trials: the database has them"]
 
 
 def test_interrupt_before_anything_was_measured_is_raised(monkeypatch):
