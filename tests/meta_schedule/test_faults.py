@@ -335,11 +335,23 @@ def test_damaged_databases_are_refused(tmp_path):
         tune(tmp_path)
 
 
-def test_damaged_records_are_refused(tmp_path):
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        ("record SET content = '[0,'", "record"),
+        ("record SET content = '{}'", "record"),
+        ("record SET content = '[[[1],[2]],[1.0],null,null]'", "record"),
+        ("record SET content = '[[1,2],[1.0],null,null]'", "record"),
+        ("record SET content = replace(content, 'llvm', 'abacus')", "record"),
+        ("record SET workload = 77", "record"),
+        ("workload SET module = '{}'", "workload"),
+    ],
+)
+def test_damaged_records_are_refused(tmp_path, change, what):
     tune(tmp_path, 1)
     with sqlite3.connect(tmp_path / FILE) as connection:
-        connection.execute("UPDATE record SET content = '[0,'")
-    with pytest.raises(DeclarationError, match=r"a record of the database .* is damaged"):
+        connection.execute(f"UPDATE {change}")
+    with pytest.raises(DeclarationError, match=rf"a {what} of the database .* is damaged"):
         tune(tmp_path, 2)
 
 

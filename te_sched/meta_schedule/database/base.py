@@ -175,7 +175,7 @@ class TuningRecord:
         if not (is_sequence(json_obj) and len(json_obj) == 4):
             raise _damaged("a record", json_obj)
         trace, seconds, target, arguments = json_obj
-        if not (is_sequence(trace) and len(trace) == 2):
+        if not _is_trace(trace):
             raise _damaged("a trace", trace)
         if seconds is not None and not (
             is_sequence(seconds) and all(isinstance(one, int | float) for one in seconds)
@@ -188,6 +188,16 @@ class TuningRecord:
             None if target is None else Target(target),
             None if arguments is None else [ArgInfo.from_json(one) for one in arguments],
         )
+
+
+def _is_trace(given: Any) -> bool:
+    """Whether a value has the form of a trace's JSON: instructions and decisions."""
+    if not (is_sequence(given) and len(given) == 2 and all(map(is_sequence, given))):
+        return False
+    instructions, decisions = given
+    return all(
+        is_sequence(one) and len(one) == 4 and isinstance(one[0], str) for one in instructions
+    ) and all(is_sequence(one) and len(one) == 2 for one in decisions)
 
 
 def _damaged(what: str, given: object) -> DeclarationError:

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from te_sched import files
-from te_sched.errors import DeclarationError
+from te_sched.errors import DeclarationError, TeSchedError
 from te_sched.ir.serialization import load_json, save_json
 from te_sched.ir.stmt import IRModule
 from te_sched.meta_schedule.database.base import FAILED, Database, TuningRecord, Workload
@@ -157,10 +157,15 @@ class SQLiteDatabase(Database):
 
     def _workload(self, number: int) -> Workload:
         if number not in self._workloads:
-            (text,) = self._connection.execute(
+            row = self._connection.execute(
                 "SELECT module FROM workload WHERE id = ?", (number,)
             ).fetchone()
-            self._workloads[number] = Workload(load_json(text))
+            if row is None:
+                raise self._damaged("record", f"its workload, {number}, is missing")
+            try:
+                self._workloads[number] = Workload(load_json(row[0]))
+            except TeSchedError as error:
+                raise self._damaged("workload", error.summary) from error
         return self._workloads[number]
 
     def _records(self, condition: str, values: tuple[Any, ...]) -> list[TuningRecord]:
@@ -168,18 +173,20 @@ class SQLiteDatabase(Database):
         for number, content, error, machine in self._connection.execute(
             _SELECT + condition, values
         ).fetchall():
+            workload = self._workload(number)
             try:
-                data = json.loads(content)
-            except ValueError as failure:
-                raise DeclarationError(
-                    f"a record of the database {self.path!r} is damaged",
-                    str(failure),
-                    "tune into another file",
-                ) from failure
-            record = TuningRecord.from_json(data, self._workload(number))
+                record = TuningRecord.from_json(json.loads(content), workload)
+            except (ValueError, TeSchedError) as failure:
+                why = failure.summary if isinstance(failure, TeSchedError) else str(failure)
+                raise self._damaged("record", why) from failure
             record.error_msg, record.machine = error, machine
             found.append(record)
         return found
+
+    def _damaged(self, what: str, why: str) -> DeclarationError:
+        return DeclarationError(
+            f"a {what} of the database {self.path!r} is damaged", why, "tune into another file"
+        )
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
