@@ -111,13 +111,14 @@ def _shifted(source: Any) -> Any:
     is_whole = is_number(one.lower_factor, 1) and one.extent is one.source.extent
     if not is_whole or type(one.source.source) is not Var or not is_number(one.scale, 1):
         return None
-    is_later = isinstance(source.base, int) and source.base < 0
-    return one.source.source - -source.base if is_later else None
+    return one.source.source - -source.base if _is_negative(source.base) else None
 
 
-def _is_reversed(one: IterSplitExpr) -> bool:
-    """Whether the values of a part, without its scale, are 0 and below."""
-    return isinstance(one.extent, int) and one.extent < 0
+def _is_negative(a: Factor) -> bool:
+    """Whether a number is known to be negative: the extents of parts whose values are 0 and less,
+    and the scales of sums that count downwards.
+    """
+    return isinstance(a, int) and a < 0
 
 
 def _size(a: Factor) -> Factor:
@@ -249,9 +250,13 @@ class Prover:
         return found if self.is_equal(found * b, a) else None
 
     def ceildiv(self, a: Factor, b: Factor) -> Factor:
-        """a / b, rounded up."""
+        """a / b, rounded away from zero."""
         exact = self.quotient(a, b)
-        return self.number((a + b - 1) // b) if exact is None else exact
+        if exact is not None:
+            return exact
+        if isinstance(a, int) and isinstance(b, int):
+            return -(-a // b) if (a < 0) == (b < 0) else a // b
+        return self.number((a + b - 1) // b)
 
     def least(self, a: Factor | None, b: Factor) -> Factor:
         """The minimum of two numbers; None is infinity."""
@@ -627,7 +632,7 @@ class Detector(Visitor):
         NotAffine
         """
         is_part = self.as_tvm and len(a.args) == 1 and is_number(a.args[0].scale, 1)
-        if not is_part or _is_reversed(a.args[0]) or not isinstance(a.base, int) or a.base < 0:
+        if not is_part or _is_negative(a.args[0].extent) or not _is_at_least(a.base, 0):
             raise NotAffine(f"({expr_of(a)}) // {divisor} does not begin with a whole quotient")
         mark = self._mark(a.args, self.prover.number(a.args[0].extent + a.base), a.base)
         return IterSumExpr((IterSplitExpr(mark, 1, mark.extent),), 0)
@@ -635,10 +640,10 @@ class Detector(Visitor):
     def _is_below(self, a: IterSumExpr, limit: Factor) -> bool:
         """Whether 0 <= a < limit."""
         most = a.base
-        if isinstance(most, int) and most < 0:
+        if _is_negative(most):
             return False
         for one in a.args:
-            if _is_reversed(one) or (isinstance(one.scale, int) and one.scale < 0):
+            if _is_negative(one.extent) or _is_negative(one.scale):
                 return False
             most = most + one.scale * (one.extent - 1)
         return self.prover.is_at_least(limit, self.prover.number(most + 1))
@@ -675,19 +680,11 @@ class Detector(Visitor):
         A quotient of a reversed iterator is by a negative number, as TVM writes it where it
         simplifies: `i // -2` for `(0 - i) // 2`. An extent is negative where its values are.
         """
-        is_negative = isinstance(divisor, int) and divisor < 0
-        if is_negative or _is_reversed(one):
-            low, count, by = map(_size, (one.lower_factor, one.extent, divisor))
-            whole = one._replace(lower_factor=low, extent=count)
-            if self.prover.quotient(count, by) is None and not self.is_highest(whole):
-                raise NotAffine(f"{expr_of(one)} is not a multiple of {divisor}")
-            extent = self.prover.ceildiv(count, by)
-            extent = extent if is_negative and _is_reversed(one) else -extent
-            lower = self.prover.number(one.lower_factor * divisor)
-            return one._replace(lower_factor=lower, extent=extent), one._replace(extent=divisor)
         extent = self.prover.quotient(one.extent, divisor)
         if extent is None:
             if not self.is_highest(one):  # x % 6 // 4 is not part of x
+                if _is_negative(divisor) or _is_negative(one.extent):
+                    raise NotAffine(f"{expr_of(one)} is not a multiple of {divisor}")
                 mark = self._mark((one,), one.extent)
                 one = IterSplitExpr(mark, 1, mark.extent)
             extent = self.prover.ceildiv(one.extent, divisor)
@@ -778,7 +775,7 @@ class Detector(Visitor):
         number, args = self.prover.number, gap.args
         low = number(-gap.base) if kind is EQ else None
         high = number((0 if kind is LT else 1) - gap.base)
-        if all(isinstance(one.scale, int) and one.scale < 0 for one in args):
+        if all(_is_negative(one.scale) for one in args):
             # -s < high is s >= 1 - high
             args = self.times(gap, -1).args
             low, high = number(1 - high), None if low is None else number(1 - low)
@@ -803,7 +800,7 @@ class Detector(Visitor):
         """The sum of a bound as one part, with the least of its values and their number."""
         found = self.fused(IterSumExpr(bound.args, 0))
         (one,) = found.args
-        if isinstance(one.scale, int) and one.scale < 0:
+        if _is_negative(one.scale):
             raise NotAffine(f"{expr_of(found)} counts downwards under a condition")
         # scale * part + base < high
         number, ceildiv = self.prover.number, self.prover.ceildiv

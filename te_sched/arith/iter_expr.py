@@ -35,6 +35,7 @@ class IterSplitExpr(NamedTuple):
 
     The extent is UNBOUNDED if there is no remainder. `trunc` means that / and % round towards zero.
     In the order of parts, it also separates parts that were never divided from joined ones.
+    Of a reversed iterator, lower_factor or extent is negative: x % -4 // -2 has -2 and 2.
     """
 
     source: Any  # an expression or a mark

@@ -317,10 +317,11 @@ def test_quotients_of_reversed_iterators_are_by_negative_numbers(
 
 
 def test_quotients_of_reversed_iterators_are_equal() -> None:
-    for first, extent in itertools.product((0, 2), (4, 5, 7)):
+    for first, extent in itertools.product((0, 2), (2, 3, 4, 5, 7)):
         parts = [x, x // 2, x % 2, x % 3, x % 4, (0 - x) // 2, (0 - x) % 3]
-        for part, by, shift in itertools.product(parts, (2, 3, 4), (0, 1, 4)):
-            quotient, rest = (shift - part) // by, (shift - part) % by
+        wholes = [whole for part in parts for whole in (0 - part, 1 - part, 4 - part, part)]
+        for whole, by in itertools.product(wholes, (2, 3, 4)):
+            quotient, rest = whole // by, whole % by
             for index in (quotient, rest, quotient * by + rest, quotient // 2, quotient % 2 * -1):
                 found = iter_map_simplify([index + y * 16], domain(x=(first, extent), y=2))[0]
                 for at in range(first, first + extent):
