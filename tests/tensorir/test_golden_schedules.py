@@ -244,6 +244,15 @@ def test_places_that_are_none_mean_those_around_them(
     assert str(sch.trace).rstrip().endswith(f"decision={recorded})")
 
 
+@pytest.mark.parametrize(("decision", "recorded"), [(0, -1), (1, 1), (2, 1)])
+def test_loops_around_a_block_are_no_places_for_it(decision: int, recorded: int) -> None:
+    sch = tir.Schedule(from_source(GIVEN + STAGES))
+    sch.compute_at("B", sch.get_loops("C")[0])
+    sch.compute_at("B", sch.sample_compute_location("B", decision=decision))
+    assert f"decision={recorded})" in str(sch.trace)
+    assert len(sch.get_loops("B")) == 2
+
+
 def test_blocks_that_begin_or_continue_others_stay() -> None:
     sch = tir.Schedule(from_source(GIVEN + MATMUL))
     sch.decompose_reduction("C", sch.get_loops("C")[2])

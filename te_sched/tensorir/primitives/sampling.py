@@ -146,9 +146,9 @@ class SamplingPrimitives(ScheduleBase):
         Parameters
         ----------
         decision : the number of the loop from outside, among those that all consumers share; -1
-            for the place where the block is, -2 for inlining. The numbers of loops of one
-            iteration, and of those inside of the reduction loops that come first, mean the place
-            before. A block that writes a parameter stays where it is.
+            for the place where the block is, -2 for inlining. The numbers of loops around the
+            block, of loops of one iteration, and of those inside of the reduction loops that come
+            first, mean the place before. A block that writes a parameter stays where it is.
 
         >>> sch = tir.Schedule(matmul_relu, seed=1)
         >>> place = sch.sample_compute_location("C", decision=0)
@@ -162,7 +162,8 @@ class SamplingPrimitives(ScheduleBase):
         readers = consumers(self, key) if is_movable and not written_results(self, key) else []
         shared = _shared_loops(self, readers)
         choices = [-2] if readers and is_complete else []
-        choices += [-1, *_places(self, readers, shared)]
+        places, own = _places(self, readers, shared), self.loops_above(key)
+        choices += [-1, *[place for place in places if shared[place] not in own]]
         if decision is None:
             place = choices[self.random.below(len(choices))]
         else:
