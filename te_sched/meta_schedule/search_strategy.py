@@ -265,7 +265,7 @@ class EvolutionarySearch(_Batches):
     init_measured_ratio : the share of the first population that was measured.
     init_min_unmeasured : how many random schedules the first population has at least, if the space
         has as many.
-    max_fail_count : how often random schedules are drawn again after none was valid.
+    max_fail_count : rounds of random draws without a new schedule, after which a batch is empty.
     genetic_num_iters : generations.
     genetic_mutate_prob : the share of a generation that is mutated.
     genetic_max_fail_count : how many mutations of one schedule are tried until one is valid.
@@ -325,12 +325,16 @@ class EvolutionarySearch(_Batches):
         return None if self._empty == _MOST_EMPTY else list(picked.values())
 
     def _unmeasured(self, count: int) -> dict[str, Schedule] | None:
-        """New random schedules by their decisions; None if no valid one was found at all."""
+        """New random schedules by their decisions; None if no valid one was found at all.
+
+        Draws are made in rounds, until there are `count`, or a round finds no new ones.
+        """
         wanted = max(count, min(self.population_size, self.init_min_unmeasured))
         found: dict[str, Schedule] = {}
-        valid = False
-        for _ in range(self.max_fail_count):
-            for _ in range(max(wanted, self.init_min_unmeasured)):
+        valid, fails = False, 0
+        while len(found) < count and fails < self.max_fail_count:
+            before = len(found)
+            for _ in range(max(1, self.init_min_unmeasured)):
                 one = self._drawn()
                 if one is None:
                     continue
@@ -340,8 +344,8 @@ class EvolutionarySearch(_Batches):
                     found.setdefault(key, one)
                 if len(found) >= wanted:
                     return found
-            if found:
-                return found
+            if len(found) == before:
+                fails = self.max_fail_count if found else fails + 1
         return found if valid else None
 
     def _measured(self, count: int) -> list[Schedule]:

@@ -56,6 +56,19 @@ def test_replays_repeat_candidates_of_small_spaces():
     assert len(set(found)) >= 45
 
 
+def test_a_large_batch_of_a_small_space_has_each_candidate_once(monkeypatch):
+    draws = []
+    drawn = ms.search_strategy.EvolutionarySearch._drawn
+    monkeypatch.setattr(
+        ms.search_strategy.EvolutionarySearch,
+        "_drawn",
+        lambda strategy: draws.append(1) or drawn(strategy),
+    )
+    found = [one for batch in searched("evolutionary", 10**9, 10**9) for one in batch]
+    assert len(found) == len(set(found)) == 49
+    assert len(draws) < 2_500
+
+
 def refuse_half(sch):
     """A space whose function raises for some of its decisions."""
     tiled(sch)
