@@ -116,7 +116,9 @@ def check_trials(name: str, count: Any) -> None:
     """Refuse what is not a number of trials."""
     if not is_index(count) or count < 1:
         raise DeclarationError(
-            f"{name} is {repr_of(count)}, expected a number of trials", "", "give 1 or more"
+            f"{name} is {repr_of(count)}, expected a number of trials",
+            "",
+            "give 1 or more, in 64 bits",
         )
 
 

@@ -334,7 +334,9 @@ def _check_options(trials: Any, num_trials_per_iter: Any, seed: Any, name: Any) 
     check_trials("trials", trials)
     check_trials("num_trials_per_iter", num_trials_per_iter)
     if seed is not None and not is_index(seed):
-        raise DeclarationError(f"the seed is {repr_of(seed)}, expected an int", "", "give an int")
+        raise DeclarationError(
+            f"the seed is {repr_of(seed)}, expected an int", "", "give an int of 64 bits"
+        )
     if name is not None and not isinstance(name, str):
         raise DeclarationError(f"the name is {kind_of(name)}, expected a str", "", "give a str")
 
