@@ -279,13 +279,14 @@ def _tile(
     before = [loops[at] for at in others if axes[at].var in used]  # change the panel
     after = [loops[at] for at in others if axes[at].var not in used]  # use the same panel
     work = size_of(node.iter_vars)
-    parts = 2 * usable_processors() if work >= _WORTH else 1
-    needed = -(-parts // math.prod([_loop_extent(sch, one) for one in before]))
+    wanted = 2 * usable_processors()  # parts
+    around = math.prod([_loop_extent(sch, one) for one in before])
+    needed = -(-wanted // around) if work >= _WORTH else 1
     blocks, rest = _blocks_of_rows(sch, node, found, after, row_outer, rows, needed)
     outer = [*before, *blocks]
     sch.reorder(*outer, column_outer, *rest, *inner, column_inner)
     parts = math.prod([_loop_extent(sch, one) for one in outer])
-    if parts < 2 * usable_processors():
+    if parts < wanted:
         outer.append(column_outer)
         at = rest[-1] if rest else None
     else:
@@ -369,19 +370,20 @@ def _blocks_of_rows(
     depth = size_of([one for one in reduced if one.var in alone])
     inner = [] if row_outer is None else [row_outer]
     extents = [_loop_extent(sch, one) for one in after]
+
+    def in_blocks(loop: Any, across: int) -> Any:
+        fit = min(_CACHE // max(4 * depth * across, 1), _loop_extent(sch, loop) // needed)
+        return sch.split(loop, [None, divisor(_known_extent(sch, loop), max(1, fit))])
+
     places = [at for at, extent in enumerate(extents) if extent > 1]
     if not places:
         if row_outer is None:
             return after, []
-        fit = min(_CACHE // max(4 * depth * rows, 1), _loop_extent(sch, row_outer) // needed)
-        size = divisor(_known_extent(sch, row_outer), max(1, fit))
-        outer, row_outer = sch.split(row_outer, [None, size])
-        return [*after, outer], [row_outer]
+        outer, within = in_blocks(row_outer, rows)
+        return [*after, outer], [within]
     at = places[-1]
     across = 1 if row_outer is None else _loop_extent(sch, row_outer) * rows
-    fit = min(_CACHE // max(4 * depth * across, 1), extents[at] // needed)
-    size = divisor(_known_extent(sch, after[at]), max(1, fit))
-    outer, within = sch.split(after[at], [None, size])
+    outer, within = in_blocks(after[at], across)
     return [*after[:at], outer, *after[at + 1 :]], [within, *inner]
 
 
