@@ -62,6 +62,14 @@ def nll_loss_backward(
     )
 
 
+def _pool_gradient(
+    kind: str, output_grad: Any, data: Any, pool_size: Any, *others: Any
+) -> GraphCall:
+    """A gradient of pools, whose sizes are int32 as in TVM."""
+    attrs = pool_attrs(2, as_sizes(pool_size, 2, "pool_size", dtype="int32"), *others)
+    return make_call(f"relax.grad.{kind}_pool2d_backward", [output_grad, data], **attrs)
+
+
 def max_pool2d_backward(
     output_grad: Any,
     data: Any,
@@ -75,16 +83,8 @@ def max_pool2d_backward(
     out_layout: str | None = None,
 ) -> GraphCall:
     """The gradient of max_pool2d by its input."""
-    given = (
-        as_sizes(pool_size, 2, "pool_size", dtype="int32"),
-        strides,
-        padding,
-        dilation,
-        ceil_mode,
-        count_include_pad,
-    )
-    attrs = pool_attrs(2, *given, layout, out_layout)
-    return make_call("relax.grad.max_pool2d_backward", [output_grad, data], **attrs)
+    others = strides, padding, dilation, ceil_mode, count_include_pad, layout, out_layout
+    return _pool_gradient("max", output_grad, data, pool_size, *others)
 
 
 def avg_pool2d_backward(
@@ -100,16 +100,8 @@ def avg_pool2d_backward(
     out_layout: str | None = None,
 ) -> GraphCall:
     """The gradient of avg_pool2d by its input."""
-    given = (
-        as_sizes(pool_size, 2, "pool_size", dtype="int32"),
-        strides,
-        padding,
-        dilation,
-        ceil_mode,
-        count_include_pad,
-    )
-    attrs = pool_attrs(2, *given, layout, out_layout)
-    return make_call("relax.grad.avg_pool2d_backward", [output_grad, data], **attrs)
+    others = strides, padding, dilation, ceil_mode, count_include_pad, layout, out_layout
+    return _pool_gradient("avg", output_grad, data, pool_size, *others)
 
 
 def take_backward(output_grad: Any, x: Any, indices: Any, axis: int | None = None) -> GraphCall:
