@@ -9,12 +9,14 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping, Sequence
 from inspect import signature
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from te_sched.errors import DeclarationError, did_you_mean, repr_of
 
 if TYPE_CHECKING:
     from te_sched.meta_schedule.tune_context import TuneContext
+
+T = TypeVar("T")
 
 
 class Component:
@@ -63,18 +65,22 @@ def named(kind: str, choices: Mapping[str, Any], given: object) -> Any:
 
 
 def made(
+    base: type[T],
     kind: str,
     choices: Mapping[str, Any],
     given: object,
     args: Sequence[Any],
     kwargs: Mapping[str, Any],
-) -> Any:
-    """A part of a search, by the name of its class and the arguments that this takes.
+) -> T:
+    """A part of a search, by the name of its class and the arguments that this takes; a part of
+    class `base` is returned as it is.
 
     Raises
     ------
     DeclarationError for another name, or for other arguments.
     """
+    if isinstance(given, base):
+        return given
     chosen = named(kind, choices, given)
     try:
         signature(chosen).bind(*args, **kwargs)
@@ -84,4 +90,5 @@ def made(
             "",
             f"make it as {chosen.__name__}(...), and give that instead of its name",
         ) from None
-    return chosen(*args, **kwargs)
+    found: T = chosen(*args, **kwargs)
+    return found

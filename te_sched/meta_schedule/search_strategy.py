@@ -73,10 +73,7 @@ class SearchStrategy(Component):
         >>> type(SearchStrategy.create("replay-trace")).__name__
         'ReplayTrace'
         """
-        if isinstance(kind, SearchStrategy):
-            return kind
-        found: SearchStrategy = made("search strategy", _STRATEGIES, kind, args, kwargs)
-        return found
+        return made(SearchStrategy, "search strategy", _STRATEGIES, kind, args, kwargs)
 
 
 class _Batches(SearchStrategy):

@@ -61,12 +61,9 @@ class SpaceGenerator(Component):
     @staticmethod
     def create(kind: Any = "post-order-apply", *args: Any, **kwargs: Any) -> SpaceGenerator:
         """A generator by its name, or of a function of a schedule."""
-        if isinstance(kind, SpaceGenerator):
-            return kind
-        if callable(kind):
+        if callable(kind) and not isinstance(kind, SpaceGenerator):
             return ScheduleFn(kind, *args, **kwargs)
-        found: SpaceGenerator = made("space generator", _GENERATORS, kind, args, kwargs)
-        return found
+        return made(SpaceGenerator, "space generator", _GENERATORS, kind, args, kwargs)
 
 
 class _WithParts(SpaceGenerator):

@@ -341,10 +341,7 @@ class TaskScheduler(Component):
         >>> type(TaskScheduler.create("round-robin")).__name__
         'RoundRobin'
         """
-        if isinstance(kind, TaskScheduler):
-            return kind
-        found: TaskScheduler = made("task scheduler", _SCHEDULERS, kind, args, kwargs)
-        return found
+        return made(TaskScheduler, "task scheduler", _SCHEDULERS, kind, args, kwargs)
 
 
 def _device_of(kind: str) -> str:

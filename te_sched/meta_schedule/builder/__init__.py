@@ -17,10 +17,7 @@ _BUILDERS: dict[str, type[Builder]] = {"local": LocalBuilder, "dask": DaskBuilde
 
 def create(kind: Any = "local", *args: Any, **kwargs: Any) -> Builder:
     """A builder by its name; a builder is returned as it is."""
-    if isinstance(kind, Builder):
-        return kind
-    found: Builder = made("builder", _BUILDERS, kind, args, kwargs)
-    return found
+    return made(Builder, "builder", _BUILDERS, kind, args, kwargs)
 
 
 Builder.create = staticmethod(create)  # type: ignore[attr-defined]

@@ -31,8 +31,6 @@ def create(kind: Any = "xgb", *args: Any, **kwargs: Any) -> CostModel | None:
     """
     if kind is None or kind == "none":
         return None
-    if isinstance(kind, CostModel):
-        return kind
     if kind == "mlp":
         raise DeclarationError(
             "the cost model 'mlp' is not supported",
@@ -45,8 +43,7 @@ def create(kind: Any = "xgb", *args: Any, **kwargs: Any) -> CostModel | None:
             "pip install te_sched[tune]"
         )
         return None
-    found: CostModel = made("cost model", _MODELS, kind, args, kwargs)
-    return found
+    return made(CostModel, "cost model", _MODELS, kind, args, kwargs)
 
 
 CostModel.create = staticmethod(create)  # type: ignore[attr-defined]

@@ -31,12 +31,9 @@ def create(kind: Any = "json", *args: Any, **kwargs: Any) -> Database:
     >>> type(create("memory")).__name__
     'MemoryDatabase'
     """
-    if isinstance(kind, Database):
-        return kind
-    if callable(kind):
+    if callable(kind) and not isinstance(kind, Database):
         return ScheduleFnDatabase(kind, *args, **kwargs)
-    found: Database = made("kind of database", _DATABASES, kind, args, kwargs)
-    return found
+    return made(Database, "kind of database", _DATABASES, kind, args, kwargs)
 
 
 Database.create = staticmethod(create)  # type: ignore[attr-defined]

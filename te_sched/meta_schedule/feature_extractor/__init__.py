@@ -19,10 +19,7 @@ _EXTRACTORS: dict[str, Any] = {"per-store-feature": PerStoreFeature}
 
 def create(kind: Any = "per-store-feature", *args: Any, **kwargs: Any) -> FeatureExtractor:
     """A feature extractor by its name; an extractor is returned as it is."""
-    if isinstance(kind, FeatureExtractor):
-        return kind
-    found: FeatureExtractor = made("feature extractor", _EXTRACTORS, kind, args, kwargs)
-    return found
+    return made(FeatureExtractor, "feature extractor", _EXTRACTORS, kind, args, kwargs)
 
 
 FeatureExtractor.create = staticmethod(create)  # type: ignore[attr-defined]

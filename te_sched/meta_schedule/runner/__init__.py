@@ -23,10 +23,7 @@ _RUNNERS: dict[str, type[Runner]] = {"local": LocalRunner, "dask": DaskRunner, "
 
 def create(kind: Any = "local", *args: Any, **kwargs: Any) -> Runner:
     """A runner by its name; a runner is returned as it is."""
-    if isinstance(kind, Runner):
-        return kind
-    found: Runner = made("runner", _RUNNERS, kind, args, kwargs)
-    return found
+    return made(Runner, "runner", _RUNNERS, kind, args, kwargs)
 
 
 Runner.create = staticmethod(create)  # type: ignore[attr-defined]
