@@ -108,6 +108,8 @@ def checked(
 ) -> Callable[_P, _T]:
     """The function with its arguments checked; `face` is the public module in messages."""
     known: list[_Signature] = []  # annotations are evaluated at the first call
+    owner, _, own = function.__qualname__.rpartition(".")
+    shown = face + (owner.rpartition(".")[2] if own == "__init__" else own)
 
     @wraps(function)
     def call(*args: _P.args, **kwargs: _P.kwargs) -> _T:
@@ -117,11 +119,11 @@ def checked(
         for number, value in enumerate(args):
             name, expected = by_place[number] if number < len(by_place) else rest
             if not expected.fits(value):
-                raise unfit(error, f"{face}{function.__name__}", name, value, expected)
+                raise unfit(error, shown, name, value, expected)
         for name, value in kwargs.items():
             expected = by_name.get(name, _ANYTHING)
             if not expected.fits(value):
-                raise unfit(error, f"{face}{function.__name__}", name, value, expected)
+                raise unfit(error, shown, name, value, expected)
         return function(*args, **kwargs)
 
     return call

@@ -49,6 +49,7 @@ __all__ = [
 
 _START = 120.0  # seconds within which a new process must answer
 _PATIENCE = 5.0  # seconds to wait for what ends at once
+_LONGEST = 2e6  # seconds that can be waited for at once
 _TAIL = 2000  # bytes of a crashed worker's output that its error shows
 
 
@@ -375,7 +376,7 @@ class _Worker:
     def _answer(self, request: bytes, timeout: float | None) -> WorkerAnswer:
         try:
             self._connection.send_bytes(request)
-            if not self._connection.poll(timeout):
+            if not self._connection.poll(timeout and min(timeout, _LONGEST)):
                 self.kill()
                 error = WorkerTimeoutError(
                     f"a call in a worker process took longer than {timeout:g} s",

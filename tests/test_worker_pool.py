@@ -194,6 +194,11 @@ def test_a_hang_costs_one_call() -> None:
         assert after.result() == 8
 
 
+def test_a_limit_may_be_longer_than_the_system_waits() -> None:
+    with WorkerPool(1, timeout=float("inf")) as pool:
+        assert pool.submit(pow, 2, 3).result() == 8
+
+
 def test_a_call_may_have_a_limit_of_its_own() -> None:
     with WorkerPool(1, timeout=0.2) as pool:
         assert pool.submit(time.sleep, 0.5, timeout=30).result() is None

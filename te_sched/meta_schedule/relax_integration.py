@@ -20,13 +20,14 @@ from te_sched.meta_schedule.database import Database
 from te_sched.meta_schedule.database.equality import ModuleEquality
 from te_sched.meta_schedule.default_schedules import keep_faster_defaults
 from te_sched.meta_schedule.graph_passes import MetaScheduleApplyDatabase
-from te_sched.meta_schedule.tune import tune_tasks
+from te_sched.meta_schedule.tune import TRIALS, tune_tasks
 from te_sched.meta_schedule.tune_context import TuneContext, normalized_module
 from te_sched.meta_schedule.utils import fork_seed
 from te_sched.relax.expr_functor import PyExprVisitor
 from te_sched.relax.transform.bind_params import BindParams
 from te_sched.relax.vm_build import build
 from te_sched.runtime.module import Module
+from te_sched.signatures import checked_as
 
 _CALLS = ("relax.call_tir", "relax.call_tir_inplace", "relax.call_dps_packed")
 
@@ -60,6 +61,7 @@ class _Calls(PyExprVisitor):
         super().visit_call_(op)
 
 
+@checked_as(DeclarationError, but=("mod", "target"))
 def extract_tasks(
     mod: IRModule | GraphFunction,
     target: Target | str,
@@ -102,6 +104,7 @@ def extract_tasks(
     ]
 
 
+@checked_as(DeclarationError, but=("work_dir",))
 def extracted_tasks_to_tune_contexts(
     extracted_tasks: list[ExtractedTask],
     work_dir: str | os.PathLike[str],
@@ -127,6 +130,7 @@ def extracted_tasks_to_tune_contexts(
     return contexts, [float(one.weight) for one in extracted_tasks]
 
 
+@checked_as(DeclarationError, but=("mod", "target", "work_dir", *TRIALS))
 def tune_relax(
     mod: IRModule | GraphFunction,
     params: Mapping[str, Any] | None,
@@ -181,6 +185,7 @@ def tune_relax(
     return found
 
 
+@checked_as(DeclarationError, but=("mod", "target"))
 def compile_relax(
     database: Database,
     mod: IRModule,

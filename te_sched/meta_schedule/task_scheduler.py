@@ -114,6 +114,11 @@ class TaskScheduler(Component):
                 "",
                 "give one weight for each task",
             )
+        for weight in task_weights:
+            if not 0 <= weight < math.inf:
+                raise DeclarationError(
+                    f"the weight of a task is {weight}", "", "give a number that is not negative"
+                )
         self.tasks_ = [
             TaskRecord(one, float(weight)) for one, weight in zip(tasks, task_weights, strict=True)
         ]

@@ -11,9 +11,10 @@ from te_sched.codegen.target import Target
 from te_sched.errors import DeclarationError
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.meta_schedule.database import Database
-from te_sched.meta_schedule.tune import tune_tasks
+from te_sched.meta_schedule.tune import TRIALS, tune_tasks
 from te_sched.meta_schedule.tune_context import TuneContext, normalized_module
 from te_sched.meta_schedule.utils import fork_seed
+from te_sched.signatures import checked_as
 from te_sched.tir.schedule import Schedule
 
 
@@ -33,6 +34,7 @@ class TuneConfig:
     task_scheduler: str = "gradient"
 
 
+@checked_as(DeclarationError, but=("mod", "target", "work_dir", *TRIALS))
 def tune_tir(
     mod: IRModule | PrimFunc,
     target: Target | str,
@@ -87,8 +89,8 @@ def tune_tir(
             config.num_trials_per_iter,
         )
         max_trials_per_task = config.max_trials_per_task
-        strategy = config.strategy.replace("_", "-")
-        task_scheduler = config.task_scheduler.replace("_", "-")
+        strategy = str(config.strategy).replace("_", "-")
+        task_scheduler = str(config.task_scheduler).replace("_", "-")
     if max_trials_global is None:
         raise DeclarationError(
             "tune_tir does not know how many candidates to measure", "", "give max_trials_global="
@@ -128,6 +130,7 @@ def tune_tir(
     return found if config is None else compile_tir(found, mod, target)
 
 
+@checked_as(DeclarationError, but=("mod", "target"))
 def compile_tir(
     database: Database, mod: IRModule | PrimFunc, target: Target | str
 ) -> Schedule | None:

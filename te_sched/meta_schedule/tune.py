@@ -15,15 +15,23 @@ from te_sched.meta_schedule import cost_model as cost_models
 from te_sched.meta_schedule import database as databases
 from te_sched.meta_schedule import measure_callback as callbacks
 from te_sched.meta_schedule import runner as runners
-from te_sched.meta_schedule.database import Database, JSONDatabase, SQLiteDatabase
+from te_sched.meta_schedule.database import (
+    Database,
+    JSONDatabase,
+    MemoryDatabase,
+    SQLiteDatabase,
+)
 from te_sched.meta_schedule.log_file import LOGGER, logging_to
 from te_sched.meta_schedule.task_scheduler import TaskScheduler
 from te_sched.meta_schedule.tune_context import TuneContext
-from te_sched.signatures import is_index
+from te_sched.signatures import checked_as, is_index, is_sequence
 
 FILE = "tuning.sqlite"
+# The parameters that `check_trials` checks.
+TRIALS = ("max_trials_global", "max_trials_per_task", "num_trials_per_iter")
 
 
+@checked_as(DeclarationError, but=("work_dir", *TRIALS))
 def tune_tasks(
     *,
     tasks: Sequence[TuneContext],
@@ -162,13 +170,15 @@ def _database(given: Any, folder: Path, module_equality: str) -> Database:
         return SQLiteDatabase(folder / FILE, module_equality=module_equality)
     if given == "json":
         return JSONDatabase(work_dir=folder, module_equality=module_equality)
+    if given == "memory":
+        return MemoryDatabase(module_equality)
     return databases.create(given)
 
 
 def _callbacks(given: Any) -> list[Any]:
     if isinstance(given, str):
         return list(callbacks.create(given))
-    found = [given] if isinstance(given, callbacks.MeasureCallback) else list(given)
+    found = list(given) if is_sequence(given) else [given]
     for one in found:
         if not isinstance(one, callbacks.MeasureCallback):
             raise DeclarationError(

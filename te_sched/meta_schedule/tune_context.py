@@ -15,6 +15,7 @@ from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.meta_schedule.search_strategy import MeasureCandidate, SearchStrategy
 from te_sched.meta_schedule.space_generator import SpaceGenerator
 from te_sched.meta_schedule.utils import cpu_count
+from te_sched.signatures import checked_as
 from te_sched.tensorir.random_numbers import MODULUS, RandomNumbers
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ class TuneContext:
     logger : where messages go.
     """
 
+    @checked_as(DeclarationError, but=("mod", "target"))
     def __init__(
         self,
         mod: IRModule | PrimFunc | None = None,
@@ -57,7 +59,7 @@ class TuneContext:
         space_generator: Any = None,
         search_strategy: Any = None,
         task_name: str = "main",
-        rand_state: int = -1,
+        rand_state: int | None = -1,
         num_threads: int | str = "physical",
         logger: logging.Logger | None = None,
     ) -> None:

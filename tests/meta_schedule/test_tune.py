@@ -1,6 +1,7 @@
 """tune_tir and tune_tasks: what they return and write, older arguments, wrong arguments."""
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -114,6 +115,13 @@ def test_older_arguments_give_a_schedule(tmp_path):
         ({"num_trials_per_iter": 1.5}, r"num_trials_per_iter is 1\.5, expected a number"),
         ({"trials": None}, "does not know how many candidates to measure"),
         ({"measure_callbacks": [3]}, "3 is not a callback"),
+        ({"measure_callbacks": None}, "None is not a callback"),
+        ({"seed": "x"}, "argument seed of tune_tir is 'x', expected an int or None"),
+        ({"task_name": 3}, "argument task_name of tune_tir is 3, expected a str"),
+        ({"config": {}}, "argument config of tune_tir is .*expected a TuneConfig or None"),
+        ({"config": ms.TuneConfig(1, strategy=3)}, "'3' is not a search strategy"),
+        ({"special_space": 3}, "argument special_space of tune_tir is 3, expected a dictionary"),
+        ({"database": "memory", "module_equality": "x"}, "'x' is not a module equality"),
         ({"folder": 3}, "cannot tune into 3"),
         ({"folder": "/proc/nowhere"}, "cannot create '/proc/nowhere'"),
     ],
@@ -121,6 +129,47 @@ def test_older_arguments_give_a_schedule(tmp_path):
 def test_wrong_arguments_are_refused(tmp_path, options, message):
     with pytest.raises(DeclarationError, match=message):
         tune(**{"folder": tmp_path, **options})
+
+
+@pytest.mark.parametrize(
+    ("tasks", "weights", "message"),
+    [
+        ([3], [1.0], "argument tasks of tune_tasks is .*each a TuneContext"),
+        ("task", ["x"], "argument task_weights of tune_tasks is .*each a number"),
+        ("task", [math.nan], "the weight of a task is nan"),
+        ("task", [-1], "the weight of a task is -1"),
+    ],
+)
+def test_tasks_and_weights_are_checked(tmp_path, tasks, weights, message):
+    if tasks == "task":
+        tasks = [
+            ms.TuneContext(
+                MODULE,
+                target=LLVM,
+                space_generator=space(),
+                search_strategy="replay-trace",
+            )
+        ]
+    with pytest.raises(DeclarationError, match=message):
+        ms.tune_tasks(
+            tasks=tasks,
+            task_weights=weights,
+            work_dir=tmp_path,
+            max_trials_global=1,
+            builder=BUILDER,
+            runner=RUNNER,
+        )
+
+
+def test_parts_name_their_class_in_errors():
+    with pytest.raises(DeclarationError, match="argument task_name of TuneContext is 3"):
+        ms.TuneContext(MODULE, task_name=3)
+    with pytest.raises(DeclarationError, match="argument timeout_sec of LocalRunner is None"):
+        ms.runner.LocalRunner(timeout_sec=None)
+    with pytest.raises(DeclarationError, match="argument f_build of LocalBuilder is 3"):
+        ms.builder.LocalBuilder(f_build=3)
+    with pytest.raises(DeclarationError, match="argument database of compile_tir is None"):
+        ms.tir_integration.compile_tir(None, MODULE, LLVM)
 
 
 def test_there_must_be_tasks(tmp_path):

@@ -19,6 +19,7 @@ from te_sched.meta_schedule.utils import (
     half_of_memory,
     remove_build_dir,
 )
+from te_sched.signatures import checked
 from te_sched.worker_pool import WorkerPool, WorkerTimeoutError
 
 _Function = str | Callable[..., Any] | None
@@ -45,6 +46,7 @@ class LocalBuilder(Builder):
     DeclarationError for a name that is not registered.
     """
 
+    @checked
     def __init__(
         self,
         *,

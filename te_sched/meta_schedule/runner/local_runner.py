@@ -26,6 +26,7 @@ from te_sched.meta_schedule.utils import (
     get_global_func_with_default_on_worker,
     half_of_memory,
 )
+from te_sched.signatures import checked
 from te_sched.worker_pool import WorkerPool, WorkerTimeoutError
 
 _Function = str | Callable[..., Any] | None
@@ -67,6 +68,7 @@ class LocalRunner(Runner):
 
     is_exclusive = True
 
+    @checked
     def __init__(
         self,
         timeout_sec: float = 30.0,
