@@ -9,8 +9,11 @@ import logging
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from io import TextIOWrapper
 from pathlib import Path
 
+from te_sched import files
+from te_sched.errors import DeclarationError
 from te_sched.locks import new_lock
 
 LOGGER = logging.getLogger("te_sched.meta_schedule")
@@ -30,9 +33,12 @@ class _File(logging.FileHandler):
     searching: list[int] = []  # noqa: RUF012 (of all files)
 
     def __init__(self, path: Path) -> None:
-        super().__init__(path, delay=True)
+        super().__init__(path)
         self.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
         self.thread = threading.get_ident()
+
+    def _open(self) -> TextIOWrapper:
+        return open(self.baseFilename, "a", encoding="utf-8", opener=files.at_once)
 
     def filter(self, record: logging.LogRecord) -> bool:
         is_of_another = record.thread != self.thread and record.thread in self.searching
@@ -58,8 +64,15 @@ def _open() -> None:
 
 @contextmanager
 def logging_to(path: Path) -> Iterator[None]:
-    """Write progress and warnings to a file; others see what they would see without it."""
-    file = _File(path)
+    """Write progress and warnings to a file; others see what they would see without it.
+
+    Raises
+    ------
+    DeclarationError if the file cannot be written.
+    """
+    help = "give a folder that can be written"
+    with files.refusing(f"write {str(path)!r}", help, DeclarationError):
+        file = _File(path)
     with _lock:
         if not file.searching:
             _open()

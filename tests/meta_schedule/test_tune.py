@@ -45,6 +45,13 @@ def test_a_folder_has_the_files_of_tvm_and_a_log(tmp_path, capfd):
     assert capfd.readouterr().err == ""
 
 
+@pytest.mark.parametrize("make", [os.mkdir, os.mkfifo])
+def test_a_log_that_cannot_be_written_is_refused(tmp_path, make):
+    make(tmp_path / "tuning.log")
+    with pytest.raises(DeclarationError, match=r"cannot write '.*/tuning\.log': "):
+        tune(tmp_path, 1)
+
+
 def test_warnings_reach_those_who_have_set_up_no_log(tmp_path):
     program = "from tests.meta_schedule.programs import *; "
     call = f"tune({str(tmp_path)!r}, space=space(postprocs=[Reject()]))"
