@@ -24,7 +24,6 @@ import te_sched
 from te_sched import te
 from te_sched.codegen.cuda import nvrtc
 from te_sched.codegen.cuda.libraries import find_toolkit
-from te_sched.codegen.target import Target
 from te_sched.errors import TeSchedError
 from te_sched.processors import usable_processors
 from te_sched.runtime import cuda_driver
@@ -124,7 +123,7 @@ _MACHINE, _THREADS = "te_sched.codegen.llvm.machine", "te_sched.runtime.threads"
 
 
 def _processor() -> str:
-    machine = importlib.import_module(_MACHINE).machine_of(Target("llvm"))
+    machine = importlib.import_module(_MACHINE).host_machine()
     features = {name[1:] for name in machine.features.split(",") if name.startswith("+")}
     widths = (("avx512f", 512), ("avx", 256), ("sse2", 128), ("neon", 128))
     width = next((f"registers of {bits} bits" for name, bits in widths if name in features), "")

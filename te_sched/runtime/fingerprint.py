@@ -89,12 +89,13 @@ def _is_ours(kind: type) -> bool:
 def environment() -> bytes | None:
     """The name of te_sched, LLVM and Python as they are; None where that is not certain."""
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    files, changed = _sources(package)
-    if not files or changed > config.STARTED - _MARGIN_NS:
+    paths, numbers = _sources(package)
+    if not paths or max(*numbers[::4], *numbers[1::4]) > config.STARTED - _MARGIN_NS:
         return None  # other code may be running than what the files say now
     facts = (
         _FORMAT,
-        files,
+        paths,
+        numbers,
         llvmlite.__version__,
         llvm.llvm_version_info,
         sys.version,
@@ -103,19 +104,20 @@ def environment() -> bytes | None:
     return hashlib.sha256(repr(facts).encode()).digest()
 
 
-def _sources(package: str) -> tuple[list[str], int]:
-    """Path, size, number and times of each source file, and the last change: no content changes
+def _sources(package: str) -> tuple[list[str], list[int]]:
+    """The paths of all source files, and the times, size and number of each: no content changes
     without one of them. There are about a thousand files.
     """
-    files, last, folders = [], 0, [package]
+    paths: list[str] = []
+    facts: list[int] = []
+    folders = [package]
     for folder in folders:
         with os.scandir(folder) as found:
-            for one in found:
-                if one.name.endswith(".py"):
-                    status = os.stat(one.path)  # all of it, unlike one.stat() on Windows
-                    written, changed = status.st_mtime_ns, status.st_ctime_ns
-                    last = max(last, written, changed)
-                    files.append(f"{one.path} {status.st_size} {status.st_ino} {written} {changed}")
-                elif "." not in one.name and one.name != "__pycache__" and one.is_dir():
-                    folders.append(one.path)
-    return sorted(files), last
+            for entry in found:
+                if entry.name.endswith(".py"):
+                    one = os.stat(entry.path)  # all of it, unlike entry.stat() on Windows
+                    paths.append(entry.path)
+                    facts += one.st_mtime_ns, one.st_ctime_ns, one.st_size, one.st_ino
+                elif "." not in entry.name and entry.name != "__pycache__" and entry.is_dir():
+                    folders.append(entry.path)
+    return paths, facts

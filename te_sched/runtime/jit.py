@@ -9,8 +9,7 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
-from te_sched.codegen.llvm.machine import machine_of
-from te_sched.codegen.target import Target
+from te_sched.codegen.llvm.machine import host_machine
 from te_sched.errors import BuildError
 from te_sched.locks import new_lock
 from te_sched.runtime.compiled_objects import object_of
@@ -39,7 +38,7 @@ def _engine() -> Any:
     with _lock:
         links = _state.get("links", 0)
         if links % _LINKS_OF_ENGINE == 0:
-            _state["engine"] = llvm.create_lljit_compiler(machine_of(Target("llvm")).handle)
+            _state["engine"] = llvm.create_lljit_compiler(host_machine().handle)
         _state["links"] = links + 1
         return _state["engine"]
 
@@ -82,7 +81,7 @@ def link_objects(
 
 def link_text(text: str, exports: tuple[str, ...], imports: dict[str, int]) -> Linked:
     """Compile LLVM IR text, if it is not kept, and link it."""
-    machine = machine_of(Target("llvm"))
+    machine = host_machine()
     data = object_of(f"{machine.header}\n{text}", (), machine, current_cache())[1]
     return link_objects((data,), exports, imports)
 

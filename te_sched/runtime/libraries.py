@@ -18,9 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from te_sched import files
-from te_sched.codegen.llvm.machine import compile_object, machine_of
+from te_sched.codegen.llvm.machine import compile_object, host_machine
 from te_sched.codegen.llvm.module import METADATA_MAGIC
-from te_sched.codegen.target import Target
 from te_sched.errors import BuildError, CallError
 from te_sched.runtime import csource
 
@@ -156,7 +155,7 @@ def packed(program: Any) -> bytes:
 
 def empty_object() -> bytes:
     """An object file without functions."""
-    machine = machine_of(Target("llvm"))
+    machine = host_machine()
     return compile_object(f"{machine.header}\n", (), machine)
 
 
@@ -164,7 +163,7 @@ def pack(program: Any) -> bytes:
     """An object file with a program in it, as data."""
     data = packed(program)
     text = "".join(f"\\{byte:02x}" for byte in data)
-    machine = machine_of(Target("llvm"))
+    machine = host_machine()
     constant = f'@te_sched_program = constant [{len(data)} x i8] c"{text}"'
     return compile_object(f"{machine.header}\n{constant}\n", (), machine)
 

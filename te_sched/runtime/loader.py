@@ -17,10 +17,9 @@ from typing import Any
 
 from te_sched import files
 from te_sched.codegen.llvm.heap import TRIM
-from te_sched.codegen.llvm.machine import host_features, machine_of
+from te_sched.codegen.llvm.machine import host_features, host_machine
 from te_sched.codegen.llvm.module import FORMAT_VERSION, METADATA_MAGIC
 from te_sched.codegen.signature import Signature
-from te_sched.codegen.target import Target
 from te_sched.errors import BuildError, CallError, user_place
 from te_sched.runtime import callbacks, interrupts, jit, registry, threads
 
@@ -131,7 +130,7 @@ def metadata_text(data: bytes) -> bytes:
 
 
 def _check_machine(target: dict[str, Any], where: str) -> None:
-    host = machine_of(Target("llvm")).triple
+    host = host_machine().triple
     if _platform(target["triple"]) != _platform(host):
         why = f"it was compiled for {target['triple']}, and this is {host}"
         raise CallError(f"cannot load {where}: {why}", "", "compile it on this kind of computer")

@@ -31,7 +31,8 @@ _GLOBAL_IN_ASSEMBLY = re.compile(
     r'^module asm "(?:\\09|\s)*\.globl(?:\\09|\s)+([\w.$]+)"', re.MULTILINE
 )
 _NAMED = re.compile(r'@"?([\w.$-]+)')
-_MACHINES: dict[tuple[str, str, str, int], Any] = {}
+_HOST = Target("llvm")
+_MACHINES: dict[tuple[str | None, str | None, str | None, int], TargetMachine] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,22 +58,25 @@ class TargetMachine:
 
 def machine_of(target: Target) -> TargetMachine:
     """The machine that a target names; by default this computer, with all its features."""
-    _initialize()
+    key = (target.mtriple, target.mcpu, target.mattr, target.opt_level)
+    with _LOCK:
+        if key not in _MACHINES:
+            _MACHINES[key] = _create(target)
+        return _MACHINES[key]
+
+
+def host_machine() -> TargetMachine:
+    """This computer, with all its features."""
+    return machine_of(_HOST)
+
+
+def _create(target: Target) -> TargetMachine:
     triple = target.mtriple or str(llvm.get_process_triple())
     host = target.mcpu is None or target.mcpu == "native"
     cpu = str(llvm.get_host_cpu_name() if host else target.mcpu)
     features = host_features() if host and target.mtriple is None else ""
     if target.mattr:
         features = ",".join(part for part in (features, target.mattr) if part)
-    key = (triple, cpu, features, target.opt_level)
-    with _LOCK:
-        if key not in _MACHINES:
-            _MACHINES[key] = _create(target, key)
-        return TargetMachine(*key, _MACHINES[key])
-
-
-def _create(target: Target, key: tuple[str, str, str, int]) -> Any:
-    triple, cpu, features, level = key
     check_names(target, triple)
     try:
         kind = llvm.Target.from_triple(triple)
@@ -80,20 +84,10 @@ def _create(target: Target, key: tuple[str, str, str, int]) -> Any:
         raise BuildError(
             f"LLVM does not support target {target.text!r}", f"LLVM says: {error}", "check -mtriple"
         ) from None
-    return kind.create_target_machine(
-        cpu=cpu, features=features, opt=level, reloc="pic", codemodel="default"
+    handle = kind.create_target_machine(
+        cpu=cpu, features=features, opt=target.opt_level, reloc="pic", codemodel="default"
     )
-
-
-@cache
-def _initialize() -> None:
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    llvm.initialize_native_asmparser()
-    if sys.platform == "linux":  # Python may have loaded libm for itself alone
-        with suppress(RuntimeError):  # musl has it in libc
-            llvm.load_library_permanently("libm.so.6")
-    quirks.set_options()
+    return TargetMachine(triple, cpu, features, target.opt_level, handle)
 
 
 def llvm_version() -> str:
@@ -226,7 +220,6 @@ def _wrong(what: str, error: RuntimeError) -> BuildError:
 
 def missing_symbols(text: str) -> set[str]:
     """Names of the functions that LLVM IR text calls and does not define, intrinsics aside."""
-    _initialize()
     with _parsed(text, llvm.create_context(), _IMPORTED) as module:
         names = {one.name for one in module.functions if one.is_declaration}
     named = Counter(_NAMED.findall(text))  # once is the declaration
@@ -235,7 +228,6 @@ def missing_symbols(text: str) -> set[str]:
 
 def defined_symbols(text: str) -> set[str]:
     """Names of the functions that LLVM IR text defines, in its assembly too."""
-    _initialize()
     with _parsed(text, llvm.create_context(), _IMPORTED) as module:
         functions = {one.name for one in module.functions if not one.is_declaration}
     return functions.union(_GLOBAL_IN_ASSEMBLY.findall(text))
@@ -300,6 +292,19 @@ def show_sources(text: str, linked: tuple[str, ...], machine: TargetMachine) -> 
 
 def process_symbol(name: str) -> int | None:
     """The address of a symbol of this process (libc, libm, ...), or None."""
-    _initialize()
     address = llvm.address_of_symbol(name)
     return int(address) if address else None
+
+
+def _set_up() -> None:
+    """Once in a process."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    llvm.initialize_native_asmparser()
+    if sys.platform == "linux":  # Python may have loaded libm for itself alone
+        with suppress(RuntimeError):  # musl has it in libc
+            llvm.load_library_permanently("libm.so.6")
+    quirks.set_options()
+
+
+_set_up()
