@@ -277,6 +277,7 @@ TREE: dict[str, Alias] = {
     "ir.transform": Alias((), _TRANSFORM),
     "ir.instrument": Alias(("te_sched.instrument",)),
     "instrument": Alias(("te_sched.instrument",)),
+    "relax.ty": Alias(("te_sched.ir.graph_types",)),
     "relax.ir": Alias(()),
     "relax.ir.instrument": Alias(("te_sched.relax.instrument",)),
     "relax.transform.transform": Alias(("te_sched.relax.transform",)),
@@ -321,4 +322,4 @@ TREE: dict[str, Alias] = {
     "relay": Alias((), {"build_config": f"{_OLD}:build_config"}),
 }
 # Modules whose submodules in te_sched are modules of tvm without an entry in the table.
-OPEN = ("topi", "contrib", "meta_schedule", "autotvm", "relax")
+OPEN = ("topi", "contrib", "meta_schedule", "autotvm", "relax", "dlight")

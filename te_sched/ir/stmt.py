@@ -399,14 +399,14 @@ class IRModule(Node):
         return isinstance(name, str) and name in self.functions
 
     def functions_items(self) -> list[tuple[str, Any]]:
-        """Pairs of names and functions.
+        """Pairs of names and functions, sorted by name.
 
         >>> from te_sched import tir
         >>> module = IRModule({"f": tir.PrimFunc((), tir.Evaluate(0), {})})
         >>> [name for name, func in module.functions_items()]
         ['f']
         """
-        return list(self.functions.items())
+        return sorted(self.functions.items(), key=lambda pair: str(pair[0]))
 
     @checked
     def update_global_info(self, name: str, global_info: Sequence[Any]) -> None:

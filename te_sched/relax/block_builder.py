@@ -215,12 +215,15 @@ class BlockBuilder:
 
     @contextmanager
     def testing_scope(self, def_vars: Sequence[Var] = ()) -> Iterator[None]:
-        """A scope in which variables of sizes are known, for tests."""
+        """A dataflow block of no function, in which variables of sizes are known, for tests."""
         self._scopes.append(set(def_vars))
+        self._begin_dataflow_block()
+        depth = len(self._blocks)
         try:
             yield
         finally:
             self._scopes.pop()
+            del self._blocks[depth - 1 :]
 
     @contextmanager
     def dataflow(self) -> Iterator[None]:

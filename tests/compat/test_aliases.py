@@ -51,6 +51,9 @@ def test_submodules_are_attributes():
     tvm = import_("tvm")
     assert tvm.contrib.utils.tempdir is te_sched.contrib.utils.tempdir
     assert tvm.topi.nn is import_("topi").nn
+    assert import_("tvm.dlight.gpu").Matmul is te_sched.dlight.gpu.Matmul
+    assert import_("tvm.dlight.base").ApplyDefaultSchedule is te_sched.dlight.ApplyDefaultSchedule
+    assert import_("tvm.relax.ty").ObjectType is te_sched.relax.ObjectType
 
 
 def test_a_function_wins_over_its_module():

@@ -237,7 +237,10 @@ def test_scopes_for_tests() -> None:
     builder = relax.BlockBuilder()
     with builder.testing_scope([N]):
         assert builder.normalize(relax.op.add(variable(), variable())).struct_info == INFO
-    assert builder.get_unique_name("lv") == "lv"
+        assert builder.current_block_is_dataflow()
+        bound = builder.emit(relax.op.exp(variable()))
+        assert str(builder.lookup_binding(bound).op) == "relax.exp"
+    assert bound.name_hint == "lv"
     assert builder.get_unique_name("lv") == "lv1"
 
 

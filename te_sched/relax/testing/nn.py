@@ -20,7 +20,6 @@ from te_sched.errors import GraphError
 from te_sched.ir.graph import GraphVar
 from te_sched.ir.stmt import IRModule
 from te_sched.ir.struct_info import ShapeExpr, TensorStructInfo
-from te_sched.relax import op
 from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.frontend.nn.core import current_builder
 from te_sched.relax.frontend.nn.subroutine import SubroutineMixin
@@ -107,7 +106,7 @@ class BuilderReLU(BuilderModule):
 
     def forward(self, input: Any) -> GraphVar:
         """The value."""
-        return emit(op.nn.relu(input))
+        return emit_te(topi.nn.relu, input)
 
 
 class BuilderLogSoftmax(BuilderModule):
@@ -115,7 +114,7 @@ class BuilderLogSoftmax(BuilderModule):
 
     def forward(self, input: Any) -> GraphVar:
         """The value."""
-        return emit(op.nn.log_softmax(input))
+        return emit_te(topi.nn.log_softmax, input)
 
 
 class BuilderLinear(BuilderModule):

@@ -27,6 +27,7 @@ from te_sched.ir.stmt import GlobalVar, IRModule, PrimFunc
 from te_sched.ir.struct_info import ShapeExpr, TensorStructInfo
 from te_sched.passes import PassInfo
 from te_sched.relax.analysis.purity import is_impure_call
+from te_sched.relax.analysis.unused import remove_all_unused
 from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.expr_functor import PyExprMutator, PyExprVisitor
 from te_sched.relax.struct_info import sizes_of
@@ -35,7 +36,8 @@ from te_sched.relax.transform.legalize_ops import rule_of
 
 
 def FoldConstant() -> FunctionPass:
-    """The pass that evaluates calls of which all arguments are constants.
+    """The pass that evaluates calls of which all arguments are constants, and removes what is not
+    used.
 
     >>> from te_sched import relax
     >>> builder = relax.BlockBuilder()
@@ -53,7 +55,7 @@ def FoldConstant() -> FunctionPass:
         calls.visit_expr(func)
         folder = _Folder(mod)
         folder.build(calls.functions)
-        found: GraphFunction = folder.visit_expr(func)
+        found: GraphFunction = remove_all_unused(folder.visit_expr(func))
         return found
 
     return FunctionPass(run, PassInfo(0, "FoldConstant"))
@@ -136,11 +138,10 @@ class _Folder(PyExprMutator):
             return None
         builder = BlockBuilder()
         with builder.testing_scope():
-            builder._begin_dataflow_block()
             found = rule(builder, call)
-            block = builder._end_block()
+            is_bound = bool(builder._block().bindings)
         is_one = isinstance(found, GraphCall) and str(found.op) == "relax.call_tir"
-        if not is_one or block.bindings:
+        if not is_one or is_bound:
             return None
         return self._run(found, builder.get())
 

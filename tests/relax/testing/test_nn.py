@@ -18,6 +18,9 @@ def test_perceptron_runs() -> None:
         data = nn.Placeholder((2, 8), name="data")
         builder.emit_func_output(model(data), [data, *model.parameters()])
     mod = builder.get()
+    assert [str(name) for name, _ in mod.functions_items()] == [
+        *("add", "add1", "log_softmax", "main", "matmul", "matmul1", "relu"),
+    ]
     x, w0, b0, w1, b1 = args = nn.init_params(mod)
     machine = relax.VirtualMachine(relax.build(mod, "llvm"), te_sched.cpu())
     y = np.maximum(x @ w0 + b0, 0) @ w1 + b1

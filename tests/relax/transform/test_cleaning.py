@@ -47,7 +47,7 @@ PASSES = {
     "EliminateCommonSubexpr": 8,
     "ConvertToDataflow": 5,
     "TopologicalSort": 8,
-    "FoldConstant": 8,
+    "FoldConstant": 7,
 }
 
 

@@ -175,6 +175,6 @@ def test_arguments_that_are_no_patterns():
 
 def test_variables_that_are_bound_twice():
     module = built(exp_sin)
-    module["copy"] = module["main"]
-    with pytest.raises(RepeatedDefinitionError, match="variable x of function copy is bound twice"):
+    module["other"] = module["main"]
+    with pytest.raises(RepeatedDefinitionError, match="variable x of function other is bound"):
         FuseOpsByPattern([("lib.exp", EXP)])(module)

@@ -62,3 +62,14 @@ def test_legalize_ops_rejects_a_product_of_unknown_dtype() -> None:
         builder.emit_func_output(builder.emit(relax.op.matmul(a, b)))
     with pytest.raises(AssertionError, match="the dtype of its result must be known"):
         relax.transform.LegalizeOps()(builder.get())
+
+
+def test_legalize_ops_makes_the_second_of_two_constants_a_number() -> None:
+    builder = relax.BlockBuilder()
+    with builder.function("main", []):
+        total = relax.op.divide(relax.const(6.0), relax.const(3.0))
+        builder.emit_func_output(builder.emit(total))
+    module = relax.transform.LegalizeOps()(builder.get())
+    assert _value(module).args[1].fields[0].data.numpy() == 6
+    machine = relax.VirtualMachine(relax.build(module, "llvm"))
+    assert machine["main"]().numpy() == 2

@@ -587,7 +587,7 @@ def tensor_expr_op(
     call = current_builder().call_te(
         tensor_expr_func, *given, primfunc_name_hint=name_hint, primfunc_attrs=attrs
     )
-    return wrap_nested(call, name_hint)
+    return wrap_nested(current_builder().emit(call), name_hint)
 
 
 def tensor_ir_op(func: PrimFunc, name_hint: str, args: Any, out: Any) -> NNTensors:
@@ -595,7 +595,7 @@ def tensor_ir_op(func: PrimFunc, name_hint: str, args: Any, out: Any) -> NNTenso
     call_args, sizes = _tensor_ir_args(args)
     name = current_builder().add_func(func, name_hint)
     call = R.call_tir(name, call_args, _infos_of(out), tir_vars=sizes)
-    return wrap_nested(call, name_hint)
+    return wrap_nested(current_builder().emit(call), name_hint)
 
 
 def tensor_ir_inplace_op(
@@ -605,7 +605,7 @@ def tensor_ir_inplace_op(
     call_args, sizes = _tensor_ir_args(args)
     name = current_builder().add_func(func, name_hint)
     call = R.call_tir_inplace(name, call_args, inplace_indices, _infos_of(out), tir_vars=sizes)
-    return wrap_nested(call, name_hint)
+    return wrap_nested(current_builder().emit(call), name_hint)
 
 
 def _tensor_ir_args(args: Any) -> tuple[Tuple, ShapeExpr | None]:

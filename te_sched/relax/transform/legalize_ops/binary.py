@@ -23,10 +23,10 @@ def _binary(te_func: TEFunc) -> LegalizeFunc:
         first, second = call.args
         if isinstance(call.struct_info, PrimStructInfo):
             return call  # numbers are not arrays
-        number = scalar_or_expr(first)
-        if number is first:  # one of them stays a tensor
-            return builder.call_te(te_func, first, scalar_or_expr(second))
-        return builder.call_te(te_func, number, second)
+        number = scalar_or_expr(second)
+        if number is second:  # one of them stays a tensor
+            return builder.call_te(te_func, scalar_or_expr(first), second)
+        return builder.call_te(te_func, first, number)
 
     return legalize
 

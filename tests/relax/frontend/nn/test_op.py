@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import te_sched
-from te_sched import nd, relax
+from te_sched import nd, relax, topi
 from te_sched.errors import GraphError
 from te_sched.relax.frontend import nn
 from te_sched.relax.frontend.nn import op, spec
@@ -105,3 +105,14 @@ def _tensor_ir(x: nn.Tensor):
 def test_op_rejects(function, message: str) -> None:
     with pytest.raises(GraphError, match=message):
         evaluate(function)
+
+
+def test_results_of_functions_have_the_names_of_values() -> None:
+    class Model(nn.Module):
+        def forward(self, x: nn.Tensor) -> nn.Tensor:
+            y = op.tensor_expr_op(topi.exp, "my_exp", [x])
+            return op.extern("f", [y], nn.Tensor.placeholder((4,), "float32"))
+
+    mod, _ = Model().export_tvm({"forward": {"x": spec.Tensor((4,), "float32")}})
+    names = [str(one.var.name_hint) for one in mod["forward"].body.blocks[0].bindings]
+    assert names == ["lv", "f", "gv"]
