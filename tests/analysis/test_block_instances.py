@@ -13,6 +13,7 @@ import te_sched
 from te_sched import tir
 from te_sched.analysis import check
 from te_sched.errors import BuildError
+from te_sched.script import from_source
 from te_sched.script import tir as T
 
 
@@ -66,6 +67,23 @@ def large(A: T.Buffer((2048, 2048), "float32"), B: T.Buffer((1,), "float32")):
             B[0] = B[0] + A[vk // 2048, vk % 2048]
 
 
+@T.prim_func
+def initialised_inside(A: T.Buffer((6, 24), "float32"), B: T.Buffer((6,), "float32")):
+    for i, ko in T.grid(6, 4):
+        with T.block("outer"):
+            vi, vo = T.axis.remap("SR", [i, ko])
+            with T.init():
+                B[vi] = T.float32(0)
+            for k in range(6):
+                with T.block("inner"):
+                    vj = T.axis.spatial((vi, vi + 1), vi)
+                    vp = T.axis.reduce((vo, vo + 1), vo)
+                    vk = T.axis.reduce(6, k)
+                    with T.init():
+                        B[vj] = T.float32(0)
+                    B[vj] = B[vj] + A[vj, vp * 6 + vk]
+
+
 def loops(sch: Any, name: str) -> Any:
     """The loops of a block."""
     return sch.get_loops(sch.get_block(name))
@@ -116,6 +134,15 @@ def test_reductions_initialised_in_each_part_are_refused() -> None:
     refused(sch.mod, "block B_k1 overwrites the results of the reduction B_k0")
     sch.decompose_reduction("B_k1", loops(sch, "B_k1")[0])
     refused(sch.mod, "block B_k1_init overwrites the results of the reduction B_k0")
+
+
+def test_a_reduction_that_is_initialised_inside_again_is_refused() -> None:
+    refused(initialised_inside, "block inner sets what the reduction outer has accumulated")
+    text = initialised_inside.script()
+    again = text.rindex("with T.init():")
+    end = text.index("\n", text.index("T.float32(0)", again))
+    once = text[:again] + "pass" + text[end:]
+    assert sums(from_source(once))
 
 
 def test_parts_of_results_are_not_overwritten() -> None:

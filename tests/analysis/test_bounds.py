@@ -10,6 +10,7 @@ import pytest
 import te_sched
 from te_sched import AccessError, BuildError, IRModule, te, tir
 from te_sched.analysis.checks.guard_accesses import guard_accesses
+from te_sched.script import tir as T
 
 A = te.placeholder((64,), name="A")
 
@@ -269,3 +270,70 @@ def test_loops_that_memory_bounds_stay_within_arrays(ends: tuple[int, int]) -> N
     assert given[1] == 9
     with pytest.raises(AccessError, match="read V at"):
         module(np.array(ends, "int32"), *given)
+
+
+@pytest.mark.parametrize("kind", ["declared", "of a symbolic tensor"])
+def test_dimensions_of_one_element_are_read_again_and_again(kind: str) -> None:
+    """Dimensions of extent 1 are broadcast where only the call knows the extents."""
+    n0, n1, m0, m1, parts = [te.size_var(name) for name in ("n0", "n1", "m0", "m1", "parts")]
+    X = te.placeholder((n0, n1), name="X")
+    Y = te.compute((m0, m1 // parts), lambda i, j: X[i, j] * 2.0, name="Y")
+    view = tir.decl_buffer(X.shape, X.dtype, "Xb", buffer_type="auto_broadcast")
+    binds = {X: view} if kind == "declared" else {}
+    module = te_sched.build(te.create_schedule(Y.op), [X, Y, m1, parts], binds=binds)
+    y = te_sched.nd.empty((2, 4))
+    for shape in ((2, 4), (2, 1), (1, 4), (1, 1)):
+        x = np.random.default_rng(0).random(shape, "float32")
+        module(te_sched.nd.array(x), y, 8, 2)
+        np.testing.assert_array_equal(y.numpy(), np.broadcast_to(x * 2, (2, 4)))
+    for shape, error in (((2, 3), "Xb? at 3 in dimension 1"), ((0, 4), "Xb? at 0 in dimension 0")):
+        with pytest.raises(te_sched.TeSchedError, match=error):
+            module(te_sched.nd.empty(shape), y, 8, 2)
+
+
+@pytest.mark.parametrize("sanitize", [False, True])
+def test_dimensions_of_one_element_are_broadcast_to_sizes_of_the_call(sanitize: bool) -> None:
+    n, m = te.size_var("n"), te.size_var("m")
+    X = te.placeholder((n,), name="X")
+    Y = te.compute((m,), lambda i: X[i] * 2.0, name="Y")
+    module = te_sched.build(te.create_schedule(Y.op), [X, Y], sanitize=sanitize)
+    y = te_sched.nd.empty((4,))
+    module(te_sched.nd.array(np.full(1, 3.0, "float32")), y)
+    assert y.numpy().tolist() == [6.0] * 4
+    with pytest.raises(te_sched.TeSchedError, match="of X is n = 3, expected at least 4"):
+        module(te_sched.nd.empty((3,)), y)
+
+
+@T.prim_func
+def written_and_read(a: T.handle, b: T.handle):
+    n, m = T.int32(), T.int32()
+    A = T.match_buffer(a, (n, 2), buffer_type="auto")
+    B = T.match_buffer(b, (m, 2))
+    for i, j in T.grid(n, 2):
+        A[i, j] = T.Cast("float32", j)
+    for i, j in T.grid(m, 2):
+        B[i, j] = A[i, j]
+
+
+def test_the_debug_build_finds_broadcast_elements_where_they_were_written() -> None:
+    b = te_sched.nd.empty((500, 2))
+    te_sched.build(written_and_read, sanitize=True)(te_sched.nd.empty((1, 2)), b)
+    assert b.numpy().tolist() == [[0.0, 1.0]] * 500
+
+
+@T.prim_func
+def copied(a: T.handle, b: T.handle, k: T.int32):
+    n, m = T.int32(), T.int32()
+    A = T.match_buffer(a, (n,), buffer_type="auto")
+    B = T.match_buffer(b, (m,), buffer_type="auto")
+    for i in range(4):
+        B[i] = A[i + k]
+
+
+def test_only_reads_at_loop_variables_are_broadcast() -> None:
+    module, one, four = te_sched.build(copied), te_sched.nd.empty((1,)), te_sched.nd.empty((4,))
+    module(four, te_sched.nd.empty((4,)), 0)
+    with pytest.raises(te_sched.TeSchedError, match="dimension 0 of A is n = 1, expected"):
+        module(one, te_sched.nd.empty((4,)), 0)
+    with pytest.raises(te_sched.TeSchedError, match="dimension 0 of B is m = 1, expected"):
+        module(four, one, 0)

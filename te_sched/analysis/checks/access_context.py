@@ -36,12 +36,15 @@ _ZERO = IntImm(0)
 
 
 class Need(NamedTuple):
-    """The condition of an index of an access: low <= at < low + extent."""
+    """The condition of an index of an access: low <= at < low + extent. A dimension that `repeats`
+    has a stride of 0 if its extent is 1, so that any index is within bounds.
+    """
 
     number: int
     at: Expr
     low: Expr
     extent: Expr
+    repeats: bool = False
 
 
 class AccessContext:
@@ -138,10 +141,18 @@ class AccessContext:
             for number, (index, (low, extent)) in enumerate(pairs):
                 if len(memory.region) == 1 and self._is_flat(occurrence):
                     extent = self.reach(*whole)
-                yield Need(number, index, low, extent)
+                repeats = self.repeats(occurrence, index)
+                if not (repeats and ops.is_const(extent, 1)):
+                    yield Need(number, index, low, extent, repeats)
             yield from (need for need in self.declared(occurrence) if reads_data(need.at))
         elif len(occurrence.indices) == 1:
             yield Need(0, occurrence.indices[0], _ZERO, self.reach(*whole))
+
+    def repeats(self, occurrence: Occurrence, index: Expr) -> bool:
+        """Whether a dimension that is read may be of one element for all values of a loop."""
+        view = self.views.get(occurrence.data)
+        is_auto = view is not None and view.buffer_type == "auto_broadcast"
+        return is_auto and not occurrence.writes and type(index) is Var
 
     def _is_beyond_a_row(self, occurrence: Occurrence, memory: Memory) -> bool:
         """Whether a vector extends beyond a row into the next one."""

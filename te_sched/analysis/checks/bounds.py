@@ -350,6 +350,10 @@ class Bounds(AccessContext):
             least = expr_of(plus(high, constant(1)), index.dtype)
             end = ops.add(need.low, need.extent)
             why = f"the program {does} it at {shown}"
+            if need.repeats:  # no check if the extent differs from 1 by 0
+                one = IntImm(1, need.extent.dtype)
+                more, fewer = ops.sub(need.extent, one), ops.sub(one, need.extent)
+                extents = (*extents, ops.maximum(more, fewer))
             self.sizes.append(Size(f"dimension {number} of {name}", end, least, why, extents))
         return True
 

@@ -98,11 +98,10 @@ def check_of(site: dict[str, Any], occurrence: Occurrence, need: Need) -> Check:
 def _scalar_check(
     site: dict[str, Any], need: Need, index: Expr, guards: tuple[Guard, ...], data: Var
 ) -> Check:
-    low, end = widen(need.low), widen(ops.add(need.low, need.extent))
-    wide = widen(index)
+    wide, low, end = numbers_of(need._replace(at=index))
     wrong = _as_unsigned(need, index)
     if wrong is None:
-        wrong = ops.logical_or(ops.less(wide, low), ops.less_equal(end, wide))
+        wrong = is_outside(need._replace(at=index))
 
     def make(loops: tuple[Var, ...]) -> Stmt:
         fail = report(site, (wide, low, end), loops)
@@ -119,6 +118,20 @@ def _scalar_check(
     reads = frozenset(data for part in parts for data in data_read_by(part))
     variables = frozenset(variables_of(*parts) - own)
     return Check(make, note, reads, variables, data)
+
+
+def numbers_of(need: Need) -> tuple[Expr, Expr, Expr]:
+    """The index, and the first and the end of the indices that exist."""
+    return widen(need.at), widen(need.low), widen(ops.add(need.low, need.extent))
+
+
+def is_outside(need: Need) -> Expr:
+    """Whether an index is out of bounds."""
+    wide, low, end = numbers_of(need)
+    wrong = ops.logical_or(ops.less(wide, low), ops.less_equal(end, wide))
+    if not need.repeats:
+        return wrong
+    return ops.logical_and(wrong, ops.not_equal(need.extent, IntImm(1, need.extent.dtype)))
 
 
 def _as_unsigned(need: Need, index: Expr) -> Expr | None:

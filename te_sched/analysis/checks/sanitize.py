@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from te_sched.analysis.checks.access_context import AccessContext
-from te_sched.analysis.checks.check_builder import report, under, widen
+from te_sched.analysis.checks.check_builder import is_outside, numbers_of, report, under, widen
 from te_sched.analysis.checks.shadows import (
     AT_ONCE,
     ShadowMemory,
@@ -32,7 +32,7 @@ from te_sched.analysis.checks.shadows import (
 from te_sched.analysis.findings import BY_NAME
 from te_sched.errors import Subject
 from te_sched.ir import dtypes, ops
-from te_sched.ir.expr import Add, Expr, IntImm, Mul, Sub, Var
+from te_sched.ir.expr import Add, Cast, Expr, IntImm, Mul, Sub, Var
 from te_sched.ir.occurrences import Guard, Occurrence, lane_of, occurrences_of
 from te_sched.ir.stmt import (
     Allocate,
@@ -244,11 +244,9 @@ class _Sanitizer(StatementMapper):
     def outside(self, occurrence: Occurrence) -> Iterator[Stmt]:
         """Checks of bounds, and of overflow of the position in flat memory."""
         for need in self.here.needs(occurrence):
-            wide, low = widen(need.at), widen(need.low)
-            end = ops.add(low, widen(need.extent))
-            wrong = ops.logical_or(ops.less(wide, low), ops.less_equal(end, wide))
             texts = {"index": str(need.at), "dimension": need.number}
-            yield IfThenElse(wrong, self.fail(occurrence, "bounds", (wide, low, end), **texts))
+            fail = self.fail(occurrence, "bounds", numbers_of(need), **texts)
+            yield IfThenElse(is_outside(need), fail)
         data = self.here.defined.views.base(occurrence.data)
         memory = self.here.memory.get(data)
         extents = [extent for _, extent in memory.region] if memory is not None else []
@@ -280,6 +278,10 @@ class _Sanitizer(StatementMapper):
             return None
         if len(indices) != len(memory.region):
             return indices[0] if len(indices) == 1 else None
+        for number, (_, extent) in enumerate(memory.region):
+            if self.here.repeats(occurrence, occurrence.indices[number]):
+                is_more = ops.not_equal(extent, IntImm(1, extent.dtype))
+                indices[number] = ops.mul(indices[number], Cast("int64", is_more))
         if len(indices) == 1:
             return ops.sub(indices[0], widen(memory.region[0][0]))
         place: Expr = _ZERO

@@ -21,10 +21,11 @@ from te_sched.analysis.programs.evaluate import Unevaluable, distinct_rows, eval
 from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.conditions import conjuncts
 from te_sched.arith.int_set import eval_set, from_range
+from te_sched.ir import ops
 from te_sched.ir.blocks import BlockRealize
 from te_sched.ir.expr import Buffer, Expr, IntImm, IterVar, Var
-from te_sched.ir.stmt import PrimFunc
-from te_sched.ir.visitor import variables_of
+from te_sched.ir.stmt import BufferStore, PrimFunc, Stmt
+from te_sched.ir.visitor import variables_of, walk
 from te_sched.lower.blocks.unify_threads import (
     EQUAL_EXTENTS,
     ONE_LAUNCH,
@@ -59,6 +60,7 @@ def judge_blocks(func: PrimFunc) -> list[Finding]:
         index = BlockSchedule(func)
     found = [_Instances(index, key).finding() for key in index.keys.values()]
     found += [_of_nested_threads(index, key) for key in index.keys.values()]
+    found += [_initialised_inside(index, key) for key in index.keys.values()]
     return [*threads, *[one for one in found if one is not None], *_overwritten(index)]
 
 
@@ -99,6 +101,42 @@ def _of_nested_threads(index: BlockIndex, key: BlockKey) -> Finding | None:
                 "bind one of the loops to another thread axis, or fuse them",
             )
     return None
+
+
+def _initialised_inside(index: BlockIndex, key: BlockKey) -> Finding | None:
+    """The fault of a block that initialises, in every iteration of a reduction around it, the
+    elements which that reduction has initialised.
+    """
+    block = index.block(key)
+    if block.init is None or not ops.is_const(predicate_of(index, key), 1):
+        return None
+    stores = _stores(block.init)
+    used = variables_of(*[one for store in stores for one in store.indices])
+    inner = key
+    for outer in [one for one in index.around(key) if isinstance(one, BlockKey)]:
+        realize, around = index.realize(inner), index.block(outer)
+        values = zip(realize.block.iter_vars, realize.iter_values, strict=True)
+        used = variables_of(*[value for axis, value in values if axis.var in used])
+        reduced = [axis for axis in around.iter_vars if axis.kind == "CommReduce"]
+        repeated = [axis for axis in reduced if axis.dom and _number(axis.dom.extent) != 1]
+        begun = {store.buffer for store in _stores(around.init)}
+        buffer = next((store.buffer for store in stores if store.buffer in begun), None)
+        if buffer is not None and repeated and not {axis.var for axis in reduced} & used:
+            axis = repeated[0].var.name
+            return broken_rule(
+                key.name,
+                f"block {key.name} sets what the reduction {outer.name} has accumulated",
+                f"its T.init() stores to {buffer.name} for each value of {axis}, over which "
+                f"block {outer.name} accumulates: all but the last value of {axis} are lost",
+                f"remove the T.init() of block {key.name}: that of block {outer.name} is enough",
+            )
+        inner = outer
+    return None
+
+
+def _stores(statement: Stmt | None) -> list[BufferStore]:
+    """The stores in a statement."""
+    return [one for one in walk(statement) if type(one) is BufferStore] if statement else []
 
 
 class _Part(NamedTuple):
