@@ -278,6 +278,13 @@ TREE: dict[str, Alias] = {
     "ir.instrument": Alias(("te_sched.instrument",)),
     "instrument": Alias(("te_sched.instrument",)),
     "relax.ty": Alias(("te_sched.ir.graph_types",)),
+    # TVM 0.20 names them by device.
+    "relax.backend.cuda": Alias(("te_sched.relax.backend.contrib",)),
+    "relax.backend.cuda.cublas": Alias(("te_sched.relax.backend.contrib.cublas",)),
+    "relax.backend.cuda.cudnn": Alias(("te_sched.relax.backend.contrib.cudnn",)),
+    "relax.backend.cuda.cutlass": Alias(("te_sched.relax.backend.contrib.cutlass",)),
+    "relax.backend.rocm": Alias(("te_sched.relax.backend.contrib",)),
+    "relax.backend.rocm.hipblas": Alias(("te_sched.relax.backend.contrib.hipblas",)),
     "relax.ir": Alias(()),
     "relax.ir.instrument": Alias(("te_sched.relax.instrument",)),
     "relax.transform.transform": Alias(("te_sched.relax.transform",)),

@@ -53,6 +53,9 @@ def test_submodules_are_attributes():
     assert tvm.topi.nn is import_("topi").nn
     assert import_("tvm.dlight.gpu").Matmul is te_sched.dlight.gpu.Matmul
     assert import_("tvm.dlight.base").ApplyDefaultSchedule is te_sched.dlight.ApplyDefaultSchedule
+    cublas = te_sched.relax.backend.contrib.cublas.partition_for_cublas
+    for name in ("contrib", "cuda"):
+        assert import_(f"tvm.relax.backend.{name}.cublas").partition_for_cublas is cublas
     assert import_("tvm.relax.ty").ObjectType is te_sched.relax.ObjectType
 
 

@@ -7,12 +7,22 @@ module = relax.transform.FuseOpsByPattern(patterns, annotate_codegen=True)(modul
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
+from itertools import chain
 from typing import Any
 
 from te_sched.relax.transform.fuse_ops_by_pattern import FusionPattern, as_fusion_pattern
 from te_sched.signatures import checked
 
 _PATTERNS: list[FusionPattern] = []
+_TABLES = ("cublas", "cudnn", "cutlass", "hipblas")  # of te_sched, read when they are asked for
+
+
+def _known(prefix: str) -> list[FusionPattern]:
+    """The patterns whose names may begin with a prefix, those that are searched first last."""
+    names = [one for one in _TABLES if one.startswith(prefix) or prefix.startswith(one)]
+    tables = [import_module(f"te_sched.relax.backend.contrib.{one}").PATTERNS for one in names]
+    return [*chain(*tables), *_PATTERNS]
 
 
 @checked
@@ -38,10 +48,10 @@ def register_patterns(patterns: Sequence[Any]) -> None:
 @checked
 def get_patterns_with_prefix(prefix: str) -> list[FusionPattern]:
     """The patterns whose names begin with a prefix, those that were registered last first."""
-    return [one for one in reversed(_PATTERNS) if one.name.startswith(prefix)]
+    return [one for one in reversed(_known(prefix)) if one.name.startswith(prefix)]
 
 
 @checked
 def get_pattern(name: str) -> FusionPattern | None:
     """The pattern with a name, the one that was registered last; None if there is none."""
-    return next((one for one in reversed(_PATTERNS) if one.name == name), None)
+    return next((one for one in reversed(_known(name)) if one.name == name), None)

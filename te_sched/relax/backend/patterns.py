@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from te_sched.relax.dpl.pattern import DFPattern, is_op, wildcard, with_bias_and_activation
+from typing import Any
+
+from te_sched.relax.dpl.pattern import (
+    DFPattern,
+    is_const,
+    is_op,
+    wildcard,
+    with_bias_and_activation,
+)
 from te_sched.signatures import checked
 
 Annotated = tuple[DFPattern, dict[str, DFPattern]]  # a pattern, and its parts by name
@@ -70,3 +78,70 @@ def make_conv2d_pattern(with_bias: bool = False, activation: str | None = None) 
     parts: dict[str, DFPattern] = {"input": wildcard(), "weight": wildcard()}
     root = is_op("relax.nn.conv2d")(parts["input"], parts["weight"])
     return _followed(root, parts, with_bias, activation)
+
+
+@checked
+def make_matmul_dequantize_pattern(transposed_rhs: bool = False) -> Annotated:
+    """The pattern of a dequantized product: "scale" and "zp" are constants.
+
+    >>> make_matmul_dequantize_pattern()[0]
+    Op(relax.dequantize)(Op(relax.matmul)(*, *), ConstantPattern(), ConstantPattern())
+    """
+    root, parts = make_matmul_pattern(transposed_rhs=transposed_rhs)
+    parts |= {"scale": is_const(), "zp": is_const()}
+    return is_op("relax.dequantize")(root, parts["scale"], parts["zp"]), parts
+
+
+@checked
+def make_matmul_multiply_pattern(transposed_rhs: bool = False) -> Annotated:
+    """The pattern of a product that is multiplied by two numbers, "scaleA" and "scaleB", and cast.
+
+    >>> sorted(make_matmul_multiply_pattern()[1])
+    ['lhs', 'rhs', 'root', 'scaleA', 'scaleB']
+    """
+    root, parts = make_matmul_pattern(transposed_rhs=transposed_rhs)
+    parts |= {name: wildcard().has_shape((1,)) for name in ("scaleA", "scaleB")}
+    scale = is_op("relax.multiply")(parts["scaleA"], parts["scaleB"])
+    return is_op("relax.astype")(is_op("relax.multiply")(root, scale)), parts
+
+
+@checked
+def make_residual_block_pattern(
+    node_output: Any, binary_op: str = "relax.add", activation: str | None = None
+) -> Annotated:
+    """The pattern of a value to which another one, the part "residual", is added, in any order.
+
+    Parameters
+    ----------
+    node_output : the pattern of the value, or a pair of it and of its parts by name.
+    binary_op : the name of the operator, such as "relax.multiply".
+    activation : the name of an operator that follows: "relax.nn.relu".
+
+    >>> make_residual_block_pattern(is_op("relax.exp")(wildcard()))[0]
+    OrPattern(Op(relax.add)(Op(relax.exp)(*), *) | Op(relax.add)(*, Op(relax.exp)(*)))
+    """
+    node, known = node_output if isinstance(node_output, tuple) else (node_output, {})
+    residual = wildcard()
+    operator = is_op(binary_op)
+    either = operator(node, residual) | operator(residual, node)
+    return with_bias_and_activation(either, None, activation), {**known, "residual": residual}
+
+
+@checked
+def make_attention_pattern(with_bias: bool = False, var_len: bool = False) -> Annotated:
+    """The pattern of attention, its parts "query", "key", "value", and "bias".
+
+    Parameters
+    ----------
+    var_len : whether sequences have lengths of their own: "seqstart_q", "seqstart_k",
+        "max_seqlen_q" and "max_seqlen_k".
+
+    >>> make_attention_pattern(with_bias=True)[0]
+    Op(relax.nn.attention_bias)(*, *, *, *)
+    """
+    names = ["query", "key", "value", *(["bias"] if with_bias else [])]
+    if var_len:
+        names += ["seqstart_q", "seqstart_k", "max_seqlen_q", "max_seqlen_k"]
+    kind = "_var_len" if var_len else "_bias" if with_bias else ""
+    parts: dict[str, DFPattern] = {name: wildcard() for name in names}
+    return is_op(f"relax.nn.attention{kind}")(*parts.values()), parts
