@@ -2,6 +2,7 @@
 
 import pytest
 
+import te_sched
 from te_sched import build, device, runtime, target, te
 from te_sched.errors import BuildError, DeclarationError
 from te_sched.target import Target
@@ -80,3 +81,13 @@ def test_generic_functions_follow_the_target():
 def test_target_rejects_zeros_and_halves_of_characters(text):
     with pytest.raises(BuildError, match="a null character or a lone surrogate"):
         Target(text)
+
+
+def test_targets_of_devices():
+    assert Target.from_device(te_sched.cpu(0)) == Target("llvm")
+    found = Target.from_device(te_sched.emulated_cuda(0))
+    assert (found.kind, found.options["arch"], found.options["thread_warp_size"]) == (
+        *("cuda", "sm_80", "32"),
+    )
+    with pytest.raises(BuildError, match="no target for the device"):
+        Target.from_device("cuda")

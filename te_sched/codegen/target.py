@@ -143,6 +143,32 @@ class Target:
             )
         return found
 
+    @staticmethod
+    def from_device(device: Any) -> Target:
+        """The target of a device of this computer: `te_sched.cpu(0)` or `te_sched.cuda(0)`.
+
+        >>> import te_sched
+        >>> Target.from_device(te_sched.cpu(0)).kind
+        'llvm'
+        """
+        number = getattr(device, "device_type", None)
+        if number == 1:  # DLPack's numbers
+            return Target("llvm")
+        version = device.compute_version if number == 2 else None
+        if version is None:
+            raise BuildError(
+                f"no target for the device {repr_of(device)}",
+                "it is neither a processor nor a CUDA device of this computer",
+                "use te_sched.cpu(0), or write the target as a string",
+            )
+        limits = {
+            "arch": f"sm_{version.replace('.', '')}",
+            "max_threads_per_block": device.max_threads_per_block,
+            "max_shared_memory_per_block": device.max_shared_memory_per_block,
+            "thread_warp_size": device.warp_size,
+        }
+        return Target("cuda " + " ".join(f"-{name}={value}" for name, value in limits.items()))
+
     def __enter__(self) -> Target:
         self._tokens.append(_scope.set(self))
         return self
