@@ -441,7 +441,7 @@ def _is_typed(func: PrimFunc) -> bool:
 
 class _InPlaceCheck:
     """Whether a statement may write `target` over `source`: it reads `source` only to write the
-    same element of `target`, once, and never reads `target`.
+    same element of `target`, once or unchanged, and never reads `target`.
     """
 
     def __init__(self, target: Var, source: Var, settings: Lowering) -> None:
@@ -503,7 +503,9 @@ class _InPlaceCheck:
         return value_holds and self._is_once(node)
 
     def _is_once(self, node: S.BufferStore) -> bool:
-        """Whether it is known that no element is written before, in another iteration or store."""
+        """Whether it is known that no element is written before, in another iteration or store; a
+        copy may be repeated.
+        """
         index: list[Expr] = []
         loops = dict(self.loops)
         for e in node.indices:
@@ -517,7 +519,9 @@ class _InPlaceCheck:
         ones = tuple([ops.const(1, e.dtype) for e in index])
         own = Touch(tuple(index), ones, tuple(self.conditions))
         repeated = [var for var, one in loops.items() if not ops.is_const(one.extent, 1)]
-        is_once = self._are_apart(own, own, loops, repeated) and all(
+        value = node.value
+        is_copy = type(value) is E.BufferLoad and value.buffer.data is self.source
+        is_once = (is_copy or self._are_apart(own, own, loops, repeated)) and all(
             self._are_apart(own, other, loops | others, [self.target])  # in no iteration
             for other, others in self.stores
         )

@@ -90,6 +90,17 @@ def test_elements_that_are_computed_again_forbid_in_place() -> None:
     assert shared(1, overlapping(7, 7))  # the condition keeps them apart
 
 
+def test_elements_that_are_copied_again_do_not_change() -> None:
+    def copied(C: Buffer, B: Buffer) -> Stmt:
+        return loop(i, 2, loop(j, 64, store(C, read(B, j), j)))
+
+    def changed_before(C: Buffer, B: Buffer) -> Stmt:
+        return loop(j, 64, store(C, read(B, j) + 1.0, j), store(C, read(B, j), j))
+
+    assert shared(1, copied)
+    assert shared(2, changed_before)
+
+
 def test_parts_of_symbolic_rows_are_computed_once() -> None:
     """Rows of n - 1 elements, in 7 parts of 4s with a rest."""
     part = (n + 5) // 7

@@ -14,12 +14,20 @@ pytest.importorskip("tvm")
 import tvm
 
 import te_sched
+from te_sched.errors import BuildError, ScheduleError
 from tests.peer.block_schedules.campaign import FAILS_INSIDE, plain
 from tests.peer.block_schedules.sources import is_right, sized
 from tests.peer.block_schedules.steps import namespace
-from tests.peer.block_schedules.verdicts import STRIDES, WRONG, fault_of, fault_of_theirs
+from tests.peer.block_schedules.verdicts import (
+    STRIDES,
+    UNREADABLE,
+    WRONG,
+    fault_of,
+    fault_of_theirs,
+)
 
 UNWRITTEN = "an element is read before it is written"
+UNSTATED = "a block does not state that it accesses A"
 SIZES = {"n": 8, "m": 6, "k": 2, "p": 4}
 
 
@@ -43,6 +51,15 @@ DIFFERENCES = {
         ['sch.loop_partition(l("Y")[2], factors=[2, None])', 'sch.blockize(l("Y_x0")[2])'],
         UNWRITTEN + "|" + WRONG,
     ),
+    "blockize in a part of a sum": Difference(
+        "row sums",
+        [
+            'sch.decompose_reduction(b("B"), l("B")[0])',
+            'sch.loop_partition(l("B_update")[1], factors=[2, None])',
+            'sch.blockize(l("B_update_k1")[0])',
+        ],
+        "iterator vk_i is 4, outside of its domain",
+    ),
     "cache_write in a part": Difference(
         "transposed",
         [
@@ -54,7 +71,24 @@ DIFFERENCES = {
     "regions of parts": Difference(
         "stencil",
         ['sch.loop_partition(l("B")[1], factors=[2, None])'],
-        "a block does not state that it accesses A",
+        UNSTATED,
+    ),
+    "compute_at by the regions of parts": Difference(
+        "stencil",
+        [
+            'sch.loop_partition(l("B")[1], factors=[2, None])',
+            'sch.cache_read(b("B_j0"), 0, "global")',
+            'sch.compute_at(b("A_global"), l("B_j0")[0])',
+        ],
+        UNSTATED,
+    ),
+    "reindex of an update's initial values": Difference(
+        "product",
+        [
+            'sch.decompose_reduction(b("C"), l("C")[0])',
+            'sch.reindex(b("C_update"), ("read", 0))',
+        ],
+        WRONG,
     ),
     "reindex of an update": Difference(
         "product",
@@ -141,6 +175,34 @@ def test_layouts_of_parts_end_in_an_error_inside_tvm(step: str) -> None:
     assert is_right(te_sched, made(te_sched, "product", steps), sized("product", SIZES), "llvm")
     with pytest.raises(IndexError, match=FAILS_INSIDE):
         made(tvm, "product", steps)
+
+
+def test_inlining_the_first_of_two_readers_leaves_tvm_without_the_buffer() -> None:
+    steps = ['sch.reverse_compute_inline(b("C"))']
+    with pytest.raises(ScheduleError, match="D reads B, too"):
+        made(te_sched, "two readers", steps)
+    theirs = made(tvm, "two readers", steps).script()
+    assert UNREADABLE in fault_of(theirs, sized("two readers", SIZES))
+
+
+BEYOND = {
+    "a sum": ("product", 'sch.split(l("C")[1], factors=[None, 4], disable_predication=True)'),
+    "what overwrites its source": (
+        "dense",
+        'sch.split(l("D")[1], factors=[None, 4], disable_predication=True)',
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BEYOND)
+def test_splits_that_leave_their_domain_are_refused_and_leave_tvms_buffers(name: str) -> None:
+    source, step = BEYOND[name]
+    program = sized(source, SIZES)
+    ours, theirs = made(te_sched, source, [step]), made(tvm, source, [step])
+    assert plain(ours.script()) == plain(theirs.script())
+    with pytest.raises(BuildError, match="leaves its domain"):
+        te_sched.build(ours)
+    assert "out of bounds" in fault_of(tvm.lower(theirs).script(), program)
 
 
 THREADED = {

@@ -14,7 +14,9 @@ pytest.importorskip("tvm")
 from te_sched.script import from_source
 from tests.peer.block_schedules.campaign import Comparison, recorded
 from tests.peer.block_schedules.sources import SOURCES, Instance
-from tests.peer.block_schedules.verdicts import fault_of_theirs
+from tests.peer.block_schedules.verdicts import fault_of, fault_of_theirs
+from tests.peer.differential import interpret
+from tests.peer.differential.faults import OUTSIDE
 from tests.sampling import IS_CAMPAIGN
 from tests.tensorir.programs import GIVEN
 
@@ -62,3 +64,21 @@ def test_faults_that_only_one_of_two_programs_has(theirs: int, ours: int, is_exc
     one, other = [GIVEN + TABLE.format(domain=domain) for domain in (theirs, ours)]
     found = fault_of_theirs(one, from_source(other), program)
     assert found == ("iterator v is 3, outside of its domain" if is_excuse else "")
+
+
+def test_faults_of_programs_with_other_layouts_of_arguments_are_found() -> None:
+    program = Instance("row sums", "", [(4, 8), (4,)])
+    text = GIVEN + TABLE.format(domain=4).replace("r((4, 8)", "r((8, 4)").replace("table[vi]", "vi")
+    transposed = text.replace("A[vi, vk]", "A[vk, vi]")
+    assert fault_of(transposed, program) == ""
+    assert "out of bounds" in fault_of(transposed.replace("A[vk", "A[vk + 1"), program)
+
+
+def test_stores_of_programs_that_are_too_long_to_execute_are_checked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(interpret, "_MOST_STEPS", 1)
+    program = Instance("row sums", "", [(4, 8), (4,)])
+    text = GIVEN + TABLE.format(domain=4)
+    assert fault_of(text, program) == ""
+    assert fault_of(text.replace("B[vi]", "B[vi + 1]"), program) == OUTSIDE

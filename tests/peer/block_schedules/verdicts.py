@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from te_sched import script
+from te_sched import lower, script
 from te_sched.errors import TeSchedError
 from te_sched.ir.blocks import Block
+from te_sched.ir.expr import Buffer
 from te_sched.ir.stmt import PrimFunc
 from te_sched.ir.visitor import walk
 from tests.peer.block_schedules.sources import Instance
@@ -28,6 +29,7 @@ def fault_of(module: Any, program: Instance, is_strict: bool = True) -> str:
     """What is wrong with a program, given as text or module; "" if nothing was found.
 
     A check that `is_strict` includes the regions that blocks state and races of parallel loops.
+    Results are those of the `program`, unless its arguments have new layouts.
     """
     if isinstance(module, str):
         if _TOO_FEW_STRIDES.search(module):  # te_sched reads them as those of a compact buffer
@@ -37,23 +39,27 @@ def fault_of(module: Any, program: Instance, is_strict: bool = True) -> str:
         except TeSchedError as error:
             return f"{UNREADABLE}: {error.fault}"
     (func,) = [one for one in module.functions.values() if isinstance(one, PrimFunc)]
-    for node in walk(func.body):
-        if type(node) is Block and any(
-            one.strides and len(one.strides) != len(one.shape) for one in node.alloc_buffers
-        ):
-            return STRIDES
+    blocks = [node for node in walk(func.body) if type(node) is Block]
+    buffers = [buffer for block in blocks for buffer in block.alloc_buffers]
+    if any(one.strides and len(one.strides) != len(one.shape) for one in buffers):
+        return STRIDES
     rng = np.random.default_rng(0)
-    data = [rng.random(shape, "float32") for shape in program.shapes]
-    expected = program.results(*data)
+    shapes = [_shape(func.buffer_map[param]) for param in func.params]
+    data = [rng.random(shape, "float32") for shape in shapes]
+    expected = program.results(*data) if shapes == program.shapes else ()
     try:
         interpret.run(func, data, {}, is_strict)
     except interpret.Undefined as why:
         return str(why)
     except interpret.Unsupported:
-        return min(faults(func, {}), default="")
-    found = data[-len(expected) :]
+        return min(faults(lower(func)["main"] if blocks else func, {}), default="")
+    found = data[len(data) - len(expected) :]
     pairs = zip(found, expected, strict=True)
     return "" if all(np.allclose(a, b, 1e-4, 1e-4) for a, b in pairs) else WRONG
+
+
+def _shape(buffer: Buffer) -> tuple[int, ...]:
+    return tuple([int(extent) for extent in buffer.shape])
 
 
 def fault_of_theirs(theirs: str, ours: Any, program: Instance) -> str:
