@@ -86,3 +86,33 @@ def _places(lib: Any, order: str) -> list[int]:
 @pytest.mark.parametrize("order", ["IJKijk", "IJiKjk", "IJKkij", "IJijKk", "KkIJij", "IKJkij"])
 def test_places_are_those_of_tvm(order: str) -> None:
     assert _places(te_sched, order) == _places(tvm, order)
+
+
+@pytest.mark.parametrize(
+    "sizes", [(2, 1, 2, 3, 2), (2, 3, 2, 3, 2), (2, 1, 2, 1, 2), (2, 1, 1, 3, 2)]
+)
+def test_places_between_reductions_are_those_of_tvm(sizes: tuple[int, ...]) -> None:
+    source = f"""
+# from tvm.script import tir as T
+
+@T.prim_func
+def main(A: T.Buffer({sizes}), C: T.Buffer(({sizes[1]}, {sizes[3]}), "float32")):
+    B = T.alloc_buffer({sizes})
+    for i0, i1, i2, i3, i4 in T.grid{sizes}:
+        with T.block("B"):
+            v0, v1, v2, v3, v4 = T.axis.remap("SSSSS", [i0, i1, i2, i3, i4])
+            B[v0, v1, v2, v3, v4] = A[v0, v1, v2, v3, v4] + 1.0
+    for k0, i, k1, j, k2 in T.grid{sizes}:
+        with T.block("C"):
+            v0, vi, v1, vj, v2 = T.axis.remap("RSRSR", [k0, i, k1, j, k2])
+            with T.init():
+                C[vi, vj] = 0.0
+            C[vi, vj] = C[vi, vj] + B[v0, vi, v1, vj, v2]
+"""
+    found = []
+    for lib in (te_sched, tvm):
+        sch = lib.tir.Schedule(lib.script.from_source(source), seed=3)
+        for _ in range(50):
+            sch.sample_compute_location(sch.get_block("B"))
+        found.append([int(sch.trace.decisions[one]) for one in sch.trace.insts[1::2]])
+    assert found[0] == found[1]

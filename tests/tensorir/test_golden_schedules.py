@@ -5,6 +5,7 @@ results. TVM's literals are written as te_sched writes them.
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -228,6 +229,41 @@ def main(A: T.Buffer({sizes}, "float32"), C: T.Buffer({sizes[:2]}, "float32")):
     c = np.zeros(sizes[:2], "float32")
     te_sched.build(sch.mod)(a, c)
     np.testing.assert_allclose(c, (a + 1).sum(axis=2))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "places"),
+    [
+        ((2, 1, 2, 3, 2), [0, 2]),  # i is parallel, of one iteration: the loops of k0 and k1 count
+        ((2, 3, 2, 3, 2), [0]),
+        ((2, 1, 2, 1, 2), [0, 2]),
+        ((2, 1, 1, 3, 2), [0]),
+    ],
+)
+def test_parallel_loops_of_one_iteration_do_not_end_the_places_in_reductions(
+    sizes: tuple[int, ...], places: list[int]
+) -> None:
+    _, m, _, n, _ = sizes
+    source = f"""
+@T.prim_func
+def main(A: T.Buffer({sizes}, "float32"), C: T.Buffer(({m}, {n}), "float32")):
+    B = T.alloc_buffer({sizes})
+    for i0, i1, i2, i3, i4 in T.grid{sizes}:
+        with T.block("B"):
+            v0, v1, v2, v3, v4 = T.axis.remap("SSSSS", [i0, i1, i2, i3, i4])
+            B[v0, v1, v2, v3, v4] = A[v0, v1, v2, v3, v4] + 1.0
+    for k0, i, k1, j, k2 in T.grid{sizes}:
+        with T.block("C"):
+            v0, vi, v1, vj, v2 = T.axis.remap("RSRSR", [k0, i, k1, j, k2])
+            with T.init():
+                C[vi, vj] = 0.0
+            C[vi, vj] = C[vi, vj] + B[v0, vi, v1, vj, v2]
+"""
+    sch = tir.Schedule(from_source(source), seed=1)
+    for _ in range(100):
+        sch.sample_compute_location("B")
+    found = {int(one) for one in re.findall(r"decision=(-?\d+)", str(sch.trace))}
+    assert sorted(found) == [-2, -1, *places]
 
 
 @pytest.mark.parametrize(

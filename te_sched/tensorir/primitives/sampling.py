@@ -195,7 +195,8 @@ def _places(
     schedule: ScheduleBase, readers: Sequence[BlockKey], shared: Sequence[Var]
 ) -> list[int]:
     """The numbers of the loops that are worth while for a producer: those before a reduction loop
-    that nothing parallel follows, or up to the last of the first reduction loops.
+    that nothing parallel follows, or up to the last of the first reduction loops, between which
+    there may be parallel loops of one iteration.
     """
     is_reducing = {
         place: any(
@@ -208,9 +209,10 @@ def _places(
     units = {place for place, one in enumerate(shared) if is_const(schedule.loop(one).extent, 1)}
     known = [place for place in is_reducing if not (is_reducing[place] and place in units)]
     end = next((place for place in known if is_reducing[place]), len(shared))
-    for before, after in pairwise(known):
+    for before, after in pairwise([place for place in known if place >= end]):
         if is_reducing[before] and not is_reducing[after]:
             end = after
+        if not is_reducing[after] and after not in units:
             break
     return [place for place in known if place < end and place not in units]
 
