@@ -1,17 +1,24 @@
-"""Passes over graphs that search for schedules, into a folder; the module is not changed."""
+"""Passes over graphs that search for schedules: into a folder, or by a few draws in place."""
 
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from te_sched.dlight.base import IS_SCHEDULED
+from te_sched.codegen.target import Target
+from te_sched.dlight.base import IS_SCHEDULED, named_as
+from te_sched.errors import DeclarationError
+from te_sched.ir.expr import IntImm
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.meta_schedule.graph_passes import current_target
 from te_sched.meta_schedule.relax_integration import tune_relax
-from te_sched.meta_schedule.tir_integration import tune_tir
+from te_sched.meta_schedule.tir_integration import compile_tir, tune_tir
+from te_sched.meta_schedule.tune_context import TuneContext, normalized_module
+from te_sched.signatures import checked_as
+from te_sched.tir.schedule import Schedule
 from te_sched.tir.transform import ModulePass, PassInfo
 
 
@@ -76,3 +83,76 @@ class MetaScheduleTuneTIR(ModulePass):
                     task_name=str(name),
                 )
         return mod
+
+
+class FewShotTuning(ModulePass):
+    """The pass that schedules functions of static shapes by schedules drawn from the default space.
+
+    Parameters
+    ----------
+    valid_count : how many valid schedules of a function are drawn.
+    benchmark : whether they are measured, and the fastest is taken; otherwise the first is.
+
+    >>> import te_sched
+    >>> from te_sched import te
+    >>> A = te.placeholder((64,), name="A")
+    >>> B = te.compute((64,), lambda i: A[i] + 1.0, name="B")
+    >>> module = te_sched.IRModule({"main": te.create_prim_func([A, B])})
+    >>> with Target("llvm -num-cores=4"):
+    ...     FewShotTuning()(module)["main"].attrs["tir.is_scheduled"]
+    1
+    """
+
+    info = PassInfo(name="FewShotTuning")
+
+    @checked_as(DeclarationError)
+    def __init__(self, valid_count: int = 1, benchmark: bool = False) -> None:
+        if valid_count < 1:
+            raise DeclarationError(
+                f"valid_count is {valid_count}", "a schedule must be drawn", "give 1 or more"
+            )
+        self.valid_count, self.benchmark = valid_count, benchmark
+
+    def __call__(self, mod: IRModule) -> IRModule:
+        """The module with scheduled functions; those without a valid schedule stay as they are."""
+        target = current_target(self.info.name)
+        found: dict[str, PrimFunc] = {}
+        for name, func in mod.functions_items():
+            if isinstance(func, PrimFunc) and _is_static(func) and not func.attrs.get(IS_SCHEDULED):
+                sch = self._chosen(normalized_module(func), target)
+                if sch is not None:
+                    made: PrimFunc = sch.mod["main"]
+                    found[name] = named_as(made, func).with_attr(IS_SCHEDULED, 1)
+        return mod.with_functions(found)
+
+    def _chosen(self, mod: IRModule, target: Target) -> Schedule | None:
+        """The schedule of a function; None if none was valid."""
+        if not self.benchmark:
+            return _first_drawn(mod, target)
+        with tempfile.TemporaryDirectory() as folder:
+            database = tune_tir(
+                mod, target, folder, self.valid_count, database="memory", strategy="replay-trace"
+            )
+            found: Schedule | None = compile_tir(database, mod, target)
+            return found
+
+
+def _is_static(func: PrimFunc) -> bool:
+    """Whether all sizes of the arguments are numbers."""
+    sizes = [size for buffer in func.buffer_map.values() for size in buffer.shape]
+    return all(isinstance(size, IntImm) for size in sizes)
+
+
+def _first_drawn(mod: IRModule, target: Target) -> Schedule | None:
+    """The first valid schedule of the default space; a module has the same one each time."""
+    context = TuneContext(
+        mod,
+        target=target,
+        space_generator="post-order-apply",
+        search_strategy="replay-trace",
+        rand_state=1,
+    )
+    context.pre_tuning(1, 1)
+    candidates = context.generate_measure_candidates()
+    context.post_tuning()
+    return candidates[0].sch if candidates else None

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from te_sched import IRModule, nd, relax, topi
+from te_sched import IRModule, nd, relax, te, tir, topi
 from te_sched.errors import DeclarationError
 from te_sched.meta_schedule import database, graph_tuning_passes, relax_integration
 from te_sched.meta_schedule.default_gpu_schedule import DefaultGPUSchedule
@@ -81,6 +81,27 @@ def test_functions_are_applied_as_their_pass_tunes_them(
     assert "T.vectorized" in str(applied["add"])
 
 
+@pytest.mark.parametrize("benchmark", [False, True])
+def test_few_schedules_are_drawn(benchmark: bool) -> None:
+    module = graph()
+    n = tir.Var("n", "int64")
+    A = te.placeholder((n,), name="A")
+    module["symbolic"] = te.create_prim_func([A, te.compute((n,), lambda i: A[i] * 2.0)])
+    with Target("llvm -num-cores=2"):
+        drawn = relax.transform.FewShotTuning(valid_count=2, benchmark=benchmark)(module)
+        again = relax.transform.FewShotTuning()(drawn)
+    assert [name for name, one in drawn.functions_items() if one.attrs.get("tir.is_scheduled")] == [
+        *("add", "relu")
+    ]
+    assert all(one is drawn[name] for name, one in again.functions_items())
+    assert "T.parallel" in str(drawn["add"]) or "T.vectorized" in str(drawn["add"])
+    data = np.arange(-4, 4).astype("float32")
+    del drawn["symbolic"]
+    built = relax.build(drawn, "llvm")
+    found = relax.VirtualMachine(built, nd.cpu())["main"](nd.array(data)).numpy()
+    np.testing.assert_allclose(found, 2 * np.maximum(2 * data, 0))
+
+
 def test_loops_are_bound_to_threads_for_a_gpu() -> None:
     with Target("cuda"):
         bound = DefaultGPUSchedule()(graph())
@@ -98,6 +119,8 @@ def test_loops_are_bound_to_threads_for_a_gpu() -> None:
             "the graph has no functions to tune",
         ),
         (lambda: relax.transform.MetaScheduleApplyDatabase()(graph()), "has no database"),
+        (lambda: relax.transform.FewShotTuning(0), "valid_count is 0"),
+        (lambda: relax.transform.FewShotTuning()(graph()), "does not know the target"),
         (
             lambda: relax.transform.MetaScheduleTuneTIR(".", 1)(graph()),
             "does not know the target",

@@ -41,6 +41,7 @@ PASSES: dict[str, str] = {
     "ExpandMatmulOfSum": "expand_matmul_of_sum",
     "ExpandTupleArguments": "expand_tuple_args",
     "FastMathTransform": "fast_math_transform",
+    "FewShotTuning": "te_sched.meta_schedule.graph_tuning_passes",
     "FoldBatchnormToConv2D": "fold_batch_norm_to_conv2d",
     "FoldConstant": "fold_constant",
     "FuseOps": "fuse_ops",
