@@ -73,6 +73,7 @@ PASSES: dict[str, str] = {
     "ReorderTakeAfterMatmul": "reorder_take_after_matmul",
     "RewriteDataflowReshape": "rewrite_dataflow_reshape",
     "RunCodegen": "run_codegen",
+    "SplitCallTIRByPattern": "split_call_tir_by_pattern",
     "SplitLayoutRewritePreproc": "split_layout_rewrite_preproc",
     "StaticPlanBlockMemory": "static_plan_block_memory",
     "ToMixedPrecision": "to_mixed_precision",

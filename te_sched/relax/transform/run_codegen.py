@@ -94,10 +94,10 @@ def _compile(library: str, functions: list[GraphFunction], options: Mapping[str,
             f"it was asked to compile {', '.join(symbols)}",
             "return a list with a function of Python for each",
         )
-    return [_registered(*one) for one in zip(symbols, made, strict=True)]
+    return [registered(*one) for one in zip(symbols, made, strict=True)]
 
 
-def _registered(symbol: str, function: Callable[..., Any]) -> str:
+def registered(symbol: str, function: Callable[..., Any]) -> str:
     """The name under which a function was registered, which no other function has."""
     name = UniqueNames(tuple(registered_names())).take(symbol)
     register_func(name, function)
