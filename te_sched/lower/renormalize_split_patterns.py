@@ -9,7 +9,8 @@ After (and the simplifier that follows drops `// 25 < 1` again)::
 
     if likely((i.outer * 8 + i.inner // 4) // 25 < 1): A[i.outer * 4 + i.inner // 8]
 
-In programs to run, expressions of integers in memory are not changed: they may wrap around.
+In programs to run, what may wrap around is not changed: integers in memory, and those of other
+types than indices.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ import math
 from typing import Any
 
 from te_sched.config import AS_TVM, Lowering
+from te_sched.ir import dtypes, ops
 from te_sched.ir import expr as E
-from te_sched.ir import ops
 from te_sched.ir.data import DataDependence, numbers_of_calls
 from te_sched.ir.expr import Add, Expr, FloorDiv, FloorMod, IntImm, Mul
 from te_sched.ir.stmt import LetStmt, PrimFunc
@@ -86,7 +87,8 @@ class _Renormalizer(Mapper):
             self.data.add(*numbers_of_calls(func))
 
     def may_wrap(self, e: Expr) -> bool:
-        return self.is_exact and self.data.of(e)
+        is_index = ops.is_index_type(dtypes.element(e.dtype))
+        return self.is_exact and (not is_index or self.data.of(e))
 
     def visit_let(self, node: LetStmt | E.Let) -> LetStmt | E.Let:
         if self.may_wrap(node.value):
@@ -105,7 +107,7 @@ class _Renormalizer(Mapper):
         """The operands of a < b; x < c becomes x // c < 1."""
         a, b = self.visit(a), self.visit(b)
         bound = b.value if type(b) is IntImm else 0
-        if bound < 2 or not ops.is_index_type(a.dtype) or self.may_wrap(a):
+        if bound < 2 or self.may_wrap(a):
             return a, b
         return _quotient(a, b), _like(1, b)
 

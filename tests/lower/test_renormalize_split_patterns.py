@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from te_sched.config import TO_RUN
 from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.expr import LT, Expr, IntImm, Var
 from te_sched.ir.visitor import substitute
@@ -71,3 +72,11 @@ def test_form_has_the_same_value(value: Expr) -> None:
 def test_a_function_without_divisions_stays() -> None:
     func = function(store(A, i * 8 + j, 0), A, i, j)
     assert renormalize_split_patterns(func) is func
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "uint32", "uint64"])
+def test_types_that_wrap_around_change_in_texts_alone(dtype: str) -> None:
+    value = i.astype(dtype) * IntImm(4, dtype) + IntImm(3, dtype) < IntImm(40, dtype)
+    func = function(store(B, value, 0), B, i)
+    assert f"// T.{dtype}(10) < T.{dtype}(1)" in text(renormalize_split_patterns(func))
+    assert renormalize_split_patterns(func, TO_RUN) is func
