@@ -112,6 +112,10 @@ _ARRAYS = {
 _INTRINSICS = "te_sched.tensorir.tensor_intrin"
 _HISTORY = {"ApplyHistoryBest": "te_sched.autotvm.record:ApplyHistoryBest"}
 
+_OLDER_TUNING = _all_from(
+    "te_sched.compat.tuning",
+    "EvolutionarySearchConfig ReplayFuncConfig ReplayTraceConfig default_config tune_te tune_tir",
+)
 # Modules of tvm by their dotted name.
 TREE: dict[str, Alias] = {
     "": Alias(
@@ -173,7 +177,14 @@ TREE: dict[str, Alias] = {
     "tir.analysis": Alias(("te_sched.tir.analysis",)),
     "tir.analysis.analysis": Alias(("te_sched.tir.analysis",)),
     "dlight": Alias(("te_sched.dlight",)),
-    "meta_schedule": Alias(("te_sched.meta_schedule",)),
+    "meta_schedule": Alias(("te_sched.meta_schedule",), _OLDER_TUNING),
+    "meta_schedule.tune": Alias(
+        ("te_sched.meta_schedule.tune",),
+        {**_OLDER_TUNING, "TuneConfig": "te_sched.meta_schedule:TuneConfig"},
+    ),
+    "meta_schedule.search_strategy": Alias(
+        ("te_sched.meta_schedule.search_strategy",), _OLDER_TUNING
+    ),
     "autotvm": Alias(("te_sched.autotvm",)),
     "autotvm.task": Alias(("te_sched.autotvm.task",), _HISTORY),
     "autotvm.task.dispatcher": Alias(("te_sched.autotvm.task.dispatcher",), _HISTORY),

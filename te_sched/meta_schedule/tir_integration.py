@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from te_sched.codegen.target import Target
 from te_sched.errors import DeclarationError
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.meta_schedule.database import Database
+from te_sched.meta_schedule.search_strategy import SearchStrategy
+from te_sched.meta_schedule.task_scheduler import TaskScheduler
 from te_sched.meta_schedule.tune import TRIALS, tune_tasks
 from te_sched.meta_schedule.tune_context import TuneContext, normalized_module
 from te_sched.meta_schedule.utils import fork_seed
@@ -32,6 +34,8 @@ class TuneConfig:
     max_trials_per_task: int | None = None
     strategy: str = "evolutionary"
     task_scheduler: str = "gradient"
+    search_strategy_config: Mapping[str, Any] = field(default_factory=dict)
+    task_scheduler_config: Mapping[str, Any] = field(default_factory=dict)
 
 
 @checked_as(DeclarationError, but=("mod", "target", "work_dir", *TRIALS))
@@ -89,8 +93,12 @@ def tune_tir(
             config.num_trials_per_iter,
         )
         max_trials_per_task = config.max_trials_per_task
-        strategy = str(config.strategy).replace("_", "-")
-        task_scheduler = str(config.task_scheduler).replace("_", "-")
+        strategy = SearchStrategy.create(
+            str(config.strategy).replace("_", "-"), **config.search_strategy_config
+        )
+        task_scheduler = TaskScheduler.create(
+            str(config.task_scheduler).replace("_", "-"), **config.task_scheduler_config
+        )
     if max_trials_global is None:
         raise DeclarationError(
             "tune_tir does not know how many candidates to measure", "", "give max_trials_global="
