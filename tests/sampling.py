@@ -37,6 +37,11 @@ def sampled_programs() -> list[Program]:
     return [*by_hand, *sampled(random, len(random) // _EVERY)]
 
 
+def programs_for_peers() -> Sequence[Program]:
+    """Those of the programs whose form after each pass is compared with TVM's."""
+    return sampled(sampled_programs(), 35)
+
+
 # A hook of pytest.
 
 

@@ -41,11 +41,13 @@ class Watcher(Protocol):
 def apply_passes(
     passes: Iterable[Pass], func: PrimFunc, switches: Config, watcher: Watcher | None = None
 ) -> PrimFunc:
-    """The function after the passes; `switches.verify_passes` verifies it after each."""
+    """The function after the passes; `switches.verify_passes` verifies what each has changed."""
+    level = ""
     for one in passes:
-        func = one.run(func, switches.lowering)
+        before, func = func, one.run(func, switches.lowering)
         if watcher is not None:
             watcher.after(one.run, func)
-        if switches.verify_passes:
+        if switches.verify_passes and (func is not before or one.level != level):
             verify(func, one.level)
+        level = one.level
     return func

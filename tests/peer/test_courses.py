@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.sampling import sampled
+
 pytest.importorskip("tvm")
 
 FOLDER = Path(__file__).parents[1] / "golden" / "graphs" / "courses"
@@ -22,7 +24,7 @@ def plain(text: str) -> list[str]:
     return [line.rstrip() for line in text.splitlines()]
 
 
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("program", sampled(PROGRAMS, 3), ids=lambda path: path.stem)
 def test_course(program: Path) -> None:
     if "import torch" in program.read_text():
         pytest.importorskip("torch")

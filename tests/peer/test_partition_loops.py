@@ -18,7 +18,7 @@ from te_sched.arith.int_set import NOTHING, IntervalSet  # noqa: E402
 from te_sched.ir.expr import IntImm, Var  # noqa: E402
 from te_sched.transform import PassContext  # noqa: E402
 from tests.golden.corpus import Program  # noqa: E402
-from tests.sampling import sampled, sampled_programs  # noqa: E402
+from tests.sampling import programs_for_peers, sampled  # noqa: E402
 
 OPTIONS: list[dict[str, bool]] = [
     {},
@@ -51,7 +51,7 @@ def both(make: Any, options: dict[str, bool]) -> tuple[list[str], list[str]]:
 def chosen() -> list[Program]:
     """The programs of the corpus that both cut, or a sample of them."""
     known = (*BY_ADDRESSES, *REFUSED, *OTHERWISE)
-    return [program for program in sampled_programs() if program.name not in known]
+    return [program for program in programs_for_peers() if program.name not in known]
 
 
 @pytest.mark.parametrize("program", chosen(), ids=lambda program: program.name)

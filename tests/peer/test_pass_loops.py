@@ -30,7 +30,7 @@ from te_sched.lower.unroll_loops import unroll_loops  # noqa: E402
 from te_sched.lower.vectorize_loops import vectorize_loops  # noqa: E402
 from tests.golden.corpus import Program  # noqa: E402
 from tests.peer.bridge import Bridge, corpus_passes, passes_of  # noqa: E402
-from tests.sampling import sampled_programs  # noqa: E402
+from tests.sampling import programs_for_peers  # noqa: E402
 
 OURS: dict[str, Callable[[PrimFunc], PrimFunc]] = {
     "tir.VectorizeLoop": vectorize_loops,
@@ -58,7 +58,7 @@ def names(func: PrimFunc) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("program", sampled_programs(), ids=lambda program: program.name)
+@pytest.mark.parametrize("program", programs_for_peers(), ids=lambda program: program.name)
 def test_passes_are_tvms_on_the_corpus(program: Program) -> None:
     for recorded in corpus_passes(program):
         level = "buffers"

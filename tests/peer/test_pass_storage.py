@@ -24,7 +24,7 @@ from te_sched.lower.remove_no_op import remove_no_op  # noqa: E402
 from te_sched.lower.simplify import simplify  # noqa: E402
 from tests.golden.corpus import Program  # noqa: E402
 from tests.peer.bridge import Bridge, Recording, corpus_passes, passes_of, tvm_passes_of  # noqa: E402
-from tests.sampling import sampled_programs  # noqa: E402
+from tests.sampling import programs_for_peers  # noqa: E402
 
 te = tvm.te
 
@@ -66,7 +66,7 @@ def differences(recorded: Recording) -> Iterator[tuple[str, str]]:
             yield name, "changes the program"
 
 
-@pytest.mark.parametrize("program", sampled_programs(), ids=lambda program: program.name)
+@pytest.mark.parametrize("program", programs_for_peers(), ids=lambda program: program.name)
 def test_passes_are_tvms_on_the_corpus(program: Program) -> None:
     if program.name == "17_prefetch":
         pytest.skip("its prefetches are laid out by another pass: test_prefetch below")

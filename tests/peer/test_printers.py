@@ -13,7 +13,7 @@ from te_sched.ir.stmt import IRModule
 from tests.golden.corpus import Program, as_golden, programs, without_chance
 from tests.golden.known_differences import KNOWN_DIFFERENCES
 from tests.peer.bridge import corpus_passes, from_tvm, lowered
-from tests.sampling import sampled_programs
+from tests.sampling import programs_for_peers
 
 _FLOAT = re.compile(r"T\.float(\d+)\((-?[0-9][0-9.e+-]*)\)")
 
@@ -30,7 +30,7 @@ def _as_017(text: str) -> str:
     return _FLOAT.sub(lambda match: f"T.float{match[1]}({float(match[2]):.17g})", text)
 
 
-@pytest.mark.parametrize("program", sampled_programs(), ids=_ids)
+@pytest.mark.parametrize("program", programs_for_peers(), ids=_ids)
 def test_corpus_prints_as_its_goldens(program: Program) -> None:
     for step, recorded in enumerate(corpus_passes(program)):
         module = IRModule({"main": lowered(recorded)})
