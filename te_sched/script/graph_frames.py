@@ -15,6 +15,7 @@ from te_sched.ir.graph import (
     Binding,
     BindingBlock,
     DataflowBlock,
+    DataflowVar,
     GraphFunction,
     GraphVar,
     If,
@@ -212,7 +213,7 @@ class BranchFrame(SequenceFrame):
         self.is_open = False
         self.finish_block()
         last = self.blocks[-1] if self.blocks else None
-        if last is None or isinstance(last, DataflowBlock):
+        if last is None or isinstance(last.bindings[-1].var, DataflowVar):
             self.builder.end_scope()
             raise ScriptError(
                 "a branch binds no variable at its end", "", "bind its result as the last statement"
@@ -222,14 +223,14 @@ class BranchFrame(SequenceFrame):
         value: Any = binding.var
         if isinstance(binding, VarBinding):
             value = binding.value
-            if not isinstance(value, (*LEAVES, Tuple)):
+            if isinstance(last, DataflowBlock) or not isinstance(value, (*LEAVES, Tuple)):
                 name = f"{binding.var.name_hint}_{self.suffix}"
                 value = GraphVar(name, value.struct_info_)
                 rest.append(VarBinding(value, binding.value))
         else:
             value = GraphVar(f"{binding.var.name_hint}_{self.suffix}", binding.var.struct_info_)
             rest.append(MatchCast(value, binding.value, binding.struct_info))  # type: ignore[attr-defined]
-        self.blocks[-1] = BindingBlock(tuple(rest))
+        self.blocks[-1] = type(last)(tuple(rest))
         kept = tuple([one for one in self.blocks if one.bindings])
         self.made = self.builder.normalize(SeqExpr(kept, value))
         self.builder.end_scope()

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from te_sched import relax, tir, topi
+from te_sched import IRModule, nd, relax, tir, topi
 from te_sched.errors import ScriptError
 from te_sched.ir import assert_structural_equal, structural_hash
 from te_sched.ir.structural import structural_equal
@@ -186,6 +186,30 @@ def test_branches_bind_one_variable() -> None:
     assert_structural_equal(f, from_source(f.script()))
 
 
+def test_branches_may_end_with_dataflow_blocks() -> None:
+    @R.function
+    def f(x: R.Tensor((2,), "float32"), c: R.Prim("bool")):
+        if c:
+            with R.dataflow():
+                a = R.exp(x)
+                y = R.add(a, a)
+                R.output(y)
+        else:
+            y = R.add(x, x)
+        return y
+
+    branch = f.body.blocks[0].bindings[0].value.true_branch
+    assert [one.var.name_hint for one in branch.blocks[0].bindings] == ["a", "y_then"]
+    assert branch.body is branch.blocks[0].bindings[1].var
+    assert isinstance(branch.blocks[0], relax.DataflowBlock)
+    assert 'y: R.Tensor((2,), dtype="float32") = y_then' in f.script()
+    assert_structural_equal(f, from_source(f.script()))
+    machine = relax.VirtualMachine(relax.build(IRModule.from_expr(f), "llvm"))
+    x = np.array([0, 1], "float32")
+    np.testing.assert_allclose(machine["f"](nd.array(x), True).numpy(), 2 * np.exp(x), rtol=1e-6)
+    assert machine["f"](nd.array(x), False).numpy().tolist() == [0, 2]
+
+
 def test_nested_functions_may_call_themselves() -> None:
     @R.function
     def f(x: R.Tensor):
@@ -343,6 +367,8 @@ STATEMENTS = {
     "if c:\n        return x\n    else:\n        y = x": "a branch of a condition returns",
     "if c:\n        y = x\n    else:\n        z = x": "the branches of a condition bind y and z",
     "if c:\n        pass\n    else:\n        z = x": "a branch binds no variable at its end",
+    "if c:\n        with R.dataflow():\n            y = R.exp(x)\n            z = R.exp(y)\n"
+    "            R.output(y)\n    else:\n        z = x": "a branch binds no variable at its end",
     "R.func_attr({})\n    R.func_attr({})": "R.func_attr is used twice",
     "y = R.match_cast(x, None)": "R.match_cast has no value or struct info",
     "y = x if c else x": "a value of a graph is tested inside of an expression",
