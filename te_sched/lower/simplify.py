@@ -31,7 +31,7 @@ from te_sched.arith.clauses import Clauses
 from te_sched.arith.conditions import plain
 from te_sched.config import AS_TVM, Lowering
 from te_sched.ir import dtypes, ops
-from te_sched.ir.blocks import DeclBuffer
+from te_sched.ir.blocks import Block, DeclBuffer
 from te_sched.ir.calls import effect_of
 from te_sched.ir.choices import choice_of, chosen_in, with_choice
 from te_sched.ir.data import numbers_of_calls
@@ -168,6 +168,15 @@ class StatementSimplifier(Mapper):
             return self.generic(node)
         with self.analyzer.constraint(build.less(node.loop_var, build.add(node.min, steps))):
             return self.generic(node)
+
+    def visit_Block(self, node: Block) -> Block:
+        axes = []
+        for axis in node.iter_vars:
+            assert axis.dom is not None
+            axes.append(replace(axis, dom=self.visit(axis.dom)))
+            self.analyzer.bind(axis.var, axes[-1].dom)
+        block: Block = self.generic(replace(node, iter_vars=tuple(axes)))
+        return block
 
     def visit_While(self, node: While) -> Stmt:
         self.change_memory_in(node)

@@ -593,7 +593,8 @@ def _parse(
         names.update(names_around(program))
         raw = program
     elif inspect.isclass(program):
-        names.update(vars(sys.modules[program.__module__]))
+        module = sys.modules.get(program.__module__)  # None of a module that is only executed
+        names.update({} if module is None else vars(module))
         raw = {k: v for k, v in vars(program).items() if inspect.isfunction(v)}
         for one in raw.values():
             names.update(names_around(one))

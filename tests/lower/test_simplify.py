@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from te_sched import config
+from te_sched import IRModule, config, tir
 from te_sched.arith.analyzer import Analyzer
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
@@ -15,6 +15,7 @@ from te_sched.ir.blocks import DeclBuffer
 from te_sched.ir.ops import const
 from te_sched.ir.visitor import substitute
 from te_sched.lower.simplify import simplify
+from te_sched.script import from_source
 from tests.arith.brute import show
 
 i, j = E.Var("i"), E.Var("j")
@@ -242,3 +243,26 @@ def test_large_lets_stay() -> None:
         large = E.Max(large, E.Call("int32", "tir.shift_right", (j, const(number))))
     var = E.Var("x")
     assert type(run(S.LetStmt(var, large, store(var)))) is S.LetStmt
+
+
+def test_iterators_of_blocks_have_their_domains() -> None:
+    """Those of one value are that value, also in the domains of inner blocks."""
+    text = """
+@T.prim_func
+def main(A: T.Buffer((1, 4, 8), "float32"), B: T.Buffer((1, 4), "float32")):
+    for i, j in T.grid(1, 4):
+        with T.block("outer"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            for k in range(8):
+                with T.block("inner"):
+                    vi_1 = T.axis.spatial((vi, vi + 1), vi)
+                    vk = T.axis.reduce(8, k)
+                    if vk < 8:
+                        B[vi_1, vj] = A[vi_1, vj, vk]
+"""
+    func = tir.transform.Simplify()(IRModule({"main": from_source(text)}))["main"]
+    shown = str(func)
+    assert "B[0, vj] = A[0, vj, vk]" in shown
+    assert "vi_1 = T.axis.spatial(1, 0)" in shown
+    assert "if" not in shown
+    assert "T.reads(A[0, vj, 0:8])" in shown

@@ -283,14 +283,39 @@ def test_kernels_with_other_than_the_asked_threads_are_rejected(least: int, acce
     assert _initialized(postprocs.VerifyGPUCode(), func).apply(sch) == accepted
 
 
-def test_marks_without_an_intrinsic_are_removed() -> None:
+@pytest.mark.parametrize("vectorize", [False, True])
+def test_initialisations_without_an_intrinsic_are_vectorized(vectorize: bool) -> None:
     sch = tir.Schedule(_product())
     init = sch.decompose_reduction("C", sch.get_loops("C")[0])
-    sch.annotate("C_update", "meta_schedule.auto_tensorize", "")
-    sch.annotate(init, "meta_schedule.auto_tensorize_init", "")
+    sch.annotate(init, "meta_schedule.auto_tensorize", "")
+    assert ms.postproc.RewriteTensorize(vectorize_init_loop=vectorize).apply(sch)
+    assert ("auto_tensorize" in sch.mod.script()) == (not vectorize)
+    assert _kinds(sch, "C_init")[-1] == ("vectorized" if vectorize else "serial", 16)
+    _check_product(sch)
+
+
+@pytest.mark.parametrize("of_init", ["", "fill"])
+def test_the_mark_of_an_initialisation_is_its_own(of_init: str) -> None:
+    sch = tir.Schedule(_product())
+    sch.annotate("C", "meta_schedule.auto_tensorize", "product")
+    if of_init:
+        sch.annotate("C", "meta_schedule.auto_tensorize_init", of_init)
+    assert postprocs.RewriteReductionBlock().apply(sch)
+    for name, mark in (("C_init", of_init), ("C_update", "product")):
+        notes = dict(sch.get(sch.get_block(name)).annotations)
+        assert notes == {"meta_schedule.auto_tensorize": mark}
+
+
+def test_reductions_of_blocks_in_blocks_are_initialised_before_their_loops() -> None:
+    """The inner block is another one after the outer one is initialised."""
+    sch = tir.Schedule(_product())
+    i, j, k = [sch.split(loop, [None, 4]) for loop in sch.get_loops("C")]
+    sch.reorder(i[0], j[0], k[0], i[1], j[1], k[1])
+    sch.blockize(i[1])
+    assert postprocs.RewriteReductionBlock().apply(sch)
+    sch.annotate("C_o_init", "meta_schedule.auto_tensorize", "")
     assert ms.postproc.RewriteTensorize(vectorize_init_loop=True).apply(sch)
-    assert "auto_tensorize" not in sch.mod.script()
-    assert _kinds(sch, "C_init")[-1] == ("vectorized", 16)
+    assert _kinds(sch, "C_init")[-1] == ("vectorized", 4)
     _check_product(sch)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -443,3 +445,23 @@ def test_older_axes_of_other_kinds() -> None:
     assert "vi = T.axis.scan(8, i)" in func.script()
     assert "vj = T.axis.opaque(4, j)" in func.script()
     assert "vi = T.axis.spatial(8, i)" in func.script()
+
+
+def test_a_class_of_a_module_that_is_only_executed(tmp_path: Path) -> None:
+    """As importlib executes a file that it does not import."""
+    file = tmp_path / "program.py"
+    file.write_text(
+        "from te_sched.script import ir as I, tir as T\n"
+        "@I.ir_module\n"
+        "class Module:\n"
+        "    @T.prim_func\n"
+        "    def main(A: T.Buffer((4,), 'float32')):\n"
+        "        for i in range(4):\n"
+        "            A[i] = 1.0\n"
+    )
+    spec = importlib.util.spec_from_file_location("only_executed", file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert "A[i] = T.float32(1)" in str(module.Module)

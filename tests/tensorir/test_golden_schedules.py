@@ -289,6 +289,20 @@ def test_loops_around_a_block_are_no_places_for_it(decision: int, recorded: int)
     assert len(sch.get_loops("B")) == 2
 
 
+def test_annotations_of_loops_are_not_those_of_loops_that_initialise() -> None:
+    """Their kinds are."""
+    sch = tir.Schedule(from_source(GIVEN + MATMUL))
+    i, j, k = sch.get_loops("C")
+    sch.annotate(i, "pragma_auto_unroll_max_step", 16)
+    sch.vectorize(j)
+    sch.reorder(k, j)
+    sch.decompose_reduction("C", i)
+    before, inner = [sch.get(one) for one in sch.get_loops("C_init")]
+    assert not before.annotations
+    assert inner.kind == "vectorized"
+    assert sch.get(i).annotations
+
+
 def test_blocks_that_begin_or_continue_others_stay() -> None:
     sch = tir.Schedule(from_source(GIVEN + MATMUL))
     sch.decompose_reduction("C", sch.get_loops("C")[2])

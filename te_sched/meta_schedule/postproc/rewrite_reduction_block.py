@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from te_sched.ir.blocks import Block
 from te_sched.ir.expr import Var
 from te_sched.meta_schedule.postproc.base import Postproc
-from te_sched.meta_schedule.schedule_rule.block_properties import blocks_inside, is_data_parallel
+from te_sched.meta_schedule.schedule_rule.block_properties import (
+    AUTO_TENSORIZE,
+    blocks_inside,
+    is_data_parallel,
+)
+from te_sched.tensorir.handles import BlockRV
 from te_sched.tensorir.state import BlockKey
 from te_sched.tir.schedule import Schedule
 
+_OF_INIT = f"{AUTO_TENSORIZE}_init"
 _THREADS = ("threadIdx", "blockIdx")
 
 
@@ -24,14 +31,36 @@ class RewriteReductionBlock(Postproc):
 
     def apply(self, sch: Schedule) -> bool:
         """Decompose the reductions of all functions."""
-        for name, func in sch.functions.items():
-            for root in sch.blocks_in(func.body):
-                for key in [*blocks_inside(sch, root)]:
-                    place = _first_reduction(sch, key)
-                    if place is not None:
-                        block = sch.get_block(sch.block(key).name_hint, func_name=name)
-                        sch.decompose_reduction(block, sch.get_loops(block)[place])
+        for name in sch.functions:
+            while (found := _next(sch, name)) is not None:  # the blocks are other ones afterwards
+                block = sch.get_block(found[0], func_name=name)
+                init = sch.decompose_reduction(block, sch.get_loops(block)[found[1]])
+                _mark_tensorize(sch, block, init)
         return True
+
+
+def _mark_tensorize(sch: Schedule, update: BlockRV, init: BlockRV) -> None:
+    """Mark an initialisation with its own intrinsic; with none if only the update has one."""
+    block = sch.get(update)
+    assert isinstance(block, Block)
+    annotations = block.annotations
+    if AUTO_TENSORIZE not in annotations:
+        return
+    sch.unannotate(init, AUTO_TENSORIZE)
+    sch.annotate(init, AUTO_TENSORIZE, str(annotations.get(_OF_INIT, "")))
+    if _OF_INIT in annotations:
+        sch.unannotate(update, _OF_INIT)
+        sch.unannotate(init, _OF_INIT)
+
+
+def _next(sch: Schedule, name: str) -> tuple[str, int] | None:
+    """The name of the first block to decompose in a function, and the number of the loop."""
+    for root in sch.blocks_in(sch.functions[name].body):
+        for key in blocks_inside(sch, root):
+            place = _first_reduction(sch, key)
+            if place is not None:
+                return sch.block(key).name_hint, place
+    return None
 
 
 def _first_reduction(sch: Schedule, key: BlockKey) -> int | None:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from te_sched.meta_schedule.postproc.base import Postproc
+from te_sched.meta_schedule.schedule_rule.block_properties import AUTO_TENSORIZE, blocks_inside
 from te_sched.tir.schedule import Schedule
-
-_MARKS = ("meta_schedule.auto_tensorize", "meta_schedule.auto_tensorize_init")
 
 
 class RewriteTensorize(Postproc):
-    """Tensorizes the blocks that are annotated with an intrinsic; an empty name only unmarks.
+    """Tensorizes the blocks that are annotated with an intrinsic.
 
     Parameters
     ----------
-    vectorize_init_loop : vectorize the innermost loop of a marked initialisation that has no
-        intrinsic.
+    vectorize_init_loop : vectorize the innermost loop of blocks that are marked with an empty name:
+        initialisations that have no intrinsic.
 
     >>> RewriteTensorize().apply(tir.Schedule(matmul_relu))
     True
@@ -25,16 +24,21 @@ class RewriteTensorize(Postproc):
 
     def apply(self, sch: Schedule) -> bool:
         """Tensorize all marked blocks; an intrinsic that does not fit raises a ScheduleError."""
-        for key in list(sch.keys.values()):
-            own = sch.block(key)
-            annotations = own.annotations
-            for mark in _MARKS:
-                if mark in annotations:
-                    block = sch.get_block(own.name_hint, sch.function_of(key))
-                    name = str(annotations[mark])
-                    sch.unannotate(block, mark)
-                    if name:
-                        sch.tensorize(block, name)
-                    elif self.vectorize_init_loop and mark == _MARKS[1]:
-                        sch.vectorize(sch.get_loops(block)[-1])
+        marked = [
+            (sch.block(key).name_hint, name, str(sch.block(key).annotations[AUTO_TENSORIZE]))
+            for name, func in sch.functions.items()
+            for root in sch.blocks_in(func.body)
+            for key in blocks_inside(sch, root)
+            if AUTO_TENSORIZE in sch.block(key).annotations
+        ]
+        for name, function, intrinsic in marked:
+            if not intrinsic and not self.vectorize_init_loop:
+                continue
+            block = sch.get_block(name, func_name=function)
+            sch.unannotate(block, AUTO_TENSORIZE)
+            if intrinsic:
+                sch.tensorize(block, intrinsic)
+            else:
+                inner = sch.get_child_blocks(block)
+                sch.vectorize(sch.get_loops(inner[0] if inner else block)[-1])
         return True

@@ -19,6 +19,7 @@ from te_sched.tensorir.state import BlockKey
 from te_sched.tir.schedule import Schedule
 
 TILING = "meta_schedule.tiling_structure"
+AUTO_TENSORIZE = "meta_schedule.auto_tensorize"
 SPATIAL, REDUCTION, OTHER = "DataPar", "CommReduce", ""
 
 

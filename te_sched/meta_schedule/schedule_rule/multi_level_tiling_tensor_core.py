@@ -22,13 +22,12 @@ from te_sched.ir.expr import BufferLoad, BufferRegion, Expr, IntImm, IterVar, Va
 from te_sched.ir.index_map import IndexMap
 from te_sched.ir.stmt import BufferStore
 from te_sched.ir.visitor import substitute, walk
-from te_sched.meta_schedule.schedule_rule.block_properties import split_factor
+from te_sched.meta_schedule.schedule_rule.block_properties import AUTO_TENSORIZE, split_factor
 from te_sched.meta_schedule.schedule_rule.multi_level_tiling import (
     MultiLevelTiling,
     States,
     TilingState,
 )
-from te_sched.meta_schedule.schedule_rule.multi_level_tiling_variants import AUTO_TENSORIZE
 from te_sched.tensorir.handles import BlockRV, LoopRV
 from te_sched.tensorir.intrinsics import BlockIntrin, Mismatch, matched, unknown
 from te_sched.tensorir.tiling import tile_with_tensor_intrin

@@ -10,7 +10,7 @@ from te_sched.ir.blocks import BlockRealize
 from te_sched.ir.dtypes import bits
 from te_sched.ir.expr import Var
 from te_sched.ir.visitor import variables_of
-from te_sched.meta_schedule.schedule_rule.block_properties import extent_of
+from te_sched.meta_schedule.schedule_rule.block_properties import AUTO_TENSORIZE, extent_of
 from te_sched.meta_schedule.schedule_rule.multi_level_tiling import (
     MultiLevelTiling,
     States,
@@ -21,8 +21,6 @@ from te_sched.tensorir.handles import BlockRV, LoopRV
 from te_sched.tensorir.intrinsics import BlockIntrin, Mismatch, matched, unknown
 from te_sched.tensorir.tiling import tile_with_tensor_intrin
 from te_sched.tir.schedule import Schedule
-
-AUTO_TENSORIZE = "meta_schedule.auto_tensorize"
 
 
 class MultiLevelTilingWithIntrin(MultiLevelTiling):

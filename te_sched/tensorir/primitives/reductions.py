@@ -421,7 +421,6 @@ def _initialisation(realize: BlockRealize, init: Stmt, loops: list[For]) -> Stmt
             loop.kind,
             body,
             _like(loop.thread_binding),
-            loop.annotations,
         )
     return body
 
