@@ -112,6 +112,7 @@ _ARRAYS = {
 _INTRINSICS = "te_sched.tensorir.tensor_intrin"
 _HISTORY = {"ApplyHistoryBest": "te_sched.autotvm.record:ApplyHistoryBest"}
 
+_DENSE = {"dense": "te_sched.compat.graphs:dense"}
 _OLDER_TUNING = _all_from(
     "te_sched.compat.tuning",
     "EvolutionarySearchConfig ReplayFuncConfig ReplayTraceConfig default_config tune_te tune_tir",
@@ -126,6 +127,7 @@ TREE: dict[str, Alias] = {
             "__version__": f"{_OLD}:VERSION",
             "__file__": "te_sched:__file__",
             "compile": "te_sched.relax.vm.build:compile_module",
+            "register_global_func": "te_sched:register_func",  # from 0.21 on
         },
     ),
     "te": Alias(("te_sched.te",), _all_from(_OLD, "call_pure_intrin")),
@@ -220,7 +222,16 @@ TREE: dict[str, Alias] = {
     "script.printer": Alias((), is_absent=True),
     "script.printer.doc": Alias((), is_absent=True),
     "script.printer.doc_printer": Alias((), is_absent=True),
-    "relax": Alias(("te_sched.relax",)),
+    # The first notebooks about graphs (2021, 2022) have the operators in relax and relax.op.
+    "relax": Alias(
+        ("te_sched.relax",),
+        {
+            **_all_from("te_sched.script.relax", "dataflow output"),
+            **_all_from("te_sched.relax.op", "add multiply"),
+        },
+    ),
+    "relax.op": Alias(("te_sched.relax.op",), {"relu": "te_sched.relax.op.nn:relu", **_DENSE}),
+    "relax.op.nn": Alias(("te_sched.relax.op.nn",), _DENSE),
     "relax.expr": Alias(
         ("te_sched.relax",), {"_update_struct_info": "te_sched.ir.graph:update_struct_info"}
     ),
@@ -241,6 +252,7 @@ TREE: dict[str, Alias] = {
             "Object": "te_sched.ir:Node",
             "String": f"{_OLD}:String",
             "ShapeTuple": "te_sched.relax.vm.bytecode:ShapeTuple",
+            **{"tensor": "te_sched.nd:array", "Tensor": "te_sched.nd:NDArray"},  # from 0.22 on
             "ObjectPath": "te_sched.ir.paths:ObjectPath",
             "TVMError": "te_sched.errors:TeSchedError",
         },

@@ -51,6 +51,11 @@ class Annotation:
     def __call__(self, *args: Any, **named: Any) -> Any:
         return self.make(*args, **named)
 
+    def __getitem__(self, args: Any) -> Any:
+        """`Tensor[(4, 3), "float32"]`, as scripts were written in 2021."""
+        has_shape = isinstance(args, tuple) and len(args) > 0 and isinstance(args[0], tuple)
+        return self(*args) if has_shape else self(args)
+
     def as_struct_info(self) -> Any:
         """The struct info that the word is by itself.
 
