@@ -151,12 +151,16 @@ class _Inference:
                         where=At(stage),
                     )
                 self.ranges[thread] = thread.dom
-        return {axis: self._simplified(bound) for axis, bound in self.ranges.items()}
+        return {axis: self._simplified(bound, axis) for axis, bound in self.ranges.items()}
 
-    def _simplified(self, bound: Range) -> Range:
-        if type(bound.min) is IntImm and type(bound.extent) is IntImm:
-            return bound
-        return Range(self.analyzer.simplify(bound.min), self.analyzer.simplify(bound.extent))
+    def _simplified(self, bound: Range, axis: IterVar) -> Range:
+        """A range in the type of its axis; in programs to run, one that is wider stays exact."""
+        low, extent = bound.min, bound.extent
+        if not self.settings.to_run:
+            low, extent = ops.cast(axis.var.dtype, low), ops.cast(axis.var.dtype, extent)
+        if type(low) is IntImm and type(extent) is IntImm:
+            return bound if low is bound.min and extent is bound.extent else Range(low, extent)
+        return Range(self.analyzer.simplify(low), self.analyzer.simplify(extent))
 
     def infer_root_axes(self, stage: Stage) -> None:
         """The ranges of the declared axes of a stage."""

@@ -214,14 +214,17 @@ class _Narrower(Retyper):
         return replace(node, node=replace(axis, var=var), value=extent)
 
     def visit_For(self, node: For) -> Stmt:
-        narrow = _is_wide(node.loop_var, self.bits) and node.loop_var not in self.wide
-        low, extent = self.indices((node.min, node.extent)) if narrow else (node.min, node.extent)
+        old = node.min, node.extent
+        new = self.indices(old)
         loop_var = node.loop_var
-        if narrow and low.dtype == self.narrow and extent.dtype == self.narrow:
-            loop_var = self.renamed(loop_var, low)
-        else:
-            low, extent = self.visit(node.min), self.visit(node.extent)
-            low, extent = ops.cast(loop_var.dtype, low), ops.cast(loop_var.dtype, extent)
+        narrow = _is_wide(loop_var, self.bits) and loop_var not in self.wide
+        if narrow and all(one.dtype == self.narrow for one in new):
+            loop_var = self.renamed(loop_var, new[0])
+        dtype = loop_var.dtype
+        low, extent = [
+            a if type(a) is IntImm and a.dtype == dtype else ops.cast(dtype, b)
+            for a, b in zip(old, new, strict=True)
+        ]
         body = self.visit(node.body)
         return replace(node, loop_var=loop_var, min=low, extent=extent, body=body)
 

@@ -77,3 +77,15 @@ def test_attach_path_is_innermost_first() -> None:
 
 def test_blocks_are_outside_of_threads() -> None:
     assert [*map(thread_rank, ("blockIdx.x", "threadIdx.y", "vthread"))] == [0, 1, 1]
+
+
+@pytest.mark.parametrize("dtype", ["uint32", "uint64", "int64"])
+def test_ranges_have_the_type_of_their_axis(dtype: str) -> None:
+    rows, A = te.placeholder((3,), "int32", name="rows"), te.placeholder((48,), name="A")
+    B = te.compute((48,), lambda i: A[i] * 2.0, name="B")
+    limits = te.const(1, dtype), te.const(17, dtype)
+    C = te.compute((3,), lambda i: B[te.max(te.min(rows[i].astype(dtype), limits[1]), limits[0])])
+    ranges = infer_bound(te.create_schedule(C.op).normalize())
+    (bound,) = [ranges[axis] for axis in B.op.axis]
+    assert _shown(bound) == ("1", "17")
+    assert (bound.min.dtype, bound.extent.dtype) == ("int32", "int32")

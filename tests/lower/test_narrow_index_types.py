@@ -18,6 +18,7 @@ from tests.lower.build import function, loop, read, store, text, thread, var
 A = decl_buffer((64,), name="A")
 LONG = decl_buffer((64,), "int64", name="LONG")
 i, tx = var("i", "int64"), var("tx")
+j, k = var("j"), var("k")
 
 
 def narrowed(body: Stmt) -> str:
@@ -30,7 +31,6 @@ def test_loops_and_indices_are_narrowed() -> None:
 
 
 def test_loops_are_narrowed_to_16_bits() -> None:
-    k = var("k")
     func = function(loop(k, 8, store(A, 1.5, k * 8)), A)
     narrow = narrow_index_types(func, target_bits=16)
     assert narrow.body.loop_var.dtype == "int16"
@@ -40,7 +40,6 @@ def test_loops_are_narrowed_to_16_bits() -> None:
 
 
 def test_loops_beyond_16_bits_stay() -> None:
-    k = var("k")
     func = function(loop(k, 2**12, store(A, 1.5, k * 16)), A)
     assert narrow_index_types(func, target_bits=16).body.loop_var is k
 
@@ -55,6 +54,12 @@ def test_wide_thread_axes_are_narrowed() -> None:
 def test_casts_of_threads_in_indices_are_dropped() -> None:
     body = thread("threadIdx.x", 8, tx, store(A, 0.0, Cast("int64", tx) * 8))
     assert "A[threadIdx_x * 8]" in narrowed(body).replace("tx", "threadIdx_x")
+
+
+def test_extents_of_narrow_loops_are_narrowed() -> None:
+    extent = ops.const(18, "int64") - Cast("int64", k) * 5
+    found = narrowed(loop(k, 3, loop(j, Cast("int32", extent), store(A, 0.0, j))))
+    assert "for j in range(18 - k * 5):" in found
 
 
 def test_guards_follow_their_loop() -> None:
