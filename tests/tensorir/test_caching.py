@@ -124,6 +124,21 @@ def test_reads_before_a_write_are_cached_before_it(times: str, loops: int) -> No
     check_same(sch, text)
 
 
+@pytest.mark.parametrize("times", ["1", "3"])
+@pytest.mark.parametrize("in_order", [False, True])
+def test_results_that_earlier_blocks_read_are_copied_back_after_they_are_written(
+    times: str, in_order: bool
+) -> None:
+    """In the loop whose next iteration reads them."""
+    text = LATER.replace("TIMES", times)
+    sch = tir.Schedule(program(text))
+    if in_order:
+        sch.reindex_cache_write("D", 0, "local", lambda i, j: (j, i))
+    else:
+        sch.cache_write("D", "A", "local")
+    check_same(sch, text)
+
+
 LATE = function(
     "A:8 C:8",
     """

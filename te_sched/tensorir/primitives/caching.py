@@ -472,12 +472,20 @@ def place_before(
 def place_for_result(
     schedule: ScheduleBase, scope: BlockKey, key: BlockKey, readers: Sequence[BlockKey]
 ) -> Place:
-    """The place for a copy of the result of a block: before its first reader, without readers at
-    the end of the scope.
+    """The place for a copy of the result of a block: before the first reader that follows it, if
+    there is none at the end of the scope; in the loops around it and readers before it, which read
+    the result in the next iteration.
     """
-    if not readers:
-        return Place(scope, len(statements_of(schedule, scope)))
-    return place_before(schedule, scope, key, readers)
+    order = schedule.blocks_of(scope)
+    following = [one for one in readers if order.index(one) > order.index(key)]
+    place = Place(scope, len(statements_of(schedule, scope)))
+    if following:
+        place = place_before(schedule, scope, key, following)
+    for one in readers:
+        inner = common_parent(schedule, scope, [key, one])
+        if one not in following and place.parent in [*schedule.around(inner)]:
+            place = place_after(schedule, scope, key, [one])
+    return place
 
 
 def place_after(
