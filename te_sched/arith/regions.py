@@ -178,9 +178,15 @@ class _Accesses:
         is_constant = not conditions and not symbols
         if is_constant or not self.is_joint or not symbols.isdisjoint(self.domains):
             return None
-        holds = reduce(ops.logical_and, conditions) if conditions else None
-        found = detect_iter_map([e], loops, holds, analyzer=self.analyzer)
-        return None if found.errors else _values(found.indices[0], e.dtype)
+        inner = [one for one in conditions if variables_of(one) <= self.domains.keys()]
+        for some in (conditions, inner):  # without conditions the region is only larger
+            holds = reduce(ops.logical_and, some) if some else None
+            found = detect_iter_map([e], loops, holds, analyzer=self.analyzer)
+            if not found.errors:
+                return _values(found.indices[0], e.dtype)
+            if len(inner) == len(conditions):
+                return None
+        return None
 
     # Statements
 

@@ -420,3 +420,33 @@ def main(A: T.Buffer((24,), "float32"), B: T.Buffer((24,), "float32")):
     )
     assert "C[x] = A[x]" in str(flat)
     assert "C = T.alloc_buffer((24,))" in str(flat)
+
+
+def test_conditions_on_several_loops_bound_memory_beside_those_on_outer_loops() -> None:
+    """512 of the 768 copied elements exist; the first condition is about o, too."""
+    text = """
+@T.prim_func
+def main(A: T.Buffer((960, 4), "float32"), B: T.Buffer((960, 4), "float32")):
+    for o in range(8):
+        with T.block(""):
+            S = T.alloc_buffer((960, 4))
+            for t, v in T.grid(256, 3):
+                with T.block("S"):
+                    T.where(o * 128 + (t * 3 + v) // 4 < 960 and t * 3 + v < 512)
+                    vi = T.axis.spatial(960, o * 128 + (t * 3 + v) // 4)
+                    vj = T.axis.spatial(4, (t * 3 + v) % 4)
+                    S[vi, vj] = A[vi, vj]
+            for i, j in T.grid(128, 4):
+                with T.block("B"):
+                    T.where(o * 128 + i < 960)
+                    vi = T.axis.spatial(960, o * 128 + i)
+                    vj = T.axis.spatial(4, j)
+                    B[vi, vj] = S[vi, vj] * 2.0
+"""
+    func = from_source(text)
+    shown = str(compact_buffers(make_opaque(lower_init(func))))
+    assert "S = T.alloc_buffer((128, 4))" in shown
+    a = np.random.default_rng(0).random((960, 4), "float32")
+    b = te_sched.nd.array(np.zeros_like(a))
+    te_sched.build(func)(te_sched.nd.array(a), b)
+    np.testing.assert_array_equal(b.numpy(), a * 2)
