@@ -43,6 +43,7 @@ from te_sched.runtime.timing import Evaluator
 from te_sched.signatures import checked_as
 
 _CUDA = DEVICE_TYPES["cuda"]
+_EMULATING = Target("llvm -opt-level=2")  # 3 takes up to 15 times as long, for no faster code
 _numbers = itertools.count()
 
 
@@ -130,7 +131,7 @@ class CudaModule(ModuleOf["CudaFunction"]):
 
     def _emulated(self) -> Module:
         is_checked = self._checked is not None
-        module = build_functions(emulate(self._watched, is_checked), as_target("llvm"))
+        module = build_functions(emulate(self._watched, is_checked), _EMULATING)
         return self._expecting(module, -_CUDA, 0)
 
     def _on(self, device: int) -> Module:
