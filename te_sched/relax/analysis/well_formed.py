@@ -265,8 +265,13 @@ class _Checker:
             self._agree(var.struct_info_, value.struct_info_, f"variable {var.name_hint}")
 
     def _agree(self, declared: Any, found: Any, where: str) -> None:
-        """Check that a declared struct info does not contradict what is known of the value."""
+        """Check that a declared struct info does not contradict what is known of the value. R.Tuple
+        without fields stands for any tuple.
+        """
         if declared is None or found is None:
+            return
+        is_tuple = isinstance(declared, TupleStructInfo) and isinstance(found, TupleStructInfo)
+        if is_tuple and not declared.fields:
             return
         if struct_info_base_check(declared, found) is BaseCheckResult.FAIL_L0:
             raise _malformed(

@@ -209,3 +209,18 @@ def test_what_is_wrong_is_written_to_the_standard_error(capsys):
     x = var("x")
     assert not well_formed(relax.Function([], x, INFO))
     assert "This IR is not well formed: variable x" in capsys.readouterr().err
+
+
+def test_a_tuple_without_fields_is_declared_for_any_tuple():
+    @R.function
+    def pair(x: R.Tensor((4,), "float32")) -> R.Tuple:
+        return (x, x)
+
+    assert str(pair.ret_struct_info) == "R.Tuple"
+    check_well_formed(pair)
+    x = var("x")
+    seq = relax.SeqExpr([], x)
+    seq.struct_info_ = INFO
+    wrong = relax.Function([x], seq, relax.TupleStructInfo([]))
+    with pytest.raises(GraphError, match="declared as R"):
+        check_well_formed(wrong)
