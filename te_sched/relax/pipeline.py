@@ -27,6 +27,7 @@ from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.passes import ModulePass, ModuleTransform, PassInfo
 from te_sched.relax import transform
 from te_sched.relax.expr_functor import PyExprVisitor
+from te_sched.relax.transform.fuse_transpose_matmul import fused
 from te_sched.transform import Sequential
 
 # The passes of relax.transform, in order.
@@ -54,6 +55,7 @@ def processor_passes() -> list[tuple[str, Callable[[IRModule], IRModule]]]:
     schedule = dlight.ApplyDefaultSchedule(dlight.cpu.Default())
     return [
         ("FoldBatchnormToConv2D", transform.FoldBatchnormToConv2D(only_constants=True)),
+        ("FuseTransposeMatmul", lambda mod: fused(mod, only_parameters=True)),
         *[(name, getattr(transform, name)()) for name in names],
         ("ApplyDefaultSchedule", lambda mod: schedule(with_free_layouts(mod))),
         ("InitialiseEmptyReductions", initialise_empty_reductions),

@@ -57,3 +57,25 @@ def test_zero_warns_of_operators_without_a_rule():
         builder.emit_func_output(builder.emit(relax.op.shape_of(x)))
     with pytest.warns(UserWarning, match="no legalization rule for relax.shape_of"):
         relax.get_pipeline("zero", enable_warning=True)(builder.get())
+
+
+@pytest.mark.parametrize("is_constant", [False, True])
+def test_processors_read_weights_of_parameters_as_they_are(is_constant):
+    """A weight that is given with each call is not transposed first; a constant is, once."""
+    numbers = np.random.default_rng(0)
+    x, w = (numbers.random(size, "float32") for size in ((1, 32), (48, 32)))
+    params = [relax.Var("x", relax.TensorStructInfo((1, 32), "float32"))]
+    if not is_constant:
+        params.append(relax.Var("w", relax.TensorStructInfo((48, 32), "float32")))
+    builder = relax.BlockBuilder()
+    with builder.function("main", params):
+        weight = relax.const(w) if is_constant else params[1]
+        product = builder.emit(relax.op.matmul(params[0], relax.op.permute_dims(weight)))
+        builder.emit_func_output(builder.emit(relax.op.nn.relu(product)))
+    with te_sched.target.Target("llvm"):
+        names = list(map(str, relax.get_pipeline("processor")(builder.get()).functions))
+    assert not any("transpose" in name for name in names)
+    assert any("NT_matmul" in name for name in names) is not is_constant
+    machine = relax.VirtualMachine(relax.build(builder.get(), "llvm"))
+    given = [te_sched.nd.array(one) for one in ([x] if is_constant else [x, w])]
+    np.testing.assert_allclose(machine["main"](*given).numpy(), np.maximum(x @ w.T, 0), rtol=1e-5)

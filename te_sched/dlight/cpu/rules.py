@@ -8,6 +8,7 @@ from typing import Any
 from te_sched.codegen.target import Target
 from te_sched.dlight.base import DefaultRule
 from te_sched.dlight.cpu.contraction import SCHEDULED, schedule_contraction
+from te_sched.dlight.cpu.transposition import tile_transposed
 from te_sched.dlight.cpu.vectors import vectors_of
 from te_sched.dlight.structure import (
     REDUCTION,
@@ -249,7 +250,8 @@ def schedule_elements(sch: Schedule, block: BlockRV, lanes: int) -> None:
     ):
         reduced = [loop for loop, kind in zip(loops, kinds, strict=True) if kind != SPATIAL]
         attempt(lambda: sch.reorder(*spatial[:-1], *reduced, spatial[-1]))
-    _vectorize_last(sch, block, lanes)
+    if not tile_transposed(sch, block):
+        _vectorize_last(sch, block, lanes)
     outer = _outer(sch, block)
     is_large = size_of(node.iter_vars) >= _WORTH or any(
         extent_of(one) is None for one in node.iter_vars

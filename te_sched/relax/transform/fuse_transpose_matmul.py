@@ -6,7 +6,7 @@ from typing import Any
 
 from te_sched import te
 from te_sched.ir import ops
-from te_sched.ir.graph import GraphCall, GraphFunction, GraphVar
+from te_sched.ir.graph import Constant, GraphCall, GraphFunction, GraphVar
 from te_sched.ir.stmt import IRModule
 from te_sched.ir.visitor import replace
 from te_sched.passes import ModuleTransform, PassInfo
@@ -31,9 +31,16 @@ def FuseTransposeMatmul() -> ModuleTransform:
     return ModuleTransform(lambda mod, _: fused(mod), PassInfo(0, "FuseTransposeMatmul"))
 
 
-def fused(mod: IRModule) -> IRModule:
-    """The module with functions for products by transposed matrices."""
+def fused(mod: IRModule, only_parameters: bool = False) -> IRModule:
+    """The module with functions for products by transposed matrices.
+
+    Parameters
+    ----------
+    only_parameters : whether matrices that are constants, which can be transposed once, and batches
+        of matrices stay.
+    """
     rewriting = _Fusion(mod)
+    rewriting.only_parameters = only_parameters
     changed: dict[str, Any] = {}
     for name, func in mod.functions_items():
         if isinstance(func, GraphFunction) and func.body is not None:
@@ -45,6 +52,8 @@ def fused(mod: IRModule) -> IRModule:
 
 
 class _Fusion(PyExprMutator):
+    only_parameters = False
+
     def of(self, func: GraphFunction) -> Any:
         """The function with products by transposed matrices."""
         self._values = get_var2val(func)
@@ -61,6 +70,8 @@ class _Fusion(PyExprMutator):
             return call
         weight = self.visit_expr(value.args[0])
         rank = weight.struct_info.ndim
+        if self.only_parameters and (isinstance(weight, Constant) or rank != 2):
+            return call
         known = [shape_of_value(one) for one in (call.args[0], weight)]
         if None in known or rank < 2 or not swaps_last_axes(value.attrs["axes"], rank):
             return call

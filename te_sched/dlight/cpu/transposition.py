@@ -1,0 +1,58 @@
+"""Copies whose neighbouring results read a line of memory each, in square tiles: each line that a
+tile reads is used as a whole.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from te_sched.dlight.structure import SPATIAL, attempt, extent_of, inputs_of, node_of
+from te_sched.ir import dtypes
+from te_sched.ir.visitor import variables_of
+from te_sched.tensorir.handles import BlockRV
+from te_sched.tir.schedule import Schedule
+
+_LINE = 64  # bytes
+
+
+def tile_transposed(sch: Schedule, block: BlockRV) -> bool:
+    """Put a block with one loop for each axis into tiles, if it transposes; whether it does.
+
+    The last loop of a tile runs in vectors.
+    """
+    node = node_of(sch, block)
+    place = _axis_of_rows(node)
+    sizes = [extent_of(one) for one in node.iter_vars]
+    if place is None:
+        return False
+    widest = max(1, min(16, _LINE // max(1, dtypes.parse(node.writes[0].buffer.dtype).bits // 8)))
+    tiles = [_tile(sizes[at], widest) for at in (place, -1)]
+    if None in tiles:
+        return False
+
+    def step(schedule: Schedule) -> None:
+        loops = schedule.get_loops(block)
+        _, across = schedule.split(loops[place], [None, tiles[0]])
+        last, inner = schedule.split(loops[-1], [None, tiles[1]])
+        schedule.reorder(*loops[place + 1 : -1], last, across, inner)
+        schedule.vectorize(inner)
+
+    return attempt(lambda: step(sch.copy())) and attempt(lambda: step(sch))
+
+
+def _axis_of_rows(node: Any) -> int | None:
+    """The place of the axis, not the last one, along which an input lies in memory."""
+    axes = [one.var for one in node.iter_vars]
+    if any(one.kind != SPATIAL for one in node.iter_vars):
+        return None
+    for load in [one for one in inputs_of(node) if one.indices]:
+        places = [k for k, one in enumerate(axes[:-1]) if one is load.indices[-1]]
+        if places and axes[-1] in variables_of(*load.indices[:-1]):
+            return places[0]
+    return None
+
+
+def _tile(size: int | None, widest: int) -> int | None:
+    """The size of a tile: a line, or half of one."""
+    fits = (one for one in (widest, widest // 2) if one > 1 and size and size % one == 0)
+    return next(fits, None)
