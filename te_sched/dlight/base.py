@@ -69,7 +69,7 @@ class ApplyDefaultSchedule(ModulePass):
                 'use it inside of `with Target("llvm"):`',
             )
         made: dict[str, Any] = {}
-        for name, func in mod.functions_items():
+        for name, func in mod.functions.items():
             if isinstance(func, PrimFunc) and not func.attrs.get(IS_SCHEDULED):
                 found = self.scheduled(func, func.attrs.get("target", target))
                 if found is not None:

@@ -33,7 +33,7 @@ def initialise_empty_reductions(mod: IRModule) -> IRModule:
     """
     made = {
         name: new
-        for name, func in mod.functions_items()
+        for name, func in mod.functions.items()
         if isinstance(func, PrimFunc) and (new := _initialised(func)) is not func
     }
     return mod.with_functions(made)

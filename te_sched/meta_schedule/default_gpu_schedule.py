@@ -26,7 +26,7 @@ class DefaultGPUSchedule(ModulePass):
         """The module with bound loops."""
         target = Target.current()
         made = {}
-        for name, func in mod.functions_items():
+        for name, func in mod.functions.items():
             own = func.attrs.get("target", target) if isinstance(func, PrimFunc) else None
             if (
                 own is None

@@ -37,7 +37,7 @@ class MetaScheduleApplyDatabase(ModulePass):
         """The module with scheduled functions, which have the attribute "tir.is_scheduled"."""
         database, target = self._database(), current_target(self.info.name)
         found: dict[str, PrimFunc] = {}
-        for name, func in mod.functions_items():
+        for name, func in mod.functions.items():
             if not isinstance(func, PrimFunc) or func.attrs.get(IS_SCHEDULED):
                 continue
             made = _applied(database, func, target)

@@ -72,7 +72,7 @@ class MetaScheduleTuneTIR(ModulePass):
 
     def __call__(self, mod: IRModule) -> IRModule:
         """The module itself, after the search."""
-        for name, func in mod.functions_items() if self.max_trials_global > 0 else ():
+        for name, func in mod.functions.items() if self.max_trials_global > 0 else ():
             if isinstance(func, PrimFunc) and not func.attrs.get(IS_SCHEDULED):
                 tune_tir(
                     func,
@@ -117,7 +117,7 @@ class FewShotTuning(ModulePass):
         """The module with scheduled functions; those without a valid schedule stay as they are."""
         target = current_target(self.info.name)
         found: dict[str, PrimFunc] = {}
-        for name, func in mod.functions_items():
+        for name, func in mod.functions.items():
             if isinstance(func, PrimFunc) and _is_static(func) and not func.attrs.get(IS_SCHEDULED):
                 sch = self._chosen(normalized_module(func), target)
                 if sch is not None:

@@ -85,7 +85,7 @@ def extract_tasks(
         if isinstance(func, GraphFunction):
             calls.visit_expr(func)
     groups: dict[int, list[tuple[str, IRModule, int]]] = {}
-    for name, func in module.functions_items():
+    for name, func in module.functions.items():
         count = calls.counts.get(str(name), 0)
         if not isinstance(func, PrimFunc) or not count or func.attrs.get("tir.is_scheduled"):
             continue

@@ -401,7 +401,7 @@ class BlockBuilder:
     def _known_functions(self) -> dict[int, list[GlobalVar]]:
         if self._same is None:
             self._same = {}
-            for name, func in self._module.functions_items():
+            for name, func in self._module.functions.items():
                 self._same.setdefault(structural_hash(func), []).append(GlobalVar(name))
         return self._same
 

@@ -129,7 +129,7 @@ def with_free_layouts(mod: IRModule) -> IRModule:
         if isinstance(func, GraphFunction) and func.body is not None:
             calls.visit_expr(func)
     changed = {}
-    for name, func in mod.functions_items():
+    for name, func in mod.functions.items():
         if isinstance(func, PrimFunc):
             made = func.without_attr("layout_free_buffers")
             places = sorted(calls.places.get(str(name), ()))

@@ -163,7 +163,7 @@ def graph_report(
         )
     func = module.functions.get(function)
     if not isinstance(func, GraphFunction):
-        known = [str(k) for k, one in module.functions_items() if isinstance(one, GraphFunction)]
+        known = [str(k) for k, one in module.functions.items() if isinstance(one, GraphFunction)]
         raise GraphError(
             f"the module has no graph {function!r}",
             "",

@@ -37,7 +37,7 @@ def estimate_memory_usage(mod: IRModule | GraphFunction) -> str:
     module = IRModule({"foo": mod}) if isinstance(mod, GraphFunction) else mod
     texts = [
         _report(str(name), _memory_of(func))
-        for name, func in sorted(module.functions_items())
+        for name, func in sorted(module.functions.items())
         if isinstance(func, GraphFunction)
     ]
     return "Memory usage estimation:\n" + "".join(texts)

@@ -17,7 +17,7 @@ def detect_recursion(mod: IRModule) -> list[list[GlobalVar]]:
     """
     graph = {
         GlobalVar(name): [one for one in all_global_vars(func) if one in mod.functions]
-        for name, func in mod.functions_items()
+        for name, func in mod.functions.items()
         if isinstance(func, GraphFunction)
     }
     reached = {name: _reachable(name, graph) for name in graph}

@@ -94,7 +94,7 @@ def first_fault(
 
 
 def _check_module(checker: _Checker, obj: IRModule) -> None:
-    for name, func in obj.functions_items():
+    for name, func in obj.functions.items():
         symbol = func.attrs.get("global_symbol")
         if symbol is not None and str(symbol) != name:
             raise _malformed(

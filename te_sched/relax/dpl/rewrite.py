@@ -167,7 +167,7 @@ class PatternMatchingRewriter(ModulePass):
         rewriting = _Rewriting(self._rules, mod)
         changed = {
             name: rewriting.rewrite(func)
-            for name, func in mod.functions_items()
+            for name, func in mod.functions.items()
             if isinstance(func, GraphFunction)
         }
         return replace(mod, functions={**mod.functions, **changed, **rewriting.added})
@@ -419,7 +419,7 @@ def _rule_of(mod: IRModule) -> _Rule:
         )
     subroutines = {
         str(name): func
-        for name, func in mod.functions_items()
+        for name, func in mod.functions.items()
         if name not in ("pattern", "replacement")
     }
     for name, func in subroutines.items():

@@ -24,7 +24,7 @@ def detach_params(mod: IRModule) -> tuple[IRModule, dict[str, list[Any]]]:
     """
     functions: dict[str, Any] = {}
     found: dict[str, list[Any]] = {}
-    for name, func in mod.functions_items():
+    for name, func in mod.functions.items():
         if isinstance(func, GraphFunction) and PARAMS in func.attrs:
             found[str(name)] = list(func.attrs[PARAMS])
             functions[name] = func.without_attr(PARAMS)

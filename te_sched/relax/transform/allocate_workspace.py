@@ -26,7 +26,7 @@ def AllocateWorkspace() -> ModuleTransform:
     >>> x = relax.Var("x", relax.TensorStructInfo([4], "float32"))
     >>> library = relax.Function([x], x).with_attrs({"Codegen": "a", "WorkspaceSize": 64})
     >>> module = AllocateWorkspace()(IRModule({"a_exp": library}))
-    >>> [(name, len(func.params)) for name, func in module.functions_items()]
+    >>> [(name, len(func.params)) for name, func in module.functions.items()]
     [('a_exp1', 2)]
     """
     return ModuleTransform(_allocate, PassInfo(0, "AllocateWorkspace"))
@@ -36,7 +36,7 @@ def _allocate(mod: IRModule, context: Any) -> IRModule:
     del context
     wanted = {
         str(name): int(func.attrs[_SIZE])
-        for name, func in mod.functions_items()
+        for name, func in mod.functions.items()
         if isinstance(func, GraphFunction) and "Codegen" in func.attrs and _SIZE in func.attrs
     }
     if not wanted:
@@ -54,7 +54,7 @@ def _allocate(mod: IRModule, context: Any) -> IRModule:
         names[old] = GlobalVar(new)
         names[old].struct_info_ = functions[new].struct_info_
     callers = _Callers(names, max(wanted.values()))
-    for name, func in mod.functions_items():
+    for name, func in mod.functions.items():
         if isinstance(func, GraphFunction) and str(name) not in wanted:
             functions[str(name)] = callers.of(func)
         elif str(name) not in wanted:

@@ -100,7 +100,7 @@ def AlterOpImpl(
     def run(mod: IRModule, context: Any) -> IRModule:
         del context
         altering = _Altering(mod, known)
-        for name, func in mod.functions_items():
+        for name, func in mod.functions.items():
             if isinstance(func, GraphFunction):
                 new = altering.visit_expr(func)
                 if new is not func:

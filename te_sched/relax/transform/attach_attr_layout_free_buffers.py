@@ -37,7 +37,7 @@ def AttachAttrLayoutFreeBuffers() -> Sequential:
 def _run(mod: IRModule, context: Any) -> IRModule:
     del context
     marker = _Marker(mod)
-    for name, func in mod.functions_items():
+    for name, func in mod.functions.items():
         if isinstance(func, GraphFunction):
             count = func.attrs.get("num_input")
             marker.weights = set() if count is None else set(func.params[int(count) :])

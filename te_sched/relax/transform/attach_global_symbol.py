@@ -26,7 +26,7 @@ def _attach(mod: IRModule, context: Any) -> IRModule:
     prefix = str(mod.attrs.get("system_lib_prefix", ""))
     changed: dict[str, Any] = {}
     renamed: dict[str, str] = {}
-    for name, func in mod.functions_items():
+    for name, func in mod.functions.items():
         known = func.attrs.get("global_symbol") if hasattr(func, "attrs") else None
         if isinstance(func, PrimFunc) and not known:
             changed[name] = func.with_attr("global_symbol", prefix + name)
@@ -44,7 +44,7 @@ def _renamed(mod: IRModule, names: dict[str, str]) -> IRModule:
         names.get(name, name): renaming.visit_expr(func)
         if isinstance(func, GraphFunction)
         else func
-        for name, func in mod.functions_items()
+        for name, func in mod.functions.items()
     }
     return IRModule(functions, mod.attrs)
 

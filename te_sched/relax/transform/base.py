@@ -48,7 +48,7 @@ class FunctionPass(ModulePass):
         """The module with the new functions; the module itself if none changed."""
         context = current_context()
         changed: dict[str, GraphFunction] = {}
-        for name, func in mod.functions_items():
+        for name, func in mod.functions.items():
             if isinstance(func, GraphFunction):
                 new = self.transform(func, mod, context)
                 if not isinstance(new, GraphFunction):

@@ -43,7 +43,7 @@ def BindSymbolicVars(
 def _everywhere(mod: IRModule, binding_map: Mapping[Any, Any]) -> IRModule:
     changed: dict[str, Any] = {}
     used: set[Any] = set()
-    for name, func in mod.functions_items():
+    for name, func in mod.functions.items():
         if not isinstance(func, GraphFunction):
             continue
         own = {

@@ -31,7 +31,7 @@ def BundleModelParams(param_tuple_name: str | None = None) -> ModuleTransform:
         del context
         changed = {
             name: bundled(func, param_tuple_name or "model_params")
-            for name, func in mod.functions_items()
+            for name, func in mod.functions.items()
             if isinstance(func, GraphFunction) and "num_input" in func.attrs
         }
         return mod.with_functions(changed)

@@ -28,7 +28,7 @@ def ComputePrimValue() -> ModuleTransform:
     def run(mod: IRModule, context: Any) -> IRModule:
         del context
         mutator = _Computer(mod)
-        for name, func in mod.functions_items():
+        for name, func in mod.functions.items():
             if isinstance(func, GraphFunction):
                 new = mutator.visit_expr(func)
                 if new is not func:

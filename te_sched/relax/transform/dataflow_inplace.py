@@ -69,7 +69,7 @@ def DataflowUseInplaceCalls() -> ModuleTransform:
     def run(mod: IRModule, context: Any) -> IRModule:
         del context
         rewriter = _Rewriter(mod)
-        for name, func in mod.functions_items():
+        for name, func in mod.functions.items():
             if isinstance(func, GraphFunction):
                 rewriter.params = func.params
                 new = rewriter.visit_expr(func)

@@ -38,7 +38,7 @@ def DeadCodeElimination(entry_functions: Sequence[str] | None = None) -> ModuleT
         del context
         mod = _without_unused_functions(mod, entries)
         changed = {}
-        for name, func in mod.functions_items():
+        for name, func in mod.functions.items():
             new = remove_all_unused(func) if isinstance(func, GraphFunction) else func
             if new is not func:
                 changed[name] = new
@@ -55,13 +55,13 @@ def callees_of(func: Any) -> set[str]:
 
 
 def _without_unused_functions(mod: IRModule, entries: Sequence[str]) -> IRModule:
-    callees = {str(name): callees_of(func) for name, func in mod.functions_items()}
+    callees = {str(name): callees_of(func) for name, func in mod.functions.items()}
     if any(name not in callees for names in callees.values() for name in names):
         return mod  # other modules may call the private functions
     used: set[str] = set()
     open_names = [
         str(name)
-        for name, func in mod.functions_items()
+        for name, func in mod.functions.items()
         if name in entries or "global_symbol" in func.attrs or _is_external(func)
     ]
     while open_names:

@@ -39,7 +39,7 @@ def approximated(mod: IRModule) -> IRModule:
     rewriting = _Approximation(mod)
     changed = {
         name: rewriting.visit_expr(func)
-        for name, func in mod.functions_items()
+        for name, func in mod.functions.items()
         if isinstance(func, GraphFunction)
     }
     made = rewriting.builder_.get()

@@ -167,7 +167,7 @@ def as_fusion_pattern(given: Any) -> FusionPattern:
 
 def _check_definitions(mod: IRModule) -> None:
     seen: dict[GraphVar, str] = {}
-    for name, func in mod.functions_items():
+    for name, func in mod.functions.items():
         if not isinstance(func, GraphFunction):
             continue
         for var in (*func.params, *[one.var for one in bindings_of(func)]):

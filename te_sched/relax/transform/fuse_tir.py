@@ -85,7 +85,7 @@ def FuseTIR() -> ModuleTransform:
 
     def run(mod: IRModule, context: Any) -> IRModule:
         del context
-        if not any(_is_primitive(func) for _, func in mod.functions_items()):
+        if not any(_is_primitive(func) for _, func in mod.functions.items()):
             return mod
         return DeadCodeElimination()(CanonicalizeBindings()(fuse_functions(mod)))
 
@@ -95,14 +95,14 @@ def FuseTIR() -> ModuleTransform:
 def fuse_functions(mod: IRModule) -> IRModule:
     """The module with functions of blocks for its primitive functions, and with calls of them."""
     fused: dict[str, _Fused] = {}
-    for name, func in mod.functions_items():
+    for name, func in mod.functions.items():
         if isinstance(func, GraphFunction) and func.attrs.get("Primitive"):
             fused[str(name)] = _Writer(mod, str(name)).write(func)
     if not fused:
         return mod
     calls = _Calls(fused)
     changed: dict[str, Any] = {name: one.func for name, one in fused.items()}
-    for name, func in mod.functions_items():
+    for name, func in mod.functions.items():
         if isinstance(func, GraphFunction) and str(name) not in fused:
             changed[str(name)] = calls.visit_expr(func)
     return replace(mod, functions={**mod.functions, **changed})

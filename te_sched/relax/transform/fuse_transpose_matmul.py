@@ -42,7 +42,7 @@ def fused(mod: IRModule, only_parameters: bool = False) -> IRModule:
     rewriting = _Fusion(mod)
     rewriting.only_parameters = only_parameters
     changed: dict[str, Any] = {}
-    for name, func in mod.functions_items():
+    for name, func in mod.functions.items():
         if isinstance(func, GraphFunction) and func.body is not None:
             new = rewriting.of(func)
             if new is not func:

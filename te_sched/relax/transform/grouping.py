@@ -66,7 +66,7 @@ def fuse_groups(
     """
     fuser = _Fuser(module)
     changed: dict[str, Any] = {}
-    for name, func in module.functions_items():
+    for name, func in module.functions.items():
         if isinstance(func, GraphFunction) and (entries is None or name in entries):
             found = find(func)
             if found:

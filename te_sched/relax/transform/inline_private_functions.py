@@ -34,7 +34,7 @@ def InlinePrivateFunctions() -> ModuleTransform:
         recursive = {name for group in detect_recursion(mod) for name in group}
         private = {
             str(name): func
-            for name, func in mod.functions_items()
+            for name, func in mod.functions.items()
             if isinstance(func, GraphFunction)
             and func.body is not None
             and "global_symbol" not in func.attrs

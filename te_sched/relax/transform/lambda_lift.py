@@ -41,7 +41,7 @@ def LambdaLift() -> ModuleTransform:
     def run(mod: IRModule, context: Any) -> IRModule:
         del context
         found = dict(mod.functions)
-        for name, func in mod.functions_items():
+        for name, func in mod.functions.items():
             if isinstance(func, GraphFunction):
                 lifter = _Lifter(mod, str(name), found)
                 found[name] = lifter.visit_expr(func)

@@ -103,7 +103,7 @@ def renamed_functions(
     renamer = _Renaming({old: _named(new, functions[new]) for old, new in names.items()})
     changed = {
         str(name): renamer.visit_expr(func) if isinstance(func, GraphFunction) else func
-        for name, func in mod.functions_items()
+        for name, func in mod.functions.items()
         if str(name) not in names
     }
     called = {str(one) for func in changed.values() for one in _called(func)}

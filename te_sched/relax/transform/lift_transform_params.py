@@ -79,7 +79,7 @@ def LiftTransformParams(shared_transform: bool | Sequence[str] = False) -> Modul
         consumes = bool(context.config.get(_CONSUME, False))
         functions = {
             str(name): func
-            for name, func in mod.functions_items()
+            for name, func in mod.functions.items()
             if isinstance(func, GraphFunction)
             and "num_input" in func.attrs
             and not str(name).endswith("transform_params")

@@ -36,7 +36,7 @@ def MergeCompositeFunctions() -> ModuleTransform:
         merged = fuse_groups(mod, lambda func: _groups(func, mod))
         names: dict[str, str] = {}
         functions: dict[str, Any] = {}
-        for name, func in merged.functions_items():
+        for name, func in merged.functions.items():
             if str(name) in mod.functions or not isinstance(func, GraphFunction):
                 continue
             library = str(func.attrs[CODEGEN])

@@ -27,7 +27,7 @@ def NormalizeGlobalVar() -> ModuleTransform:
 def _run(mod: IRModule, context: Any) -> IRModule:
     del context
     symbols: dict[str, str] = {}
-    for name, func in mod.functions_items():
+    for name, func in mod.functions.items():
         symbol = str(func.attrs.get("global_symbol", ""))
         if symbol in symbols.values():
             raise GraphError(

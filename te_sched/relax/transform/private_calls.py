@@ -17,7 +17,7 @@ def called_private_functions(mod: IRModule) -> dict[str, GraphFunction]:
     """The private functions of graphs that are only called, by functions of graphs."""
     found = {
         str(name): func
-        for name, func in mod.functions_items()
+        for name, func in mod.functions.items()
         if isinstance(func, GraphFunction)
         and func.body is not None
         and "global_symbol" not in func.attrs

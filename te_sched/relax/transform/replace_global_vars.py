@@ -27,7 +27,7 @@ def replace_global_vars(mod: IRModule, replacements: Mapping[str, str]) -> IRMod
     """
     names = {str(old): str(new) for old, new in replacements.items()}
     functions: dict[str, Any] = {}
-    for name, func in mod.functions_items():
+    for name, func in mod.functions.items():
         if isinstance(func, GraphFunction):
             func = _OfGraphs(mod, names).visit_expr(func)
         elif isinstance(func, PrimFunc):

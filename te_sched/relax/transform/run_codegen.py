@@ -63,7 +63,7 @@ def RunCodegen(
     def run(mod: IRModule, context: Any) -> IRModule:
         del context
         libraries: dict[str, list[str]] = {}
-        for name, func in mod.functions_items():
+        for name, func in mod.functions.items():
             if isinstance(func, GraphFunction) and CODEGEN in func.attrs:
                 libraries.setdefault(str(func.attrs[CODEGEN]), []).append(str(name))
         symbols: dict[str, str] = {}
@@ -108,7 +108,7 @@ def _calling_libraries(mod: IRModule, symbols: Mapping[str, str]) -> IRModule:
     calls = _Calls(mod, symbols)
     kept: dict[str, Any] = {
         str(name): calls.visit_expr(func) if isinstance(func, GraphFunction) else func
-        for name, func in mod.functions_items()
+        for name, func in mod.functions.items()
         if str(name) not in symbols
     }
     return replace(mod, functions=kept)

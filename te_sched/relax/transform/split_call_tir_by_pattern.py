@@ -66,7 +66,7 @@ def SplitCallTIRByPattern(
     def run(mod: IRModule, context: Any) -> IRModule:
         del context
         splitter = _Splitter(mod, known, fcodegen)
-        for name, func in mod.functions_items():
+        for name, func in mod.functions.items():
             if isinstance(func, GraphFunction):
                 splitter.builder_.update_func(GlobalVar(name), splitter.visit_expr(func))
         return splitter.result()

@@ -39,7 +39,7 @@ def SplitLayoutRewritePreproc() -> ModuleTransform:
     def run(mod: IRModule, context: Any) -> IRModule:
         del context
         found: dict[str, SeparatedPacking] = {}
-        for name, func in mod.functions_items():
+        for name, func in mod.functions.items():
             if isinstance(func, PrimFunc):
                 made = split_packing(func)
                 if made is not None:
@@ -47,7 +47,7 @@ def SplitLayoutRewritePreproc() -> ModuleTransform:
         if not found:
             return mod
         module = IRModule(
-            {name: func for name, func in mod.functions_items() if str(name) not in found},
+            {name: func for name, func in mod.functions.items() if str(name) not in found},
             mod.attrs,
             mod.written_name,
         )
@@ -56,7 +56,7 @@ def SplitLayoutRewritePreproc() -> ModuleTransform:
             module.update_func(GlobalVar(f"{name}_prepacked"), one.rest)
         changed = {
             name: _Caller(module, found).visit_expr(func)
-            for name, func in module.functions_items()
+            for name, func in module.functions.items()
             if isinstance(func, GraphFunction)
         }
         return module.with_functions(changed)

@@ -31,7 +31,7 @@ def UpdateParamStructInfo(
     def run(mod: IRModule, context: Any) -> IRModule:
         del context
         changed: dict[str, Any] = {}
-        for name, func in mod.functions_items():
+        for name, func in mod.functions.items():
             if isinstance(func, GraphFunction):
                 new = _Updater(func, sinfo_func).visit_expr(func)
                 if new is not func:

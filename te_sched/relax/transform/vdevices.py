@@ -70,7 +70,7 @@ def UpdateVDevice(new_vdevice: VDevice, index: int) -> ModuleTransform:
         mapper = _Exchange(exchanged)
         functions = {
             str(name): mapper.visit_expr(func) if isinstance(func, GraphFunction) else func
-            for name, func in mod.functions_items()
+            for name, func in mod.functions.items()
         }
         return replace(mod, functions=functions, global_infos=infos)
 
@@ -100,7 +100,7 @@ def RealizeVDevice() -> ModuleTransform:
     def run(mod: IRModule, context: Any) -> IRModule:
         del context
         functions = dict(mod.functions)
-        for name, func in mod.functions_items():
+        for name, func in mod.functions.items():
             if isinstance(func, GraphFunction):
                 functions[name] = _Placed(_Devices(func, mod)).visit_expr(func)
         return replace(mod, functions=functions)

@@ -77,10 +77,10 @@ def VMShapeLower(*, emit_err_ctx: bool = True) -> ModuleTransform:
         del context
         functions: dict[str, Any] = {}
         graphs: dict[str, Any] = {}
-        for name, func in mod.functions_items():
+        for name, func in mod.functions.items():
             if not isinstance(func, GraphFunction):
                 functions[name] = func
-        for name, func in mod.functions_items():
+        for name, func in mod.functions.items():
             if isinstance(func, GraphFunction):
                 lowering = _Lowering(name, func, {**functions, **dict(mod.functions)}, emit_err_ctx)
                 graphs[name] = lowering.lowered()

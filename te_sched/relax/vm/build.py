@@ -81,7 +81,7 @@ def build(
 
 def compile_module(mod: Any, target: str | Target | None = None, **options: Any) -> Any:
     """Build a module: one of graphs by `build`, others by `te_sched.build`."""
-    functions = mod.functions_items() if isinstance(mod, IRModule) else [("", mod)]
+    functions = mod.functions.items() if isinstance(mod, IRModule) else [("", mod)]
     if any(isinstance(func, GraphFunction) for _, func in functions):
         return build(mod, target, **options)
     return driver.build(mod, target=target)
@@ -105,7 +105,7 @@ def link(
     wanted = as_target(target)
     kernels = {
         str(func.attrs.get("global_symbol", name)): func
-        for name, func in (module.functions_items() if module is not None else ())
+        for name, func in (module.functions.items() if module is not None else ())
         if isinstance(func, PrimFunc)
     }
     bytecode = builder.bytecode()
@@ -161,7 +161,7 @@ def _check_params(params: Any) -> None:
 
 
 def _check_libraries(module: IRModule) -> None:
-    for name, func in module.functions_items():
+    for name, func in module.functions.items():
         if isinstance(func, GraphFunction) and CODEGEN in func.attrs:
             raise GraphError(
                 f"function {name} is not compiled by its library, {func.attrs[CODEGEN]}",

@@ -39,7 +39,7 @@ from te_sched.relax.vm.exec_builder import ExecBuilder
 def write_functions(builder: ExecBuilder, module: IRModule) -> IRModule:
     """Write the graph functions of a module; the module of the others."""
     rest: dict[str, Any] = {}
-    for name, func in module.functions_items():
+    for name, func in module.functions.items():
         if isinstance(func, GraphFunction):
             _Writer(builder, module).function(str(func.attrs.get("global_symbol", name)), func)
         else:

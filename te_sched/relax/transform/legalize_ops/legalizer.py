@@ -71,7 +71,7 @@ def legalize_functions(
     """The module with the calls of operators replaced, of the ones that are listed or of all."""
     legalizer = _Legalizer(mod, rules, warns, operators)
     builder = legalizer.builder_
-    for name, func in mod.functions_items():
+    for name, func in mod.functions.items():
         if isinstance(func, GraphFunction):
             new = legalizer.visit_expr(func)
             if new is not func:
