@@ -302,8 +302,8 @@ class Constraint:
 class Detector(Visitor):
     """One detection of indices. Iterators of extent 1 are treated as constants, except if
     `keeps_units`. `as_tvm`: a sum that is always below a divisor is not divided, an iterator
-    that a predicate restricts to one value is a constant, and the sum of a condition that always
-    holds is kept together.
+    that a predicate restricts to one value is a constant, the sum of a condition that always
+    holds is kept together, and a sum with the finest part of a condition's sum has all of them.
     """
 
     input_iters: Mapping[Var, Range]
@@ -532,9 +532,14 @@ class Detector(Visitor):
         expected: Factor = 1  # the scale of the next part, if values do not come more than once
         while left:
             one, by = self._next(a, left, unit, expected)
+            begun = self._begun_by(one)
             while (group := self._group_of(one, IterSumExpr(tuple(left), base))) is not None:
                 left, base = list(group.args), group.base
                 one = left[-1]
+                begun = [constraint for constraint in begun if constraint.mark is not one.source]
+                begun += self._begun_by(one)
+            if begun and self.as_tvm:
+                raise NotAffine(f"{expr_of(a)} has a part of a sum under a condition")
             left = _without(left, one)
             scaled.append(one._replace(scale=by))
             is_next = self.prover.is_equal(by, count)
@@ -549,13 +554,20 @@ class Detector(Visitor):
         """A sum in which the sum of a condition, of which a part is the finest, is replaced by its
         mark, the last part; None if there is none.
         """
-        for constraint in self.constraints:
-            if self.is_same_part(self.ordered(constraint.args)[0], one):
-                inside = self._with_marks(a, constraint)
-                found = self._matched(inside, constraint)
-                if found is not inside:
-                    return found
+        for constraint in self._begun_by(one):
+            inside = self._with_marks(a, constraint)
+            found = self._matched(inside, constraint)
+            if found is not inside:
+                return found
         return None
+
+    def _begun_by(self, one: IterSplitExpr) -> list[Constraint]:
+        """The conditions of whose sums a part is the finest."""
+        return [
+            constraint
+            for constraint in self.constraints
+            if self.is_same_part(self.ordered(constraint.args)[0], one)
+        ]
 
     def _with_marks(self, a: IterSumExpr, constraint: Constraint) -> IterSumExpr:
         """A sum in which the sums are replaced whose marks are in the sum of a condition."""

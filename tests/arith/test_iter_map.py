@@ -336,6 +336,26 @@ def test_products_of_a_symbolic_sum_are_simplified() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("outer", "expected"),
+    [
+        (((x * 2 + y) * 2 + z) < 3, "(x * 2 + y) * 2 + z"),
+        (((x * 2 + y + m) * 2 + z) < 3, "x * 4 + y * 2 + z"),
+        (n * 2 + z < 5, "x * 4 + y * 2 + z"),
+        (n < 2, "(x * 2 + y) * 2 + z"),
+    ],
+)
+def test_sums_with_a_part_of_the_sum_of_a_condition_are_simplified_without_conditions(
+    outer: E.Expr, expected: str
+) -> None:
+    """As TVM 0.19 does: a sum that has the finest part of a condition's sum must have all of it."""
+    iters = domain(x=2, y=2, z=2) | {m: E.Range(E.IntImm(0), E.IntImm(1))}
+    iters[n] = E.Range(E.IntImm(0), E.IntImm(3))
+    predicate = ops.logical_and(outer, x * 2 + y < 3)
+    found = iter_map_simplify([(x * 2 + y) * 2 + z], iters, predicate, keeps_units=True)
+    assert str(found[0]) == expected
+
+
 def test_simplified_maps_may_depend_on_parts_in_a_condition() -> None:
     """A map that has to be surjective must not: not all pairs of z and w are taken."""
     w, n = E.Var("w"), E.Var("n", is_size=True)

@@ -205,6 +205,14 @@ def test_splits_that_leave_their_domain_are_refused_and_leave_tvms_buffers(name:
     assert "out of bounds" in fault_of(tvm.lower(theirs).script(), program)
 
 
+def test_caching_one_condition_ends_in_an_error_inside_tvm() -> None:
+    source = "two readers"
+    steps = ['sch.pad_einsum(b("D"), [8, 4])', 'sch.cache_index(b("A_pad"), "global", 1)']
+    assert is_right(te_sched, made(te_sched, source, steps), sized(source, SIZES), "llvm")
+    with pytest.raises(tvm.error.InternalError, match="A SeqStmt of length 1 is prohibited"):
+        made(tvm, source, steps)
+
+
 THREADED = {
     "the first iteration of a loop of threads": (
         "transposed",

@@ -151,7 +151,7 @@ class Comparison:
         else:
             why = event["refused"]
             excuse = "TVM fails inside"
-            if not FAILS_INSIDE.search(why) or fault_of(self.schedule.mod, self.program):
+            if not FAILS_INSIDE.search(why) or fault_of(self.schedule.mod, self.program, False):
                 excuse = ""
             self._note("refusals", False, f"{call}\nTVM: {why[-400:]}\n{text}", excuse)
             self.schedule, self.has_trace = before, False
