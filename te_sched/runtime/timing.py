@@ -59,12 +59,11 @@ class ProfileResult(Shown):
         ]
 
     def __str__(self) -> str:
-        head = "  ".join(
-            f"{name:>10}"
-            for name in ("mean (ms)", "median (ms)", "max (ms)", "min (ms)", "std (ms)")
-        )
+        names = ("mean (ms)", "median (ms)", "max (ms)", "min (ms)", "std (ms)")
         values = (self.mean, self.median, self.max, self.min, self.std)
-        return f"{head}\n" + "  ".join(f"{value * 1e3:>10.4f}" for value in values)
+        head = " ".join(f"{one:^12}" for one in names)
+        row = " ".join(f"{one * 1e3:^12.4f}" for one in values)
+        return f"Execution time summary:\n{head.rstrip()}\n{row.rstrip()}"
 
 
 @dataclass(frozen=True, slots=True)

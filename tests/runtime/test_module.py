@@ -106,7 +106,10 @@ def test_time_evaluator() -> None:
     assert 0 < result.min <= result.median <= result.max < 1
     assert result.min <= result.mean <= result.max
     assert result.std >= 0
-    assert "median (ms)" in str(result)
+    head, names, values = str(result).splitlines()
+    assert head == "Execution time summary:"
+    assert names == " mean (ms)   median (ms)    max (ms)     min (ms)     std (ms)"
+    assert len(values.split()) == 5
     assert b.numpy()[0] == 1
 
 
