@@ -79,7 +79,7 @@ class _Merging:
                     self._merge(var, one)
         made: dict[int, Group] = {}
         for var, library in self._libraries.items():
-            made.setdefault(id(self._set_of[var]), Group({CODEGEN: library}, "", True))
+            made.setdefault(id(self._set_of[var]), Group({CODEGEN: library}))
         return {var: made[id(self._set_of[var])] for var in self._libraries}
 
     def _merge(self, a: GraphVar, b: GraphVar) -> None:

@@ -178,3 +178,12 @@ def test_variables_that_are_bound_twice():
     module["other"] = module["main"]
     with pytest.raises(RepeatedDefinitionError, match="variable x of function other is bound"):
         FuseOpsByPattern([("lib.exp", EXP)])(module)
+
+
+@pytest.mark.parametrize("bind_constants", [False, True])
+def test_constants_that_are_arguments_stay_arguments_of_merged_functions(bind_constants):
+    patterns = [("lib.add", ADD), ("lib.exp", EXP)]
+    before = built(lambda builder, x: relax.op.exp(relax.op.add(x, relax.const([1.0] * 4))))
+    module = MergeCompositeFunctions()(FuseOpsByPattern(patterns, bind_constants)(before))
+    (merged,) = [one for _, one in module.functions_items() if "Codegen" in one.attrs]
+    assert [one.name_hint for one in merged.params] == ["x", *["param_0"] * (not bind_constants)]
