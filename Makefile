@@ -80,4 +80,4 @@ bench: $(STAMP)
 	$(BIN)/python -m benchmarks.lowering
 
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

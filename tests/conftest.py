@@ -1,5 +1,5 @@
 """Settings of all tests: programs are verified after each pass, kernels are compiled if there is a
-compiler, the cache is off, hypothesis has no deadline, raised errors are recorded.
+compiler, the cache is off, raised errors are recorded.
 
 Objects made by the collection of tests, and what modules leave behind, are excluded from garbage
 collection, which would look through them again and again.
@@ -11,7 +11,6 @@ import gc
 import os
 from collections.abc import Iterator
 
-import hypothesis
 import pytest
 
 from te_sched import config, errors
@@ -28,12 +27,6 @@ from tests.sampling import pytest_runtest_setup  # noqa: F401 (a hook)
 os.environ["TE_SCHED_CACHE"] = "0"  # except in the tests of the cache
 
 raise_sites.record()
-
-# CI runs use the same examples, other runs new ones.
-hypothesis.settings.register_profile("developer", deadline=None)
-hypothesis.settings.register_profile("ci", deadline=None, derandomize=True)
-hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "developer")
-
 
 errors.hides_frames = lambda info: False  # show te_sched's frames of failed tests
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import operator
+import random
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import te_sched
 from te_sched import config, te
@@ -22,7 +21,7 @@ from te_sched.ir.stmt import BufferStore, For, IfThenElse, PrimFunc, SeqStmt, St
 from te_sched.lower.partition_loops import partition_loops
 from te_sched.lower.speed_cutter import SpeedCutter
 from te_sched.lower.statements import nodes_of
-from tests.sampling import IS_CAMPAIGN
+from tests.sampling import sampled
 
 FOR_SPEED = {"partition_for_speed": True}
 CONSTANT = {"partition_const_loop": True}
@@ -191,41 +190,41 @@ def buffer(name: str) -> Buffer:
     return Buffer(data, "int32", (IntImm(99),), (), IntImm(0), name)
 
 
-def affine(draw: Any, variables: list[Var]) -> Expr:
-    total: Expr = IntImm(draw(st.integers(-5, 5)))
-    for var in draw(st.lists(st.sampled_from(variables), min_size=1, max_size=2, unique=True)):
-        scale, divisor = draw(st.sampled_from([1, 1, 3, 8, -2])), draw(st.sampled_from([1, 1, 4]))
+def affine(rng: random.Random, variables: list[Var]) -> Expr:
+    total: Expr = IntImm(rng.randint(-5, 5))
+    for var in rng.sample(variables, rng.randint(1, min(2, len(variables)))):
+        scale, divisor = rng.choice([1, 1, 3, 8, -2]), rng.choice([1, 1, 4])
         total = ops.add(total, ops.floordiv(ops.mul(var, scale), divisor))
     return total
 
 
-def nest(draw: Any, variables: list[Var], sizes: list[Var], depth: int) -> Stmt:
+def nest(rng: random.Random, variables: list[Var], sizes: list[Var], depth: int) -> Stmt:
     """Loops with guards that mention the variables outside."""
     if depth == 0:
-        return BufferStore(buffer("B"), IntImm(0), (affine(draw, variables),))
+        return BufferStore(buffer("B"), IntImm(0), (affine(rng, variables),))
     var = Var(f"i{depth}")
-    extents = [IntImm(draw(st.integers(1, 9))), *sizes, ops.floordiv(ops.add(sizes[0], 3), 4)]
-    extent = draw(st.sampled_from(extents + [ops.add(one, 1) for one in variables]))
-    kind = draw(st.sampled_from(["serial", "serial", "parallel", "unrolled"]))
+    extents = [IntImm(rng.randint(1, 9)), *sizes, ops.floordiv(ops.add(sizes[0], 3), 4)]
+    extent = rng.choice(extents + [ops.add(one, 1) for one in variables])
+    kind = rng.choice(["serial", "serial", "parallel", "unrolled"])
     inner = [*variables, var]
     parts = []
-    for _ in range(draw(st.integers(1, 2))):
-        limit = draw(st.sampled_from([IntImm(draw(st.integers(0, 20))), *sizes]))
-        compare = draw(st.sampled_from([E.LT, E.LE, E.GE, E.GT, E.EQ]))
-        guard = Call("bool", "tir.likely", (compare(affine(draw, inner), limit),))
-        parts.append(IfThenElse(guard, nest(draw, inner, sizes, depth - 1)))
+    for _ in range(rng.randint(1, 2)):
+        limit = rng.choice([IntImm(rng.randint(0, 20)), *sizes])
+        compare = rng.choice([E.LT, E.LE, E.GE, E.GT, E.EQ])
+        guard = Call("bool", "tir.likely", (compare(affine(rng, inner), limit),))
+        parts.append(IfThenElse(guard, nest(rng, inner, sizes, depth - 1)))
     body = parts[0] if len(parts) == 1 else SeqStmt(tuple(parts))
-    return For(var, draw(st.sampled_from([IntImm(0), IntImm(3)])), extent, kind, body)
+    return For(var, rng.choice([IntImm(0), IntImm(3)]), extent, kind, body)
 
 
 @pytest.mark.parametrize("choices", [{}, CONSTANT, KEPT, FOR_SPEED])
-@settings(max_examples=60 if IS_CAMPAIGN else 10, deadline=None)
-@given(data=st.data())
-def test_every_iteration_runs_once(choices: dict[str, bool], data: Any) -> None:
+@pytest.mark.parametrize("seed", sampled(range(60), 10))
+def test_every_iteration_runs_once(choices: dict[str, bool], seed: int) -> None:
+    rng = random.Random(seed)
     n, m = Var("n"), Var("m", is_size=True)
-    func = PrimFunc((n, m), nest(data.draw, [], [n, m], data.draw(st.integers(1, 3))), {})
+    func = PrimFunc((n, m), nest(rng, [], [n, m], rng.randint(1, 3)), {})
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(SpeedCutter, "worth", data.draw(st.sampled_from([1, 8192])))
+        patch.setattr(SpeedCutter, "worth", rng.choice([1, 8192]))
         cut = partition_loops(func, config.Lowering(**choices))
     for sizes in ((0, 0), (1, 6), (7, 2), (9, 9)):
         values = dict(zip((n, m), sizes, strict=True))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import te_sched
 from te_sched import te
@@ -18,7 +17,7 @@ from te_sched.lower.partition_loops import partition_loops
 from te_sched.script import tir as T
 from te_sched.tir.transform import LoopPartition
 from te_sched.transform import PassContext
-from tests.sampling import IS_CAMPAIGN
+from tests.sampling import sampled
 
 CONSTANT = {"tir.LoopPartition": {"partition_const_loop": True}}
 NEVER = {"tir.LoopPartition": {"partition_const_loop": False}}
@@ -130,55 +129,55 @@ def test_the_pass_stands_alone():
     assert sum(isinstance(node, For) for node in walk(after.body)) == 4
 
 
-def stages(draw: Any, n: int, m: int, symbolic: bool) -> Any:
+def stages(rng: random.Random, n: int, m: int) -> Any:
     """A product of matrices or a sum of two, in random uneven tiles."""
-    rows = te.var("rows") if symbolic else n
+    rows = rng.choice([te.var("rows"), n])
     A = te.placeholder((rows, m), name="A")
     B = te.placeholder((m, m), name="B")
     k = te.reduce_axis((0, m), "k")
-    if draw(st.booleans()):
+    if rng.random() < 0.5:
         C = te.compute((rows, m), lambda i, j: te.sum(A[i, k] * B[k, j], axis=k), name="C")
         reference = lambda a, b: a @ b  # noqa: E731
     else:
         C = te.compute((rows, m), lambda i, j: A[i, j] + B[0, j], name="C")
         reference = lambda a, b: a + b[0]  # noqa: E731
     s = te.create_schedule(C.op)
-    factors = st.sampled_from([2, 3, 4, 5, 7, 8, 16])
+    factors = [2, 3, 4, 5, 7, 8, 16]
     axes = list(C.op.axis)
-    if draw(st.booleans()):
+    if rng.random() < 0.5:
         axes = [s[C].fuse(*axes)]
     leaves = []
     for axis in axes:
-        outer, inner = s[C].split(axis, draw(factors))
-        if draw(st.booleans()):
-            outer, middle = s[C].split(outer, draw(factors))
+        outer, inner = s[C].split(axis, rng.choice(factors))
+        if rng.random() < 0.5:
+            outer, middle = s[C].split(outer, rng.choice(factors))
             leaves.append([outer, middle, inner])
         else:
             leaves.append([outer, inner])
     summed = []
     if C.op.reduce_axis:
-        summed = list(s[C].split(C.op.reduce_axis[0], draw(factors)))
+        summed = list(s[C].split(C.op.reduce_axis[0], rng.choice(factors)))
     inner = [axis[-1] for axis in leaves]
     s[C].reorder(*[axis for part in leaves for axis in part[:-1]], *summed, *inner)
-    if draw(st.booleans()):
+    if rng.random() < 0.5:
         s[C].vectorize(inner[-1])
-    if len(inner) > 1 and draw(st.booleans()):
+    if len(inner) > 1 and rng.random() < 0.5:
         s[C].unroll(inner[0])
-    if draw(st.booleans()):
+    if rng.random() < 0.5:
         s[C].parallel(leaves[0][0])
     return s, [A, B, C], reference
 
 
 @pytest.mark.parametrize("config", [{}, CONSTANT, NEVER], ids=["default", "constant", "never"])
-@settings(max_examples=60 if IS_CAMPAIGN else 8, deadline=None)
-@given(data=st.data())
-def test_uneven_tiles_compute_what_numpy_does(config: Any, data: Any) -> None:
-    n, m = data.draw(st.integers(0, 40)), data.draw(st.integers(1, 40))
-    s, args, reference = stages(data.draw, n, m, data.draw(st.booleans()))
+@pytest.mark.parametrize("seed", sampled(range(60), 8))
+def test_uneven_tiles_compute_what_numpy_does(config: Any, seed: int) -> None:
+    rng = random.Random(seed)
+    n, m = rng.randint(0, 40), rng.randint(1, 40)
+    s, args, reference = stages(rng, n, m)
     with PassContext(config=config):
         run = te_sched.build(s, args, "llvm")
-    rng = np.random.default_rng(n * 41 + m)
-    a, b = rng.random((n, m)).astype("float32"), rng.random((m, m)).astype("float32")
+    data = np.random.default_rng(seed)
+    a, b = data.random((n, m)).astype("float32"), data.random((m, m)).astype("float32")
     c = np.full((n, m), np.nan, "float32")
     run(a, b, c)
     np.testing.assert_allclose(c, reference(a, b), rtol=1e-4)

@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 # What may be installed here and is not needed: imports of it fail in the program below.
 OPTIONAL = """
 cupy torch nvidia ml_dtypes scipy numba halide tvm graphviz matplotlib pandas tqdm IPython ipykernel
-ipywidgets jupyter_client nbclient nbconvert nbformat jupytext notebook playwright hypothesis pytest
+ipywidgets jupyter_client nbclient nbconvert nbformat jupytext notebook playwright pytest
 mkdocs mkdocstrings material mypy ruff rich psutil PIL jinja2 yaml
 """
 
