@@ -173,8 +173,9 @@ class StatementSimplifier(Mapper):
         axes = []
         for axis in node.iter_vars:
             assert axis.dom is not None
-            axes.append(replace(axis, dom=self.visit(axis.dom)))
-            self.analyzer.bind(axis.var, axes[-1].dom)
+            domain: Range = self.visit(axis.dom)
+            axes.append(replace(axis, dom=domain))
+            self.analyzer.bind(axis.var, domain)
         block: Block = self.generic(replace(node, iter_vars=tuple(axes)))
         return block
 
