@@ -100,6 +100,12 @@ def test_results(name: str, outer: bool, axis: int) -> None:
     assert again.mod.script() == sch.mod.script()
 
 
+def test_stated_regions_have_the_new_dimension() -> None:
+    sch = tir.Schedule(from_source(reduction("0.0", "B[vi] + A[vi, vk]", "T.writes(B[0:8])")))
+    sch.rfactor(sch.get_loops(sch.get_block("B"))[1], 1)
+    assert "T.writes(B_rf[0:8, vk])" in sch.mod.script()
+
+
 def test_partial_results_in_parallel() -> None:
     sch = tir.Schedule(from_source(GIVEN + SUM))
     i, k = sch.get_loops("B")

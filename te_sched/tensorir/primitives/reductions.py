@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.conditions import conjuncts
@@ -23,6 +24,8 @@ from te_sched.tensorir.rewriting import nested
 from te_sched.tensorir.stage_pipeline import PIPELINE_HELP, why_not_pipeline
 from te_sched.tensorir.state import BlockKey, sequence, with_block
 from te_sched.tensorir.updates import Refusal, Update, update_of
+
+_T = TypeVar("_T")
 
 
 class ReductionPrimitives(ScheduleBase):
@@ -276,16 +279,19 @@ class Factoring:
             inside[axis.var] = substitute(value, of_loops)
         stores = self.update.stores
         buffers = [self._buffer(one.buffer) for one in stores]
-        indices = self._indices([substitute(one, inside) for one in stores[0].indices], axes[0].var)
+        places = [substitute(one, inside) for one in stores[0].indices]
+        indices = self._with(axes[0].var, places)
         sources = [substitute(one, inside) for one in self.update.sources]
         results = [BufferLoad(one, indices) for one in buffers]
         is_reduction = any(axis.kind == "CommReduce" for axis in axes)
         start = [substitute(one, inside) for one in self.update.reducer.identity]
-        written = {one.buffer for one in stores}
+        written = {one.buffer: substitute(one, inside).region for one in self.own.writes}
+        number = Range(axes[0].var, ops.const(1, axes[0].var.dtype))
+        regions = [self._with(number, written[one.buffer]) for one in stores]
         block = Block(
             tuple(axes),
             tuple([substitute(r, inside) for r in self.own.reads if r.buffer not in written]),
-            tuple([_point(one, indices) for one in buffers]),
+            tuple(map(BufferRegion, buffers, regions)),
             f"{self.own.name_hint}_rf",
             _stored(results, start) if is_reduction else None,
             self._combination(results, sources) if is_reduction else _stored(results, sources),
@@ -321,7 +327,7 @@ class Factoring:
         stores = self.update.stores
         place = [substitute(one, inside) for one in stores[0].indices]
         results = [BufferLoad(one.buffer, tuple(place)) for one in stores]
-        indices = self._indices(place, axes[0].var)
+        indices = self._with(axes[0].var, place)
         start = [substitute(one, inside) for one in self.update.reducer.identity]
         predicate: Expr = ops.const(True)
         for one in conjuncts(self.realize.predicate):
@@ -344,13 +350,13 @@ class Factoring:
         return IterVar(Range(loop.min, loop.extent), var, kind)
 
     def _buffer(self, buffer: Buffer) -> Buffer:
-        shape = list(buffer.shape)
-        shape.insert(self.place, self.loop.extent)
+        shape = self._with(self.loop.extent, buffer.shape)
         whole = copy_of(buffer, f"{buffer.name}.rf", buffer.scope())
-        return replace(whole, shape=tuple(shape))
+        return replace(whole, shape=shape)
 
-    def _indices(self, place: list[Expr], var: Expr) -> tuple[Expr, ...]:
-        return (*place[: self.place], var, *place[self.place :])
+    def _with(self, new: _T, parts: Sequence[_T]) -> tuple[_T, ...]:
+        """Parts of dimensions, with that of the new one."""
+        return (*parts[: self.place], new, *parts[self.place :])
 
     def _combination(self, results: list[BufferLoad], sources: list[Expr]) -> Stmt:
         """Store the results combined with other values."""
