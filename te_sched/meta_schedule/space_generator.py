@@ -97,7 +97,7 @@ def _parts(given: Any, kind: type[Any], context: TuneContext) -> Any:
         if create is None:
             return {} if kind is Mutator else []
         if given == _FROM_TARGET:
-            of_target = rules_of_target if kind is ScheduleRule else kind_of_target
+            of_target = kind_of_target if kind is Mutator else rules_of_target
             given = of_target(context.target)
         return create(given)
     is_legal = isinstance(given, Mapping) if kind is Mutator else is_sequence(given)

@@ -488,6 +488,21 @@ def test_rules_of_a_processor_have_its_intrinsics(target: str, intrinsics: list[
     assert found == intrinsics
 
 
+@pytest.mark.parametrize("target", ["llvm -mcpu=cascadelake", "llvm -device=arm_cpu"])
+def test_products_of_small_integers_are_computed_by_instructions(target: str) -> None:
+    generator = PostOrderApply()
+    func = _bytes_product("uint8" if "cascade" in target else "int8")
+    context = ms.TuneContext(func, target=f"{target} -num-cores=4", space_generator=generator)
+    for sch in context.generate_design_space():
+        sch.enter_postproc()
+        assert all(one.apply(sch) for one in generator.postprocs)
+        assert "llvm_pure_intrin" in sch.mod.script()
+        assert "auto_tensorize" not in sch.mod.script()
+    generator = PostOrderApply()
+    ms.TuneContext(func, target="llvm -num-cores=4", space_generator=generator)
+    assert not any(isinstance(one, ms.postproc.RewriteTensorize) for one in generator.postprocs)
+
+
 def test_there_are_no_rules_for_other_targets() -> None:
     with pytest.raises(DeclarationError, match="no rules for target hexagon"):
         ms.TuneContext(_product(), target="hexagon", space_generator="post-order-apply")

@@ -1,5 +1,7 @@
 """Postprocessors, by TVM's names."""
 
+from collections.abc import Callable
+
 from te_sched.meta_schedule.component import named
 from te_sched.meta_schedule.postproc.base import Postproc as Postproc
 from te_sched.meta_schedule.postproc.base import PyPostproc as PyPostproc
@@ -27,18 +29,23 @@ from te_sched.meta_schedule.postproc.verify_gpu_code import VerifyGPUCode as Ver
 
 
 def create(kind: str) -> list[Postproc]:
-    """The postprocessors of a kind of target.
+    """The postprocessors of a kind of target, or of the instructions of a processor.
 
     >>> [type(one).__name__ for one in create("llvm")][2:]
     ['RewriteReductionBlock', 'RewriteLayout']
     """
-    of_processor: list[type[Postproc]] = [
+    of_processor: list[Callable[[], Postproc]] = [
         DisallowDynamicLoop,
         RewriteParallelVectorizeUnroll,
         RewriteReductionBlock,
         RewriteLayout,
     ]
-    of_gpu: list[type[Postproc]] = [
+    of_instructions = [
+        *of_processor[:-1],
+        lambda: RewriteTensorize(vectorize_init_loop=True),
+        RewriteLayout,
+    ]
+    of_gpu: list[Callable[[], Postproc]] = [
         DisallowDynamicLoop,
         RewriteCooperativeFetch,
         RewriteUnboundBlock,
@@ -48,10 +55,11 @@ def create(kind: str) -> list[Postproc]:
     ]
     kinds = {
         "llvm": of_processor,
+        **dict.fromkeys(("avx512", "vnni", "asimd", "dotprod"), of_instructions),
         "cuda": of_gpu,
         "cuda-tensorcore": [*of_gpu, RewriteTensorize],
     }
-    found: list[type[Postproc]] = named("kind of target", kinds, kind)
+    found: list[Callable[[], Postproc]] = named("kind of target", kinds, kind)
     return [one() for one in found]
 
 
