@@ -27,6 +27,7 @@ from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.passes import ModulePass, ModuleTransform, PassInfo
 from te_sched.relax import transform
 from te_sched.relax.expr_functor import PyExprVisitor
+from te_sched.relax.transform.fold_constant import folding
 from te_sched.relax.transform.fuse_transpose_matmul import fused
 from te_sched.transform import Sequential
 
@@ -56,11 +57,11 @@ def processor_passes() -> list[tuple[str, Callable[[IRModule], IRModule]]]:
     return [
         ("FoldBatchnormToConv2D", transform.FoldBatchnormToConv2D(only_constants=True)),
         ("FuseTransposeMatmul", lambda mod: fused(mod, only_parameters=True)),
-        *[(name, getattr(transform, name)()) for name in names],
+        *[(name, _pass(name)) for name in names],
         ("ApplyDefaultSchedule", lambda mod: schedule(with_free_layouts(mod))),
         ("InitialiseEmptyReductions", initialise_empty_reductions),
         ("SplitLayoutRewritePreproc", transform.SplitLayoutRewritePreproc()),
-        ("FoldConstant", transform.FoldConstant()),
+        ("FoldConstant", folding()),
         ("DeadCodeElimination", _without_packing),
     ]
 
@@ -71,9 +72,15 @@ def gpu_passes() -> list[tuple[str, Callable[[IRModule], IRModule]]]:
     rules = "Matmul", "GEMV", "Transpose", "Reduction", "GeneralReduction", "Fallback"
     schedule = dlight.ApplyDefaultSchedule(*[getattr(dlight.gpu, one)() for one in rules])
     return [
-        *[(name, getattr(transform, name)()) for name in names],
+        *[(name, _pass(name)) for name in names],
         ("ApplyDefaultSchedule", schedule),
     ]
+
+
+def _pass(name: str) -> Callable[[IRModule], IRModule]:
+    """A pass of relax.transform, which keeps calls whose result is not used."""
+    made: Callable[[IRModule], IRModule] = getattr(transform, name)()
+    return folding() if name == "FoldConstant" else made
 
 
 def _without_packing(mod: IRModule) -> IRModule:

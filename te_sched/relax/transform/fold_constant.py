@@ -5,6 +5,7 @@ Calls of functions of blocks are built and run; in dataflow blocks, operators ar
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -48,15 +49,23 @@ def FoldConstant() -> FunctionPass:
     >>> FoldConstant()(builder.get())["main"].body.body.data.numpy().item()
     3.0
     """
+    return _folding(remove_all_unused)
 
+
+def folding() -> FunctionPass:
+    """`FoldConstant` that keeps calls whose result is not used: they may be of Python."""
+    return _folding(lambda func: func)
+
+
+def _folding(finish: Callable[[GraphFunction], GraphFunction]) -> FunctionPass:
     def run(func: GraphFunction, mod: IRModule, context: Any) -> GraphFunction:
         del context
         calls = _ConstantCalls(mod)
         calls.visit_expr(func)
         folder = _Folder(mod)
         folder.build(calls.functions)
-        found: GraphFunction = remove_all_unused(folder.visit_expr(func))
-        return found
+        found: GraphFunction = folder.visit_expr(func)
+        return finish(found)
 
     return FunctionPass(run, PassInfo(0, "FoldConstant"))
 

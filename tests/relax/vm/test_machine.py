@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import te_sched
-from te_sched import relax
+from te_sched import IRModule, relax
 from te_sched.errors import ArgumentError, ArgumentTypeError, CallError, GraphError
 from te_sched.relax.vm.bytecode import ShapeTuple
 from te_sched.script import ir as I
@@ -203,3 +203,17 @@ def test_arguments_may_be_given_by_name():
     np.testing.assert_array_equal(vm["main"](y=y, x=x).numpy(), x + y)
     with pytest.raises(CallError, match=r"main\(\) is called with wrong names: other"):
         vm["main"](x, other=y)
+
+
+def test_callbacks_are_called_although_nothing_uses_their_results() -> None:
+    @R.function
+    def main(x: R.Tensor((4,), "float32"), note: R.Callable((R.Tensor((4,), "float32"),), R.Tuple)):
+        y = R.multiply(x, R.const(2.0))
+        _ = note(y)
+        return R.tuple()
+
+    noted: list[list[float]] = []
+    machine = relax.VirtualMachine(relax.build(IRModule({"main": main}), "llvm"), te_sched.cpu())
+    x = te_sched.nd.array(np.arange(4, dtype="float32"))
+    machine["main"](x, lambda y: noted.append(y.numpy().tolist()))
+    assert noted == [[0.0, 2.0, 4.0, 6.0]]
