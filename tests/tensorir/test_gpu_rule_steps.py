@@ -183,6 +183,32 @@ def test_conditions_on_loops_around_do_not_keep_loops_in_order():
     assert [sch.get(one).extent for one in sch.get_loops("B")] == [16, 1, 8]
 
 
+@pytest.mark.parametrize(
+    ("value", "is_accepted"),
+    [("b * 4 + a", True), ("b * 3 + a", True), ("a * 4 + b", True), ("b * 5 + a", False)],
+)
+def test_loops_inside_of_others_are_affine_with_these_or_alone(value, is_accepted):
+    """As TVM 0.19: `b * 4 + a` is affine with the loop a, `a * 4 + b` in the inner loops alone."""
+    sch = tir.Schedule(
+        te_sched.script.from_source(f"""
+@T.prim_func(private=True)
+def main(A: T.Buffer((32, 8), "float32"), C: T.Buffer((32, 8), "float32")):
+    for a, b, j in T.grid(4, 2, 8):
+        with T.block("C"):
+            vi = T.axis.spatial(32, {value})
+            vj = T.axis.spatial(8, j)
+            C[vi, vj] = A[vi, vj]
+""")
+    )
+    _, b, j = sch.get_loops("C")
+    if not is_accepted:
+        with pytest.raises(ScheduleError, match="not affine in the loops"):
+            sch.reorder(j, b)
+        return
+    sch.reorder(j, b)
+    assert [sch.get(one).extent for one in sch.get_loops("C")] == [4, 8, 2]
+
+
 def test_a_condition_on_threads_is_one_on_their_elements():
     sch = tir.Schedule(te_sched.script.from_source(guarded(8)))
     assert why_not_pipeline(sch, sch.get_block("C").key) == ""

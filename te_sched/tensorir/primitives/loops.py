@@ -17,7 +17,7 @@ from te_sched.ir.ops import is_const
 from te_sched.ir.stmt import For
 from te_sched.ir.visitor import replace, variables_of
 from te_sched.tensorir.base import ScheduleBase, const_like, of_block, of_loop
-from te_sched.tensorir.blocks import has_affine_binding, loop_ranges, range_of
+from te_sched.tensorir.blocks import has_affine_binding, is_affine, loop_ranges, range_of
 from te_sched.tensorir.handles import FLAG, LIST, BlockRV, LoopRV, instruction
 from te_sched.tensorir.primitives.finding import check_not_root
 from te_sched.tensorir.relaxation import always_holds
@@ -319,8 +319,9 @@ def _chain(schedule: ScheduleBase, keys: list[Var]) -> list[Var]:
 
 
 def _is_affine_in(schedule: ScheduleBase, block: Any, chain: list[Var]) -> bool:
-    """Whether the iterators of a block that depend on some loops are affine in the loops; where a
-    condition on the loops around them is false, they do not run.
+    """Whether the iterators of a block that depend on some loops are affine in these loops and
+    those inside, or all of them in all loops; where a condition on the loops around them is false,
+    they do not run.
     """
     realize = schedule.realize(block)
     above = schedule.loops_above(block)
@@ -336,7 +337,7 @@ def _is_affine_in(schedule: ScheduleBase, block: Any, chain: list[Var]) -> bool:
         predicate,
         replace(realize.block, iter_vars=tuple([axis for axis, _ in kept])),
     )
-    return has_affine_binding(part, ranges)
+    return has_affine_binding(part, ranges) or is_affine(schedule, block)
 
 
 def _check_reorderable(schedule: ScheduleBase, block: Any, chain: list[Var]) -> None:
