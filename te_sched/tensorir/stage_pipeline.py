@@ -33,6 +33,7 @@ from te_sched.ir.expr import (
 )
 from te_sched.ir.ops import is_const
 from te_sched.ir.stmt import For, Stmt
+from te_sched.ir.structural import structural_key
 from te_sched.ir.visitor import substitute, variables_of, walk
 from te_sched.tensorir.blocks import (
     accessed,
@@ -160,10 +161,44 @@ def _is_written(
     above = [one for one in above if one not in threads]
     if _is_written_for(index, key, buffer, writers, above, _GENERAL):
         return True
+    regions = [one for one in accessed(index, key, writes=False) if one.buffer is buffer]
+    if len(regions) == 1 and any(
+        _are_alike(index, (key, regions[0]), (maker, region), above)
+        for maker in writers
+        for region in index.block(maker).writes
+        if region.buffer is buffer
+    ):
+        return True
     cases = _cases(index, writers, above)
     return bool(cases) and all(
         _is_written_for(index, key, buffer, writers, above, case) for case in cases
     )
+
+
+def _are_alike(
+    index: BlockIndex,
+    read: tuple[BlockKey, BufferRegion],
+    written: tuple[BlockKey, BufferRegion],
+    above: Sequence[Var],
+) -> bool:
+    """Whether a block reads in each iteration of its loops what another one writes in its own."""
+    loops, others = [_below(index, key, above) for key, _ in (read, written)]
+    if len(loops) != len(others):
+        return False
+
+    def key_of(one: tuple[BlockKey, BufferRegion], around: list[Var]) -> list[Any]:
+        key, region = one
+        nodes = [index.loop(loop) for loop in around]
+        values = binding_of(index.realize(key))
+        found = [part for node in nodes for part in (node.min, node.extent)]
+        found += [substitute(end, values) for r in region.region for end in (r.min, r.extent)]
+        numbered: dict[Var, Expr] = dict(zip(around, loops, strict=True))
+        return [
+            structural_key(substitute(part, numbered))
+            for part in (*found, predicate_of(index, key))
+        ]
+
+    return key_of(read, loops) == key_of(written, others)
 
 
 def _is_written_for(

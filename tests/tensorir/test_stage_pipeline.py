@@ -68,6 +68,28 @@ for i in range(8):
 )
 
 
+def test_elements_that_fill_a_buffer_with_gaps_are_covered_by_a_block_alike() -> None:
+    text = function(
+        "A:30 B:30",
+        """
+S = T.alloc_buffer((8, 4), "float32")
+for i in range(30):
+    with T.block("S"):
+        vi = T.axis.spatial(30, i)
+        S[vi // 4, vi % 4] = A[vi]
+for i in range(30):
+    with T.block("B"):
+        vi = T.axis.spatial(30, i)
+        B[vi] = S[vi // 4, vi % 4]
+""",
+    )
+    assert reason(text, "B") == ""
+    more = text.replace("range(30)", "range(29)", 1)
+    assert reason(more, "B") == (
+        "block B reads more of S than is written before in the loops around it"
+    )
+
+
 def test_producers_move_below_loops_of_consumers_whole() -> None:
     sch = tir.Schedule(program(ROWS))
     sch.reverse_compute_at("S", sch.get_loops("B")[0])
