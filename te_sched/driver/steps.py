@@ -40,6 +40,7 @@ from te_sched.ir import verify
 from te_sched.ir.intrinsic_table import EFFECTS
 from te_sched.ir.op import RULES
 from te_sched.ir.stmt import IRModule, PrimFunc
+from te_sched.lower.blocks.initialise_empty import initialise_empty
 from te_sched.lower.blocks.pipeline import passes_of
 from te_sched.lower.device.kernel import is_kernel
 from te_sched.lower.device.pipeline import device_passes
@@ -132,7 +133,7 @@ def take_functions(work: Work) -> None:
 
 def _to_run(func: PrimFunc) -> PrimFunc:
     """The function without what no later step knows."""
-    return lower_predicates(lower_constants(func))
+    return lower_predicates(lower_constants(initialise_empty(func)))
 
 
 # -- Functions, as they are scheduled --------------------------------------------------------------
