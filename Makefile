@@ -1,7 +1,8 @@
 # make demo       every primitive before and after, and a matrix product against numpy
 # make test       the tests
 # make campaign   random programs: all samples of the tests, and new ones (MINUTES each, from SEED)
-# make check      lint, types, layering, tests
+# make check      lint, types, layering, notebooks, tests
+# make notebooks  execute the notebooks of tutorials/ and compare what they put out
 # make docs       the documentation, as pages in build/site
 # make dist       wheel and sdist in dist/, tried in an environment of their own
 # make tutorials  execute the notebooks of tutorials/ and store what they put out
@@ -25,7 +26,7 @@ export PYTHON
 export PYTHONDONTWRITEBYTECODE =
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test campaign check lint types layering format tutorials docs dist bench clean
+.PHONY: help demo test campaign check lint types layering notebooks format tutorials docs dist bench clean
 
 help:
 	@sed -n '/^# make/s/^# //p' Makefile
@@ -49,7 +50,7 @@ campaign: $(STAMP)
 	if $(BIN)/python -c 'import tvm' 2>/dev/null; then \
 		$(BIN)/python -m tests.peer --minutes $(MINUTES) --seed $(SEED) --count 1000000; fi
 
-check: lint types layering test
+check: lint types layering notebooks test
 
 lint: $(STAMP)
 	$(BIN)/ruff format --check .
@@ -61,6 +62,9 @@ types: $(STAMP)
 
 layering: $(STAMP)
 	$(BIN)/lint-imports --no-logo --no-cache
+
+notebooks: $(STAMP)
+	$(BIN)/python -m scripts.tutorials --check
 
 format: $(STAMP)
 	$(BIN)/ruff check --fix .

@@ -25,6 +25,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 import nbformat
@@ -37,6 +38,7 @@ FOLDER = Path(__file__).resolve().parent.parent / "tutorials"
 MEASURED = "measured"
 LARGEST_OUTPUT = 40_000  # characters of a rich output; larger ones are omitted
 SECONDS = 300  # time limit of a cell
+NEEDED = {"16_pytorch_model": "torch"}  # optional packages
 _KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 _LEFT_OUT = ("text/html", "image/svg+xml")
 _WIDGET = "application/vnd.jupyter.widget-view+json"
@@ -48,6 +50,12 @@ def notebooks(beginnings: Sequence[str] = ()) -> list[Path]:
     """The tutorials whose names have one of the prefixes, or all, by number."""
     paths = sorted(FOLDER.glob("[0-9][0-9]_*.ipynb"))
     return [path for path in paths if not beginnings or path.name.startswith(tuple(beginnings))]
+
+
+def missing(path: Path) -> str:
+    """The package that a tutorial needs and that is not installed, or ""."""
+    package = NEEDED.get(path.stem, "")
+    return package if package and find_spec(package) is None else ""
 
 
 def read(path: Path) -> NotebookNode:
@@ -195,6 +203,9 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _is_different(path: Path, only_check: bool) -> bool:
+    if package := missing(path):
+        print(f"{path.name}: skipped, it needs {package}", flush=True)
+        return False
     start = time.perf_counter()
     problem = check(path) if only_check else rewrite(path)
     verdict = "differs" if problem else "ok"

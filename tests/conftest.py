@@ -37,11 +37,6 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     return 1 + (os.cpu_count() or 1)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The tutorials take longest: they begin, so that no process is left alone with one."""
-    items.sort(key=lambda item: item.path.name != "test_notebooks.py")
-
-
 def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()

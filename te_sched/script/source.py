@@ -50,7 +50,7 @@ class Source:
         try:
             self.file = inspect.getsourcefile(program) or "<string>"
             lines, self.first_line = inspect.getsourcelines(program)
-        except (OSError, TypeError):
+        except (OSError, TypeError, KeyError):  # KeyError is of the inspect that torch changes
             found = _class_lines(program)
             if found is not None:  # of a notebook
                 self.file, lines, self.first_line = found

@@ -29,7 +29,7 @@ def test_program_that_failed_once(path: pathlib.Path) -> None:
 
 
 def test_small_campaign() -> None:
-    count = 120 if IS_CAMPAIGN else 24
+    count = 120 if IS_CAMPAIGN else 16
     report = campaign.run(count, seed=1)
     texts = [outcome.text for outcome in report.outcomes.values()]
     assert len(texts) == count
@@ -38,7 +38,7 @@ def test_small_campaign() -> None:
 
 
 def test_small_campaign_of_tensorir() -> None:
-    count = 120 if IS_CAMPAIGN else 16
+    count = 120 if IS_CAMPAIGN else 12
     report = campaign.run(count, seed=8000, kind="tensorir")
     outcomes = list(report.outcomes.values())
     assert len(outcomes) == count

@@ -12,7 +12,7 @@ import pytest
 
 from tests.sampling import IS_CAMPAIGN
 
-CYCLES = 200 if IS_CAMPAIGN else 80
+CYCLES = 200 if IS_CAMPAIGN else 50
 _PROGRAM = """
 import gc, random, sys, tempfile
 from collections import Counter
