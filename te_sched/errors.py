@@ -409,11 +409,20 @@ class InternalError(TeSchedError):
 
 def _cell(file: str) -> str:
     """The label of a notebook's cell, such as "In[3]", for the name of its temporary file."""
-    ipython = sys.modules.get("IPython")
-    shell = ipython.get_ipython() if ipython is not None else None
-    named = getattr(getattr(shell, "compile", None), "format_code_name", None)  # since IPython 8
-    label = named(file) if named is not None else None
+    named = getattr(getattr(running_shell(), "compile", None), "format_code_name", None)
+    label = named(file) if named is not None else None  # since IPython 8
     return label[1] if label else ""
+
+
+def running_shell() -> Any:
+    """The IPython that runs the program, or None."""
+    ipython = sys.modules.get("IPython")
+    return ipython.get_ipython() if ipython is not None else None
+
+
+def is_in_notebook() -> bool:
+    """Whether a kernel of Jupyter runs the program; others may load its modules, too."""
+    return hasattr(running_shell(), "kernel")
 
 
 _CALLED_FROM: ContextVar[SourceLocation | None] = ContextVar("called_from", default=None)

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Self, TypeVar
 
 from te_sched import config
+from te_sched.errors import is_in_notebook
 
 _T = TypeVar("_T")
 _DELAY = 1.0  # seconds
@@ -59,7 +60,7 @@ class Count:
 
 def _is_watched() -> bool:
     """Whether the error stream is a terminal, or the program runs in a notebook."""
-    if "ipykernel" in sys.modules:
+    if is_in_notebook():
         return True
     isatty = getattr(sys.stderr, "isatty", None)  # sys.stderr may be None
     return bool(isatty is not None and isatty())

@@ -1,4 +1,5 @@
 import sys
+from types import SimpleNamespace
 
 import te_sched
 from te_sched import progress as module
@@ -21,14 +22,12 @@ class Terminal:
 
 def watched(monkeypatch):
     """A terminal for the error stream; not a fixture, after which pytest puts its own there."""
-    monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
     monkeypatch.setattr(module, "_DELAY", -1)
     monkeypatch.setattr(sys, "stderr", Terminal())
     return sys.stderr
 
 
 def test_items_are_as_they_are_where_nobody_looks(monkeypatch):
-    monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
     items = [1, 2]
     assert progress(items, "work") is items
     monkeypatch.setattr(sys, "stderr", None)
@@ -75,7 +74,7 @@ def test_without_tqdm_there_is_a_line_that_vanishes(monkeypatch):
 
 
 def test_notebooks_are_watched(monkeypatch):
-    monkeypatch.setitem(sys.modules, "ipykernel", sys)
+    monkeypatch.setattr("IPython.get_ipython", lambda: SimpleNamespace(kernel=None))
     assert module._is_watched()
 
 

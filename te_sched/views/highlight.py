@@ -9,7 +9,7 @@ import sys
 from functools import cache
 from typing import Any
 
-from te_sched.errors import DeclarationError, did_you_mean, repr_of
+from te_sched.errors import DeclarationError, did_you_mean, is_in_notebook, repr_of
 from te_sched.views.theme import colours
 
 # Names of languages, and pygments' names of them.
@@ -79,7 +79,7 @@ def own_style() -> str:
 
 def show(text: str, language: str = "python") -> None:
     """Print a text: in colours in a terminal or notebook, without them elsewhere."""
-    if "ipykernel" in sys.modules:
+    if is_in_notebook():
         from IPython.display import HTML, display
 
         page = f"<style>{own_style()}</style>{to_html(text, language)}"

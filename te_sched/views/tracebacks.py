@@ -4,25 +4,17 @@ of te_sched in between. `sys.last_traceback` and debuggers have all frames. Must
 
 from __future__ import annotations
 
-import sys
 import traceback
-from typing import Any
 
-from te_sched.errors import TeSchedError
+from te_sched.errors import TeSchedError, running_shell
 from te_sched.short_tracebacks import shown_part
 
 
 def rendered(error: TeSchedError) -> list[str]:
     """The lines that IPython prints for an uncaught error."""
-    shell = _shell()
+    shell = running_shell()
     if shell is None:
         return traceback.format_exception(error)
     kept = shown_part(error, error.__traceback__)
     lines: list[str] = shell.InteractiveTB.structured_traceback(type(error), error, kept, 0)
     return lines
-
-
-def _shell() -> Any:
-    """The running IPython, if there is one."""
-    ipython = sys.modules.get("IPython")
-    return ipython.get_ipython() if ipython is not None else None

@@ -1,4 +1,5 @@
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -74,7 +75,7 @@ def luminance(colour):
 
 
 def test_show_colours_what_a_terminal_shows(capsys, monkeypatch):
-    monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
+    monkeypatch.setitem(sys.modules, "ipykernel", sys)  # its modules alone are not a notebook
     show("x = 1")
     assert capsys.readouterr().out == "x = 1\n"
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
@@ -86,7 +87,7 @@ def test_show_in_a_notebook_is_html(monkeypatch):
     from IPython import display
 
     shown = []
-    monkeypatch.setitem(sys.modules, "ipykernel", sys)
+    monkeypatch.setattr("IPython.get_ipython", lambda: SimpleNamespace(kernel=None))
     monkeypatch.setattr(display, "display", shown.append)
     te_sched.tir.PrimFunc((), te_sched.tir.Evaluate(0), {}).show()
     assert '<pre class="te-code">' in shown[0].data
