@@ -28,6 +28,10 @@ from te_sched import config
 
 _FORMAT = 2  # of keys and of what is kept under them
 _PLAIN = frozenset({range, slice, complex, bytearray})
+# Layers above those that build (pyproject.toml): no build imports them.
+_ABOVE = frozenset(
+    {"autotvm", "cli", "compat", "meta_schedule", "script", "story", "tools", "views"}
+)
 _MARGIN_NS = 2_000_000_000  # clocks of file systems are coarse
 
 
@@ -105,8 +109,8 @@ def environment() -> bytes | None:
 
 
 def _sources(package: str) -> tuple[list[str], list[int]]:
-    """The paths of all source files, and the times, size and number of each: no content changes
-    without one of them. There are about a thousand files.
+    """The paths of the source files that builds may use, and the times, size and number of each: no
+    content changes without one of them. There are hundreds of files.
     """
     paths: list[str] = []
     facts: list[int] = []
@@ -119,5 +123,6 @@ def _sources(package: str) -> tuple[list[str], list[int]]:
                     paths.append(entry.path)
                     facts += one.st_mtime_ns, one.st_ctime_ns, one.st_size, one.st_ino
                 elif "." not in entry.name and entry.name != "__pycache__" and entry.is_dir():
-                    folders.append(entry.path)
+                    if folder != package or entry.name not in _ABOVE:
+                        folders.append(entry.path)
     return paths, facts

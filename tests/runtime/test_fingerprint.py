@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import time
+import tomllib
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +17,8 @@ from te_sched.runtime import fingerprint as module
 from te_sched.runtime.fingerprint import environment
 from tests.golden import corpus
 from tests.golden.steps import lowered
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(autouse=True)
@@ -114,6 +119,16 @@ def test_nothing_is_named_when_a_source_changed_after_the_start(monkeypatch):
     environment.cache_clear()
     assert environment() is None
     assert fingerprint(1) is None
+
+
+def test_sources_that_do_not_count_are_of_layers_above_builds():
+    contract = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
+    layers = contract["contracts"][0]["layers"]
+    above = [
+        name for layer in layers[: layers.index("(relax)")] for name in re.findall(r"\w+", layer)
+    ]
+    assert set(above) - {"__main__"} == module._ABOVE
+    assert all((ROOT / "te_sched" / name / "__init__.py").exists() for name in module._ABOVE)
 
 
 def test_another_version_of_llvm_is_another_environment(monkeypatch):
