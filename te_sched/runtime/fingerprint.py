@@ -122,7 +122,11 @@ def _sources(package: str) -> tuple[list[str], list[int]]:
                     one = os.stat(entry.path)  # all of it, unlike entry.stat() on Windows
                     paths.append(entry.path)
                     facts += one.st_mtime_ns, one.st_ctime_ns, one.st_size, one.st_ino
-                elif "." not in entry.name and entry.name != "__pycache__" and entry.is_dir():
-                    if folder != package or entry.name not in _ABOVE:
-                        folders.append(entry.path)
+                elif (
+                    "." not in entry.name
+                    and entry.name != "__pycache__"
+                    and (folder != package or entry.name not in _ABOVE)
+                    and entry.is_dir()
+                ):
+                    folders.append(entry.path)
     return paths, facts
