@@ -19,7 +19,6 @@ from typing import Any
 
 from te_sched import dlight
 from te_sched.codegen.target import Target, as_target
-from te_sched.dlight.empty_reductions import initialise_empty_reductions
 from te_sched.errors import GraphError, did_you_mean, repr_of
 from te_sched.ir.graph import Constant, GraphCall, GraphFunction, Tuple
 from te_sched.ir.op import Op
@@ -59,7 +58,6 @@ def processor_passes() -> list[tuple[str, Callable[[IRModule], IRModule]]]:
         ("FuseTransposeMatmul", lambda mod: fused(mod, only_parameters=True)),
         *[(name, _pass(name)) for name in names],
         ("ApplyDefaultSchedule", lambda mod: schedule(with_free_layouts(mod))),
-        ("InitialiseEmptyReductions", initialise_empty_reductions),
         ("SplitLayoutRewritePreproc", transform.SplitLayoutRewritePreproc()),
         ("FoldConstant", folding()),
         ("DeadCodeElimination", _without_packing),

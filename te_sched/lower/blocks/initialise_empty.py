@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from contextlib import suppress
 
+from te_sched.arith.analyzer import Analyzer
 from te_sched.errors import ScheduleError
+from te_sched.ir import ops
 from te_sched.ir.blocks import Block
-from te_sched.ir.expr import IntImm
 from te_sched.ir.stmt import PrimFunc
 from te_sched.lower.statements import statements
 from te_sched.tensorir.blocks import bound_kinds
@@ -34,11 +35,13 @@ def initialise_empty(func: PrimFunc) -> PrimFunc:
 
 
 def _may_be_empty(block: Block) -> bool:
-    extents = [
-        axis.dom.extent for axis in block.iter_vars if axis.kind == "CommReduce" and axis.dom
-    ]
-    return block.init is not None and not all(
-        type(extent) is IntImm and extent.value > 0 for extent in extents
+    """Whether a block with an initial value may have no iteration."""
+    if block.init is None:
+        return False
+    domains = [axis.dom for axis in block.iter_vars if axis.kind == "CommReduce" and axis.dom]
+    prove = Analyzer().can_prove
+    return not all(
+        prove(ops.greater(one.extent, ops.const(0, one.extent.dtype))) for one in domains
     )
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import te_sched
-from te_sched import te, tir
+from te_sched import te, tir, topi
 from te_sched.lower.blocks.initialise_empty import initialise_empty
 from te_sched.script import tir as T
 
@@ -89,3 +89,9 @@ def test_texts_and_programs_of_known_sizes_are_left_alone():
     assert initialise_empty(func) is func
     text = te_sched.lower(row_sums(te.var("n"))).script()
     assert "if k == 0:" in text
+
+
+def test_a_domain_that_is_empty_has_a_block_that_initialises():
+    none = te.placeholder((0, 4), name="none")
+    found = initialise_empty(te.create_prim_func([none, topi.sum(none)]))
+    assert "none_red_init" in str(found)

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import te_sched
-from te_sched import relax, te, tir, topi
-from te_sched.dlight.empty_reductions import initialise_empty_reductions
+from te_sched import relax, tir
 from te_sched.relax import op
 
 
@@ -50,15 +49,3 @@ def test_symbolic_sizes_may_be_0(emit, numpy_function):
     for size in (33, 0, 5, 0):
         array = np.random.default_rng(size).uniform(-1, 1, (size, 4)).astype("float32")
         check(function, numpy_function(array), array)
-
-
-def test_other_functions_stay():
-    x = te.placeholder((3, 4), name="x")
-    funcs = {"sum": te.create_prim_func([x, topi.sum(x, axis=0)])}
-    module = te_sched.IRModule(funcs)
-    assert initialise_empty_reductions(module) is module
-    none = te.placeholder((0, 4), name="none")
-    module = te_sched.IRModule({**funcs, "none": te.create_prim_func([none, topi.sum(none)])})
-    found = initialise_empty_reductions(module)
-    assert found["sum"] is funcs["sum"]
-    assert "none_red_init" in str(found["none"])
