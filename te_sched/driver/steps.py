@@ -124,16 +124,16 @@ def judge_instances(work: Work) -> None:
 @walks_deeply("lower a program")
 def take_functions(work: Work) -> None:
     """Use the given functions; those of blocks become loops."""
-    functions = functions_of(work.inputs, work.name, "build")
+    functions, switches = functions_of(work.inputs, work.name, "build"), work.switches
     work.functions = {
-        name: apply_passes(passes_of(func), _to_run(func), work.switches, work.timer)
+        name: apply_passes(passes_of(func), _to_run(func, switches), switches, work.timer)
         for name, func in functions.items()
     }
 
 
-def _to_run(func: PrimFunc) -> PrimFunc:
+def _to_run(func: PrimFunc, switches: Config) -> PrimFunc:
     """The function without what no later step knows."""
-    return lower_predicates(lower_constants(initialise_empty(func)))
+    return lower_predicates(lower_constants(initialise_empty(func, switches.lowering)))
 
 
 # -- Functions, as they are scheduled --------------------------------------------------------------

@@ -9,6 +9,7 @@ from __future__ import annotations
 from contextlib import suppress
 
 from te_sched.arith.analyzer import Analyzer
+from te_sched.config import AS_TVM, Lowering
 from te_sched.errors import ScheduleError
 from te_sched.ir import ops
 from te_sched.ir.blocks import Block
@@ -21,25 +22,27 @@ from te_sched.tensorir.state import BlockKey
 from te_sched.trace.observing import unobserved
 
 
-def initialise_empty(func: PrimFunc) -> PrimFunc:
+def initialise_empty(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
     """The function with decomposed reductions, where they may be empty and their loops allow it."""
-    if not any(type(one) is Block and _may_be_empty(one) for one in statements(func.body)):
+    if not any(
+        type(one) is Block and _may_be_empty(one, settings) for one in statements(func.body)
+    ):
         return func
     with unobserved():
         sch = BlockSchedule(func)
-        for key in [one for one in sch.keys.values() if _may_be_empty(sch.block(one))]:
+        for key in [one for one in sch.keys.values() if _may_be_empty(sch.block(one), settings)]:
             with suppress(ScheduleError):
                 _decompose(sch, key)
         made: PrimFunc = sch.mod["main"]
     return made
 
 
-def _may_be_empty(block: Block) -> bool:
+def _may_be_empty(block: Block, settings: Lowering) -> bool:
     """Whether a block with an initial value may have no iteration."""
     if block.init is None:
         return False
     domains = [axis.dom for axis in block.iter_vars if axis.kind == "CommReduce" and axis.dom]
-    prove = Analyzer().can_prove
+    prove = Analyzer(settings).can_prove
     return not all(
         prove(ops.greater(one.extent, ops.const(0, one.extent.dtype))) for one in domains
     )
