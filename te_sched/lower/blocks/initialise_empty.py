@@ -6,6 +6,7 @@ the call: then the initialisation comes before the loops of the reduction.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from contextlib import suppress
 
 from te_sched.arith.analyzer import Analyzer
@@ -13,13 +14,19 @@ from te_sched.config import AS_TVM, Lowering
 from te_sched.errors import ScheduleError
 from te_sched.ir import ops
 from te_sched.ir.blocks import Block
-from te_sched.ir.stmt import PrimFunc
+from te_sched.ir.expr import Var
+from te_sched.ir.stmt import For, IfThenElse, PrimFunc, Stmt
+from te_sched.ir.visitor import StatementMapper, replace, variables_of
 from te_sched.lower.statements import statements
 from te_sched.tensorir.blocks import bound_kinds
 from te_sched.tensorir.handles import BlockRV, LoopRV
+from te_sched.tensorir.primitives.reductions import initialisation
 from te_sched.tensorir.schedule import BlockSchedule
-from te_sched.tensorir.state import BlockKey
+from te_sched.tensorir.state import BlockKey, sequence
 from te_sched.trace.observing import unobserved
+
+# The block of a reduction, the loops from its first one on, and those that are of data, too.
+_Mixed = tuple[BlockKey, list[Var], set[Var]]
 
 
 def initialise_empty(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
@@ -30,11 +37,15 @@ def initialise_empty(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
         return func
     with unobserved():
         sch = BlockSchedule(func)
+        mixed: list[_Mixed] = []
         for key in [one for one in sch.keys.values() if _may_be_empty(sch.block(one), settings)]:
             with suppress(ScheduleError):
-                _decompose(sch, key)
+                mixed += _decompose(sch, key)
         made: PrimFunc = sch.mod["main"]
-    return made
+        added = _Before()
+        for key, above, loops in mixed:
+            added.statements[sch.loop(above[0])].append(_initialise(sch, key, above, loops))
+    return replace(made, body=added.visit(made.body))
 
 
 def _may_be_empty(block: Block, settings: Lowering) -> bool:
@@ -48,12 +59,48 @@ def _may_be_empty(block: Block, settings: Lowering) -> bool:
     )
 
 
-def _decompose(sch: BlockSchedule, key: BlockKey) -> None:
-    """Initialise before the loops of a reduction; threads of a reduction initialise anyway."""
+def _decompose(sch: BlockSchedule, key: BlockKey) -> list[_Mixed]:
+    """Initialise before the loops of a reduction; threads of a reduction initialise anyway.
+
+    Returns the reduction if some of its loops are of data, too: these are left as they are.
+    """
     realize, loops = sch.realize(key), sch.loops_above(key)
     kinds = {loop: {kind for _, kind in bound_kinds(realize, loop)} for loop in loops}
     reduced = [loop for loop in loops if "CommReduce" in kinds[loop]]
     if not reduced or any(sch.loop(one).thread_binding is not None for one in reduced):
-        return
-    if all(kinds[one] == {"CommReduce"} for one in reduced):  # otherwise they are of data, too
-        sch.decompose_reduction(BlockRV(key), LoopRV(reduced[0]))
+        return []
+    mixed = {one for one in reduced if kinds[one] != {"CommReduce"}}
+    if mixed:
+        return [(key, loops[loops.index(reduced[0]) :], mixed)]
+    sch.decompose_reduction(BlockRV(key), LoopRV(reduced[0]))
+    return []
+
+
+def _initialise(sch: BlockSchedule, key: BlockKey, above: list[Var], mixed: set[Var]) -> Stmt:
+    """Initialise what a reduction writes if it has no iteration, over the domains of its axes of
+    data where loops have no iteration either.
+    """
+    realize, loops = sch.realize(key), [sch.loop(one) for one in above]
+    values, empty, init = [], ops.const(False), realize.block.init
+    assert init is not None
+    for axis, value in zip(realize.block.iter_vars, realize.iter_values, strict=True):
+        assert axis.dom is not None
+        extent = axis.dom.extent
+        if axis.kind == "CommReduce":
+            empty = ops.logical_or(empty, ops.equal(extent, ops.const(0, extent.dtype)))
+        elif variables_of(value) & mixed:
+            value = Var(axis.var.name, axis.var.dtype)
+            loops.append(For(value, axis.dom.min, extent, "serial", realize))
+        values.append(value)
+    part = replace(realize, iter_values=tuple(values))
+    return IfThenElse(empty, initialisation(part, init, loops))
+
+
+class _Before(StatementMapper):
+    """Adds statements before loops."""
+
+    def __init__(self) -> None:
+        self.statements: defaultdict[For, list[Stmt]] = defaultdict(list)
+
+    def visit_For(self, node: For) -> Stmt:
+        return sequence(*self.statements[node], self.generic(node))

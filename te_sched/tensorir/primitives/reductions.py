@@ -96,7 +96,7 @@ class ReductionPrimitives(ScheduleBase):
                     [of_block(key.name), of_loop(one.name)],
                 )
         links: dict[Block, Block] = {}
-        made = _initialisation(realize, init, [self.loop(one) for one in inside])
+        made = initialisation(realize, init, [self.loop(one) for one in inside])
         reads = {region.buffer for region in own.reads}
         rest = with_block(
             realize,
@@ -384,7 +384,7 @@ def _point(buffer: Buffer, indices: tuple[Expr, ...]) -> BufferRegion:
     return BufferRegion(buffer, tuple([Range(one, ops.const(1, one.dtype)) for one in indices]))
 
 
-def _initialisation(realize: BlockRealize, init: Stmt, loops: list[For]) -> Stmt:
+def initialisation(realize: BlockRealize, init: Stmt, loops: list[For]) -> Stmt:
     """The loops and the block that initialise what a reduction writes."""
     own = realize.block
     spatial = [

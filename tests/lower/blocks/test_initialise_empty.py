@@ -49,8 +49,19 @@ def fused(sch):
     sch.fuse(*sch.get_loops("C"))
 
 
+def fused_and_split(sch):
+    sch.split(sch.fuse(*sch.get_loops("C")), [None, 4])
+
+
+def partly_fused(sch):
+    i, k = sch.get_loops("C")
+    outer, inner = sch.split(i, [None, 2])
+    sch.parallel(outer)
+    sch.fuse(inner, k)
+
+
 @pytest.mark.parametrize("count", [0, 1, 6])
-@pytest.mark.parametrize("steps", [split, outside])
+@pytest.mark.parametrize("steps", [split, outside, fused, fused_and_split, partly_fused])
 def test_schedules_keep_it(steps, count):
     sch = tir.Schedule(row_sums(te.var("n")))
     steps(sch)
@@ -58,10 +69,9 @@ def test_schedules_keep_it(steps, count):
     np.testing.assert_array_equal(found, a.sum(axis=1))
 
 
-@pytest.mark.parametrize("steps", [threads, fused])
-def test_loops_of_threads_and_of_data_stay(steps):
+def test_loops_of_threads_stay():
     sch = tir.Schedule(row_sums(te.var("n")))
-    steps(sch)
+    threads(sch)
     assert initialise_empty(sch.mod["main"]).script() == sch.mod["main"].script()
 
 
@@ -95,3 +105,29 @@ def test_a_domain_that_is_empty_has_a_block_that_initialises():
     none = te.placeholder((0, 4), name="none")
     found = initialise_empty(te.create_prim_func([none, topi.sum(none)]))
     assert "none_red_init" in str(found)
+
+
+def test_two_reductions_in_a_fused_loop_are_initialised():
+    @T.prim_func
+    def both(a: T.handle, C: T.Buffer((3,), "float32"), D: T.Buffer((3,), "float32")):
+        n = T.int32()
+        A = T.match_buffer(a, (3, n))
+        for f in T.serial(3 * n):
+            with T.block("C"):
+                vi, vk = T.axis.spatial(3, f // n), T.axis.reduce(n, f % n)
+                with T.init():
+                    C[vi] = T.float32(0)
+                C[vi] = C[vi] + A[vi, vk]
+            with T.block("D"):
+                vi, vk = T.axis.spatial(3, f // n), T.axis.reduce(n, f % n)
+                with T.init():
+                    D[vi] = T.float32(-1)
+                D[vi] = T.max(D[vi], A[vi, vk])
+
+    built = te_sched.build(both)
+    for n in (0, 1, 4):
+        a = np.arange(3 * n, dtype="float32").reshape(3, n)
+        c, d = np.full(3, 7, "float32"), np.full(3, 7, "float32")
+        built(a, c, d)
+        np.testing.assert_array_equal(c, a.sum(axis=1))
+        np.testing.assert_array_equal(d, a.max(axis=1, initial=-1))
