@@ -50,7 +50,7 @@ class TaskRecord:
     def __init__(self, ctx: TuneContext, task_weight: float = 1.0) -> None:
         self.ctx, self.task_weight = ctx, task_weight
         self.flop = _operations(ctx)
-        self.is_terminated = False
+        self.is_terminated = self.was_asked = False
         self.build_error_count = self.run_error_count = 0
         self.empty_batches = 0
         self.measure_candidates: list[MeasureCandidate] | None = None
@@ -107,7 +107,8 @@ class TaskScheduler(Component):
         cost_model: CostModel | None,
     ) -> None:
         """Tune until each task is done or had `max_trials_per_task` trials, or all together had
-        `max_trials_global`; a batch that was begun is finished."""
+        `max_trials_global`; a batch that was begun is finished. Batches have `num_trials_per_iter`
+        trials, or fewer if some tasks would get none."""
         if len(tasks) != len(task_weights):
             raise DeclarationError(
                 f"{len(tasks)} tasks have {len(task_weights)} weights",
@@ -125,12 +126,13 @@ class TaskScheduler(Component):
         self.remaining_tasks_ = len(self.tasks_)
         self.database_, self.cost_model_ = database, cost_model
         self.measure_callbacks_ = list(measure_callbacks)
+        batch = min(num_trials_per_iter, max(1, max_trials_global // max(1, len(tasks))))
         with ExitStack() as ends:
             for task in self.tasks_:
                 with Profiler.timeit("InitializeTask"):
                     task.ctx.pre_tuning(
                         max_trials_per_task,
-                        num_trials_per_iter,
+                        batch,
                         database=database,
                         cost_model=cost_model,
                     )
@@ -178,6 +180,7 @@ class TaskScheduler(Component):
                 )
             if task.runner_futures is not None:
                 self.join_running_task(number)
+            task.was_asked = True
             with Profiler.timeit("EvoSearch"):
                 task.measure_candidates = task.ctx.generate_measure_candidates()
             if task.measure_candidates is None:
@@ -276,8 +279,11 @@ class TaskScheduler(Component):
         task.is_terminated = True
         if not task.latencies:
             task.ctx.logger.warning(
-                "task %s ends without a trial: no schedule of its space is valid and new",
+                "task %s ends without a trial: %s",
                 task.ctx.task_name,
+                "no schedule of its space is valid and new"
+                if task.was_asked
+                else "other tasks had all of max_trials_global",
             )
         self.remaining_tasks_ -= 1
         self.print_tuning_statistics()

@@ -439,6 +439,12 @@ def test_custom_rule_that_is_not_registered_is_removed(caplog: pytest.LogCapture
     assert "no schedule rule absent is registered; tried meta_schedule.cpu.absent" in caplog.text
 
 
+def test_custom_rules_that_operators_name_are_no_warning(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        _space(_annotated("meta_schedule.pool_max"), rules.ApplyCustomRule(), TILING)
+    assert caplog.text == ""
+
+
 def test_blocks_with_the_rule_none_are_left() -> None:
     (sch,) = _space(_annotated("None"), rules.ApplyCustomRule(), TILING)
     assert _steps(sch) == []

@@ -63,6 +63,33 @@ def test_warnings_reach_those_who_have_set_up_no_log(tmp_path):
     )
 
 
+def _tune_two(folder, trials):
+    module = IRModule({"first": matmul, "second": matmul.with_attr("note", 1)})
+    return ms.tune_tir(
+        module,
+        LLVM,
+        folder,
+        trials,
+        special_space={"first": space(), "second": space()},
+        strategy="replay-trace",
+        cost_model=None,
+        builder=BUILDER,
+        runner=RUNNER,
+        measure_callbacks=ms.measure_callback.AddToDatabase(),
+    )
+
+
+def test_a_small_budget_reaches_all_tasks(tmp_path):
+    found = {one.workload.shash for one in _tune_two(tmp_path, 4).get_all_tuning_records()}
+    assert len(found) == 2
+
+
+def test_tasks_beyond_the_budget_are_named(tmp_path, caplog):
+    _tune_two(tmp_path, 1)
+    (line,) = [one for one in caplog.messages if "without a trial" in one]
+    assert line == "task second ends without a trial: other tasks had all of max_trials_global"
+
+
 @pytest.mark.parametrize("kind", ["memory", "json"])
 def test_other_databases_are_used(tmp_path, kind):
     assert errors(tune(tmp_path / "new", 2, database=kind)) == [None] * 2
