@@ -14,8 +14,10 @@ ABSENT: dict[str, str] = {
     "relay": "te_sched has no Relay; its graphs are te_sched.relax "
     "(relay.build_config alone works, as transform.PassContext)",
     "relax": "te_sched.relax has the operators and passes that its reference lists",
-    "auto_scheduler": "te_sched registers workloads, and has no tuner; write the schedule with "
-    "te.create_schedule, and time it with module.time_evaluator",
+    "relax.frontend.nn.llm": "te_sched has no paged caches of keys and values; "
+    "te_sched.relax.frontend.nn.KVCache keeps those of one sequence (append, view)",
+    "auto_scheduler": "te_sched registers its workloads, and searches for schedules with "
+    "te_sched.tune(function, arguments) or te_sched.meta_schedule",
     "dlight": "te_sched.dlight has rules for processors and GPUs (dlight.cpu, dlight.gpu)",
     "rpc": "te_sched runs programs in this process (rpc.LocalSession); on another machine, install "
     "te_sched there, or load what module.export_library wrote with runtime.load_module",
@@ -68,7 +70,8 @@ ABSENT: dict[str, str] = {
     "contrib.xcode": "te_sched does not cross-compile for iOS",
     "contrib.download": "use urllib.request",
     "contrib.tar": "module.export_library writes a .tar by itself",
-    "contrib.tedd": "te_sched does not draw schedules; print(te_sched.lower(s, args)) or s.trace",
+    "contrib.tedd": "te_sched.views.dataflow.dataflow_svg(s) draws the stages of a schedule, "
+    "te_sched.explain(s, args) shows its loops step by step",
     "contrib.cublas": "te_sched calls no libraries for GPUs; cupy and torch do, on the same arrays",
     "contrib.cudnn": "te_sched calls no libraries for GPUs; cupy and torch do, on the same arrays",
     "contrib.rocblas": "te_sched has no ROCm target",
@@ -83,7 +86,7 @@ ABSENT: dict[str, str] = {
     "contrib.stackvm": "te_sched compiles with LLVM",
     "contrib.emcc": "te_sched does not compile for the web",
     "contrib.peak": "time a schedule with module.time_evaluator",
-    "testing.auto_scheduler": "te_sched has no tuner",
+    "testing.auto_scheduler": "te_sched.tune and te_sched.meta_schedule search for schedules",
     "testing.autotvm": "it tests TVM itself",
     "autotvm": "te_sched tunes TE schedules on this machine: autotvm.template, autotvm.tuner, "
     "autotvm.apply_history_best",

@@ -1,6 +1,7 @@
 """tvm.auto_scheduler: functions that declare workloads, registered by name.
 
-A workload key is JSON, ["name", arguments...]. te_sched has no tuner of them.
+A workload key is JSON, ["name", arguments...]. Nothing searches with them:
+`te_sched.tune` takes the function and its arguments.
 """
 
 from __future__ import annotations
