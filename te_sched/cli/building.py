@@ -42,12 +42,12 @@ def build_found(found: Found, target: Target, sanitize: bool = False) -> Any:
 @click.option(
     "--emit",
     type=click.Choice(_FORMS),
-    help="The program of loops, LLVM IR, assembly, "
-    "CUDA C++, PTX, or an object file. By default llvm, or cuda for a GPU.",
+    help="What to print: the lowered program, LLVM IR, assembly, CUDA C++ or PTX; or an object "
+    "file to write. By default llvm, or cuda for a GPU.",
 )
 @output_option(
-    "Write there, not to stdout. Of an object: .o, .so or .tar, which "
-    "te_sched.runtime.load_module takes."
+    "Write to this file instead of stdout. For an object: .o, .so or .tar, for "
+    "te_sched.runtime.load_module."
 )
 def command(
     program: str,

@@ -52,16 +52,17 @@ class _Result:
 @click.option(
     "--run/--no-run",
     default=None,
-    help="Also watch it run with random inputs. By default unless that would take long.",
+    help="Also run it, with all accesses checked, on random inputs. By default, unless that "
+    "would take long.",
 )
 @click.option(
     "--blocks",
     type=click.IntRange(0),
     default=_BLOCKS,
     show_default=True,
-    help="Of a GPU's kernel, watch this number of blocks, evenly spread; 0 for all.",
+    help="The number of thread blocks of a kernel to check, evenly spread; 0 for all.",
 )
-@click.option("--strict", is_flag=True, help="What could not be proved counts as wrong, too.")
+@click.option("--strict", is_flag=True, help="Exit with 1 also if something could not be proved.")
 @json_option
 def command(
     program: str,

@@ -22,10 +22,10 @@ from te_sched.story.timing import BUDGET
 @click.command("explain")
 @of_programs
 @target_option
-@output_option("The page. By default PROGRAM.html, in the current folder.")
-@click.option("--text", is_flag=True, help="Print the story, and write no page.")
+@output_option("Write the page to this file. By default PROGRAM.html in the current folder.")
+@click.option("--text", is_flag=True, help="Print the steps as text and write no page.")
 @click.option(
-    "--measure/--no-measure", default=True, show_default=True, help="Time the steps that can run."
+    "--measure/--no-measure", default=True, show_default=True, help="Time each step."
 )
 @click.option(
     "--budget",
@@ -33,13 +33,13 @@ from te_sched.story.timing import BUDGET
     default=BUDGET,
     show_default=True,
     metavar="SECONDS",
-    help="For timing all steps, the last one first; other times are estimated.",
+    help="The time for measuring, the last step first; the other times are estimated.",
 )
 @click.option(
     "--max-steps",
     type=click.IntRange(2),
     metavar="N",
-    help="If there would be more steps, several primitives make one.",
+    help="The most steps; several primitives share one if there are more.",
 )
 @json_option
 def command(

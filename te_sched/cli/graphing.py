@@ -25,11 +25,11 @@ from te_sched.story.graph import graph_report
 
 @click.command("graph")
 @of_programs
-@click.option("--name", metavar="M", help="The module of graphs, by its name in the program.")
-@click.option("--function", default="main", show_default=True, help="The function that is called.")
+@click.option("--name", metavar="M", help="The graph (IRModule) with this name in the program.")
+@click.option("--function", default="main", show_default=True, help="The function to call.")
 @target_option
 @sizes_option
-@file_option("--page", text="Write a page: pictures after each pass, timeline, memory.")
+@file_option("--page", text="Write an HTML report: the graph after each pass, timeline, memory.")
 @json_option
 def command(
     program: str,
@@ -43,8 +43,8 @@ def command(
     page: str | None,
     as_json: bool,
 ) -> int:
-    """Build a graph (Relax) that PROGRAM.py makes, call it once with random arguments, and print
-    where the time goes. Without --name it is the only module of graphs of the program.
+    """Build a graph (a Relax IRModule) that PROGRAM.py makes, call it with random arguments, and
+    print where the time goes. --name is needed if the program has several graphs.
     """
     del schedule
     ran = execute(program, arguments, quiet, needs_schedules=False)

@@ -83,7 +83,7 @@ def _check_pass(_context: Any, _option: Any, name: str | None) -> str | None:
     type=click.Choice(_DIALECTS),
     default="script",
     show_default=True,
-    help="TVMScript, or the older text of TVM.",
+    help="The syntax: TVMScript, or the one of older versions of TVM.",
 )
 @click.option(
     "--after",
@@ -92,16 +92,16 @@ def _check_pass(_context: Any, _option: Any, name: str | None) -> str | None:
     shell_complete=lambda _context, _option, begun: [
         name for name in pass_names() if name.startswith(begun)
     ],
-    help="The program after this pass; a wrong name lists them.",
+    help="Print the program after this pass; an unknown name lists the passes.",
 )
-@click.option("--step", is_flag=True, help="The program after each primitive of the schedule.")
-@click.option("--diff", is_flag=True, help="Of each step, what it changed (implies --step).")
-@click.option("--passes", is_flag=True, help="What each pass changed.")
+@click.option("--step", is_flag=True, help="Print the program after each primitive of the schedule.")
+@click.option("--diff", is_flag=True, help="Print what each primitive changed (implies --step).")
+@click.option("--passes", is_flag=True, help="Print what each pass changed.")
 @click.option(
     "--simple/--no-simple",
     default=None,
-    help="Leave loops and their guards whole (simple_mode), or cut them. By default as "
-    "the program lowers it, else --simple.",
+    help="Keep loops with guards whole (simple_mode), or partition them. By default as the "
+    "program lowers the schedule, else --simple.",
 )
 @json_option
 def command(

@@ -23,17 +23,17 @@ _NAME = "te-sched"
 
 # Each with its module in te_sched.cli, which has it as `command`, and its description.
 _COMMANDS = {
-    "run": ("running", "Run a program; its `import tvm` gives te_sched."),
+    "run": ("running", "Run a program; its `import tvm` imports te_sched."),
     "schedules": ("listing", "List the schedules that a program makes."),
-    "lower": ("lowering", "Print the loops that its schedules become."),
+    "lower": ("lowering", "Print the loops of its schedules."),
     "build": ("building", "Compile its schedules; print or save the code."),
     "bench": ("timing", "Time its schedules with random inputs."),
-    "check": ("checking", "Find what is wrong with its schedules."),
-    "explain": ("explaining", "Tell the story of a schedule, as an HTML page."),
-    "tune": ("tuning", "Search for the fastest schedule; print it as Python."),
-    "graph": ("graphing", "Tell what becomes of a graph, and where its time goes."),
-    "doctor": ("doctor", "Tell what is installed, and what it is for."),
-    "completion": ("completion", "Print what a shell needs to complete te-sched."),
+    "check": ("checking", "Find mistakes in its schedules."),
+    "explain": ("explaining", "Explain a schedule step by step, as an HTML page."),
+    "tune": ("tuning", "Search for a fast schedule; print it as Python."),
+    "graph": ("graphing", "Build a graph and print where its time goes."),
+    "doctor": ("doctor", "List what is installed and what each part is for."),
+    "completion": ("completion", "Print the script that completes commands in a shell."),
 }
 
 
@@ -98,10 +98,11 @@ class Commands(click.Group):
 def main() -> None:
     """Inspect the schedules of programs: their loops, code, speed and mistakes.
 
-    PROGRAM.py is a Python file that makes schedules (te.create_schedule, tir.Schedule) or functions
-    (T.prim_func), with `import te_sched` or, of any generation of TVM, with `import tvm`. It is
-    executed once, as by Python. Exit codes:
-    0 success, 1 findings or a failed program, 2 wrong usage.
+    PROGRAM.py is a Python file that makes schedules (te.create_schedule, tir.Schedule), functions
+    (T.prim_func) or graphs (relax). It imports te_sched, or tvm with the names of any version. It
+    is executed once, as Python would.
+
+    Exit codes: 0 success, 1 findings or a failed program, 2 wrong usage.
     """
 
 

@@ -17,9 +17,9 @@ _OF_PROGRAMS = (
     click.argument("program", metavar="PROGRAM.py", type=click.Path()),
     click.argument("arguments", metavar="[-- ARGS...]", nargs=-1, type=click.UNPROCESSED),
     click.option(
-        "--schedule", "-s", metavar="N|NAME", help="One of its schedules; te-sched schedules lists."
+        "--schedule", "-s", metavar="N|NAME", help="The schedule with this number or name: see te-sched schedules."
     ),
-    click.option("--quiet", "-q", is_flag=True, help="Leave out what the program prints."),
+    click.option("--quiet", "-q", is_flag=True, help="Suppress the output of the program."),
 )
 
 
@@ -71,14 +71,14 @@ def _read_sizes(_context: Any, _option: Any, given: tuple[str, ...]) -> Mapping[
     return sizes
 
 
-json_option = click.option("--json", "as_json", is_flag=True, help="For programs: JSON on stdout.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 target_option = click.option(
     "--target",
     "-t",
     metavar="TARGET",
     callback=_read_target,
-    help='Such as "llvm -mcpu=znver4" or "cuda -arch=sm_90"; by default what the program '
-    "builds for, or what the schedule's threads need.",
+    help='The target, such as "llvm -mcpu=znver4" or "cuda -arch=sm_90". By default that of the '
+    "program, or cuda for a schedule with GPU threads, else llvm.",
 )
 sizes_option = click.option(
     "--size",
@@ -86,5 +86,5 @@ sizes_option = click.option(
     metavar="NAME=N",
     multiple=True,
     callback=_read_sizes,
-    help="What a symbolic extent is; 100 by default.",
+    help="The value of a symbolic size; 100 by default.",
 )

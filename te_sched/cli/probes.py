@@ -9,7 +9,6 @@ import importlib
 import importlib.metadata
 import os
 import platform
-import shutil
 import subprocess
 import sys
 import warnings
@@ -152,7 +151,7 @@ def _runs() -> str:
         te_sched.build(s, [A, B], target="llvm")(a, b)
     if not np.array_equal(b, a * 2 + 1):
         raise RuntimeError("the program ran and gave wrong numbers")
-    return "1,000 elements in vectors, on all cores: right"
+    return "1,000 elements in vectors, on all cores: passed"
 
 
 def _threads() -> str:
@@ -243,9 +242,9 @@ PROBES = (
     Probe("LLVM", _llvm, "compiling for the processor", _PIP("'llvmlite>=0.45'"), True),
     Probe("processor", _processor, 'target "llvm"', 'name one: "llvm -mcpu=..."', True),
     Probe(
-        "a program",
+        "a test",
         _runs,
-        "the proof that compiled programs run here",
+        "a test that compiled programs run here",
         "report it with this page: te-sched doctor --json",
         True,
     ),
@@ -258,7 +257,7 @@ PROBES = (
     Probe(
         "cache",
         _cache,
-        "programs that are compiled once",
+        "not compiling a program again",
         "name a folder of your own in TE_SCHED_CACHE_DIR",
     ),
     Probe(
@@ -286,14 +285,16 @@ PROBES = (
         "none is needed: TE_SCHED_EMULATE=1 and te-sched check run kernels on the processor",
     ),
     Probe("cupy", _cupy, "arrays on a GPU", _PIP("cupy-cuda12x")),
+    _optional("torch", "importing PyTorch models; calling programs with its tensors"),
+    _optional("onnx", "importing ONNX files"),
     Probe(
-        "nvcc",
-        lambda: _tool(shutil.which("nvcc"), -2),
-        "nothing more: NVRTC compiles kernels",
-        "nothing needs it",
+        "xgboost",
+        _package("xgboost", "xgboost-cpu"),
+        "the cost model of searches",
+        _PIP("xgboost-cpu"),
     ),
-    _optional("torch", "calling programs with its tensors, without copies"),
+    _optional("dask", "searching on several machines"),
     _optional("IPython", "schedules and programs drawn in notebooks"),
     _optional("pandas", "results as data frames"),
-    _optional("tqdm", "progress of long work"),
+    _optional("tqdm", "progress bars of long work"),
 )

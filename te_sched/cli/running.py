@@ -14,7 +14,7 @@ from te_sched.cli.programs import run_as_main
 @click.argument("program", metavar="PROGRAM.py", type=click.Path())
 @click.argument("arguments", metavar="[ARGS...]", nargs=-1, type=click.UNPROCESSED)
 def command(program: str, arguments: tuple[str, ...]) -> int:
-    """Run PROGRAM.py with ARGS, unchanged: `import tvm` gives te_sched, with the names of all
-    generations of TVM. Exits with what the program exits with.
+    """Run PROGRAM.py with ARGS, unchanged: its `import tvm` imports te_sched, with the names of
+    all versions of TVM. The exit code is that of the program.
     """
     return run_as_main(program, arguments)

@@ -30,14 +30,14 @@ from te_sched.tools.table import table
     type=click.IntRange(1),
     default=5,
     show_default=True,
-    help="Measurements, of which the median is shown.",
+    help="The number of measurements; their median is printed.",
 )
 @click.option(
     "--min-ms",
     type=click.FloatRange(0),
     default=50.0,
     show_default=True,
-    help="How long a measurement takes at least.",
+    help="The least time of a measurement.",
 )
 @json_option
 def command(

@@ -37,30 +37,30 @@ _DEFAULT = "default"
 @click.option(
     "--name",
     metavar="F",
-    help="What to tune, by its name in the program: a function of blocks, or a function of Python "
-    "without arguments that returns tensors. By default the schedule's program.",
+    help="Tune the object with this name in the program: a T.prim_func, or a Python function "
+    "without arguments that returns tensors. By default the program of the schedule.",
 )
 @target_option
 @sizes_option
 @click.option(
-    "--trials", type=click.IntRange(1), default=64, show_default=True, help="Candidates to measure."
+    "--trials", type=click.IntRange(1), default=64, show_default=True, help="The number of candidates to measure."
 )
-@click.option("--seed", type=int, metavar="S", help="Of all decisions, to repeat a search.")
+@click.option("--seed", type=int, metavar="S", help="The seed of random decisions.")
 @click.option(
     "--work-dir",
     type=click.Path(file_okay=False),
     metavar="FOLDER",
-    help="Keeps what was measured; the same command goes on from there.",
+    help="Keep the measurements there; the same command resumes the search.",
 )
 @click.option(
     "--space",
     metavar="default|F",
     default=_DEFAULT,
     show_default=True,
-    help="What is searched: a function of the program that takes a schedule and samples.",
+    help="The search space: a function of the program that samples decisions of a schedule.",
 )
-@output_option("Write the schedule there, not to stdout.")
-@file_option("--page", text="Write a page of the search: times, failures, the best program.")
+@output_option("Write the schedule to this file instead of stdout.")
+@file_option("--page", text="Write an HTML report of the search: times, failures, the best program.")
 @json_option
 def command(
     program: str,

@@ -18,6 +18,8 @@ from te_sched.ir.intrinsic_table import INTRINSICS
 # The axes of the te.compute whose function is running, otherwise None. In such a function `a == b`
 # of two variables is a condition without a truth value.
 declaring: ContextVar[tuple[IterVar, ...] | None] = ContextVar("declaring", default=None)
+# Whether / of two integers rounds to zero, as in TVM until 0.5.
+rounding_to_zero: ContextVar[bool] = ContextVar("rounding_to_zero", default=False)
 
 
 def _astype(self: Any, dtype: str) -> Expr:
@@ -50,7 +52,7 @@ def _is_text(a: Any, b: Any) -> bool:
 def division(a: Any, b: Any) -> Expr:
     """a / b; refused for two integers, because the rounding is ambiguous."""
     a, b = ops.convert(a), ops.convert(b)
-    if dtypes.is_int(a.dtype) and dtypes.is_int(b.dtype):
+    if dtypes.is_int(a.dtype) and dtypes.is_int(b.dtype) and not rounding_to_zero.get():
         raise DeclarationError(
             f"cannot divide {a.dtype} by {b.dtype} with /",
             "it does not say how the quotient of integers is rounded",
