@@ -24,9 +24,7 @@ from te_sched.story.timing import BUDGET
 @target_option
 @output_option("Write the page to this file. By default PROGRAM.html in the current folder.")
 @click.option("--text", is_flag=True, help="Print the steps as text and write no page.")
-@click.option(
-    "--measure/--no-measure", default=True, show_default=True, help="Time each step."
-)
+@click.option("--measure/--no-measure", default=True, show_default=True, help="Time each step.")
 @click.option(
     "--budget",
     type=click.FloatRange(0, min_open=True),

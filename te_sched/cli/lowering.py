@@ -94,7 +94,9 @@ def _check_pass(_context: Any, _option: Any, name: str | None) -> str | None:
     ],
     help="Print the program after this pass; an unknown name lists the passes.",
 )
-@click.option("--step", is_flag=True, help="Print the program after each primitive of the schedule.")
+@click.option(
+    "--step", is_flag=True, help="Print the program after each primitive of the schedule."
+)
 @click.option("--diff", is_flag=True, help="Print what each primitive changed (implies --step).")
 @click.option("--passes", is_flag=True, help="Print what each pass changed.")
 @click.option(

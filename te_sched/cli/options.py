@@ -17,7 +17,10 @@ _OF_PROGRAMS = (
     click.argument("program", metavar="PROGRAM.py", type=click.Path()),
     click.argument("arguments", metavar="[-- ARGS...]", nargs=-1, type=click.UNPROCESSED),
     click.option(
-        "--schedule", "-s", metavar="N|NAME", help="The schedule with this number or name: see te-sched schedules."
+        "--schedule",
+        "-s",
+        metavar="N|NAME",
+        help="The schedule with this number or name: see te-sched schedules.",
     ),
     click.option("--quiet", "-q", is_flag=True, help="Suppress the output of the program."),
 )

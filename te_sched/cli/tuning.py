@@ -43,7 +43,11 @@ _DEFAULT = "default"
 @target_option
 @sizes_option
 @click.option(
-    "--trials", type=click.IntRange(1), default=64, show_default=True, help="The number of candidates to measure."
+    "--trials",
+    type=click.IntRange(1),
+    default=64,
+    show_default=True,
+    help="The number of candidates to measure.",
 )
 @click.option("--seed", type=int, metavar="S", help="The seed of random decisions.")
 @click.option(
@@ -60,7 +64,9 @@ _DEFAULT = "default"
     help="The search space: a function of the program that samples decisions of a schedule.",
 )
 @output_option("Write the schedule to this file instead of stdout.")
-@file_option("--page", text="Write an HTML report of the search: times, failures, the best program.")
+@file_option(
+    "--page", text="Write an HTML report of the search: times, failures, the best program."
+)
 @json_option
 def command(
     program: str,

@@ -15,6 +15,7 @@ from te_sched.ir import calls, ops
 from te_sched.ir import expr as E
 from te_sched.ir.expr import Buffer, Call, Range
 from te_sched.ir.op import Op, Rule, register_intrin_lowering
+from te_sched.ir.operators import rounding_to_zero
 from te_sched.ir.stmt import For as ForNode
 from te_sched.ir.stmt import SeqStmt, Stmt
 from te_sched.runtime.device import Device
@@ -42,12 +43,16 @@ __all__ = [
     "call_intrin",
     "call_pure_intrin",
     "cast",
+    "compute",
     "context",
     "ctx",
     "current_build_config",
     "current_target",
     "decl_tensor_intrin",
     "empty",
+    "float32",
+    "handle",
+    "int32",
     "range_by_min_extent",
     "register_intrin_rule",
     "select",
@@ -58,6 +63,7 @@ __all__ = [
 
 VERSION = "0.19.0+te.sched"
 Array, Map, String = tuple, dict, str
+int32, float32, handle = "int32", "float32", "handle"
 Expr, ctx = E.Expr, context
 
 
@@ -91,6 +97,15 @@ def empty(
     """nd.empty, whose parameter `device` was called `ctx`."""
     del mem_scope
     return nd.empty(shape, dtype, ctx if device is None else device)
+
+
+def compute(shape: Any, fcompute: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    """te.compute, in whose function / of integers rounds to zero, as in TVM until 0.5."""
+    token = rounding_to_zero.set(True)
+    try:
+        return te.compute(shape, fcompute, *args, **options)
+    finally:
+        rounding_to_zero.reset(token)
 
 
 def current_target(allow_none: bool = True) -> Target | None:

@@ -39,7 +39,7 @@ _INTRINSICS = (
 FIRST_GENERATION = {
     **_all_from(
         "te_sched.te",
-        "placeholder compute scan extern reduce_axis thread_axis var size_var create_schedule "
+        "placeholder scan extern reduce_axis thread_axis var size_var create_schedule "
         "comm_reducer tag_scope sum min max prod if_then_else all any "
         f"{_INTRINSICS}",
     ),
@@ -52,8 +52,8 @@ FIRST_GENERATION = {
     ),
     **_all_from(
         _OLD,
-        "context ctx build_config call_intrin call_pure_intrin register_intrin_rule select "
-        "decl_tensor_intrin BuildConfig current_build_config",
+        "compute int32 float32 handle context ctx build_config call_intrin call_pure_intrin "
+        "register_intrin_rule select decl_tensor_intrin BuildConfig current_build_config",
     ),
     "Var": "te_sched.tir:Var",
     "Tensor": "te_sched.te:Tensor",
@@ -112,6 +112,7 @@ _ARRAYS = {
 _INTRINSICS = "te_sched.tensorir.tensor_intrin"
 _HISTORY = {"ApplyHistoryBest": "te_sched.autotvm.record:ApplyHistoryBest"}
 
+_MEASURING = {"measure_option": "te_sched.compat.tuning:measure_option"}
 _DENSE = {"dense": "te_sched.compat.graphs:dense"}
 _OLDER_TUNING = _all_from(
     "te_sched.compat.tuning",
@@ -187,12 +188,12 @@ TREE: dict[str, Alias] = {
     "meta_schedule.search_strategy": Alias(
         ("te_sched.meta_schedule.search_strategy",), _OLDER_TUNING
     ),
-    "autotvm": Alias(("te_sched.autotvm",)),
+    "autotvm": Alias(("te_sched.autotvm",), _MEASURING),
     "autotvm.task": Alias(("te_sched.autotvm.task",), _HISTORY),
     "autotvm.task.dispatcher": Alias(("te_sched.autotvm.task.dispatcher",), _HISTORY),
     "autotvm.measure.measure": Alias(
         ("te_sched.autotvm.measure.measure",),
-        {"measure_option": "te_sched.autotvm.measure:measure_option"},
+        _MEASURING,
     ),
     "script": Alias(("te_sched.script",)),
     "script.tir": Alias(("te_sched.script.tir",)),
@@ -320,6 +321,8 @@ TREE: dict[str, Alias] = {
     "driver.build_module": Alias((), _BUILDING),
     "topi": Alias(("te_sched.topi",)),
     "topi.math": Alias(("te_sched.topi",)),
+    "topi.generic": Alias(("te_sched.compat.generic_schedules",)),
+    "topi.generic.nn": Alias(("te_sched.compat.generic_schedules",)),
     "topi.util": Alias(("te_sched.topi.utils",)),
     # The second and first generation.
     "_ffi": Alias((), _REGISTRY),

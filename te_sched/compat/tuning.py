@@ -1,4 +1,5 @@
-"""Names of meta_schedule until TVM 0.10: configurations of strategies, tune_te, default_config.
+"""Names of meta_schedule until TVM 0.10: configurations of strategies, tune_te, default_config;
+measure_option of AutoTVM in TVM 0.4.
 
     ms.tune_tir(func, target, ms.ReplayTraceConfig(32, 32, 32), "work_dir")
 
@@ -11,7 +12,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from te_sched import te
+from te_sched import autotvm, te
 from te_sched.codegen.target import Target
 from te_sched.errors import DeclarationError
 from te_sched.ir.stmt import IRModule, PrimFunc
@@ -30,9 +31,21 @@ __all__ = [
     "ReplayFuncConfig",
     "ReplayTraceConfig",
     "default_config",
+    "measure_option",
     "tune_te",
     "tune_tir",
 ]
+
+
+def measure_option(
+    builder: Any = "local", runner: Any = None, *, n_parallel: int | None = None, **options: Any
+) -> dict[str, Any]:
+    """autotvm.measure_option; TVM 0.4 had no runner, but its options: number, repeat, timeout."""
+    if runner is None:
+        if builder == "local":
+            builder = autotvm.LocalBuilder(n_parallel=n_parallel)
+        runner, options = autotvm.LocalRunner(**options), {}
+    return autotvm.measure_option(builder, runner, **options)
 
 
 def _configured(strategy: str) -> Callable[..., TuneConfig]:

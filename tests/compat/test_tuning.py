@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from te_sched import autotvm, te, tir
 from te_sched import meta_schedule as ms
-from te_sched import te, tir
 from te_sched.compat import tuning
 from te_sched.errors import DeclarationError
 from te_sched.meta_schedule import tir_integration
@@ -84,3 +84,11 @@ def test_names_are_those_of_tvm(as_tvm: None) -> None:
 def test_rejects_a_configuration_without_trials() -> None:
     with pytest.raises(DeclarationError, match="does not say how many candidates are measured"):
         tuning.ReplayTraceConfig(32)
+
+
+def test_first_measure_option_has_the_options_of_a_runner() -> None:
+    found = tuning.measure_option("local", number=5, n_parallel=1, timeout=20)
+    assert isinstance(found["runner"], autotvm.LocalRunner)
+    assert (found["runner"].timeout, found["builder"].n_parallel) == (20, 1)
+    runner = autotvm.LocalRunner(number=3)
+    assert tuning.measure_option(found["builder"], runner)["runner"] is runner
