@@ -83,7 +83,8 @@ class _Hasher:
         elif isinstance(value, Node):  # a producer
             self.feed(value.name, value.dtype)  # type: ignore[attr-defined]
         elif isinstance(value, np.ndarray):
-            self.feed(value.dtype.str, value.shape, value.tobytes())
+            self.feed(value.dtype.str, value.shape)
+            self.digest.update(np.ascontiguousarray(value).reshape(-1).view("uint8"))
         elif hasattr(value, "numpy"):
             self.add(value.numpy())
         else:

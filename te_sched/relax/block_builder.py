@@ -105,7 +105,8 @@ class BlockBuilder:
         self._globals = UniqueNames(separator="")
         for name in self._module.functions:
             self._globals.take(str(name))
-        self._same: dict[int, list[GlobalVar]] | None = None  # functions by structural hash
+        self._same: dict[int, list[GlobalVar]] = {}  # functions by structural hash
+        self._unhashed = [GlobalVar(name) for name in self._module.functions]
         self._infos: dict[str, tuple[BaseFunc, Any]] = {}  # what is known of functions
         self._blocks: list[_OpenBlock] = []
         self._bindings: dict[GraphVar, Any] = {}
@@ -387,28 +388,32 @@ class BlockBuilder:
         return self._add(func_name, func, is_new=False)
 
     def _add(self, name: str, func: BaseFunc, is_new: bool) -> GlobalVar:
-        known = self._known_functions()
-        key = structural_hash(func)
-        for other in known.get(key, []):
-            if not is_new and structural_equal(self._module[other], func):
-                return other
+        if not is_new:
+            for other in self._same_hash(func):
+                if structural_equal(self._module[other], func):
+                    return other
         taken = GlobalVar(name if is_new else self._globals.take(name))
         self._module.update_func(taken, func)
         taken = self._global(taken)
-        known.setdefault(key, []).append(taken)
+        self._unhashed.append(taken)
         return taken
 
-    def _known_functions(self) -> dict[int, list[GlobalVar]]:
-        if self._same is None:
-            self._same = {}
-            for name, func in self._module.functions.items():
-                self._same.setdefault(structural_hash(func), []).append(GlobalVar(name))
-        return self._same
+    def _same_hash(self, func: BaseFunc) -> list[GlobalVar]:
+        """The functions of this kind that have the hash of a function."""
+        kind, left = type(func), []
+        for one in self._unhashed:
+            known = self._module[one]
+            if type(known) is kind:
+                self._same.setdefault(structural_hash(known), []).append(one)
+            else:  # a graph may have large constants
+                left.append(one)
+        self._unhashed = left
+        return self._same.get(structural_hash(func), []) if self._same else []
 
     def update_func(self, gv: str, updated_func: BaseFunc) -> None:
         """Exchange a function of the module."""
         self._module.update_func(GlobalVar(gv), updated_func)
-        self._same = None
+        self._unhashed.append(GlobalVar(gv))
 
     def _global(self, name: str) -> GlobalVar:
         """The name of a function, with what is known of it."""

@@ -173,6 +173,33 @@ def test_transposed_copies_are_tiled(shape, axes, tiles):
         np.testing.assert_array_equal(found, expected)
 
 
+def test_rows_of_softmax_after_a_product_are_computed_together():
+    a, b, c = tensor(4, 16, 32), tensor(4, 16, 32, name="B"), tensor(4, 32, 16, name="C")
+    shares = topi.nn.softmax(topi.nn.batch_matmul(a, b))
+    result = topi.transpose(topi.nn.batch_matmul(shares, c), (1, 0, 2))
+    declared = [a, b, c, result]
+    func = te.create_prim_func(declared, index_dtype_override="int64")
+    sch = dlight.cpu.Default().apply(func, LLVM, False)
+    parts = ("maxelem", "exp", "norm")
+    assert len({sch.get(sch.get_loops(f"T_softmax_{one}")[0]) for one in parts}) == 1
+    for expected, found in zip(results(func, declared), results(sch.mod, declared), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+def test_rows_that_are_no_sums_of_loops_stay_serial():
+    """Extents of two types are cast: the loop of all rows cannot be in parallel."""
+    a = te.placeholder((12, te.var("n", "int64"), 8), name="A")
+    func = te.create_prim_func([a, topi.nn.softmax(a)])
+    sch = dlight.cpu.Default().apply(func, LLVM, False)
+    values, out = (
+        np.random.default_rng(0).random((12, 5, 8), "float32"),
+        np.empty((12, 5, 8), "float32"),
+    )
+    te_sched.build(sch.mod)(values, out)
+    expected = np.exp(values) / np.exp(values).sum(axis=2, keepdims=True)
+    np.testing.assert_allclose(out, expected, rtol=1e-5)
+
+
 def test_sizes_that_are_not_known():
     n = te.var("n", "int64")
     a, b = te.placeholder((n, 16), name="A"), te.placeholder((16, 32), name="B")

@@ -77,3 +77,20 @@ def test_the_hash_is_the_same_in_other_processes() -> None:
     )
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert int(run.stdout) == structural_hash(from_source(texts()[0]))
+
+
+def test_arrays_count_by_their_type_shape_and_bytes() -> None:
+    values = np.arange(6, dtype="float32")
+    different = [
+        values,
+        values.reshape(2, 3),
+        values.view("int32"),
+        values + 1,
+        values[:0],
+        values[:0].reshape(0, 2),
+        np.float32(3).reshape(()),
+    ]
+    hashes = [structural_hash(one) for one in different]
+    assert len(set(hashes)) == len(different)
+    assert hashes == [structural_hash(one.copy(order="F")) for one in different]
+    assert structural_hash(np.repeat(values, 2)[::2]) == hashes[0]

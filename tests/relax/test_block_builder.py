@@ -8,7 +8,9 @@ import pytest
 
 from te_sched import relax, te, tir, topi
 from te_sched.errors import GraphError
-from te_sched.ir import Op, assert_structural_equal
+from te_sched.ir import Op, assert_structural_equal, structural_hash
+from te_sched.ir.stmt import PrimFunc
+from te_sched.relax import block_builder
 from te_sched.script import ir as I
 from te_sched.script import relax as R
 from te_sched.script import tir as T
@@ -62,6 +64,29 @@ def test_functions_with_the_same_structure_are_one() -> None:
     assert name == "add1"
     builder.update_func("add1", builder.get()["add"])
     assert builder.add_func(builder.get()["add"], "other") in ("add", "add1")
+
+
+def test_graphs_are_not_hashed_for_functions_of_loops(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their constants may be large."""
+    hashed: list[type[Any]] = []
+
+    def spy(node: Any) -> int:
+        hashed.append(type(node))
+        return structural_hash(node)
+
+    monkeypatch.setattr(block_builder, "structural_hash", spy)
+    x = variable()
+    first = relax.BlockBuilder()
+    with first.function("main", [x]):
+        first.emit_func_output(first.emit_te(topi.add, x, x))
+    builder = relax.BlockBuilder(first.get())
+    func = builder.get()["add"]
+    assert builder.add_func(func, "copy") == "add"
+    builder.update_func("main", builder.get()["main"])
+    assert builder.add_func(func, "copy") == "add"
+    assert set(hashed) == {PrimFunc}
+    assert builder.add_func(builder.get()["main"], "main2") == "main"
+    assert len(set(hashed)) == 2
 
 
 def test_functions_open_inside_of_others() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from functools import partial
+from itertools import groupby
 from typing import Any
 
 from te_sched.codegen.target import Target
@@ -10,6 +12,7 @@ from te_sched.dlight.base import DefaultRule
 from te_sched.dlight.cpu.contraction import SCHEDULED, schedule_contraction
 from te_sched.dlight.cpu.transposition import tile_transposed
 from te_sched.dlight.cpu.vectors import vectors_of
+from te_sched.dlight.simple_accesses import with_simple_accesses
 from te_sched.dlight.structure import (
     REDUCTION,
     SPATIAL,
@@ -45,7 +48,7 @@ class CPURule(DefaultRule):
         if target.kind.name not in ("llvm", "c"):
             return None
         try:
-            sch = Schedule(func)
+            sch = Schedule(with_simple_accesses(func))
             blocks = blocks_of(sch)
         except ScheduleError:  # loops without blocks
             return None
@@ -96,7 +99,9 @@ def schedule_blocks(sch: Schedule, target: Target, constants: list[Buffer]) -> S
     for block in blocks_of(sch):
         if is_reduction(node_of(sch, block)):
             sch = _with_contraction(sch, block, target, constants)
-    _schedule_rest(sch, [one for one in blocks_of(sch) if not _is_scheduled(sch, one)], lanes)
+    for is_done, blocks in groupby(blocks_of(sch), partial(_is_scheduled, sch)):
+        if not is_done:
+            _schedule_rest(sch, list(blocks), lanes)
     return sch
 
 
@@ -226,7 +231,11 @@ def _shared_rows(sch: Schedule, heads: list[BlockRV]) -> Any:
         for block in reversed(before):
             schedule.compute_at(block, found[-1])
 
-    if not attempt(lambda: step(sch.copy())):
+    def trial(schedule: Schedule) -> None:
+        step(schedule)
+        schedule.parallel(found[-1])
+
+    if not attempt(lambda: trial(sch.copy())):
         return None
     step(sch)
     return found[-1]

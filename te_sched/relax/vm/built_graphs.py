@@ -27,7 +27,7 @@ from te_sched.passes import current_context
 from te_sched.processors import usable_processors
 from te_sched.relax.pipeline import is_of_library
 from te_sched.relax.vm.executable import Executable, executable_of
-from te_sched.relax.vm.saving import as_plain
+from te_sched.relax.vm.saving import as_plain, bytes_of_constants
 from te_sched.runtime.build import find_built
 from te_sched.runtime.compiled_programs import name_program
 from te_sched.runtime.object_cache import current_cache
@@ -81,10 +81,13 @@ def keep_graphs(name: str, executable: Executable) -> None:
     has_kernels = executable.kernels is not None
     if cache is None or (has_kernels and cache.get(kernels_name(name)) is None):
         return
+    largest = cache.limit // _LARGEST
+    if bytes_of_constants(executable.bytecode) > largest:
+        return
     try:
         plain = as_plain(executable.bytecode, executable.plans, has_kernels)
     except CallError:
         return
     entry = pickle.dumps(plain)
-    if len(entry) <= cache.limit // _LARGEST:
+    if len(entry) <= largest:
         cache.put(name, entry)

@@ -74,6 +74,11 @@ def _instruction(data: list[Any]) -> Any:
     return _INSTRUCTIONS[data[0]](*given)
 
 
+def bytes_of_constants(bytecode: Bytecode) -> int:
+    """The bytes of the arrays of `as_plain`, at least."""
+    return sum(one._array.nbytes for one in bytecode.constants if isinstance(one, NDArray))
+
+
 def _plain_constant(value: Any) -> list[Any]:
     if isinstance(value, NDArray):
         values = np.ascontiguousarray(value._array)

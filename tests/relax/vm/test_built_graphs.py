@@ -221,13 +221,17 @@ def test_constants_of_what_was_found_are_its_own():
     check(executable)
 
 
-def test_large_executables_and_foreign_constants_are_not_kept(folder):
+def test_large_executables_and_foreign_constants_are_not_kept(folder, monkeypatch):
     name = name_of(layer())
     foreign = Executable(Bytecode([], [object()]), None, {})
     built_graphs.keep_graphs(name, foreign)
     with config.scoped(cache_size=1):
         large = te_sched.nd.empty((300 << 10,), "uint8")
-        built_graphs.keep_graphs(name, Executable(Bytecode([], [large]), None, {}))
+        with monkeypatch.context() as patch:  # its bytes are not collected
+            patch.delattr(built_graphs, "as_plain")
+            built_graphs.keep_graphs(name, Executable(Bytecode([], [large]), None, {}))
+        text = "x" * (300 << 10)
+        built_graphs.keep_graphs(name, Executable(Bytecode([], [text]), None, {}))
     with config.scoped(cache=False):
         built_graphs.keep_graphs(name, Executable(Bytecode([], []), None, {}))
         assert built_graphs.find_graphs(name, Target("llvm")) is None
