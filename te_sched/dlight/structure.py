@@ -17,6 +17,7 @@ from te_sched.ir.visitor import variables_of, walk
 from te_sched.tensorir.handles import BlockRV, LoopRV
 from te_sched.tir.schedule import Schedule
 
+_MANY = 64  # the guess for extents that are not constant
 SPATIAL, REDUCTION = "DataPar", "CommReduce"
 
 
@@ -57,6 +58,12 @@ def extent_of(axis: IterVar) -> int | None:
 def size_of(axes: Any) -> int:
     """The product of the extents of iterators; of those that are not constant, 1."""
     return math.prod([extent_of(one) or 1 for one in axes])
+
+
+def assumed_size(axes: Any) -> int:
+    """The product of the extents of iterators, with a guess for those that are not constant."""
+    known = [extent_of(one) for one in axes]
+    return math.prod([_MANY if one is None else one for one in known])
 
 
 def stored(node: Block) -> BufferStore | None:
@@ -147,7 +154,7 @@ class Contraction:
 
 def contraction_of(node: Block, constants: Collection[Buffer] = ()) -> Contraction | None:
     """How a block is a sum of products; None for other blocks. `constants` can be packed freely."""
-    found = _operands(node)
+    found = operands_of(node)
     if found is None:
         return None
     spatial = {one.var: place for place, one in enumerate(node.iter_vars) if one.kind == SPATIAL}
@@ -156,22 +163,23 @@ def contraction_of(node: Block, constants: Collection[Buffer] = ()) -> Contracti
     for wide, other in ((0, 1), (1, 0)):
         load = found[wide]
         is_plain = all(isinstance(one, Var | IntImm) for one in load.indices)
-        reuse = size_of([one for one in node.iter_vars if one.var not in used[wide]])
+        reuse = assumed_size([one for one in node.iter_vars if one.var not in used[wide]])
         for var, place in spatial.items():
             if (
                 var not in used[wide]
                 or var in used[other]
-                or (extent_of(node.iter_vars[place]) or 0) < 2
+                or extent_of(node.iter_vars[place]) in (0, 1)
             ):
                 continue
             is_contiguous = _is_last(load, var)
             is_worth = reuse >= 4 or load.buffer in constants
             if not is_contiguous and not (is_plain and is_worth):
                 continue
-            candidates.append((is_plain, is_contiguous, place, wide))
+            is_known = extent_of(node.iter_vars[place]) is not None
+            candidates.append((is_known, is_plain, is_contiguous, place, wide))
     if not candidates:
         return None
-    is_plain, is_contiguous, column, wide = max(candidates)
+    _, is_plain, is_contiguous, column, wide = max(candidates)
     rows = [
         place
         for var, place in spatial.items()
@@ -187,7 +195,8 @@ def contraction_of(node: Block, constants: Collection[Buffer] = ()) -> Contracti
     return Contraction(wide, column, row, is_plain, is_contiguous, found)
 
 
-def _operands(node: Block) -> tuple[BufferLoad, BufferLoad] | None:
+def operands_of(node: Block) -> tuple[BufferLoad, BufferLoad] | None:
+    """The two factors of a sum of products; None for other blocks."""
     store = stored(node)
     if store is None or not is_reduction(node) or not isinstance(store.value, Add):
         return None

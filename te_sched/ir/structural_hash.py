@@ -84,7 +84,7 @@ class _Hasher:
             self.feed(value.name, value.dtype)  # type: ignore[attr-defined]
         elif isinstance(value, np.ndarray):
             self.feed(value.dtype.str, value.shape)
-            self.digest.update(np.ascontiguousarray(value).reshape(-1).view("uint8"))
+            self.digest.update(np.ascontiguousarray(value).reshape(-1).view("uint8").data)
         elif hasattr(value, "numpy"):
             self.add(value.numpy())
         else:

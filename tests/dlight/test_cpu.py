@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import te_sched
-from te_sched import dlight, te, topi
+from te_sched import dlight, te, tir, topi
 from te_sched.dlight.cpu import contraction
 from te_sched.dlight.cpu.contraction import in_lines, tile_of
 from te_sched.dlight.cpu.vectors import VectorRegisters, vectors_of
@@ -200,16 +200,32 @@ def test_rows_that_are_no_sums_of_loops_stay_serial():
     np.testing.assert_allclose(out, expected, rtol=1e-5)
 
 
-def test_sizes_that_are_not_known():
-    n = te.var("n", "int64")
-    a, b = te.placeholder((n, 16), name="A"), te.placeholder((16, 32), name="B")
-    func = te.create_prim_func([a, b, topi.nn.relu(topi.nn.matmul(a, b))])
+N = te.var("n", "int64")
+
+
+@pytest.mark.parametrize("is_transposed", [False, True])
+@pytest.mark.parametrize("sizes", [(N, 32, 16), (24, N, 16), (N, N, 16), (N, 32, N), (1, N, 16)])
+def test_products_of_unknown_sizes_are_tiled(sizes, is_transposed):
+    rows, columns, depth = sizes
+    a = te.placeholder((2, rows, depth), name="A")
+    b = te.placeholder((2, columns, depth) if is_transposed else (2, depth, columns), name="B")
+    declared = [a, b, topi.nn.relu(topi.nn.batch_matmul(a, b, transpose_b=is_transposed))]
+    func = te.create_prim_func(declared, index_dtype_override="int64")
     sch = dlight.cpu.Default().apply(func, LLVM, False)
-    numbers = np.random.default_rng(1)
-    x, y = (numbers.uniform(-1, 1, shape).astype("float32") for shape in ((7, 16), (16, 32)))
-    out = te_sched.nd.empty((7, 32))
-    te_sched.build(sch.mod, target="llvm")["main"](te_sched.nd.array(x), te_sched.nd.array(y), out)
-    np.testing.assert_allclose(out.numpy(), np.maximum(x @ y, 0), rtol=1e-5)
+    text = str(sch.mod)
+    assert "T.vectorized" in text
+    assert "dlight.scheduled" in text
+    built = te_sched.build(sch.mod, target="llvm")["main"]
+    for size in (0, 1, 7, 16, 50):
+        shapes = [
+            [size if isinstance(n, tir.Var) else int(n) for n in one.shape] for one in declared
+        ]
+        numbers = np.random.default_rng(1)
+        x, y = (numbers.uniform(-1, 1, one).astype("float32") for one in shapes[:2])
+        out = np.full(shapes[2], 7, "float32")
+        built(x, y, out)
+        expected = np.maximum(x @ (y.transpose(0, 2, 1) if is_transposed else y), 0)
+        np.testing.assert_allclose(out, expected, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -218,13 +234,13 @@ def test_sizes_that_are_not_known():
         (64, 56, VectorRegisters(8, 16)),
         (64, 56, VectorRegisters(16, 32)),
         (10, 64, VectorRegisters(8, 16)),
-        (24, None, VectorRegisters(4, 16)),
+        (24, 1, VectorRegisters(4, 16)),
     ],
 )
 def test_sums_of_a_tile_fit_into_registers(columns, rows, vectors):
     height, width = tile_of(columns, rows, vectors)
     assert columns % width == 0
-    assert (rows or 1) % height == 0
+    assert rows % height == 0
     assert height * -(-width // vectors.lanes) <= vectors.registers - 4
 
 
@@ -238,7 +254,6 @@ def test_tiles_of_more_than_a_register_are_whole_registers(columns, vectors, can
 
 
 def test_tile_needs_columns():
-    assert tile_of(None, 8, VectorRegisters(8, 16)) is None
     assert tile_of(127, 8, VectorRegisters(8, 16)) is None
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable
+from dataclasses import replace
 from typing import Any
 
 from te_sched.codegen.target import Target
@@ -18,6 +19,7 @@ from te_sched.dlight.structure import (
     REDUCTION,
     SPATIAL,
     Contraction,
+    assumed_size,
     attempt,
     contraction_of,
     divisor,
@@ -25,6 +27,7 @@ from te_sched.dlight.structure import (
     is_injective,
     loop_of,
     node_of,
+    operands_of,
     size_of,
 )
 from te_sched.ir.expr import Buffer, Var
@@ -39,6 +42,7 @@ _CACHE = 1 << 17  # bytes of a block of rows
 _WORTH = 1 << 18  # multiplications for which threads pay
 _UNEVEN = 4.0  # what vectors of more than a register cost that end in a part of one
 _HIDDEN_LOADS = 0.75  # loads for each multiplication that cost no time
+_MOST_PADDED = 8  # rows of a tile, if their number is known at the call only: it may be 1
 _FEW_ROWS = 16  # up to which columns side by side are read in place
 
 
@@ -57,22 +61,31 @@ def schedule_contraction(
     axes, lanes = node.iter_vars, vectors.lanes
     is_constant = found.is_plain and found.operands[found.wide].buffer in constants
     width = extent_of(axes[found.column])
+    rows = 1 if found.row is None else extent_of(axes[found.row])
     line = _line(node, found)
-    sizes = _extent(axes, found.row), _extent(axes, line) or 1
-    tile = tile_of(width, sizes[0], vectors, is_constant, sizes[1])
+    lines = 1 if line is None else extent_of(axes[line]) or 1
+    tile = tile_of(width, rows, vectors, is_constant, lines)
     if tile is None:
         return False
-    packed = padding = None
-    if width is not None and width % tile[1]:
-        padding = _pad(sch, block, found, tile[1])
-        if padding is None:
+    height, columns = tile
+    padding = None
+    is_padded = width is None or width % columns != 0
+    if is_padded or rows is None:
+        multiples = {
+            found.column: columns if is_padded else 1,
+            found.row: height if rows is None else 1,
+        }
+        found, padding = _pad(sch, block, found, multiples)
+        if found is None:
             return False
         node = node_of(sch, block)
-        padded = contraction_of(node, [node_of(sch, padding).writes[0].buffer])
-        assert padded is not None  # other sizes change nothing of its form
-        found = padded
-    columns = tile[1]
-    if not found.is_contiguous or is_constant or _is_packed_anyway(found, axes, columns):
+    packed = None
+    if (
+        not found.is_contiguous
+        or is_constant
+        or padding is not None
+        or _is_packed_anyway(found, axes, columns)
+    ):
         packed = _pack(sch, block, found, columns)
         if packed is None and (padding is not None or not found.is_contiguous):
             return False
@@ -83,9 +96,11 @@ def schedule_contraction(
         last = sch.cache_write(block, 0, "local")
     else:
         sch.set_scope(block, 0, "local")
-    lines, rows = in_lines(tile[0], *sizes) or (1, 1)
-    _tile(sch, block, last, found, {line: lines, found.row: rows, found.column: columns}, lanes)
+    count, each = in_lines(height, rows, lines) or (1, 1)
+    _tile(sch, block, last, found, {line: count, found.row: each, found.column: columns}, lanes)
     if packed is not None:
+        if is_constant:
+            sch.annotate(packed, PACKED, True)
         _schedule_packing(sch, packed, columns, _packed_place(node, found))
     return True
 
@@ -100,20 +115,21 @@ def tile_of(
     """The rows and columns of a tile whose sums fit in registers, with the fewest loads for each
     multiplication; None if the columns have no divisor that fills a vector.
 
-    With `can_pad`, columns of whole registers need not be a divisor. The rows of a tile can be some
-    of each of several lines, as in an image (`in_lines`).
+    With `can_pad`, columns of whole registers need not be a divisor. Columns and rows that are None
+    are known at the call only: they are padded. The rows of a tile can be some of each of several
+    lines, as in an image (`in_lines`).
     """
-    if columns is None:
-        return None
     best: tuple[float, tuple[int, int]] | None = None
     for width in range(1, 4 * vectors.lanes + 1):
-        if columns % width and not (can_pad and width % vectors.lanes == 0):
+        is_padded = columns is None or columns % width
+        if is_padded and not ((can_pad or columns is None) and width % vectors.lanes == 0):
             continue
         registers = _registers(width, vectors.lanes)
-        waste = -(-columns // width) * registers * vectors.lanes / columns
+        whole = width if columns is None else columns
+        waste = -(-whole // width) * registers * vectors.lanes / whole
         if width > vectors.lanes and width % vectors.lanes:
             waste *= _UNEVEN
-        for height in range(1, 15):
+        for height in range(1, 15 if rows is not None else _MOST_PADDED + 1):
             if not in_lines(height, rows, lines):
                 continue
             if height * registers > vectors.registers - 4:
@@ -123,15 +139,20 @@ def tile_of(
             cost = waste * max(loads, _HIDDEN_LOADS) * math.sqrt(latency)
             if best is None or cost < best[0]:
                 best = (cost, (height, width))
-    if best is None or (best[1][1] == 1 and columns > 1):
+    if best is None or (best[1][1] == 1 and columns != 1):
         return None
     return best[1]
 
 
 def in_lines(height: int, rows: int | None, lines: int) -> tuple[int, int] | None:
-    """The lines of a tile and its rows of each, as few lines as divide theirs; None without any."""
+    """The lines of a tile and its rows of each, as few lines as divide theirs; None without any.
+
+    Rows that are None have a multiple of each height.
+    """
+    if rows is None:
+        return 1, height
     for count in range(1, height + 1):
-        if height % count == 0 and lines % count == 0 and (rows or 1) % (height // count) == 0:
+        if height % count == 0 and lines % count == 0 and rows % (height // count) == 0:
             return count, height // count
     return None
 
@@ -144,10 +165,6 @@ def _registers(width: int, lanes: int) -> int:
     if width % lanes == 0:
         return width // lanes
     return max(1, (1 << (width - 1).bit_length()) // lanes)
-
-
-def _extent(axes: Any, place: int | None) -> int | None:
-    return None if place is None else extent_of(axes[place])
 
 
 def _line(node: Any, found: Contraction) -> int | None:
@@ -171,20 +188,28 @@ def _is_packed_anyway(found: Contraction, axes: Any, columns: int) -> bool:
     return uses > _FEW_ROWS and width > 4 * columns
 
 
-def _pad(sch: Schedule, block: BlockRV, found: Contraction, columns: int) -> BlockRV | None:
-    """Compute columns up to a multiple of those of a tile, which the next block leaves out; the
-    block that pads the wide operand.
+def _pad(
+    sch: Schedule, block: BlockRV, found: Contraction, multiples: dict[int | None, int]
+) -> tuple[Contraction | None, BlockRV | None]:
+    """Compute columns and rows up to multiples of those of a tile, which the next block leaves out.
+
+    Returns the padded contraction, None if that is not possible, and the block that pads the wide
+    operand, if there is one.
     """
     before = {node_of(sch, one) for one in sch.get_producers(block)}
     count = len(node_of(sch, block).iter_vars)
-    padding = [columns if at == found.column else 1 for at in range(count)]
+    padding = [multiples.get(at, 1) for at in range(count)]
     if not attempt(lambda: sch.pad_einsum(block, padding)):
-        return None
+        return None, None
     for crop in sch.get_consumers(block):
         if len(sch.get_consumers(crop)) == 1:
             sch.compute_inline(crop)
+    operands = operands_of(node_of(sch, block))
+    assert operands is not None  # other sizes change nothing of its form
+    wide = operands[found.wide].buffer
     made = [one for one in sch.get_producers(block) if node_of(sch, one) not in before]
-    return made[0] if len(made) == 1 else None
+    pads = [one for one in made if node_of(sch, one).writes[0].buffer is wide]
+    return replace(found, operands=operands), pads[0] if pads else None
 
 
 def _pack(sch: Schedule, block: BlockRV, found: Contraction, columns: int) -> BlockRV | None:
@@ -278,11 +303,14 @@ def _tile(
     others = [at for at in range(len(axes)) if at not in (row, column)]
     before = [loops[at] for at in others if axes[at].var in used]  # change the panel
     after = [loops[at] for at in others if axes[at].var not in used]  # use the same panel
-    work = size_of(node.iter_vars)
+    work = assumed_size(node.iter_vars)
     wanted = 2 * usable_processors()  # parts
     around = math.prod([_loop_extent(sch, one) for one in before])
     needed = -(-wanted // around) if work >= _WORTH else 1
-    blocks, rest = _blocks_of_rows(sch, node, found, after, row_outer, rows, needed)
+    panels = _loop_extent(sch, column_outer) * around
+    blocks, rest = _blocks_of_rows(
+        sch, node, found, after, row_outer, rows, needed, panels >= wanted
+    )
     outer = [*before, *blocks]
     sch.reorder(*outer, column_outer, *rest, *inner, column_inner)
     parts = math.prod([_loop_extent(sch, one) for one in outer])
@@ -359,10 +387,12 @@ def _blocks_of_rows(
     row_outer: Any,
     rows: int,
     needed: int,
+    has_panels: bool,
 ) -> tuple[list[Any], list[Any]]:
     """The loops around the panels, and those inside of them: of rows that the cache holds.
 
-    There are as many blocks as are `needed` for all processors, if there are rows.
+    There are as many blocks as are `needed` for all processors, if there are rows. Rows that are
+    known at the call only are one block, if the panels are enough for all processors.
     """
     other = found.operands[1 - found.wide]
     reduced = [one for one in node.iter_vars if one.kind == REDUCTION]
@@ -379,6 +409,8 @@ def _blocks_of_rows(
     if not places:
         if row_outer is None:
             return after, []
+        if _known_extent(sch, row_outer) is None:
+            return (after, [row_outer]) if has_panels else ([*after, row_outer], [])
         outer, within = in_blocks(row_outer, rows)
         return [*after, outer], [within]
     at = places[-1]
@@ -398,9 +430,8 @@ def _known_extent(sch: Schedule, loop: Any) -> int | None:
 
 def _schedule_packing(sch: Schedule, packed: BlockRV, columns: int, column: int) -> None:
     """Write panels side by side: the columns of a panel are the innermost loop."""
-    sch.annotate(packed, PACKED, True)
     sch.annotate(packed, SCHEDULED, 1)
-    size = size_of(node_of(sch, packed).iter_vars)
+    size = assumed_size(node_of(sch, packed).iter_vars)
     loops = sch.get_loops(packed)
     across = _loops_of(sch, packed, [column]).get(column)
     if across is not None:
