@@ -18,6 +18,7 @@ from te_sched.tensorir.handles import BlockRV, LoopRV
 from te_sched.tir.schedule import Schedule
 
 _MANY = 64  # the guess for extents that are not constant
+_ROWS = 8  # enough for a tile
 SPATIAL, REDUCTION = "DataPar", "CommReduce"
 
 
@@ -84,6 +85,12 @@ def is_copy(node: Block) -> bool:
     return isinstance(value, BufferLoad)
 
 
+def is_transposition(node: Block) -> bool:
+    """Whether a block moves elements without computing, from indices that are iterators."""
+    indices = [index for one in inputs_of(node) for index in one.indices]
+    return is_copy(node) and all(isinstance(one, Var | IntImm) for one in indices)
+
+
 def is_untouched(sch: Schedule, blocks: list[BlockRV]) -> bool:
     """Whether a function is as it was written: plain loops, one for each iterator of a block.
 
@@ -108,9 +115,10 @@ _MARKS = {"meta_schedule.tiling_structure", "script_parsing_detect_access", "dli
 
 
 def inline_injective(sch: Schedule) -> None:
-    """Inline injective blocks into injective ones that read them, and copies into all.
+    """Inline injective blocks into injective ones that read them, and transpositions into all.
 
-    Blocks between a reduction and the result become one block.
+    Blocks between a reduction and the result become one block. Other copies stay before a
+    reduction, which reads them along its iterators.
     """
     is_changed = True
     while is_changed:
@@ -120,7 +128,7 @@ def inline_injective(sch: Schedule) -> None:
             if not is_injective(node) or not sch.get_consumers(block):
                 continue
             readers = [node_of(sch, one) for one in sch.get_consumers(block)]
-            if is_copy(node) or all(is_injective(one) for one in readers):
+            if is_transposition(node) or all(is_injective(one) for one in readers):
                 is_changed |= attempt(lambda one=block: sch.compute_inline(one))
 
 
@@ -191,8 +199,14 @@ def contraction_of(node: Block, constants: Collection[Buffer] = ()) -> Contracti
             for var, place in spatial.items()
             if var in used[wide] and place < column and var not in used[1 - wide]
         ]
-    row = max(rows) if rows else None
+    row = max(rows, key=lambda place: (_rank(node.iter_vars[place]), place)) if rows else None
     return Contraction(wide, column, row, is_plain, is_contiguous, found)
+
+
+def _rank(axis: IterVar) -> int:
+    """The worth of an iterator as rows: many before unknown ones, which may be one."""
+    extent = extent_of(axis)
+    return 1 if extent is None else 2 * (extent >= _ROWS)
 
 
 def operands_of(node: Block) -> tuple[BufferLoad, BufferLoad] | None:

@@ -186,6 +186,57 @@ def test_rows_of_softmax_after_a_product_are_computed_together():
         np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
+def test_sums_of_groups_are_not_computed_again_for_each_row():
+    a, g, b = tensor(1, 16, 12, 12), tensor(16, name="g"), tensor(16, name="b")
+    declared = [a, g, b, topi.nn.group_norm(a, g, b, 4, 1, [2, 3])]
+    func = te.create_prim_func(declared, index_dtype_override="int64")
+    sch = dlight.cpu.Default().apply(func, LLVM, False)
+    extents = [int(sch.get(one).extent) for one in sch.get_loops("A_red_temp")]
+    assert np.prod(extents) == 16 * 12 * 12
+    for expected, found in zip(results(func, declared), results(sch.mod, declared), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_products_of_heads_of_several_sequences_are_tiled():
+    """A reshape that divides the heads from the batch stays before the product."""
+    q, k = (tensor(2, 13, 3, 16, name=one) for one in "qk")
+    rows = [topi.reshape(topi.transpose(one, (0, 2, 1, 3)), (6, 13, 16)) for one in (q, k)]
+    declared = [q, k, topi.nn.batch_matmul(*rows)]
+    func = te.create_prim_func(declared, index_dtype_override="int64")
+    sch = dlight.cpu.Default().apply(func, LLVM, False)
+    assert "dlight.scheduled" in str(sch.mod)
+    for expected, found in zip(results(func, declared), results(sch.mod, declared), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
+
+
+def test_convolutions_of_unknown_length_are_tiled():
+    """Their rows cannot be padded: several iterators are in one index."""
+    n = te.var("n", "int64")
+    x, w = te.placeholder((2, 8, n), name="x"), tensor(32, 8, 3, name="W")
+    declared = [x, w, topi.nn.relu(topi.nn.conv1d_ncw(x, w, 1, 1, 1))]
+    func = te.create_prim_func(declared, index_dtype_override="int64")
+    sch = dlight.cpu.Default().apply(func, LLVM, False)
+    assert "dlight.scheduled" in str(sch.mod)
+    numbers = np.random.default_rng(0)
+    a, b = numbers.random((2, 8, 11), "float32"), numbers.random((32, 8, 3), "float32")
+    out = np.empty((2, 32, 11), "float32")
+    te_sched.build(sch.mod)(a, b, out)
+    padded = np.pad(a, ((0, 0), (0, 0), (1, 1)))
+    windows = np.lib.stride_tricks.sliding_window_view(padded, 3, axis=2)
+    np.testing.assert_allclose(out, np.einsum("ncth,fch->nft", windows, b), rtol=1e-5)
+
+
+@pytest.mark.parametrize("filters", [24, 40, 112])
+def test_convolutions_of_one_element_are_products(filters):
+    declared = convolution(1, 8, 10, filters, 1)
+    func = te.create_prim_func(declared, index_dtype_override="int64")
+    func = func.with_attr("layout_free_buffers", [1])
+    sch = dlight.cpu.Default().apply(func, LLVM, False)
+    assert "dlight.scheduled" in str(sch.mod)
+    for expected, found in zip(results(func, declared), results(sch.mod, declared), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
+
+
 def test_rows_that_are_no_sums_of_loops_stay_serial():
     """Extents of two types are cast: the loop of all rows cannot be in parallel."""
     a = te.placeholder((12, te.var("n", "int64"), 8), name="A")
@@ -238,7 +289,7 @@ def test_products_of_unknown_sizes_are_tiled(sizes, is_transposed):
     ],
 )
 def test_sums_of_a_tile_fit_into_registers(columns, rows, vectors):
-    height, width = tile_of(columns, rows, vectors)
+    _, height, width = tile_of(columns, rows, vectors)
     assert columns % width == 0
     assert rows % height == 0
     assert height * -(-width // vectors.lanes) <= vectors.registers - 4
@@ -249,12 +300,21 @@ def test_sums_of_a_tile_fit_into_registers(columns, rows, vectors):
 @pytest.mark.parametrize("can_pad", [False, True])
 def test_tiles_of_more_than_a_register_are_whole_registers(columns, vectors, can_pad):
     """LLVM takes others apart; they took up to seven times as long."""
-    _, width = tile_of(columns, 8, vectors, can_pad)
+    width = tile_of(columns, 8, vectors, pads_columns=can_pad).columns
     assert width <= vectors.lanes or width % vectors.lanes == 0
 
 
 def test_tile_needs_columns():
     assert tile_of(127, 8, VectorRegisters(8, 16)) is None
+    assert tile_of(127, 8, VectorRegisters(8, 16), pads_columns=True).columns % 8 == 0
+
+
+def test_rows_without_divisors_are_padded():
+    vectors = VectorRegisters(16, 32)
+    assert tile_of(64, 197, vectors).rows == 1
+    assert tile_of(64, 197, vectors, pads_rows=True).rows > 4
+    assert tile_of(64, 196, vectors, pads_rows=True) == tile_of(64, 196, vectors)
+    assert tile_of(64, 1, vectors, pads_rows=True).rows == 1
 
 
 def test_external_operations_stay_where_they_are():
@@ -324,7 +384,7 @@ def test_columns_of_constants_are_padded_to_whole_registers(rows, columns):
     out = topi.nn.relu(topi.add(topi.nn.matmul(a, b), bias))
     func = te.create_prim_func([a, b, bias, out]).with_attr("layout_free_buffers", [1])
     sch = dlight.cpu.Default().apply(func, LLVM, False)
-    _, width = tile_of(columns, rows, vectors_of(LLVM), can_pad=True)
+    width = tile_of(columns, rows, vectors_of(LLVM), pads_columns=True).columns
     assert f"{-(-columns // width)}, 40, {width}" in str(sch.mod)
     numbers = np.random.default_rng(1)
     shapes = [(rows, 40), (40, columns), (columns,)]
@@ -348,7 +408,7 @@ def test_rows_of_a_tile_come_from_several_lines():
     assert in_lines(4, 14, 14) == (2, 2)
     assert in_lines(4, 28, 28) == (1, 4)
     assert in_lines(4, 7, 7) is None
-    assert tile_of(16, 14, VectorRegisters(8, 16), lines=14) == (4, 16)
+    assert tile_of(16, 14, VectorRegisters(8, 16), lines=14) == (2, 2, 16)
 
 
 def test_convolution_of_small_images_has_tiles_of_several_lines():

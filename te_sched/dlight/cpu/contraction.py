@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from te_sched.codegen.target import Target
 from te_sched.dlight.cpu.vectors import VectorRegisters, vectors_of
@@ -30,7 +30,7 @@ from te_sched.dlight.structure import (
     operands_of,
     size_of,
 )
-from te_sched.ir.expr import Buffer, Var
+from te_sched.ir.expr import Buffer, IntImm, Var
 from te_sched.ir.visitor import variables_of
 from te_sched.processors import usable_processors
 from te_sched.tensorir.handles import BlockRV
@@ -42,7 +42,9 @@ _CACHE = 1 << 17  # bytes of a block of rows
 _WORTH = 1 << 18  # multiplications for which threads pay
 _UNEVEN = 4.0  # what vectors of more than a register cost that end in a part of one
 _HIDDEN_LOADS = 0.75  # loads for each multiplication that cost no time
-_MOST_PADDED = 8  # rows of a tile, if their number is known at the call only: it may be 1
+_MOST_ROWS = 14  # of a tile
+_MOST_PADDED = 8  # rows of a tile to which they are padded: there may be one only
+_PADDED = 1.1  # what rows cost that are padded
 _FEW_ROWS = 16  # up to which columns side by side are read in place
 
 
@@ -64,20 +66,30 @@ def schedule_contraction(
     rows = 1 if found.row is None else extent_of(axes[found.row])
     line = _line(node, found)
     lines = 1 if line is None else extent_of(axes[line]) or 1
-    tile = tile_of(width, rows, vectors, is_constant, lines)
+    indices = [one for load in found.operands for one in load.indices]
+    is_einsum = all(isinstance(one, Var | IntImm) for one in indices)
+    if not is_einsum and rows is None:  # they cannot be padded
+        rows = 1
+    tile = tile_of(
+        width,
+        rows,
+        vectors,
+        lines=lines,
+        pads_columns=is_einsum and (is_constant or _uses(found, axes) > _FEW_ROWS),
+        pads_rows=is_einsum,
+    )
     if tile is None:
         return False
-    height, columns = tile
-    padding = None
-    is_padded = width is None or width % columns != 0
-    if is_padded or rows is None:
-        multiples = {
-            found.column: columns if is_padded else 1,
-            found.row: height if rows is None else 1,
-        }
-        found, padding = _pad(sch, block, found, multiples)
-        if found is None:
+    columns, padding = tile.columns, None
+    multiples = {
+        found.column: columns if width is None or width % columns else 1,
+        found.row: tile.rows if rows is None or rows % tile.rows else 1,
+    }
+    if any(one != 1 for one in multiples.values()):
+        padded = _pad(sch, block, found, multiples)
+        if padded is None:
             return False
+        found, padding = padded
         node = node_of(sch, block)
     packed = None
     if (
@@ -96,8 +108,8 @@ def schedule_contraction(
         last = sch.cache_write(block, 0, "local")
     else:
         sch.set_scope(block, 0, "local")
-    count, each = in_lines(height, rows, lines) or (1, 1)
-    _tile(sch, block, last, found, {line: count, found.row: each, found.column: columns}, lanes)
+    sizes = {line: tile.lines, found.row: tile.rows, found.column: columns}
+    _tile(sch, block, last, found, sizes, lanes)
     if packed is not None:
         if is_constant:
             sch.annotate(packed, PACKED, True)
@@ -105,52 +117,66 @@ def schedule_contraction(
     return True
 
 
+class RegisterTile(NamedTuple):
+    """What is summed in registers: rows, in some lines, and columns."""
+
+    lines: int
+    rows: int
+    columns: int
+
+
 def tile_of(
     columns: int | None,
     rows: int | None,
     vectors: VectorRegisters,
-    can_pad: bool = False,
+    *,
     lines: int = 1,
-) -> tuple[int, int] | None:
-    """The rows and columns of a tile whose sums fit in registers, with the fewest loads for each
-    multiplication; None if the columns have no divisor that fills a vector.
+    pads_columns: bool = False,
+    pads_rows: bool = False,
+) -> RegisterTile | None:
+    """The tile whose sums fit in registers, with the fewest loads for each multiplication; None if
+    the columns have no divisor that fills a vector.
 
-    With `can_pad`, columns of whole registers need not be a divisor. Columns and rows that are None
-    are known at the call only: they are padded. The rows of a tile can be some of each of several
-    lines, as in an image (`in_lines`).
+    Columns and rows that are None are known at the call only: they are padded. `pads_columns` and
+    `pads_rows` tell that others can be, too.
     """
-    best: tuple[float, tuple[int, int]] | None = None
+    best: tuple[float, RegisterTile] | None = None
     for width in range(1, 4 * vectors.lanes + 1):
-        is_padded = columns is None or columns % width
-        if is_padded and not ((can_pad or columns is None) and width % vectors.lanes == 0):
+        wasted = _wasted(columns, width)
+        if (columns is None or wasted > 1) and width % vectors.lanes:
+            continue
+        if wasted > 1 and not pads_columns:
             continue
         registers = _registers(width, vectors.lanes)
-        whole = width if columns is None else columns
-        waste = -(-whole // width) * registers * vectors.lanes / whole
+        waste = wasted * registers * vectors.lanes / width
         if width > vectors.lanes and width % vectors.lanes:
             waste *= _UNEVEN
-        for height in range(1, 15 if rows is not None else _MOST_PADDED + 1):
-            if not in_lines(height, rows, lines):
+        for height in range(1, min(_MOST_ROWS, (rows or _MOST_ROWS) * lines) + 1):
+            split = None if rows is None else in_lines(height, rows, lines)
+            if split is None and height > (_MOST_PADDED if pads_rows or rows is None else 1):
                 continue
             if height * registers > vectors.registers - 4:
                 continue
             loads = (height + registers) / (height * registers)
             latency = max(1.0, 8 / (height * registers))
             cost = waste * max(loads, _HIDDEN_LOADS) * math.sqrt(latency)
+            if split is None:
+                split = 1, height
+                cost *= _wasted(rows, height) * _PADDED
             if best is None or cost < best[0]:
-                best = (cost, (height, width))
-    if best is None or (best[1][1] == 1 and columns != 1):
+                best = (cost, RegisterTile(*split, width))
+    if best is None or (best[1].columns == 1 and columns != 1):
         return None
     return best[1]
 
 
-def in_lines(height: int, rows: int | None, lines: int) -> tuple[int, int] | None:
-    """The lines of a tile and its rows of each, as few lines as divide theirs; None without any.
+def _wasted(extent: int | None, multiple: int) -> float:
+    """By how much padding to a multiple enlarges an extent."""
+    return 1.0 if extent is None else -(-extent // multiple) * multiple / extent
 
-    Rows that are None have a multiple of each height.
-    """
-    if rows is None:
-        return 1, height
+
+def in_lines(height: int, rows: int, lines: int) -> tuple[int, int] | None:
+    """The lines of a tile and its rows of each, as few lines as divide theirs; None without any."""
     for count in range(1, height + 1):
         if height % count == 0 and lines % count == 0 and rows % (height // count) == 0:
             return count, height // count
@@ -183,24 +209,28 @@ def _is_packed_anyway(found: Contraction, axes: Any, columns: int) -> bool:
     if not found.is_plain or found.row is None:
         return False
     width = extent_of(axes[found.column]) or 0
+    return _uses(found, axes) > _FEW_ROWS and width > 4 * columns
+
+
+def _uses(found: Contraction, axes: Any) -> int:
+    """How often each element of the wide operand is used, as far as that is known."""
     used = variables_of(*found.operands[found.wide].indices)
-    uses = size_of([one for one in axes if one.kind == SPATIAL and one.var not in used])
-    return uses > _FEW_ROWS and width > 4 * columns
+    return size_of([one for one in axes if one.kind == SPATIAL and one.var not in used])
 
 
 def _pad(
     sch: Schedule, block: BlockRV, found: Contraction, multiples: dict[int | None, int]
-) -> tuple[Contraction | None, BlockRV | None]:
+) -> tuple[Contraction, BlockRV | None] | None:
     """Compute columns and rows up to multiples of those of a tile, which the next block leaves out.
 
-    Returns the padded contraction, None if that is not possible, and the block that pads the wide
-    operand, if there is one.
+    Returns the padded contraction and the block that pads the wide operand, if there is one; None
+    if padding is not possible.
     """
     before = {node_of(sch, one) for one in sch.get_producers(block)}
     count = len(node_of(sch, block).iter_vars)
     padding = [multiples.get(at, 1) for at in range(count)]
     if not attempt(lambda: sch.pad_einsum(block, padding)):
-        return None, None
+        return None
     for crop in sch.get_consumers(block):
         if len(sch.get_consumers(crop)) == 1:
             sch.compute_inline(crop)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from functools import partial
+from functools import partial, reduce
 from itertools import groupby
 from typing import Any
 
+from te_sched.arith.analyzer import Analyzer
 from te_sched.codegen.target import Target
 from te_sched.dlight.base import DefaultRule
 from te_sched.dlight.cpu.contraction import SCHEDULED, schedule_contraction
@@ -29,7 +30,8 @@ from te_sched.dlight.structure import (
     size_of,
 )
 from te_sched.errors import ScheduleError
-from te_sched.ir.expr import Buffer, BufferLoad, Var
+from te_sched.ir import ops
+from te_sched.ir.expr import Buffer, BufferLoad, Expr, Var
 from te_sched.ir.stmt import PrimFunc
 from te_sched.ir.visitor import variables_of
 from te_sched.processors import usable_processors
@@ -216,7 +218,7 @@ def _is_row(load: BufferLoad, var: Var) -> bool:
 
 def _shared_rows(sch: Schedule, heads: list[BlockRV]) -> Any:
     """The loop over the rows of the last block, in which all blocks are computed; None if they do
-    not have the same rows, or these are too few.
+    not have the same rows, or these are too few. No block is computed again for each row.
     """
     *before, last = heads
     node = node_of(sch, last)
@@ -224,6 +226,7 @@ def _shared_rows(sch: Schedule, heads: list[BlockRV]) -> Any:
     if not is_injective(node) or rows < 2 * usable_processors():
         return None
     found: list[Any] = []
+    is_whole: list[bool] = []
 
     def step(schedule: Schedule) -> None:
         outer = schedule.get_loops(last)[:-1]
@@ -234,11 +237,23 @@ def _shared_rows(sch: Schedule, heads: list[BlockRV]) -> Any:
     def trial(schedule: Schedule) -> None:
         step(schedule)
         schedule.parallel(found[-1])
+        is_whole.extend(_runs_once(schedule, block) for block in before)
 
-    if not attempt(lambda: trial(sch.copy())):
+    if not attempt(lambda: trial(sch.copy())) or not all(is_whole):
         return None
     step(sch)
     return found[-1]
+
+
+def _runs_once(sch: Schedule, block: BlockRV) -> bool:
+    """Whether the loops around a block have an iteration for each of its instances, no more."""
+    loops = [loop_of(sch, one).extent for one in sch.get_loops(block)]
+    domains = [one.dom.extent for one in node_of(sch, block).iter_vars if one.dom is not None]
+    return Analyzer().can_prove_equal(_product(loops), _product(domains))
+
+
+def _product(extents: list[Expr]) -> Expr:
+    return reduce(ops.mul, extents, ops.const(1, "int64"))
 
 
 def schedule_elements(sch: Schedule, block: BlockRV, lanes: int) -> None:
