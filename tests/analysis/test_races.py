@@ -14,6 +14,7 @@ import pytest
 import te_sched
 from te_sched import te, tir
 from te_sched.analysis import check
+from te_sched.arith.aliasing import Apart
 from te_sched.errors import BuildError
 from te_sched.ir.stmt import PrimFunc
 
@@ -319,3 +320,28 @@ def test_parallel_loops_that_pass_compute_what_numpy_does() -> None:
     te_sched.build(func)(te_sched.nd.array(a), c)
     places = np.arange(32) % 8 * 4 + np.arange(32) // 8
     np.testing.assert_array_equal(c.numpy()[places], a[:32])
+
+
+@pytest.mark.parametrize(("step", "verdict"), [(1, "proved"), (2, "unproved")])
+def test_rows_at_distances_of_a_size_need_one_proof_each(
+    step: int, verdict: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows of `n` elements side by side are as far apart as any two rows with others between."""
+    asked: list[Any] = []
+    is_proved = Apart.is_proved
+
+    def spy(self: Apart, a: Any, b: Any) -> bool:
+        asked.append(a)
+        return is_proved(self, a, b)
+
+    monkeypatch.setattr(Apart, "is_proved", spy)
+    n, rows = te.var("n"), 12
+
+    def body(ib: Any, a: Any, c: Any) -> None:
+        with ib.for_range(0, n, "i", kind="parallel") as i:
+            for row in range(rows):
+                c[row * n + i * step] = a[i]
+
+    (found,) = races(program(body, rows * n))
+    assert found.verdict == verdict
+    assert len(asked) <= 2 * rows

@@ -15,7 +15,7 @@ from te_sched.analysis.findings import PROVED, RACE, REFUTED, UNPROVED, Finding
 from te_sched.analysis.programs.accesses import Access, ProgramAccesses, by_memory
 from te_sched.analysis.programs.dependences import Conflict, find_conflict
 from te_sched.analysis.programs.thread_races import thread_races
-from te_sched.arith.forms import Forms
+from te_sched.arith.forms import Form, Forms, plus
 from te_sched.arith.structural_equality import all_same
 from te_sched.ir.expr import Var
 from te_sched.ir.scopes import Loop
@@ -111,7 +111,8 @@ class _Judge:
         proved: set[Any] = set()
         for place, (a, kind_a, at_a) in enumerate(kinds):
             for b, kind_b, at_b in kinds[place:]:
-                distance = tuple([y - x for x, y in zip(at_a, at_b, strict=False)])
+                apart = [plus(y, x, -1).items() for x, y in zip(at_a, at_b, strict=False)]
+                distance = tuple(map(frozenset, apart))
                 key = kind_a, kind_b, distance
                 if (a.writes or b.writes) and key not in proved:
                     if not self._are_apart(a, b):
@@ -154,17 +155,19 @@ class _Judge:
         )
 
 
-def _kind(access: Access, forms: Forms) -> tuple[Any, list[int]]:
-    """What an access shares with all that touch the same elements but for constant distances, and
-    the constants.
+def _kind(access: Access, forms: Forms) -> tuple[Any, list[Form]]:
+    """What an access shares with all that touch the same elements but for distances that no loop
+    changes, and these: numbers, and multiples of sizes.
     """
     if access.index is None or access.sizes is None:
         return id(access), []
-    places = [forms.of(e) for e in access.index]
-    terms = tuple([frozenset(pair for pair in one.items() if pair[0]) for one in places])
+    terms, fixed = [], []
+    for index in access.index:
+        form = forms.of(index)
+        fixed.append({term: scale for term, scale in form.items() if forms.least.keys() >= {*term}})
+        terms.append(frozenset(form.items() - fixed[-1].items()))
     sizes = tuple([frozenset(forms.of(e).items()) for e in access.sizes])
-    conditions = tuple(map(id, access.conditions))
-    return (access.loops, conditions, sizes, terms), [one.get((), 0) for one in places]
+    return (access.loops, tuple(map(id, access.conditions)), sizes, tuple(terms)), fixed
 
 
 def _unique(accesses: Iterable[Access]) -> list[Access]:
