@@ -7,7 +7,7 @@ from typing import Any
 
 from te_sched import te
 from te_sched.errors import DeclarationError
-from te_sched.ir import ops
+from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Expr
 from te_sched.ir.intrinsic_table import INTRINSICS
 from te_sched.te.tensor import Tensor
@@ -168,10 +168,17 @@ def clip(x: Tensor, a_min: Number, a_max: Number) -> Tensor:
     """
 
     def clipped(value: Any) -> Expr:
-        low, high = (ops.cast(value.dtype, ops.convert(bound)) for bound in (a_min, a_max))
+        low, high = (_bound(bound, value.dtype) for bound in (a_min, a_max))
         return ops.maximum(ops.minimum(value, high), low)
 
     return map_elements(x, clipped, "clip")
+
+
+def _bound(bound: Number, dtype: str) -> Expr:
+    """A bound of values of a dtype; a number beyond its integers is the last one of them."""
+    if isinstance(bound, int | float) and dtypes.is_integral(dtype):
+        bound = sorted((bound, *ops.int_limits(dtype)))[1]
+    return ops.cast(dtype, ops.convert(bound))
 
 
 def cast(x: Any, dtype: str, span: object = None) -> Any:

@@ -386,7 +386,8 @@ def tile(a: Tensor, reps: Sizes) -> Tensor:
     lead = rank - data.ndim
 
     def element(*i: Any) -> Any:
-        return data(*[ops.floormod(x, e) for x, e in zip(i[lead:], data.shape, strict=True)])
+        pairs = zip(i[lead:], data.shape, strict=True)
+        return data(*[x if ops.is_const(e, 0) else ops.floormod(x, e) for x, e in pairs])
 
     return tensor_of(shape, element, "T_tile", BROADCAST)
 

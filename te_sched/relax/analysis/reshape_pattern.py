@@ -31,6 +31,8 @@ def has_reshape_pattern(func: PrimFunc) -> bool:
     load = store.value
     if not isinstance(load, BufferLoad) or load.buffer is not source or store.buffer is not target:
         return False
+    if any(ops.is_const(one, 0) for one in (*source.shape, *target.shape)):
+        return False
     analyzer = Analyzer()
     values: dict[Var, Expr] = {}
     for one in walk(func.body):

@@ -441,7 +441,7 @@ class _Writer:
                     at = -(-end // _ALIGNMENT) * _ALIGNMENT
             placed.append((at, at + one.size, one))
             self.places[id(one)] = self.arena, at
-        return max([end for _, end, _ in placed], default=0)
+        return max([max(end, 1) for _, end, _ in placed], default=0)  # values may be empty
 
     def written(self) -> PrimFunc:
         """The function."""

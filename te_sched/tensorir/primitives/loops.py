@@ -117,6 +117,9 @@ class NestPrimitives(ScheduleBase):
         finer: Expr = IntImm(1, dtype)  # the iterations of the loops inside
         for place, one in reversed(list(enumerate(nodes))):
             extent = const_like(one.extent, fused)
+            if is_const(extent, 0):  # there are no iterations, as of the fused loop
+                values[one.loop_var] = const_like(fused, one.loop_var)
+                continue
             part = ops.floormod(fused, finer * extent) if place else fused
             is_unit = is_const(extent, 1)
             value = const_like(ops.floordiv(part, finer), one.loop_var)

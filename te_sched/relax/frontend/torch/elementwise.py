@@ -131,9 +131,6 @@ _BINARY: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
     "bitwise_and": ("bitwise_and", operator.and_),
     "bitwise_or": ("bitwise_or", operator.or_),
     "bitwise_xor": ("bitwise_xor", operator.xor),
-    "logical_and": ("logical_and", lambda a, b: a and b),
-    "logical_or": ("logical_or", lambda a, b: a or b),
-    "logical_xor": ("logical_xor", lambda a, b: bool(a) != bool(b)),
 }
 for _name, (_make, _of_sizes) in _BINARY.items():
     ROWS[_name] = TorchRow(_binary(_make, _of_sizes))
@@ -148,12 +145,52 @@ for _name, _alias in (
     ROWS[_name] = ROWS[_alias]
 
 
+def _logical(make: str) -> Callable[..., Any]:
+    """An operator that takes numbers as conditions."""
+
+    def rule(imp: Importer, *values: Any, out: Any = None) -> Any:
+        return imp.emit(getattr(R, make)(*[imp.cast(one, "bool") for one in values]))
+
+    return rule
+
+
+for _name in ("logical_and", "logical_or", "logical_xor", "logical_not"):
+    ROWS[_name] = TorchRow(_logical(_name))
+
+
 @row("truediv", "true_divide", "div", "divide")
 def _divide(imp: Importer, a: Any, b: Any, *, rounding_mode: str | None = None) -> Any:
     if rounding_mode == "floor":
         return ROWS["floordiv"].rule(imp, a, b)
     found = _binary("divide", operator.truediv, is_ratio=True)(imp, a, b)
     return _trunc(imp, found) if rounding_mode == "trunc" else found
+
+
+@row("fmod")
+def _fmod(imp: Importer, a: Any, b: Any) -> Any:
+    return imp.emit(R.mod(*promoted(imp, a, b)))
+
+
+@row("hypot")
+def _hypot(imp: Importer, a: Any, b: Any) -> Any:
+    squares = [imp.emit(R.square(one)) for one in promoted(imp, a, b)]
+    return imp.emit(R.sqrt(imp.emit(R.add(*squares))))
+
+
+def _extreme_of_numbers(make: str) -> Callable[..., Any]:
+    """The larger or smaller one of two, of which NaN is neither."""
+
+    def rule(imp: Importer, a: Any, b: Any) -> Any:
+        a, b = promoted(imp, a, b)
+        found = imp.emit(getattr(R, make)(a, b))
+        found = imp.emit(R.where(imp.emit(R.isnan(a)), b, found))
+        return imp.emit(R.where(imp.emit(R.isnan(b)), a, found))
+
+    return rule
+
+
+ROWS["fmax"] = TorchRow(_extreme_of_numbers("maximum"))
+ROWS["fmin"] = TorchRow(_extreme_of_numbers("minimum"))
 
 
 @row("rsub")
@@ -229,7 +266,6 @@ for _name in [
     "floor",
     "square",
     "bitwise_not",
-    "logical_not",
 ]:
     ROWS[_name] = TorchRow(_unary(_name))
 ROWS["absolute"] = ROWS["abs"]
@@ -259,6 +295,34 @@ def _round(imp: Importer, x: Any, *, decimals: int = 0) -> Any:
 def _trunc(imp: Importer, x: Any) -> Any:
     size = imp.emit(R.floor(imp.emit(R.abs(x))))
     return imp.emit(R.multiply(imp.emit(R.sign(x)), size))
+
+
+@row("signbit")
+def _signbit(imp: Importer, x: Any) -> Any:
+    zero = const(0, imp.dtype(x))
+    below = imp.emit(R.less(x, zero))
+    if _kind_of(imp.dtype(x)) < 2:
+        return below
+    turned = imp.emit(R.less(imp.emit(R.divide(const(1, imp.dtype(x)), x)), zero))  # -0.0
+    return imp.emit(
+        R.logical_or(below, imp.emit(R.logical_and(imp.emit(R.equal(x, zero)), turned)))
+    )
+
+
+@row("exp2")
+def _exp2(imp: Importer, x: Any) -> Any:
+    return ROWS["pow"].rule(imp, 2.0, x)
+
+
+@row("erfc")
+def _erfc(imp: Importer, x: Any) -> Any:
+    return ROWS["rsub"].rule(imp, ROWS["erf"].rule(imp, x), 1)
+
+
+@row("copy")
+def _copy(imp: Importer, x: Any, source: Any, non_blocking: bool = False) -> Any:
+    source = imp.cast(source, imp.dtype(x))
+    return imp.broadcast(source, imp.shape(x))
 
 
 @row("reciprocal")
@@ -416,6 +480,7 @@ def _log_sigmoid(imp: Importer, x: Any) -> Any:
 def _clamp(imp: Importer, x: Any, min: Any = None, max: Any = None) -> Any:
     is_number = [one is None or isinstance(one, int | float) for one in (min, max)]
     if all(is_number):
+        x = promoted(imp, x, *[one for one in (min, max) if one is not None])[0]
         low = -math.inf if min is None else min
         return imp.emit(R.clip(x, low, math.inf if max is None else max))
     x = x if min is None else ROWS["maximum"].rule(imp, x, min)
@@ -451,6 +516,7 @@ def _dropout(imp: Importer, x: Any, *args: Any, **kwargs: Any) -> Any:
 
 @row(
     "clone",
+    "positive",
     "contiguous",
     "detach",
     "alias",
@@ -467,8 +533,9 @@ def _same(imp: Importer, x: Any, *args: Any, **kwargs: Any) -> Any:
 # Reductions
 
 
-def _axes(dim: Any) -> Any:
-    if dim is None or (isinstance(dim, list | tuple) and not dim):
+def _axes(imp: Importer, x: Any, dim: Any) -> Any:
+    """The dimensions that are reduced; None for all of them, as for the one of a number."""
+    if dim is None or (isinstance(dim, list | tuple) and not dim) or imp.info(x).ndim == 0:
         return None
     return list(dim) if isinstance(dim, list | tuple) else [dim]
 
@@ -481,7 +548,7 @@ def _reduction(make: str, is_mean: bool = False) -> Callable[..., Any]:
             x = imp.cast(x, dtype_of(dtype))
         elif _kind_of(imp.dtype(x)) < 2 and make in ("sum", "prod"):
             x = imp.cast(x, "int64")
-        return imp.emit(getattr(R, make)(x, _axes(dim), keepdim))
+        return imp.emit(getattr(R, make)(x, _axes(imp, x, dim), keepdim))
 
     return rule
 
@@ -508,14 +575,21 @@ def _var(
 ) -> Any:
     if isinstance(dim, bool):
         dim, unbiased = None, dim
-    found = imp.emit(R.variance(x, _axes(dim), keepdim))
+    found = imp.emit(R.variance(x, _axes(imp, x, dim), keepdim))
     less = int(unbiased) if correction is None else correction
     if not less:
         return found
     rank = imp.info(x).ndim
-    axes = range(rank) if _axes(dim) is None else [one % rank for one in _axes(dim)]
+    found_axes = _axes(imp, x, dim)
+    axes = range(rank) if found_axes is None else [one % rank for one in found_axes]
     count = math.prod([imp.shape(x)[one] for one in axes])
-    return ROWS["mul"].rule(imp, found, count / (count - less))
+    dtype = imp.dtype(x)
+    if isinstance(count, int):
+        ratio = const(count / (count - less) if count > less else math.nan, dtype)
+    else:
+        counts = [scalar(imp, one, dtype) for one in (count, count - less)]
+        ratio = imp.emit(R.divide(*counts))
+    return imp.emit(R.multiply(found, ratio))
 
 
 @row("std")
@@ -529,8 +603,8 @@ def _extreme(value: str, place: str, of_two: str) -> Callable[..., Any]:
             return imp.emit(getattr(R, value)(x))
         if imp.is_tensor(dim):
             return ROWS[of_two].rule(imp, x, dim)
-        found = imp.emit(getattr(R, value)(x, [dim], keepdim))
-        return (found, imp.emit(getattr(R, place)(x, dim, keepdim)))
+        found = imp.emit(getattr(R, value)(x, _axes(imp, x, dim), keepdim))
+        return (found, ROWS[place].rule(imp, x, dim, keepdim))
 
     return rule
 
@@ -541,22 +615,26 @@ ROWS["min"] = TorchRow(_extreme("min", "argmin", "minimum"))
 
 @row("argmax")
 def _argmax(imp: Importer, x: Any, dim: Any = None, keepdim: bool = False) -> Any:
-    return imp.emit(R.argmax(x, dim, keepdim))
+    axes = _axes(imp, x, dim)
+    return imp.emit(R.argmax(x, axes and axes[0], keepdim))
 
 
 @row("argmin")
 def _argmin(imp: Importer, x: Any, dim: Any = None, keepdim: bool = False) -> Any:
-    return imp.emit(R.argmin(x, dim, keepdim))
+    axes = _axes(imp, x, dim)
+    return imp.emit(R.argmin(x, axes and axes[0], keepdim))
 
 
-@row("cumsum")
-def _cumsum(imp: Importer, x: Any, dim: int, *, dtype: Any = None) -> Any:
-    return imp.emit(R.cumsum(x, dim, None if dtype is None else dtype_of(dtype)))
+def _scan(make: str) -> Callable[..., Any]:
+    def rule(imp: Importer, x: Any, dim: int, *, dtype: Any = None) -> Any:
+        is_whole = dtype is None and _kind_of(imp.dtype(x)) < 2
+        x = imp.cast(x, "int64") if is_whole else x
+        return imp.emit(getattr(R, make)(x, dim, None if dtype is None else dtype_of(dtype)))
+
+    return rule
 
 
-@row("cumprod")
-def _cumprod(imp: Importer, x: Any, dim: int, *, dtype: Any = None) -> Any:
-    return imp.emit(R.cumprod(x, dim, None if dtype is None else dtype_of(dtype)))
+ROWS["cumsum"], ROWS["cumprod"] = TorchRow(_scan("cumsum")), TorchRow(_scan("cumprod"))
 
 
 @row("norm", "linalg_vector_norm")
@@ -565,24 +643,27 @@ def _norm(
 ) -> Any:
     size = imp.emit(R.abs(x))
     if p in (math.inf, -math.inf):
-        return imp.emit((R.max if p > 0 else R.min)(size, _axes(dim), keepdim))
+        return imp.emit((R.max if p > 0 else R.min)(size, _axes(imp, x, dim), keepdim))
     power = 2 if p in (None, "fro") else p
+    if power == 0:
+        is_some = imp.emit(R.not_equal(x, const(0, imp.dtype(x))))
+        return imp.emit(R.sum(imp.cast(is_some, imp.dtype(x)), _axes(imp, x, dim), keepdim))
     if power == 1:
-        return imp.emit(R.sum(size, _axes(dim), keepdim))
+        return imp.emit(R.sum(size, _axes(imp, x, dim), keepdim))
     total = imp.emit(R.power(size, const(power, imp.dtype(x))))
-    total = imp.emit(R.sum(total, _axes(dim), keepdim))
+    total = imp.emit(R.sum(total, _axes(imp, x, dim), keepdim))
     return imp.emit(R.power(total, const(1 / power, imp.dtype(x))))
 
 
 @row("all")
 def _all(imp: Importer, x: Any, dim: Any = None, keepdim: bool = False) -> Any:
-    small = imp.emit(R.min(imp.cast(imp.cast(x, "bool"), "int32"), _axes(dim), keepdim))
+    small = imp.emit(R.min(imp.cast(imp.cast(x, "bool"), "int32"), _axes(imp, x, dim), keepdim))
     return imp.cast(small, "bool")
 
 
 @row("any")
 def _any(imp: Importer, x: Any, dim: Any = None, keepdim: bool = False) -> Any:
-    great = imp.emit(R.max(imp.cast(imp.cast(x, "bool"), "int32"), _axes(dim), keepdim))
+    great = imp.emit(R.max(imp.cast(imp.cast(x, "bool"), "int32"), _axes(imp, x, dim), keepdim))
     return imp.cast(great, "bool")
 
 
@@ -598,6 +679,22 @@ def _topk(
 def _sort(imp: Importer, x: Any, dim: int = -1, descending: bool = False, **_: Any) -> Any:
     places = imp.emit(R.argsort(x, dim, descending, "int64"))
     return (imp.emit(R.sort(x, dim, descending)), places)
+
+
+@row("kthvalue")
+def _kthvalue(imp: Importer, x: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
+    """The element that is in place k - 1 when a dimension is sorted, and its place."""
+    found = [imp.emit(R.strided_slice(one, [dim], [k - 1], [k])) for one in _sort(imp, x, dim)]
+    return tuple(found if keepdim else [imp.emit(R.squeeze(one, [dim])) for one in found])
+
+
+@row("median")
+def _median(imp: Importer, x: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    """The lower one of two elements in the middle."""
+    if dim is None:
+        flat = imp.reshape(x, [-1])
+        return _kthvalue(imp, flat, (imp.shape(flat)[0] + 1) // 2)[0]
+    return _kthvalue(imp, x, (imp.shape(x)[dim] + 1) // 2, dim, keepdim)
 
 
 @row("argsort")

@@ -16,6 +16,7 @@ from te_sched.ir.struct_info import PrimStructInfo, ShapeExpr, TensorStructInfo
 from te_sched.relax.frontend.common import PARAMS
 from te_sched.relax.frontend.torch.importer import (
     ROWS,
+    VIEWS,
     Importer,
     array_of,
     base_name,
@@ -23,14 +24,6 @@ from te_sched.relax.frontend.torch.importer import (
     dtype_of,
     is_in_place,
     refuse_unknown,
-)
-
-_VIEWS = frozenset(
-    (
-        *("view", "reshape", "transpose", "permute", "t", "slice", "select", "unsqueeze"),
-        *("squeeze", "expand", "flatten", "split", "chunk", "unbind", "detach", "alias"),
-        *("narrow", "getitem"),
-    )
 )
 
 
@@ -47,6 +40,11 @@ class _ProgramImporter(Importer):
         if not hasattr(known, "shape"):
             return None
         return ShapeExpr(tuple([size_expr(one, self.sizes) for one in known.shape])).values
+
+    def known_parts(self, dim: int) -> list[Any] | None:
+        """The sizes of a dimension in the parts that the current node gives, as torch knows it."""
+        known = self.node.meta.get("val")
+        return [size_expr(one.shape[dim], self.sizes) for one in known] if known else None
 
     def refined(self, value: Any) -> Any:
         """A tensor with the dynamic shape that torch knows, where inference knows less."""
@@ -97,14 +95,9 @@ def from_exported_program(
         )
     if _changes_views(program.graph.nodes):
         program = program.run_decompositions({})  # without operators that change their arguments
+    program = _decomposed(program)
     nodes = list(program.graph.nodes)
-    refuse_unknown(
-        [
-            (display_name(node), node)
-            for node in nodes
-            if node.op == "call_function" and base_name(node) not in ROWS
-        ]
-    )
+    refuse_unknown([(display_name(node), node) for node in _unknown(nodes)])
     importer = _ProgramImporter()
     inputs, params, values = _parameters(importer, program, keep_params_as_input)
     attrs = {"num_input": len(inputs), PARAMS: values} if keep_params_as_input else {}
@@ -123,6 +116,27 @@ def from_exported_program(
     return builder.finalize()
 
 
+def _unknown(nodes: Any) -> list[Any]:
+    """The calls of operators that have no row."""
+    return [one for one in nodes if one.op == "call_function" and base_name(one) not in ROWS]
+
+
+def _decomposed(program: Any) -> Any:
+    """The program with operators that have no row in terms of others, as far as torch has them."""
+    from torch._decomp import decomposition_table
+    from torch.export import default_decompositions
+
+    tried: set[Any] = set()
+    while True:
+        unknown = {node.target for node in _unknown(program.graph.nodes)} - tried
+        if not unknown:
+            return program
+        tried |= unknown
+        known = {**decomposition_table, **default_decompositions()}
+        table = {one: known[one] for one in unknown if one in known}
+        program = program.run_decompositions(table) if table else program
+
+
 def _changes_views(nodes: Any) -> bool:
     """Whether an operator changes a tensor that shares its memory with another one in use."""
     for node in nodes:
@@ -131,9 +145,9 @@ def _changes_views(nodes: Any) -> bool:
         changed = node.args[0]
         if base_name(node) == "copy" or changed.op == "placeholder":
             return True
-        if changed.op == "call_function" and base_name(changed) in _VIEWS:
+        if changed.op == "call_function" and base_name(changed) in VIEWS:
             return True
-        if any(one.op == "call_function" and base_name(one) in _VIEWS for one in changed.users):
+        if any(one.op == "call_function" and base_name(one) in VIEWS for one in changed.users):
             return True
     return False
 

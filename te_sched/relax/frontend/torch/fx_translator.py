@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from te_sched.errors import GraphError, kind_of, repr_of
+from te_sched.errors import GraphError, Subject, kind_of, repr_of
 from te_sched.ir.graph import GraphVar
 from te_sched.ir.stmt import IRModule
 from te_sched.ir.struct_info import TensorStructInfo
@@ -13,11 +13,14 @@ from te_sched.relax.frontend.common import PARAMS
 from te_sched.relax.frontend.torch.importer import (
     MODULES,
     ROWS,
+    VIEWS,
     Importer,
     array_of,
     base_name,
     display_name,
     dtype_of,
+    is_in_place,
+    place_of,
     refuse_unknown,
 )
 
@@ -55,6 +58,7 @@ def from_fx(
     nodes = list(model.graph.nodes)
     modules = dict(model.named_modules())
     refuse_unknown_nodes(nodes, modules)
+    _refuse_changed_views(nodes, modules)
     importer = Importer()
     placeholders = [node for node in nodes if node.op == "placeholder"]
     inputs = _inputs(importer, placeholders, input_info)
@@ -77,6 +81,33 @@ def from_fx(
             )
         builder.emit_func_output(output)
     return builder.finalize()
+
+
+def _refuse_changed_views(nodes: Sequence[Any], modules: dict[str, Any]) -> None:
+    """GraphError if a tensor is used after an operator has changed another one of its memory."""
+    memory: dict[Any, Any] = {}  # of each node: the node that made it
+    changed: dict[Any, tuple[Any, Any]] = {}  # of each memory: what changed it, through which node
+    for node in nodes:
+        for one in node.all_input_nodes:
+            by, through = changed.get(memory.get(one, one), (None, one))
+            if through is not one and one is not by:
+                raise GraphError(
+                    f"{one.name} is used after {by.name} has changed its memory",
+                    f"{by.name} changes {through.name}, and they share elements",
+                    "export the model: from_exported_program(torch.export.export(model, inputs))",
+                    where=Subject("node", f"{node.name}{place_of(node)}"),
+                )
+        first = node.args[0] if node.args else None
+        is_changed = is_in_place(node) or _is_inplace(node, modules)
+        if hasattr(first, "op") and (is_changed or base_name(node) in VIEWS):
+            memory[node] = memory.get(first, first)
+            if is_changed:
+                changed[memory[node]] = (node, first)
+
+
+def _is_inplace(node: Any, modules: dict[str, Any]) -> bool:
+    given = node.kwargs.get("inplace", False)
+    return bool(given or getattr(modules.get(str(node.target)), "inplace", False))
 
 
 def _inputs(

@@ -42,6 +42,7 @@ class TorchRow:
     modules: Mapping[str, Rule] = field(default_factory=dict)
 
 
+END = (1 << 63) - 1  # where a slice ends that has no end
 ROWS: dict[str, TorchRow] = {}  # by name of the function: "softmax", "conv2d", "add"
 MODULES: dict[str, Rule] = {}  # by class of torch.nn: rule(importer, module, *args)
 
@@ -150,6 +151,23 @@ class Importer:
         """A tensor with another dtype; itself if it has it."""
         return expr if self.dtype(expr) == dtype else self.emit(R.astype(expr, dtype))
 
+    def reshape(self, x: Any, sizes: list[Any]) -> Any:
+        """A tensor with other sizes, which may be 0; one may be -1."""
+        if any(type(one) is int and one == 0 for one in sizes):  # R.reshape keeps a size for 0
+            return self.emit(R.zeros([max(one, 0) for one in sizes], self.dtype(x)))
+        return self.emit(R.reshape(x, sizes))
+
+    def is_equal(self, a: Any, b: Any) -> bool:
+        """Whether two sizes are known to be equal."""
+        return self.builder.analyzer.can_prove_equal(*ShapeExpr((a, b)).values)
+
+    def broadcast(self, x: Any, sizes: list[Any]) -> Any:
+        """A tensor broadcast to sizes; itself if it has them."""
+        shape = self.shape(x)
+        if len(shape) == len(sizes) and all(map(self.is_equal, shape, sizes)):
+            return x
+        return self.emit(R.broadcast_to(x, sizes))
+
     # Functions
 
     def run(self, nodes: Iterable[Any], translate: Callable[[Any], Any]) -> Any:
@@ -177,9 +195,18 @@ class Importer:
                 where=Subject("node", f"{node.name}{place_of(node)}"),
             ) from error
         found = self.refined(found)
-        if is_in_place(node) and node.args and _is_node(node.args[0]):
+        is_changed = (
+            is_in_place(node)
+            or kwargs.get("inplace")
+            or any(getattr(one, "inplace", False) for one in args)
+        )
+        if is_changed and node.args and _is_node(node.args[0]):
             self.values[node.args[0]] = found
         return found
+
+    def known_parts(self, dim: int) -> list[Any] | None:
+        """The sizes of a dimension in the parts that the current node gives, if they are known."""
+        return None
 
     def known_sizes(self) -> tuple[Any, ...] | None:
         """The sizes of the result of the current node, if the graph has them."""
@@ -270,7 +297,17 @@ def is_in_place(node: Any) -> bool:
     else:
         packet = getattr(node.target, "overloadpacket", node.target)
         name = getattr(packet, "__name__", "")
-    return name.endswith("_") and not name.endswith("__")
+    is_python = getattr(node.target, "__module__", "") == "_operator"  # operator.and_
+    return name.endswith("_") and not name.endswith("__") and not is_python
+
+
+VIEWS = frozenset(
+    (
+        *("view", "reshape", "transpose", "permute", "t", "slice", "select", "unsqueeze"),
+        *("squeeze", "expand", "flatten", "split", "chunk", "unbind", "detach", "alias"),
+        *("narrow", "getitem"),
+    )
+)
 
 
 def _name_of(node: Any) -> str:

@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 
 from te_sched.errors import GraphError, repr_of
+from te_sched.ir import ops
 from te_sched.ir.graph import TupleGetItem
+from te_sched.ir.struct_info import ShapeExpr
 from te_sched.relax import op as R
 from te_sched.relax.constant import const
 from te_sched.relax.frontend.torch.elementwise import promoted
-from te_sched.relax.frontend.torch.importer import ROWS, Importer, row
+from te_sched.relax.frontend.torch.importer import END, ROWS, Importer, row
 
 
 def _several(given: Any, count: int) -> list[Any]:
@@ -87,7 +89,7 @@ def _with_bias(imp: Importer, y: Any, bias: Any) -> Any:
     shape = [1] * imp.info(y).ndim
     shape[1] = -1
     shape[1] = imp.shape(bias)[0]
-    return imp.emit(R.add(y, imp.emit(R.reshape(bias, shape))))
+    return imp.emit(R.add(y, imp.reshape(bias, shape)))
 
 
 def _unbatched(imp: Importer, x: Any, rank: int) -> tuple[Any, bool]:
@@ -210,6 +212,7 @@ def _transposed(
     groups: int,
     dilation: Any,
 ) -> Any:
+    x, is_single = _unbatched(imp, x, rank)
     data, kernel = _LAYOUTS[rank]
     call = getattr(R.nn, f"conv{rank}d_transpose")(
         x,
@@ -223,7 +226,8 @@ def _transposed(
         kernel_layout="IO" + kernel[2:],
         out_dtype=imp.dtype(x),
     )
-    return _with_bias(imp, imp.emit(call), bias)
+    y = _with_bias(imp, imp.emit(call), bias)
+    return imp.emit(R.squeeze(y, [0])) if is_single else y
 
 
 def _transposed_arguments(imp: Importer, m: Any) -> dict[str, Any]:
@@ -311,18 +315,36 @@ def _max_pool(
     ceil_mode: bool,
 ) -> Any:
     x, is_single = _unbatched(imp, x, rank)
-    kernel = _several(kernel_size, rank)
+    kernel, pads = _several(kernel_size, rank), _several(padding, rank)
+    steps = _several(stride, rank) if stride else kernel
     call = getattr(R.nn, f"max_pool{rank}d")(
         x,
         pool_size=kernel,
-        strides=_several(stride, rank) if stride else kernel,
-        padding=_several(padding, rank),
+        strides=steps,
+        padding=pads,
         dilation=_several(dilation, rank),
         ceil_mode=ceil_mode,
         layout=_LAYOUTS[rank][0],
     )
     y = imp.emit(call)
+    y = _begun_inside(imp, y, imp.shape(x)[2:], pads, steps) if ceil_mode else y
     return imp.emit(R.squeeze(y, [0])) if is_single else y
+
+
+def _begun_inside(
+    imp: Importer, y: Any, extents: list[Any], padding: list[Any], strides: list[Any]
+) -> Any:
+    """A pool without windows that begin in the padding at the end, which torch leaves out."""
+    shape = imp.shape(y)
+    sizes = shape[:2]
+    for size, extent, pad, step in zip(shape[2:], extents, padding, strides, strict=True):
+        made, reach = ShapeExpr((size, extent + pad - 1)).values
+        most = ops.floordiv(reach, step) + 1
+        sizes.append(imp.builder.analyzer.simplify(ops.minimum(made, most)))
+    if all(map(imp.is_equal, sizes, shape)):
+        return y
+    axes = list(range(2, len(shape)))
+    return imp.emit(R.strided_slice(y, axes, [0] * len(axes), sizes[2:], [1] * len(axes), True))
 
 
 @row("max_pool1d", MaxPool1d=_pool_arguments)
@@ -386,18 +408,25 @@ def _avg_pool(
     x, is_single = _unbatched(imp, x, rank)
     kernel = _several(kernel_size, rank)
     pads = _several(padding, rank)
+    steps = _several(stride, rank) if stride else kernel
     area = int(np.prod(kernel))
     is_sum = divisor_override is not None and divisor_override != area
+    extents, borders = imp.shape(x)[2:], pads
+    if is_sum and (ceil_mode or any(pads)):  # so that all windows have the same number of elements
+        ends = [pad + (step - 1) * ceil_mode for pad, step in zip(pads, steps, strict=True)]
+        widths = [one for pair in zip(pads, ends, strict=True) for one in pair]
+        x, borders = imp.emit(R.nn.pad(x, [0] * 4 + widths)), [0] * rank
     call = getattr(R.nn, f"avg_pool{rank}d")(
         x,
         pool_size=kernel,
-        strides=_several(stride, rank) if stride else kernel,
-        padding=pads,
-        ceil_mode=ceil_mode,
-        count_include_pad=bool(count_include_pad or is_sum) and any(pads),
+        strides=steps,
+        padding=borders,
+        ceil_mode=ceil_mode and not is_sum,
+        count_include_pad=bool(count_include_pad) and any(borders),
         layout=_LAYOUTS[rank][0],
     )
     y = imp.emit(call)
+    y = _begun_inside(imp, y, extents, pads, steps) if ceil_mode else y
     if is_sum:
         assert divisor_override is not None
         y = imp.emit(R.multiply(y, const(area / divisor_override, imp.dtype(y))))
@@ -476,11 +505,46 @@ def _adaptive_avg_pool3d(imp: Importer, x: Any, output_size: Any) -> Any:
     return _adaptive(imp, 3, x, output_size)
 
 
+def _adaptive_max(imp: Importer, rank: int, x: Any, output_size: Any) -> Any:
+    """The largest element of each part of every dimension."""
+    first = imp.info(x).ndim - rank
+    for n, size in enumerate(_several(output_size, rank)):
+        axis, extent = first + n, imp.shape(x)[first + n]
+        if size is None or imp.is_equal(size, extent):
+            continue
+        if size == 1:
+            x = imp.emit(R.max(x, [axis], True))
+            continue
+        if not isinstance(extent, int):
+            raise GraphError(
+                f"{size} parts of a dimension of size {extent}", "", "use fixed sizes, or 1 part"
+            )
+        begins = np.arange(size) * extent // size
+        ends = -(-(np.arange(size) + 1) * extent // size)
+        steps = np.arange((ends - begins).max())
+        places = np.minimum(begins[:, None] + steps, ends[:, None] - 1)
+        x = imp.emit(R.max(imp.emit(R.take(x, const(places, "int64"), axis)), [axis + 1]))
+    return x
+
+
+for _rank in (1, 2, 3):
+
+    def _rule(imp: Importer, x: Any, output_size: Any, rank: int = _rank, **_: Any) -> Any:
+        found = _adaptive_max(imp, rank, x, output_size)
+        return (found, None) if hasattr(imp.node.target, "overloadpacket") else found
+
+    row(f"adaptive_max_pool{_rank}d", **{f"AdaptiveMaxPool{_rank}d": _output_size})(_rule)
+
+
 # Norms
 
 
 def _ones_or(imp: Importer, given: Any, shape: list[Any], dtype: str, value: int) -> Any:
-    return const(np.full(shape, value), dtype) if given is None else given
+    if given is not None:
+        return given
+    if not all(isinstance(one, int) for one in shape):
+        return imp.emit(R.full(shape, const(value, dtype), dtype))
+    return const(np.full(shape, value), dtype)
 
 
 def _batch_norm(
@@ -650,19 +714,32 @@ def _native_group_norm(
     return (_group_norm(imp, x, group, weight, bias, eps), None, None)
 
 
-@row("instance_norm")
+def _instance_norm_arguments(imp: Importer, m: Any) -> dict[str, Any]:
+    is_tracked = m.track_running_stats
+    given = {} if is_tracked else {"running_mean": None, "running_var": None}
+    return {**_batch_norm_arguments(imp, m), **given, "use_input_stats": not is_tracked}
+
+
+@row(
+    "instance_norm",
+    InstanceNorm1d=_instance_norm_arguments,
+    InstanceNorm2d=_instance_norm_arguments,
+    InstanceNorm3d=_instance_norm_arguments,
+)
 def _instance_norm(
     imp: Importer,
     x: Any,
     weight: Any = None,
     bias: Any = None,
-    mean: Any = None,
-    var: Any = None,
+    running_mean: Any = None,
+    running_var: Any = None,
     use_input_stats: bool = True,
     momentum: float = 0.1,
     eps: float = 1e-5,
     *rest: Any,
 ) -> Any:
+    if not use_input_stats:
+        return _batch_norm(imp, x, weight, bias, running_mean, running_var, eps, momentum)
     return _group_norm(imp, x, imp.shape(x)[1], weight, bias, eps)
 
 
@@ -685,9 +762,9 @@ def _embedding_aten(imp: Importer, weight: Any, indices: Any, *args: Any, **kwar
     if imp.info(places).ndim == 1:
         return imp.emit(R.take(weight, places, 0))
     shape = imp.shape(places)
-    flat = imp.emit(R.reshape(places, [-1]))
+    flat = imp.reshape(places, [-1])
     rows = imp.emit(R.take(weight, flat, 0))
-    return imp.emit(R.reshape(rows, [*shape, imp.shape(weight)[1]]))
+    return imp.reshape(rows, [*shape, imp.shape(weight)[1]])
 
 
 def _embedding_module(imp: Importer, m: Any) -> dict[str, Any]:
@@ -735,7 +812,7 @@ def _bias_of(imp: Importer, mask: Any, q: Any, k: Any) -> Any:
         mask = imp.emit(R.where(mask, zero, least))
     shape = imp.shape(mask)
     if len(shape) < 4:
-        mask = imp.emit(R.reshape(mask, [1] * (4 - len(shape)) + shape))
+        mask = imp.reshape(mask, [1] * (4 - len(shape)) + shape)
     return mask
 
 
@@ -821,9 +898,12 @@ def _pad(imp: Importer, x: Any, pad: Any, mode: Any = "constant", value: Any = 0
     pairs = [tuple(pad[n : n + 2]) for n in range(0, len(pad), 2)]
     rank = imp.info(x).ndim
     widths = [(0, 0)] * (rank - len(pairs)) + pairs[::-1]
-    flat = [one for pair in widths for one in pair]
-    if any(isinstance(one, int) and one < 0 for one in flat):
-        raise GraphError("a negative padding", "", "slice instead")
+    for axis, (before, after) in enumerate(widths):  # a negative padding takes elements away
+        if before < 0 or after < 0:
+            x = imp.emit(R.strided_slice(x, [axis], [max(-before, 0)], [min(after, 0) or END]))
+    flat = [max(one, 0) for pair in widths for one in pair]
+    if not any(flat):
+        return x
     return imp.emit(
         R.nn.pad(x, flat, pad_mode=mode, pad_value=0.0 if value is None else float(value))
     )
@@ -833,9 +913,9 @@ def _pad(imp: Importer, x: Any, pad: Any, mode: Any = "constant", value: Any = 0
 def _pixel_shuffle(imp: Importer, x: Any, upscale_factor: int) -> Any:
     batch, channels, height, width = imp.shape(x)
     r = upscale_factor
-    parts = imp.emit(R.reshape(x, [batch, channels // (r * r), r, r, height, width]))
+    parts = imp.reshape(x, [batch, channels // (r * r), r, r, height, width])
     parts = imp.emit(R.permute_dims(parts, [0, 1, 4, 2, 5, 3]))
-    return imp.emit(R.reshape(parts, [batch, channels // (r * r), height * r, width * r]))
+    return imp.reshape(parts, [batch, channels // (r * r), height * r, width * r])
 
 
 @row(

@@ -6,35 +6,38 @@ import math
 import operator
 from typing import Any
 
+import numpy as np
+
 from te_sched.errors import GraphError, repr_of
+from te_sched.ir import ops
 from te_sched.ir.expr import Expr
-from te_sched.ir.graph import GraphExpr, TupleGetItem
+from te_sched.ir.graph import Constant, GraphExpr, TupleGetItem
 from te_sched.relax import op as R
 from te_sched.relax.constant import const
-from te_sched.relax.frontend.torch.elementwise import promoted, sizes_of
+from te_sched.relax.frontend.torch.elementwise import promoted, scalar, sizes_of
 from te_sched.relax.frontend.torch.importer import (
+    END,
     ROWS,
     Importer,
     TorchRow,
     TorchSizes,
     as_tuples,
+    base_name,
     dtype_of,
     row,
 )
-
-_END = (1 << 63) - 1  # where a slice ends that has no end
 
 
 @row("reshape", "view", "_unsafe_view", "view_copy")
 def _reshape(imp: Importer, x: Any, *shape: Any) -> Any:
     if len(shape) == 1 and not isinstance(shape[0], int | Expr | list | tuple):
         return imp.cast(x, dtype_of(shape[0]))  # x.view(dtype) of the same number of bits
-    return imp.emit(R.reshape(x, sizes_of(shape)))
+    return imp.reshape(x, sizes_of(shape))
 
 
 @row("reshape_as", "view_as")
 def _reshape_as(imp: Importer, x: Any, other: Any) -> Any:
-    return imp.emit(R.reshape(x, imp.shape(other)))
+    return imp.reshape(x, imp.shape(other))
 
 
 @row(
@@ -44,12 +47,15 @@ def _reshape_as(imp: Importer, x: Any, other: Any) -> Any:
 def _flatten(imp: Importer, x: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
     shape = imp.shape(x)
     if not shape:
-        return imp.emit(R.reshape(x, [1]))
+        return imp.reshape(x, [1])
     begin, end = start_dim % len(shape), end_dim % len(shape)
     if begin == end:
         return x
     joined = math.prod(shape[begin : end + 1])
-    return imp.emit(R.reshape(x, [*shape[:begin], joined, *shape[end + 1 :]]))
+    return imp.reshape(x, [*shape[:begin], joined, *shape[end + 1 :]])
+
+
+ROWS["ravel"] = TorchRow(_flatten)
 
 
 @row(
@@ -63,7 +69,7 @@ def _unflatten(imp: Importer, x: Any, dim: int, sizes: Any) -> Any:
     if -1 in parts:
         known = math.prod([one for one in parts if one != -1])
         parts[parts.index(-1)] = shape[dim] // known
-    return imp.emit(R.reshape(x, [*shape[:dim], *parts, *shape[dim + 1 :]]))
+    return imp.reshape(x, [*shape[:dim], *parts, *shape[dim + 1 :]])
 
 
 @row("permute")
@@ -76,6 +82,11 @@ def _transpose(imp: Importer, x: Any, dim0: int, dim1: int) -> Any:
     axes = list(range(imp.info(x).ndim))
     axes[dim0], axes[dim1] = axes[dim1], axes[dim0]
     return imp.emit(R.permute_dims(x, axes))
+
+
+@row("mT", "adjoint", "mH")
+def _matrix_transpose(imp: Importer, x: Any) -> Any:
+    return _transpose(imp, x, -2, -1)
 
 
 @row("t", "numpy_T")
@@ -101,11 +112,11 @@ def _unsqueeze(imp: Importer, x: Any, dim: int) -> Any:
 
 @row("squeeze")
 def _squeeze(imp: Importer, x: Any, dim: Any = None) -> Any:
-    if dim is None:
-        return imp.emit(R.squeeze(x, None))
     shape = imp.shape(x)
     dims = list(dim) if isinstance(dim, list | tuple) else [dim]
-    ones = [one for one in dims if shape[one] == 1]
+    if dim is None:
+        dims = list(range(len(shape)))
+    ones = [one for one in dims if shape and type(shape[one]) is int and shape[one] == 1]
     return imp.emit(R.squeeze(x, ones)) if ones else x
 
 
@@ -148,8 +159,9 @@ def _cat(imp: Importer, tensors: Any, dim: int = 0, axis: int | None = None) -> 
 
 @row("stack")
 def _stack(imp: Importer, tensors: Any, dim: int = 0) -> Any:
+    tensors = promoted(imp, *tensors)
     if dim == 0:
-        joined = imp.emit(R.concat(list(tensors), 0))
+        joined = imp.emit(R.concat(tensors, 0))
         return imp.emit(R.reshape(joined, [len(tensors), *imp.shape(tensors[0])]))
     parts = [imp.emit(R.expand_dims(one, dim)) for one in tensors]
     return imp.emit(R.concat(parts, dim))
@@ -163,21 +175,49 @@ def _split(imp: Importer, x: Any, split_size: Any = None, dim: int = 0, **kwargs
         places = [sum(size[: n + 1]) for n in range(len(size) - 1)]
         return imp.emit(R.split(x, places, dim)) if places else (x,)
     if not isinstance(extent, int):
-        raise GraphError(
-            f"split of a dimension of size {extent}", "its size is not known", "use fixed sizes"
-        )
-    count = -(-extent // size)
+        return _sliced(imp, x, dim)
+    count = -(-extent // size) if size else 1
+    if count <= 1:
+        return (x,)
     if extent % size == 0:
         return imp.emit(R.split(x, count, dim))
     return imp.emit(R.split(x, [size * (n + 1) for n in range(count - 1)], dim))
 
 
+def _sliced(imp: Importer, x: Any, dim: int) -> Any:
+    """Parts of a dimension of a size that is not constant."""
+    sizes = imp.known_parts(dim)
+    if sizes is None:
+        raise GraphError(
+            f"split of a dimension of size {imp.shape(x)[dim]}",
+            "its size is not known",
+            "use fixed sizes",
+        )
+    parts, begin = [], ops.const(0, "int64")
+    for one in sizes:
+        end = imp.builder.analyzer.simplify(begin + one)
+        parts.append(imp.emit(R.strided_slice(x, [dim], [begin], [end], [1], True)))
+        begin = end
+    return tuple(parts)
+
+
 @row("chunk")
 def _chunk(imp: Importer, x: Any, chunks: int, dim: int = 0) -> Any:
     extent = imp.shape(x)[dim]
-    if isinstance(extent, int) and extent % chunks:
+    if not isinstance(extent, int) and imp.known_parts(dim) is not None:
+        return _sliced(imp, x, dim)
+    if isinstance(extent, int) and (extent % chunks or not extent):
         return _split(imp, x, -(-extent // chunks), dim)
     return imp.emit(R.split(x, chunks, dim))
+
+
+@row("tensor_split")
+def _tensor_split(imp: Importer, x: Any, parts: Any, dim: int = 0) -> Any:
+    """Parts of which the first ones have an element more, or that begin at places."""
+    if not isinstance(parts, int):
+        return imp.emit(R.split(x, list(parts), dim))
+    size, more = divmod(imp.shape(x)[dim], parts)
+    return _split(imp, x, [size + 1] * more + [size] * (parts - more), dim)
 
 
 @row("unbind")
@@ -201,7 +241,7 @@ def _slice(
     imp: Importer, x: Any, dim: int = 0, start: Any = None, end: Any = None, step: int = 1
 ) -> Any:
     begin = 0 if start is None else start
-    stop = _END if end is None else end
+    stop = END if end is None else end
     sizes = imp.known_sizes()
     is_inside = False
     if isinstance(stop, Expr) and sizes is not None:  # the sizes of torch take no minimum
@@ -218,7 +258,7 @@ def _narrow(imp: Importer, x: Any, dim: int, start: Any, length: Any) -> Any:
 def _select(imp: Importer, x: Any, dim: int, index: Any) -> Any:
     if isinstance(index, int) and index < 0:
         index = index + imp.shape(x)[dim]
-    place = const(index, "int64") if isinstance(index, int) else _place(imp, index)
+    place = scalar(imp, index, "int64") if isinstance(index, int | Expr) else _place(imp, index)
     return imp.emit(R.take(x, place, dim))
 
 
@@ -233,14 +273,32 @@ def _index_select(imp: Importer, x: Any, dim: int, index: Any) -> Any:
     return imp.emit(R.take(x, index, dim))
 
 
+def _part(imp: Importer, x: Any, sizes: list[Any], but: int | None = None) -> Any:
+    """The first elements of each dimension, as many as sizes tell, but all of one dimension."""
+    shape = imp.shape(x)
+    axes = [n for n, one in enumerate(shape) if one is not sizes[n] and n != but]
+    axes = [n for n in axes if not imp.is_equal(shape[n], sizes[n])]
+    if not axes:
+        return x
+    ends = [sizes[n] for n in axes]
+    return imp.emit(R.strided_slice(x, axes, [0] * len(axes), ends, [1] * len(axes), True))
+
+
 @row("gather")
 def _gather(imp: Importer, x: Any, dim: int, index: Any, **_: Any) -> Any:
-    return imp.emit(R.gather_elements(x, index, dim))
+    sizes = imp.shape(index)
+    return imp.emit(R.gather_elements(_part(imp, x, sizes, dim % len(sizes)), index, dim))
 
 
-@row("scatter")
+@row("scatter", "scatter_add")
 def _scatter(imp: Importer, x: Any, dim: int, index: Any, src: Any) -> Any:
-    return imp.emit(R.scatter_elements(x, index, src, dim))
+    dtype, sizes = imp.dtype(x), imp.shape(index)
+    is_tensor = imp.is_tensor(src)
+    given = (
+        _part(imp, src, sizes) if is_tensor else imp.emit(R.full(sizes, const(src, dtype), dtype))
+    )
+    reduction = "add" if base_name(imp.node) == "scatter_add" else "update"
+    return imp.emit(R.scatter_elements(x, index, given, dim, reduction))
 
 
 @row("index")
@@ -251,21 +309,102 @@ def _index(imp: Importer, x: Any, indices: Any) -> Any:
 
 def _by_tensors(imp: Importer, x: Any, indices: list[Any]) -> Any:
     places = [n for n, one in enumerate(indices) if one is not None]
-    if len(places) == 1:
-        return imp.emit(R.take(x, indices[places[0]], places[0]))
-    if places != list(range(len(places))):
+    if any(imp.dtype(indices[n]) in ("bool", "uint8") for n in places):
         raise GraphError(
-            "elements are selected by tensors for dimensions that are not the first ones",
-            f"the dimensions are {places}",
-            "permute the dimensions first",
+            "elements are selected by conditions",
+            "the number of elements is not known before the model runs",
+            "use torch.where, or select by places",
         )
-    parts = promoted(imp, *[indices[n] for n in places])
-    width = max(imp.info(one).ndim for one in parts)
-    shape = next(imp.shape(one) for one in parts if imp.info(one).ndim == width)
-    if any(imp.shape(one) != shape for one in parts):
-        parts = [imp.emit(R.broadcast_to(one, shape)) for one in parts]
+    extents = imp.shape(x)
+    parts = [_counted_up(imp, indices[n], extents[n]) for n in places]
+    if len(places) == 1:
+        return imp.emit(R.take(x, parts[0], places[0]))
+    rank, parts = len(extents), promoted(imp, *parts)
+    shape = _common_shape([imp.shape(one) for one in parts])
+    parts = [imp.broadcast(one, shape) for one in parts]
+    first = [*places, *[n for n in range(rank) if n not in places]]
+    x = x if first == list(range(rank)) else imp.emit(R.permute_dims(x, first))
     stacked = imp.emit(R.concat([imp.emit(R.expand_dims(one, -1)) for one in parts], -1))
-    return imp.emit(R.gather_nd(x, stacked))
+    found = imp.emit(R.gather_nd(x, stacked))
+    before = places[0] if places == list(range(places[0], places[-1] + 1)) else 0
+    width = len(shape)
+    if before == 0:
+        return found
+    rest = list(range(width, imp.info(found).ndim))
+    axes = [*rest[:before], *range(width), *rest[before:]]
+    return imp.emit(R.permute_dims(found, axes))
+
+
+def _common_shape(shapes: list[list[Any]]) -> list[Any]:
+    """The shape to which all shapes are broadcast."""
+    found: list[Any] = []
+    for n in range(1, max(map(len, shapes)) + 1):
+        sizes = [one[-n] for one in shapes if len(one) >= n]
+        found.insert(0, next((one for one in sizes if type(one) is not int or one != 1), 1))
+    return found
+
+
+def _counted_up(imp: Importer, places: Any, extent: Any) -> Any:
+    """Places of which none is counted from the end."""
+    if isinstance(places, Constant):
+        values = places.data.numpy()
+        if not (values < 0).any():
+            return places
+        if isinstance(extent, int):
+            return const(np.where(values < 0, values + extent, values), imp.dtype(places))
+    dtype = imp.dtype(places)
+    if dtype.startswith("uint"):
+        return places
+    moved = imp.emit(R.add(places, scalar(imp, extent, dtype)))
+    is_from_end = imp.emit(R.less(places, const(0, dtype)))
+    return imp.emit(R.where(is_from_end, moved, places))
+
+
+def _at_flat_places(imp: Importer, x: Any, places: np.ndarray[Any, Any]) -> Any:
+    """Elements of a tensor as if it had one dimension."""
+    return imp.emit(R.take(imp.reshape(x, [-1]), const(places, "int64"), 0))
+
+
+def _numbered(imp: Importer, x: Any) -> np.ndarray[Any, Any]:
+    """The flat place of each element."""
+    shape = imp.shape(x)
+    if not all(isinstance(one, int) for one in shape):
+        raise GraphError(
+            f"elements of a tensor of shape {shape}", "the shape is not constant", "use fixed sizes"
+        )
+    return np.arange(math.prod(shape)).reshape(shape)
+
+
+@row("diagonal", "diagonal_copy")
+def _diagonal(imp: Importer, x: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
+    return _at_flat_places(imp, x, np.diagonal(_numbered(imp, x), offset, dim1, dim2))
+
+
+@row("as_strided", "as_strided_copy")
+def _as_strided(imp: Importer, x: Any, size: Any, stride: Any, storage_offset: Any = None) -> Any:
+    """Elements of the memory of a tensor, which is that of its elements in order."""
+    _numbered(imp, x)
+    places = np.full(tuple(size), storage_offset or 0)
+    for axis, one in enumerate(stride):
+        counted = np.arange(size[axis]) * one
+        places += counted.reshape([-1 if n == axis else 1 for n in range(len(size))])
+    return _at_flat_places(imp, x, places)
+
+
+@row("unfold")
+def _unfold(imp: Importer, x: Any, dimension: int, size: int, step: int) -> Any:
+    """Windows of a dimension, with their elements in a new last dimension."""
+    rank = imp.info(x).ndim
+    extent = imp.shape(x)[dimension]
+    if not isinstance(extent, int):
+        raise GraphError(
+            f"windows of a dimension of size {extent}", "its size is not known", "use a fixed size"
+        )
+    axis = dimension % rank
+    places = np.arange(0, extent - size + 1, step)[:, None] + np.arange(size)
+    found = imp.emit(R.take(x, const(places, "int64"), axis))
+    axes = [n for n in range(rank + 1) if n != axis + 1]
+    return imp.emit(R.permute_dims(found, [*axes, axis + 1]))
 
 
 @row("getitem")
@@ -321,7 +460,7 @@ def _getitem(imp: Importer, x: Any, index: Any) -> Any:
     kept = [one for n, one in enumerate(sizes) if n not in squeezed]
     for one in expanded:
         kept.insert(one, 1)
-    return imp.emit(R.reshape(found, kept))
+    return imp.reshape(found, kept)
 
 
 @row("masked_scatter")
@@ -349,6 +488,9 @@ def _flip(imp: Importer, x: Any, *dims: Any) -> Any:
 
 @row("roll")
 def _roll(imp: Importer, x: Any, shifts: Any, dims: Any = ()) -> Any:
+    if dims is None or (isinstance(dims, list | tuple) and not dims):
+        flat = _roll(imp, imp.emit(R.reshape(x, [-1])), shifts, 0)
+        return imp.emit(R.reshape(flat, imp.shape(x)))
     pairs = zip(
         shifts if isinstance(shifts, list | tuple) else [shifts],
         dims if isinstance(dims, list | tuple) else [dims],
@@ -356,7 +498,13 @@ def _roll(imp: Importer, x: Any, shifts: Any, dims: Any = ()) -> Any:
     )
     for shift, dim in pairs:
         extent = imp.shape(x)[dim]
-        cut = -shift % extent
+        if not isinstance(extent, int):
+            place = ops.floormod(-shift, extent)
+            first = imp.emit(R.strided_slice(x, [dim], [0], [place], [1], True))
+            last = imp.emit(R.strided_slice(x, [dim], [place], [extent], [1], True))
+            x = imp.emit(R.concat([last, first], dim))
+            continue
+        cut = -shift % extent if extent else 0
         if cut:
             parts = imp.emit(R.split(x, [cut], dim))
             first, last = [imp.emit(TupleGetItem(parts, n)) for n in (0, 1)]

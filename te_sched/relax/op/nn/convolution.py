@@ -268,8 +268,9 @@ def _infer_transposed(call: GraphCall, builder: Any, count: int) -> StructInfo:
         return given.unknown()
     check_equal(call, builder, data[1], weight[0], "the input channels")
     _check_divides(call, builder, attrs.groups, data[1], "input channels")
-    for extra, step in zip(attrs.output_padding, attrs.strides, strict=True):
-        if builder.analyzer.can_prove(ops.greater_equal(extra, step)):
+    steps_of = zip(attrs.output_padding, attrs.strides, attrs.dilation, strict=True)
+    for extra, step, gap in steps_of:
+        if builder.analyzer.can_prove(ops.greater_equal(extra, ops.maximum(step, gap))):
             raise GraphError(
                 f"output_padding {extra} of {call.op} is not less than its stride {step}",
                 "the padding chooses one of the sizes that a stride makes equal",

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from te_sched.errors import GraphError, kind_of
+from te_sched.ir.expr import IntImm
 from te_sched.ir.graph import GraphCall, GraphExpr, GraphFunction
 from te_sched.ir.op import Op
 from te_sched.ir.stmt import IRModule
@@ -122,7 +123,25 @@ class _Legalizer(PyExprMutator):
             block = builder._end_block()
         for binding in block.bindings:
             self.visit_binding(binding)
-        return builder.normalize(found if found is call else self._again(found))
+        if found is call:
+            return builder.normalize(call)
+        return self._sized(builder.normalize(self._again(found)), call.struct_info)
+
+    def _sized(self, made: Any, expected: StructInfo) -> Any:
+        """A call with the sizes that were inferred, where they are known to be those that it has:
+        tensor expressions do not know that sizes are not negative."""
+        info = getattr(made, "struct_info_", None)
+        shape, wanted = [getattr(one, "shape", None) for one in (info, expected)]
+        if not isinstance(shape, ShapeExpr) or not isinstance(wanted, ShapeExpr):
+            return made
+        if not isinstance(made, GraphCall):
+            return made
+        pairs = list(zip(shape.values, wanted.values, strict=True))
+        if made.sinfo_args != (info,) or all(isinstance(one, IntImm) for one, _ in pairs):
+            return made
+        if not all(self.builder_.analyzer.can_prove_equal(*pair) for pair in pairs):
+            return made
+        return self.builder_.normalize(GraphCall(made.op, made.args, made.attrs, (expected,)))
 
     def _kept(self, call: GraphCall, has_no_rule: bool) -> GraphCall:
         if self._warns and has_no_rule:

@@ -65,10 +65,10 @@ def _transposed(te_func: Any, grouped: Any, layouts: tuple[str, str]) -> Legaliz
     def legalize(builder: BlockBuilder, call: GraphCall) -> Any:
         attrs = call.attrs
         given = (attrs.data_layout, attrs.kernel_layout)
-        is_dilated = any(one != 1 for one in _numbers(attrs.dilation))
-        if given != layouts or attrs.out_layout != layouts[0] or is_dilated:
+        dilation = _numbers(attrs.dilation)
+        if given != layouts or attrs.out_layout != layouts[0]:
             warnings.warn(
-                f"{call.op} has no rule for layouts {given} and dilation {attrs.dilation}",
+                f"{call.op} has no rule for layouts {given}",
                 UserWarning,
                 stacklevel=2,
             )
@@ -79,6 +79,8 @@ def _transposed(te_func: Any, grouped: Any, layouts: tuple[str, str]) -> Legaliz
         name = str(call.op).rpartition(".")[2]
 
         def te_transposed(data: Any, weight: Any) -> Any:
+            if any(one != 1 for one in dilation):  # of elements and zeros between them
+                weight = topi.nn.dilate(weight, [1, 1, *dilation])
             if attrs.groups == 1:
                 return te_func(data, weight, *sizes, dtype, extra)
             return grouped(data, weight, *sizes, dtype, extra, attrs.groups)
@@ -179,12 +181,30 @@ def _pad(builder: BlockBuilder, call: GraphCall) -> Any:
         return builder.call_te(
             topi.nn.mirror_pad, call.args[0], before, after, mode, primfunc_name_hint="pad"
         )
+    if attrs.pad_mode in ("replicate", "circular"):
+        return builder.call_te(
+            _pad_repeated, call.args[0], before, after, attrs.pad_mode, primfunc_name_hint="pad"
+        )
     if attrs.pad_mode != "constant":
         return call
     value = scalar_or_expr(call.args[1], python_native=True)
     return builder.call_te(
         topi.nn.pad, call.args[0], before, after, float(value), primfunc_name_hint="pad"
     )
+
+
+def _pad_repeated(data: Any, before: Any, after: Any, mode: str) -> Any:
+    """A tensor with its last elements, or those of the other end, around it."""
+    sizes = [one + n + other for one, n, other in zip(before, data.shape, after, strict=True)]
+
+    def element(*i: Any) -> Any:
+        at = [ops.subtract(one, low) for one, low in zip(i, before, strict=True)]
+        if mode == "circular":
+            return data(*[ops.floormod(one, n) for one, n in zip(at, data.shape, strict=True)])
+        last = [ops.minimum(one, n - 1) for one, n in zip(at, data.shape, strict=True)]
+        return data(*[ops.maximum(one, 0) for one in last])
+
+    return topi.utils.tensor_of(sizes, element, "T_pad")
 
 
 # Activations

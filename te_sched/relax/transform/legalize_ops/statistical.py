@@ -27,12 +27,22 @@ def _reduction(te_func: TEFunc, name: str) -> LegalizeFunc:
 
 
 def _or_all(te_func: TEFunc) -> TEFunc:
-    """A reduction that gives the data itself for an empty list of axes."""
+    """A reduction that gives the data itself for an empty list of axes, or without dimensions."""
 
     def reduce(data: Any, axis: Any, keepdims: bool) -> Any:
-        return topi.identity(data) if axis == [] else te_func(data, axis, keepdims)
+        is_same = axis == [] or data.ndim == 0
+        return topi.identity(data) if is_same else te_func(data, axis, keepdims)
 
     return reduce
+
+
+def _place_of(te_func: TEFunc) -> TEFunc:
+    """A search for a place, which is 0 in a tensor without dimensions."""
+
+    def find(data: Any, axis: Any, keepdims: bool) -> Any:
+        return te_func(data, axis, keepdims) if data.ndim else topi.full((), "int64", 0)
+
+    return find
 
 
 def _count(data: Any, axis: Any) -> Any:
@@ -68,8 +78,8 @@ for _name, _func in {
     "mean": _mean,
     "std": _std,
     "variance": _variance,
-    "argmax": topi.argmax,
-    "argmin": topi.argmin,
+    "argmax": _place_of(topi.argmax),
+    "argmin": _place_of(topi.argmin),
 }.items():
     library_rule(f"relax.{_name}", _reduction(_func, _name))
 library_rule("relax.where", call_te_of(topi.where))
