@@ -143,7 +143,7 @@ TREE: dict[str, Alias] = {
     "tir": Alias(
         ("te_sched.tir",),
         {
-            **_all_from(_OLD, "stmt_seq stmt_list"),
+            **_all_from(_OLD, "For stmt_seq stmt_list"),
             "Any": f"{_OLD}:UnknownExtent",
             "BlockScope": "te_sched.tir.block_scope:BlockScope",
             "StmtSRef": "te_sched.tensorir.handles:StmtSRef",
@@ -153,7 +153,7 @@ TREE: dict[str, Alias] = {
     "tir.expr": Alias(
         ("te_sched.tir",), {"Any": f"{_OLD}:UnknownExtent", "ExprOp": "te_sched.ir.expr:Operand"}
     ),
-    "tir.stmt": Alias(("te_sched.tir",), _all_from(_OLD, "stmt_seq stmt_list")),
+    "tir.stmt": Alias(("te_sched.tir",), _all_from(_OLD, "For stmt_seq stmt_list")),
     "tir.op": Alias(("te_sched.tir",)),
     "tir.block_scope": Alias(("te_sched.tir.block_scope",)),
     "tir.block_dependence_info": Alias(("te_sched.tir.block_scope",)),

@@ -251,3 +251,11 @@ def test_symbolic_shapes_can_be_scheduled(target: Any) -> None:
 def test_schedule_rejects_what_is_no_output() -> None:
     with pytest.raises(ScheduleError, match="a str is not an output"):
         topi.generic.schedule_injective("relu")
+
+
+@pytest.mark.parametrize("target", [topi.x86, topi.cuda])
+def test_modules_of_targets_have_the_operators(target: Any) -> None:
+    X, W = te.placeholder((1, 3, 8, 8)), te.placeholder((4, 3, 5, 5))
+    out = nn.relu(target.conv2d_nchw(X, W, 1, 2, 1))
+    assert tuple(map(int, out.shape)) == (1, 4, 8, 8)
+    assert len(target.schedule_conv2d_nchw([out])[out].leaf_iter_vars) >= 4

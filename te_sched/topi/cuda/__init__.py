@@ -1,6 +1,7 @@
 """Schedules for CUDA: every loop of a kernel is bound to blocks and threads.
 
-All functions apply the same rules, which depend on the stages and not on the function.
+All functions of schedules apply the same rules, which depend on the stages and not on the function.
+The operators are those of `topi.nn`.
 
 >>> B = topi.nn.relu(te.placeholder((4, 32), name="A"))
 >>> s = topi.cuda.schedule_injective(B)
@@ -18,6 +19,16 @@ from te_sched.schedule.schedule import Schedule
 from te_sched.signatures import check_arguments
 from te_sched.te.tensor import Tensor
 from te_sched.topi.cuda.rules import apply_rules, schedule_injective_stage
+from te_sched.topi.nn import batch_matmul as batch_matmul
+from te_sched.topi.nn import conv1d_ncw as conv1d_ncw
+from te_sched.topi.nn import conv1d_nwc as conv1d_nwc
+from te_sched.topi.nn import conv2d_hwcn as conv2d_hwcn
+from te_sched.topi.nn import conv2d_nchw as conv2d_nchw
+from te_sched.topi.nn import conv2d_transpose_nchw as conv2d_transpose_nchw
+from te_sched.topi.nn import conv3d_ncdhw as conv3d_ncdhw
+from te_sched.topi.nn import conv3d_ndhwc as conv3d_ndhwc
+from te_sched.topi.nn import depthwise_conv2d_nchw as depthwise_conv2d_nchw
+from te_sched.topi.nn import group_conv2d_nchw as group_conv2d_nchw
 from te_sched.topi.scheduling import schedule_functions, start_schedule
 
 

@@ -1,6 +1,7 @@
 """Schedules for CPUs with vectors: loops in parallel, tiles, vectors inside.
 
-All functions apply the same rules, which depend on the stages and not on the function.
+All functions of schedules apply the same rules, which depend on the stages and not on the function.
+The operators are those of `topi.nn`.
 
 >>> B = topi.nn.relu(te.placeholder((4, 32), name="A"))
 >>> s = topi.x86.schedule_injective(B)
@@ -17,6 +18,13 @@ from typing import TYPE_CHECKING, Any
 from te_sched.schedule.schedule import Schedule
 from te_sched.signatures import check_arguments
 from te_sched.te.tensor import Tensor
+from te_sched.topi.nn import batch_matmul as batch_matmul
+from te_sched.topi.nn import conv2d_nchw as conv2d_nchw
+from te_sched.topi.nn import conv2d_transpose_nchw as conv2d_transpose_nchw
+from te_sched.topi.nn import conv3d_ncdhw as conv3d_ncdhw
+from te_sched.topi.nn import conv3d_ndhwc as conv3d_ndhwc
+from te_sched.topi.nn import depthwise_conv2d_nchw as depthwise_conv2d_nchw
+from te_sched.topi.nn import group_conv2d_nchw as group_conv2d_nchw
 from te_sched.topi.scheduling import schedule_functions, start_schedule
 from te_sched.topi.x86.rules import apply_rules, schedule_injective_stage
 
