@@ -171,6 +171,25 @@ class CudaModule(ModuleOf["CudaFunction"]):
         del fmt
         self.export_library(path)
 
+    def import_module(self, module: KernelFile) -> None:
+        """Take kernels that were saved beside this module: refused if they are of another one.
+
+        The file of this module has its kernels, too; those run, compiled for their device.
+        """
+        if not isinstance(module, KernelFile):
+            raise CallError(
+                f"cannot import {repr_of(module)} into a module for cuda",
+                "it is no file of kernels",
+                "give what load_module returns for the file of imported_modules[0].save",
+            )
+        missing = [name for name in self.kernels if name.encode() not in module.data]
+        if missing:
+            raise CallError(
+                f"{module.where} has no kernel {missing[0]}",
+                "it was saved from another module",
+                "give the file of imported_modules[0].save of this module",
+            )
+
     def __repr__(self) -> str:
         kernels = ", ".join(self.kernels)
         return f"<te_sched module for cuda: {', '.join(self._functions)}; kernels {kernels}>"
@@ -304,6 +323,21 @@ class DeviceCode(Unpicklable):
     def compiled(self, arch: str | None = None) -> nvrtc.CompiledKernels:
         """The kernels as NVRTC compiles them for an architecture such as "sm_80"."""
         return nvrtc.compile(self._module.source, arch or architecture_of(self._module.target))
+
+
+class KernelFile(Unpicklable):
+    """Kernels that `DeviceCode.save` wrote, for the `import_module` of their module."""
+
+    type_key = "cuda"
+    suffixes = (".ptx", ".cubin", ".cu")
+
+    def __init__(self, data: bytes, where: str) -> None:
+        self.data, self.where = data, where
+
+    def get_source(self, fmt: str = "") -> str:
+        """The text of the file."""
+        del fmt
+        return self.data.decode(errors="replace")
 
 
 def architecture_of(target: Target) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from te_sched import files
 from te_sched.codegen.target import Target
-from te_sched.runtime.cuda_module import CudaModule
+from te_sched.runtime.cuda_module import CudaModule, KernelFile
 from te_sched.runtime.libraries import read_tar, unpack, unseal
 from te_sched.runtime.loader import load_code
 from te_sched.runtime.module import Module
@@ -19,7 +19,7 @@ READERS = {"relax": "te_sched.relax.vm.executable:executable_of"}
 
 
 def load_module(path: str | os.PathLike[str], fmt: str = "") -> Any:
-    """Load a module that export_library saved; `fmt` is for TVM's sake.
+    """Load a module that export_library saved, or the kernels of one; `fmt` is for TVM's sake.
 
     What is in the file will run: load files that you trust. A file that was damaged since it was
     written, or that another te_sched or another kind of computer wrote, is refused (CallError).
@@ -35,6 +35,8 @@ def load_module(path: str | os.PathLike[str], fmt: str = "") -> Any:
     """
     del fmt
     content = files.read(path, "load", "check the path")
+    if Path(path).suffix in KernelFile.suffixes:
+        return KernelFile(content, str(path))
     is_archive = Path(path).suffix == ".tar"
     data = unseal(read_tar(content, str(path)) if is_archive else content, str(path))
     program = unpack(data, str(path))

@@ -14,7 +14,7 @@ from te_sched import nd
 from te_sched.codegen.cuda import nvrtc
 from te_sched.errors import CallError
 from te_sched.runtime import csource, cuda_sass, libraries, load_module
-from te_sched.runtime.cuda_module import CudaModule
+from te_sched.runtime.cuda_module import CudaModule, KernelFile
 from tests.runtime.fake_cuda import FakeDriver
 from tests.runtime.fake_cuda import driver as driver
 from tests.runtime.test_cuda_launch import N, arrays, plus_one
@@ -84,6 +84,30 @@ def test_forms_of_the_kernels(driver: FakeDriver, tmp_path: Path) -> None:
     assert (tmp_path / "kernels.cubin").read_bytes() == b"\x7fELF"
     with pytest.raises(CallError, match="unknown format of kernels: 'spirv'"):
         code.get_source("spirv")
+
+
+@pytest.mark.parametrize("suffix", KernelFile.suffixes)
+def test_kernels_in_a_file_of_their_own_are_imported(
+    driver: FakeDriver, suffix: str, tmp_path: Path
+) -> None:
+    module = plus_one()
+    assert isinstance(module, CudaModule)
+    module.save(tmp_path / "host.o")
+    (tmp_path / f"kernels{suffix}").write_text(module.source)
+    host, kernels = load_module(tmp_path / "host.o"), load_module(tmp_path / f"kernels{suffix}")
+    assert (kernels.type_key, kernels.get_source()) == ("cuda", module.source)
+    host.import_module(kernels)
+    run_emulated(host)
+
+
+def test_import_module_rejects_other_kernels(tmp_path: Path) -> None:
+    module = plus_one()
+    assert isinstance(module, CudaModule)
+    (tmp_path / "other.ptx").write_text(".visible .entry other_kernel()")
+    with pytest.raises(CallError, match=r"other\.ptx has no kernel main_kernel"):
+        module.import_module(load_module(tmp_path / "other.ptx"))
+    with pytest.raises(CallError, match="cannot import <te_sched module for cuda: main"):
+        module.import_module(module)  # type: ignore[arg-type]
 
 
 def test_sass_is_what_a_tool_prints(
