@@ -179,7 +179,7 @@ class CudaModule(ModuleOf["CudaFunction"]):
         if not isinstance(module, KernelFile):
             raise CallError(
                 f"cannot import {repr_of(module)} into a module for cuda",
-                "it is no file of kernels",
+                "it is not a file of kernels",
                 "give what load_module returns for the file of imported_modules[0].save",
             )
         missing = [name for name in self.kernels if name.encode() not in module.data]
