@@ -114,8 +114,9 @@ def is_untouched(sch: Schedule, blocks: list[BlockRV]) -> bool:
 _MARKS = {"meta_schedule.tiling_structure", "script_parsing_detect_access", "dlight.scheduled"}
 
 
-def inline_injective(sch: Schedule) -> None:
-    """Inline injective blocks into injective ones that read them, and transpositions into all.
+def inline_injective(sch: Schedule, constants: Collection[Buffer] = ()) -> None:
+    """Inline injective blocks into injective ones that read them, and into all those that transpose
+    or that copy one of the `constants`.
 
     Blocks between a reduction and the result become one block. Other copies stay before a
     reduction, which reads them along its iterators.
@@ -128,7 +129,10 @@ def inline_injective(sch: Schedule) -> None:
             if not is_injective(node) or not sch.get_consumers(block):
                 continue
             readers = [node_of(sch, one) for one in sch.get_consumers(block)]
-            if is_transposition(node) or all(is_injective(one) for one in readers):
+            is_inner = is_transposition(node) or (
+                is_copy(node) and node.reads[0].buffer in constants
+            )
+            if is_inner or all(is_injective(one) for one in readers):
                 is_changed |= attempt(lambda one=block: sch.compute_inline(one))
 
 
@@ -148,7 +152,7 @@ class Contraction:
     wide : the number of the operand that is read in vectors, of its columns.
     column : the iterator of the block that counts columns.
     row : the iterator that counts rows, for which the columns are read once; None without one.
-    is_plain : whether the indices of the wide operand are iterators, so that it can be packed.
+    is_plain : whether the columns are an index of the wide operand, so that it can be packed.
     is_contiguous : whether columns lie side by side in memory.
     """
 
@@ -170,7 +174,6 @@ def contraction_of(node: Block, constants: Collection[Buffer] = ()) -> Contracti
     candidates = []
     for wide, other in ((0, 1), (1, 0)):
         load = found[wide]
-        is_plain = all(isinstance(one, Var | IntImm) for one in load.indices)
         reuse = assumed_size([one for one in node.iter_vars if one.var not in used[wide]])
         for var, place in spatial.items():
             if (
@@ -180,6 +183,7 @@ def contraction_of(node: Block, constants: Collection[Buffer] = ()) -> Contracti
             ):
                 continue
             is_contiguous = _is_last(load, var)
+            is_plain = all(one is var or var not in variables_of(one) for one in load.indices)
             is_worth = reuse >= 4 or load.buffer in constants
             if not is_contiguous and not (is_plain and is_worth):
                 continue

@@ -226,6 +226,18 @@ def test_convolutions_of_unknown_length_are_tiled():
     np.testing.assert_allclose(out, np.einsum("ncth,fch->nft", windows, b), rtol=1e-5)
 
 
+def test_turned_filters_that_are_constant_are_packed_at_once():
+    """Those of a transposed convolution are not copied first, so that packing them is no work."""
+    x, w = tensor(1, 8, 5, 5), tensor(8, 16, 4, 4, name="W")
+    declared = [x, w, topi.nn.conv2d_transpose_nchw(x, w, (2, 2), (1, 1), "float32", (0, 0))]
+    func = te.create_prim_func(declared, index_dtype_override="int64")
+    sch = dlight.cpu.Default().apply(func.with_attr("layout_free_buffers", [1]), LLVM, False)
+    packing = sch.get(sch.get_block("W_global"))
+    assert [one.buffer.name for one in packing.reads] == ["W"]
+    for expected, found in zip(results(func, declared), results(sch.mod, declared), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+
+
 @pytest.mark.parametrize("filters", [24, 40, 112])
 def test_convolutions_of_one_element_are_products(filters):
     declared = convolution(1, 8, 10, filters, 1)

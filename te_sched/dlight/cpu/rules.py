@@ -96,7 +96,7 @@ def constants_of(sch: Schedule) -> list[Buffer]:
 
 def schedule_blocks(sch: Schedule, target: Target, constants: list[Buffer]) -> Schedule:
     """The schedule with all blocks of its function scheduled."""
-    inline_injective(sch)
+    inline_injective(sch, constants)
     lanes = vectors_of(target).lanes
     for block in blocks_of(sch):
         if is_reduction(node_of(sch, block)):
