@@ -230,6 +230,19 @@ class DataflowBlock(BindingBlock):
     """Bindings without control flow and effects."""
 
 
+def joined_blocks(blocks: list[BindingBlock]) -> list[BindingBlock]:
+    """Blocks without empty ones, adjacent ones of a kind as one."""
+    found: list[BindingBlock] = []
+    for block in blocks:
+        if not block.bindings:
+            continue
+        if found and type(found[-1]) is type(block):
+            found[-1] = type(block)((*found[-1].bindings, *block.bindings))
+        else:
+            found.append(block)
+    return found
+
+
 @node
 class SeqExpr(GraphExpr):
     """Blocks of bindings, and a result."""

@@ -347,14 +347,27 @@ def _infos(given: Any, what: str) -> tuple[StructInfo, ...]:
 
 
 def erase_to_well_defined(info: StructInfo, params: Sequence[StructInfo]) -> StructInfo:
-    """A struct info in which shapes of other variables than those of parameters are not known.
+    """A struct info in which shapes of other variables than those of parameters are not known; one
+    that is a variable of the graph is not, either.
 
     >>> from te_sched import relax, tir
     >>> n = tir.Var("n", "int64")
     >>> erase_to_well_defined(relax.TensorStructInfo([n, 4], "float32"), [])
     R.Tensor(dtype="float32", ndim=2)
     """
-    return erase_unknown(info, {one for param in params for one in _variables(param)})
+    known = {one for param in params for one in _variables(param)}
+    return erase_unknown(erase_variables(info), known)
+
+
+def erase_variables(info: StructInfo) -> StructInfo:
+    """A struct info in which shapes that are variables of the graph are not known."""
+    if isinstance(info, TupleStructInfo):
+        fields = [erase_variables(one) for one in info.fields]
+        is_same = all(new is old for new, old in zip(fields, info.fields, strict=True))
+        return info if is_same else TupleStructInfo(tuple(fields))
+    if not isinstance(info, TensorStructInfo) or isinstance(info.shape, ShapeExpr | None):
+        return info
+    return TensorStructInfo(None, info.dtype, info.vdevice, info.ndim)
 
 
 def erase_unknown(info: StructInfo, known: Collection[Any]) -> StructInfo:

@@ -46,6 +46,7 @@ from te_sched.ir.graph import (
     VarBinding,
     as_expr,
     as_struct_info,
+    joined_blocks,
     update_struct_info,
 )
 from te_sched.ir.op import Op
@@ -59,6 +60,7 @@ from te_sched.ir.struct_info import (
     TensorStructInfo,
     TupleStructInfo,
     erase_unknown,
+    erase_variables,
 )
 from te_sched.ir.structural import structural_equal
 from te_sched.ir.structural_hash import structural_hash
@@ -567,7 +569,7 @@ class BlockBuilder:
             last = self._end_block()
         if last.bindings:
             blocks.append(last)
-        blocks = _joined(blocks)
+        blocks = joined_blocks(blocks)
         same = len(blocks) == len(expr.blocks) and all(
             new is old for new, old in zip(blocks, expr.blocks, strict=True)
         )
@@ -578,7 +580,10 @@ class BlockBuilder:
         return expr
 
     def _outside(self, info: Any, blocks: Sequence[BindingBlock]) -> Any:
-        """A struct info without the variables of sizes that blocks define."""
+        """A struct info without the variables of sizes that blocks define, and without variables
+        of the graph.
+        """
+        info = None if info is None else erase_variables(info)
         own = {
             var
             for block in blocks
@@ -717,19 +722,6 @@ def _check_condition(cond: Any) -> None:
 def _known_of(expr: Any) -> StructInfo:
     found: StructInfo | None = getattr(expr, "struct_info_", None)
     return ObjectStructInfo() if found is None else found
-
-
-def _joined(blocks: list[BindingBlock]) -> list[BindingBlock]:
-    """Blocks without empty ones, adjacent ones of a kind as one."""
-    found: list[BindingBlock] = []
-    for block in blocks:
-        if not block.bindings:
-            continue
-        if found and type(found[-1]) is type(block):
-            found[-1] = type(block)((*found[-1].bindings, *block.bindings))
-        else:
-            found.append(block)
-    return found
 
 
 _NORMALIZERS: dict[type, Callable[[BlockBuilder, Any], Any]] = {

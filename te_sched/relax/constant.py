@@ -19,8 +19,9 @@ def const(value: Any, dtype: Any = None) -> Constant:
 
     Parameters
     ----------
-    value : an array, or a number or lists of them. Python's numbers become int32 and float32.
-    dtype : its dtype, or a TensorStructInfo; by default that of an array.
+    value : an array, or a number or lists of them.
+    dtype : its dtype, or a TensorStructInfo. By default numbers and arrays of int64 and float64
+        become int32 and float32, as in TVM; others, and those of `te_sched.nd`, keep their dtype.
 
     Raises
     ------
@@ -47,7 +48,7 @@ def const(value: Any, dtype: Any = None) -> Constant:
         raise GraphError(
             f"the constant {repr_of(value)}", f"it is {kind_of(value)}", "give numbers or an array"
         )
-    if not wanted and not hasattr(value, "dtype"):
+    if not wanted:
         wanted = {"float64": "float32", "int64": "int32"}.get(str(array.dtype))
     return _as_declared(Constant(nd.array(array.astype(wanted) if wanted else array)), info)
 

@@ -27,7 +27,9 @@ from te_sched.passes import ModulePass, ModuleTransform, PassInfo
 from te_sched.relax import transform
 from te_sched.relax.expr_functor import PyExprVisitor
 from te_sched.relax.transform.fold_constant import folding
+from te_sched.relax.transform.fuse_tir import fuse_if_primitive
 from te_sched.relax.transform.fuse_transpose_matmul import fused
+from te_sched.relax.transform.split_layout_rewrite_preproc import split_functions
 from te_sched.transform import Sequential
 
 # The passes of relax.transform, in order.
@@ -48,6 +50,13 @@ _DEFAULT_BUILD = (
 )
 
 
+# Passes of builds, which keep calls whose results are not used: they may be of Python.
+_KEEPING: dict[str, Callable[[IRModule], IRModule]] = {
+    "FoldConstant": folding(),
+    "FuseTIR": fuse_if_primitive,
+}
+
+
 def processor_passes() -> list[tuple[str, Callable[[IRModule], IRModule]]]:
     """The passes of the pipeline "processor" with their names; they need a target around them."""
     # A normalization that is left is decomposed into a tuple, whose parts are used directly.
@@ -58,8 +67,8 @@ def processor_passes() -> list[tuple[str, Callable[[IRModule], IRModule]]]:
         ("FuseTransposeMatmul", lambda mod: fused(mod, only_parameters=True)),
         *[(name, _pass(name)) for name in names],
         ("ApplyDefaultSchedule", lambda mod: schedule(with_free_layouts(mod))),
-        ("SplitLayoutRewritePreproc", transform.SplitLayoutRewritePreproc()),
-        ("FoldConstant", folding()),
+        ("SplitLayoutRewritePreproc", split_functions),
+        ("FoldConstant", _KEEPING["FoldConstant"]),
         ("DeadCodeElimination", _without_packing),
     ]
 
@@ -77,8 +86,10 @@ def gpu_passes() -> list[tuple[str, Callable[[IRModule], IRModule]]]:
 
 def _pass(name: str) -> Callable[[IRModule], IRModule]:
     """A pass of relax.transform, which keeps calls whose result is not used."""
+    if name in _KEEPING:
+        return _KEEPING[name]
     made: Callable[[IRModule], IRModule] = getattr(transform, name)()
-    return folding() if name == "FoldConstant" else made
+    return made
 
 
 def _without_packing(mod: IRModule) -> IRModule:

@@ -227,10 +227,10 @@ class GraphPrinter(ScriptPrinter):
         return f"{self.style.module_alias or self.module_name}.{node}"
 
     def _constant(self, node: G.Constant) -> str:
-        if node.data.shape:
+        dtype = quoted(str(node.data.dtype))
+        if node.data.shape or "uint" in dtype:
             return self.metadata_item(_CONSTANTS, node)
         value = node.data.numpy().item()
-        dtype = quoted(str(node.data.dtype))
         if isinstance(value, bool | int):
             return f"R.const({value}, {dtype})"
         return f"R.const({plain_float(float(value))}, {dtype})"

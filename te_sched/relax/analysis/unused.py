@@ -17,6 +17,7 @@ from te_sched.ir.graph import (
     MatchCast,
     SeqExpr,
     VarBinding,
+    joined_blocks,
 )
 from te_sched.ir.visitor import replace
 from te_sched.relax.analysis.purity import contains_impure_call
@@ -59,6 +60,8 @@ def _of_sequence(seq: SeqExpr) -> SeqExpr:
         if kept.bindings:
             blocks.append(kept)
     blocks.reverse()
+    if len(blocks) < len(seq.blocks):
+        blocks = joined_blocks(blocks)
     if len(blocks) == len(seq.blocks) and all(map(_is, blocks, seq.blocks)):
         return seq
     return SeqExpr(tuple(blocks), seq.body, seq.struct_info_)

@@ -39,7 +39,7 @@ from te_sched.ir.visitor import replace, substitute
 from te_sched.passes import ModulePass, PassInfo
 from te_sched.relax.analysis.purity import contains_impure_call
 from te_sched.relax.analysis.unused import remove_all_unused
-from te_sched.relax.analysis.variables import all_global_vars, bindings_of
+from te_sched.relax.analysis.variables import all_global_vars, bindings_of, nodes_of
 from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.dpl.context import PatternContext, variables_of_match
 from te_sched.relax.dpl.pattern import (
@@ -183,13 +183,18 @@ class _Rewriting:
         self._known: dict[int, GlobalVar] = {}
 
     def rewrite(self, func: GraphFunction) -> GraphFunction:
-        """The function when no rule changes it any more."""
+        """The function when no rule changes it any more.
+
+        As in TVM, bindings that are not used are removed unless all are in dataflow blocks.
+        """
         for _ in range(MAX_PASSES):
             new = _OnePass(self, func).rewritten()
             if new is func:
                 new = _OnePass(self, func, looks_for_tuples=True).rewritten()
             if new is func or structural_equal(new, func):
-                return func
+                blocks = [one for one in nodes_of(func) if isinstance(one, BindingBlock)]
+                is_dataflow = all(isinstance(one, DataflowBlock) for one in blocks)
+                return func if is_dataflow else simplified(func)
             func = simplified(new)
         raise GraphError(
             f"function {func.__name__} is rewritten without end",
@@ -209,9 +214,9 @@ class _Rewriting:
 
 def simplified(func: GraphFunction) -> GraphFunction:
     """A function without the repeated values and unused bindings that rewriting leaves."""
-    once: GraphFunction = EliminateCommonSubexpr().transform(func, None, None)
-    found: GraphFunction = remove_all_unused(canonical_bindings(once))
-    return found
+    eliminate = EliminateCommonSubexpr().transform
+    found: GraphFunction = remove_all_unused(canonical_bindings(eliminate(func, None, None)))
+    return found if structural_equal(found, func) else simplified(found)
 
 
 class _OnePass(PyExprMutator):

@@ -10,12 +10,12 @@ from typing import Any
 
 from te_sched.ir.graph import GraphCall
 from te_sched.ir.struct_info import PrimStructInfo, StructInfo
-from te_sched.relax.op.common import FOLLOWS, broadcast, common_dtype, operand_of
+from te_sched.relax.op.common import FOLLOWS, broadcast, common_dtype, operand_of, with_sizes
 from te_sched.relax.operators import make_call, register_operator
 
 
 def _infer(call: GraphCall, builder: Any, dtype: str) -> StructInfo:
-    infos = [operand_of(call, 0), operand_of(call, 1)]
+    infos = [with_sizes(operand_of(call, at)) for at in (0, 1)]
     if all(isinstance(one, PrimStructInfo) for one in infos):
         return PrimStructInfo(dtype)
     return broadcast(call, builder, infos, dtype)

@@ -365,7 +365,7 @@ def _infer_tensor_to_shape(call: GraphCall, builder: Any) -> StructInfo:
     return ShapeStructInfo(None, sizes[0].value if is_known and sizes is not None else -1)
 
 
-@register_operator("relax.shape_to_tensor")
+@register_operator("relax.shape_to_tensor", FCallPacked="relax.run.shape_to_tensor")
 def _infer_shape_to_tensor(call: GraphCall, builder: Any) -> StructInfo:
     del builder
     info = call.args[0].struct_info

@@ -17,6 +17,7 @@ from te_sched.ir.struct_info import (
     StructInfo,
     TensorStructInfo,
 )
+from te_sched.ir.visitor import replace
 from te_sched.signatures import is_index
 
 # The policies of an operator in mixed precision: it is computed with float16, or with the dtype of
@@ -67,6 +68,13 @@ def given_dtype(dtype: Any) -> str:
 def shape_of(info: TensorStructInfo) -> tuple[Any, ...] | None:
     """The sizes of a tensor, if they are known."""
     return info.shape.values if isinstance(info.shape, ShapeExpr) else None
+
+
+def with_sizes(info: Any) -> Any:
+    """The struct info of an operand whose shape is a variable with the sizes of the variable."""
+    known = getattr(getattr(info, "shape", None), "struct_info", None)
+    sizes = known.values if isinstance(known, ShapeStructInfo) else None
+    return info if sizes is None else replace(info, shape=ShapeExpr(sizes))
 
 
 def common_dtype(call: GraphCall, infos: Sequence[Any]) -> str:

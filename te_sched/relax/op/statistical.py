@@ -31,6 +31,8 @@ def reduced(
     sizes = shape_of(info)
     if sizes is None:
         ndim = info.ndim if keepdims else info.ndim - len(places)
+        if ndim == 0:
+            return TensorStructInfo((), dtype, info.vdevice)
         return TensorStructInfo(None, dtype, info.vdevice, ndim)
     left = [
         one if place in places else size

@@ -67,7 +67,7 @@ class _Marker(PyExprMutator):
             for place, one in enumerate(call.args[1].fields)
             if isinstance(one, Constant) or one in self.weights
         ]
-        if not isinstance(func, PrimFunc) or not places:
+        if not isinstance(func, PrimFunc):
             return call
         marked = renew_defs(func).with_attr("layout_free_buffers", places)
         new = self.builder_.add_func(marked, str(name))

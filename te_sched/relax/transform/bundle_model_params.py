@@ -57,18 +57,14 @@ def bundled(func: GraphFunction, name: str) -> GraphFunction:
 
 
 class _Bundler(PyExprMutator):
-    """Takes weights out of a tuple where they are used first."""
+    """Takes weights out of a tuple where they are used."""
 
     def __init__(self, weights: Any, bundle: GraphVar) -> None:
         super().__init__()
         self._items = {one: TupleGetItem(bundle, place) for place, one in enumerate(weights)}
-        self._taken: dict[tuple[int, GraphVar], GraphVar] = {}
 
     def visit_var_(self, op: GraphVar) -> Any:
-        """The weight, taken out of the tuple once in a block."""
+        """The weight, taken out of the tuple for each use."""
         if op not in self._items:
             return super().visit_var_(op)
-        key = (id(self.builder_._block()), op)
-        if key not in self._taken:
-            self._taken[key] = self.builder_.emit(self._items[op], op.name_hint)
-        return self._taken[key]
+        return self.builder_.emit(self._items[op], op.name_hint)

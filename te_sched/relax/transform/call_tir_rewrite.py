@@ -32,10 +32,9 @@ from te_sched.ir.struct_info import (
     TensorStructInfo,
     TupleStructInfo,
 )
-from te_sched.passes import PassInfo
+from te_sched.passes import ModuleTransform, PassInfo
 from te_sched.relax.expr_functor import PyExprMutator
 from te_sched.relax.op import builtin, vm
-from te_sched.relax.transform.base import FunctionPass
 
 _CALLS = (
     "relax.call_tir",
@@ -45,7 +44,7 @@ _CALLS = (
 )
 
 
-def CallTIRRewrite() -> FunctionPass:
+def CallTIRRewrite() -> ModuleTransform:
     """The pass that allocates the results of calls.
 
     >>> from te_sched import relax, topi
@@ -58,11 +57,17 @@ def CallTIRRewrite() -> FunctionPass:
     ['alloc', '_', 'gv']
     """
 
-    def run(func: GraphFunction, mod: IRModule, *_: object) -> GraphFunction:
-        new: GraphFunction = _Allocated(mod).visit_expr(func)
-        return new
+    def run(mod: IRModule, context: Any) -> IRModule:
+        del context
+        rewriting = _Allocated(mod)  # names of allocations differ in all functions
+        changed = {
+            name: rewriting.visit_expr(func)
+            for name, func in mod.functions.items()
+            if isinstance(func, GraphFunction)
+        }
+        return mod.with_functions(changed)
 
-    return FunctionPass(run, PassInfo(0, "CallTIRRewrite"))
+    return ModuleTransform(run, PassInfo(0, "CallTIRRewrite"))
 
 
 class _Allocated(PyExprMutator):

@@ -190,7 +190,7 @@ class _Names:
             every = [var, *names.get(var, [])]
             outside = [one for one in every if everywhere.get(one, 0) > inside.get(one, 0)]
             visible = [one for one in [*outside, *every] if not isinstance(one, DataflowVar)]
-            if outside and isinstance(var, DataflowVar):
+            if outside and var not in outside:
                 made = visible[0] if visible else GraphVar(var.name_hint, var.struct_info_)
                 self.defined_as[var] = made
             elif not outside and not isinstance(var, DataflowVar):

@@ -12,6 +12,7 @@ from te_sched.ir.graph import (
     GraphFunction,
     If,
     SeqExpr,
+    joined_blocks,
 )
 from te_sched.passes import PassInfo
 from te_sched.relax.analysis.purity import is_impure_call
@@ -87,18 +88,7 @@ class _Extractor(PyExprMutator):
                     finish()
                     found.append(BindingBlock((binding,)))
         finish()
-        return _joined(found)
-
-
-def _joined(blocks: list[BindingBlock]) -> list[BindingBlock]:
-    """Blocks, adjacent ones of a kind as one."""
-    found: list[BindingBlock] = []
-    for block in blocks:
-        if found and type(found[-1]) is type(block):
-            found[-1] = type(block)((*found[-1].bindings, *block.bindings))
-        else:
-            found.append(block)
-    return found
+        return joined_blocks(found)
 
 
 def _may_flow(value: Any) -> bool:

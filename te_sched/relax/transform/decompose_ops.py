@@ -22,6 +22,7 @@ from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.constant import const
 from te_sched.relax.expr_functor import PyExprMutator
 from te_sched.relax.transform.base import FunctionPass
+from te_sched.transform import Sequential
 
 Rule = Callable[[BlockBuilder, GraphCall], Any]
 
@@ -33,17 +34,21 @@ def DecomposeOpsForInference(func_name: str | None = None) -> FunctionPass:
     ----------
     func_name : the function; by default all functions.
     """
-    return _decompose("DecomposeOpsForInference", func_name, _INFERENCE)
+    return _decompose("DecomposeOps", func_name, _INFERENCE)
 
 
-def DecomposeOpsForTraining(func_name: str | None = None) -> FunctionPass:
+def DecomposeOpsForTraining(func_name: str | None = None) -> Sequential:
     """The pass that decomposes batch_norm with the mean and variance of the data, and layer_norm.
 
     Parameters
     ----------
     func_name : the function; by default all functions.
     """
-    return _decompose("DecomposeOpsForTraining", func_name, _TRAINING)
+    passes = [
+        _decompose("MutateOpsForTraining", func_name, _TRAINING),
+        _decompose("DecomposeOps", func_name, _INFERENCE),
+    ]
+    return Sequential(passes, name="DecomposeOpsForTraining")
 
 
 def _decompose(name: str, func_name: str | None, rules: Mapping[str, Rule]) -> FunctionPass:
@@ -105,12 +110,12 @@ def _batch_norm(builder: BlockBuilder, call: GraphCall) -> Any:
 
 def _batch_norm_of_training(builder: BlockBuilder, call: GraphCall) -> Any:
     """batch_norm of training: the mean and variance are those of the data, and move."""
-    data, _, _, moving_mean, moving_variance = call.args
+    data, gamma, beta, moving_mean, moving_variance = call.args
     info = data.struct_info
     assert isinstance(info, TensorStructInfo)
     axes = [at for at in range(info.ndim) if at != call.attrs.axis % info.ndim]
     mean, variance = builder.emit(op.mean(data, axes)), builder.emit(op.variance(data, axes))
-    parts = builder.emit(Tuple((_normalized(call, mean, variance), mean, variance)))
+    parts = builder.emit(GraphCall(call.op, (data, gamma, beta, mean, variance), call.attrs))
     found = builder.emit(TupleGetItem(parts, 0))
     rate = call.attrs.momentum
     kept, added = _number(1 - rate, moving_mean), _number(rate, moving_mean)
@@ -148,7 +153,6 @@ def _tensor_to_shape(builder: BlockBuilder, call: GraphCall) -> Any:
 _COMMON: dict[str, Rule] = {"relax.tensor_to_shape": _tensor_to_shape}
 _INFERENCE: dict[str, Rule] = {**_COMMON, "relax.nn.batch_norm": _batch_norm}
 _TRAINING: dict[str, Rule] = {
-    **_COMMON,
     "relax.nn.batch_norm": _batch_norm_of_training,
     "relax.nn.layer_norm": _layer_norm,
 }

@@ -13,22 +13,14 @@ from __future__ import annotations
 from typing import Any
 
 from te_sched.ir.graph import (
-    Constant,
     DataflowBlock,
     DataflowVar,
-    DataTypeImm,
-    ExternFunc,
     GraphCall,
     GraphFunction,
-    GraphString,
     GraphVar,
-    If,
     MatchCast,
-    PrimValue,
     VarBinding,
 )
-from te_sched.ir.stmt import GlobalVar
-from te_sched.ir.struct_info import ShapeExpr
 from te_sched.ir.structural import structural_equal
 from te_sched.ir.structural_hash import structural_hash
 from te_sched.passes import PassInfo
@@ -36,18 +28,6 @@ from te_sched.relax.analysis.purity import contains_impure_call
 from te_sched.relax.expr_functor import PyExprMutator
 from te_sched.relax.transform.base import FunctionPass
 
-_PLAIN = (
-    Constant,
-    DataTypeImm,
-    ExternFunc,
-    GlobalVar,
-    GraphFunction,
-    GraphString,
-    GraphVar,
-    If,
-    PrimValue,
-    ShapeExpr,
-)
 _ALLOCATIONS = ("alloc_tensor", "alloc_storage")
 
 
@@ -134,8 +114,10 @@ class _Eliminator(PyExprMutator):
         return found
 
     def visit_dataflow_block_(self, block: DataflowBlock) -> Any:
-        """A block; its DataflowVars are not visible after it."""
+        """A block; its DataflowVars are not visible after it, its outputs stay what they are."""
+        before = dict(self._known.instead)
         found = super().visit_dataflow_block_(block)
+        self._known.instead = before
         self._known.forget(lambda var: isinstance(var, DataflowVar))
         return found
 
@@ -174,7 +156,7 @@ class _Eliminator(PyExprMutator):
         names.append(var)
 
     def _is_comparable(self, value: Any) -> bool:
-        if isinstance(value, _PLAIN) or (self._call_only and not isinstance(value, GraphCall)):
+        if self._call_only and not isinstance(value, GraphCall):
             return False
         if isinstance(value, GraphCall) and str(value.op).endswith(_ALLOCATIONS):
             return False

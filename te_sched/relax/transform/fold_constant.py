@@ -13,13 +13,14 @@ import numpy as np
 from te_sched import nd
 from te_sched.driver import build
 from te_sched.errors import TeSchedError
-from te_sched.ir.expr import IntImm
+from te_sched.ir.expr import FloatImm, IntImm
 from te_sched.ir.graph import (
     Constant,
     DataflowBlock,
     GraphCall,
     GraphFunction,
     GraphVar,
+    PrimValue,
     Tuple,
     VarBinding,
 )
@@ -34,6 +35,9 @@ from te_sched.relax.expr_functor import PyExprMutator, PyExprVisitor
 from te_sched.relax.struct_info import sizes_of
 from te_sched.relax.transform.base import FunctionPass
 from te_sched.relax.transform.legalize_ops import rule_of
+
+# Operators of which the first argument gives the shape alone.
+_OF_SHAPES = [f"relax.{name}_like" for name in ("full", "ones", "zeros", "eye")]
 
 
 def FoldConstant() -> FunctionPass:
@@ -115,8 +119,8 @@ class _Folder(PyExprMutator):
     def visit_var_binding_(self, binding: VarBinding) -> None:
         """The binding, unless its value is a constant."""
         value = self.visit_expr(binding.value)
-        is_folded = isinstance(value, ShapeExpr) and value is not binding.value
-        if is_folded or isinstance(value, Constant):
+        is_shape = isinstance(value, ShapeExpr) and _is_known(value)
+        if is_shape or isinstance(value, Constant):
             self._constants[binding.var] = value
         else:
             self.reemit_binding(binding, value)
@@ -129,7 +133,10 @@ class _Folder(PyExprMutator):
         name = str(call.op)
         if name == "relax.call_tir":
             return self._run(call, self._mod) or call
-        if not self._is_dataflow or not all(map(_is_known, call.args)) or is_impure_call(call):
+        given = call.args[1:] if name in _OF_SHAPES else call.args
+        if name == "relax.arange":  # as in TVM
+            return call
+        if not self._is_dataflow or not all(map(_is_known, given)) or is_impure_call(call):
             return call
         if name == "relax.tensor_to_shape":
             values = call.args[0].data.numpy()
@@ -224,6 +231,8 @@ def _is_known(value: Any) -> bool:
         return all(map(_is_known, value.fields))
     if isinstance(value, ShapeExpr):
         return all(isinstance(one, IntImm) for one in value.values)
+    if isinstance(value, PrimValue):
+        return isinstance(value.value, IntImm | FloatImm)
     return isinstance(value, Constant)
 
 

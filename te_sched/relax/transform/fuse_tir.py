@@ -48,8 +48,10 @@ from te_sched.passes import ModuleTransform, PassInfo
 from te_sched.relax.analysis.variables import bindings_of
 from te_sched.relax.expr_functor import PyExprMutator
 from te_sched.relax.struct_info import derive_call, sizes_of
-from te_sched.relax.transform.canonicalize_bindings import CanonicalizeBindings
 from te_sched.relax.transform.dead_code_elimination import DeadCodeElimination
+from te_sched.relax.transform.expand_tuple_args import ExpandTupleArguments
+from te_sched.relax.transform.remove_unused_parameters import RemoveUnusedParameters
+from te_sched.transform import Sequential
 
 _Regions = tuple[BufferRegion, ...]
 CALL_TIR, CALL_INPLACE = Op.get("relax.call_tir"), Op.get("relax.call_tir_inplace")
@@ -59,9 +61,9 @@ def _is_primitive(func: Any) -> bool:
     return isinstance(func, GraphFunction) and bool(func.attrs.get("Primitive"))
 
 
-def FuseTIR() -> ModuleTransform:
+def FuseTIR() -> Sequential:
     """The pass that makes one function of blocks of each function with the attribute "Primitive",
-    and removes the functions that are not called any more.
+    and removes what is not used: functions, parameters and bindings.
 
     >>> from te_sched import relax, topi
     >>> x = relax.Var("x", relax.TensorStructInfo([4], "float32"))
@@ -83,13 +85,14 @@ def FuseTIR() -> ModuleTransform:
     ['compute_intermediate']
     """
 
-    def run(mod: IRModule, context: Any) -> IRModule:
-        del context
-        if not any(_is_primitive(func) for _, func in mod.functions.items()):
-            return mod
-        return DeadCodeElimination()(CanonicalizeBindings()(fuse_functions(mod)))
+    inner = ModuleTransform(lambda mod, _: fuse_functions(mod), PassInfo(0, "FuseTIRInner"))
+    passes = [ExpandTupleArguments(), RemoveUnusedParameters(), inner, DeadCodeElimination()]
+    return Sequential(passes, name="FuseTIR")
 
-    return ModuleTransform(run, PassInfo(0, "FuseTIR"))
+
+def fuse_if_primitive(mod: IRModule) -> IRModule:
+    """`FuseTIR` that keeps what is not used if there is nothing to fuse: it may be of Python."""
+    return FuseTIR()(mod) if any(map(_is_primitive, mod.functions.values())) else mod
 
 
 def fuse_functions(mod: IRModule) -> IRModule:

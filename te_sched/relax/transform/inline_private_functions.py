@@ -9,6 +9,7 @@ from te_sched.ir.stmt import IRModule
 from te_sched.ir.visitor import replace
 from te_sched.passes import ModuleTransform, PassInfo
 from te_sched.relax.analysis.recursion import detect_recursion
+from te_sched.relax.analysis.unused import remove_all_unused
 from te_sched.relax.copying import inline_functions
 from te_sched.relax.transform.dead_code_elimination import callees_of
 
@@ -43,7 +44,7 @@ def InlinePrivateFunctions() -> ModuleTransform:
         if not private:
             return mod
         functions = {
-            name: inline_functions(func, private) if isinstance(func, GraphFunction) else func
+            name: _inlined(func, private) if isinstance(func, GraphFunction) else func
             for name, func in mod.functions.items()
         }
         used = {
@@ -58,3 +59,9 @@ def InlinePrivateFunctions() -> ModuleTransform:
         return replace(mod, functions=kept)
 
     return ModuleTransform(run, PassInfo(0, "InlinePrivateFunctions"))
+
+
+def _inlined(func: GraphFunction, private: dict[str, GraphFunction]) -> GraphFunction:
+    """The function with others inside, without bindings that it does not use."""
+    new: GraphFunction = inline_functions(func, private)
+    return new if new is func else remove_all_unused(new)

@@ -1,6 +1,6 @@
 """KillAfterLastUse: memory is released after the last use of a tensor or storage.
 
-Bindings of a variable to another one are dropped, since both are one value of the machine.
+Bindings are made canonical first, so that a value has one name.
 """
 
 from __future__ import annotations
@@ -9,19 +9,24 @@ from typing import Any
 
 from te_sched.ir.graph import (
     Binding,
+    DataflowBlock,
     GraphCall,
     GraphFunction,
     GraphVar,
-    MatchCast,
     SeqExpr,
     VarBinding,
 )
-from te_sched.ir.op import Op
-from te_sched.ir.struct_info import TensorStructInfo
+from te_sched.ir.struct_info import (
+    FuncStructInfo,
+    PrimStructInfo,
+    ShapeStructInfo,
+    TensorStructInfo,
+)
 from te_sched.passes import PassInfo
 from te_sched.relax.expr_functor import PyExprMutator, PyExprVisitor
 from te_sched.relax.op import memory, vm
 from te_sched.relax.transform.base import FunctionPass
+from te_sched.relax.transform.canonicalize_bindings import canonical_bindings, canonical_sizes
 
 
 def KillAfterLastUse() -> FunctionPass:
@@ -39,7 +44,7 @@ def KillAfterLastUse() -> FunctionPass:
     """
 
     def run(func: GraphFunction, *_: object) -> GraphFunction:
-        new: GraphFunction = _Killed().visit_expr(func)
+        new: GraphFunction = _Killed().visit_expr(canonical_bindings(canonical_sizes(func)))
         return new
 
     return FunctionPass(run, PassInfo(0, "KillAfterLastUse"))
@@ -47,12 +52,14 @@ def KillAfterLastUse() -> FunctionPass:
 
 class _Killed(PyExprMutator):
     def visit_seq_expr_(self, op: SeqExpr) -> Any:
-        """The sequence without aliases, and with the ends of lives."""
-        op = _without_aliases(op)
+        """The sequence with the ends of lives."""
         ends = _last_uses(op)
         blocks = []
         for block in op.blocks:
-            self.builder_._begin_binding_block()
+            if isinstance(block, DataflowBlock):
+                self.builder_._begin_dataflow_block()
+            else:
+                self.builder_._begin_binding_block()
             for binding in block.bindings:
                 self.visit_binding(binding)
                 for var in ends.get(id(binding), ()):
@@ -73,42 +80,18 @@ class _Killed(PyExprMutator):
         super().visit_var_binding_(binding)
 
 
-def _without_aliases(op: SeqExpr) -> SeqExpr:
-    """The sequence in which variables that are bound to others are replaced by these."""
-    same: dict[GraphVar, GraphVar] = {}
-    for block in op.blocks:
-        for one in block.bindings:
-            if isinstance(one, VarBinding) and isinstance(one.value, GraphVar):
-                same[one.var] = same.get(one.value, one.value)
-    if not same:
-        return op
-    renaming = PyExprMutator()
-    for var, new in same.items():
-        renaming.set_var_remap(var, new)
-    blocks = []
-    for block in op.blocks:
-        renaming.builder_._begin_binding_block()
-        for one in block.bindings:
-            if one.var not in same:
-                renaming.visit_binding(one)
-        made = renaming.builder_._end_block()
-        blocks.append(type(block)(made.bindings))
-    return SeqExpr(tuple(blocks), renaming.visit_expr(op.body))
-
-
 def _last_uses(op: SeqExpr) -> dict[int, list[GraphVar]]:
     """The variables that are used last by each binding; not those of the result."""
-    own: list[GraphVar] = []
+    own: dict[GraphVar, None] = {}
     last: dict[GraphVar, Binding] = {}
     for block in op.blocks:
         for one in block.bindings:
             value: Any = one.value  # type: ignore[attr-defined]
             for var in _used(value):
-                if var in last:
+                if var in own:
                     last[var] = one
-            if _is_memory(one):
-                own.append(one.var)
-                last[one.var] = one
+            if _is_released(one):
+                own[one.var] = None
     for var in _used(op.body):
         last.pop(var, None)
     ends: dict[int, list[GraphVar]] = {}
@@ -135,25 +118,15 @@ def _used(value: Any) -> list[GraphVar]:
     return uses.found
 
 
-def _is_memory(binding: Any) -> bool:
-    """Whether a binding is of a tensor or storage that the function made."""
-    info = binding.var.struct_info_
-    if isinstance(binding, MatchCast):
-        return isinstance(info, TensorStructInfo)
-    value = binding.value
-    if _is_storage(value):
-        return True
-    return isinstance(info, TensorStructInfo) and isinstance(value, GraphCall)
-
-
-def _is_storage(value: Any) -> bool:
-    is_operator = isinstance(value, GraphCall) and isinstance(value.op, Op)
-    return is_operator and value.op in ("relax.memory.alloc_storage", "relax.vm.alloc_storage")
+def _is_released(binding: Any) -> bool:
+    """Whether the value of a binding is released: numbers, shapes and functions are not."""
+    kept = FuncStructInfo | PrimStructInfo | ShapeStructInfo
+    return not isinstance(binding.var.struct_info_, kept)
 
 
 def _kill(var: GraphVar, values: dict[GraphVar, Any]) -> GraphCall:
-    value: Any = values.get(var)
-    if not _is_storage(value):
-        return memory.kill_tensor(var)
-    is_of_machine = value.op == "relax.vm.alloc_storage"
-    return vm.kill_object(var) if is_of_machine else memory.kill_storage(var)
+    op = getattr(values.get(var), "op", None)
+    if op == "relax.memory.alloc_storage":
+        return memory.kill_storage(var)
+    is_tensor = isinstance(var.struct_info_, TensorStructInfo)
+    return memory.kill_tensor(var) if is_tensor else vm.kill_object(var)

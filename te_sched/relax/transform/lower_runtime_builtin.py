@@ -105,6 +105,12 @@ def _invoke_closure(call: GraphCall) -> GraphCall:
     )
 
 
+def _call_dyn(call: GraphCall) -> GraphCall:
+    function, args = call.args
+    nothing = TupleStructInfo(())
+    return call_packed("vm.builtin.call_tir_dyn", function, *args.fields, sinfo_args=nothing)
+
+
 _RULES: dict[str, Callable[[GraphCall], GraphCall]] = {
     "relax.memory.alloc_storage": _storage,
     "relax.memory.alloc_tensor": lambda call: vm.alloc_tensor(*call.args),
@@ -120,4 +126,5 @@ _RULES: dict[str, Callable[[GraphCall], GraphCall]] = {
     "relax.to_vdevice": _to_device,
     "relax.make_closure": _make_closure,
     "relax.invoke_closure": _invoke_closure,
+    "relax.vm.call_tir_dyn": _call_dyn,
 }

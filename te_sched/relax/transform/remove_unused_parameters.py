@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from te_sched.errors import GraphError
 from te_sched.ir.expr import Var
 from te_sched.ir.graph import GraphCall, GraphFunction, GraphVar, PrimValue
 from te_sched.ir.stmt import IRModule
@@ -15,6 +16,7 @@ from te_sched.relax.analysis.symbolic import (
     free_symbolic_vars,
     tir_vars_in_struct_info,
 )
+from te_sched.relax.analysis.unused import remove_all_unused
 from te_sched.relax.analysis.variables import used_vars
 from te_sched.relax.struct_info import bind_sizes
 from te_sched.relax.transform.private_calls import (
@@ -52,7 +54,7 @@ def RemoveUnusedParameters() -> ModuleTransform:
         if not changed:
             return mod
         functions = {
-            name: CallRewriter(rewrites).visit_expr(changed.get(str(name), func))
+            name: remove_all_unused(CallRewriter(rewrites).visit_expr(changed.get(str(name), func)))
             for name, func in mod.functions.items()
             if isinstance(func, GraphFunction)
         }
@@ -90,6 +92,13 @@ def _without_unused(
         values: dict[Var, Any] = {}
         for param, arg in zip(func.params, call.args, strict=True):
             bind_sizes(param.struct_info, arg.struct_info, values)
+        unknown = [one for one in needed if one not in values]
+        if unknown:
+            raise GraphError(
+                f"size {unknown[0]} of a call of {call.op} is not known",
+                f"it is called with {', '.join(str(one.struct_info) for one in call.args)}",
+                "match the argument before: builder.match_cast(value, struct_info)",
+            )
         return [*(call.args[one] for one in places), *(PrimValue(values[one]) for one in needed)]
 
     return new, arguments

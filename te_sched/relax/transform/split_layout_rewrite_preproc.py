@@ -21,13 +21,15 @@ from te_sched.ir.visitor import StatementMapper, replace, walk
 from te_sched.lower.statements import sequence
 from te_sched.passes import ModuleTransform, PassInfo
 from te_sched.relax.expr_functor import PyExprMutator
+from te_sched.relax.transform.dead_code_elimination import DeadCodeElimination
 
 MARK = "meta_schedule.layout_rewrite_preproc"
 _FREE = "layout_free_buffers"
 
 
 def SplitLayoutRewritePreproc() -> ModuleTransform:
-    """The pass that separates the packing of weights from the functions that use them.
+    """The pass that separates the packing of weights from the functions that use them, and removes
+    what is not used.
 
     A function `f` becomes `f_weight_prepack` and `f_prepacked`, which a graph calls in turn.
 
@@ -38,30 +40,35 @@ def SplitLayoutRewritePreproc() -> ModuleTransform:
 
     def run(mod: IRModule, context: Any) -> IRModule:
         del context
-        found: dict[str, SeparatedPacking] = {}
-        for name, func in mod.functions.items():
-            if isinstance(func, PrimFunc):
-                made = split_packing(func)
-                if made is not None:
-                    found[str(name)] = made
-        if not found:
-            return mod
-        module = IRModule(
-            {name: func for name, func in mod.functions.items() if str(name) not in found},
-            mod.attrs,
-            mod.written_name,
-        )
-        for name, one in found.items():
-            module.update_func(GlobalVar(f"{name}_weight_prepack"), one.packing)
-            module.update_func(GlobalVar(f"{name}_prepacked"), one.rest)
-        changed = {
-            name: _Caller(module, found).visit_expr(func)
-            for name, func in module.functions.items()
-            if isinstance(func, GraphFunction)
-        }
-        return module.with_functions(changed)
+        return DeadCodeElimination()(split_functions(mod))
 
     return ModuleTransform(run, PassInfo(0, "SplitLayoutRewritePreproc"))
+
+
+def split_functions(mod: IRModule) -> IRModule:
+    """The module in which the packing of weights is separated; what is not used stays."""
+    found: dict[str, SeparatedPacking] = {}
+    for name, func in mod.functions.items():
+        if isinstance(func, PrimFunc):
+            made = split_packing(func)
+            if made is not None:
+                found[str(name)] = made
+    if not found:
+        return mod
+    module = IRModule(
+        {name: func for name, func in mod.functions.items() if str(name) not in found},
+        mod.attrs,
+        mod.written_name,
+    )
+    for name, one in found.items():
+        module.update_func(GlobalVar(f"{name}_weight_prepack"), one.packing)
+        module.update_func(GlobalVar(f"{name}_prepacked"), one.rest)
+    changed = {
+        name: _Caller(module, found).visit_expr(func)
+        for name, func in module.functions.items()
+        if isinstance(func, GraphFunction)
+    }
+    return module.with_functions(changed)
 
 
 @dataclass(frozen=True)

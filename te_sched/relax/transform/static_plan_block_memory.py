@@ -39,10 +39,10 @@ from te_sched.ir.op import Op
 from te_sched.ir.stmt import GlobalVar, IRModule, PrimFunc
 from te_sched.ir.struct_info import FuncStructInfo, ShapeExpr
 from te_sched.ir.visitor import substitute, walk
-from te_sched.passes import PassInfo
+from te_sched.passes import ModuleTransform, PassInfo
+from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.expr_functor import PyExprMutator
 from te_sched.relax.op import memory
-from te_sched.relax.transform.base import FunctionPass
 
 _BOUNDS = "tir_var_upper_bound"
 _NOT_NEGATIVE = "tir_non_negative_var"
@@ -53,7 +53,7 @@ _ALIASES = ("relax.reshape", "relax.memory.view", "relax.memory.ensure_zero_offs
 _PACKED_ALIASES = ("vm.builtin.reshape", "vm.builtin.ensure_zero_offset", "vm.builtin.copy")
 
 
-def StaticPlanBlockMemory() -> FunctionPass:
+def StaticPlanBlockMemory() -> ModuleTransform:
     """The pass that plans the memory of tensors.
 
     >>> from te_sched import relax, topi
@@ -67,23 +67,36 @@ def StaticPlanBlockMemory() -> FunctionPass:
     ['storage', 'alloc']
     """
 
-    def run(func: GraphFunction, mod: IRModule, *_: object) -> GraphFunction:
-        bounds = _bounds_of(func)
-        plan = _Plan(func, mod, bounds).planned()
-        if not plan:
-            return func
-        new: GraphFunction = _Stored(plan).visit_expr(func)
-        attrs = {key: value for key, value in new.attrs.items() if key != _PLAN_OUTPUTS}
-        return GraphFunction(
-            new.params,
-            new.body,
-            new.ret_struct_info,
-            new.is_pure,
-            attrs,
-            written_name=new.written_name,
-        )
+    def run(mod: IRModule, context: Any) -> IRModule:
+        del context
+        builder = BlockBuilder(mod)  # names of storages differ in all functions
+        changed = {
+            name: _planned(func, mod, builder)
+            for name, func in mod.functions.items()
+            if isinstance(func, GraphFunction)
+        }
+        return mod.with_functions(changed)
 
-    return FunctionPass(run, PassInfo(0, "StaticPlanBlockMemory"))
+    return ModuleTransform(run, PassInfo(0, "StaticPlanBlockMemory"))
+
+
+def _planned(func: GraphFunction, mod: IRModule, builder: BlockBuilder) -> GraphFunction:
+    """A function whose tensors are in storages."""
+    plan = _Plan(func, mod, _bounds_of(func)).planned()
+    if not plan:
+        return func
+    stored = _Stored(plan)
+    stored.builder_ = builder
+    new: GraphFunction = stored.visit_expr(func)
+    attrs = {key: value for key, value in new.attrs.items() if key != _PLAN_OUTPUTS}
+    return GraphFunction(
+        new.params,
+        new.body,
+        new.ret_struct_info,
+        new.is_pure,
+        attrs,
+        written_name=new.written_name,
+    )
 
 
 @dataclass(eq=False)

@@ -32,6 +32,7 @@ from te_sched.ir.graph import (
     MatchCast,
     PrimValue,
     SeqExpr,
+    Tuple,
     TupleGetItem,
     update_struct_info,
 )
@@ -48,6 +49,7 @@ from te_sched.ir.struct_info import (
 )
 from te_sched.ir.visitor import substitute, walk
 from te_sched.passes import ModuleTransform, PassInfo
+from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.expr_functor import PyExprMutator, PyExprVisitor
 from te_sched.relax.op.calls import call_builtin_with_ctx, call_packed, null_value
 from te_sched.relax.op.memory import as_number
@@ -75,6 +77,7 @@ def VMShapeLower(*, emit_err_ctx: bool = True) -> ModuleTransform:
 
     def run(mod: IRModule, context: Any) -> IRModule:
         del context
+        builder = BlockBuilder(mod)
         functions: dict[str, Any] = {}
         graphs: dict[str, Any] = {}
         for name, func in mod.functions.items():
@@ -83,6 +86,7 @@ def VMShapeLower(*, emit_err_ctx: bool = True) -> ModuleTransform:
         for name, func in mod.functions.items():
             if isinstance(func, GraphFunction):
                 lowering = _Lowering(name, func, {**functions, **dict(mod.functions)}, emit_err_ctx)
+                lowering.builder_ = builder  # names of values differ in all functions
                 graphs[name] = lowering.lowered()
                 functions.update(lowering.computed)
         order = {**functions, **graphs}
@@ -281,7 +285,7 @@ class _Lowering(PyExprMutator):
         only_symbolic: bool,
     ) -> None:
         known = value.struct_info
-        is_tuple = isinstance(known, TupleStructInfo)
+        is_tuple, is_written = isinstance(known, TupleStructInfo), isinstance(value, Tuple)
         if is_forced or not (is_tuple and len(known.fields) == len(info.fields)):
             self._run("check_tuple_info", value, as_number(len(info.fields)), context)
         for number, field in enumerate(info.fields):
@@ -297,7 +301,7 @@ class _Lowering(PyExprMutator):
                     as_number(number),
                     sinfo_args=ObjectStructInfo(),
                 )
-            element = self.builder_.emit(item)
+            element = value.fields[number] if is_written else self.builder_.emit(item)
             self._check(element, field, context, matches, is_forced, only_symbolic)
 
     def _will_match(
@@ -359,7 +363,7 @@ class _Lowering(PyExprMutator):
         if match.is_number:
             if is_complete:
                 self._run("match_prim_value", match.value, self._heap, *numbers, match.context)
-        else:
+        elif pairs:
             count = as_number(len(match.sizes))
             self._run("match_shape", match.value, self._heap, count, *numbers, match.context)
         return is_complete

@@ -78,9 +78,8 @@ class NNTensor:
 
     @staticmethod
     def from_const(data: Any) -> NNTensor:
-        """A tensor with these values; Python's floats, and those of numpy, are float32."""
-        array = np.asarray(data.numpy() if hasattr(data, "numpy") else data)
-        return NNTensor(_expr=const(array, {"float64": "float32"}.get(str(array.dtype))))
+        """A tensor with these values, of the dtype that `relax.const` gives them."""
+        return NNTensor(_expr=const(data))
 
     @staticmethod
     def from_scalar(data: Any, dtype: str) -> NNTensor:

@@ -558,9 +558,9 @@ def get_timestep_embedding(
     dtype = "float32"
     half = embedding_dim // 2
     time = R.expand_dims(R.astype(x._expr, dtype), axis=[1])
-    rate = const(np.array(-math.log(max_period), dtype))
+    rate = const(-math.log(max_period), dtype)
     exponent = R.multiply(rate, R.arange(0, half, 1, dtype=dtype))
-    exponent = R.divide(exponent, const(np.array(half - downscale_freq_shift, dtype)))
+    exponent = R.divide(exponent, const(half - downscale_freq_shift, dtype))
     angles = R.multiply(time, R.expand_dims(R.exp(exponent), axis=[0]))
     if scale != 1:
         angles = R.multiply(const(scale, dtype), angles)

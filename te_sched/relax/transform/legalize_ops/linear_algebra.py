@@ -44,8 +44,8 @@ def product_of_matrices(a: Any, b: Any, dtype: str) -> Any:
         batch, rest = i[: len(batches)], list(i[len(batches) :])
         row = [] if is_row else [rest.pop(0)]
         column = [] if is_column else [rest.pop(0)]
-        first = a(*_indices(batch, left[:-2]), *row, k)
-        second = b(*_indices(batch, right[:-2]), k, *column)
+        first = a(*_indices(batch, left[:-2], batches), *row, k)
+        second = b(*_indices(batch, right[:-2], batches), k, *column)
         if first.dtype != dtype:
             first, second = ops.cast(dtype, first), ops.cast(dtype, second)
         return te.sum(first * second, axis=k)
@@ -60,10 +60,13 @@ def _broadcast(left: list[Any], right: list[Any]) -> list[Any]:
     return [*longer[:rest], *[b if ops.is_const(a, 1) else a for a, b in both]]
 
 
-def _indices(batch: Any, sizes: list[Any]) -> list[Any]:
-    """The indices of a batch in a tensor; 0 in dimensions of size 1."""
-    inner = batch[len(batch) - len(sizes) :]
-    return [0 if ops.is_const(size, 1) else i for i, size in zip(inner, sizes, strict=True)]
+def _indices(batch: Any, sizes: list[Any], batches: list[Any]) -> list[Any]:
+    """The indices of a batch in a tensor; 0 in dimensions of size 1 that are broadcast."""
+    rest = len(batch) - len(sizes)
+    return [
+        0 if ops.is_const(size, 1) and not ops.is_const(all_of_them, 1) else i
+        for i, size, all_of_them in zip(batch[rest:], sizes, batches[rest:], strict=True)
+    ]
 
 
 @library_rule("relax.einsum")
