@@ -15,11 +15,9 @@ from te_sched.cli.options import (
     target_option,
 )
 from te_sched.cli.problems import CommandError
-from te_sched.cli.programs import UserProgram, execute
+from te_sched.cli.programs import UserProgram, execute, is_graph
 from te_sched.cli.showing import show_json
 from te_sched.codegen.target import Target
-from te_sched.ir.graph import GraphFunction
-from te_sched.ir.stmt import IRModule
 from te_sched.story.graph import graph_report
 
 
@@ -72,20 +70,18 @@ def command(
 
 
 def _only(ran: UserProgram) -> Any:
-    found = {
-        name: value
-        for name, value in ran.names.items()
-        if isinstance(value, GraphFunction)
-        or (
-            isinstance(value, IRModule)
-            and any(isinstance(one, GraphFunction) for one in value.functions.values())
-        )
-    }
-    if len(found) != 1:
+    found = {name: value for name, value in ran.names.items() if is_graph(value)}
+    if not found:
         raise CommandError(
-            f"{ran.path} has {len(found)} modules of graphs"
-            + (f": {', '.join(found)}" if found else ""),
+            f"{ran.path} makes no graph",
             "",
-            "name one with --name" if found else "make one: relax.BlockBuilder, from_fx, ...",
+            "make one at the top level of the program, such as module = "
+            "relax.frontend.torch.from_exported_program(torch.export.export(model, inputs))",
+        )
+    if len(found) > 1:
+        raise CommandError(
+            f"{ran.path} makes {len(found)} graphs",
+            ", ".join(found),
+            f"choose one: --name {next(iter(found))}",
         )
     return next(iter(found.values()))

@@ -23,6 +23,8 @@ from te_sched import compat, config, files
 from te_sched.cli.problems import CommandError, ExitCode, flush_output
 from te_sched.cli.recording import Found, ScheduleRecorder
 from te_sched.errors import did_you_mean
+from te_sched.ir.graph import GraphFunction
+from te_sched.ir.stmt import IRModule
 from te_sched.runtime.device import cuda
 from te_sched.short_tracebacks import frames_of, shown_part
 from te_sched.trace.observing import observed_by
@@ -276,6 +278,12 @@ def _text_of(value: object) -> str:
         return f"<{type(value).__name__} without a text>"
 
 
+def is_graph(value: Any) -> bool:
+    """Whether an object is a graph (Relax): a function of one, or a module with some."""
+    parts = value.functions.values() if isinstance(value, IRModule) else [value]
+    return any(isinstance(one, GraphFunction) for one in parts)
+
+
 def _without_schedules(path: str, module: ModuleType, error: BaseException | None) -> CommandError:
     if isinstance(error, SystemExit):
         fault = f"{path} exited before it made a schedule"
@@ -290,6 +298,14 @@ def _without_schedules(path: str, module: ModuleType, error: BaseException | Non
         if isinstance(one, FunctionType) and one.__module__ == "__main__"
     ]
     fault = f"{path} makes no schedule"
+    graphs = [name for name, one in vars(module).items() if is_graph(one)]
+    if graphs:
+        return CommandError(
+            fault,
+            f"{graphs[0]} is a graph, whose functions are scheduled when it is built",
+            f"run te-sched graph {path} --name {graphs[0]}; to tune a graph, call "
+            "te_sched.meta_schedule.relax_integration.tune_relax",
+        )
     if own:
         calls = f"{own[0]}(...)"
         return CommandError(

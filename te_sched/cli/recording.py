@@ -216,7 +216,7 @@ def _functions(inputs: Any, name: str) -> Iterator[tuple[str, PrimFunc, PrimFunc
     if isinstance(inputs, PrimFunc):
         yield str(inputs.attrs.get("global_symbol", name)), inputs, inputs
     elif isinstance(inputs, IRModule):
-        functions: Mapping[str, PrimFunc] = inputs.functions
+        functions: Mapping[str, PrimFunc] = inputs.functions_of_loops
         with suppress(TeSchedError):  # which the build will raise
             functions = inline_calls(functions)
         yield from ((name, func, inputs.functions[name]) for name, func in functions.items())

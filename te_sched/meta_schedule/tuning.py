@@ -19,6 +19,7 @@ from te_sched import files
 from te_sched.codegen.target import Target
 from te_sched.errors import BuildError, DeclarationError, kind_of, repr_of
 from te_sched.ir.expr import Var
+from te_sched.ir.graph import GraphFunction
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.lower.prim_func import create_prim_func
 from te_sched.meta_schedule import builder as builders
@@ -352,6 +353,8 @@ def program_of(f: Any, args: Sequence[Any] | None = None) -> tuple[IRModule, str
         )
     if isinstance(f, TensorSchedule):
         return _named(create_prim_func(_complete(list(args or _declared(f)))), "main")
+    if isinstance(f, GraphFunction):
+        return _one_function(IRModule({"main": f}))
     if callable(f) and not isinstance(f, PrimFunc | Tensor):
         module, name = program_of(f(*(args or ())))
         return module, getattr(f, "__name__", name) if name == "main" else name
@@ -387,7 +390,8 @@ def _one_function(module: IRModule) -> tuple[IRModule, str]:
             f"tune one of them: te_sched.tune(module[{names[0]!r}]), or all of them with "
             "te_sched.meta_schedule.tune_tir"
             if names
-            else "give a module with a T.prim_func",
+            else "give a module with a T.prim_func; for a graph, call "
+            "te_sched.meta_schedule.relax_integration.tune_relax",
         )
     return module, names[0]
 

@@ -103,6 +103,7 @@ class GraphReport:
             f"{_bytes(self.peak)} of intermediate values",
             f"calls after each pass: {passes}",
             "",
+            f"a call with each step timed, which takes longer: {whole:.1f} us",
             table(["call", "us", "%", "arguments"], rows, right=(1, 2)),
         ]
         return "\n".join(lines)

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 _MODEL = """
 import numpy as np
 from te_sched import relax
@@ -36,9 +38,19 @@ def test_json(te_sched_command, program):
 def test_programs_without_one_graph(te_sched_command, program):
     nothing = te_sched_command("graph", program("x = 1"))
     assert nothing.exit_code == 2
-    assert "has 0 modules of graphs" in nothing.stderr
+    assert "makes no graph" in nothing.stderr
+    assert "from_exported_program" in nothing.stderr
     several = te_sched_command("graph", program(_MODEL + "\nother = model.clone()\n"))
-    assert "has 2 modules of graphs: model, other" in several.stderr
+    assert "makes 2 graphs\n  why: model, other\n  help: choose one: --name model" in several.stderr
     wrong = te_sched_command("graph", program("x = 1"), "--name", "x")
     assert wrong.exit_code != 0
     assert "is not a graph" in wrong.stderr
+
+
+@pytest.mark.parametrize("name", ["lower", "check", "tune", "explain", "schedules"])
+def test_commands_on_schedules_refuse_graphs(te_sched_command, program, name):
+    path = program(_MODEL)
+    result = te_sched_command(name, path)
+    assert result.exit_code == 2
+    assert "makes no schedule\n  why: model is a graph" in result.stderr
+    assert f"help: run te-sched graph {path} --name model" in result.stderr

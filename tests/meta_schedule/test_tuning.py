@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import te_sched
-from te_sched import te, tir
+from te_sched import relax, te, tir
 from te_sched.errors import BuildError, DeclarationError, ScheduleError
 from te_sched.meta_schedule.database import MemoryDatabase
 from te_sched.meta_schedule.tuning import Trials, Tuned, program_of
@@ -128,6 +128,17 @@ def test_arguments_of_functions_and_schedules():
 def test_tune_rejects_what_is_no_program(f, args, message):
     with pytest.raises(DeclarationError, match=message):
         te_sched.tune(f, args)
+
+
+def test_tune_rejects_graphs():
+    x = relax.Var("x", relax.TensorStructInfo((2,), "float32"))
+    module = relax.BlockBuilder()
+    with module.function("main", [x]):
+        module.emit_func_output(module.emit(relax.op.exp(x)))
+    for graph in (module.get(), module.get()["main"]):
+        with pytest.raises(DeclarationError, match="the module has 0 functions") as caught:
+            te_sched.tune(graph)
+        assert "relax_integration.tune_relax" in caught.value.help
 
 
 def test_tune_rejects_modules_of_several_functions():
