@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from te_sched.errors import CallError, kind_of
 
 _CODES = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 6: "bool"}
@@ -134,6 +136,22 @@ class Checked:
 
     def __dlpack_device__(self) -> Any:
         return self._source.__dlpack_device__()
+
+
+class Bits:
+    """The memory of a capsule with elements of 16 bits, for numpy: as the bits."""
+
+    def __init__(self, capsule: Any) -> None:
+        view = read_capsule(capsule)
+        self._capsule = capsule  # which owns the memory
+        strides = None if view.strides is None else tuple([2 * one for one in view.strides])
+        self.__array_interface__ = {
+            "version": 3,
+            "typestr": np.dtype("uint16").str,
+            "shape": view.shape,
+            "strides": strides,
+            "data": (view.address, not view.writable),
+        }
 
 
 @contextmanager

@@ -393,6 +393,8 @@ def _source(values: Any) -> NDArray | np.ndarray[Any, Any]:
     """The source of a copy: arrays of te_sched and on GPUs unchanged, others as numpy arrays."""
     if isinstance(values, NDArray):
         return values
+    if _is_foreign_bfloat16(values):
+        return from_dlpack(values)
     if not isinstance(values, np.ndarray) and hasattr(values, "__cuda_array_interface__"):
         return from_dlpack(values) if hasattr(values, "__dlpack__") else _from_cuda(values)
     return _numbers(values)
@@ -448,6 +450,9 @@ def from_dlpack(source: Any) -> NDArray:
     with dlpack.asking(source, "through DLPack"):
         dlpack.refuse_negated(source)
         kind, number = dlpack.place_of(*source.__dlpack_device__())
+        if kind != _CUDA and _is_foreign_bfloat16(source):
+            bits = np.asarray(dlpack.Bits(source.__dlpack__()))
+            return NDArray(bits, "bfloat16", cpu(0))
         if kind != _CUDA:
             is_known = isinstance(source, np.ndarray | NDArray)
             memory = np.from_dlpack(source if is_known else dlpack.Checked(source))
@@ -455,6 +460,12 @@ def from_dlpack(source: Any) -> NDArray:
         with cuda_memory.working_on(number, "read an array through DLPack") as cupy:
             memory = cupy.from_dlpack(source)
         return NDArray(memory, memory.dtype.name, Device(kind, number))
+
+
+def _is_foreign_bfloat16(values: Any) -> bool:
+    """Whether another library has numbers that numpy does not read through DLPack."""
+    is_known = isinstance(values, np.ndarray | NDArray) or not hasattr(values, "__dlpack__")
+    return not is_known and str(getattr(values, "dtype", "")).endswith("bfloat16")
 
 
 def storage_name(dtype: str) -> str:

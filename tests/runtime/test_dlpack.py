@@ -136,3 +136,21 @@ def test_bfloat16_with_strides_stays_strided() -> None:
     view = read_capsule(NDArray(bits, "bfloat16", cpu()).to_dlpack())
     assert (view.shape, view.strides) == ((3, 2), (4, 2))
     assert read_capsule(NDArray(bits.copy(), "bfloat16", cpu()).to_dlpack()).strides is None
+
+
+class Bfloat16(Producer):
+    """As a tensor of torch: numpy reads no DLPack of this dtype."""
+
+    dtype = "torch.bfloat16"
+
+
+@pytest.mark.parametrize("make", [nd.array, nd.from_dlpack])
+def test_bfloat16_of_other_libraries_is_read(make: Callable[[Any], NDArray]) -> None:
+    bits = np.arange(0x3F80, 0x3F8C, dtype="uint16").reshape(3, 4)[:, ::2]
+    found = make(Bfloat16(NDArray(bits, "bfloat16", cpu()).to_dlpack()))
+    assert (found.dtype, found.shape) == ("bfloat16", (3, 2))
+    np.testing.assert_array_equal(found._array, bits)
+    bits[:] = 0
+    assert found._array.any() == (make is nd.array)  # a copy, or the memory itself
+    empty = make(Bfloat16(nd.empty((0, 3), "bfloat16").to_dlpack()))
+    assert empty.shape == (0, 3)
