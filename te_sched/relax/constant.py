@@ -38,19 +38,19 @@ def const(value: Any, dtype: Any = None) -> Constant:
         value = float(value)  # as they are printed
     if isinstance(value, nd.NDArray):
         if wanted and str(value.dtype) != wanted:
-            value = nd.array(value.numpy().astype(wanted), value.device)
+            value = nd.array(value, value.device, wanted)
         return _as_declared(Constant(value), info)
     try:
-        array = np.asarray(value.numpy() if hasattr(value, "numpy") else value)
+        array = np.asarray(nd.array(value) if hasattr(value, "numpy") else value)
     except (TypeError, ValueError):
         array = np.asarray(None)
-    if array.dtype == object or array.dtype.kind in "USV":
+    if array.dtype == object or (array.dtype.kind in "USV" and array.dtype.name != "bfloat16"):
         raise GraphError(
             f"the constant {repr_of(value)}", f"it is {kind_of(value)}", "give numbers or an array"
         )
     if not wanted:
         wanted = {"float64": "float32", "int64": "int32"}.get(str(array.dtype))
-    return _as_declared(Constant(nd.array(array.astype(wanted) if wanted else array)), info)
+    return _as_declared(Constant(nd.array(array, dtype=wanted)), info)
 
 
 def _as_declared(constant: Constant, info: TensorStructInfo | None) -> Constant:

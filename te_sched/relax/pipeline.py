@@ -23,6 +23,7 @@ from te_sched.errors import GraphError, did_you_mean, repr_of
 from te_sched.ir.graph import Constant, GraphCall, GraphFunction, Tuple
 from te_sched.ir.op import Op
 from te_sched.ir.stmt import IRModule, PrimFunc
+from te_sched.lower.blocks.widen_halves import widen_halves
 from te_sched.passes import ModulePass, ModuleTransform, PassInfo
 from te_sched.relax import transform
 from te_sched.relax.expr_functor import PyExprVisitor
@@ -66,6 +67,7 @@ def processor_passes() -> list[tuple[str, Callable[[IRModule], IRModule]]]:
         ("FoldBatchnormToConv2D", transform.FoldBatchnormToConv2D(only_constants=True)),
         ("FuseTransposeMatmul", lambda mod: fused(mod, only_parameters=True)),
         *[(name, _pass(name)) for name in names],
+        ("WidenHalves", _with_wide_halves),
         ("ApplyDefaultSchedule", lambda mod: schedule(with_free_layouts(mod))),
         ("SplitLayoutRewritePreproc", split_functions),
         ("FoldConstant", _KEEPING["FoldConstant"]),
@@ -153,6 +155,17 @@ def with_free_layouts(mod: IRModule) -> IRModule:
                 made = made.with_attr("layout_free_buffers", places)
             changed[name] = made
     return mod.with_functions(changed)
+
+
+def _with_wide_halves(mod: IRModule) -> IRModule:
+    """The module whose functions that are not scheduled compute 16 bits in float32."""
+    return mod.with_functions(
+        {
+            name: widen_halves(func)
+            for name, func in mod.functions.items()
+            if isinstance(func, PrimFunc) and not func.attrs.get("tir.is_scheduled")
+        }
+    )
 
 
 def _of(name: str, passes: tuple[str, ...]) -> Callable[..., ModulePass]:

@@ -102,7 +102,7 @@ class NDArray:
         self._use(self._array.copy())
 
     def numpy(self) -> np.ndarray[Any, Any]:
-        """A copy as a numpy array (bfloat16 needs ml_dtypes; without it, bits as uint16).
+        """A copy as a numpy array; of bfloat16 as ml_dtypes has it, float32 if that is missing.
 
         >>> te_sched.nd.array([1.5, 2.0]).numpy()
         array([1.5, 2. ], dtype=float32)
@@ -117,12 +117,16 @@ class NDArray:
         return not isinstance(self._array, np.ndarray)
 
     def _readable(self) -> np.ndarray[Any, Any]:
-        """Elements in the processor's memory: this memory itself, or a copy from a GPU's."""
-        kind = _bfloat16() if self.dtype == "bfloat16" else None
+        """Elements in the processor's memory: this memory itself, or a copy."""
         values: np.ndarray[Any, Any] = self._array
         if self._is_on_gpu:
             values = cuda_memory.to_host(values, self.device.device_id)
-        return values if kind is None else values.view(kind)
+        if self.dtype != "bfloat16":
+            return values
+        kind = _bfloat16()
+        if kind is None:
+            return (values.astype(np.uint32) << 16).view(np.float32)
+        return values.view(kind)
 
     def copyfrom(self, source: Any) -> NDArray:
         """Fill this array from another one, a numpy array or nested lists of the same shape.

@@ -81,6 +81,25 @@ def test_bfloat16_rounds_to_nearest_even() -> None:
     np.testing.assert_array_equal(bits, [0x3F80, 0x3F80, 0x3F82, 0xC049, 0x7F80, 0x7FC0])
 
 
+@pytest.mark.parametrize("has_ml_dtypes", [False, True])
+def test_bfloat16_numbers_are_read_as_numbers(
+    has_ml_dtypes: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their bits would be other numbers."""
+    if has_ml_dtypes:
+        pytest.importorskip("ml_dtypes")
+    else:
+        monkeypatch.setitem(sys.modules, "ml_dtypes", None)
+    values = np.array([1.0, -3.5, 0.0, np.inf], "float32")
+    a = nd.array(values, dtype="bfloat16")
+    assert float(a[1]) == -3.5
+    assert "-3.5" in str(a)
+    np.testing.assert_array_equal(nd.array(a, dtype="float32").numpy(), values)
+    np.testing.assert_array_equal(nd.empty((4,)).copyfrom(a).numpy(), values)
+    np.testing.assert_array_equal(np.asarray(a).astype("float32"), values)
+    np.testing.assert_array_equal(nd.array(a)._array, a._array)
+
+
 def test_dlpack_shares_memory_both_ways() -> None:
     a = nd.array(np.arange(4, dtype="float32"))
     shared = np.from_dlpack(a)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from te_sched import nd
 from te_sched.ir.expr import IntImm
 from te_sched.ir.graph import (
     Constant,
@@ -70,6 +71,9 @@ def FoldBatchnormToConv2D(only_constants: bool = False) -> FunctionPass:
     return FunctionPass(run, PassInfo(0, "FoldBatchnormToConv2D"))
 
 
+_EXACT = {"float16": "float32", "bfloat16": "float32"}  # in which weights are multiplied
+
+
 @dataclass
 class _Found:
     """A normalization, the convolution before it, and the bias between them."""
@@ -105,7 +109,9 @@ class _Folder(PyExprMutator):
         self.is_changed = True
         made: list[Any]
         if is_constant:
-            made = [const(one) for one in _folded(np, found, [one.data.numpy() for one in known])]
+            dtype = known[0].data.dtype
+            arrays = [nd.array(one.data, dtype=_EXACT.get(dtype)).numpy() for one in known]
+            made = [const(one, dtype) for one in _folded(np, found, arrays)]
         else:
             made = [self.builder_.emit(one) for one in _folded(operators, found, known)]
         weight, shift = made
@@ -164,15 +170,17 @@ def _is_foldable(found: _Found, added: Any) -> bool:
 def _folded(library: Any, found: _Found, given: Sequence[Any]) -> tuple[Any, Any]:
     """The weights and the bias, by the functions of numpy or by operators of graphs."""
     weight, gamma, beta, mean, variance, *bias = given
-    attrs, conv, info = found.norm.attrs, found.conv, found.conv.struct_info
+    attrs, conv = found.norm.attrs, found.conv
+    info: Any = conv.struct_info
     kernel = conv.attrs["kernel_layout"]
     count = sizes_of(conv.args[1].struct_info)[kernel.index("O")].value  # type: ignore[index]
 
     def placed(vector: Any, layout: str, letter: str) -> Any:
         return library.reshape(vector, [count if one == letter else 1 for one in layout])
 
-    epsilon: Any = np.array(attrs["epsilon"], info.dtype)  # type: ignore[attr-defined]
-    spread = library.sqrt(library.add(variance, epsilon if library is np else const(epsilon)))
+    is_numbers, epsilon = library is np, attrs["epsilon"]
+    added: Any = np.array(epsilon, variance.dtype) if is_numbers else const(epsilon, info.dtype)
+    spread = library.sqrt(library.add(variance, added))
     scale = library.divide(gamma if attrs["scale"] else library.ones_like(spread), spread)
     if bias:
         centred = library.subtract(library.reshape(bias[0], [count]), mean)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from te_sched import IRModule, nd, relax
 from te_sched.relax import op
+from te_sched.relax.analysis.variables import nodes_of
 from te_sched.relax.op import nn
 from te_sched.relax.transform import (
     BindParams,
@@ -175,3 +177,28 @@ def test_build_folds_normalizations_of_constants() -> None:
     expected = _run(DecomposeOpsForInference()(_module(_plain, True)))
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
     assert not [one for one in built.as_text().splitlines() if "sqrt" in one or "divide" in one]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_constants_of_16_bits_are_folded_as_numbers(
+    dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With or without ml_dtypes."""
+    monkeypatch.setitem(sys.modules, "ml_dtypes", None)
+    x = relax.Var("x", relax.TensorStructInfo(list(IMAGE.shape), dtype))
+    params = {name: relax.const(one, dtype) for name, one in WEIGHTS.items()}
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            out = builder.emit_output(_plain(builder, x, params))
+        builder.emit_func_output(out)
+    folded = FoldBatchnormToConv2D()(builder.get())
+    assert not _has_norm(folded)
+    halves = [one for one in nodes_of(folded["main"]) if isinstance(one, relax.Constant)]
+    singles = FoldBatchnormToConv2D()(_module(_plain, is_bound=True))
+    exact = [one for one in nodes_of(singles["main"]) if isinstance(one, relax.Constant)]
+    assert [one.data.dtype for one in halves] == [dtype, dtype]
+    for half, single in zip(halves, exact, strict=True):
+        np.testing.assert_allclose(
+            nd.array(half.data, dtype="float32").numpy(), single.data.numpy(), rtol=0.05, atol=0.02
+        )

@@ -88,5 +88,5 @@ library_rule("relax.triu", _triangle(True, "triu"))
 def _astype(builder: BlockBuilder, call: GraphCall) -> Any:
     value = call.args[0]
     if isinstance(value, Constant) and len(value.data.shape) == 0:
-        return const(value.data.numpy().astype(call.attrs.dtype), call.attrs.dtype)
+        return const(value.data, call.attrs.dtype)
     return builder.call_te(topi.cast, value, call.attrs.dtype)
