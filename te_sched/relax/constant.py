@@ -10,6 +10,7 @@ from te_sched import nd
 from te_sched.errors import GraphError, kind_of, repr_of
 from te_sched.ir import dtypes
 from te_sched.ir.graph import Constant
+from te_sched.ir.graph_types import DynTensorType
 from te_sched.ir.struct_info import TensorStructInfo
 from te_sched.relax.struct_info import BaseCheckResult, struct_info_base_check
 
@@ -20,8 +21,9 @@ def const(value: Any, dtype: Any = None) -> Constant:
     Parameters
     ----------
     value : an array, or a number or lists of them.
-    dtype : its dtype, or a TensorStructInfo. By default numbers and arrays of int64 and float64
-        become int32 and float32, as in TVM; others, and those of `te_sched.nd`, keep their dtype.
+    dtype : its dtype, a TensorStructInfo, or a DynTensorType for its dtype. By default numbers and
+        arrays of int64 and float64 become int32 and float32, as in TVM; others, and those of
+        `te_sched.nd`, keep their dtype.
 
     Raises
     ------
@@ -32,7 +34,7 @@ def const(value: Any, dtype: Any = None) -> Constant:
     (R.Tensor((), dtype="int32"), R.Tensor((2,), dtype="float16"))
     """
     info = dtype if isinstance(dtype, TensorStructInfo) else None
-    given = info.dtype if info is not None else dtype
+    given = dtype.dtype if isinstance(dtype, TensorStructInfo | DynTensorType) else dtype
     wanted = None if given is None else dtypes.spelled(given)
     if wanted and isinstance(value, str) and value in ("inf", "-inf", "nan"):
         value = float(value)  # as they are printed

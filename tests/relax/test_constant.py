@@ -19,6 +19,11 @@ def test_constants_have_the_struct_info_that_is_given(array):
     assert constant.data.numpy().dtype == "float32"
 
 
+def test_constants_have_the_dtype_of_a_type():
+    constant = relax.const(np.ones((2, 3)), relax.DynTensorType(2, "float16"))
+    assert str(constant.struct_info) == 'R.Tensor((2, 3), dtype="float16")'
+
+
 @pytest.mark.parametrize("array", [np.ones(3, "float32"), nd.array(np.ones(3, "float32"))])
 @pytest.mark.parametrize("shape", [(4,), (1, 3)])
 def test_constants_reject_the_struct_info_of_another_shape(array, shape):
