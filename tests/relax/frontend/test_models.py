@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import textwrap
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -219,3 +221,15 @@ def test_bert() -> None:
     mask = torch.tensor([[1, 1, 1, 1, 0, 0]])
     args = (ids, torch.zeros_like(ids), mask)
     check(from_exported_program(torch.export.export(model, args)), model, args)
+
+
+def test_getting_started_imports_a_model():
+    page = (Path(__file__).parents[3] / "docs/getting_started.md").read_text()
+    _, found, rest = page.partition("    import torch\n")
+    program = textwrap.dedent(found + rest.partition("\n\nSaved as `model.py`")[0])
+    names = {}
+    exec(compile(program, "model.py", "exec"), names)
+    assert names["result"].shape == (1, 10)
+    compiled = torch.compile(names["model"], backend=relax.frontend.torch.relax_dynamo())
+    with torch.no_grad():
+        torch.testing.assert_close(compiled(names["image"]), names["result"])
