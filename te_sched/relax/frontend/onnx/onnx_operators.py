@@ -20,6 +20,7 @@ from te_sched.ir.struct_info import ShapeExpr
 from te_sched.relax import op as R
 from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.constant import const
+from te_sched.relax.frontend.windows import begun_inside, counted_up, resampled
 
 Rule = Callable[..., Any]
 OPERATORS: dict[str, Rule] = {}
@@ -96,6 +97,12 @@ class OnnxImporter:
         return [one.item() if hasattr(one, "item") else one for one in np.asarray(value).ravel()]
 
 
+def _has_value(imp: OnnxImporter, place: int) -> bool:
+    """Whether an input is known."""
+    value = imp.values.get(imp.inputs[place]) if place < len(imp.inputs) else None
+    return imp.inputs[place] in imp.known or _is_known(value) or isinstance(value, Constant)
+
+
 def row(*names: str) -> Callable[[Rule], Rule]:
     """Add a row for operators."""
 
@@ -147,7 +154,7 @@ def _quotient(a: Any, b: Any) -> Any:
     if isinstance(a, Expr) or isinstance(b, Expr):
         return ops.floordiv(a, b)
     if isinstance(a, int) or dtypes.is_integral(str(np.asarray(a).dtype)):
-        return a // b
+        return np.trunc(np.divide(a, b)).astype(np.asarray(a).dtype)
     return a / b
 
 
@@ -172,8 +179,7 @@ for _name, _make, _function in (
 
 @row("Div")
 def _div(imp: OnnxImporter, a: Any, b: Any) -> Any:
-    is_integral = dtypes.is_integral(imp.dtype(a))
-    return _binary("floor_divide" if is_integral else "divide", _quotient)(imp, a, b)
+    return _binary("divide", _quotient)(imp, a, b)  # that of integers is rounded towards zero
 
 
 @row("Pow")
@@ -226,20 +232,42 @@ for _name, _make in (
     ("Not", "logical_not"),
     ("BitwiseNot", "bitwise_not"),
     ("IsNaN", "isnan"),
-    ("IsInf", "isinf"),
 ):
     OPERATORS[_name] = _unary(_make)
 OPERATORS["Relu"] = _unary("relu", R.nn)
 
 
-@row("Identity", "Dropout")
-def _identity(imp: OnnxImporter, x: Any, *rest: Any, **_: Any) -> Any:
+@row("IsInf")
+def _is_inf(imp: OnnxImporter, x: Any, detect_negative: int = 1, detect_positive: int = 1) -> Any:
+    x = imp.tensor(x)
+    if detect_negative and detect_positive:
+        return imp.emit(R.isinf(x))
+    sign = detect_positive - detect_negative  # 0 if neither counts
+    return imp.emit(R.equal(x, const(sign * math.inf if sign else math.nan, imp.dtype(x))))
+
+
+@row("Identity")
+def _identity(imp: OnnxImporter, x: Any) -> Any:
     return x
+
+
+@row("Dropout")
+def _dropout(
+    imp: OnnxImporter, x: Any, ratio: Any = None, training_mode: Any = None, **_: Any
+) -> Any:
+    if training_mode is not None and any(imp.numbers(training_mode, 2)):
+        raise GraphError("elements are dropped as in training", "", "export it for inference")
+    return (x, imp.emit(R.ones(imp.shape(x), "bool"))) if imp.count > 1 else x
 
 
 @row("Reciprocal")
 def _reciprocal(imp: OnnxImporter, x: Any) -> Any:
     return imp.emit(R.divide(const(1, imp.dtype(x)), imp.tensor(x)))
+
+
+@row("CastLike")
+def _cast_like(imp: OnnxImporter, x: Any, other: Any, **_: Any) -> Any:
+    return imp.emit(R.astype(imp.tensor(x), imp.dtype(other)))
 
 
 @row("Cast")
@@ -256,12 +284,17 @@ def _cast(imp: OnnxImporter, x: Any, to: int, **_: Any) -> Any:
 
 @row("Clip")
 def _clip(imp: OnnxImporter, x: Any, low: Any = None, high: Any = None, **attrs: Any) -> Any:
+    if not all(one is None or _has_value(imp, n + 1) for n, one in enumerate((low, high))):
+        found = imp.tensor(x)
+        found = found if low is None else imp.emit(R.maximum(found, imp.tensor(low)))
+        return found if high is None else imp.emit(R.minimum(found, imp.tensor(high)))
     limits = []
     for place, one, name, default in ((1, low, "min", -math.inf), (2, high, "max", math.inf)):
         if one is not None:
             limits.append(imp.numbers(one, place)[0])
         else:
             limits.append(attrs.get(name, default))
+    limits[0] = min(limits)  # the upper limit has precedence
     return imp.emit(R.clip(imp.tensor(x), *limits))
 
 
@@ -448,9 +481,12 @@ def _place_of(make: str) -> Rule:
     def rule(
         imp: OnnxImporter, x: Any, axis: int = 0, keepdims: int = 1, select_last_index: int = 0
     ) -> Any:
-        if select_last_index:
-            raise GraphError("the last of equal elements is selected", "", "select the first")
-        return imp.emit(getattr(R, make)(imp.tensor(x), axis, bool(keepdims)))
+        x = imp.tensor(x)
+        x = imp.emit(R.flip(x, axis)) if select_last_index else x
+        found = imp.emit(getattr(R, make)(x, axis, bool(keepdims)))
+        if not select_last_index:
+            return found
+        return imp.emit(R.subtract(const(imp.shape(x)[axis] - 1, "int64"), found))
 
     return rule
 
@@ -594,22 +630,32 @@ def _conv_transpose(
     pads: Any = None,
     strides: Any = None,
 ) -> Any:
-    if auto_pad not in ("NOTSET", "VALID") or output_shape is not None:
-        raise GraphError(
-            "a transposed convolution with auto_pad or output_shape", "", "give its pads"
-        )
     x, weight = imp.tensor(x), imp.tensor(weight)
     rank = imp.rank(weight) - 2
+    strides, dilations = strides or [1] * rank, dilations or [1] * rank
+    output_padding = output_padding or [0] * rank
+    if auto_pad in ("SAME_UPPER", "SAME_LOWER") and output_shape is None:
+        output_shape = [one * step for one, step in zip(imp.shape(x)[2:], strides, strict=True)]
+    if output_shape is not None:
+        window = [(k - 1) * d + 1 for k, d in zip(imp.shape(weight)[2:], dilations, strict=True)]
+        rows = zip(imp.shape(x)[2:], strides, output_padding, window, strict=True)
+        whole = [(n - 1) * step + more + k for n, step, more, k in rows]
+        cut = [n - wanted for n, wanted in zip(whole, output_shape[-rank:], strict=True)]
+        pairs = zip(output_padding, cut, strict=True)
+        output_padding = [more + max(-one, 0) for more, one in pairs]
+        cut = [max(one, 0) for one in cut]
+        small, large = [one // 2 for one in cut], [one - one // 2 for one in cut]
+        pads = small + large if auto_pad == "SAME_UPPER" else large + small
     data, _, weights = _LAYOUTS[rank]
     if rank > 2:
         raise GraphError(f"a transposed convolution of {rank} dimensions", "", "use 1 or 2")
     call = getattr(R.nn, f"conv{rank}d_transpose")(
         x,
         weight,
-        strides=strides or [1] * rank,
+        strides=strides,
         padding=pads or [0] * (2 * rank),
-        output_padding=output_padding or [0] * rank,
-        dilation=dilations or [1] * rank,
+        output_padding=output_padding,
+        dilation=dilations,
         groups=group,
         data_layout=data,
         kernel_layout=weights,
@@ -636,17 +682,21 @@ def _pool(kind: str) -> Rule:
         x = imp.tensor(x)
         rank = len(kernel_shape)
         strides, dilations = strides or [1] * rank, dilations or [1] * rank
+        extents = imp.shape(x)[2:]
+        borders = _padding(auto_pad, pads, extents, kernel_shape, strides, dilations)
         call = getattr(R.nn, f"{kind}_pool{rank}d")(
             x,
             pool_size=kernel_shape,
             strides=strides,
-            padding=_padding(auto_pad, pads, imp.shape(x)[2:], kernel_shape, strides, dilations),
+            padding=borders,
             dilation=dilations,
             ceil_mode=bool(ceil_mode),
             count_include_pad=bool(count_include_pad),
             layout=_LAYOUTS[rank][0],
         )
-        return imp.emit(call)
+        found = imp.emit(call)
+        before = borders[:rank]
+        return begun_inside(imp.builder, found, extents, before, strides) if ceil_mode else found
 
     return rule
 
@@ -711,18 +761,45 @@ def _layer_norm(
     if bias is None:
         bias = np.zeros([int(shape[one]) for one in axes], imp.dtype(x))
     args = (x, imp.tensor(scale), imp.tensor(bias))
-    return imp.emit(R.nn.layer_norm(*args, axes=axes, epsilon=epsilon))
+    found = imp.emit(R.nn.layer_norm(*args, axes=axes, epsilon=epsilon))
+    if imp.count == 1:
+        return found
+    spread = imp.emit(R.add(imp.emit(R.variance(x, axes, True)), const(epsilon, imp.dtype(x))))
+    return (found, imp.emit(R.mean(x, axes, True)), imp.emit(R.rsqrt(spread)))
+
+
+@row("RMSNormalization")
+def _rms_norm(
+    imp: OnnxImporter, x: Any, scale: Any, axis: int = -1, epsilon: float = 1e-5, **_: Any
+) -> Any:
+    x, rank = imp.tensor(x), imp.rank(x)
+    axes = list(range(axis % rank, rank))
+    return imp.emit(R.nn.rms_norm(x, imp.tensor(scale), axes, epsilon))
+
+
+@row("GroupNormalization")
+def _group_norm(
+    imp: OnnxImporter,
+    x: Any,
+    scale: Any,
+    bias: Any,
+    num_groups: int,
+    epsilon: float = 1e-5,
+    **_: Any,
+) -> Any:
+    x, axes = imp.tensor(x), list(range(2, imp.rank(x)))
+    channels, gamma, beta = imp.shape(x)[1], imp.tensor(scale), imp.tensor(bias)
+    if imp.shape(scale) != [channels]:  # of groups, before version 21
+        gamma, beta = [imp.emit(R.repeat(one, channels // num_groups, 0)) for one in (gamma, beta)]
+    call = R.nn.group_norm(
+        x, gamma, beta, num_groups=num_groups, channel_axis=1, axes=axes, epsilon=epsilon
+    )
+    return imp.emit(call)
 
 
 @row("InstanceNormalization")
 def _instance_norm(imp: OnnxImporter, x: Any, scale: Any, bias: Any, epsilon: float = 1e-5) -> Any:
-    x = imp.tensor(x)
-    axes = list(range(2, imp.rank(x)))
-    args = (x, imp.tensor(scale), imp.tensor(bias))
-    call = R.nn.group_norm(
-        *args, num_groups=imp.shape(x)[1], channel_axis=1, axes=axes, epsilon=epsilon
-    )
-    return imp.emit(call)
+    return _group_norm(imp, x, scale, bias, imp.shape(x)[1], epsilon)
 
 
 # Shapes
@@ -767,6 +844,9 @@ def _reshape(imp: OnnxImporter, x: Any, shape: Any, allowzero: int = 0) -> Any:
         ]
     if isinstance(x, np.ndarray):
         return x.reshape(sizes)
+    if any(not isinstance(one, Expr) and one == 0 for one in sizes):  # R.reshape keeps sizes for 0
+        known = [max(one, 0) for one in sizes]
+        return imp.emit(R.zeros(known, imp.dtype(x)))
     return imp.emit(R.reshape(imp.tensor(x), sizes))
 
 
@@ -886,12 +966,25 @@ def _gather(imp: OnnxImporter, x: Any, indices: Any, axis: int = 0) -> Any:
 
 @row("GatherElements")
 def _gather_elements(imp: OnnxImporter, x: Any, indices: Any, axis: int = 0) -> Any:
-    return imp.emit(R.gather_elements(imp.tensor(x), imp.tensor(indices), axis))
+    x = imp.tensor(x)
+    places = counted_up(imp.builder, imp.tensor(indices), imp.shape(x)[axis])
+    sizes = imp.shape(places)
+    cut = [n for n, one in enumerate(imp.shape(x)) if n != axis % len(sizes) and one != sizes[n]]
+    if cut:
+        ends, ones = [sizes[n] for n in cut], [1] * len(cut)
+        x = imp.emit(R.strided_slice(x, cut, [0] * len(cut), ends, ones, True))
+    return imp.emit(R.gather_elements(x, places, axis))
 
 
 @row("GatherND")
 def _gather_nd(imp: OnnxImporter, x: Any, indices: Any, batch_dims: int = 0) -> Any:
-    return imp.emit(R.gather_nd(imp.tensor(x), imp.tensor(indices), batch_dims))
+    x, places = imp.tensor(x), imp.tensor(indices)
+    extents = imp.shape(x)[batch_dims : batch_dims + int(imp.shape(places)[-1])]
+    if all(isinstance(one, int) for one in extents):
+        row_of = const(np.array(extents), imp.dtype(places))
+        is_from_end = imp.emit(R.less(places, const(0, imp.dtype(places))))
+        places = imp.emit(R.where(is_from_end, imp.emit(R.add(places, row_of)), places))
+    return imp.emit(R.gather_nd(x, places, batch_dims))
 
 
 @row("ScatterElements", "Scatter")
@@ -973,8 +1066,10 @@ def _one_hot(imp: OnnxImporter, indices: Any, depth: Any, values: Any, axis: int
     off, on = imp.numbers(values, 2)
     count = int(imp.numbers(depth, 1)[0])
     dtype = imp.dtype(values)
+    places = imp.emit(R.astype(imp.tensor(indices), "int64"))
+    places = counted_up(imp.builder, places, count)
     values_of: Any = [PrimValue(ops.const(one, dtype)) for one in (on, off)]
-    return imp.emit(R.one_hot(imp.tensor(indices), values_of[0], values_of[1], count, axis))
+    return imp.emit(R.one_hot(places, values_of[0], values_of[1], count, axis))
 
 
 @row("Resize")
@@ -991,16 +1086,48 @@ def _resize(
     extrapolation_value: float = 0.0,
     mode: str = "nearest",
     nearest_mode: str = "round_prefer_floor",
-    **_: Any,
+    antialias: int = 0,
+    axes: Any = None,
+    keep_aspect_ratio_policy: str = "stretch",
 ) -> Any:
     shape = imp.shape(x)
-    if len(shape) != 4:
-        raise GraphError(f"resize of {len(shape)} dimensions", "", "use images of 4 dimensions")
+    places = [one % len(shape) for one in axes or range(len(shape))]
+    extents = [shape[one] for one in places]
     if sizes is not None:
-        size = imp.numbers(sizes, 3)[2:]
+        size = imp.numbers(sizes, 3)
+        factors = [new / old for old, new in zip(extents, size, strict=True)]
+        if keep_aspect_ratio_policy != "stretch":
+            choose = min if keep_aspect_ratio_policy == "not_larger" else max
+            factors = [choose(factors)] * len(factors)
+            size = [math.floor(one * factors[0] + 0.5) for one in extents]
     else:
-        factors = imp.numbers(scales, 2)[2:]
-        size = [math.floor(one * factor) for one, factor in zip(shape[2:], factors, strict=True)]
+        factors = imp.numbers(scales, 2)
+        size = [math.floor(one * factor) for one, factor in zip(extents, factors, strict=True)]
+    if antialias and any(one < 1 for one in factors):
+        raise GraphError("resize with antialias", "", "resize without it")
+    rows = list(zip(places, extents, size, factors, strict=True))
+    changed = [one for one in rows if one[1] != one[2] or one[3] != 1]
+    is_plain = coordinate_transformation_mode in ("half_pixel", "align_corners", "asymmetric")
+    is_plain &= nearest_mode != "round_prefer_ceil" and len(shape) == 4
+    is_plain &= all(n > 1 and new == old * factor for n, old, new, factor in changed)
+    if not is_plain:
+        regions = (
+            imp.numbers(roi, 1) if coordinate_transformation_mode == "tf_crop_and_resize" else []
+        )
+        found = imp.tensor(x)
+        for row_number, (axis, old, new, factor) in enumerate(rows):
+            region = regions[row_number :: len(rows)] or (0, 1)
+            at = _sources(old, new, factor, coordinate_transformation_mode, region)
+            is_outside = (at < 0) | (at > old - 1)
+            method, keeps = mode, bool(exclude_outside) and mode == "cubic"
+            at = _ROUNDINGS[nearest_mode](at) if mode == "nearest" else at
+            found = resampled(imp.builder, found, axis, old, at, method, cubic_coeff_a, keeps)
+            if regions and is_outside.any():
+                mask = is_outside.reshape([-1 if n == axis else 1 for n in range(len(shape))])
+                border = const(extrapolation_value, imp.dtype(x))
+                found = imp.emit(R.where(const(mask, "bool"), border, found))
+        return found
+    size = [dict((n, new) for n, _, new, _ in rows).get(axis, shape[axis]) for axis in (2, 3)]
     method = {"nearest": "nearest_neighbor", "linear": "linear", "cubic": "cubic"}[mode]
     call = R.image.resize2d(
         imp.tensor(x),
@@ -1016,6 +1143,34 @@ def _resize(
     return imp.emit(call)
 
 
+_ROUNDINGS: dict[str, Callable[[Any], Any]] = {
+    "round_prefer_floor": lambda at: np.ceil(at - 0.5),
+    "round_prefer_ceil": lambda at: np.floor(at + 0.5),
+    "floor": np.floor,
+    "ceil": np.ceil,
+}
+
+
+def _sources(extent: int, size: int, factor: float, mode: str, region: Sequence[float]) -> Any:
+    """The places between which the elements of a larger or smaller dimension are."""
+    places, length = np.arange(size), extent * factor
+    if mode == "asymmetric":
+        return places / factor
+    if mode == "align_corners":
+        return places * ((extent - 1) / (length - 1) if length > 1 else 0)
+    if mode == "tf_crop_and_resize":
+        begin, end = region
+        if size == 1:
+            return np.array([0.5 * (begin + end) * (extent - 1)])
+        return begin * (extent - 1) + places * (end - begin) * (extent - 1) / (size - 1)
+    if mode == "pytorch_half_pixel" and size == 1:
+        return np.zeros(1)
+    offset = 0.0
+    if mode == "half_pixel_symmetric":
+        offset = extent / 2 * (1 - size / length)
+    return offset + (places + 0.5) / factor - 0.5
+
+
 @row("DepthToSpace")
 def _depth_to_space(imp: OnnxImporter, x: Any, blocksize: int, mode: str = "DCR") -> Any:
     batch, channels, height, width = imp.shape(x)
@@ -1029,9 +1184,10 @@ def _depth_to_space(imp: OnnxImporter, x: Any, blocksize: int, mode: str = "DCR"
 
 
 @row("SpaceToDepth")
-def _space_to_depth(imp: OnnxImporter, x: Any, blocksize: int) -> Any:
+def _space_to_depth(imp: OnnxImporter, x: Any, blocksize: int, mode: str = "DCR") -> Any:
     batch, channels, height, width = imp.shape(x)
     tall, wide = height // blocksize, width // blocksize
     parts = [batch, channels, tall, blocksize, wide, blocksize]
-    y = imp.emit(R.permute_dims(imp.emit(R.reshape(imp.tensor(x), parts)), [0, 3, 5, 1, 2, 4]))
+    axes = [0, 3, 5, 1, 2, 4] if mode == "DCR" else [0, 1, 3, 5, 2, 4]
+    y = imp.emit(R.permute_dims(imp.emit(R.reshape(imp.tensor(x), parts)), axes))
     return imp.emit(R.reshape(y, [batch, channels * blocksize * blocksize, tall, wide]))

@@ -162,8 +162,11 @@ for _name in ("logical_and", "logical_or", "logical_xor", "logical_not"):
 def _divide(imp: Importer, a: Any, b: Any, *, rounding_mode: str | None = None) -> Any:
     if rounding_mode == "floor":
         return ROWS["floordiv"].rule(imp, a, b)
-    found = _binary("divide", operator.truediv, is_ratio=True)(imp, a, b)
-    return _trunc(imp, found) if rounding_mode == "trunc" else found
+    if rounding_mode == "trunc" and (imp.is_tensor(a) or imp.is_tensor(b)):
+        a, b = promoted(imp, a, b)
+        found = imp.emit(R.divide(a, b))
+        return found if dtypes.is_integral(imp.dtype(a)) else _trunc(imp, found)
+    return _binary("divide", operator.truediv, is_ratio=True)(imp, a, b)
 
 
 @row("fmod")
@@ -655,16 +658,21 @@ def _norm(
     return imp.emit(R.power(total, const(1 / power, imp.dtype(x))))
 
 
-@row("all")
-def _all(imp: Importer, x: Any, dim: Any = None, keepdim: bool = False) -> Any:
-    small = imp.emit(R.min(imp.cast(imp.cast(x, "bool"), "int32"), _axes(imp, x, dim), keepdim))
-    return imp.cast(small, "bool")
+def _of_conditions(make: str, of_none: bool) -> Callable[..., Any]:
+    """Whether all or any elements are not 0; `of_none` is the answer for no elements."""
+
+    def rule(imp: Importer, x: Any, dim: Any = None, keepdim: bool = False) -> Any:
+        numbers = imp.cast(imp.cast(x, "bool"), "int32")
+        found = imp.emit(getattr(R, make)(numbers, _axes(imp, x, dim), keepdim))
+        if 0 in [one for one in imp.shape(x) if isinstance(one, int)]:
+            return imp.emit(R.full(imp.shape(found), const(of_none, "bool"), "bool"))
+        return imp.cast(found, "bool")
+
+    return rule
 
 
-@row("any")
-def _any(imp: Importer, x: Any, dim: Any = None, keepdim: bool = False) -> Any:
-    great = imp.emit(R.max(imp.cast(imp.cast(x, "bool"), "int32"), _axes(imp, x, dim), keepdim))
-    return imp.cast(great, "bool")
+ROWS["all"] = TorchRow(_of_conditions("min", True))
+ROWS["any"] = TorchRow(_of_conditions("max", False))
 
 
 @row("topk")

@@ -305,7 +305,8 @@ VIEWS = frozenset(
     (
         *("view", "reshape", "transpose", "permute", "t", "slice", "select", "unsqueeze"),
         *("squeeze", "expand", "flatten", "split", "chunk", "unbind", "detach", "alias"),
-        *("narrow", "getitem"),
+        *("narrow", "getitem", "movedim", "swapaxes", "mT", "mH", "unfold", "diagonal"),
+        *("view_as", "expand_as", "broadcast_to", "unflatten", "ravel", "reshape_as"),
     )
 )
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from te_sched.errors import GraphError, repr_of
-from te_sched.ir import ops
 from te_sched.ir.graph import TupleGetItem
-from te_sched.ir.struct_info import ShapeExpr
 from te_sched.relax import op as R
 from te_sched.relax.constant import const
 from te_sched.relax.frontend.torch.elementwise import promoted
-from te_sched.relax.frontend.torch.importer import END, ROWS, Importer, row
+from te_sched.relax.frontend.torch.importer import END, ROWS, Importer, base_name, row
+from te_sched.relax.frontend.windows import begun_inside, resampled
 
 
 def _several(given: Any, count: int) -> list[Any]:
@@ -212,6 +212,8 @@ def _transposed(
     groups: int,
     dilation: Any,
 ) -> Any:
+    if rank > 2:
+        raise GraphError(f"a transposed convolution of {rank} dimensions", "", "use 1 or 2")
     x, is_single = _unbatched(imp, x, rank)
     data, kernel = _LAYOUTS[rank]
     call = getattr(R.nn, f"conv{rank}d_transpose")(
@@ -327,24 +329,8 @@ def _max_pool(
         layout=_LAYOUTS[rank][0],
     )
     y = imp.emit(call)
-    y = _begun_inside(imp, y, imp.shape(x)[2:], pads, steps) if ceil_mode else y
+    y = begun_inside(imp.builder, y, imp.shape(x)[2:], pads, steps) if ceil_mode else y
     return imp.emit(R.squeeze(y, [0])) if is_single else y
-
-
-def _begun_inside(
-    imp: Importer, y: Any, extents: list[Any], padding: list[Any], strides: list[Any]
-) -> Any:
-    """A pool without windows that begin in the padding at the end, which torch leaves out."""
-    shape = imp.shape(y)
-    sizes = shape[:2]
-    for size, extent, pad, step in zip(shape[2:], extents, padding, strides, strict=True):
-        made, reach = ShapeExpr((size, extent + pad - 1)).values
-        most = ops.floordiv(reach, step) + 1
-        sizes.append(imp.builder.analyzer.simplify(ops.minimum(made, most)))
-    if all(map(imp.is_equal, sizes, shape)):
-        return y
-    axes = list(range(2, len(shape)))
-    return imp.emit(R.strided_slice(y, axes, [0] * len(axes), sizes[2:], [1] * len(axes), True))
 
 
 @row("max_pool1d", MaxPool1d=_pool_arguments)
@@ -426,7 +412,7 @@ def _avg_pool(
         layout=_LAYOUTS[rank][0],
     )
     y = imp.emit(call)
-    y = _begun_inside(imp, y, extents, pads, steps) if ceil_mode else y
+    y = begun_inside(imp.builder, y, extents, pads, steps) if ceil_mode else y
     if is_sum:
         assert divisor_override is not None
         y = imp.emit(R.multiply(y, const(area / divisor_override, imp.dtype(y))))
@@ -835,20 +821,34 @@ def _interpolate(
     recompute_scale_factor: Any = None,
     antialias: bool = False,
 ) -> Any:
-    height, width = imp.shape(x)[-2:]
+    shape = imp.shape(x)
+    count = len(shape) - 2
+    factors: list[Any] = [None] * count
     if size is None:
-        factors = _several(scale_factor, 2)
-        size = [int(height * factors[0]), int(width * factors[1])]
-    size = _several(size, 2)
-    if imp.info(x).ndim != 4 or antialias:
-        raise GraphError(
-            "interpolate of images that are not [batch, channels, height, width], or antialias",
-            "",
-            "use images of four dimensions without antialias",
-        )
-    modes = {"nearest": "nearest_neighbor", "bilinear": "linear", "bicubic": "cubic"}
-    if mode not in modes:
-        raise GraphError(f"interpolate with mode {repr_of(mode)}", "", f"use {', '.join(modes)}")
+        factors = _several(scale_factor, count)
+        size = [_scaled(one, factor) for one, factor in zip(shape[2:], factors, strict=True)]
+    size = _several(size, count)
+    if antialias or mode not in _MODES:
+        what = "with antialias" if antialias else f"with mode {repr_of(mode)}"
+        raise GraphError(f"interpolate {what}", "", f"use {', '.join(_MODES)} without antialias")
+    ratios = [
+        new / old if not factor or recompute_scale_factor else factor
+        for old, new, factor in zip(shape[2:], size, factors, strict=True)
+        if isinstance(old, int) and isinstance(new, int) and old
+    ]
+    is_whole = all(one == new / old for one, old, new in zip(ratios, shape[2:], size, strict=False))
+    if count != 2 or not is_whole or mode == "nearest-exact":
+        if len(ratios) < count:
+            raise GraphError(
+                f"interpolate a tensor of shape {shape}", "", "use images of whole factors"
+            )
+        for n, (new, ratio) in enumerate(zip(size, ratios, strict=True)):
+            places = _sources(shape[n + 2], new, ratio, mode, bool(align_corners))
+            method = {"n": "nearest", "b": "cubic"}.get(mode[0], "linear")
+            method = "linear" if mode == "bilinear" else method
+            x = resampled(imp.builder, x, n + 2, shape[n + 2], places, method)
+        return x
+    (height, width), modes = shape[2:], _MODES
     transformation, rounding = "align_corners" if align_corners else "half_pixel", "round"
     extents = ((height, size[0]), (width, size[1]))
     if mode == "nearest" and not all(_is_multiple(*one) for one in extents):
@@ -866,21 +866,54 @@ def _interpolate(
     return imp.emit(call)
 
 
+_MODES = {
+    **{"nearest": "nearest_neighbor", "bilinear": "linear", "bicubic": "cubic"},
+    **{"nearest-exact": "nearest_neighbor", "linear": "linear", "trilinear": "linear"},
+}
+
+
+def _scaled(size: Any, factor: float) -> Any:
+    """A size times a factor, rounded down."""
+    if isinstance(size, int):
+        return int(size * factor)
+    ratio = Fraction(factor).limit_denominator(1 << 16)
+    return size * ratio.numerator // ratio.denominator
+
+
+def _sources(extent: int, size: int, ratio: float, mode: str, is_aligned: bool) -> Any:
+    """The places between which the elements of a larger or smaller dimension are."""
+    places = np.arange(size)
+    if mode == "nearest":
+        return np.floor(places / ratio)
+    if is_aligned:
+        return places * ((extent - 1) / (size - 1) if size > 1 else 0)
+    half = (places + 0.5) / ratio
+    return np.floor(half) if mode == "nearest-exact" else half - 0.5
+
+
 def _is_multiple(size: Any, new: Any) -> bool:
     return isinstance(size, int) and isinstance(new, int) and new % size == 0
 
 
-@row("upsample_nearest2d")
+@row("_upsample_nearest_exact1d", "_upsample_nearest_exact2d", "_upsample_nearest_exact3d")
+def _upsample_nearest_exact(
+    imp: Importer, x: Any, size: Any, factors: Any = None, *rest: Any
+) -> Any:
+    return _interpolate(imp, x, size, None if size is not None else factors, "nearest-exact")
+
+
+@row("upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d")
 def _upsample_nearest(imp: Importer, x: Any, size: Any, factors: Any = None, *rest: Any) -> Any:
     return _interpolate(imp, x, size, None if size is not None else factors, "nearest")
 
 
-@row("upsample_bilinear2d")
+@row("upsample_linear1d", "upsample_bilinear2d", "upsample_trilinear3d")
 def _upsample_bilinear(
     imp: Importer, x: Any, size: Any, align_corners: bool, factors: Any = None, *rest: Any
 ) -> Any:
     scale = None if size is not None else factors
-    return _interpolate(imp, x, size, scale, "bilinear", align_corners)
+    mode = base_name(imp.node).split("_")[1][:-2]
+    return _interpolate(imp, x, size, scale, mode, align_corners)
 
 
 @row("upsample_bicubic2d")

@@ -11,7 +11,7 @@ import numpy as np
 from te_sched.errors import GraphError, repr_of
 from te_sched.ir import ops
 from te_sched.ir.expr import Expr
-from te_sched.ir.graph import Constant, GraphExpr, TupleGetItem
+from te_sched.ir.graph import GraphExpr, TupleGetItem
 from te_sched.relax import op as R
 from te_sched.relax.constant import const
 from te_sched.relax.frontend.torch.elementwise import promoted, scalar, sizes_of
@@ -26,6 +26,7 @@ from te_sched.relax.frontend.torch.importer import (
     dtype_of,
     row,
 )
+from te_sched.relax.frontend.windows import counted_up
 
 
 @row("reshape", "view", "_unsafe_view", "view_copy")
@@ -216,7 +217,10 @@ def _tensor_split(imp: Importer, x: Any, parts: Any, dim: int = 0) -> Any:
     """Parts of which the first ones have an element more, or that begin at places."""
     if not isinstance(parts, int):
         return imp.emit(R.split(x, list(parts), dim))
-    size, more = divmod(imp.shape(x)[dim], parts)
+    extent = imp.shape(x)[dim]
+    if not isinstance(extent, int):
+        return _sliced(imp, x, dim)
+    size, more = divmod(extent, parts)
     return _split(imp, x, [size + 1] * more + [size] * (parts - more), dim)
 
 
@@ -316,7 +320,7 @@ def _by_tensors(imp: Importer, x: Any, indices: list[Any]) -> Any:
             "use torch.where, or select by places",
         )
     extents = imp.shape(x)
-    parts = [_counted_up(imp, indices[n], extents[n]) for n in places]
+    parts = [counted_up(imp.builder, indices[n], extents[n]) for n in places]
     if len(places) == 1:
         return imp.emit(R.take(x, parts[0], places[0]))
     rank, parts = len(extents), promoted(imp, *parts)
@@ -342,22 +346,6 @@ def _common_shape(shapes: list[list[Any]]) -> list[Any]:
         sizes = [one[-n] for one in shapes if len(one) >= n]
         found.insert(0, next((one for one in sizes if type(one) is not int or one != 1), 1))
     return found
-
-
-def _counted_up(imp: Importer, places: Any, extent: Any) -> Any:
-    """Places of which none is counted from the end."""
-    if isinstance(places, Constant):
-        values = places.data.numpy()
-        if not (values < 0).any():
-            return places
-        if isinstance(extent, int):
-            return const(np.where(values < 0, values + extent, values), imp.dtype(places))
-    dtype = imp.dtype(places)
-    if dtype.startswith("uint"):
-        return places
-    moved = imp.emit(R.add(places, scalar(imp, extent, dtype)))
-    is_from_end = imp.emit(R.less(places, const(0, dtype)))
-    return imp.emit(R.where(is_from_end, moved, places))
 
 
 def _at_flat_places(imp: Importer, x: Any, places: np.ndarray[Any, Any]) -> Any:
@@ -489,8 +477,8 @@ def _flip(imp: Importer, x: Any, *dims: Any) -> Any:
 @row("roll")
 def _roll(imp: Importer, x: Any, shifts: Any, dims: Any = ()) -> Any:
     if dims is None or (isinstance(dims, list | tuple) and not dims):
-        flat = _roll(imp, imp.emit(R.reshape(x, [-1])), shifts, 0)
-        return imp.emit(R.reshape(flat, imp.shape(x)))
+        flat = _roll(imp, imp.reshape(x, [-1]), shifts, 0)
+        return imp.reshape(flat, imp.shape(x))
     pairs = zip(
         shifts if isinstance(shifts, list | tuple) else [shifts],
         dims if isinstance(dims, list | tuple) else [dims],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from te_sched import topi
+from te_sched.ir import dtypes, ops
 from te_sched.ir.graph import GraphCall
 from te_sched.ir.struct_info import PrimStructInfo
 from te_sched.relax.block_builder import BlockBuilder
@@ -16,7 +17,7 @@ from te_sched.relax.transform.legalize_ops.common import (
 )
 
 
-def _binary(te_func: TEFunc) -> LegalizeFunc:
+def _binary(te_func: TEFunc, name: str | None = None) -> LegalizeFunc:
     """The rule of an operator of two values; a constant without dimensions becomes a number."""
 
     def legalize(builder: BlockBuilder, call: GraphCall) -> Any:
@@ -24,12 +25,33 @@ def _binary(te_func: TEFunc) -> LegalizeFunc:
         if isinstance(call.struct_info, PrimStructInfo):
             return call  # numbers are not arrays
         number = scalar_or_expr(second)
+        hint = {} if name is None else {"primfunc_name_hint": name}
         if number is second:  # one of them stays a tensor
-            return builder.call_te(te_func, scalar_or_expr(first), second)
-        return builder.call_te(te_func, first, number)
+            return builder.call_te(te_func, scalar_or_expr(first), second, **hint)
+        return builder.call_te(te_func, first, number, **hint)
 
     return legalize
 
+
+def _power(base: Any, exponent: Any) -> Any:
+    """Powers; of integers, rounded from those of floats, but for small constant exponents."""
+    dtype = getattr(base, "dtype", None) or exponent.dtype
+    if not dtypes.is_integral(dtype):
+        return topi.power(base, exponent)
+    times = getattr(exponent, "value", None)
+    if isinstance(times, int) and 0 < times <= _MULTIPLIED:
+        found = base
+        for _ in range(times - 1):
+            found = topi.multiply(found, base)
+        return topi.identity(found) if times == 1 else found
+    as_floats = [
+        topi.cast(one, "float64") if hasattr(one, "shape") else ops.cast("float64", one)
+        for one in (base, exponent)
+    ]
+    return topi.cast(topi.round(topi.power(*as_floats)), dtype)
+
+
+_MULTIPLIED = 8
 
 for _name in (
     "add",
@@ -53,8 +75,8 @@ for _name in (
     "mod",
     "multiply",
     "not_equal",
-    "power",
     "right_shift",
     "subtract",
 ):
     library_rule(f"relax.{_name}", _binary(getattr(topi, _name)))
+library_rule("relax.power", _binary(_power, "power"))

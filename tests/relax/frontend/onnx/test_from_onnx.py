@@ -16,7 +16,7 @@ onnx = pytest.importorskip("onnx")
 from onnx import helper, numpy_helper  # noqa: E402
 from onnx.reference import ReferenceEvaluator  # noqa: E402
 
-KINDS = {"float32": 1, "int32": 6, "int64": 7, "bool": 9}
+KINDS = {"float32": 1, "int8": 3, "int32": 6, "int64": 7, "bool": 9}
 RNG = np.random.default_rng(0)
 X = RNG.random((2, 3, 4), dtype=np.float32) - 0.3
 IMAGE = RNG.random((1, 2, 6, 5), dtype=np.float32)
@@ -45,6 +45,7 @@ def run(mod, *args):
 def check(model, inputs, **options) -> None:
     (wanted,) = ReferenceEvaluator(model).run(None, inputs)
     found = run(from_onnx(model, **options), *[nd.array(one) for one in inputs.values()])
+    assert found.dtype == wanted.dtype
     np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
 
 
@@ -78,6 +79,15 @@ def check(model, inputs, **options) -> None:
         ("Pow", {}, [np.array([2], "int64")]),
         ("LayerNormalization", {}, [np.full(4, 2, "float32")]),
         ("Cast", {"to": 6}, ()),
+        ("Clip", {}, [np.float32(0.3), np.float32(-0.1)]),
+        ("IsInf", {"detect_negative": 0}, ()),
+        ("IsInf", {"detect_negative": 0, "detect_positive": 0}, ()),
+        ("ArgMax", {"axis": 1, "select_last_index": 1}, ()),
+        ("Reshape", {"allowzero": 1}, [np.array([2, 3, 4])]),
+        ("GatherElements", {"axis": 1}, [np.array([[[0, -1, 1, 2]]] * 2)]),
+        ("GatherND", {}, [np.array([[1, -1], [0, 0]])]),
+        ("CastLike", {}, [np.array([1])]),
+        ("Dropout", {}, ()),
         ("Elu", {"alpha": 0.5}, ()),
     ],
 )
@@ -98,11 +108,106 @@ def test_operators_of_a_tensor(kind, attrs, constants) -> None:
         ("BatchNormalization", {}, [(2,), (2,), (2,), (2,)]),
         ("InstanceNormalization", {}, [(2,), (2,)]),
         ("SpaceToDepth", {"blocksize": 1}, []),
+        ("ConvTranspose", {"auto_pad": "SAME_UPPER", "strides": [2, 2]}, [(2, 3, 3, 3)]),
+        ("ConvTranspose", {"output_shape": [13, 10], "strides": [2, 2]}, [(2, 3, 2, 2)]),
+        ("ConvTranspose", {"dilations": [2, 1]}, [(2, 3, 2, 2)]),
+        ("MaxPool", {"kernel_shape": [1, 1], "strides": [4, 4], "ceil_mode": 1}, []),
+        ("AveragePool", {"kernel_shape": [2, 2], "strides": [4, 4], "ceil_mode": 1}, []),
+        ("GroupNormalization", {"num_groups": 2}, [(2,), (2,)]),
     ],
 )
 def test_operators_of_images(kind, attrs, constants) -> None:
     names = {f"c{n}": RNG.random(one, dtype=np.float32) for n, one in enumerate(constants)}
     check(model_of([(kind, ["x", *names], ["y"], attrs)], {"x": IMAGE}, names), {"x": IMAGE})
+
+
+@pytest.mark.parametrize(
+    ("attrs", "inputs"),
+    [
+        ({"mode": "linear"}, {"k": np.array([1, 1, 0.6, 1.7], "float32")}),
+        ({"mode": "cubic", "exclude_outside": 1}, {"k": np.array([1, 1, 0.8, 1.7], "float32")}),
+        (
+            {"mode": "linear", "coordinate_transformation_mode": "align_corners"},
+            {"k": np.array([1, 1, 0.6, 0.6], "float32")},
+        ),
+        (
+            {"mode": "linear", "coordinate_transformation_mode": "half_pixel_symmetric"},
+            {"k": np.array([1, 1, 0.6, 2.3], "float32")},
+        ),
+        (
+            {"mode": "linear", "coordinate_transformation_mode": "pytorch_half_pixel"},
+            {"s": np.array([1, 2, 1, 3])},
+        ),
+        (
+            {
+                "nearest_mode": "round_prefer_ceil",
+                "coordinate_transformation_mode": "asymmetric",
+            },
+            {"s": np.array([1, 2, 9, 8])},
+        ),
+        ({"nearest_mode": "ceil", "axes": [3, 2]}, {"k": np.array([1.5, 0.5], "float32")}),
+        (
+            {"keep_aspect_ratio_policy": "not_larger", "axes": [2, 3]},
+            {"s": np.array([9, 7])},
+        ),
+        (
+            {
+                "mode": "linear",
+                "coordinate_transformation_mode": "tf_crop_and_resize",
+                "extrapolation_value": 9.0,
+            },
+            {
+                "r": np.array([0, 0, 0.4, 0.6, 1, 1, 1.2, 1.7], "float32"),
+                "s": np.array([1, 2, 4, 1]),
+            },
+        ),
+        ({"mode": "linear"}, {"s": np.array([1, 3, 6, 5])}),
+    ],
+)
+def test_resize(attrs, inputs) -> None:
+    names = ["x", *[one if one in inputs else "" for one in ("r", "k", "s")]]
+    check(model_of([("Resize", names, ["y"], attrs)], {"x": IMAGE}, inputs, opset=19), {"x": IMAGE})
+
+
+@pytest.mark.parametrize(
+    ("kind", "attrs", "inputs"),
+    [
+        ("Div", {}, {"a": np.array([-7, 7, 8]), "b": np.array([2, -2, 3])}),
+        ("Pow", {}, {"a": np.array([-7, 3, 2]), "b": np.array([3, 4, 0])}),
+        ("OneHot", {}, {"a": np.array([-1, 0, 5]), "b": np.array(3), "c": np.array([1, 4])}),
+        ("Clip", {}, {"a": np.array([1.0, 2.0, 3.0], "float32"), "b": np.array(1.5, "float32")}),
+        ("Clip", {}, {"a": np.array([1, 2, 3], "int8"), "b": np.array(2, "int8")}),
+    ],
+)
+def test_operators_of_integers(kind, attrs, inputs) -> None:
+    constants = {name: one for name, one in inputs.items() if kind == "OneHot" and name != "a"}
+    given = {name: one for name, one in inputs.items() if name not in constants}
+    check(model_of([(kind, list(inputs), ["y"], attrs)], given, constants), given)
+
+
+def test_rms_normalization() -> None:
+    x, scale = nd.array(X), np.full(4, 2, "float32")
+    nodes = [("RMSNormalization", ["x", "c"], ["y"], {"axis": -1})]
+    found = run(from_onnx(model_of(nodes, {"x": X}, {"c": scale}, opset=23)), x)
+    size = np.sqrt((X**2).mean(-1, keepdims=True) + 1e-5)
+    np.testing.assert_allclose(found, X / size * scale, rtol=1e-4)
+
+
+def test_constants_are_divided_towards_zero() -> None:
+    nodes = [("Div", ["p", "q"], ["d"], {}), ("Mul", ["x", "d"], ["y"], {})]
+    x = np.array([1, 2])
+    check(model_of(nodes, {"x": x}, {"p": np.array([-7, 7]), "q": np.array(2)}), {"x": x})
+
+
+def test_further_results_of_normalizations_and_dropout() -> None:
+    nodes = [
+        ("LayerNormalization", ["x", "c"], ["a", "m", "d"], {}),
+        ("Dropout", ["a"], ["b", "k"], {}),
+        ("Where", ["k", "m", "d"], ["e"], {}),
+        ("Mul", ["b", "e"], ["f"], {}),
+        ("Mul", ["f", "d"], ["y"], {}),
+    ]
+    check(model_of(nodes, {"x": X}, {"c": np.full(4, 2, "float32")}), {"x": X})
 
 
 def test_sizes_are_computed_before_the_model_runs() -> None:
@@ -146,7 +251,6 @@ def test_damaged_models_are_refused() -> None:
 
 
 TWO = np.array([2])
-WEIGHT = np.ones((2, 1, 1, 1), "float32")
 
 
 @pytest.mark.parametrize(
@@ -154,12 +258,11 @@ WEIGHT = np.ones((2, 1, 1, 1), "float32")
     [
         ([("Relu", ["z"], ["y"], {})], {"x": X}, {}, "uses z, which does not exist"),
         ([("Reshape", ["x", "s"], ["y"], {})], {"x": X, "s": TWO}, {}, "computed when the model"),
-        ([("ArgMax", ["x"], ["y"], {"select_last_index": 1})], {"x": X}, {}, "last of equal"),
         (
-            [("ConvTranspose", ["x", "w"], ["y"], {"auto_pad": "SAME_UPPER"})],
-            {"x": IMAGE},
-            {"w": WEIGHT},
-            "with auto_pad or output_shape",
+            [("Dropout", ["x", "r", "t"], ["y"], {})],
+            {"x": X},
+            {"r": np.float32(0.5), "t": np.array(True)},
+            "dropped as in training",
         ),
         (
             [("ConvTranspose", ["x", "w"], ["y"], {})],
@@ -180,10 +283,10 @@ WEIGHT = np.ones((2, 1, 1, 1), "float32")
             "as in training",
         ),
         (
-            [("Resize", ["x", "", "", "s"], ["y"], {})],
+            [("Resize", ["x", "", "", "s"], ["y"], {"antialias": 1, "mode": "linear"})],
             {"x": X},
-            {"s": np.array([1, 2, 3])},
-            "resize of 3 dimensions",
+            {"s": np.array([2, 2, 3])},
+            "resize with antialias",
         ),
     ],
 )

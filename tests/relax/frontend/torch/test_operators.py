@@ -138,6 +138,7 @@ def test_operators_of_two_tensors(function) -> None:
         lambda x: (x[:, 2:1].reshape(2, 0, 4), x[None, 2:1, 0], x[:0].split(2)[0]),
         lambda x: (x.sum().sum(), x.sum().amax(), x.sum().argmin(), x.mean().mean()),
         lambda x: x.sum().std(0, correction=0) + x.sum().max(0)[0],
+        lambda x: (x[:0].any(), x[:, :0].all(1), x[:0].any(2)),
     ],
 )
 def test_operators_of_a_tensor(function) -> None:
@@ -154,6 +155,12 @@ def test_operators_of_a_tensor(function) -> None:
         lambda x: F.interpolate(x, (14, 18), mode="bilinear"),
         lambda x: F.interpolate(x, (5, 4)),
         lambda x: F.interpolate(x, scale_factor=2),
+        lambda x: F.interpolate(x, scale_factor=1.5, mode="bilinear"),
+        lambda x: F.interpolate(x, scale_factor=(0.7, 1.5), mode="bicubic", align_corners=True),
+        lambda x: F.interpolate(x, scale_factor=0.7),
+        lambda x: F.interpolate(x, (4, 5), mode="nearest-exact"),
+        lambda x: F.interpolate(x[0], 5, mode="linear"),
+        lambda x: F.interpolate(x[None], scale_factor=(1, 1.5, 2), mode="trilinear"),
         lambda x: F.conv2d(x, torch.ones(4, 1, 3, 3), torch.arange(4.0), 2, "valid", 1, 2),
         lambda x: F.conv2d(x, torch.ones(3, 2, 3, 2), padding="same"),
         lambda x: F.conv_transpose2d(x, torch.ones(2, 3, 3, 3), stride=2, output_padding=1),
@@ -192,8 +199,14 @@ def test_operators_that_torch_decomposes(function) -> None:
     "function",
     [
         lambda x: (x[-1], x.squeeze(), x.squeeze(1), x.roll(2, 2), x.split(2, 2)[1]),
-        lambda x: (x.std(dim=(0, 2), correction=2), x.chunk(3, 2)[0], x.unbind(1)[2]),
+        lambda x: (
+            x.median(2)[0],
+            x.std(dim=(0, 2), correction=2),
+            x.chunk(3, 2)[0],
+            x.unbind(1)[2],
+        ),
         lambda x: F.max_pool2d(x, 1, 3, ceil_mode=True),
+        lambda x: torch.tensor_split(x, 3, 2)[1],
         lambda x: F.adaptive_max_pool1d(x, 1),
         lambda x: (torch.nan_to_num(x[:, :, :0]), x[:, :, :0].tile(2)),
         lambda x: x[:, None, 1:].expand(2, 2, -1, -1) + x[:, 1:].unsqueeze(1),
@@ -215,6 +228,7 @@ def test_places_and_promotion() -> None:
     check(lambda a, i: F.embedding(i, a[0]), A, INTS % 3, importers=["exported"])
     check(lambda a, i: torch.gather(a[0, :2], 1, i % 3), A, INTS)
     check(lambda i: i / 2 + i * 0.5, INTS)
+    check(lambda i: (i**2, i**9, 2**i, torch.div(i - 3, 2, rounding_mode="trunc")), INTS)
     check(lambda i: (i.to(torch.int8).clamp(min=-1), i.clamp(0.5), i.clamp(max=2)), INTS)
     check(lambda i: (i.cumsum(1), i.to(torch.int8).cumprod(0)), INTS)
     check(lambda a, i: torch.stack([i, a[0, :2, :3]]), A, INTS, importers=["exported"])
@@ -332,13 +346,23 @@ BATCH_NORM = torch.nn.BatchNorm2d(2, track_running_stats=False)
         (lambda x: x.unfold(0, 2, 1), (N, 2), "windows of a dimension of size n"),
         (lambda x: F.adaptive_max_pool1d(x, 2), (1, 2, N), "2 parts of a dimension of size n"),
         (lambda x: F.interpolate(x, (3, 3), mode="area"), (1, 1, 2, 2), "with mode 'area'"),
-        (lambda x: F.interpolate(x, (3,)), (1, 1, 2), "that are not"),
+        (lambda x: F.interpolate(x, (3,), mode="linear"), (1, 1, N), "interpolate a tensor of"),
         (
             lambda x: F.scaled_dot_product_attention(x, x, x, enable_gqa=True),
             (1, 1, 2, 2),
             "groups of queries",
         ),
         (lambda x: F.scaled_dot_product_attention(x, x, x), (2, 2), "attention of tensors of 2"),
+        (
+            lambda x: F.interpolate(x, (3,), antialias=True),
+            (1, 1, 2),
+            "interpolate with antialias",
+        ),
+        (
+            lambda x: torch.convolution(x, x, None, [1], [0], [1], True, [0] * 3, 1),
+            (1, 1, 2, 2, 2),
+            "transposed convolution of 3",
+        ),
         (BATCH_NORM, (1, 2, 2, 2), "statistics of the batch"),
         (
             torch.nn.Conv2d(2, 2, 3, padding_mode="circular"),

@@ -1,0 +1,109 @@
+"""What importers share of layers that slide over dimensions: pools and resizes, and places.
+
+Must not know the format of a model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from te_sched.ir import ops
+from te_sched.ir.struct_info import ShapeExpr
+from te_sched.relax import op as R
+from te_sched.relax.block_builder import BlockBuilder
+from te_sched.relax.constant import const
+
+Array = np.ndarray[Any, Any]
+
+
+def begun_inside(
+    builder: BlockBuilder,
+    pool: Any,
+    extents: Sequence[Any],
+    padding: Sequence[Any],
+    strides: Sequence[Any],
+) -> Any:
+    """A pool without windows that begin in the padding at the end, which models leave out.
+
+    `extents` are those of the dimensions before the pool, `padding` is that at their begin.
+    """
+    shape = list(pool.struct_info.shape.values)
+    sizes = shape[:2]
+    for size, extent, pad, step in zip(shape[2:], extents, padding, strides, strict=True):
+        (reach,) = ShapeExpr((extent + pad - 1,)).values
+        most = ops.floordiv(reach, step) + 1
+        sizes.append(builder.analyzer.simplify(ops.minimum(size, most)))
+    if all(map(builder.analyzer.can_prove_equal, sizes, shape)):
+        return pool
+    axes = list(range(2, len(shape)))
+    ones = [1] * len(axes)
+    return builder.emit(R.strided_slice(pool, axes, [0] * len(axes), sizes[2:], ones, True))
+
+
+def resampled(
+    builder: BlockBuilder,
+    x: Any,
+    axis: int,
+    extent: int,
+    coordinates: Array,
+    method: str,
+    alpha: float = -0.75,
+    keeps_inside: bool = False,
+) -> Any:
+    """A tensor with a dimension replaced by values at coordinates between its elements.
+
+    method : "nearest" (the coordinates are places), "linear" or "cubic" with `alpha`.
+    keeps_inside : whether elements beyond the ends have no weight, else that of the last ones.
+    """
+    low = np.floor(coordinates).astype("int64")
+    rest = coordinates - low
+    if method == "nearest":
+        places, weights = low[:, None], np.ones((len(low), 1))
+    elif method == "linear":
+        places, weights = low[:, None] + np.arange(2), np.stack([1 - rest, rest], 1)
+    else:
+        places = low[:, None] + np.arange(-1, 3)
+        weights = _cubic(np.abs(coordinates[:, None] - places), alpha)
+    if keeps_inside:
+        weights = np.where((places >= 0) & (places < extent), weights, 0)
+        weights = weights / weights.sum(1, keepdims=True)
+    places = np.clip(places, 0, extent - 1)
+    dtype, rank = x.struct_info.dtype, x.struct_info.ndim
+    total: Any = None
+    for tap in range(places.shape[1]):
+        part = builder.emit(R.take(x, const(places[:, tap], "int64"), axis))
+        if places.shape[1] > 1:
+            column = weights[:, tap].reshape([-1 if n == axis else 1 for n in range(rank)])
+            part = builder.emit(R.multiply(part, const(column, dtype)))
+        total = part if total is None else builder.emit(R.add(total, part))
+    return total
+
+
+def _cubic(distance: Array, alpha: float) -> Array:
+    """The weight of an element at a distance (Keys, 1981)."""
+    near = ((alpha + 2) * distance - (alpha + 3)) * distance**2 + 1
+    far = ((distance - 5) * distance + 8) * distance * alpha - 4 * alpha
+    return np.where(distance <= 1, near, np.where(distance < 2, far, 0))
+
+
+def counted_up(builder: BlockBuilder, places: Any, extent: Any) -> Any:
+    """Places in a dimension, of which none is counted from the end, where it is -1."""
+    dtype = places.struct_info.dtype
+    if dtype.startswith("uint"):
+        return places
+    if hasattr(places, "data"):  # a constant
+        values = places.data.numpy()
+        if not (values < 0).any():
+            return places
+        if isinstance(extent, int):
+            return const(np.where(values < 0, values + extent, values), dtype)
+    size: Any = const(extent, dtype) if isinstance(extent, int) else None
+    if size is None:
+        size = builder.emit(R.shape_to_tensor(ShapeExpr((extent,))))
+        size = builder.emit(R.astype(builder.emit(R.reshape(size, [])), dtype))
+    moved = builder.emit(R.add(places, size))
+    is_from_end = builder.emit(R.less(places, const(0, dtype)))
+    return builder.emit(R.where(is_from_end, moved, places))
