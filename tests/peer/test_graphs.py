@@ -21,6 +21,7 @@ from tvm.script import tir as their_tir
 
 from te_sched import relax, script
 from tests.peer.graphs.campaign import compare, plain
+from tests.peer.graphs.passes import ALL
 from tests.sampling import IS_CAMPAIGN
 
 VECTORS = 'x: R.Tensor((4,), "float32"), y: R.Tensor((4,), "float32"), c: R.Tensor((), "bool")'
@@ -142,6 +143,14 @@ b = R.matmul(y, y)
 return (a, b)
 """
 MATRICES = 'x: R.Tensor((2, 1, 4, 4), "float32"), y: R.Tensor((1, 4, 4), "float32")'
+AXES = """
+with R.dataflow():
+    a = R.permute_dims(x)
+    b = R.max(x, axis=[-1, 0], keepdims=True)
+    d = R.nn.layer_norm(x, g, g, axes=[-1])
+    R.output(a, b, d)
+return (a, b, d)
+"""
 TEXTS = [
     ("ReorderTakeAfterMatmul", module(UNUSED)),
     ("AdjustMatmulOrder", module(SEVERAL_BLOCKS)),
@@ -155,6 +164,7 @@ TEXTS = [
     ("FoldConstant", module(CONSTANTS)),
     ("CanonicalizeBindings", module(ALIAS_OF_OUTPUT)),
     ("EliminateCommonSubexpr", module(EQUAL_VALUES)),
+    ("ConvertLayout", module(AXES, MATRICES + ', g: R.Tensor((4,), "float32")')),
     ("BundleModelParams", module(WEIGHTS)),
     ("DecomposeOpsForTraining", module(BATCH_NORM, NORMALIZED)),
     ("DecomposeOpsForInference", module(BATCH_NORM, NORMALIZED)),
@@ -188,8 +198,8 @@ def test_texts_are_those_of_tvm(passes: str, source: str) -> None:
     ours = script.from_source(source)
     assert plain(ours.script()) == plain(theirs.script())
     for name in passes.split():
-        theirs = getattr(their_relax.transform, name)()(theirs)
-        ours = getattr(relax.transform, name)()(ours)
+        theirs = ALL[name](their_relax)(theirs)
+        ours = ALL[name](relax)(ours)
         assert plain(ours.script()) == plain(theirs.script())
 
 

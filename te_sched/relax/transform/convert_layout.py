@@ -16,6 +16,7 @@ from typing import Any
 from te_sched.errors import GraphError
 from te_sched.ir import ops
 from te_sched.ir.graph import (
+    Constant,
     DataflowVar,
     GraphCall,
     GraphFunction,
@@ -161,12 +162,20 @@ class _Converter(PyExprMutator):
             return _asked(call, self._wanted[name])
         rule = _RULES.get(name)
         is_moved = any(one is not None and one != [None] * _count(one) for one in orders)
-        return rule(call, orders) if rule is not None and is_moved else None
+        if rule is None or is_moved:
+            return rule(call, orders) if rule is not None else None
+        return self._numbered(call, rule) if rule in (_reduction, _permute, _layer_norm) else None
+
+    def _numbered(self, call: GraphCall, rule: Any) -> Plan | None:
+        """A call that stays as it is, but for its axes: they are written as numbers, in order."""
+        ndim = getattr(call.args[0].struct_info, "ndim", -1)
+        made = rule(call, [tuple(range(ndim))]) if ndim > 0 else None
+        return made and Plan({}, None, made.attrs)
 
     def _call(self, call: GraphCall, plan: Plan) -> GraphCall:
         args = [
             plan.args.get(at) or self._in_order(one, plan.inputs.get(at))
-            if isinstance(one, GraphVar | Tuple)
+            if isinstance(one, Constant | GraphVar | Tuple)
             else self.visit_expr(one)
             for at, one in enumerate(call.args)
         ]

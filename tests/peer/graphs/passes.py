@@ -83,17 +83,13 @@ GRAPH: dict[str, Maker] = {
     "FuseOps": _named("FuseOps"),
     "FuseOpsByPattern": _by_pattern(False, False, slice(None)),
     "FuseOpsByPattern bound": _by_pattern(True, True, slice(0, 4)),
-    "FuseOpsByPattern few": _by_pattern(True, False, slice(3, 7)),
-    "UpdateVDevice": _named("Normalize"),
+    "FuseOpsByPattern few": _by_pattern(False, False, slice(3, 7)),
     "ComputePrimValue": _named("ComputePrimValue"),
     "RewriteDataflowReshape": _named("RewriteDataflowReshape"),
     "CallTIRRewrite": _named("CallTIRRewrite"),
     "AttachAttrLayoutFreeBuffers": _named("AttachAttrLayoutFreeBuffers"),
     "SplitLayoutRewritePreproc": _named("SplitLayoutRewritePreproc"),
-    "KillAfterLastUse": _named("KillAfterLastUse"),
-    "VMShapeLower": _named("VMShapeLower"),
 }
-del GRAPH["UpdateVDevice"]
 
 # Those after which the function "main" takes and gives the same.
 KEEPING = [

@@ -118,8 +118,14 @@ def test_decompose_ops_of_tensor_to_shape() -> None:
 
 # ConvertLayout
 
+SQUARES = relax.const(RNG.uniform(-1, 1, (1, 4, 4, 4)).astype("float32"))
 NHWC = {"relax.nn.conv2d": ["NHWC", "OHWI"]}
 LAYOUTS: list[tuple[str, Callable[..., Any]]] = [
+    ("conv2d of constants", lambda b, x, w: nn.conv2d(x, relax.const(KERNEL))),
+    (
+        "conv2d and constants",
+        lambda b, x, w: op.maximum(b.emit(op.add(b.emit(nn.conv2d(x, w)), SQUARES)), SQUARES),
+    ),
     ("conv2d relu", lambda b, x, w: nn.relu(b.emit(nn.conv2d(x, w)))),
     ("conv2d add", lambda b, x, w: op.add(b.emit(nn.conv2d(x, w, padding=1)), x)),
     ("conv2d sum", lambda b, x, w: op.sum(b.emit(nn.conv2d(x, w)), [1, -1])),
