@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import dataclass
 from typing import Any
 
 from te_sched.errors import GraphError
@@ -19,6 +20,7 @@ from te_sched.ir.graph import (
 from te_sched.passes import PassInfo
 from te_sched.relax.analysis.symbolic import (
     definable_tir_vars_in_struct_info,
+    tir_vars_in_struct_info,
     used_symbolic_vars,
 )
 from te_sched.relax.analysis.variables import all_vars, used_vars
@@ -72,14 +74,17 @@ class _Sorter(PyExprMutator):
         self._is_deep = order == "depth-first"
         self._from_inputs = direction == "from-inputs"
         self._inputs: list[Any] = all_vars(func)  # in their order in the function
-        self._later: list[GraphVar] = []  # the variables that are used after the block
+        self._later: list[GraphVar] = []  # the variables that later blocks use
+        self._results: list[GraphVar] = []  # the variables in the result
+        self._before: list[Binding] = []  # the bindings of earlier blocks
 
     def visit_seq_expr_(self, op: SeqExpr) -> Any:
         """The sequence with sorted blocks."""
         blocks: list[BindingBlock] = []
         for place, block in enumerate(op.blocks):
-            parts = [*op.blocks[place + 1 :], op.body]
-            self._later = [var for part in parts for var in used_vars(part)]
+            self._before = [one for earlier in blocks for one in earlier.bindings]
+            self._later = [var for part in op.blocks[place + 1 :] for var in used_vars(part)]
+            self._results = list(used_vars(op.body))
             blocks.append(self.visit_binding_block(block))
         body = self.visit_expr(op.body)
         is_same = all(new is old for new, old in zip(blocks, op.blocks, strict=True))
@@ -87,27 +92,39 @@ class _Sorter(PyExprMutator):
 
     def visit_dataflow_block_(self, block: DataflowBlock) -> BindingBlock:
         """The block with its bindings in order."""
-        later = self._later
+        later, results, before = self._later, self._results, self._before
         new = super().visit_dataflow_block_(block)
-        graph = _Graph(new)
+        graph = _Graph([*(before if self._from_inputs else ()), *new.bindings], self._inputs)
         if self._from_inputs:
-            ordered = graph.search([*self._inputs, *graph.without_inputs()], self._is_deep)
+            found = graph.search([*self._inputs, *graph.without_inputs()], self._is_deep)
+            ordered = [one for one in found if any(one is other for other in new.bindings)]
         else:
-            ordered = graph.reversed_search(later, self._is_deep)
+            ordered = graph.reversed_search(later, results, self._is_deep)
         if all(a is b for a, b in zip(ordered, new.bindings, strict=True)):
             return new
         return DataflowBlock(tuple(ordered))
 
 
 class _Graph:
-    """What the bindings of a block use, and which bindings use a value."""
+    """What bindings use, and which bindings use a value.
 
-    def __init__(self, block: BindingBlock) -> None:
-        self._bindings = list(block.bindings)
+    Sizes of variables that are given are known, also where a cast has them again.
+    """
+
+    def __init__(self, bindings: list[Binding], variables: list[GraphVar]) -> None:
+        self._bindings = bindings
+        own = {one.var for one in bindings}
+        given = {
+            size
+            for one in variables
+            if one not in own and one.struct_info_ is not None
+            for size in tir_vars_in_struct_info(one.struct_info_)
+        }
         defined: dict[Any, Binding] = {}
         for one in self._bindings:
             for value in _defined_by(one):
-                defined[value] = one
+                if value not in given:
+                    defined[value] = one
         self._defined = defined
         self._used = {id(one): _used_by(one, defined) for one in self._bindings}
         self._users: dict[Any, list[Binding]] = {}
@@ -122,22 +139,16 @@ class _Graph:
     def search(self, roots: list[Any], is_deep: bool) -> list[Binding]:
         """The bindings as they are found from values, each after all that it uses."""
         found: list[Binding] = []
-        waiting: deque[Any] = deque()
+        waiting = deque(
+            [one for one in roots if one not in self._defined or isinstance(one, Binding)]
+        )
         known: set[Any] = set()
-
-        def visit(root: Any) -> None:
-            waiting.append(root)
-            while waiting:
-                node = waiting.pop() if is_deep else waiting.popleft()
-                new = self._ready(node, known, found)
-                if is_deep:
-                    waiting.extend(reversed(new))
-                else:
-                    waiting.extend(new)
-
-        for root in roots:
-            if root not in self._defined or isinstance(root, Binding):
-                visit(root)
+        while waiting:
+            new = self._ready(waiting.popleft(), known, found)
+            if is_deep:
+                waiting.extendleft(reversed(new))
+            else:
+                waiting.extend(new)
         return found
 
     def _ready(self, node: Any, known: set[Any], found: list[Binding]) -> list[Any]:
@@ -157,29 +168,49 @@ class _Graph:
             if known.issuperset(self._used[id(user)])
         ]
 
-    def reversed_search(self, outputs: list[GraphVar], is_deep: bool) -> list[Binding]:
-        """The bindings as they are found from the outputs, each before all that use it."""
-        used_later = [self._defined[one] for one in reversed(outputs) if one in self._defined]
+    def reversed_search(
+        self, later: list[GraphVar], results: list[GraphVar], is_deep: bool
+    ) -> list[Binding]:
+        """The bindings as they are found from the outputs, each before all that use it.
+
+        Parameters
+        ----------
+        later : the variables that the blocks after this one use.
+        results : the variables that are the result.
+        """
+        users = {value: list(found) for value, found in self._users.items()}
+        after: list[Any] = [_Later(later), _Later(results)]
+        for one in after:
+            for value in one.used:
+                users.setdefault(value, []).append(one)
         unused = [
-            one
-            for one in reversed(self._bindings)
-            if not any(value in self._users for value in _defined_by(one))
+            one for one in self._bindings if not any(value in users for value in _defined_by(one))
         ]
-        found: list[Binding] = []
-        waiting: deque[Binding] = deque()
-        for root in [*used_later, *unused]:
-            waiting.append(root)
-            while waiting:
-                node = waiting.pop() if is_deep else waiting.popleft()
-                users = [one for value in _defined_by(node) for one in self._users.get(value, [])]
-                if any(node is one for one in found) or not all(
-                    any(user is one for one in found) for user in users
-                ):
-                    continue
-                found.append(node)
-                used = [self._defined[one] for one in self._used[id(node)] if one in self._defined]
-                waiting.extend(used if is_deep else reversed(used))
-        return found[::-1]
+        first = [*unused, *after] if is_deep else [after[1], *unused, after[0]]
+        waiting: deque[Any] = deque(first)
+        found: list[Any] = []
+
+        def is_free(node: Binding) -> bool:
+            """Whether all that uses a binding is found."""
+            using = [one for value in _defined_by(node) for one in users.get(value, [])]
+            return all(any(one is other for other in found) for one in using)
+
+        while waiting:
+            node = waiting.pop() if is_deep else waiting.popleft()
+            if any(node is one for one in found):
+                continue
+            found.append(node)
+            used = node.used if isinstance(node, _Later) else self._used[id(node)]
+            bindings = [self._defined[one] for one in used if one in self._defined]
+            waiting.extend([one for one in bindings if is_free(one)])
+        return [one for one in reversed(found) if not isinstance(one, _Later)]
+
+
+@dataclass(eq=False)
+class _Later:
+    """What is after a block, by the variables that it uses."""
+
+    used: list[GraphVar]
 
 
 def _defined_by(binding: Binding) -> list[Any]:

@@ -315,7 +315,7 @@ def read_if_cond(value: Any) -> bool:
 
 
 class Closure:
-    """A function with its first arguments."""
+    """A function with its last arguments."""
 
     __slots__ = ("captured", "function")
 
@@ -323,11 +323,11 @@ class Closure:
         self.function, self.captured = function, captured
 
     def __call__(self, *args: Any) -> Any:
-        return self.function(*self.captured, *args)
+        return self.function(*args, *self.captured)
 
 
 def make_closure(function: Any, *captured: Any) -> Closure:
-    """A function with its first arguments."""
+    """A function with its last arguments."""
     return Closure(function, captured)
 
 

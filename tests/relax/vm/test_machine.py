@@ -85,6 +85,22 @@ def test_closures_run():
         vm.invoke_closure(3)
 
 
+def test_closures_have_the_last_arguments():
+    @I.ir_module
+    class Lifted:
+        @R.function
+        def main(x: R.Tensor((2,), "float32"), y: R.Tensor((2,), "float32")):
+            @R.function
+            def minus(a: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+                return R.subtract(a, y)
+
+            return minus(x)
+
+    vm = machine(relax.transform.LambdaLift()(Lifted))
+    x, y = np.array([1.0, 2.0], "float32"), np.array([3.0, 5.0], "float32")
+    np.testing.assert_array_equal(vm["main"](x, y).numpy(), x - y)
+
+
 def test_symbolic_sizes_are_computed():
     x = np.arange(12, dtype="float32").reshape(3, 4)
     vm = machine(Symbolic)
