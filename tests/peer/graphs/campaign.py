@@ -144,9 +144,12 @@ class Comparison:
         return self.ours(lambda: ir.load_json(saved)) if saved.startswith("{") else saved
 
     def verdicts(self, ours: Any, theirs: Any) -> None:
-        """Whether a module is well formed."""
+        """Whether a module is well formed; passes of TVM may leave one that is not."""
         found, want = is_well_formed(relax, ours), is_well_formed(their_relax, theirs)
-        self.note("well formed", found == want, f"{found} for {want}")
+        if found and not want:
+            self.excuse("well formed, TVM's fault", theirs.script())
+        else:
+            self.note("well formed", found == want, f"{found} for {want}")
 
     def metadata(self, ours: Any, theirs: Any) -> None:
         """Whether te_sched reads the text with all constants, that of TVM, too."""
