@@ -92,15 +92,22 @@ def linear_form(e: Expr) -> Form | None:
 
 
 def expr_of(a: Form, dtype: str) -> Expr:
-    """The expression of a form of variables."""
+    """The expression of a form of variables, quotients and remainders."""
     total: Expr = IntImm(0, dtype)
     for term, scale in a.items():
         if term:
             product = IntImm(scale, dtype)
             for factor in term:
-                product = factor.astype(dtype) * product
+                product = _factor(factor, dtype) * product
             total = total + product
     return ops.add(total, IntImm(a.get((), 0), dtype))
+
+
+def _factor(factor: Any, dtype: str) -> Any:
+    if type(factor) is not Part:
+        return factor.astype(dtype)
+    assert factor.kind is not None
+    return factor.kind(expr_of(factor.whole, dtype), expr_of(factor.divisor, dtype))
 
 
 def number_of(a: Form) -> int | None:

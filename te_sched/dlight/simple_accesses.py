@@ -9,37 +9,57 @@ from __future__ import annotations
 
 from typing import Any
 
+from te_sched.arith.forms import Form, Forms, Part, expr_of, factors
 from te_sched.ir.blocks import Block
-from te_sched.ir.expr import BufferRegion, FloorDiv, FloorMod
+from te_sched.ir.expr import BufferRegion, Expr, IntImm, Var
 from te_sched.ir.ops import is_const
 from te_sched.ir.stmt import PrimFunc
-from te_sched.ir.visitor import replace, walk
-from te_sched.tensorir.rewriting import SimplifiedValues
+from te_sched.ir.visitor import ReferenceMapper, replace, variables_of
 
 
 def with_simple_accesses(func: PrimFunc) -> PrimFunc:
     """The function with the indices of its blocks simplified by the domains of their iterators."""
-    if not any(map(_is_worth, walk(func.body))):
-        return func
-    return replace(func, body=_Accesses().visit(func.body))
+    sizes = variables_of(*[size for one in func.buffer_map.values() for size in one.shape])
+    return replace(func, body=_Accesses(Forms(dict.fromkeys(sizes, 1), {})).visit(func.body))
 
 
-def _is_worth(node: Any) -> bool:
-    """Whether there may be indices that domains simplify: quotients, or sums with one value."""
-    if type(node) is not Block:
-        return type(node) in (FloorDiv, FloorMod)
-    return any(one.dom is not None and is_const(one.dom.extent, 1) for one in node.iter_vars)
-
-
-class _Accesses(SimplifiedValues):
+class _Accesses(ReferenceMapper):
     """Simplifies what blocks read and write."""
 
-    def __init__(self) -> None:
-        super().__init__({}, {})
+    def __init__(self, forms: Forms) -> None:
+        self.forms = forms
 
     def visit_Block(self, node: Block) -> Any:
-        self.ranges |= {one.var: one.dom for one in node.iter_vars if one.dom is not None}
-        return super().visit_Block(node)
+        for axis in node.iter_vars:
+            assert axis.dom is not None
+            if is_const(axis.dom.extent, 1):
+                self.forms.values[axis.var] = axis.dom.min
+            else:
+                self.forms.bind(axis.var, axis.dom.min, axis.dom.extent)
+        return self.generic(node)
+
+    def visit_access(self, node: Any) -> Any:
+        """A load or store."""
+        new = self.generic(node)
+        return replace(new, indices=tuple(map(self.simple, new.indices)))
+
+    visit_BufferLoad = visit_BufferStore = visit_access
 
     def visit_BufferRegion(self, node: BufferRegion) -> BufferRegion:
-        return self.simplified_region(node)
+        new = self.generic(node)
+        return replace(
+            new, region=tuple([replace(one, min=self.simple(one.min)) for one in new.region])
+        )
+
+    def simple(self, index: Expr) -> Expr:
+        """An index as a sum of products, quotients and remainders, if it is one."""
+        if isinstance(index, Var | IntImm):
+            return index
+        form = self.forms.of(index)
+        return expr_of(form, index.dtype) if _is_known(form) else index
+
+
+def _is_known(form: Form) -> bool:
+    """Whether a form consists of variables, and quotients and remainders of them."""
+    parts = [one for one in factors(form) if type(one) is Part]
+    return all(one.kind and _is_known(one.whole) and _is_known(one.divisor) for one in parts)

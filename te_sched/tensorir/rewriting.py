@@ -106,13 +106,11 @@ class SimplifiedValues(Values, IndexMapper):
 
     def visit_BufferRegion(self, node: BufferRegion) -> BufferRegion:
         new = self.generic(node)
-        return new if new is node else self.simplified_region(new)
-
-    def simplified_region(self, node: BufferRegion) -> BufferRegion:
-        """A region with the indices simplified at which it begins."""
-        low = self.simplified_indices(tuple([one.min for one in node.region]))
-        pairs = zip(node.region, low, strict=True)
-        return replace(node, region=tuple([replace(one, min=first) for one, first in pairs]))
+        if new is node:
+            return new
+        low = self.simplified_indices(tuple([one.min for one in new.region]))
+        pairs = zip(new.region, low, strict=True)
+        return replace(new, region=tuple([replace(one, min=first) for one, first in pairs]))
 
 
 class Rebind(Values):

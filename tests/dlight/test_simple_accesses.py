@@ -47,6 +47,35 @@ def test_divisions_that_mean_something_stay():
     np.testing.assert_array_equal(out, values.reshape(8, 12))
 
 
+def test_squares_of_a_size_divide():
+    """The scores of attention of n positions, by batch and head and back."""
+    n = te.var("n", "int64")
+    a = te.placeholder((6, n, n), name="A")
+    split = topi.reshape(a, (2, 3, n, n))
+    back = topi.reshape(topi.exp(split), (6, n, n))
+    func = with_simple_accesses(te.create_prim_func([a, back], index_dtype_override="int64"))
+    assert indices_of(func, "T_reshape") == ["v_ax0 * T.int64(3) + v_ax1", "v_ax2", "v_ax3"]
+    by_head = ["v_ax0 // T.int64(3)", "v_ax0 % T.int64(3)", "v_ax1", "v_ax2"]
+    assert indices_of(func, "T_reshape_1") == by_head
+    values, out = (
+        np.arange(150, dtype="float32").reshape(6, 5, 5) / 150,
+        np.empty((6, 5, 5), "float32"),
+    )
+    te_sched.build(func)(values, out)
+    np.testing.assert_allclose(out, np.exp(values), rtol=1e-6)
+
+
+def test_indices_of_data_stay():
+    a, at = te.placeholder((8, 4), name="A"), te.placeholder((5,), "int64", "at")
+    b = te.compute((5, 4), lambda i, j: a[(at[i] * 2 + j // 4) % 8, j], name="B")
+    func = with_simple_accesses(te.create_prim_func([a, at, b], index_dtype_override="int64"))
+    assert "at[v_i]" in indices_of(func, "B")[0]
+    values, places = np.arange(32, dtype="float32").reshape(8, 4), np.array([3, 0, 1, 9, 2])
+    out = np.empty((5, 4), "float32")
+    te_sched.build(func)(values, places, out)
+    np.testing.assert_array_equal(out, values[places * 2 % 8])
+
+
 def test_products_of_heads_are_tiled():
     """A reshape between a transposition and a product does not hide the product."""
     q, k = (te.placeholder((1, 32, 3, 16), name=one) for one in "qk")
