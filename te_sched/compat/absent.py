@@ -105,6 +105,10 @@ ABSENT: dict[str, str] = {
     "te.compute",
 }
 
+_RENAMED = (
+    "TVM 0.24 renamed TensorIR; te_sched has its names of before: tvm.tir, tvm.script.tir, "
+    "tvm.dlight, tvm.meta_schedule"
+)
 _BLOCKS = "te_sched.tir.Schedule and te_sched.script have what programs of blocks need"
 _TENSOR_CORES = (
     "instructions of single GPUs have no intrinsics here; tir.call_llvm_intrin or "
@@ -113,6 +117,7 @@ _TENSOR_CORES = (
 _CONVENTION = "it is of TVM's calling convention, which compiled code of te_sched does not use"
 _GRAPHS = "it is of Relay's graphs or of TVM's objects in C++, which te_sched does not have"
 ABSENT |= {
+    **dict.fromkeys(("tirx", "s_tir", "script.tirx"), _RENAMED),
     "tir.ScheduleState": _BLOCKS,
     **dict.fromkeys(("tir.dp4a", "tir.create_barriers"), _TENSOR_CORES),
     **dict.fromkeys(("tir.call_packed_lowered", "tir.call_cpacked_lowered"), _CONVENTION),

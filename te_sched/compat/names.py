@@ -148,6 +148,7 @@ TREE: dict[str, Alias] = {
             "BlockScope": "te_sched.tir.block_scope:BlockScope",
             "StmtSRef": "te_sched.tensorir.handles:StmtSRef",
             "ScheduleError": "te_sched.errors:ScheduleError",
+            "build": "te_sched:build",  # from 0.20 on
         },
     ),
     "tir.expr": Alias(

@@ -59,6 +59,10 @@ def test_submodules_are_attributes():
     assert import_("tvm.relax.ty").ObjectType is te_sched.relax.ObjectType
 
 
+def test_tir_builds():
+    assert import_("tvm").tir.build is te_sched.build
+
+
 def test_a_function_wins_over_its_module():
     tvm = import_("tvm")
     assert tvm.topi.nn.softmax is te_sched.topi.nn.softmax
@@ -78,6 +82,9 @@ def test_a_function_wins_over_its_module():
             "import tvm.auto_scheduler.measure",
             r"has no tvm.auto_scheduler.measure: .* te_sched.tune\(function, arguments\)",
         ),
+        ("import tvm.s_tir.dlight", "has no tvm.s_tir.*: TVM 0.24 renamed .* tvm.tir, "),
+        ("from tvm.script import tirx as T", "has no tvm.script.tirx: TVM 0.24 renamed"),
+        ("from tvm import tirx", "has no tvm.tirx: TVM 0.24 renamed"),
         ("from tvm.contrib import tedd", "has no tvm.contrib.tedd: .*dataflow_svg"),
         (
             "from tvm.relax.frontend.nn.llm.kv_cache import PagedKVCache",
