@@ -140,13 +140,13 @@ def _schedule_rest(sch: Schedule, blocks: list[BlockRV], lanes: int) -> None:
         _next_to(sch, part, whole, rows)
     for block in heads:
         if rows is not None:
-            _vectorize_last(sch, block, lanes)
+            _vectorize_last(sch, block, lanes, rows)
         elif not any(block in pair for pair in parts):
             schedule_elements(sch, block, lanes)
     for part, whole in parts:
         if rows is None:
             schedule_elements(sch, whole, lanes)
-        _vectorize_last(sch, part, lanes)
+        _vectorize_last(sch, part, lanes, rows)
     if rows is not None:
         sch.parallel(rows)
     for part, _ in parts:
@@ -325,14 +325,16 @@ def _reads_across(node: Any) -> bool:
     )
 
 
-def _vectorize_last(sch: Schedule, block: BlockRV, lanes: int) -> None:
-    """Run the innermost loop of a block in vectors, if it counts elements."""
+def _vectorize_last(sch: Schedule, block: BlockRV, lanes: int, rows: Any = None) -> None:
+    """Run the innermost loop of a block in vectors, if it counts elements, and not `rows`."""
     node = node_of(sch, block)
     if not node.iter_vars or not sch.get_loops(block):
         return
     loop = sch.get_loops(block)[-1]
     values = sch.realize(sch.block_key(block, "dlight")).iter_values
     statement = loop_of(sch, loop)
+    if rows is not None and loop_of(sch, rows) is statement:
+        return
     kinds = {
         axis.kind
         for axis, value in zip(node.iter_vars, values, strict=True)

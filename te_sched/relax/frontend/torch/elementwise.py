@@ -692,7 +692,9 @@ def _sort(imp: Importer, x: Any, dim: int = -1, descending: bool = False, **_: A
 @row("kthvalue")
 def _kthvalue(imp: Importer, x: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     """The element that is in place k - 1 when a dimension is sorted, and its place."""
-    found = [imp.emit(R.strided_slice(one, [dim], [k - 1], [k])) for one in _sort(imp, x, dim)]
+    found = [
+        imp.emit(R.strided_slice(one, [dim], [k - 1], [k], [1], True)) for one in _sort(imp, x, dim)
+    ]
     return tuple(found if keepdim else [imp.emit(R.squeeze(one, [dim])) for one in found])
 
 

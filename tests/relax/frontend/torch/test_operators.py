@@ -187,6 +187,7 @@ def test_operators_of_images(function) -> None:
         lambda x: (F.glu(x, 2), F.cosine_similarity(x, x, dim=1), torch.logsumexp(x, (0, 1))),
         lambda x: (x.mT, x.ravel(), torch.nan_to_num(x / x.floor()), torch.copysign(x, -x)),
         lambda x: (torch.signbit(x.round()), torch.exp2(x), torch.erfc(x), x.diff(), x.diagonal()),
+        lambda x: F.rms_norm(x.repeat(2, 10, 2)[..., None], (1,)),
         lambda x: F.mse_loss(x, x * 2) + F.binary_cross_entropy_with_logits(x, x.sigmoid()),
         lambda x: torch.rot90(x) * torch.hstack([x[:1], x[1:]]).sum(),
     ],
