@@ -13,6 +13,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
+from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import DeclarationError, LoweringError, kind_of
 from te_sched.ir.stmt import IRModule
 
@@ -79,12 +80,12 @@ class ModulePass:
         scope = SCOPE.get()
         instruments: list[Any] = [] if scope is None else scope.instruments
         if not instruments:
-            return self.run(mod)
+            return _run(self, mod)
         if not all([one.should_run(mod, self.info) for one in instruments]):
             return mod
         for one in instruments:
             one.run_before_pass(mod, self.info)
-        new = self.run(mod)
+        new = _run(self, mod)
         for one in instruments:
             one.run_after_pass(new, self.info)
         return new
@@ -97,6 +98,11 @@ class ModulePass:
         return f"Run {self.kind} pass: {self.info.name} at the optimization level " + str(
             self.info.opt_level
         )
+
+
+@walks_deeply("run a pass")
+def _run(one: ModulePass, mod: IRModule) -> IRModule:
+    return one.run(mod)
 
 
 class ModuleTransform(ModulePass):

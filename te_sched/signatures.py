@@ -15,7 +15,7 @@ from functools import cache, wraps
 from inspect import Parameter, signature, unwrap
 from itertools import repeat
 from os import PathLike
-from types import ModuleType, NoneType, UnionType
+from types import FunctionType, ModuleType, NoneType, UnionType
 from typing import Annotated, Any, NamedTuple, ParamSpec, TypeVar, Union, get_args, get_origin
 
 from te_sched.errors import (
@@ -136,6 +136,19 @@ def checked_as(
     return lambda function: checked(function, error, "", but)
 
 
+def checked_methods(error: type[TeSchedError]) -> Callable[[type[_T]], type[_T]]:
+    """A decorator of classes of which the public methods check their arguments, as `checked`."""
+
+    def decorate(kind: type[_T]) -> type[_T]:
+        for name, value in list(vars(kind).items()):
+            is_public = name[0] != "_" or name in ("__init__", "__getitem__")
+            if isinstance(value, FunctionType) and is_public:
+                setattr(kind, name, checked(value, error))
+        return kind
+
+    return decorate
+
+
 def list_names(module: ModuleType, *more: str, late: Iterable[str] = ()) -> None:
     """Set `__all__` of a module that re-exports names: the public ones, no modules, and `more`.
 
@@ -148,13 +161,39 @@ def list_names(module: ModuleType, *more: str, late: Iterable[str] = ()) -> None
     vars(module).update(__all__=names, __dir__=lambda: list(shown))
 
 
-def check_arguments(module: ModuleType, names: Iterable[str]) -> None:
-    """Replace functions of a module by their checked versions."""
+def check_arguments(
+    module: ModuleType,
+    names: Iterable[str] | None = None,
+    error: type[TeSchedError] = DeclarationError,
+) -> None:
+    """Replace functions of a module by their checked versions, and check what makes its classes.
+
+    `names` are all that are defined in the package of the module, by default.
+    """
     face = module.__name__.removeprefix("te_sched.") + "."
-    for name in names:
-        value = getattr(module, name)
-        if callable(value) and not isinstance(value, type):
-            setattr(module, name, checked(value, face=face))
+    for name in _own_functions(module) if names is None else names:
+        setattr(module, name, checked_value(getattr(module, name), error, face))
+
+
+def checked_value(value: Any, error: type[TeSchedError], face: str) -> Any:
+    """The checked version of a function; a class, whose `__init__` is checked; or another value."""
+    for owner in value.__mro__ if isinstance(value, type) else ():
+        made: Any = vars(owner).get("__init__")
+        is_ours = isinstance(made, FunctionType) and owner.__module__.startswith("te_sched.")
+        if is_ours and not hasattr(made, "__wrapped__"):
+            setattr(owner, "__init__", checked(made, error, face))  # noqa: B010
+    is_function = isinstance(value, FunctionType) and not hasattr(value, "__wrapped__")
+    return checked(value, error, face) if is_function else value
+
+
+def _own_functions(module: ModuleType) -> list[str]:
+    """The public names of functions that are defined in a module, or in modules of its package."""
+    home = module.__name__
+    return [
+        name
+        for name, value in vars(module).items()
+        if name[0] != "_" and f"{getattr(value, '__module__', '')}.".startswith(f"{home}.")
+    ]
 
 
 def check_fields(node: Any) -> None:
@@ -188,8 +227,10 @@ def _signature(function: Callable[..., Any], left: set[str]) -> _Signature:
     )
 
 
-def kind_of_annotation(annotation: str, names: dict[str, Any]) -> ParameterKind:
-    """The kind of an annotation, evaluated with the names of its module."""
+def kind_of_annotation(annotation: Any, names: dict[str, Any]) -> ParameterKind:
+    """The kind of an annotation; a text is evaluated with the names of its module."""
+    if not isinstance(annotation, str):
+        return _kind_of(annotation)
     try:
         return _kind_of(eval(annotation, names))
     except NameError:  # a name for type checkers only

@@ -15,3 +15,4 @@ from te_sched.dlight.base import DefaultRule as DefaultRule
 ScheduleRule = DefaultRule
 
 signatures.list_names(sys.modules[__name__])
+signatures.check_arguments(sys.modules[__name__])

@@ -113,6 +113,16 @@ def spelled(dtype: Any) -> str:
     return with_lanes("bool", kind.lanes) if kind.code == "bool" else name
 
 
+def known(dtype: Any) -> str:
+    """The full name of a data type; "" for None, "" and "void", the types that are not known.
+
+    >>> known("void"), known("float")
+    ('', 'float32')
+    """
+    is_unknown = dtype is None or (isinstance(dtype, str) and dtype in ("", "void"))
+    return "" if is_unknown else spelled(dtype)
+
+
 def _unknown(dtype: Any) -> DeclarationError:
     return DeclarationError(
         f"unknown data type {repr_of(dtype)}",

@@ -90,7 +90,13 @@ class Constant(GraphExpr):
             data = ARRAY_CONVERSIONS[0](data)
         _set(self, "data", data)
         shape = _field_of(data, "shape", "the data of a constant")
-        known = TensorStructInfo(tuple(shape), str(data.dtype))
+        if not isinstance(shape, tuple):
+            raise DeclarationError(
+                f"the data of a constant is {repr_of(data)}",
+                f"it is {kind_of(data)}",
+                "give an array",
+            )
+        known = TensorStructInfo(shape, str(data.dtype))
         _set(self, "struct_info_", as_struct_info(struct_info) or known)
 
 
@@ -138,7 +144,7 @@ class TupleGetItem(GraphExpr):
         if self.struct_info_ is None and isinstance(known, TupleStructInfo):
             if not 0 <= self.index < len(known.fields):
                 raise DeclarationError(
-                    f"element {self.index} of a tuple of {len(known.fields)} values",
+                    f"element {repr_of(self.index)} of a tuple of {len(known.fields)} values",
                     "",
                     "give an index that exists",
                 )
@@ -342,7 +348,13 @@ class GraphFunction(GraphExpr, BaseFunc):
     written_name: str = ""
 
     def __post_init__(self) -> None:
-        _set(self, "params", tuple(self.params))
+        _set(self, "params", _listed(self.params, "the parameters of a function"))
+        if not isinstance(self.attrs, Mapping | None):
+            raise DeclarationError(
+                f"the attributes of a function are {repr_of(self.attrs)}",
+                f"it is {kind_of(self.attrs)}",
+                "give a dictionary",
+            )
         _set(self, "attrs", dict(self.attrs or {}))
         for one in self.params:
             if not isinstance(one, GraphVar):
@@ -377,7 +389,13 @@ class GraphFunction(GraphExpr, BaseFunc):
         attrs: Any = None,
     ) -> GraphFunction:
         """A function without a body, as a declaration."""
-        return GraphFunction(tuple(params), None, ret_struct_info, is_pure, attrs)
+        return GraphFunction(
+            params,  # type: ignore[arg-type]
+            None,
+            ret_struct_info,
+            is_pure,
+            attrs,
+        )
 
 
 def as_sequence(body: Any) -> Any:

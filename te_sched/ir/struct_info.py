@@ -13,10 +13,11 @@ the conventions of `ir.expr`; must not know operators of graphs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cache
 from typing import Any
 
+from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import DeclarationError, kind_of, repr_of
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Expr, IntImm, Node, Var, node
@@ -81,6 +82,9 @@ class ShapeExpr(GraphExpr):
     def __len__(self) -> int:
         return len(self.values)
 
+    def __iter__(self) -> Iterator[Expr]:
+        return iter(self.values)
+
 
 @node
 class VDevice(Node):
@@ -144,7 +148,7 @@ class PrimStructInfo(StructInfo):
     value: Expr | None = role(Role.CHILD, default=None)
 
     def __post_init__(self) -> None:
-        _set(self, "dtype", _known_dtype(self.dtype))
+        _set(self, "dtype", dtypes.known(self.dtype))
         if self.value is None and not self.dtype:
             raise DeclarationError("PrimStructInfo has neither dtype nor value", "", "give one")
         if self.value is None:
@@ -195,7 +199,7 @@ class TensorStructInfo(StructInfo):
     ndim: int = -1
 
     def __post_init__(self) -> None:
-        _set(self, "dtype", _known_dtype(self.dtype))
+        _set(self, "dtype", dtypes.known(self.dtype))
         given: Any = self.shape
         if given is not None:
             shape = given
@@ -278,11 +282,6 @@ TARGETS: list[Callable[[Any], Any]] = []
 
 def _set(self: Node, name: str, value: Any) -> None:
     object.__setattr__(self, name, value)
-
-
-def _known_dtype(given: Any) -> str:
-    is_unknown = given is None or (isinstance(given, str) and given in ("", "void"))
-    return "" if is_unknown else dtypes.spelled(given)
 
 
 def _sizes(given: Any, what: str) -> tuple[Expr, ...]:
@@ -370,10 +369,15 @@ def erase_variables(info: StructInfo) -> StructInfo:
     return TensorStructInfo(None, info.dtype, info.vdevice, info.ndim)
 
 
+@walks_deeply("erase the sizes of a struct info", DeclarationError)
 def erase_unknown(info: StructInfo, known: Collection[Any]) -> StructInfo:
     """A struct info in which shapes with other variables than the known ones are not known."""
+    return _erased(info, known)
+
+
+def _erased(info: StructInfo, known: Collection[Any]) -> StructInfo:
     if isinstance(info, TupleStructInfo):
-        return TupleStructInfo(tuple([erase_unknown(one, known) for one in info.fields]))
+        return TupleStructInfo(tuple([_erased(one, known) for one in info.fields]))
     if all(var in known for var in _variables(info)):
         return info
     if isinstance(info, TensorStructInfo):

@@ -4,6 +4,7 @@ A space generator yields schedules with decisions to change, a strategy picks ca
 and a runner measure them in other processes, a database keeps what was measured.
 """
 
+import sys
 from importlib import import_module
 from typing import Any
 
@@ -44,6 +45,7 @@ from te_sched.meta_schedule.tir_integration import tune_tir as tune_tir
 from te_sched.meta_schedule.tune import tune_tasks as tune_tasks
 from te_sched.meta_schedule.tune_context import TuneContext as TuneContext
 from te_sched.meta_schedule.utils import derived_object as derived_object
+from te_sched.signatures import check_arguments
 
 __all__ = [
     "ArgInfo",
@@ -68,6 +70,9 @@ __all__ = [
     "tune_tasks",
     "tune_tir",
 ]
+
+for _part in (sys.modules[__name__], arg_info, search_strategy, space_generator, task_scheduler):
+    check_arguments(_part)
 
 
 def __getattr__(name: str) -> Any:

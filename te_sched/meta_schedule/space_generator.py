@@ -158,7 +158,7 @@ class SpaceGeneratorUnion(_WithParts):
 
     def __init__(
         self,
-        space_generators: Sequence[SpaceGenerator],
+        space_generators: Sequence[Any],  # or their names
         sch_rules: Any = _FROM_TARGET,
         postprocs: Any = _FROM_TARGET,
         mutator_probs: Any = _FROM_TARGET,

@@ -5,6 +5,7 @@ the virtual machine that runs them.
 import sys
 
 from te_sched import signatures
+from te_sched.errors import GraphTypeError
 from te_sched.ir import graph as _graph
 from te_sched.ir.expr import TupleType as TupleType
 from te_sched.ir.graph import Binding as Binding
@@ -49,11 +50,11 @@ from te_sched.relax.constant import const as const
 from te_sched.relax.expr_functor import ExprFunctor as ExprFunctor
 from te_sched.relax.expr_functor import PyExprMutator as PyExprMutator
 from te_sched.relax.expr_functor import PyExprVisitor as PyExprVisitor
-from te_sched.relax.op.calls import call_dps_packed as call_dps_packed
-from te_sched.relax.op.calls import call_pure_packed as call_pure_packed
-from te_sched.relax.op.calls import call_tir as call_tir
-from te_sched.relax.op.calls import call_tir_inplace as call_tir_inplace
-from te_sched.relax.op.calls import call_tir_with_grad as call_tir_with_grad
+from te_sched.relax.op import call_dps_packed as call_dps_packed
+from te_sched.relax.op import call_pure_packed as call_pure_packed
+from te_sched.relax.op import call_tir as call_tir
+from te_sched.relax.op import call_tir_inplace as call_tir_inplace
+from te_sched.relax.op import call_tir_with_grad as call_tir_with_grad
 from te_sched.relax.pipeline import get_pipeline as get_pipeline
 from te_sched.relax.pipeline import register_pipeline as register_pipeline
 from te_sched.relax.struct_info import get_shape_of as get_shape_of
@@ -79,3 +80,4 @@ from te_sched.relax import backend as backend  # noqa: E402
 from te_sched.relax import frontend as frontend  # noqa: E402
 
 signatures.list_names(sys.modules[__name__])
+signatures.check_arguments(sys.modules[__name__], error=GraphTypeError)

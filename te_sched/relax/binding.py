@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
-from te_sched.errors import GraphError, did_you_mean, repr_of
+from te_sched.errors import GraphError, GraphTypeError, did_you_mean, repr_of
 from te_sched.ir import ops
 from te_sched.ir.expr import Expr, Var
 from te_sched.ir.graph import GraphExpr, GraphFunction, GraphVar, as_expr
@@ -16,8 +16,10 @@ from te_sched.relax.analysis.symbolic import free_symbolic_vars, used_symbolic_v
 from te_sched.relax.constant import const
 from te_sched.relax.expr_functor import PyExprMutator
 from te_sched.relax.struct_info import BaseCheckResult, bind_sizes, struct_info_base_check
+from te_sched.signatures import checked_as
 
 
+@checked_as(GraphTypeError)
 def bind_params(func: GraphFunction, binding_map: Mapping[Any, Any]) -> GraphFunction:
     """A function without the parameters that are given.
 
@@ -88,6 +90,7 @@ def _value(given: Any) -> Any:
     return const(given)
 
 
+@checked_as(GraphTypeError)
 def bind_symbolic_vars(func: GraphFunction, binding_map: Mapping[Any, Any]) -> GraphFunction:
     """A function with other sizes, or known ones, in place of variables.
 
@@ -120,6 +123,7 @@ def bind_symbolic_vars(func: GraphFunction, binding_map: Mapping[Any, Any]) -> G
     return found
 
 
+@checked_as(GraphTypeError)
 def symbolic_vars_of(func: GraphFunction, binding_map: Mapping[Any, Any]) -> dict[Var, Expr]:
     """The variables of sizes of a function that a mapping gives a value, and the values."""
     found: dict[Var, Expr] = {}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from te_sched.errors import GraphError
+from te_sched.errors import GraphError, GraphTypeError
 from te_sched.ir.graph import (
     Binding,
     DataflowBlock,
@@ -25,6 +25,7 @@ from te_sched.ir.visitor import Mapper, replace
 from te_sched.relax.analysis.unused import remove_all_unused
 from te_sched.relax.analysis.variables import all_vars, used_vars
 from te_sched.relax.block_builder import BlockBuilder
+from te_sched.signatures import checked_methods
 
 
 class _Replaced(Mapper):
@@ -43,6 +44,7 @@ class _Replaced(Mapper):
         return var
 
 
+@checked_methods(GraphTypeError)
 class DataflowBlockRewrite:
     """Changes a dataflow block of a function.
 

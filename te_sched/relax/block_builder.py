@@ -18,10 +18,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
 from te_sched.arith.analyzer import Analyzer
-from te_sched.errors import GraphError, kind_of, repr_of
+from te_sched.deep_recursion import walks_deeply
+from te_sched.errors import GraphError, GraphTypeError, kind_of, repr_of
 from te_sched.ir.expr import IntImm, Var
 from te_sched.ir.graph import (
     INFERENCES,
@@ -68,6 +70,7 @@ from te_sched.ir.visitor import walk
 from te_sched.relax.emit_te import call_te
 from te_sched.relax.operators import OPERATORS, operator_of
 from te_sched.relax.struct_info import derive_call, struct_info_lca
+from te_sched.signatures import checked_methods
 
 LEAVES = (
     GraphVar,
@@ -80,9 +83,32 @@ LEAVES = (
     GlobalVar,
     Op,
 )
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
 _STATE = threading.local()  # .builders: those with an open function in this thread
 
 
+def _all_or_nothing(method: Callable[_P, _T]) -> Callable[_P, _T]:
+    """A method that writes bindings to the open block: none of them with an error, and also those
+    of expressions that are nested more deeply than Python's calls."""
+
+    @walks_deeply("write an expression of a graph", GraphError)
+    @wraps(method)
+    def write(*args: _P.args, **kwargs: _P.kwargs) -> _T:
+        builder: Any = args[0]
+        block = builder._blocks[-1] if builder._blocks else None
+        count = (0, 0) if block is None else (len(block.bindings), len(block.arguments))
+        try:
+            return method(*args, **kwargs)
+        except BaseException:
+            if block is not None:
+                block.cut(*count)
+            raise
+
+    return write
+
+
+@checked_methods(GraphTypeError)
 class BlockBuilder:
     """Writes functions of graphs, and normalizes expressions.
 
@@ -252,10 +278,11 @@ class BlockBuilder:
 
     # Bindings
 
+    @_all_or_nothing
     def emit(self, expr: Any, name_hint: str = "") -> GraphVar:
         """Bind the value of an expression to a variable, which is returned."""
         value = as_expr(expr)
-        value = self._bound_argument(value) or self.normalize(value)
+        value = self._bound_argument(value) or self._normalized(value)
         return self._emit(value, name_hint, is_output=False)
 
     def _emit(self, expr: Any, name_hint: str, is_output: bool) -> GraphVar:
@@ -443,8 +470,23 @@ class BlockBuilder:
 
     # Normal form
 
+    @_all_or_nothing
     def normalize(self, expr: Any) -> Any:
-        """The expression in normal form, with its struct info."""
+        """The expression in normal form, with its struct info; it may be nested deeply.
+
+        With an error, the open block is as it was.
+        """
+        return self._normalized(expr)
+
+    @_all_or_nothing
+    def normalize_argument(self, expr: Any) -> Any:
+        """An argument in normal form: bound to a variable unless it is a leaf.
+
+        An expression that is an argument once more in a block is the same variable.
+        """
+        return self._normalized_argument(expr)
+
+    def _normalized(self, expr: Any) -> Any:
         method = _NORMALIZERS.get(type(expr))
         if method is None:
             if isinstance(expr, GlobalVar):
@@ -458,15 +500,11 @@ class BlockBuilder:
             )
         return method(self, expr)
 
-    def normalize_argument(self, expr: Any) -> Any:
-        """An argument in normal form: bound to a variable unless it is a leaf.
-
-        An expression that is an argument once more in a block is the same variable.
-        """
+    def _normalized_argument(self, expr: Any) -> Any:
         found = self._bound_argument(expr)
         if found is not None:
             return found
-        made = self.normalize(expr)
+        made = self._normalized(expr)
         if isinstance(made, (*LEAVES, Tuple)) or not self._blocks:
             return made
         var = self._emit(made, "", is_output=False)
@@ -479,7 +517,7 @@ class BlockBuilder:
         return None if known is None else known[1]
 
     def _arguments(self, given: Any) -> tuple[Any, ...]:
-        return tuple([self.normalize_argument(one) for one in given])
+        return tuple([self._normalized_argument(one) for one in given])
 
     def _normalize_variable(self, expr: GraphVar) -> Any:
         """A variable, or an empty tuple in place of one without a value."""
@@ -496,7 +534,7 @@ class BlockBuilder:
         return expr
 
     def _normalize_item(self, expr: TupleGetItem) -> Any:
-        value = self.normalize_argument(expr.tuple_value)
+        value = self._normalized_argument(expr.tuple_value)
         if value is not expr.tuple_value:
             expr = TupleGetItem(value, expr.index)
         if expr.struct_info_ is None:
@@ -506,7 +544,7 @@ class BlockBuilder:
         return expr
 
     def _normalize_call(self, call: GraphCall) -> Any:
-        op = call.op if isinstance(call.op, Op) else self.normalize_argument(call.op)
+        op = call.op if isinstance(call.op, Op) else self._normalized_argument(call.op)
         args = self._arguments(call.args)
         if op is not call.op or any(
             new is not old for new, old in zip(args, call.args, strict=True)
@@ -518,7 +556,7 @@ class BlockBuilder:
             if rewrite is not None:
                 new = rewrite(self, call)
                 if new is not call:
-                    return self.normalize(new)
+                    return self._normalized(new)
             if call.struct_info_ is None:
                 update_struct_info(call, operator.infer(call, self))
         elif call.struct_info_ is None:
@@ -527,7 +565,7 @@ class BlockBuilder:
         return call
 
     def _normalize_if(self, expr: If) -> Any:
-        cond = self.normalize_argument(expr.cond)
+        cond = self._normalized_argument(expr.cond)
         _check_condition(cond)
         branches = [self._scoped(one) for one in (expr.true_branch, expr.false_branch)]
         old = (expr.cond, expr.true_branch, expr.false_branch)
@@ -543,7 +581,7 @@ class BlockBuilder:
         self.begin_scope()
         self._begin_binding_block()
         try:
-            found = self.normalize(expr)
+            found = self._normalized(expr)
             block = self._end_block()
         except BaseException:
             self._blocks.pop()
@@ -553,10 +591,10 @@ class BlockBuilder:
         if not block.bindings:
             if isinstance(found, SeqExpr):
                 return found
-            return self.normalize(SeqExpr((), found))
+            return self._normalized(SeqExpr((), found))
         if isinstance(found, SeqExpr):
-            return self.normalize(SeqExpr((block, *found.blocks), found.body))
-        return self.normalize(SeqExpr((block,), found))
+            return self._normalized(SeqExpr((block, *found.blocks), found.body))
+        return self._normalized(SeqExpr((block,), found))
 
     def _normalize_sequence(self, expr: SeqExpr) -> Any:
         blocks: list[BindingBlock] = []
@@ -564,7 +602,7 @@ class BlockBuilder:
             blocks += self._normalize_block(block)
         self._begin_binding_block()
         try:
-            body = self.normalize_argument(expr.body)
+            body = self._normalized_argument(expr.body)
         finally:
             last = self._end_block()
         if last.bindings:
@@ -605,7 +643,7 @@ class BlockBuilder:
         found: list[BindingBlock] = []
         try:
             for binding in block.bindings:
-                value: Any = self.normalize(binding.value)  # type: ignore[attr-defined]
+                value: Any = self._normalized(binding.value)  # type: ignore[attr-defined]
                 if isinstance(value, SeqExpr):
                     self._splice(value, found, is_dataflow)
                     value = value.body
@@ -646,7 +684,7 @@ class BlockBuilder:
         self.begin_scope(func.params)
         self._begin_binding_block()
         try:
-            body = self.normalize(func.body)
+            body = self._normalized(func.body)
         finally:
             self._end_block()
             self.end_scope()
@@ -669,6 +707,12 @@ class _OpenBlock:
         self.is_dataflow = is_dataflow
         self.bindings: list[Binding] = []
         self.arguments: dict[int, tuple[Any, GraphVar]] = {}  # expressions by identity, bound
+
+    def cut(self, bindings: int, arguments: int) -> None:
+        """Remove all but the first bindings and arguments."""
+        del self.bindings[bindings:]
+        for key in list(self.arguments)[arguments:]:
+            del self.arguments[key]
 
 
 class _OpenFunction:

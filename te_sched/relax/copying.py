@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
-from te_sched.errors import GraphError
+from te_sched.errors import GraphError, GraphTypeError
 from te_sched.ir.expr import Expr, Var
 from te_sched.ir.graph import (
     BindingBlock,
@@ -24,6 +24,7 @@ from te_sched.relax.analysis.symbolic import defined_symbolic_vars
 from te_sched.relax.expr_functor import PyExprMutator
 from te_sched.relax.struct_info import bind_sizes, is_base_of
 from te_sched.relax.transform.canonicalize_bindings import canonical_bindings
+from te_sched.signatures import checked_as
 
 
 def copy_with_new_vars(
@@ -78,6 +79,7 @@ class _Copier(PyExprMutator):
         return expr if new is expr else self._analyzer.simplify(new)
 
 
+@checked_as(GraphTypeError)
 def inline_functions(
     func: GraphFunction, function_map: Mapping[Any, GraphFunction]
 ) -> GraphFunction:

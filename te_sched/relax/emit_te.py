@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from te_sched import te
+from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import GraphError, kind_of, repr_of
 from te_sched.ir import ops
 from te_sched.ir.expr import Expr, Var
@@ -56,6 +57,7 @@ def call_te(
     return GraphCall(Op.get("relax.call_tir"), tuple(given), None, (info,))
 
 
+@walks_deeply("call a function of tensor expressions", GraphError)
 def gen_call_tir_inputs(
     func: Callable[..., Any], *args: Any, **kwargs: Any
 ) -> tuple[PrimFunc, list[Any], list[StructInfo], list[Expr]]:

@@ -5,10 +5,10 @@ Each is a call of the operator of `relax.op` with its name.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from te_sched.errors import ElementError, counted
+from te_sched.errors import ElementError, OperandError, counted, kind_of, repr_of
 from te_sched.ir.graph import (
     GraphCall,
     GraphExpr,
@@ -66,7 +66,7 @@ def _item(self: Any, index: int) -> TupleGetItem:
     known = self.struct_info_
     if isinstance(known, TupleStructInfo):
         count = len(known.fields)
-        if not -count <= index < count:  # which also ends an iteration over the values
+        if not -count <= index < count:
             raise ElementError(
                 f"index {index} is out of range for a tuple of {counted(count, 'value')}",
                 "",
@@ -74,6 +74,18 @@ def _item(self: Any, index: int) -> TupleGetItem:
             )
         index %= count
     return TupleGetItem(self, index)
+
+
+def _values(self: Any) -> Iterator[Any]:
+    """The values of a tuple; others are not counted, and `__getitem__` would never end."""
+    known = self.struct_info_
+    if not isinstance(known, TupleStructInfo):
+        raise OperandError(
+            f"cannot iterate over {repr_of(self)}",
+            f"it is {known or kind_of(self)}, which is not a tuple of known length",
+            "give a list or tuple of expressions, or take values by value[index]",
+        )
+    return iter([TupleGetItem(self, index) for index in range(len(known.fields))])
 
 
 class TensorDtype:
@@ -134,7 +146,7 @@ def install() -> None:
         setattr(GraphExpr, f"__r{name}__", _reflected(operator))
     for name, operator in _COMPARISONS.items():
         setattr(GraphExpr, f"__{name}__", _binary(operator))
-    methods = {"__neg__": _negative, "astype": _astype, "__getitem__": _item}
+    methods = {"__neg__": _negative, "astype": _astype, "__getitem__": _item, "__iter__": _values}
     for name, method in methods.items():
         setattr(GraphExpr, name, method)
     for name, read in _FIELDS.items():

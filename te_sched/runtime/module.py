@@ -52,6 +52,9 @@ class Unpicklable:
         )
 
 
+MOST_ARGUMENTS = 1022  # 1024 of ctypes, and two of those that repeat a call
+
+
 class Function(Unpicklable):
     """A compiled function. Call it with arrays and scalars, outputs included.
 
@@ -71,6 +74,12 @@ class Function(Unpicklable):
         types = [_argument_type(parameter) for parameter in signature.parameters]
         types += [ctype_of(symbol.dtype) for symbol in signature.symbols if symbol.passed]
         types += [ctypes.c_void_p] if signature.result else []
+        if len(types) > MOST_ARGUMENTS:
+            raise CallError(
+                f"function {signature.name} has {len(types)} arguments",
+                f"calls of native code have {MOST_ARGUMENTS} at most",
+                "make it several functions, or join arrays into larger ones",
+            )
         call, repeat = code.addresses[signature.name]
         code_type = ctypes.c_int32
         self._native = ctypes.CFUNCTYPE(code_type, *types)(call)

@@ -17,7 +17,7 @@ import numpy as np
 import te_sched
 from te_sched import nd, te, tir, topi
 from te_sched.errors import InternalError, TeSchedError
-from tests.hostile import words
+from tests.hostile import graph_words, graphs, words
 from tests.hostile.surface import FACES, MODULES
 from tests.tracebacks import PACKAGE, files_of, place_of
 
@@ -38,6 +38,9 @@ CALLERS = (
     *("tir/constructors.py:Constructor.__call__", "tir/constructors.py:_by_fields.<locals>.build"),
     *("te/declare.py:compute", "te/extern.py:extern", "tir/stmt_functor.py:_Rewriter.visit_Node"),
     "runtime/libraries.py:write_library",
+    *("relax/emit_te.py:gen_call_tir_inputs", "relax/frontend/nn/core.py:NNModule.__call__"),
+    *("relax/vm/machine.py:VirtualMachine.invoke_closure", "meta_schedule/component.py:made"),
+    *("signatures.py:checked.<locals>.call", "meta_schedule/component.py:made"),
     *("tir/stmt_functor.py:post_order_visit", "tir/stmt_functor.py:pre_order_visit"),
     *("schedule/primitives/rearranging.py:RearrangingPrimitives.transform_layout",),
 )
@@ -47,12 +50,18 @@ def names() -> dict[str, Any]:
     """The names for lines."""
     import sympy
 
-    for name in MODULES:
+    for name in (*MODULES, *graphs.MODULES):
         if name not in FACES:
             importlib.import_module(name)
     return {
         **{"te_sched": te_sched, "te": te, "tir": tir, "topi": topi, "nd": nd, "np": np},
-        **{"words": words, "sympy": sympy, "decimal": decimal, "fractions": fractions},
+        **{
+            "words": words,
+            "graph_words": graph_words,
+            "sympy": sympy,
+            "decimal": decimal,
+            "fractions": fractions,
+        },
     }
 
 
@@ -100,7 +109,9 @@ def _of_foreign(error: BaseException) -> str:
         return ""
     if isinstance(error, AttributeError) and place_of(error).endswith("__getattr__"):
         return ""  # of a name that is not there
-    is_users = files[-1] in (FILE, words.__file__) or files[-1].startswith("<")
+    is_users = files[-1] in (FILE, words.__file__, graph_words.__file__) or files[-1].startswith(
+        "<"
+    )
     if is_users and not is_deep:
         return ""
     return f"{type(error).__name__} at {place_of(error)}: {str(error)[:200]}"

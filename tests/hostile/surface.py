@@ -8,8 +8,9 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from types import ModuleType
 from typing import Any
 
@@ -73,6 +74,9 @@ INNER = {
     "Analyzer": ("may_wrap",),
     "Stage": ("copy_from",),
     "Trace": ("apply", "copy", "extend"),
+    "BlockBuilder": ("begin_scope", "end_scope", "subroutine_scope"),
+    "DFPattern": ("search", "extract_matched_expr", "match"),
+    "te_sched.relax.frontend.torch": ("dynamo_capture_subgraphs",),  # torch refuses the model
     "Function": ("expect", "measure", "run_repeatedly"),
     "te_sched.testing": ("main", "install_request_hook", "fixture", "parameter", "parameters"),
 }
@@ -102,6 +106,8 @@ MADE = (
         "Reduce",
         "Comparison",
         "TreeLine",
+        "ShapeTuple",
+        "NNModule",
     ),
 )
 
@@ -119,16 +125,18 @@ class Callee:
         return self.text.rpartition(".")[2]
 
 
-def callees() -> Iterator[Callee]:
-    """All functions, each once."""
+def callees(
+    modules: Sequence[str] = MODULES, receivers: Mapping[str, str] = RECEIVERS
+) -> Iterator[Callee]:
+    """All functions of modules and methods of receivers, each once."""
     known: set[int] = set()
-    for name in MODULES:
+    for name in modules:
         module = importlib.import_module(FACES.get(name, name))
         for key, value in _of_module(name, module):
             if id(value) not in known:
                 known.add(id(value))
                 yield Callee(f"{name}.{key}", _parameters(value))
-    for text, path in RECEIVERS.items():
+    for text, path in receivers.items():
         yield from _methods(text, path)
 
 
@@ -141,9 +149,10 @@ def _of_module(name: str, module: ModuleType) -> Iterator[tuple[str, Callable[..
         is_ours = str(getattr(value, "__module__", "")).startswith("te_sched")
         if not callable(value) or not is_ours or key.startswith("_") or key in INNER.get(name, ()):
             continue
-        if listed is None and value.__module__ != module.__name__ and "topi" not in name:
+        is_here = value.__module__.startswith(f"{name}.") or value.__module__ == module.__name__
+        if listed is None and not is_here and "topi" not in name:
             continue
-        if isinstance(value, type) and (key in MADE or issubclass(value, BaseException)):
+        if isinstance(value, type) and (key in MADE or issubclass(value, BaseException | Enum)):
             continue
         yield key, value
 
@@ -154,7 +163,8 @@ def _methods(text: str, path: str) -> Iterator[Callee]:
     for key in dir(kind):
         value = getattr(kind, key, None)
         is_public = key in OPERATORS or not key.startswith("_")
-        if not is_public or not callable(value) or key in INNER.get(name, ()):
+        is_hook = key.startswith("visit_")  # functions of the user, which te_sched calls
+        if not is_public or is_hook or not callable(value) or key in INNER.get(name, ()):
             continue
         if not str(getattr(value, "__module__", "")).startswith("te_sched"):
             continue

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 
+from tests.hostile import graphs
 from tests.hostile.surface import Callee
 
 V, M, D = "words.vector()", "words.matrix()", "words.image()"
@@ -247,4 +248,11 @@ def argument(callee: Callee, parameter: inspect.Parameter) -> str | None:
         return own[parameter.name]
     if parameter.default is not parameter.empty and parameter.name not in own:
         return None
+    if is_of_graphs(callee.text) and parameter.name in graphs.USUAL:
+        return graphs.USUAL[parameter.name]
     return USUAL.get(parameter.name)
+
+
+def is_of_graphs(text: str) -> bool:
+    """Whether a function is one of graphs or of tuning."""
+    return text.startswith(("graph_words.", "te_sched.relax", "te_sched.meta", "te_sched.dlight"))

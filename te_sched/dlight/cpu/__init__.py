@@ -7,3 +7,4 @@ from te_sched.dlight.cpu.rules import Default as Default
 from te_sched.dlight.cpu.rules import Fallback as Fallback
 
 signatures.list_names(sys.modules[__name__])
+signatures.check_arguments(sys.modules[__name__])

@@ -19,3 +19,4 @@ from te_sched.dlight.gpu.transpose import Transpose as Transpose
 Fallback, RMSNorm = GPUFallback, GPURMSNorm
 
 signatures.list_names(sys.modules[__name__])
+signatures.check_arguments(sys.modules[__name__])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from te_sched.meta_schedule.builder.base import Builder as Builder
@@ -11,6 +12,7 @@ from te_sched.meta_schedule.builder.base import PyBuilder as PyBuilder
 from te_sched.meta_schedule.builder.dask_builder import DaskBuilder as DaskBuilder
 from te_sched.meta_schedule.builder.local_builder import LocalBuilder as LocalBuilder
 from te_sched.meta_schedule.component import made
+from te_sched.signatures import check_arguments
 
 _BUILDERS: dict[str, type[Builder]] = {"local": LocalBuilder, "dask": DaskBuilder}
 
@@ -31,3 +33,5 @@ __all__ = [
     "PyBuilder",
     "create",
 ]
+
+check_arguments(sys.modules[__name__])

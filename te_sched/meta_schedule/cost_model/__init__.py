@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 from typing import Any
 
 from te_sched.errors import DeclarationError
@@ -12,6 +13,7 @@ from te_sched.meta_schedule.cost_model.base import PyCostModel as PyCostModel
 from te_sched.meta_schedule.cost_model.pack_sum import is_installed
 from te_sched.meta_schedule.cost_model.random_model import RandomModel as RandomModel
 from te_sched.meta_schedule.cost_model.xgb_model import XGBModel as XGBModel
+from te_sched.signatures import check_arguments
 
 _LOGGER = logging.getLogger("te_sched.meta_schedule")
 _MODELS: dict[str, Any] = {"xgb": XGBModel, "random": RandomModel}
@@ -49,3 +51,5 @@ def create(kind: Any = "xgb", *args: Any, **kwargs: Any) -> CostModel | None:
 CostModel.create = staticmethod(create)  # type: ignore[attr-defined]
 
 __all__ = ["CostModel", "PyCostModel", "RandomModel", "XGBModel", "create"]
+
+check_arguments(sys.modules[__name__])

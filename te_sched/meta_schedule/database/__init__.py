@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from te_sched.meta_schedule.component import made
@@ -15,6 +16,7 @@ from te_sched.meta_schedule.database.composed import UnionDatabase as UnionDatab
 from te_sched.meta_schedule.database.json_files import JSONDatabase as JSONDatabase
 from te_sched.meta_schedule.database.memory import MemoryDatabase as MemoryDatabase
 from te_sched.meta_schedule.database.sqlite import SQLiteDatabase as SQLiteDatabase
+from te_sched.signatures import check_arguments
 
 _DATABASES = {
     "json": JSONDatabase,
@@ -51,3 +53,5 @@ __all__ = [
     "Workload",
     "create",
 ]
+
+check_arguments(sys.modules[__name__])

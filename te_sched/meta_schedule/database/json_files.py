@@ -12,8 +12,10 @@ from te_sched.errors import DeclarationError, TeSchedError
 from te_sched.ir.stmt import IRModule
 from te_sched.meta_schedule.database.base import FAILED, TuningRecord, Workload
 from te_sched.meta_schedule.database.memory import MemoryDatabase
+from te_sched.signatures import checked_methods
 
 
+@checked_methods(DeclarationError)
 class JSONDatabase(MemoryDatabase):
     """A database in TVM's two files, to which each commit appends a line.
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from te_sched.errors import DeclarationError
 from te_sched.ir.stmt import IRModule
 from te_sched.meta_schedule.database.base import Database, TuningRecord, Workload, fastest
 from te_sched.meta_schedule.database.equality import ModuleEquality
+from te_sched.signatures import checked_methods
 
 
+@checked_methods(DeclarationError)
 class MemoryDatabase(Database):
     """A database in memory.
 

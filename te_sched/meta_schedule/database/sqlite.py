@@ -20,6 +20,7 @@ from te_sched.ir.serialization import load_json, save_json
 from te_sched.ir.stmt import IRModule
 from te_sched.meta_schedule.database.base import FAILED, Database, TuningRecord, Workload
 from te_sched.meta_schedule.database.equality import ModuleEquality
+from te_sched.signatures import checked_methods
 
 _FORMAT = 1
 _WAIT = 60.0  # seconds that a process waits for another one's commit
@@ -39,6 +40,7 @@ CREATE INDEX record_mean ON record (workload, mean);
 _SELECT = "SELECT workload, content, error, machine FROM record "
 
 
+@checked_methods(DeclarationError)
 class SQLiteDatabase(Database):
     """A database in a file of SQLite.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from te_sched.meta_schedule.component import made
@@ -13,6 +14,7 @@ from te_sched.meta_schedule.feature_extractor.per_store_feature import (
 from te_sched.meta_schedule.feature_extractor.random_feature_extractor import (
     RandomFeatureExtractor as RandomFeatureExtractor,
 )
+from te_sched.signatures import check_arguments
 
 _EXTRACTORS: dict[str, Any] = {"per-store-feature": PerStoreFeature}
 
@@ -31,3 +33,5 @@ __all__ = [
     "RandomFeatureExtractor",
     "create",
 ]
+
+check_arguments(sys.modules[__name__])

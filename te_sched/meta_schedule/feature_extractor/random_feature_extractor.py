@@ -26,7 +26,7 @@ class RandomFeatureExtractor(FeatureExtractor):
 
     def __init__(self, *, feature_size: int = 30, max_block_num: int = 5, seed: int = 0) -> None:
         self.feature_size, self.max_block_num = feature_size, max_block_num
-        self._random = np.random.RandomState(seed)
+        self._random = np.random.RandomState(seed % (1 << 32))
 
     @property
     def random_state(self) -> Any:

@@ -1,5 +1,7 @@
 """Callbacks, by TVM's names."""
 
+import sys
+
 from te_sched.meta_schedule.component import named
 from te_sched.meta_schedule.measure_callback.base import MeasureCallback as MeasureCallback
 from te_sched.meta_schedule.measure_callback.base import PyMeasureCallback as PyMeasureCallback
@@ -8,6 +10,7 @@ from te_sched.meta_schedule.measure_callback.standard import (
     RemoveBuildArtifact as RemoveBuildArtifact,
 )
 from te_sched.meta_schedule.measure_callback.standard import UpdateCostModel as UpdateCostModel
+from te_sched.signatures import check_arguments
 
 
 def create(kind: str = "default") -> list[MeasureCallback]:
@@ -30,3 +33,5 @@ __all__ = [
     "UpdateCostModel",
     "create",
 ]
+
+check_arguments(sys.modules[__name__])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from te_sched.meta_schedule.component import named
 from te_sched.meta_schedule.mutator.base import Mutator as Mutator
 from te_sched.meta_schedule.mutator.base import PyMutator as PyMutator
@@ -10,6 +12,7 @@ from te_sched.meta_schedule.mutator.changing import MutateParallel as MutatePara
 from te_sched.meta_schedule.mutator.changing import MutateThreadBinding as MutateThreadBinding
 from te_sched.meta_schedule.mutator.changing import MutateTileSize as MutateTileSize
 from te_sched.meta_schedule.mutator.changing import MutateUnroll as MutateUnroll
+from te_sched.signatures import check_arguments
 
 
 def create(kind: str) -> dict[Mutator, float]:
@@ -54,3 +57,5 @@ __all__ = [
     "PyMutator",
     "create",
 ]
+
+check_arguments(sys.modules[__name__])

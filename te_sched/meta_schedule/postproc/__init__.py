@@ -1,5 +1,6 @@
 """Postprocessors, by TVM's names."""
 
+import sys
 from collections.abc import Callable
 
 from te_sched.meta_schedule.component import named
@@ -26,6 +27,7 @@ from te_sched.meta_schedule.postproc.rewrite_unbound_block import (
     RewriteUnboundBlock as RewriteUnboundBlock,
 )
 from te_sched.meta_schedule.postproc.verify_gpu_code import VerifyGPUCode as VerifyGPUCode
+from te_sched.signatures import check_arguments
 
 
 def create(kind: str) -> list[Postproc]:
@@ -79,3 +81,5 @@ __all__ = [
     "VerifyGPUCode",
     "create",
 ]
+
+check_arguments(sys.modules[__name__])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from te_sched.meta_schedule.component import made
@@ -17,6 +18,7 @@ from te_sched.meta_schedule.runner.local_runner import LocalRunner as LocalRunne
 from te_sched.meta_schedule.runner.local_runner import LocalRunnerFuture as LocalRunnerFuture
 from te_sched.meta_schedule.runner.rpc_runner import RPCConfig as RPCConfig
 from te_sched.meta_schedule.runner.rpc_runner import RPCRunner as RPCRunner
+from te_sched.signatures import check_arguments
 
 _RUNNERS: dict[str, type[Runner]] = {"local": LocalRunner, "dask": DaskRunner, "rpc": RPCRunner}
 
@@ -43,3 +45,5 @@ __all__ = [
     "RunnerResult",
     "create",
 ]
+
+check_arguments(sys.modules[__name__])

@@ -1,5 +1,7 @@
 """Schedule rules, by TVM's names."""
 
+import sys
+
 from te_sched.meta_schedule.schedule_rule import defaults as defaults
 from te_sched.meta_schedule.schedule_rule.add_rfactor import AddRFactor as AddRFactor
 from te_sched.meta_schedule.schedule_rule.apply_custom_rule import (
@@ -34,6 +36,7 @@ from te_sched.meta_schedule.schedule_rule.parallelize_vectorize_unroll import (
 from te_sched.meta_schedule.schedule_rule.random_compute_location import (
     RandomComputeLocation as RandomComputeLocation,
 )
+from te_sched.signatures import check_arguments
 
 __all__ = [
     "AddRFactor",
@@ -52,3 +55,5 @@ __all__ = [
     "ReuseType",
     "ScheduleRule",
 ]
+
+check_arguments(sys.modules[__name__])

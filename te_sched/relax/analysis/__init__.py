@@ -3,6 +3,7 @@
 import sys
 
 from te_sched import signatures
+from te_sched.errors import GraphTypeError
 from te_sched.relax.analysis.compile_time import (
     computable_at_compile_time as computable_at_compile_time,
 )
@@ -44,3 +45,5 @@ from te_sched.relax.struct_info import struct_info_base_check as struct_info_bas
 from te_sched.relax.struct_info import struct_info_lca as struct_info_lca
 
 signatures.list_names(sys.modules[__name__])
+_SELF = sys.modules[__name__]
+signatures.check_arguments(_SELF, _SELF.__all__, GraphTypeError)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from te_sched.ir.expr import Node
 from te_sched.ir.graph import (
     Binding,
     BindingBlock,
@@ -58,7 +59,7 @@ def _unique(items: Any) -> list[Any]:
     return list(dict.fromkeys(items))
 
 
-def all_vars(expr: Any) -> list[GraphVar]:
+def all_vars(expr: Node) -> list[GraphVar]:
     """The variables of a graph, in order of their first occurrence.
 
     >>> from te_sched import relax
@@ -72,12 +73,12 @@ def all_vars(expr: Any) -> list[GraphVar]:
     return _unique(found)
 
 
-def bound_vars(expr: Any) -> list[GraphVar]:
+def bound_vars(expr: Node) -> list[GraphVar]:
     """The variables that a graph binds: parameters, and those of bindings."""
     return _unique(var for one in nodes_of(expr) for var in _defined_by(one))
 
 
-def free_vars(expr: Any) -> list[GraphVar]:
+def free_vars(expr: Node) -> list[GraphVar]:
     """The variables that a graph uses but does not bind.
 
     >>> from te_sched import relax
@@ -94,12 +95,12 @@ def used_vars(expr: Any) -> list[GraphVar]:
     return _unique(one for one in nodes_of(expr, True) if isinstance(one, GraphVar))
 
 
-def all_global_vars(expr: Any) -> list[GlobalVar]:
+def all_global_vars(expr: Node) -> list[GlobalVar]:
     """The names of functions that a graph refers to."""
     return _unique(one for one in nodes_of(expr) if isinstance(one, GlobalVar))
 
 
-def called_global_vars(expr: Any) -> list[GlobalVar]:
+def called_global_vars(expr: Node) -> list[GlobalVar]:
     """The names of functions that a graph calls, itself or by `call_tir` and its like."""
     found: list[Any] = []
     for one in nodes_of(expr):
@@ -109,7 +110,7 @@ def called_global_vars(expr: Any) -> list[GlobalVar]:
     return _unique(found)
 
 
-def post_order_visit(expr: Any, fvisit: Callable[[Any], None]) -> None:
+def post_order_visit(expr: Node, fvisit: Callable[[Any], None]) -> None:
     """Call a function with each expression of a graph once, after those below it.
 
     >>> from te_sched import relax
@@ -157,7 +158,7 @@ def udchain(dfb: BindingBlock) -> dict[GraphVar, list[GraphVar]]:
     return users
 
 
-def name_to_binding(func: Any) -> dict[str, list[Binding]]:
+def name_to_binding(func: Node) -> dict[str, list[Binding]]:
     """The bindings of a function by the name of their variable."""
     found: dict[str, list[Binding]] = {}
     for one in bindings_of(func):
@@ -165,6 +166,6 @@ def name_to_binding(func: Any) -> dict[str, list[Binding]]:
     return found
 
 
-def get_var2val(func: Any) -> dict[GraphVar, Any]:
+def get_var2val(func: Node) -> dict[GraphVar, Any]:
     """The values that variables of a function are bound to."""
     return {one.var: one.value for one in bindings_of(func) if isinstance(one, VarBinding)}

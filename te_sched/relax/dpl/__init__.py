@@ -3,6 +3,7 @@
 import sys
 
 from te_sched import signatures
+from te_sched.errors import GraphTypeError
 from te_sched.relax.dpl.context import PatternContext as PatternContext
 from te_sched.relax.dpl.pattern import AndPattern as AndPattern
 from te_sched.relax.dpl.pattern import AttrPattern as AttrPattern
@@ -53,3 +54,4 @@ from te_sched.relax.dpl.rewrite import rewrite_bindings as rewrite_bindings
 from te_sched.relax.dpl.rewrite import rewrite_call as rewrite_call
 
 signatures.list_names(sys.modules[__name__])
+signatures.check_arguments(sys.modules[__name__], error=GraphTypeError)

@@ -15,7 +15,8 @@ from collections.abc import Collection, Iterable, Iterator
 from contextvars import Token
 from typing import Any
 
-from te_sched.ir.graph import DataflowVar, GraphCall, GraphVar, Tuple, VarBinding
+from te_sched.errors import GraphTypeError
+from te_sched.ir.graph import BindingBlock, DataflowVar, GraphCall, GraphVar, Tuple, VarBinding
 from te_sched.ir.visitor import walk
 from te_sched.relax.dpl.pattern import (
     OPEN,
@@ -30,6 +31,7 @@ from te_sched.relax.dpl.pattern import (
     TuplePattern,
     open_relations,
 )
+from te_sched.signatures import checked_as
 
 _OF_VALUES = (CallPattern, TupleGetItemPattern, TuplePattern)
 
@@ -79,7 +81,8 @@ class PatternContext:
         found: PatternContext = open_relations().context
         return found
 
-    def match_dfb(self, dfb: Any) -> dict[DFPattern, Any] | None:
+    @checked_as(GraphTypeError)
+    def match_dfb(self, dfb: BindingBlock) -> dict[DFPattern, Any] | None:
         """The variables that the patterns match in a dataflow block; None without a match."""
         for found in self.matches(dfb.bindings):
             return variables_of_match(found)

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from te_sched.arith.analyzer import Analyzer
 from te_sched.errors import GraphError, kind_of, repr_of
-from te_sched.ir import ops
+from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Expr, Var
 from te_sched.ir.graph import (
     Constant,
@@ -570,7 +570,7 @@ class DataTypePattern(_Restricted):
 
     def __init__(self, pattern: DFPattern, dtype: str) -> None:
         super().__init__(pattern)
-        self.dtype = str(dtype)
+        self.dtype = dtypes.spelled(dtype)
 
     def _restrict(self, expr: Any, match: Match, values: BoundValues) -> Iterator[Match]:
         info = getattr(expr, "struct_info_", None)
@@ -719,7 +719,12 @@ def _as_pattern(given: Any) -> DFPattern:
     if isinstance(given, DFPattern):
         return given
     if is_sequence(given):
-        return TuplePattern(given)
+        try:
+            return TuplePattern(given)
+        except RecursionError:
+            raise GraphError(
+                "a list of patterns contains itself", "", "give a list that ends"
+            ) from None
     raise GraphError(
         f"{repr_of(given)} is given as a pattern",
         f"it is {kind_of(given)}",
@@ -811,7 +816,7 @@ def is_call_dps_packed(func_name: str, args: Any = None) -> CallPattern:
     return is_op("relax.call_dps_packed")(ExternFuncPattern(func_name), _arguments(args))
 
 
-def is_call_packed(func_name: str, args: Any = None) -> CallPattern:
+def is_call_packed(func_name: str, args: Sequence[Any] | None = None) -> CallPattern:
     """A call of a function of a library by its name."""
     if args is None:
         return ExternFuncPattern(func_name)(varg_default_wildcard=True)

@@ -3,7 +3,9 @@
 import sys
 
 from te_sched import signatures
+from te_sched.errors import GraphTypeError
 from te_sched.relax.frontend import nn as nn
 from te_sched.relax.frontend.common import detach_params as detach_params
 
 signatures.list_names(sys.modules[__name__])
+signatures.check_arguments(sys.modules[__name__], error=GraphTypeError)

@@ -1,5 +1,8 @@
 """Operators of graphs: functions that make calls of them, with the inference of struct infos."""
 
+import sys
+
+from te_sched.errors import GraphTypeError
 from te_sched.relax.op import builtin as builtin
 from te_sched.relax.op import calls as calls
 from te_sched.relax.op import grad as grad
@@ -142,3 +145,7 @@ from te_sched.relax.op.unary import sqrt as sqrt
 from te_sched.relax.op.unary import square as square
 from te_sched.relax.op.unary import tan as tan
 from te_sched.relax.op.unary import tanh as tanh
+from te_sched.signatures import check_arguments
+
+for _part in (sys.modules[__name__], builtin, grad, image, inspect, memory, nn, vm):
+    check_arguments(_part, error=GraphTypeError)

@@ -36,6 +36,7 @@ from te_sched.ir.struct_info import (
 )
 from te_sched.relax.op.common import argument_error, tensor_of
 from te_sched.relax.op.common import shape_of as known_shape
+from te_sched.relax.op.sizes import given_sizes
 from te_sched.relax.operators import register_operator
 from te_sched.relax.struct_info import BaseCheckResult, derive_call, struct_info_base_check
 from te_sched.runtime.device import Device, device
@@ -89,10 +90,9 @@ def call_tir_inplace(
 
     `inplace_indices` has the number of the input for each result; -1 for a new array.
     """
-    places = list(inplace_indices) if is_sequence(inplace_indices) else [inplace_indices]
     given = _with_sizes([gvar, _tuple(args)], tir_vars)
     infos = _results("call_tir_inplace", out_sinfo, {})
-    attrs = OpAttrs(inplace_indices=[int(one) for one in places])
+    attrs = OpAttrs(inplace_indices=list(given_sizes(inplace_indices, "inplace_indices")))
     return GraphCall(Op.get("relax.call_tir_inplace"), given, attrs, infos)
 
 
@@ -129,9 +129,8 @@ def call_inplace_packed(
 
     `inplace_indices` has the number of the argument for each result; -1 for a new value.
     """
-    places = list(inplace_indices) if is_sequence(inplace_indices) else [inplace_indices]
     given = (_function(func), *[_argument(one) for one in args])
-    attrs = OpAttrs(inplace_indices=[int(one) for one in places])
+    attrs = OpAttrs(inplace_indices=list(given_sizes(inplace_indices, "inplace_indices")))
     return GraphCall(Op.get("relax.call_inplace_packed"), given, attrs, _infos(sinfo_args))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from te_sched.errors import GraphError, GraphTypeError, kind_of, repr_of
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import IntImm, Node
-from te_sched.ir.graph import Constant, GraphCall, PrimValue, as_expr
+from te_sched.ir.graph import Constant, DataTypeImm, GraphCall, PrimValue, as_expr
 from te_sched.ir.struct_info import (
     PrimStructInfo,
     ShapeExpr,
@@ -18,7 +18,7 @@ from te_sched.ir.struct_info import (
     TensorStructInfo,
 )
 from te_sched.ir.visitor import replace
-from te_sched.signatures import is_index
+from te_sched.signatures import is_index, is_real
 
 # The policies of an operator in mixed precision: it is computed with float16, or with the dtype of
 # its arguments; an operator without a policy has the dtypes that are written.
@@ -54,15 +54,6 @@ def argument_error(call: GraphCall, place: int, expected: str) -> GraphTypeError
         f"{call.op} is called with {', '.join(str(one.struct_info) for one in call.args)}",
         f"give {expected}",
     )
-
-
-def given_dtype(dtype: Any) -> str:
-    """The dtype of a result as an attribute; "" if it is None or "void", that of the arguments.
-
-    >>> given_dtype("void"), given_dtype("float16")
-    ('', 'float16')
-    """
-    return "" if dtype in (None, "", "void") else dtypes.spelled(dtype)
 
 
 def shape_of(info: TensorStructInfo) -> tuple[Any, ...] | None:
@@ -143,6 +134,10 @@ def allocated(call: GraphCall, shape: Any, dtype: Any) -> TensorStructInfo:
     info = shape.struct_info
     if not isinstance(info, ShapeStructInfo):
         raise GraphError(f"the shape of {call.op} is {info}", "", "give a shape: R.shape([4, 3])")
+    if not isinstance(dtype, DataTypeImm):
+        raise GraphTypeError(
+            f"the dtype of {call.op} is {repr_of(dtype)}", f"it is {kind_of(dtype)}", "give a dtype"
+        )
     if info.values is None:
         return TensorStructInfo(None, dtype.value, None, info.ndim)
     return TensorStructInfo(ShapeExpr(info.values), dtype.value)
@@ -216,3 +211,12 @@ def as_int(value: Any, name: str) -> int:
             f"{name} is {repr_of(value)}", f"it is {kind_of(value)}", "give an integer"
         )
     return operator.index(value)
+
+
+def as_float(value: Any, name: str) -> float:
+    """An attribute that is a number; GraphTypeError for others."""
+    if not is_real(value):
+        raise GraphTypeError(
+            f"{name} is {repr_of(value)}", f"it is {kind_of(value)}", "give a number"
+        )
+    return float(value)

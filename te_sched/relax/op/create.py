@@ -32,7 +32,7 @@ def full(shape: Any, fill_value: Any, dtype: str | None = None) -> GraphCall:
     fill_value : a tensor without dimensions, or a number.
     dtype : by default that of `fill_value`.
     """
-    return make_call("relax.full", [_shape(shape), _fill(fill_value)], dtype=_dtype(dtype))
+    return make_call("relax.full", [_shape(shape), _fill(fill_value)], dtype=dtypes.known(dtype))
 
 
 @register_operator("relax.full", TMixedPrecisionPolicy=FOLLOWS)
@@ -45,7 +45,7 @@ def _infer_full(call: GraphCall, builder: Any) -> StructInfo:
 
 def full_like(x: Any, fill_value: Any, dtype: str | None = None) -> GraphCall:
     """A tensor of the shape of `x` that has one value everywhere; of its dtype, by default."""
-    return make_call("relax.full_like", [x, _fill(fill_value)], dtype=_dtype(dtype))
+    return make_call("relax.full_like", [x, _fill(fill_value)], dtype=dtypes.known(dtype))
 
 
 @register_operator("relax.full_like", TMixedPrecisionPolicy=FOLLOWS)
@@ -75,12 +75,12 @@ def _infer_ones(call: GraphCall, builder: Any) -> StructInfo:
 
 def ones_like(x: Any, dtype: str | None = None) -> GraphCall:
     """A tensor of ones of the shape of `x`, and of its dtype by default."""
-    return make_call("relax.ones_like", [x], dtype=_dtype(dtype))
+    return make_call("relax.ones_like", [x], dtype=dtypes.known(dtype))
 
 
 def zeros_like(x: Any, dtype: str | None = None) -> GraphCall:
     """A tensor of zeros of the shape of `x`, and of its dtype by default."""
-    return make_call("relax.zeros_like", [x], dtype=_dtype(dtype))
+    return make_call("relax.zeros_like", [x], dtype=dtypes.known(dtype))
 
 
 @register_operator("relax.ones_like")
@@ -105,10 +105,11 @@ def arange(start: Any, end: Any = None, step: Any = 1, dtype: str | None = None)
     if end is None:
         start, end = 0, start
     given = [start, end, step]
-    if not dtype:
-        dtype = "int64" if all(_is_integer(one) for one in given) else "float32"
+    kind = dtypes.known(dtype)
+    if not kind:
+        kind = "int64" if all(_is_integer(one) for one in given) else "float32"
     reals = [ops.const(one, "float32") if isinstance(one, float) else one for one in given]
-    return make_call("relax.arange", [number(one) for one in reals], dtype=_known_dtype(dtype))
+    return make_call("relax.arange", [number(one) for one in reals], dtype=kind)
 
 
 @register_operator("relax.arange", TMixedPrecisionPolicy=FOLLOWS)
@@ -165,7 +166,7 @@ def _infer_eye(call: GraphCall, builder: Any) -> StructInfo:
 
 def eye_like(x: Any, k: Any = 0, dtype: str | None = None) -> GraphCall:
     """A matrix of the shape of `x` with ones on diagonal k; of its dtype, by default."""
-    return make_call("relax.eye_like", [x, number(k)], dtype=_dtype(dtype))
+    return make_call("relax.eye_like", [x, number(k)], dtype=dtypes.known(dtype))
 
 
 @register_operator("relax.eye_like")
@@ -243,12 +244,8 @@ def _is_integer(value: Any) -> bool:
     return isinstance(value, int) or (isinstance(dtype, str) and dtype.startswith(("int", "uint")))
 
 
-def _dtype(given: Any) -> str:
-    return "" if given is None or given == "" else dtypes.spelled(given)
-
-
 def _known_dtype(given: Any) -> str:
-    found = _dtype(given)
+    found = dtypes.known(given)
     if not found:
         raise GraphError(
             "the dtype of a new tensor is not given", f"it is {repr_of(given)}", "give a dtype"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from te_sched.errors import GraphError
-from te_sched.ir import ops
+from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Expr
 from te_sched.ir.graph import GraphCall
 from te_sched.ir.struct_info import ShapeExpr, ShapeStructInfo, StructInfo, TensorStructInfo
-from te_sched.relax.op.common import FOLLOWS, argument_error, given_dtype, shape_of, tensor_of
+from te_sched.relax.op.common import FOLLOWS, argument_error, as_float, shape_of, tensor_of
 from te_sched.relax.operators import make_call, register_operator
 from te_sched.signatures import is_sequence
 
@@ -49,7 +49,7 @@ def resize2d(
     return make_call(
         "relax.image.resize2d",
         [data, ShapeExpr(tuple(size)) if is_sequence(size) else size],
-        roi=tuple([ops.const(float(one), "float32") for one in region]),
+        roi=tuple([ops.const(as_float(one, "a value of roi"), "float32") for one in region]),
         layout=layout,
         method=method,
         coordinate_transformation_mode=coordinate_transformation_mode,
@@ -57,7 +57,7 @@ def resize2d(
         cubic_alpha=float(cubic_alpha),
         cubic_exclude=int(cubic_exclude),
         extrapolation_value=float(extrapolation_value),
-        out_dtype=given_dtype(out_dtype),
+        out_dtype=dtypes.known(out_dtype),
     )
 
 

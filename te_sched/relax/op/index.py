@@ -82,9 +82,11 @@ def strided_slice(
     assume_inbound : promises 0 <= begin <= end <= size for bounds that are not constants.
     """
     given = {"axes": axes, "begin": begin, "end": end, "strides": strides}
-    made = {name: _numbers(one) for name, one in given.items() if one is not None}
+    made = {
+        name: _numbers(one) for name, one in given.items() if one is not None or name != "strides"
+    }
+    known = made["axes"]
     for name, one in made.items():
-        known = made["axes"]
         if isinstance(one, Tuple) and isinstance(known, Tuple) and len(one) != len(known):
             raise GraphError(
                 f"strided_slice has {len(known)} axes and {len(one)} {name}",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from te_sched.errors import GraphError
-from te_sched.ir import ops
+from te_sched.ir import dtypes, ops
 from te_sched.ir.graph import GraphCall, as_expr
 from te_sched.ir.struct_info import ShapeExpr, StructInfo, TensorStructInfo
 from te_sched.relax.op.binary import add
@@ -14,7 +14,6 @@ from te_sched.relax.op.common import (
     argument_error,
     broadcast_sizes,
     common_dtype,
-    given_dtype,
     shape_of,
     tensors_of,
 )
@@ -25,7 +24,7 @@ from te_sched.relax.operators import make_call, register_operator
 
 def matmul(x1: Any, x2: Any, out_dtype: Any = None) -> GraphCall:
     """The product of matrices, or of batches of them, as numpy.matmul."""
-    return make_call("relax.matmul", [x1, x2], out_dtype=given_dtype(out_dtype))
+    return make_call("relax.matmul", [x1, x2], out_dtype=dtypes.known(out_dtype))
 
 
 def linear(data: Any, weight: Any, bias: Any = None, out_dtype: Any = None) -> GraphCall:

@@ -687,9 +687,7 @@ def _infer_scatter_nd(call: GraphCall, builder: Any) -> StructInfo:
     return TensorStructInfo(data.shape, data.dtype, vdevice)
 
 
-def one_hot(
-    indices: Any, on_value: PrimValue, off_value: PrimValue, depth: int, axis: int = -1
-) -> GraphCall:
+def one_hot(indices: Any, on_value: Any, off_value: Any, depth: int, axis: int = -1) -> GraphCall:
     """A new axis of `depth` values: `on_value` at the index, `off_value` elsewhere."""
     numbers = [_number(one) for one in (on_value, off_value)]
     return make_call(

@@ -8,7 +8,15 @@ from typing import Any
 from te_sched.errors import GraphError
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Expr, IntImm
-from te_sched.ir.graph import DataTypeImm, GraphCall, GraphString, GraphVar, PrimValue, Tuple
+from te_sched.ir.graph import (
+    DataTypeImm,
+    GraphCall,
+    GraphExpr,
+    GraphString,
+    GraphVar,
+    PrimValue,
+    Tuple,
+)
 from te_sched.ir.struct_info import (
     ObjectStructInfo,
     ShapeExpr,
@@ -106,7 +114,7 @@ def as_string(given: Any) -> Any:
 
 def as_dtype(given: Any) -> Any:
     """The name of a dtype as a value of the graph."""
-    return DataTypeImm(given) if isinstance(given, str) else given
+    return given if isinstance(given, GraphExpr) else DataTypeImm(dtypes.spelled(given))
 
 
 # Inference

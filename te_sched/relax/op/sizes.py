@@ -13,7 +13,7 @@ from te_sched.ir import ops
 from te_sched.ir.expr import Expr
 from te_sched.ir.graph import GraphCall, GraphExpr
 from te_sched.ir.struct_info import ShapeExpr, ShapeStructInfo, TensorStructInfo, TupleStructInfo
-from te_sched.relax.op.common import argument_error
+from te_sched.relax.op.common import argument_error, as_int
 from te_sched.relax.op.common import common_vdevice as common_vdevice
 from te_sched.signatures import is_sequence
 
@@ -31,9 +31,7 @@ def as_shape(shape: Any) -> Any:
 
 def as_axes(axes: Any) -> tuple[int, ...] | None:
     """Axes that are given as one number or several; None for all of them."""
-    if axes is None:
-        return None
-    return tuple([int(one) for one in axes]) if is_sequence(axes) else (int(axes),)
+    return None if axes is None else given_sizes(axes, "axes")
 
 
 def as_sizes(
@@ -154,12 +152,6 @@ def check_integers(call: GraphCall, place: int, info: TensorStructInfo) -> None:
 
 
 def given_sizes(value: Any, name: str) -> tuple[int, ...]:
-    """Numbers of an attribute that are integers; GraphError for others."""
+    """Numbers of an attribute that are integers; GraphTypeError for others."""
     values = tuple(value) if is_sequence(value) else (value,)
-    for one in values:
-        number = getattr(one, "value", one)
-        if type(number) is not int or isinstance(one, GraphExpr):
-            raise GraphError(
-                f"{name} has a value {repr_of(one)}", f"it is {kind_of(one)}", "give integers"
-            )
-    return tuple([int(getattr(one, "value", one)) for one in values])
+    return tuple([as_int(one, f"a value of {name}") for one in values])

@@ -92,8 +92,7 @@ def cumprod(
 
 def _scan(name: str, data: Any, axis: Any, dtype: Any, exclusive: bool) -> GraphCall:
     along = None if axis is None else as_int(axis, "axis")
-    kind = dtypes.spelled(dtype) if dtype else ""
-    return make_call(name, [data], axis=along, dtype=kind, exclusive=bool(exclusive))
+    return make_call(name, [data], axis=along, dtype=dtypes.known(dtype), exclusive=bool(exclusive))
 
 
 @register_operator("relax.cumsum")

@@ -10,11 +10,12 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from te_sched.errors import did_you_mean
+from te_sched.errors import GraphTypeError, did_you_mean
 from te_sched.relax.transform.base import DataflowBlockPass as DataflowBlockPass
 from te_sched.relax.transform.base import FunctionPass as FunctionPass
 from te_sched.relax.transform.base import dataflowblock_pass as dataflowblock_pass
 from te_sched.relax.transform.base import function_pass as function_pass
+from te_sched.signatures import checked_value
 
 # The passes, and the module of each; those that tune are in a package above this one.
 PASSES: dict[str, str] = {
@@ -100,4 +101,6 @@ def __getattr__(name: str) -> Any:
         near = did_you_mean(name, PASSES)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}{near}")
     place = PASSES[name] if "." in PASSES[name] else f"te_sched.relax.transform.{PASSES[name]}"
-    return getattr(import_module(place), name)
+    found = checked_value(getattr(import_module(place), name), GraphTypeError, "relax.transform.")
+    globals()[name] = found
+    return found

@@ -31,7 +31,6 @@ from te_sched.lower.prim_func import create_prim_func
 from te_sched.passes import ModuleTransform, PassInfo
 from te_sched.relax.expr_functor import PyExprMutator
 from te_sched.relax.op.manipulate import layout_transform
-from te_sched.signatures import checked
 from te_sched.tir.index_map import IndexMap as _make_index_map
 
 OPERATOR_NAME = "operator_name"  # the attribute by which functions are found
@@ -49,7 +48,6 @@ class _Implementation(NamedTuple):
     input_separators: Sequence[Sequence[int]] | None
 
 
-@checked
 def AlterOpImpl(
     op_impl_map: Mapping[str, PrimFunc],
     op_buffer_transforms: Mapping[str, Sequence[Any]],

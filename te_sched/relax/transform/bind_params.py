@@ -10,10 +10,8 @@ from te_sched.ir.graph import GraphFunction
 from te_sched.ir.stmt import IRModule
 from te_sched.passes import ModuleTransform, PassInfo
 from te_sched.relax.binding import bind_params
-from te_sched.signatures import checked
 
 
-@checked
 def BindParams(func_name: str, params: Mapping[Any, Any]) -> ModuleTransform:
     """The pass that gives parameters of a function a value, and removes them.
 

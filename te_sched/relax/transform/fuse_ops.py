@@ -25,13 +25,11 @@ from te_sched.relax.transform.grouping import (
     outputs_of,
     variables_in,
 )
-from te_sched.signatures import checked
 
 MAX_SIZE = 256  # the number of bindings in a function
 _CALLS = ("relax.call_tir", "relax.call_tir_inplace")
 
 
-@checked
 def FuseOps(fuse_opt_level: int = -1) -> ModuleTransform:
     """The pass that puts calls into functions with the attribute "Primitive", by the pattern kinds
     that `AnnotateTIROpPattern` has written; `FuseTIR` makes one function of blocks of each.

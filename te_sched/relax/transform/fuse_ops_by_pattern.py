@@ -36,7 +36,7 @@ from te_sched.relax.transform.library_functions import (
     library_of,
     renamed_functions,
 )
-from te_sched.signatures import checked, is_sequence
+from te_sched.signatures import is_sequence
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,6 @@ class RepeatedDefinitionError(GraphError, ValueError):
     """A variable that is bound twice in a module."""
 
 
-@checked
 def FuseOpsByPattern(
     patterns: Sequence[Any],
     bind_constants: bool = True,

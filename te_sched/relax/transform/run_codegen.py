@@ -16,10 +16,9 @@ from te_sched.relax.expr_functor import PyExprMutator
 from te_sched.relax.struct_info import derive_call
 from te_sched.relax.transform.library_functions import CODEGEN
 from te_sched.runtime.registry import get_global_func, register_func, registered_names
-from te_sched.signatures import checked, is_sequence
+from te_sched.signatures import is_sequence
 
 
-@checked
 def RunCodegen(
     target_options: Mapping[str, Mapping[str, Any]] | None = None,
     entry_functions: Sequence[str] | None = None,

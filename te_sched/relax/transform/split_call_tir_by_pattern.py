@@ -23,7 +23,7 @@ from te_sched.lower.statements import sequence
 from te_sched.passes import ModuleTransform, PassInfo
 from te_sched.relax.expr_functor import PyExprMutator
 from te_sched.relax.transform.run_codegen import registered
-from te_sched.signatures import checked, is_sequence
+from te_sched.signatures import is_sequence
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,6 @@ class MatchResult:
     matched_buffers: Sequence[Buffer]
 
 
-@checked
 def SplitCallTIRByPattern(
     patterns: Sequence[PrimFunc], fcodegen: Callable[[list[MatchResult]], Any]
 ) -> ModuleTransform:

@@ -31,13 +31,11 @@ from te_sched.relax.analysis.variables import bindings_of, nodes_of
 from te_sched.relax.expr_functor import PyExprMutator
 from te_sched.relax.op import to_vdevice
 from te_sched.runtime.device import device
-from te_sched.signatures import checked
 
 _Path = tuple[int, ...]  # of an element of nested tuples
 _Place = tuple[GraphVar, _Path]
 
 
-@checked
 def UpdateVDevice(new_vdevice: VDevice, index: int) -> ModuleTransform:
     """The pass that puts another device in the place of one, wherever a value is on it.
 

@@ -9,7 +9,8 @@ from typing import Any
 
 from te_sched import driver
 from te_sched.codegen.target import Target, as_target
-from te_sched.errors import GraphError, kind_of, repr_of
+from te_sched.deep_recursion import walks_deeply
+from te_sched.errors import GraphError, GraphTypeError, kind_of, repr_of
 from te_sched.ir.graph import GraphFunction
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.passes import ModulePass
@@ -27,11 +28,14 @@ from te_sched.relax.vm.codegen import write_functions
 from te_sched.relax.vm.exec_builder import ExecBuilder
 from te_sched.relax.vm.executable import Executable
 from te_sched.relax.vm.native import NativePlan, plan_native
+from te_sched.signatures import checked_as
 
 MODES = ("bytecode", "compiled")
 _SCHEDULED = {"llvm": "processor", "cuda": "gpu"}  # the pipeline that schedules for a target
 
 
+@walks_deeply("build a graph", GraphError)
+@checked_as(GraphTypeError, but=("mod", "target"))
 def build(
     mod: Any,
     target: str | Target | None = None,
@@ -64,7 +68,6 @@ def build(
         )
     module = _as_module(mod)
     wanted = as_target(target)
-    _check_params(params)
     name = name_graphs(module, params, pipeline, wanted)
     found = find_graphs(name, wanted) if name is not None else None
     if found is not None:
@@ -151,13 +154,6 @@ def garbage_kept() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
-
-
-def _check_params(params: Any) -> None:
-    if params is not None and not isinstance(params, Mapping):
-        raise GraphError(
-            f"the parameters are {repr_of(params)}", f"it is {kind_of(params)}", "give a dictionary"
-        )
 
 
 def _check_libraries(module: IRModule) -> None:

@@ -44,7 +44,15 @@ def as_value(given: Any) -> Any:
     if isinstance(given, np.ndarray | np.generic):
         return array(given)
     if isinstance(given, list | tuple):
-        return tuple([as_value(one) for one in given])
+        try:
+            return tuple([as_value(one) for one in given])
+        except RecursionError:
+            raise ArgumentError(
+                "a tuple is nested too deeply",
+                f"{kind_of(given)} contains itself, or more tuples in one another than Python's "
+                f"recursion limit allows",
+                "give a tuple of fewer levels",
+            ) from None
     return from_dlpack(given) if hasattr(given, "__dlpack__") else given
 
 

@@ -72,9 +72,9 @@ class Executable:
     def __getitem__(self, name: str) -> Callable[..., Any]:
         """A function of the executable: "as_text", "stats", "as_python"."""
         known = {"as_text": self.as_text, "stats": self.stats, "as_python": self.as_python}
-        if name not in known:
+        if not isinstance(name, str) or name not in known:
             raise GraphError(
-                f"the executable has no function {name!r} that can be called",
+                f"the executable has no function {repr_of(name)} that can be called",
                 "functions of graphs run in a machine",
                 "use relax.VirtualMachine(executable, device)",
             )

@@ -74,6 +74,12 @@ class InterpretedFunction:
             raise wrong_count(self.name, self.code.params, len(args))
         frame = self.frame.copy()
         frame[:count] = args
+        try:
+            return self._run(frame)
+        except RecursionError as error:
+            raise too_deep(self.name) from error
+
+    def _run(self, frame: list[Any]) -> Any:
         steps, around, at = self.steps, self.around, 0
         while True:
             step = steps[at]
@@ -91,6 +97,15 @@ class InterpretedFunction:
                 at += step[1]
             else:
                 return frame[step[1]]
+
+
+def too_deep(name: str) -> CallError:
+    """The error of a call at Python's recursion limit."""
+    return CallError(
+        f"the call of {name} is nested too deeply",
+        "functions call one another without an end, or more deeply than Python's recursion limit",
+        "let a recursion end earlier, or raise the limit by sys.setrecursionlimit",
+    )
 
 
 def wrong_count(name: str, params: Sequence[str], given: int) -> CallError:

@@ -13,7 +13,15 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from te_sched.errors import ArgumentError, CallError, GraphError, did_you_mean, kind_of, repr_of
+from te_sched.errors import (
+    ArgumentError,
+    CallError,
+    GraphError,
+    GraphTypeError,
+    did_you_mean,
+    kind_of,
+    repr_of,
+)
 from te_sched.relax.vm.builtins import BUILTINS, Closure, as_value
 from te_sched.relax.vm.executable import Executable
 from te_sched.relax.vm.interpreter import InterpretedFunction, wrong_count
@@ -24,8 +32,10 @@ from te_sched.runtime import registry
 from te_sched.runtime.device import Device, check_usable, cpu
 from te_sched.runtime.module import make_evaluator
 from te_sched.runtime.ndarray import NDArray
+from te_sched.signatures import checked_methods
 
 
+@checked_methods(GraphTypeError)
 class VirtualMachine:
     """Runs the functions of an executable.
 
@@ -144,6 +154,7 @@ class VirtualMachine:
 
     def params_of(self, name: str) -> tuple[str, ...]:
         """The names of the parameters of a function."""
+        self._function(name)
         return self._interpreted[name].code.params
 
     def invoke_closure(self, closure: Any, *args: Any) -> Any:

@@ -36,6 +36,7 @@ from te_sched.relax.vm.bytecode import (
     TypeName,
     VmOperand,
 )
+from te_sched.runtime.module import MOST_ARGUMENTS
 from te_sched.runtime.ndarray import NDArray
 
 WRITTEN = "te_sched.written"
@@ -143,6 +144,8 @@ class _Planner:
         if not self.steps:  # there is nothing to call
             raise _NotStatic
         outputs = self._outputs(result)
+        if len(outputs) + len(self._params) > MOST_ARGUMENTS:
+            raise _NotStatic
         params = [self._known(one) for one in self._params]
         described = [_of_output(one, result) for one in outputs]
         plan = NativePlan(
@@ -455,8 +458,9 @@ class _Writer:
             body = LetStmt(var, address, body)
         buffers = [*self.buffers, *self.results]
         params = [Var(one.name, "handle") for one in buffers]
+        changed = self._written_params()
         written = [one.data for one in self.results]
-        written += [one.data for one in self.buffers if one.data in self._written_params()]
+        written += [one.data for one in self.buffers if one.data in changed]
         name = self.planner.function.name
         attrs = {"global_symbol": name, WRITTEN: tuple(written)}
         return PrimFunc(tuple(params), body, dict(zip(params, buffers, strict=True)), attrs)

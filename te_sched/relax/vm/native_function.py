@@ -11,7 +11,7 @@ from typing import Any
 from te_sched.errors import CallError
 from te_sched.relax.vm.builtins import BUILTINS, as_value
 from te_sched.relax.vm.bytecode import ShapeTuple
-from te_sched.relax.vm.interpreter import wrong_count
+from te_sched.relax.vm.interpreter import too_deep, wrong_count
 from te_sched.relax.vm.native import NativePlan
 from te_sched.runtime.ndarray import NDArray, array_inside, array_maker
 
@@ -43,7 +43,10 @@ class NativeFunction:
         except CallError:
             self._explain(args)
             raise
-        return self._build(args, results)
+        try:
+            return self._build(args, results)
+        except RecursionError as error:
+            raise too_deep(self.name) from error
 
     def _explain(self, args: Sequence[Any]) -> None:
         """Raise the error of the first check that fails, which knows what graphs declare."""

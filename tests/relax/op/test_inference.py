@@ -177,7 +177,7 @@ WRONG: list[tuple[type, str, Callable[[], Any]]] = [
     (GraphTypeError, "at least two dimensions", lambda: op.tril(tensor(2))),
     (GraphError, "out of range", lambda: op.sum(FLOAT, 2)),
     (GraphError, "not distinct", lambda: op.sum(FLOAT, [0, -2])),
-    (GraphTypeError, "axis is x", lambda: op.cumsum(FLOAT, INT)),
+    (GraphTypeError, "argument axis of relax.op.cumsum is x", lambda: op.cumsum(FLOAT, INT)),
     (GraphError, "ret_type of topk is 'all'", lambda: op.topk(FLOAT, ret_type="all")),
     (GraphTypeError, "expected a tensor of bool", lambda: op.where(INT, FLOAT, FLOAT)),
     (GraphTypeError, "a number that is a constant", lambda: op.unique(FLOAT, axis=number("int64"))),

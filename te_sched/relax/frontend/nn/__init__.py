@@ -13,6 +13,7 @@ mod, params = Net().export_tvm({"forward": {"x": nn.spec.Tensor([1, 4], "float32
 import sys
 
 from te_sched import signatures
+from te_sched.errors import GraphTypeError
 from te_sched.relax.frontend.nn import compiled_module as compiled_module
 from te_sched.relax.frontend.nn import core as core
 from te_sched.relax.frontend.nn import modules as modules
@@ -114,3 +115,5 @@ from te_sched.relax.frontend.nn.subroutine import SubroutineMixin as SubroutineM
 from te_sched.relax.frontend.nn.visitor import Mutator as Mutator
 
 signatures.list_names(sys.modules[__name__])
+for _part in (sys.modules[__name__], core, modules, op, spec):
+    signatures.check_arguments(_part, error=GraphTypeError)

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from te_sched import nd
-from te_sched.errors import GraphError, kind_of, repr_of
+from te_sched.errors import GraphError, GraphTypeError, kind_of, repr_of
+from te_sched.ir import dtypes
 from te_sched.ir.expr import Expr, Var
 from te_sched.ir.graph import DataflowVar, GraphExpr, GraphVar, TupleGetItem
 from te_sched.ir.struct_info import (
@@ -28,6 +29,7 @@ from te_sched.ir.struct_info import (
 from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.constant import const
 from te_sched.relax.frontend.nn.subroutine import SubroutineMixin
+from te_sched.signatures import checked_as
 
 _DEFAULT = threading.local()  # .dtype: that of parameters without one, in this thread
 
@@ -159,7 +161,7 @@ class NNParameter(NNTensor):
     """
 
     def __init__(self, shape: Sequence[Any], dtype: str | None = None) -> None:
-        self._written = (tuple(shape), dtype or get_default_dtype())
+        self._written = (tuple(shape), dtypes.known(dtype) or get_default_dtype())
         self._data: nd.NDArray | None = None
         self.declare("param", {})
 
@@ -297,6 +299,7 @@ class NNModule(SubroutineMixin):
         """The effects of the module and the modules in it, with the path to each."""
         yield from _attributes(self, "", lambda one: isinstance(one, NNEffect))
 
+    @checked_as(GraphTypeError)
     def state_dict(
         self, *, prefix: str = "", destination: dict[str, NNParameter] | None = None
     ) -> dict[str, NNParameter]:
@@ -305,6 +308,7 @@ class NNModule(SubroutineMixin):
         found.update(self.named_parameters(prefix))
         return found
 
+    @checked_as(GraphTypeError)
     def load_state_dict(
         self, state_dict: Mapping[str, NNParameter], strict: bool = True
     ) -> tuple[list[str], list[str]]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from te_sched.errors import GraphError, did_you_mean
+from te_sched.errors import GraphError, did_you_mean, repr_of
+from te_sched.ir.expr import Expr
 from te_sched.relax.frontend.nn import op
 from te_sched.relax.frontend.nn.core import NNModule, NNModuleList, NNParameter, NNTensor
 from te_sched.relax.frontend.nn.effects import IOEffect as IOEffect
@@ -59,7 +60,11 @@ class Linear(NNModule):
         self.in_features, self.out_features = in_features, out_features
         self.out_dtype = out_dtype
         self.weight = NNParameter((out_features, in_features), dtype)
-        self.bias = NNParameter((out_features,), out_dtype or dtype) if bias else None
+        self.bias = (
+            NNParameter((out_features,), dtype if out_dtype is None else out_dtype)
+            if bias
+            else None
+        )
 
     def forward(self, x: NNTensor) -> NNTensor:
         """The value."""
@@ -101,8 +106,19 @@ class _Convolution(NNModule):
 
     def weight_shape(self) -> tuple[Any, ...]:
         """The shape of the weight."""
-        inner = self.in_channels if self.groups == 1 else self.in_channels // self.groups
-        return (self.out_channels, inner, *self.kernel_size)
+        return (self.out_channels, self.of_group(self.in_channels), *self.kernel_size)
+
+    def of_group(self, channels: Any) -> Any:
+        """The channels of a group."""
+        if self.groups == 1:
+            return channels
+        if not isinstance(channels, int | Expr) or self.groups < 1:
+            raise GraphError(
+                f"{repr_of(channels)} channels in {repr_of(self.groups)} groups",
+                "a group has a number of channels",
+                "give numbers, or groups=1",
+            )
+        return channels // self.groups
 
 
 def _several(given: Any, count: int) -> list[Any]:
@@ -163,7 +179,7 @@ class ConvTranspose1D(_Convolution):
 
     def weight_shape(self) -> tuple[Any, ...]:
         """The shape of the weight."""
-        return (self.in_channels, self.out_channels // self.groups, *self.kernel_size)
+        return (self.in_channels, self.of_group(self.out_channels), *self.kernel_size)
 
     def forward(self, x: NNTensor) -> NNTensor:
         """The value."""

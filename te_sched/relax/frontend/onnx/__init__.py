@@ -3,6 +3,8 @@
 import sys
 
 from te_sched import signatures
+from te_sched.errors import GraphTypeError
 from te_sched.relax.frontend.onnx.onnx_model import from_onnx as from_onnx
 
 signatures.list_names(sys.modules[__name__])
+signatures.check_arguments(sys.modules[__name__], error=GraphTypeError)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from te_sched.errors import GraphError, kind_of, repr_of
 from te_sched.ir.graph import GraphCall
 from te_sched.ir.struct_info import StructInfo, TensorStructInfo
 from te_sched.relax.op.common import FOLLOWS, argument_error, tensor_of
@@ -39,18 +38,12 @@ def silu(data: Any) -> GraphCall:
 
 def softmax(data: Any, axis: int = -1) -> GraphCall:
     """exp(data), divided by its sum along an axis."""
-    return make_call("relax.nn.softmax", [data], axis=_one_axis(axis))
+    return make_call("relax.nn.softmax", [data], axis=int(axis))
 
 
 def log_softmax(data: Any, axis: int = -1) -> GraphCall:
     """log(softmax(data, axis))"""
-    return make_call("relax.nn.log_softmax", [data], axis=_one_axis(axis))
-
-
-def _one_axis(axis: Any) -> int:
-    if not isinstance(axis, int):
-        raise GraphError(f"softmax with axis={repr_of(axis)}", f"it is {kind_of(axis)}", "give int")
-    return axis
+    return make_call("relax.nn.log_softmax", [data], axis=int(axis))
 
 
 def check_floats(call: GraphCall, place: int, info: TensorStructInfo) -> None:

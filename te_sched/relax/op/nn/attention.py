@@ -9,7 +9,14 @@ from te_sched.ir import ops
 from te_sched.ir.expr import Expr
 from te_sched.ir.graph import GraphCall
 from te_sched.ir.struct_info import StructInfo, TensorStructInfo
-from te_sched.relax.op.common import ALWAYS, argument_error, common_dtype, shape_of, tensors_of
+from te_sched.relax.op.common import (
+    ALWAYS,
+    argument_error,
+    as_float,
+    common_dtype,
+    shape_of,
+    tensors_of,
+)
 from te_sched.relax.op.sizes import check_equal, common_vdevice
 from te_sched.relax.operators import make_call, register_operator
 
@@ -71,7 +78,7 @@ def _attrs(scale: Any, causal_mask: str | None, window_size: int | None) -> dict
             'use "TopLeft", "BottomRight" or None',
         )
     if scale is not None and not isinstance(scale, Expr):
-        scale = ops.const(float(scale), "float32")
+        scale = ops.const(as_float(scale, "scale"), "float32")
     return {"scale": scale, "causal_mask": causal_mask, "window_size": window_size}
 
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from te_sched.errors import GraphError
-from te_sched.ir import ops
+from te_sched.ir import dtypes, ops
 from te_sched.ir.graph import GraphCall
 from te_sched.ir.struct_info import ShapeExpr, StructInfo, TensorStructInfo
-from te_sched.relax.op.common import ALWAYS, common_dtype, given_dtype, shape_of, tensors_of
+from te_sched.relax.op.common import ALWAYS, common_dtype, shape_of, tensors_of
 from te_sched.relax.op.nn.layouts import check_layout, check_rank_of_layout, rank_of, to_layout
 from te_sched.relax.op.sizes import (
     as_padding,
@@ -102,7 +102,7 @@ def _convolution(
         data_layout=layouts[0],
         kernel_layout=layouts[1],
         out_layout=layouts[2] or layouts[0],
-        out_dtype=given_dtype(out_dtype),
+        out_dtype=dtypes.known(out_dtype),
     )
 
 
@@ -173,7 +173,7 @@ def _transposed(
         data_layout=layouts[0],
         kernel_layout=layouts[1],
         out_layout=layouts[2] or layouts[0],
-        out_dtype=given_dtype(out_dtype),
+        out_dtype=dtypes.known(out_dtype),
     )
 
 

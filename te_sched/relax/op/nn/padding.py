@@ -12,6 +12,7 @@ from te_sched.relax.constant import const
 from te_sched.relax.op.common import shape_of, tensor_of
 from te_sched.relax.op.sizes import given_sizes, sized, unknown
 from te_sched.relax.operators import make_call, register_operator
+from te_sched.signatures import is_sequence
 
 
 def pad(data: Any, pad_width: Any, pad_value: Any = 0, pad_mode: str = "constant") -> GraphCall:
@@ -30,7 +31,7 @@ def pad(data: Any, pad_width: Any, pad_value: Any = 0, pad_mode: str = "constant
 
 def _flat(widths: Any) -> tuple[Any, ...]:
     found: list[Any] = []
-    for one in widths:
+    for one in widths if is_sequence(widths) else [widths]:
         found += one if isinstance(one, list | tuple) else [one]
     return tuple(found)
 

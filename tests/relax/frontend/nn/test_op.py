@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import te_sched
-from te_sched import nd, relax, topi
+from te_sched import nd, relax, te, topi
 from te_sched.errors import GraphError
 from te_sched.relax.frontend import nn
 from te_sched.relax.frontend.nn import op, spec
@@ -89,7 +89,8 @@ def test_print_when_the_model_runs(capsys) -> None:
 
 
 def _tensor_ir(x: nn.Tensor):
-    return op.tensor_ir_op(None, "f", [x, "s"], x)
+    func = te.create_prim_func([te.placeholder((4,), name="A")])
+    return op.tensor_ir_op(func, "f", [x, "s"], x)
 
 
 @pytest.mark.parametrize(
