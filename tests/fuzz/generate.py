@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable
 from dataclasses import replace
 
-from tests.fuzz import blocks, hostile
+from tests.fuzz import blocks, hostile, models
 from tests.fuzz.case import Case
 from tests.fuzz.declaring import Declarations
 from tests.fuzz.extremes import Extremes, bind_threads
@@ -98,5 +98,6 @@ _GENERATORS: dict[str, Callable[[random.Random, int], Case]] = {
     "indices": _indices,
     "hostile": hostile.generate,
     "blocks": blocks.generate,
+    "models": models.generate,
 }
 KINDS = tuple(_GENERATORS)

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+from tests.fuzz import models
 from tests.fuzz.case import Case
 from tests.peer.differential.minimise import candidates, without_lines
 from tests.peer.differential.program import Dim, Program, Value
@@ -31,6 +32,9 @@ def minimise(case: Case, fails: Callable[[Case], bool], seconds: float = 60.0) -
 
 
 def _candidates(case: Case) -> Iterator[Case]:
+    if case.kind == "models":
+        yield from models.smaller(case)
+        return
     if case.target == "llvm" and case.kind != "sizes":
         for place in range(len(case.calls)):
             yield replace(case, calls=case.calls[:place] + case.calls[place + 1 :])

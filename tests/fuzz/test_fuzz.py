@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.fuzz import campaign
+from tests.fuzz import campaign, models
 from tests.fuzz.case import Case
 from tests.fuzz.generate import KINDS, generate
 from tests.fuzz.judge import judge
@@ -23,7 +23,7 @@ from tests.sampling import sampled
 
 COUNTS = {
     **{"legal": 5, "illegal": 15, "calls": 12, "gpu": 2, "hostile": 40, "blocks": 40},
-    **{"values": 12, "kernels": 6, "sizes": 12, "indices": 8},
+    **{"values": 12, "kernels": 6, "sizes": 12, "indices": 8, "models": 3},
 }
 SEED = 2_000_000
 
@@ -36,9 +36,13 @@ def worker() -> Iterator[Worker]:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_random_programs_are_right_or_refused(kind: str, worker: Worker) -> None:
+    judged = worker.judge
+    if kind == "models":
+        pytest.importorskip("torch")
+        judged = judge  # another process would import torch again
     outcomes: Counter[str] = Counter()
     for number in sampled(range(SEED, SEED + COUNTS[kind]), max(2, COUNTS[kind] // 3)):
-        verdict = worker.judge(generate(kind, number))
+        verdict = judged(generate(kind, number))
         assert not verdict.is_finding, f"{kind} {number}: {verdict}"
         outcomes[verdict.outcome] += 1
     assert outcomes["right"] or kind in ("calls", "hostile"), outcomes
@@ -142,6 +146,22 @@ def test_places_in_an_axis_of_a_computed_size(worker: Worker) -> None:
     assert worker.judge(made).outcome == "right"
 
 
+def test_wrong_models_are_found_and_made_smaller(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("torch")
+    lines = ("v0 = x0 + 1", "v1 = v0 * 2", "v1.add_(p0)", "v2 = x0 - p0")
+    given = ("x0 = normal([2], 'float32')", "p0 = normal([2], 'float32')")
+    model = Case("models", Program(0, (), ("v1", "v2"), lines), given, target="traced")
+    assert judge(model).outcome == "right"
+    eager = models._eager
+    monkeypatch.setattr(models, "_eager", lambda *args: [one + 1 for one in eager(*args)])
+    verdict = judge(model)
+    assert verdict.detail == "2 of 2 elements of result 0 are wrong"
+    small = minimise(model, lambda one: judge(one).outcome == "wrong")
+    assert (small.program.outputs, small.program.steps) == (("v0",), ("v0 = x0 + 1",))
+    assert small.given == given[:1]
+    assert "v0 = x0 + 1" in "\n".join(models.script(small))
+
+
 def test_campaign_counts_and_saves(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     planted = replace(case(SPLIT, CRASH), kind="legal")
     monkeypatch.setattr(campaign, "generate", lambda kind, number: planted)
@@ -166,6 +186,7 @@ def test_case_that_cannot_be_made_does_not_end_a_campaign(monkeypatch: pytest.Mo
 
 
 def test_cases_survive_the_way_to_the_worker() -> None:
+    pytest.importorskip("torch")  # for models
     for kind in KINDS:
         made = generate(kind, 7)
         assert Case.from_json(made.to_json()) == made == generate(kind, 7)
