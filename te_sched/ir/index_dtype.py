@@ -10,10 +10,24 @@ from typing import Any
 from te_sched.ir import dtypes, ops
 from te_sched.ir.blocks import BlockRealize
 from te_sched.ir.choices import choice_of, with_choice
-from te_sched.ir.expr import Buffer, BufferLoad, Cast, Expr, IntImm, Ramp, Range, Var
+from te_sched.ir.expr import (
+    Buffer,
+    BufferLoad,
+    Call,
+    Cast,
+    Expr,
+    IntImm,
+    Ramp,
+    Range,
+    Select,
+    Var,
+)
 from te_sched.ir.retyped import Retyper
 from te_sched.ir.stmt import BufferStore, For, LetStmt, PrimFunc, Stmt
 from te_sched.ir.visitor import ReferenceMapper, replace, walk
+
+_RENEWED = [f"tir.{name}" for name in ("bitwise_and", "bitwise_or", "bitwise_xor", "pow")]
+_RENEWED += ["tir.shift_left", "tir.shift_right", "tir.if_then_else"]
 
 
 def with_index_dtype(func: PrimFunc, dtype: str) -> PrimFunc:
@@ -23,6 +37,10 @@ def with_index_dtype(func: PrimFunc, dtype: str) -> PrimFunc:
     buffers = {param: mapper.visit(buffer) for param, buffer in func.buffer_map.items()}
     params = tuple([mapper.visit_Var(param) for param in func.params])
     return replace(func, params=params, buffer_map=buffers, body=mapper.visit(func.body))
+
+
+def _is_renewed(node: Any) -> bool:
+    return isinstance(node, Select) or (isinstance(node, Call) and node.op in _RENEWED)
 
 
 class IndexRetyper(Retyper, ReferenceMapper):
@@ -92,19 +110,21 @@ class IndexRetyper(Retyper, ReferenceMapper):
     visit_Select = visit_choice
 
     def visit_IntImm(self, node: IntImm) -> Expr:
-        if not self.is_in_condition or not dtypes.is_integral(node.dtype):
+        if not self.is_in_condition or not dtypes.counts(node.dtype):
             return node
         return ops.cast(self.dtype, node)
 
     def visit_BlockRealize(self, node: BlockRealize) -> Stmt:
-        """A block without loops keeps its only iterator, which is not used, as in TVM."""
+        """A block without loops keeps its only iterator, which is not used, as in TVM; there, some
+        expressions are always renewed, with the blocks around them.
+        """
         made: BlockRealize = self.generic(node)
         if len(node.iter_values) != 1 or not isinstance(node.iter_values[0], IntImm):
             return made
-        values = (ops.cast(self.dtype, node.iter_values[0]),)
-        return BlockRealize(
-            values, made.predicate, replace(made.block, iter_vars=node.block.iter_vars)
-        )
+        values, block = (ops.cast(self.dtype, node.iter_values[0]),), made.block
+        if not any(_is_renewed(one) for one in walk(node.block.body)):
+            block = replace(block, iter_vars=node.block.iter_vars)
+        return BlockRealize(values, made.predicate, block)
 
     def visit_Ramp(self, node: Ramp) -> Expr:
         if not self.is_in_index:

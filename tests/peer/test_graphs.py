@@ -143,6 +143,13 @@ b = R.matmul(y, y)
 return (a, b)
 """
 MATRICES = 'x: R.Tensor((2, 1, 4, 4), "float32"), y: R.Tensor((1, 4, 4), "float32")'
+ZERO_DIMENSIONS = """
+a = R.bitwise_or(x, x)
+b = R.add(a, x)
+d = R.abs(y)
+e = R.sign(y)
+return (b, d, e)
+"""
 AXES = """
 with R.dataflow():
     a = R.permute_dims(x)
@@ -164,6 +171,8 @@ TEXTS = [
     ("FoldConstant", module(CONSTANTS)),
     ("CanonicalizeBindings", module(ALIAS_OF_OUTPUT)),
     ("EliminateCommonSubexpr", module(EQUAL_VALUES)),
+    ("LegalizeOps", module(ZERO_DIMENSIONS, 'x: R.Tensor((), "int32"), y: R.Tensor((4,), "int8")')),
+    ("InlinePrivateFunctions", module(UNUSED)),
     ("ConvertLayout", module(AXES, MATRICES + ', g: R.Tensor((4,), "float32")')),
     ("BundleModelParams", module(WEIGHTS)),
     ("DecomposeOpsForTraining", module(BATCH_NORM, NORMALIZED)),

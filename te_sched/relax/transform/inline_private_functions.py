@@ -63,5 +63,5 @@ def InlinePrivateFunctions() -> ModuleTransform:
 
 def _inlined(func: GraphFunction, private: dict[str, GraphFunction]) -> GraphFunction:
     """The function with others inside, without bindings that it does not use."""
-    new: GraphFunction = inline_functions(func, private)
-    return new if new is func else remove_all_unused(new)
+    new: GraphFunction = remove_all_unused(inline_functions(func, private))
+    return new
