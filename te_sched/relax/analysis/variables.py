@@ -13,6 +13,7 @@ from te_sched.ir.graph import (
     GraphExpr,
     GraphFunction,
     GraphVar,
+    Tuple,
     VarBinding,
 )
 from te_sched.ir.stmt import GlobalVar, PrimFunc
@@ -169,3 +170,21 @@ def name_to_binding(func: Node) -> dict[str, list[Binding]]:
 def get_var2val(func: Node) -> dict[GraphVar, Any]:
     """The values that variables of a function are bound to."""
     return {one.var: one.value for one in bindings_of(func) if isinstance(one, VarBinding)}
+
+
+def written_in_place(func: Any) -> set[GraphVar]:
+    """The variables whose arrays calls overwrite, by any of their names."""
+    written: set[Any] = set()
+    for binding in reversed([*bindings_of(func)]):
+        value = getattr(binding, "value", None)
+        if binding.var in written:
+            written |= {value, getattr(value, "tuple_value", None), *getattr(value, "fields", ())}
+        if not isinstance(value, GraphCall):
+            continue
+        if value.op == "relax.call_tir_inplace" and isinstance(value.args[1], Tuple):
+            places = value.attrs.inplace_indices
+            written |= {value.args[1].fields[place] for place in places if place >= 0}
+        elif value.op == "relax.call_inplace_packed":
+            places = value.attrs.inplace_indices
+            written |= {value.args[1 + place] for place in places if place >= 0}
+    return written

@@ -25,6 +25,7 @@ from te_sched.ir.structural import structural_equal
 from te_sched.ir.structural_hash import structural_hash
 from te_sched.passes import PassInfo
 from te_sched.relax.analysis.purity import contains_impure_call
+from te_sched.relax.analysis.variables import written_in_place
 from te_sched.relax.expr_functor import PyExprMutator
 from te_sched.relax.transform.base import FunctionPass
 
@@ -98,10 +99,12 @@ class _Eliminator(PyExprMutator):
         super().__init__()
         self._call_only = call_only
         self._known = _Known()
+        self._written: set[GraphVar] = set()  # calls overwrite them: their values are not shared
 
     def visit_function_(self, op: GraphFunction) -> Any:
         """A function starts anew."""
         outer, self._known = self._known, _Known()
+        self._written |= written_in_place(op)
         found = super().visit_function_(op)
         self._known = outer
         return found
@@ -131,7 +134,7 @@ class _Eliminator(PyExprMutator):
     def visit_var_binding_(self, binding: VarBinding) -> None:
         """Bind a variable that has the value instead of the value."""
         value = self.visit_expr(binding.value)
-        if not self._is_comparable(value):
+        if binding.var in self._written or not self._is_comparable(value):
             self.reemit_binding(binding, value)
             return
         names = self._known.variables(value, None)

@@ -25,11 +25,13 @@ from te_sched.ir.graph import (
     VarBinding,
 )
 from te_sched.ir.op import Op
-from te_sched.ir.stmt import GlobalVar, IRModule, PrimFunc
+from te_sched.ir.stmt import BufferStore, GlobalVar, IRModule, PrimFunc
 from te_sched.ir.struct_info import ShapeExpr, TensorStructInfo
+from te_sched.ir.visitor import walk
 from te_sched.passes import PassInfo
 from te_sched.relax.analysis.purity import is_impure_call
 from te_sched.relax.analysis.unused import remove_all_unused
+from te_sched.relax.analysis.variables import bindings_of, written_in_place
 from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.expr_functor import PyExprMutator, PyExprVisitor
 from te_sched.relax.struct_info import sizes_of
@@ -64,9 +66,15 @@ def folding() -> FunctionPass:
 def _folding(finish: Callable[[GraphFunction], GraphFunction]) -> FunctionPass:
     def run(func: GraphFunction, mod: IRModule, context: Any) -> GraphFunction:
         del context
-        calls = _ConstantCalls(mod)
+        written = written_in_place(func)
+        calls = _ConstantCalls(mod, written)
         calls.visit_expr(func)
-        folder = _Folder(mod)
+        by_loops = _written_by_loops(func, mod, calls.known)
+        if by_loops:
+            written |= by_loops
+            calls = _ConstantCalls(mod, written)
+            calls.visit_expr(func)
+        folder = _Folder(mod, written)
         folder.build(calls.functions)
         found: GraphFunction = folder.visit_expr(func)
         return finish(found)
@@ -74,12 +82,31 @@ def _folding(finish: Callable[[GraphFunction], GraphFunction]) -> FunctionPass:
     return FunctionPass(run, PassInfo(0, "FoldConstant"))
 
 
+def _written_by_loops(func: GraphFunction, mod: IRModule, known: set[GraphVar]) -> set[GraphVar]:
+    """Those of some variables that fused functions of loops overwrite, of `call_tir_inplace`."""
+    found: set[Any] = set()
+    for binding in bindings_of(func) if known else ():
+        call: Any = getattr(binding, "value", None)
+        if str(getattr(call, "op", "")) != "relax.call_tir" or not isinstance(call.args[1], Tuple):
+            continue
+        loops = mod.functions.get(call.args[0])
+        places = [place for place, one in enumerate(call.args[1].fields) if one in known]
+        if places and isinstance(loops, PrimFunc):
+            stores = {one.buffer for one in walk(loops.body) if isinstance(one, BufferStore)}
+            found |= {
+                call.args[1].fields[place]
+                for place in places
+                if loops.buffer_map.get(loops.params[place]) in stores
+            }
+    return found
+
+
 class _Folder(PyExprMutator):
     """Computes calls, and uses constants in place of the variables that are bound to them."""
 
-    def __init__(self, mod: IRModule) -> None:
+    def __init__(self, mod: IRModule, written: set[GraphVar]) -> None:
         super().__init__()
-        self._mod = mod
+        self._mod, self._written = mod, written
         self._built: dict[PrimFunc, Any] = {}  # None: cannot be built
         self._constants: dict[GraphVar, Any] = {}
         self._is_dataflow = False
@@ -117,7 +144,10 @@ class _Folder(PyExprMutator):
     visit_dataflow_var_ = visit_var_
 
     def visit_var_binding_(self, binding: VarBinding) -> None:
-        """The binding, unless its value is a constant."""
+        """The binding, unless its value is a constant, which nothing overwrites."""
+        if binding.var in self._written and isinstance(binding.value, GraphCall):
+            self.reemit_binding(binding, self.visit_expr_post_order(binding.value))
+            return
         value = self.visit_expr(binding.value)
         is_shape = isinstance(value, ShapeExpr) and _is_known(value)
         if is_shape or isinstance(value, Constant):
@@ -185,17 +215,19 @@ class _Folder(PyExprMutator):
 class _ConstantCalls(PyExprVisitor):
     """Collects the functions whose calls can be computed, with all arguments known."""
 
-    def __init__(self, mod: IRModule) -> None:
+    def __init__(self, mod: IRModule, written: set[GraphVar]) -> None:
         self.functions: list[PrimFunc] = []
-        self._mod = mod
-        self._known: set[GraphVar] = set()
+        self._mod, self._written = mod, written
+        self.known: set[GraphVar] = set()
 
     def visit_var_binding_(self, binding: VarBinding) -> None:
         """The binding of a result."""
         super().visit_var_binding_(binding)
         value = binding.value
-        if isinstance(value, Constant) or value in self._known or self._is_taken(value):
-            self._known.add(binding.var)
+        if binding.var in self._written:
+            return
+        if isinstance(value, Constant) or value in self.known or self._is_taken(value):
+            self.known.add(binding.var)
 
     def _is_taken(self, call: Any) -> bool:
         """Whether a value is a call that can be computed; its function is taken."""
@@ -203,7 +235,7 @@ class _ConstantCalls(PyExprVisitor):
             return False
         called = _called(call, self._mod)
         is_taken = called is not None and all(
-            _is_array(one) or one in self._known for one in called[1]
+            _is_array(one) or one in self.known for one in called[1]
         )
         if called is not None and is_taken:
             self.functions.append(called[0])

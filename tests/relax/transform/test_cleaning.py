@@ -41,6 +41,39 @@ def _bindings(module):
     return [one for block in module["main"].body.blocks for one in block.bindings]
 
 
+@I.ir_module
+class Overwriting:
+    @T.prim_func(private=True)
+    def accumulate(x: T.Buffer((T.int64(4),), "float32"), y: T.Buffer((T.int64(4),), "float32")):
+        for i in range(T.int64(4)):
+            with T.block("x"):
+                v = T.axis.spatial(T.int64(4), i)
+                x[v] = x[v] + y[v]
+
+    @R.function
+    def main(y: R.Tensor((4,), "float32")):
+        cls = Overwriting
+        with R.dataflow():
+            pair = (R.ones((4,), "float32"), R.ones((4,), "float32"))
+            a = pair[0]
+            b = R.ones((4,), "float32")
+            c = R.call_tir_inplace(
+                cls.accumulate, (a, y), inplace_indices=[0], out_sinfo=R.Tensor((4,), "float32")
+            )
+            d = R.multiply(c, b)
+            R.output(d)
+        return d
+
+
+@pytest.mark.parametrize("name", ["FoldConstant", "EliminateCommonSubexpr", "CanonicalizeBindings"])
+def test_values_that_are_overwritten_are_not_shared(name):
+    module = getattr(relax.transform, name)()(Overwriting)
+    machine = relax.VirtualMachine(relax.build(module, "llvm"))
+    given = np.arange(4, dtype="float32")
+    for _ in range(2):
+        np.testing.assert_array_equal(machine["main"](given).numpy(), 1 + given)
+
+
 PASSES = {
     "CanonicalizeBindings": 5,
     "DeadCodeElimination": 7,
