@@ -123,6 +123,105 @@ def transformer(nn: Any, length: int, width: int, heads: int) -> tuple[Any, list
     return Transformer(), [(1, length, width)]
 
 
+def vision_transformer(nn: Any, side: int, width: int, heads: int) -> Any:
+    """Two blocks of a vision transformer: patches and a token for their class, an odd number."""
+    torch = importlib.import_module("torch")
+    count = (side // 16) ** 2 + 1
+
+    class Block(nn.Module):  # type: ignore[misc, name-defined]
+        def __init__(self) -> None:
+            super().__init__()
+            self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
+            self.query, self.key, self.value, self.out = (nn.Linear(width, width) for _ in "qkvo")
+            self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+
+        def split(self, x: Any) -> Any:
+            return x.reshape(1, count, heads, width // heads).permute(0, 2, 1, 3)
+
+        def forward(self, x: Any) -> Any:
+            y = self.norm1(x)
+            parts = (self.split(one(y)) for one in (self.query, self.key, self.value))
+            y = nn.functional.scaled_dot_product_attention(*parts)
+            x = x + self.out(y.permute(0, 2, 1, 3).reshape(1, count, width))
+            return x + self.down(nn.functional.gelu(self.up(self.norm2(x))))
+
+    class VisionTransformer(nn.Module):  # type: ignore[misc, name-defined]
+        def __init__(self) -> None:
+            super().__init__()
+            self.patches = nn.Conv2d(3, width, 16, 16)
+            self.token = nn.Parameter(torch.randn(1, 1, width))
+            self.places = nn.Parameter(torch.randn(1, count, width))
+            self.blocks, self.head = nn.Sequential(Block(), Block()), nn.Linear(width, 1000)
+
+        def forward(self, x: Any) -> Any:
+            y = self.patches(x).reshape(1, width, count - 1).permute(0, 2, 1)
+            y = self.blocks(torch.cat([self.token, y], 1) + self.places)
+            return self.head(torch.mean(y, 1))
+
+    return VisionTransformer(), [(1, 3, side, side)]
+
+
+def efficient(nn: Any, side: int) -> tuple[Any, list[tuple[int, ...]]]:
+    """Inverted residuals with gates, of numbers of channels that are not powers of two."""
+
+    class Block(nn.Module):  # type: ignore[misc, name-defined]
+        def __init__(self, before: int, after: int, factor: int, stride: int) -> None:
+            super().__init__()
+            wide = before * factor
+            self.is_residual = stride == 1 and before == after
+            self.expand = nn.Sequential(
+                *[nn.Conv2d(before, wide, 1, bias=False), nn.BatchNorm2d(wide), nn.SiLU()],
+                nn.Conv2d(wide, wide, 3, stride, 1, groups=wide, bias=False),
+                *[nn.BatchNorm2d(wide), nn.SiLU()],
+            )
+            self.gate = nn.Sequential(
+                *[nn.AdaptiveAvgPool2d((1, 1)), nn.Conv2d(wide, wide // 4, 1), nn.SiLU()],
+                *[nn.Conv2d(wide // 4, wide, 1), nn.Sigmoid()],
+            )
+            self.project = nn.Sequential(
+                nn.Conv2d(wide, after, 1, bias=False), nn.BatchNorm2d(after)
+            )
+
+        def forward(self, x: Any) -> Any:
+            y = self.expand(x)
+            y = self.project(y * self.gate(y))
+            return x + y if self.is_residual else y
+
+    sizes = [(32, 16, 1, 1), (16, 24, 6, 2), (24, 24, 6, 1), (24, 40, 6, 2), (40, 40, 6, 1)]
+    sizes += [(40, 80, 6, 2), (80, 80, 6, 1), (80, 112, 6, 1)]
+    layers = [nn.Conv2d(3, 32, 3, 2, 1, bias=False), nn.BatchNorm2d(32), nn.SiLU()]
+    return nn.Sequential(*layers, *[Block(*one) for one in sizes]), [(1, 3, side, side)]
+
+
+def segmenting(nn: Any, side: int, width: int) -> tuple[Any, list[tuple[int, ...]]]:
+    """A small U-Net with normalized groups and transposed convolutions."""
+    torch = importlib.import_module("torch")
+
+    def pair(before: int, after: int) -> Any:
+        layers = []
+        for one in (before, after):
+            layers += [nn.Conv2d(one, after, 3, padding=1), nn.GroupNorm(4, after), nn.SiLU()]
+        return nn.Sequential(*layers)
+
+    class UNet(nn.Module):  # type: ignore[misc, name-defined]
+        def __init__(self) -> None:
+            super().__init__()
+            self.down1, self.down2 = pair(3, width), pair(width, 2 * width)
+            self.inner, self.pool = pair(2 * width, 4 * width), nn.MaxPool2d(2)
+            self.up2 = nn.ConvTranspose2d(4 * width, 2 * width, 2, 2)
+            self.up1 = nn.ConvTranspose2d(2 * width, width, 2, 2)
+            self.join2, self.join1 = pair(4 * width, 2 * width), pair(2 * width, width)
+            self.out = nn.Conv2d(width, 2, 1)
+
+        def forward(self, x: Any) -> Any:
+            a = self.down1(x)
+            b = self.down2(self.pool(a))
+            y = self.join2(torch.cat([self.up2(self.inner(self.pool(b))), b], 1))
+            return self.out(self.join1(torch.cat([self.up1(y), a], 1)))
+
+    return UNet(), [(1, 3, side, side)]
+
+
 def product(nn: Any, size: int) -> tuple[Any, list[tuple[int, ...]]]:
     """A matrix product and a ReLU."""
     torch = importlib.import_module("torch")
@@ -141,7 +240,10 @@ MODELS: dict[str, Callable[[Any], tuple[Any, list[tuple[int, ...]]]]] = {
     "cnn": lambda nn: cnn(nn, 4),
     "residual-112": lambda nn: residual(nn, [(32, 1), (32, 1), (64, 2), (64, 1)], 112),
     "resnet18": lambda nn: residual(nn, _RESNET18, 224),
+    "efficient-160": lambda nn: efficient(nn, 160),
+    "u-net-96": lambda nn: segmenting(nn, 96, 16),
     "transformer": lambda nn: transformer(nn, 128, 256, 4),
+    "vit-224": lambda nn: vision_transformer(nn, 224, 192, 3),
     "product-128": lambda nn: product(nn, 128),
     "product-512": lambda nn: product(nn, 512),
     "softmax-1024": lambda nn: (nn.Softmax(dim=1), [(1024, 1024)]),

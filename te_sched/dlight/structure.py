@@ -19,6 +19,7 @@ from te_sched.tir.schedule import Schedule
 
 _MANY = 64  # the guess for extents that are not constant
 _ROWS = 8  # enough for a tile
+_COLUMNS = 16  # of a vector, so that as few as possible of its lanes are unused
 SPATIAL, REDUCTION = "DataPar", "CommReduce"
 
 
@@ -187,11 +188,14 @@ def contraction_of(node: Block, constants: Collection[Buffer] = ()) -> Contracti
             is_worth = reuse >= 4 or load.buffer in constants
             if not is_contiguous and not (is_plain and is_worth):
                 continue
-            is_known = extent_of(node.iter_vars[place]) is not None
-            candidates.append((is_known, is_plain, is_contiguous, place, wide))
+            extent = extent_of(node.iter_vars[place])
+            is_free = is_contiguous or load.buffer in constants
+            fit = 0.0 if extent is None else extent / (-(-extent // _COLUMNS) * _COLUMNS)
+            rank = extent is not None, is_plain, is_free, fit, not is_contiguous
+            candidates.append((*rank, place, wide))
     if not candidates:
         return None
-    _, is_plain, is_contiguous, column, wide = max(candidates)
+    _, is_plain, _, _, is_apart, column, wide = max(candidates)
     rows = [
         place
         for var, place in spatial.items()
@@ -204,7 +208,7 @@ def contraction_of(node: Block, constants: Collection[Buffer] = ()) -> Contracti
             if var in used[wide] and place < column and var not in used[1 - wide]
         ]
     row = max(rows, key=lambda place: (_rank(node.iter_vars[place]), place)) if rows else None
-    return Contraction(wide, column, row, is_plain, is_contiguous, found)
+    return Contraction(wide, column, row, is_plain, not is_apart, found)
 
 
 def _rank(axis: IterVar) -> int:
