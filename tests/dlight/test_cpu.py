@@ -186,6 +186,16 @@ def test_rows_of_softmax_after_a_product_are_computed_together():
         np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
+@pytest.mark.parametrize("columns", [40, 20, 1000, 24])
+def test_sums_of_rows_have_parts_of_a_part_of_a_register(columns):
+    declared = one(lambda a: topi.sum(a, 1), 3, columns)
+    func = te.create_prim_func(declared, index_dtype_override="int64")
+    sch = dlight.cpu.Default().apply(func, Target("llvm -mcpu=skylake-avx512"), False)
+    assert "_rf" in str(sch.mod)
+    for expected, found in zip(results(func, declared), results(sch.mod, declared), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
+
+
 def test_sums_of_groups_are_not_computed_again_for_each_row():
     a, g, b = tensor(1, 16, 12, 12), tensor(16, name="g"), tensor(16, name="b")
     declared = [a, g, b, topi.nn.group_norm(a, g, b, 4, 1, [2, 3])]

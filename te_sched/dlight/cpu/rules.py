@@ -161,8 +161,9 @@ def _in_parts(sch: Schedule, block: BlockRV, lanes: int) -> BlockRV | None:
     size = extent_of(last)
     if last.kind == SPATIAL or size is None:
         return None
-    wide = next((one * lanes for one in (4, 2, 1) if size % (one * lanes) == 0), 0)
-    if not wide or size < 2 * wide:
+    widths = [one * lanes // 4 for one in (16, 8, 4, 2, 1)]
+    wide = next((one for one in widths if one > 1 and size % one == 0 and size >= 2 * one), 0)
+    if not wide:
         return None
     inputs = inputs_of(node)
     if not inputs or not all(_is_row(one, last.var) for one in inputs):
