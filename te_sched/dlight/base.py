@@ -49,7 +49,7 @@ class ApplyDefaultSchedule(ModulePass):
 
     info = PassInfo(name="ApplyDefaultSchedule")
 
-    def __init__(self, *rules: DefaultRule) -> None:
+    def __init__(self, *rules: Any) -> None:
         for one in rules:
             if not hasattr(one, "apply") and not callable(one):
                 raise ScheduleError(
