@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from te_sched.errors import GraphError, repr_of
-from te_sched.ir.graph import TupleGetItem
+from te_sched.ir.graph import Constant, TupleGetItem
 from te_sched.relax import op as R
 from te_sched.relax.constant import const
 from te_sched.relax.frontend.torch.elementwise import promoted
@@ -773,24 +773,41 @@ def _attention(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> Any:
-    if enable_gqa:
-        raise GraphError("attention with groups of queries", "", "repeat keys and values first")
     rank = imp.info(q).ndim
-    if rank == 3:
-        q, k, v = [imp.emit(R.expand_dims(one, 1)) for one in (q, k, v)]
-    elif rank != 4:
-        raise GraphError(f"attention of tensors of {rank} dimensions", "", "use 3 or 4 dimensions")
+    if not 2 <= rank <= 4:
+        raise GraphError(
+            f"attention of tensors of {rank} dimensions", "", "use 2, 3 or 4 dimensions"
+        )
+    if enable_gqa:  # several queries for each key
+        times = imp.shape(q)[-3] // imp.shape(k)[-3]
+        k, v = [imp.emit(R.repeat(one, times, rank - 3)) for one in (k, v)]
+    added = {2: [0, 1], 3: [1], 4: []}[rank]
+    if added:
+        q, k, v = [imp.emit(R.expand_dims(one, added)) for one in (q, k, v)]
     axes = [0, 2, 1, 3]
     q, k, v = [imp.emit(R.permute_dims(one, axes)) for one in (q, k, v)]
+    bias = attn_mask
     if attn_mask is not None:
-        attn_mask = _bias_of(imp, attn_mask, q, k)
+        if rank == imp.info(attn_mask).ndim == 3:
+            attn_mask = imp.emit(R.expand_dims(attn_mask, 1))
+        bias = _bias_of(imp, attn_mask, q)
     mask = "TopLeft" if is_causal else None
-    found = imp.emit(R.nn.attention(q, k, v, attn_mask, scale, mask))
+    found = imp.emit(R.nn.attention(q, k, v, bias, scale, mask))
     found = imp.emit(R.permute_dims(found, axes))
-    return imp.emit(R.squeeze(found, [1])) if rank == 3 else found
+    if attn_mask is not None and imp.dtype(attn_mask) == "bool":
+        found = _where_some(imp, attn_mask, found)
+    return imp.emit(R.squeeze(found, added)) if added else found
 
 
-def _bias_of(imp: Importer, mask: Any, q: Any, k: Any) -> Any:
+def _where_some(imp: Importer, mask: Any, found: Any) -> Any:
+    """The results of queries for which a mask has keys; 0 for others."""
+    if isinstance(mask, Constant) and mask.data.numpy().any(-1).all():
+        return found
+    has_key = ROWS["any"].rule(imp, mask, -1, True)
+    return imp.emit(R.where(has_key, found, const(0, imp.dtype(found))))
+
+
+def _bias_of(imp: Importer, mask: Any, q: Any) -> Any:
     """A mask as what is added to the scores, of four dimensions."""
     dtype = imp.dtype(q)
     if imp.dtype(mask) == "bool":

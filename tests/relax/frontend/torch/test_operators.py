@@ -260,6 +260,22 @@ def test_attention_is_causal() -> None:
     check(lambda q: F.scaled_dot_product_attention(q, q, q, mask), q, importers=["exported"])
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda q, k, m: F.scaled_dot_product_attention(q, k, k, m),
+        lambda q, k, m: F.scaled_dot_product_attention(q, k, k, m * 1.0),
+        lambda q, k, m: F.scaled_dot_product_attention(q[0], k[0], k[0], m[0]),
+        lambda q, k, m: F.scaled_dot_product_attention(q[None], k[None], k[None], m),
+        lambda q, k, m: F.scaled_dot_product_attention(q, k[:1], k[:1], enable_gqa=True),
+    ],
+)
+def test_attention_with_masks(function) -> None:
+    mask = torch.arange(4 * 2 * 3).reshape(4, 2, 3) % 5 > 1
+    mask[1, 1] = False  # this query has no key
+    check(function, torch.rand(4, 2, 5), torch.rand(4, 3, 5), mask, importers=["exported"])
+
+
 def test_operators_that_change_a_view() -> None:
     def changed(x):
         y = x * 2
@@ -349,11 +365,10 @@ BATCH_NORM = torch.nn.BatchNorm2d(2, track_running_stats=False)
         (lambda x: F.interpolate(x, (3, 3), mode="area"), (1, 1, 2, 2), "with mode 'area'"),
         (lambda x: F.interpolate(x, (3,), mode="linear"), (1, 1, N), "interpolate a tensor of"),
         (
-            lambda x: F.scaled_dot_product_attention(x, x, x, enable_gqa=True),
-            (1, 1, 2, 2),
-            "groups of queries",
+            lambda x: F.scaled_dot_product_attention(x, x, x),
+            (1, 1, 1, 2, 2),
+            "attention of tensors of 5",
         ),
-        (lambda x: F.scaled_dot_product_attention(x, x, x), (2, 2), "attention of tensors of 2"),
         (
             lambda x: F.interpolate(x, (3,), antialias=True),
             (1, 1, 2),
