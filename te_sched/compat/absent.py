@@ -79,6 +79,8 @@ ABSENT: dict[str, str] = {
     "contrib.mkl": "use contrib.cblas.matmul: numpy's BLAS",
     "contrib.dnnl": "use contrib.cblas.matmul: numpy's BLAS",
     "contrib.nnpack": "use te_sched.topi, or register a Python function and te.extern",
+    "contrib.torch": "programs take tensors of torch as they are; relax.frontend.torch imports "
+    "models, and has relax_dynamo for torch.compile",
     "contrib.random": "make random arrays with numpy",
     "contrib.sort": "register a Python function (numpy.argsort) and call it in te.extern",
     "contrib.sparse": "declare the arrays of the format as placeholders, with indices A[I[i]]",
@@ -86,6 +88,8 @@ ABSENT: dict[str, str] = {
     "contrib.stackvm": "te_sched compiles with LLVM",
     "contrib.emcc": "te_sched does not compile for the web",
     "contrib.peak": "time a schedule with module.time_evaluator",
+    "meta_schedule.testing": "it has workloads and scripts of TVM's own tests; te_sched.tune and "
+    "te_sched.meta_schedule search for schedules of yours",
     "testing.auto_scheduler": "te_sched.tune and te_sched.meta_schedule search for schedules",
     "testing.autotvm": "it tests TVM itself",
     "autotvm": "te_sched tunes TE schedules on this machine: autotvm.template, autotvm.tuner, "

@@ -189,8 +189,8 @@ class Tuned(Shown):
 
     def _title(self) -> str:
         plain = self.unscheduled_latency
-        than = "" if plain is None else f"; {plain * 1e6:.4g} us unscheduled"
-        return f"{self.name}: {self.latency * 1e6:.4g} us{than}"
+        than = "" if plain is None else f"; {plain * 1e6:.1f} us unscheduled"
+        return f"{self.name}: {self.latency * 1e6:.1f} us{than}"
 
     def __str__(self) -> str:
         plain = self.unscheduled_latency

@@ -82,6 +82,8 @@ def test_a_function_wins_over_its_module():
             "import tvm.auto_scheduler.measure",
             r"has no tvm.auto_scheduler.measure: .* te_sched.tune\(function, arguments\)",
         ),
+        ("from tvm.contrib.torch import as_torch", "no tvm.contrib.torch: .*relax_dynamo"),
+        ("import tvm.meta_schedule.testing", "no tvm.meta_schedule.testing: .* te_sched.tune"),
         ("import tvm.s_tir.dlight", "has no tvm.s_tir.*: TVM 0.24 renamed .* tvm.tir, "),
         ("from tvm.script import tirx as T", "has no tvm.script.tirx: TVM 0.24 renamed"),
         ("from tvm import tirx", "has no tvm.tirx: TVM 0.24 renamed"),

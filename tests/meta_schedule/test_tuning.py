@@ -40,7 +40,7 @@ def test_best_schedule_is_python_that_runs(tmp_path):
 
 def test_text_begins_with_the_times():
     text = tuned(seconds=[9.0, 3.0, 2.0, 4.0, 5.0]).as_python()
-    assert text.startswith("# main: 2e+06 us; 9e+06 us unscheduled\nimport te_sched\n")
+    assert text.startswith("# main: 2000000.0 us; 9000000.0 us unscheduled\nimport te_sched\n")
     assert "def apply_trace(sch: tir.Schedule) -> None:" in text
     assert "decision=[" in text
 
@@ -63,7 +63,7 @@ def test_result_is_shown_as_the_table_of_tasks():
         "Unscheduled (us): 9000000.0000",
         "Failed: 1 (Builder: broken: for the test)",
     ]
-    assert repr(found) == "<te_sched.Tuned product: 2e+06 us; 9e+06 us unscheduled, 4 candidates>"
+    assert repr(found) == "<te_sched.Tuned product: 2000000.0 us; 9000000.0 us unscheduled, 4 candidates>"
     assert "apply_trace" in found._repr_html_()
 
 
