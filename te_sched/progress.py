@@ -30,18 +30,20 @@ def progress(items: Iterable[_T], what: str, total: int | None = None) -> Iterab
 
 
 class Count:
-    """A bar that the work moves itself: `add` says how much was done, and what is to be shown."""
+    """A bar that the work moves itself: `add` says how much was done, and what is to be shown. It
+    is shown after a second, or at once if the work `is_long`.
+    """
 
-    def __init__(self, what: str, total: int) -> None:
+    def __init__(self, what: str, total: int, is_long: bool = False) -> None:
         self._what, self._total, self._done = what, total, 0
         self._start = time.monotonic()
-        self._bar: Any = None
-        self._is_shown = config.current().progress and _is_watched()
+        self.is_shown = config.current().progress and _is_watched()
+        self._bar: Any = _bar(what, 0, total) if is_long and self.is_shown else None
 
     def add(self, count: int = 1, note: str = "") -> None:
         """Count what was done; `note` stands after the bar from now on."""
         self._done += count
-        if not self._is_shown:
+        if not self.is_shown:
             return
         if self._bar is not None:
             self._bar.update(count)

@@ -24,6 +24,8 @@ from te_sched.meta_schedule.database import (
 from te_sched.meta_schedule.log_file import LOGGER, logging_to
 from te_sched.meta_schedule.task_scheduler import TaskScheduler
 from te_sched.meta_schedule.tune_context import TuneContext
+from te_sched.meta_schedule.watching import CountUnbuilt, Watched
+from te_sched.progress import Count
 from te_sched.signatures import checked_as, is_index, is_sequence
 
 FILE = "tuning.sqlite"
@@ -90,7 +92,11 @@ def tune_tasks(
     own = [one for one in parts if one is not builder and one is not runner]
     is_interrupted = False
     try:
-        with logging_to(folder / "tuning.log"):
+        with logging_to(folder / "tuning.log"), Count(_what(tasks), left, is_long=True) as bar:
+            runner = parts[1]
+            if bar.is_shown:
+                runner = Watched(runner, bar, has_one_task=len(tasks) == 1)
+                chosen = [CountUnbuilt(runner), *chosen]
             scheduler.tune(
                 tasks,
                 task_weights,
@@ -98,7 +104,7 @@ def tune_tasks(
                 max_trials_per_task=left if max_trials_per_task is None else max_trials_per_task,
                 num_trials_per_iter=num_trials_per_iter,
                 builder=parts[0],
-                runner=parts[1],
+                runner=runner,
                 measure_callbacks=chosen,
                 database=found,
                 cost_model=cost_models.create(cost_model),
@@ -118,6 +124,11 @@ def tune_tasks(
             ", the same call goes on" if goes_on else "",
         )
     return found
+
+
+def _what(tasks: Sequence[TuneContext]) -> str:
+    """The name of a search."""
+    return f"tuning {tasks[0].task_name if len(tasks) == 1 else f'{len(tasks)} tasks'}"
 
 
 def check_trials(name: str, count: Any) -> None:

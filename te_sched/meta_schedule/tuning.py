@@ -11,7 +11,7 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -24,19 +24,17 @@ from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.lower.prim_func import create_prim_func
 from te_sched.meta_schedule import builder as builders
 from te_sched.meta_schedule import cost_model as cost_models
-from te_sched.meta_schedule import measure_callback as callbacks
 from te_sched.meta_schedule import runner as runners
 from te_sched.meta_schedule.arg_info import ArgInfo
-from te_sched.meta_schedule.builder.base import Builder, BuilderResult
+from te_sched.meta_schedule.builder.base import Builder
 from te_sched.meta_schedule.database import (
     Database,
     MemoryDatabase,
     SQLiteDatabase,
     TuningRecord,
 )
-from te_sched.meta_schedule.measure_callback import MeasureCallback
-from te_sched.meta_schedule.runner.base import Runner, RunnerFuture, RunnerInput, RunnerResult
-from te_sched.meta_schedule.search_strategy import MeasureCandidate, SearchStrategy
+from te_sched.meta_schedule.runner.base import Runner
+from te_sched.meta_schedule.search_strategy import SearchStrategy
 from te_sched.meta_schedule.space_generator import ScheduleFn, SpaceGenerator
 from te_sched.meta_schedule.task_scheduler import TaskRecord, TaskScheduler
 from te_sched.meta_schedule.tir_integration import tune_tir
@@ -44,7 +42,6 @@ from te_sched.meta_schedule.tune import FILE, check_trials, made_folder
 from te_sched.meta_schedule.tune_context import TuneContext, normalized_module
 from te_sched.meta_schedule.utils import cpu_count
 from te_sched.notebook_display import Shown
-from te_sched.progress import Count
 from te_sched.schedule.schedule import Schedule as TensorSchedule
 from te_sched.signatures import is_index, is_sequence
 from te_sched.te.operation import PlaceholderOp
@@ -310,24 +307,21 @@ def tune(
             _measure_unscheduled(known, module, target, folder, own_builder, own_runner)
         measured = len(before.candidates)
         if measured < trials:
-            with Count(f"tuning {name}", trials) as bar:
-                watched = _Watched(own_runner, bar, measured)
-                tune_tir(
-                    module,
-                    target,
-                    folder,
-                    trials - measured,
-                    num_trials_per_iter=num_trials_per_iter,
-                    builder=own_builder,
-                    runner=watched,
-                    database=known,
-                    cost_model=cost_model,
-                    measure_callbacks=[_CountUnbuilt(watched), *callbacks.create()],
-                    space=space,
-                    strategy=strategy,
-                    seed=seed,
-                    task_name=name,
-                )
+            tune_tir(
+                module,
+                target,
+                folder,
+                trials - measured,
+                num_trials_per_iter=num_trials_per_iter,
+                builder=own_builder,
+                runner=own_runner,
+                database=known,
+                cost_model=cost_model,
+                space=space,
+                strategy=strategy,
+                seed=seed,
+                task_name=name,
+            )
     return Tuned(Trials(known, module, target), name)
 
 
@@ -480,6 +474,7 @@ def _measure_unscheduled(
         cost_model=None,
         space=ScheduleFn(_as_it_is, [], [], {}),
         strategy="replay-trace",
+        task_name="the unscheduled program",
     )
     if not len(own):
         raise KeyboardInterrupt
@@ -525,46 +520,3 @@ def _records_of(database: Database, module: IRModule, target: Target | None) -> 
 def _fault(record: TuningRecord) -> str:
     """What happened to a candidate, without details: the first lines of its message."""
     return ": ".join((record.error_msg or "not measured").strip().splitlines()[:2])
-
-
-class _Watched(Runner):
-    """A runner that shows how many candidates were measured, and the best time."""
-
-    def __init__(self, runner: Runner, bar: Count, before: int) -> None:
-        self._runner, self.is_exclusive = runner, runner.is_exclusive
-        self._bar, self._best = bar, math.inf
-        self._bar.add(before)
-
-    def run(self, runner_inputs: list[RunnerInput]) -> list[RunnerFuture]:
-        """Measure all, and count each when its result is taken."""
-        running = self._runner.run(runner_inputs)
-        return [RunnerFuture(one.done, partial(self._seen, one)) for one in running]
-
-    def _seen(self, future: RunnerFuture) -> RunnerResult:
-        result = future.result()
-        if result.run_secs and result.error_msg is None:
-            self._best = min(self._best, sum(result.run_secs) / len(result.run_secs))
-        self.add(1)
-        return result
-
-    def add(self, count: int) -> None:
-        """Count trials."""
-        known = math.isfinite(self._best)
-        self._bar.add(count, f"best {self._best * 1e6:.4g} us" if known else "")
-
-
-class _CountUnbuilt(MeasureCallback):
-    """Counts the candidates that no runner sees, since they could not be built."""
-
-    def __init__(self, watched: _Watched) -> None:
-        self._watched = watched
-
-    def apply(
-        self,
-        task_scheduler: TaskScheduler,
-        task_id: int,
-        measure_candidates: list[MeasureCandidate],
-        builder_results: list[BuilderResult],
-        runner_results: list[RunnerResult],
-    ) -> None:
-        self._watched.add(sum(one.artifact_path is None for one in builder_results))

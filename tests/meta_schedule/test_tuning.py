@@ -63,7 +63,10 @@ def test_result_is_shown_as_the_table_of_tasks():
         "Unscheduled (us): 9000000.0000",
         "Failed: 1 (Builder: broken: for the test)",
     ]
-    assert repr(found) == "<te_sched.Tuned product: 2000000.0 us; 9000000.0 us unscheduled, 4 candidates>"
+    assert (
+        repr(found)
+        == "<te_sched.Tuned product: 2000000.0 us; 9000000.0 us unscheduled, 4 candidates>"
+    )
     assert "apply_trace" in found._repr_html_()
 
 
