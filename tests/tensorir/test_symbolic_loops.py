@@ -86,3 +86,19 @@ def test_parts_of_a_fused_loop_of_symbolic_extent_are_in_their_domains() -> None
     c = np.zeros((4, 5), "float32")
     te_sched.build(sch.mod, target="llvm")(a, c)
     np.testing.assert_allclose(c, a * 2 + 1)
+
+
+def test_loops_without_iterations_are_fused() -> None:
+    source = """
+@T.prim_func
+def main(x: T.handle, n: T.int32):
+    X = T.match_buffer(x, (n, 0, 3))
+    for i, j, k in T.grid(n, 0, 3):
+        with T.block("X"):
+            vi, vj, vk = T.axis.remap("SSS", [i, j, k])
+            X[vi, vj, vk] = 1.0
+"""
+    sch = tir.Schedule(from_source(GIVEN + source))
+    sch.fuse(*sch.get_loops("X"))
+    function = te_sched.build(sch.mod, target="llvm")
+    function(np.zeros((2, 0, 3), "float32"), 2)

@@ -46,6 +46,7 @@ CASES = [
     unary("bitwise_not", np.invert, INTS),
     case("clip", lambda x: topi.clip(x, -0.5, 1), lambda x: np.clip(x, -0.5, 1), X),
     case("clip_ints", lambda x: topi.clip(x, -2, 3), lambda x: np.clip(x, -2, 3), INTS),
+    case("clip_whole_ints", lambda x: topi.clip(x, -math.inf, 1 << 40), lambda x: x, INTS),
     case("cast", lambda x: topi.cast(x, "int32"), lambda x: x.astype("int32"), X),
     case("cast_bool", lambda x: topi.cast(x, "bool"), lambda x: x.astype("bool"), INTS),
     case("astype", lambda x: x.astype("float64"), lambda x: x.astype("float64"), INTS),
