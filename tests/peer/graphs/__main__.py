@@ -33,6 +33,7 @@ def main() -> None:
                     stream.write(f"==== {seed}: {what}\n{text}\n")
                 if found.differences:
                     stream.write(f"==== {seed}: source\n{program(seed).text}\n")
+    print(f"programs: {totals.pop('programs')}")
     for what in sorted(one for one in totals if not one.endswith(", the same")):
         print(f"{what}: {totals[what + ', the same']} of {totals[what]}")
 
