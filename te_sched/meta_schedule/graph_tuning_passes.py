@@ -16,6 +16,7 @@ from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.meta_schedule.graph_passes import current_target
 from te_sched.meta_schedule.relax_integration import tune_relax
 from te_sched.meta_schedule.tir_integration import compile_tir, tune_tir
+from te_sched.meta_schedule.tune import noting_interrupts
 from te_sched.meta_schedule.tune_context import TuneContext, normalized_module
 from te_sched.signatures import checked_as
 from te_sched.tir.schedule import Schedule
@@ -62,7 +63,7 @@ class MetaScheduleTuneTIR(ModulePass):
     `MetaScheduleApplyDatabase`; the module stays as it is.
 
     `max_trials_global` candidates of each function are measured. Functions that are scheduled are
-    left out.
+    left out. Ctrl-C ends the search; the folder keeps what was measured, and the same call goes on.
     """
 
     info = PassInfo(name="MetaScheduleTuneTIR")
@@ -72,16 +73,18 @@ class MetaScheduleTuneTIR(ModulePass):
 
     def __call__(self, mod: IRModule) -> IRModule:
         """The module itself, after the search."""
-        for name, func in mod.functions.items() if self.max_trials_global > 0 else ():
-            if isinstance(func, PrimFunc) and not func.attrs.get(IS_SCHEDULED):
-                tune_tir(
-                    func,
-                    current_target(self.info.name),
-                    Path(self.work_dir),
-                    self.max_trials_global,
-                    database="json",
-                    task_name=str(name),
-                )
+        with noting_interrupts() as interrupted:
+            for name, func in mod.functions.items() if self.max_trials_global > 0 else ():
+                is_open = isinstance(func, PrimFunc) and not func.attrs.get(IS_SCHEDULED)
+                if is_open and not interrupted:
+                    tune_tir(
+                        func,
+                        current_target(self.info.name),
+                        Path(self.work_dir),
+                        self.max_trials_global,
+                        database="json",
+                        task_name=str(name),
+                    )
         return mod
 
 
@@ -129,10 +132,12 @@ class FewShotTuning(ModulePass):
         """The schedule of a function; None if none was valid."""
         if not self.benchmark:
             return _first_drawn(mod, target)
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory() as folder, noting_interrupts() as interrupted:
             database = tune_tir(
                 mod, target, folder, self.valid_count, database="memory", strategy="replay-trace"
             )
+            if interrupted:
+                raise KeyboardInterrupt  # a module of which some functions are tuned is no result
             found: Schedule | None = compile_tir(database, mod, target)
             return found
 

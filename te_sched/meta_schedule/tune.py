@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +33,27 @@ from te_sched.signatures import checked_as, is_index, is_sequence
 FILE = "tuning.sqlite"
 # The parameters that `check_trials` checks.
 TRIALS = ("max_trials_global", "max_trials_per_task", "num_trials_per_iter")
+
+# The lists of `noting_interrupts` around a search.
+_SEARCHES: ContextVar[tuple[list[Database], ...]] = ContextVar("searches", default=())
+
+
+@contextmanager
+def noting_interrupts() -> Iterator[list[Database]]:
+    """A list that gets the databases of searches inside that Ctrl-C ends: they return in good
+    order, and the caller must not begin the next one.
+
+    >>> with noting_interrupts() as interrupted:
+    ...     pass
+    >>> interrupted
+    []
+    """
+    found: list[Database] = []
+    token = _SEARCHES.set((*_SEARCHES.get(), found))
+    try:
+        yield found
+    finally:
+        _SEARCHES.reset(token)
 
 
 @checked_as(DeclarationError, but=("work_dir", *TRIALS))
@@ -111,6 +134,8 @@ def tune_tasks(
             )
     except KeyboardInterrupt:
         is_interrupted = True
+        for one in _SEARCHES.get():
+            one.append(found)
     finally:
         for one in own:
             one.close()

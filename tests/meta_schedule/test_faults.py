@@ -12,10 +12,14 @@ from pathlib import Path
 
 import pytest
 
+import te_sched
 from te_sched import meta_schedule as ms
-from te_sched.errors import DeclarationError
+from te_sched import relax, te
+from te_sched.errors import BuildError, DeclarationError
 from te_sched.meta_schedule.log_file import LOGGER
+from te_sched.meta_schedule.runner import local_runner
 from te_sched.meta_schedule.tune import FILE
+from te_sched.script import from_source
 from te_sched.worker_pool import scratch_folder
 from tests.meta_schedule.programs import (
     BUILDER,
@@ -384,3 +388,60 @@ def test_threads_that_tune_have_logs_of_their_own(tmp_path):
         assert f"task 0 ({name})" in text
         assert f"task 0 ({other})" not in text
     assert (LOGGER.level, LOGGER.propagate, LOGGER.handlers) == before
+
+
+ENDLESS = """
+@T.prim_func
+def main(A: T.Buffer((1,), "float32"), B: T.Buffer((1,), "float32")):
+    with T.block("endless"):
+        T.reads(A[0])
+        T.writes(B[0])
+        B[0] = T.float32(0)
+        while B[0] < T.float32(1):
+            B[0] = A[0] * T.float32(0)
+"""
+
+
+def test_program_that_does_not_end_is_refused_after_the_limit_of_a_candidate():
+    program, start = from_source(ENDLESS), time.monotonic()
+    with pytest.raises(BuildError, match="cannot be built or run as it is given") as caught:
+        te_sched.tune(program, trials=1, builder=BUILDER, runner=runner(timeout_sec=3))
+    assert "Timeout, killed after 3 seconds" in caught.value.why
+    assert time.monotonic() - start < 25  # and not ten times that limit before
+
+
+def test_log_says_that_the_unscheduled_program_still_runs(tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr(local_runner, "_SILENT", 0.5)
+    options = {"runner": runner(timeout_sec=0.2), "database": "memory", "builder": BUILDER}
+    ms.tune_tir(from_source(ENDLESS), LLVM, tmp_path, 1, strategy="replay-trace", **options)
+    assert caplog.messages[0] == (
+        "the unscheduled program has run for 0.5 s, and is given up after 2 s; "
+        "Ctrl-C ends the search"
+    )
+
+
+def two_functions():
+    functions = {}
+    for name, factor in (("first", 2.0), ("second", 3.0)):
+        A = te.placeholder((8,), name="A")
+        B = te.compute((8,), lambda i, A=A, factor=factor: A[i] * factor, name="B")
+        functions[name] = te.create_prim_func([A, B]).with_attr("global_symbol", name)
+    return te_sched.IRModule(functions)
+
+
+def test_ctrl_c_ends_the_pass_that_tunes_all_functions(tmp_path, monkeypatch, caplog):
+    searches = []
+    monkeypatch.setattr(ms.runner.LocalRunner, "run", lambda *a: searches.append(a) or interrupt())
+    module = two_functions()
+    with LLVM:
+        assert relax.transform.MetaScheduleTuneTIR(tmp_path, 2)(module) is module
+    assert len(searches) == 1
+    assert ["was interrupted" in one for one in caplog.messages] == [True]
+
+
+def test_ctrl_c_ends_the_pass_that_measures_a_few_schedules(monkeypatch):
+    searches = []
+    monkeypatch.setattr(ms.runner.LocalRunner, "run", lambda *a: searches.append(a) or interrupt())
+    with LLVM, pytest.raises(KeyboardInterrupt):
+        relax.transform.FewShotTuning(2, benchmark=True)(two_functions())
+    assert len(searches) == 1

@@ -32,6 +32,7 @@ from te_sched.worker_pool import WorkerPool, WorkerTimeoutError
 _Function = str | Callable[..., Any] | None
 _LONGER = 10.0  # times the limit of a candidate that the unscheduled program may take
 _SLOWER = 100.0  # times what the unscheduled program takes, and
+_SILENT = 10.0  # seconds of an unscheduled program before the log says that it runs
 _PATIENCE = 10.0  # seconds: longer candidates are hopeless
 
 
@@ -143,7 +144,14 @@ class LocalRunner(Runner):
         reference = self._references.get(path or "")
         if reference is None or self._functions[1] is not None:
             return self.timeout_sec
-        wait([reference])  # the worker runs it before candidates
+        if not wait([reference], _SILENT).done:  # the worker runs it before candidates
+            LOGGER.warning(
+                "the unscheduled program has run for %g s, and is given up after %g s; "
+                "Ctrl-C ends the search",
+                _SILENT,
+                _LONGER * self.timeout_sec,
+            )
+            wait([reference])
         is_known = not reference.cancelled() and reference.exception() is None
         if not is_known or not limit_of(self.evaluator_config):
             return self.timeout_sec
