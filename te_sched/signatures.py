@@ -105,11 +105,14 @@ def checked(
     error: type[TeSchedError] = DeclarationError,
     face: str = "",
     but: Iterable[str] = (),
+    shown: str = "",
 ) -> Callable[_P, _T]:
-    """The function with its arguments checked; `face` is the public module in messages."""
+    """The function with its arguments checked; `face` is the public module in messages, `shown`
+    the name, which is that of the function by default, or of the class that it makes.
+    """
     known: list[_Signature] = []  # annotations are evaluated at the first call
     owner, _, own = function.__qualname__.rpartition(".")
-    shown = face + (owner.rpartition(".")[2] if own == "__init__" else own)
+    shown = face + (shown or (owner.rpartition(".")[2] if own == "__init__" else own))
 
     @wraps(function)
     def call(*args: _P.args, **kwargs: _P.kwargs) -> _T:
@@ -177,11 +180,10 @@ def check_arguments(
 
 def checked_value(value: Any, error: type[TeSchedError], face: str) -> Any:
     """The checked version of a function; a class, whose `__init__` is checked; or another value."""
-    for owner in value.__mro__ if isinstance(value, type) else ():
-        made: Any = vars(owner).get("__init__")
-        is_ours = isinstance(made, FunctionType) and owner.__module__.startswith("te_sched.")
-        if is_ours and not hasattr(made, "__wrapped__"):
-            setattr(owner, "__init__", checked(made, error, face))  # noqa: B010
+    made: Any = getattr(value, "__init__", None) if isinstance(value, type) else None
+    is_ours = isinstance(made, FunctionType) and made.__module__.startswith("te_sched.")
+    if is_ours and not hasattr(made, "__wrapped__"):  # perhaps that of a base class
+        setattr(value, "__init__", checked(made, error, face, shown=value.__name__))  # noqa: B010
     is_function = isinstance(value, FunctionType) and not hasattr(value, "__wrapped__")
     return checked(value, error, face) if is_function else value
 

@@ -130,12 +130,6 @@ class ScheduleFn(_WithParts):
         mutator_probs: Any = _FROM_TARGET,
     ) -> None:
         super().__init__(sch_rules, postprocs, mutator_probs)
-        if not callable(sch_fn):
-            raise DeclarationError(
-                f"the function of a space cannot be {kind_of(sch_fn)}",
-                "",
-                "give a function of a schedule",
-            )
         self.sch_fn = sch_fn
 
     def generate_design_space(self, mod: IRModule) -> list[Schedule]:

@@ -134,8 +134,8 @@ def tune_tasks(
             )
     except KeyboardInterrupt:
         is_interrupted = True
-        for one in _SEARCHES.get():
-            one.append(found)
+        for noted in _SEARCHES.get():
+            noted.append(found)
     finally:
         for one in own:
             one.close()

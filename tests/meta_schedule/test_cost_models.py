@@ -62,7 +62,7 @@ def test_a_file_without_a_state_is_refused(tmp_path: Path, content: str) -> None
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"seed": "1"}, "seed is '1', expected an integer"),
+        ({"seed": "1"}, "seed of .*RandomModel is '1', expected an int"),
         ({"max_range": -1}, "max_range is -1, expected an integer"),
         ({"path": "/nowhere/state"}, "cannot load /nowhere/state"),
     ],

@@ -229,7 +229,7 @@ def test_several_databases_answer_together():
     assert both.query_tuning_record(MODULE, LLVM).mean == 1.0
     first = ms.database.create("ordered_union", slow, fast)
     assert first.query_tuning_record(MODULE, LLVM).mean == 2.0
-    with pytest.raises(DeclarationError, match="int is not a database"):
+    with pytest.raises(DeclarationError, match=r"argument databases of .*UnionDatabase is 3"):
         ms.database.UnionDatabase(3)
 
 
@@ -242,7 +242,7 @@ def test_a_function_of_a_schedule_is_a_database():
     database = ms.database.create(split)
     assert "i_0" in database.query_ir_module(MODULE, LLVM).script()
     assert ms.database.create(lambda sch: False).query_schedule(MODULE, LLVM) is None
-    with pytest.raises(DeclarationError, match="int is not a function of a schedule"):
+    with pytest.raises(DeclarationError, match=r"schedule_fn of .*ScheduleFnDatabase is 3"):
         ms.database.ScheduleFnDatabase(3)
 
 
@@ -277,7 +277,7 @@ def test_wrong_questions(tmp_path):
             database.get_top_k(database.commit_workload(MODULE), -1)
         with pytest.raises(DeclarationError, match="'module' is not a kind of answer"):
             database.query(MODULE, LLVM, kind="module")
-        with pytest.raises(DeclarationError, match="is not a workload"):
+        with pytest.raises(DeclarationError, match="argument mod of commit_workload is 3"):
             database.commit_workload(3)
 
 

@@ -287,7 +287,10 @@ def test_the_size_of_rows_follows_the_options() -> None:
     ("create", "message"),
     [
         (lambda: PerStoreFeature(0), "buffers_per_store is 0, expected a number"),
-        (lambda: PerStoreFeature(cache_line_bytes="1"), "cache_line_bytes is '1', expected"),
+        (
+            lambda: PerStoreFeature(cache_line_bytes="1"),
+            "PerStoreFeature is '1', expected",
+        ),
         (lambda: PerStoreFeature(extract_workload=True), "features of the unscheduled program"),
         (lambda: feature_extractor.create("per-store"), "'per-store' is not a feature extractor"),
     ],

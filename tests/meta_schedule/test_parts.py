@@ -114,5 +114,5 @@ def test_profiles_sum_parts():
 
 
 def test_paths_of_databases_are_texts():
-    with pytest.raises(DeclarationError, match="cannot open"):
+    with pytest.raises(DeclarationError, match="argument path of SQLiteDatabase is 3"):
         ms.database.SQLiteDatabase(3)

@@ -187,7 +187,7 @@ def test_write_cache_level_states_where_the_cache_is() -> None:
     assert _steps(found)[-2:] == ["cache_write", "reverse_compute_at"]
 
 
-@pytest.mark.parametrize("structure", ["SXR", "", 3])
+@pytest.mark.parametrize("structure", ["SXR", ""])
 def test_multi_level_tiling_rejects_a_structure(structure: Any) -> None:
     with pytest.raises(DeclarationError, match="is not a tiling structure"):
         rules.MultiLevelTiling(structure)

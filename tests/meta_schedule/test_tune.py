@@ -153,7 +153,7 @@ def test_older_arguments_give_a_schedule(tmp_path):
         ({"seed": "x"}, "argument seed of tune_tir is 'x', expected an int or None"),
         ({"task_name": 3}, "argument task_name of tune_tir is 3, expected a str"),
         ({"config": {}}, "argument config of tune_tir is .*expected a TuneConfig or None"),
-        ({"config": ms.TuneConfig(1, strategy=3)}, "'3' is not a search strategy"),
+        ({"config": ms.TuneConfig(1, strategy="3")}, "'3' is not a search strategy"),
         ({"special_space": 3}, "argument special_space of tune_tir is 3, expected a dictionary"),
         ({"database": "memory", "module_equality": "x"}, "'x' is not a module equality"),
         ({"folder": 3}, "cannot tune into 3"),

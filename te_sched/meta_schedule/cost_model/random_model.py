@@ -40,11 +40,7 @@ class RandomModel(CostModel):
         path: str | os.PathLike[str] | None = None,
         max_range: int = 100,
     ) -> None:
-        if seed is not None and not is_index(seed):
-            raise DeclarationError(
-                f"seed is {repr_of(seed)}, expected an integer", "", "give an integer or None"
-            )
-        if not is_index(max_range) or max_range < 0:
+        if max_range < 0:
             raise DeclarationError(
                 f"max_range is {repr_of(max_range)}, expected an integer", "", "give 0 or more"
             )

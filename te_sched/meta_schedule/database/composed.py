@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from te_sched.codegen.target import Target
-from te_sched.errors import DeclarationError, kind_of
 from te_sched.ir.stmt import IRModule
 from te_sched.meta_schedule.database.base import Database, TuningRecord, Workload
 from te_sched.meta_schedule.database.memory import MemoryDatabase
@@ -14,9 +13,6 @@ from te_sched.tir.schedule import Schedule
 
 class _Union(Database):
     def __init__(self, *databases: Database) -> None:
-        for one in databases:
-            if not isinstance(one, Database):
-                raise DeclarationError(f"{kind_of(one)} is not a database", "", "give databases")
         self.databases = databases
 
     def answers(
@@ -71,10 +67,6 @@ class ScheduleFnDatabase(MemoryDatabase):
     def __init__(
         self, schedule_fn: Callable[[Schedule], bool], module_equality: str = "structural"
     ) -> None:
-        if not callable(schedule_fn):
-            raise DeclarationError(
-                f"{kind_of(schedule_fn)} is not a function of a schedule", "", "give a function"
-            )
         super().__init__(module_equality)
         self._schedule_fn = schedule_fn
 

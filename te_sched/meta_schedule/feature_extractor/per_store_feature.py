@@ -63,7 +63,6 @@ from te_sched.meta_schedule.feature_extractor.index_sums import (
 )
 from te_sched.meta_schedule.feature_extractor.stores import FLOATS, INTS, Program, Store, read
 from te_sched.meta_schedule.search_strategy import MeasureCandidate
-from te_sched.signatures import is_index
 from te_sched.tir.schedule import Schedule
 
 if TYPE_CHECKING:
@@ -104,7 +103,7 @@ class PerStoreFeature(FeatureExtractor):
             ("arith_intensity_curve_num_samples", arith_intensity_curve_num_samples),
             ("cache_line_bytes", cache_line_bytes),
         ]:
-            if not is_index(value) or value < 1:
+            if value < 1:
                 raise DeclarationError(
                     f"{name} is {repr_of(value)}, expected a number", "", "give 1 or more"
                 )

@@ -301,7 +301,7 @@ def _is_copy_like(sch: Schedule, reader: BlockRV) -> bool:
 
 
 def _check_structure(structure: Any) -> None:
-    if not isinstance(structure, str) or not structure or {*structure} - {*"SR"}:
+    if not structure or {*structure} - {*"SR"}:
         raise DeclarationError(
             f"{repr_of(structure)} is not a tiling structure",
             "its letters are the levels, outermost first: S of data parallel loops, R of "
