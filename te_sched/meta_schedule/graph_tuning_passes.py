@@ -137,7 +137,7 @@ class FewShotTuning(ModulePass):
                 mod, target, folder, self.valid_count, database="memory", strategy="replay-trace"
             )
             if interrupted:
-                raise KeyboardInterrupt  # a module of which some functions are tuned is no result
+                raise KeyboardInterrupt  # some functions are tuned, others are not
             found: Schedule | None = compile_tir(database, mod, target)
             return found
 
