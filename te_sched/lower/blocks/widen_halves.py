@@ -18,7 +18,7 @@ from te_sched.ir.choices import choice_of
 from te_sched.ir.expr import BinaryOp, Buffer, BufferLoad, Call, Cast, Expr, FloatImm, Var
 from te_sched.ir.intrinsic_table import FOREIGN
 from te_sched.ir.retyped import Retyper
-from te_sched.ir.stmt import BufferStore, LetStmt, PrimFunc, Stmt
+from te_sched.ir.stmt import Allocate, BufferStore, LetStmt, PrimFunc, Stmt
 from te_sched.ir.visitor import ReferenceMapper, replace, walk
 from te_sched.tensorir.handles import BlockRV
 from te_sched.tensorir.schedule import BlockSchedule
@@ -75,10 +75,13 @@ class _Widener(Retyper, ReferenceMapper):
 
     def __init__(self, func: PrimFunc) -> None:
         self.kept = {*func.params, *func.buffer_map.values()}
+        nodes = list(walk(func.body))
+        self.allocated = {one.buffer_var for one in nodes if type(one) is Allocate}
         self.variables: dict[Var, Var] = {}
 
     def renewed(self, node: Any) -> Any:
-        if not isinstance(node, Buffer) or node in self.kept or not is_half(node):
+        is_kept = node in self.kept or getattr(node, "data", None) in self.allocated
+        if not isinstance(node, Buffer) or is_kept or not is_half(node):
             return super().renewed(node)
         return decl_buffer(node.shape, WIDE, node.name, scope=node.scope())
 

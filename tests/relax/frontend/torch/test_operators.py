@@ -231,6 +231,7 @@ def test_places_and_promotion() -> None:
     check(lambda i: i / 2 + i * 0.5, INTS)
     check(lambda i: (i**2, i**9, 2**i, torch.div(i - 3, 2, rounding_mode="trunc")), INTS)
     check(lambda i: (i.to(torch.int8).clamp(min=-1), i.clamp(0.5), i.clamp(max=2)), INTS)
+    check(lambda a: a.half().cumsum(1).float(), torch.round(A * 8))
     check(lambda i: (i.cumsum(1), i.to(torch.int8).cumprod(0)), INTS)
     check(lambda a, i: torch.stack([i, a[0, :2, :3]]), A, INTS, importers=["exported"])
     check(lambda a, i: torch.gather(a[0], 1, i[:1]), A, INTS)
