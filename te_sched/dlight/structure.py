@@ -171,6 +171,9 @@ def contraction_of(node: Block, constants: Collection[Buffer] = ()) -> Contracti
     if found is None:
         return None
     spatial = {one.var: place for place, one in enumerate(node.iter_vars) if one.kind == SPATIAL}
+    written = stored(node)
+    if written is None or [*map(id, written.indices)] != [*map(id, spatial)]:
+        return None  # the loops of its results are not those of its iterators
     used = [variables_of(*one.indices) for one in found]
     candidates = []
     for wide, other in ((0, 1), (1, 0)):

@@ -9,6 +9,7 @@ from te_sched.dlight.cpu import contraction
 from te_sched.dlight.cpu.contraction import in_lines, tile_of
 from te_sched.dlight.cpu.vectors import VectorRegisters, vectors_of
 from te_sched.errors import ScheduleError
+from te_sched.script import tir as T
 from te_sched.target import Target
 
 LLVM = Target("llvm")
@@ -217,6 +218,38 @@ def test_products_of_heads_of_several_sequences_are_tiled():
     assert "dlight.scheduled" in str(sch.mod)
     for expected, found in zip(results(func, declared), results(sch.mod, declared), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("size", [None, 32])
+def test_products_into_a_row_of_a_matrix(size):
+    """The results have a dimension without an iterator."""
+
+    @T.prim_func
+    def known(X: T.Buffer((1, 9)), W: T.Buffer((9, 32)), B: T.Buffer((32,)), Z: T.Buffer((1, 32))):
+        for j, r in T.grid(32, 9):
+            with T.block("Z"):
+                vj, vr = T.axis.remap("SR", [j, r])
+                with T.init():
+                    Z[0, vj] = B[vj]
+                Z[0, vj] = Z[0, vj] + X[0, vr] * W[vr, vj]
+
+    @T.prim_func
+    def given(x: T.handle, w: T.handle, b: T.handle, z: T.handle):
+        m, n = T.int64(), T.int64()
+        X, W = T.match_buffer(x, (1, m)), T.match_buffer(w, (m, n))
+        B, Z = T.match_buffer(b, (n,)), T.match_buffer(z, (1, n))
+        for j, r in T.grid(n, m):
+            with T.block("Z"):
+                vj, vr = T.axis.remap("SR", [j, r])
+                with T.init():
+                    Z[0, vj] = B[vj]
+                Z[0, vj] = Z[0, vj] + X[0, vr] * W[vr, vj]
+
+    sch = dlight.cpu.Default().apply(given if size is None else known, LLVM, False)
+    x, w, b = (np.random.default_rng(0).random(n, "float32") for n in ((1, 9), (9, 32), (32,)))
+    out = np.empty((1, 32), "float32")
+    te_sched.build(sch.mod, target="llvm")(x, w, b, out)
+    np.testing.assert_allclose(out, x @ w + b, rtol=1e-5)
 
 
 def test_convolutions_of_unknown_length_are_tiled():
