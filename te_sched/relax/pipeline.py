@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import partial
 from inspect import signature
 from typing import Any
 
@@ -23,6 +24,7 @@ from te_sched.errors import GraphError, did_you_mean, repr_of
 from te_sched.ir.graph import Constant, GraphCall, GraphFunction, Tuple
 from te_sched.ir.op import Op
 from te_sched.ir.stmt import IRModule, PrimFunc
+from te_sched.lower.blocks.split_concatenations import split_concatenations
 from te_sched.lower.blocks.widen_halves import widen_halves
 from te_sched.passes import ModulePass, ModuleTransform, PassInfo
 from te_sched.relax import transform
@@ -67,7 +69,8 @@ def processor_passes() -> list[tuple[str, Callable[[IRModule], IRModule]]]:
         ("FoldBatchnormToConv2D", transform.FoldBatchnormToConv2D(only_constants=True)),
         ("FuseTransposeMatmul", lambda mod: fused(mod, only_parameters=True)),
         *[(name, _pass(name)) for name in names],
-        ("WidenHalves", _with_wide_halves),
+        ("WidenHalves", partial(_with_unscheduled, widen_halves)),
+        ("SplitConcatenations", partial(_with_unscheduled, split_concatenations)),
         ("ApplyDefaultSchedule", lambda mod: schedule(with_free_layouts(mod))),
         ("SplitLayoutRewritePreproc", split_functions),
         ("FoldConstant", _KEEPING["FoldConstant"]),
@@ -157,11 +160,11 @@ def with_free_layouts(mod: IRModule) -> IRModule:
     return mod.with_functions(changed)
 
 
-def _with_wide_halves(mod: IRModule) -> IRModule:
-    """The module whose functions that are not scheduled compute 16 bits in float32."""
+def _with_unscheduled(rewrite: Callable[[PrimFunc], PrimFunc], mod: IRModule) -> IRModule:
+    """The module with the functions rewritten that are not scheduled."""
     return mod.with_functions(
         {
-            name: widen_halves(func)
+            name: rewrite(func)
             for name, func in mod.functions.items()
             if isinstance(func, PrimFunc) and not func.attrs.get("tir.is_scheduled")
         }
