@@ -123,10 +123,6 @@ class BlockBuilder:
     """
 
     def __init__(self, mod: IRModule | None = None) -> None:
-        if mod is not None and not isinstance(mod, IRModule):
-            raise GraphError(
-                f"a builder of {repr_of(mod)}", f"it is {kind_of(mod)}", "give an IRModule"
-            )
         self.analyzer = Analyzer()
         self._module = IRModule({}) if mod is None else mod.clone()
         self._names = UniqueNames(separator="")
@@ -152,7 +148,7 @@ class BlockBuilder:
     @contextmanager
     def function(
         self,
-        name: str,
+        name: Any,
         params: Any = None,
         attrs: Mapping[str, Any] | None = None,
         private: bool = False,

@@ -64,9 +64,9 @@ def test_arrays_of_numpy_become_arrays_of_a_device() -> None:
         (lambda: relax.FuncType(3, None), "the types of arguments are 3"),
         (lambda: relax.get_shape_of(3), "the shape of 3"),
         (lambda: relax.VirtualMachine(3), "a virtual machine of 3"),
-        (lambda: relax.build(IRModule({}), params=3), "the parameters are 3"),
+        (lambda: relax.build(IRModule({}), params=3), "argument params of build is 3"),
         (lambda: relax.build(IRModule({}), pipeline=3), "the pipeline 3"),
-        (lambda: relax.get_pipeline(3), "there is no pipeline 3"),
+        (lambda: relax.get_pipeline(3), "argument name of relax.get_pipeline is 3"),
         (lambda: relax.get_pipeline("zero", option=3), "does not take these options"),
         (lambda: relax.Function([3], X), "a parameter of a function is 3"),
         (lambda: relax.Tuple(3), "the values of Tuple are 3"),
@@ -75,12 +75,12 @@ def test_arrays_of_numpy_become_arrays_of_a_device() -> None:
         (lambda: as_expr(object), "is not an expression of a graph"),
         (lambda: relax.Var("x").struct_info, "has no struct info yet"),
         (lambda: relax.TensorStructInfo(X), "the shape of TensorStructInfo is x"),
-        (lambda: relax.BlockBuilder(3), "a builder of 3"),
+        (lambda: relax.BlockBuilder(3), "argument mod of BlockBuilder is 3"),
         (lambda: relax.const(object()), "the constant"),
-        (lambda: Executable(3, None, {}), "an executable of 3"),
+        (lambda: Executable(3, None, {}), "argument bytecode of relax.Executable is 3"),
         (
-            lambda: relax.call_tir_with_grad("f", (X,), INFO, "g", 3),
-            "the argument te_grad_kwargs is 3",
+            lambda: relax.call_tir_with_grad(relax.GlobalVar("f"), (X,), INFO, "g", 3),
+            "argument te_grad_kwargs of relax.op.call_tir_with_grad is 3",
         ),
         (
             lambda: relax.BlockBuilder().normalize(

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from te_sched.errors import GraphError, kind_of, repr_of
+from te_sched.errors import GraphError
 from te_sched.ir.expr import IntImm
 from te_sched.ir.graph import (
     ExternFunc,
@@ -71,12 +71,6 @@ def call_tir_with_grad(
     tir_vars: Any = None,
 ) -> GraphCall:
     """`call_tir` of a function whose gradient is a registered function of tensor expressions."""
-    if te_grad_kwargs is not None and not isinstance(te_grad_kwargs, Mapping):
-        raise GraphError(
-            f"the argument te_grad_kwargs is {repr_of(te_grad_kwargs)}",
-            f"it is {kind_of(te_grad_kwargs)}",
-            "give a dictionary",
-        )
     attrs = OpAttrs(te_grad_name=te_grad_name, te_grad_kwargs=dict(te_grad_kwargs or {}))
     given = _with_sizes([gvar, _tuple(args)], tir_vars)
     infos = _results("call_tir_with_grad", out_sinfo, {})

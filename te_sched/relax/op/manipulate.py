@@ -342,7 +342,7 @@ def _infer_layout_transform(call: GraphCall, builder: Any) -> StructInfo:
 # Joins and splits
 
 
-def concat(tensors: Any, axis: int | None = 0) -> GraphCall:
+def concat(tensors: Any, axis: Any = 0) -> GraphCall:
     """Tensors one after another along an axis; None joins tensors of one dimension."""
     fields = as_expr(tensors) if is_sequence(tensors) else tensors
     if axis is not None and not is_index(axis):

@@ -20,12 +20,6 @@ class Executable:
 
     def __init__(self, bytecode: Bytecode, kernels: Any, plans: Mapping[str, NativePlan]) -> None:
         """`plans` are those of functions that are native (`native.NativePlan`)."""
-        if not isinstance(bytecode, Bytecode) or not isinstance(plans, Mapping):
-            raise GraphError(
-                f"an executable of {repr_of(bytecode)} and {repr_of(plans)}",
-                "",
-                "use relax.build, or an ExecBuilder",
-            )
         self.bytecode, self.kernels, self.plans = bytecode, kernels, plans
         for plan in plans.values():
             for number in plan.constants:

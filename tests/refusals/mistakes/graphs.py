@@ -523,8 +523,8 @@ def _():
 
 @mistake(
     "Parameters without names",
-    DeclarationError,
-    r"argument params of BindParams is a list, expected a dictionary",
+    GraphTypeError,
+    r"argument params of relax.transform.BindParams is a list, expected a dictionary",
 )
 def parameters_without_names():
     relax.transform.BindParams("main", [ones])

@@ -45,7 +45,7 @@ class LegalizeOps(ModulePass):
     ['main', 'add']
     """
 
-    customize_cmap: Mapping[str, LegalizeFunc] | None = None
+    customize_cmap: Any = None
     enable_warning: bool = False
     info: PassInfo = field(default=PassInfo(0, "LegalizeOps"), init=False)
 
