@@ -10,7 +10,7 @@ from tests.hostile import calls, graphs, running, surface, values
 
 CALLEES = tuple(surface.callees(graphs.MODULES, graphs.RECEIVERS))
 # Each line of a sample, which is another one with another step.
-STEP = 7
+STEP = 13
 
 
 @pytest.mark.parametrize(

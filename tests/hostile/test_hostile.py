@@ -46,7 +46,7 @@ def test_judge(line: str, verdict: str) -> None:
 
 
 def test_crash_and_hang_end_one_line_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(running, "HUNG", 15.0)
+    monkeypatch.setattr(running, "HUNG", 10.0)
     crash = "__import__('os').kill(__import__('os').getpid(), 11)"
     hang = "__import__('signal').alarm(0); __import__('time').sleep(1000)"
     found = running.findings(["1", crash, "2", hang, "{}.x", "te.placeholder(-1)"])
