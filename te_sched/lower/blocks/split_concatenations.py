@@ -7,7 +7,6 @@ Must not know graphs or targets.
 
 from __future__ import annotations
 
-from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.regions import access_regions
 from te_sched.ir import ops
 from te_sched.ir.blocks import Block, BlockRealize
@@ -94,12 +93,8 @@ def _copy(block: Block, number: int, axis: IterVar, begin: int, end: int, value:
         loops.append(Var(f"{one.var.name.removeprefix('v_')}", one.var.dtype))
     store = block.body
     assert type(store) is BufferStore
-    simplify = Analyzer().simplify
-    body = BufferStore(
-        store.buffer,
-        substitute(value, values),
-        tuple([simplify(substitute(one, values)) for one in store.indices]),
-    )
+    indices = tuple([substitute(one, values) for one in store.indices])
+    body = BufferStore(store.buffer, substitute(value, values), indices)
     made = Block(tuple(axes), (), (), f"{block.name_hint}_{number}", None, body)
     buffers = [one.buffer for one in walk(body) if isinstance(one, BufferLoad)]
     reads, writes, _ = access_regions(made, {one.data: one for one in (*buffers, store.buffer)})
