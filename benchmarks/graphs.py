@@ -96,11 +96,12 @@ def residual(nn: Any, blocks: Sequence[tuple[int, int]], side: int) -> Any:
     return nn.Sequential(*layers), [(1, 3, side, side)]
 
 
-def transformer(nn: Any, length: int, width: int, heads: int) -> tuple[Any, list[tuple[int, ...]]]:
-    """A block of a transformer: attention and two products, with norms before them."""
-    torch = importlib.import_module("torch")
+def _block(nn: Any, length: int, width: int, heads: int, attend: Callable[..., Any]) -> Any:
+    """A block of a transformer: attention, a function of three tensors, and two products, with
+    norms before them.
+    """
 
-    class Transformer(nn.Module):  # type: ignore[misc, name-defined]
+    class Block(nn.Module):  # type: ignore[misc, name-defined]
         def __init__(self) -> None:
             super().__init__()
             self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
@@ -113,14 +114,24 @@ def transformer(nn: Any, length: int, width: int, heads: int) -> tuple[Any, list
         def forward(self, x: Any) -> Any:
             y = self.norm1(x)
             q, k, v = (self.split(one(y)) for one in (self.query, self.key, self.value))
-            weights = torch.softmax(
-                torch.matmul(q, k.permute(0, 1, 3, 2)) * (1 / math.sqrt(width // heads)), dim=-1
-            )
-            y = torch.matmul(weights, v).permute(0, 2, 1, 3).reshape(1, length, width)
+            y = attend(q, k, v).permute(0, 2, 1, 3).reshape(1, length, width)
             x = x + self.out(y)
             return x + self.down(nn.functional.gelu(self.up(self.norm2(x))))
 
-    return Transformer(), [(1, length, width)]
+    return Block()
+
+
+def transformer(nn: Any, length: int, width: int, heads: int) -> tuple[Any, list[tuple[int, ...]]]:
+    """A block of a transformer whose attention is written as products and a softmax."""
+    torch = importlib.import_module("torch")
+
+    def attend(q: Any, k: Any, v: Any) -> Any:
+        weights = torch.softmax(
+            torch.matmul(q, k.permute(0, 1, 3, 2)) * (1 / math.sqrt(width // heads)), dim=-1
+        )
+        return torch.matmul(weights, v)
+
+    return _block(nn, length, width, heads, attend), [(1, length, width)]
 
 
 def vision_transformer(nn: Any, side: int, width: int, heads: int) -> Any:
@@ -128,30 +139,15 @@ def vision_transformer(nn: Any, side: int, width: int, heads: int) -> Any:
     torch = importlib.import_module("torch")
     count = (side // 16) ** 2 + 1
 
-    class Block(nn.Module):  # type: ignore[misc, name-defined]
-        def __init__(self) -> None:
-            super().__init__()
-            self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
-            self.query, self.key, self.value, self.out = (nn.Linear(width, width) for _ in "qkvo")
-            self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
-
-        def split(self, x: Any) -> Any:
-            return x.reshape(1, count, heads, width // heads).permute(0, 2, 1, 3)
-
-        def forward(self, x: Any) -> Any:
-            y = self.norm1(x)
-            parts = (self.split(one(y)) for one in (self.query, self.key, self.value))
-            y = nn.functional.scaled_dot_product_attention(*parts)
-            x = x + self.out(y.permute(0, 2, 1, 3).reshape(1, count, width))
-            return x + self.down(nn.functional.gelu(self.up(self.norm2(x))))
-
     class VisionTransformer(nn.Module):  # type: ignore[misc, name-defined]
         def __init__(self) -> None:
             super().__init__()
             self.patches = nn.Conv2d(3, width, 16, 16)
             self.token = nn.Parameter(torch.randn(1, 1, width))
             self.places = nn.Parameter(torch.randn(1, count, width))
-            self.blocks, self.head = nn.Sequential(Block(), Block()), nn.Linear(width, 1000)
+            attend = nn.functional.scaled_dot_product_attention
+            self.blocks = nn.Sequential(*[_block(nn, count, width, heads, attend) for _ in "ab"])
+            self.head = nn.Linear(width, 1000)
 
         def forward(self, x: Any) -> Any:
             y = self.patches(x).reshape(1, width, count - 1).permute(0, 2, 1)
