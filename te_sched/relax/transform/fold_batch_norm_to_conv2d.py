@@ -23,6 +23,7 @@ from te_sched.ir.graph import (
     GraphVar,
     TupleGetItem,
 )
+from te_sched.lower.blocks.widen_halves import HALVES, WIDE
 from te_sched.passes import PassInfo
 from te_sched.relax import op as operators
 from te_sched.relax.analysis.unused import remove_all_unused
@@ -71,9 +72,6 @@ def FoldBatchnormToConv2D(only_constants: bool = False) -> FunctionPass:
     return FunctionPass(run, PassInfo(0, "FoldBatchnormToConv2D"))
 
 
-_EXACT = {"float16": "float32", "bfloat16": "float32"}  # in which weights are multiplied
-
-
 @dataclass
 class _Found:
     """A normalization, the convolution before it, and the bias between them."""
@@ -110,7 +108,8 @@ class _Folder(PyExprMutator):
         made: list[Any]
         if is_constant:
             dtype = known[0].data.dtype
-            arrays = [nd.array(one.data, dtype=_EXACT.get(dtype)).numpy() for one in known]
+            exact = WIDE if dtype in HALVES else dtype  # in which weights are multiplied
+            arrays = [nd.array(one.data, dtype=exact).numpy() for one in known]
             made = [const(one, dtype) for one in _folded(np, found, arrays)]
         else:
             made = [self.builder_.emit(one) for one in _folded(operators, found, known)]
