@@ -198,7 +198,8 @@ def contraction_of(node: Block, constants: Collection[Buffer] = ()) -> Contracti
             candidates.append((*rank, place, wide))
     if not candidates:
         return None
-    _, is_plain, _, _, is_apart, column, wide = max(candidates)
+    _, is_plain, *_, column, wide = max(candidates)
+    is_contiguous = _is_last(found[wide], node.iter_vars[column].var)
     rows = [
         place
         for var, place in spatial.items()
@@ -211,7 +212,7 @@ def contraction_of(node: Block, constants: Collection[Buffer] = ()) -> Contracti
             if var in used[wide] and place < column and var not in used[1 - wide]
         ]
     row = max(rows, key=lambda place: (_rank(node.iter_vars[place]), place)) if rows else None
-    return Contraction(wide, column, row, is_plain, not is_apart, found)
+    return Contraction(wide, column, row, is_plain, is_contiguous, found)
 
 
 def _rank(axis: IterVar) -> int:
