@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import Any
 
 from te_sched.errors import ScheduleError
-from te_sched.ir import ops
+from te_sched.ir import dtypes, ops
 from te_sched.ir.blocks import Block
 from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.choices import choice_of
@@ -24,7 +24,6 @@ from te_sched.tensorir.handles import BlockRV
 from te_sched.tensorir.schedule import BlockSchedule
 from te_sched.trace.observing import unobserved
 
-HALVES = ("float16", "bfloat16")
 WIDE = "float32"
 
 
@@ -50,7 +49,8 @@ def widen_halves(func: PrimFunc) -> PrimFunc:
 
 def is_half(value: Any) -> bool:
     """Whether an expression or a buffer has numbers of 16 bits."""
-    return getattr(value, "dtype", "") in HALVES
+    dtype = getattr(value, "dtype", "")
+    return bool(dtype) and dtypes.lanes(dtype) == 1 and dtypes.is_small_float(dtype)
 
 
 def _computes_halves(node: Any) -> bool:

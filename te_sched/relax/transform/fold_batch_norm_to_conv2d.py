@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from te_sched import nd
+from te_sched.ir import dtypes
 from te_sched.ir.expr import IntImm
 from te_sched.ir.graph import (
     Constant,
@@ -23,7 +24,6 @@ from te_sched.ir.graph import (
     GraphVar,
     TupleGetItem,
 )
-from te_sched.lower.blocks.widen_halves import HALVES, WIDE
 from te_sched.passes import PassInfo
 from te_sched.relax import op as operators
 from te_sched.relax.analysis.unused import remove_all_unused
@@ -108,7 +108,7 @@ class _Folder(PyExprMutator):
         made: list[Any]
         if is_constant:
             dtype = known[0].data.dtype
-            exact = WIDE if dtype in HALVES else dtype  # in which weights are multiplied
+            exact = "float32" if dtypes.is_small_float(dtype) else dtype
             arrays = [nd.array(one.data, dtype=exact).numpy() for one in known]
             made = [const(one, dtype) for one in _folded(np, found, arrays)]
         else:
