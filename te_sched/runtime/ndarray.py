@@ -125,7 +125,7 @@ class NDArray:
             return values
         kind = _bfloat16()
         if kind is None:
-            return (values.astype(np.uint32) << 16).view(np.float32)
+            return np.asarray(values.astype(np.uint32) << 16).view(np.float32)
         return values.view(kind)
 
     def copyfrom(self, source: Any) -> NDArray:

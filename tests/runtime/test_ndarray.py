@@ -98,6 +98,9 @@ def test_bfloat16_numbers_are_read_as_numbers(
     np.testing.assert_array_equal(nd.empty((4,)).copyfrom(a).numpy(), values)
     np.testing.assert_array_equal(np.asarray(a).astype("float32"), values)
     np.testing.assert_array_equal(nd.array(a)._array, a._array)
+    one = nd.array(2.5, dtype="bfloat16").numpy()
+    assert isinstance(one, np.ndarray)
+    assert (one.shape, float(one)) == ((), 2.5)
 
 
 def test_dlpack_shares_memory_both_ways() -> None:
