@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import itertools
 import re
+import sys
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -19,6 +20,9 @@ _lock = new_lock()
 _numbers = itertools.count()
 _state: dict[str, Any] = {}
 _LINKS_OF_ENGINE = 64
+# RuntimeDyld maps each section by itself, and ends the process where two sections of an object are
+# more than 2 GiB apart. JITLink maps an object as a whole; LLVM prefers it, too, but for COFF.
+_USES_JITLINK = sys.platform != "win32"
 
 
 class Linked:
@@ -38,7 +42,9 @@ def _engine() -> Any:
     with _lock:
         links = _state.get("links", 0)
         if links % _LINKS_OF_ENGINE == 0:
-            _state["engine"] = llvm.create_lljit_compiler(host_machine().handle)
+            _state["engine"] = llvm.create_lljit_compiler(
+                host_machine().handle, use_jit_link=_USES_JITLINK
+            )
         _state["links"] = links + 1
         return _state["engine"]
 
