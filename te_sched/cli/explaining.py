@@ -31,7 +31,7 @@ from te_sched.story.timing import BUDGET
     default=BUDGET,
     show_default=True,
     metavar="SECONDS",
-    help="The time for measuring, the last step first; the other times are estimated.",
+    help="The time for measuring all steps, the last first; those that take longer have no time.",
 )
 @click.option(
     "--max-steps",

@@ -1,8 +1,10 @@
-"""Ctrl-C in native code, and its clock: `poll`, which long-running code calls periodically.
+"""Ctrl-C and time limits of native code, and its clock: `poll`, which long-running code calls
+periodically.
 
 Python's handlers of signals run in the main thread alone, between two instructions of Python. So
 poll runs them every tenth of a second, if it is called there. Exceptions are stored, and `take`
-returns them. Must not know the code that polls.
+returns them. A thread's time limit ends what it calls at its next poll. Must not know the code that
+polls.
 """
 
 from __future__ import annotations
@@ -11,12 +13,17 @@ import ctypes
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
-from te_sched.locks import after_fork, once
+from te_sched.errors import CallError
+from te_sched.locks import after_fork, new_lock, once
 from te_sched.runtime import jit
 
 STOPPED = -(2**31) + 1  # what `poll` gives, and code that stops returns: `take` has the exception
 _PERIOD = 100_000_000  # ns
+_NEVER = 2**63 - 1  # of the clock of `now`
+_LONGEST = 1e9  # seconds of a limit: longer ones are none
 
 _POSIX_CLOCK = """
 declare i32 @clock_gettime(i32, ptr)
@@ -44,6 +51,8 @@ define i64 @now() {{
 _POLL = f"""
 @main = global i64 0
 @kept = global [3 x ptr] zeroinitializer
+@deadline = global i64 {_NEVER}
+@limited = global i64 0
 @last = internal global i64 0
 declare i64 @PyThread_get_thread_ident()
 declare i32 @PyGILState_Ensure()
@@ -55,6 +64,17 @@ declare void @PyErr_NormalizeException(ptr, ptr, ptr)
 define i32 @poll() {{
 entry:
   %time = call i64 @now()
+  %deadline = load atomic i64, ptr @deadline monotonic, align 8
+  %late = icmp sgt i64 %time, %deadline
+  br i1 %late, label %whose, label %signals
+whose:
+  %self = call i64 @PyThread_get_thread_ident()
+  %limited = load atomic i64, ptr @limited monotonic, align 8
+  %is.limited = icmp eq i64 %self, %limited
+  br i1 %is.limited, label %stop, label %signals
+stop:
+  ret i32 {STOPPED}
+signals:
   %before = load atomic i64, ptr @last monotonic, align 8
   %passed = sub i64 %time, %before
   %due = icmp sgt i64 %passed, {_PERIOD}
@@ -89,6 +109,18 @@ _PYTHONS = (
     *("PyErr_CheckSignals", "PyErr_Fetch", "PyErr_NormalizeException"),
 )
 
+_FUNCTIONS = ("now", "poll")
+_VARIABLES = ("main", "kept", "deadline", "limited")
+_limiting = new_lock()  # of the one thread that has a limit
+
+
+class TimeLimitError(CallError):
+    """A call took longer than the limit that was set for it, and was stopped.
+
+    >>> issubclass(TimeLimitError, CallError)
+    True
+    """
+
 
 @once
 def _linked() -> jit.Linked:
@@ -102,7 +134,7 @@ def _linked() -> jit.Linked:
     else:
         imports["clock_gettime"] = jit.address_of(ctypes.CDLL(None).clock_gettime)
         clock = _POSIX_CLOCK.format(number=time.CLOCK_MONOTONIC)
-    linked = jit.link_text(clock + _POLL, ("now", "poll", "main", "kept"), imports)
+    linked = jit.link_text(clock + _POLL, (*_FUNCTIONS, *_VARIABLES), imports)
     _set_main_thread(linked)
     after_fork(lambda: _set_main_thread(linked))
     return linked
@@ -131,5 +163,41 @@ def take() -> BaseException | None:
     return objects[1]
 
 
+@contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """A context in which this thread's calls of native code are stopped after a number of seconds.
+    One thread at a time has a limit; others wait for their turn. Code that does not poll, such as
+    short loops, kernels of a GPU and functions from outside, runs to its end.
+
+    Raises
+    ------
+    TimeLimitError, by the call that is stopped.
+    """
+    with _limiting:
+        _variable("limited").value = threading.get_ident()
+        _variable("deadline").value = _now() + round(min(seconds, _LONGEST) * 1e9)
+        try:
+            yield
+        finally:
+            _variable("deadline").value = _NEVER
+
+
+def is_late(code: int) -> bool:
+    """Whether a call of this thread that ended with a code was stopped by the limit."""
+    is_limited = _variable("limited").value == threading.get_ident()
+    return code == STOPPED and is_limited and _now() > _variable("deadline").value
+
+
+def _now() -> int:
+    """The time of native code's clock, in nanoseconds."""
+    time_now: int = ctypes.CFUNCTYPE(ctypes.c_int64)(address("now"))()
+    return time_now
+
+
+def _variable(name: str) -> ctypes.c_int64:
+    return ctypes.c_int64.from_address(address(name))
+
+
 def _set_main_thread(linked: jit.Linked) -> None:
+    ctypes.c_int64.from_address(linked.address("deadline")).value = _NEVER
     ctypes.c_uint64.from_address(linked.address("main")).value = threading.main_thread().ident or 0

@@ -220,6 +220,8 @@ class Function(Unpicklable):
         if code > 0:
             what, why, help = self.signature.failures[code - 1]
             return CallError(what, why, help)
+        if interrupts.is_late(code):
+            return interrupts.TimeLimitError(f"function {self.name} was stopped at its time limit")
         error, memory = registry.take_exception(code)
         for one in filter(None, memory):  # views of it reach the arguments, or constants
             weakref.finalize(one, _nothing, self, args).atexit = False

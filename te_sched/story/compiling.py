@@ -64,32 +64,29 @@ class StepCompiler:
     target: Target
     is_timed: bool
 
-    def build(self, state: State, func: PrimFunc, work: float | None) -> Built:
-        """The code or the problems of a program whose lowered function is `func`.
-
-        `work` is its number of operations and accesses.
-        """
+    def build(self, state: State, func: PrimFunc) -> Built:
+        """The code or the problems of a program whose lowered function is `func`."""
         count = stores_and_calls(func.body)
         if count > _MOST_STATEMENTS:
             note = f"The program has {count} stores and calls: it is not compiled here."
             return Built(notes=(note,), timing=Timing(note="Not measured: it is not compiled."))
         try:
             if self.target.kind == "cuda":
-                return self._for_gpu(state, work)
-            return self._for_processor(state, work)
+                return self._for_gpu(state)
+            return self._for_processor(state)
         except TeSchedError as error:
             return Built(problems=_of_build(error, state))
 
-    def _for_processor(self, state: State, work: float | None) -> Built:
+    def _for_processor(self, state: State) -> Built:
         name = state.name
         functions = functions_for_processor(state.inputs, state.given, self.target, name)
         outputs = of_processor(functions, self.target, state.stages)
         if not self.is_timed:
             return Built(outputs)
         module = build_functions(functions, self.target)
-        return Built(outputs, run=Run(module, cpu(0), work, name))
+        return Built(outputs, run=Run(module, cpu(0), name))
 
-    def _for_gpu(self, state: State, work: float | None) -> Built:
+    def _for_gpu(self, state: State) -> Built:
         if not state.is_bound:
             return Built(notes=(_ON_PROCESSOR,))
         module = build(state.inputs, state.given, self.target, name=state.name)
@@ -101,7 +98,7 @@ class StepCompiler:
         device = cuda(0)
         if device.emulated or not device.exist:
             return Built(outputs, timing=Timing(note=_NO_GPU))
-        return Built(outputs, run=Run(module, device, work, state.name))
+        return Built(outputs, run=Run(module, device, state.name))
 
 
 def _checked(module: CudaModule, args: Sequence[Any], stages: Stages) -> tuple[Output, ...]:

@@ -77,8 +77,10 @@ def explain(
     target : as for `build`; by default "cuda" where loops are bound to threads of a GPU.
     title : of the page.
     source : the file of the program, if it is not that of the first primitive; or its text.
-    measure : time the steps that can run, with random inputs, in about 0.2 s each; the last first.
-    budget : seconds that all steps together may take; the time of others is estimated.
+    measure : time the steps that can run, with random inputs: each is run once, the last first, and
+        then repeated for about 0.2 s.
+    budget : seconds that all steps together may take; those that take longer are stopped, and have
+        no time.
     max_steps : the largest number of steps; beyond it, several primitives form one step.
     error : an exception of a primitive, `lower`, `build` or of the program, shown as the last step.
 

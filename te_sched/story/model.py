@@ -131,10 +131,10 @@ class Problem:
 class Timing:
     """The run time of the function, or in `note` the reason why there is none.
 
-    `milliseconds` is the median of `runs` calls, `lowest` and `highest` the extremes. With 0 runs
-    it is an estimate, which `note` describes. `against_first` is the speedup over the first
-    measured step, if both were run several times. `gigaflops` are operations on values per
-    nanosecond, `of_peak` their share of the processor's peak.
+    `milliseconds` is the median of `runs` measurements, `lowest` and `highest` the extremes.
+    `against_first` is the speedup over the first measured step, of number `first`;
+    `against_previous` that over the measured step before, of number `previous`. `gigaflops` are
+    operations on values per nanosecond, `of_peak` their share of the processor's peak.
     """
 
     milliseconds: float | None = None
@@ -145,6 +145,14 @@ class Timing:
     note: str = ""
     gigaflops: float | None = None
     of_peak: float | None = None
+    first: int | None = None
+    against_previous: float | None = None
+    previous: int | None = None
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether there is a time."""
+        return self.milliseconds is not None
 
     @property
     def median(self) -> float:
@@ -153,7 +161,7 @@ class Timing:
         return self.milliseconds
 
     @property
-    def is_measured(self) -> bool:
+    def is_repeated(self) -> bool:
         """Whether the time was measured several times."""
         return self.runs > 1
 

@@ -101,7 +101,10 @@ def _subtitle(story: StoryData) -> str:
 
 
 def _scale(steps: Iterable[StoryStep]) -> str:
-    return "time, speedup" if any(step.timing.milliseconds is not None for step in steps) else ""
+    """What the columns of the list of steps are, if there are times."""
+    first = next((step.timing.first for step in steps if step.timing.is_timed), None)
+    is_timed = any(step.timing.is_timed for step in steps)
+    return ("time, speedup" + (f" over step {first}" if first else "")) if is_timed else ""
 
 
 def _links(steps: tuple[StoryStep, ...]) -> Iterable[str]:
@@ -145,16 +148,18 @@ def _badge(step: StoryStep, is_kept: bool) -> str:
 
 
 def _bar(step: StoryStep, longest: float) -> str:
+    """The time of a step, with a bar if it was measured, in a list that has times."""
     time = step.timing.milliseconds
     if time is None:
-        return ""
+        is_missing = longest and step.timing.note and not step.problems
+        why = f' title="{escape(step.timing.note)}"'
+        return f'<span></span><span class="no-time"{why}>not measured</span>' if is_missing else ""
     width = 100 * time / longest if longest > 0 else 0
-    kind, about = ("", "") if step.timing.runs else (" estimated", "about ")
     faster = step.timing.against_first
     factor = "" if faster is None or abs(faster - 1) < NOISE else f"<b>{factor_text(faster)}</b>"
     return (
-        f'<span class="time{kind}"><span class="track"><span style="width:{width:.1f}%"></span>'
-        f"</span><b>{about}{time_text(time)}</b>{factor}</span>"
+        f'<span class="time"><span class="track"><span style="width:{width:.1f}%"></span>'
+        f"</span><b>{time_text(time)}</b>{factor}</span>"
     )
 
 
@@ -190,10 +195,11 @@ def _refused(last: StoryStep) -> str:
 
 def _fastest(steps: tuple[StoryStep, ...]) -> str:
     """The fastest of the steps that were measured several times, with those near it."""
-    timed = [step for step in steps if step.timing.is_measured]
+    timed = [step for step in steps if step.timing.is_repeated]
     if len(timed) < 2:
         return ""
-    best, first = min(timed, key=lambda step: step.timing.median), timed[0]
+    best = min(timed, key=lambda step: step.timing.median)
+    first = next(step for step in steps if step.timing.is_timed)
     near = [step for step in timed if step.timing.median <= (1 + NOISE) * best.timing.median]
     names = ", ".join(f'<a href="#step-{one.number}">{one.number}</a>' for one in near)
     said = f"Step {names} is" if len(near) == 1 else f"Steps {names} are"

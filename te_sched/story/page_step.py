@@ -19,7 +19,7 @@ from te_sched.story.page_texts import (
     time_text,
     words_html,
 )
-from te_sched.story.text import rate_text, speedup_text
+from te_sched.story.text import rate_text, speedup_texts
 
 _SHOWN_AT_END = 200  # lines of each text of the last step that are shown without JavaScript
 _ELEMENTS = {"+": "ins", "-": "del"}
@@ -85,11 +85,11 @@ def _place(where: str) -> str:
 
 def _timing(timing: Timing) -> str:
     if timing.milliseconds is None:
-        return escape(timing.note)
-    said = f"<strong>{'' if timing.runs else 'about '}{time_text(timing.milliseconds)}</strong>"
-    if timing.lowest is not None and timing.highest is not None and timing.is_measured:
+        return words_html(timing.note)
+    said = f"<strong>{time_text(timing.milliseconds)}</strong>"
+    if timing.lowest is not None and timing.highest is not None and timing.is_repeated:
         said += f" ({time_text(timing.lowest)} to {time_text(timing.highest)}, {timing.runs} runs)"
-    more = filter(None, (rate_text(timing), speedup_text(timing), timing.note))
+    more = filter(None, (timing.note, rate_text(timing), *speedup_texts(timing)))
     return "".join([said, *(f", {escape(one)}" for one in more)])
 
 

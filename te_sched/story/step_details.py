@@ -65,8 +65,7 @@ class StepBuilder:
         except TeSchedError as error:
             problem = from_error("lower", error)
             return self._with_program(replace(step, problems=(problem,)), state, None)
-        work = _work(figures[id(state.func)])
-        built = self._builder.build(state, module[state.name], work)
+        built = self._builder.build(state, module[state.name])
         if built.run is not None:
             self.runs[snapshot.number] = built.run
         step = replace(
@@ -129,10 +128,3 @@ def _rows(
         )
         for line, places in zip(tree, found, strict=True)
     )
-
-
-def _work(figures: Figures) -> float | None:
-    """An estimate of the number of operations and accesses."""
-    counts = [one.accesses for one in figures.buffers]
-    known = [count for count in (figures.operations, *counts) if count is not None]
-    return sum(known) if known else None

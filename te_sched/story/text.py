@@ -49,8 +49,10 @@ def bytes_text(count: int | None) -> str:
 def _time(timing: Timing) -> str:
     if timing.milliseconds is None:
         return timing.note
-    parts = [f"{'about ' if not timing.runs else ''}{timing.milliseconds:.4g} ms"]
-    parts += filter(None, (rate_text(timing), speedup_text(timing), timing.note))
+    parts = [f"{timing.milliseconds:.4g} ms"]
+    if timing.is_repeated:
+        parts[0] += f" ({timing.lowest:.4g} to {timing.highest:.4g} ms, {timing.runs} runs)"
+    parts += filter(None, (timing.note, rate_text(timing), *speedup_texts(timing)))
     return ", ".join(parts)
 
 
@@ -62,13 +64,23 @@ def rate_text(timing: Timing) -> str:
     return f"{timing.gigaflops:.3g} GFLOP/s{share}"
 
 
-def speedup_text(timing: Timing) -> str:
-    """The speedup over the first step, if known."""
-    if timing.against_first is None or timing.against_first == 1:  # the one of the first step
+def speedup_texts(timing: Timing) -> Iterator[str]:
+    """The speed in terms of that of the measured step before, and of the first one."""
+    if timing.previous is not None and timing.previous != timing.first:
+        yield _compared(timing.against_previous, f"step {timing.previous}")
+    if timing.previous is not None:
+        yield _compared(
+            timing.against_first, f"step {timing.first}" if timing.first else "at first"
+        )
+
+
+def _compared(factor: float | None, what: str) -> str:
+    if factor is None:
         return ""
-    if abs(timing.against_first - 1) < NOISE:
-        return "about as fast as at first"
-    return f"{timing.against_first:.3g} times as fast as at first"
+    if abs(factor - 1) < NOISE:
+        return f"about as fast as {what}"
+    times = f"{factor:.3g} times as fast" if factor > 1 else f"{1 / factor:.3g} times as slow"
+    return f"{times} as {what}"
 
 
 def _problem(problem: Problem) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import numpy as np
@@ -12,7 +13,7 @@ import pytest
 
 import te_sched
 from te_sched import te
-from te_sched.runtime import registry
+from te_sched.runtime import interrupts, registry
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no signals to send")
 
@@ -261,3 +262,51 @@ def test_ctrl_c_counts_after_the_error_of_another_share() -> None:
         [sys.executable, "-c", _ANOTHER_FAILED], capture_output=True, text=True, timeout=60
     )
     assert (done.stdout, done.stderr) == ("stopped\n", "")
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_limit_stops_endless_loops_of_any_thread(count: int) -> None:
+    f, x = waiting(count)
+    begin = time.perf_counter()
+    with (
+        pytest.raises(interrupts.TimeLimitError, match="main was stopped at its time limit"),
+        interrupts.time_limit(0.2),
+    ):
+        f.entry_func.measure(te_sched.cpu(0), 1, x)
+    assert 0.2 <= time.perf_counter() - begin < 10
+
+
+@pytest.mark.parametrize("parallel", [False, True])
+def test_limit_stops_long_loops_and_nothing_after_it(parallel: bool) -> None:
+    f, x = exponentials(parallel)
+    with pytest.raises(interrupts.TimeLimitError), interrupts.time_limit(0.1):
+        f(*x)
+    short = [one[:100].copy() for one in x]
+    with interrupts.time_limit(1e18):
+        f(*short)
+    f(*short)
+    assert short[1][1] == pytest.approx(100 * np.e, rel=1e-4)
+
+
+def test_limit_is_of_one_thread() -> None:
+    f, x = waiting(1)
+    with pytest.raises(interrupts.TimeLimitError), interrupts.time_limit(0.1):
+        f(x)
+    g, y = product(512, "llvm"), arrays(512, te_sched.cpu(0))
+    errors: list[BaseException] = []
+
+    def call() -> None:
+        try:
+            for _ in range(3):
+                g(*y)
+        except BaseException as error:
+            errors.append(error)
+
+    other = threading.Thread(target=call)
+    with interrupts.time_limit(0.1):
+        other.start()
+        with pytest.raises(interrupts.TimeLimitError):
+            f(x)
+    other.join()
+    assert errors == []
+    assert y[2].numpy()[0, 0] == 512.0

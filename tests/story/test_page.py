@@ -201,11 +201,19 @@ def test_bars_are_relative_to_the_longest():
     assert re.findall(r'style="width:([\d.]+)%"', html) == ["100.0", "50.0"]
 
 
-def test_estimates_are_labelled_in_the_list():
-    steps = (step(0, "declared", timing=Timing(8.0, note="estimated")), step(1, "split"))
+def test_steps_without_a_time_have_no_bars():
+    missing = Timing(note="Not measured (`--budget 60`): it runs for more than 2 s.")
+    steps = (step(0, "declared", timing=missing), step(1, "split"))
     html = page_html(sample(steps=steps))
-    assert html.count('class="time estimated"') == 1
-    assert html.count("<b>about 8 ms</b>") == 1
+    assert html.count('class="track"') == 1
+    assert html.count(f'<span class="no-time" title="{missing.note}">not measured</span>') == 1
+    assert "Not measured (<code>--budget 60</code>): it runs" in html
+
+
+def test_speedups_over_another_step_than_the_first_say_so():
+    times = [Timing(note="Not measured"), Timing(8.0, 7.0, 9.0, 5, 1.0, first=1)]
+    steps = tuple(step(number, "split", timing=timing) for number, timing in enumerate(times))
+    assert "time, speedup over step 1" in page_html(sample(steps=steps))
 
 
 def test_problems_say_where_why_and_cure():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +14,7 @@ import te_sched
 from te_sched import te
 from te_sched.errors import ScheduleError
 from te_sched.runtime import cpu
-from te_sched.story.model import Timing
+from te_sched.story.model import StoryStep, Timing
 from te_sched.story.page import page_html
 from te_sched.story.text import step_text
 from te_sched.story.timing import Run, Timed, arrays, measure_all, why_no_arrays
@@ -25,12 +26,12 @@ def scaled(dtype: str = "float32", n: Any = 64) -> tuple[Any, Any]:
     return te.create_schedule(B.op), [A, B]
 
 
-def timed(s: Any, args: Any, work: float | None = None, **budget: float) -> Timing:
-    return measure_all(args, {0: Run(te_sched.build(s, args), cpu(0), work)}, **budget)[0].timing
+def timed(s: Any, args: Any, **budget: float) -> Timing:
+    return measure_all(args, {0: Run(te_sched.build(s, args), cpu(0))}, **budget)[0].timing
 
 
 def both(args: Any, *modules: Any, step_seconds: float = 0.01) -> list[Timed]:
-    runs = {number: Run(module, cpu(0), None) for number, module in enumerate(modules)}
+    runs = {number: Run(module, cpu(0)) for number, module in enumerate(modules)}
     return list(measure_all(args, runs, step_seconds=step_seconds).values())
 
 
@@ -46,11 +47,10 @@ def test_programs_of_all_kinds_of_numbers_are_timed(dtype: str) -> None:
     assert timing.note == ""
 
 
-def test_a_slow_program_is_run_once_and_compared_with_none() -> None:
+def test_a_slow_program_is_run_once() -> None:
     timing = timed(*scaled(), step_seconds=1e-9, budget=1e-9)
     assert timing.runs == 1
     assert timing.milliseconds is not None
-    assert timing.against_first is None
     assert timing.note == "a single run"
 
 
@@ -61,6 +61,7 @@ def test_steps_are_measured_against_the_first() -> None:
     assert first.milliseconds is not None
     assert second.milliseconds is not None
     assert second.against_first == pytest.approx(first.milliseconds / second.milliseconds)
+    assert (second.first, second.previous, second.against_previous) == (0, 0, second.against_first)
 
 
 def test_results_that_differ_are_told() -> None:
@@ -73,17 +74,81 @@ def test_results_that_differ_are_told() -> None:
     assert second.different == ("B",)
 
 
-def test_what_would_take_longer_than_the_budget_is_estimated() -> None:
-    timing = timed(*scaled(), work=1e12)
-    assert (timing.milliseconds, timing.runs, timing.against_first) == (1e6, 0, None)
-    assert timing.note.startswith("estimated from 1.0e+12 operations and accesses")
-    assert timed(*scaled(), budget=0.0).note == "Not measured: the budget of 0 s is used up."
+def slow() -> tuple[Any, Any]:
+    """A program of many seconds, whose last step alone is fast."""
+    n = 1 << 12
+    A, k = te.placeholder((n,), name="A"), te.reduce_axis((0, n), "k")
+    m = te.reduce_axis((0, n), "m")
+    B = te.compute((8,), lambda i: te.sum(te.exp(A[k]) * te.sin(A[m] + i), axis=[k, m]), name="B")
+    return te.create_schedule(B.op), [A, B]
+
+
+def test_what_takes_longer_than_the_budget_is_stopped_and_has_no_number() -> None:
+    s, args = slow()
+    begin = time.perf_counter()
+    timing = timed(s, args, budget=0.3)
+    assert time.perf_counter() - begin < 5
+    assert (timing.milliseconds, timing.runs, timing.against_first) == (None, 0, None)
+    assert timing.note.startswith("Not measured (`--budget 1.8`): it runs for more than 0.")
+    assert timing.note.endswith(" s, and the budget of 0.3 s is used up.")
+    assert "it did not run" in timed(*scaled(), budget=0.0).note
+
+
+def test_a_slow_program_does_not_take_the_time_of_others() -> None:
+    fast, args = scaled(n=1 << 12)
+    k = te.reduce_axis((0, 1 << 22), "k")
+    long = te.compute((1 << 12,), lambda i: te.sum(te.exp(args[0][k % 8] * i), axis=k), name="B")
+    modules = [
+        te_sched.build(fast, args),
+        te_sched.build(te.create_schedule(long.op), [args[0], long]),
+    ]
+    runs = {number: Run(modules[number % 2], cpu(0)) for number in range(4)}
+    timings = [
+        one.timing for one in measure_all(args, runs, budget=1.0, step_seconds=0.01).values()
+    ]
+    assert [timing.milliseconds is not None for timing in timings] == [True, False, True, False]
+    assert [timing.runs > 1 for timing in timings] == [True, False, True, False]
+    assert (timings[2].first, timings[2].previous) == (0, 0)
+
+
+def test_all_programs_run_once_before_any_is_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    s, args = scaled(n=1 << 12)
+    module = te_sched.build(s, args)
+    order: list[int] = []
+
+    class Recording:
+        def __init__(self, number: int) -> None:
+            self.number, self.function_names, self.entry_func = number, (), self
+
+        def measure(self, *arguments: Any) -> float:
+            order.append(self.number)
+            return module.entry_func.measure(*arguments)
+
+    measure_all(args, {number: Run(Recording(number), cpu(0)) for number in range(4)})
+    assert order[:4] == [3, 2, 1, 0]
+    assert {order.count(number) > 3 for number in range(4)} == {True}
+
+
+def test_each_step_has_the_time_that_it_takes_alone() -> None:
+    n = 256
+    A, B, k = (*(te.placeholder((n, n), name=name) for name in "AB"), te.reduce_axis((0, n), "k"))
+    C = te.compute((n, n), lambda i, j: te.sum(A[i, k] * B[k, j], axis=k), name="C")
+    s = te.create_schedule(C.op)
+    i, j = C.op.axis
+    s[C].reorder(i, k, j)
+    s[C].vectorize(j)
+    first, reordered, last = te_sched.explain(s, [A, B, C]).steps
+    assert first.timing.median > 3 * reordered.timing.median
+    assert last.timing.against_first > 3
+    evaluator = te_sched.build(s, [A, B, C]).time_evaluator("main", cpu(0), number=1, repeat=99)
+    alone = 1e3 * evaluator(*arrays([A, B, C], cpu(0))).min
+    assert alone / 3 < last.timing.lowest < 3 * alone  # the machine may be busy
 
 
 def test_the_last_program_is_timed_first() -> None:
     s, args = scaled()
     module = te_sched.build(s, args)
-    runs = {number: Run(module, cpu(0), None) for number in range(3)}
+    runs = {number: Run(module, cpu(0)) for number in range(3)}
     found = measure_all(args, runs, budget=1e-6)
     assert [one.timing.milliseconds is not None for one in found.values()] == [False, False, True]
 
@@ -103,6 +168,25 @@ def test_no_winner_is_named_from_single_runs() -> None:
     assert " the fastest: " in page_html(data)
     once = [replace(step, timing=replace(step.timing, runs=1)) for step in data.steps]
     assert " the fastest: " not in page_html(replace(data, steps=tuple(once)))
+
+
+@pytest.mark.parametrize(
+    ("factor", "text"),
+    [
+        (
+            35.0,
+            "8 ms (7 to 9 ms, 5 runs), 35 times as fast as step 2, 35 times as fast as at first",
+        ),
+        (0.5, "8 ms (7 to 9 ms, 5 runs), 2 times as slow as step 2, 2 times as slow as at first"),
+        (1.01, "8 ms (7 to 9 ms, 5 runs), about as fast as step 2, about as fast as at first"),
+    ],
+)
+def test_times_are_compared_with_those_of_the_step_before(factor: float, text: str) -> None:
+    timing = Timing(8.0, 7.0, 9.0, 5, factor, first=0, against_previous=factor, previous=2)
+    assert text in step_text(StoryStep(3, "split", timing=timing))
+    at_first = replace(timing, first=1)
+    assert "as at first" not in step_text(StoryStep(3, "split", timing=at_first))
+    assert "as step 1" in step_text(StoryStep(3, "split", timing=at_first))
 
 
 @pytest.mark.parametrize("budget", [0, -1.0, float("nan"), "10"])
@@ -144,7 +228,7 @@ def test_kernels_are_timed_on_their_device() -> None:
     s, args = scaled()
     s[args[1]].bind(args[1].op.axis[0], te.thread_axis("threadIdx.x"))
     module = te_sched.build(s, args, "cuda")
-    runs = {0: Run(module, te_sched.emulated_cuda(0), None)}
+    runs = {0: Run(module, te_sched.emulated_cuda(0))}
     timing = measure_all(args, runs, step_seconds=0.001)[0].timing
     assert timing.milliseconds is not None
 
