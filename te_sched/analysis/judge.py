@@ -18,6 +18,7 @@ from te_sched.analysis.programs.coverage import judge_coverage
 from te_sched.analysis.programs.initialised import judge_initialised
 from te_sched.analysis.programs.races import judge_races
 from te_sched.analysis.programs.scopes import judge_scopes
+from te_sched.analysis.schedules.combinations import check_combinations
 from te_sched.analysis.schedules.legality import check_legality
 from te_sched.analysis.schedules.predicates import check_predicates
 from te_sched.analysis.schedules.promises import promised_sizes
@@ -75,7 +76,7 @@ def check(
     return Findings([*found, *_all_of(guard_extents(func))])
 
 
-_OF_SCHEDULES = (check_legality, check_extents, check_sizes, check_sums)
+_OF_SCHEDULES = (check_legality, check_combinations, check_extents, check_sizes, check_sums)
 
 
 def _refused(judge: Callable[[Schedule], object], schedule: Schedule) -> Finding | None:

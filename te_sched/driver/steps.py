@@ -21,6 +21,7 @@ from te_sched.analysis.programs.block_instances import judge_blocks
 from te_sched.analysis.programs.data_types import check_data_types
 from te_sched.analysis.programs.double_buffering import check_turns
 from te_sched.analysis.schedules import regions, results
+from te_sched.analysis.schedules.combinations import check_combinations
 from te_sched.analysis.schedules.legality import check_legality
 from te_sched.analysis.schedules.predicates import check_predicates
 from te_sched.analysis.schedules.promises import promised_sizes
@@ -100,7 +101,7 @@ def is_cacheable(switches: Config | None = None) -> bool:
 
 def check_schedule(work: Work) -> None:
     """Check the axes, extents and sizes of the schedule."""
-    for check in (check_legality, check_extents, check_sizes):
+    for check in (check_legality, check_combinations, check_extents, check_sizes):
         check(work.schedule)
 
 

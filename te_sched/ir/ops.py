@@ -25,6 +25,7 @@ from te_sched.ir.expr import (
     NE,
     Add,
     And,
+    BinaryOp,
     Broadcast,
     BufferLoad,
     BufferRegion,
@@ -45,6 +46,7 @@ from te_sched.ir.expr import (
     Or,
     StringImm,
     Sub,
+    Var,
 )  # fmt: skip
 from te_sched.ir.intrinsic_table import INTRINSICS, MATHEMATICS
 
@@ -503,11 +505,30 @@ def is_index_type(dtype: str) -> bool:
 def ceildiv(a: Any, b: Any) -> Expr:
     """a / b of integers, rounded towards infinity
 
+    Of sizes and indices it is (a + b - 1) // b, as in TVM; of other values, whose sum with b may
+    exceed their type, and of negative divisors it is computed without that sum.
+
     >>> te.ceildiv(7, 2), te.ceildiv(te.var("n"), 8)
     (4, (n + 8 - 1) // 8)
+    >>> te.ceildiv(te.var("x", "int8"), te.const(8, "int8"))
+    x // T.int8(8) + T.Cast("int8", x % T.int8(8) != T.int8(0))
     """
     a, b = _divisible(a, b, "ceildiv")
-    return floordiv(sub(add(a, b), const(1, a.dtype)), b)
+    if type(a) is IntImm and type(b) is IntImm:
+        return wrapped(-(-a.value // b.value), a.dtype)
+    is_negative = type(b) is IntImm and b.value < 0
+    if dtypes.counts(a.dtype) and not is_negative and _is_index(a) and _is_index(b):
+        return floordiv(sub(add(a, b), const(1, a.dtype)), b)
+    return add(floordiv(a, b), cast(a.dtype, not_equal(floormod(a, b), const(0, a.dtype))))
+
+
+def _is_index(e: Expr) -> bool:
+    """Whether an integer is computed of variables alone, whose sums stay within their type."""
+    if isinstance(e, BinaryOp):
+        return _is_index(e.a) and _is_index(e.b)
+    if type(e) is Cast:
+        return dtypes.counts(e.value.dtype) and _is_index(e.value)
+    return isinstance(e, Var | IntImm)
 
 
 def minimum(a: Any, b: Any) -> Expr:

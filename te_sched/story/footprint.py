@@ -15,14 +15,13 @@ from typing import Any
 import numpy as np
 
 from te_sched.analysis.programs.evaluate import (
-    Unevaluable,
     connected,
     distinct_numbers,
     distinct_rows,
-    evaluate,
     variables_in,
 )
 from te_sched.arith.conditions import conjuncts
+from te_sched.arith.evaluate import Unevaluable, evaluate
 from te_sched.arith.iter_expr import NotAffine, collect
 from te_sched.ir import ops
 from te_sched.ir.expr import Expr, Var

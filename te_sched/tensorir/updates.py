@@ -10,11 +10,12 @@ from typing import NamedTuple
 
 from te_sched.arith.reducers import find_reducer
 from te_sched.arith.structural_equality import same
+from te_sched.ir import dtypes
 from te_sched.ir.blocks import Block
-from te_sched.ir.expr import Add, Buffer, BufferLoad, CommReducer, Expr, Mul, Var
+from te_sched.ir.expr import Add, Buffer, BufferLoad, CommReducer, Expr, IntImm, Mul, Var
 from te_sched.ir.stmt import BufferStore, LetStmt, SeqStmt, Stmt
 from te_sched.ir.structural import plain_of, structural_equal
-from te_sched.ir.visitor import substitute
+from te_sched.ir.visitor import Mapper, substitute
 
 # Makes the error of a fault, a reason and help.
 Refusal = Callable[[str, str, str], Exception]
@@ -47,6 +48,74 @@ def update_of(block: Block, refused: Refusal) -> Update:
 
 def any_update_of(block: Block, refused: Refusal) -> Update:
     """The update of a block with `T.init()`, which may begin with any value."""
+    stores, starts, values = _parts(block, refused)
+    results = [BufferLoad(one.buffer, one.indices) for one in stores]
+    found = find_reducer(results, starts, values)
+    if found is None:
+        raise refused(
+            "its update is not a known commutative reduction",
+            "partial results are combined in any order",
+            "use a sum, product, minimum or maximum, or a choice by a comparison",
+        )
+    return Update(stores, *found)
+
+
+def step_of(block: Block) -> CommReducer | None:
+    """One instance of a block with `T.init()`: of its results so far, and of everything that it
+    reads, whether or not the two commute. None if its body is not a store for each result.
+    """
+
+    def unknown(*why: str) -> Exception:
+        return _UnknownStepError(*why)
+
+    try:
+        stores, starts, values = _parts(block, unknown)
+    except _UnknownStepError:
+        return None
+    results = [BufferLoad(one.buffer, one.indices) for one in stores]
+    reduced = {axis.var for axis in block.iter_vars if axis.kind == "CommReduce"}
+    step = _Step(results, reduced)
+    combined = tuple([step.visit(value) for value in values])
+    return CommReducer(tuple(step.totals), tuple(step.inputs), combined, tuple(starts))
+
+
+class _UnknownStepError(Exception):
+    pass
+
+
+class _Step(Mapper):
+    """Replaces results by totals, and other elements and reduction iterators by inputs."""
+
+    def __init__(self, results: Sequence[BufferLoad], reduced: set[Var]) -> None:
+        self.results, self.reduced = results, reduced
+        self.totals = [Var("total", one.dtype) for one in results]
+        self.sources: list[Expr] = []
+        self.inputs: list[Var] = []
+
+    def visit_BufferLoad(self, node: BufferLoad) -> Expr:
+        for result, total in zip(self.results, self.totals, strict=True):
+            if same(node, result):
+                return total
+        return self._input(node)
+
+    def visit_Var(self, node: Var) -> Expr:
+        if node in self.reduced:
+            return self._input(node)
+        return IntImm(1, node.dtype) if dtypes.counts(node.dtype) else node
+
+    def _input(self, node: Expr) -> Var:
+        for source, variable in zip(self.sources, self.inputs, strict=True):
+            if same(node, source):
+                return variable
+        self.sources.append(node)
+        self.inputs.append(Var("input", node.dtype))
+        return self.inputs[-1]
+
+
+def _parts(block: Block, refused: Refusal) -> tuple[list[BufferStore], list[Expr], list[Expr]]:
+    """The stores of an update in the order of the block's writes, the initial values, and the
+    updated ones.
+    """
     assert block.init is not None
     starts = {one.buffer: one for one in _stores(block.init, refused)}
     lets: dict[Var, Expr] = {}
@@ -72,16 +141,8 @@ def any_update_of(block: Block, refused: Refusal) -> Update:
                 "it initialises and updates different elements", "",
                 "use the same indices in `T.init()` and after it",
             )  # fmt: skip
-    results = [BufferLoad(one.buffer, one.indices) for one in stores]
     values = [substitute(one.value, lets) for one in stores]
-    found = find_reducer(results, [starts[one].value for one in order], values)
-    if found is None:
-        raise refused(
-            "its update is not a known commutative reduction",
-            "partial results are combined in any order",
-            "use a sum, product, minimum or maximum, or a choice by a comparison",
-        )
-    return Update(stores, *found)
+    return stores, [starts[one].value for one in order], values
 
 
 def _check_bound(

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from te_sched.analysis.programs.evaluate import evaluate
 from te_sched.arith import index_functions as functions
 from te_sched.arith import index_map as maps
+from te_sched.arith.evaluate import evaluate
 from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import DeclarationError
 from te_sched.ir import dtypes, index_map

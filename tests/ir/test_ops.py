@@ -175,3 +175,19 @@ def test_small_types_are_folded_and_matched():
         ops.add(x, y)
     with pytest.raises(DeclarationError, match="out of the range of e4m3_float8"):
         ops.const(1000, "e4m3_float8")
+
+
+def test_ceildiv_of_sizes_prints_as_in_tvm_and_of_values_is_exact():
+    n, x = E.Var("n", "int32"), E.Var("x", "uint8")
+    assert str(ops.ceildiv(n, 8)) == "(n + 8 - 1) // 8"
+    assert str(ops.ceildiv(x, ops.const(8, "uint8"))) == (
+        'x // T.uint8(8) + T.Cast("uint8", x % T.uint8(8) != T.uint8(0))'
+    )
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "int32", "uint32", "int64"])
+def test_ceildiv_of_constants_is_exact_up_to_the_ends_of_a_type(dtype):
+    low, high = ops.int_limits(dtype)
+    for a, b in ((high, 2), (high - 1, 10), (low, 3), (high, high), (low, high), (7, 5)):
+        assert ops.ceildiv(ops.const(a, dtype), ops.const(b, dtype)).value == -(-a // b)
+    assert ops.ceildiv(-7, -2).value == 4

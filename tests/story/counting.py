@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from te_sched.analysis.programs.evaluate import evaluate
+from te_sched.arith.evaluate import evaluate
 from te_sched.ir import stmt as S
 from te_sched.ir.occurrences import occurrences_of
 from te_sched.lower.statements import statements

@@ -17,9 +17,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from te_sched.analysis.findings import REFUTED, RULE, Finding, broken_rule
-from te_sched.analysis.programs.evaluate import Unevaluable, distinct_rows, evaluate
+from te_sched.analysis.programs.evaluate import distinct_rows
 from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.conditions import conjuncts
+from te_sched.arith.evaluate import Unevaluable, evaluate
 from te_sched.arith.int_set import eval_set, from_range
 from te_sched.ir import ops
 from te_sched.ir.blocks import BlockRealize

@@ -16,12 +16,12 @@ from te_sched.analysis.programs.evaluate import (
     Execution,
     Points,
     TooMany,
-    Unevaluable,
     executions_of,
     numbered,
     rows_of,
     sizes_text,
 )
+from te_sched.arith.evaluate import Unevaluable
 from te_sched.ir.scopes import Loop
 from te_sched.ir.visitor import variables_of
 

@@ -7,7 +7,7 @@ truncated, and findings hold for the remaining iterations. Must not know analyse
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -15,15 +15,13 @@ from typing import Any, TypeVar
 import numpy as np
 
 from te_sched.analysis.programs.accesses import Access, ProgramAccesses
-from te_sched.ir import dtypes, ops
+from te_sched.arith.evaluate import Unevaluable, Values, evaluate
 from te_sched.ir import expr as E
-from te_sched.ir.choices import choice_of
+from te_sched.ir import ops
 from te_sched.ir.expr import Expr, Var
-from te_sched.ir.intrinsic_table import BITWISE, FOLDED
 from te_sched.ir.scopes import Loop
 from te_sched.ir.visitor import variables_of, walk
 
-Values = dict[Var, Any]
 _Member = TypeVar("_Member")
 _WHOLE: Mapping[Loop, int] = MappingProxyType({})  # no loop is truncated
 _LARGEST_TABLE = 1 << 24  # of whether numbers occur
@@ -31,88 +29,8 @@ _LARGEST_TABLE = 1 << 24  # of whether numbers occur
 _SAMPLES = ((16, 2), (21, 2), (13, -1))
 
 
-class Unevaluable(Exception):
-    """An expression reads memory, or has variables without a value."""
-
-
 class TooMany(Unevaluable):
     """Too many iterations."""
-
-
-def _truncated(a: Any, b: Any) -> Any:
-    return np.abs(a) // np.abs(b) * np.sign(a) * np.sign(b)
-
-
-_OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
-    E.Add: np.add,
-    E.Sub: np.subtract,
-    E.Mul: np.multiply,
-    E.FloorDiv: np.floor_divide,
-    E.FloorMod: np.mod,
-    E.Div: _truncated,
-    E.Mod: lambda a, b: a - _truncated(a, b) * b,
-    E.Min: np.minimum,
-    E.Max: np.maximum,
-    E.EQ: np.equal,
-    E.NE: np.not_equal,
-    E.LT: np.less,
-    E.LE: np.less_equal,
-    E.GT: np.greater,
-    E.GE: np.greater_equal,
-    E.And: np.logical_and,
-    E.Or: np.logical_or,
-}
-_DIVISIONS = frozenset((E.FloorDiv, E.FloorMod, E.Div, E.Mod))
-
-
-def evaluate(e: Any, values: Values, lets: Mapping[Var, Expr]) -> Any:
-    """The values of an integer expression or a condition, as numbers or arrays of numbers.
-
-    Raises
-    ------
-    Unevaluable if it reads memory or has unknown variables.
-    """
-    kind = type(e)
-    if kind is E.IntImm:
-        return np.int64(e.value)
-    if kind is Var:
-        if e not in values:
-            if e not in lets:
-                raise Unevaluable
-            values[e] = evaluate(lets[e], values, lets)
-        return values[e]
-    operator = _OPERATORS.get(kind)
-    if operator is not None:
-        a, b = evaluate(e.a, values, lets), evaluate(e.b, values, lets)
-        if kind in _DIVISIONS and not np.all(b):
-            raise Unevaluable
-        return operator(a, b) if dtypes.counts(e.dtype) else _in_type(e.dtype, operator(a, b))
-    if kind is E.Not:
-        return np.logical_not(evaluate(e.a, values, lets))
-    if kind is E.Cast and not dtypes.is_float(e.value.dtype):
-        return _in_type(e.dtype, evaluate(e.value, values, lets))
-    choice = choice_of(e)
-    if choice is not None:
-        return np.where(*[evaluate(part, values, lets) for part in choice])
-    if kind is E.Call:
-        if e.op == "tir.likely":
-            return evaluate(e.args[0], values, lets)
-        if e.op in BITWISE:
-            value = FOLDED[e.op](*[evaluate(part, values, lets) for part in e.args])
-            return value if dtypes.counts(e.dtype) else _in_type(e.dtype, value)
-    if kind is E.Let:
-        return evaluate(e.body, {**values, e.var: evaluate(e.value, values, lets)}, lets)
-    raise Unevaluable
-
-
-def _in_type(dtype: str, value: Any) -> Any:
-    """Values wrapped around in a type, as 64-bit integers."""
-    kind = dtypes.parse(dtype)
-    if kind.code == "bool":
-        return np.not_equal(value, 0)
-    if kind.code not in ("int", "uint") or (kind.code == "uint" and kind.bits == 64):
-        raise Unevaluable
-    return np.asarray(value, "int64").astype(dtype).astype("int64")
 
 
 @dataclass(slots=True)

@@ -20,12 +20,12 @@ from te_sched.analysis.programs.dependences import Conflict
 from te_sched.analysis.programs.evaluate import (
     Execution,
     Points,
-    Unevaluable,
     executions_of,
     numbered,
     rows_of,
     sizes_text,
 )
+from te_sched.arith.evaluate import Unevaluable
 from te_sched.ir.expr import BufferLoad, Call, Expr, Var
 from te_sched.ir.intrinsic_table import Effect, call_effect
 from te_sched.ir.scopes import OF_BLOCK, Loop

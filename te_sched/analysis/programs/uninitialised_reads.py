@@ -16,12 +16,12 @@ from te_sched.analysis.programs.evaluate import (
     Execution,
     Points,
     TooMany,
-    Unevaluable,
     executions_of,
     numbered,
     rows_of,
     variables_in,
 )
+from te_sched.arith.evaluate import Unevaluable
 from te_sched.ir.expr import Var
 from te_sched.ir.scopes import OF_BLOCK, Loop, Memory
 

@@ -20,7 +20,6 @@ from te_sched.analysis.programs.accesses import Access, ProgramAccesses, accesse
 from te_sched.analysis.programs.evaluate import (
     Execution,
     TooMany,
-    Unevaluable,
     connected,
     executions_of,
     numbered,
@@ -29,6 +28,7 @@ from te_sched.analysis.programs.evaluate import (
     variables_in,
 )
 from te_sched.analysis.programs.initialised import judge_initialised
+from te_sched.arith.evaluate import Unevaluable
 from te_sched.errors import BuildError
 from te_sched.ir.expr import EQ, Buffer, Expr, IntImm, Var
 from te_sched.ir.ops import is_const

@@ -8,6 +8,7 @@ from math import prod
 from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
+from te_sched.arith.combiners import find_counterexample, in_another_order
 from te_sched.arith.conditions import conjuncts
 from te_sched.errors import ScheduleError, repr_of
 from te_sched.ir import ops
@@ -22,6 +23,7 @@ from te_sched.tensorir.handles import FLAG, LIST, BlockRV, LoopRV, instruction
 from te_sched.tensorir.primitives.finding import check_not_root
 from te_sched.tensorir.relaxation import always_holds
 from te_sched.tensorir.rewriting import Rebind, nested
+from te_sched.tensorir.updates import step_of
 
 
 class NestPrimitives(ScheduleBase):
@@ -176,6 +178,8 @@ class NestPrimitives(ScheduleBase):
             later = [one for one in new[place + 1 :] if one in used]
             if later:
                 raise _dependent(node, later[0], "reorder")
+        for block in self.blocks_of(chain[-1]):
+            _check_commutes(self, block, chain, new)
         self.draft.replace(chain[0], nested([self.loop(key) for key in new], inner.body))
 
     @instruction("Add loop {results} around {block_or_loop}")
@@ -360,5 +364,27 @@ def _check_reorderable(schedule: ScheduleBase, block: Any, chain: list[Var]) -> 
             "its iterators are not affine in the loops: "
             + ", ".join(map(str, realize.iter_values)),
             "bind each iterator to a sum of parts of loops",
+            of_block(block.name),
+        )
+
+
+def _check_commutes(
+    schedule: ScheduleBase, block: Any, old: Sequence[Var], new: Sequence[Var]
+) -> None:
+    """Refuse another order of the reduction loops of a block whose result depends on it."""
+    realize = schedule.realize(block)
+    if realize.block.init is None:
+        return
+    both = zip(realize.block.iter_vars, realize.iter_values, strict=True)
+    reduced = variables_of(*[value for axis, value in both if axis.kind == "CommReduce"])
+    if [one for one in old if one in reduced] == [one for one in new if one in reduced]:
+        return
+    step = step_of(realize.block)
+    counterexample = find_counterexample(step, in_another_order) if step is not None else None
+    if counterexample is not None:
+        raise ScheduleError(
+            f"cannot reorder the reduction loops of block {block.name}",
+            f"its update depends on the order of its values: {counterexample}",
+            "keep these loops in their order, or use an update that commutes, such as a sum",
             of_block(block.name),
         )

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from te_sched.analysis.programs.evaluate import evaluate
 from te_sched.arith.analyzer import Analyzer
+from te_sched.arith.evaluate import evaluate
 from te_sched.ir.expr import IntImm, Range, Var
 from te_sched.lower.device.packed_indices import packed
 
