@@ -329,7 +329,10 @@ def array_maker(shape: tuple[int, ...], dtype: str) -> Callable[[], NDArray]:
     room, array_of, new = math.prod(shape) * kind.itemsize + _ALIGNMENT, np.ndarray, NDArray.__new__
 
     def make_array() -> NDArray:
-        memory = make(room, np.uint8)
+        try:
+            memory = make(room, np.uint8)
+        except _NO_MEMORY:
+            raise _unallocated(shape, room - _ALIGNMENT) from None
         begin = address_of(start(memory))
         offset = -begin % _ALIGNMENT
         made = new(NDArray)
@@ -385,12 +388,19 @@ def _empty_numpy(extents: tuple[int, ...], dtype: str, device_id: int) -> np.nda
         memory = np.empty(size + _ALIGNMENT, np.uint8)
         offset = -memory.ctypes.data % _ALIGNMENT
         return memory[offset : offset + size].view(kind).reshape(extents)
-    except (MemoryError, ValueError, OverflowError):
-        raise CallError(
-            f"unable to allocate {size} bytes for an array of shape {repr_of(extents)}",
-            "",
-            "make a smaller one",
-        ) from None
+    except _NO_MEMORY:
+        raise _unallocated(extents, size) from None
+
+
+_NO_MEMORY = (MemoryError, ValueError, OverflowError)  # what numpy raises for too many bytes
+
+
+def _unallocated(extents: tuple[int, ...], size: int) -> CallError:
+    return CallError(
+        f"unable to allocate {size} bytes for an array of shape {repr_of(extents)}",
+        "",
+        "make a smaller one",
+    )
 
 
 def _source(values: Any) -> NDArray | np.ndarray[Any, Any]:
