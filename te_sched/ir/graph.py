@@ -35,6 +35,10 @@ from te_sched.ir.struct_info import (
 from te_sched.ir.struct_info import GraphExpr as GraphExpr
 from te_sched.signatures import is_sequence
 
+# The attribute of a function with the relations of its sizes that calls check; it follows from the
+# operators of the function, and is neither printed nor compared.
+SIZE_RELATIONS = "te_sched.size_relations"
+
 
 class OpAttrs(dict[str, Any]):
     """The attributes of a call of an operator, in their order: `call.attrs.axis`.

@@ -19,7 +19,7 @@ from te_sched.errors import DeclarationError, TeSchedError, repr_of
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
 from te_sched.ir.expr import Buffer, Expr, FloatImm, IntImm, IterVar, Node, StringImm, Var
-from te_sched.ir.graph import DataflowVar, GraphExpr, GraphVar
+from te_sched.ir.graph import SIZE_RELATIONS, DataflowVar, GraphExpr, GraphVar
 from te_sched.ir.paths import ObjectPath
 from te_sched.ir.roles import Role
 from te_sched.ir.visitor import INIT_FIELDS, NODE_CLASSES, fields_with, walk
@@ -174,6 +174,7 @@ class _Comparer:
 
     def mapping(self, a: Mapping[Any, Any], b: Mapping[Any, Any]) -> None:
         """Compare two mappings with plain keys."""
+        a, b = compared_items(a), compared_items(b)
         if set(a) != set(b):
             text = f"keys {sorted(map(str, a))} != {sorted(map(str, b))}"
             raise _Differ(text, *_missing_entry([*a], [*b]))
@@ -325,6 +326,13 @@ class _Comparer:
         """Compare floating-point constants by their bits."""
         if a.dtype != b.dtype or float_key(a.value) != float_key(b.value):
             raise _Differ(f"{a.value!r} ({a.dtype}) != {b.value!r} ({b.dtype})")
+
+
+def compared_items(attrs: Mapping[Any, Any]) -> Mapping[Any, Any]:
+    """Attributes without those that follow from the rest of a function."""
+    if SIZE_RELATIONS not in attrs:
+        return attrs
+    return {key: value for key, value in attrs.items() if key != SIZE_RELATIONS}
 
 
 _METHODS: dict[type, Callable[[_Comparer, Any, Any], None]] = {

@@ -20,6 +20,7 @@ from te_sched.ir.graph import DataflowVar, GraphVar
 from te_sched.ir.structural import (
     COMPARED,
     DEFINITIONS,
+    compared_items,
     float_key,
     is_plain,
     plain_of,
@@ -76,6 +77,7 @@ class _Hasher:
             for item in value:
                 self.add(item)
         elif isinstance(value, Mapping):
+            value = compared_items(value)
             self.feed("mapping", len(value))
             for key in sorted(value, key=str):
                 self.feed(str(key))

@@ -15,6 +15,7 @@ from te_sched.ir.visitor import substitute
 from te_sched.relax.analysis.symbolic import free_symbolic_vars, used_symbolic_vars
 from te_sched.relax.constant import const
 from te_sched.relax.expr_functor import PyExprMutator
+from te_sched.relax.size_relations import map_relations
 from te_sched.relax.struct_info import BaseCheckResult, bind_sizes, struct_info_base_check
 from te_sched.signatures import checked_as
 
@@ -155,8 +156,9 @@ def _bound(
     params = [mutator.visit_var_def(one) for one in left]
     assert func.body is not None
     body = mutator.visit_with_new_scope(func.body, params)
+    attrs = map_relations(func.attrs, mutator.visit_prim_expr)
     return GraphFunction(
-        tuple(params), body, None, func.is_pure, func.attrs, written_name=func.written_name
+        tuple(params), body, None, func.is_pure, attrs, written_name=func.written_name
     )
 
 

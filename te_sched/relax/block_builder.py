@@ -69,6 +69,7 @@ from te_sched.ir.structural_hash import structural_hash
 from te_sched.ir.visitor import walk
 from te_sched.relax.emit_te import call_te
 from te_sched.relax.operators import OPERATORS, operator_of
+from te_sched.relax.size_relations import SizeRelations
 from te_sched.relax.struct_info import derive_call, struct_info_lca
 from te_sched.signatures import checked_methods
 
@@ -136,6 +137,7 @@ class BlockBuilder:
         self._bindings: dict[GraphVar, Any] = {}
         self._scopes: list[set[Var] | None] = []
         self._function: _OpenFunction | None = None
+        self.relations: SizeRelations | None = None  # collects those that are not proved
 
     # Functions
 
@@ -389,6 +391,13 @@ class BlockBuilder:
         finally:
             del self._blocks[depth:]
             self.end_scope()
+
+    def require(self, kind: Any, size: Any, other: Any, subject: str) -> None:
+        """Note that inference needs a relation of sizes, which is checked when a function runs if
+        it is not proved: see `SizeRelation`.
+        """
+        if self.relations is not None:
+            self.relations.require(kind, size, other, subject)
 
     def _define(self, variables: set[Var]) -> None:
         if self._scopes and self._scopes[-1] is not None:

@@ -22,6 +22,7 @@ from te_sched.ir.stmt import GlobalVar
 from te_sched.ir.visitor import replace, substitute
 from te_sched.relax.analysis.symbolic import defined_symbolic_vars
 from te_sched.relax.expr_functor import PyExprMutator
+from te_sched.relax.size_relations import map_relations
 from te_sched.relax.struct_info import bind_sizes, is_base_of
 from te_sched.relax.transform.canonicalize_bindings import canonical_bindings
 from te_sched.signatures import checked_as
@@ -42,7 +43,10 @@ def copy_with_new_vars(
     params = [copier.visit_var_def(one) for one in func.params]
     body = copier.visit_with_new_scope(func.body, params)
     ret = None if func.ret_struct_info is None else copier.visit_struct_info(func.ret_struct_info)
-    return replace(func, params=tuple(params), body=body, ret_struct_info=ret, struct_info_=None)
+    attrs = map_relations(func.attrs, copier.visit_prim_expr)
+    return replace(
+        func, params=tuple(params), body=body, ret_struct_info=ret, attrs=attrs, struct_info_=None
+    )
 
 
 class _Copier(PyExprMutator):

@@ -41,6 +41,7 @@ from te_sched.ir.stmt import GlobalVar, IRModule
 from te_sched.ir.struct_info import ShapeExpr, StructInfo
 from te_sched.ir.structural import structural_equal
 from te_sched.relax.block_builder import BlockBuilder
+from te_sched.relax.size_relations import map_relations
 from te_sched.relax.struct_info import BaseCheckResult, map_sizes, struct_info_base_check
 
 _METHODS: dict[type, str] = {
@@ -304,8 +305,9 @@ class PyExprMutator(ExprFunctor):
             found = struct_info_base_check(ret, body.struct_info_)
             is_open = found in (BaseCheckResult.FAIL_L1, BaseCheckResult.FAIL_L2)
             ret = ret if is_open else None  # what is known of the body is more, or contradicts
+        attrs = map_relations(op.attrs, self.visit_prim_expr)
         return GraphFunction(
-            tuple(params), body, ret, op.is_pure, op.attrs, written_name=op.written_name
+            tuple(params), body, ret, op.is_pure, attrs, written_name=op.written_name
         )
 
     def visit_with_new_scope(self, expr: Any, params: Any = None) -> Any:

@@ -60,7 +60,7 @@ class GraphPrinter(ScriptPrinter):
         params = self._parameters(func, block)
         self.is_signature = False
         symbol = func.attrs.get("global_symbol")
-        attrs = {k: v for k, v in func.attrs.items() if k != "global_symbol" or v != name}
+        attrs = _written_attrs(func, name)
         if attrs:
             block.add(f"R.func_attr({self.text(attrs)})")
         place = len(block.lines)
@@ -101,7 +101,7 @@ class GraphPrinter(ScriptPrinter):
         block = self.block = TextBlock(func, indent + "    ")
         params = self._parameters(func, block)
         result = f" -> {self.text(func.ret_struct_info)}" if func.ret_struct_info else ""
-        attrs = {k: v for k, v in func.attrs.items() if k != "global_symbol"}
+        attrs = _written_attrs(func, func.attrs.get("global_symbol"))
         if attrs:
             block.add(f"R.func_attr({self.text(attrs)})")
         body = self._body_lines(func, block)
@@ -403,6 +403,15 @@ def device_text(node: I.VDevice) -> str:
     """The declaration of a device."""
     target = quoted(str(node.target))
     return f"I.vdevice({target}, {node.vdevice_id}, {quoted(node.memory_scope)})"
+
+
+def _written_attrs(func: G.GraphFunction, name: Any) -> dict[str, Any]:
+    """The attributes that are printed: not a symbol that is the name."""
+    return {
+        key: value
+        for key, value in func.attrs.items()
+        if key != G.SIZE_RELATIONS and (key != "global_symbol" or value != name)
+    }
 
 
 def _called(name: str, arguments: list[str]) -> str:

@@ -110,7 +110,7 @@ def broadcast_sizes(call: GraphCall, builder: Any, a: Any, b: Any) -> tuple[Any,
             raise GraphError(
                 f"the shapes of the arguments of {call.op} do not fit: "
                 f"{ShapeExpr(tuple(a))} and {ShapeExpr(tuple(b))}",
-                f"sizes {_plain(one)} and {_plain(other)} differ, and none of them is 1",
+                f"sizes {plain(one)} and {plain(other)} differ, and none of them is 1",
                 "give shapes that broadcast, as numpy does",
             )
         else:
@@ -118,7 +118,7 @@ def broadcast_sizes(call: GraphCall, builder: Any, a: Any, b: Any) -> tuple[Any,
     return (*longer[:rest], *found)
 
 
-def _plain(size: Any) -> Any:
+def plain(size: Any) -> Any:
     """A size in a message: a constant without its dtype."""
     return size.value if isinstance(size, IntImm) else size
 

@@ -606,7 +606,6 @@ def gather_nd(data: Any, indices: Any, batch_dims: int = 0) -> GraphCall:
 
 @register_operator("relax.gather_nd")
 def _infer_gather_nd(call: GraphCall, builder: Any) -> StructInfo:
-    del builder
     data, indices = tensors_of(call, 2)
     check_integers(call, 1, indices)
     batch, vdevice = call.attrs.batch_dims, common_vdevice(call, [data, indices])
@@ -624,6 +623,8 @@ def _infer_gather_nd(call: GraphCall, builder: Any) -> StructInfo:
     if used > data.ndim:
         raise argument_error(call, 1, f"a tensor with a last size of at most {data.ndim - batch}")
     sizes, places = shape_of(data), shape_of(indices) or ()
+    for one, other in zip(places[:batch], (sizes or ())[:batch], strict=False):
+        check_equal(call, builder, one, other, "the sizes of batches")
     if sizes is None:
         rank = len(places) - 1 + data.ndim - used
         return TensorStructInfo(None, data.dtype, vdevice, rank)

@@ -13,7 +13,7 @@ from te_sched.ir import ops
 from te_sched.ir.expr import Expr
 from te_sched.ir.graph import GraphCall, GraphExpr
 from te_sched.ir.struct_info import ShapeExpr, ShapeStructInfo, TensorStructInfo, TupleStructInfo
-from te_sched.relax.op.common import argument_error, as_int
+from te_sched.relax.op.common import argument_error, as_int, plain
 from te_sched.relax.op.common import common_vdevice as common_vdevice
 from te_sched.signatures import is_sequence
 
@@ -136,13 +136,26 @@ def product(sizes: Sequence[Any]) -> Expr:
 
 
 def check_equal(call: GraphCall, builder: Any, one: Any, other: Any, what: str) -> None:
-    """GraphError if two sizes are known to differ."""
+    """GraphError if two sizes are known to differ; calls check them if they may."""
     if builder.analyzer.can_prove(ops.not_equal(one, other)):
         raise GraphError(
             f"{what} of {call.op} differ: {one} and {other}",
             f"{call.op} is called with {', '.join(str(it.struct_info) for it in call.args)}",
             "give arguments of which the shapes fit",
         )
+    builder.require("equal", one, other, f"{what} of {call.op}")
+
+
+def check_at_least(call: GraphCall, builder: Any, one: Any, least: Any, what: str) -> None:
+    """GraphError if a size is known to be less than another one; calls check it if it may be."""
+    one, least = map(builder.analyzer.simplify, (one, least))
+    if builder.analyzer.can_prove(ops.less(one, least)):
+        raise GraphError(
+            f"{what} of {call.op} is {plain(one)}, expected at least {plain(least)}",
+            f"{call.op} is called with {', '.join(str(it.struct_info) for it in call.args)}",
+            "give arguments of which the shapes fit",
+        )
+    builder.require("at least", one, least, f"{what} of {call.op}")
 
 
 def check_integers(call: GraphCall, place: int, info: TensorStructInfo) -> None:

@@ -83,7 +83,6 @@ def topk(
 
 @register_operator("relax.topk")
 def _infer_topk(call: GraphCall, builder: Any) -> StructInfo:
-    del builder
     info, attrs = tensor_of(call, 0), call.attrs
     sizes, shape, k = shape_of(info), None, attrs.k
     if info.ndim != -1:
@@ -93,6 +92,7 @@ def _infer_topk(call: GraphCall, builder: Any) -> StructInfo:
             is_whole = k < 1 or (isinstance(size, IntImm) and size.value < k)
             count = size if is_whole else ops.const(k, "int64")
             shape = ShapeExpr((*sizes[:place], count, *sizes[place + 1 :]))
+            builder.require("at least", size, count, f"the size along axis {place} of {call.op}")
     values = TensorStructInfo(shape, info.dtype, info.vdevice, info.ndim)
     indices = like(values, attrs.dtype)
     if attrs.ret_type == "both":

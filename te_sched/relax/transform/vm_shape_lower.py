@@ -9,16 +9,21 @@ all variables are known; shapes in the function are then made of values of the h
     expressions         shape_func(heap): H[2] = H[0] + 1
     R.shape([n + 1])    make_shape(heap, load 2)
 
+    relations           check_sizes(heap, load k, ...): H[k] is the number of those that do not hold
+
+Relations of sizes (`relax.size_relations`) are checked as soon as their variables have values.
 What a size is matched with is a pair of a code (`MatchShapeCode`) and a number or slot. A size that
 cannot be computed yet is skipped, and the value is matched again after the next `shape_func`.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from te_sched.arith.analyzer import Analyzer
 from te_sched.errors import GraphError
 from te_sched.ir import ops
 from te_sched.ir.buffer import decl_buffer
@@ -53,7 +58,8 @@ from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.expr_functor import PyExprMutator, PyExprVisitor
 from te_sched.relax.op.calls import call_builtin_with_ctx, call_packed, null_value
 from te_sched.relax.op.memory import as_number
-from te_sched.relax.struct_info import BaseCheckResult, struct_info_base_check
+from te_sched.relax.size_relations import SizeRelation, relations_of, variables_in
+from te_sched.relax.struct_info import BaseCheckResult, bound_sizes, struct_info_base_check
 from te_sched.relax.vm.builtins import MakeShapeCode, MatchShapeCode
 
 _NOTHING = TupleStructInfo(())
@@ -145,6 +151,60 @@ class _Slots(PyExprVisitor):
         self.add_info(binding.struct_info)
 
 
+@dataclass
+class _Relations:
+    """Relations that are checked together; `failures` is the number of those that do not hold."""
+
+    relations: list[SizeRelation]
+    failures: Expr
+
+
+def _grouped(func: GraphFunction, slots: _Slots) -> list[_Relations]:
+    """The relations of a function whose variables have slots: those of parameters, and others."""
+    bound = {var for one in func.params for var in bound_sizes(one.struct_info)}
+    known = {one for one in slots.expressions if type(one) is Var}
+    entry: list[SizeRelation] = []
+    groups: list[list[SizeRelation]] = [entry]
+    for one in relations_of(func):
+        used = {*variables_in(one.size), *variables_in(one.other)}
+        if not used:
+            _check_constants(func, one)
+        elif used <= bound:
+            entry.append(one)
+        elif used <= known:
+            groups.append([one])
+    found = [_Relations(group, _failures(group)) for group in groups if group]
+    for group in found:
+        for one in group.relations:
+            slots.add(one.size)
+            slots.add(one.other)
+        slots.add(group.failures)
+    return found
+
+
+def _check_constants(func: GraphFunction, relation: SizeRelation) -> None:
+    """GraphError if a relation whose variables were bound to numbers does not hold."""
+    if not Analyzer().can_prove(relation.condition):
+        sizes = f"{_text_of(relation.size)} and {_text_of(relation.other)}"
+        raise GraphError(
+            f"{relation.subject} in {func.__name__} are {sizes}",
+            "its variables of sizes were bound to numbers that do not fit",
+            "bind them to other numbers",
+        )
+
+
+def _failures(relations: list[SizeRelation]) -> Expr:
+    count: Expr = ops.const(0, "int64")
+    for one in relations:
+        count = ops.add(count, ops.cast("int64", ops.logical_not(one.condition)))
+    return count
+
+
+def _text_of(size: Expr) -> str:
+    """A size without the dtype of its constants."""
+    return re.sub(r"T\.int64\((-?\d+)\)", r"\1", str(size))
+
+
 def _is_integral(expr: Expr) -> bool:
     return expr.dtype == "int64"
 
@@ -176,6 +236,7 @@ class _Lowering(PyExprMutator):
             self._slots.add_info(param.struct_info_)
         self._slots.visit_expr(func.body)
         self._slots.add_info(func.ret_struct_info)
+        self._relations = _grouped(func, self._slots)
 
     def lowered(self) -> GraphFunction:
         """The function."""
@@ -341,6 +402,17 @@ class _Lowering(PyExprMutator):
                     "no parameter or match_cast before has them alone as a size",
                     "declare one where a size is the variable alone",
                 )
+        for group in [one for one in self._relations if self._is_known(one.failures)]:
+            self._relations.remove(group)
+            parts = [part for one in group.relations for part in self._described(one)]
+            failures = as_number(self._slots.of(group.failures))
+            self._run("check_sizes", self._heap, failures, self._name, *parts)
+
+    def _described(self, relation: SizeRelation) -> list[Any]:
+        """What the error of a relation says: its kind, the values and texts of both sizes."""
+        sides = relation.size, relation.other
+        values = [one for side in sides for one in self._source(side)]
+        return [relation.kind, *values, *map(_text_of, sides), relation.subject]
 
     def _emit_match(self, match: _Match) -> bool:
         """Emit a match; whether all of its sizes were known or are now."""

@@ -17,6 +17,7 @@ from te_sched.passes import ModulePass
 from te_sched.relax import transform
 from te_sched.relax.analysis.well_formed import check_calls
 from te_sched.relax.pipeline import get_pipeline
+from te_sched.relax.transform.collect_size_relations import collect_size_relations
 from te_sched.relax.transform.library_functions import CODEGEN
 from te_sched.relax.vm.built_graphs import (
     find_graphs,
@@ -175,6 +176,7 @@ def _lowered(
         return module
     check_calls(module)
     _check_libraries(module)
+    module = collect_size_relations(module)
     is_default = isinstance(pipeline, str) and pipeline == "default_build"
     if is_default and target.kind in _SCHEDULED:
         with target:

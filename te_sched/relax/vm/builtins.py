@@ -185,6 +185,36 @@ def match_prim_value(value: Any, heap: Any, code: int, number: int, context: str
             raise _mismatch(context, f"is {value}, expected {expected}")
 
 
+def check_sizes(heap: Any, failures: int, function: str, *parts: Any) -> None:
+    """Check relations of sizes of a function: a place in a heap has the number that do not hold.
+
+    `parts` are for each the kind, code and value of both sizes (as `make_shape` takes them), their
+    texts, and what they are of.
+    """
+    if not heap._array[failures]:
+        return
+    for at in range(0, len(parts), 8):
+        kind, one_code, one, other_code, other, *texts, subject = parts[at : at + 8]
+        size, wanted = make_shape(heap, 2, one_code, one, other_code, other)
+        if (size < wanted) if kind == "at least" else (size != wanted):
+            raise _different_sizes(kind, function, subject, texts, [int(size), int(wanted)])
+
+
+def _different_sizes(
+    kind: str, function: str, subject: str, texts: list[str], values: list[int]
+) -> ArgumentError:
+    """The error of a relation that does not hold."""
+    pairs = zip(texts, values, strict=True)
+    sizes = [text if text == str(value) else f"{text} = {value}" for text, value in pairs]
+    if kind == "at least":
+        fault, sign = f"{subject} is {sizes[0]}, expected at least {sizes[1]}", ">="
+    else:
+        fault, sign = f"{subject} differ: {sizes[0]} and {sizes[1]}", "=="
+    return ArgumentError(
+        fault, f"{function} needs {texts[0]} {sign} {texts[1]}", "give arguments whose sizes fit"
+    )
+
+
 def make_shape(heap: Any, count: int, *pairs: int) -> ShapeTuple:
     """A shape of numbers and values of a heap; by pairs of code and value."""
     values: Any = None if heap is None else heap._array
@@ -365,8 +395,8 @@ BUILTINS: dict[str, Callable[..., Any]] = {
     f"vm.builtin.{function.__name__}": function
     for function in (
         *(check_tensor_info, check_shape_info, check_prim_value_info, check_tuple_info),
-        *(check_func_info, alloc_shape_heap, match_shape, match_prim_value, make_shape),
-        *(make_prim_value, shape_of, tensor_to_shape, shape_to_tensor, alloc_storage),
+        *(check_func_info, alloc_shape_heap, match_shape, match_prim_value, check_sizes),
+        *(make_shape, make_prim_value, shape_of, tensor_to_shape, shape_to_tensor, alloc_storage),
         *(alloc_tensor, reshape, ensure_zero_offset, to_device, make_tuple, tuple_getitem),
         *(null_value, read_if_cond, make_closure, invoke_closure, call_tir_dyn),
         *(multinomial_from_uniform,),

@@ -65,3 +65,33 @@ def test_categories_are_selected_by_numbers():
     rows = nd.array(np.array([[0.25, 0.75], [0.5, 0.5]], "float32"))
     numbers = nd.array(np.array([[0.2], [0.9]], "float32"))
     assert b.multinomial_from_uniform(rows, numbers).numpy().tolist() == [[0], [1]]
+
+
+def test_relations_of_sizes_are_checked_if_some_do_not_hold():
+    heap = b.alloc_shape_heap(None, 3)
+    heap.copyfrom([7, 4, 0])
+    parts = (
+        "at least",
+        0,
+        9,
+        1,
+        1,
+        "9",
+        "m",
+        "a size of f",
+        "equal",
+        1,
+        0,
+        0,
+        5,
+        "n",
+        "5",
+        "sizes",
+    )
+    b.check_sizes(heap, 2, "main", *parts)
+    heap.copyfrom([7, 4, 1])
+    with pytest.raises(ArgumentError, match="sizes differ: n = 7 and 5"):
+        b.check_sizes(heap, 2, "main", *parts)
+    heap.copyfrom([7, 11, 2])
+    with pytest.raises(ArgumentError, match="a size of f is 9, expected at least m = 11"):
+        b.check_sizes(heap, 2, "main", *parts)

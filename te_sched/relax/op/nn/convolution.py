@@ -14,6 +14,7 @@ from te_sched.relax.op.nn.layouts import check_layout, check_rank_of_layout, ran
 from te_sched.relax.op.sizes import (
     as_padding,
     as_sizes,
+    check_at_least,
     check_equal,
     common_vdevice,
 )
@@ -236,6 +237,7 @@ def _infer_conv(call: GraphCall, builder: Any, count: int) -> StructInfo:
     for at in range(count):
         reach = ops.multiply(attrs.dilation[at], ops.subtract(weight[2 + at], 1))
         padded = ops.add(data[2 + at], ops.add(attrs.padding[at], attrs.padding[at + count]))
+        check_at_least(call, builder, padded, ops.add(reach, 1), "the padded size of the data")
         steps = ops.subtract(ops.subtract(padded, reach), 1)
         found.append(ops.add(ops.floordiv(steps, attrs.strides[at]), 1))
     return given.sized(found)
@@ -243,12 +245,15 @@ def _infer_conv(call: GraphCall, builder: Any, count: int) -> StructInfo:
 
 def _check_divides(call: GraphCall, builder: Any, groups: int, size: Any, what: str) -> None:
     rest = ops.floormod(size, ops.const(groups, "int64"))
-    if groups != 1 and builder.analyzer.can_prove(ops.not_equal(rest, 0)):
+    if groups == 1:
+        return
+    if builder.analyzer.can_prove(ops.not_equal(rest, 0)):
         raise GraphError(
             f"{call.op} has {groups} groups of {size} {what}",
             f"{call.op} is called with {', '.join(str(one.struct_info) for one in call.args)}",
             "give a number of groups that divides the channels",
         )
+    builder.require("equal", rest, 0, f"the rest of {what} in {groups} groups of {call.op}")
 
 
 @register_operator("relax.nn.conv1d_transpose")

@@ -184,5 +184,6 @@ def _infer_group_norm(call: GraphCall, builder: Any) -> StructInfo:
                 f"the tensor is {data}",
                 "give a number of groups that divides the channels",
             )
+        builder.require("equal", rest, 0, f"the rest of channels in {groups} groups of {call.op}")
     _sizes_fit(call, builder, infos, [channel])
     return data

@@ -10,7 +10,7 @@ from te_sched.ir.graph import GraphCall
 from te_sched.ir.struct_info import ShapeExpr, StructInfo, TensorStructInfo
 from te_sched.relax.op.common import FOLLOWS, shape_of, tensor_of
 from te_sched.relax.op.nn.layouts import check_layout, check_rank_of_layout, rank_of, to_layout
-from te_sched.relax.op.sizes import as_padding, as_sizes, given_sizes
+from te_sched.relax.op.sizes import as_padding, as_sizes, check_at_least, given_sizes
 from te_sched.relax.operators import make_call, register_operator
 
 _LAYOUTS = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
@@ -175,6 +175,7 @@ def _infer_pool(call: GraphCall, builder: Any, count: int) -> StructInfo:
     for at in range(count):
         reach = ops.multiply(attrs.dilation[at], ops.subtract(attrs.pool_size[at], 1))
         padded = ops.add(sizes[2 + at], ops.add(attrs.padding[at], attrs.padding[at + count]))
+        check_at_least(call, builder, padded, ops.add(reach, 1), "the padded size of the data")
         steps = ops.subtract(ops.subtract(padded, reach), 1)
         if attrs.ceil_mode:
             steps = ops.add(steps, ops.subtract(attrs.strides[at], 1))

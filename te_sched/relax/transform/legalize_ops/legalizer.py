@@ -23,6 +23,7 @@ from te_sched.passes import ModulePass, PassInfo
 from te_sched.relax.expr_functor import PyExprMutator
 from te_sched.relax.op.calls import call_packed, call_pure_packed
 from te_sched.relax.operators import operator_of
+from te_sched.relax.transform.collect_size_relations import collect_size_relations
 from te_sched.relax.transform.legalize_ops.common import LegalizeFunc
 
 
@@ -60,6 +61,7 @@ class LegalizeOps(ModulePass):
 
     def run(self, mod: IRModule) -> IRModule:
         """The module with legalized functions."""
+        mod = collect_size_relations(mod)  # the calls of kernels do not have them
         return legalize_functions(mod, dict(self.customize_cmap or {}), self.enable_warning)
 
 
