@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from operator import is_
-from typing import Any
+from typing import Any, NamedTuple
 
 from te_sched.arith.analyzer import Analyzer
 from te_sched.config import AS_TVM, Lowering
@@ -30,11 +30,11 @@ from te_sched.ir import stmt as S
 from te_sched.ir.expr import Broadcast, Buffer, Expr, IntImm, Ramp, Var, lanes_of
 from te_sched.ir.intrinsic_table import INTRINSICS
 from te_sched.ir.stmt import PrimFunc, Stmt
-from te_sched.ir.visitor import AccessMapper, Mapper, StatementMapper, replace, substitute
+from te_sched.ir.visitor import AccessMapper, Mapper, StatementMapper, parts_of, replace, substitute
 from te_sched.lower.statements import rebuilt, statements
 
 # Calls whose arguments may be vectors.
-_VECTOR_CALLS = frozenset(f"tir.{one.name}" for one in INTRINSICS.values() if one.takes_vectors)
+VECTOR_CALLS = frozenset(f"tir.{one.name}" for one in INTRINSICS.values() if one.takes_vectors)
 # Their first arguments name the called function.
 _LEADING_SCALARS = {"tir.call_llvm_pure_intrin": 2}
 
@@ -51,6 +51,39 @@ def vectorize_loops(func: PrimFunc, settings: Lowering = AS_TVM, target: object 
     return func.with_body(loops.visit(func.body))
 
 
+class Obstacle(NamedTuple):
+    """The reason why a statement of a vectorized loop has no vector form: a "condition", a
+    "choice", the "extent" of a loop or of memory, or the "index" of an outer dimension differs
+    between lanes; a "call" takes no vectors; a while "loop" ends at different times; "vectors"
+    would be made of vectors. `part` is the expression concerned.
+    """
+
+    kind: str
+    part: Expr | None = None
+
+
+class VectorizedLoop(NamedTuple):
+    """The result of vectorizing a loop: `obstacles` of statements that became serial loops, and
+    whether `is_serial`, without any vectors.
+    """
+
+    loop: S.For
+    obstacles: tuple[Obstacle, ...]
+    is_serial: bool
+
+
+def vectorized_loops(
+    func: PrimFunc, settings: Lowering = AS_TVM, target: object = None
+) -> list[VectorizedLoop]:
+    """What `vectorize_loops` makes of each vectorized loop of a function, and why.
+
+    Loops inside of other vectorized loops have the obstacle "vectors".
+    """
+    loops = _Loops(settings, func.attrs.get("target", target))
+    loops.visit(func.body)
+    return loops.results
+
+
 class _SerialLoops(StatementMapper):
     def visit_For(self, node: S.For) -> Any:
         new = self.generic(node)
@@ -62,6 +95,7 @@ class _Loops(StatementMapper):
 
     def __init__(self, settings: Lowering, target: object) -> None:
         self.settings, self.target = settings, target
+        self.results: list[VectorizedLoop] = []
 
     def visit_AttrStmt(self, node: S.AttrStmt) -> Any:
         if node.key != "target":
@@ -84,12 +118,19 @@ class _Loops(StatementMapper):
             if lanes == 1:
                 return self.visit(substitute(body, {var: node.min}))
             return replace(node, kind="serial", body=self.visit(body))
+        for inner in statements(body):
+            if type(inner) is S.For and inner.kind == "vectorized":
+                self.results.append(VectorizedLoop(inner, (Obstacle("vectors"),), True))
         body = _SerialLoops().visit(body)
         if not ops.is_const(node.min, 0):
             body = substitute(body, {var: ops.add(node.min, var)})
         wanted, settings = self.settings.predicate_accesses, self.settings
         has_masks = not settings.to_run and (self.is_scalable if wanted is None else wanted)
-        return _Vectorizer(var, lanes, settings, has_masks).visit(body)
+        vectorizer = _Vectorizer(var, lanes, settings, has_masks)
+        new = vectorizer.visit(body)
+        is_serial = bool(vectorizer.obstacles) and not _has_other_leaves(new)
+        self.results.append(VectorizedLoop(node, tuple(vectorizer.obstacles), is_serial))
+        return new
 
     def _lanes(self, node: S.For) -> int:
         extent = node.extent
@@ -111,6 +152,22 @@ class _Loops(StatementMapper):
 
 class _HasNoVectorForm(Exception):
     """Raised inside of an expression, caught by its statement."""
+
+    def __init__(self, kind: str, part: Expr | None = None) -> None:
+        super().__init__(kind)
+        self.obstacle = Obstacle(kind, part)
+
+
+def _has_other_leaves(root: Stmt) -> bool:
+    """Whether a statement does something outside of loops over lanes."""
+    stack: list[Stmt] = [root]
+    while stack:
+        node = stack.pop()
+        if type(node) in (S.BufferStore, S.Evaluate):
+            return True
+        if not (type(node) is S.For and node.is_scalarized):
+            stack += parts_of(node)
+    return False
 
 
 def _check_scalable(loop: int, of_statement: str) -> None:
@@ -141,6 +198,7 @@ class _Vectorizer(Mapper):
         self.ramp = Ramp(IntImm(0, var.dtype), IntImm(1, var.dtype), lanes)
         self.vectors: dict[Var, Expr] = {var: self.ramp}
         self.scalars: dict[Var, Expr] = {}
+        self.obstacles: list[Obstacle] = []
         self.analyzer = Analyzer(settings)
 
     # Expressions.
@@ -225,7 +283,7 @@ class _Vectorizer(Mapper):
         value = self.visit(node.value)
         if dtypes.lanes(value.dtype) > 1:
             _check_scalable(self.lanes, node.dtype)
-            raise _HasNoVectorForm
+            raise _HasNoVectorForm("vectors", node)
         return replace(node, value=value)
 
     def visit_Let(self, node: E.Let | S.LetStmt) -> Any:
@@ -252,8 +310,9 @@ class _Vectorizer(Mapper):
         new = tuple([self.visit(index) for index in old])
         if all(map(is_, new, old)):
             return old
-        if any(dtypes.lanes(index.dtype) > 1 for index in new[:-1]):
-            raise _HasNoVectorForm
+        for index, outer in zip(old, new[:-1], strict=False):
+            if dtypes.lanes(outer.dtype) > 1:
+                raise _HasNoVectorForm("index", index)
         return new
 
     def visit_Call(self, node: E.Call) -> Any:
@@ -266,8 +325,9 @@ class _Vectorizer(Mapper):
         scalars = _LEADING_SCALARS.get(node.op, 0)
         if node.op == "tir.if_then_else" and dtypes.lanes(args[0].dtype) == 1:
             scalars = 1
-        elif node.op not in _VECTOR_CALLS and node.op != "tir.reinterpret":
-            raise _HasNoVectorForm
+        elif node.op not in VECTOR_CALLS and node.op != "tir.reinterpret":
+            is_choice = node.op == "tir.if_then_else"
+            raise _HasNoVectorForm(*(("choice", node.args[0]) if is_choice else ("call", node)))
         args = (*args[:scalars], *[_broadcast(arg, count) for arg in args[scalars:]])
         return E.Call(dtypes.with_lanes(node.dtype, count), node.op, args)
 
@@ -278,7 +338,8 @@ class _Vectorizer(Mapper):
         try:
             vectorized: Stmt = _STATEMENTS.get(type(node), _Vectorizer.generic)(self, node)
             return vectorized
-        except _HasNoVectorForm:
+        except _HasNoVectorForm as error:
+            self.obstacles.append(error.obstacle)
             return self._loop(node)
 
     def _loop(self, node: Stmt) -> Stmt:
@@ -295,7 +356,7 @@ class _Vectorizer(Mapper):
         """An expression that must be uniform across lanes."""
         new: Expr = self.visit(expr)
         if dtypes.lanes(new.dtype) != dtypes.lanes(expr.dtype):
-            raise _HasNoVectorForm
+            raise _HasNoVectorForm("condition" if expr.dtype == "bool" else "extent", expr)
         return new
 
     def store(self, node: S.BufferStore) -> Any:
@@ -336,7 +397,7 @@ class _Vectorizer(Mapper):
 
     def while_loop(self, node: S.While) -> Any:
         """Lanes leave a while loop at different times."""
-        raise _HasNoVectorForm
+        raise _HasNoVectorForm("loop", node.condition)
 
     def allocation(self, node: S.Allocate) -> Any:
         """Give each lane its own copy of a buffer, interleaved."""
@@ -373,13 +434,13 @@ class _Predicated(Mapper):
     def _under_mask(self, node: Any, dtype: str) -> Any:
         has_lanes = dtypes.lanes(dtype) == dtypes.lanes(self.mask.dtype)
         if not has_lanes or node.predicate is not None or type(node.indices[-1]) is not Ramp:
-            raise _HasNoVectorForm
+            raise _HasNoVectorForm("condition", self.mask)
         return replace(node, predicate=self.mask)
 
     def visit_Stmt(self, node: Stmt) -> Any:
         """A statement that is not of accesses alone, such as a call, cannot have a predicate."""
         if type(node) not in (S.SeqStmt, S.LetStmt, S.For, S.AttrStmt):
-            raise _HasNoVectorForm
+            raise _HasNoVectorForm("condition", self.mask)
         return self.generic(node)
 
 
@@ -433,7 +494,7 @@ def _broadcast(expr: Expr, count: int) -> Expr:
         _check_scalable(count, expr.dtype)
         if type(expr) is Broadcast and count % lanes == 0:
             return Broadcast(expr.value, count)
-        raise _HasNoVectorForm
+        raise _HasNoVectorForm("vectors", expr)
     return Broadcast(expr, count)
 
 

@@ -76,10 +76,10 @@ class Figures:
 @dataclass(frozen=True, slots=True)
 class LoopRow:
     """A line of the loop nest. `kind` is "function", "stage", "block", "loop", "thread", "memory",
-    "guard", "compute" or "other"; of a loop there are `extent` and `annotation` ("parallel",
-    "vectorized", "unrolled", "threadIdx.x", ... or ""), of memory `scope` and `nbytes`. `numbers`
-    are those of a `Line`, `lines` the lines of the step's program, from 1, that show the same
-    statement.
+    "guard", "compute", "note" (the reason why a loop is serial) or "other"; of a loop there are
+    `extent` and `annotation` ("parallel", "vectorized", "unrolled", "threadIdx.x", ... or ""), of
+    memory `scope` and `nbytes`. `numbers` are those of a `Line`, `lines` the lines of the step's
+    program, from 1, that show the same statement.
     """
 
     depth: int

@@ -41,8 +41,11 @@ class StepBuilder:
         with repeating(snapshot.place):
             details = self._details(snapshot, state)
         nest, self._nest = self._nest, details.nest
+        known = {row.text for row in nest if row.kind == "note"}
+        news = [row.text for row in details.nest if row.kind == "note" and row.text not in known]
         return replace(
             details,
+            notes=(*details.notes, *(f"Loop {text}." for text in dict.fromkeys(news))),
             heading="" if snapshot.entry is None else heading(snapshot.entry, nest, details.nest),
             method=snapshot.method,
             stage=snapshot.stage,

@@ -19,17 +19,18 @@ _STYLE = """\
 .te-tree details>:not(summary){margin-left:1.1em}
 .te-tree .te-function,.te-tree .te-stage,.te-tree .te-block{font-weight:600}
 .te-tree .te-memory{opacity:.75}
-.te-tree .te-guard,.te-tree .te-other{font-style:italic;opacity:.85}
+.te-tree .te-guard,.te-tree .te-other,.te-tree .te-note{font-style:italic;opacity:.85}
 """
 
 
 @dataclass(frozen=True, slots=True)
 class TreeLine:
     """One line of a loop tree. `kind` is "function", "stage", "block", "loop", "thread", "memory",
-    "guard", "compute" or "other"; `stages` are the stages of the line; for a loop, `extent` is its
-    length if it is constant, and `annotation` is "parallel", "vectorized", "unrolled",
-    "threadIdx.x", ... or ""; `scope` and `nbytes` are those of memory; `node` is the node of the IR
-    that the line shows, or, for a schedule that cannot be lowered, a stage or an axis.
+    "guard", "compute", "note" (the reason why a loop is serial) or "other"; `stages` are the stages
+    of the line; for a loop, `extent` is its length if it is constant, and `annotation` is
+    "parallel", "vectorized", "unrolled", "threadIdx.x", ... or ""; `scope` and `nbytes` are those
+    of memory; `node` is the node of the IR that the line shows, or, for a schedule that cannot be
+    lowered, a stage or an axis.
     """
 
     depth: int

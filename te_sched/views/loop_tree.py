@@ -26,6 +26,7 @@ from te_sched.te.operation import PlaceholderOp, ScanOp
 from te_sched.te.tensor import Tensor
 from te_sched.tensorir.schedule import BlockSchedule
 from te_sched.views.lines import TreeLine, tree_html, tree_text
+from te_sched.views.loop_outcomes import serial_loops
 from te_sched.views.notation import Notation, shortened
 from te_sched.views.stage_attribution import StageAttribution
 from te_sched.views.stage_tree import stage_tree
@@ -109,6 +110,7 @@ class _Walk:
         self.owners = StageAttribution(self.stage_of)
         self.callers = {buffer.data for buffer in func.buffer_map.values()}
         self.is_of_blocks = has_blocks(func.body)  # which have lines in place of stages
+        self.serial = serial_loops(func, Notation().text)
 
     def stage_of(self, data: Var) -> str:
         """The stage whose result is in some memory; none for memory that lowering added."""
@@ -167,12 +169,20 @@ class _Walk:
         if node.thread_binding is not None:
             kind = annotation = node.thread_binding.thread_tag
         notes = (*notes, *(f"{key}={_plain(value)}" for key, value in node.annotations.items()))
+        below: list[Any] = [(node.body, depth + 1, owner, ()), ([node.loop_var], 0, "", ())]
+        if (outcome := self.serial.get(node)) is not None:
+            notes = (*notes, "in part" if outcome.is_partial else f"not {node.kind}")
+            said = "serial in part" if outcome.is_partial else "serial"
+            why = f"{name} is {said}: {outcome.why}; {outcome.help}"
+            below.insert(0, (TreeLine(depth + 1, "note", why, _tuple(owner)), 0, "", ()))
+            if not outcome.is_partial:
+                kind, annotation = "for", ""
         span = self.notation.span(node.min, node.extent)
         text = "  ".join([f"{kind} {name}  {span}", *notes])
         extent = _constant(node.extent)
         line_kind = "thread" if node.kind == "thread_binding" else "loop"
         line = TreeLine(depth, line_kind, text, _tuple(owner), extent, annotation, node=node)
-        return line, [(node.body, depth + 1, owner, ()), ([node.loop_var], 0, "", ())]
+        return line, below
 
     def attribute(self, node: S.AttrStmt, depth: int, owner: str, notes: tuple[str, ...]) -> Any:
         key, body = node.key, node.body
