@@ -8,10 +8,10 @@ before and after it (`te_sched.instrument`). Must not know any pass.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, final, overload
 
 from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import DeclarationError, LoweringError, kind_of
@@ -59,7 +59,7 @@ def info_of(
 
 
 class ModulePass:
-    """The base of passes: an object with `info`, called with a module.
+    """The base of passes: an object with `info`, called with a module. Subclasses define `run`.
 
     >>> from te_sched import tir
     >>> isinstance(tir.transform.Simplify(), ModulePass)
@@ -69,14 +69,24 @@ class ModulePass:
     info: PassInfo
     kind = "Module"
 
-    def __call__(self, mod: IRModule) -> IRModule:
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        if "__call__" in cls.__dict__:
+            raise DeclarationError(
+                f"class {cls.__name__} of passes defines __call__",
+                "the instruments of the pass context are called there",
+                "define run(self, mod), which __call__ calls",
+            )
+        super().__init_subclass__(**kwargs)
+
+    @overload
+    def __call__(self, mod: IRModule) -> IRModule: ...
+    @overload
+    def __call__(self, mod: Any) -> Any: ...
+    @final
+    def __call__(self, mod: Any) -> Any:
         """The module after the pass."""
         if not isinstance(mod, IRModule):
-            raise LoweringError(
-                f"pass {self.info.name} expects a module, got {kind_of(mod)}",
-                "",
-                "pass an IRModule: IRModule.from_expr(function)",
-            )
+            return self.run_on_other(mod)
         scope = SCOPE.get()
         instruments: list[Any] = [] if scope is None else scope.instruments
         if not instruments:
@@ -94,6 +104,14 @@ class ModulePass:
         """The module after the pass, without instruments."""
         raise NotImplementedError
 
+    def run_on_other(self, other: Any) -> Any:
+        """The result of a call with something else than a module; LoweringError by default."""
+        raise LoweringError(
+            f"pass {self.info.name} expects a module, got {kind_of(other)}",
+            "",
+            "pass an IRModule: IRModule.from_expr(function)",
+        )
+
     def __repr__(self) -> str:
         return f"Run {self.kind} pass: {self.info.name} at the optimization level " + str(
             self.info.opt_level
@@ -103,6 +121,22 @@ class ModulePass:
 @walks_deeply("run a pass")
 def _run(one: ModulePass, mod: IRModule) -> IRModule:
     return one.run(mod)
+
+
+class FunctionsPass(ModulePass):
+    """A pass made of a function (module, context) -> functions by name; the attributes, global
+    infos and name of the module are kept.
+    """
+
+    def __init__(
+        self, transform: Callable[[IRModule, Any], Mapping[str, Any]], info: PassInfo
+    ) -> None:
+        self.transform = transform
+        self.info = info
+
+    def run(self, mod: IRModule) -> IRModule:
+        """The module with the new functions; the module itself if none changed."""
+        return mod.with_exactly(self.transform(mod, current_context()))
 
 
 class ModuleTransform(ModulePass):

@@ -24,7 +24,6 @@ from te_sched.tir.transform import (
     PASS_NAMES,
     HoistedConditionals,
     HoistedLetBindings,
-    PrimFuncPass,
 )
 
 __all__ = [
@@ -322,16 +321,11 @@ def ApplyPassToFunction(
                 f"the module has {', '.join(mod.functions)}",
                 "give a regular expression for the whole name",
             )
-        new = transform(IRModule(chosen, mod.attrs))
+        new = transform(mod.with_exactly(chosen))
         kept = {name: func for name, func in mod.functions.items() if name not in chosen}
-        functions = {name: new.functions.get(name) for name in mod.functions if name in chosen}
-        merged = {
-            name: kept.get(name, functions.get(name))
-            for name in mod.functions
-            if name in kept or functions.get(name) is not None
-        }
-        added = {name: func for name, func in new.functions.items() if name not in merged}
-        return IRModule({**merged, **added}, mod.attrs, mod.written_name)
+        present = {**kept, **new.functions}
+        in_order = {name: present[name] for name in mod.functions if name in present}
+        return new.with_exactly({**in_order, **present})
 
     name = f"ApplyPassTo{func_name_regex}"
     return ModuleTransform(run, PassInfo(0, name))
@@ -529,12 +523,10 @@ def as_function(one: Any) -> Callable[[PrimFunc], PrimFunc]:
     """A user's pass as a function from PrimFunc to PrimFunc; it may be a PrimFuncPass, a pass on
     modules, or a function on statements, as in the oldest generation.
     """
-    if isinstance(one, PrimFuncPass):
-        return one.transform
 
     def run(func: PrimFunc) -> PrimFunc:
         if isinstance(one, ModulePass):
-            return _only(one(IRModule.from_expr(func)))
+            return _only(one(IRModule.from_expr(func)), one.info.name)
         new = one(func.body)
         if not isinstance(new, Stmt):
             raise LoweringError(
@@ -548,6 +540,12 @@ def as_function(one: Any) -> Callable[[PrimFunc], PrimFunc]:
     return run
 
 
-def _only(mod: IRModule) -> PrimFunc:
-    found: PrimFunc = next(iter(mod.functions.values()))
-    return found
+def _only(mod: IRModule, pass_name: str) -> PrimFunc:
+    functions = list(mod.functions_of_loops.values())
+    if len(functions) != 1:
+        raise LoweringError(
+            f"pass {pass_name} returned {len(functions)} functions for one",
+            "a pass that is added to lowering maps a function to a function",
+            "return the function, even if the pass changes nothing",
+        )
+    return functions[0]

@@ -83,7 +83,7 @@ def RemoveNoOp(stmt: Stmt | IRModule) -> Any:
 
 def _of_bodies(program: Any, change: Callable[[Stmt], Stmt]) -> Any:
     if isinstance(program, IRModule):
-        return IRModule(
+        return program.with_functions(
             {name: func.with_body(change(func.body)) for name, func in program.functions.items()}
         )
     return change(program)
@@ -92,4 +92,4 @@ def _of_bodies(program: Any, change: Callable[[Stmt], Stmt]) -> Any:
 def _of_functions(program: Any, change: Callable[[PrimFunc], PrimFunc]) -> Any:
     if isinstance(program, Stmt):
         return change(PrimFunc((), program, {})).body
-    return IRModule({name: change(func) for name, func in program.functions.items()})
+    return program.with_functions({name: change(func) for name, func in program.functions.items()})

@@ -59,7 +59,7 @@ class ApplyDefaultSchedule(ModulePass):
                 )
         self.rules = rules
 
-    def __call__(self, mod: IRModule) -> IRModule:
+    def run(self, mod: IRModule) -> IRModule:
         """The module with scheduled functions."""
         target = Target.current()
         if target is None:

@@ -506,6 +506,20 @@ class IRModule(Node):
         changed = {**self.functions, **functions}
         return replace_fields(self, functions=changed) if functions else self
 
+    def with_exactly(self, functions: Mapping[str, BaseFunc]) -> IRModule:
+        """The module with these functions instead of its own, in their order; its attributes,
+        global infos and name are kept. The module itself if the functions are the same.
+
+        >>> from te_sched import tir
+        >>> func = tir.PrimFunc((), tir.Evaluate(0), {})
+        >>> list(IRModule({"f": func}).with_exactly({"g": func}).functions)
+        ['g']
+        """
+        is_same = list(functions) == list(self.functions) and all(
+            functions[name] is func for name, func in self.functions.items()
+        )
+        return self if is_same else replace_fields(self, functions=functions)
+
     @checked
     def with_attr(self, attr_key: str, attr_value: Any) -> IRModule:
         """A module with an added attribute.

@@ -22,7 +22,7 @@ class DefaultGPUSchedule(ModulePass):
 
     info = PassInfo(name="DefaultGPUSchedule")
 
-    def __call__(self, mod: IRModule) -> IRModule:
+    def run(self, mod: IRModule) -> IRModule:
         """The module with bound loops."""
         target = Target.current()
         made = {}

@@ -33,7 +33,7 @@ class MetaScheduleApplyDatabase(ModulePass):
     ) -> None:
         self.work_dir, self.enable_warning = work_dir, enable_warning
 
-    def __call__(self, mod: IRModule) -> IRModule:
+    def run(self, mod: IRModule) -> IRModule:
         """The module with scheduled functions, which have the attribute "tir.is_scheduled"."""
         database, target = self._database(), current_target(self.info.name)
         found: dict[str, PrimFunc] = {}

@@ -42,7 +42,7 @@ class MetaScheduleTuneIRMod(ModulePass):
         self.params, self.work_dir, self.op_names = params, work_dir, op_names
         self.max_trials_global, self.max_trials_per_task = max_trials_global, max_trials_per_task
 
-    def __call__(self, mod: IRModule) -> IRModule:
+    def run(self, mod: IRModule) -> IRModule:
         """The module itself, after the search."""
         if self.max_trials_global > 0:
             tune_relax(
@@ -71,7 +71,7 @@ class MetaScheduleTuneTIR(ModulePass):
     def __init__(self, work_dir: str | os.PathLike[str], max_trials_global: int) -> None:
         self.work_dir, self.max_trials_global = work_dir, max_trials_global
 
-    def __call__(self, mod: IRModule) -> IRModule:
+    def run(self, mod: IRModule) -> IRModule:
         """The module itself, after the search."""
         with noting_interrupts() as interrupted:
             for name, func in mod.functions.items() if self.max_trials_global > 0 else ():
@@ -116,7 +116,7 @@ class FewShotTuning(ModulePass):
             )
         self.valid_count, self.benchmark = valid_count, benchmark
 
-    def __call__(self, mod: IRModule) -> IRModule:
+    def run(self, mod: IRModule) -> IRModule:
         """The module with scheduled functions; those without a valid schedule stay as they are."""
         target = current_target(self.info.name)
         found: dict[str, PrimFunc] = {}

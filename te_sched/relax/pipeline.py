@@ -60,12 +60,12 @@ _KEEPING: dict[str, Callable[[IRModule], IRModule]] = {
 }
 
 
-def processor_passes() -> list[tuple[str, Callable[[IRModule], IRModule]]]:
+def processor_passes() -> list[tuple[str, ModulePass]]:
     """The passes of the pipeline "processor" with their names; they need a target around them."""
     # A normalization that is left is decomposed into a tuple, whose parts are used directly.
     names = ("DecomposeOpsForInference", "CanonicalizeBindings", *_ZERO)
     schedule = dlight.ApplyDefaultSchedule(dlight.cpu.Default())
-    return [
+    return _as_passes(
         ("FoldBatchnormToConv2D", transform.FoldBatchnormToConv2D(only_constants=True)),
         ("FuseTransposeMatmul", lambda mod: fused(mod, only_parameters=True)),
         *[(name, _pass(name)) for name in names],
@@ -75,18 +75,29 @@ def processor_passes() -> list[tuple[str, Callable[[IRModule], IRModule]]]:
         ("SplitLayoutRewritePreproc", split_functions),
         ("FoldConstant", _KEEPING["FoldConstant"]),
         ("DeadCodeElimination", _without_packing),
-    ]
+    )
 
 
-def gpu_passes() -> list[tuple[str, Callable[[IRModule], IRModule]]]:
+def gpu_passes() -> list[tuple[str, ModulePass]]:
     """The passes of the pipeline "gpu" with their names; they need a target around them."""
     names = ("DecomposeOpsForInference", "FuseTransposeMatmul", *_ZERO)
     rules = "Matmul", "GEMV", "Transpose", "Reduction", "GeneralReduction", "Fallback"
     schedule = dlight.ApplyDefaultSchedule(*[getattr(dlight.gpu, one)() for one in rules])
-    return [
+    return _as_passes(
         *[(name, _pass(name)) for name in names],
         ("ApplyDefaultSchedule", schedule),
+    )
+
+
+def _as_passes(*named: tuple[str, Callable[[IRModule], IRModule]]) -> list[tuple[str, ModulePass]]:
+    """The passes, also of functions on modules, for which instruments are called by these names."""
+    return [
+        (name, one if isinstance(one, ModulePass) else _pass_of(name, one)) for name, one in named
     ]
+
+
+def _pass_of(name: str, function: Callable[[IRModule], IRModule]) -> ModulePass:
+    return ModuleTransform(lambda mod, _: function(mod), PassInfo(0, name))
 
 
 def _pass(name: str) -> Callable[[IRModule], IRModule]:
@@ -105,7 +116,7 @@ def _without_packing(mod: IRModule) -> IRModule:
     return transform.DeadCodeElimination()(mod) if is_packed else mod
 
 
-Passes = Callable[[], list[tuple[str, Callable[[IRModule], IRModule]]]]
+Passes = Callable[[], list[tuple[str, ModulePass]]]
 
 
 def _scheduled(name: str, passes: Passes) -> Callable[[], ModulePass]:

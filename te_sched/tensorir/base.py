@@ -48,7 +48,7 @@ class ScheduleBase(BlockIndex):
     """
 
     __slots__ = (
-        *("__weakref__", "attrs", "changes", "declared", "random", "removed", "render_level"),
+        *("__weakref__", "changes", "declared", "random", "removed", "render_level"),
         "trace",
         "working_on",
         *BlockIndex.__annotations__,

@@ -118,8 +118,7 @@ class BlockSchedule(
         del enable_check
         self.render_level = error_render_level
         functions = module.functions_of_loops
-        is_mixed = len(functions) < len(module.functions)
-        self.attrs, self.declared = module.attrs, module.clone() if is_mixed else module
+        self.declared = module.clone()
         self.functions, self.nodes, self.parents = {}, {}, {}
         self.roots, self.keys, self.fates, self.values = {}, {}, {}, {}
         self.removed: set[Any] = set()
@@ -144,9 +143,11 @@ class BlockSchedule(
     @property
     def mod(self) -> IRModule:
         """The present module."""
-        if len(self.functions) < len(self.declared.functions):
-            return self.declared.with_functions(self.functions)
-        return IRModule(dict(self.functions), self.attrs)
+        return (
+            self.declared.with_functions(self.functions)
+            if self.functions
+            else self.declared.clone()
+        )
 
     @property
     def schedule(self) -> BlockSchedule:
@@ -244,7 +245,7 @@ class BlockSchedule(
         twin = BlockSchedule.__new__(BlockSchedule)
         for name in (*BlockIndex.__annotations__, "values"):
             setattr(twin, name, getattr(self, name))  # primitives replace them
-        twin.attrs, twin.working_on, twin.declared = self.attrs, self.working_on, self.declared
+        twin.working_on, twin.declared = self.working_on, self.declared
         twin.render_level = self.render_level
         twin.removed, twin.changes, twin.trace = self.removed, None, self.trace.copy()
         twin.random = RandomNumbers(self.fork_seed())

@@ -27,7 +27,7 @@ from te_sched.lower.blocks.pipeline import passes_of
 from te_sched.lower.blocks.place_allocations import common_ancestors
 from te_sched.lower.passes import apply_passes
 from te_sched.signatures import checked
-from te_sched.tir.transform import PassInfo, PrimFuncPass, access_of_host
+from te_sched.tir.transform import PrimFuncPass, access_of_host, of_each_function
 
 __all__ = [
     "OOBChecker",
@@ -369,4 +369,4 @@ def OOBChecker() -> PrimFuncPass:
             )
         return func
 
-    return PrimFuncPass(check, PassInfo(name="tir.analysis.OOBChecker"))
+    return of_each_function(check, "tir.analysis.OOBChecker")

@@ -14,7 +14,7 @@ from typing import Any
 
 from te_sched import config
 from te_sched.analysis.kernels.gpu_code import host_access
-from te_sched.errors import BuildError, DeclarationError, LoweringError, Subject
+from te_sched.errors import BuildError, DeclarationError, LoweringError, Subject, kind_of
 from te_sched.ir.stmt import For, IRModule, PrimFunc, Stmt
 from te_sched.ir.visitor import StatementMapper, replace
 from te_sched.lower.blocks.compact_buffers import alignments, compact_buffers
@@ -68,7 +68,7 @@ from te_sched.lower.rewrite_unsafe_select import rewrite_unsafe_select
 from te_sched.lower.simplify import simplify
 from te_sched.lower.unroll_loops import unroll_loops
 from te_sched.lower.vectorize_loops import vectorize_loops
-from te_sched.passes import ModulePass, PassInfo, info_of
+from te_sched.passes import FunctionsPass, ModulePass, PassInfo, current_context, info_of
 from te_sched.runtime.device import DEVICE_TYPES
 from te_sched.signatures import checked
 from te_sched.target import Target
@@ -167,23 +167,42 @@ PASS_NAMES: Mapping[str, Callable[[PrimFunc, config.Lowering], PrimFunc]] = {
 class PrimFuncPass(ModulePass):
     """A pass that maps each PrimFunc of a module.
 
+    Parameters
+    ----------
+    transform : a function (function, module, context) -> function, or None to remove it.
+    info : its name and level.
+
     >>> isinstance(Simplify(), PrimFuncPass)
     True
     """
 
+    kind = "PrimFunc"
+
     def __init__(
-        self, transform: Callable[[PrimFunc], PrimFunc], info: PassInfo | None = None
+        self,
+        transform: Callable[[PrimFunc, IRModule, Any], PrimFunc | None],
+        info: PassInfo | None = None,
     ) -> None:
         self.transform = transform
         self.info = info or PassInfo()
 
     def run(self, mod: IRModule) -> IRModule:
-        """The module with each PrimFunc replaced by its result."""
-        functions = {
-            name: self.transform(func) if isinstance(func, PrimFunc) else func
-            for name, func in mod.functions.items()
-        }
-        return replace(mod, functions=functions)
+        """The module with the results instead of its PrimFuncs; itself if none changed."""
+        context = current_context()
+        functions = dict(mod.functions)
+        for name, func in mod.functions_of_loops.items():
+            new = self.transform(func, mod, context)
+            if new is None:
+                del functions[name]
+            elif isinstance(new, PrimFunc):
+                functions[name] = new
+            else:
+                raise LoweringError(
+                    f"pass {self.info.name} must return a PrimFunc, got {kind_of(new)}",
+                    f"it was called with function {name}",
+                    "return the function, even if the pass changes nothing",
+                )
+        return mod.with_exactly(functions)
 
     def __repr__(self) -> str:
         return f"PrimFuncPass({self.info.name}, opt_level={self.info.opt_level})"
@@ -212,28 +231,24 @@ def prim_func_pass(
         return lambda decorated: prim_func_pass(decorated, opt_level, name, required, traceable)
     info = info_of(pass_func, opt_level, name, required, traceable)
     if not inspect.isclass(pass_func):
-        return PrimFuncPass(_with_context(pass_func), info)
+        return PrimFuncPass(pass_func, info)
 
     @functools.wraps(pass_func, updated=())
     def make(*args: Any, **kwargs: Any) -> PrimFuncPass:
         made: Any = pass_func(*args, **kwargs)
-        return PrimFuncPass(_with_context(made.transform_function), info)
+        return PrimFuncPass(made.transform_function, info)
 
     return make
 
 
-def _with_context(function: Callable[..., PrimFunc]) -> Callable[[PrimFunc], PrimFunc]:
-    def transform(func: PrimFunc) -> PrimFunc:
-        from_alone = IRModule({str(func.attrs.get("global_symbol", "main")): func})
-        return function(func, from_alone, config.current().lowering)
-
-    return transform
+def of_each_function(run: Callable[[PrimFunc], PrimFunc], name: str) -> PrimFuncPass:
+    """The pass of a function that asks neither the module nor the context."""
+    return PrimFuncPass(lambda func, *_: run(func), PassInfo(name=name))
 
 
 def _named(name: str, choose: Callable[[PrimFunc], PrimFunc] | None = None) -> PrimFuncPass:
     run = PASS_NAMES[name]
-    as_chosen = choose or (lambda func: run(func, config.current().lowering))
-    return PrimFuncPass(as_chosen, PassInfo(name=name))
+    return of_each_function(choose or (lambda func: run(func, config.current().lowering)), name)
 
 
 @checked
@@ -245,7 +260,7 @@ def Apply(ftransform: Callable[[PrimFunc], PrimFunc]) -> PrimFuncPass:
     >>> Apply(lambda func: func.with_attr("marked", 1))(module)["f"].attrs["marked"]
     1
     """
-    return PrimFuncPass(ftransform, PassInfo(name="tir.Apply"))
+    return of_each_function(ftransform, "tir.Apply")
 
 
 @checked
@@ -261,7 +276,7 @@ def Filter(fcond: Callable[[PrimFunc], bool]) -> ModulePass:
     def keep(functions: Mapping[str, PrimFunc]) -> Mapping[str, PrimFunc]:
         return {name: func for name, func in functions.items() if fcond(func)}
 
-    return _WholeModule(keep, PassInfo(name="tir.Filter"))
+    return _of_functions(keep, "tir.Filter")
 
 
 def VerifyMemory() -> PrimFuncPass:
@@ -291,7 +306,7 @@ def VerifyMemory() -> PrimFuncPass:
             )
         return func
 
-    return PrimFuncPass(verify, PassInfo(name="tir.VerifyMemory"))
+    return of_each_function(verify, "tir.VerifyMemory")
 
 
 def access_of_host(func: PrimFunc) -> str | None:
@@ -892,22 +907,11 @@ def ForceNarrowIndexToInt32() -> PrimFuncPass:
     return _named("tir.ForceNarrowIndexToInt32")
 
 
-class _WholeModule(ModulePass):
-    """A pass on all functions of a module together."""
-
-    def __init__(
-        self,
-        transform: Callable[[Mapping[str, PrimFunc]], Mapping[str, PrimFunc]],
-        info: PassInfo,
-    ) -> None:
-        self.transform = transform
-        self.info = info
-
-    def run(self, mod: IRModule) -> IRModule:
-        """The module with the new functions; the module itself if none changed."""
-        new = self.transform(mod.functions)
-        is_kept = all(new.get(name) is func for name, func in mod.functions.items())
-        return mod if is_kept and len(new) == len(mod.functions) else IRModule(new, mod.attrs)
+def _of_functions(
+    transform: Callable[[Mapping[str, PrimFunc]], Mapping[str, PrimFunc]], name: str
+) -> FunctionsPass:
+    """The pass of a function on all functions of a module together."""
+    return FunctionsPass(lambda mod, context: transform(mod.functions), PassInfo(name=name))
 
 
 def ConvertSSA() -> ModulePass:
@@ -920,7 +924,7 @@ def ConvertSSA() -> ModulePass:
     >>> first.var.same_as(second.var)
     False
     """
-    return _WholeModule(convert_ssa, PassInfo(name="tir.ConvertSSA"))
+    return _of_functions(convert_ssa, "tir.ConvertSSA")
 
 
 def InlinePrivateFunctions() -> ModulePass:
@@ -934,7 +938,7 @@ def InlinePrivateFunctions() -> ModulePass:
     >>> InlinePrivateFunctions()(module)["main"].body
     T.call_extern("int32", "print", 3)
     """
-    return _WholeModule(inline_private_functions, PassInfo(name="tir.InlinePrivateFunctions"))
+    return _of_functions(inline_private_functions, "tir.InlinePrivateFunctions")
 
 
 def AnnotateEntryFunc() -> ModulePass:
@@ -945,7 +949,7 @@ def AnnotateEntryFunc() -> ModulePass:
     >>> AnnotateEntryFunc()(module)["f"].attrs["tir.is_entry_func"]
     True
     """
-    return _WholeModule(_annotate_entry, PassInfo(name="tir.AnnotateEntryFunc"))
+    return _of_functions(_annotate_entry, "tir.AnnotateEntryFunc")
 
 
 def _annotate_entry(functions: Mapping[str, PrimFunc]) -> Mapping[str, PrimFunc]:
@@ -981,7 +985,7 @@ def BindTarget(target: Target) -> PrimFuncPass:
             return func
         return func.with_attr("target", Target(bound, target.host))
 
-    return PrimFuncPass(bind, PassInfo(name="tir.BindTarget"))
+    return of_each_function(bind, "tir.BindTarget")
 
 
 def AnnotateDeviceRegions() -> PrimFuncPass:
@@ -1009,7 +1013,7 @@ def AnnotateDeviceRegions() -> PrimFuncPass:
             )
         return annotate_device_regions(func, Target(Target(func.attrs["target"]).text))
 
-    return PrimFuncPass(annotate, PassInfo(name="tir.AnnotateDeviceRegions"))
+    return of_each_function(annotate, "tir.AnnotateDeviceRegions")
 
 
 def SplitHostDevice() -> ModulePass:
@@ -1029,9 +1033,8 @@ def SplitHostDevice() -> ModulePass:
     >>> [param.name for param in module["clear_kernel"].params]
     ['A']
     """
-    return _WholeModule(
-        lambda functions: split_host_device(functions, _is_processor),
-        PassInfo(name="tir.SplitHostDevice"),
+    return _of_functions(
+        lambda functions: split_host_device(functions, _is_processor), "tir.SplitHostDevice"
     )
 
 
@@ -1054,9 +1057,9 @@ def LowerDeviceKernelLaunch() -> ModulePass:
     >>> module["clear_kernel"].attrs["tir.kernel_launch_params"]
     ['threadIdx.x']
     """
-    return _WholeModule(
+    return _of_functions(
         lambda functions: lower_kernel_launches(functions, _is_processor),
-        PassInfo(name="tir.LowerDeviceKernelLaunch"),
+        "tir.LowerDeviceKernelLaunch",
     )
 
 
@@ -1089,7 +1092,7 @@ def LowerThreadAllreduce() -> PrimFuncPass:
         has_mask = Target(func.attrs["target"]).kind != "metal"
         return lower_thread_allreduce(func, has_mask, config.current().lowering)
 
-    return PrimFuncPass(run, PassInfo(name="tir.LowerThreadAllreduce"))
+    return of_each_function(run, "tir.LowerThreadAllreduce")
 
 
 def MakePackedAPI() -> ModulePass:
@@ -1108,8 +1111,8 @@ def MakePackedAPI() -> ModulePass:
     "next_of: num_args should be 1"
     """
 
-    return _WholeModule(
-        lambda functions: make_packed_api(functions, _host_of), PassInfo(name="tir.MakePackedAPI")
+    return _of_functions(
+        lambda functions: make_packed_api(functions, _host_of), "tir.MakePackedAPI"
     )
 
 
@@ -1126,9 +1129,8 @@ def MakeUnpackedAPI() -> ModulePass:
     >>> func.params[0].type_annotation.element_type, func.ret_type
     ('int32', 'int32')
     """
-    return _WholeModule(
-        lambda functions: make_unpacked_api(functions, _host_of),
-        PassInfo(name="tir.MakeUnpackedAPI"),
+    return _of_functions(
+        lambda functions: make_unpacked_api(functions, _host_of), "tir.MakeUnpackedAPI"
     )
 
 
@@ -1156,7 +1158,7 @@ def LowerIntrin() -> PrimFuncPass:
         settings = config.current().lowering
         return lower_intrinsics(func, target.keys, target.kind == "llvm", settings)
 
-    return PrimFuncPass(lower, PassInfo(name="tir.LowerIntrin"))
+    return of_each_function(lower, "tir.LowerIntrin")
 
 
 def LowerTVMBuiltin() -> PrimFuncPass:
@@ -1184,7 +1186,7 @@ def LowerTVMBuiltin() -> PrimFuncPass:
             return func
         return lower_packed_calls(func, None if target is None else _device_type(target))
 
-    return PrimFuncPass(lower, PassInfo(name="tir.LowerTVMBuiltin"))
+    return of_each_function(lower, "tir.LowerTVMBuiltin")
 
 
 def _target_of(func: PrimFunc, why: str) -> Target:
@@ -1222,7 +1224,7 @@ def ThreadSync(storage_scope: str) -> PrimFuncPass:
     def run(func: PrimFunc) -> PrimFunc:
         return synchronize(func, storage_scope, config.current().lowering)
 
-    return PrimFuncPass(run, PassInfo(name="tir.ThreadSync"))
+    return of_each_function(run, "tir.ThreadSync")
 
 
 def _is_processor(target: Any) -> bool:
@@ -1247,7 +1249,7 @@ def ConvertForLoopsToSerial() -> PrimFuncPass:
     def convert(func: PrimFunc) -> PrimFunc:
         return func.with_body(_SerialLoops().visit(func.body))
 
-    return PrimFuncPass(convert, PassInfo(name="tir.ConvertForLoopsToSerial"))
+    return of_each_function(convert, "tir.ConvertForLoopsToSerial")
 
 
 class _SerialLoops(StatementMapper):

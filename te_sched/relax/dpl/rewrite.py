@@ -155,12 +155,11 @@ class PatternMatchingRewriter(ModulePass):
     def __or__(self, other: PatternMatchingRewriter) -> PatternMatchingRewriter:
         return PatternMatchingRewriter([*self._rules, *other._rules])
 
-    def __call__(self, mod: Any) -> Any:
-        """The rewritten module, or function."""
-        if isinstance(mod, GraphFunction):
-            rewriting = _Rewriting(self._rules, IRModule({}))
-            return rewriting.rewrite(mod)
-        return super().__call__(mod)
+    def run_on_other(self, other: Any) -> Any:
+        """The rewritten function."""
+        if isinstance(other, GraphFunction):
+            return _Rewriting(self._rules, IRModule({})).rewrite(other)
+        return super().run_on_other(other)
 
     def run(self, mod: IRModule) -> IRModule:
         """The module with rewritten functions, and the functions that they call."""

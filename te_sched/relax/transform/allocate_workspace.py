@@ -12,14 +12,14 @@ from te_sched.ir.graph import DataflowBlock, GraphCall, GraphFunction, GraphVar
 from te_sched.ir.printer.names import UniqueNames
 from te_sched.ir.stmt import GlobalVar, IRModule
 from te_sched.ir.struct_info import TensorStructInfo
-from te_sched.passes import ModuleTransform, PassInfo
+from te_sched.passes import FunctionsPass, PassInfo
 from te_sched.relax.expr_functor import PyExprMutator
 from te_sched.relax.op import builtin
 
 _SIZE = "WorkspaceSize"
 
 
-def AllocateWorkspace() -> ModuleTransform:
+def AllocateWorkspace() -> FunctionsPass:
     """The pass that allocates workspaces.
 
     >>> from te_sched import IRModule, relax
@@ -29,10 +29,10 @@ def AllocateWorkspace() -> ModuleTransform:
     >>> [(name, len(func.params)) for name, func in module.functions.items()]
     [('a_exp1', 2)]
     """
-    return ModuleTransform(_allocate, PassInfo(0, "AllocateWorkspace"))
+    return FunctionsPass(_allocate, PassInfo(0, "AllocateWorkspace"))
 
 
-def _allocate(mod: IRModule, context: Any) -> IRModule:
+def _allocate(mod: IRModule, context: Any) -> dict[str, Any]:
     del context
     wanted = {
         str(name): int(func.attrs[_SIZE])
@@ -40,7 +40,7 @@ def _allocate(mod: IRModule, context: Any) -> IRModule:
         if isinstance(func, GraphFunction) and "Codegen" in func.attrs and _SIZE in func.attrs
     }
     if not wanted:
-        return mod
+        return dict(mod.functions)
     taken = UniqueNames(separator="")
     for name in mod.functions:
         taken.take(str(name))
@@ -59,7 +59,7 @@ def _allocate(mod: IRModule, context: Any) -> IRModule:
             functions[str(name)] = callers.of(func)
         elif str(name) not in wanted:
             functions[str(name)] = func
-    return IRModule(functions, mod.attrs)
+    return functions
 
 
 class _Inside(PyExprMutator):

@@ -6,11 +6,11 @@ from typing import Any
 
 from te_sched.ir.graph import GraphFunction
 from te_sched.ir.stmt import GlobalVar, IRModule, PrimFunc
-from te_sched.passes import ModuleTransform, PassInfo
+from te_sched.passes import FunctionsPass, PassInfo
 from te_sched.relax.expr_functor import PyExprMutator
 
 
-def AttachGlobalSymbol() -> ModuleTransform:
+def AttachGlobalSymbol() -> FunctionsPass:
     """The pass that gives functions their symbols; functions of loops that have one keep it.
 
     >>> from te_sched import IRModule, relax
@@ -18,10 +18,10 @@ def AttachGlobalSymbol() -> ModuleTransform:
     >>> AttachGlobalSymbol()(IRModule({"main": relax.Function([x], x)}))["main"].attrs
     {'global_symbol': 'main'}
     """
-    return ModuleTransform(_attach, PassInfo(0, "AttachGlobalSymbol"))
+    return FunctionsPass(_attach, PassInfo(0, "AttachGlobalSymbol"))
 
 
-def _attach(mod: IRModule, context: Any) -> IRModule:
+def _attach(mod: IRModule, context: Any) -> dict[str, Any]:
     del context
     prefix = str(mod.attrs.get("system_lib_prefix", ""))
     changed: dict[str, Any] = {}
@@ -33,20 +33,19 @@ def _attach(mod: IRModule, context: Any) -> IRModule:
             renamed |= {name: prefix + name} if prefix else {}
         elif isinstance(func, GraphFunction) and known != name:
             changed[name] = func.with_attr("global_symbol", name)
-    mod = mod.with_functions(changed)
-    return _renamed(mod, renamed) if renamed else mod
+    functions = {**mod.functions, **changed}
+    return _renamed(functions, renamed) if renamed else functions
 
 
-def _renamed(mod: IRModule, names: dict[str, str]) -> IRModule:
-    """The module with other names of functions, and calls of them by these."""
+def _renamed(functions: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
+    """The functions with other names, and calls of them by these."""
     renaming = _Renaming(names)
-    functions = {
+    return {
         names.get(name, name): renaming.visit_expr(func)
         if isinstance(func, GraphFunction)
         else func
-        for name, func in mod.functions.items()
+        for name, func in functions.items()
     }
-    return IRModule(functions, mod.attrs)
 
 
 class _Renaming(PyExprMutator):

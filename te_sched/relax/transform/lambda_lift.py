@@ -18,14 +18,14 @@ from te_sched.ir.graph import (
 )
 from te_sched.ir.stmt import GlobalVar, IRModule
 from te_sched.ir.struct_info import FuncStructInfo, ObjectStructInfo
-from te_sched.passes import ModuleTransform, PassInfo
+from te_sched.passes import FunctionsPass, PassInfo
 from te_sched.relax.analysis.variables import free_vars, used_vars
 from te_sched.relax.copying import copy_with_new_vars
 from te_sched.relax.expr_functor import PyExprMutator
 from te_sched.relax.op.calls import invoke_closure, invoke_pure_closure, make_closure
 
 
-def LambdaLift() -> ModuleTransform:
+def LambdaLift() -> FunctionsPass:
     """The pass that makes functions of the module of the functions inside of its functions.
 
     >>> from te_sched import IRModule, relax
@@ -38,17 +38,16 @@ def LambdaLift() -> ModuleTransform:
     ['main', 'main_inner']
     """
 
-    def run(mod: IRModule, context: Any) -> IRModule:
+    def run(mod: IRModule, context: Any) -> dict[str, Any]:
         del context
         found = dict(mod.functions)
         for name, func in mod.functions.items():
             if isinstance(func, GraphFunction):
                 lifter = _Lifter(mod, str(name), found)
                 found[name] = lifter.visit_expr(func)
-        changed = len(found) != len(mod.functions)
-        return IRModule(found, mod.attrs, mod.written_name) if changed else mod
+        return found if len(found) != len(mod.functions) else dict(mod.functions)
 
-    return ModuleTransform(run, PassInfo(1, "LambdaLift"))
+    return FunctionsPass(run, PassInfo(1, "LambdaLift"))
 
 
 class _Lifter(PyExprMutator):

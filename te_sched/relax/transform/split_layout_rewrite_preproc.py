@@ -55,11 +55,8 @@ def split_functions(mod: IRModule) -> IRModule:
                 found[str(name)] = made
     if not found:
         return mod
-    module = IRModule(
-        {name: func for name, func in mod.functions.items() if str(name) not in found},
-        mod.attrs,
-        mod.written_name,
-    )
+    rest = {name: func for name, func in mod.functions.items() if str(name) not in found}
+    module = mod.with_exactly(rest).clone()
     for name, one in found.items():
         module.update_func(GlobalVar(f"{name}_weight_prepack"), one.packing)
         module.update_func(GlobalVar(f"{name}_prepacked"), one.rest)

@@ -24,6 +24,7 @@ from te_sched.ir.graph import (
     GraphFunction,
     GraphVar,
     OpAttrs,
+    SeqExpr,
     Tuple,
     TupleGetItem,
     VarBinding,
@@ -93,7 +94,7 @@ class _Mixed(PyExprMutator):
 
     def visit_var_(self, op: GraphVar) -> Any:
         """A use of a variable, with the dtype as it is written."""
-        if op not in self._only_half or op.struct_info_ == _known(self._half[op]):
+        if op not in self._only_half:
             return super().visit_var_(op)
         if op not in self._full:
             self._full[op] = self._converted(self._half[op], op.struct_info)
@@ -136,6 +137,14 @@ class _Mixed(PyExprMutator):
         return value in self._half or not _has_full(_known(value))
 
     # Blocks and bindings
+
+    def visit_seq_expr_(self, op: SeqExpr) -> Any:
+        """The blocks of a function or branch; conversions in it are not visible after it."""
+        half, full = dict(self._half), dict(self._full)
+        try:
+            return super().visit_seq_expr_(op)
+        finally:
+            self._half, self._full = half, full
 
     def visit_dataflow_block_(self, block: DataflowBlock) -> Any:
         """The block; what is used in float16 only, and comes from outside, is converted first."""
@@ -204,12 +213,13 @@ class _Mixed(PyExprMutator):
 
     def _bind(self, binding: VarBinding, value: Any) -> None:
         var, info = binding.var, _known(value)
-        if not isinstance(var, DataflowVar):
-            if info == var.struct_info_:
-                self.reemit_binding(binding, value)
-            else:
-                inner = value if isinstance(value, GraphVar) else self.builder_.emit(value)
-                self.reemit_binding(binding, self._last_conversion(inner, var.struct_info))
+        is_inner = isinstance(var, DataflowVar)
+        if info == var.struct_info_ and not (is_inner and _has_full(info)):
+            self.reemit_binding(binding, value)  # also conditions, which are the same in float16
+            return
+        if not is_inner:
+            inner = value if isinstance(value, GraphVar) else self.builder_.emit(value)
+            self.reemit_binding(binding, self._last_conversion(inner, var.struct_info))
             return
         if _is_full_info(info):  # the sums of a product
             value = self.builder_.normalize(op.astype(self.builder_.emit(value), _HALF))

@@ -53,7 +53,7 @@ from te_sched.ir.struct_info import (
     TupleStructInfo,
 )
 from te_sched.ir.visitor import substitute, walk
-from te_sched.passes import ModuleTransform, PassInfo
+from te_sched.passes import FunctionsPass, PassInfo
 from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.expr_functor import PyExprMutator, PyExprVisitor
 from te_sched.relax.op.calls import call_builtin_with_ctx, call_packed, null_value
@@ -65,7 +65,7 @@ from te_sched.relax.vm.builtins import MakeShapeCode, MatchShapeCode
 _NOTHING = TupleStructInfo(())
 
 
-def VMShapeLower(*, emit_err_ctx: bool = True) -> ModuleTransform:
+def VMShapeLower(*, emit_err_ctx: bool = True) -> FunctionsPass:
     """The pass that computes symbolic sizes, and checks values where they are not known.
 
     Parameters
@@ -81,7 +81,7 @@ def VMShapeLower(*, emit_err_ctx: bool = True) -> ModuleTransform:
     ['shape_func', 'main']
     """
 
-    def run(mod: IRModule, context: Any) -> IRModule:
+    def run(mod: IRModule, context: Any) -> dict[str, Any]:
         del context
         builder = BlockBuilder(mod)
         functions: dict[str, Any] = {}
@@ -95,10 +95,9 @@ def VMShapeLower(*, emit_err_ctx: bool = True) -> ModuleTransform:
                 lowering.builder_ = builder  # names of values differ in all functions
                 graphs[name] = lowering.lowered()
                 functions.update(lowering.computed)
-        order = {**functions, **graphs}
-        return IRModule(order, mod.attrs)
+        return {**functions, **graphs}
 
-    return ModuleTransform(run, PassInfo(0, "VMShapeLower"))
+    return FunctionsPass(run, PassInfo(0, "VMShapeLower"))
 
 
 @dataclass

@@ -44,7 +44,7 @@ def write_functions(builder: ExecBuilder, module: IRModule) -> IRModule:
             _Writer(builder, module).function(str(func.attrs.get("global_symbol", name)), func)
         else:
             rest[name] = func
-    return IRModule(rest, module.attrs)
+    return module.with_exactly(rest)
 
 
 class _Writer:
