@@ -72,7 +72,7 @@ def _function_of(
     modules = dict(graph_module.named_modules())
     nodes = list(graph_module.graph.nodes)
     refuse_unknown_nodes(nodes, modules)
-    importer = Importer()
+    importer = Importer(modules)
     sizes: dict[str, Var] = {}
     inputs: list[GraphVar] = []
     params: list[GraphVar] = []

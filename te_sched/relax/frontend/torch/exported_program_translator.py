@@ -16,15 +16,15 @@ from te_sched.ir.struct_info import PrimStructInfo, ShapeExpr, TensorStructInfo
 from te_sched.relax.frontend.common import PARAMS
 from te_sched.relax.frontend.torch.importer import (
     ROWS,
-    VIEWS,
     Importer,
     array_of,
-    base_name,
-    display_name,
     dtype_of,
-    is_in_place,
     refuse_unknown,
 )
+from te_sched.relax.frontend.torch.memory import changed_arguments, changed_state, is_view
+from te_sched.relax.frontend.torch.nodes import base_name, display_name
+
+_STATE = ("BUFFER_MUTATION", "PARAMETER_MUTATION")
 
 
 class _ProgramImporter(Importer):
@@ -68,10 +68,12 @@ def from_exported_program(
     keep_params_as_input: bool = False,
     unwrap_unit_return_tuple: bool = False,
     no_bind_return_tuple: bool = False,
+    buffers_as_input: bool = False,
 ) -> IRModule:
     """The module of graphs of an exported program of PyTorch; its function is `main`.
 
-    Dynamic dimensions of the program are variables of sizes.
+    Dynamic dimensions of the program are variables of sizes. Arguments that the model changes in
+    place stay as they are.
 
     Parameters
     ----------
@@ -80,11 +82,14 @@ def from_exported_program(
         attribute "params" (`detach_params`); else they are constants.
     unwrap_unit_return_tuple : whether a result of one value is returned as that value.
     no_bind_return_tuple : whether the elements of the result are bound one by one.
+    buffers_as_input : whether buffers that the model changes (counters, caches, statistics of
+        training) are inputs after its own, with their names in the attribute "buffers", and their
+        new values follow the results; by default such a model is refused.
 
     Raises
     ------
     GraphError that lists all operators of the model that are not supported, and for models that
-    are not exported.
+    are not exported or that change their buffers.
     """
     program = exported_program
     if not hasattr(program, "graph_signature"):
@@ -96,11 +101,16 @@ def from_exported_program(
     if _changes_views(program.graph.nodes):
         program = program.run_decompositions({})  # without operators that change their arguments
     program = _decomposed(program)
+    changed = _changed_state(program)
+    if changed and not buffers_as_input:
+        raise changed_state(list(changed), next(iter(changed.values())))
     nodes = list(program.graph.nodes)
     refuse_unknown([(display_name(node), node) for node in _unknown(nodes)])
     importer = _ProgramImporter()
-    inputs, params, values = _parameters(importer, program, keep_params_as_input)
-    attrs = {"num_input": len(inputs), PARAMS: values} if keep_params_as_input else {}
+    inputs, params, values = _parameters(importer, program, keep_params_as_input, set(changed))
+    attrs: dict[str, Any] = {"buffers": list(changed)} if changed else {}
+    if keep_params_as_input:
+        attrs |= {"num_input": len(inputs), PARAMS: values}
     builder = importer.builder
     with builder.function("main", [*inputs, *params], attrs):
         with builder.dataflow():
@@ -108,7 +118,7 @@ def from_exported_program(
                 nodes, lambda node: importer.call(node, ROWS[base_name(node)].rule)
             )
             output = importer.output(
-                _user_outputs(program, result),
+                _results(program, result),
                 unwrap_unit=unwrap_unit_return_tuple,
                 no_bind=no_bind_return_tuple,
             )
@@ -138,27 +148,38 @@ def _decomposed(program: Any) -> Any:
 
 
 def _changes_views(nodes: Any) -> bool:
-    """Whether an operator changes a tensor that shares its memory with another one in use."""
+    """Whether an operator changes an input, buffer or parameter, or a tensor that shares its memory
+    with another one in use.
+    """
     for node in nodes:
-        if node.op != "call_function" or not is_in_place(node):
-            continue
-        changed = node.args[0]
-        if base_name(node) == "copy" or changed.op == "placeholder":
-            return True
-        if changed.op == "call_function" and base_name(changed) in VIEWS:
-            return True
-        if any(one.op == "call_function" and base_name(one) in VIEWS for one in changed.users):
-            return True
+        for changed in changed_arguments(node, {}):
+            if base_name(node) == "copy" or changed.op == "placeholder":
+                return True
+            if any(is_view(one) for one in (changed, *changed.users)):
+                return True
     return False
 
 
+def _changed_state(program: Any) -> dict[str, Any]:
+    """The buffers and parameters that a program changes, and the node of the new value of each."""
+    nodes = {node.name: node for node in program.graph.nodes}
+    return {
+        spec.target: nodes[spec.arg.name]
+        for spec in program.graph_signature.output_specs
+        if spec.kind.name in _STATE
+    }
+
+
 def _parameters(
-    importer: _ProgramImporter, program: Any, is_kept: bool
+    importer: _ProgramImporter, program: Any, is_kept: bool, changed: set[str]
 ) -> tuple[list[GraphVar], list[GraphVar], list[Any]]:
-    """The variables of inputs and of parameters that are kept, and the values of the latter."""
+    """The variables of inputs, with those of changed buffers, and of parameters that are kept, and
+    the values of the latter.
+    """
     placeholders = {node.name: node for node in program.graph.nodes if node.op == "placeholder"}
     inputs: list[GraphVar] = []
     params: list[GraphVar] = []
+    buffers: dict[str, GraphVar] = {}
     values: list[Any] = []
     for spec in program.graph_signature.input_specs:
         name = spec.arg.name
@@ -173,14 +194,16 @@ def _parameters(
             importer.values[node] = info.value if is_number else inputs[-1]
             continue
         tensor = _tensor_of(program, spec)
-        if is_kept and spec.kind.name == "PARAMETER":
-            shape = TensorStructInfo(tuple(tensor.shape), dtype_of(tensor.dtype))
+        shape = TensorStructInfo(tuple(tensor.shape), dtype_of(tensor.dtype))
+        if spec.target in changed:
+            importer.values[node] = buffers[spec.target] = GraphVar(name, shape)
+        elif is_kept and spec.kind.name == "PARAMETER":
             params.append(GraphVar(name, shape))
             values.append(array_of(tensor))
             importer.values[node] = params[-1]
         else:
             importer.values[node] = importer.param(tensor)
-    return inputs, params, values
+    return [*inputs, *[buffers[name] for name in _changed_state(program)]], params, values
 
 
 def _tensor_of(program: Any, spec: Any) -> Any:
@@ -241,8 +264,8 @@ def _of_sympy(expr: Any, sizes: dict[str, Var]) -> Any:
     return found(*args)
 
 
-def _user_outputs(program: Any, result: Sequence[Any]) -> tuple[Any, ...]:
-    """The outputs of the model, without those that only change buffers."""
-    specs = program.graph_signature.output_specs
-    pairs = zip(specs, result, strict=True)
-    return tuple([one for spec, one in pairs if spec.kind.name == "USER_OUTPUT"])
+def _results(program: Any, result: Sequence[Any]) -> tuple[Any, ...]:
+    """The outputs of the model, then the new values of its buffers."""
+    pairs = list(zip(program.graph_signature.output_specs, result, strict=True))
+    outputs = [one for spec, one in pairs if spec.kind.name == "USER_OUTPUT"]
+    return tuple([*outputs, *[one for spec, one in pairs if spec.kind.name in _STATE]])

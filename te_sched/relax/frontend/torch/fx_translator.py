@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,16 +14,17 @@ from te_sched.relax.frontend.common import PARAMS
 from te_sched.relax.frontend.torch.importer import (
     MODULES,
     ROWS,
-    VIEWS,
     Importer,
     array_of,
-    base_name,
-    display_name,
     dtype_of,
-    is_in_place,
-    place_of,
     refuse_unknown,
 )
+from te_sched.relax.frontend.torch.memory import (
+    changed_arguments,
+    owners,
+    refuse_changed_attributes,
+)
+from te_sched.relax.frontend.torch.nodes import base_name, display_name, place_of
 
 
 def from_fx(
@@ -58,8 +60,10 @@ def from_fx(
     nodes = list(model.graph.nodes)
     modules = dict(model.named_modules())
     refuse_unknown_nodes(nodes, modules)
+    refuse_changed_attributes(nodes, modules)
     _refuse_changed_views(nodes, modules)
-    importer = Importer()
+    _warn_of_training(nodes, modules)
+    importer = Importer(modules)
     placeholders = [node for node in nodes if node.op == "placeholder"]
     inputs = _inputs(importer, placeholders, input_info)
     params: list[Any] = []
@@ -85,11 +89,11 @@ def from_fx(
 
 def _refuse_changed_views(nodes: Sequence[Any], modules: dict[str, Any]) -> None:
     """GraphError if a tensor is used after an operator has changed another one of its memory."""
-    memory: dict[Any, Any] = {}  # of each node: the node that made it
+    memory = owners(nodes, modules)
     changed: dict[Any, tuple[Any, Any]] = {}  # of each memory: what changed it, through which node
     for node in nodes:
         for one in node.all_input_nodes:
-            by, through = changed.get(memory.get(one, one), (None, one))
+            by, through = changed.get(memory[one], (None, one))
             if through is not one and one is not by:
                 raise GraphError(
                     f"{one.name} is used after {by.name} has changed its memory",
@@ -97,17 +101,26 @@ def _refuse_changed_views(nodes: Sequence[Any], modules: dict[str, Any]) -> None
                     "export the model: from_exported_program(torch.export.export(model, inputs))",
                     where=Subject("node", f"{node.name}{place_of(node)}"),
                 )
-        first = node.args[0] if node.args else None
-        is_changed = is_in_place(node) or _is_inplace(node, modules)
-        if hasattr(first, "op") and (is_changed or base_name(node) in VIEWS):
-            memory[node] = memory.get(first, first)
-            if is_changed:
-                changed[memory[node]] = (node, first)
+        for one in changed_arguments(node, modules):
+            changed[memory[one]] = (node, one)
 
 
-def _is_inplace(node: Any, modules: dict[str, Any]) -> bool:
-    given = node.kwargs.get("inplace", False)
-    return bool(given or getattr(modules.get(str(node.target)), "inplace", False))
+def _warn_of_training(nodes: Sequence[Any], modules: dict[str, Any]) -> None:
+    """Warn of normalizations that would use and change statistics if torch ran the model now."""
+    names = [
+        str(node.target)
+        for node in nodes
+        if node.op == "call_module"
+        and modules[node.target].training
+        and getattr(modules[node.target], "track_running_stats", False)
+    ]
+    if names:
+        warnings.warn(
+            f"{', '.join(names)} of the model: in training mode, imported for inference with the "
+            "running statistics; call model.eval() first",
+            UserWarning,
+            stacklevel=3,
+        )
 
 
 def _inputs(

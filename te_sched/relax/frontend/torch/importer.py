@@ -26,6 +26,8 @@ from te_sched.ir.struct_info import (
 from te_sched.relax import op as R
 from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.constant import const
+from te_sched.relax.frontend.torch.memory import changed_arguments, is_node
+from te_sched.relax.frontend.torch.nodes import display_name, place_of
 
 Rule = Callable[..., Any]
 
@@ -77,8 +79,9 @@ class Importer:
     A value is an expression of the graph, a number or size, or a list or tuple of values.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, modules: Mapping[str, Any] | None = None) -> None:
         self.builder = BlockBuilder()
+        self.modules = {} if modules is None else modules  # of torch.nn, by name
         self.values: dict[Any, Any] = {}
         self.params: dict[int, Any] = {}  # parameters of torch by identity: their expressions
         self.node: Any = None  # the node that is being translated
@@ -92,7 +95,7 @@ class Importer:
 
     def value(self, arg: Any) -> Any:
         """The value of an argument: of a node, or of a list, tuple, slice or dictionary of them."""
-        if _is_node(arg):
+        if is_node(arg):
             return self.values[arg]
         if isinstance(arg, list | tuple):
             found = [self.value(one) for one in arg]
@@ -189,19 +192,14 @@ class Importer:
             found = rule(self, *given, **kwargs)
         except GraphError as error:
             raise GraphError(
-                f"cannot import {_name_of(node)}: {error.fault}",
+                f"cannot import {display_name(node)}: {error.fault}",
                 error.why,
                 error.help,
                 where=Subject("node", f"{node.name}{place_of(node)}"),
             ) from error
         found = self.refined(found)
-        is_changed = (
-            is_in_place(node)
-            or kwargs.get("inplace")
-            or any(getattr(one, "inplace", False) for one in args)
-        )
-        if is_changed and node.args and _is_node(node.args[0]):
-            self.values[node.args[0]] = found
+        for changed in changed_arguments(node, self.modules):
+            self.values[changed] = found
         return found
 
     def known_parts(self, dim: int) -> list[Any] | None:
@@ -274,70 +272,6 @@ def dtype_of(given: Any) -> str:
     return str(given).removeprefix("torch.")
 
 
-def _is_node(arg: Any) -> bool:
-    return hasattr(arg, "op") and hasattr(arg, "all_input_nodes")
-
-
-def base_name(node: Any) -> str:
-    """The name under which an operator is in the table: "add" of add.Tensor, operator.add, add_."""
-    if node.op == "call_method":
-        name = str(node.target)
-    else:
-        target = node.target
-        packet = getattr(target, "overloadpacket", None)
-        name = packet.__name__ if packet is not None else getattr(target, "__name__", str(target))
-    is_special = name.startswith("__")
-    return name if is_special or name.endswith("__") or not name.endswith("_") else name[:-1]
-
-
-def is_in_place(node: Any) -> bool:
-    """Whether a call changes its first argument: add_, relu_."""
-    if node.op == "call_method":
-        name = str(node.target)
-    else:
-        packet = getattr(node.target, "overloadpacket", node.target)
-        name = getattr(packet, "__name__", "")
-    is_python = getattr(node.target, "__module__", "") == "_operator"  # operator.and_
-    return name.endswith("_") and not name.endswith("__") and not is_python
-
-
-VIEWS = frozenset(
-    (
-        *("view", "reshape", "transpose", "permute", "t", "slice", "select", "unsqueeze"),
-        *("squeeze", "expand", "flatten", "split", "chunk", "unbind", "detach", "alias"),
-        *("narrow", "getitem", "movedim", "swapaxes", "mT", "mH", "unfold", "diagonal"),
-        *("view_as", "expand_as", "broadcast_to", "unflatten", "ravel", "reshape_as"),
-    )
-)
-
-
-def _name_of(node: Any) -> str:
-    """The name of an operator, for a reader: aten.add.Tensor, torch.relu, Tensor.view."""
-    if node.op == "call_method":
-        return f"Tensor.{node.target}"
-    if node.op == "call_module":
-        return f"module {node.target}"
-    target = node.target
-    if hasattr(target, "overloadpacket"):
-        return str(target)
-    module = getattr(target, "__module__", None) or ""
-    return f"{module}.{getattr(target, '__name__', target)}".strip(".")
-
-
-def place_of(node: Any) -> str:
-    """Where a node stands in the program and the model, as far as it is known."""
-    parts = []
-    stack = node.meta.get("nn_module_stack")
-    if stack:
-        path = next(reversed(stack.values()))[0]
-        parts += [f"in module {path}"] if path else []
-    lines = [one.strip() for one in (node.meta.get("stack_trace") or "").splitlines()]
-    files = [one for one in lines if one.startswith("File ")]
-    own = [one for one in files if "/torch/" not in one] or files
-    parts += [own[-1]] if own else []
-    return f" ({'; '.join(parts)})" if parts else ""
-
-
 def refuse_unknown(unknown: Sequence[tuple[str, Any]]) -> None:
     """GraphError that lists all operators of a model that have no row, and where they are."""
     if not unknown:
@@ -357,8 +291,3 @@ def refuse_unknown(unknown: Sequence[tuple[str, Any]]) -> None:
         "exported_program.run_decompositions()",
         where=[Subject("operator", one) for one in lines],
     )
-
-
-def display_name(node: Any) -> str:
-    """The name of an operator in messages."""
-    return _name_of(node)

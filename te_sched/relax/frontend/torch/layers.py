@@ -12,7 +12,8 @@ from te_sched.ir.graph import Constant, TupleGetItem
 from te_sched.relax import op as R
 from te_sched.relax.constant import const
 from te_sched.relax.frontend.torch.elementwise import promoted
-from te_sched.relax.frontend.torch.importer import END, ROWS, Importer, base_name, row
+from te_sched.relax.frontend.torch.importer import END, ROWS, Importer, row
+from te_sched.relax.frontend.torch.nodes import base_name
 from te_sched.relax.frontend.windows import begun_inside, resampled
 
 

@@ -22,10 +22,10 @@ from te_sched.relax.frontend.torch.importer import (
     TorchRow,
     TorchSizes,
     as_tuples,
-    base_name,
     dtype_of,
     row,
 )
+from te_sched.relax.frontend.torch.nodes import base_name
 from te_sched.relax.frontend.windows import counted_up
 
 

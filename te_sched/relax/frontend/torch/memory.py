@@ -1,0 +1,130 @@
+"""What calls of a graph of torch do to memory: views, changes in place, and the state of modules.
+
+A graph of te_sched computes values: a call begins with the same constants each time. The importers
+ask here which calls change a tensor, and whose memory it is. Must not know the table of operators.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from te_sched.errors import GraphError, Subject
+from te_sched.relax.frontend.torch.nodes import base_name, place_of
+
+_VIEWS = frozenset(
+    (
+        *("view", "reshape", "transpose", "permute", "t", "slice", "select", "unsqueeze"),
+        *("squeeze", "expand", "flatten", "split", "chunk", "unbind", "detach", "alias"),
+        *("narrow", "getitem", "movedim", "swapaxes", "mT", "mH", "unfold", "diagonal"),
+        *("view_as", "expand_as", "broadcast_to", "unflatten", "ravel", "reshape_as"),
+        *("T", "H", "swapdims", "moveaxis", "as_strided", "contiguous", "tensor_split"),
+        *("split_with_sizes", "hsplit", "vsplit", "dsplit", "real", "imag", "view_as_real"),
+        *("adjoint", "atleast_1d", "atleast_2d", "atleast_3d"),
+    )
+)
+# Normalizations that change the statistics they are given, by the position of "training".
+_TRAINING = {"batch_norm": 5, "instance_norm": 5, "native_batch_norm": 5}
+_STATISTICS = {"batch_norm": (3, 4), "instance_norm": (3, 4), "native_batch_norm": (3, 4)}
+
+
+def is_in_place(node: Any) -> bool:
+    """Whether a call changes its first argument: add_, relu_."""
+    if node.op == "call_method":
+        name = str(node.target)
+    else:
+        packet = getattr(node.target, "overloadpacket", node.target)
+        name = getattr(packet, "__name__", "")
+    is_python = getattr(node.target, "__module__", "") == "_operator"  # operator.and_
+    if is_python:
+        return name == "setitem"
+    return name.endswith("_") and not name.endswith("__")
+
+
+def is_view(node: Any) -> bool:
+    """Whether the result of a call may share the memory of its first argument."""
+    if node.op not in ("call_function", "call_method"):
+        return False
+    schema = getattr(node.target, "_schema", None)
+    infos = [one.alias_info for one in schema.returns] if schema is not None else []
+    aliases = any(one is not None and not one.is_write for one in infos)
+    return aliases or base_name(node) in _VIEWS
+
+
+def changed_arguments(node: Any, modules: Mapping[str, Any]) -> list[Any]:
+    """The nodes whose memory a call changes."""
+    module = modules.get(str(node.target)) if node.op == "call_module" else None
+    schema = getattr(node.target, "_schema", None)
+    first = [one for one in node.args[:1] if is_node(one)]
+    if is_in_place(node) or node.kwargs.get("inplace") or getattr(module, "inplace", False):
+        return first
+    if schema is None:
+        return []
+    written = [
+        position
+        for position, one in enumerate(schema.arguments)
+        if one.alias_info is not None and one.alias_info.is_write
+    ]
+    arguments = dict(enumerate(node.args))
+    arguments |= {
+        position: node.kwargs[one.name]
+        for position, one in enumerate(schema.arguments)
+        if one.name in node.kwargs
+    }
+    name = base_name(node)
+    if name in _TRAINING and arguments.get(_TRAINING[name]):
+        written += _STATISTICS[name]
+    return [arguments[one] for one in written if is_node(arguments.get(one))]
+
+
+def is_node(value: Any) -> bool:
+    """Whether a value is a node of a graph of torch."""
+    return hasattr(value, "op") and hasattr(value, "all_input_nodes")
+
+
+def owners(nodes: Iterable[Any], modules: Mapping[str, Any]) -> dict[Any, Any]:
+    """For each node the node whose memory its value lies in; nodes of one attribute share it."""
+    memory: dict[Any, Any] = {}
+    attributes: dict[str, Any] = {}
+    for node in nodes:
+        if node.op == "get_attr":
+            memory[node] = attributes.setdefault(str(node.target), node)
+            continue
+        changed = changed_arguments(node, modules)
+        first = changed[0] if changed else next(iter(node.args[:1]), None)
+        is_shared = is_node(first) and (bool(changed) or is_view(node))
+        memory[node] = memory.get(first, first) if is_shared else node
+    return memory
+
+
+def refuse_changed_attributes(nodes: Sequence[Any], modules: Mapping[str, Any]) -> None:
+    """GraphError if a call changes a buffer or parameter of the model, which later calls read."""
+    memory = owners(nodes, modules)
+    for node in nodes:
+        for one in changed_arguments(node, modules):
+            owner = memory[one]
+            if owner.op == "get_attr":
+                raise changed_state([str(owner.target)], node, _EXPORT)
+
+
+_EXPORT = (
+    "export the model: from_exported_program(torch.export.export(model, inputs), "
+    "buffers_as_input=True) makes them inputs and results"
+)
+_OPTION = (
+    "pass buffers_as_input=True, which makes them inputs and results; call model.eval() before the "
+    "export if they are statistics of training"
+)
+
+
+def changed_state(names: Sequence[str], node: Any, help: str = _OPTION) -> GraphError:
+    """The error of a model that changes its buffers, at the node that changes one."""
+    several = len(names) > 1
+    return GraphError(
+        f"cannot import the model: it changes its {'buffers' if several else 'buffer'} "
+        f"{', '.join(names)}",
+        "a graph has no memory: each call would begin with the values that "
+        f"{'they have' if several else 'it has'} now",
+        help,
+        where=Subject("node", f"{node.name}{place_of(node)}"),
+    )
