@@ -70,14 +70,15 @@ class _Pickler(pickle.Pickler):
         if _is_ours(kind) or kind in _PLAIN:
             return NotImplemented
         if kind is np.ndarray and not obj.dtype.hasobject:
-            return tuple, ((obj.dtype.str, obj.shape, _digest(obj)),)
+            return tuple, ((obj.dtype.str, obj.shape, digest_of(obj)),)
         module = getattr(obj, "__module__", None) or ""  # of a class or function
         if module.startswith(_PACKAGE) or (kind is type and module == "builtins"):
             return NotImplemented
         raise _Unseen(kind)
 
 
-def _digest(values: np.ndarray[Any, Any]) -> bytes:
+def digest_of(values: np.ndarray[Any, Any]) -> bytes:
+    """A name of the bits of an array: 0.0, -0.0 and each NaN have different ones."""
     return hashlib.sha256(np.ascontiguousarray(values).reshape(-1).view(np.uint8).data).digest()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -24,6 +24,7 @@ from te_sched.relax.vm.bytecode import (
     VmOperand,
 )
 from te_sched.relax.vm.executable import Executable
+from te_sched.runtime.fingerprint import digest_of
 from te_sched.runtime.ndarray import NDArray
 from te_sched.runtime.types import DataType
 from te_sched.signatures import is_sequence
@@ -80,15 +81,10 @@ class ExecBuilder:
     def convert_constant(self, const: Any) -> VmOperand:
         """A constant of the executable, which holds equal ones once."""
         value = _constant(const)
-        key = (type(value), id(value) if isinstance(value, NDArray) else value)
-        if isinstance(value, NDArray):
-            same = [
-                number
-                for number, other in enumerate(self._bytecode.constants)
-                if isinstance(other, NDArray) and _is_same(other, value)
-            ]
-            return VmOperand("c", same[0] if same else self._append(value))
-        if isinstance(value, TypeName) or key not in self._known:
+        if isinstance(value, TypeName):
+            return VmOperand("c", self._append(value))
+        key = _identity(value)
+        if key not in self._known:
             self._known[key] = self._append(value)
         return VmOperand("c", self._known[key])
 
@@ -223,12 +219,11 @@ def _constant(given: Any) -> Any:
     )
 
 
-def _is_same(one: NDArray, other: NDArray) -> bool:
-    if one is other:
-        return True
-    if (one.shape, one.dtype) != (other.shape, other.dtype):
-        return False
-    return np.array_equal(np.asarray(one), np.asarray(other))
+def _identity(value: Any) -> Hashable:
+    """What equal constants have in common: their types and bits, which tell both zeros apart."""
+    if isinstance(value, NDArray):
+        return NDArray, value.shape, value.dtype, digest_of(np.asarray(value))
+    return type(value), value.hex() if isinstance(value, float) else value
 
 
 def _reads(one: Instruction) -> list[VmOperand]:

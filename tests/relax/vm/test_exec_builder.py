@@ -64,6 +64,31 @@ def test_constants_are_held_once():
         builder.convert_constant(object())
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_constants_of_other_bits_are_held_apart(dtype):
+    builder = relax.ExecBuilder()
+    values = [0.0, -0.0, np.nan, -np.nan, 1.0]
+    arrays = [np.full((2, 3), value, dtype) for value in values]
+    operands = [builder.convert_constant(te_sched.nd.array(one)) for one in arrays]
+    operands += [builder.convert_constant(value) for value in (0.0, -0.0, 0)]
+    operands.append(builder.convert_constant(te_sched.nd.array(arrays[0].reshape(3, 2))))
+    assert [one.value for one in operands] == list(range(len(operands)))
+    again = [builder.convert_constant(te_sched.nd.array(one.copy())) for one in arrays]
+    assert again == operands[: len(arrays)]
+
+
+def test_thousands_of_constants_build():
+    x = relax.Var("x", relax.TensorStructInfo((2,), "float32"))
+    builder = relax.BlockBuilder()
+    count = 2000  # twenty seconds if each is compared with all others
+    with builder.function("main", [x]):
+        constants = [relax.const(np.full(2, k, "float32")) for k in range(count)]
+        builder.emit_func_output(relax.Tuple([x, *constants]))
+    executable = relax.build(builder.get(), "llvm")
+    outputs = relax.VirtualMachine(executable, CPU)["main"](np.ones(2, "f4"))
+    assert [float(one.numpy()[0]) for one in outputs] == [1.0, *range(count)]
+
+
 def test_builders_reject_wrong_programs():
     builder = relax.ExecBuilder()
     with pytest.raises(GraphError, match="no function is open"):
