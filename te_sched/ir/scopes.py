@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from te_sched.ir.blocks import BlockRealize
 from te_sched.ir.expr import Expr, IntImm, IterVar, Not, Range, Var, node
 from te_sched.ir.stmt import (
     THREAD_KEYS,
@@ -264,7 +265,15 @@ def _open_attribute(scope: Scope, node: AttrStmt, part: str) -> Scope:
     return _open_loop(scope, node, part)
 
 
+def _open_instance(scope: Scope, node: BlockRealize, part: str) -> Scope:
+    axes = node.block.iter_vars
+    for axis, value in zip(axes, node.iter_values, strict=True):
+        scope.defined.values[axis.var] = value
+    return scope.under(node.predicate)
+
+
 _OPENERS: dict[type, Callable[[Scope, Any, str], Scope]] = {
+    BlockRealize: _open_instance,
     For: _open_loop,
     While: lambda scope, node, part: scope._replace(is_sure=False),
     IfThenElse: _open_branch,

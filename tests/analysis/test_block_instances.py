@@ -223,3 +223,13 @@ def test_nested_loops_over_the_same_threads_are_refused() -> None:
         match=r"loops \w+ and \w+ around block B are bound to the same threads, blockIdx.x",
     ):
         te_sched.build(sch.mod, target="cuda")
+
+
+@pytest.mark.parametrize("copies", [1, 2])
+def test_copies_of_a_part_of_a_reduction_are_not_overwritten(copies: int) -> None:
+    sch = tir.Schedule(row_sums)
+    sch.loop_partition(loops(sch, "B")[1], [8, None])
+    block = sch.get_block("B_k0")
+    for _ in range(copies):
+        block = sch.cache_write(block, 0, "global")
+    refused(sch.mod, "block B_k1 overwrites the results of the reduction B_k0")

@@ -18,6 +18,7 @@ import numpy as np
 
 from te_sched.analysis.findings import REFUTED, RULE, Finding, broken_rule
 from te_sched.analysis.programs.evaluate import distinct_rows
+from te_sched.analysis.programs.first_instances import judge_first_instances
 from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.conditions import conjuncts
 from te_sched.arith.evaluate import Unevaluable, evaluate
@@ -52,7 +53,7 @@ _LIMIT = 1 << 20  # number of iterations to evaluate
 
 def judge_blocks(func: PrimFunc) -> list[Finding]:
     """Findings about the instances of the blocks of a function, and about the extents of its
-    threads: only refuted ones.
+    threads: those that are not proved.
     """
     threads = [_of_threads(*one) for one in differing_threads(func.body)]
     if type(func.body) is not BlockRealize:
@@ -62,7 +63,8 @@ def judge_blocks(func: PrimFunc) -> list[Finding]:
     found = [_Instances(index, key).finding() for key in index.keys.values()]
     found += [_of_nested_threads(index, key) for key in index.keys.values()]
     found += [_initialised_inside(index, key) for key in index.keys.values()]
-    return [*threads, *[one for one in found if one is not None], *_overwritten(index)]
+    own = [one for one in found if one is not None]
+    return [*threads, *own, *_overwritten(index), *judge_first_instances(func)]
 
 
 def _of_threads(tag: str, extents: tuple[Expr, Expr]) -> Finding:
@@ -332,24 +334,26 @@ def _number(value: Expr) -> int | None:
 
 
 def _overwritten(index: BlockSchedule) -> Iterator[Finding]:
-    """Reductions whose results another block overwrites before anything reads them."""
-    last: dict[Buffer, BlockKey] = {}
+    """Reductions whose results another block overwrites before anything reads them, where they
+    were written or where blocks have copied them.
+    """
+    last: dict[Buffer, tuple[BlockKey, BlockKey]] = {}  # the writer, and the reduction
     for key in _leaves(index):
         block = index.block(key)
-        for buffer in buffers_of(block.reads):
-            last.pop(buffer, None)  # those of T.init() are not among them
+        # what T.init() reads is not among the reads
+        copied = [last.pop(one) for one in buffers_of(block.reads) if one in last]
         reduces = any(axis.kind == "CommReduce" for axis in block.iter_vars)
         for buffer in buffers_of(block.writes):
             before = last.pop(buffer, None)
-            if before is not None and _starts(index, key) and _meet(index, before, key, buffer):
+            if before is not None and _starts(index, key) and _meet(index, before[0], key, buffer):
                 yield broken_rule(
                     buffer.name,
-                    f"block {key.name} overwrites the results of the reduction {before.name}",
+                    f"block {key.name} overwrites the results of the reduction {before[1].name}",
                     f"both write the same elements of {buffer.name}, and nothing reads the first",
-                    "decompose_reduction before loop_partition: one initialisation for all parts",
+                    "decompose_reduction before loop_partition: one initialization for all parts",
                 )
-            if reduces:
-                last[buffer] = key
+            if reduces or copied:
+                last[buffer] = (key, key if reduces else copied[0][1])
 
 
 def _starts(index: BlockIndex, key: BlockKey) -> bool:

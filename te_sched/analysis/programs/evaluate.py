@@ -81,7 +81,18 @@ class Execution:
 
     def points(self, loops: Iterable[Loop], most: Mapping[Loop, int] = _WHOLE) -> Points:
         """The iterations of a nest of loops. `most` truncates loops."""
-        values, count, lets = dict(self.sizes), 1, self.lets
+        return self._nest(loops, most, is_cut=False)[0]
+
+    def first_points(self, loops: Iterable[Loop]) -> tuple[Points, bool]:
+        """The iterations of a nest of loops in execution order, up to the limit; and whether these
+        are all.
+        """
+        return self._nest(loops, _WHOLE, is_cut=True)
+
+    def _nest(
+        self, loops: Iterable[Loop], most: Mapping[Loop, int], is_cut: bool
+    ) -> tuple[Points, bool]:
+        values, count, lets, is_whole = dict(self.sizes), 1, self.lets, True
         digits: dict[Loop, Any] = {}
         for loop in loops:
             low, extent = evaluate(loop.min, values, lets), evaluate(loop.extent, values, lets)
@@ -90,9 +101,13 @@ class Execution:
                 extent = np.minimum(extent, most[loop])
             is_same = getattr(extent, "ndim", 0) == 0
             total = int(extent) * count if is_same else int(extent.sum())
-            if total > self.limit:
-                raise TooMany
             counts = np.broadcast_to(extent, (count,))
+            if total > self.limit:
+                if not is_cut:
+                    raise TooMany
+                counts = np.minimum(counts, self.limit)
+                counts = np.clip(self.limit - (np.cumsum(counts) - counts), 0, counts)
+                total, is_whole = self.limit, False
             values = {v: np.repeat(a, counts) if np.ndim(a) else a for v, a in values.items()}
             digits = {one: np.repeat(a, counts) for one, a in digits.items()}
             number = np.arange(total) - np.repeat(np.cumsum(counts) - counts, counts)
@@ -100,7 +115,7 @@ class Execution:
             count = total
             digits[loop] = number
             values[loop.var] = number + low
-        return Points(count, values, digits, lets)
+        return Points(count, values, digits, lets), is_whole
 
     def elements(
         self, access: Access, points: Points, outside: Sequence[Loop] = ()
@@ -240,13 +255,17 @@ def executions_of(program: ProgramAccesses, limit: int) -> Iterator[Execution]:
                 strides.append((stride, following))
             following = ops.mul(following, extent)
     symbols.update((param, None) for param in program.func.params if param.dtype != "handle")
-    for start, step in _SAMPLES:
-        values: Values = {
-            var: np.int64(start + step * number) for number, var in enumerate(symbols)
-        }
+    for values in sample_sizes(symbols):
         shown = dict(values)
         for stride, extent in strides:
             shown[stride] = evaluate(extent, values, program.values)
         yield Execution(program.values, shown, limit)
-        if not symbols:
+
+
+def sample_sizes(symbols: Iterable[Var]) -> Iterator[Values]:
+    """Sample values of symbolic sizes, or a single empty one if there are no symbols."""
+    numbers = {var: number for number, var in enumerate(symbols)}
+    for start, step in _SAMPLES:
+        yield {var: np.int64(start + step * number) for var, number in numbers.items()}
+        if not numbers:
             return
