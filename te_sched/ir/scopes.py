@@ -97,6 +97,16 @@ class Memory:
     is_in_kernel: bool = False
 
 
+OF_THREADS = frozenset(("thread", "virtual"))
+
+
+def is_shared_by(loop: Loop, memory: Memory) -> bool:
+    """Whether the threads of a loop share the memory, and synchronize its accesses."""
+    return (
+        loop.kind in OF_THREADS and loop not in memory.loops and memory.scope.startswith(OF_BLOCK)
+    )
+
+
 def whole(shape: Iterable[Expr]) -> Region:
     """The region of a whole shape."""
     return tuple([(_ZERO, extent) for extent in shape])

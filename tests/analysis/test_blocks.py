@@ -7,6 +7,7 @@ import pytest
 import te_sched
 from te_sched.analysis import check
 from te_sched.errors import BuildError
+from te_sched.script import from_source
 from te_sched.script import tir as T
 
 
@@ -100,3 +101,47 @@ def test_races_and_bounds() -> None:
 
 def test_memory_of_one_iteration_is_not_that_of_the_next() -> None:
     assert [one.stage for one in check(other_iterations).refuted] == ["Y"]
+
+
+LATE = """
+@T.prim_func
+def main(A: T.Buffer(({n}, {m}), "float32"), B: T.Buffer(({n}, {m}), "float32")):
+    Y = T.alloc_buffer(({n}, {m}))
+    for t in range(2):
+        for i, j in T.grid({first}, {m}):
+            with T.block("early"):
+                vi = T.axis.spatial({n}, i)
+                vj = T.axis.spatial({m}, j)
+                T.where({condition})
+                Y[vi, vj] = A[vi, vj]
+        for i, j in T.grid({n}, {m}):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = Y[vi, vj]
+        for i, j, k in T.grid({n}, {m}, 3):
+            with T.block("late"):
+                vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+                with T.init():
+                    Y[vi, vj] = T.float32(0)
+                Y[vi, vj] = Y[vi, vj] + A[vi, vj]
+"""
+
+
+@pytest.mark.parametrize(
+    ("n", "m", "first", "condition"),
+    [
+        ("4", "8", "2", "True"),
+        ("4", "8", "4", "j < 7"),
+        ("120", "210", "119", "True"),
+        ("120", "210", "120", "i + j != 0"),
+        ("4096", "8192", "0", "True"),
+        ("4096", "8192", "4095", "True"),
+        ("4096", "8192", "4096", "j != 8191"),
+    ],
+)
+def test_elements_that_only_a_later_nest_writes(n: str, m: str, first: str, condition: str) -> None:
+    func = from_source(LATE.format(n=n, m=m, first=first, condition=condition))
+    assert [one.message for one in check(func).refuted] == ["stage Y is read before it is written"]
+    with pytest.raises(BuildError, match="stage Y is read before it is written"):
+        te_sched.build(func)
+    te_sched.build(from_source(LATE.format(n=n, m=m, first=n, condition="True")))

@@ -594,6 +594,11 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
         "block C reads B before the loop",
     ),
     (
+        OTHERS["two readers"],
+        lambda s: s.reverse_compute_at("B", loops(s, "D")[0]),
+        "block C reads B before the loop",
+    ),
+    (
         OTHERS["overwritten"],
         lambda s: s.compute_at("B", loops(s, "D")[0]),
         "block X writes A after B reads it",

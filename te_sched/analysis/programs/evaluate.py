@@ -83,11 +83,13 @@ class Execution:
         """The iterations of a nest of loops. `most` truncates loops."""
         return self._nest(loops, most, is_cut=False)[0]
 
-    def first_points(self, loops: Iterable[Loop]) -> tuple[Points, bool]:
+    def first_points(
+        self, loops: Iterable[Loop], most: Mapping[Loop, int] = _WHOLE
+    ) -> tuple[Points, bool]:
         """The iterations of a nest of loops in execution order, up to the limit; and whether these
-        are all.
+        are all. `most` truncates loops.
         """
-        return self._nest(loops, _WHOLE, is_cut=True)
+        return self._nest(loops, most, is_cut=True)
 
     def _nest(
         self, loops: Iterable[Loop], most: Mapping[Loop, int], is_cut: bool

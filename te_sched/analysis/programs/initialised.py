@@ -23,7 +23,7 @@ from te_sched.analysis.findings import (
 from te_sched.analysis.programs.accesses import Access, ProgramAccesses, by_memory
 from te_sched.analysis.programs.cover import FormInterval, covers_region
 from te_sched.analysis.programs.private_memory import MemoryOwners
-from te_sched.analysis.programs.uninitialised_reads import Missing, find_missing, is_shared_by
+from te_sched.analysis.programs.uninitialised_reads import Missing, find_missing
 from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.conditions import conjuncts
 from te_sched.arith.detect import detect_linear_equation
@@ -31,7 +31,7 @@ from te_sched.arith.forms import constant, plus
 from te_sched.arith.structural_equality import all_same
 from te_sched.ir import ops
 from te_sched.ir.expr import EQ, Expr, IntImm, Var
-from te_sched.ir.scopes import Loop, Memory
+from te_sched.ir.scopes import Loop, Memory, is_shared_by
 from te_sched.ir.visitor import substitute, variables_of
 from te_sched.lower.device.kernel import WARP
 

@@ -21,20 +21,14 @@ from te_sched.analysis.programs.evaluate import (
     rows_of,
     variables_in,
 )
+from te_sched.analysis.programs.probes import missing_element
 from te_sched.arith.evaluate import Unevaluable
 from te_sched.ir.expr import Var
-from te_sched.ir.scopes import OF_BLOCK, Loop, Memory
+from te_sched.ir.scopes import OF_THREADS, Loop, Memory, is_shared_by
 
 _LIMIT = 1 << 15  # number of iterations to execute
 _FEW = 2  # iterations per loop if the limit is exceeded
-_OF_THREADS = frozenset(("thread", "virtual"))
-
-
-def is_shared_by(loop: Loop, memory: Memory) -> bool:
-    """Whether the threads of a loop share the memory, and synchronize its accesses."""
-    return (
-        loop.kind in _OF_THREADS and loop not in memory.loops and memory.scope.startswith(OF_BLOCK)
-    )
+_LARGE = 1 << 20  # number of iterations if few of them show nothing
 
 
 class Missing(NamedTuple):
@@ -55,21 +49,46 @@ def find_missing(
     missing for some sizes, None if unknown.
 
     If there are too many iterations, only some of those around the allocation and around reads are
-    executed.
+    executed, and then more, or those that write single elements.
     """
-    for few in (None, _FEW):
-        found: Missing | bool | None = None
+    try:
+        return _executed(program, memory, accesses, _LIMIT, None)
+    except TooMany:
+        pass
+    except Unevaluable:
+        return None
+    missing: Missing | bool | None = None
+    for limit, few in ((_LIMIT, _FEW), (_LARGE, None), (_LARGE, _FEW)):
         try:
-            for run in executions_of(program, _LIMIT):
-                found = _History(memory, accesses, run, few).missing()
-                if not isinstance(found, Missing):
-                    return found and not run.sizes and few is None
-            return found
+            missing = _executed(program, memory, accesses, limit, few)
         except TooMany:
             continue
         except Unevaluable:
             return None
-    return None
+        if isinstance(missing, Missing) or few is None:
+            return missing
+    found: Missing | bool | None = missing
+    for run in executions_of(program, _LARGE):
+        element = missing_element(memory, accesses, run)
+        if element is None:
+            return missing
+        found = Missing(element, run)
+    return found
+
+
+def _executed(
+    program: ProgramAccesses,
+    memory: Memory,
+    accesses: Sequence[Access],
+    limit: int,
+    few: int | None,
+) -> Missing | bool | None:
+    missing: Missing | bool | None = None
+    for run in executions_of(program, limit):
+        missing = _History(memory, accesses, run, few).missing()
+        if not isinstance(missing, Missing):
+            return missing and not run.sizes and few is None
+    return missing
 
 
 @dataclass
@@ -102,7 +121,7 @@ class _History:
             if loop.var not in (self.used_by_any if is_outside else self.used[access]):
                 found[loop] = 1
             elif self.few is not None and (
-                is_outside or (not access.writes and loop.kind not in _OF_THREADS)
+                is_outside or (not access.writes and loop.kind not in OF_THREADS)
             ):
                 found[loop] = self.few
         return found

@@ -24,7 +24,6 @@ from te_sched.tensorir.blocks import (
     consumers,
     loop_ranges,
     loops_around,
-    output_buffers,
     producers,
     siblings,
     stated_blocks,
@@ -202,15 +201,13 @@ class MovementPrimitives(ScheduleBase):
             raise _refused(self, key, target, why, PIPELINE_HELP)
 
     def _check_order(self, key: BlockKey, target: Var) -> None:
-        """Check that no block before the loop reads results, whose elements the caller may have
-        set. For temporaries `build` checks that they are written first.
-        """
+        """Check that no block before the loop reads what the block writes."""
         blocks = siblings(self, key)
         first = blocks.index(self.blocks_of(target)[0])
-        results = output_buffers(self, key)
+        written = buffers_of(accessed(self, key, writes=True))
         for one in consumers(self, key):
-            read = {region.buffer for region in accessed(self, one, writes=False)} & results
-            both = [each.name for each in buffers_of(self.block(key).writes) if each in read]
+            read = buffers_of(accessed(self, one, writes=False))
+            both = [buffer.name for buffer in written if buffer in read]
             if both and blocks.index(one) < first:
                 raise _refused(
                     self,
