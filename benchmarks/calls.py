@@ -37,6 +37,7 @@ from typing import Any
 import numpy as np
 
 import te_sched
+from benchmarks import peer_environment
 from benchmarks.processor.contest import processor
 from benchmarks.processor.measuring import timings
 from te_sched import config
@@ -289,4 +290,4 @@ def _setting() -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(peer_environment.run("benchmarks.calls", main, sys.argv[1:]))

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 import te_sched
+from benchmarks import peer_environment
 from te_sched import config, te, tir
 from te_sched.tools.table import table
 
@@ -159,4 +160,4 @@ PROGRAMS: dict[str, Callable[[], Program]] = {
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(peer_environment.run("benchmarks.checks", main, sys.argv[1:]))

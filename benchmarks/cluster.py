@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import Any
 
 import te_sched
+from benchmarks import peer_environment
 from benchmarks.lowering import markdown
 from benchmarks.processor.contest import processor
 from benchmarks.tuning import WORKLOADS, in_turn, timer_of
@@ -110,7 +111,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--seeds", type=int, default=2, help="searches in one process")
     parser.add_argument("--results", type=Path, metavar="DIR")
     options = parser.parse_args(arguments)
-    os.environ["TE_SCHED_NUM_THREADS"] = "1"  # of workers too
+    peer_environment.set_own({"TE_SCHED_NUM_THREADS": "1"})  # of workers too
     func = te.create_prim_func(WORKLOADS[options.workload](te))
     searches, timers = [], {}
     for seed in [None, *range(1, options.seeds + 1)]:
@@ -236,4 +237,4 @@ def setting(workload: str, trials: int) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(peer_environment.run("benchmarks.cluster", main, sys.argv[1:]))

@@ -26,11 +26,13 @@ from pathlib import Path
 from typing import Any
 
 import te_sched
+from benchmarks import peer_environment
 from benchmarks.processor import peaks, report
 from benchmarks.processor.contest import compete, processor
 from benchmarks.processor.measuring import ROUNDS
 from benchmarks.processor.registry import WORKLOADS
 from benchmarks.processor.workload import Workload
+from te_sched.processors import usable_processors
 
 _PEERS = {"TVM": "xtc-tvm-python-bindings", "numpy": "numpy", "torch": "torch", "Halide": "halide"}
 _THREADS = (
@@ -60,6 +62,7 @@ def machine(threads: int) -> dict[str, Any]:
         "processor": processor(),
         "cores": os.cpu_count(),
         "threads": threads,
+        "numpy": peer_environment.numpy_kernels(),
         "python": platform.python_version(),
         "versions": versions,
     }
@@ -134,15 +137,15 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.cpu", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--only", action="append", default=[], type=str.lower, metavar="NAME")
-    parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, metavar="N")
+    parser.add_argument("--threads", type=int, default=usable_processors(), metavar="N")
     parser.add_argument("--rounds", type=int, default=ROUNDS, metavar="N", help="turns of each")
     parser.add_argument("--results", type=Path, metavar="DIR")
     options = parser.parse_args(arguments)
     workloads = chosen(options.only)
     wanted = with_threads(options.threads)
     if any(os.environ.get(name) != value for name, value in wanted.items()):
-        command = [sys.executable, "-m", "benchmarks.cpu", *arguments]
-        os.execve(sys.executable, command, {**os.environ, **wanted})
+        environment = peer_environment.as_users_run(os.environ, wanted)
+        return peer_environment.restart("benchmarks.cpu", arguments, environment)
     figures = run(workloads, options.threads, options.rounds, options.results)
     print(report.text(figures))
     own = ("te_sched", "te_sched, tutorial")
@@ -150,4 +153,4 @@ def main(arguments: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(peer_environment.run("benchmarks.cpu", main, sys.argv[1:]))

@@ -31,6 +31,7 @@ from typing import Any
 import numpy as np
 
 import te_sched
+from benchmarks import peer_environment
 from benchmarks.gpu import device, moving, peers, products, report, tensor_cores
 from benchmarks.gpu.measuring import How, Row, difference, measure, noting, usage_of
 from te_sched.codegen.cuda import nvrtc
@@ -227,4 +228,4 @@ def main(arguments: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(peer_environment.run("benchmarks.gemm_gpu", main, sys.argv[1:]))

@@ -37,6 +37,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks import peer_environment
 from benchmarks.lowering import PEER, load_peer, markdown
 from benchmarks.processor.contest import processor
 from te_sched.tools.table import table
@@ -263,7 +264,8 @@ def main(arguments: Sequence[str]) -> int:
     unknown = [one for one in options.names if one not in MODELS]
     if unknown:
         parser.error(f"{', '.join(unknown)}: use some of {', '.join(MODELS)}")
-    os.environ["TE_SCHED_NUM_THREADS"] = os.environ["TVM_NUM_THREADS"] = str(options.threads)
+    names = ("TE_SCHED_NUM_THREADS", "TVM_NUM_THREADS")
+    peer_environment.set_own(dict.fromkeys(names, str(options.threads)))
     importlib.import_module("torch").set_num_threads(options.threads)
     if options.once:
         for name in options.names or MODELS:
@@ -529,4 +531,4 @@ def setting(threads: int) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(peer_environment.run("benchmarks.graphs", main, sys.argv[1:]))

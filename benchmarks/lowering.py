@@ -41,6 +41,7 @@ from pathlib import Path
 from typing import Any
 
 import te_sched
+from benchmarks import peer_environment
 from benchmarks.processor.contest import processor
 from te_sched import config, driver
 from te_sched.driver.plan import Step
@@ -386,4 +387,4 @@ def _milliseconds(seconds: float | None) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(peer_environment.run("benchmarks.lowering", main, sys.argv[1:]))

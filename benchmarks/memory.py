@@ -39,6 +39,7 @@ import llvmlite.binding as llvm
 import numpy as np
 
 import te_sched
+from benchmarks import peer_environment
 from te_sched import config, te
 from te_sched.codegen.llvm import machine
 from te_sched.codegen.target import Target
@@ -276,4 +277,4 @@ def _cells(state: State) -> list[str]:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(peer_environment.run("benchmarks.memory", main, sys.argv[1:]))

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import te_sched
+from benchmarks import peer_environment
 from benchmarks.lowering import OURS, PEER, load_peer, markdown
 from te_sched.tools.table import table
 
@@ -217,4 +218,4 @@ def _summary(figures: Mapping[str, Mapping[str, float]]) -> str:
 if __name__ == "__main__":
     import sys
 
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(peer_environment.run("benchmarks.primitives", main, sys.argv[1:]))

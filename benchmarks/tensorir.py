@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 
 import te_sched
+from benchmarks import peer_environment
 from benchmarks.lowering import OURS, PEER, load_peer
 from benchmarks.processor.contest import processor
 from benchmarks.processor.measuring import timings
@@ -211,4 +212,4 @@ def _setting(peer: Any, rounds: int) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(peer_environment.run("benchmarks.tensorir", main, sys.argv[1:]))

@@ -33,6 +33,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks import peer_environment
 from benchmarks.lowering import OURS, PEER, load_peer, markdown
 from benchmarks.processor.contest import processor
 from te_sched.tools.table import table
@@ -424,4 +425,4 @@ def setting(trials: int, libraries: Mapping[str, Any]) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(peer_environment.run("benchmarks.tuning", main, sys.argv[1:]))

@@ -34,6 +34,8 @@ from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 from nbformat import NotebookNode
 
+from benchmarks import peer_environment
+
 FOLDER = Path(__file__).resolve().parent.parent / "tutorials"
 MEASURED = "measured"
 LARGEST_OUTPUT = 40_000  # characters of a rich output; larger ones are omitted
@@ -101,7 +103,7 @@ def execute(notebook: NotebookNode) -> NotebookNode:
             record_timing=False,
             resources={"metadata": {"path": str(FOLDER)}},
         )
-        client.execute(env={**os.environ, **private})
+        client.execute(env={**peer_environment.as_users_run(os.environ), **private})
     return tidy(fresh)
 
 

@@ -4,8 +4,9 @@
     python -m tutorials.demo split fuse      only the examples whose name contains one of the words
     python -m tutorials.demo --ir split      with the lowered program before and after
 
-Then a matrix product is scheduled step by step and timed. Ends non-zero when a text or a result
-differs, or when build() refuses a program that can run, or builds one that cannot.
+Then a matrix product is scheduled step by step and timed beside numpy's, without variables that
+hold numpy back (benchmarks/peer_environment.py). Ends non-zero when a text or a result differs, or
+when build() refuses a program that can run, or builds one that cannot.
 """
 
 from __future__ import annotations
@@ -17,9 +18,11 @@ import platform
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import te_sched
+from benchmarks import peer_environment
 from te_sched.errors import BuildError
 from te_sched.tools.table import table
 from tests.golden import corpus, execution
@@ -175,6 +178,8 @@ def _timed_product(tvm: Any, size: int) -> list[matmul.Timing]:
     print("\nOne matrix product, scheduled step by step (tutorials/matmul.py)\n")
     timings = matmul.measure(tvm, size)
     print(matmul.report(timings, size))
+    for line in peer_environment.setting():
+        print(line)
     return timings
 
 
@@ -193,4 +198,4 @@ def _summary(examples: Sequence[Example], timings: Sequence[matmul.Timing], fail
 
 
 if __name__ == "__main__":
-    sys.exit(main(te_sched, sys.argv[1:]))
+    sys.exit(peer_environment.run("tutorials.demo", partial(main, te_sched), sys.argv[1:]))

@@ -17,7 +17,7 @@ import importlib
 import statistics
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -218,10 +218,13 @@ def _numpy_seconds(a: np.ndarray, b: np.ndarray) -> float:
     return statistics.median(seconds[1:])
 
 
-def main() -> None:
-    size = int(sys.argv[1]) if len(sys.argv) > 1 else 1024
+def main(arguments: Sequence[str]) -> int:
+    """Print the times."""
+    size = int(arguments[0]) if arguments else 1024
     print(report(measure(importlib.import_module("te_sched"), size), size))
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    peer_environment = importlib.import_module("benchmarks.peer_environment")
+    sys.exit(peer_environment.run("tutorials.matmul", main, sys.argv[1:]))

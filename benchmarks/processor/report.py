@@ -60,6 +60,7 @@ def setting(figures: Figures) -> str:
         f"{machine['model']} ({machine['processor']}), {machine['threads']} threads; at most "
         f"{peaks['gigaflops']:.0f} GFLOP/s (float32 multiply-adds in registers) and "
         f"{peaks['gigabytes_per_second']:.1f} GB/s (a copy). {versions}."
+        + (f" {kernels}." if (kernels := machine.get("numpy")) else "")
     )
 
 

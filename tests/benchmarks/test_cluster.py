@@ -51,7 +51,8 @@ def test_the_table_has_the_range_of_rounds() -> None:
 
 
 def test_a_search_in_one_process(tmp_path: Path, capsys: Any, monkeypatch: Any) -> None:
-    monkeypatch.setenv("TE_SCHED_NUM_THREADS", "1")  # which main sets, is reset after the test
+    for name in ("TE_SCHED_NUM_THREADS", "BENCHMARKS_OWN_VARIABLES"):  # reset after the test
+        monkeypatch.setenv(name, "1")  # as main sets them
     monkeypatch.setattr(cluster, "problems", lambda searches, trials: [])
     monkeypatch.setattr(
         cluster, "search", lambda name, func, trials, folder, seed: _searched(name, func, folder)
