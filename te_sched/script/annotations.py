@@ -44,6 +44,8 @@ class PendingStructInfo:
 class Annotation:
     """A word that is a struct info, or makes one when it is called."""
 
+    __iter__ = None
+
     def __init__(self, name: str, make: Callable[..., Any]) -> None:
         self.__name__, self.make = name, make
         self.__doc__ = make.__doc__

@@ -1,8 +1,7 @@
 """Expressions of scripts: Python's, with `and`, `or`, `not` and comparisons of program values.
 
 The tree is evaluated directly, so that an error points at the smallest expression that is wrong.
-What holds no program values by itself (comprehensions, f-strings) is left to Python. Must not know
-statements.
+The text of a program may use the words of scripts alone (`OpenModule`). Must not know statements.
 """
 
 from __future__ import annotations
@@ -10,11 +9,13 @@ from __future__ import annotations
 import ast
 import builtins
 import inspect
-import operator
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from itertools import islice
 from types import ModuleType
-from typing import Any
+from typing import Any, NoReturn
+
+import numpy as np
 
 from te_sched.arith.analyzer import Analyzer
 from te_sched.errors import ScriptError, did_you_mean
@@ -22,50 +23,37 @@ from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import (
     Buffer,
     BufferRegion,
+    CommReducer,
     Expr,
+    FloatImm,
     IntImm,
     Mul,
+    Node,
     Operand,
+    PointerType,
     Ramp,
     Range,
+    StringImm,
+    Var,
     lanes_of,
 )
+from te_sched.ir.graph import DataTypeImm, ExternFunc, GraphString, PrimValue, TupleGetItem
 from te_sched.ir.intrinsics import if_then_else
-from te_sched.ir.struct_info import GraphExpr
+from te_sched.ir.stmt import GlobalVar
+from te_sched.ir.struct_info import GraphExpr, ShapeExpr
+from te_sched.ir.visitor import CHILD_FIELDS, INIT_FIELDS, NAMES, walk
+from te_sched.python_expressions import (
+    COMPARE,
+    EXPRESSIONS,
+    SAFE_BUILTINS,
+    UNARY,
+    ExpressionEvaluator,
+    Limits,
+    check_public,
+)
 from te_sched.script.source import Source
+from te_sched.tir.kinds import CallEffectKind, ForKind
 
-BINARY: dict[type, Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
-    ast.Pow: operator.pow,
-    ast.LShift: operator.lshift,
-    ast.RShift: operator.rshift,
-    ast.BitAnd: operator.and_,
-    ast.BitOr: operator.or_,
-    ast.BitXor: operator.xor,
-    ast.MatMult: operator.matmul,
-}
-_UNARY: dict[type, Callable[[Any], Any]] = {
-    ast.USub: operator.neg,
-    ast.UAdd: operator.pos,
-    ast.Invert: operator.invert,
-}
-_COMPARE: dict[type, Callable[[Any, Any], Any]] = {
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-    ast.Is: operator.is_,
-    ast.IsNot: operator.is_not,
-    ast.In: lambda a, b: operator.contains(b, a),
-    ast.NotIn: lambda a, b: not operator.contains(b, a),
-}
 _CONDITIONS: dict[type, Callable[[Any, Any], Any]] = {
     ast.Eq: ops.equal,
     ast.NotEq: ops.not_equal,
@@ -74,22 +62,24 @@ _CONDITIONS: dict[type, Callable[[Any, Any], Any]] = {
     ast.Gt: ops.greater,
     ast.GtE: ops.greater_equal,
 }
-# What the text of a program may call, besides the names that are given to it.
-SAFE_BUILTINS = {
-    name: getattr(builtins, name)
-    for name in (
-        *("abs", "all", "any", "bool", "dict", "enumerate", "float", "int", "len", "list", "max"),
-        *("min", "range", "reversed", "round", "set", "sorted", "str", "sum", "tuple", "zip"),
-    )
-}
-
-
 # The modules whose names the text of a program may use.
 _OPEN = (
     *("te_sched", "te_sched.script", "te_sched.script.tir", "te_sched.script.ir", "te_sched.tir"),
     "te_sched.script.relax",
 )
 _OPERATORS = "te_sched.relax.op"  # and the groups of operators in it
+# What is a word: instances of te_sched's classes, functions of these modules, and these classes.
+_HOMES = (
+    *("te_sched.script.words", "te_sched.script.tir", "te_sched.script.ir"),
+    *("te_sched.script.relax", "te_sched.script.annotations", "te_sched.tir", _OPERATORS),
+    *("te_sched.ir.calls", "te_sched.ir.intrinsics", "te_sched.ir.ops", "te_sched.te.reducer"),
+    *("te_sched.relax.constant", "te_sched.runtime.device"),
+)
+_CLASSES = (
+    *(CallEffectKind, ForKind, CommReducer, PointerType, Buffer),
+    *(GlobalVar, ShapeExpr, TupleGetItem, ExternFunc, DataTypeImm, GraphString, PrimValue),
+)
+_NO_WORDS = frozenset(("rewriter",))  # which read the source of what they are given
 
 
 class OpenModule:
@@ -99,29 +89,36 @@ class OpenModule:
         self._module = module
 
     def __getattr__(self, name: str) -> Any:
-        _check_attribute(name)
+        if name.startswith("_"):
+            raise AttributeError(f"a script has no attribute {name}")
         found = getattr(self._module, name)
-        if isinstance(found, ModuleType) and _is_open(found):
-            return OpenModule(found)
-        home = getattr(found, "__module__", "") or ""
-        is_other = self._module.__name__.startswith(_OPERATORS) and not home.startswith(_OPERATORS)
-        if isinstance(found, ModuleType) or self._module.__name__ == _OPEN[0] or is_other:
-            raise ScriptError(
-                f"the text of a script cannot use {self._module.__name__}.{name}",
-                "",
-                "use the names of T, R and I, or give the value in extra_vars",
-            )
-        return found
+        home = _own_name(self._module)
+        if isinstance(found, ModuleType):
+            is_group = home == _OPEN[-1] or home.startswith(_OPERATORS)
+            if is_open(found) or (is_group and _own_name(found).startswith(_OPERATORS)):
+                return OpenModule(found)
+        elif home != _OPEN[0] and name not in _NO_WORDS and _is_word(found):
+            return found
+        raise ScriptError(
+            f"the text of a script cannot use {self._module.__name__}.{name}",
+            "",
+            "use the names of T, R and I, or give the value in extra_vars",
+        )
 
 
-def _is_open(module: ModuleType) -> bool:
-    return module.__name__ in _OPEN or module.__name__.startswith(_OPERATORS)
+def is_open(module: ModuleType) -> bool:
+    """Whether a module has words of scripts."""
+    return _own_name(module) in _OPEN
 
 
 def _is_word(value: Any) -> bool:
-    """Whether a value of a module is a word of scripts, and not a class that it imports."""
-    home = str(getattr(value, "__module__", "te_sched"))
-    return home.startswith("te_sched") and (not isinstance(value, type) or "script" in home)
+    """Whether a value of a module is a word of scripts, and not what the module imports."""
+    if isinstance(value, type):
+        return value in _CLASSES or value.__name__ == "meta_var"
+    if inspect.isroutine(value):
+        home = str(value.__module__)
+        return any(home == one or home.startswith(f"{one}.") for one in _HOMES)
+    return type(value).__module__.startswith("te_sched.")
 
 
 # Words of older scripts, and what stands for them now.
@@ -137,7 +134,11 @@ def _absent_word(text: str, name: str, module: Any) -> ScriptError:
     home = sys.modules[_own_name(module)]
     words = {word: getattr(home, word, None) for word in dir(home) if word[0] != "_"}
     known = [word for word, value in words.items() if value is not None and _is_word(value)]
-    groups = [word for word in known if isinstance(words[word], ModuleType)]
+    groups = [
+        word
+        for word, value in words.items()
+        if isinstance(value, ModuleType) and _own_name(value).startswith(_OPERATORS)
+    ]
     inside = [f"{group}.{name}" for group in groups if hasattr(words[group], name)]
     if inside:
         advice = f"use {text.partition('.')[0]}.{inside[0]}"
@@ -170,27 +171,43 @@ def _either(a: Any, b: Any) -> Expr:
     return ops.bitwise_or(a, b) if is_vector else ops.logical_or(a, b)
 
 
-class ScriptEvaluator:
-    """Evaluates expressions of one source; `scopes` has the names of scripts, innermost last."""
+# The attributes that the text of a program may read.
+_OF_NODES = (
+    *("READ", "WRITE", "access_ptr", "astype", "attr_key", "axis", "byte_offset", "checked_type"),
+    *("dtype", "elem_offset", "equal", "get_flattened_buffer", "index", "indices", "inverse"),
+    *("kind", "map_indices", "map_shape", "name", "ndim", "offset_of", "op", "scope", "shape"),
+    *("strides", "struct_info", "type_annotation", "value_index", "vload", "vstore"),
+)
+_OF_NAMES = ("name", "name_hint", "struct_info")
+_OF_ARRAYS = ("dtype", "ndim", "shape", "size")
+_LEAVES = (Var, IntImm, FloatImm, StringImm, Buffer)
+
+
+class ScriptEvaluator(ExpressionEvaluator):
+    """Evaluates expressions of one source."""
 
     def __init__(self, source: Source, names: Mapping[str, Any], is_trusted: bool = True) -> None:
         self.source, self.names, self.is_trusted = source, names, is_trusted
         self.builtins = vars(builtins) if is_trusted else SAFE_BUILTINS
         self.scopes: list[dict[str, Any]] = [{}]
+        self.limits = None if is_trusted else Limits(source.text)
 
     def value(self, node: Any) -> Any:
         """The value of an expression."""
-        method = _METHODS.get(type(node))
         try:
-            if method is None:
-                return self._by_python(node)
-            return method(self, node)
+            return self.evaluate(node)
+        except RecursionError:
+            raise
         except ScriptError as error:
             if error.excerpt:
                 raise
             raise self.source.error(node, error) from None
         except Exception as error:  # of a function of the user's: shown at its place
             raise self.source.error(node, error) from error
+
+    def refuse(self, node: Any, fault: str, help: str) -> NoReturn:
+        """Raise the error of an expression."""
+        raise self.source.error(node, fault, help)
 
     def lookup(self, name: str) -> Any:
         """What a name stands for; NameError if it stands for nothing."""
@@ -205,10 +222,13 @@ class ScriptEvaluator:
 
     def _name(self, node: ast.Name) -> Any:
         try:
-            return self.lookup(node.id)
+            value = self.lookup(node.id)
         except NameError as error:
             why, help = self.about_undefined(node.id)
             raise ScriptError(str(error), why, help) from None
+        if self.limits is not None and any(node.id in scope for scope in self.scopes):
+            self.limits.spend(self.size(value))
+        return value
 
     def about_undefined(self, name: str) -> tuple[str, str]:
         """Why a name stands for nothing, if that is known, and what to do."""
@@ -217,56 +237,65 @@ class ScriptEvaluator:
 
     def all_names(self) -> dict[str, Any]:
         """Every name that is visible."""
-        found = {"__builtins__": dict(self.builtins), **self.names}
+        found = dict(self.names)
         for scope in self.scopes:
             found.update(scope)
         return found
 
-    def _by_python(self, node: Any) -> Any:
-        if not self.is_trusted:
-            for one in ast.walk(node):
-                if isinstance(one, ast.Attribute):
-                    _check_attribute(one.attr)
-        code = compile(ast.Expression(node), self.source.file, "eval")
-        return eval(code, self.all_names())
-
     def _attribute(self, node: ast.Attribute) -> Any:
         if not self.is_trusted:
-            _check_attribute(node.attr)
+            check_public(node.attr)
         holder = self.value(node.value)
         module = getattr(holder, "_module", holder) if isinstance(holder, OpenModule) else holder
         is_of_scripts = isinstance(module, ModuleType) and _own_name(module) in _OPEN
         if is_of_scripts and not hasattr(module, node.attr):
             raise _absent_word(ast.unparse(node), node.attr, module)
-        return self.attribute(holder, node.attr)
+        is_word = isinstance(holder, OpenModule)
+        return getattr(holder, node.attr) if is_word else self.attribute(holder, node.attr)
 
-    def attribute(self, holder: Any, name: str) -> Any:
-        """An attribute of a value."""
-        return getattr(holder, name)
+    def attributes_of(self, holder: Any) -> Collection[str]:
+        """The attributes that a text may read: of modules those that `OpenModule` has, of nodes
+        their fields, of values that are given by name all that are public.
+        """
+        if isinstance(holder, Node):
+            return INIT_FIELDS.get(type(holder), ()) + _OF_NODES
+        if isinstance(holder, NAMES):
+            return _OF_NAMES
+        if isinstance(holder, np.ndarray | np.generic):
+            return _OF_ARRAYS
+        if holder is CallEffectKind or holder is ForKind:
+            return list(holder.__members__)
+        return super().attributes_of(holder) or self._attributes_given(holder)
+
+    def _attributes_given(self, holder: Any) -> Collection[str]:
+        """The attributes of an object or module that the caller of from_source gives by name."""
+        if all(holder is not one for one in self.names.values()):
+            return ()
+        if isinstance(holder, ModuleType):
+            return [name for name, one in vars(holder).items() if not isinstance(one, ModuleType)]
+        return dir(holder)
 
     def _call(self, node: ast.Call) -> Any:
         function = self.value(node.func)
-        args: list[Any] = []
-        for one in node.args:
-            if isinstance(one, ast.Starred):
-                args += self.value(one.value)
-            else:
-                args.append(self.value(one))
-        named: dict[str, Any] = {}
-        for keyword in node.keywords:
-            if keyword.arg is None:
-                named.update(self.value(keyword.value))
-            else:
-                named[keyword.arg] = self.value(keyword.value)
+        args, named = self.arguments(node)
         try:
             return self.call(function, args, named)
         except TypeError:
             _check_arguments(function, args, named)
             raise
 
-    def call(self, function: Any, args: list[Any], named: dict[str, Any]) -> Any:
-        """Call a function; the parser treats macros."""
-        return function(*args, **named)
+    def size_of_node(self, value: Any) -> int:
+        """The number of nodes of an expression, or of what is known of a variable of a graph."""
+        if isinstance(value, GraphExpr):
+            value = value.struct_info_
+        if type(value) not in CHILD_FIELDS or type(value) in _LEAVES:
+            return 0
+        assert self.limits is not None
+        return sum(1 for _ in islice(walk(value), max(self.limits.left, 0) + 1))
+
+    def is_collection(self, value: Any) -> bool:
+        """Whether a value of the program is a collection, with an end."""
+        return isinstance(value, np.ndarray | GraphExpr)
 
     def _subscript(self, node: ast.Subscript) -> Any:
         holder, key = self.value(node.value), self.value(node.slice)
@@ -274,38 +303,13 @@ class ScriptEvaluator:
             return element_at(holder, key)
         return holder[key]
 
-    def _slice(self, node: ast.Slice) -> slice:
-        parts = (node.lower, node.upper, node.step)
-        return slice(*[None if part is None else self.value(part) for part in parts])
-
-    def _items(self, nodes: list[Any]) -> list[Any]:
-        found: list[Any] = []
-        for one in nodes:
-            if isinstance(one, ast.Starred):
-                found += self.value(one.value)
-            else:
-                found.append(self.value(one))
-        return found
-
-    def _dict(self, node: ast.Dict) -> dict[Any, Any]:
-        found: dict[Any, Any] = {}
-        for key, value in zip(node.keys, node.values, strict=True):
-            if key is None:
-                found.update(self.value(value))
-            else:
-                found[self.value(key)] = self.value(value)
-        return found
-
-    def _binary(self, node: ast.BinOp) -> Any:
-        return BINARY[type(node.op)](self.value(node.left), self.value(node.right))
-
     def _unary(self, node: ast.UnaryOp) -> Any:
         value = self.value(node.operand)
         if isinstance(node.op, ast.Not):
             if isinstance(value, Operand):
                 return ops.logical_not(value)
             return not _checked_condition(value)
-        return _UNARY[type(node.op)](value)
+        return UNARY[type(node.op)](value)
 
     def _bool(self, node: ast.BoolOp) -> Any:
         is_and = isinstance(node.op, ast.And)
@@ -329,7 +333,9 @@ class ScriptEvaluator:
             if kind in _CONDITIONS and (isinstance(left, Operand) or isinstance(right, Operand)):
                 one = _CONDITIONS[kind](left, right)  # Python would turn `1 < x` around
             else:
-                one = _COMPARE[kind](left, right)
+                if kind in (ast.In, ast.NotIn):
+                    self.iterate(right)
+                one = COMPARE[kind](left, right)
             if found is None:
                 found = one
             elif isinstance(found, Expr) or isinstance(one, Expr):
@@ -344,22 +350,6 @@ class ScriptEvaluator:
         if isinstance(condition, Operand):
             return if_then_else(condition, self.value(node.body), self.value(node.orelse))
         return self.value(node.body if condition else node.orelse)
-
-    def _lambda(self, node: ast.Lambda) -> Any:
-        scopes = list(self.scopes)
-        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-        signature = inspect.Signature([inspect.Parameter(a.arg, kind) for a in node.args.args])
-
-        def function(*args: Any, **named: Any) -> Any:
-            bound = signature.bind(*args, **named)
-            outside, self.scopes = self.scopes, [*scopes, dict(bound.arguments)]
-            try:
-                return self.value(node.body)
-            finally:
-                self.scopes = outside
-
-        function.__signature__ = signature  # type: ignore[attr-defined]
-        return function
 
 
 def _checked_condition(value: Any) -> Any:
@@ -416,27 +406,13 @@ def _check_arguments(function: Any, args: list[Any], named: dict[str, Any]) -> N
         ) from None
 
 
-def _check_attribute(name: str) -> None:
-    if name.startswith("_"):
-        raise ScriptError(
-            f"a script cannot use the attribute {name}", "", "use the names of T and I"
-        )
-
-
-_METHODS: dict[type, Callable[[Any, Any], Any]] = {
-    ast.Constant: lambda evaluator, node: node.value,
+ScriptEvaluator.syntax = EXPRESSIONS | {
     ast.Name: ScriptEvaluator._name,
     ast.Attribute: ScriptEvaluator._attribute,
     ast.Call: ScriptEvaluator._call,
     ast.Subscript: ScriptEvaluator._subscript,
-    ast.Slice: ScriptEvaluator._slice,
-    ast.Tuple: lambda evaluator, node: tuple(evaluator._items(node.elts)),
-    ast.List: lambda evaluator, node: evaluator._items(node.elts),
-    ast.Dict: ScriptEvaluator._dict,
-    ast.BinOp: ScriptEvaluator._binary,
     ast.UnaryOp: ScriptEvaluator._unary,
     ast.BoolOp: ScriptEvaluator._bool,
     ast.Compare: ScriptEvaluator._compare,
     ast.IfExp: ScriptEvaluator._choice,
-    ast.Lambda: ScriptEvaluator._lambda,
 }

@@ -173,9 +173,7 @@ class GraphParser(StatementReader):
             return False
 
     def _annotation(self, node: Any) -> Any:
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            node = ast.copy_location(ast.parse(node.value, mode="eval").body, node)
-        return self.value(node)
+        return self.value(self.source.expression(node))
 
     def _resolved(self, given: Any) -> StructInfo:
         found: StructInfo = struct_info_of(given, self._size)
@@ -185,7 +183,7 @@ class GraphParser(StatementReader):
         """The size that a string in an annotation is."""
         if text in self.symbols:
             return self.symbols[text]
-        tree = ast.parse(text.strip(), mode="eval").body
+        tree = self.source.expression(ast.Constant(text, lineno=1, col_offset=0))
         self.scopes.append(dict(self.symbols))
         try:
             return self.value(tree)
@@ -259,14 +257,16 @@ class GraphParser(StatementReader):
 
     def attribute(self, holder: Any, name: str) -> Any:
         """An attribute; of the module a function."""
-        if isinstance(holder, ModuleFunctions) and not hasattr(holder, name):
-            known = list(holder.functions)
-            raise ScriptError(
-                f"the module has no function {name}",
-                "",
-                f"use one of {', '.join(known)}{did_you_mean(name, known)}",
-            )
-        return super().attribute(holder, name)
+        if not isinstance(holder, ModuleFunctions):
+            return super().attribute(holder, name)
+        if name in holder.functions:
+            return holder.functions[name]
+        known = list(holder.functions)
+        raise ScriptError(
+            f"the module has no function {name}",
+            "",
+            f"use one of {', '.join(known)}{did_you_mean(name, known)}",
+        )
 
     def call(self, function: Any, args: list[Any], named: dict[str, Any]) -> Any:
         """Call a function; match_cast takes an annotation with names of sizes."""
@@ -276,7 +276,8 @@ class GraphParser(StatementReader):
         resolved = [self._argument(one) for one in args]
         if isinstance(function, GlobalVar):
             return GraphCall(function, tuple([as_expr(one) for one in resolved]))
-        return function(*resolved, **{key: self._argument(one) for key, one in named.items()})
+        arguments = {key: self._argument(one) for key, one in named.items()}
+        return super().call(function, resolved, arguments)
 
     def _argument(self, value: Any) -> Any:
         """An argument: struct infos with names of sizes as struct infos."""
@@ -296,10 +297,11 @@ class GraphParser(StatementReader):
             )
         self._checked(node, self.assign, node.targets[0], self.value(node.value), self.bind_value)
 
-    def _unpacked(self, target: Any, value: Any) -> list[Any]:
+    def unpacked(self, target: Any, value: Any) -> list[Any]:
+        """The values that are assigned to several names; those of a tuple of the graph."""
         if isinstance(value, GraphExpr) and not isinstance(value, GraphVar):
             value = self._checked(target, frames.emit, value)
-        return super()._unpacked(target, value)
+        return super().unpacked(target, value)
 
     def _annotated(self, node: ast.AnnAssign) -> None:
         if not isinstance(node.target, ast.Name) or node.value is None:
@@ -444,12 +446,6 @@ class ModuleFunctions:
 
     def __init__(self, functions: Mapping[str, GlobalVar]) -> None:
         self.functions = functions
-
-    def __getattr__(self, name: str) -> GlobalVar:
-        found = self.functions.get(name)
-        if found is None:
-            raise AttributeError(f"the module has no function {name}")
-        return found
 
 
 def is_graph_function(reader: StatementReader, node: Any) -> bool:

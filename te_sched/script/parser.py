@@ -17,8 +17,8 @@ import ast
 import inspect
 import linecache
 import sys
-from collections.abc import Callable, Mapping
-from types import FunctionType
+from collections.abc import Callable, Collection, Mapping
+from types import FunctionType, ModuleType
 from typing import Any
 
 from te_sched.arith.complete import complete
@@ -38,10 +38,11 @@ from te_sched.ir.serialization import load_json
 from te_sched.ir.stmt import GlobalVar, IRModule, PrimFunc, Stmt
 from te_sched.ir.verify import check_well_formed
 from te_sched.ir.visitor import replace
+from te_sched.python_expressions import is_long
 from te_sched.relax.analysis.well_formed import first_fault
 from te_sched.script import frames
 from te_sched.script import words as T
-from te_sched.script.evaluate import BINARY, OpenModule, element_at
+from te_sched.script.evaluate import OpenModule, element_at, is_open
 from te_sched.script.frames import (
     CaseFrame,
     ForFrame,
@@ -55,6 +56,7 @@ from te_sched.script.frames import (
 from te_sched.script.graph_parser import GraphParser, ModuleFunctions, is_graph_function
 from te_sched.script.source import Source, names_around
 from te_sched.script.statements import StatementReader, header_of
+from te_sched.tir.constructors import Constructor
 
 _LOOPS = "range, T.serial, T.grid, T.parallel, T.vectorized, T.unroll, T.thread_binding"
 
@@ -235,9 +237,7 @@ class Parser(StatementReader):
 
     def _annotation(self, node: Any, known: Any) -> Any:
         """The variable or buffer of a type, a new one each time."""
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            parsed = ast.parse(node.value, mode="eval").body
-            node = ast.copy_location(parsed, node)
+        node = self.source.expression(node)
         try:
             value = self.value(node)
         except ScriptError:
@@ -433,7 +433,7 @@ class Parser(StatementReader):
 
     def _augmented(self, node: ast.AugAssign) -> None:
         old = self.value(_as_read(node.target))
-        value = self._checked(node, BINARY[type(node.op)], old, self.value(node.value))
+        value = self._checked(node, self.combine, type(node.op), old, self.value(node.value))
         if isinstance(node.target, ast.Subscript):
             self._store(node.target, value)
         else:
@@ -466,9 +466,27 @@ class Parser(StatementReader):
         if isinstance(function, PrimFunc):
             name = str(function.attrs.get("global_symbol", "main"))
             return calls.ModuleFunction(name, function.ret_type)(*args)
-        if function is range and (named or any(isinstance(one, Operand) for one in args)):
+        if function is range and (
+            named
+            or any(isinstance(one, Operand) for one in args)
+            or (self.limits is not None and is_long(range(*args)))
+        ):
             return T.serial(*args, **named)
-        return function(*args, **named)
+        return super().call(function, args, named)
+
+    def attributes_of(self, holder: Any) -> Collection[str]:
+        """The attributes that a text may read."""
+        if isinstance(holder, ModuleNames):
+            return holder._results
+        if isinstance(holder, T.ScalarType):
+            return ("dtype",)
+        if holder is T.axis or isinstance(holder, Constructor):
+            return dir(type(holder))
+        return super().attributes_of(holder)
+
+    def is_collection(self, value: Any) -> bool:
+        """Whether a value of the program is a collection, with an end."""
+        return isinstance(value, T.meta_var) or super().is_collection(value)
 
 
 def _as_read(target: Any) -> Any:
@@ -568,15 +586,21 @@ def macro(*args: Any, hygienic: bool = True) -> Any:
 
 @walks_deeply("read a script", DeclarationError)
 def parse(
-    program: Any,
-    extra_vars: Mapping[str, Any] | None = None,
-    check_well_formed: bool = True,
-    *,
-    is_trusted: bool = True,
+    program: Any, extra_vars: Mapping[str, Any] | None = None, check_well_formed: bool = True
 ) -> Any:
     """The function or module of a text, function or class. `observers` are notified of an error."""
+    if (
+        not isinstance(program, str)
+        and not inspect.isroutine(program)
+        and not inspect.isclass(program)
+    ):
+        raise ScriptError(
+            f"a script is {repr_of(program)}, expected a text, a function or a class",
+            "",
+            "give a str, or decorate a function with @T.prim_func",
+        )
     try:
-        return _parse(program, extra_vars, check_well_formed, is_trusted)
+        return _parse(program, extra_vars, check_well_formed, not isinstance(program, str))
     except ScriptError as error:
         for notify in observers:
             notify(error)
@@ -586,8 +610,8 @@ def parse(
 def _parse(
     program: Any, extra_vars: Mapping[str, Any] | None, is_checked: bool, is_trusted: bool
 ) -> Any:
-    source = program if isinstance(program, Source) else Source(program)
-    names = dict(NAMES) if is_trusted else {k: OpenModule(v) for k, v in NAMES.items()}
+    source = Source(program)
+    names = dict(NAMES) if is_trusted else _opened(NAMES)
     raw: Any = None
     if inspect.isfunction(program):
         names.update(names_around(program))
@@ -599,7 +623,7 @@ def _parse(
         for one in raw.values():
             names.update(names_around(one))
     names.update(_metadata(source))
-    names.update(extra_vars or {})
+    names.update((extra_vars or {}) if is_trusted else _opened(extra_vars or {}))
     parser = Parser(source, names, is_trusted)
     with ScriptBuilder() as builder:
         node = source.definition
@@ -613,6 +637,14 @@ def _parse(
     if is_checked:
         parser.check(node, made)
     return made
+
+
+def _opened(names: Mapping[str, Any]) -> dict[str, Any]:
+    """Names for a text: of te_sched's modules the words alone."""
+    return {
+        name: OpenModule(value) if isinstance(value, ModuleType) and is_open(value) else value
+        for name, value in names.items()
+    }
 
 
 def _metadata(source: Source) -> dict[str, Any]:
@@ -652,7 +684,7 @@ def from_source(
     def f():
         T.evaluate(1)
     """
-    return parse(program, extra_vars, check_well_formed, is_trusted=not isinstance(program, str))
+    return parse(program, extra_vars, check_well_formed)
 
 
 def decorate_function(function: Any, is_private: bool, check_well_formed: bool) -> Any:

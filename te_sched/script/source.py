@@ -34,8 +34,20 @@ class Source:
         text = program if isinstance(program, str) else self._text_of(program)
         self.text = textwrap.dedent(text)
         self.lines = self.text.splitlines()
+        self.tree = self._parsed(self.text)
+
+    def expression(self, node: Any) -> Any:
+        """The expression that an annotation is, which may be written as a string."""
+        if not (isinstance(node, ast.Constant) and isinstance(node.value, str)):
+            return node
         try:
-            tree = ast.parse(self.text)
+            return ast.copy_location(_parsed(node.value.strip(), "eval").body, node)
+        except ValueError as error:
+            raise self.error(node, str(error), "write an expression of Python") from None
+
+    def _parsed(self, text: str) -> ast.Module:
+        try:
+            tree: ast.Module = _parsed(text, "exec")
         except SyntaxError as error:
             place = SourceLocation(self.file, self.first_line + (error.lineno or 1) - 1)
             with repeating(place):
@@ -44,7 +56,9 @@ class Source:
             found.line, found.column = error.lineno or 1, column + 1
             found.excerpt = self._excerpt(found.line, column, column + 1)
             raise found from None
-        self.tree = tree
+        except ValueError as error:
+            raise ScriptError(str(error), "", "write it as Python") from None
+        return tree
 
     def _text_of(self, program: Any) -> str:
         try:
@@ -122,6 +136,20 @@ class Source:
         carets = "^" * max(end - start, 1)
         gap = " " * len(shown)
         return f"\n  {shown} | {' ' * self.indent}{text}\n  {gap} | {margin}{carets}"
+
+
+def _parsed(text: str, mode: str) -> Any:
+    """The syntax tree of a text; SyntaxError, or ValueError where Python has no place for one."""
+    try:
+        return ast.parse(text, mode=mode)
+    except UnicodeError:
+        raise ValueError("the text has a character that is not one of Unicode") from None
+    except MemoryError:
+        raise ValueError("the text is nested too deeply for Python's parser") from None
+    except SyntaxError as error:
+        if mode == "eval":
+            raise ValueError(error.msg) from None
+        raise
 
 
 def _class_lines(program: Any) -> tuple[str, list[str], int] | None:

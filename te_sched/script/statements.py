@@ -52,35 +52,15 @@ class StatementReader(ScriptEvaluator):
 
     def assign(self, target: Any, value: Any, bind: Callable[[Any, str, Any], Any]) -> None:
         """Assign to names, tuples and stars of them, as Python does."""
-        if isinstance(target, ast.Name):
-            self.define(target, target.id, bind(target, target.id, value))
-        elif isinstance(target, ast.Starred):
-            self.assign(target.value, list(value), bind)
-        elif isinstance(target, ast.Tuple | ast.List):
-            values = self._unpacked(target, value)
-            star = next(
-                (i for i, one in enumerate(target.elts) if isinstance(one, ast.Starred)), None
-            )
-            if star is not None:
-                after = len(target.elts) - star - 1
-                end = len(values) - after
-                values = [*values[:star], values[star:end], *values[end:]]
-            if len(values) != len(target.elts):
-                raise self.source.error(
-                    target,
-                    f"{len(values)} values are assigned to {len(target.elts)} names",
-                    "give a name for each value",
-                )
-            for one, item in zip(target.elts, values, strict=True):
-                self.assign(one, item, bind)
-        else:
-            raise self.source.error(target, "this cannot be assigned to", "assign to a name")
+        for name, item in self.unpack(target, value):
+            self.define(name, name.id, bind(name, name.id, item))
 
-    def _unpacked(self, target: Any, value: Any) -> list[Any]:
+    def unpacked(self, target: Any, value: Any) -> list[Any]:
+        """The values that are assigned to several names."""
         if isinstance(value, Frame) and not isinstance(value, ForFrame):
             value = self.enter(value)
         try:
-            return list(value)
+            return super().unpacked(target, value)
         except (TypeError, DeclarationError):
             raise self.source.error(
                 target, f"{repr_of(value)} is one value, not several", "give it one name"
@@ -110,6 +90,8 @@ class StatementReader(ScriptEvaluator):
         """Do something that may fail; the error shows the node."""
         try:
             return action(*args)
+        except RecursionError:
+            raise
         except ScriptError as error:
             if error.excerpt:
                 raise

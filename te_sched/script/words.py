@@ -10,6 +10,8 @@ import builtins
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from types import GeneratorType as _GeneratorType
+from types import ModuleType as _ModuleType
 from typing import Any
 
 import numpy as np
@@ -36,6 +38,7 @@ from te_sched.ir.struct_info import StructInfo as _StructInfo
 from te_sched.ir.visitor import replace
 from te_sched.script import frames as _frames
 from te_sched.script.annotations import PendingStructInfo as _PendingStructInfo
+from te_sched.script.evaluate import OpenModule as _OpenModule
 from te_sched.script.frames import (
     BlockFrame,
     CaseFrame,
@@ -82,6 +85,7 @@ class HandleType:
     """A pointer: `T.handle("float32", "shared")` is a variable, `T.handle` the type of one."""
 
     __name__ = "handle"
+    __iter__ = None  # `T.handle[0]` is a type, `T.handle[1]` another one, without an end
 
     def __call__(self, dtype: Any = None, storage_scope: str = "global") -> _E.Var:
         if dtype is None:
@@ -125,6 +129,7 @@ class BufferType:
     """`T.Buffer(shape, dtype)`: a buffer, or the type of a parameter that is one."""
 
     __name__ = "Buffer"
+    __iter__ = None  # as of T.handle
 
     def __call__(
         self,
@@ -261,6 +266,12 @@ def _attribute_value(value: Any) -> Any:
         if value.dtype == "bool":
             return builtins.bool(value.value)
         return value.value if value.dtype == "int32" else value
+    if inspect.isroutine(value) or isinstance(value, _ModuleType | _GeneratorType | _OpenModule):
+        raise ScriptError(
+            f"the value of an attribute is {repr_of(value)}",
+            "attributes are data of the program",
+            "give numbers, strings, expressions, or lists and dictionaries of them",
+        )
     return value
 
 

@@ -177,7 +177,7 @@ def test_blocks(code: str, fault: str, under: str | None) -> None:
         ),
         ("@T.prim_func\ndef f():\n    T.evaluate(().__class__)", "a script cannot use .*__class__"),
         (
-            "@T.prim_func\ndef f():\n    x = [a.__class__ for a in ()]",
+            "@T.prim_func\ndef f():\n    x = [a.__class__ for a in (1,)]",
             "a script cannot use the attribute __class__",
         ),
         ("@T.prim_func\ndef f():\n    open('x')", "undefined variable open"),

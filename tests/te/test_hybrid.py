@@ -534,3 +534,30 @@ def test_runtime_has_the_functions_of_scripts():
     np.testing.assert_allclose(runtime.sqrt(np.float32(4)), 2)
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = runtime.nothing
+
+
+def test_script_rejects_a_lambda():
+    with pytest.raises(
+        DeclarationError, match=r"te\.hybrid\.script needs a Python .* got a lambda"
+    ):
+        script(lambda a: a)
+
+
+def test_script_rejects_an_async_function():
+    @script
+    async def wrong(a):
+        return a
+
+    with pytest.raises(DeclarationError, match="hybrid script wrong is not written as a `def`"):
+        wrong(te.placeholder((4,), name="a"))
+
+
+def test_errors_of_what_a_script_calls_show_its_line():
+    @script
+    def wrong(a):
+        b = output_tensor((4,), "float32")  # noqa: F821
+        for i in range("x"):
+            b[i] = a[i]
+        return b
+
+    _refused(wrong, "hybrid script: TypeError: .*: for i in range")

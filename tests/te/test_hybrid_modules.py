@@ -105,3 +105,52 @@ def test_empty_module_and_missing_file_are_refused(tmp_path):
         HybridModule()(1)
     with pytest.raises(CallError, match=r"cannot load .*nope\.py: No such file"):
         HybridModule().load(tmp_path / "nope.py")
+
+
+@pytest.mark.parametrize(
+    ("line", "fault"),
+    [
+        ("x = 'x' * 1000000000000", "a text computes 1000000000000 items"),
+        ("x = 1 << 1000000000000", "a text computes an integer of 1000000000001 bits"),
+        ("x = '%1000000000d' % 3", "a text formats a string by %"),
+        ("x = (a.shape,) * 1000000000000", "a text computes 1000000000000 items"),
+    ],
+)
+def test_large_values_of_a_loaded_script_are_refused(line, fault):
+    text = f"def f(a):\n    b = output_tensor((4,), 'float32')\n    {line}\n    return b\n"
+    module = HybridModule(text, "f")
+    for argument in (te.placeholder((4,), name="A"), np.zeros(4, "float32")):
+        with pytest.raises(DeclarationError, match=fault):
+            module(argument)
+
+
+def test_endless_unrolling_of_a_loaded_script_is_refused():
+    text = """\
+def f(a):
+    b = output_tensor((4,), 'float32')
+    for i in const_range(1000000000):
+        b[0] = 1.0
+    return b
+"""
+    with pytest.raises(DeclarationError, match=r"a text takes more than .* steps"):
+        HybridModule(text, "f")(te.placeholder((4,), name="A"))
+
+
+def test_products_that_are_assigned_compute_what_python_computes():
+    text = """\
+def f(a):
+    b = output_tensor((4,), 'float32')
+    for i in range(4):
+        b[i] = 2.0
+        b[i] *= a[i] + 1.0
+        b[i] += 1.0
+    return b
+"""
+    a = np.arange(4, dtype="float32")
+    np.testing.assert_array_equal(HybridModule(text, "f")(a), 2 * (a + 1) + 1)
+
+
+def test_errors_of_a_loaded_script_that_runs_as_python():
+    text = "def f(a):\n    b = output_tensor((4,), 'float32')\n    b[0] = a[7]\n    return b\n"
+    with pytest.raises(CallError, match="hybrid script f fails: IndexError"):
+        HybridModule(text, "f")(np.zeros(4, "float32"))

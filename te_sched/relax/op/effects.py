@@ -7,6 +7,7 @@ from typing import Any
 from te_sched.errors import GraphTypeError, repr_of
 from te_sched.ir.graph import GraphCall, GraphExpr, GraphString, as_expr
 from te_sched.ir.struct_info import PrimStructInfo, StructInfo, TensorStructInfo, TupleStructInfo
+from te_sched.relax.message_formats import check_format
 from te_sched.relax.op.common import argument_error
 from te_sched.relax.operators import make_call, register_operator
 from te_sched.signatures import is_sequence
@@ -23,7 +24,8 @@ def assert_op(condition: Any, format_args: Any = None, format: Any = "") -> Grap
     """
     given = format_args if is_sequence(format_args) else [format_args]
     values = [as_expr(one) for one in given if one is not None]
-    return make_call("relax.assert_op", [as_expr(condition), _message(format), *values])
+    message = _message(format, len(values))
+    return make_call("relax.assert_op", [as_expr(condition), message, *values])
 
 
 @register_operator("relax.assert_op", is_pure=False, FCallPacked="relax.run.assert_op")
@@ -41,7 +43,7 @@ def _infer_assert(call: GraphCall, builder: Any) -> StructInfo:
 def print(*values: Any, format: Any = "") -> GraphCall:
     """Print values, in the places of the {} of a format, or one after the other without one."""
     given = [as_expr(one) for one in values]
-    return make_call("relax.print", [_message(format), *given])
+    return make_call("relax.print", [_message(format, len(given)), *given])
 
 
 @register_operator("relax.print", is_pure=False, FCallPacked="relax.run.print")
@@ -50,9 +52,11 @@ def _infer_print(call: GraphCall, builder: Any) -> StructInfo:
     return TupleStructInfo(())
 
 
-def _message(format: Any) -> GraphExpr:
+def _message(format: Any, count: int) -> GraphExpr:
+    """The message of a call with a number of values."""
     if isinstance(format, str):
-        return GraphString(format)
-    if isinstance(format, GraphString):
-        return format
-    raise GraphTypeError(f"the format is {repr_of(format)}", "", "give a str")
+        format = GraphString(format)
+    if not isinstance(format, GraphString):
+        raise GraphTypeError(f"the format is {repr_of(format)}", "", "give a str")
+    check_format(format.value, count)
+    return format

@@ -12,6 +12,7 @@ import numpy as np
 
 from te_sched.errors import GraphAssertionError
 from te_sched.ir import dtypes
+from te_sched.relax.message_formats import fill
 from te_sched.relax.vm.builtins import shape_to_tensor
 from te_sched.relax.vm.bytecode import ShapeTuple
 from te_sched.runtime import registry
@@ -20,7 +21,7 @@ from te_sched.runtime.ndarray import NDArray, array
 
 def _filled(message: str, values: Any) -> str:
     texts = [_text(one) for one in values]
-    return message.format(*texts) if message else ", ".join(texts)
+    return fill(message, texts) if message else ", ".join(texts)
 
 
 def _text(value: Any) -> str:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from typing import Any
 
 from te_sched import files
-from te_sched.errors import CallError
+from te_sched.errors import CallError, TeSchedError
+from te_sched.python_expressions import BINARY, check_operation
 from te_sched.signatures import checked
 from te_sched.te.hybrid.runtime import HYBRID_GLOBALS
 from te_sched.te.hybrid.scripts import Script
-from te_sched.te.hybrid.translate import OPERATORS, assigned_names
+from te_sched.te.hybrid.translate import OPERATORS, TEXT_ATTRIBUTES, assigned_names
 
 _BUILTINS = {one.__name__: one for one in (range, len, min, max, abs)}
 # The language of a script that is loaded. It must stay closed: no call of anything but words, no
 # attribute of objects but these.
-_ATTRIBUTES = ("shape", "dtype")
 _NODES = (
     *(ast.For, ast.If, ast.Assign, ast.AugAssign, ast.Assert, ast.Return, ast.Pass),
     *(ast.BinOp, ast.UnaryOp, ast.Compare, ast.BoolOp, ast.And, ast.Or, ast.Not, ast.IfExp),
@@ -54,7 +55,16 @@ class HybridModule:
 
     def __call__(self, *args: Any) -> Any:
         """The output tensors for tensors and variables; the values for arrays and numbers."""
-        return self._loaded()(*args)
+        try:
+            return self._loaded()(*args)
+        except TeSchedError:
+            raise
+        except Exception as error:
+            raise CallError(
+                f"hybrid script {self.name} fails: {type(error).__name__}: {error}",
+                "",
+                "give other arguments, or correct the script",
+            ) from error
 
     def __repr__(self) -> str:
         return f"<te.hybrid.HybridModule {self.name}>"
@@ -85,12 +95,51 @@ class HybridModule:
     def _read(self, source: str, file: str) -> None:
         try:
             tree = ast.parse(source)
-        except (SyntaxError, ValueError, RecursionError) as error:
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             raise _refused(file, f"it is not Python: {error}") from None
         self.name = _checked_name(tree, file)
-        names: dict[str, Any] = {**HYBRID_GLOBALS, "__builtins__": _BUILTINS}
-        exec(compile(tree, file, "exec"), names)
+        names: dict[str, Any] = {**HYBRID_GLOBALS, "__builtins__": _BUILTINS, **_OPERATIONS}
+        exec(compile(_limited(tree), file, "exec"), names)
         self._script = Script(names[self.name], source)
+
+
+class _Limited(ast.NodeTransformer):
+    """Writes the operators that make large values as calls, which check their operands."""
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        self.generic_visit(node)
+        return self._call(node, node.op, node.left, node.right)
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
+        read = ast.parse(ast.unparse(node.target), mode="eval").body
+        value = self.visit(ast.copy_location(ast.BinOp(read, node.op, node.value), node))
+        return ast.copy_location(ast.Assign([node.target], value), node)
+
+    def _call(self, node: ast.AST, kind: ast.operator, left: ast.expr, right: ast.expr) -> ast.AST:
+        name = f"_{type(kind).__name__}"
+        if name not in _OPERATIONS:
+            return node
+        call = ast.Call(ast.Name(name, ast.Load()), [left, right], [])
+        return ast.copy_location(call, node)
+
+
+def _operation(kind: type) -> Callable[[Any, Any], Any]:
+    def combine(a: Any, b: Any) -> Any:
+        check_operation(kind, a, b)
+        return BINARY[kind](a, b)
+
+    return combine
+
+
+_OPERATIONS = {
+    f"_{kind.__name__}": _operation(kind) for kind in (ast.Add, ast.Mult, ast.Mod, ast.LShift)
+}
+
+
+def _limited(tree: ast.Module) -> ast.Module:
+    """A script in which the size of what operators make is limited."""
+    limited: ast.Module = ast.fix_missing_locations(_Limited().visit(tree))
+    return limited
 
 
 def _checked_name(tree: ast.Module, file: str) -> str:
@@ -109,7 +158,7 @@ def _checked_name(tree: ast.Module, file: str) -> str:
         for node in ast.walk(stmt):
             if not isinstance(node, _NODES):
                 raise _refused(file, f"hybrid scripts have no {type(node).__name__}", node)
-            if isinstance(node, ast.Attribute) and node.attr not in _ATTRIBUTES:
+            if isinstance(node, ast.Attribute) and node.attr not in TEXT_ATTRIBUTES:
                 raise _refused(file, f"hybrid scripts have no attribute {node.attr}", node)
             if isinstance(node, ast.Name) and node.id not in own | words:
                 raise _refused(file, f"name {node.id} is not defined", node)

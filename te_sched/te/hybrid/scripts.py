@@ -73,9 +73,11 @@ def script(function: Callable[..., Any]) -> Script:
     >>> double(te.placeholder((4,), name="A"))
     Tensor(shape=[4], op.name=double)
     """
-    if not isinstance(function, FunctionType):
+    is_lambda = isinstance(function, FunctionType) and function.__code__.co_name == "<lambda>"
+    if not isinstance(function, FunctionType) or is_lambda:
+        kind = "a lambda" if is_lambda else repr_of(function)
         raise DeclarationError(
-            f"te.hybrid.script needs a Python function, got {repr_of(function)}",
+            f"te.hybrid.script needs a Python function, got {kind}",
             "",
             "decorate a `def`",
         )

@@ -12,7 +12,7 @@ import inspect
 import operator
 import textwrap
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from functools import partial, reduce
 from types import FunctionType
@@ -36,34 +36,28 @@ from te_sched.ir.expr import (
 from te_sched.ir.stmt import AssertStmt, AttrStmt, Evaluate
 from te_sched.ir.structural import structural_equal
 from te_sched.ir.visitor import walk
+from te_sched.python_expressions import (
+    BINARY,
+    COMPARE,
+    EXPRESSIONS,
+    UNARY,
+    ExpressionEvaluator,
+    Limits,
+)
 from te_sched.te.declare import as_shape, thread_axis
 from te_sched.te.hybrid.runtime import LOOPS, SYMBOLIC
 from te_sched.te.operation import HybridOp
 from te_sched.te.tag import tag_or_current
 from te_sched.te.tensor import Tensor
 
-OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
-    ast.LShift: operator.lshift,
-    ast.RShift: operator.rshift,
-    ast.BitAnd: operator.and_,
-    ast.BitOr: operator.or_,
-    ast.BitXor: operator.xor,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.USub: operator.neg,
-    ast.UAdd: lambda value: value,
-    ast.Invert: operator.invert,
+_NO_OPERATORS = (ast.Pow, ast.MatMult, ast.Is, ast.IsNot, ast.In, ast.NotIn)
+OPERATORS: dict[type, Callable[..., Any]] = {
+    kind: combine
+    for kind, combine in (BINARY | COMPARE | UNARY | {ast.UAdd: lambda value: value}).items()
+    if kind not in _NO_OPERATORS
 }
+
+TEXT_ATTRIBUTES = ("shape", "dtype")  # those that a text may read
 
 # Methods that change what Python keeps.
 _CHANGING = (
@@ -80,6 +74,7 @@ class WrittenLoops:
 
     def __init__(self, function: FunctionType, source: str = "") -> None:
         self.function, self.source = function, source
+        self.limits: Limits | None = None  # of a translation of a text
 
     def names(self) -> dict[str, Any]:
         """What names mean that the function does not bind: those captured, global, of Python."""
@@ -98,6 +93,7 @@ def translate(script: WrittenLoops, args: tuple[Any, ...]) -> Any:
         outputs.append(decl_buffer(as_shape(shape, name), dtypes.spelled(dtype), name))
         return builder.buffer_ptr(outputs[-1])
 
+    script.limits = Limits(script.source) if script.source else None
     given = [_read(builder, inputs, arg) for arg in args]
     constant = frozenset(inputs.values())
     returned = _Walk(script, builder, output, threads, constant, given).result
@@ -141,8 +137,8 @@ class _Input(BufferVar):
     __slots__ = ()
 
 
-class _Walk:
-    """One run through a script."""
+class _Walk(ExpressionEvaluator):
+    """One run through a script; the one of a text is limited."""
 
     def __init__(
         self,
@@ -158,13 +154,13 @@ class _Walk:
         self.written: set[Buffer] = set()
         self.result: Any = None
         self.ifs = 0  # conditions enclosing this place within its loop
-        self.scopes = 0  # enclosing loops and conditions
+        self.nesting = 0  # enclosing loops and conditions
         self.depth = 0  # enclosing expressions
         self.bound_here: set[str] = set()
         self.outside = script.names()
         source, self.first_line, self.file = _source(script)
-        tree = ast.parse(source).body[0]
-        assert isinstance(tree, ast.FunctionDef)
+        self.limits = script.limits
+        tree = _definition(script, source, self.first_line, self.file)
         names = [arg.arg for arg in tree.args.args]
         if len(names) != len(args) or tree.args.vararg or tree.args.kwonlyargs:
             wanted = f"it takes the parameters {', '.join(names)}, got {len(args)} arguments"
@@ -190,6 +186,11 @@ class _Walk:
                 ):
                     error.about += (self._line(stmt),)
                 raise
+            except RecursionError:
+                raise
+            except Exception as error:  # of what the statement calls
+                fault = f"{type(error).__name__}: {error}"
+                self._refuse(stmt, fault, "correct the statement, or its arguments")
 
     @contextmanager
     def _inside(self, scope: Any, is_if: bool = False) -> Iterator[None]:
@@ -197,10 +198,10 @@ class _Walk:
         before = self.values, self.bound_here, self.ifs
         self.values, self.bound_here = dict(self.values), set()
         self.ifs = self.ifs + 1 if is_if else 0
-        self.scopes += 1
+        self.nesting += 1
         with scope:
             yield
-        self.scopes -= 1
+        self.nesting -= 1
         variables = {name: one for name, one in self.values.items() if isinstance(one, _Scalar)}
         self.values, self.bound_here, self.ifs = before
         if is_if:
@@ -224,7 +225,7 @@ class _Walk:
             self._refuse(stmt, "the assertion fails", "correct the values, or the assertion")
 
     def _do_Return(self, stmt: ast.Return) -> None:
-        if self.scopes:
+        if self.nesting:
             fault = "a return inside of a loop or a condition is not supported"
             self._refuse(stmt, fault, "put the return last, outside of loops and conditions")
         self.result = self.value(stmt.value) if stmt.value is not None else ()
@@ -282,6 +283,8 @@ class _Walk:
         return axis.var
 
     def _loop_body(self, name: str, variable: Any, stmts: list[ast.stmt]) -> None:
+        if self.limits is not None:
+            self.limits.spend(20)  # for the statements of an iteration that is unrolled
         self._bind(name, variable)
         self._body(stmts)
 
@@ -290,8 +293,8 @@ class _Walk:
         self.bound_here.add(name)
 
     def _do_AugAssign(self, stmt: ast.AugAssign) -> None:
-        combine = self._operator(stmt.op, stmt)
-        changed = combine(self.value(stmt.target), self.value(stmt.value))
+        self._check_operator(stmt.op, stmt)
+        changed = self.combine(type(stmt.op), self.value(stmt.target), self.value(stmt.value))
         self._store(stmt, stmt.target, changed)
 
     def _do_Assign(self, stmt: ast.Assign) -> None:
@@ -377,18 +380,12 @@ class _Walk:
 
     def value(self, node: ast.expr) -> Any:
         """The value of an expression: a Python value, a buffer, or an expression of the IR."""
-        handler = getattr(self, f"_of_{type(node).__name__}", None)
-        if handler is None:
-            self._refuse(node, f"no {type(node).__name__} expressions are supported", "")
         self.depth += 1
-        found = handler(node)
+        found = self.evaluate(node)
         self.depth -= 1
         if isinstance(found, _Scalar):
             return BufferLoad(found.buffer, (ops.const(0),))
         return _known(found)
-
-    def _of_Constant(self, node: ast.Constant) -> Any:
-        return node.value
 
     def _of_Name(self, node: ast.Name) -> Any:
         if node.id in self.values:
@@ -402,12 +399,6 @@ class _Walk:
             self._refuse(node, f"name {node.id} is not defined", help)
         return found
 
-    def _of_Tuple(self, node: ast.Tuple) -> Any:
-        return tuple([self.value(one) for one in node.elts])
-
-    def _of_List(self, node: ast.List) -> Any:
-        return [self.value(one) for one in node.elts]
-
     def _of_Attribute(self, node: ast.Attribute) -> Any:
         owner = self.value(node.value)
         if isinstance(owner, BufferVar) and node.attr == "shape":
@@ -415,7 +406,11 @@ class _Walk:
         if isinstance(owner, list | dict | set) and node.attr in _CHANGING:
             fault = "a Python collection cannot change at run time"
             self._refuse(node, fault, "use memory: allocate(shape, dtype)")
-        return getattr(owner, node.attr)
+        return self.attribute(owner, node.attr)
+
+    def attributes_of(self, holder: Any) -> Collection[str]:
+        """The attributes that a text may read."""
+        return TEXT_ATTRIBUTES
 
     def _of_Subscript(self, node: ast.Subscript) -> Any:
         owner, index = self.value(node.value), self.value(node.slice)
@@ -426,19 +421,22 @@ class _Walk:
         return owner[index]
 
     def _of_BinOp(self, node: ast.BinOp) -> Any:
-        combine = self._operator(node.op, node)
-        return combine(self.value(node.left), self.value(node.right))
+        self._check_operator(node.op, node)
+        return self.combine(type(node.op), self.value(node.left), self.value(node.right))
 
     def _of_UnaryOp(self, node: ast.UnaryOp) -> Any:
         operand = self.value(node.operand)
         if isinstance(node.op, ast.Not):
             return ops.logical_not(operand) if isinstance(operand, Operand) else not operand
-        return self._operator(node.op, node)(operand)
+        self._check_operator(node.op, node)
+        return OPERATORS[type(node.op)](operand)
 
     def _of_Compare(self, node: ast.Compare) -> Any:
         terms = [self.value(one) for one in (node.left, *node.comparators)]
+        for kind in node.ops:
+            self._check_operator(kind, node)
         held = [
-            self._operator(kind, node)(low, high)
+            OPERATORS[type(kind)](low, high)
             for kind, low, high in zip(node.ops, terms, terms[1:], strict=False)
         ]
         return _together(ops.logical_and, held)
@@ -456,14 +454,13 @@ class _Walk:
 
     def _of_Call(self, node: ast.Call) -> Any:
         function = self.value(node.func)
-        args = [self.value(arg) for arg in node.args]
+        args, named = self.arguments(node)
         if isinstance(function, WrittenLoops):
             return self._inline(node, function, [self._now(arg) for arg in args])
         if function is len and isinstance(args[0], BufferVar):
             return args[0].buffer.shape[0]
-        named = {one.arg: self.value(one.value) for one in node.keywords if one.arg is not None}
         try:
-            return function(*args, **named)
+            return self.call(function, args, named)
         except TypeError as error:
             if isinstance(error, TeSchedError):
                 raise
@@ -489,10 +486,13 @@ class _Walk:
 
     # Errors
 
-    def _operator(self, kind: ast.AST, node: ast.AST) -> Callable[..., Any]:
+    def refuse(self, node: Any, fault: str, help: str) -> NoReturn:
+        """Raise the error of an expression."""
+        self._refuse(node, fault, help)
+
+    def _check_operator(self, kind: ast.AST, node: ast.AST) -> None:
         if type(kind) not in OPERATORS:
             self._refuse(node, f"operator {type(kind).__name__} is not supported", "")
-        return OPERATORS[type(kind)]
 
     def _check_index(self, node: ast.AST, buffer: BufferVar, index: Any) -> None:
         count = len(index) if isinstance(index, tuple) else 1
@@ -508,6 +508,19 @@ class _Walk:
         text = ast.unparse(node).partition("\n")[0]
         help = help or "use te.extern with tir.ir_builder for what hybrid scripts do not have"
         raise DeclarationError(f"hybrid script: {fault}: {text}", "", help, [self._line(node)])
+
+
+_Walk.syntax = {kind: EXPRESSIONS[kind] for kind in (ast.Constant, ast.Tuple, ast.List)} | {
+    ast.Name: _Walk._of_Name,
+    ast.Attribute: _Walk._of_Attribute,
+    ast.Subscript: _Walk._of_Subscript,
+    ast.BinOp: _Walk._of_BinOp,
+    ast.UnaryOp: _Walk._of_UnaryOp,
+    ast.Compare: _Walk._of_Compare,
+    ast.BoolOp: _Walk._of_BoolOp,
+    ast.IfExp: _Walk._of_IfExp,
+    ast.Call: _Walk._of_Call,
+}
 
 
 class _Line(SourceLocation):
@@ -539,6 +552,22 @@ def _source(script: WrittenLoops) -> tuple[str, int, str]:
             "define it in a file or a notebook, not by exec or on the interactive prompt",
         ) from None
     return textwrap.dedent("".join(lines)), first, inspect.getsourcefile(function) or ""
+
+
+def _definition(script: WrittenLoops, text: str, line: int, file: str) -> ast.FunctionDef:
+    """The syntax tree of a script, which is a `def`."""
+    try:
+        tree = ast.parse(text).body[0]
+    except SyntaxError:  # of a part of a statement
+        tree = ast.Pass()
+    if not isinstance(tree, ast.FunctionDef):
+        raise DeclarationError(
+            f"hybrid script {script.function.__name__} is not written as a `def`",
+            "the source of a script is one function",
+            "define it by `def`",
+            [_Line(file, line)],
+        )
+    return tree
 
 
 def assigned_names(tree: ast.AST) -> Iterator[str]:
