@@ -13,7 +13,7 @@ from te_sched.codegen.llvm.casts import cast
 from te_sched.codegen.llvm.expressions import evaluate, evaluate_index
 from te_sched.codegen.llvm.function import FunctionText
 from te_sched.codegen.llvm.memory import address
-from te_sched.codegen.llvm.processors import processor_of
+from te_sched.codegen.llvm.processors import needs_trial
 from te_sched.codegen.llvm.types import Value, llvm_type, memory_type, quote, unknown
 from te_sched.errors import BuildError
 from te_sched.ir import dtypes
@@ -224,9 +224,9 @@ def call_llvm(out: FunctionText, node: E.Call) -> Value:
     function = out.module.declare(name, result, types)
     operands = ", ".join(f"{kind} {text}" for kind, text in zip(types, texts, strict=True))
     call = f"call {result} {function}({operands})"
-    if processor_of(name) is not None:
+    if needs_trial(name, result, types):
         constants = ["" if text.startswith("%") else text for text in texts]
-        out.module.intrinsics[name] = (result, *zip(types, constants, strict=True))
+        out.module.intrinsics.add((name, (result, *zip(types, constants, strict=True))))
     if result == "void":
         out.do(call)
         return Value("", "void")

@@ -103,7 +103,8 @@ def _write_module(
         module.locations = Locations(lines, module)
     for name, func in functions.items():
         write_function(module, func, name)
-    define_half_conversions(module, machine.features)
+    llvm_machine.check_imported(dict.fromkeys(module.linked_ir), machine)
+    define_half_conversions(module, lambda: llvm_machine.converts_halves(machine))
     define_trim(module)
     _check_externs(module, is_defined)
     check_intrinsics(target, machine.triple, machine.cpu, machine.features, module.intrinsics)

@@ -6,6 +6,8 @@ float16 out as 1 sign, 5 exponent and 10 mantissa bits. Must not know expression
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from te_sched.codegen.llvm.module import ModuleText
 
 # The bits of a half moved to a float's place have an exponent that is 112 too small: multiply by
@@ -62,9 +64,9 @@ _KEPT = """@llvm.compiler.used = appending global [2 x ptr]
   [ptr @__extendhfsf2, ptr @__truncsfhf2], section "llvm.metadata\""""
 
 
-def define_half_conversions(module: ModuleText, features: str) -> None:
-    """Add the conversions to a module that uses float16, unless the processor surely has them."""
-    if "+f16c" in features or not any("half" in text for text in module.functions):
+def define_half_conversions(module: ModuleText, has_instructions: Callable[[], bool]) -> None:
+    """Add the conversions to a module that uses float16, unless the processor has them."""
+    if not any("half" in text for text in module.functions) or has_instructions():
         return
     module.define("__extendhfsf2", _EXTEND)
     module.define("__truncsfhf2", _TRUNCATE)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
@@ -19,7 +19,8 @@ from typing import Any
 import llvmlite.binding as llvm
 
 from te_sched.codegen.llvm import quirks
-from te_sched.codegen.llvm.processors import check_names
+from te_sched.codegen.llvm.processors import check_target
+from te_sched.codegen.llvm.trial import compile_apart
 from te_sched.codegen.target import Target
 from te_sched.errors import BuildError
 from te_sched.locks import new_lock
@@ -30,6 +31,7 @@ _IMPORTED = "the LLVM IR of a pragma import_llvm"
 _GLOBAL_IN_ASSEMBLY = re.compile(
     r'^module asm "(?:\\09|\s)*\.globl(?:\\09|\s)+([\w.$]+)"', re.MULTILINE
 )
+_LABEL_IN_ASSEMBLY = re.compile(r'^module asm "(?:\\09|\s)*([\w.$]+):', re.MULTILINE)
 _NAMED = re.compile(r'@"?([\w.$-]+)')
 _HOST = Target("llvm")
 _MACHINES: dict[tuple[str | None, str | None, str | None, int], TargetMachine] = {}
@@ -77,7 +79,7 @@ def _create(target: Target) -> TargetMachine:
     features = host_features() if host and target.mtriple is None else ""
     if target.mattr:
         features = ",".join(part for part in (features, target.mattr) if part)
-    check_names(target, triple)
+    check_target(target, triple, cpu, features)
     try:
         kind = llvm.Target.from_triple(triple)
     except RuntimeError as error:
@@ -109,6 +111,13 @@ def has_masks(machine: TargetMachine) -> bool:
 
 
 @cache
+def converts_halves(machine: TargetMachine) -> bool:
+    """Whether the processor has instructions that convert float16 to float32 and back."""
+    assembly = _assembly(machine, _HALF)
+    return assembly != "" and "hfsf2" not in assembly and "sfhf2" not in assembly
+
+
+@cache
 def vector_bytes(machine: TargetMachine) -> int:
     """The bytes of the processor's widest vector registers."""
     assembly = _assembly(machine, _WIDE_SUM)
@@ -131,6 +140,16 @@ define void @f(<8 x float> %x, ptr %p, <8 x i1> %m) {
   ret void
 }
 declare void @llvm.masked.store.v8f32.p0(<8 x float>, ptr, i32, <8 x i1>)
+"""
+
+_HALF = """
+define half @f(half %x) {
+  %wide = fpext half %x to float
+  %root = call float @llvm.sqrt.f32(float %wide)
+  %narrow = fptrunc float %root to half
+  ret half %narrow
+}
+declare float @llvm.sqrt.f32(float)
 """
 
 _WIDE_SUM = """
@@ -174,7 +193,7 @@ def _after_passes(
         for extra in without_superseded(linked):
             with _parsed(extra, context, _IMPORTED) as part:
                 _give_way(module, part)
-                module.link_in(part)
+                _link_in(module, part)
         # One for each program: a run leaves callbacks in it that are gone when the run is over.
         # llvmlite never frees the place for them, 1.5 KB (`benchmarks.memory` counts them).
         builder = llvm.create_pass_builder(machine.handle, options)
@@ -210,10 +229,42 @@ def _parsed(text: str, context: Any, what: str) -> Iterator[Any]:
         yield module
 
 
+def _link_in(module: Any, part: Any) -> None:
+    try:
+        module.link_in(part)
+    except RuntimeError as error:
+        raise BuildError(
+            f"cannot combine {_IMPORTED} with the generated code",
+            f"LLVM says: {error}",
+            "name its functions and variables otherwise; te_sched's names begin with te_sched_",
+        ) from None
+
+
+def check_imported(texts: Iterable[str], machine: TargetMachine) -> None:
+    """Refuse LLVM IR of users on which LLVM ends the process."""
+    for text in texts:
+        reason = compile_apart(
+            machine.triple, machine.cpu, machine.features, machine.level, "", (text,)
+        )[0]
+        if reason:
+            raise _invalid(_IMPORTED, f"LLVM says: {reason}")
+        for name in (*defined_symbols(text), *_LABEL_IN_ASSEMBLY.findall(text)):
+            if name.startswith("te_sched_"):
+                raise BuildError(
+                    f"{_IMPORTED} defines {name}",
+                    "names that begin with te_sched_ are those of generated code",
+                    "use another name",
+                )
+
+
 def _wrong(what: str, error: RuntimeError) -> BuildError:
+    return _invalid(what, f"LLVM says: {error}")
+
+
+def _invalid(what: str, why: str) -> BuildError:
     return BuildError(
         f"{what} is not valid LLVM IR",
-        f"LLVM says: {error}",
+        why,
         "correct the text, or report a bug of te_sched",
     )
 

@@ -41,9 +41,9 @@ class ModuleText:
         self.functions: list[str] = []
         self.signatures: list[Signature] = []
         self.imports: list[dict[str, Any]] = []
-        # Calls of intrinsics of one kind of processor: by name, the type of the result and those of
-        # the operands, each with its value if that is constant.
-        self.intrinsics: dict[str, tuple[Any, ...]] = {}
+        # Calls of intrinsics that LLVM may not compile: the name, then the type of the result and
+        # those of the operands, each with its value if that is constant.
+        self.intrinsics: set[tuple[str, tuple[Any, ...]]] = set()
         self.externs: set[str] = set()  # symbols that the process or a linked module must define
         self.steps: dict[Stmt, Any] = {}  # that statements take (`polling`)
         self.linked_ir: list[str] = []  # LLVM IR text of "import_llvm" pragmas

@@ -1,38 +1,43 @@
-"""Names of processors, their features and their intrinsics, checked before LLVM sees them.
+"""Targets and intrinsics, checked before LLVM sees them, which ends the process on some.
 
-LLVM aborts the process on some names, and on an instruction that a processor lacks; and it lists
-the known names on its standard error only. So another process queries
-it. Nothing is asked for a target
-without -mcpu and -mattr, nor for intrinsics whose features this computer's processor is known to
-have. Must not generate code.
+Another process tries them (`trial`). Nothing is tried for a target without options, nor for
+intrinsics whose features this computer's processor is known to have. Must not generate code.
 """
 
 from __future__ import annotations
 
 import difflib
-import re
-import subprocess
-import sys
-from collections.abc import Mapping
-from functools import cache
+from collections.abc import Iterable
 from typing import Any
 
+from te_sched.codegen.llvm.trial import compile_apart, processors_and_features
+from te_sched.codegen.llvm.types import quote
 from te_sched.codegen.target import Target
 from te_sched.errors import BuildError
 
-_ASK = """
-import sys, llvmlite.binding as llvm
-llvm.initialize_native_target()
-llvm.Target.from_triple(sys.argv[1]).create_target_machine(cpu="help")
-"""
-_TRY = """
-import sys, llvmlite.binding as llvm
-llvm.initialize_native_target()
-llvm.initialize_native_asmprinter()
-triple, cpu, features, text = sys.argv[1:]
-target = llvm.Target.from_triple(triple)
-machine = target.create_target_machine(cpu=cpu, features=features, opt=0, reloc="pic")
-machine.emit_object(llvm.parse_assembly(text))
+# What any program may need: numbers as arguments and results, vectors, functions of C.
+_SAMPLE = """
+declare float @expf(float)
+define float @single(float %x, ptr %p) {
+  %y = call float @expf(float %x)
+  store float %y, ptr %p
+  ret float %y
+}
+define double @double(double %x, i64 %n) {
+  %m = sitofp i64 %n to double
+  %y = fdiv double %x, %m
+  ret double %y
+}
+define half @half(half %x) {
+  %y = fadd half %x, %x
+  ret half %y
+}
+define void @vector(ptr %p) {
+  %x = load <8 x float>, ptr %p
+  %y = fmul <8 x float> %x, %x
+  store <8 x float> %y, ptr %p
+  ret void
+}
 """
 # The kinds of processors that have intrinsics of their own, as triples begin.
 _PROCESSORS = {
@@ -45,6 +50,12 @@ _PROCESSORS = {
     **{name: (name,) for name in ("amdgcn", "r600", "hexagon", "mips", "bpf", "ve", "xcore")},
     **{"loongarch": ("loongarch",), "nvvm": ("nvptx",), "s390": ("s390x",), "spv": ("spirv",)},
 }
+# Intrinsics whose operands and result have one type, of all processors.
+_OF_ALL_PROCESSORS = (
+    *("exp", "exp2", "log", "log2", "log10", "sqrt", "pow", "sin", "cos", "fma", "fmuladd"),
+    *("floor", "ceil", "trunc", "round", "roundeven", "rint", "nearbyint", "fabs", "copysign"),
+    *("maximum", "maxnum", "minimum", "minnum", "ctpop"),
+)
 # What intrinsics need, for messages and to save asking; the first that fits.
 _FEATURES = (
     ("llvm.x86.avx512.vpdp", ("avx512vnni", "avx512vl")),
@@ -56,91 +67,103 @@ _FEATURES = (
     ("llvm.x86.sse2.", ("sse2",)),
     ("llvm.aarch64.neon.", ("neon",)),
 )
-_NAME = re.compile(r"^  (\S+) +- ", re.MULTILINE)
 
 
-def check_names(target: Target, triple: str) -> None:
-    """Refuse a processor or a feature that LLVM does not know."""
-    features = [part for part in (target.mattr or "").split(",") if part]
-    for part in features:
+def check_target(target: Target, triple: str, cpu: str, features: str) -> None:
+    """Refuse a target with a processor, a feature or a triple that LLVM does not compile for.
+
+    Nothing is asked for a target without -mcpu, -mattr and -mtriple.
+    """
+    signed = [part for part in (target.mattr or "").split(",") if part]
+    for part in signed:
         if part[0] not in "+-":
             raise BuildError(
                 f"feature {part!r} in -mattr of target {target.text!r} must begin with + or -",
                 help=f"write +{part} or -{part}",
             )
-    cpu = target.mcpu
-    if cpu in (None, "native", "generic") and not features:
+    if target.mcpu in (None, "native", "generic") and not signed and target.mtriple is None:
         return
-    processors, known = _names(triple)
+    reason, printed = compile_apart(triple, cpu, features, target.opt_level, _SAMPLE)
+    if printed or not cpu:  # a fatal error, a warning of unknown names, or the answer to -mcpu=help
+        _check_names(target, triple, [part[1:] for part in signed])
+    if reason:
+        raise BuildError(
+            f"LLVM cannot compile for target {target.text!r}",
+            f"LLVM says: {reason}",
+            "leave out the option that the message names, or use the target llvm",
+        )
+
+
+def _check_names(target: Target, triple: str, features: list[str]) -> None:
+    """Refuse a processor or a feature that LLVM does not know."""
+    cpu = target.mcpu
+    processors, known = processors_and_features(triple)
     if processors and cpu not in (None, "native", "generic", *processors):
         raise _unknown(target, f"processor -mcpu={cpu}", str(cpu), processors)
-    for part in features:
-        if known and part[1:] not in known:
-            raise _unknown(target, f"feature {part[1:]}", part[1:], known)
+    for name in features:
+        if known and name not in known:
+            raise _unknown(target, f"feature {name}", name, known)
 
 
-@cache
-def _names(triple: str) -> tuple[frozenset[str], frozenset[str]]:
-    """Processors and features that LLVM knows; none when it cannot be asked."""
-    answer = _ask_llvm(_ASK, triple)
-    text = "" if answer is None else answer.stderr
-    processors, _, features = text.partition("Available features")
-    return frozenset(_NAME.findall(processors)), frozenset(_NAME.findall(features))
+def needs_trial(name: str, result: str, operands: tuple[str, ...]) -> bool:
+    """Whether LLVM may end the process on a call of an intrinsic with these types.
 
-
-def _ask_llvm(program: str, *words: str) -> subprocess.CompletedProcess[str] | None:
-    """What another process says; None where there can be none."""
-    try:
-        return subprocess.run(
-            [sys.executable, "-c", program, *words], capture_output=True, text=True, timeout=60
-        )
-    except (OSError, subprocess.SubprocessError):
-        return None
-
-
-def processor_of(intrinsic: str) -> str | None:
-    """The kind of processor that an LLVM intrinsic belongs to ("x86"), if it is not everyone's."""
-    kind = intrinsic.removeprefix("llvm.").partition(".")[0]
-    return kind if kind in _PROCESSORS else None
+    >>> needs_trial("llvm.exp", "float", ("float",))
+    False
+    >>> needs_trial("llvm.exp", "i32", ("float",)), needs_trial("llvm.vscale", "i32", ())
+    (True, True)
+    """
+    base = name.removeprefix("llvm.").partition(".")[0]
+    return base not in _OF_ALL_PROCESSORS or set(operands) != {result}
 
 
 def check_intrinsics(
-    target: Target, triple: str, cpu: str, features: str, calls: Mapping[str, tuple[Any, ...]]
+    target: Target,
+    triple: str,
+    cpu: str,
+    features: str,
+    calls: Iterable[tuple[str, tuple[Any, ...]]],
 ) -> None:
-    """Refuse intrinsics, by name with the types of a call, that are not instructions there."""
+    """Refuse intrinsics, by name with the types of a call, that LLVM cannot compile there."""
     last = {part[1:]: part[0] for part in features.split(",") if part}  # the last word counts
     present = {name for name, sign in last.items() if sign == "+"}
-    for name, call in calls.items():
+    for name, call in calls:
         needed = next((names for start, names in _FEATURES if name.startswith(start)), ())
         if needed and present.issuperset(needed):
             continue
-        if not _is_of(name, triple) or not _compiles(triple, cpu, features, name, call):
+        kind = name.removeprefix("llvm.").partition(".")[0]
+        is_elsewhere = not triple.startswith(_PROCESSORS.get(kind, ""))
+        reason = "" if is_elsewhere else _failure(triple, cpu, features, name, call)
+        if kind in _PROCESSORS and (is_elsewhere or reason):
             what = f" ({', '.join(needed)})" if needed else ""
             raise BuildError(
                 f"target {target.text!r} has no instruction for the intrinsic {name}{what}",
                 "the processor does not support it",
                 "tensorize with another intrinsic, or name a processor that has it by -mcpu=",
             )
+        if reason:
+            result, *operands = call
+            types = ", ".join(kind for kind, _ in operands)
+            raise BuildError(
+                f"LLVM cannot compile the intrinsic {name} with the result {result} and the "
+                f"arguments ({types})",
+                f"LLVM says: {reason}",
+                "see LLVM's language reference for the types of the intrinsic",
+            )
 
 
-def _is_of(name: str, triple: str) -> bool:
-    return triple.startswith(_PROCESSORS[processor_of(name) or ""])
-
-
-@cache
-def _compiles(triple: str, cpu: str, features: str, name: str, call: tuple[Any, ...]) -> bool:
-    """Whether LLVM makes an instruction of a call; also where it cannot be asked."""
+def _failure(triple: str, cpu: str, features: str, name: str, call: tuple[Any, ...]) -> str:
+    """Why LLVM ends the process on a call; "" where it does not, or where it cannot be asked."""
     result, *operands = call
-    given = ", ".join(f"{kind} {value or f'%x{k}'}" for k, (kind, value) in enumerate(operands))
+    values = ", ".join(f"{kind} {value or f'%x{k}'}" for k, (kind, value) in enumerate(operands))
     parameters = ", ".join(f"{kind} %x{k}" for k, (kind, _) in enumerate(operands))
     keep, value = ("", "") if result == "void" else ("%r = ", "%r")
     text = f"""define {result} @f({parameters}) {{
-      {keep}call {result} @{name}({given})
+      {keep}call {result} @{quote(name)}({values})
       ret {result} {value}
     }}
-    declare {result} @{name}({", ".join(kind for kind, _ in operands)})"""
-    tried = _ask_llvm(_TRY, triple, cpu, features, text)
-    return tried is None or tried.returncode == 0 or "RuntimeError" in tried.stderr
+    declare {result} @{quote(name)}({", ".join(kind for kind, _ in operands)})"""
+    return compile_apart(triple, cpu, features, 0, text)[0]
 
 
 def _unknown(target: Target, what: str, name: str, known: frozenset[str]) -> BuildError:
