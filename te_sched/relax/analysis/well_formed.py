@@ -38,6 +38,7 @@ from te_sched.ir.struct_info import (
     TupleStructInfo,
 )
 from te_sched.ir.visitor import substitute, walk
+from te_sched.ir.written_parameters import written_parameters
 from te_sched.relax.analysis.purity import is_impure_call
 from te_sched.relax.analysis.symbolic import (
     definable_tir_vars_in_struct_info,
@@ -357,13 +358,46 @@ class _Checker:
         if isinstance(call.op, Op):
             inferred = operator_of(call.op).infer(call, self._builder)
             self._agree(call.struct_info_, inferred, f"{call}")
-        if str(call.op) in ("relax.call_tir", "relax.call_tir_inplace"):
-            func = self._module.functions.get(call.args[0]) if self._module is not None else None
-            if isinstance(func, PrimFunc):
+        if str(call.op) in _CALLS_OF_FUNCTIONS and self._module is not None:
+            func = called_prim_func(call, self._module)
+            if func is not None:
                 check_prim_func_call(call, func.struct_info)
+                check_written_inputs(call, func)
 
 
-_CALLS_OF_FUNCTIONS = ("relax.call_tir", "relax.call_tir_inplace", "relax.call_dps_packed")
+_CALLS_OF_FUNCTIONS = (
+    *("relax.call_tir", "relax.call_tir_inplace", "relax.call_tir_with_grad"),
+    "relax.call_dps_packed",
+)
+
+
+def _callee(call: GraphCall) -> Any:
+    return getattr(call.args[0], "global_symbol", call.args[0])
+
+
+def called_prim_func(call: GraphCall, module: IRModule) -> PrimFunc | None:
+    """The function of blocks that a `call_tir` or its like calls, if it is in the module."""
+    name = _callee(call)
+    func = module.functions.get(name) if isinstance(name, str) else None
+    return func if isinstance(func, PrimFunc) else None
+
+
+def check_written_inputs(call: GraphCall, func: PrimFunc) -> None:
+    """Raise a GraphError if a function writes an input whose place no result takes."""
+    if not isinstance(call.args[1], Tuple):
+        return
+    count = len(call.args[1].fields)
+    results = call.attrs.inplace_indices if str(call.op) == "relax.call_tir_inplace" else ()
+    written = written_parameters(func)
+    for place, param in enumerate(func.params[:count]):
+        if param in written and place not in [int(one) for one in results]:
+            name = func.buffer_map[param].name
+            raise _malformed(
+                f"{_callee(call)} writes {name}, which {call.op} gives it as an input",
+                f"{call.args[1].fields[place]} has other readers, which expect its value",
+                f"declare that a result takes its place: relax.op.call_tir_inplace(..., "
+                f"inplace_indices=[{place}], ...), or write a copy",
+            )
 
 
 def _own_sizes(info: StructInfo) -> list[Var]:
@@ -432,7 +466,7 @@ def check_calls(module: IRModule) -> None:
             if isinstance(call.op, GlobalVar) and call.op not in module.functions:
                 raise _missing(call.op, module)
             continue
-        name = getattr(call.args[0], "global_symbol", call.args[0])
-        func = module.functions.get(name) if isinstance(name, str) else None
-        if isinstance(func, PrimFunc):
+        func = called_prim_func(call, module)
+        if func is not None:
             check_prim_func_call(call, func.struct_info)
+            check_written_inputs(call, func)

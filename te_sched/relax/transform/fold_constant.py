@@ -25,13 +25,12 @@ from te_sched.ir.graph import (
     VarBinding,
 )
 from te_sched.ir.op import Op
-from te_sched.ir.stmt import BufferStore, GlobalVar, IRModule, PrimFunc
+from te_sched.ir.stmt import GlobalVar, IRModule, PrimFunc
 from te_sched.ir.struct_info import ShapeExpr, TensorStructInfo
-from te_sched.ir.visitor import walk
 from te_sched.passes import PassInfo
 from te_sched.relax.analysis.purity import is_impure_call
 from te_sched.relax.analysis.unused import remove_all_unused
-from te_sched.relax.analysis.variables import bindings_of, written_in_place
+from te_sched.relax.analysis.variables import written_in_place
 from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.expr_functor import PyExprMutator, PyExprVisitor
 from te_sched.relax.struct_info import sizes_of
@@ -69,36 +68,12 @@ def _folding(finish: Callable[[GraphFunction], GraphFunction]) -> FunctionPass:
         written = written_in_place(func)
         calls = _ConstantCalls(mod, written)
         calls.visit_expr(func)
-        by_loops = _written_by_loops(func, mod, calls.known)
-        if by_loops:
-            written |= by_loops
-            calls = _ConstantCalls(mod, written)
-            calls.visit_expr(func)
         folder = _Folder(mod, written)
         folder.build(calls.functions)
         found: GraphFunction = folder.visit_expr(func)
         return finish(found)
 
     return FunctionPass(run, PassInfo(0, "FoldConstant"))
-
-
-def _written_by_loops(func: GraphFunction, mod: IRModule, known: set[GraphVar]) -> set[GraphVar]:
-    """Those of some variables that fused functions of loops overwrite, of `call_tir_inplace`."""
-    found: set[Any] = set()
-    for binding in bindings_of(func) if known else ():
-        call: Any = getattr(binding, "value", None)
-        if str(getattr(call, "op", "")) != "relax.call_tir" or not isinstance(call.args[1], Tuple):
-            continue
-        loops = mod.functions.get(call.args[0])
-        places = [place for place, one in enumerate(call.args[1].fields) if one in known]
-        if places and isinstance(loops, PrimFunc):
-            stores = {one.buffer for one in walk(loops.body) if isinstance(one, BufferStore)}
-            found |= {
-                call.args[1].fields[place]
-                for place in places
-                if loops.buffer_map.get(loops.params[place]) in stores
-            }
-    return found
 
 
 class _Folder(PyExprMutator):

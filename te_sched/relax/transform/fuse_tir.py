@@ -42,7 +42,8 @@ from te_sched.ir.struct_info import (
     TupleStructInfo,
 )
 from te_sched.ir.structural import structural_equal
-from te_sched.ir.visitor import replace
+from te_sched.ir.visitor import AccessMapper, replace
+from te_sched.lower.prim_func import create_prim_func
 from te_sched.lower.statements import sequence
 from te_sched.passes import ModuleTransform, PassInfo
 from te_sched.relax.analysis.variables import bindings_of
@@ -51,6 +52,8 @@ from te_sched.relax.struct_info import derive_call, sizes_of
 from te_sched.relax.transform.dead_code_elimination import DeadCodeElimination
 from te_sched.relax.transform.expand_tuple_args import ExpandTupleArguments
 from te_sched.relax.transform.remove_unused_parameters import RemoveUnusedParameters
+from te_sched.te.declare import placeholder
+from te_sched.topi.elementwise import identity
 from te_sched.transform import Sequential
 
 _Regions = tuple[BufferRegion, ...]
@@ -150,6 +153,7 @@ class _Writer:
         self._buffer_names, self._block_names = UniqueNames(), UniqueNames()
         self._allocated: list[Any] = []  # buffers, and tensors of which the buffer comes later
         self._statements: list[Stmt] = []
+        self._overwritten: dict[_Tensor, VarBinding] = {}  # by calls in place
 
     def write(self, func: GraphFunction) -> _Fused:
         """The function of blocks, and how it is called."""
@@ -160,6 +164,7 @@ class _Writer:
             self._values[binding.var] = self._value(binding)
         body: Any = func.body
         results = self._results(body.body)
+        self._copy_overwritten(results)
         inputs = [one for one in self._inputs if one.buffer is not None or not one.source.path]  # type: ignore[union-attr]
         places = [inputs.index(one) if one in inputs else -1 for one in results]
         new = [one for one, place in zip(results, places, strict=True) if place == -1]
@@ -271,11 +276,29 @@ class _Writer:
             tensor.name = self._buffer_names.take(f"{buffer.name}_intermediate")
         numbers = call.args[2].values if len(call.args) > 2 else ()
         self._append(binding, func, [*inputs, *new], numbers)
+        self._overwritten |= {inputs[place]: binding for place in places if place >= 0}
         self._allocated += new
         made = iter(new)
         results = [next(made) if place == -1 else inputs[place] for place in places]
         is_tuple = isinstance(call.sinfo_args[0], TupleStructInfo)
         return tuple(results) if is_tuple else results[0]
+
+    def _copy_overwritten(self, results: list[_Tensor]) -> None:
+        """Let calls in place overwrite copies of inputs that are not returned: callers of the new
+        function do not know that it would write them.
+        """
+        for tensor, binding in self._overwritten.items():
+            if tensor.source is None or tensor in results:
+                continue
+            original = self._buffer(tensor)
+            source = placeholder(original.shape, original.dtype, tensor.name)
+            copying = create_prim_func([source, identity(source)])
+            copied = _Tensor(self._buffer_names.take(f"{tensor.name}_copy"), tensor.info)
+            statements, self._statements = self._statements, []
+            self._append(binding, copying, [tensor, copied], ())
+            redirected = _Redirected(original, self._buffer(copied))
+            self._statements += [redirected.visit(one) for one in statements]
+            self._allocated.append(copied)
 
     def _append(
         self, binding: VarBinding, func: PrimFunc, tensors: list[_Tensor], numbers: Any
@@ -339,6 +362,21 @@ class _Writer:
 
     def _error(self, fault: str, why: str, help: str) -> GraphError:
         return GraphError(f"cannot fuse function {self._name}: {fault}", why, help)
+
+
+class _Redirected(AccessMapper):
+    """Accesses to one buffer as accesses to another."""
+
+    def __init__(self, old: Buffer, new: Buffer) -> None:
+        self._old, self._new = old, new
+
+    def renewed(self, node: Any) -> Any:
+        """The other buffer instead of the one."""
+        return self._new if node is self._old else super().renewed(node)
+
+    def visit_Var(self, node: Var) -> Var:
+        """The memory of the other buffer instead of that of the one."""
+        return self._new.data if node is self._old.data else node
 
 
 class _Inlined(Renewed):

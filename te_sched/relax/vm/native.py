@@ -25,8 +25,8 @@ from te_sched.ir import dtypes, ops
 from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.calls import address_of, buffer_as_array
 from te_sched.ir.expr import Buffer, BufferLoad, Call, Expr, IntImm, PointerType, StringImm, Var
-from te_sched.ir.stmt import Allocate, BufferStore, Evaluate, LetStmt, PrimFunc, SeqStmt, Stmt
-from te_sched.ir.visitor import walk
+from te_sched.ir.stmt import Allocate, Evaluate, LetStmt, PrimFunc, SeqStmt, Stmt
+from te_sched.ir.written_parameters import written_parameters
 from te_sched.relax.vm.bytecode import (
     Bytecode,
     CallInstruction,
@@ -473,9 +473,9 @@ class _Writer:
             func = functions.get(step.name) if step.is_kernel else None
             if func is None or not any(_is_param(one) for one in step.args):
                 continue
-            stores = {one.buffer for one in walk(func.body) if isinstance(one, BufferStore)}
+            written = written_parameters(func)
             for param, one in zip(func.params, step.args, strict=False):
-                if _is_param(one) and func.buffer_map.get(param) in stores:
+                if _is_param(one) and param in written:
                     found.add(self.places[id(one.memory)][0])
         return found
 

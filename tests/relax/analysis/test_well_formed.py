@@ -1,11 +1,14 @@
 """What passes may rely on: each rule is broken once."""
 
+import numpy as np
 import pytest
 
+import te_sched
 from te_sched import IRModule, relax, tir
-from te_sched.errors import GraphError
+from te_sched.errors import GraphError, TeSchedError
 from te_sched.relax.analysis import check_well_formed, well_formed
 from te_sched.relax.instrument import WellFormedInstrument
+from te_sched.script import from_source
 from te_sched.script import ir as I
 from te_sched.script import relax as R
 from te_sched.script import tir as T
@@ -172,6 +175,59 @@ def test_calls_of_prim_funcs_fit_their_parameters():
     inplace = module([16], [16], relax.op.call_tir_inplace, [0])
     with pytest.raises(GraphError, match="twice has 2 parameters, the call gives 1"):
         check_well_formed(inplace)
+
+
+SPOIL = """
+@I.ir_module
+class Module:
+    @T.prim_func(private=True)
+    def spoil(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
+        for i in range(4):
+            with T.block("B"):
+                vi = T.axis.remap("S", [i])
+                B[vi] = A[vi]
+                A[vi] = T.float32(-1)
+
+    @R.function
+    def main(x: R.Tensor((4,), "float32")):
+        a = R.exp(x)
+        y = CALL
+        z = R.add(a, y)
+        return z
+"""
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "R.call_tir(Module.spoil, (a,), out_sinfo=R.Tensor((4,), 'float32'))",
+        "R.call_dps_packed('spoil', (a,), out_sinfo=R.Tensor((4,), 'float32'))",
+    ],
+)
+def test_functions_that_write_their_inputs_are_refused(call):
+    names = {"I": I, "R": R, "T": T}
+    text = r"spoil writes A, which relax\.call_\w+ gives it as an input"
+    with pytest.raises(TeSchedError, match=text):
+        from_source(SPOIL.replace("CALL", call), names)
+    module = from_source(SPOIL.replace("CALL", call), names, check_well_formed=False)
+    with pytest.raises(GraphError, match=text) as error:
+        relax.build(module, "llvm")
+    assert "call_tir_inplace(..., inplace_indices=[0], ...)" in error.value.help
+    with pytest.raises(GraphError, match=text):
+        check_well_formed(module)
+
+
+def test_a_function_in_whose_input_a_result_is_written_is_called():
+    call = (
+        "R.call_tir_inplace(Module.spoil, (x,), [0, -1], "
+        "out_sinfo=[R.Tensor((4,), 'float32'), R.Tensor((4,), 'float32')])"
+    )
+    text = SPOIL.replace("a = R.exp(x)", f"pair = {call}").replace("y = CALL", "a = pair[0]")
+    text = text.replace("R.add(a, y)", "R.add(a, pair[1])")
+    module = from_source(text, {"I": I, "R": R, "T": T})
+    machine = relax.VirtualMachine(relax.build(module, "llvm"), te_sched.cpu())
+    found = machine["main"](te_sched.nd.array(np.arange(4, dtype="float32"))).numpy()
+    np.testing.assert_array_equal(found, [-1, 0, 1, 2])
 
 
 def test_results_in_place_of_an_argument_have_its_struct_info():

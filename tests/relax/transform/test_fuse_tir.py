@@ -158,6 +158,21 @@ def test_a_result_in_an_input_is_called_in_place():
     assert len(module["fused"].params) == 1
 
 
+def test_an_input_that_is_overwritten_but_not_returned_is_copied():
+    def write(builder, x):
+        name = builder.add_func(doubled, "doubled")
+        y = builder.emit(relax.op.call_tir_inplace(name, [x], [0], VECTOR))
+        return builder.emit_output(builder.call_te(topi.add, y, y))
+
+    module = FuseTIR()(primitive(write, VECTOR))
+    call = module["main"].body.blocks[0].bindings[0].value
+    assert str(call.op) == "relax.call_tir"
+    x, out = te_sched.nd.array(np.arange(8, dtype="float32")), te_sched.nd.empty((8,))
+    run(module["fused"], x, out)
+    np.testing.assert_array_equal(out.numpy(), 4 * np.arange(8))
+    np.testing.assert_array_equal(x.numpy(), np.arange(8))
+
+
 def test_regions_of_one_buffer_are_united():
     """The block reads x[i - 1] and x[i], which were two buffers: TVM keeps the first region."""
 

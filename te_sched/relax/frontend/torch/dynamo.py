@@ -6,14 +6,21 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from te_sched import nd
+from te_sched.errors import GraphError, Subject
 from te_sched.ir.expr import Var
 from te_sched.ir.graph import GraphVar
 from te_sched.ir.stmt import IRModule
 from te_sched.ir.struct_info import TensorStructInfo
 from te_sched.relax.frontend.common import PARAMS
 from te_sched.relax.frontend.torch.exported_program_translator import size_expr
-from te_sched.relax.frontend.torch.fx_translator import refuse_unknown_nodes, translate
+from te_sched.relax.frontend.torch.fx_translator import (
+    refuse_changed_views,
+    refuse_unknown_nodes,
+    translate,
+)
 from te_sched.relax.frontend.torch.importer import Importer, array_of, dtype_of
+from te_sched.relax.frontend.torch.memory import changed_arguments, changed_value, owners
+from te_sched.relax.frontend.torch.nodes import display_name, place_of
 from te_sched.relax.vm.build import build
 from te_sched.relax.vm.machine import VirtualMachine
 
@@ -27,13 +34,16 @@ def relax_dynamo(pipeline: Any = "default_build") -> Callable[..., Any]:
     """
 
     def backend(graph_module: Any, example_inputs: Sequence[Any]) -> Callable[..., Any]:
-        function, is_given = _function_of(graph_module, example_inputs, "main", False)
+        function, is_given, changed = _function_of(graph_module, example_inputs, "main", False)
         machine = VirtualMachine(build(function, "llvm", pipeline=pipeline), nd.cpu())
 
         def run(*args: Any) -> Any:
             given = [array_of(one) for one, used in zip(args, is_given, strict=True) if used]
-            found = machine["main"](*given)
-            return [_tensor(one) for one in found]
+            found = [_tensor(one) for one in machine["main"](*given)]
+            results = found[: len(found) - len(changed)]
+            for place, value in zip(changed, found[len(results) :], strict=True):
+                args[place].detach().copy_(value)
+            return results
 
         return run
 
@@ -56,7 +66,7 @@ def dynamo_capture_subgraphs(model: Any, *params: Any, **kwargs: Any) -> IRModul
 
     def backend(graph_module: Any, example_inputs: Sequence[Any]) -> Any:
         name = f"subgraph_{len(functions)}"
-        module, _ = _function_of(graph_module, example_inputs, name, is_kept, unwrap=True)
+        module, *_ = _function_of(graph_module, example_inputs, name, is_kept, unwrap=True)
         functions[name] = module[name]
         return graph_module.forward
 
@@ -67,8 +77,10 @@ def dynamo_capture_subgraphs(model: Any, *params: Any, **kwargs: Any) -> IRModul
 
 def _function_of(
     graph_module: Any, examples: Sequence[Any], name: str, is_kept: bool, unwrap: bool = False
-) -> tuple[IRModule, list[bool]]:
-    """A module with the function of a graph, and the inputs of the graph that it is given."""
+) -> tuple[IRModule, list[bool], list[int]]:
+    """A module with the function of a graph, the inputs of the graph that it is given, and the
+    places of those that the graph changes, whose new values follow its results.
+    """
     modules = dict(graph_module.named_modules())
     nodes = list(graph_module.graph.nodes)
     refuse_unknown_nodes(nodes, modules)
@@ -79,6 +91,7 @@ def _function_of(
     values: list[Any] = []
     is_given: list[bool] = []
     placeholders = [node for node in nodes if node.op == "placeholder"]
+    changed = _changed_inputs(nodes, modules)
     for node, one in zip(placeholders, examples, strict=True):
         is_param = type(one).__name__ == "Parameter"
         is_given.append(hasattr(one, "shape") and (not is_param or not unwrap))
@@ -102,9 +115,32 @@ def _function_of(
             result = importer.run(
                 nodes, lambda node: translate(importer, node, modules, graph_module)
             )
+            if changed and not unwrap:
+                result = (*result, *[importer.values[node] for node in changed])
             output = importer.output(result, unwrap_unit=unwrap, no_bind=False)
         builder.emit_func_output(output)
-    return builder.finalize(), is_given
+    return builder.finalize(), is_given, [placeholders.index(node) for node in changed]
+
+
+def _changed_inputs(nodes: Sequence[Any], modules: dict[str, Any]) -> list[Any]:
+    """The inputs that a graph changes in place; GraphError if it does so through a view."""
+    refuse_changed_views(nodes, modules)
+    memory = owners(nodes, modules)
+    found: dict[Any, None] = {}
+    for node in nodes:
+        for one in changed_arguments(node, modules):
+            owner = memory[one]
+            if owner.op != "placeholder":
+                continue
+            if changed_value(one, modules) is not owner:
+                raise GraphError(
+                    f"cannot import {display_name(node)}: it changes a part of {owner.name}",
+                    f"{one.name} shares the memory of {owner.name}",
+                    "compute a new value of all of it, and copy that: x.copy_(value)",
+                    where=Subject("node", f"{node.name}{place_of(node)}"),
+                )
+            found[owner] = None
+    return list(found)
 
 
 def _tensor(value: Any) -> Any:

@@ -161,8 +161,20 @@ def _changes_views(nodes: Any) -> bool:
 
 
 def _changed_state(program: Any) -> dict[str, Any]:
-    """The buffers and parameters that a program changes, and the node of the new value of each."""
+    """The buffers and parameters that a program changes, and the node of the new value of each.
+
+    GraphError if an operator changes them that torch does not decompose (instance_norm).
+    """
     nodes = {node.name: node for node in program.graph.nodes}
+    state = {
+        spec.arg.name: spec.target
+        for spec in program.graph_signature.input_specs
+        if spec.kind.name != "USER_INPUT"
+    }
+    for node in program.graph.nodes:
+        names = [state[one.name] for one in changed_arguments(node, {}) if one.name in state]
+        if names:
+            raise changed_state(names, node, "call model.eval() before the export")
     return {
         spec.target: nodes[spec.arg.name]
         for spec in program.graph_signature.output_specs

@@ -61,7 +61,7 @@ def from_fx(
     modules = dict(model.named_modules())
     refuse_unknown_nodes(nodes, modules)
     refuse_changed_attributes(nodes, modules)
-    _refuse_changed_views(nodes, modules)
+    refuse_changed_views(nodes, modules)
     _warn_of_training(nodes, modules)
     importer = Importer(modules)
     placeholders = [node for node in nodes if node.op == "placeholder"]
@@ -87,7 +87,7 @@ def from_fx(
     return builder.finalize()
 
 
-def _refuse_changed_views(nodes: Sequence[Any], modules: dict[str, Any]) -> None:
+def refuse_changed_views(nodes: Sequence[Any], modules: dict[str, Any]) -> None:
     """GraphError if a tensor is used after an operator has changed another one of its memory."""
     memory = owners(nodes, modules)
     changed: dict[Any, tuple[Any, Any]] = {}  # of each memory: what changed it, through which node

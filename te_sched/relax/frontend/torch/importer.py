@@ -199,6 +199,8 @@ class Importer:
             ) from error
         found = self.refined(found)
         for changed in changed_arguments(node, self.modules):
+            if self.is_tensor(found) and self.is_tensor(self.values.get(changed)):
+                found = self.cast(found, self.dtype(self.values[changed]))
             self.values[changed] = found
         return found
 

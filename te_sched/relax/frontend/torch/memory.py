@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from te_sched.errors import GraphError, Subject
-from te_sched.relax.frontend.torch.nodes import base_name, place_of
+from te_sched.relax.frontend.torch.nodes import IN_PLACE_OPERATORS, base_name, place_of
 
 _VIEWS = frozenset(
     (
@@ -37,7 +37,7 @@ def is_in_place(node: Any) -> bool:
         name = getattr(packet, "__name__", "")
     is_python = getattr(node.target, "__module__", "") == "_operator"  # operator.and_
     if is_python:
-        return name == "setitem"
+        return name == "setitem" or name in IN_PLACE_OPERATORS
     return name.endswith("_") and not name.endswith("__")
 
 
@@ -95,6 +95,15 @@ def owners(nodes: Iterable[Any], modules: Mapping[str, Any]) -> dict[Any, Any]:
         is_shared = is_node(first) and (bool(changed) or is_view(node))
         memory[node] = memory.get(first, first) if is_shared else node
     return memory
+
+
+def changed_value(node: Any, modules: Mapping[str, Any]) -> Any:
+    """The node whose whole value a node is, after changes in place: `a` of `b = a.add_(1)`."""
+    while True:
+        changed = changed_arguments(node, modules)
+        if not changed:
+            return node
+        node = changed[0]
 
 
 def refuse_changed_attributes(nodes: Sequence[Any], modules: Mapping[str, Any]) -> None:

@@ -7,6 +7,14 @@ from __future__ import annotations
 
 from typing import Any
 
+# Python's operators that change their first argument, and those that do not.
+IN_PLACE_OPERATORS = {
+    **{f"i{name}": name for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow")},
+    **{f"i{name}": name for name in ("lshift", "rshift", "matmul")},
+    **{f"i{name}": f"{name}_" for name in ("and", "or")},
+    "ixor": "xor",
+}
+
 
 def base_name(node: Any) -> str:
     """The name under which an operator is in the table: "add" of add.Tensor, operator.add, add_."""
@@ -16,6 +24,8 @@ def base_name(node: Any) -> str:
         target = node.target
         packet = getattr(target, "overloadpacket", None)
         name = packet.__name__ if packet is not None else getattr(target, "__name__", str(target))
+        if getattr(target, "__module__", "") == "_operator":
+            name = IN_PLACE_OPERATORS.get(name, name)
     is_special = name.startswith("__")
     return name if is_special or name.endswith("__") or not name.endswith("_") else name[:-1]
 

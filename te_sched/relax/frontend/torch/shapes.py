@@ -272,6 +272,14 @@ def _place(imp: Importer, index: Any) -> Any:
     raise GraphError(f"the place {repr_of(index)} of an element", "", "use a number or a tensor")
 
 
+@row("broadcast_in_dim")
+def _broadcast_in_dim(imp: Importer, x: Any, shape: Any, broadcast_dimensions: Any) -> Any:
+    """A tensor of which dimension n becomes dimension broadcast_dimensions[n]."""
+    places = dict(zip(broadcast_dimensions, imp.shape(x), strict=True))
+    aligned = imp.reshape(x, [places.get(n, 1) for n in range(len(shape))])
+    return imp.broadcast(aligned, list(shape))
+
+
 @row("index_select")
 def _index_select(imp: Importer, x: Any, dim: int, index: Any) -> Any:
     return imp.emit(R.take(x, index, dim))
