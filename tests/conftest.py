@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -29,6 +30,15 @@ os.environ["TE_SCHED_CACHE"] = "0"  # except in the tests of the cache
 raise_sites.record()
 
 errors.hides_frames = lambda info: False  # show te_sched's frames of failed tests
+
+
+def pytest_configure() -> None:
+    """Restore Ctrl-C, which a shell script disables in the commands that it runs in the background.
+
+    The processes that tests start inherit it.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(optionalhook=True)
