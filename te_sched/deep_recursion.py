@@ -9,8 +9,9 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import wraps
-from typing import NoReturn, ParamSpec, TypeVar
+from functools import partial, wraps
+from types import CodeType
+from typing import Any, NoReturn, ParamSpec, TypeVar
 
 from te_sched.errors import LoweringError, TeSchedError
 from te_sched.locks import after_fork, new_lock
@@ -20,6 +21,8 @@ _P = ParamSpec("_P")
 _T = TypeVar("_T")
 _STACK = 256 << 20  # bytes; the system allocates only the used part
 _FRAMES = 50_000
+_ROOM = 100  # frames in which a thread is started
+_OVERFLOW = "maximum recursion depth exceeded"
 _LIMIT = new_lock()
 _usual: list[int] = []  # the usual limit, while a larger one is set
 _large: set[threading.Thread] = set()  # threads with a large stack
@@ -27,7 +30,6 @@ _large: set[threading.Thread] = set()  # threads with a large stack
 
 class _OfThread(threading.local):
     is_large = False  # whether its stack is large
-    is_repeatable = False  # whether the current function is called again on a larger stack
 
 
 _OF_THREAD = _OfThread()
@@ -49,28 +51,64 @@ def walks_deeply(
     def decorate(function: Callable[_P, _T]) -> Callable[_P, _T]:
         @wraps(function)
         def walk(*args: _P.args, **kwargs: _P.kwargs) -> _T:
-            is_repeatable = _OF_THREAD.is_repeatable
-            _OF_THREAD.is_repeatable = is_repeatable or again
             try:
                 return function(*args, **kwargs)
             except RecursionError:
-                if not again and not is_repeatable:
-                    raise _too_deep(what, kind) from None
-                if not again or _OF_THREAD.is_large:
-                    raise
-            finally:
-                _OF_THREAD.is_repeatable = is_repeatable
-            try:
-                return _on_large_stack(lambda: function(*args, **kwargs))
-            except RecursionError:
-                raise _too_deep(what, kind) from None
+                pass  # what follows has no frames of the overflow as its context
+            call = partial(function, *args, **kwargs) if again else None
+            return walk_again(call, lambda: too_deep(what, kind))
 
+        note_wrapper(walk)
         return walk
 
     return decorate
 
 
-def _too_deep(what: str, kind: type[TeSchedError]) -> TeSchedError:
+WRAPPERS: set[CodeType] = set()  # the code of functions that call `walk_again`, if `again`
+
+
+def note_wrapper(wrapper: Any) -> None:
+    """Note a function that calls another one, and then `walk_again`; its variable is `again`."""
+    WRAPPERS.add(wrapper.__code__)
+
+
+def walk_again(call: Callable[[], _T] | None, error: Callable[[], TeSchedError]) -> _T:
+    """The result, on a larger stack, of a call that reached Python's limit in a wrapper.
+
+    Raises the `error` if the larger stack overflows too, or without a call or the room to start a
+    thread; RecursionError instead if a wrapper further out calls again.
+    """
+    if call is not None and _OF_THREAD.is_large:
+        raise RecursionError(_OVERFLOW)  # who started the thread has the error
+    is_begun: list[bool] = []
+    if call is not None and _has_room():
+        try:
+            return _on_large_stack(call, is_begun)
+        except RecursionError:
+            pass
+    if not is_begun and _is_called_again():
+        raise RecursionError(_OVERFLOW)
+    raise error()
+
+
+def _has_room(frames: int = _ROOM) -> bool:
+    """Whether there is room to start a thread and wait for it; half started, it would run on."""
+    try:
+        return not frames or _has_room(frames - 1)
+    except RecursionError:
+        return False
+
+
+def _is_called_again() -> bool:
+    """Whether a wrapper outside of the one that calls `walk_again` calls its function again."""
+    frame = sys._getframe(2).f_back
+    while frame is not None and not (frame.f_code in WRAPPERS and frame.f_locals["again"]):
+        frame = frame.f_back
+    return frame is not None
+
+
+def too_deep(what: str, kind: type[TeSchedError]) -> TeSchedError:
+    """The error of a walk that no stack holds."""
     return kind(
         what,
         "its stages, statements or expressions are nested too deeply",
@@ -78,10 +116,11 @@ def _too_deep(what: str, kind: type[TeSchedError]) -> TeSchedError:
     )
 
 
-def _on_large_stack(call: Callable[[], _T]) -> _T:
+def _on_large_stack(call: Callable[[], _T], is_begun: list[bool]) -> _T:
     """The result of a call on a large stack."""
 
     def run() -> _T:
+        is_begun.append(True)
         _OF_THREAD.is_large = True
         with _more_frames():
             return call()

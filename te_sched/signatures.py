@@ -11,13 +11,14 @@ import dataclasses
 import operator
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache, wraps
+from functools import cache, partial, wraps
 from inspect import Parameter, signature, unwrap
 from itertools import repeat
 from os import PathLike
 from types import FunctionType, ModuleType, NoneType, UnionType
 from typing import Annotated, Any, NamedTuple, ParamSpec, TypeVar, Union, get_args, get_origin
 
+from te_sched.deep_recursion import note_wrapper, too_deep, walk_again
 from te_sched.errors import (
     DeclarationError,
     TeSchedError,
@@ -106,13 +107,19 @@ def checked(
     face: str = "",
     but: Iterable[str] = (),
     shown: str = "",
+    again: bool | None = None,
 ) -> Callable[_P, _T]:
     """The function with its arguments checked; `face` is the public module in messages, `shown`
     the name, which is that of the function by default, or of the class that it makes.
+
+    It recurses beyond Python's limit like a function that `walks_deeply`, called `again` then: by
+    default unless it is a method, which may have changed its object.
     """
     known: list[_Signature] = []  # annotations are evaluated at the first call
     owner, _, own = function.__qualname__.rpartition(".")
     shown = face + (shown or (owner.rpartition(".")[2] if own == "__init__" else own))
+    if again is None:
+        again = own == "__init__" or owner.endswith("<locals>") or not owner
 
     @wraps(function)
     def call(*args: _P.args, **kwargs: _P.kwargs) -> _T:
@@ -127,16 +134,27 @@ def checked(
             expected = by_name.get(name, _ANYTHING)
             if not expected.fits(value):
                 raise unfit(error, shown, name, value, expected)
-        return function(*args, **kwargs)
+        try:
+            return function(*args, **kwargs)
+        except RecursionError:
+            pass  # what follows has no frames of the overflow as its context
+        again_call = partial(function, *args, **kwargs) if again else None
+        return walk_again(again_call, lambda: too_deep(f"cannot run {shown}", error))
 
+    note_wrapper(call)
     return call
 
 
 def checked_as(
-    error: type[TeSchedError], but: Iterable[str] = ()
+    error: type[TeSchedError] = DeclarationError,
+    but: Iterable[str] = (),
+    *,
+    again: bool | None = None,
 ) -> Callable[[Callable[_P, _T]], Callable[_P, _T]]:
-    """`checked` with another class of error, for all parameters except `but`."""
-    return lambda function: checked(function, error, "", but)
+    """`checked` with another class of error, for all parameters except `but`, perhaps not called
+    `again` because of its side effects.
+    """
+    return lambda function: checked(function, error, "", but, again=again)
 
 
 def checked_methods(error: type[TeSchedError]) -> Callable[[type[_T]], type[_T]]:
@@ -168,24 +186,27 @@ def check_arguments(
     module: ModuleType,
     names: Iterable[str] | None = None,
     error: type[TeSchedError] = DeclarationError,
+    again: bool | None = None,
 ) -> None:
     """Replace functions of a module by their checked versions, and check what makes its classes.
 
-    `names` are all that are defined in the package of the module, by default.
+    `names` are all that are defined in the package of the module, by default; `again` as `checked`.
     """
     face = module.__name__.removeprefix("te_sched.") + "."
     for name in _own_functions(module) if names is None else names:
-        setattr(module, name, checked_value(getattr(module, name), error, face))
+        setattr(module, name, checked_value(getattr(module, name), error, face, again))
 
 
-def checked_value(value: Any, error: type[TeSchedError], face: str) -> Any:
+def checked_value(
+    value: Any, error: type[TeSchedError], face: str, again: bool | None = None
+) -> Any:
     """The checked version of a function; a class, whose `__init__` is checked; or another value."""
     made: Any = getattr(value, "__init__", None) if isinstance(value, type) else None
     is_ours = isinstance(made, FunctionType) and made.__module__.startswith("te_sched.")
     if is_ours and not hasattr(made, "__wrapped__"):  # perhaps that of a base class
         setattr(value, "__init__", checked(made, error, face, shown=value.__name__))  # noqa: B010
     is_function = isinstance(value, FunctionType) and not hasattr(value, "__wrapped__")
-    return checked(value, error, face) if is_function else value
+    return checked(value, error, face, again=again) if is_function else value
 
 
 def _own_functions(module: ModuleType) -> list[str]:

@@ -24,6 +24,7 @@ from te_sched.analysis.schedules.predicates import check_predicates
 from te_sched.analysis.schedules.promises import promised_sizes
 from te_sched.analysis.schedules.results import check_sums
 from te_sched.analysis.schedules.sizes import check_extents, check_sizes
+from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import BuildError, LoweringError, TeSchedError, kind_of
 from te_sched.ir.graph import GraphFunction
 from te_sched.ir.stmt import IRModule, PrimFunc
@@ -36,6 +37,7 @@ from te_sched.schedule.schedule import Schedule
 from te_sched.tensorir.schedule import BlockSchedule
 
 
+@walks_deeply("check a program")
 def check(
     inputs: Schedule | PrimFunc | IRModule | Mapping[str, Any],
     args: Sequence[Any] | None = None,
@@ -98,6 +100,7 @@ def _all_of(func: PrimFunc) -> Iterator[Finding]:
     yield from guard_accesses(func, insert=False).findings
 
 
+@walks_deeply("check a program")
 def check_program(func: PrimFunc) -> Findings:
     """The findings about one function at any level of lowering."""
     program = accesses_of(func)
@@ -105,6 +108,7 @@ def check_program(func: PrimFunc) -> Findings:
     return Findings(found for judge in judges for found in judge(program))
 
 
+@walks_deeply("check a program")
 def functions_of(inputs: Any, name: str, call: str) -> dict[str, PrimFunc]:
     """The functions of a program by their names; `name` is that of a single one.
 

@@ -11,10 +11,13 @@ from typing import Any
 
 from te_sched.arith import build
 from te_sched.arith.analyzer import Analyzer
+from te_sched.deep_recursion import walks_deeply
+from te_sched.errors import DeclarationError
 from te_sched.ir.expr import Add, Expr, Mul, Sub, Var
 from te_sched.ir.visitor import variables_of
 
 
+@walks_deeply("detect a linear equation", DeclarationError)
 def detect_linear_equation(e: Expr, variables: Sequence[Var]) -> tuple[Expr, ...] | None:
     """Simplified coefficients of the variables and the rest, or None if e is not linear in them.
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from te_sched.codegen.target import Target
+from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import ScheduleError, kind_of, repr_of
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.tir.schedule import Schedule
@@ -76,6 +77,7 @@ class ApplyDefaultSchedule(ModulePass):
                     made[name] = found
         return mod.with_functions(made)
 
+    @walks_deeply("schedule a function", ScheduleError)
     def scheduled(self, func: PrimFunc, target: Target) -> PrimFunc | None:
         """The function scheduled by the first rule that knows it, or None."""
         for rule in self.rules:

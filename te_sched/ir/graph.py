@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import DeclarationError, kind_of, repr_of
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Expr, Node, Operand, node
@@ -446,12 +447,17 @@ def as_expr(value: Any) -> Any:
     if isinstance(value, Operand | bool | int | float | np.integer | np.floating):
         return PrimValue(value)  # type: ignore[arg-type]
     if is_sequence(value):
-        return Tuple(_expressions(value, "a tuple"))
+        return _tuple_of(value)
     raise DeclarationError(
         f"{repr_of(value)} is not an expression of a graph",
         f"it is {kind_of(value)}",
         "give variables, constants (relax.const), calls of operators, tuples of them",
     )
+
+
+@walks_deeply("convert a tuple", DeclarationError)
+def _tuple_of(values: Any) -> Any:
+    return Tuple(_expressions(values, "a tuple"))
 
 
 def inferred_struct_info(value: Any) -> StructInfo | None:
@@ -483,12 +489,7 @@ def _expressions(given: Any, what: str) -> tuple[Any, ...]:
             f"it is {kind_of(given)}",
             "give a list or tuple of expressions",
         )
-    try:
-        return tuple([as_expr(one) for one in given])
-    except RecursionError:
-        raise DeclarationError(
-            f"the values of {what} contain themselves", "", "give a list that ends"
-        ) from None
+    return tuple([as_expr(value) for value in given])
 
 
 def _listed(given: Any, what: str) -> tuple[Any, ...]:

@@ -14,6 +14,7 @@ the conventions of `ir.expr`; must not know operators of graphs.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import field
 from functools import cache
 from typing import Any
 
@@ -120,9 +121,14 @@ class DummyGlobalInfo(Node):
 
 
 class StructInfo(Node):
-    """What is known of a value. Two of them are equal if they have the same structure."""
+    """What is known of a value. Two of them are equal if they have the same structure.
+
+    `part_count` is the number of struct infos in it: those of other numbers differ, which costs
+    nothing to see where they are nested deeply.
+    """
 
     __slots__ = ()
+    part_count = 1
 
 
 @node
@@ -221,9 +227,11 @@ class TupleStructInfo(StructInfo):
     """
 
     fields: tuple[StructInfo, ...] = role(Role.CHILD)
+    part_count: int = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         _set(self, "fields", _infos(self.fields, "TupleStructInfo"))
+        _set(self, "part_count", 1 + sum([part.part_count for part in self.fields]))
 
 
 @node
@@ -242,11 +250,14 @@ class FuncStructInfo(StructInfo):
     ret: StructInfo = role(Role.CHILD)
     purity: bool = True
     derive_func: str | None = None
+    part_count: int = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.params is not None:
             _set(self, "params", _infos(self.params, "FuncStructInfo"))
         _infos([self.ret], "FuncStructInfo")
+        parts = (*(self.params or ()), self.ret)
+        _set(self, "part_count", 1 + sum([part.part_count for part in parts]))
         is_derived = self.derive_func is not None
         is_object = isinstance(self.ret, ObjectStructInfo)
         if is_derived and not (
@@ -358,10 +369,15 @@ def erase_to_well_defined(info: StructInfo, params: Sequence[StructInfo]) -> Str
     return erase_unknown(erase_variables(info), known)
 
 
+@walks_deeply("erase the sizes of a struct info", DeclarationError)
 def erase_variables(info: StructInfo) -> StructInfo:
     """A struct info in which shapes that are variables of the graph are not known."""
+    return _without_variables(info)
+
+
+def _without_variables(info: StructInfo) -> StructInfo:
     if isinstance(info, TupleStructInfo):
-        fields = [erase_variables(one) for one in info.fields]
+        fields = [_without_variables(field) for field in info.fields]
         is_same = all(new is old for new, old in zip(fields, info.fields, strict=True))
         return info if is_same else TupleStructInfo(tuple(fields))
     if not isinstance(info, TensorStructInfo) or isinstance(info.shape, ShapeExpr | None):

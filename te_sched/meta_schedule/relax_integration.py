@@ -130,7 +130,7 @@ def extracted_tasks_to_tune_contexts(
     return contexts, [float(one.weight) for one in extracted_tasks]
 
 
-@checked_as(DeclarationError, but=("mod", "target", "work_dir", *TRIALS))
+@checked_as(DeclarationError, but=("mod", "target", "work_dir", *TRIALS), again=False)
 def tune_relax(
     mod: IRModule | GraphFunction,
     params: Mapping[str, Any] | None,

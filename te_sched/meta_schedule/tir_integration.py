@@ -38,7 +38,7 @@ class TuneConfig:
     task_scheduler_config: Mapping[str, Any] = field(default_factory=dict)
 
 
-@checked_as(DeclarationError, but=("mod", "target", "work_dir", *TRIALS))
+@checked_as(DeclarationError, but=("mod", "target", "work_dir", *TRIALS), again=False)
 def tune_tir(
     mod: IRModule | PrimFunc,
     target: Target | str,

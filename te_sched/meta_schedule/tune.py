@@ -56,7 +56,7 @@ def noting_interrupts() -> Iterator[list[Database]]:
         _SEARCHES.reset(token)
 
 
-@checked_as(DeclarationError, but=("work_dir", *TRIALS))
+@checked_as(DeclarationError, but=("work_dir", *TRIALS), again=False)
 def tune_tasks(
     *,
     tasks: Sequence[TuneContext],

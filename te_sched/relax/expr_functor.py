@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import GraphError, kind_of, repr_of
 from te_sched.ir.graph import (
     BindingBlock,
@@ -44,6 +45,7 @@ from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.size_relations import map_relations
 from te_sched.relax.struct_info import BaseCheckResult, map_sizes, struct_info_base_check
 
+_deeply = walks_deeply("visit an expression of a graph", GraphError, again=False)
 _METHODS: dict[type, str] = {
     Constant: "visit_constant_",
     GraphVar: "visit_var_",
@@ -79,6 +81,7 @@ def mutator(cls: type) -> type:
 class ExprFunctor:
     """Dispatches on the class of an expression: `visit_call_`, `visit_var_`, ..."""
 
+    @_deeply
     def visit_expr(self, expr: Any) -> Any:
         """Visit an expression by the method of its class."""
         return self._method(expr)(expr)
@@ -228,6 +231,7 @@ class PyExprMutator(ExprFunctor):
 
     # Expressions
 
+    @_deeply
     def visit_expr(self, expr: Any) -> Any:
         """The rewritten expression, normalized."""
         return self.builder_.normalize(self._method(expr)(expr))

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Set
 from typing import TYPE_CHECKING, Any
 
+from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import ScheduleError, Subject, kind_of, user_place
 from te_sched.schedule.normalize import normalize
 from te_sched.schedule.primitives.caching import CachingPrimitives
@@ -163,6 +164,7 @@ class Schedule(CachingPrimitives, FactoringPrimitives, GroupPrimitives):
         return "\n".join(lines)
 
 
+@walks_deeply("create a schedule", ScheduleError)
 def create_schedule(ops: Tensor | Operation | Iterable[Tensor | Operation]) -> Schedule:
     """Create a schedule for outputs: operations or tensors, alone or in a list.
 

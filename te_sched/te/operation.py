@@ -435,11 +435,16 @@ _AXIS_KIND = {
 
 def _loaded_buffers(node: Any) -> Iterator[Buffer]:
     """The buffers that a statement reads, the innermost loads first, with repetitions."""
-    below = (*node.indices, node.value) if type(node) is BufferStore else children(node)
-    for child in below:
-        yield from _loaded_buffers(child)
-    if type(node) is BufferLoad:
-        yield node.buffer
+    stack = [(node, False)]
+    while stack:
+        part, is_finished = stack.pop()
+        if is_finished:
+            yield part.buffer
+            continue
+        if type(part) is BufferLoad:
+            stack.append((part, True))
+        below = (*part.indices, part.value) if type(part) is BufferStore else children(part)
+        stack += [(child, False) for child in reversed([*below])]
 
 
 def domain_of(axis: IterVar) -> Range:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import ScheduleError, did_you_mean, kind_of, repr_of
 from te_sched.ir.index_map import IndexMap
 from te_sched.ir.visitor import variables_of
@@ -272,6 +273,7 @@ class BlockTrace(Trace):
         print(self)
 
 
+@walks_deeply("read a trace", ScheduleError)
 def _constant(value: Any) -> Any:
     """The value of a constant, also in lists."""
     if isinstance(value, list | tuple):

@@ -7,12 +7,15 @@ from itertools import pairwise
 from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
+from te_sched.deep_recursion import walks_deeply
+from te_sched.errors import DeclarationError
 from te_sched.ir import ops
 from te_sched.ir.buffer import checked_indices, element_offset
 from te_sched.ir.expr import Add, Buffer, Expr, FloorDiv, FloorMod, IntImm
 from te_sched.ir.structural import structural_equal
 
 
+@walks_deeply("compute the offset of an element", DeclarationError)
 def offset_of(self: Buffer, indices: Any) -> list[Expr]:
     """The offset of an element from the data pointer, in elements: one number, or one for each
     dimension of the flattened buffer if there are axis separators.

@@ -12,14 +12,14 @@ from te_sched.ir.expr import Expr, Var
 from te_sched.ir.renew import renew_defs
 from te_sched.ir.stmt import IRModule, PrimFunc, Stmt
 from te_sched.ir.visitor import Mapper
-from te_sched.signatures import checked
+from te_sched.signatures import checked, checked_as
 
 __all__ = ["ir_transform", "post_order_visit", "pre_order_visit", "renew_defs", "substitute"]
 
 _Callback = Callable[[Any], Any]
 
 
-@checked
+@checked_as(again=False)
 def post_order_visit(stmt: Expr | Stmt | PrimFunc | IRModule, fvisit: Callable[[Any], Any]) -> None:
     """Call `fvisit` on every node, children before their parent.
 
@@ -37,7 +37,7 @@ def post_order_visit(stmt: Expr | Stmt | PrimFunc | IRModule, fvisit: Callable[[
             fvisit(node)
 
 
-@checked
+@checked_as(again=False)
 def pre_order_visit(stmt: Expr | Stmt | PrimFunc | IRModule, fvisit: Callable[[Any], Any]) -> None:
     """Call `fvisit` on every node, a parent before its children; False skips the children.
 
@@ -71,8 +71,7 @@ def substitute(node: Expr | Stmt | PrimFunc, vmap: Mapping[Var, Any]) -> Any:
     return visitor.substitute(node, {var: ops.convert(value) for var, value in vmap.items()})
 
 
-@checked
-@walks_deeply("rewrite a program", DeclarationError, again=False)
+@checked_as(again=False)
 def ir_transform(
     stmt: Expr | Stmt | PrimFunc,
     preorder: Callable[[Any], Any] | None,

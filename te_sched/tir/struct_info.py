@@ -48,7 +48,9 @@ def _of_parameter(func: PrimFunc, param: Var) -> StructInfo:
 
 
 def _equals(self: StructInfo, other: object) -> bool:
-    return isinstance(other, StructInfo) and structural_equal(self, other)
+    if self is other or not isinstance(other, StructInfo):
+        return self is other
+    return self.part_count == other.part_count and structural_equal(self, other)
 
 
 def give_methods() -> None:

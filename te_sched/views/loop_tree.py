@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import DeclarationError, TeSchedError, kind_of
 from te_sched.ir import dtypes, ops
 from te_sched.ir import stmt as S
@@ -46,6 +47,7 @@ _WRAPPERS = (S.SeqStmt, S.BufferRealize, S.Allocate, S.LetStmt, S.AssertStmt, De
 _OF_ONE_STAGE = frozenset(["thread_extent", "virtual_thread", "buffer_bind_scope"])
 
 
+@walks_deeply("show the loops of a program")
 def loop_tree(
     what: Schedule | BlockSchedule | PrimFunc | IRModule,
     args: Sequence[Any] | None = None,

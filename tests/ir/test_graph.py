@@ -70,7 +70,7 @@ def test_arrays_of_numpy_become_arrays_of_a_device() -> None:
         (lambda: relax.get_pipeline("zero", option=3), "does not take these options"),
         (lambda: relax.Function([3], X), "a parameter of a function is 3"),
         (lambda: relax.Tuple(3), "the values of Tuple are 3"),
-        (lambda: relax.Tuple(endless), "contain themselves"),
+        (lambda: relax.Tuple(endless), "convert a tuple"),
         (lambda: as_struct_info(3), "3 is not a struct info"),
         (lambda: as_expr(object), "is not an expression of a graph"),
         (lambda: relax.Var("x").struct_info, "has no struct info yet"),

@@ -23,6 +23,7 @@ from te_sched.codegen.checker.shadow import AccessHistory
 from te_sched.codegen.checker.space import Space
 from te_sched.codegen.checker.statements import statement
 from te_sched.codegen.cuda.device_functions import expand_device_functions
+from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import BuildError, CallError, kind_of
 from te_sched.ir import dtypes
 from te_sched.ir import expr as E
@@ -51,6 +52,7 @@ class RunLimits:
     registers: Mapping[str, int]
 
 
+@walks_deeply("check a program", again=False)
 def check_program(
     module: S.IRModule,
     arguments: Sequence[Any],

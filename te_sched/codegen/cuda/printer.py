@@ -20,6 +20,7 @@ from te_sched.codegen.cuda.names import NumberedNames, ScopedNames, is_identifie
 from te_sched.codegen.cuda.pieces import Piece
 from te_sched.codegen.cuda.writer import INDENT, KernelText, Unit, Writers
 from te_sched.codegen.target import Target, as_target
+from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import BuildError
 from te_sched.ir import dtypes
 from te_sched.ir import expr as E
@@ -40,6 +41,7 @@ _WRITERS = Writers(
 )
 
 
+@walks_deeply("print kernels", BuildError)
 def print_kernels(kernels: Mapping[str, S.PrimFunc], target: Target | str = "cuda") -> str:
     """The CUDA C++ source of kernels (see `te_sched.lower.device.kernel`), in their order.
 
@@ -52,6 +54,7 @@ def print_kernels(kernels: Mapping[str, S.PrimFunc], target: Target | str = "cud
     return "\n".join(_source(kernels, KernelText)) + "\n"
 
 
+@walks_deeply("print kernels", BuildError)
 def kernel_lines(kernels: Mapping[str, S.PrimFunc]) -> list[str]:
     """The lines of `print_kernels(kernels)`, those of statements as `OriginLine`."""
     return _source(kernels, _OriginText)

@@ -20,6 +20,7 @@ from itertools import permutations
 from typing import Any, NamedTuple
 
 from te_sched.arith.analyzer import Analyzer
+from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import GraphError, kind_of, repr_of
 from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Expr, Var
@@ -44,6 +45,7 @@ from te_sched.relax.struct_info import is_base_of, sizes_of
 from te_sched.signatures import is_sequence
 
 Bindings = Mapping[GraphVar, Any]
+_deeply = walks_deeply("match a pattern", GraphError)
 COMMUTATIVE = ("relax.add", "relax.multiply")
 
 
@@ -154,6 +156,7 @@ class DFPattern:
         """Whether an expression has this form."""
         return self.extract_matched_expr(expr, var2val) is not None
 
+    @_deeply
     def extract_matched_expr(
         self, expr: Any, var2val: Bindings | None = None
     ) -> dict[DFPattern, Any] | None:
@@ -230,6 +233,7 @@ class DFPattern:
         """State that the values of patterns have the same shape."""
         return SameShapeConstraint(self, *args)
 
+    @_deeply
     def dup(self) -> DFPattern:
         """Another pattern of the same form, which may match something else."""
         return _copied(self, {})
@@ -687,6 +691,7 @@ class PatternSeq:
         links = [*self.links, (is_only, index), *following.links]
         return PatternSeq([*self.patterns, *following.patterns], links)
 
+    @_deeply
     def dup(self) -> PatternSeq:
         """A sequence of other patterns of the same form, with the same relations."""
         copies: dict[DFPattern, DFPattern] = {}

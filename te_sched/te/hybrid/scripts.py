@@ -8,6 +8,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
+from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import DeclarationError, repr_of
 from te_sched.ir.expr import Expr
 from te_sched.signatures import checked
@@ -28,6 +29,7 @@ class Script(WrittenLoops):
         functools.update_wrapper(self, function)
         self.signature = inspect.signature(function)
 
+    @walks_deeply("call a hybrid script", DeclarationError, again=False)
     def __call__(self, *args: Any, **named: Any) -> Any:
         """The output tensors for tensors and variables; for arrays and numbers what it computes."""
         if named or len(args) != len(self.signature.parameters):

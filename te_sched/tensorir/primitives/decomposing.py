@@ -15,6 +15,7 @@ from te_sched.arith.deduce import deduce_bound
 from te_sched.arith.int_set import IntervalSet, eval_set, from_range, intersect
 from te_sched.arith.iter_detect import IterMapLevel
 from te_sched.arith.iter_map import detect_iter_map
+from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import ScheduleError
 from te_sched.ir import expr as E
 from te_sched.ir import ops
@@ -81,6 +82,7 @@ class DecomposingPrimitives(ScheduleBase):
         (found,) = draft.blocks_in(constant)
         return BlockRV(found)
 
+    @walks_deeply("decompose a padding", ScheduleError)
     def can_decompose_padding(self, block: BlockRV | str, loop: LoopRV) -> bool:
         """Whether `decompose_padding` accepts a block and a loop.
 
