@@ -20,7 +20,8 @@ from te_sched.ir.stmt import PrimFunc
 from te_sched.ir.visitor import walk
 from te_sched.lower.unbound_variables import missing_arguments
 
-# A dimension: an integer, ["symbol", k] for the k-th symbol, or [operator, a, b].
+# A dimension: an integer, ["symbol", k] for the k-th symbol, [operator, a, b], or
+# ["if", condition, a, b].
 Dimension = int | list[Any]
 
 _Operator = Callable[[int, int], int]
@@ -34,6 +35,14 @@ _OPERATORS: dict[type, tuple[str, _Operator]] = {
     E.Mod: ("trunc%", lambda a, b: abs(a) % abs(b) * (1 if a >= 0 else -1)),
     E.Min: ("min", min),
     E.Max: ("max", max),
+    E.LT: ("<", operator.lt),
+    E.LE: ("<=", operator.le),
+    E.GT: (">", operator.gt),
+    E.GE: (">=", operator.ge),
+    E.EQ: ("==", operator.eq),
+    E.NE: ("!=", operator.ne),
+    E.And: ("and", lambda a, b: a and b),
+    E.Or: ("or", lambda a, b: a or b),
 }
 _EVALUATE = dict(_OPERATORS.values())
 
@@ -113,6 +122,9 @@ def evaluate(dimension: Dimension, values: Sequence[int | None]) -> int | None:
         return dimension
     if dimension[0] == "symbol":
         return values[dimension[1]]
+    if dimension[0] == "if":
+        holds = evaluate(dimension[1], values)
+        return None if holds is None else evaluate(dimension[2 if holds else 3], values)
     a, b = evaluate(dimension[1], values), evaluate(dimension[2], values)
     if a is None or b is None:
         return None
@@ -128,6 +140,9 @@ def describe(dimension: Dimension, symbols: Sequence[Symbol]) -> str:
         return str(dimension)
     if dimension[0] == "symbol":
         return symbols[dimension[1]].name
+    if dimension[0] == "if":
+        condition, a, b = [describe(one, symbols) for one in dimension[1:]]
+        return f"({a} if {condition} else {b})"
     a, b = describe(dimension[1], symbols), describe(dimension[2], symbols)
     name = dimension[0].removeprefix("trunc")
     return f"{name}({a}, {b})" if name in ("min", "max") else f"({a} {name} {b})"
@@ -139,7 +154,16 @@ def symbols_of(dimension: Dimension) -> list[int]:
         return []
     if dimension[0] == "symbol":
         return [dimension[1]]
-    return list(dict.fromkeys(symbols_of(dimension[1]) + symbols_of(dimension[2])))
+    return list(dict.fromkeys(symbol for part in dimension[1:] for symbol in symbols_of(part)))
+
+
+def _choice(value: E.Expr) -> tuple[E.Expr, E.Expr, E.Expr] | None:
+    """The condition and both values of an expression that is one of two."""
+    if isinstance(value, E.Select):
+        return value.condition, value.true_value, value.false_value
+    if isinstance(value, E.Call) and value.op == "tir.if_then_else":
+        return value.args[0], value.args[1], value.args[2]
+    return None
 
 
 def calls_of(func: PrimFunc, op: str) -> list[E.Call]:
@@ -212,7 +236,10 @@ class SignatureBuilder:
             return ["symbol", self._symbol(value)]
         if isinstance(value, E.Cast) and dtypes.is_integral(value.dtype):
             return self._dimension(value.value)
-        if type(value) not in _OPERATORS or not isinstance(value, E.BinaryOp):
+        chosen = _choice(value)
+        if chosen is not None:
+            return ["if", *map(self._dimension, chosen)]
+        if type(value) not in _OPERATORS or not isinstance(value, E.BinaryOp | E.CompareOp):
             raise self._error(f"a shape or stride contains {kind_of(value)}")
         name, _ = _OPERATORS[type(value)]
         return [name, self._dimension(value.a), self._dimension(value.b)]
@@ -247,6 +274,7 @@ class SignatureBuilder:
         return all(
             type(node) in _OPERATORS
             or isinstance(node, E.IntImm)
+            or _choice(node) is not None
             or (isinstance(node, E.Cast | E.Var) and dtypes.is_integral(node.dtype))
             for node in walk(value)
         )

@@ -111,7 +111,8 @@ def schedule_contraction(
     sizes = {line: tile.lines, found.row: tile.rows, found.column: columns}
     _tile(sch, block, last, found, sizes, lanes)
     if packed is not None:
-        if is_constant:
+        extents = [one.dom.extent for one in node_of(sch, packed).iter_vars if one.dom is not None]
+        if is_constant and all(isinstance(one, IntImm) for one in extents):  # known in advance
             sch.annotate(packed, PACKED, True)
         _schedule_packing(sch, packed, columns, _packed_place(node, found))
     return True
