@@ -433,7 +433,7 @@ def _infer_split(call: GraphCall, builder: Any) -> StructInfo:
     sizes = shape_of(data)
     if sizes is None:
         return TupleStructInfo((unknown(data, data.ndim),) * count)
-    extents = _extents_at if isinstance(parts, tuple) else _extents_of
+    extents = extents_between if isinstance(parts, tuple) else _extents_of
     found = [
         sized(data, [*sizes[:axis], builder.analyzer.simplify(one), *sizes[axis + 1 :]])
         for one in extents(sizes[axis], parts)
@@ -449,16 +449,17 @@ def _extents_of(size: Any, parts: IntImm) -> list[Any]:
     return [one] * (count - 1) + [rest]
 
 
-def _extents_at(size: Any, places: tuple[IntImm, ...]) -> list[Any]:
+def extents_between(size: Any, places: tuple[IntImm, ...]) -> list[Any]:
     """The sizes of the parts between places."""
     ends = [ops.const(0, "int64"), *places, size]
     found = []
-    for begin, end in pairwise([_clamped(one, size) for one in ends]):
+    for begin, end in pairwise([clamped_place(one, size) for one in ends]):
         found.append(ops.maximum(ops.subtract(end, begin), ops.const(0, "int64")))
     return found
 
 
-def _clamped(place: Any, size: Any) -> Any:
+def clamped_place(place: Any, size: Any) -> Any:
+    """A place at which a part begins, inside of an axis."""
     number = place.value if isinstance(place, IntImm) else 0
     return ops.minimum(ops.const(max(number, 0), "int64") if number < 0 else place, size)
 

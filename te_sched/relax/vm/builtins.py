@@ -235,7 +235,14 @@ def shape_of(value: NDArray) -> ShapeTuple:
 
 def tensor_to_shape(value: NDArray) -> ShapeTuple:
     """A tensor of ints as a shape."""
-    return ShapeTuple(value._array.tolist())
+    sizes = value._array.tolist()
+    if sizes and min(sizes) < 0:
+        raise ArgumentError(
+            f"a shape has the size {min(sizes)}, expected 0 or more",
+            f"it is computed: {tuple(sizes)}",
+            "give sizes of 0 or more, and slices a stride that is not 0",
+        )
+    return ShapeTuple(sizes)
 
 
 def shape_to_tensor(value: ShapeTuple) -> NDArray:

@@ -309,3 +309,55 @@ def test_static_functions_are_not_touched():
     module = module_of([(4,)], lambda v, x: op.exp(x))
     assert collect_size_relations(module) is module
     assert isinstance(collect_size_relations(IRModule({})), IRModule)
+
+
+@pytest.mark.parametrize("count", [0, 1, 3, 5, 6, 7])
+def test_parts_end_where_the_tensor_does(count):
+    x = counting(count)
+    places = run(module_of([("n",)], lambda v, x: op.split(x, [2, 5])), x)
+    for found, wanted in zip(places, np.split(x, [2, 5]), strict=True):
+        np.testing.assert_array_equal(found.numpy(), wanted)
+    module = module_of([("n",)], lambda v, x: op.split(x, 3))
+    each = -(-count // 3)
+    if each * 2 > count:
+        with pytest.raises(
+            ArgumentError, match=r"is n - \(n \+ 2\) // 3 \* 2 = -1, expected at least 0"
+        ):
+            run(module, x)
+        return
+    for found, at in zip(run(module, x), range(3), strict=True):
+        np.testing.assert_array_equal(found.numpy(), x[each * at : each * at + each])
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 7])
+@pytest.mark.parametrize(
+    ("begin", "end", "step"),
+    [
+        (lambda n: 0, lambda n: n - 1, 1),
+        (lambda n: 0, lambda n: n // 2, 1),
+        (lambda n: n - 3, lambda n: n, 1),
+        (lambda n: n - 1, lambda n: 0, -1),
+        (lambda n: n // 2, lambda n: n - 1, 2),
+        (lambda n: 2 - n, lambda n: n * 2, 1),
+    ],
+)
+def test_bounds_of_slices_may_be_expressions(begin, end, step, count):
+    def call(v, x):
+        bounds = [relax.PrimValue(tir.IntImm("int64", 0) + one(v["n"])) for one in (begin, end)]
+        return op.strided_slice(x, [0], bounds[:1], bounds[1:], [step])
+
+    x = counting(count)
+    expected = x[begin(count) : end(count) : step]
+    np.testing.assert_array_equal(run(module_of([("n",)], call), x).numpy(), expected)
+
+
+def test_slices_of_stride_zero_are_refused():
+    bounds = [relax.Var(name, relax.TensorStructInfo([1], "int64")) for name in "bes"]
+    x = relax.Var("x", relax.TensorStructInfo([tir.Var("n", "int64")], "float32"))
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x, *bounds]):
+        builder.emit_func_output(builder.emit(op.dynamic_strided_slice(x, *bounds)))
+    begin, end = np.array([0]), np.array([4])
+    assert run(builder.get(), counting(5), begin, end, np.array([2])).numpy().tolist() == [0, 2]
+    with pytest.raises(ArgumentError, match="a shape has the size -1, expected 0 or more"):
+        run(builder.get(), counting(5), begin, end, np.array([0]))

@@ -83,7 +83,8 @@ def _slice_sizes(data: Any, begin: Any, end: Any, strides: Any) -> Any:
         first, last = _bound(begin[i], extent, step), _bound(end[i], extent, step)
         down = ops.floordiv(first - last - step - 1, ops.multiply(step, -1))
         up = ops.floordiv(last - first + step - 1, step)
-        return ops.maximum(te.select(step < 0, down, up), 0)
+        size = ops.maximum(te.select(step < 0, down, up), 0)
+        return te.select(ops.equal(step, 0), -1, size)  # which no shape has
 
     return te.compute((data.ndim,), size, name="T_shape_func_strided_slice_dynamic")
 

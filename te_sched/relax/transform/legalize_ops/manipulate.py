@@ -14,6 +14,7 @@ from te_sched.ir.op import Op
 from te_sched.ir.struct_info import TupleStructInfo
 from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.emit_te import gen_call_tir_inputs
+from te_sched.relax.op.manipulate import clamped_place, extents_between
 from te_sched.relax.transform.legalize_ops.common import LegalizeFunc, TEFunc, library_rule
 from te_sched.tir import Schedule
 
@@ -79,35 +80,40 @@ def _split(builder: BlockBuilder, call: GraphCall) -> Any:
     parts = call.attrs.indices_or_sections
     data = call.args[0].struct_info
     count = len(call.struct_info.fields)  # type: ignore[attr-defined]
-    if isinstance(parts, IntImm):
-        size = data.shape.values[call.attrs.axis]
-        if not builder.analyzer.can_prove_equal(ops.floormod(size, parts), ops.const(0, "int64")):
-            return call  # the last part may be smaller, which topi does not have
-        if not isinstance(size, IntImm):
-            made = _equal_parts(builder, call, parts.value)
-            return Tuple((builder.emit(made),)) if count == 1 else made
+    size = data.shape.values[call.attrs.axis]
+    is_even = isinstance(parts, IntImm) and builder.analyzer.can_prove_equal(
+        ops.floormod(size, parts), ops.const(0, "int64")
+    )
+    if not isinstance(size, IntImm) or (isinstance(parts, IntImm) and not is_even):
+        made = _unequal_parts(builder, call, is_even)
+        return Tuple((builder.emit(made),)) if count == 1 else made
     places = [one.value for one in parts] if isinstance(parts, tuple) else parts.value
     made = builder.call_te(topi.split, call.args[0], places, call.attrs.axis)
     return Tuple((builder.emit(made),)) if count == 1 else made
 
 
-def _equal_parts(builder: BlockBuilder, call: GraphCall, count: int) -> Any:
-    """Parts of an axis of a symbolic size."""
+def _unequal_parts(builder: BlockBuilder, call: GraphCall, is_even: bool) -> Any:
+    """Parts of an axis of a symbolic size, or of which the last one is smaller."""
+    parts = call.attrs.indices_or_sections
 
     def split(data: Any, axis: int) -> Any:
         size, at = data.shape[axis], axis % data.ndim
-        step = ops.floordiv(size, ops.const(count, "int64"))
-        steps = [ops.multiply(step, ops.const(k, "int64")) for k in range(count)]
+        if isinstance(parts, IntImm):
+            step = (ops.floordiv if is_even else ops.ceildiv)(size, parts)
+            begins = [ops.multiply(step, ops.const(k, "int64")) for k in range(parts.value)]
+            extents = [ops.subtract(end, begin) for begin, end in pairwise([*begins, size])]
+        else:
+            begins = [ops.const(0, "int64"), *[clamped_place(one, size) for one in parts]]
+            extents = extents_between(size, parts)
 
-        def part(begin: Any, end: Any) -> Any:
-            shape = [*data.shape[:at], ops.subtract(end, begin), *data.shape[at + 1 :]]
+        def part(begin: Any, extent: Any) -> Any:
             return te.compute(
-                shape,
+                [*data.shape[:at], extent, *data.shape[at + 1 :]],
                 lambda *i: data(*i[:at], begin + i[at], *i[at + 1 :]),
                 name="T_split_sections",
             )
 
-        return [part(begin, end) for begin, end in pairwise([*steps, size])]
+        return [part(*one) for one in zip(begins, extents, strict=True)]
 
     return builder.call_te(split, call.args[0], call.attrs.axis)
 
