@@ -8,26 +8,26 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from te_sched import topi
 from te_sched.errors import GraphError
-from te_sched.ir import dtypes, ops
-from te_sched.ir.expr import Expr
+from te_sched.ir import dtypes, intrinsics, ops
+from te_sched.ir.expr import Cast, Expr, Var
 from te_sched.ir.graph import Constant, PrimValue, TupleGetItem
-from te_sched.ir.struct_info import ShapeExpr
+from te_sched.ir.struct_info import ShapeExpr, ShapeStructInfo
 from te_sched.relax import op as R
 from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.constant import const
+from te_sched.relax.frontend.onnx import sizes as _sizes
+from te_sched.relax.frontend.onnx.sizes import OnnxSizes
 from te_sched.relax.frontend.windows import begun_inside, counted_up, resampled
 
 Rule = Callable[..., Any]
 OPERATORS: dict[str, Rule] = {}
-
-
-class OnnxSizes(tuple[Any, ...]):
-    """Sizes, of which some are expressions, where ONNX has a tensor of int64."""
 
 
 class OnnxImporter:
@@ -48,15 +48,39 @@ class OnnxImporter:
     def tensor(self, value: Any) -> Any:
         """A value as an expression of the graph."""
         if isinstance(value, OnnxSizes):
-            return self.emit(R.shape_to_tensor(ShapeExpr(tuple(value))))
+            return self._tensor_of_sizes(value)
         if isinstance(value, np.ndarray | np.generic):
             return const(np.asarray(value), str(value.dtype))
         return value
 
+    def _tensor_of_sizes(self, sizes: OnnxSizes) -> Any:
+        """Sizes as a tensor; those of floats are computed by the graph, unless they are casts."""
+        if dtypes.is_float(sizes.dtype):
+            wholes = [_sizes.integral(one) for one in sizes]
+            if not all(isinstance(one, Cast) for one in sizes if isinstance(one, Expr)):
+                assert sizes.make is not None
+                return sizes.make()
+            sizes = OnnxSizes([one for one, _ in wholes], sizes.is_scalar, sizes.dtype)
+        found = self.emit(R.shape_to_tensor(ShapeExpr(tuple(sizes))))
+        if sizes.is_scalar:
+            found = self.emit(R.reshape(found, []))
+        return found if sizes.dtype == "int64" else self.emit(R.astype(found, sizes.dtype))
+
+    def size_of(self, value: Any) -> Any:
+        """A number of float32 as a size: a variable that is computed, if floats remain in it."""
+        size, is_plain = _sizes.integral(value)
+        if is_plain:
+            return size
+        variable = Var("size", "int64")
+        computed = self.emit(R.shape_to_tensor(ShapeExpr((size,))))  # which passes keep
+        shape = self.emit(R.tensor_to_shape(computed))
+        self.builder.match_cast(shape, ShapeStructInfo((variable,)))
+        return variable
+
     def shape(self, value: Any) -> list[Any]:
         """The sizes of a value: ints, and expressions."""
         if isinstance(value, OnnxSizes):
-            return [len(value)]
+            return [] if value.is_scalar else [len(value)]
         if isinstance(value, np.ndarray | np.generic):
             return list(value.shape)
         shape = value.struct_info.shape
@@ -75,7 +99,7 @@ class OnnxImporter:
     def dtype(self, value: Any) -> str:
         """The dtype."""
         if isinstance(value, OnnxSizes):
-            return "int64"
+            return value.dtype
         is_array = isinstance(value, np.ndarray | np.generic)
         return str(value.dtype if is_array else value.struct_info.dtype)
 
@@ -118,55 +142,71 @@ def _is_known(value: Any) -> bool:
     return value is None or isinstance(value, np.ndarray | np.generic | OnnxSizes)
 
 
-def _elements(value: Any) -> list[Any]:
-    return list(value) if isinstance(value, OnnxSizes) else list(np.asarray(value).ravel())
-
-
-def _as_sizes(values: Sequence[Any]) -> Any:
-    """Sizes; an array if all are numbers."""
-    if any(isinstance(one, Expr) for one in values):
-        return OnnxSizes(values)
-    return np.array([int(one) for one in values], "int64")
-
-
 # Element by element
 
 
 def _binary(make: str, of_numbers: Callable[[Any, Any], Any]) -> Rule:
     def rule(imp: OnnxImporter, a: Any, b: Any, **_: Any) -> Any:
-        if _is_known(a) and _is_known(b):
-            if isinstance(a, OnnxSizes) or isinstance(b, OnnxSizes):
-                return _as_sizes(_zipped(of_numbers, _elements(a), _elements(b)))
-            return np.asarray(of_numbers(a, b))
-        return imp.emit(getattr(R, make)(imp.tensor(a), imp.tensor(b)))
+        def tensor() -> Any:
+            return imp.emit(getattr(R, make)(imp.tensor(a), imp.tensor(b)))
+
+        if not (_is_known(a) and _is_known(b)):
+            return tensor()
+        if isinstance(a, OnnxSizes) or isinstance(b, OnnxSizes):
+            found = _of_sizes(imp, of_numbers, a, b, tensor)
+            return tensor() if found is None else found
+        return np.asarray(of_numbers(a, b))
 
     return rule
 
 
-def _zipped(function: Callable[[Any, Any], Any], a: list[Any], b: list[Any]) -> list[Any]:
-    count = max(len(a), len(b))
-    a, b = a * (count if len(a) == 1 else 1), b * (count if len(b) == 1 else 1)
-    as_int = [[one if isinstance(one, Expr) else int(one) for one in ones] for ones in (a, b)]
-    return [function(one, other) for one, other in zip(*as_int, strict=True)]
+_ON_SIZES = {operator.add, operator.sub, operator.mod, operator.mul}
+
+
+def _of_sizes(
+    imp: OnnxImporter, function: Callable[[Any, Any], Any], a: Any, b: Any, make: Any
+) -> Any:
+    """The results of a function of sizes; None if they are not sizes."""
+    analyzer, is_scalar = imp.builder.analyzer, not max(map(_sizes.rank_of, (a, b)))
+    if function is _quotient:
+        found = _sizes.zipped(lambda one, two: _sizes.quotient(one, two, analyzer), a, b)
+    elif function in _ON_SIZES:
+        exact = _sizes.product if function is operator.mul else function
+        found = _sizes.zipped(exact, a, b)
+    elif function in _CONDITIONS:
+        found = _sizes.zipped(lambda one, two: _sizes.decided(function(one, two), analyzer), a, b)
+        if found is None or None in found:
+            return None
+        return np.array(found[0] if is_scalar else found)
+    else:
+        return None
+    return None if found is None else _sizes.as_sizes(found, is_scalar, imp.dtype(a), make)
 
 
 def _quotient(a: Any, b: Any) -> Any:
-    if isinstance(a, Expr) or isinstance(b, Expr):
-        return ops.floordiv(a, b)
-    if isinstance(a, int) or dtypes.is_integral(str(np.asarray(a).dtype)):
+    if dtypes.is_integral(str(np.asarray(a).dtype)):
         return np.trunc(np.divide(a, b)).astype(np.asarray(a).dtype)
     return a / b
+
+
+_CONDITIONS: dict[Callable[[Any, Any], Any], str] = {
+    operator.eq: "Equal",
+    operator.lt: "Less",
+    operator.le: "LessOrEqual",
+    operator.gt: "Greater",
+    operator.ge: "GreaterOrEqual",
+}
 
 
 for _name, _make, _function in (
     ("Add", "add", operator.add),
     ("Sub", "subtract", operator.sub),
     ("Mul", "multiply", operator.mul),
-    ("Equal", "equal", lambda a, b: a == b),
-    ("Less", "less", lambda a, b: a < b),
-    ("LessOrEqual", "less_equal", lambda a, b: a <= b),
-    ("Greater", "greater", lambda a, b: a > b),
-    ("GreaterOrEqual", "greater_equal", lambda a, b: a >= b),
+    ("Equal", "equal", operator.eq),
+    ("Less", "less", operator.lt),
+    ("LessOrEqual", "less_equal", operator.le),
+    ("Greater", "greater", operator.gt),
+    ("GreaterOrEqual", "greater_equal", operator.ge),
     ("And", "logical_and", np.logical_and),
     ("Or", "logical_or", np.logical_or),
     ("Xor", "logical_xor", np.logical_xor),
@@ -222,9 +262,23 @@ def _unary(make: str, group: Any = R) -> Rule:
     return lambda imp, x, **_: imp.emit(getattr(group, make)(imp.tensor(x)))
 
 
+def _rounded(make: str) -> Rule:
+    def rule(imp: OnnxImporter, x: Any) -> Any:
+        if isinstance(x, OnnxSizes):
+            values = [_sizes.rounded(make, one) for one in x]
+            tensor = partial(_unary(make), imp, x)
+            return OnnxSizes(values, x.is_scalar, x.dtype, tensor)
+        if isinstance(x, np.ndarray | np.generic):
+            return np.asarray(getattr(np, make)(x))
+        return imp.emit(getattr(R, make)(x))
+
+    return rule
+
+
+OPERATORS["Floor"], OPERATORS["Ceil"] = _rounded("floor"), _rounded("ceil")
 for _name in (
-    *("Abs", "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Ceil", "Cos", "Cosh", "Erf"),
-    *("Exp", "Floor", "Log", "Round", "Sigmoid", "Sign", "Sin", "Sinh", "Sqrt", "Tan", "Tanh"),
+    *("Abs", "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Cos", "Cosh", "Erf"),
+    *("Exp", "Log", "Round", "Sigmoid", "Sign", "Sin", "Sinh", "Sqrt", "Tan", "Tanh"),
 ):
     OPERATORS[_name] = _unary(_name.lower())
 for _name, _make in (
@@ -275,8 +329,15 @@ def _cast(imp: OnnxImporter, x: Any, to: int, **_: Any) -> Any:
     import onnx
 
     dtype = str(onnx.helper.tensor_dtype_to_np_dtype(to))
-    if isinstance(x, OnnxSizes) and dtypes.is_integral(dtype):
-        return x
+    if isinstance(x, OnnxSizes) and dtype in ("int64", "int32", "float32"):
+        if not dtypes.is_float(x.dtype):
+            is_real = dtypes.is_float(dtype)
+            values = [_sizes.real(one) for one in x] if is_real else x
+        elif dtypes.is_float(dtype):
+            return x
+        else:
+            values = [imp.size_of(one) for one in x]
+        return OnnxSizes(values, x.is_scalar, dtype)
     if isinstance(x, np.ndarray | np.generic):
         return np.asarray(x).astype(dtype)
     return imp.emit(R.astype(imp.tensor(x), dtype))
@@ -416,6 +477,12 @@ def _along(imp: OnnxImporter, make: Callable[..., Any], x: Any, axis: int | None
 def _where(imp: OnnxImporter, condition: Any, a: Any, b: Any) -> Any:
     if all(isinstance(one, np.ndarray | np.generic) for one in (condition, a, b)):
         return np.where(condition, a, b)
+    if isinstance(condition, np.ndarray) and _is_known(a) and _is_known(b):
+        pairs = _sizes.zipped(lambda one, two: (two, one), a, b) or []
+        rows = zip(condition.flat, pairs, strict=False)
+        chosen = [pair[int(holds)] for holds, pair in rows]
+        if len(chosen) == len(pairs) == condition.size and condition.ndim < 2:
+            return _sizes.as_sizes(chosen, not condition.ndim, imp.dtype(a))
     return imp.emit(R.where(imp.tensor(condition), imp.tensor(a), imp.tensor(b)))
 
 
@@ -457,9 +524,17 @@ for _name, _make in (
     ("ReduceMean", "mean"),
     ("ReduceMax", "max"),
     ("ReduceMin", "min"),
-    ("ReduceProd", "prod"),
 ):
     OPERATORS[_name] = _plain(_make)
+
+
+@row("ReduceProd")
+def _reduce_prod(imp: OnnxImporter, x: Any, *axes: Any, keepdims: int = 1, **attrs: Any) -> Any:
+    if isinstance(x, OnnxSizes) and not x.is_scalar and not dtypes.is_float(x.dtype):
+        return _sizes.as_sizes([math.prod(x)], not keepdims, x.dtype)
+    return _plain("prod")(imp, x, *axes, keepdims=keepdims, **attrs)
+
+
 OPERATORS["ReduceL1"] = _reduced(
     lambda imp, x, axes, keep: imp.emit(R.sum(imp.emit(R.abs(x)), axes, keep))
 )
@@ -567,9 +642,17 @@ def _padding(
         return list(pads) if pads and auto_pad == "NOTSET" else [0] * (2 * rank)
     before, after = [], []
     for size, k, stride, dilation in zip(sizes, kernel, strides, dilations, strict=True):
-        if not isinstance(size, int):
-            raise GraphError(f"auto_pad of a dimension of size {size}", "", "give a fixed size")
-        total = max((-(-size // stride) - 1) * stride + (k - 1) * dilation + 1 - size, 0)
+        reach = (k - 1) * dilation + 1
+        if isinstance(size, int):
+            total = max((-(-size // stride) - 1) * stride + reach - size, 0)
+        elif stride == 1:
+            total = reach - 1
+        else:
+            raise GraphError(
+                f"auto_pad of a dimension of size {size} with stride {stride}",
+                "the padding depends on the size, which a call gives",
+                "give the size: from_onnx(model, shape_dict={...})",
+            )
         small, great = total // 2, total - total // 2
         before.append(small if auto_pad == "SAME_UPPER" else great)
         after.append(great if auto_pad == "SAME_UPPER" else small)
@@ -807,13 +890,12 @@ def _instance_norm(imp: OnnxImporter, x: Any, scale: Any, bias: Any, epsilon: fl
 
 @row("Shape")
 def _shape(imp: OnnxImporter, x: Any, start: int = 0, end: int | None = None) -> Any:
-    return _as_sizes(imp.shape(x)[start:end])
+    return _sizes.as_sizes(imp.shape(x)[start:end])
 
 
 @row("Size")
 def _size(imp: OnnxImporter, x: Any) -> Any:
-    found = math.prod(imp.shape(x))
-    return OnnxSizes([found]) if isinstance(found, Expr) else np.array(found, "int64")
+    return _sizes.as_sizes([math.prod(imp.shape(x))], is_scalar=True)
 
 
 @row("Constant")
@@ -838,6 +920,10 @@ def _constant_of_shape(imp: OnnxImporter, shape: Any, value: Any = None) -> Any:
 def _reshape(imp: OnnxImporter, x: Any, shape: Any, allowzero: int = 0) -> Any:
     sizes = imp.numbers(shape, 1)
     old = imp.shape(x)
+    if isinstance(x, OnnxSizes):
+        if len(sizes) < 2:
+            return OnnxSizes(x, not sizes, x.dtype)
+        x = imp.tensor(x)
     if not allowzero:
         sizes = [
             old[n] if not isinstance(one, Expr) and one == 0 else one for n, one in enumerate(sizes)
@@ -868,8 +954,9 @@ def _transpose(imp: OnnxImporter, x: Any, perm: Any = None) -> Any:
 @row("Unsqueeze")
 def _unsqueeze(imp: OnnxImporter, x: Any, axes_input: Any = None, *, axes: Any = None) -> Any:
     places = list(axes) if axes_input is None else imp.numbers(axes_input, 1)
-    if isinstance(x, OnnxSizes):
-        return x
+    if isinstance(x, OnnxSizes) and x.is_scalar and len(places) == 1:
+        return OnnxSizes(x, False, x.dtype)
+    x = imp.tensor(x) if isinstance(x, OnnxSizes) else x
     if isinstance(x, np.ndarray | np.generic):
         return np.expand_dims(x, tuple(places))
     return imp.emit(R.expand_dims(x, places))
@@ -879,7 +966,7 @@ def _unsqueeze(imp: OnnxImporter, x: Any, axes_input: Any = None, *, axes: Any =
 def _squeeze(imp: OnnxImporter, x: Any, axes_input: Any = None, *, axes: Any = None) -> Any:
     places = axes if axes_input is None else imp.numbers(axes_input, 1)
     if isinstance(x, OnnxSizes):
-        return x
+        return OnnxSizes(x, x.is_scalar or len(x) == 1, x.dtype)
     if isinstance(x, np.ndarray | np.generic):
         return np.squeeze(x, None if places is None else tuple(places))
     return imp.emit(R.squeeze(x, places))
@@ -889,7 +976,8 @@ def _squeeze(imp: OnnxImporter, x: Any, axes_input: Any = None, *, axes: Any = N
 def _concat(imp: OnnxImporter, *values: Any, axis: int) -> Any:
     if all(_is_known(one) for one in values):
         if any(isinstance(one, OnnxSizes) for one in values):
-            return _as_sizes([item for one in values for item in _elements(one)])
+            found = [item for one in values for item in _sizes.elements(one)]
+            return _sizes.as_sizes(found, dtype=imp.dtype(values[0]))
         return np.concatenate(values, axis)
     return imp.emit(R.concat([imp.tensor(one) for one in values], axis))
 
@@ -939,7 +1027,7 @@ def _slice(
     places = list(range(len(begin))) if places is None else list(places)
     steps = [1] * len(begin) if steps is None else steps
     if isinstance(x, OnnxSizes):
-        return _as_sizes(list(x)[slice(begin[0], end[0], steps[0])])
+        return _sizes.as_sizes(list(x)[slice(begin[0], end[0], steps[0])], dtype=x.dtype)
     if isinstance(x, np.ndarray):
         cuts = [slice(None)] * x.ndim
         for place, *bounds in zip(places, begin, end, steps, strict=True):
@@ -951,16 +1039,18 @@ def _slice(
 @row("Gather")
 def _gather(imp: OnnxImporter, x: Any, indices: Any, axis: int = 0) -> Any:
     if isinstance(x, OnnxSizes) and _is_known(indices):
-        found = [x[int(one)] for one in np.asarray(indices).ravel()]
-        return _as_sizes(found) if np.ndim(indices) or isinstance(found[0], Expr) else found[0]
+        if np.ndim(indices) < 2 and not isinstance(indices, OnnxSizes):
+            found = [x[int(one)] for one in np.asarray(indices).ravel()]
+            return _sizes.as_sizes(found, not np.ndim(indices), x.dtype)
+        x = imp.tensor(x)
     if isinstance(x, np.ndarray) and isinstance(indices, np.ndarray | np.generic):
         return np.take(x, np.asarray(indices), axis)
     places = imp.tensor(indices)
     if isinstance(indices, np.ndarray | np.generic):
         extent = imp.shape(x)[axis]
-        if isinstance(extent, int):
-            fixed = np.where(np.asarray(indices) < 0, np.asarray(indices) + extent, indices)
-            places = const(fixed, str(np.asarray(indices).dtype))
+        if not np.ndim(indices) and int(indices) < 0 and not isinstance(extent, int):
+            return imp.emit(R.take(imp.tensor(x), PrimValue(extent + int(indices)), axis))
+        places = counted_up(imp.builder, places, extent)
     return imp.emit(R.take(imp.tensor(x), places, axis))
 
 
@@ -1019,7 +1109,15 @@ def _expand(imp: OnnxImporter, x: Any, shape: Any) -> Any:
 
 @row("Tile")
 def _tile(imp: OnnxImporter, x: Any, repeats: Any) -> Any:
-    return imp.emit(R.tile(imp.tensor(x), imp.numbers(repeats, 1)))
+    counts, x = imp.numbers(repeats, 1), imp.tensor(x)
+    if not _is_open(*counts):
+        return imp.emit(R.tile(x, counts))
+    sizes = imp.shape(x)
+    inner = [part for one in sizes for part in (1, one)]
+    outer = [part for pair in zip(counts, sizes, strict=True) for part in pair]
+    whole = imp.emit(R.broadcast_to(imp.emit(R.reshape(x, inner)), outer))
+    pairs = zip(counts, sizes, strict=True)
+    return imp.emit(R.reshape(whole, [ops.multiply(*pair) for pair in pairs]))
 
 
 @row("Pad")
@@ -1042,8 +1140,20 @@ def _pad(
     flat = [0] * (2 * rank)
     for n, place in enumerate(places):
         flat[2 * (place % rank)], flat[2 * (place % rank) + 1] = widths[n], widths[half + n]
+    if _is_open(*flat):
+        if mode != "constant":
+            raise GraphError(
+                f"pads that calls give in mode {mode!r}", f"they are {flat}", "use fixed pads"
+            )
+        return _padded(imp, x, flat[::2], flat[1::2], fill)
     kind = {"edge": "replicate", "wrap": "circular"}.get(mode, mode)
     return imp.emit(R.nn.pad(x, flat, pad_mode=kind, pad_value=fill))
+
+
+def _padded(imp: OnnxImporter, x: Any, before: list[Any], after: list[Any], fill: Any) -> Any:
+    """A tensor with elements of a value around it, as many as calls give."""
+    sides = [[ops.convert(one) for one in side] for side in (before, after)]
+    return imp.builder.emit_te(topi.nn.pad, x, *sides, fill, primfunc_name_hint="pad")
 
 
 @row("Trilu")
@@ -1058,7 +1168,10 @@ def _range(imp: OnnxImporter, start: Any, limit: Any, delta: Any) -> Any:
     dtype = imp.dtype(start)
     if not any(isinstance(one, Expr) for one in given):
         return np.arange(*given, dtype=dtype)
-    return imp.emit(R.arange(given[0], given[1], given[2], dtype))
+    start, limit, delta = given
+    if not _is_open(delta) and delta != 0:  # a sequence against its direction is empty
+        limit = (ops.maximum if delta > 0 else ops.minimum)(limit, start)
+    return imp.emit(R.arange(start, limit, delta, dtype))
 
 
 @row("OneHot")
@@ -1072,8 +1185,73 @@ def _one_hot(imp: OnnxImporter, indices: Any, depth: Any, values: Any, axis: int
     return imp.emit(R.one_hot(places, values_of[0], values_of[1], count, axis))
 
 
+@row("Upsample")
+def _upsample(
+    imp: OnnxImporter, x: Any, factors: Any = None, *, mode: str = "nearest", scales: Any = None
+) -> Any:
+    """What Resize was until version 9; version 10 has the same semantics."""
+    imp.inputs = [imp.inputs[0], "", *imp.inputs[1:]]  # as Resize has them
+    given = np.array(scales, "float32") if factors is None else factors
+    return _resized(
+        imp,
+        x,
+        None,
+        given,
+        mode=mode,
+        coordinate_transformation_mode="asymmetric",
+        nearest_mode="floor",
+    )
+
+
 @row("Resize")
-def _resize(
+def _resize(imp: OnnxImporter, x: Any, *inputs: Any, **attrs: Any) -> Any:
+    if imp.opset < 11:
+        return _upsample(imp, x, *inputs, **attrs)
+    return _resized(imp, x, *inputs, **attrs)
+
+
+def _resized_sizes(
+    imp: OnnxImporter, extents: list[Any], scales: Any, sizes: Any, policy: str
+) -> tuple[list[Any], list[Any]]:
+    """The new sizes and the factors of dimensions; None for the ratio of sizes that calls give."""
+    if sizes is None:
+        factors = imp.numbers(scales, 2)
+        pairs = zip(extents, factors, strict=True)
+        return [_scaled_size(imp, *pair) for pair in pairs], factors
+    size = imp.numbers(sizes, 3)
+    pairs = zip(extents, size, strict=True)
+    factors = [None if _is_open(*pair) else pair[1] / pair[0] for pair in pairs]
+    if policy == "stretch":
+        return size, factors
+    if None in factors:
+        raise GraphError(
+            f"keep_aspect_ratio_policy={policy!r} of sizes that calls give",
+            f"the sizes are {extents} and {size}",
+            "give the shapes of inputs: from_onnx(model, shape_dict={...})",
+        )
+    factor = (min if policy == "not_larger" else max)(factors)
+    return [math.floor(one * factor + 0.5) for one in extents], [factor] * len(factors)
+
+
+def _is_open(*sizes: Any) -> bool:
+    """Whether a call gives one of the sizes."""
+    return any(isinstance(one, Expr) for one in sizes)
+
+
+def _scaled_size(imp: OnnxImporter, extent: Any, factor: float) -> Any:
+    """A size times a factor, which calls check to be a whole number."""
+    if not isinstance(extent, Expr):
+        return math.floor(extent * factor)
+    exact = _sizes.product(_sizes.real(extent), factor)
+    new = imp.size_of(_sizes.rounded("floor", exact))
+    if not float(factor).is_integer():  # else elements are not those of the ratio of the sizes
+        rest = ops.cast("int64", ops.not_equal(exact, intrinsics.floor(exact)))
+        zero = ShapeStructInfo((ops.const(0, "int64"),))
+        imp.builder.match_cast(ShapeExpr((rest,)), zero)
+    return new
+
+
+def _resized(
     imp: OnnxImporter,
     x: Any,
     roi: Any = None,
@@ -1093,23 +1271,23 @@ def _resize(
     shape = imp.shape(x)
     places = [one % len(shape) for one in axes or range(len(shape))]
     extents = [shape[one] for one in places]
-    if sizes is not None:
-        size = imp.numbers(sizes, 3)
-        factors = [new / old for old, new in zip(extents, size, strict=True)]
-        if keep_aspect_ratio_policy != "stretch":
-            choose = min if keep_aspect_ratio_policy == "not_larger" else max
-            factors = [choose(factors)] * len(factors)
-            size = [math.floor(one * factors[0] + 0.5) for one in extents]
-    else:
-        factors = imp.numbers(scales, 2)
-        size = [math.floor(one * factor) for one, factor in zip(extents, factors, strict=True)]
-    if antialias and any(one < 1 for one in factors):
+    size, factors = _resized_sizes(imp, extents, scales, sizes, keep_aspect_ratio_policy)
+    if antialias and any(one is None or one < 1 for one in factors):
         raise GraphError("resize with antialias", "", "resize without it")
     rows = list(zip(places, extents, size, factors, strict=True))
-    changed = [one for one in rows if one[1] != one[2] or one[3] != 1]
+    changed = [one for one in rows if not _is_kept(imp, *one[1:])]
+    is_open = any(_is_open(*one[1:3]) for one in changed)
     is_plain = coordinate_transformation_mode in ("half_pixel", "align_corners", "asymmetric")
     is_plain &= nearest_mode != "round_prefer_ceil" and len(shape) == 4
-    is_plain &= all(n > 1 and new == old * factor for n, old, new, factor in changed)
+    is_plain &= all(
+        n > 1 and (_is_open(old, new) or new == old * factor) for n, old, new, factor in changed
+    )
+    if is_open and not is_plain:
+        raise GraphError(
+            f"dimensions {[one[0] for one in changed]} are resized, of which calls give the sizes",
+            f"the tensor has the shape {shape}, and the mode is {coordinate_transformation_mode}",
+            "give the shapes of inputs: from_onnx(model, shape_dict={...})",
+        )
     if not is_plain:
         regions = (
             imp.numbers(roi, 1) if coordinate_transformation_mode == "tf_crop_and_resize" else []
@@ -1117,6 +1295,8 @@ def _resize(
         found = imp.tensor(x)
         for row_number, (axis, old, new, factor) in enumerate(rows):
             region = regions[row_number :: len(rows)] or (0, 1)
+            if _is_open(old) and tuple(region) == (0, 1):
+                continue
             at = _sources(old, new, factor, coordinate_transformation_mode, region)
             is_outside = (at < 0) | (at > old - 1)
             method, keeps = mode, bool(exclude_outside) and mode == "cubic"
@@ -1141,6 +1321,13 @@ def _resize(
         extrapolation_value=extrapolation_value,
     )
     return imp.emit(call)
+
+
+def _is_kept(imp: OnnxImporter, old: Any, new: Any, factor: Any) -> bool:
+    """Whether a dimension keeps its size."""
+    if _is_open(old, new):
+        return imp.builder.analyzer.can_prove_equal(old, new)
+    return bool(old == new and factor == 1)
 
 
 _ROUNDINGS: dict[str, Callable[[Any], Any]] = {

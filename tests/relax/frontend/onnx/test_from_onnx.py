@@ -296,7 +296,7 @@ def test_from_onnx_rejects(nodes, inputs, constants, message: str) -> None:
 
 
 def test_dynamic_sizes_are_not_padded_automatically() -> None:
-    nodes = [("Conv", ["x", "w"], ["y"], {"auto_pad": "SAME_UPPER"})]
+    nodes = [("Conv", ["x", "w"], ["y"], {"auto_pad": "SAME_UPPER", "strides": [2, 2]})]
     weight = {"w": np.ones((1, 2, 1, 1), "float32")}
     model = model_of(nodes, {"x": IMAGE}, weight, shapes={"x": [1, 2, "h", 5]})
     with pytest.raises(GraphError, match="auto_pad of a dimension of size h"):

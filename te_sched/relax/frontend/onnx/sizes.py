@@ -1,0 +1,142 @@
+"""Sizes where ONNX has tensors of numbers: what computes shapes is evaluated while a model is read.
+
+    Shape, Gather, Sub, Div      OnnxSizes((n - 9) / 2), without dimensions, rounded towards zero
+    Cast to float, Mul, Floor    floor(float32(n) * 1.5), which a cast to integers makes a size
+
+Must not know rows of operators.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from te_sched.arith.analyzer import Analyzer
+from te_sched.ir import dtypes, intrinsics, ops
+from te_sched.ir.expr import Call, Cast, Expr, FloatImm, IntImm, Mul
+
+_LARGEST_RATIO = 1 << 10  # products of sizes and small ratios are exact in float32
+
+
+class OnnxSizes(tuple[Any, ...]):
+    """Numbers of which some are expressions: those of a tensor of one dimension, or of none.
+
+    `make` gives the tensor of the graph where the numbers cannot be computed as a shape.
+    """
+
+    is_scalar: bool
+    dtype: str
+    make: Callable[[], Any] | None
+
+    def __new__(
+        cls,
+        values: Sequence[Any],
+        is_scalar: bool = False,
+        dtype: str = "int64",
+        make: Callable[[], Any] | None = None,
+    ) -> OnnxSizes:
+        """The numbers, ints and expressions."""
+        made = super().__new__(cls, values)
+        made.is_scalar, made.dtype, made.make = is_scalar, dtype, make
+        return made
+
+
+def as_sizes(
+    values: Sequence[Any],
+    is_scalar: bool = False,
+    dtype: str = "int64",
+    make: Callable[[], Any] | None = None,
+) -> Any:
+    """Sizes; an array if all are numbers."""
+    simple = [one.value if isinstance(one, IntImm | FloatImm) else one for one in values]
+    if any(isinstance(one, Expr) for one in simple):
+        return OnnxSizes(simple, is_scalar, dtype, make)
+    return np.array(simple[0] if is_scalar else simple, dtype)
+
+
+def rank_of(value: Any) -> int:
+    """The number of dimensions of sizes or of an array."""
+    return int(not value.is_scalar) if isinstance(value, OnnxSizes) else np.ndim(value)
+
+
+def elements(value: Any) -> list[Any]:
+    """The numbers of sizes or of an array."""
+    return list(value) if isinstance(value, OnnxSizes) else np.asarray(value).ravel().tolist()
+
+
+def zipped(function: Callable[[Any, Any], Any], a: Any, b: Any) -> list[Any] | None:
+    """The results of a function of the numbers of two values; None if they do not fit."""
+    one, other = elements(a), elements(b)
+    count = max(len(one), len(other)) if one and other else 0
+    if max(rank_of(a), rank_of(b)) > 1 or any(len(it) not in (1, count) for it in (one, other)):
+        return None
+    pairs = zip(*[it * (count if len(it) == 1 else 1) for it in (one, other)], strict=True)
+    return [function(*pair) for pair in pairs]
+
+
+def quotient(a: Any, b: Any, analyzer: Analyzer) -> Any:
+    """A quotient: that of integers is rounded towards zero."""
+    one, other = ops.convert(a), ops.convert(b)
+    if not (isinstance(a, Expr) or isinstance(b, Expr)):
+        is_integral = isinstance(a, int) and isinstance(b, int)
+        return (abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)) if is_integral else a / b
+    if dtypes.is_float(one.dtype) or dtypes.is_float(other.dtype):
+        return real(a) / real(b)
+    is_positive = analyzer.can_prove(ops.greater_equal(one, 0))
+    if is_positive and analyzer.can_prove(ops.greater(other, 0)):
+        return ops.floordiv(a, b)
+    return ops.truncdiv(a, b)
+
+
+def real(value: Any) -> Any:
+    """A number as one of float32."""
+    return ops.cast("float32", value) if isinstance(value, Expr) else float(value)
+
+
+def product(a: Any, b: Any) -> Any:
+    """A product; that of a size that is cast to float32 and of an integer is cast afterwards."""
+    if not isinstance(a, Expr):
+        a, b = b, a
+    if isinstance(a, Cast) and not isinstance(b, Expr) and float(b).is_integer():
+        return ops.cast("float32", ops.multiply(a.value, int(b)))
+    return a * b
+
+
+def decided(condition: Any, analyzer: Analyzer) -> bool | None:
+    """Whether a condition of sizes holds always (True) or never (False); None if that depends."""
+    if not isinstance(condition, Expr):
+        return bool(condition)
+    if analyzer.can_prove(condition):
+        return True
+    return False if analyzer.can_prove(ops.logical_not(condition)) else None
+
+
+def rounded(name: str, value: Any) -> Any:
+    """`floor` or `ceil` of a number of float32."""
+    if not isinstance(value, Expr):
+        return float(np.floor(value) if name == "floor" else np.ceil(value))
+    return value if isinstance(value, Cast) else getattr(intrinsics, name)(value)
+
+
+def integral(value: Any) -> tuple[Any, bool]:
+    """A number of float32 as an integer, rounded towards zero; whether it is a plain size, which
+    has no floats in it.
+    """
+    if not isinstance(value, Expr):
+        return int(value), True
+    if isinstance(value, Cast):
+        return value.value, True
+    inner = value.args[0] if isinstance(value, Call) and value.op == "tir.floor" else None
+    if isinstance(inner, Mul) and isinstance(inner.a, Cast) and isinstance(inner.b, FloatImm):
+        ratio = Fraction(inner.b.value)
+        if 0 < ratio.numerator < _LARGEST_RATIO and ratio.denominator < _LARGEST_RATIO:
+            return scaled(inner.a.value, ratio), True
+    return ops.cast("int64", value), False
+
+
+def scaled(size: Any, ratio: Fraction) -> Any:
+    """A size times a ratio, rounded down."""
+    return ops.floordiv(ops.multiply(size, ratio.numerator), ratio.denominator)
