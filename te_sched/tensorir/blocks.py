@@ -5,13 +5,18 @@ bindings. Must not know any primitive.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import prod
 from typing import Any
 
+import numpy as np
+
+from te_sched.arith.conditions import conjuncts
+from te_sched.arith.evaluate import Unevaluable, evaluate
 from te_sched.arith.iter_detect import IterMapLevel, is_number
 from te_sched.arith.iter_map import detect_iter_map
 from te_sched.ir import ops
 from te_sched.ir.blocks import Block, BlockRealize
-from te_sched.ir.expr import Buffer, BufferLoad, BufferRegion, Expr, Range, Var
+from te_sched.ir.expr import Buffer, BufferLoad, BufferRegion, Expr, IntImm, Range, Var
 from te_sched.ir.ops import is_const
 from te_sched.ir.stmt import BufferStore, For
 from te_sched.ir.visitor import replace, variables_of, walk
@@ -85,6 +90,31 @@ def predicate_of(index: BlockIndex, key: BlockKey) -> Expr:
                 break
             found = ops.logical_and(found, index.realize(one).predicate)
     return found
+
+
+def run_once(index: BlockIndex, loops: Sequence[Var], condition: Expr) -> bool:
+    """Whether a condition on some loops holds in at most one of their iterations, as u < 1 does."""
+    bounds = [(index.loop(one).min, index.loop(one).extent) for one in loops]
+    extents = [extent.value for _, extent in bounds if isinstance(extent, IntImm)]
+    count = prod(extents)
+    if not loops or len(extents) < len(loops) or count > _MOST:
+        return not loops
+    holds = np.ones(count, bool)
+    digits = np.indices(tuple(extents)).reshape(len(loops), count)
+    try:
+        values = {
+            one: digit + evaluate(low, {}, {})
+            for one, digit, (low, _) in zip(loops, digits, bounds, strict=True)
+        }
+        for one in conjuncts(condition):
+            if variables_of(one) <= values.keys():
+                holds = np.logical_and(holds, evaluate(one, values, {}))
+    except Unevaluable:
+        return False
+    return int(np.count_nonzero(holds)) <= 1
+
+
+_MOST = 1 << 16  # number of iterations to evaluate
 
 
 def accessed(index: BlockIndex, key: BlockKey, writes: bool) -> tuple[BufferRegion, ...]:

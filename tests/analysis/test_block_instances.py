@@ -233,3 +233,42 @@ def test_copies_of_a_part_of_a_reduction_are_not_overwritten(copies: int) -> Non
     for _ in range(copies):
         block = sch.cache_write(block, 0, "global")
     refused(sch.mod, "block B_k1 overwrites the results of the reduction B_k0")
+
+
+UNITS = """
+@T.prim_func
+def main(A: T.Buffer((6, 24), "{dtype}"), B: T.Buffer((6,), "{dtype}")):
+    for i, k, u in T.grid(6, 24, 7):
+        with T.block("B"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            T.where({condition})
+            with T.init():
+                B[vi] = T.{dtype}(0)
+            B[vi] = B[vi] + A[vi, vk]
+"""
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int8", "uint64", "float16"])
+@pytest.mark.parametrize("condition", ["u < 1", "u == 3", "u * 2 + 1 > 12", "u < 1 and i < 9"])
+def test_loops_of_one_iteration_repeat_nothing(condition: str, dtype: str) -> None:
+    func = from_source(UNITS.format(condition=condition, dtype=dtype))
+    a, b = np.arange(144).reshape(6, 24).astype(dtype) % 5, np.ones(6, dtype)
+    te_sched.build(func)(a, b)
+    np.testing.assert_array_equal(b, a.sum(axis=1, dtype=dtype))
+
+
+@pytest.mark.parametrize("condition", ["u < 2", "u != 3", "u + k < 30"])
+def test_loops_of_several_iterations_are_refused(condition: str) -> None:
+    refused(
+        from_source(UNITS.format(condition=condition, dtype="float32")),
+        "block B adds some values of its reduction several times",
+    )
+
+
+@pytest.mark.parametrize("factors", [[7, None], [None, 7], [2, None, 3]])
+def test_a_unit_loop_that_is_split_repeats_nothing(factors: list[int | None]) -> None:
+    sch = tir.Schedule(row_sums)
+    sch.split(sch.add_unit_loop("B"), factors)
+    assert sums(sch.mod)
+    sch.decompose_reduction("B", loops(sch, "B")[1])
+    assert sums(sch.mod)

@@ -762,7 +762,7 @@ CASES: list[tuple[str, Callable[[Any], Any], str]] = [
     (PADDED["partial"], _pad, "its loops do not give all values of iterator vi = i"),
     (PADDED["from three"], _pad, "its iterator vi does not begin at 0"),
     (PADDED["larger result"], _pad, "it does not write all elements of B, which has the shape"),
-    (PADDED["inside"], _pad, "loop i has other statements, too"),
+    (PADDED["raw"], _pad, "loop i has other statements, too"),
     (PADDED["raw"], _pad_reduction, "a statement in loop i accesses D outside of blocks"),
     (PADDED["written"], _pad_reduction, "block C in the same loops accesses D, too"),
     (

@@ -72,6 +72,7 @@ def test_prints_as_tvm() -> None:
     [
         *[(name, padding) for name in ("plain", "first") for padding in ([4, 1], [16, 16])],
         *[(name, padding) for name in ("plain", "inside") for padding in ([1, 4], [10, 13])],
+        *[("inside", padding) for padding in ([4, 1], [16, 16])],
     ],
 )
 def test_padded_programs_compute_the_same(program: str, padding: list[int]) -> None:
@@ -105,6 +106,23 @@ def test_blocks_in_the_same_loops_use_the_copy() -> None:
     assert sch.get(sch.get_block("C_update")).writes[0].buffer.name == "C_pad"
     assert sch.get(sch.get_block("D")).reads[0].buffer.name == "C"
     check_same(sch, MATMUL)
+
+
+def test_other_blocks_run_in_the_iterations_that_loops_had() -> None:
+    sch = scheduled(MATMUL)
+    sch.decompose_reduction("C", loops(sch, "C")[2])
+    sch.pad_einsum("C_init", [5, 3])
+    assert sch.mod.script().count("T.where(i < 8 and j < 8)") == 1
+    check_same(sch, MATMUL)
+
+
+def test_a_temporary_that_the_same_loops_write_is_not_copied() -> None:
+    sch = scheduled(PADDED["inside"])
+    sch.pad_einsum("C", [4])
+    copy = sch.get(sch.get_block("B_pad"))
+    assert not copy.reads
+    assert "T.where(i < 10)" in sch.mod.script()
+    check_same(sch, PADDED["inside"])
 
 
 def test_padding_again_and_blockizing() -> None:

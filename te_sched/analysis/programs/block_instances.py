@@ -157,6 +157,7 @@ class _Instances:
         self.index, self.key, self.realize = index, key, index.realize(key)
         self.loops = loops_around(index, key)
         self.is_reduction = any(axis.kind == "CommReduce" for axis, _ in self._bindings())
+        self.counted: set[Var] = set()  # the loops whose iterations were counted
 
     def _bindings(self) -> Iterator[tuple[IterVar, Expr]]:
         return zip(self.realize.block.iter_vars, self.realize.iter_values, strict=True)
@@ -221,9 +222,11 @@ class _Instances:
                 if outside.size:
                     return self._outside(axis, int(outside[0]), low, extent)
             instances.append(own)
-        if not self.is_reduction or not instances:
+        has_axes = bool(instances) or self.realize.block.init is not None
+        if not self.is_reduction or not part.loops or not has_axes:
             return None
-        count, different = len(instances[0]), len(distinct_rows([*instances, *begun]))
+        self.counted |= {*part.loops}
+        count, different = len(begun[0]), len(distinct_rows([*instances, *begun]))
         return None if different == count else self._repeated(part, count, different)
 
     @cached_property
@@ -256,7 +259,7 @@ class _Instances:
 
     def _evaluated(self, part: _Part) -> tuple[list[Any], list[Any]]:
         """The values of iterators in all iterations of loops in which the conditions hold, and
-        those of the loops whose iterations compute a reduction from its begin.
+        the numbers of the begins of a reduction, from loops around these.
         """
         loops = [self.index.loop(one) for one in part.loops]
         extents = [_number(one.extent) for one in loops]
@@ -269,9 +272,9 @@ class _Instances:
             known[loop.loop_var] = place + evaluate(loop.min, {}, {})
         holds = np.ones(places.shape[1], bool)
         for one in part.conditions:
-            holds = holds & evaluate(one, known, {})
+            holds = np.logical_and(holds, evaluate(one, known, {}))
         found = [evaluate(value, known, {}) for _, value in part.bindings]
-        begun = [known[one] for one in part.loops if one in self.beginning]
+        begun = [0, *[known[one] for one in part.loops if one in self.beginning]]
         values, begins = [
             [np.broadcast_to(one, holds.shape)[holds] for one in some] for some in (found, begun)
         ]
@@ -303,7 +306,7 @@ class _Instances:
             self.key.name,
             f"block {self.key.name} adds some values of its reduction several times",
             f"{count} iterations of the loops {', '.join([one.name for one in part.loops])} give "
-            f"{instances} values of {names}",
+            + (f"{instances} values of {names}" if names else "the same values of its iterators"),
             "use split factors whose product is the extent of the loop, or exclude iterations with "
             "T.where",
         )
@@ -318,7 +321,7 @@ class _Instances:
                 continue
             if one in self.reduced:
                 outer = outer or one.name
-            elif one not in used and outer:
+            elif one not in used and one not in self.counted and outer:
                 return broken_rule(
                     self.key.name,
                     f"block {self.key.name} adds some values of its reduction several times",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from te_sched.ir.ops import is_const
 from te_sched.ir.root_block import has_blocks
-from te_sched.ir.stmt import For, PrimFunc, Stmt
+from te_sched.ir.stmt import For, PrimFunc
 from te_sched.lower.blocks.compact_buffers import compact_buffers
 from te_sched.lower.blocks.declarations import drop_declarations, has_declarations
 from te_sched.lower.blocks.inject_pipelines import inject_pipelines
@@ -19,12 +19,13 @@ from te_sched.lower.passes import Pass
 from te_sched.lower.simplify import simplify
 from te_sched.lower.statements import statements
 
+_UNIFY = (Pass(unify_threads, "opaque", 0),)
 BLOCK_PASSES = (
     Pass(lower_cross_thread, "blocks", 0),
     Pass(lower_init, "blocks", 0),
     Pass(place_allocations, "blocks", 0),
     Pass(make_opaque, "opaque", 0),
-    Pass(unify_threads, "opaque", 0),
+    *_UNIFY,
     Pass(compact_buffers, "opaque", 0),
     Pass(lower_match_buffers, "opaque", 0),
     Pass(simplify, "opaque", 0),
@@ -38,10 +39,12 @@ def passes_of(func: PrimFunc) -> tuple[Pass, ...]:
     """The passes that a function needs: all of them if it has blocks."""
     if has_blocks(func.body):
         return BLOCK_PASSES
+    is_scheduled = func.origin == "schedule"
+    loops = [] if is_scheduled else [s for s in statements(func.body) if type(s) is For]
+    unify = _UNIFY if any(loop.thread_binding is not None for loop in loops) else ()
     if has_declarations(func.body):
-        return BLOCK_PASSES[-2:]
-    is_lowered = func.origin != "schedule" and any(map(_is_lowered, statements(func.body)))
-    return BLOCK_PASSES[-2:-1] if is_lowered else ()
+        return (*unify, *BLOCK_PASSES[-2:])
+    return (*unify, *(BLOCK_PASSES[-2:-1] if unify or any(map(_is_lowered, loops)) else ()))
 
 
 def printed_passes_of(func: PrimFunc) -> tuple[Pass, ...]:
@@ -52,11 +55,9 @@ def printed_passes_of(func: PrimFunc) -> tuple[Pass, ...]:
     return passes if passes is BLOCK_PASSES else (Pass(simplify, "declared", 0), *passes)
 
 
-def _is_lowered(statement: Stmt) -> bool:
-    """Whether a statement is a loop that TVM lowers with the blocks: one of one iteration, which it
-    removes, or with pragmas.
+def _is_lowered(loop: For) -> bool:
+    """Whether TVM lowers a loop with the blocks: one of one iteration, which it removes, or with
+    pragmas.
     """
-    if type(statement) is not For or statement.thread_binding is not None:
-        return False
-    has_pragma = any(key.startswith(PRAGMA) for key in statement.annotations)
-    return has_pragma or is_const(statement.extent, 1)
+    has_pragma = any(key.startswith(PRAGMA) for key in loop.annotations)
+    return has_pragma or is_const(loop.extent, 1)

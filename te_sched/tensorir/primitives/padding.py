@@ -15,13 +15,14 @@ from te_sched.arith.structural_equality import all_same
 from te_sched.errors import ScheduleError
 from te_sched.ir import expr as E
 from te_sched.ir import ops
-from te_sched.ir.blocks import Block
+from te_sched.ir.blocks import Block, BlockRealize
 from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.calls import effect_of
 from te_sched.ir.dtypes import is_integral
 from te_sched.ir.expr import (
     Buffer,
     BufferLoad,
+    BufferRegion,
     Call,
     Expr,
     IntImm,
@@ -35,13 +36,20 @@ from te_sched.ir.stmt import BufferStore, For, LetStmt, SeqStmt, Stmt
 from te_sched.ir.structural import plain_of
 from te_sched.ir.visitor import Mapper, replace, variables_of, walk
 from te_sched.tensorir.base import ScheduleBase, integer, listed, of_block
-from te_sched.tensorir.blocks import accessed, accessed_outside, buffers_of, loop_ranges
+from te_sched.tensorir.blocks import (
+    accessed,
+    accessed_outside,
+    buffers_of,
+    loop_ranges,
+    range_of,
+    siblings,
+)
 from te_sched.tensorir.copies import copy_nest
 from te_sched.tensorir.handles import NUMBERS, BlockRV, instruction
 from te_sched.tensorir.primitives.finding import check_not_root
 from te_sched.tensorir.relaxation import covers
 from te_sched.tensorir.rewriting import Swap
-from te_sched.tensorir.state import BlockKey, Key, sequence, with_block
+from te_sched.tensorir.state import BlockKey, sequence, with_block
 from te_sched.tensorir.updates import NEUTRAL, any_update_of
 
 _Refusal = Callable[[str, str], ScheduleError]
@@ -112,9 +120,12 @@ class PaddingPrimitives(ScheduleBase):
             if axis.var in padded and value in {*above}
         }
         _check_nest(self, key, extents, plan, refused)
-        pad = _Pad(plan, own, padded, extents)
+        pad = _Pad(self, key, plan, padded, extents)
         top = above[0] if above else key
-        copies = [_copy(old, new) for old, new in plan.reads.items()]
+        inside = _written_inside(self, key)
+        copies = [
+            _zeros(new) if old in inside else _copy(old, new) for old, new in plan.reads.items()
+        ]
         backs = [_copy(old, new, is_back=True) for old, new in plan.writes.items()]
         nest = pad.visit(self.nodes[top])
         scope = self.scope(key)
@@ -143,17 +154,44 @@ class _Plan(NamedTuple):
 
 
 class _Pad(Swap):
-    """Replaces buffers by padded ones, and the extents of loops and of a block's iterators."""
+    """Replaces buffers by padded ones, and the extents of loops and of a block's iterators. Other
+    blocks in these loops are executed in the iterations that the loops had before.
+    """
 
     def __init__(
-        self, plan: _Plan, block: Block, padded: _Padded, extents: Mapping[Any, Expr]
+        self,
+        index: ScheduleBase,
+        key: BlockKey,
+        plan: _Plan,
+        padded: _Padded,
+        extents: Mapping[Any, Expr],
     ) -> None:
         super().__init__(plan.copies(), is_everywhere=True)
-        self.block, self.padded, self.extents = block, padded, extents
+        self.block, self.padded, self.extents = index.block(key), padded, extents
+        self.old = {loop: range_of(index.loop(loop)) for loop in extents}
+        self.changed: list[Var] = []  # the loops around whose extents change
 
     def visit_For(self, node: For) -> For:
+        is_changed = node.loop_var in self.extents
+        self.changed += [node.loop_var] * is_changed
+        new: For = self.generic(node)
+        if not is_changed:
+            return new
+        self.changed.pop()
+        return replace(new, extent=self.extents[node.loop_var])
+
+    def visit_BlockRealize(self, node: BlockRealize) -> Any:
+        changed, self.changed = self.changed, []
         new = self.generic(node)
-        return replace(new, extent=self.extents.get(node.loop_var, new.extent))
+        self.changed = changed
+        if node.block is self.block:
+            return new
+        predicate = new.predicate
+        for loop in changed:
+            predicate = ops.logical_and(
+                predicate, loop < self.old[loop].min + self.old[loop].extent
+            )
+        return new if predicate is new.predicate else replace(new, predicate=predicate)
 
     def visit_Block(self, node: Block) -> Any:
         new = super().visit_Block(node)
@@ -366,20 +404,17 @@ def _check_nest(
     plan: _Plan,
     refused: _Refusal,
 ) -> None:
-    """Refuse other statements in loops whose extents change, and those that may not access the
-    copies: all statements in the outermost loop do.
+    """Refuse statements outside of blocks in loops whose extents change, and blocks that may not
+    access the copies: all statements in the outermost loop do.
     """
     above = schedule.loops_above(key)
     if not above:
         return
-    is_changed = False
-    inside: list[Key] = [*above[1:], key]
-    for loop, inner in zip(above, inside, strict=True):
-        is_changed |= loop in extents
-        if is_changed and schedule.loop(loop).body is not schedule.nodes[inner]:
-            raise refused(
-                f"loop {loop.name} has other statements, too", "compute them in loops of their own"
-            )
+    outermost = next((loop for loop in above if loop in extents), None)
+    if outermost is not None and not _has_only_blocks(schedule.loop(outermost).body):
+        raise refused(
+            f"loop {outermost.name} has other statements, too", "compute them in loops of their own"
+        )
     for buffer in plan.copies().keys() & accessed_outside(schedule, above[0]):
         raise refused(
             f"a statement in loop {above[0].name} accesses {buffer.name} outside of blocks",
@@ -396,6 +431,7 @@ def _check_other(
     """Refuse a block in the same loops if it may access elements that the copies do not have."""
     analyzer = Analyzer()
     order = schedule.blocks_of(schedule.loops_above(key)[0])
+    inside = _written_inside(schedule, key)
     for old, new in plan.copies().items():
         reads, writes = [
             [one for one in accessed(schedule, other, kind) if one.buffer is old]
@@ -404,7 +440,7 @@ def _check_other(
         if not reads and not writes:
             continue
         if old in plan.reads:
-            is_right = not writes and all(
+            is_right = (old in inside or not writes) and all(
                 analyzer.can_prove(a <= b) for a, b in zip(old.shape, new.shape, strict=True)
             )
         else:
@@ -416,6 +452,39 @@ def _check_other(
                 f"block {other.name} in the same loops accesses {old.name}, too",
                 "compute it in loops of its own",
             )
+
+
+def _has_only_blocks(statement: Stmt) -> bool:
+    """Whether all statements in loops are blocks."""
+    if isinstance(statement, SeqStmt):
+        return all(map(_has_only_blocks, statement.seq))
+    if isinstance(statement, For):
+        return _has_only_blocks(statement.body)
+    return isinstance(statement, BlockRealize)
+
+
+def _written_inside(schedule: ScheduleBase, key: BlockKey) -> set[Buffer]:
+    """The temporaries that other blocks in the loops of a block write, and no block outside of
+    these accesses.
+    """
+    above, scope = schedule.loops_above(key), schedule.scope(key)
+    if not above or scope is None:
+        return set()
+    own = schedule.blocks_of(above[0])
+    written = {
+        region.buffer
+        for one in own
+        if one is not key
+        for region in accessed(schedule, one, writes=True)
+    }
+    outside = {
+        region.buffer
+        for one in siblings(schedule, key)
+        if one not in own
+        for writes in (False, True)
+        for region in accessed(schedule, one, writes)
+    }
+    return (written & {*schedule.block(scope).alloc_buffers}) - outside
 
 
 def _has_view(schedule: ScheduleBase, key: BlockKey, buffer: Buffer) -> bool:
@@ -442,6 +511,23 @@ def _copy(buffer: Buffer, padded: Buffer, is_back: bool = False) -> Stmt:
             inside = axis.var < old
             condition = inside if condition is None else ops.logical_and(condition, inside)
     return copy_nest(padded.name, axes, padded, buffer, there, is_back, "i", condition)
+
+
+def _zeros(padded: Buffer) -> Stmt:
+    """Loops around a block that sets all elements of a padded buffer to zero."""
+    axes = [
+        IterVar(Range(IntImm(0, size.dtype), size), Var(f"v{place}", size.dtype), "DataPar")
+        for place, size in enumerate(padded.shape)
+    ]
+    indices = tuple([axis.var for axis in axes])
+    store = BufferStore(padded, ops.const(0, padded.dtype), indices)
+    region = BufferRegion(padded, tuple([Range(v, IntImm(1, v.dtype)) for v in indices]))
+    block = Block(tuple(axes), (), (region,), padded.name, None, store)
+    loops = [Var(f"i{place}", axis.var.dtype) for place, axis in enumerate(axes)]
+    body: Stmt = BlockRealize(tuple(loops), ops.const(True), block)
+    for loop, size in zip(reversed(loops), reversed(padded.shape), strict=True):
+        body = For(loop, IntImm(0, loop.dtype), size, "serial", body)
+    return body
 
 
 def _dom(axis: IterVar) -> Range:

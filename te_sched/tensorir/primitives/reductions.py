@@ -15,7 +15,7 @@ from te_sched.ir.ops import is_const
 from te_sched.ir.stmt import BufferStore, For, LetStmt, Stmt
 from te_sched.ir.visitor import replace, substitute, variables_of, walk
 from te_sched.tensorir.base import ScheduleBase, integer, of_block, of_loop
-from te_sched.tensorir.blocks import accessed, bound_kinds, why_not_reduction
+from te_sched.tensorir.blocks import accessed, bound_kinds, run_once, why_not_reduction
 from te_sched.tensorir.dependences import outermost_blocks
 from te_sched.tensorir.handles import ATTRIBUTE, BlockRV, LoopRV, instruction
 from te_sched.tensorir.primitives.storage import copy_of
@@ -86,15 +86,16 @@ class ReductionPrimitives(ScheduleBase):
                 )
         inside = above[len(outside) :]
         used = variables_of(*realize.iter_values)
-        for one in inside:
-            if one not in used and not is_const(self.loop(one).extent, 1):
-                raise ScheduleError(
-                    f"cannot initialise block {key.name} before loop {before.name}",
-                    f"no iterator depends on loop {one.name}: each of its iterations computes the "
-                    "whole reduction again, and would add to the result of the one before",
-                    f"give a loop inside of {one.name}",
-                    [of_block(key.name), of_loop(one.name)],
-                )
+        unused = [one for one in inside if one not in used]
+        if not run_once(self, unused, realize.predicate):
+            one = next(one for one in unused if not is_const(self.loop(one).extent, 1))
+            raise ScheduleError(
+                f"cannot initialise block {key.name} before loop {before.name}",
+                f"no iterator depends on loop {one.name}: each of its iterations computes the "
+                "whole reduction again, and would add to the result of the one before",
+                f"give a loop inside of {one.name}",
+                [of_block(key.name), of_loop(one.name)],
+            )
         links: dict[Block, Block] = {}
         made = initialisation(realize, init, [self.loop(one) for one in inside])
         reads = {region.buffer for region in own.reads}

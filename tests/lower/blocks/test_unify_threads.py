@@ -122,3 +122,63 @@ def main(A: T.Buffer((8,), "int32")):
     with pytest.raises(BuildError, match=r"threadIdx\.x has extents 8 and 4 in one kernel"):
         te_sched.build(func, target="cuda")
     assert 'threadIdx_x in T.thread_binding(8, thread="threadIdx.x")' in unified(source)
+
+
+KERNELS = {
+    "threads": """
+for i in T.thread_binding(32, thread="threadIdx.x"):
+    B[i] = A[i] + 1.0""",
+    "blocks": """
+for b in T.thread_binding(5, thread="blockIdx.x"):
+    for i in T.thread_binding(8, thread="threadIdx.x"):
+        if b * 8 + i < 32:
+            B[b * 8 + i] = A[b * 8 + i] + 1.0""",
+    "kernels": """
+for i in T.thread_binding(32, thread="threadIdx.x"):
+    B[i] = A[i]
+for i in T.thread_binding(16, thread="threadIdx.x"):
+    for j in range(2):
+        B[i * 2 + j] = B[i * 2 + j] + 1.0""",
+    "same threads": """
+for b in T.thread_binding(4, thread="blockIdx.x"):
+    for i in T.thread_binding(8, thread="threadIdx.x"):
+        B[b * 8 + i] = A[b * 8 + i]
+    for j in T.thread_binding(8, thread="threadIdx.x"):
+        B[b * 8 + j] = B[b * 8 + j] + 1.0""",
+    "virtual": """
+for v in T.thread_binding(2, thread="vthread.x"):
+    for i in T.thread_binding(16, thread="threadIdx.x"):
+        B[v * 16 + i] = A[v * 16 + i] + 1.0""",
+    "memory": """
+for b in T.thread_binding(4, thread="blockIdx.x"):
+    S = T.decl_buffer((8,), "float32", scope="shared")
+    for i in T.thread_binding(8, thread="threadIdx.x"):
+        S[7 - i] = A[b * 8 + i] + 1.0
+    for i in T.thread_binding(8, thread="threadIdx.x"):
+        B[b * 8 + i] = S[7 - i]""",
+    "from two": """
+for i in T.thread_binding(2, thread="threadIdx.x"):
+    B[i] = A[i] + 1.0
+for i in T.thread_binding(2, 32, thread="threadIdx.x"):
+    B[i] = A[i] + 1.0""",
+}
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_kernels_without_blocks(name: str) -> None:
+    body = KERNELS[name].replace("\n", "\n    ")
+    parameters = 'A: T.Buffer((32,), "float32"), B: T.Buffer((32,), "float32")'
+    func = from_source(f"@T.prim_func\ndef main({parameters}):{body}\n")
+    device = te_sched.emulated_cuda(0)
+    a = np.arange(32, dtype="float32")
+    arrays = [te_sched.nd.array(one, device) for one in (a, np.zeros(32, "float32"))]
+    te_sched.build(func, target="cuda")(*arrays)
+    np.testing.assert_array_equal(arrays[1].numpy(), a + 1)
+
+
+def test_text_of_a_kernel_without_blocks() -> None:
+    func = from_source(
+        '@T.prim_func\ndef main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):\n'
+        '    for i in T.thread_binding(8, thread="threadIdx.x"):\n        B[i] = A[i]\n'
+    )
+    assert 'threadIdx_x = T.launch_thread("threadIdx.x", 8)' in te_sched.lower(func).script()
