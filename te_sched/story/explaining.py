@@ -254,7 +254,7 @@ def _with_time(step: StoryStep, timed: Timed, peak: float | None) -> StoryStep:
     """A step with its time, its rate, and the outputs that differ."""
     timing, operations = timed.timing, step.operations
     if timing.runs and operations:
-        rate = operations / timing.median / 1e6
+        rate = operations / timing.shortest / 1e6
         timing = replace(timing, gigaflops=rate, of_peak=rate / peak if peak else None)
     return replace(
         step,

@@ -131,7 +131,8 @@ class Problem:
 class Timing:
     """The run time of the function, or in `note` the reason why there is none.
 
-    `milliseconds` is the median of `runs` measurements, `lowest` and `highest` the extremes.
+    `milliseconds` is the shortest of `runs` measurements, which other programs disturb least, as is
+    `lowest`; `median` and `highest` are the median and the longest one.
     `against_first` is the speedup over the first measured step, of number `first`;
     `against_previous` that over the measured step before, of number `previous`. `gigaflops` are
     operations on values per nanosecond, `of_peak` their share of the processor's peak.
@@ -148,6 +149,7 @@ class Timing:
     first: int | None = None
     against_previous: float | None = None
     previous: int | None = None
+    median: float | None = None
 
     @property
     def is_timed(self) -> bool:
@@ -155,7 +157,7 @@ class Timing:
         return self.milliseconds is not None
 
     @property
-    def median(self) -> float:
+    def shortest(self) -> float:
         """The milliseconds of a time."""
         assert self.milliseconds is not None
         return self.milliseconds

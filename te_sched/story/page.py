@@ -198,15 +198,15 @@ def _fastest(steps: tuple[StoryStep, ...]) -> str:
     timed = [step for step in steps if step.timing.is_repeated]
     if len(timed) < 2:
         return ""
-    best = min(timed, key=lambda step: step.timing.median)
+    best = min(timed, key=lambda step: step.timing.shortest)
     first = next(step for step in steps if step.timing.is_timed)
-    near = [step for step in timed if step.timing.median <= (1 + NOISE) * best.timing.median]
+    near = [step for step in timed if step.timing.shortest <= (1 + NOISE) * best.timing.shortest]
     names = ", ".join(f'<a href="#step-{one.number}">{one.number}</a>' for one in near)
     said = f"Step {names} is" if len(near) == 1 else f"Steps {names} are"
-    said += f" the fastest: {time_text(best.timing.median)}"
+    said += f" the fastest: {time_text(best.timing.shortest)}"
     if first not in near:
         said += (
-            f", where step {first.number} takes {time_text(first.timing.median)}"
+            f", where step {first.number} takes {time_text(first.timing.shortest)}"
             f" ({best.timing.against_first or 0:.3g} times as fast)"
         )
     return f"<p>{said}.</p>\n"

@@ -87,8 +87,9 @@ def _timing(timing: Timing) -> str:
     if timing.milliseconds is None:
         return words_html(timing.note)
     said = f"<strong>{time_text(timing.milliseconds)}</strong>"
-    if timing.lowest is not None and timing.highest is not None and timing.is_repeated:
-        said += f" ({time_text(timing.lowest)} to {time_text(timing.highest)}, {timing.runs} runs)"
+    if timing.median is not None and timing.highest is not None and timing.is_repeated:
+        spread = f"median {time_text(timing.median)}, longest {time_text(timing.highest)}"
+        said += f" ({spread}, {timing.runs} runs)"
     more = filter(None, (timing.note, rate_text(timing), *speedup_texts(timing)))
     return "".join([said, *(f", {escape(one)}" for one in more)])
 

@@ -94,6 +94,7 @@ def _record_of_step(step: StoryStep) -> Iterator[dict[str, Any]]:
         "where": step.where,
         "milliseconds": step.timing.milliseconds,
         "lowest": step.timing.lowest,
+        "median": step.timing.median,
         "highest": step.timing.highest,
         "against_first": step.timing.against_first,
         "against_previous": step.timing.against_previous,

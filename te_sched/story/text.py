@@ -51,7 +51,8 @@ def _time(timing: Timing) -> str:
         return timing.note
     parts = [f"{timing.milliseconds:.4g} ms"]
     if timing.is_repeated:
-        parts[0] += f" ({timing.lowest:.4g} to {timing.highest:.4g} ms, {timing.runs} runs)"
+        spread = f"median {timing.median or 0:.4g} ms, longest {timing.highest:.4g} ms"
+        parts[0] += f" ({spread}, {timing.runs} runs)"
     parts += filter(None, (timing.note, rate_text(timing), *speedup_texts(timing)))
     return ", ".join(parts)
 

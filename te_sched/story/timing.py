@@ -156,15 +156,18 @@ class _Clock:
     def _read(self, number: int, once: float, seconds: float) -> None:
         """Read the clock for some seconds, at least once, unless the budget is used up."""
         count = max(1, round(_READING / max(once, 1e-9)))
-        repeat = int(seconds / max(once * count, 1e-9))
         values = self._inputs.on(self._runs[number].device)
-        for _ in range(min(max(repeat, _LEAST_RUNS // _ROUNDS), _MOST_RUNS // _ROUNDS)):
-            if self._left > 0:
-                try:
-                    reading = self._seconds(number, count, values, self._left)
-                except Exception:  # which the first run did not raise
-                    return
-                self._readings[number].append(reading)
+        end = time.perf_counter() + seconds
+        for _ in range(_MOST_RUNS // _ROUNDS):
+            if self._left <= 0:
+                return
+            try:
+                reading = self._seconds(number, count, values, self._left)
+            except Exception:  # which the first run did not raise
+                return
+            self._readings[number].append(reading)
+            if time.perf_counter() >= end:
+                return
 
     def timed(self, number: int) -> Timed:
         """The time of a program, and the outputs that differ."""
@@ -178,7 +181,7 @@ class _Clock:
         before = [other for other in sorted(self._readings) if other < number]
         first, previous = (before[0], before[-1]) if before else (number, None)
         timing = Timing(
-            statistics.median(readings),
+            min(readings),
             min(readings),
             max(readings),
             len(readings),
@@ -187,16 +190,17 @@ class _Clock:
             first=first,
             against_previous=None if previous is None else self._ratio(previous, number),
             previous=previous,
+            median=statistics.median(readings),
         )
         return Timed(timing, self._results.different(number, first))
 
     def _ratio(self, other: int, number: int) -> float:
         """How many times as fast a program is as another one."""
-        return self._median(other) / max(self._median(number), 1e-12)
+        return self._shortest(other) / max(self._shortest(number), 1e-12)
 
-    def _median(self, number: int) -> float:
+    def _shortest(self, number: int) -> float:
         readings = self._readings[number]
-        return statistics.median(readings[1:] or readings)
+        return min(readings[1:] or readings)
 
     def _why_not(self, number: int) -> str:
         ran = self._stopped[number]
