@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+
 import numpy as np
 import pytest
 
@@ -87,10 +90,22 @@ def test_comparisons_and_extrema(dtype: str, lanes: int) -> None:
         )
 
 
-def test_extrema_give_the_second_operand_for_nan() -> None:
-    a, b = np.full(N, np.nan, "float32"), np.ones(N, "float32")
-    np.testing.assert_array_equal(run(lambda x, y: E.Max(x, y), a, b), b)
-    assert np.isnan(run(lambda x, y: E.Min(y, x), a, b)).all()
+NUMBERS = [math.nan, 1.0, -1.0, math.inf, -math.inf, 2.5]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("node", [E.Min, E.Max])
+def test_extrema_of_floats_are_nan_if_an_operand_is(node: type[E.BinaryOp], dtype: str) -> None:
+    pairs = list(itertools.product(NUMBERS, NUMBERS))
+    a, b = np.resize(np.array(pairs, dtype), (N, 2)).T.copy()
+    expected = (np.minimum if node is E.Min else np.maximum)(a, b)
+    for lanes in (1, 4):
+        np.testing.assert_array_equal(run(node, a, b, lanes=lanes), expected)
+    for number in NUMBERS:  # constants take fewer instructions
+        constant = E.FloatImm(number, dtype)
+        right = (np.minimum if node is E.Min else np.maximum)(a, np.asarray(number, dtype))
+        np.testing.assert_array_equal(run(lambda x, c=constant: node(x, c), a), right)
+        np.testing.assert_array_equal(run(lambda x, c=constant: node(c, x), a), right)
 
 
 @pytest.mark.parametrize("source", [*INTEGERS, "float16", "float32", "float64"])

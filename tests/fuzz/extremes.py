@@ -120,9 +120,12 @@ class Extremes:
             word = self.rng.choice(("te.if_then_else", "tir.Select"))
             return f"{word}({condition[0]}, {a[0]}, {b[0]})", _where(condition[1], a[1], b[1])
         if choice < 0.25:
-            word, sign = self.rng.choice((("min", "<"), ("max", ">")))
+            word = self.rng.choice(("min", "max"))
             a, b = self._tensor(depth - 1, is_term), self._leaf()
-            return f"te.{word}({a[0]}, {b[0]})", _where(f"{a[1]} {sign} {b[1]}", a[1], b[1])
+            # The sign of a zero is free, so it is made positive.
+            zero = ("0.0", f"np.{self.dtype}(0)") if self.is_float else ("0", "0")
+            numpy = f"np.{word}imum({a[1]}, {b[1]})"
+            return f"(te.{word}({a[0]}, {b[0]}) + {zero[0]})", f"({numpy} + {zero[1]})"
         return self._of_floats(depth, is_term) if self.is_float else self._of_integers(depth)
 
     def _of_floats(self, depth: int, is_term: bool) -> Text:

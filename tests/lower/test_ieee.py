@@ -29,8 +29,9 @@ FORMS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
         lambda x, y: x / te.const(float("inf"), "float32"),
         lambda x, y: x / np.float32(np.inf),
     ),
-    "smaller": (lambda x, y: te.min(x, y), lambda x, y: np.where(x < y, x, y)),
-    "larger": (lambda x, y: te.max(x, y), lambda x, y: np.where(x > y, x, y)),
+    # The sign of a zero is free.
+    "smaller": (lambda x, y: te.min(x, y) + 0.0, lambda x, y: np.minimum(x, y) + 0),
+    "larger": (lambda x, y: te.max(x, y) + 0.0, lambda x, y: np.maximum(x, y) + 0),
     "rounded": (lambda x, y: te.round(x), lambda x, y: np.round(x)),
 }
 CONDITIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
@@ -131,3 +132,20 @@ def test_debug_build_warns_of_extrema_that_are_not_numpys() -> None:
     found = np.zeros(1, "float32")
     function(np.full(4, -np.inf, "float32"), found)
     assert found[0] == np.finfo("float32").min
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+@pytest.mark.parametrize("place", [0, 3, 7])
+def test_extrema_propagate_nan_from_any_place_in_any_order(place: int, dtype: str) -> None:
+    X, k = te.placeholder((8,), dtype, name="X"), te.reduce_axis((0, 8), "k")
+    Z = te.compute((1,), lambda i: te.max(X[k], axis=k), name="Z")
+    plain, split = te.create_schedule(Z.op), te.create_schedule(Z.op)
+    outer, _ = split[Z].split(Z.op.reduce_axis[0], 4)
+    split.rfactor(Z, outer)
+    for schedule in (plain, split):
+        data = np.arange(8, dtype="float32")
+        data[place] = np.nan
+        x, found = [te_sched.nd.empty(shape, dtype) for shape in ((8,), (1,))]
+        x.copyfrom(data.astype(x.numpy().dtype))
+        te_sched.build(schedule, [X, Z])(x, found)
+        assert np.isnan(found.numpy().astype("float32")).all()

@@ -38,7 +38,7 @@ def check_sums(schedule: Schedule) -> None:
 
 
 def warn_of_extrema(schedule: Schedule) -> None:
-    """Warn if extrema of NaN or infinities may differ from those of numpy."""
+    """Warn if extrema of infinities may differ from those of numpy."""
     names = [
         stage.op.name
         for stage, reduction in _reductions(schedule)
@@ -51,8 +51,8 @@ def warn_of_extrema(schedule: Schedule) -> None:
     if names:
         place = user_place()
         warnings.warn_explicit(
-            f"max or min of floats in {', '.join(names)} differs from numpy: NaN may be ignored, "
-            "and infinities alone give the finite limit of the type (docs/legality.md)",
+            f"max or min of floats in {', '.join(names)} differs from numpy: infinities alone give "
+            "the finite limit of the type (docs/legality.md)",
             UserWarning,
             place.file or "<unknown>",
             place.line,

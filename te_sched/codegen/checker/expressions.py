@@ -214,7 +214,7 @@ def _remainder(a: Value, b: Value) -> Value:
 
 
 def _extremum(is_better: _Operator) -> _Operator:
-    """Of a NaN and a number the second operand, as on devices."""
+    """The smaller or larger of two integers."""
 
     def choose(a: Value, b: Value) -> Value:
         if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
@@ -236,6 +236,7 @@ _ARITHMETIC: dict[type, _Operator] = {
 _OF_FLOATS: dict[type, _Operator] = {
     **{E.Add: np.add, E.Sub: np.subtract, E.Mul: np.multiply},
     **{E.Div: np.divide, E.FloorDiv: np.floor_divide},
+    **{E.Min: np.minimum, E.Max: np.maximum},
 }
 
 

@@ -114,6 +114,19 @@ def _operator(function: Callable[[E.Expr, E.Expr], E.Expr], dtype: str = "") -> 
     return build
 
 
+def _extremum_of_numbers(kind: type[E.Min | E.Max], dtype: str = "") -> _Build:
+    """fmin, fmax: of a NaN and a number the number."""
+
+    def build(_: _Expander, given: str, args: Sequence[E.Expr]) -> E.Expr:
+        a, b = _all_as(dtype or given, args)
+        result: E.Expr = kind(a, b)
+        if dtypes.is_float(a.dtype):
+            result = E.Select(E.NE(b, b), a, E.Select(E.NE(a, a), b, result))
+        return result
+
+    return build
+
+
 def _multiplied_and_added(_: _Expander, dtype: str, args: Sequence[E.Expr]) -> E.Expr:
     wide = "float32" if dtypes.bits(dtype) == 16 else dtype
     return E.Call(wide, "tir.fma", tuple(_all_as(wide, args)))
@@ -266,10 +279,10 @@ _FUNCTIONS: Mapping[str, _Row] = {
     "__fmul_rn": ((2,), _operator(ops.mul, "float32")),
     "__frcp_rn": ((1,), _reciprocal),
     "__saturatef": ((1,), _saturated),
-    **_alike("min fmin", (2,), _operator(E.Min)),
-    **_alike("max fmax", (2,), _operator(E.Max)),
-    "fminf": ((2,), _operator(E.Min, "float32")),
-    "fmaxf": ((2,), _operator(E.Max, "float32")),
+    **_alike("min fmin", (2,), _extremum_of_numbers(E.Min)),
+    **_alike("max fmax", (2,), _extremum_of_numbers(E.Max)),
+    "fminf": ((2,), _extremum_of_numbers(E.Min, "float32")),
+    "fmaxf": ((2,), _extremum_of_numbers(E.Max, "float32")),
     "abs": ((1,), _intrinsic("tir.abs")),
     "__popc": ((1,), lambda _, dtype, args: E.Call(args[0].dtype, "tir.popcount", tuple(args))),
     "__clz": ((1,), lambda _, dtype, args: E.Call("int32", "tir.clz", tuple(args))),

@@ -1,7 +1,7 @@
 """Small device functions that kernels call, written into the source where one does.
 
 Their results equal those of the code for processors: division by zero is zero, the extremum of a
-NaN and a number is the second operand. Must not know their callers.
+NaN and a number is NaN. Must not know their callers.
 """
 
 from __future__ import annotations
@@ -14,8 +14,15 @@ _BETTER = {"min": "<", "max": ">"}
 def _extremum(name: str, better: str) -> str:
     return f"""template <typename T>
 {_INLINE} T te_{name}(T a, T b) {{
-  return a {better} b ? a : b;
-}}"""
+  return a {better} b || a != a ? a : b;
+}}
+#if __CUDA_ARCH__ >= 800
+{_INLINE} float te_{name}(float a, float b) {{
+  float result;
+  asm("{name}.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+  return result;
+}}
+#endif"""
 
 
 def _atomic(name: str, better: str) -> str:

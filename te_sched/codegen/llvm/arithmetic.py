@@ -243,13 +243,32 @@ def _extremum(name: str) -> Callable[[FunctionText, Value, Value], Value]:
     choose = min if name == "min" else max
 
     def emit(out: FunctionText, a: Value, b: Value) -> Value:
-        if dtypes.is_float(a.dtype) or dtypes.is_bool(a.dtype):  # a NaN in a gives b
+        if dtypes.is_float(a.dtype):
+            return _float_extremum(out, name, a, b)
+        if dtypes.is_bool(a.dtype):
             return select(out, compare(out, better, a, b), a, b)
         sign = "s" if dtypes.is_int(a.dtype) else "u"
         text = out.intrinsic(f"{sign}{name}", a.dtype, a.text, b.text)
         return Value(text, a.dtype, choose(a.lo, b.lo), choose(a.hi, b.hi), a.data or b.data)
 
     return emit
+
+
+_NAN_AWARE = {"min": "minimum", "max": "maximum"}
+
+
+def _float_extremum(out: FunctionText, name: str, a: Value, b: Value) -> Value:
+    """The extremum of two floats, or NaN if either is one; the sign of a zero is free.
+
+    x86 has one instruction for it if an operand is a constant, else two: its own minimum and
+    maximum give their second operand where one is NaN.
+    """
+    flags = _float_flags(out, name) or "nsz "
+    return Value(
+        out.intrinsic(_NAN_AWARE[name], a.dtype, a.text, b.text, flags=flags),
+        a.dtype,
+        data=a.data or b.data,
+    )
 
 
 _OPERATIONS: dict[str, Callable[[FunctionText, Value, Value], Value]] = {

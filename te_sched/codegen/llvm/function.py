@@ -126,13 +126,16 @@ class FunctionText:
         """Append an instruction without a result."""
         self.lines.append(f"  {instruction}{self.location}")
 
-    def intrinsic(self, name: str, dtype: str, *operands: str) -> str:
-        """Call the LLVM intrinsic whose operands and result have one type; gives the result."""
+    def intrinsic(self, name: str, dtype: str, *operands: str, flags: str = "") -> str:
+        """Call the LLVM intrinsic whose operands and result have one type; gives the result.
+
+        `flags` are fast-math flags, with a space at the end.
+        """
         kind = llvm_type(dtype)
         full = f"llvm.{name}.{intrinsic_suffix(dtype)}"
         function = self.module.declare(full, kind, (kind,) * len(operands))
         given = ", ".join(f"{kind} {operand}" for operand in operands)
-        return self.emit(f"call {kind} {function}({given})")
+        return self.emit(f"call {flags}{kind} {function}({given})")
 
     def label(self, hint: str) -> str:
         """A new name of a block (without the %)."""
