@@ -432,16 +432,25 @@ def truncate_division(a: int, b: int) -> int:
     return quotient if (a < 0) == (b < 0) else -quotient
 
 
+def _float_quotient(a: float, b: float) -> float:
+    """a / b of IEEE 754."""
+    if b:
+        return a / b
+    sign = math.copysign(1.0, a) * math.copysign(1.0, b)
+    return math.nan if a == 0 or math.isnan(a) else sign * math.inf
+
+
 def div(a: Any, b: Any) -> Expr:
-    """a / b; integers round towards zero
+    """a / b; integers round towards zero, floats may be divided by 0.0
 
     >>> te.div(-7, 2)
     -3
     """
     a, b = operands(a, b)
-    _check_divisor(b)
-    is_float = dtypes.is_float(a.dtype)
-    function: Callable[[Any, Any], Any] = operator.truediv if is_float else truncate_division
+    function: Callable[[Any, Any], Any] = _float_quotient
+    if not dtypes.is_float(a.dtype):
+        _check_divisor(b)
+        function = truncate_division
     if (folded := _folded(function, a, b)) is not None:
         return folded
     return a if is_const(a, 0) or _is(b, 1) else Div(a, b)
@@ -488,7 +497,8 @@ def floormod(a: Any, b: Any) -> Expr:
 
 
 def _modulo(kind: _Binary, function: Callable[[Any, Any], Any], a: Any, b: Any) -> Expr:
-    _check_divisor(b)
+    if not dtypes.is_float(a.dtype):
+        _check_divisor(b)
     if is_index_type(a.dtype):
         if type(a) is IntImm and (a.value == 0 or type(b) is IntImm):
             return IntImm(function(a.value, b.value) if a.value else 0, a.dtype)

@@ -5,12 +5,14 @@ Each computed operation is a loop nest around a block, producers first. Must not
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
 from te_sched.arith.complete import complete
-from te_sched.config import AS_TVM
+from te_sched.arith.structural_equality import same
+from te_sched.config import AS_TVM, Lowering
 from te_sched.errors import DeclarationError, OperandError, Subject, kind_of
 from te_sched.ir import dtypes, intrinsics, ops
 from te_sched.ir.blocks import DETECT_ACCESS, Block, BlockRealize
@@ -19,6 +21,7 @@ from te_sched.ir.expr import (
     Buffer,
     BufferLoad,
     Expr,
+    FloatImm,
     IntImm,
     IterVar,
     ProducerLoad,
@@ -70,6 +73,15 @@ def create_prim_func(
                 T.writes(B[v_i])
                 B[v_i] = A[v_i] * T.float32(2)
     """
+    return function_of_tensors(ops, index_dtype_override, AS_TVM)
+
+
+def function_of_tensors(
+    ops: Sequence[Tensor | Var] | Tensor, index_dtype_override: str | None, settings: Lowering
+) -> PrimFunc:
+    """`create_prim_func` with the settings of the simplifier. With those of programs to run, floats
+    are not simplified as if they were real numbers, and extrema begin at an infinity.
+    """
     params: list[Any] = [ops] if isinstance(ops, Tensor) or not is_sequence(ops) else list(ops)
     for one in params:
         if not isinstance(one, Tensor | Var):
@@ -78,7 +90,7 @@ def create_prim_func(
                 "",
                 "give a list of tensors, and of variables",
             )
-    builder = _Builder([one for one in params if isinstance(one, Tensor)])
+    builder = _Builder([one for one in params if isinstance(one, Tensor)], settings)
     func = builder.function(params)
     if index_dtype_override is not None:
         func = with_index_dtype(func, dtypes.spelled(index_dtype_override))
@@ -99,11 +111,19 @@ def operations_of(tensors: Iterable[Tensor]) -> list[Operation]:
     return list(found)
 
 
+def _infinite(identity: Expr) -> Expr:
+    """The identity of an extremum, which is infinite where it is the largest finite number."""
+    for limit in (intrinsics.min_value, intrinsics.max_value):
+        if isinstance(identity, FloatImm) and same(identity, limit(identity.dtype)):
+            return FloatImm(math.copysign(math.inf, identity.value), identity.dtype)
+    return identity
+
+
 class _Builder:
     """Builds the body of one function."""
 
-    def __init__(self, arguments: list[Tensor]) -> None:
-        self.arguments = arguments
+    def __init__(self, arguments: list[Tensor], settings: Lowering) -> None:
+        self.arguments, self.settings = arguments, settings
         self.operations = operations_of(arguments)
         self.names = UniqueNames()
         self.buffers: dict[Tensor, Buffer] = {}
@@ -251,7 +271,7 @@ class _Builder:
     def _value(self, value: Expr, mapping: Mapping[Var, Expr]) -> Expr:
         """An expression of a body in terms of the iterators of a block and of buffers."""
         loads: Expr = _ToBuffers(self.buffers).visit(value)
-        return Analyzer(settings=AS_TVM).simplify(substitute(loads, dict(mapping)))
+        return Analyzer(settings=self.settings).simplify(substitute(loads, dict(mapping)))
 
     def _reduction(
         self, op: ComputeOp, buffers: list[Buffer], mapping: Mapping[Var, Expr]
@@ -262,6 +282,8 @@ class _Builder:
         indices = tuple([mapping[axis.var] for axis in op.axis])
         combiner = reduce.combiner
         starts = reduce.init or combiner.identity
+        if self.settings.to_run and not reduce.init:
+            starts = tuple([_infinite(one) for one in starts])
         stores = [
             BufferStore(buffer, self._value(start, mapping), indices)
             for buffer, start in zip(buffers, starts, strict=True)

@@ -22,6 +22,7 @@ from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
 from te_sched.arith.analyzer import Analyzer
+from te_sched.config import AS_TVM
 from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import GraphError, GraphTypeError, kind_of, repr_of
 from te_sched.ir.expr import IntImm, Var
@@ -125,6 +126,7 @@ class BlockBuilder:
 
     def __init__(self, mod: IRModule | None = None) -> None:
         self.analyzer = Analyzer()
+        self.settings = AS_TVM  # of the simplifier of tensor expressions
         self._module = IRModule({}) if mod is None else mod.clone()
         self._names = UniqueNames(separator="")
         self._globals = UniqueNames(separator="")
@@ -299,7 +301,7 @@ class BlockBuilder:
         `primfunc_name_hint` names the function, `primfunc_attrs` are added to it; other arguments
         are those of `func`, with graph values in place of tensors and sizes.
         """
-        return call_te(self.add_func, func, *args, **kwargs)
+        return call_te(self.add_func, self.settings, func, *args, **kwargs)
 
     def emit_te(self, func: Callable[..., Any], *args: Any, **kwargs: Any) -> GraphVar:
         """Bind the result of `call_te` to a variable, which is returned."""

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from te_sched import te
+from te_sched.config import AS_TVM, Lowering
 from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import GraphError, kind_of, repr_of
 from te_sched.ir import ops
@@ -38,17 +39,23 @@ from te_sched.ir.struct_info import (
     TupleStructInfo,
 )
 from te_sched.ir.visitor import variables_of
-from te_sched.lower.prim_func import create_prim_func
+from te_sched.lower.prim_func import function_of_tensors
 
 AddFunction = Callable[[PrimFunc, str], GlobalVar]
 
 
 def call_te(
-    add_function: AddFunction, func: Callable[..., Any], *args: Any, **kwargs: Any
+    add_function: AddFunction,
+    settings: Lowering,
+    func: Callable[..., Any],
+    *args: Any,
+    **kwargs: Any,
 ) -> GraphCall:
-    """A call of the function that `func` makes of its arguments."""
+    """A call of the function that `func` makes of its arguments; `settings` are those of the
+    simplifier.
+    """
     name = kwargs.pop("primfunc_name_hint", None) or getattr(func, "__name__", "func")
-    prim_func, inputs, infos, sizes = gen_call_tir_inputs(func, *args, **kwargs)
+    prim_func, inputs, infos, sizes = _function_and_inputs(settings, func, *args, **kwargs)
     var = add_function(prim_func, name)
     given: list[Any] = [var, Tuple(tuple(inputs))]
     if sizes:
@@ -57,11 +64,17 @@ def call_te(
     return GraphCall(Op.get("relax.call_tir"), tuple(given), None, (info,))
 
 
-@walks_deeply("call a function of tensor expressions", GraphError)
 def gen_call_tir_inputs(
     func: Callable[..., Any], *args: Any, **kwargs: Any
 ) -> tuple[PrimFunc, list[Any], list[StructInfo], list[Expr]]:
     """The function, its tensors, the struct infos of the results, and the sizes it is given."""
+    return _function_and_inputs(AS_TVM, func, *args, **kwargs)
+
+
+@walks_deeply("call a function of tensor expressions", GraphError)
+def _function_and_inputs(
+    settings: Lowering, func: Callable[..., Any], *args: Any, **kwargs: Any
+) -> tuple[PrimFunc, list[Any], list[StructInfo], list[Expr]]:
     attrs = kwargs.pop("primfunc_attrs", None)
     translation = _Translation()
     translated = [translation.value(one) for one in args]
@@ -78,7 +91,7 @@ def gen_call_tir_inputs(
     translation.bind(outputs)
     unbound = translation.unbound()
     parameters = [*translation.tensors, *outputs, *unbound]
-    prim_func = create_prim_func(parameters, index_dtype_override="int64")
+    prim_func = function_of_tensors(parameters, "int64", settings)
     prim_func = prim_func.without_attr("global_symbol")
     if attrs:
         prim_func = prim_func.with_attrs(attrs)

@@ -32,6 +32,7 @@ from te_sched.relax.expr_functor import PyExprVisitor
 from te_sched.relax.transform.fold_constant import folding
 from te_sched.relax.transform.fuse_tir import fuse_if_primitive
 from te_sched.relax.transform.fuse_transpose_matmul import fused
+from te_sched.relax.transform.legalize_ops import legalize_exactly
 from te_sched.relax.transform.split_layout_rewrite_preproc import split_functions
 from te_sched.transform import Sequential
 
@@ -53,8 +54,10 @@ _DEFAULT_BUILD = (
 )
 
 
-# Passes of builds, which keep calls whose results are not used: they may be of Python.
-_KEEPING: dict[str, Callable[[IRModule], IRModule]] = {
+# Passes of builds: special values are those of torch and ONNX, and calls whose results are not used
+# stay, which may be of Python.
+_OF_BUILDS: dict[str, Callable[[IRModule], IRModule]] = {
+    "LegalizeOps": legalize_exactly,
     "FoldConstant": folding(),
     "FuseTIR": fuse_if_primitive,
 }
@@ -73,7 +76,7 @@ def processor_passes() -> list[tuple[str, ModulePass]]:
         ("SplitConcatenations", partial(_with_unscheduled, split_concatenations)),
         ("ApplyDefaultSchedule", lambda mod: schedule(with_free_layouts(mod))),
         ("SplitLayoutRewritePreproc", split_functions),
-        ("FoldConstant", _KEEPING["FoldConstant"]),
+        ("FoldConstant", _OF_BUILDS["FoldConstant"]),
         ("DeadCodeElimination", _without_packing),
     )
 
@@ -102,8 +105,8 @@ def _pass_of(name: str, function: Callable[[IRModule], IRModule]) -> ModulePass:
 
 def _pass(name: str) -> Callable[[IRModule], IRModule]:
     """A pass of relax.transform, which keeps calls whose result is not used."""
-    if name in _KEEPING:
-        return _KEEPING[name]
+    if name in _OF_BUILDS:
+        return _OF_BUILDS[name]
     made: Callable[[IRModule], IRModule] = getattr(transform, name)()
     return made
 
@@ -182,12 +185,22 @@ def _with_unscheduled(rewrite: Callable[[PrimFunc], PrimFunc], mod: IRModule) ->
     )
 
 
-def _of(name: str, passes: tuple[str, ...]) -> Callable[..., ModulePass]:
+def _legalize(warns: bool = False) -> ModulePass:
+    """The pass of builds in place of LegalizeOps."""
+    info = PassInfo(0, "LegalizeOps")
+    return ModuleTransform(lambda mod, context: legalize_exactly(mod, warns), info)
+
+
+def _of(name: str, passes: tuple[str, ...], is_exact: bool = True) -> Callable[..., ModulePass]:
+    """A pipeline; without `is_exact` it has TVM's text of operators."""
+
     def pipeline(*, enable_warning: bool = False) -> ModulePass:
         def run(mod: IRModule, context: Any) -> IRModule:
             del context
             options = {"LegalizeOps": {"enable_warning": enable_warning}}
             made = [getattr(transform, one)(**options.get(one, {})) for one in passes]
+            if is_exact:
+                made[passes.index("LegalizeOps")] = _legalize(enable_warning)
             return Sequential(made)(mod)
 
         return ModuleTransform(run, PassInfo(0, name))
@@ -216,7 +229,7 @@ def _static_shape_tuning(
     if cpu_weight_prepack:
         names.append("AttachAttrLayoutFreeBuffers")
     passes = [
-        *[getattr(transform, one)() for one in names],
+        *[_legalize() if one == "LegalizeOps" else getattr(transform, one)() for one in names],
         transform.MetaScheduleTuneIRMod({}, work_dir, total_trials),
         transform.MetaScheduleApplyDatabase(work_dir),
         *[getattr(transform, one)() for one in packing if cpu_weight_prepack],
@@ -231,7 +244,7 @@ def _static_shape_tuning(
 
 
 PIPELINES: dict[str, Callable[..., Any]] = {
-    "zero": _of("f_zero_pipeline", _ZERO),
+    "zero": _of("f_zero_pipeline", _ZERO, is_exact=False),
     "default": _of("f_default_pipeline", (*_ZERO, *_DEFAULT_BUILD)),
     "default_build": _of("_pipeline", _DEFAULT_BUILD),
     "static_shape_tuning": _static_shape_tuning,

@@ -1,5 +1,7 @@
 """Operators: types, folding, truth values."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -83,6 +85,15 @@ def test_division_of_integers_is_refused_with_advice():
 def test_division_by_zero_is_refused(divide):
     with pytest.raises(DeclarationError, match="division by zero"):
         divide(var(), 0)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_floats_are_divided_by_zero(dtype):
+    for divide in (ops.div, ops.truncmod):
+        assert type(divide(var(dtype), ops.const(0.0, dtype))) in (E.Div, E.Mod)
+    for a, b, expected in [(1.0, -0.0, -math.inf), (-1.0, -0.0, math.inf), (0.0, 0.0, math.nan)]:
+        found = ops.div(ops.const(a, "float32"), ops.const(b, "float32"))
+        assert found.value == expected or (math.isnan(expected) and math.isnan(found.value))
 
 
 def test_constants_out_of_range_are_refused():

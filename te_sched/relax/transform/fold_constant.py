@@ -35,7 +35,7 @@ from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.expr_functor import PyExprMutator, PyExprVisitor
 from te_sched.relax.struct_info import sizes_of
 from te_sched.relax.transform.base import FunctionPass
-from te_sched.relax.transform.legalize_ops import rule_of
+from te_sched.relax.transform.legalize_ops import exact_builder, exact_rule_of
 
 # Operators of which the first argument gives the shape alone.
 _OF_SHAPES = [f"relax.{name}_like" for name in ("full", "ones", "zeros", "eye")]
@@ -154,10 +154,10 @@ class _Folder(PyExprMutator):
 
     def _legalized(self, call: GraphCall) -> Any:
         """The value of a call of an operator; None if it is not one call of a function."""
-        rule = rule_of(call.op)
+        rule = exact_rule_of(call.op)
         if rule is None:
             return None
-        builder = BlockBuilder()
+        builder = exact_builder(BlockBuilder())
         with builder.testing_scope():
             found = rule(builder, call)
             is_bound = bool(builder._block().bindings)

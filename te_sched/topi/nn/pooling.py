@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from te_sched import te
 from te_sched.ir import ops
-from te_sched.ir.expr import IterVar, Select
+from te_sched.ir.expr import FloatImm, IterVar, Select
 from te_sched.te.tensor import Tensor
 from te_sched.topi.nn.padding import padded
 from te_sched.topi.tag import ELEMWISE
@@ -101,6 +102,26 @@ def pool3d(
     )
 
 
+def max_pool_of_floats(
+    data: Tensor,
+    kernel: Sizes,
+    stride: Sizes,
+    dilation: Sizes,
+    padding: Padding,
+    ceil_mode: bool,
+    layout: str,
+) -> Tensor:
+    """Max pooling of floats whose border is minus infinity, not TVM's smallest finite number.
+
+    >>> X = te.placeholder((1, 4, 8), name="X")
+    >>> max_pool_of_floats(X, 2, 2, 1, 1, False, "NCW").shape
+    [1, 4, 5]
+    """
+    count, border = len(layout.strip("NCc0123456789")), FloatImm(-math.inf, data.dtype)
+    sizes = (kernel, stride, dilation, padding)
+    return _pool(data, *sizes, "max", ceil_mode, layout, False, count, border)
+
+
 def _pool(
     given: Tensor,
     kernel: Sizes,
@@ -112,6 +133,7 @@ def _pool(
     layout: str,
     count_include_pad: bool,
     count: int,
+    border: Any = None,
 ) -> Tensor:
     what = f"nn.pool{count}d"
     check_choice(pool_type, ("max", "avg"), what, "pool_type")
@@ -127,7 +149,8 @@ def _pool(
     for place, n, a, b, span, step in zip(at, sizes, low, reach, spans, steps, strict=True):
         shape[place] = simplify(ops.floordiv(ops.convert(n + a + b - span), step) + 1)
 
-    border = te.min_value(data.dtype) if pool_type == "max" else 0
+    if border is None:
+        border = te.min_value(data.dtype) if pool_type == "max" else 0
     source = _bordered(data, at, low, reach, border)
     over = [te.reduce_axis((0, k), f"rv{n}") for n, k in enumerate(window)]
 

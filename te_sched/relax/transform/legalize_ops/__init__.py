@@ -9,6 +9,7 @@ from te_sched.relax.transform.legalize_ops import binary as binary
 from te_sched.relax.transform.legalize_ops import common as common
 from te_sched.relax.transform.legalize_ops import create as create
 from te_sched.relax.transform.legalize_ops import elementwise as elementwise
+from te_sched.relax.transform.legalize_ops import exact as exact
 from te_sched.relax.transform.legalize_ops import grad as grad
 from te_sched.relax.transform.legalize_ops import image as image
 from te_sched.relax.transform.legalize_ops import index as index
@@ -19,4 +20,7 @@ from te_sched.relax.transform.legalize_ops import qdq as qdq
 from te_sched.relax.transform.legalize_ops import statistical as statistical
 from te_sched.relax.transform.legalize_ops.common import register_legalize as register_legalize
 from te_sched.relax.transform.legalize_ops.common import rule_of as rule_of
+from te_sched.relax.transform.legalize_ops.exact import exact_builder as exact_builder
+from te_sched.relax.transform.legalize_ops.exact import exact_rule_of as exact_rule_of
 from te_sched.relax.transform.legalize_ops.legalizer import LegalizeOps as LegalizeOps
+from te_sched.relax.transform.legalize_ops.legalizer import legalize_exactly as legalize_exactly

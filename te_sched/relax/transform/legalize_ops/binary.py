@@ -17,7 +17,7 @@ from te_sched.relax.transform.legalize_ops.common import (
 )
 
 
-def _binary(te_func: TEFunc, name: str | None = None) -> LegalizeFunc:
+def binary(te_func: TEFunc, name: str | None = None) -> LegalizeFunc:
     """The rule of an operator of two values; a constant without dimensions becomes a number."""
 
     def legalize(builder: BlockBuilder, call: GraphCall) -> Any:
@@ -78,5 +78,5 @@ for _name in (
     "right_shift",
     "subtract",
 ):
-    library_rule(f"relax.{_name}", _binary(getattr(topi, _name)))
-library_rule("relax.power", _binary(_power, "power"))
+    library_rule(f"relax.{_name}", binary(getattr(topi, _name)))
+library_rule("relax.power", binary(_power, "power"))

@@ -24,7 +24,8 @@ from te_sched.relax.expr_functor import PyExprMutator
 from te_sched.relax.op.calls import call_packed, call_pure_packed
 from te_sched.relax.operators import operator_of
 from te_sched.relax.transform.collect_size_relations import collect_size_relations
-from te_sched.relax.transform.legalize_ops.common import LegalizeFunc
+from te_sched.relax.transform.legalize_ops.common import LegalizeFunc, rule_of
+from te_sched.relax.transform.legalize_ops.exact import exact_builder, exact_rule_of
 
 
 @dataclass(frozen=True, repr=False)
@@ -65,14 +66,22 @@ class LegalizeOps(ModulePass):
         return legalize_functions(mod, dict(self.customize_cmap or {}), self.enable_warning)
 
 
+def legalize_exactly(mod: IRModule, warns: bool = False) -> IRModule:
+    """The module with legalized functions that treat special values as torch and ONNX do; those of
+    `LegalizeOps` have TVM's text.
+    """
+    return legalize_functions(mod, {}, warns, is_exact=True)
+
+
 def legalize_functions(
     mod: IRModule,
     rules: Mapping[str, LegalizeFunc],
     warns: bool,
     operators: Collection[str] | None = None,
+    is_exact: bool = False,
 ) -> IRModule:
     """The module with the calls of operators replaced, of the ones that are listed or of all."""
-    legalizer = _Legalizer(mod, rules, warns, operators)
+    legalizer = _Legalizer(mod, rules, warns, operators, is_exact)
     builder = legalizer.builder_
     for name, func in mod.functions.items():
         if isinstance(func, GraphFunction):
@@ -89,9 +98,13 @@ class _Legalizer(PyExprMutator):
         rules: Mapping[str, LegalizeFunc],
         warns: bool,
         operators: Collection[str] | None,
+        is_exact: bool,
     ) -> None:
         super().__init__(mod)
         self._rules, self._warns, self._operators = rules, warns, operators
+        self._rule_of = exact_rule_of if is_exact else rule_of
+        if is_exact:
+            exact_builder(self.builder_)
 
     def visit_call_(self, op: GraphCall) -> Any:
         """The call, or what its rule makes of it, until no rule applies."""
@@ -100,7 +113,7 @@ class _Legalizer(PyExprMutator):
             return call
         if self._operators is not None and str(call.op) not in self._operators:
             return call
-        rule = self._rules.get(str(call.op)) or call.op.get_attr("FLegalize")
+        rule = self._rules.get(str(call.op)) or self._rule_of(call.op)
         is_special = call.op.get_attr("FDataDependent")
         packed = call.op.get_attr("FCallPacked")
         if rule is None and packed is not None:

@@ -102,7 +102,7 @@ library_rule(
 )
 
 
-def _pool(te_func: Any, kind: str, name: str) -> LegalizeFunc:
+def pool(te_func: Any, kind: str, name: str) -> LegalizeFunc:
     """The rule of a pool of windows."""
 
     def legalize(builder: BlockBuilder, call: GraphCall) -> Any:
@@ -134,7 +134,7 @@ def _pool(te_func: Any, kind: str, name: str) -> LegalizeFunc:
 for _kind in ("max", "avg"):
     for _count, _func in ((1, topi.nn.pool1d), (2, topi.nn.pool2d), (3, topi.nn.pool3d)):
         _name = f"{_kind}_pool{_count}d"
-        library_rule(f"relax.nn.{_name}", _pool(_func, _kind, _name))
+        library_rule(f"relax.nn.{_name}", pool(_func, _kind, _name))
 
 
 def _adaptive(te_func: Any, count: int) -> LegalizeFunc:

@@ -17,7 +17,7 @@ from te_sched.relax.transform.legalize_ops.common import (
 )
 
 
-def _reduction(te_func: TEFunc, name: str) -> LegalizeFunc:
+def reduction(te_func: TEFunc, name: str) -> LegalizeFunc:
     def legalize(builder: BlockBuilder, call: GraphCall) -> Any:
         axis, keepdims = call.attrs.axis, call.attrs.keepdims
         axes = list(axis) if isinstance(axis, tuple) else axis
@@ -36,7 +36,7 @@ def _or_all(te_func: TEFunc) -> TEFunc:
     return reduce
 
 
-def _place_of(te_func: TEFunc) -> TEFunc:
+def place_of(te_func: TEFunc) -> TEFunc:
     """A search for a place, which is 0 in a tensor without dimensions."""
 
     def find(data: Any, axis: Any, keepdims: bool) -> Any:
@@ -78,10 +78,10 @@ for _name, _func in {
     "mean": _mean,
     "std": _std,
     "variance": _variance,
-    "argmax": _place_of(topi.argmax),
-    "argmin": _place_of(topi.argmin),
+    "argmax": place_of(topi.argmax),
+    "argmin": place_of(topi.argmin),
 }.items():
-    library_rule(f"relax.{_name}", _reduction(_func, _name))
+    library_rule(f"relax.{_name}", reduction(_func, _name))
 library_rule("relax.where", call_te_of(topi.where))
 
 
