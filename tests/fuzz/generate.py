@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable
 from dataclasses import replace
 
-from tests.fuzz import blocks, hostile, models
+from tests.fuzz import blocks, hostile, models, special
 from tests.fuzz.case import Case
 from tests.fuzz.declaring import Declarations
 from tests.fuzz.extremes import Extremes, bind_threads
@@ -99,5 +99,6 @@ _GENERATORS: dict[str, Callable[[random.Random, int], Case]] = {
     "hostile": hostile.generate,
     "blocks": blocks.generate,
     "models": models.generate,
+    "special": special.generate,
 }
 KINDS = tuple(_GENERATORS)

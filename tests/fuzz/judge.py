@@ -21,7 +21,7 @@ import numpy as np
 import te_sched
 from te_sched import config, te, tir
 from te_sched.errors import InternalError, TeSchedError
-from tests.fuzz import blocks, hostile, models, words
+from tests.fuzz import blocks, hostile, models, special, words
 from tests.fuzz.case import BUILD, FILE, Case
 from tests.peer.differential.arrays import arrays_of, coarsest_float, difference
 from tests.schedule.programs import snapshot
@@ -115,6 +115,8 @@ def judge(case: Case) -> Verdict:
         return Verdict("error", group, f"{line}\n{what}") if line else Verdict(what)
     if case.kind == "models":
         return Verdict(*models.problem(case))
+    if case.kind == "special":
+        return Verdict(*special.problem(case))
     run = _Run(case)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")

@@ -32,7 +32,7 @@ def minimise(case: Case, fails: Callable[[Case], bool], seconds: float = 60.0) -
 
 
 def _candidates(case: Case) -> Iterator[Case]:
-    if case.kind == "models":
+    if case.kind in ("models", "special"):
         yield from models.smaller(case)
         return
     if case.target == "llvm" and case.kind != "sizes":

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 LARGEST = 4000  # elements of a value
@@ -44,6 +44,8 @@ class Unsuitable(Exception):
 
 class Generator:
     """Draws lines one by one, and runs them in torch."""
+
+    makers: Sequence[Callable[[Any], str]] = ()  # by default all
 
     def __init__(self, rng: random.Random, scope: dict[str, Any]) -> None:
         import torch
@@ -142,7 +144,7 @@ class Generator:
                 self._draw_line()
 
     def _draw_line(self) -> None:
-        maker = self.rng.choice(MAKERS)
+        maker = self.rng.choice(self.makers or MAKERS)
         before, counts = len(self.given), dict(self.counts)
         names = set(self.scope)
         try:

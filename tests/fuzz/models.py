@@ -11,7 +11,7 @@ import linecache
 import random
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -103,12 +103,12 @@ def source(case: Case) -> str:
     return f"def forward({arguments}):\n" + "\n".join(f"    {line}" for line in lines)
 
 
-def model_of(case: Case) -> tuple[Any, list[Any]]:
-    """The model and its inputs."""
+def model_of(case: Case, scope: dict[str, Any]) -> tuple[Any, list[Any]]:
+    """The model and its inputs; `scope` has the names that lines use."""
     import torch
 
     torch.manual_seed(0)
-    scope, text = words(), source(case)
+    text = source(case)
     file = f"<model {case.program.number}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     with torch.no_grad():
@@ -131,12 +131,21 @@ def model_of(case: Case) -> tuple[Any, list[Any]]:
 
 def problem(case: Case) -> tuple[str, str, str]:
     """The outcome of a case, the common part of such findings, and what is wrong."""
+    return judged(case, words(), _difference)
+
+
+def judged(
+    case: Case,
+    scope: dict[str, Any],
+    difference: Callable[[list[Any], Any, list[Any]], str],
+) -> tuple[str, str, str]:
+    """The outcome of a case; `difference` says how results differ from those of a model."""
     import torch
 
     torch.set_num_threads(1)
     try:
-        model, inputs = model_of(case)
-        wanted = [_eager(model, given) for given in (inputs, _disturbed(inputs))]
+        model, inputs = model_of(case, scope)
+        difference([], model, inputs)
         program = _graph_of(case, model, inputs)
     except Exception as error:  # torch does not run or export it
         return "not judged", "", str(error)
@@ -150,13 +159,11 @@ def problem(case: Case) -> tuple[str, str, str]:
             names = names_of(case, "x")
             if count != len(names):
                 given = [x for x, name in zip(inputs, names, strict=True) if name in kept]
-        what = _difference(machine(given), *wanted)
+        what = difference(machine(given), model, inputs)
         if not what and case.target == "dynamic":
             others = _other_inputs(case, program, inputs)
             if others is not None:
-                with torch.no_grad():
-                    wanted = [_eager(model, one) for one in (others, _disturbed(others))]
-                what = _difference(machine(others), *wanted)
+                what = difference(machine(others), model, others)
     except InternalError as error:
         return "error", f"InternalError: {error.fault}", str(error)
     except TeSchedError as error:
@@ -177,8 +184,19 @@ class _Machine:
         self._machine = relax.VirtualMachine(relax.build(module, "llvm"), te_sched.cpu())
 
     def __call__(self, inputs: list[Any]) -> list[np.ndarray[Any, Any]]:
-        found = self._machine["main"](*[nd.array(one.numpy()) for one in inputs])
+        found = self._machine["main"](*[nd.array(array_of(one)) for one in inputs])
         return [one.numpy() for one in (found if isinstance(found, list | tuple) else [found])]
+
+
+def array_of(tensor: Any) -> np.ndarray[Any, Any]:
+    """The array of a tensor; numpy has no bfloat16 of its own."""
+    import ml_dtypes
+    import torch
+
+    if tensor.dtype != torch.bfloat16:
+        array: np.ndarray[Any, Any] = tensor.numpy()
+        return array
+    return np.asarray(tensor.contiguous().view(torch.uint16).numpy().view(ml_dtypes.bfloat16))
 
 
 def _machine(case: Case, program: Any, inputs: list[Any]) -> _Machine:
@@ -201,7 +219,7 @@ def _graph_of(case: Case, model: Any, inputs: list[Any]) -> Any:
         return torch.export.export(model, tuple(inputs), dynamic_shapes=sizes)
 
 
-def _eager(model: Any, inputs: list[Any]) -> list[Any]:
+def eager(model: Any, inputs: list[Any]) -> list[Any]:
     """What torch computes."""
     import torch
 
@@ -247,8 +265,9 @@ def _other_inputs(case: Case, program: Any, inputs: list[Any]) -> list[Any] | No
     return found if sizes else None
 
 
-def _difference(found: list[Any], wanted: list[Any], disturbed: list[Any]) -> str:
-    """What differs in results."""
+def _difference(found: list[Any], model: Any, inputs: list[Any]) -> str:
+    """How results differ from those of torch."""
+    wanted, disturbed = [eager(model, one) for one in (inputs, _disturbed(inputs))]
     if len(found) != len(wanted):
         return f"{len(found)} results instead of {len(wanted)}"
     for place, (one, right, other) in enumerate(zip(found, wanted, disturbed, strict=True)):

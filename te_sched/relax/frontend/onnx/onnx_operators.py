@@ -22,6 +22,7 @@ from te_sched.ir.struct_info import ShapeExpr, ShapeStructInfo
 from te_sched.relax import op as R
 from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.constant import const
+from te_sched.relax.frontend import float_functions
 from te_sched.relax.frontend.onnx import sizes as _sizes
 from te_sched.relax.frontend.onnx.sizes import OnnxSizes
 from te_sched.relax.frontend.windows import begun_inside, counted_up, resampled
@@ -224,11 +225,15 @@ def _div(imp: OnnxImporter, a: Any, b: Any) -> Any:
 
 @row("Pow")
 def _pow(imp: OnnxImporter, a: Any, b: Any) -> Any:
-    if _is_known(a) and _is_known(b):
-        return np.power(a, b)
+    dtype = imp.dtype(a)
+    if _is_known(a) and _is_known(b) and np.min(b, initial=0) >= 0:
+        return np.power(a, b).astype(dtype)
     base, power = imp.tensor(a), imp.tensor(b)
-    if imp.dtype(power) != imp.dtype(base):
-        power = imp.emit(R.astype(power, imp.dtype(base)))
+    if dtypes.is_integral(dtype) and dtypes.is_float(imp.dtype(power)):
+        wide = [imp.emit(R.astype(one, "float64")) for one in (base, power)]
+        return imp.emit(R.astype(imp.emit(R.power(*wide)), dtype))
+    if imp.dtype(power) != dtype:
+        power = imp.emit(R.astype(power, dtype))
     return imp.emit(R.power(base, power))
 
 
@@ -372,13 +377,12 @@ def _leaky_relu(imp: OnnxImporter, x: Any, alpha: float = 0.01) -> Any:
 @row("PRelu")
 def _prelu(imp: OnnxImporter, x: Any, slope: Any) -> Any:
     x, slope = imp.tensor(x), imp.tensor(slope)
-    below = imp.emit(R.multiply(slope, imp.emit(R.minimum(x, const(0, imp.dtype(x))))))
-    return imp.emit(R.add(imp.emit(R.nn.relu(x)), below))
+    return float_functions.prelu(imp.builder, x, slope)
 
 
 @row("Elu")
 def _elu(imp: OnnxImporter, x: Any, alpha: float = 1.0) -> Any:
-    return _scaled_elu(imp, x, alpha, 1.0)
+    return float_functions.elu(imp.builder, imp.tensor(x), alpha)
 
 
 @row("Selu")
@@ -388,16 +392,7 @@ def _selu(
     alpha: float = 1.67326319217681884765625,
     gamma: float = 1.05070102214813232421875,
 ) -> Any:
-    return _scaled_elu(imp, x, alpha, gamma)
-
-
-def _scaled_elu(imp: OnnxImporter, x: Any, alpha: float, gamma: float) -> Any:
-    x, dtype = imp.tensor(x), imp.dtype(x)
-    low = imp.emit(R.minimum(x, const(0, dtype)))
-    below = imp.emit(R.subtract(imp.emit(R.exp(low)), const(1, dtype)))
-    below = imp.emit(R.multiply(below, const(alpha, dtype)))
-    found = imp.emit(R.add(imp.emit(R.nn.relu(x)), below))
-    return found if gamma == 1.0 else imp.emit(R.multiply(found, const(gamma, dtype)))
+    return float_functions.elu(imp.builder, imp.tensor(x), alpha, gamma)
 
 
 @row("HardSigmoid")
@@ -414,10 +409,7 @@ def _hard_swish(imp: OnnxImporter, x: Any) -> Any:
 
 @row("Softplus")
 def _softplus(imp: OnnxImporter, x: Any) -> Any:
-    x, dtype = imp.tensor(x), imp.dtype(x)
-    size = imp.emit(R.negative(imp.emit(R.abs(x))))
-    rest = imp.emit(R.log(imp.emit(R.add(imp.emit(R.exp(size)), const(1, dtype)))))
-    return imp.emit(R.add(imp.emit(R.nn.relu(x)), rest))
+    return float_functions.softplus(imp.builder, imp.tensor(x))
 
 
 @row("Softsign")
@@ -501,9 +493,9 @@ def _reduced(make: Callable[[OnnxImporter, Any, Any, bool], Any]) -> Rule:
     ) -> Any:
         if axes_input is not None:
             axes = imp.numbers(axes_input, 1)
-        if not axes and noop_with_empty_axes:
-            return x
-        return make(imp, imp.tensor(x), list(axes) if axes else None, bool(keepdims))
+        if not axes:  # of each element alone, or of all
+            axes = [] if noop_with_empty_axes else None
+        return make(imp, imp.tensor(x), axes, bool(keepdims))
 
     return rule
 
@@ -514,9 +506,11 @@ def _plain(make: str) -> Rule:
 
 def _log_sum_exp(imp: OnnxImporter, x: Any, axes: Any, keep: bool) -> Any:
     most = imp.emit(R.max(x, axes, True))
+    is_finite = imp.emit(R.isfinite(most))
+    most = imp.emit(R.where(is_finite, most, const(0, imp.dtype(x))))
     total = imp.emit(R.sum(imp.emit(R.exp(imp.emit(R.subtract(x, most)))), axes, True))
     found = imp.emit(R.add(imp.emit(R.log(total)), most))
-    return found if keep else imp.emit(R.squeeze(found, axes))
+    return found if keep or axes == [] else imp.emit(R.squeeze(found, axes))
 
 
 for _name, _make in (
@@ -583,6 +577,10 @@ def _topk(
     imp: OnnxImporter, x: Any, k: Any, axis: int = -1, largest: int = 1, sorted: int = 1
 ) -> Any:
     count = imp.numbers(k, 1)[0]
+    if count == 0:  # of R.topk all
+        shape = imp.shape(x)
+        shape[axis] = 0
+        return imp.emit(R.zeros(shape, imp.dtype(x))), imp.emit(R.zeros(shape, "int64"))
     found = imp.emit(R.topk(imp.tensor(x), count, axis, "both", bool(largest), "int64"))
     return (imp.emit(TupleGetItem(found, 0)), imp.emit(TupleGetItem(found, 1)))
 

@@ -19,6 +19,7 @@ from te_sched.ir.graph import TupleGetItem
 from te_sched.ir.struct_info import ShapeExpr
 from te_sched.relax import op as R
 from te_sched.relax.constant import const
+from te_sched.relax.frontend import float_functions
 from te_sched.relax.frontend.torch.importer import ROWS, Importer, TorchRow, dtype_of, row
 
 # Dtypes of tensors and numbers
@@ -176,8 +177,20 @@ def _fmod(imp: Importer, a: Any, b: Any) -> Any:
 
 @row("hypot")
 def _hypot(imp: Importer, a: Any, b: Any) -> Any:
-    squares = [imp.emit(R.square(one)) for one in promoted(imp, a, b)]
-    return imp.emit(R.sqrt(imp.emit(R.add(*squares))))
+    return float_functions.hypot(imp.builder, *promoted(imp, a, b))
+
+
+@row("atan2", "arctan2")
+def _atan2(imp: Importer, a: Any, b: Any) -> Any:
+    return float_functions.atan2(imp.builder, *promoted(imp, a, b, 0.0)[:2])
+
+
+@row("pow")
+def _pow(imp: Importer, a: Any, b: Any, *, out: Any = None) -> Any:
+    """Powers; torch has roots in place of the powers 0.5 and -0.5, which differ for -inf."""
+    if imp.is_tensor(a) and isinstance(b, float) and abs(b) == 0.5:
+        return _float_unary("sqrt" if b > 0 else "rsqrt")(imp, a)
+    return _binary("power", operator.pow)(imp, a, b)
 
 
 def _extreme_of_numbers(make: str) -> Callable[..., Any]:
@@ -319,7 +332,7 @@ def _exp2(imp: Importer, x: Any) -> Any:
 
 @row("erfc")
 def _erfc(imp: Importer, x: Any) -> Any:
-    return ROWS["rsub"].rule(imp, ROWS["erf"].rule(imp, x), 1)
+    return float_functions.erfc(imp.builder, promoted(imp, x, 0.0)[0])
 
 
 @row("copy")
@@ -335,12 +348,12 @@ def _reciprocal(imp: Importer, x: Any) -> Any:
 
 @row("expm1")
 def _expm1(imp: Importer, x: Any) -> Any:
-    return imp.emit(R.subtract(imp.emit(R.exp(x)), const(1, imp.dtype(x))))
+    return float_functions.expm1(imp.builder, promoted(imp, x, 0.0)[0])
 
 
 @row("log1p")
 def _log1p(imp: Importer, x: Any) -> Any:
-    return imp.emit(R.log(imp.emit(R.add(x, const(1, imp.dtype(x))))))
+    return float_functions.log1p(imp.builder, promoted(imp, x, 0.0)[0])
 
 
 @row("log2")
@@ -399,8 +412,7 @@ def _prelu(imp: Importer, x: Any, weight: Any) -> Any:
     if imp.info(x).ndim > 1:
         shape[1] = imp.shape(weight)[0]
         weight = imp.emit(R.reshape(weight, shape))
-    below = imp.emit(R.multiply(weight, imp.emit(R.minimum(x, const(0, imp.dtype(x))))))
-    return imp.emit(R.add(imp.emit(R.nn.relu(x)), below))
+    return float_functions.prelu(imp.builder, x, weight)
 
 
 @row("elu", ELU=lambda imp, m: {"alpha": m.alpha})
@@ -412,15 +424,7 @@ def _elu(
     input_scale: float = 1.0,
     inplace: bool = False,
 ) -> Any:
-    dtype = imp.dtype(x)
-    inner = x if input_scale == 1.0 else imp.emit(R.multiply(x, const(input_scale, dtype)))
-    low = imp.emit(R.minimum(inner, const(0, dtype)))
-    grown = imp.emit(R.subtract(imp.emit(R.exp(low)), const(1, dtype)))
-    below = imp.emit(R.multiply(grown, const(alpha * scale, dtype)))
-    above = imp.emit(R.nn.relu(x))
-    if scale != 1.0:
-        above = imp.emit(R.multiply(above, const(scale, dtype)))
-    return imp.emit(R.add(above, below))
+    return float_functions.elu(imp.builder, x, alpha, scale, input_scale)
 
 
 @row("selu", SELU=_nothing)
@@ -449,12 +453,17 @@ def _hardtanh(
 
 @row("softplus", Softplus=lambda imp, m: {"beta": m.beta, "threshold": m.threshold})
 def _softplus(imp: Importer, x: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
-    dtype = imp.dtype(x)
-    scaled = x if beta == 1 else imp.emit(R.multiply(x, const(beta, dtype)))
-    small = imp.emit(R.minimum(scaled, const(threshold, dtype)))
-    soft = _log1p(imp, imp.emit(R.exp(small)))
-    soft = soft if beta == 1 else imp.emit(R.divide(soft, const(beta, dtype)))
-    return imp.emit(R.where(imp.emit(R.greater(scaled, const(threshold, dtype))), x, soft))
+    return float_functions.softplus(imp.builder, x, beta, threshold)
+
+
+@row("softshrink", Softshrink=lambda imp, m: {"lambd": m.lambd})
+def _softshrink(imp: Importer, x: Any, lambd: float = 0.5) -> Any:
+    limit = const(lambd, imp.dtype(x))
+    above, below = imp.emit(R.subtract(x, limit)), imp.emit(R.add(x, limit))
+    between = imp.emit(R.multiply(x, const(0, imp.dtype(x))))  # NaN stays
+    is_below = imp.emit(R.less(x, imp.emit(R.negative(limit))))
+    found = imp.emit(R.where(is_below, below, between))
+    return imp.emit(R.where(imp.emit(R.greater(x, limit)), above, found))
 
 
 @row("mish", Mish=_nothing)
@@ -476,7 +485,7 @@ def _log_softmax(imp: Importer, x: Any, dim: int = -1, dtype: Any = None) -> Any
 
 @row("logsigmoid", "log_sigmoid", LogSigmoid=_nothing)
 def _log_sigmoid(imp: Importer, x: Any) -> Any:
-    return imp.emit(R.negative(_softplus(imp, imp.emit(R.negative(x)))))
+    return float_functions.log_sigmoid(imp.builder, x)
 
 
 @row("clamp", "clip")
@@ -700,11 +709,19 @@ def _kthvalue(imp: Importer, x: Any, k: int, dim: int = -1, keepdim: bool = Fals
 
 @row("median")
 def _median(imp: Importer, x: Any, dim: Any = None, keepdim: bool = False) -> Any:
-    """The lower one of two elements in the middle."""
+    """The lower one of two elements in the middle, or the first NaN."""
     if dim is None:
         flat = imp.reshape(x, [-1])
-        return _kthvalue(imp, flat, (imp.shape(flat)[0] + 1) // 2)[0]
-    return _kthvalue(imp, x, (imp.shape(x)[dim] + 1) // 2, dim, keepdim)
+        return _median(imp, flat, 0)[0]
+    value, place = _kthvalue(imp, x, (imp.shape(x)[dim] + 1) // 2, dim, keepdim)
+    if _kind_of(imp.dtype(x)) < 2:
+        return value, place
+    most = imp.emit(R.max(x, dim, keepdim))
+    is_nan, first = imp.emit(R.isnan(most)), imp.emit(R.argmax(x, dim, keepdim))
+    return (
+        imp.emit(R.where(is_nan, most, value)),
+        imp.emit(R.where(is_nan, imp.cast(first, imp.dtype(place)), place)),
+    )
 
 
 @row("argsort")

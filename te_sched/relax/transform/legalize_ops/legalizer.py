@@ -62,15 +62,21 @@ class LegalizeOps(ModulePass):
 
     def run(self, mod: IRModule) -> IRModule:
         """The module with legalized functions."""
-        mod = collect_size_relations(mod)  # the calls of kernels do not have them
-        return legalize_functions(mod, dict(self.customize_cmap or {}), self.enable_warning)
+        return _legalized(mod, dict(self.customize_cmap or {}), self.enable_warning, False)
 
 
 def legalize_exactly(mod: IRModule, warns: bool = False) -> IRModule:
     """The module with legalized functions that treat special values as torch and ONNX do; those of
     `LegalizeOps` have TVM's text.
     """
-    return legalize_functions(mod, {}, warns, is_exact=True)
+    return _legalized(mod, {}, warns, True)
+
+
+def _legalized(
+    mod: IRModule, rules: Mapping[str, LegalizeFunc], warns: bool, is_exact: bool
+) -> IRModule:
+    mod = collect_size_relations(mod)  # the calls of kernels do not have them
+    return legalize_functions(mod, rules, warns, is_exact=is_exact)
 
 
 def legalize_functions(

@@ -1,0 +1,162 @@
+"""Functions of floats that importers share, which graphs have no operators for.
+
+Each is one tensor expression, accurate for small values, where exp(x) - 1, log(1 + x) and
+1 - erf(x) of operators lose all digits, and gives what torch and onnxruntime give for NaN and
+infinities. Must not know importers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from typing import Any
+
+from te_sched import te, topi
+from te_sched.config import TO_RUN
+from te_sched.ir import ops
+from te_sched.ir.expr import Call, Expr
+from te_sched.relax.block_builder import BlockBuilder
+from te_sched.relax.emit_te import call_te
+
+# erfc(x) = exp(-x**2) * P(x) / Q(x), highest power first: for 1 to 8, and from 8 on (W. J. Cody
+# 1969, with the coefficients of Cephes).
+_MIDDLE = (
+    (
+        *(2.46196981473530512524e-10, 5.64189564831068821977e-1, 7.46321056442269912687e0),
+        *(4.86371970985681366614e1, 1.96520832956077098242e2, 5.26445194995477358631e2),
+        *(9.34528527171957607540e2, 1.02755188689515710272e3, 5.57535335369399327526e2),
+    ),
+    (
+        *(1.0, 1.32281951154744992508e1, 8.67072140885989742329e1, 3.54937778887819891062e2),
+        *(9.75708501743205489753e2, 1.82390916687909736289e3, 2.24633760818710981792e3),
+        *(1.65666309194161350182e3, 5.57535340817727675546e2),
+    ),
+)
+_FAR = (
+    (
+        *(5.64189583547755073984e-1, 1.27536670759978104416e0, 5.01905042251180477414e0),
+        *(6.16021097993053585195e0, 7.40974269950448939160e0, 2.97886665372100240670e0),
+    ),
+    (
+        *(1.0, 2.26052863220117276590e0, 9.39603524938001434673e0, 1.20489539808096656605e1),
+        *(1.70814450747565897222e1, 9.60896809063285878198e0, 3.36907645100081516050e0),
+    ),
+)
+
+
+def _call(name: str, *args: Expr) -> Expr:
+    return Call(args[0].dtype, f"tir.{name}", args)
+
+
+def _like(value: float, x: Any) -> Expr:
+    number: Expr = te.const(value, x.dtype)
+    return number
+
+
+def emit_elementwise(
+    builder: BlockBuilder, name: str, function: Callable[..., Any], *operands: Any
+) -> Any:
+    """Bind `function` of the elements of tensors, which are broadcast."""
+
+    def computed(*tensors: Any) -> Any:
+        shape = reduce(
+            lambda a, b: topi.broadcast.broadcast_shape([a, b], name), [t.shape for t in tensors]
+        )
+
+        def value(*i: Any) -> Any:
+            return function(*[topi.broadcast.element(one, i, shape) for one in tensors])
+
+        return topi.utils.tensor_of(shape, value, f"T_{name}", topi.tag.ELEMWISE)
+
+    call = call_te(builder.add_func, TO_RUN, computed, *operands, primfunc_name_hint=name)
+    return builder.emit(call)
+
+
+def expm1(builder: BlockBuilder, x: Any) -> Any:
+    """exp(x) - 1"""
+    return emit_elementwise(builder, "expm1", lambda v: _call("expm1", v), x)
+
+
+def log1p(builder: BlockBuilder, x: Any) -> Any:
+    """log(1 + x)"""
+    return emit_elementwise(builder, "log1p", te.log1p, x)
+
+
+def hypot(builder: BlockBuilder, x: Any, y: Any) -> Any:
+    """sqrt(x * x + y * y), without overflow between"""
+    return emit_elementwise(builder, "hypot", te.hypot, x, y)
+
+
+def atan2(builder: BlockBuilder, y: Any, x: Any) -> Any:
+    """The angle of the point (x, y)."""
+    return emit_elementwise(builder, "atan2", te.atan2, y, x)
+
+
+def softplus(
+    builder: BlockBuilder, x: Any, beta: float = 1.0, threshold: float | None = None
+) -> Any:
+    """log(1 + exp(beta * x)) / beta; x itself where beta * x is above the threshold."""
+
+    def value(v: Any) -> Any:
+        scaled = v * _like(beta, v)
+        soft = _soft(scaled) / _like(beta, v)
+        return soft if threshold is None else te.select(scaled > _like(threshold, v), v, soft)
+
+    return emit_elementwise(builder, "softplus", value, x)
+
+
+def log_sigmoid(builder: BlockBuilder, x: Any) -> Any:
+    """log(1 / (1 + exp(-x)))"""
+    return emit_elementwise(
+        builder, "logsigmoid", lambda v: _like(0, v) - _soft(_like(0, v) - v), x
+    )
+
+
+def _soft(v: Any) -> Any:
+    """log(1 + exp(v))"""
+    return ops.maximum(v, _like(0, v)) + te.log1p(te.exp(_like(0, v) - te.abs(v)))
+
+
+def elu(
+    builder: BlockBuilder,
+    x: Any,
+    alpha: float = 1.0,
+    scale: float = 1.0,
+    input_scale: float = 1.0,
+) -> Any:
+    """scale * x where x >= 0, else scale * alpha * (exp(input_scale * x) - 1)."""
+
+    def value(v: Any) -> Any:
+        grown = _call("expm1", v * _like(input_scale, v)) * _like(alpha * scale, v)
+        return te.select(v >= _like(0, v), v * _like(scale, v), grown)
+
+    return emit_elementwise(builder, "elu", value, x)
+
+
+def prelu(builder: BlockBuilder, x: Any, slope: Any) -> Any:
+    """x where x > 0, else slope * x."""
+    return emit_elementwise(
+        builder, "prelu", lambda v, w: te.select(v > _like(0, v), v, v * w), x, slope
+    )
+
+
+def erfc(builder: BlockBuilder, x: Any) -> Any:
+    """1 - erf(x)"""
+
+    def value(v: Any) -> Any:
+        size = ops.maximum(te.abs(v), _like(1, v))
+        decay = te.exp(_like(0, v) - size * size)
+        tail = decay * te.select(size < _like(8, v), _ratio(_MIDDLE, size), _ratio(_FAR, size))
+        tail = te.select(decay > _like(0, v), tail, decay)  # the polynomials may be infinite
+        folded = te.select(v < _like(0, v), _like(2, v) - tail, tail)
+        return te.select(te.abs(v) > _like(1, v), folded, _like(1, v) - te.erf(v))
+
+    return emit_elementwise(builder, "erfc", value, x)
+
+
+def _ratio(coefficients: tuple[tuple[float, ...], tuple[float, ...]], x: Any) -> Any:
+    above, below = [
+        reduce(lambda found, c: found * x + _like(c, x), rest, _like(first, x))
+        for first, *rest in coefficients
+    ]
+    return above / below
