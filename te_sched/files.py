@@ -27,6 +27,9 @@ _KINDS = {
     stat.S_IFBLK: "a device",
     stat.S_IFSOCK: "a socket",
 }
+_SOURCES = (".py", ".pyi", ".ipynb")
+_OBJECTS = (".so", ".dylib", ".dll", ".o", ".tar", ".fatbin", ".cubin")
+_HEAD = 4096  # bytes in which binary files have a zero
 _STREAMS = ("/dev/fd/", "/dev/std", "/proc/")  # paths of open files of a process
 
 
@@ -82,15 +85,17 @@ def write(
     help: str = "name a file in a folder that exists and may be written",
     error: Refusal = CallError,
     executable: bool = False,
+    mark: str = "",
 ) -> None:
     """Write a file atomically; pipes and devices are written in place.
 
     Raises
     ------
-    An `error`: "cannot <verb> <path>: <reason>".
+    An `error`: "cannot <verb> <path>: <reason>", also for a file that `check_replaceable` keeps.
     """
     text = check_path(path, verb, error)
     data = content.encode(errors="backslashreplace") if isinstance(content, str) else content
+    check_replaceable(text, verb, mark, is_text=_is_text(data), error=error)
     with refusing(f"{verb} {text}", help, error):
         try:
             kept = os.stat(text).st_mode
@@ -101,6 +106,35 @@ def write(
                 file.write(data)
             return
         _replace(os.path.realpath(text), data, kept, executable)
+
+
+def check_replaceable(
+    path: str, verb: str, mark: str = "", *, is_text: bool = True, error: Refusal = CallError
+) -> None:
+    """Raise an `error` for a file of the user that is not to be replaced.
+
+    A file with content is replaced only if it has the `mark` of the program that wrote it; without
+    a mark, unless it is source code of Python, or a text that binary data would replace.
+    """
+    try:
+        before = read_at_once(path)
+    except (OSError, ValueError):  # missing, or a pipe, or said when it is written
+        return
+    if mark:
+        is_ours = mark.encode() in before
+    else:
+        is_ours = not path.endswith(_SOURCES)
+        is_ours &= is_text or path.endswith(_OBJECTS) or not _is_text(before)
+    if before and not is_ours:
+        raise error(
+            f"cannot {verb} {path}: it would replace a file that te_sched did not write",
+            "",
+            "name another file, or remove this one",
+        )
+
+
+def _is_text(data: bytes) -> bool:
+    return b"\0" not in data[:_HEAD]
 
 
 @contextmanager

@@ -18,6 +18,9 @@ from os import PathLike
 from types import FunctionType, ModuleType, NoneType, UnionType
 from typing import Annotated, Any, NamedTuple, ParamSpec, TypeVar, Union, get_args, get_origin
 
+import numpy as np
+from numpy.typing import NDArray
+
 from te_sched.deep_recursion import note_wrapper, too_deep, walk_again
 from te_sched.errors import (
     DeclarationError,
@@ -291,6 +294,32 @@ def _kind_of_several(outer: Any, part: ParameterKind) -> ParameterKind:
         return is_sequence(value) and all(map(part.fits, value))
 
     return ParameterKind(fits, f"a list or tuple{of}")
+
+
+def scores_of(
+    model: Any, predict: Callable[[], Any], count: int, error: type[TeSchedError] = DeclarationError
+) -> NDArray[np.float64]:
+    """The scores that a user's model predicts: a number for each candidate.
+
+    Raises
+    ------
+    An `error` for anything else, and if the model fails.
+    """
+    fault = f"cost model {type(model).__name__} does not predict {count} scores"
+    help = f"return an array of {count} numbers from predict, larger ones for faster candidates"
+    try:
+        scores = np.asarray(predict())
+    except TeSchedError:
+        raise
+    except Exception as failure:
+        raise error(fault, f"{type(failure).__name__}: {failure}", help) from failure
+    if scores.dtype.kind not in "biuf":
+        raise error(fault, f"they are of type {scores.dtype}", help)
+    if scores.shape != (count,):
+        raise error(fault, f"its result has the shape {scores.shape}", help)
+    if np.isnan(scores).any():
+        raise error(fault, f"score {int(np.isnan(scores).argmax())} is not a number", help)
+    return scores.astype("float64")
 
 
 def unfit(

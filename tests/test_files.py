@@ -88,7 +88,7 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
     try:
         with pytest.raises(CallError, match="File too large"):
-            files.write(path, bytes(1000), "write")
+            files.write(path, "x" * 1000, "write")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert path.read_text() == "old"
@@ -180,3 +180,39 @@ def test_read_rejects_what_does_not_fit_into_memory(tmp_path: Path, monkeypatch)
     monkeypatch.setattr(files, "read_at_once", enormous)
     with pytest.raises(CallError, match="not enough memory"):
         files.read(tmp_path / "file", "load", "check the path")
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "content", "mark"),
+    [
+        ("notes.txt", "my only copy", b"\0binary", ""),  # a library over a text
+        ("model.py", "import torch", "define void @f()", ""),
+        ("index.html", "<!DOCTYPE html>", "<!DOCTYPE html><b>", "<b>"),
+    ],
+)
+def test_write_rejects_a_file_that_te_sched_did_not_write(
+    name: str, before: str, content: bytes | str, mark: str, tmp_path: Path
+) -> None:
+    path = tmp_path / name
+    path.write_text(before)
+    with pytest.raises(CallError, match="would replace a file that te_sched did not write"):
+        files.write(path, content, "save to", mark=mark)
+    assert path.read_text() == before
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "content", "mark"),
+    [
+        ("a.so", b"\0old", b"\0new", ""),
+        ("a.ll", b"old", "new", ""),
+        ("a.html", b"<b>old", "<b>new", "<b>"),
+        ("a.py", b"", "new", ""),
+    ],
+)
+def test_write_replaces_a_file_of_its_kind(
+    name: str, before: bytes, content: bytes | str, mark: str, tmp_path: Path
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(before)
+    files.write(path, content, "save to", mark=mark)
+    assert path.read_bytes() == (content if isinstance(content, bytes) else content.encode())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -14,7 +15,13 @@ import te_sched
 from te_sched import nd, te, tir, topi
 from te_sched.compat import arith
 from te_sched.errors import DeclarationError, ElementError, TeSchedError, repr_of
-from te_sched.signatures import ParameterKind, checked, checked_as, kind_of_annotation
+from te_sched.signatures import (
+    ParameterKind,
+    checked,
+    checked_as,
+    kind_of_annotation,
+    scores_of,
+)
 from te_sched.te.tensor import Tensor
 
 A = te.placeholder((8, 8), name="A")
@@ -199,3 +206,36 @@ def test_names_that_are_loaded_late_are_completed() -> None:
     ).stdout.split()
     assert {"explain", "topi", "compat", "create_schedule", "hybrid"} <= {*found}
     assert not {"importlib", "sys", "typing", "_LATE", "_config"} & {*found}
+
+
+def failing() -> Any:
+    raise ZeroDivisionError("no model")
+
+
+@pytest.mark.parametrize(
+    ("predict", "match"),
+    [
+        (lambda: [1.0], "the shape \\(1,\\)"),
+        (lambda: [[1.0], [2.0]], "the shape \\(2, 1\\)"),
+        (lambda: [[1.0], [2.0, 3.0]], "ValueError"),
+        (lambda: None, "of type object"),
+        (lambda: [None, 1.0], "of type object"),
+        (lambda: ["1.0", "2.0"], "of type <U3"),
+        (lambda: [1j, 2.0], "of type complex128"),
+        (lambda: [1.0, float("nan")], "score 1 is not a number"),
+        (failing, "ZeroDivisionError: no model"),
+    ],
+)
+def test_scores_reject_what_is_not_a_number_for_each_candidate(predict: Any, match: str) -> None:
+    with pytest.raises(TeSchedError, match="cost model object does not predict 2 scores") as caught:
+        scores_of(object(), predict, 2)
+    assert re.search(match, caught.value.why)
+
+
+def test_scores_keep_the_errors_of_te_sched() -> None:
+    def refuse() -> Any:
+        raise DeclarationError("the model is not trained")
+
+    with pytest.raises(DeclarationError, match="the model is not trained"):
+        scores_of(object(), refuse, 1)
+    assert scores_of(object(), lambda: [True, 2], 2).tolist() == [1.0, 2.0]

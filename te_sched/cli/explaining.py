@@ -16,13 +16,16 @@ from te_sched.cli.recording import Found
 from te_sched.cli.showing import show_json
 from te_sched.codegen.target import Target
 from te_sched.errors import CallError
+from te_sched.story.model import PAGE_MARK
 from te_sched.story.timing import BUDGET
 
 
 @click.command("explain")
 @of_programs
 @target_option
-@output_option("Write the page to this file. By default PROGRAM.html in the current folder.")
+@output_option(
+    "Write the page to this file. By default PROGRAM.html in the current folder.", PAGE_MARK
+)
 @click.option("--text", is_flag=True, help="Print the steps as text and write no page.")
 @click.option("--measure/--no-measure", default=True, show_default=True, help="Time each step.")
 @click.option(

@@ -19,6 +19,7 @@ from te_sched.cli.programs import UserProgram, execute, is_graph
 from te_sched.cli.showing import show_json
 from te_sched.codegen.target import Target
 from te_sched.story.graph import graph_report
+from te_sched.story.model import PAGE_MARK
 
 
 @click.command("graph")
@@ -27,7 +28,11 @@ from te_sched.story.graph import graph_report
 @click.option("--function", default="main", show_default=True, help="The function to call.")
 @target_option
 @sizes_option
-@file_option("--page", text="Write an HTML report: the graph after each pass, timeline, memory.")
+@file_option(
+    "--page",
+    text="Write an HTML report: the graph after each pass, timeline, memory.",
+    mark=PAGE_MARK,
+)
 @json_option
 def command(
     program: str,

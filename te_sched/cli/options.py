@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, TypeVar
 
 import click
 
+from te_sched import files
 from te_sched.cli.problems import CommandError
 from te_sched.codegen.target import Target
 from te_sched.errors import BuildError
@@ -33,18 +35,22 @@ def of_programs(command: _Command) -> _Command:
     return command
 
 
-def output_option(text: str) -> Callable[[_Command], _Command]:
+def output_option(text: str, mark: str = "") -> Callable[[_Command], _Command]:
     """--output with a help text; the path is checked before the program runs."""
-    return file_option("--output", "-o", text=text)
+    return file_option("--output", "-o", text=text, mark=mark)
 
 
-def file_option(*names: str, text: str) -> Callable[[_Command], _Command]:
-    """An option for a file to write, whose path is checked before the program runs."""
-    path = click.Path(dir_okay=False)
-    return click.option(*names, metavar="FILE", type=path, callback=_check_output, help=text)
+def file_option(*names: str, text: str, mark: str = "") -> Callable[[_Command], _Command]:
+    """An option for a file to write, whose path is checked before the program runs; an existing one
+    has the mark of such files.
+    """
+    path, check = click.Path(dir_okay=False), partial(_check_output, mark)
+    return click.option(*names, metavar="FILE", type=path, callback=check, help=text)
 
 
-def _check_output(_context: Any, option: click.Parameter, given: str | None) -> str | None:
+def _check_output(
+    mark: str, _context: Any, option: click.Parameter, given: str | None
+) -> str | None:
     folder = os.path.dirname(os.path.abspath(given)) if given is not None else "."
     if not os.path.isdir(folder):
         raise CommandError(
@@ -52,6 +58,8 @@ def _check_output(_context: Any, option: click.Parameter, given: str | None) -> 
             "",
             f"make it, or name another: {option.opts[-1]} FILE",
         )
+    if given is not None:
+        files.check_replaceable(given, "write", mark, error=CommandError)
     return given
 
 

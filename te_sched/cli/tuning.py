@@ -25,7 +25,8 @@ from te_sched.cli.showing import show, show_json
 from te_sched.codegen.target import Target
 from te_sched.errors import SourceLocation, TeSchedError
 from te_sched.ir.stmt import IRModule, PrimFunc
-from te_sched.meta_schedule.tuning import Tuned, program_of
+from te_sched.meta_schedule.tuning import PROGRAM_MARK, Tuned, program_of
+from te_sched.story.model import PAGE_MARK
 from te_sched.story.tuning import tuning_report
 from te_sched.tensorir.schedule import BlockSchedule
 
@@ -63,9 +64,11 @@ _DEFAULT = "default"
     show_default=True,
     help="The search space: a function of the program that samples decisions of a schedule.",
 )
-@output_option("Write the schedule to this file instead of stdout.")
+@output_option("Write the schedule to this file instead of stdout.", PROGRAM_MARK)
 @file_option(
-    "--page", text="Write an HTML report of the search: times, failures, the best program."
+    "--page",
+    text="Write an HTML report of the search: times, failures, the best program.",
+    mark=PAGE_MARK,
 )
 @json_option
 def command(
@@ -166,7 +169,7 @@ def _specialized(found: Found, sizes: Sizes) -> PrimFunc:
 def _show(found: Tuned, output: str | None, as_json: bool) -> None:
     text = found.as_python()
     if output is not None:
-        files.write(output, text, "write", error=CommandError)
+        files.write(output, text, "write", error=CommandError, mark=PROGRAM_MARK)
     click.echo(str(found), err=True)
     if as_json:
         show_json(

@@ -16,6 +16,7 @@ from te_sched.errors import DeclarationError, TeSchedError
 from te_sched.meta_schedule.arg_info import ArgInfo
 from te_sched.meta_schedule.candidates import completed, decisions_of, replayed
 from te_sched.meta_schedule.component import Component, made, not_written
+from te_sched.signatures import scores_of
 from te_sched.tensorir.random_numbers import RandomNumbers
 from te_sched.tir.schedule import Schedule, Trace
 
@@ -374,7 +375,7 @@ class EvolutionarySearch(_Batches):
 
     def _scores(self, population: list[Schedule], model: CostModel) -> Any:
         candidates = [MeasureCandidate(one, None) for one in population]
-        return np.asarray(model.predict(self._task, candidates), dtype="float64")
+        return scores_of(model, lambda: model.predict(self._task, candidates), len(candidates))
 
     def _offspring(self, population: list[Schedule], scores: Any, size: int) -> Iterator[Schedule]:
         """The next generation: parents drawn by their scores, most of them mutated."""

@@ -64,6 +64,7 @@ def write_library(
             place, _joined(place, objects, program), _EXPORT, executable=place.suffix in _LINKED
         )
         return
+    files.check_replaceable(str(place), _EXPORT, is_text=False)
     with files.temporary_folder(f"{_EXPORT} {place}") as folder:
         parts = [folder / f"part{number}.o" for number in range(len(objects))]
         for part, data in zip(parts, objects, strict=True):

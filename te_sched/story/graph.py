@@ -26,6 +26,7 @@ from te_sched.ir.visitor import substitute, walk
 from te_sched.relax.pipeline import processor_passes
 from te_sched.relax.vm.build import build
 from te_sched.relax.vm.machine import VirtualMachine
+from te_sched.story.model import PAGE_MARK
 from te_sched.story.page_graph import graph_html
 from te_sched.tools.table import table
 from te_sched.views.graphs import called, graph_of_functions
@@ -119,7 +120,7 @@ class GraphReport:
         ------
         CallError if it cannot be written.
         """
-        files.write(path, self.html(), "save a page as")
+        files.write(path, self.html(), "save a page as", mark=PAGE_MARK)
 
 
 def graph_report(

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
+PAGE_MARK = '<meta name="generator" content="te_sched'  # by which our pages are known
+
 NOISE = 0.03  # the noise of measured times
 
 

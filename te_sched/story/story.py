@@ -9,7 +9,7 @@ from typing import Any
 
 from te_sched import files
 from te_sched.errors import CallError, did_you_mean, repr_of
-from te_sched.story.model import LoopRow, StoryData, StoryStep, to_json
+from te_sched.story.model import PAGE_MARK, LoopRow, StoryData, StoryStep, to_json
 from te_sched.story.page import page_html
 from te_sched.story.text import story_text
 
@@ -50,7 +50,7 @@ class Story:
         ------
         CallError if it cannot be written.
         """
-        files.write(path, self.html(), "save a story as")
+        files.write(path, self.html(), "save a story as", mark=PAGE_MARK)
 
     def to_json(self) -> Any:
         """The story as dicts, lists, texts and numbers."""

@@ -13,6 +13,7 @@ from te_sched.meta_schedule.database import Database, JSONDatabase, SQLiteDataba
 from te_sched.meta_schedule.tune import FILE
 from te_sched.meta_schedule.tune_context import normalized_module
 from te_sched.meta_schedule.tuning import Trials, Tuned
+from te_sched.story.model import PAGE_MARK
 from te_sched.story.page_tuning import tuning_html
 
 
@@ -33,7 +34,7 @@ class TuningReport:
         ------
         CallError if it cannot be written.
         """
-        files.write(path, self.html(), "save a page as")
+        files.write(path, self.html(), "save a page as", mark=PAGE_MARK)
 
 
 def tuning_report(

@@ -88,3 +88,23 @@ def test_constants() -> None:
     assert get_const_tuple(te.placeholder((2, n), name="A").shape) == (2, n)
     with pytest.raises(DeclarationError, match="Expect value to be constant int"):
         get_const_int(n + 1)
+
+
+@pytest.mark.parametrize("protocol", ["json", "pickle"])
+def test_log_to_file_rejects_what_is_not_a_log(protocol: str, tmp_path: Path) -> None:
+    path = tmp_path / "program.py"
+    path.write_text("import torch\n")
+    with pytest.raises(CallError, match="its first line is not one of an AutoTVM log"):
+        callback.log_to_file(path, protocol)
+    assert path.read_text() == "import torch\n"
+
+
+def test_log_to_file_begins_a_new_line(tmp_path: Path) -> None:
+    """After one that was not written to its end."""
+    path = tmp_path / "a.log"
+    inp, result = records_of(task_of(8), [1.0])[0]
+    callback.log_to_file(path)(None, [inp], [result])
+    path.write_text(path.read_text() + '{"input"')
+    callback.log_to_file(path)(None, [inp], [result])
+    first, partial, last = path.read_text().splitlines()
+    assert (partial, last) == ('{"input"', first)

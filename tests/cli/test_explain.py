@@ -1,6 +1,7 @@
 """te-sched explain: the page, its text, and stories that end with an error."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -91,3 +92,15 @@ def test_explain_rejects_a_file_that_cannot_be_written(te_sched_command, program
     assert done.exit_code == 2
     assert "File name too long" in done.stderr
     assert "-o FILE" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "command", [["explain", "--no-measure", "-o"], ["build", "-o"], ["tune", "-o"]]
+)
+def test_output_rejects_the_program(program, te_sched_command, command) -> None:
+    path = program("gemm")
+    before = Path(path).read_text()
+    done = te_sched_command(*command, path, path)
+    assert done.exit_code == 2
+    assert "would replace a file that te_sched did not write" in done.stderr
+    assert Path(path).read_text() == before

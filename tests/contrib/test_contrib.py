@@ -160,10 +160,10 @@ def test_blas_is_a_registered_function():
 
 def test_create_executable_leaves_the_old_file_where_it_fails(tmp_path):
     (tmp_path / "main.c").write_text("int main( {\n")
-    (tmp_path / "main").write_text("old")
+    (tmp_path / "main").write_bytes(b"\0old")
     with pytest.raises(BuildError, match=r"main\.c.*error"):
         cc.create_executable(str(tmp_path / "main"), str(tmp_path / "main.c"))
-    assert (tmp_path / "main").read_text() == "old"
+    assert (tmp_path / "main").read_bytes() == b"\0old"
     (tmp_path / "main.c").write_text("int main(void) { return 7; }\n")
     cc.create_executable(str(tmp_path / "main"), str(tmp_path / "main.c"))
     assert subprocess.run([tmp_path / "main"], check=False).returncode == 7

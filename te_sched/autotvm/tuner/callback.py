@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
 import time
 from collections.abc import Sequence
@@ -16,8 +17,10 @@ from te_sched.autotvm.env import GLOBAL_SCOPE
 from te_sched.autotvm.measure.measure import Callback, MeasureInput, MeasureResult
 from te_sched.autotvm.record import encode
 from te_sched.autotvm.utils import format_si_prefix
+from te_sched.errors import CallError
 from te_sched.signatures import checked
 
+_TABS = 5  # in a line of a log that is not JSON
 logger = logging.getLogger("autotvm")
 
 
@@ -33,6 +36,8 @@ def log_to_file(file_out: Any, protocol: str = "json") -> Callback:
     path = (
         None if callable(getattr(file_out, "write", None)) else files.check_path(file_out, "write")
     )
+    if path is not None:
+        _check_log(path, protocol)
 
     def write(tuner: Any, inputs: Sequence[MeasureInput], results: Sequence[MeasureResult]) -> None:
         del tuner
@@ -43,11 +48,35 @@ def log_to_file(file_out: Any, protocol: str = "json") -> Callback:
             return
         with (
             files.refusing(f"write {path}", "free some space, or log to another file"),
-            open(path, "a", encoding="utf-8") as file,
+            open(path, "ab+") as file,
         ):
-            file.write(text)  # at once: several processes may log to one file
+            file.write(_line_end_of(file) + text.encode())  # at once: processes may share a log
 
     return write
+
+
+def _check_log(path: str, protocol: str) -> None:
+    """Raise CallError for a file that is not a log, to which nothing is to be added."""
+    if not os.path.isfile(path):
+        return
+    text = files.read_text(path, "log to", "name another file")
+    first = next((row for row in text.splitlines() if row.strip() and row[0] != "#"), "")
+    is_log = first.startswith('{"input"') if protocol == "json" else first.count("\t") == _TABS
+    if is_log or not first:
+        return
+    raise CallError(
+        f"cannot log to {path}: its first line is not one of an AutoTVM log",
+        "",
+        "name another file",
+    )
+
+
+def _line_end_of(file: Any) -> bytes:
+    """What ends the last line of a log, such as that of a program that was killed."""
+    if not file.seekable() or not file.tell():
+        return b""
+    file.seek(-1, os.SEEK_END)
+    return b"" if file.read(1) == b"\n" else b"\n"
 
 
 @checked

@@ -13,7 +13,7 @@ from te_sched.autotvm.task.space import ConfigEntity
 from te_sched.autotvm.task.task import Task
 from te_sched.autotvm.tuner.callback import speed
 from te_sched.autotvm.tuner.tuner import Tuner
-from te_sched.signatures import checked
+from te_sched.signatures import checked, scores_of
 
 _EXPLORED = 0.05  # the share of a plan that is tried at random
 
@@ -127,7 +127,7 @@ class ModelBasedTuner(Tuner):
         count = int(self.plan_size * (ratio or 1))
         found = self.model_optimizer.find_maximums(model, count, self.visited)
         if ratio is not None and found:
-            scores = model.predict(found)
+            scores = scores_of(model, lambda: model.predict(found), len(found))
             knobs = [self.space.point2knob(one) for one in found]
             found = [found[one] for one in submodular_pick(scores, knobs, self.plan_size)]
         self.trials, self.trial_pt = found, 0

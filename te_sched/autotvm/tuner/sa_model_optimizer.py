@@ -5,13 +5,14 @@ from __future__ import annotations
 import heapq
 import random
 from collections.abc import Collection, Iterable, Sequence
+from functools import partial
 
 import numpy as np
 
 from te_sched.autotvm.task.space import ConfigSpace
 from te_sched.autotvm.task.task import Task
 from te_sched.autotvm.tuner.model_based_tuner import ConfigCostModel, ModelOptimizer
-from te_sched.signatures import checked
+from te_sched.signatures import checked, scores_of
 
 
 class SimulatedAnnealingOptimizer(ModelOptimizer):
@@ -51,13 +52,13 @@ class SimulatedAnnealingOptimizer(ModelOptimizer):
         """The indices of at most `num` configurations, the best first; none of `exclusive`."""
         space, best = self._space, list[tuple[float, int]]()
         points = self._points or [int(one) for one in space.sample_ints(self._walks)]
-        scores = np.asarray(model.predict(points), float)
+        scores = scores_of(model, lambda: model.predict(points), len(points))
         seen = set(exclusive)
         self._collect(best, num, points, scores, seen)
         idle = 0
         for temperature in self._temperatures:
             new = [space.random_walk(one) for one in points]
-            found = np.asarray(model.predict(new), float)
+            found = scores_of(model, partial(model.predict, new), len(new))
             gains = (found - scores) / max(float(temperature), 1e-5)
             chances = np.exp(np.minimum(gains, 0.0))
             for number in np.flatnonzero([random.random() < one for one in chances]):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,9 @@ from te_sched.meta_schedule.database.base import FAILED, TuningRecord, Workload
 from te_sched.meta_schedule.database.memory import MemoryDatabase
 from te_sched.signatures import checked_methods
 
+_BEGIN_OF_WORKLOAD = re.compile(r'\s*\[\s*"-?\d')
+_BEGIN_OF_RECORD = re.compile(r"\s*\[\s*\d+\s*,\s*\[")
+
 
 @checked_methods(DeclarationError)
 class JSONDatabase(MemoryDatabase):
@@ -22,8 +26,9 @@ class JSONDatabase(MemoryDatabase):
     TVM 0.19's JSONDatabase reads the files, and its files are read here. Only workloads that TVM's
     format cannot hold, such as those with infinite constants, are in te_sched's.
 
-    A last line that was not written completely is ignored, and replaced by the next one. Programs
-    that write into one database at the same time use `SQLiteDatabase`.
+    A last line that was not written completely is ignored, and replaced by the next one; opening a
+    file does not change it. Programs that write into one database at the same time use
+    `SQLiteDatabase`.
 
     Parameters
     ----------
@@ -52,16 +57,27 @@ class JSONDatabase(MemoryDatabase):
         )
         self.path_workload = _path(path_workload, folder, "database_workload.json")
         self.path_tuning_record = _path(path_tuning_record, folder, "database_tuning_record.json")
-        for line in _lines(self.path_workload, allow_missing):
+        if os.path.realpath(self.path_workload) == os.path.realpath(self.path_tuning_record):
+            raise DeclarationError(
+                f"workloads and records are in one file: {self.path_workload!r}",
+                "",
+                "give two files, or use SQLiteDatabase",
+            )
+        workloads = _Lines(self.path_workload, _BEGIN_OF_WORKLOAD, allow_missing)
+        records = _Lines(self.path_tuning_record, _BEGIN_OF_RECORD, allow_missing)
+        self._files = {file.path: file for file in (workloads, records)}
+        for line in workloads.read():
             self._add(_read(self.path_workload, line, Workload.from_json))
-        for line in _lines(self.path_tuning_record, allow_missing):
+        for line in records.read():
             self.records.append(_read(self.path_tuning_record, line, self._record))
+        for file in self._files.values():
+            file.create()
 
     def commit_workload(self, mod: IRModule) -> Workload:
         before = len(self.workloads)
         found = super().commit_workload(mod)
         if len(self.workloads) > before:
-            _append(self.path_workload, found.as_json())
+            self._append(self.path_workload, found.as_json())
         return found
 
     def commit_tuning_record(self, record: TuningRecord) -> None:
@@ -72,7 +88,10 @@ class JSONDatabase(MemoryDatabase):
         data = record.as_json()
         if record.error_msg is not None:  # TVM's files know a failure by its seconds
             data[1] = [FAILED]
-        _append(self.path_tuning_record, [number, data])
+        self._append(self.path_tuning_record, [number, data])
+
+    def _append(self, path: str, data: Any) -> None:
+        self._files[path].append(json.dumps(data, separators=(",", ":")))
 
     def _record(self, data: Any) -> TuningRecord:
         number, record = data
@@ -91,33 +110,64 @@ def _path(given: Any, folder: Path | None, name: str) -> str:
     return str(folder / name)
 
 
-def _lines(path: str, allow_missing: bool) -> list[str]:
-    """The lines of a file, which is created if it is missing; a last line without end goes."""
-    if not os.path.exists(path):
-        if not allow_missing:
+class _Lines:
+    """A file of lines of JSON. Reading changes nothing: a line that was not written completely is
+    cut off when the next one is written, if the file is what was read then.
+    """
+
+    def __init__(self, path: str, begin: re.Pattern[str], allow_missing: bool) -> None:
+        self.path = path
+        self._begin = begin  # of each line
+        self._size = 0  # of the file when it was read, in bytes
+        self._whole: int | None = None  # the bytes of whole lines, if more follow
+        self._needs_end = False  # whether the last line is whole but for its end
+        if not allow_missing and not os.path.exists(path):
             raise DeclarationError(
                 f"cannot open {path!r}: there is no such file", "", "pass allow_missing=True"
             )
-        with files.refusing(
-            f"create {path!r}", "give a path in a folder that exists", DeclarationError
+
+    def read(self) -> list[str]:
+        """The whole lines; none of a file that is missing."""
+        if not os.path.exists(self.path):
+            return []
+        text = files.read_text(self.path, "open", "give the files of a database", DeclarationError)
+        whole, _, rest = text.rpartition("\n")
+        self._size = len(text.encode())
+        if rest and _is_json(rest):  # the file of another program, without a last line end
+            whole = text
+            self._needs_end = True
+        elif rest:
+            if not whole and not self._begin.match(rest):
+                raise _damaged(self.path, rest, "it is not a line of a database")
+            self._whole = self._size - len(rest.encode())
+        return [line for line in whole.splitlines() if line.strip()]
+
+    def create(self) -> None:
+        """Create the file if it is missing."""
+        if not os.path.exists(self.path):
+            help = "give a path in a folder that exists"
+            with files.refusing(f"create {self.path!r}", help, DeclarationError):
+                Path(self.path).touch()
+
+    def append(self, line: str) -> None:
+        """Write a line."""
+        help = "free space on the disk, or give another path"
+        with (
+            files.refusing(f"write {self.path!r}", help, DeclarationError),
+            open(self.path, "ab", buffering=0) as file,
         ):
-            Path(path).touch()
-        return []
-    text = files.read_text(path, "open", "give the files of a database", DeclarationError)
-    whole, _, rest = text.rpartition("\n")
-    if rest and _is_json(rest):  # the file of another program, without a last line end
-        whole = text
-        _append_text(path, "\n")
-    elif rest:
-        with files.refusing(f"write {path!r}", "make the file writable", DeclarationError):
-            os.truncate(path, len(f"{whole}\n".encode()) if whole else 0)
-    return [line for line in whole.splitlines() if line.strip()]
+            if self._whole is not None and os.path.getsize(self.path) == self._size:
+                file.truncate(self._whole)
+            elif self._whole is not None or self._needs_end:
+                file.write(b"\n")
+            self._whole, self._needs_end = None, False
+            file.write(f"{line}\n".encode())
 
 
 def _is_json(text: str) -> bool:
     try:
         json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return True
 
@@ -125,23 +175,14 @@ def _is_json(text: str) -> bool:
 def _read(path: str, line: str, reader: Any) -> Any:
     try:
         return reader(json.loads(line))
-    except (ValueError, TypeError, IndexError, TeSchedError) as error:
-        raise DeclarationError(
-            f"a line of {path!r} is damaged: {line[:60]!r}",
-            error.fault if isinstance(error, TeSchedError) else repr(error),
-            "remove the line; the other lines are not affected",
-        ) from error
+    except (ValueError, TypeError, IndexError, RecursionError, TeSchedError) as error:
+        why = error.fault if isinstance(error, TeSchedError) else repr(error)
+        raise _damaged(path, line, why) from None
 
 
-def _append(path: str, data: Any) -> None:
-    _append_text(path, json.dumps(data, separators=(",", ":")) + "\n")
-
-
-def _append_text(path: str, text: str) -> None:
-    with (
-        files.refusing(
-            f"write {path!r}", "free space on the disk, or give another path", DeclarationError
-        ),
-        open(path, "ab", buffering=0) as file,
-    ):
-        file.write(text.encode())
+def _damaged(path: str, line: str, why: str) -> DeclarationError:
+    return DeclarationError(
+        f"a line of {path!r} is damaged: {line[:60]!r}",
+        why,
+        "remove the line; the other lines are not affected",
+    )

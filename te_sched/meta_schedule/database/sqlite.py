@@ -23,6 +23,7 @@ from te_sched.meta_schedule.database.equality import ModuleEquality
 from te_sched.signatures import checked_methods
 
 _FORMAT = 1
+_NAMED = 4  # tables of another program that an error names
 _WAIT = 60.0  # seconds that a process waits for another one's commit
 _TABLES = """
 CREATE TABLE workload (id INTEGER PRIMARY KEY, hash TEXT NOT NULL, module TEXT NOT NULL);
@@ -68,6 +69,7 @@ class SQLiteDatabase(Database):
             self._connection = sqlite3.connect(
                 self.path, timeout=_WAIT, isolation_level=None, check_same_thread=False
             )
+            self._check_ours()
             self._connection.execute("PRAGMA journal_mode=WAL")
             self._connection.execute("PRAGMA synchronous=NORMAL")
             self._prepare()
@@ -116,20 +118,38 @@ class SQLiteDatabase(Database):
             (count,) = self._connection.execute("SELECT count(*) FROM record").fetchone()
             return int(count)
 
+    def _check_ours(self) -> None:
+        """Raise DeclarationError for a file of another program or of a later version."""
+        self._connection.execute("BEGIN")  # both are of one moment
+        (version,) = self._connection.execute("PRAGMA user_version").fetchone()
+        rows = self._connection.execute("SELECT name FROM sqlite_master").fetchall()
+        self._connection.execute("COMMIT")
+        names = {name for (name,) in rows}
+        is_new = not names and not version
+        if is_new or ({"workload", "record"} <= names and version == _FORMAT):
+            return
+        self._connection.close()
+        if {"workload", "record"} <= names and version > _FORMAT:
+            raise DeclarationError(
+                f"the database {self.path!r} has version {version}, expected {_FORMAT}",
+                "a later te_sched wrote it",
+                "use that te_sched, or give another file",
+            )
+        tables = ", ".join(sorted(map(str, names))[:_NAMED])
+        raise DeclarationError(
+            f"{self.path!r} is not a database of tuning records",
+            f"it is another program's, with {tables}" if names else f"its version is {version}",
+            "give a file that does not exist",
+        )
+
     def _prepare(self) -> None:
-        """Create the tables of a new file; check the version of an old one."""
+        """Create the tables of a new file."""
         with self._transaction():
             (version,) = self._connection.execute("PRAGMA user_version").fetchone()
             if version == 0:
                 for statement in _TABLES.split(";"):
                     self._connection.execute(statement)
                 self._connection.execute(f"PRAGMA user_version={_FORMAT}")
-            elif version != _FORMAT:
-                raise DeclarationError(
-                    f"the database {self.path!r} has version {version}, expected {_FORMAT}",
-                    "a later te_sched wrote it",
-                    "use that te_sched, or give another file",
-                )
 
     def _hash(self, mod: IRModule) -> str:
         return f"{self._equality.hash(mod):016x}"
@@ -178,7 +198,7 @@ class SQLiteDatabase(Database):
             workload = self._workload(number)
             try:
                 record = TuningRecord.from_json(json.loads(content), workload)
-            except (ValueError, TeSchedError) as failure:
+            except (ValueError, RecursionError, TeSchedError) as failure:
                 why = failure.summary if isinstance(failure, TeSchedError) else str(failure)
                 raise self._damaged("record", why) from failure
             record.error_msg, record.machine = error, machine

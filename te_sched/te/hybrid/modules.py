@@ -75,7 +75,7 @@ class HybridModule:
 
     def save(self, path: Any) -> None:
         """Write the text to a file."""
-        files.write(path, self.get_source() + "\n", "save a hybrid script to")
+        files.write(path, self.get_source() + "\n", "save a hybrid script to", mark="def ")
 
     def load(self, path: Any) -> None:
         """Read the text of a file: one function, which uses only what hybrid scripts have.
