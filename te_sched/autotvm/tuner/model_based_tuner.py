@@ -129,7 +129,7 @@ class ModelBasedTuner(Tuner):
         if ratio is not None and found:
             scores = scores_of(model, lambda: model.predict(found), len(found))
             knobs = [self.space.point2knob(one) for one in found]
-            found = [found[one] for one in submodular_pick(scores, knobs, self.plan_size)]
+            found = [found[one] for one in submodular_pick(scores.tolist(), knobs, self.plan_size)]
         self.trials, self.trial_pt = found, 0
 
     def load_history(self, data_set: Sequence[Any], min_seed_records: int = 500) -> None:
