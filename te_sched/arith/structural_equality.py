@@ -1,6 +1,7 @@
 """Structural equality of expressions, with variables and buffers compared by identity.
 
-Owns the comparison that rewriting uses many times per expression. Must not know the meaning of
+Owns the comparison that rewriting uses many times per expression: 0.0 and -0.0 differ, and NaN is
+NaN, as for `ir.structural`. Must not know the meaning of
 expressions.
 """
 
@@ -10,9 +11,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from te_sched.ir.expr import FloatImm, IntImm, Node, StringImm, Var
+from te_sched.ir.structural import is_same_float
 from te_sched.ir.visitor import CHILD_FIELDS, INIT_FIELDS
 
-_IMMEDIATES = frozenset((IntImm, FloatImm, StringImm))
+_IMMEDIATES = frozenset((IntImm, StringImm))
 _OTHER_FIELDS = {
     kind: tuple(name for name in fields if name not in CHILD_FIELDS[kind])
     for kind, fields in INIT_FIELDS.items()
@@ -33,6 +35,8 @@ def same(a: Any, b: Any) -> bool:
         return False
     if kind in _IMMEDIATES:
         return bool(a.value == b.value and a.dtype == b.dtype)
+    if kind is FloatImm:
+        return bool(a.dtype == b.dtype and is_same_float(a.value, b.value))
     for name in _OTHER_FIELDS[kind]:
         mine, other = getattr(a, name), getattr(b, name)
         if mine is not other and (_has_node(mine) or mine != other):

@@ -67,7 +67,7 @@ atanh = _float_function("atanh")
 
 
 def _rounding(name: str) -> Callable[[Any], Expr]:
-    """A rounding function: integers are unchanged, float constants are folded (never to -0.0)."""
+    """A rounding function: integers are unchanged, float constants are folded, -0.5 to -0.0."""
     round_now = INTRINSICS[name].meaning
     assert round_now is not None
 
@@ -76,7 +76,7 @@ def _rounding(name: str) -> Callable[[Any], Expr]:
         if not dtypes.is_float(value.dtype):
             return value
         if type(value) is FloatImm and math.isfinite(value.value):
-            return FloatImm(float(round_now(value.value)) + 0.0, value.dtype)
+            return FloatImm(math.copysign(float(round_now(value.value)), value.value), value.dtype)
         return Call(value.dtype, f"tir.{name}", (value,))
 
     return ops.named(function, name)

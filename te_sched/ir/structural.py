@@ -324,7 +324,7 @@ class _Comparer:
 
     def constant(self, a: FloatImm, b: FloatImm) -> None:
         """Compare floating-point constants by their bits."""
-        if a.dtype != b.dtype or float_key(a.value) != float_key(b.value):
+        if a.dtype != b.dtype or not is_same_float(a.value, b.value):
             raise _Differ(f"{a.value!r} ({a.dtype}) != {b.value!r} ({b.dtype})")
 
 
@@ -400,14 +400,21 @@ def _are_comparable(a: Any, b: Any) -> bool:
 
 
 def _are_equal(a: Any, b: Any) -> bool:
-    """Whether two values that are not nodes are equal; arrays are compared by elements."""
+    """Whether two values that are not nodes are equal; arrays and their elements by their bits."""
     try:
         a, b = (one.numpy() if hasattr(one, "numpy") else one for one in (a, b))
-        if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
-            return a.dtype == b.dtype and np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
+        if isinstance(a, np.ndarray | np.generic) and isinstance(b, np.ndarray | np.generic):
+            return (a.dtype, a.shape) == (b.dtype, b.shape) and _bits_of(a) == _bits_of(b)
+        if isinstance(a, float) and isinstance(b, float):
+            return is_same_float(a, b)
         return bool(a == b)
     except (ValueError, TypeError, TeSchedError):
         return False
+
+
+def _bits_of(array: Any) -> memoryview:
+    """The bytes of an array."""
+    return np.ascontiguousarray(array).reshape(-1).view("uint8").data
 
 
 def _brief(value: Any) -> str:
@@ -422,7 +429,19 @@ def _brief(value: Any) -> str:
 
 
 def float_key(value: float) -> str:
+    """A key that tells 0.0 and -0.0 apart, and takes NaN as NaN."""
     return "nan" if math.isnan(value) else value.hex()
+
+
+def is_same_float(a: float, b: float) -> bool:
+    """Whether two constants are the same number: the same zero, or both NaN.
+
+    >>> is_same_float(0.0, -0.0), is_same_float(float("nan"), float("nan"))
+    (False, True)
+    """
+    if a == b:
+        return a != 0 or math.copysign(1.0, a) == math.copysign(1.0, b)
+    return a != a and b != b
 
 
 def structural_key(expr: Expr) -> Any:

@@ -17,6 +17,10 @@ def test_equal_trees_are_the_same() -> None:
     assert same(Call("int32", "tir.f", (x, y)), Call("int32", "tir.f", (x, y)))
 
 
+def test_nan_is_nan() -> None:
+    assert same(FloatImm(float("nan")), FloatImm(float("nan")))
+
+
 @pytest.mark.parametrize(
     ("a", "b"),
     [
@@ -25,6 +29,9 @@ def test_equal_trees_are_the_same() -> None:
         (x + y, x - y),
         (IntImm(1), IntImm(1, "int64")),
         (IntImm(1), FloatImm(1.0)),
+        (FloatImm(0.0), FloatImm(-0.0)),
+        (FloatImm(0.0), FloatImm(0.0, "float64")),
+        (FloatImm(0.0), FloatImm(float("nan"))),
         (read(A, x), read(B, x)),
         (Cast("int64", x), Cast("int16", x)),
         (Call("int32", "tir.f", (x,)), Call("int32", "tir.g", (x,))),

@@ -92,6 +92,8 @@ def python_tuple(texts: list[str]) -> str:
 
 def float_text(value: float) -> str:
     """The text of a float, with 17 digits, which represent it exactly."""
+    if value == 0:  # -0 would be read as an integer, which has no sign
+        return "0" if math.copysign(1.0, value) == 1 else "-0.0"
     if math.isfinite(value):
         return f"{value:.17g}"
     return '"nan"' if math.isnan(value) else '"inf"' if value > 0 else '"-inf"'

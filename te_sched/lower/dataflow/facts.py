@@ -32,7 +32,7 @@ from te_sched.arith.linear_sets import (
 from te_sched.arith.structural_equality import same
 from te_sched.config import Lowering
 from te_sched.ir.calls import effect_of
-from te_sched.ir.expr import Buffer, BufferLoad, Expr, FloatImm, IntImm, Var
+from te_sched.ir.expr import Buffer, BufferLoad, Expr, IntImm, Var
 from te_sched.ir.intrinsic_table import Effect
 from te_sched.ir.stmt import BufferStore
 from te_sched.ir.visitor import Mapper, substitute, variables_of, walk
@@ -68,15 +68,6 @@ class Case(NamedTuple):
 def is_value(e: Expr) -> bool:
     """Whether an expression has the same value at any time, and is small enough to be kept."""
     return effect_of(e) <= Effect.PURE and sum(1 for _ in walk(e)) <= _LARGEST_VALUE
-
-
-def is_same_value(a: Expr, b: Expr) -> bool:
-    """Whether two expressions have the same value, also the same zero."""
-    return same(a, b) and _signs(a) == _signs(b)
-
-
-def _signs(e: Expr) -> list[str]:
-    return [str(part.value) for part in walk(e) if type(part) is FloatImm]
 
 
 class Knowledge:
@@ -171,7 +162,7 @@ class Knowledge:
         """The elements in the set of the second fact for which it has the value of the first."""
         if fact.buffer is not other.buffer:
             return NOTHING
-        if is_same_value(fact.value, other.value):
+        if same(fact.value, other.value):
             return other.elements
         a, b = self.elements.form(fact.value), self.elements.form(other.value)
         if a is None or b is None:
@@ -237,7 +228,7 @@ class Knowledge:
             return e
         for load in list(_loads(e)):
             values = [case.value for case in self.cases(load, point)]
-            if values and all(is_same_value(values[0], other) for other in values):
+            if values and all(same(values[0], other) for other in values):
                 e = _Put(load, values[0]).visit(e)
         return e
 
@@ -249,7 +240,7 @@ class Knowledge:
         old, new = self.known(load, point), self.known(store.value, point)
         if not is_value(old) or not is_value(new):
             return False
-        if is_same_value(old, new):
+        if same(old, new):
             return True
         a, b = self.elements.form(old), self.elements.form(new)
         if a is None or b is None:
@@ -269,7 +260,7 @@ class Knowledge:
 
 
 def _is_alike(a: Fact, b: Fact) -> bool:
-    return a.buffer is b.buffer and is_same_value(a.value, b.value)
+    return a.buffer is b.buffer and same(a.value, b.value)
 
 
 def _loads(e: Expr) -> Iterable[Any]:

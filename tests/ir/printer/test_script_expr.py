@@ -33,8 +33,8 @@ def test_numbers_are_given_back_exactly(value: float) -> None:
 
 
 def test_numbers_without_digits_are_strings() -> None:
-    found = [float_text(value) for value in (math.nan, math.inf, -math.inf)]
-    assert found == ['"nan"', '"inf"', '"-inf"']
+    found = [float_text(value) for value in (math.nan, math.inf, -math.inf, 0.0, -0.0)]
+    assert found == ['"nan"', '"inf"', '"-inf"', "0", "-0.0"]
 
 
 @pytest.mark.parametrize(
