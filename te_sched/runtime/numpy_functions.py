@@ -14,7 +14,9 @@ from te_sched.runtime.ndarray import NDArray
 
 
 def _order(values: Any, axis: int, is_ascend: Any) -> Any:
-    """Places of the elements in order; equal ones stay in theirs, downwards too."""
+    """Places of the elements in order, NaN last; equal ones stay in theirs, downwards too."""
+    if values.dtype.name == "bfloat16":  # ml_dtypes puts NaN anywhere
+        values = values.astype("float32")
     if is_ascend:
         return np.argsort(values, axis, kind="stable")
     backwards = np.argsort(np.flip(values, axis), axis, kind="stable")

@@ -133,11 +133,14 @@ def elu(
     return emit_elementwise(builder, "elu", value, x)
 
 
-def prelu(builder: BlockBuilder, x: Any, slope: Any) -> Any:
-    """x where x > 0, else slope * x."""
-    return emit_elementwise(
-        builder, "prelu", lambda v, w: te.select(v > _like(0, v), v, v * w), x, slope
-    )
+def prelu(builder: BlockBuilder, x: Any, slope: Any, of_zero: bool = False) -> Any:
+    """x where x > 0, else slope * x; `of_zero`: only where x < 0, so that no slope changes 0."""
+
+    def value(v: Any, w: Any) -> Any:
+        zero = _like(0, v)
+        return te.select(v < zero, v * w, v) if of_zero else te.select(v > zero, v, v * w)
+
+    return emit_elementwise(builder, "prelu", value, x, slope)
 
 
 def erfc(builder: BlockBuilder, x: Any) -> Any:

@@ -296,6 +296,15 @@ for _name, _make in (
 OPERATORS["Relu"] = _unary("relu", R.nn)
 
 
+@row("Sign")
+def _sign(imp: OnnxImporter, x: Any) -> Any:
+    x = imp.tensor(x)
+    sign = imp.emit(R.sign(x))
+    if not dtypes.is_float(imp.dtype(x)):
+        return sign
+    return imp.emit(R.where(imp.emit(R.isnan(x)), x, sign))
+
+
 @row("IsInf")
 def _is_inf(imp: OnnxImporter, x: Any, detect_negative: int = 1, detect_positive: int = 1) -> Any:
     x = imp.tensor(x)
@@ -377,12 +386,17 @@ def _leaky_relu(imp: OnnxImporter, x: Any, alpha: float = 0.01) -> Any:
 @row("PRelu")
 def _prelu(imp: OnnxImporter, x: Any, slope: Any) -> Any:
     x, slope = imp.tensor(x), imp.tensor(slope)
-    return float_functions.prelu(imp.builder, x, slope)
+    return float_functions.prelu(imp.builder, x, slope, of_zero=True)
 
 
 @row("Elu")
 def _elu(imp: OnnxImporter, x: Any, alpha: float = 1.0) -> Any:
     return float_functions.elu(imp.builder, imp.tensor(x), alpha)
+
+
+@row("Celu")
+def _celu(imp: OnnxImporter, x: Any, alpha: float = 1.0) -> Any:
+    return float_functions.elu(imp.builder, imp.tensor(x), alpha, 1.0, 1.0 / alpha)
 
 
 @row("Selu")
