@@ -39,8 +39,7 @@ def initialise_empty(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
         sch = BlockSchedule(func)
         mixed: list[_Mixed] = []
         for key in [one for one in sch.keys.values() if _may_be_empty(sch.block(one), settings)]:
-            with suppress(ScheduleError):
-                mixed += _decompose(sch, key)
+            mixed += _decompose(sch, key)
         made: PrimFunc = sch.mod["main"]
         added = _Before()
         for key, above, loops in mixed:
@@ -62,7 +61,7 @@ def _may_be_empty(block: Block, settings: Lowering) -> bool:
 def _decompose(sch: BlockSchedule, key: BlockKey) -> list[_Mixed]:
     """Initialise before the loops of a reduction; threads of a reduction initialise anyway.
 
-    Returns the reduction if some of its loops are of data, too: these are left as they are.
+    Returns the reduction if its loops are left as they are: some are of data, too, or others.
     """
     realize, loops = sch.realize(key), sch.loops_above(key)
     kinds = {loop: {kind for _, kind in bound_kinds(realize, loop)} for loop in loops}
@@ -70,10 +69,11 @@ def _decompose(sch: BlockSchedule, key: BlockKey) -> list[_Mixed]:
     if not reduced or any(sch.loop(one).thread_binding is not None for one in reduced):
         return []
     mixed = {one for one in reduced if kinds[one] != {"CommReduce"}}
-    if mixed:
-        return [(key, loops[loops.index(reduced[0]) :], mixed)]
-    sch.decompose_reduction(BlockRV(key), LoopRV(reduced[0]))
-    return []
+    if not mixed:
+        with suppress(ScheduleError):
+            sch.decompose_reduction(BlockRV(key), LoopRV(reduced[0]))
+            return []
+    return [(key, loops[loops.index(reduced[0]) :], mixed)]
 
 
 def _initialise(sch: BlockSchedule, key: BlockKey, above: list[Var], mixed: set[Var]) -> Stmt:

@@ -23,6 +23,8 @@ def machine(emit, *shapes):
 def check(function, expected, *arrays):
     """Compare results, in memory that held something else before."""
     function(*[np.full_like(one, 7) for one in arrays])
+    for size in range(1, 99):
+        np.full(size, 7, "float32")
     found = function(*arrays).numpy()
     np.testing.assert_allclose(found, expected, 1e-4, 1e-5)
 
@@ -49,3 +51,11 @@ def test_symbolic_sizes_may_be_0(emit, numpy_function):
     for size in (33, 0, 5, 0):
         array = np.random.default_rng(size).uniform(-1, 1, (size, 4)).astype("float32")
         check(function, numpy_function(array), array)
+
+
+def test_the_other_sizes_may_be_symbolic():
+    n, m = tir.Var("n", "int64"), tir.Var("m", "int64")
+    function = machine(op.matmul, (1, n, 0), (0, m))
+    check(
+        function, np.zeros((1, 3, 3)), np.zeros((1, 3, 0), "float32"), np.zeros((0, 3), "float32")
+    )
