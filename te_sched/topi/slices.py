@@ -72,7 +72,7 @@ def _cut(
     first = _moved(begin, extent, is_down, analyzer)
     last = _moved(end, extent, is_down, analyzer)
     count = analyzer.simplify(_count(first, last, stride, is_down))
-    is_ordered = _is_ordered(begin, end, is_down) or end is extent
+    is_ordered = _is_ordered(begin, end, is_down) or (end is extent and not is_down)
     if is_clamped and not is_ordered and not analyzer.can_prove(count >= 0):
         count = analyzer.simplify(ops.maximum(count, 0))
     number = as_constant(begin)

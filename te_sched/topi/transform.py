@@ -82,7 +82,7 @@ def reshape(a: Tensor, newshape: Sizes) -> Tensor:
             "keep the product of the extents",
             tensor_label(data),
         )
-    if any(as_constant(extent) == 0 for extent in shape):
+    if any(as_constant(simplify(extent)) == 0 for extent in (*shape, *data.shape)):
         return tensor_of(shape, lambda *i: te.const(0, data.dtype), "T_reshape")
     return tensor_of(
         shape, lambda *i: data(*wrapped_index(ravel_index(i, shape), data.shape)), "T_reshape"

@@ -31,7 +31,7 @@ from te_sched.dlight.structure import (
 )
 from te_sched.errors import ScheduleError
 from te_sched.ir import ops
-from te_sched.ir.expr import Buffer, BufferLoad, Expr, Var
+from te_sched.ir.expr import Buffer, BufferLoad, Expr, IntImm, Var
 from te_sched.ir.stmt import PrimFunc
 from te_sched.ir.visitor import variables_of
 from te_sched.processors import usable_processors
@@ -341,7 +341,7 @@ def _vectorize_last(sch: Schedule, block: BlockRV, lanes: int, rows: Any = None)
         for axis, value in zip(node.iter_vars, values, strict=True)
         if statement.loop_var in variables_of(value)
     }
-    extent = getattr(statement.extent, "value", 0)
+    extent = statement.extent.value if isinstance(statement.extent, IntImm) else 0
     if kinds != {SPATIAL} or extent < 2 or statement.kind != "serial":
         return
     wide = math.gcd(extent, 4 * lanes)

@@ -361,3 +361,43 @@ def test_slices_of_stride_zero_are_refused():
     assert run(builder.get(), counting(5), begin, end, np.array([2])).numpy().tolist() == [0, 2]
     with pytest.raises(ArgumentError, match="a shape has the size -1, expected 0 or more"):
         run(builder.get(), counting(5), begin, end, np.array([0]))
+
+
+def test_products_sum_over_the_size_that_is_known():
+    def call(v, x):
+        return op.matmul(x, relax.const(np.ones((3, 2), "float32")))
+
+    module = module_of([("n", "m")], call)
+    np.testing.assert_array_equal(run(module, counting(4, 3)).numpy()[:, 0], [3, 12, 21, 30])
+    with pytest.raises(ArgumentError, match=r"relax\.matmul differ: m = 2 and 3"):
+        run(module, counting(4, 2))
+
+
+def test_static_parts_may_begin_behind_the_end():
+    parts = run(module_of([(2, 2)], lambda v, x: op.split(x, [2, 5], 1)), counting(2, 2))
+    assert [one.shape for one in parts] == [(2, 2), (2, 0), (2, 0)]
+
+
+def test_slices_downwards_to_the_size_are_empty():
+    def call(v, x):
+        return op.strided_slice(x, [0], [-3], [relax.PrimValue(v["k"])], [-1])
+
+    for count in (0, 1, 4):
+        assert run(module_of([("k",)], call), counting(count)).shape == (0,)
+
+
+def test_nothing_is_reshaped_to_a_symbolic_size():
+    module = module_of([("n", 0)], lambda v, x: op.reshape(x, (v["n"] - 3,)))
+    assert run(module, counting(3, 0)).shape == (0,)
+    with pytest.raises(ArgumentError, match=r"relax\.reshape differ: 0 and n - 3 = 1"):
+        run(module, counting(4, 0))
+
+
+def test_extents_that_are_conditions_are_not_numbers():
+    def call(v, x):
+        return op.split(op.strided_slice(x, [1], [-3], [relax.PrimValue(v["p"] - 3)]), 2, 1)
+
+    parts = run(
+        module_of([("k", 1), ("p",)], lambda v, x, y: call(v, x)), counting(2, 1), counting(4)
+    )
+    assert [one.shape for one in parts] == [(2, 1), (2, 0)]

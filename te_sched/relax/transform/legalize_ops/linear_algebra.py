@@ -7,6 +7,7 @@ from typing import Any
 from te_sched import te, topi
 from te_sched.errors import GraphAssertionError
 from te_sched.ir import ops
+from te_sched.ir.expr import IntImm
 from te_sched.ir.graph import GraphCall, Tuple, TupleGetItem
 from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.transform.legalize_ops.common import library_rule
@@ -34,7 +35,8 @@ def product_of_matrices(a: Any, b: Any, dtype: str) -> Any:
     is_row, is_column = len(left) == 1, len(right) == 1
     left = [1, *left] if is_row else left
     right = [*right, 1] if is_column else right
-    k = te.reduce_axis((0, left[-1]), name="k")
+    inner = [one for one in (left[-1], right[-2]) if isinstance(one, IntImm)]  # else symbolic
+    k = te.reduce_axis((0, inner[0] if inner else left[-1]), name="k")
     batches = _broadcast(left[:-2], right[:-2])
     shape = [*batches]
     shape += [] if is_row else [left[-2]]

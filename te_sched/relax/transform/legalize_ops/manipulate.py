@@ -84,7 +84,9 @@ def _split(builder: BlockBuilder, call: GraphCall) -> Any:
     is_even = isinstance(parts, IntImm) and builder.analyzer.can_prove_equal(
         ops.floormod(size, parts), ops.const(0, "int64")
     )
-    if not isinstance(size, IntImm) or (isinstance(parts, IntImm) and not is_even):
+    is_inside = isinstance(parts, tuple) and isinstance(size, IntImm)
+    is_inside = is_inside and all(0 <= one.value <= size.value for one in parts)
+    if not is_inside and not (is_even and isinstance(size, IntImm)):
         made = _unequal_parts(builder, call, is_even)
         return Tuple((builder.emit(made),)) if count == 1 else made
     places = [one.value for one in parts] if isinstance(parts, tuple) else parts.value
