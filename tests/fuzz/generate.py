@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable
 from dataclasses import replace
 
-from tests.fuzz import blocks, hostile, models, special
+from tests.fuzz import blocks, hostile, models, shapes, special
 from tests.fuzz.case import Case
 from tests.fuzz.declaring import Declarations
 from tests.fuzz.extremes import Extremes, bind_threads
@@ -100,5 +100,6 @@ _GENERATORS: dict[str, Callable[[random.Random, int], Case]] = {
     "blocks": blocks.generate,
     "models": models.generate,
     "special": special.generate,
+    "shapes": shapes.generate,
 }
 KINDS = tuple(_GENERATORS)

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from tests.fuzz import models
+from tests.fuzz import models, shapes
 from tests.fuzz.case import Case
 from tests.peer.differential.minimise import candidates, without_lines
 from tests.peer.differential.program import Dim, Program, Value
@@ -34,6 +34,9 @@ def minimise(case: Case, fails: Callable[[Case], bool], seconds: float = 60.0) -
 def _candidates(case: Case) -> Iterator[Case]:
     if case.kind in ("models", "special"):
         yield from models.smaller(case)
+        return
+    if case.kind == "shapes":
+        yield from shapes.smaller(case)
         return
     if case.target == "llvm" and case.kind != "sizes":
         for place in range(len(case.calls)):
