@@ -20,6 +20,7 @@ from te_sched.analysis.kernels.launch_limits import guard_launches
 from te_sched.analysis.programs.block_instances import judge_blocks
 from te_sched.analysis.programs.data_types import check_data_types
 from te_sched.analysis.programs.double_buffering import check_turns
+from te_sched.analysis.programs.shared_arguments import shared_arguments
 from te_sched.analysis.schedules import regions, results
 from te_sched.analysis.schedules.combinations import check_combinations
 from te_sched.analysis.schedules.legality import check_legality
@@ -40,6 +41,7 @@ from te_sched.errors import SourceLocation, Subject
 from te_sched.ir import verify
 from te_sched.ir.intrinsic_table import EFFECTS
 from te_sched.ir.op import RULES
+from te_sched.ir.shared_arguments import ATTRIBUTE as SHARED
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.lower.blocks.initialise_empty import initialise_empty
 from te_sched.lower.blocks.pipeline import passes_of
@@ -130,6 +132,17 @@ def take_functions(work: Work) -> None:
         name: apply_passes(passes_of(func), _to_run(func, switches), switches, work.timer)
         for name, func in functions.items()
     }
+
+
+@walks_deeply("check a program")
+def find_shared_arguments(work: Work) -> None:
+    """Find the arguments that may not share memory in calls of the given functions."""
+    sources = functions_of(work.inputs, work.name, "build")
+    for name, func in work.functions.items():
+        if not func.attrs.get("tir.noalias"):  # else calls check all of them
+            pairs = shared_arguments(func, sources[name])
+            if pairs:
+                work.functions = {**work.functions, name: func.with_attr(SHARED, pairs)}
 
 
 def _to_run(func: PrimFunc, switches: Config) -> PrimFunc:
@@ -316,6 +329,7 @@ PREPARING = (
     Step(make_loops, lambda work: work.is_scheduled),
     Step(judge_instances, lambda work: not work.is_scheduled and work.verify),
     Step(take_functions, lambda work: not work.is_scheduled),
+    Step(find_shared_arguments, lambda work: not work.is_scheduled),
     Step(count_sizes),
     Step(check_definitions, lambda work: not work.is_scheduled),
     Step(check_results, lambda work: work.is_scheduled and work.verify),

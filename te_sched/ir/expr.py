@@ -431,7 +431,26 @@ class Shuffle(Expr):
     dtype: str = field(init=False)
 
     def __post_init__(self) -> None:
-        self.dtype = dtypes.with_lanes(dtypes.element(self.vectors[0].dtype), len(self.indices))  # type: ignore[misc]
+        element = dtypes.element(self.vectors[0].dtype)
+        lanes = sum([dtypes.lanes(vector.dtype) for vector in self.vectors])
+        _check_shuffle(self, element, lanes)
+        self.dtype = dtypes.with_lanes(element, len(self.indices))  # type: ignore[misc]
+
+
+def _check_shuffle(node: Shuffle, element: str, lanes: int) -> None:
+    for vector in node.vectors:
+        if dtypes.element(vector.dtype) != element:
+            raise DeclarationError(
+                f"the vectors of a Shuffle have types {element} and {vector.dtype}, expected one "
+                "type of elements",
+                help="cast them to one type",
+            )
+    for index in node.indices:
+        if type(index) is IntImm and not 0 <= index.value < lanes:
+            raise DeclarationError(
+                f"a Shuffle takes lane {index.value} of {lanes}",
+                help=f"use lanes from 0 to {lanes - 1}",
+            )
 
 
 @node

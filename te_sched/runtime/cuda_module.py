@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Literal, overload
 
 from te_sched import files
-from te_sched.analysis.schedules.sizes import ATTRIBUTE
+from te_sched.analysis.schedules.sizes import ATTRIBUTE as SIZES
 from te_sched.codegen.checker import Report, check_program
 from te_sched.codegen.cuda import nvrtc, print_kernels
 from te_sched.codegen.cuda.resources import ResourceUsage
@@ -26,6 +26,7 @@ from te_sched.codegen.emulator.emulate import emulate
 from te_sched.codegen.signature import SignatureBuilder
 from te_sched.codegen.target import Target, as_target
 from te_sched.errors import CallError, repr_of
+from te_sched.ir.shared_arguments import ATTRIBUTE as SHARED
 from te_sched.ir.stmt import IRModule
 from te_sched.locks import new_lock
 from te_sched.lower.device.kernel import is_kernel
@@ -84,7 +85,9 @@ class CudaModule(ModuleOf["CudaFunction"]):
     def get_source(self, fmt: str = "") -> str:
         """The host's part as TVMScript; the kernels' source is imported_modules[0].get_source()."""
         del fmt
-        hosts = {name: self.program[name].without_attr(ATTRIBUTE) for name in self._functions}
+        hosts = {name: self.program[name] for name in self._functions}
+        for attribute in (SIZES, SHARED):
+            hosts = {name: func.without_attr(attribute) for name, func in hosts.items()}
         return IRModule(hosts).script()
 
     @checked_as(CallError)

@@ -70,3 +70,18 @@ def test_names_and_strings_have_a_text(name: object) -> None:
     for kind in (Var, E.StringImm):
         with pytest.raises(DeclarationError, match="give a str that has a text"):
             kind(name)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("vectors", "lane", "message"),
+    [
+        ((E.Broadcast(f, 2), E.Broadcast(f, 2)), 4, "a Shuffle takes lane 4 of 4"),
+        ((f,), -1, "a Shuffle takes lane -1 of 1"),
+        ((f, x), 0, "vectors of a Shuffle have types float32 and int32"),
+    ],
+)
+def test_lanes_of_a_shuffle_exist_and_have_one_type(
+    vectors: tuple[E.Expr, ...], lane: int, message: str
+) -> None:
+    with pytest.raises(DeclarationError, match=message):
+        E.Shuffle(vectors, (IntImm(lane),))

@@ -28,6 +28,7 @@ from te_sched.errors import BuildError, CallError, kind_of
 from te_sched.ir import dtypes
 from te_sched.ir import expr as E
 from te_sched.ir import stmt as S
+from te_sched.ir.shared_arguments import pairs_to_check
 from te_sched.ir.visitor import walk
 from te_sched.lower.device.kernel import LAUNCH, TAGS, is_kernel, scope_of, thread_axes
 from te_sched.progress import progress
@@ -92,6 +93,13 @@ def check_program(
         return _Program(module, host, limits).run(arguments, frozenset(initialised))
 
 
+def _share_memory(a: np.ndarray, b: np.ndarray) -> bool:
+    try:
+        return np.shares_memory(a, b, max_work=1 << 20)  # type: ignore[arg-type]
+    except np.exceptions.TooHardError:
+        return np.may_share_memory(a, b)
+
+
 class _Program:
     """One run of a program."""
 
@@ -137,6 +145,7 @@ class _Program:
                 bound.append((buffer, self._bind(buffer, argument, initialised), argument))
         for buffer, _, argument in bound:
             self._check_shape(buffer, argument)
+        self._check_shared(arguments)
         body = statement(self.compiler, self.host.body)
         try:
             body()
@@ -186,6 +195,25 @@ class _Program:
                     f"argument {buffer.name} of {self.name!r} has shape {array.shape}, expected "
                     f"extent {wanted} instead of {size}",
                     help="pass an array of the declared shape",
+                )
+
+    def _check_shared(self, arguments: Sequence[Any]) -> None:
+        """Refuse arguments that share memory, as a call does."""
+        buffers = [self.host.buffer_map.get(param) for param in self.host.params]
+
+        def is_written(number: int) -> bool:
+            buffer = buffers[number]
+            return buffer is not None and buffer.data in self.written
+
+        for pair in pairs_to_check(self.host, is_written):
+            written, other = arguments[pair.written], arguments[pair.other]
+            is_same = written.ctypes.data == other.ctypes.data and pair.may_be_same
+            if not is_same and _share_memory(written, other):
+                first, second = (buffers[number].name for number in pair[:2])  # type: ignore[union-attr]
+                raise CallError(
+                    f"call {self.name!r}",
+                    f"argument {first}, which is written, shares memory with argument {second}",
+                    "pass a copy of one of them",
                 )
 
     # -- launches ----------------------------------------------------------------------------------

@@ -35,8 +35,7 @@ def write_function(module: ModuleText, func: PrimFunc, name: str) -> Signature:
     _mark_written(func, signature)
     out = FunctionText(module, signature, AliasScopes(module), func)
     parameters = _bind_arguments(out, func, builder)
-    if func.attrs.get("tir.noalias") is not None:
-        check_overlap(out, func, signature)
+    check_overlap(out, func, signature)
     execute(out, func.body)
     out.scopes.close()
     _finish(out, parameters)

@@ -11,8 +11,11 @@ Must not know what kernels compute, nor how they are launched.
 
 from __future__ import annotations
 
+from typing import Any
+
 from te_sched.errors import BuildError
 from te_sched.ir.expr import Call, StringImm
+from te_sched.ir.shared_arguments import same_memory
 from te_sched.ir.stmt import (
     Allocate,
     AttrStmt,
@@ -51,6 +54,7 @@ class _Splitter(StatementMapper):
     def __init__(self, func: PrimFunc, name: str) -> None:
         self.name = name
         self.kernels: dict[str, PrimFunc] = {}
+        self.same_memory = same_memory(func)
         # All variables that the host defines, in the order of kernel parameters.
         self.defined = arguments_of(func)
 
@@ -62,12 +66,13 @@ class _Splitter(StatementMapper):
         used = free_variables(node)
         arguments = [var for var in self.defined if var in used]
         arguments.sort(key=lambda var: var.dtype != "handle")
-        attrs = {
+        attrs: dict[str, Any] = {
             "global_symbol": name,
             "calling_conv": KERNEL_CONVENTION,
             "tir.is_global_func": True,
-            "tir.noalias": True,
         }
+        if not any(a in used and b in used for a, b in self.same_memory):
+            attrs["tir.noalias"] = True
         self.kernels[name] = device_function(node, arguments, attrs)
         original = PrimFunc(tuple(arguments), node, {}, attrs)
         extents = [axis.extent for axis in thread_axes(original)[0]]

@@ -1,0 +1,217 @@
+"""Arguments that overlap, of functions written by hand: what a call computes is what the loops
+compute in their order, or the call is refused.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import te_sched
+from te_sched.errors import CallError
+from te_sched.ir.shared_arguments import ATTRIBUTE
+from te_sched.script import from_source
+
+N = 16
+TWO = 'A: T.Buffer((16,), "{0}"), B: T.Buffer((16,), "{0}")'
+THREE = TWO + ', C: T.Buffer((16,), "{0}")'
+
+
+def program(body: str, arguments: str = TWO, dtype: str = "int32") -> Any:
+    lines = "\n".join("    " + line for line in body.splitlines())
+    return from_source(f"@T.prim_func\ndef main({arguments.format(dtype)}):\n{lines}\n")
+
+
+def in_order(body: str, names: str, arrays: tuple[np.ndarray, ...]) -> None:
+    """Run a body with its loops as those of Python."""
+    for words in ("T.vectorized", "T.parallel", "T.unroll", "T.serial"):
+        body = body.replace(words, "range")
+    exec(body, {name: array for name, array in zip(names, arrays, strict=False)})
+
+
+def views(offset: int, dtype: str) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
+    memory = np.arange(1, 61).astype(dtype)
+    return memory, (memory[20:36], memory[20 + offset : 36 + offset])
+
+
+BODIES = {
+    "vectorized": "for i in T.vectorized(16):\n    B[i] = A[i] + 1",
+    "vectorized backwards": "for i in T.vectorized(16):\n    B[15 - i] = A[i] + 1",
+    "vectorized in a loop": "for o in range(4):\n    for i in T.vectorized(4):\n"
+    "        B[o * 4 + i] = A[o * 4 + i] + 1",
+    "parallel": "for i in T.parallel(16):\n    B[i] = A[i] + 1",
+    "parallel rows": "for o in T.parallel(4):\n    for i in range(4):\n"
+    "        B[o * 4 + i] = A[o * 4 + i] + B[o * 4 + i]",
+    "neighbors": "for i in T.parallel(15):\n    B[i] = A[i + 1]",
+    "sums": "for o in T.vectorized(16):\n    for i in range(2):\n        B[o] = B[o] + A[i]",
+    "serial": "for i in range(16):\n    B[i] = A[i] + 1",
+    "unrolled": "for i in T.unroll(16):\n    B[i] = A[i] + 1",
+    "two loops": "for i in T.vectorized(16):\n    A[i] = A[i] * 2\n"
+    "for i in T.vectorized(16):\n    B[i] = B[i] + 1",
+    "serial after parallel": "for i in T.parallel(16):\n    A[i] = A[i] * 2\n"
+    "for i in range(16):\n    B[i] = A[15 - i] + 1",
+    "gather": "for i in T.parallel(8):\n    B[i] = A[i] + A[A[i] % 8]",
+}
+# Bodies for which one array may be both arguments, or arrays may overlap anyhow.
+SAME = {"vectorized", "vectorized in a loop", "parallel", "parallel rows"}
+ANYHOW = {"serial", "unrolled", "two loops", "serial after parallel"}
+
+
+@pytest.mark.parametrize("name", BODIES)
+@pytest.mark.parametrize("dtype", ["int32", "float32", "int8"])
+def test_calls_with_overlapping_arrays(name: str, dtype: str) -> None:
+    body = BODIES[name]
+    if name == "gather" and dtype == "float32":
+        return
+    module = te_sched.build(program(body, dtype=dtype))
+    for offset in (-16, -15, -1, 0, 1, 3, 15, 16):
+        (memory, arrays), (expected, others) = views(offset, dtype), views(offset, dtype)
+        allowed = abs(offset) >= N or name in ANYHOW or (offset == 0 and name in SAME)
+        if allowed:
+            module(*arrays[:2])
+            in_order(body, "AB", others)
+        else:
+            with pytest.raises(CallError, match="B, which is written, shares memory with argu"):
+                module(*arrays[:2])
+        np.testing.assert_array_equal(memory, expected)
+
+
+def test_arguments_that_are_only_read_may_overlap() -> None:
+    module = te_sched.build(program("for i in T.vectorized(16):\n    C[i] = A[i] + B[i]", THREE))
+    a, c = np.arange(20, dtype="int32"), np.zeros(16, "int32")
+    module(a[:16], a[3:19], c)
+    np.testing.assert_array_equal(c, a[:16] + a[3:19])
+
+
+def test_promise_of_noalias_refuses_one_array_twice() -> None:
+    func = program("for i in range(16):\n    B[i] = A[i] + 1").with_attr("tir.noalias", True)
+    a = np.zeros(16, "int32")
+    with pytest.raises(CallError, match="shares memory"):
+        te_sched.build(func)(a, a)
+    te_sched.build(func.with_attr("tir.noalias", False))(a, a)
+    np.testing.assert_array_equal(a, 1)
+
+
+def test_other_shapes_are_not_the_same_array() -> None:
+    arguments = 'A: T.Buffer((4, 4), "int32"), B: T.Buffer((2, 8), "int32")'
+    body = "for i in T.parallel(2):\n    for j in range(4):\n        B[i, j] = A[i, j]"
+    a = np.zeros(16, "int32")
+    with pytest.raises(CallError, match="shares memory"):
+        te_sched.build(program(body, arguments))(a.reshape(4, 4), a.reshape(2, 8))
+
+
+HALVES = """
+@T.prim_func
+def main(a: T.handle, b: T.handle):
+    s = T.int32()
+    A = T.match_buffer(a, (4, 8), "int32", strides=[s, 1])
+    B = T.match_buffer(b, (4, 8), "int32", strides=[s, 1])
+    for i in T.parallel(4):
+        for j in T.vectorized(8):
+            B[i, j] = A[i, 7 - j] + 1
+"""
+
+
+@pytest.mark.parametrize("noalias", [True, False])
+def test_halves_of_a_matrix_are_apart(noalias: bool) -> None:
+    """The rows of one lie between those of the other."""
+    module = te_sched.build(from_source(HALVES).with_attr("tir.noalias", noalias))
+    memory = np.arange(80, dtype="int32").reshape(4, 20)
+    for first, second in [(0, 8), (8, 0), (0, 12), (12, 1)]:
+        a, b = memory[:, first : first + 8], memory[:, second : second + 8]
+        module(a, b)
+        np.testing.assert_array_equal(b, a[:, ::-1] + 1)
+    for first, second in [(0, 7), (7, 0), (5, 12), (12, 5)]:
+        with pytest.raises(CallError, match="shares memory"):
+            module(memory[:, first : first + 8], memory[:, second : second + 8])
+    wide = np.arange(40, dtype="int32")  # rows that go on behind the next one's begin
+    rows = np.lib.stride_tricks.as_strided(wide[1:], (4, 8), (32, 4))
+    with pytest.raises(CallError, match="shares memory"):
+        module(np.lib.stride_tricks.as_strided(wide, (4, 8), (32, 4)), rows)
+
+
+@pytest.mark.parametrize(
+    "annotation", ["software_pipeline_stage", "software_pipeline_order", "software_pipeline_none"]
+)
+def test_loads_ahead_of_stores(annotation: str) -> None:
+    """A pipeline loads elements before earlier iterations have stored theirs."""
+    has_pipeline = annotation != "software_pipeline_none"
+    notes = '{"software_pipeline_stage": [0, 1], "software_pipeline_order": [0, 1]}'
+    body = f"""
+for i in T.serial(16{", annotations=" + notes if has_pipeline else ""}):
+    with T.block("all"):
+        T.reads(A[i])
+        T.writes(B[i])
+        x = T.alloc_buffer((1,), "int32")
+        with T.block("load"):
+            T.reads(A[i])
+            T.writes(x[0])
+            x[0] = A[i]
+        with T.block("store"):
+            T.reads(x[0])
+            T.writes(B[i])
+            B[i] = x[0] + 1
+"""
+    module = te_sched.build(program(body))
+    memory, arrays = views(1, "int32")
+    if has_pipeline:
+        with pytest.raises(CallError, match="shares memory"):
+            module(*arrays[:2])
+    else:
+        module(*arrays[:2])
+        np.testing.assert_array_equal(memory[20:37], np.arange(21, 38))
+
+
+KERNEL = """
+for bx in T.thread_binding(4, "blockIdx.x"):
+    for tx in T.thread_binding(4, "threadIdx.x"):
+        with T.block("B"):
+            i = T.axis.spatial(16, bx * 4 + tx)
+            B[i] = A[{}] + 1
+"""
+
+
+def test_kernels() -> None:
+    own = te_sched.build(program(KERNEL.format("i")), target="cuda")
+    other = te_sched.build(program(KERNEL.format("15 - i")), target="cuda")
+    device = te_sched.emulated_cuda(0)
+    a = te_sched.nd.array(np.arange(N, dtype="int32"), device)
+    b = te_sched.nd.array(np.zeros(N, "int32"), device)
+    own(a, a)
+    other(a, b)
+    np.testing.assert_array_equal(a.numpy(), np.arange(N) + 1)
+    np.testing.assert_array_equal(b.numpy(), np.arange(N)[::-1] + 2)
+    for call in (other, other.check):
+        with pytest.raises(CallError, match="B, which is written, shares memory with argument A"):
+            call(a, a)
+    assert own.check(a, a).ok
+
+
+def test_checked_mode_refuses_what_calls_refuse() -> None:
+    func = program(KERNEL.format("i")).with_attr("tir.noalias", True)
+    memory = np.zeros(40, "int32")
+    with pytest.raises(CallError, match="shares memory"):
+        te_sched.build(func, target="cuda").check(memory[:16], memory[8:24])
+    te_sched.build(func, target="cuda").check(memory[:32:2], memory[1:32:2])
+
+
+def test_kernels_promise_what_calls_check() -> None:
+    own = te_sched.build(program(KERNEL.format("i")), target="cuda")
+    other = te_sched.build(program(KERNEL.format("15 - i")), target="cuda")
+    assert "__restrict__" not in own.imported_modules[0].get_source()
+    assert "__restrict__" in other.imported_modules[0].get_source()
+
+
+def test_nothing_is_checked_where_nothing_runs_at_once() -> None:
+    from te_sched.analysis.programs.shared_arguments import shared_arguments
+
+    for name, body in BODIES.items():
+        func = program(body)
+        pairs = shared_arguments(func, func)
+        if name in ANYHOW:
+            assert not pairs
+        else:
+            assert [tuple(pair) for pair in pairs] == [(1, 0, name in SAME)], name
+    assert ATTRIBUTE.startswith("te_sched.")
