@@ -137,7 +137,7 @@ def test_schedules_functions_and_modules_take_their_steps_in_one_order(capsys, o
     for steps in (of_schedule, of_module):
         assert steps == sorted(steps, key=order.index)
     shared = of_schedule[of_schedule.index("count_sizes") :]
-    own = {"check_results", "check_definitions", "judge_instances"}
+    own = {"check_results", "check_definitions", "judge_instances", "find_shared_arguments"}
     assert [one for one in of_module if one not in own][1:] == [
         one for one in shared if one not in own
     ]
