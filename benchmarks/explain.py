@@ -268,13 +268,20 @@ def lines(rows: Sequence[Row]) -> list[list[str]]:
         [
             row.program,
             f"{row.number} {row.title}",
-            "" if row.shown is None else f"{row.shown:.3g}",
+            _digits(row.shown),
             str(row.runs or ""),
-            "" if row.alone is None else f"{row.alone:.3g}",
+            _digits(row.alone),
             row.note if row.ratio is None else f"{row.ratio:.2f}",
         ]
         for row in rows
     ]
+
+
+def _digits(milliseconds: float | None) -> str:
+    """Three digits of a time, or ""."""
+    if milliseconds is None:
+        return ""
+    return f"{milliseconds:.0f}" if milliseconds >= 100 else f"{milliseconds:.3g}"
 
 
 def setting() -> str:

@@ -11,7 +11,7 @@ from te_sched.ir import intrinsics, ops
 from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.calls import call_extern
 from te_sched.ir.stmt import Evaluate, IfThenElse, LetStmt, Stmt
-from te_sched.lower.vectorize_loops import vectorize_loops
+from te_sched.lower.vectorize_loops import vectorize_loops, vectorized_loops
 from tests.lower.build import (
     allocate,
     expected,
@@ -116,3 +116,20 @@ def test_extent_must_be_constant() -> None:
 def test_program_without_vectors_comes_back() -> None:
     func = function(loop(i, 4, store(A, n, i)), A, n)
     assert vectorize_loops(func) is func
+
+
+@pytest.mark.parametrize(
+    ("body", "kinds", "is_serial"),
+    [
+        ([store(A, i, i)], [], False),
+        ([IfThenElse(i + n < 4, store(A, i, i))], ["condition"], True),
+        ([store(A, i, i), IfThenElse(i + n < 4, store(A, i, i))], ["condition"], False),
+        ([store(A, i, call_extern("int32", "f", i))], ["call"], True),
+        ([loop(j, i, store(A, i, j))], ["extent"], True),
+        ([loop(j, 4, store(A, i, j), kind="vectorized")], ["vectors", ""], True),
+    ],
+)
+def test_obstacles_to_vectors_are_named(body: Any, kinds: list[str], is_serial: bool) -> None:
+    results = vectorized_loops(function(loop(i, 4, *body, kind="vectorized"), A, n))
+    assert ["".join(one.kind for one in result.obstacles) for result in results] == (kinds or [""])
+    assert results[0].is_serial == is_serial
