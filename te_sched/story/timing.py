@@ -30,7 +30,7 @@ _QUICK = 4  # share of the budget for the first, short attempts at all programs 
 _MORE = 6  # times the budget, which notes of programs without a time propose
 _LEAST_RUNS, _MOST_RUNS = 3, 200
 _ROUNDS = 3  # of the repetitions: in each, all programs run
-_READING = 1e-3  # least seconds of one reading of the clock
+_READING = 2e-3  # seconds of one reading of the clock, in which calls follow each other
 _MOST_BYTES = 1 << 30  # of all arrays together
 _NEAR = {2: 2e-2, 4: 1e-3, 8: 1e-6}  # tolerance of floats, by their bytes
 
@@ -151,11 +151,11 @@ class _Clock:
                 chosen.append(number)
         for _ in range(_ROUNDS):
             for number in chosen:
-                self._read(number, once[number], step / _ROUNDS)
+                self._read(number, step / _ROUNDS)
 
-    def _read(self, number: int, once: float, seconds: float) -> None:
+    def _read(self, number: int, seconds: float) -> None:
         """Read the clock for some seconds, at least once, unless the budget is used up."""
-        count = max(1, round(_READING / max(once, 1e-9)))
+        count = max(1, round(_READING / max(min(self._readings[number]), 1e-9)))
         values = self._inputs.on(self._runs[number].device)
         end = time.perf_counter() + seconds
         for _ in range(_MOST_RUNS // _ROUNDS):
