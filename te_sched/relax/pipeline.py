@@ -84,7 +84,8 @@ def processor_passes() -> list[tuple[str, ModulePass]]:
 def gpu_passes() -> list[tuple[str, ModulePass]]:
     """The passes of the pipeline "gpu" with their names; they need a target around them."""
     names = ("DecomposeOpsForInference", "FuseTransposeMatmul", *_ZERO)
-    rules = "Matmul", "GEMV", "Transpose", "Reduction", "GeneralReduction", "Fallback"
+    rules = ("Matmul", "GEMV", "Transpose", "Reduction", "GeneralReduction", "Fallback")
+    rules = (*rules, "SingleThread")
     schedule = dlight.ApplyDefaultSchedule(*[getattr(dlight.gpu, one)() for one in rules])
     return _as_passes(
         *[(name, _pass(name)) for name in names],

@@ -29,7 +29,7 @@ from te_sched.errors import CallError, repr_of
 from te_sched.ir.shared_arguments import ATTRIBUTE as SHARED
 from te_sched.ir.stmt import IRModule
 from te_sched.locks import new_lock
-from te_sched.lower.device.kernel import is_kernel
+from te_sched.lower.device.kernel import HOST_ONLY, is_kernel
 from te_sched.runtime.arguments import check_sizes, place_of_array, refuse_names
 from te_sched.runtime.build import build_functions
 from te_sched.runtime.cuda_arguments import alignments_of_arguments
@@ -150,6 +150,8 @@ class CudaModule(ModuleOf["CudaFunction"]):
 
     def _expecting(self, module: Module, memory: int, device: int) -> Module:
         for name in self._functions:
+            if self.program[name].attrs.get(HOST_ONLY):
+                continue
             module[name].expect(memory, device, alignments_of_arguments(self.program, name))
         return module
 

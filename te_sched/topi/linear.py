@@ -7,6 +7,7 @@ from typing import Any
 
 from te_sched import te
 from te_sched.errors import DeclarationError, repr_of
+from te_sched.ir import ops
 from te_sched.te.tensor import Tensor
 from te_sched.topi.utils import (
     check_rank,
@@ -105,7 +106,11 @@ def einsum(subscripts: str, *operand: Any) -> Tensor:
     extents: dict[str, Any] = {}
     for letters, tensor in zip(inputs, tensors, strict=True):
         for letter, extent in zip(letters, tensor.shape, strict=True):
-            check_same(extent, extents.setdefault(letter, extent), "einsum", f"extent of {letter}")
+            known = extents.setdefault(letter, extent)
+            if ops.is_const(known, 1):
+                extents[letter] = extent
+            elif not ops.is_const(extent, 1):  # which is broadcast
+                check_same(extent, known, "einsum", f"extent of {letter}")
     over = {
         letter: te.reduce_axis((0, extent), letter)
         for letter, extent in extents.items()
@@ -115,7 +120,12 @@ def einsum(subscripts: str, *operand: Any) -> Tensor:
     def element(*i: Any) -> Any:
         index: dict[str, Any] = {**over, **dict(zip(output, i, strict=True))}
         factors = [
-            tensor(*[index[letter] for letter in letters])
+            tensor(
+                *[
+                    0 if ops.is_const(size, 1) and size is not extents[letter] else index[letter]
+                    for letter, size in zip(letters, tensor.shape, strict=True)
+                ]
+            )
             for letters, tensor in zip(inputs, tensors, strict=True)
         ]
         product = prod(factors)

@@ -135,3 +135,45 @@ def test_arrays_of_another_device_are_refused():
 
 def test_the_pipeline_is_known_by_name():
     assert str(relax.get_pipeline("gpu")) == "Run Module pass: gpu at the optimization level 0"
+
+
+X = np.random.RandomState(1).standard_normal((4, 9)).astype("float32")
+PLACES, COLUMNS = np.array([2, 0, 2]), np.array([[0, 8, 3, 1, 1, 0, 2, 5, 5]])
+# Searches, scans, and elements at places: rules for GPUs, or one thread for those that have none.
+OPERATORS = {
+    "take": (lambda x: op.take(x, relax.const(PLACES), 1), X[:, PLACES]),
+    "gather_elements": (
+        lambda x: op.gather_elements(x, relax.const(COLUMNS % 4), 0),
+        np.take_along_axis(X, COLUMNS % 4, 0),
+    ),
+    "argmin of all": (lambda x: op.argmin(x), X.argmin()),
+    "argmax of rows": (lambda x: op.argmax(x, 1), X.argmax(1)),
+    "cumsum": (lambda x: op.cumsum(x, 1), X.cumsum(1)),
+    "cumprod of all": (lambda x: op.cumprod(x), X.cumprod()),
+    "scatter_elements": (
+        lambda x: op.scatter_elements(
+            x, relax.const(COLUMNS % 4), relax.const(np.ones((1, 9), "float32")), 0
+        ),
+        np.where(np.arange(4)[:, None] == COLUMNS % 4, np.float32(1), X),
+    ),
+    "sort": (lambda x: op.sort(x, 1), np.sort(X, 1)),
+    "argsort": (lambda x: op.argsort(x, 1), np.argsort(X, 1)),
+    "topk": (lambda x: op.topk(x, 2, ret_type="values"), -np.sort(-X, 1)[:, :2]),
+}
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_operators_without_a_schedule_of_their_own(name):
+    body, expected = OPERATORS[name]
+    device = te_sched.emulated_cuda(0)
+    found = built([X.shape], body)["main"](te_sched.nd.array(X, device)).numpy()
+    assert found.shape == expected.shape
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_sizes_are_computed_on_the_host():
+    n = te_sched.tir.Var("n", "int64")
+    got, (x,) = run(
+        [(n, 4)], lambda x: op.strided_slice(x, [0], [1], [n - 1], [2]), dynamic=[(7, 4)]
+    )
+    np.testing.assert_array_equal(got, x[1:-1:2])

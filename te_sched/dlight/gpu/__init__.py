@@ -14,6 +14,7 @@ from te_sched.dlight.gpu.low_batch_gemv import LowBatchGEMV as LowBatchGEMV
 from te_sched.dlight.gpu.matmul import Matmul as Matmul
 from te_sched.dlight.gpu.reduction import Reduction as Reduction
 from te_sched.dlight.gpu.rms_norm import GPURMSNorm as GPURMSNorm
+from te_sched.dlight.gpu.single_thread import SingleThread as SingleThread
 from te_sched.dlight.gpu.transpose import Transpose as Transpose
 
 Fallback, RMSNorm = GPUFallback, GPURMSNorm

@@ -8,7 +8,8 @@ from te_sched.codegen.target import Target
 from te_sched.dlight.gpu.access import access_of
 from te_sched.dlight.gpu.base import GPURule, unroll
 from te_sched.dlight.gpu.normal_form import iterators_of, kinds_of, normalize
-from te_sched.dlight.structure import attempt, inputs_of, is_copy, node_of
+from te_sched.dlight.structure import attempt, is_copy, node_of
+from te_sched.ir.expr import BufferLoad
 from te_sched.ir.stmt import BufferStore
 from te_sched.tensorir.handles import BlockRV
 from te_sched.tir.schedule import Schedule
@@ -73,7 +74,8 @@ def _is_transpose(sch: Schedule, block: BlockRV) -> bool:
     if kinds_of(sch, block) != "SS" or not is_copy(node) or not isinstance(node.body, BufferStore):
         return False
     row, column = (one.var for one in node.iter_vars)
-    (load,) = inputs_of(node)
+    load = node.body.value
+    assert isinstance(load, BufferLoad)
     own = [one for one in node.body.indices if one is row or one is column]
     read = [one for one in load.indices if one is row or one is column]
     return own == [row, column] and read == [column, row]

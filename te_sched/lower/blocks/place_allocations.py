@@ -30,7 +30,7 @@ def place_allocations(func: PrimFunc, settings: Lowering = AS_TVM) -> PrimFunc:
         return func
     places: dict[int, list[Buffer]] = {}
     for buffer, block in search.allocated.items():
-        path = _with_all_blocks(buffer, search.place_of(buffer, settings.to_run))
+        path = _with_all_blocks(buffer, search.place_of(buffer, settings.to_run), settings.to_run)
         owner = path[-1] if path else block
         places.setdefault(id(owner), []).append(buffer)
     return func.with_body(_Placing(places, set(search.allocated)).visit(func.body))
@@ -53,16 +53,17 @@ def common_ancestors(func: PrimFunc) -> dict[Buffer, Any]:
     return found
 
 
-def _with_all_blocks(buffer: Buffer, path: _Path) -> _Path:
+def _with_all_blocks(buffer: Buffer, path: _Path, to_run: bool = False) -> _Path:
     """The path to the accesses of a buffer; of global memory, up to the first loop that is bound to
-    blocks of a grid, which share it.
+    blocks of a grid, which share it. In programs to run, it is allocated outside of this loop, in
+    which the kernel begins.
     """
     if buffer.scope() != "global":
         return path
     for place, one in enumerate(path):
         bound = one.thread_binding if type(one) is For else None
         if bound is not None and bound.thread_tag.startswith("blockIdx"):
-            return path[: place + 1]
+            return path[: place + (not to_run)]
     return path
 
 

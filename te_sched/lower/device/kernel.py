@@ -30,6 +30,7 @@ TAGS = (
     *("threadIdx.x", "threadIdx.y", "threadIdx.z"),
 )
 LAUNCH = "tir.launch_kernel"
+HOST_ONLY = "tir.is_host_func"  # the attribute of functions on memory of the host
 BARRIER = "tir.tvm_storage_sync"
 KERNEL_CONVENTION = 2  # TVM's code of the calling convention of kernels
 WARP = 32  # lanes

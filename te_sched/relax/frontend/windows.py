@@ -89,21 +89,37 @@ def _cubic(distance: Array, alpha: float) -> Array:
     return np.where(distance <= 1, near, np.where(distance < 2, far, 0))
 
 
-def counted_up(builder: BlockBuilder, places: Any, extent: Any) -> Any:
-    """Places in a dimension, of which none is counted from the end, where it is -1."""
-    dtype = places.struct_info.dtype
+def nonnegative_indices(builder: BlockBuilder, indices: Any, extents: Any) -> Any:
+    """Indices of which the negative ones, which count from the end, are replaced by those from the
+    begin.
+
+    Others are not checked here: the program that reads with them checks what is not proved.
+
+    Parameters
+    ----------
+    indices : a tensor.
+    extents : the extent of the dimension; or a list, for vectors of indices along the last axis.
+    """
+    dtype = indices.struct_info.dtype
     if dtype.startswith("uint"):
-        return places
-    if hasattr(places, "data"):  # a constant
-        values = places.data.numpy()
+        return indices
+    is_fixed = all(
+        isinstance(one, int) for one in (extents if isinstance(extents, list) else [extents])
+    )
+    if hasattr(indices, "data"):  # a constant
+        values = indices.data.numpy()
         if not (values < 0).any():
-            return places
-        if isinstance(extent, int):
-            return const(np.where(values < 0, values + extent, values), dtype)
-    size: Any = const(extent, dtype) if isinstance(extent, int) else None
-    if size is None:
-        size = builder.emit(R.shape_to_tensor(ShapeExpr((extent,))))
-        size = builder.emit(R.astype(builder.emit(R.reshape(size, [])), dtype))
-    moved = builder.emit(R.add(places, size))
-    is_from_end = builder.emit(R.less(places, const(0, dtype)))
-    return builder.emit(R.where(is_from_end, moved, places))
+            return indices
+        if is_fixed:
+            return const(np.where(values < 0, values + np.array(extents), values), dtype)
+    if dtype in ("int8", "int16"):  # which may not hold the extents
+        indices, dtype = builder.emit(R.astype(indices, "int64")), "int64"
+    if is_fixed:
+        sizes: Any = const(np.array(extents), dtype)
+    else:
+        shape = ShapeExpr(tuple(extents) if isinstance(extents, list) else (extents,))
+        sizes = builder.emit(R.astype(builder.emit(R.shape_to_tensor(shape)), dtype))
+        sizes = sizes if isinstance(extents, list) else builder.emit(R.reshape(sizes, []))
+    moved = builder.emit(R.add(indices, sizes))
+    is_from_end = builder.emit(R.less(indices, const(0, dtype)))
+    return builder.emit(R.where(is_from_end, moved, indices))

@@ -18,7 +18,7 @@ from te_sched.ir.expr import Var
 from te_sched.ir.graph import GraphVar, Tuple
 from te_sched.ir.stmt import IRModule
 from te_sched.ir.struct_info import TensorStructInfo
-from te_sched.relax.frontend.common import PARAMS
+from te_sched.relax.frontend.common import PARAMS, errors_of_rules
 from te_sched.relax.frontend.onnx.onnx_operators import OPERATORS, OnnxImporter
 
 _LEAST_OPSET = 7
@@ -205,18 +205,11 @@ def _translate(onnx: Any, importer: OnnxImporter, node: Any) -> None:
     given = [importer.values[one] if one else None for one in node.input]
     importer.inputs = list(node.input)
     importer.count = len(node.output)
-    try:
+    with errors_of_rules(node.op_type, lambda: node.name or node.output[0]):
         found = OPERATORS[node.op_type](importer, *given, **attrs)
-    except GraphError as error:
-        raise GraphError(
-            f"cannot import {node.op_type}: {error.fault}",
-            error.why,
-            error.help,
-            where=Subject("node", node.name or node.output[0]),
-        ) from error
-    outputs = found if type(found) is tuple else (found,)
-    for name, one in zip(node.output, outputs, strict=False):
-        importer.values[name] = one
+        outputs = found if type(found) is tuple else (found,)
+        for name, one in zip(node.output, outputs, strict=False):
+            importer.values[name] = one
 
 
 def _attribute(onnx: Any, attribute: Any) -> Any:

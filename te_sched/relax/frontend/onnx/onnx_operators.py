@@ -25,7 +25,7 @@ from te_sched.relax.constant import const
 from te_sched.relax.frontend import float_functions
 from te_sched.relax.frontend.onnx import sizes as _sizes
 from te_sched.relax.frontend.onnx.sizes import OnnxSizes
-from te_sched.relax.frontend.windows import begun_inside, counted_up, resampled
+from te_sched.relax.frontend.windows import begun_inside, nonnegative_indices, resampled
 
 Rule = Callable[..., Any]
 OPERATORS: dict[str, Rule] = {}
@@ -1062,16 +1062,18 @@ def _gather(imp: OnnxImporter, x: Any, indices: Any, axis: int = 0) -> Any:
         extent = imp.shape(x)[axis]
         if not np.ndim(indices) and int(indices) < 0 and not isinstance(extent, int):
             return imp.emit(R.take(imp.tensor(x), PrimValue(extent + int(indices)), axis))
-        places = counted_up(imp.builder, places, extent)
+    places = nonnegative_indices(imp.builder, places, imp.shape(x)[axis])
     return imp.emit(R.take(imp.tensor(x), places, axis))
 
 
 @row("GatherElements")
 def _gather_elements(imp: OnnxImporter, x: Any, indices: Any, axis: int = 0) -> Any:
     x = imp.tensor(x)
-    places = counted_up(imp.builder, imp.tensor(indices), imp.shape(x)[axis])
+    places = nonnegative_indices(imp.builder, imp.tensor(indices), imp.shape(x)[axis])
     sizes = imp.shape(places)
-    cut = [n for n, one in enumerate(imp.shape(x)) if n != axis % len(sizes) and one != sizes[n]]
+    pairs = [ShapeExpr(pair).values for pair in zip(imp.shape(x), sizes, strict=True)]
+    is_equal = imp.builder.analyzer.can_prove_equal
+    cut = [n for n, pair in enumerate(pairs) if n != axis % len(sizes) and not is_equal(*pair)]
     if cut:
         ends, ones = [sizes[n] for n in cut], [1] * len(cut)
         x = imp.emit(R.strided_slice(x, cut, [0] * len(cut), ends, ones, True))
@@ -1082,10 +1084,7 @@ def _gather_elements(imp: OnnxImporter, x: Any, indices: Any, axis: int = 0) -> 
 def _gather_nd(imp: OnnxImporter, x: Any, indices: Any, batch_dims: int = 0) -> Any:
     x, places = imp.tensor(x), imp.tensor(indices)
     extents = imp.shape(x)[batch_dims : batch_dims + int(imp.shape(places)[-1])]
-    if all(isinstance(one, int) for one in extents):
-        row_of = const(np.array(extents), imp.dtype(places))
-        is_from_end = imp.emit(R.less(places, const(0, imp.dtype(places))))
-        places = imp.emit(R.where(is_from_end, imp.emit(R.add(places, row_of)), places))
+    places = nonnegative_indices(imp.builder, places, extents)
     return imp.emit(R.gather_nd(x, places, batch_dims))
 
 
@@ -1104,7 +1103,9 @@ def _scatter_nd(
 ) -> Any:
     mode = {"none": "update"}.get(reduction, reduction)
     x, indices, updates = [imp.tensor(one) for one in (x, indices, updates)]
-    return imp.emit(R.scatter_nd(x, indices, updates, mode))
+    extents = imp.shape(x)[: int(imp.shape(indices)[-1])]
+    places = nonnegative_indices(imp.builder, indices, extents)
+    return imp.emit(R.scatter_nd(x, places, updates, mode))
 
 
 @row("Expand")
@@ -1192,7 +1193,7 @@ def _one_hot(imp: OnnxImporter, indices: Any, depth: Any, values: Any, axis: int
     count = int(imp.numbers(depth, 1)[0])
     dtype = imp.dtype(values)
     places = imp.emit(R.astype(imp.tensor(indices), "int64"))
-    places = counted_up(imp.builder, places, count)
+    places = nonnegative_indices(imp.builder, places, count)
     values_of: Any = [PrimValue(ops.const(one, dtype)) for one in (on, off)]
     return imp.emit(R.one_hot(places, values_of[0], values_of[1], count, axis))
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,8 @@ from te_sched.ir.struct_info import (
 from te_sched.relax import op as R
 from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.constant import const
+from te_sched.relax.frontend.common import errors_of_rules
+from te_sched.relax.frontend.torch.arguments import arranged
 from te_sched.relax.frontend.torch.memory import changed_arguments, is_node
 from te_sched.relax.frontend.torch.nodes import display_name, place_of
 
@@ -138,6 +141,17 @@ class Importer:
             )
         return [size_of(one) for one in shape.values]
 
+    def axis(self, expr: Any, dim: int) -> int:
+        """A dimension of a tensor, of which negative ones count from the end, as 0 or more."""
+        rank = max(self.info(expr).ndim, 1)
+        if not -rank <= dim < rank:
+            raise GraphError(
+                f"dimension {dim} of a tensor of {rank} dimensions",
+                f"its dimensions are {-rank} to {rank - 1}",
+                "give one of them",
+            )
+        return dim % rank
+
     def dtype(self, expr: Any) -> str:
         """The dtype of a tensor."""
         return self.info(expr).dtype
@@ -179,25 +193,22 @@ class Importer:
             if node.op == "output":
                 return self.value(node.args[0])
             if node.op != "placeholder":
-                self.values[node] = translate(node)
+                where = partial(_name_and_place, node)
+                with errors_of_rules(display_name(node), where):
+                    self.values[node] = translate(node)
         return None
 
     def call(self, node: Any, rule: Rule, *args: Any) -> Any:
-        """The value of a call; errors tell where it stands in the model."""
+        """The value of a call."""
         self.node = node
-        given = [*args, *[self.value(one) for one in node.args]]
+        given = [self.value(one) for one in node.args]
         kwargs = {key: self.value(one) for key, one in node.kwargs.items()}
-        kwargs.pop("_stacklevel", None)
-        try:
-            found = rule(self, *given, **kwargs)
-        except GraphError as error:
-            raise GraphError(
-                f"cannot import {display_name(node)}: {error.fault}",
-                error.why,
-                error.help,
-                where=Subject("node", f"{node.name}{place_of(node)}"),
-            ) from error
-        found = self.refined(found)
+        for name in ("_stacklevel", "out"):
+            kwargs.pop(name, None)
+        if kwargs:
+            module = args[0] if args else None
+            given, kwargs = arranged(node, rule, given, kwargs, module)
+        found = self.refined(rule(self, *args, *given, **kwargs))
         for changed in changed_arguments(node, self.modules):
             if self.is_tensor(found) and self.is_tensor(self.values.get(changed)):
                 found = self.cast(found, self.dtype(self.values[changed]))
@@ -218,6 +229,7 @@ class Importer:
 
     def output(self, result: Any, *, unwrap_unit: bool, no_bind: bool) -> Any:
         """Bind the result of the function in its dataflow block."""
+        _check_results(result)
         is_number = isinstance(result, bool | int | float)
         result = self.emit(as_tuples(result)) if is_number else as_tuples(result)
         is_tuple = isinstance(result, Tuple) or (
@@ -230,6 +242,24 @@ class Importer:
         if is_tuple and no_bind and isinstance(result, Tuple):
             return Tuple(tuple([self.builder.emit_output(one) for one in result.fields]))
         return self.builder.emit_output(result)
+
+
+def _name_and_place(node: Any) -> str:
+    return f"{node.name}{place_of(node)}"
+
+
+def _check_results(result: Any, path: str = "the output") -> None:
+    """GraphError for a result that is not a tensor, number or tuple of them."""
+    if isinstance(result, list | tuple | dict):
+        parts = result.items() if isinstance(result, dict) else enumerate(result)
+        for key, one in parts:
+            _check_results(one, f"output {key}" if path == "the output" else f"{path}[{key!r}]")
+    elif result is None or isinstance(result, str):
+        raise GraphError(
+            f"{path} of the model is {result!r}",
+            "results of a graph are tensors, numbers and tuples of them",
+            "return it outside of the model",
+        )
 
 
 class TorchSizes(tuple[Any, ...]):

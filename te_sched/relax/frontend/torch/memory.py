@@ -58,6 +58,8 @@ def changed_arguments(node: Any, modules: Mapping[str, Any]) -> list[Any]:
     first = [one for one in node.args[:1] if is_node(one)]
     if is_in_place(node) or node.kwargs.get("inplace") or getattr(module, "inplace", False):
         return first
+    if is_node(node.kwargs.get("out")):
+        return [node.kwargs["out"]]
     if schema is None:
         return []
     written = [

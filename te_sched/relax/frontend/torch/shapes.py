@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from te_sched.errors import GraphError, repr_of
+from te_sched.errors import GraphError, kind_of, repr_of
 from te_sched.ir import ops
 from te_sched.ir.expr import Expr
 from te_sched.ir.graph import GraphExpr, TupleGetItem
@@ -26,7 +26,7 @@ from te_sched.relax.frontend.torch.importer import (
     row,
 )
 from te_sched.relax.frontend.torch.nodes import base_name
-from te_sched.relax.frontend.windows import counted_up
+from te_sched.relax.frontend.windows import nonnegative_indices
 
 
 @row("reshape", "view", "_unsafe_view", "view_copy")
@@ -49,7 +49,13 @@ def _flatten(imp: Importer, x: Any, start_dim: int = 0, end_dim: int = -1) -> An
     shape = imp.shape(x)
     if not shape:
         return imp.reshape(x, [1])
-    begin, end = start_dim % len(shape), end_dim % len(shape)
+    begin, end = imp.axis(x, start_dim), imp.axis(x, end_dim)
+    if begin > end:
+        raise GraphError(
+            f"start_dim is {start_dim} and end_dim is {end_dim}, of {len(shape)} dimensions",
+            "the dimensions from the first to the second become one",
+            "give a start_dim that does not come after end_dim",
+        )
     if begin == end:
         return x
     joined = math.prod(shape[begin : end + 1])
@@ -303,14 +309,33 @@ def _gather(imp: Importer, x: Any, dim: int, index: Any, **_: Any) -> Any:
 
 
 @row("scatter", "scatter_add")
-def _scatter(imp: Importer, x: Any, dim: int, index: Any, src: Any) -> Any:
+def _scatter(
+    imp: Importer, x: Any, dim: int, index: Any, src: Any, *, reduce: str | None = None
+) -> Any:
     dtype, sizes = imp.dtype(x), imp.shape(index)
     is_tensor = imp.is_tensor(src)
     given = (
         _part(imp, src, sizes) if is_tensor else imp.emit(R.full(sizes, const(src, dtype), dtype))
     )
-    reduction = "add" if base_name(imp.node) == "scatter_add" else "update"
+    reduction = {None: "update", "add": "add", "multiply": "mul"}[reduce]
+    if base_name(imp.node) == "scatter_add":
+        reduction = "add"
     return imp.emit(R.scatter_elements(x, index, given, dim, reduction))
+
+
+@row("scatter_reduce")
+def _scatter_reduce(
+    imp: Importer, x: Any, dim: int, index: Any, src: Any, reduce: str, *, include_self: bool = True
+) -> Any:
+    modes = {"sum": "add", "prod": "mul", "amax": "max", "amin": "min"}
+    if not include_self or reduce not in modes:
+        raise GraphError(
+            f"scatter_reduce has reduce={reduce!r}, include_self={include_self}",
+            "elements are combined with those that are there, by sum, prod, amax or amin",
+            "use one of these, with include_self=True",
+        )
+    given = _part(imp, src, imp.shape(index))
+    return imp.emit(R.scatter_elements(x, index, given, dim, modes[reduce]))
 
 
 @row("index")
@@ -328,7 +353,7 @@ def _by_tensors(imp: Importer, x: Any, indices: list[Any]) -> Any:
             "use torch.where, or select by places",
         )
     extents = imp.shape(x)
-    parts = [counted_up(imp.builder, indices[n], extents[n]) for n in places]
+    parts = [nonnegative_indices(imp.builder, indices[n], extents[n]) for n in places]
     if len(places) == 1:
         return imp.emit(R.take(x, parts[0], places[0]))
     rank, parts = len(extents), promoted(imp, *parts)
@@ -410,20 +435,38 @@ def _getitem(imp: Importer, x: Any, index: Any) -> Any:
         return x[index]
     if not imp.is_tensor(x):
         return imp.emit(TupleGetItem(x, index))
-    items = list(index) if isinstance(index, tuple) else [index]
-    if any(imp.is_tensor(one) for one in items):
-        if any(one is not None and not imp.is_tensor(one) and one != slice(None) for one in items):
-            raise GraphError(
-                f"elements are selected by {repr_of(index)}",
-                "tensors and slices are mixed",
-                "select in two steps",
-            )
-        return _by_tensors(imp, x, [one if imp.is_tensor(one) else None for one in items])
     rank = imp.info(x).ndim
+    items = list(index) if isinstance(index, tuple) else [index]
+    items = [_as_indices(imp, one) for one in items]
     used = sum(1 for one in items if one is not None and one is not Ellipsis)
-    if Ellipsis in items:
-        at = items.index(Ellipsis)
+    if any(one is Ellipsis for one in items):
+        at = next(n for n, one in enumerate(items) if one is Ellipsis)
         items[at : at + 1] = [slice(None)] * (rank - used)
+    if not any(imp.is_tensor(one) for one in items):
+        return _by_slices(imp, x, items)
+    others = [slice(None) if imp.is_tensor(one) else one for one in items]
+    kept = [one for one in items if one is None or imp.is_tensor(one) or isinstance(one, slice)]
+    if any(one != slice(None) for one in others):
+        x = _by_slices(imp, x, others)  # torch takes single elements and slices first
+    return _by_tensors(imp, x, [one if imp.is_tensor(one) else None for one in kept])
+
+
+def _as_indices(imp: Importer, item: Any) -> Any:
+    """A list of numbers, or of lists of them, as a tensor of indices; other items stay."""
+    if not isinstance(item, list | tuple | range):
+        return item
+    values = np.array(list(item))
+    if any(imp.is_tensor(one) for one in item) or values.dtype.kind not in "biu":
+        raise GraphError(
+            f"elements are selected by {repr_of(item)}",
+            "a list of indices holds numbers",
+            "stack tensors of indices: torch.stack",
+        )
+    return const(values, "bool" if values.dtype.kind == "b" else "int64")
+
+
+def _by_slices(imp: Importer, x: Any, items: list[Any]) -> Any:
+    """x[items] of numbers, slices and None."""
     begin: list[Any] = []
     end: list[Any] = []
     stride: list[Any] = []
@@ -443,6 +486,12 @@ def _getitem(imp: Importer, x: Any, index: Any) -> Any:
             end.append(shape[axis] if one.stop is None else one.stop)
             stride.append(1 if one.step is None else one.step)
             place += 1
+        elif isinstance(one, bool) or not isinstance(one, int | Expr):
+            raise GraphError(
+                f"elements are selected by {repr_of(one)}",
+                f"it is {kind_of(one)}",
+                "use numbers, slices, None, lists and tensors of indices",
+            )
         else:
             at = one + shape[axis] if isinstance(one, int) and one < 0 else one
             begin.append(at)
@@ -459,14 +508,98 @@ def _getitem(imp: Importer, x: Any, index: Any) -> Any:
     return imp.reshape(found, kept)
 
 
+@row("take")
+def _take(imp: Importer, x: Any, index: Any) -> Any:
+    flat = imp.reshape(x, [-1])
+    return imp.emit(R.take(flat, nonnegative_indices(imp.builder, index, imp.shape(flat)[0]), 0))
+
+
+@row("index_put", "_unsafe_index_put", "_index_put_impl")
+def _index_put(
+    imp: Importer, x: Any, indices: Any, values: Any, accumulate: bool = False, unsafe: bool = False
+) -> Any:
+    """x with x[indices] = values, or += values."""
+    places = [n for n, one in enumerate(indices) if one is not None]
+    extents, parts = imp.shape(x), [indices[n] for n in places]
+    if any(imp.dtype(one) in ("bool", "uint8") for one in parts):
+        return _put_where(imp, x, parts, values, accumulate)
+    parts = [nonnegative_indices(imp.builder, indices[n], extents[n]) for n in places]
+    parts = promoted(imp, *parts) if len(parts) > 1 else parts
+    shape = _common_shape([imp.shape(one) for one in parts])
+    parts = [imp.broadcast(one, shape) for one in parts]
+    stacked = imp.emit(R.concat([imp.emit(R.expand_dims(one, -1)) for one in parts], -1))
+    rest = [n for n in range(len(extents)) if n not in places]
+    first = [*places, *rest]
+    before = places[0] if places == list(range(places[0], places[-1] + 1)) else 0
+    sizes = [extents[n] for n in rest]
+    given = imp.broadcast(values, [*sizes[:before], *shape, *sizes[before:]])
+    if before and shape:  # the dimensions of the indices come first
+        width = len(shape)
+        inner = range(before, before + width)
+        axes = [*inner, *[n for n in range(width + len(rest)) if n not in inner]]
+        given = imp.emit(R.permute_dims(given, axes))
+    moved = x if first == sorted(first) else imp.emit(R.permute_dims(x, first))
+    made = imp.emit(R.scatter_nd(moved, stacked, given, "add" if accumulate else "update"))
+    back = [first.index(n) for n in range(len(first))]
+    return made if first == sorted(first) else imp.emit(R.permute_dims(made, back))
+
+
+def _put_where(imp: Importer, x: Any, parts: list[Any], values: Any, accumulate: bool) -> Any:
+    """x with one value where a mask of its first dimensions holds."""
+    sizes = imp.shape(values)
+    if len(parts) > 1 or any(one != 1 for one in sizes):
+        raise GraphError(
+            "elements that a condition selects are replaced by several values",
+            "the number of elements is not known before the model runs",
+            "use torch.where, or replace them by one value",
+        )
+    mask = imp.cast(parts[0], "bool")
+    for _ in range(imp.info(x).ndim - imp.info(mask).ndim):
+        mask = imp.emit(R.expand_dims(mask, -1))
+    value = imp.reshape(values, []) if sizes else values
+    new = imp.emit(R.add(x, value)) if accumulate else imp.broadcast(value, imp.shape(x))
+    return imp.emit(R.where(mask, new, x))
+
+
+@row("index_copy")
+def _index_copy(imp: Importer, x: Any, dim: int, index: Any, source: Any) -> Any:
+    return _index_put(imp, x, [*[None] * imp.axis(x, dim), index], source)
+
+
+@row("index_add")
+def _index_add(
+    imp: Importer, x: Any, dim: int, index: Any, source: Any, *, alpha: float = 1
+) -> Any:
+    if alpha != 1:
+        source = imp.emit(R.multiply(source, const(alpha, imp.dtype(source))))
+    return _index_put(imp, x, [*[None] * imp.axis(x, dim), index], source, True)
+
+
+@row("index_fill")
+def _index_fill(imp: Importer, x: Any, dim: int, index: Any, value: Any) -> Any:
+    value = value if imp.is_tensor(value) else const(value, imp.dtype(x))
+    return _index_put(imp, x, [*[None] * imp.axis(x, dim), index], value)
+
+
+@row("take_along_dim")
+def _take_along_dim(imp: Importer, x: Any, indices: Any, dim: int | None = None) -> Any:
+    if dim is None:
+        return _gather(imp, imp.reshape(x, [-1]), 0, imp.reshape(indices, [-1]))
+    return _gather(imp, x, dim, indices)
+
+
 @row("masked_scatter")
 def _masked_scatter(imp: Importer, x: Any, mask: Any, source: Any) -> Any:
     """The elements where the mask holds are those of the source, in order."""
+    if 0 in imp.shape(source):  # the mask holds nowhere
+        return x
+    mask = imp.broadcast(mask, imp.shape(x))
     flat, given = mask, source
     if imp.info(x).ndim > 1:
         flat = imp.emit(R.reshape(mask, [math.prod(imp.shape(mask))]))
     places = imp.emit(R.cumsum(flat, 0, "int32", False))
     places = imp.emit(R.subtract(places, const(1, "int32")))
+    places = imp.emit(R.maximum(places, const(0, "int32")))  # -1 before the first one
     if imp.info(source).ndim > 1:
         given = imp.emit(R.reshape(source, [math.prod(imp.shape(source))]))
     taken = imp.emit(R.take(given, places, 0))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import string
 from typing import Any
 
 from te_sched import te, topi
@@ -10,6 +11,7 @@ from te_sched.ir import ops
 from te_sched.ir.expr import IntImm
 from te_sched.ir.graph import GraphCall, Tuple, TupleGetItem
 from te_sched.relax.block_builder import BlockBuilder
+from te_sched.relax.op.linear_algebra import einsum_letters
 from te_sched.relax.transform.legalize_ops.common import library_rule
 
 
@@ -79,4 +81,16 @@ def _einsum(builder: BlockBuilder, call: GraphCall) -> Any:
     else:
         count = len(tensors.struct_info.fields)
         fields = [builder.emit(TupleGetItem(tensors, at)) for at in range(count)]
-    return builder.call_te(topi.einsum, call.attrs.subscripts, *fields)
+    return builder.call_te(topi.einsum, _without_ellipses(call.attrs.subscripts, fields), *fields)
+
+
+def _without_ellipses(subscripts: str, operands: list[Any]) -> str:
+    """Subscripts with letters for the dimensions of ellipses; themselves without any."""
+    if "..." not in subscripts:
+        return subscripts
+    ranks = [one.struct_info.ndim for one in operands]
+    inputs, output = einsum_letters(subscripts, ranks)
+    unused = [one for one in string.ascii_letters if one not in subscripts]
+    names = {label: unused[int(label)] for part in inputs for label in part if label.isdigit()}
+    parts = ["".join([names.get(one, one) for one in part]) for part in (*inputs, output)]
+    return f"{','.join(parts[:-1])}->{parts[-1]}"

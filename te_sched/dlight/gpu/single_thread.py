@@ -1,0 +1,84 @@
+"""The rule for programs whose iterations depend on each other: one thread executes them.
+
+Scans and scatters are written as serial loops in a block that does not say what it accesses. Such a
+function is correct on a GPU, but as slow as one thread.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from te_sched.codegen.target import Target
+from te_sched.dlight.gpu.base import GPURule
+from te_sched.ir import ops
+from te_sched.ir.blocks import Block, BlockRealize
+from te_sched.ir.expr import Call, IterVar, Var
+from te_sched.ir.ops import const
+from te_sched.ir.root_block import ROOT, is_root
+from te_sched.ir.stmt import AttrStmt, For, PrimFunc, Stmt
+from te_sched.ir.visitor import StatementMapper, replace, walk
+from te_sched.tir.schedule import Schedule
+
+# Functions that only the host can call.
+_OF_HOST = ("tir.tvm_call_packed", "tir.tvm_call_cpacked", "tir.call_packed", "tir.call_extern")
+
+
+class SingleThread(GPURule):
+    """All of a function in one thread, for what no other rule schedules.
+
+    Functions that have threads already, and those that call functions of the host, are of another
+    kind.
+
+    >>> import te_sched
+    >>> from te_sched import dlight, te, topi
+    >>> A = te.placeholder((64,), name="A")
+    >>> func = te.create_prim_func([A, topi.cumsum(A)])
+    >>> sch = dlight.gpu.SingleThread().apply(func, te_sched.target.Target("cuda"), False)
+    >>> [sch.get(one).thread_binding.thread_tag for one in sch.get_loops("cumsum_generic")]
+    ['blockIdx.x', 'threadIdx.x']
+    """
+
+    def apply(self, func: PrimFunc, target: Target, tunable: bool) -> Any:
+        """A schedule of the function, or None."""
+        is_serial = isinstance(func, PrimFunc) and not any(map(_is_bound, walk(func.body)))
+        return super().apply(_on_one_thread(func), target, tunable) if is_serial else None
+
+    def scheduled(self, sch: Schedule, target: Target) -> Schedule | None:
+        """The schedule of a function on one thread."""
+        return sch
+
+
+def _is_bound(node: Any) -> bool:
+    """Whether a node binds a thread, or calls a function of the host."""
+    if isinstance(node, Call):
+        return str(node.op) in _OF_HOST
+    if isinstance(node, AttrStmt):
+        return node.attr_key in ("thread_extent", "virtual_thread")
+    return isinstance(node, For) and node.thread_binding is not None
+
+
+def _on_one_thread(func: PrimFunc) -> PrimFunc:
+    """The function in which what is in its root block is in loops of one thread."""
+    body = func.body
+    if is_root(body):
+        block = replace(body.block, body=_in_threads(body.block.body))
+        return func.with_body(replace(body, block=block))
+    block = Block((), (), (), ROOT, None, _in_threads(body), ())
+    return func.with_body(BlockRealize((), ops.TRUE, block))
+
+
+def _in_threads(body: Stmt) -> Stmt:
+    body = _Serial().visit(body)
+    for tag in ("threadIdx.x", "blockIdx.x"):
+        bound = IterVar(None, Var(tag, "int32"), "ThreadIndex", tag)
+        var = Var(tag.partition(".")[0], "int32")
+        body = For(var, const(0), const(1), "thread_binding", body, bound)
+    return body
+
+
+class _Serial(StatementMapper):
+    """Makes parallel loops serial."""
+
+    def visit_For(self, node: For) -> Stmt:
+        loop: For = self.generic(node)
+        return replace(loop, kind="serial") if loop.kind == "parallel" else loop
