@@ -357,7 +357,7 @@ BATCH_NORM = torch.nn.BatchNorm2d(2, track_running_stats=False)
         (lambda x: x.split(2), (N,), "split of a dimension of size n"),
         (lambda x: torch.unbind(x), (N, 2), "unbind of a dimension of size n"),
         (lambda x: x.select(0, "a"), (2, 2), "the place 'a'"),
-        (lambda x: x[1:, x], (2, 2), "are mixed"),
+        (lambda x: x[1:, x], (2, 2), "expected a tensor of integers"),
         (lambda x: x.is_sparse, (2,), "attribute is_sparse"),
         (lambda x: x[x > 0], (2,), "selected by conditions"),
         (lambda x: x.diagonal(), (N, 2), "elements of a tensor of shape"),
