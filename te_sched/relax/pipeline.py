@@ -20,10 +20,11 @@ from typing import Any
 
 from te_sched import dlight
 from te_sched.codegen.target import Target, as_target
-from te_sched.errors import GraphError, did_you_mean, repr_of
+from te_sched.errors import GraphError, TeSchedError, did_you_mean, repr_of
 from te_sched.ir.graph import Constant, GraphCall, GraphFunction, Tuple
 from te_sched.ir.op import Op
 from te_sched.ir.stmt import IRModule, PrimFunc
+from te_sched.lower.blocks.lower_cross_thread import lower_cross_thread
 from te_sched.lower.blocks.split_concatenations import split_concatenations
 from te_sched.lower.blocks.widen_halves import widen_halves
 from te_sched.passes import ModulePass, ModuleTransform, PassInfo
@@ -84,13 +85,32 @@ def processor_passes() -> list[tuple[str, ModulePass]]:
 def gpu_passes() -> list[tuple[str, ModulePass]]:
     """The passes of the pipeline "gpu" with their names; they need a target around them."""
     names = ("DecomposeOpsForInference", "FuseTransposeMatmul", *_ZERO)
-    rules = ("Matmul", "GEMV", "Transpose", "Reduction", "GeneralReduction", "Fallback")
-    rules = (*rules, "SingleThread")
-    schedule = dlight.ApplyDefaultSchedule(*[getattr(dlight.gpu, one)() for one in rules])
+    rules = (
+        *("Matmul", "GEMV", "Transpose", "Reduction", "GeneralReduction", "Fallback"),
+        "SingleThread",
+    )
+    schedule = dlight.ApplyDefaultSchedule(
+        *[_lowerable(getattr(dlight.gpu, one)()) for one in rules]
+    )
     return _as_passes(
         *[(name, _pass(name)) for name in names],
         ("ApplyDefaultSchedule", schedule),
     )
+
+
+def _lowerable(rule: dlight.base.DefaultRule) -> Callable[..., Any]:
+    """A rule without the schedules whose reductions over threads cannot be lowered."""
+
+    def apply(func: PrimFunc, target: Target, tunable: bool) -> Any:
+        found = rule.apply(func, target, tunable)
+        try:
+            if found is not None:
+                lower_cross_thread(found.mod["main"])
+        except TeSchedError:
+            return None
+        return found
+
+    return apply
 
 
 def _as_passes(*named: tuple[str, Callable[[IRModule], IRModule]]) -> list[tuple[str, ModulePass]]:

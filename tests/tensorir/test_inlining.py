@@ -53,6 +53,28 @@ def test_consumers_of_a_part(
     np.testing.assert_array_equal(*results)
 
 
+def test_a_producer_with_an_init_is_a_reduction_without_reduction_axes_too() -> None:
+    source = """
+@T.prim_func
+def main(A: T.Buffer((8,), "float32"), C: T.Buffer((8,), "float32")):
+    B = T.alloc_buffer((8,))
+    for i in range(8):
+        with T.block("B"):
+            vi = T.axis.remap("S", [i])
+            with T.init():
+                B[vi] = T.float32(0)
+            B[vi] = B[vi] + A[vi]
+    for i in range(8):
+        with T.block("C"):
+            vi = T.axis.remap("S", [i])
+            C[vi] = B[vi] * T.float32(2)
+"""
+    sch = tir.Schedule(program(source))
+    with pytest.raises(ScheduleError, match="cannot inline block C into its producer") as error:
+        sch.reverse_compute_inline("C")
+    assert "its producer B is a reduction" in error.value.why
+
+
 def test_tiles_of_which_the_consumer_reads_a_part() -> None:
     source = """
 @T.prim_func

@@ -358,12 +358,13 @@ def _check_producer(schedule: ScheduleBase, maker: BlockKey, key: BlockKey, acti
     why = why_not_complete(schedule, maker)
     if why and why_not_reduction(schedule, maker):
         raise _refused(key, action, f"its producer {maker.name} is not complete: {why}", "")
-    if why or type(block.body) is not BufferStore or block.body.predicate is not None:
+    is_reduction = bool(why) or block.init is not None
+    if is_reduction or type(block.body) is not BufferStore or block.body.predicate is not None:
         raise _refused(
             key,
             action,
             f"its producer {maker.name} "
-            + ("is a reduction" if why else "is not one store to an element"),
+            + ("is a reduction" if is_reduction else "is not one store to an element"),
             "reverse_compute_at computes it near its producer",
         )
 
