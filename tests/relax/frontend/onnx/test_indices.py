@@ -78,5 +78,5 @@ def test_negative_indices(name: str, fixed: bool, is_open: bool) -> None:
 def test_indices_beyond_are_errors(name: str, value: int) -> None:
     kind, attrs, indices, updates = CASES[name]
     model = model_of(kind, attrs, indices, updates, fixed=False, is_open=False)
-    with pytest.raises(AccessError):
+    with pytest.raises(AccessError, match=r" at -?\d+ in dimension \d"):
         run(model, X, np.full_like(indices, value))
