@@ -23,6 +23,10 @@ from tests.raise_sites import (  # noqa: F401 (hooks)
     pytest_terminal_summary,
     pytest_testnodedown,
 )
+from tests.random_order import (  # noqa: F401 (hooks)
+    pytest_addoption,
+    pytest_collection_modifyitems,
+)
 from tests.sampling import pytest_runtest_setup  # noqa: F401 (a hook)
 
 os.environ["TE_SCHED_CACHE"] = "0"  # except in the tests of the cache
