@@ -58,7 +58,14 @@ def make_workload_key(func: str | Callable[..., Any], args: Sequence[Any]) -> st
 
 def workload_key_to_tensors(workload_key: str) -> Any:
     """The tensors that a workload key declares."""
-    name, *args = json.loads(workload_key)
+    try:
+        name, *args = json.loads(workload_key)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise DeclarationError(
+            f"{repr_of(workload_key)} is not a workload key",
+            f"{type(error).__name__}: {error}",
+            "give what make_workload_key returned",
+        ) from None
     return _workload(name)(*[tuple(one) if isinstance(one, list) else one for one in args])
 
 

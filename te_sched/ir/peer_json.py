@@ -504,7 +504,7 @@ def _lanes(count: int) -> Expr:
 
 def _packed(given: Any) -> str:
     """The bytes of an array, in base 64."""
-    array = given.numpy() if hasattr(given, "numpy") else np.asarray(given)
+    array = stored_elements(given) if hasattr(given, "numpy") else np.asarray(given)
     name = dtypes.spelled(getattr(given, "dtype", array.dtype))
     head = _ARRAY_HEAD.pack(
         *(_ARRAY_MAGIC, 0, 1, 0, array.ndim),
@@ -512,6 +512,16 @@ def _packed(given: Any) -> str:
     )
     sizes = struct.pack(f"<{array.ndim + 1}q", *array.shape, array.nbytes)
     return base64.b64encode(head + sizes + array.tobytes()).decode()
+
+
+def stored_elements(array: Any) -> np.ndarray[Any, Any]:
+    """The elements of an array of a device; of bfloat16 their bits if numpy has them as float32,
+    because ml_dtypes is missing.
+    """
+    values: np.ndarray[Any, Any] = array.numpy()
+    if str(array.dtype) == "bfloat16" and values.dtype == np.float32:
+        return np.asarray(values.view(np.uint32) >> 16).astype(np.uint16)
+    return values
 
 
 def _unpacked(text: str) -> tuple[np.ndarray[Any, Any], str]:

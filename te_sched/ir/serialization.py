@@ -219,7 +219,8 @@ class _Reader:
 
 def _elements(value: Any) -> np.ndarray[Any, Any] | None:
     """The elements of an array, of numpy or of a device; None for other values."""
-    found = value.numpy() if hasattr(value, "numpy") and hasattr(value, "dtype") else value
+    is_of_device = hasattr(value, "numpy") and hasattr(value, "dtype")
+    found = peer_json.stored_elements(value) if is_of_device else value
     is_plain = isinstance(found, np.ndarray) and found.dtype.kind in "biufcV"
     return np.ascontiguousarray(found).reshape(found.shape) if is_plain else None
 

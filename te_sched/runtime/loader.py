@@ -109,7 +109,7 @@ def read_metadata(data: bytes, where: str = "") -> dict[str, Any]:
         )
     try:
         metadata: dict[str, Any] = json.loads(text.removeprefix(METADATA_MAGIC.encode()))
-    except ValueError:
+    except (ValueError, RecursionError):
         raise CallError(
             f"cannot load {where}: it is damaged",
             "",

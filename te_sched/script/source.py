@@ -9,6 +9,7 @@ import ast
 import inspect
 import linecache
 import textwrap
+from collections.abc import Sequence
 from types import FunctionType
 from typing import Any
 
@@ -64,6 +65,8 @@ class Source:
         try:
             self.file = inspect.getsourcefile(program) or "<string>"
             lines, self.first_line = inspect.getsourcelines(program)
+            if not _has_name_of(program, lines):  # Python 3.13 has lines of "<string>", of -c
+                raise OSError
         except (OSError, TypeError, KeyError):  # KeyError is of the inspect that torch changes
             found = _class_lines(program)
             if found is not None:  # of a notebook
@@ -150,6 +153,12 @@ def _parsed(text: str, mode: str) -> Any:
         if mode == "eval":
             raise ValueError(error.msg) from None
         raise
+
+
+def _has_name_of(program: Any, lines: Sequence[str]) -> bool:
+    """Whether lines may be the source of a function or class."""
+    name = str(getattr(program, "__name__", ""))
+    return not name.isidentifier() or any(name in line for line in lines)
 
 
 def _class_lines(program: Any) -> tuple[str, list[str], int] | None:

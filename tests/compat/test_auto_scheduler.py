@@ -37,3 +37,9 @@ def test_names_are_registered_once() -> None:
 def test_unknown_workload_is_rejected() -> None:
     with pytest.raises(DeclarationError, match=r"workload 'test.none' is not registered"):
         auto_scheduler.make_workload_key("test.none", ())
+
+
+@pytest.mark.parametrize("key", ["", "{", "[" * 100_000, 3])
+def test_workload_key_to_tensors_rejects_other_texts(key: object) -> None:
+    with pytest.raises(DeclarationError, match="is not a workload key"):
+        auto_scheduler.workload_key_to_tensors(key)

@@ -61,7 +61,7 @@ class RandomModel(CostModel):
             state = json.loads(content)["random_state"]
             if not (is_index(state) and 0 < state < MODULUS):
                 raise ValueError(f"its state is {repr_of(state)}")
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise DeclarationError(
                 f"cannot load {path}: it does not have the state of a RandomModel",
                 f"{type(error).__name__}: {error}",
