@@ -52,6 +52,10 @@ def _rows(header: Sequence[str], lines: Lines) -> list[str]:
     return ["| " + " | ".join(line) + " |" for line in (header, rule, *lines)]
 
 
+# Of results that were measured before benchmarks.peer_environment.
+UNRECORDED = "numpy ran with OPENBLAS_CORETYPE=Haswell, which halves its speed on such a processor"
+
+
 def setting(figures: Figures) -> str:
     """The machine, its peaks, and the implementations."""
     machine, peaks = figures["machine"], figures["peaks"]
@@ -60,8 +64,15 @@ def setting(figures: Figures) -> str:
         f"{machine['model']} ({machine['processor']}), {machine['threads']} threads; at most "
         f"{peaks['gigaflops']:.0f} GFLOP/s (float32 multiply-adds in registers) and "
         f"{peaks['gigabytes_per_second']:.1f} GB/s (a copy). {versions}."
-        + (f" {kernels}." if (kernels := machine.get("numpy")) else "")
+        f"{_kernels(machine)}"
     )
+
+
+def _kernels(machine: dict[str, Any]) -> str:
+    """The kernels that numpy chose, or that its figures are of a run which did not record them."""
+    if "numpy" not in machine:
+        return f" {UNRECORDED[0].upper()}{UNRECORDED[1:]}."
+    return f" {machine['numpy']}." if machine["numpy"] else ""
 
 
 def _sections(figures: Figures) -> list[tuple[str, list[str], Lines]]:

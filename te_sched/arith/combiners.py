@@ -21,7 +21,7 @@ Law = Callable[["Combination", Sequence[State]], State]
 
 _TRIALS = 16
 _POINTS = 4
-_TOLERANCE = 1e-3  # relative, of floats: rounding errors are no counterexample
+_TOLERANCE = 1e-3  # relative, of floats: rounding errors do not count
 
 
 class Combination:

@@ -173,6 +173,9 @@ def time_limit(seconds: float) -> Iterator[None]:
     ------
     TimeLimitError, by the call that is stopped.
     """
+    if _variable("limited").value == threading.get_ident():  # a function that the code calls back
+        yield  # under the limit around it
+        return
     with _limiting:
         _variable("limited").value = threading.get_ident()
         _variable("deadline").value = _now() + round(min(seconds, _LONGEST) * 1e9)
@@ -180,6 +183,7 @@ def time_limit(seconds: float) -> Iterator[None]:
             yield
         finally:
             _variable("deadline").value = _NEVER
+            _variable("limited").value = 0
 
 
 def is_late(code: int) -> bool:
@@ -199,5 +203,6 @@ def _variable(name: str) -> ctypes.c_int64:
 
 
 def _set_main_thread(linked: jit.Linked) -> None:
-    ctypes.c_int64.from_address(linked.address("deadline")).value = _NEVER
+    for name, value in (("deadline", _NEVER), ("limited", 0)):
+        ctypes.c_int64.from_address(linked.address(name)).value = value
     ctypes.c_uint64.from_address(linked.address("main")).value = threading.main_thread().ident or 0

@@ -310,3 +310,17 @@ def test_limit_is_of_one_thread() -> None:
     other.join()
     assert errors == []
     assert y[2].numpy()[0, 0] == 512.0
+
+
+def test_limit_inside_of_a_limit_is_that_around_it() -> None:
+    f, x = waiting(1)
+    begin = time.perf_counter()
+    with (
+        interrupts.time_limit(0.2),
+        pytest.raises(interrupts.TimeLimitError),
+        interrupts.time_limit(60),
+    ):
+        f(x)
+    assert time.perf_counter() - begin < 30
+    with pytest.raises(interrupts.TimeLimitError), interrupts.time_limit(0.1):
+        f(x)
