@@ -31,6 +31,7 @@ from tests.tracebacks import place_of
 ALLOWED = (
     "the shape of its result is not known",
     "the shape of the tensor is not known",
+    "expected a tuple of numbers of known values",  # a slice of such a tensor
     "cannot broadcast",
     "of which sizes are known",
     "instead of",  # of collapse_sum
@@ -40,12 +41,15 @@ NAMES = ("n", "m", "k", "p")
 VALUE = re.compile(r"\b[xv]\d+\b")
 
 
+class NotJudged(Exception):
+    """Raised for values that are too large, and for the rest of a shape without elements."""
+
+
 class Misfit(Exception):
     """Raised by the functions of numpy where sizes do not fit."""
 
 
-# Whether numpy took in a call what graphs may refuse: a size of 1 that is broadcast, and is no
-# constant, or the rest of no elements.
+# Whether numpy broadcast a size of 1 in a call, which graphs do with constants alone.
 LENIENT: list[bool] = []
 REST = object()  # the size that remains, which a size of a call is not
 
@@ -67,8 +71,9 @@ def _np_reshape(x: Any, shape: Sequence[Any]) -> Any:
     known = _not_negative([one for one in shape if one is not REST])
     count = int(np.prod(known))
     _require(count > 0 or x.size == 0)
-    LENIENT.append(not count)
-    rest = x.size // count if count else 0
+    if REST in shape and not count:
+        raise NotJudged
+    rest = x.size // max(count, 1)
     return x.reshape([rest if one is REST else one for one in shape])
 
 
@@ -118,7 +123,7 @@ def _np_cast(x: Any, shape: Sequence[int]) -> Any:
 
 def _np_group_norm(x: Any, weight: Any, groups: int) -> Any:
     _require(x.shape[1] % groups == 0 and weight.shape == x.shape[1:2])
-    parts = x.reshape(x.shape[0], groups, -1)
+    parts = x.reshape(x.shape[0], groups, x.shape[1] // groups * x.shape[2])
     centred = parts - parts.mean(-1, keepdims=True)
     spread = np.sqrt((centred**2).mean(-1, keepdims=True) + 1e-5)
     return (centred / spread).reshape(x.shape) * weight[:, None] + weight[:, None]
@@ -311,7 +316,7 @@ class _Generator:
             text = getattr(self, f"_{self.rng.choice(MAKERS)}")()
             with np.errstate(all="ignore"):
                 found = np.asarray(eval(text, dict(self.scope), dict(self.values)))
-        except (Misfit, ValueError, IndexError, ZeroDivisionError):
+        except (Misfit, NotJudged, ValueError, IndexError, ZeroDivisionError):
             return
         if found.size <= 512:
             self.steps.append(f"{name} = {text}")
@@ -488,7 +493,7 @@ def problem(case: Case) -> tuple[str, str, str]:
         sizes = eval(f"dict({call})")
         try:
             arrays, wanted = _expected(case, sizes)
-        except _TooLarge:
+        except NotJudged:
             continue
         try:
             if machine is None:
@@ -521,10 +526,6 @@ def problem(case: Case) -> tuple[str, str, str]:
     return (outcomes[0] if outcomes else "not judged"), "", ""
 
 
-class _TooLarge(Exception):
-    """Raised for values that are not run."""
-
-
 def _expected(case: Case, sizes: dict[str, int]) -> tuple[list[Any], list[Any] | None]:
     """The arrays of a call and numpy's results; None where the sizes do not fit."""
     rng = np.random.default_rng(0)
@@ -540,7 +541,7 @@ def _expected(case: Case, sizes: dict[str, int]) -> tuple[list[Any], list[Any] |
                 warnings.simplefilter("ignore")
                 exec(line, scope)
             if np.size(scope[line.partition(" = ")[0]]) > LARGEST:
-                raise _TooLarge
+                raise NotJudged
     except (Misfit, ValueError, IndexError, ZeroDivisionError):
         return arrays, None
     return arrays, [np.asarray(scope[name]) for name in case.program.outputs]
