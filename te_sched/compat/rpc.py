@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Any
 
 from te_sched import files
@@ -25,16 +26,27 @@ class LocalSession:
         """Copy a file, or bytes, into the folder of the session."""
         content = files.read(data, "upload", "check the path") if isinstance(data, str) else data
         name = target or (os.path.basename(data) if isinstance(data, str) else "")
-        files.write(self._folder.relpath(name), bytes(content), "upload to")
+        files.write(self._path(name, "upload to"), bytes(content), "upload to")
 
     def download(self, path: str) -> bytearray:
         """The content of a file of the session."""
-        return bytearray(files.read(self._folder.relpath(path), "download", "check the path"))
+        return bytearray(files.read(self._path(path, "download"), "download", "check the path"))
 
     def load_module(self, path: str) -> Module | CudaModule:
         """Load an uploaded module."""
-        found: Module | CudaModule = load_module(self._folder.relpath(path))
+        found: Module | CudaModule = load_module(self._path(path, "load"))
         return found
+
+    def _path(self, name: str, action: str) -> str:
+        """The path of a file in the folder of the session; refuses those that leave it."""
+        path = self._folder.relpath(files.check_path(name, action))
+        if not Path(path).resolve().is_relative_to(self._folder.path.resolve()):
+            raise CallError(
+                f"cannot {action} {repr_of(name)}: it is outside of the folder of the session",
+                "",
+                "use a name without .., and no link that leads elsewhere",
+            )
+        return path
 
     def get_function(self, name: str) -> Any:
         """A registered Python function."""

@@ -8,12 +8,13 @@ import pickle
 from te_sched.codegen.llvm.machine import TargetMachine, compile_object
 from te_sched.runtime.fingerprint import environment
 from te_sched.runtime.object_cache import ObjectCache
+from te_sched.unpickling import load_pickled
 
 
 def find_object(cache: ObjectCache, key: str) -> tuple[str, tuple[str, ...], bytes] | None:
     """The LLVM text of an object, what was linked to it, and the object itself."""
     entry = cache.get(key)
-    return None if entry is None else pickle.loads(entry)
+    return None if entry is None else load_pickled(entry, {})
 
 
 def object_of(

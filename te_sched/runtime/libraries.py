@@ -22,16 +22,38 @@ from te_sched.codegen.llvm.machine import compile_object, host_machine
 from te_sched.codegen.llvm.module import METADATA_MAGIC
 from te_sched.errors import BuildError, CallError
 from te_sched.runtime import csource
+from te_sched.unpickling import load_pickled
 
 _IN_TAR = "module.o"  # the file inside of an exported .tar
 _MAGIC = b"te_sched-program\0"
 _VERSION = 2
 _SEAL = b"te_sched-sha256:"
 _DIGEST = 32
-_UNREADABLE = (
-    *(pickle.UnpicklingError, EOFError, ImportError, AttributeError),
-    *(LookupError, TypeError, ValueError),
-)
+# The classes of lowered programs, by their modules.
+_CLASSES = {
+    "te_sched.ir.expr": frozenset(
+        (
+            *("PrimType", "TupleType", "PointerType", "Var", "IntImm", "FloatImm", "StringImm"),
+            *("Cast", "Add", "Sub", "Mul", "Div", "Mod", "FloorDiv", "FloorMod", "Min", "Max"),
+            *("EQ", "NE", "LT", "LE", "GT", "GE", "And", "Or", "Not", "Select", "Ramp"),
+            *("Broadcast", "Shuffle", "Call", "Let", "Range", "IterVar", "Buffer", "BufferLoad"),
+            *("BufferRegion", "CommReducer", "Reduce"),
+        )
+    ),
+    "te_sched.ir.stmt": frozenset(
+        (
+            *("For", "While", "LetStmt", "AttrStmt", "AssertStmt", "BufferStore", "Allocate"),
+            *("SeqStmt", "IfThenElse", "Evaluate", "PrimFunc", "GlobalVar", "FunctionMap"),
+            "IRModule",
+        )
+    ),
+    "te_sched.ir.dtypes": frozenset(("DType", "ScalableLanes")),
+    "te_sched.ir.op": frozenset(("Op",)),
+    "te_sched.ir.shared_arguments": frozenset(("SharedArguments",)),
+    "te_sched.ir.struct_info": frozenset(("VDevice", "DummyGlobalInfo")),
+    "te_sched.analysis.schedules.sizes": frozenset(("Size",)),
+    "te_sched.codegen.target": frozenset(("Target", "TargetKind")),
+}
 _LENGTH = 8  # bytes of the number that tells how long the program is
 
 
@@ -177,20 +199,18 @@ def unpack(data: bytes, where: str) -> Any:
     begin = start + len(_MAGIC) + _LENGTH
     length = int.from_bytes(data[begin - _LENGTH : begin], "little")
     try:
-        version, program = _Reader(io.BytesIO(data[begin : begin + length])).load()
-        if version == _VERSION:
-            return program
-        why = f"its format is version {version}, and this te_sched reads version {_VERSION}"
-    except _UNREADABLE as error:
-        why = f"it cannot be read by this te_sched: {error}"
-    raise CallError(f"cannot load {where}: {why}", "", "export it again with this te_sched")
+        loaded = load_pickled(data[begin : begin + length], _CLASSES)
+    except pickle.UnpicklingError as error:
+        raise unreadable(where, f"it cannot be read by this te_sched: {error}") from None
+    if not isinstance(loaded, tuple) or len(loaded) != 2:
+        raise unreadable(where, "it has no program")
+    version, program = loaded
+    if version != _VERSION:
+        why = f"its format is version {version!r}, and this te_sched reads version {_VERSION}"
+        raise unreadable(where, why)
+    return program
 
 
-class _Reader(pickle.Unpickler):
-    """An unpickler that creates only the classes of programs."""
-
-    def find_class(self, module: str, name: str) -> Any:
-        found = super().find_class(module, name) if module.startswith("te_sched.") else None
-        if not isinstance(found, type):
-            raise pickle.UnpicklingError(f"{module}.{name} is not part of a program")
-        return found
+def unreadable(where: str, why: str) -> CallError:
+    """The error about a file of a module that cannot be read."""
+    return CallError(f"cannot load {where}: {why}", "", "export it again with this te_sched")

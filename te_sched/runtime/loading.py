@@ -9,8 +9,9 @@ from typing import Any
 
 from te_sched import files
 from te_sched.codegen.target import Target
+from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.runtime.cuda_module import CudaModule, KernelFile
-from te_sched.runtime.libraries import read_tar, unpack, unseal
+from te_sched.runtime.libraries import read_tar, unpack, unreadable, unseal
 from te_sched.runtime.loader import load_code
 from te_sched.runtime.module import Module
 
@@ -41,11 +42,36 @@ def load_module(path: str | os.PathLike[str], fmt: str = "") -> Any:
     data = unseal(read_tar(content, str(path)) if is_archive else content, str(path))
     program = unpack(data, str(path))
     suffix = ".o" if is_archive else Path(path).suffix
+    if program is None:
+        return Module(load_code(data, suffix, str(path)))
     if isinstance(program, dict):
-        module, _, name = READERS[program["kind"]].partition(":")
-        kernels = Module(load_code(data, suffix, str(path))) if program["has_kernels"] else None
+        return _executable(program, data, suffix, str(path))
+    return _cuda_module(program, str(path))
+
+
+def _executable(program: dict[Any, Any], data: bytes, suffix: str, where: str) -> Any:
+    reader, has_kernels = READERS.get(str(program.get("kind"))), program.get("has_kernels")
+    if reader is None or not isinstance(has_kernels, bool):
+        raise unreadable(where, "its program is of an unknown kind")
+    module, _, name = reader.partition(":")
+    kernels = Module(load_code(data, suffix, where)) if has_kernels else None
+    try:
         return getattr(importlib.import_module(module), name)(program, kernels)
-    if program is not None:
-        functions, target, checked = program
-        return CudaModule(functions, Target(target), checked)
-    return Module(load_code(data, suffix, str(path)))
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise unreadable(
+            where, f"its program is damaged: {type(error).__name__}: {error}"
+        ) from None
+
+
+def _cuda_module(program: Any, where: str) -> CudaModule:
+    if not isinstance(program, tuple) or len(program) != 3:
+        raise unreadable(where, "its program is of an unknown kind")
+    functions, target, checked = program
+    for module in (functions, *([] if checked is None else [checked])):
+        if not isinstance(module, IRModule) or not all(
+            isinstance(func, PrimFunc) for func in module.functions.values()
+        ):
+            raise unreadable(where, "its program has other parts than functions of loops")
+    if not isinstance(target, str):
+        raise unreadable(where, "its target is not a text")
+    return CudaModule(functions, Target(target), checked)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
+import pickle
 import random
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from unittest import mock
 
@@ -14,11 +17,12 @@ import pytest
 import te_sched
 from te_sched import config, te
 from te_sched.driver import steps
-from te_sched.errors import CallError
+from te_sched.errors import CallError, TeSchedError
 from te_sched.ir.intrinsic_table import EFFECTS
 from te_sched.ir.op import RULES
-from te_sched.runtime import csource, load_module
+from te_sched.runtime import csource, libraries, load_module
 from te_sched.runtime.fingerprint import environment
+from te_sched.unpickling import load_pickled
 from tests.runtime.test_cuda_launch import plus_one
 from tests.runtime.test_export import check, make
 
@@ -135,3 +139,89 @@ def test_a_program_in_a_file_runs_nothing_while_it_is_read(tmp_path: Path) -> No
     path.write_bytes(path.read_bytes().replace(b"te_sched.ir.expr", b"os.path.ir.wxyzz"))
     with pytest.raises(CallError, match="its digest does not fit"):
         load_module(path)
+
+
+def forged(path: Path, data: bytes) -> Path:
+    """A file with a whole seal, whose pickled program is `data`."""
+    magic = libraries._MAGIC + len(data).to_bytes(8, "little")
+    path.write_bytes(libraries.sealed(magic + data))
+    return path
+
+
+def plain(**changes: object) -> tuple[int, dict[str, object]]:
+    """An executable of graphs without kernels."""
+    whole = {"kind": "relax", "has_kernels": False, "functions": [], "constants": [], "plans": []}
+    return 2, {**whole, **changes}
+
+
+CODE = ["f", ["x"], False, [["ret", ["r", 0]]]]
+FORGED = [
+    *((2, {"kind": "relax", "has_kernels": False}), (2, {"kind": "other", "has_kernels": False})),
+    *((2, {}), (2, {"kind": "relax"}), (2, {"kind": ["relax"], "has_kernels": True})),
+    *(
+        (2, ()),
+        (2, (1, 2, 3)),
+        (2, 5),
+        (2, "text"),
+        (2, ({}, "cuda", None)),
+        2,
+        (),
+        (1, 2, 3),
+        "ab",
+    ),
+    *((3, None), ("2", None)),
+    *(plain(functions=5), plain(functions=[CODE[:2]]), plain(constants=[["array", "float32"]])),
+    *(plain(constants=5), plain(plans=[{"name": "f"}]), plain(plans=[5]), plain(functions=None)),
+    plain(functions=[["f", ["x"], False, [["ret", ["r", 1 << 40]]]]]),
+    plain(functions=[["f", ["x"], False, [["ret", ["c", 0]]]]]),
+    plain(functions=[["f", ["x"], False, [["call", 1, [], ["r", 0]]]]]),
+    plain(functions=[["f", ["x"], False, [["goto", 1 << 40]]]]),
+    plain(functions=[["f", ["x"], False, [["other", 1]]]]),
+    plain(constants=[["array", "float32", [1 << 50], b""]]),
+]
+
+
+@pytest.mark.parametrize("number", range(len(FORGED)))
+def test_forged_programs_are_refused(number: int, tmp_path: Path) -> None:
+    with pytest.raises(CallError, match=r"cannot load .*g\.so"):
+        load_module(forged(tmp_path / "g.so", pickle.dumps(FORGED[number])))
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        ("te_sched.runtime.object_cache", "Path"),
+        ("te_sched.worker_pool", "subprocess.Popen"),
+        ("te_sched.ir.stmt", "dataclass"),
+        ("te_sched.ir.expr", "Var.__init__"),
+        ("te_sched.runtime.loading", "load_module"),
+        ("os", "system"),
+        ("builtins", "eval"),
+    ],
+)
+def test_forged_names_are_refused(module: str, name: str, tmp_path: Path) -> None:
+    data = b"\x80\x04K\x02\x8c" + bytes([len(module)]) + module.encode()
+    data += b"\x8c" + bytes([len(name)]) + name.encode() + b"\x93\x8c\x01a\x85R\x86."
+    with pytest.raises(CallError, match="is not part of a program"):
+        load_module(forged(tmp_path / "g.so", data))
+
+
+def test_names_of_other_modules_in_a_listed_module_are_refused() -> None:
+    with pytest.raises(pickle.UnpicklingError, match="is not a class of this module"):
+        load_pickled(b"cte_sched.ir.stmt\nVar\n.", {"te_sched.ir.stmt": {"Var"}})
+
+
+def test_damaged_pickles_are_refused(tmp_path: Path) -> None:
+    """Bytes of programs that were changed before they were sealed."""
+    programs = (libraries.packed((plus_one().program, "cuda", None)), libraries.packed(plain()[1]))
+    for content in programs:
+        data = content[len(libraries._MAGIC) + 8 :]
+        for damaged in damages(data)[::3]:
+            with suppress(TeSchedError):
+                load_module(forged(tmp_path / "g.so", damaged))
+
+
+def test_all_classes_of_programs_are_listed() -> None:
+    for module, names in libraries._CLASSES.items():
+        for name in names:
+            assert getattr(importlib.import_module(module), name).__module__ == module

@@ -31,6 +31,7 @@ from te_sched.relax.vm.saving import as_plain, bytes_of_constants
 from te_sched.runtime.build import find_built
 from te_sched.runtime.compiled_programs import name_program
 from te_sched.runtime.object_cache import current_cache
+from te_sched.unpickling import load_pickled
 
 _LARGEST = 4  # entries of more than this share of the cache would displace too many others
 _CALLS = ("tir.call_extern", "tir.call_pure_extern", "tir.tvm_call_packed", "tir.tvm_call_cpacked")
@@ -66,7 +67,7 @@ def find_graphs(name: str, target: Target) -> Executable | None:
     entry = cache.get(name) if cache is not None else None
     if entry is None:
         return None
-    data = pickle.loads(entry)
+    data = load_pickled(entry, {})
     kernels = find_built(kernels_name(name), target) if data["has_kernels"] else None
     if kernels is None and data["has_kernels"]:
         return None

@@ -10,6 +10,7 @@ import numpy as np
 
 from te_sched.errors import CallError, kind_of
 from te_sched.relax.vm.bytecode import (
+    MACHINE,
     BranchInstruction,
     Bytecode,
     CallInstruction,
@@ -24,6 +25,7 @@ from te_sched.relax.vm.native import NativePlan
 from te_sched.runtime.ndarray import NDArray, array_maker, storage_name
 
 KIND = "relax"
+_MOST_REGISTERS = 1 << 24
 _INSTRUCTIONS: dict[str, type[Any]] = {
     "call": CallInstruction,
     "ret": ReturnInstruction,
@@ -50,12 +52,17 @@ def as_plain(
 
 
 def from_plain(data: dict[str, Any]) -> tuple[Bytecode, dict[str, NativePlan]]:
-    """The instructions and plans that `as_plain` described."""
+    """The instructions and plans that `as_plain` described.
+
+    Raises LookupError, TypeError, ValueError or AttributeError for other data.
+    """
     functions = [
         ExecutableFunction(name, tuple(params), [_instruction(one) for one in code], is_packed)
         for name, params, is_packed, code in data["functions"]
     ]
     bytecode = Bytecode(functions, [_constant(one) for one in data["constants"]])
+    for function in functions:
+        _check_instructions(bytecode, function)
     plans = {one["name"]: NativePlan(**one) for one in data["plans"]}
     return bytecode, plans
 
@@ -72,6 +79,24 @@ def _instruction(data: list[Any]) -> Any:
         return CallInstruction(function, tuple([VmOperand(*one) for one in args]), VmOperand(*dst))
     given = [VmOperand(*one) if isinstance(one, list) else one for one in data[1:]]
     return _INSTRUCTIONS[data[0]](*given)
+
+
+def _check_instructions(bytecode: Bytecode, function: ExecutableFunction) -> None:
+    """Raise ValueError for instructions that name what the bytecode does not have."""
+    sizes = {"f": len(bytecode.functions), "c": len(bytecode.constants), "r": _MOST_REGISTERS}
+    count = len(function.instructions)
+    for number, one in enumerate(function.instructions):
+        if isinstance(one, CallInstruction):
+            operands = [VmOperand("f", one.function), one.dst, *one.args]
+        else:
+            operands = [part for part in one if isinstance(part, VmOperand)]
+        for kind, value in operands:
+            least = MACHINE.value if kind == "r" else 0
+            if type(value) is not int or (kind != "i" and not least <= value < sizes[kind]):
+                raise ValueError(f"instruction {number} of {function.name} has operand {value!r}")
+        offset = {JumpInstruction: "offset", BranchInstruction: "false_offset"}.get(type(one))
+        if offset is not None and not 0 <= number + getattr(one, offset) < count:
+            raise ValueError(f"instruction {number} of {function.name} jumps out of the function")
 
 
 def bytes_of_constants(bytecode: Bytecode) -> int:
@@ -100,8 +125,8 @@ def _constant(data: list[Any]) -> Any:
     kind, value, *rest = data
     if kind == "array":
         shape, content = rest
-        made = array_maker(tuple(shape), value)()
         stored = np.frombuffer(content, np.dtype(storage_name(value))).reshape(shape)
+        made = array_maker(tuple(shape), value)()
         np.copyto(made._array, stored)
         return made
     if kind == "shape":

@@ -1,0 +1,41 @@
+"""Reading pickled data that may create objects of listed classes only. Must not know the data."""
+
+from __future__ import annotations
+
+import importlib
+import io
+import pickle
+from collections.abc import Collection, Mapping
+from typing import Any
+
+
+def load_pickled(data: bytes, classes: Mapping[str, Collection[str]]) -> Any:
+    """The object that pickle wrote; `classes` has the names of its classes by their modules.
+
+    Raises
+    ------
+    pickle.UnpicklingError for data that names anything else, or that cannot be read.
+
+    >>> load_pickled(pickle.dumps((1, "a")), {})
+    (1, 'a')
+    """
+    try:
+        return _Reader(io.BytesIO(data), classes).load()
+    except pickle.UnpicklingError:
+        raise
+    except Exception as error:  # whatever a class raises for the arguments that the data has
+        raise pickle.UnpicklingError(f"{type(error).__name__}: {error}") from None
+
+
+class _Reader(pickle.Unpickler):
+    def __init__(self, file: io.BytesIO, classes: Mapping[str, Collection[str]]) -> None:
+        super().__init__(file)
+        self._classes = classes
+
+    def find_class(self, module: str, name: str) -> Any:
+        if name not in self._classes.get(module, ()):
+            raise pickle.UnpicklingError(f"{module}.{name} is not part of a program")
+        found = getattr(importlib.import_module(module), name, None)
+        if not isinstance(found, type) or found.__module__ != module:
+            raise pickle.UnpicklingError(f"{module}.{name} is not a class of this module")
+        return found
