@@ -8,7 +8,6 @@ SchedulePostProcToPrimFunc.)
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import singledispatchmethod
 from typing import Any
 
 from te_sched.arith.analyzer import Analyzer
@@ -244,25 +243,29 @@ class _Assembly:
             body = self.pipeline(producer, body, frozenset())
         return body
 
-    @singledispatchmethod
     def provide(self, op: Operation, stage: Stage, scope: NestContext) -> Stmt:
         """The statement that computes a stage."""
+        match op:
+            case TensorComputeOp():
+                return provide_calls(stage, scope)
+            case HybridOp():
+                return self._provide_hybrid(op, stage, scope)
+            case ExternOp():
+                return self._provide_extern(op, stage, scope)
+            case ScanOp():
+                return self._provide_scan(op, stage, scope)
+            case ComputeOp():
+                return self._provide_compute(op, stage, scope)
         raise TypeError(op)
 
-    @provide.register
-    def _(self, op: ComputeOp, stage: Stage, scope: NestContext) -> Stmt:
+    def _provide_compute(self, op: ComputeOp, stage: Stage, scope: NestContext) -> Stmt:
         return (
             provide_tensorized(stage, scope)
             if is_tensorized(stage)
             else provide_compute(stage, scope)
         )
 
-    @provide.register
-    def _(self, op: TensorComputeOp, stage: Stage, scope: NestContext) -> Stmt:
-        return provide_calls(stage, scope)
-
-    @provide.register
-    def _(self, op: ExternOp, stage: Stage, scope: NestContext) -> Stmt:
+    def _provide_extern(self, op: ExternOp, stage: Stage, scope: NestContext) -> Stmt:
         body: Stmt = AttrStmt(
             IntImm(0),
             "extern_scope",
@@ -281,8 +284,7 @@ class _Assembly:
                 body = bind_buffer(buffer, self.buffer_of(tensor), region, body)
         return body
 
-    @provide.register
-    def _(self, op: HybridOp, stage: Stage, scope: NestContext) -> Stmt:
+    def _provide_hybrid(self, op: HybridOp, stage: Stage, scope: NestContext) -> Stmt:
         placeholders = (*op.output_placeholders, *op.input_placeholders)
         tensors = (*op.outputs, *op.inputs)
         buffers = {
@@ -292,8 +294,7 @@ class _Assembly:
         body = ReplaceBuffers(buffers).visit(scheduled_loops(op.statement, stage, scope))
         return AttrStmt(IntImm(0), "extern_scope", IntImm(0), body)
 
-    @provide.register
-    def _(self, op: ScanOp, stage: Stage, scope: NestContext) -> Stmt:
+    def _provide_scan(self, op: ScanOp, stage: Stage, scope: NestContext) -> Stmt:
         nest = main_nest(stage, scope)
         threads = 0
         while threads < len(nest.axes) and nest.axes[threads].kind == "ThreadIndex":
