@@ -4,16 +4,26 @@ from __future__ import annotations
 
 import importlib
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from te_sched import files
+from te_sched.analysis.schedules.sizes import ATTRIBUTE as SIZES
+from te_sched.analysis.schedules.sizes import Size
 from te_sched.codegen.target import Target
+from te_sched.errors import TeSchedError, kind_of
+from te_sched.ir.expr import Buffer, Call, Node, StringImm, Var
+from te_sched.ir.shared_arguments import ATTRIBUTE as SHARED
+from te_sched.ir.shared_arguments import SharedArguments
 from te_sched.ir.stmt import IRModule, PrimFunc
+from te_sched.ir.visitor import walk
+from te_sched.lower.device.kernel import LAUNCH, is_kernel
 from te_sched.runtime.cuda_module import CudaModule, KernelFile
 from te_sched.runtime.libraries import read_tar, unpack, unreadable, unseal
 from te_sched.runtime.loader import load_code
 from te_sched.runtime.module import Module
+from te_sched.signatures import check_fields
 
 # What makes executables of other kinds of their data and the module of their code.
 READERS = {"relax": "te_sched.relax.vm.executable:executable_of"}
@@ -67,11 +77,45 @@ def _cuda_module(program: Any, where: str) -> CudaModule:
     if not isinstance(program, tuple) or len(program) != 3:
         raise unreadable(where, "its program is of an unknown kind")
     functions, target, checked = program
-    for module in (functions, *([] if checked is None else [checked])):
-        if not isinstance(module, IRModule) or not all(
-            isinstance(func, PrimFunc) for func in module.functions.values()
-        ):
-            raise unreadable(where, "its program has other parts than functions of loops")
-    if not isinstance(target, str):
-        raise unreadable(where, "its target is not a text")
-    return CudaModule(functions, Target(target), checked)
+    try:
+        for module in (functions, *([] if checked is None else [checked])):
+            _check_program(module)
+        return CudaModule(functions, Target(target), checked)
+    except (TeSchedError, LookupError, TypeError, ValueError, AttributeError) as error:
+        why = error.fault if isinstance(error, TeSchedError) else f"{type(error).__name__}: {error}"
+        raise unreadable(where, f"its program is damaged: {why}") from None
+
+
+def _check_program(module: Any) -> None:
+    """Raise an error for what is not a program for a GPU, whose nodes have fitting fields."""
+    if not isinstance(module, IRModule):
+        raise TypeError("it is not a module")
+    for name, func in module.functions.items():
+        if not isinstance(name, str) or not isinstance(func, PrimFunc):
+            raise TypeError("a module has a part that is not a function of loops")
+        _check_function(func, module.functions)
+    if all(map(is_kernel, module.functions.values())):
+        raise ValueError("it has no function to call")
+
+
+def _check_function(func: PrimFunc, functions: Mapping[str, Any]) -> None:
+    for node in walk(func):
+        if isinstance(node, Node):
+            check_fields(node)
+        elif not isinstance(node, str | int | float | bool | None):
+            raise TypeError(f"a node has {kind_of(node)} as a part")
+        if isinstance(node, Call) and node.op == LAUNCH:
+            kernel = node.args[0]
+            if not isinstance(kernel, StringImm) or kernel.value not in functions:
+                raise ValueError("it launches a kernel that it does not have")
+    arguments: dict[type[Any], Any] = {
+        Var: func.buffer_map.keys(),
+        Buffer: func.buffer_map.values(),
+    }
+    arguments |= {kind: func.attrs.get(name, ()) for name, kind in _ATTRIBUTES.items()}
+    for kind, values in arguments.items():
+        if not all(isinstance(value, kind) for value in values):
+            raise TypeError(f"a function has other parts than {kind.__name__}")
+
+
+_ATTRIBUTES: dict[str, type[Any]] = {SIZES: Size, SHARED: SharedArguments}

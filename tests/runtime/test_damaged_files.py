@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import importlib
 import pickle
 import random
@@ -10,6 +11,7 @@ import sys
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import pytest
@@ -219,6 +221,39 @@ def test_damaged_pickles_are_refused(tmp_path: Path) -> None:
         for damaged in damages(data)[::3]:
             with suppress(TeSchedError):
                 load_module(forged(tmp_path / "g.so", damaged))
+
+
+def changed(node: Any, **fields: object) -> Any:
+    """A node with other fields, which its constructor would refuse."""
+    copied = copy.copy(node)
+    for name, value in fields.items():
+        setattr(copied, name, value)
+    return copied
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda host, kernel: {},
+        lambda host, kernel: {"main": host},
+        lambda host, kernel: {"main_kernel": kernel},
+        lambda host, kernel: {5: host},
+        lambda host, kernel: {"main": 5},
+        lambda host, kernel: {"main": changed(host, body=5), "main_kernel": kernel},
+        lambda host, kernel: {"main": changed(host, buffer_map={1: 2}), "main_kernel": kernel},
+        lambda host, kernel: {"main": host, "main_kernel": changed(kernel, params=(1, 2))},
+        lambda host, kernel: {
+            "main": changed(host, attrs={"te_sched.sizes": [5]}),
+            "main_kernel": kernel,
+        },
+    ],
+)
+def test_forged_kernels_are_refused(change: Any, tmp_path: Path) -> None:
+    program = plus_one().program
+    functions = change(program["main"], program["main_kernel"])
+    data = pickle.dumps((2, (changed(program, functions=functions), "cuda", None)))
+    with pytest.raises(CallError, match=r"cannot load .*g\.so: its program is damaged"):
+        load_module(forged(tmp_path / "g.so", data))
 
 
 def test_all_classes_of_programs_are_listed() -> None:
