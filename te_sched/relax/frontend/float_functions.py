@@ -7,13 +7,14 @@ infinities. Must not know importers.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any
 
 from te_sched import te, topi
 from te_sched.config import TO_RUN
-from te_sched.ir import ops
+from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Call, Expr
 from te_sched.relax.block_builder import BlockBuilder
 from te_sched.relax.emit_te import call_te
@@ -64,7 +65,10 @@ def emit_elementwise(
         )
 
         def value(*i: Any) -> Any:
-            return function(*[topi.broadcast.element(one, i, shape) for one in tensors])
+            elements = [topi.broadcast.element(one, i, shape) for one in tensors]
+            dtype = elements[0].dtype
+            wide = "float32" if dtypes.is_small_float(dtype) else dtype
+            return ops.cast(dtype, function(*[ops.cast(wide, one) for one in elements]))
 
         return topi.utils.tensor_of(shape, value, f"T_{name}", topi.tag.ELEMWISE)
 
@@ -74,17 +78,54 @@ def emit_elementwise(
 
 def expm1(builder: BlockBuilder, x: Any) -> Any:
     """exp(x) - 1"""
-    return emit_elementwise(builder, "expm1", lambda v: _call("expm1", v), x)
+    return emit_elementwise(builder, "expm1", _grown, x)
+
+
+def _grown(v: Any) -> Any:
+    """exp(v) - 1; by its series near 0, of float32, where that is exact enough."""
+    if v.dtype == "float64":
+        return _call("expm1", v)
+    series = _polynomial([1 / math.factorial(n) for n in range(8, 0, -1)], v) * v
+    is_small = te.abs(v) < _like(0.4, v)
+    return te.select(is_small, series, te.exp(v) - _like(1, v))
 
 
 def log1p(builder: BlockBuilder, x: Any) -> Any:
     """log(1 + x)"""
-    return emit_elementwise(builder, "log1p", te.log1p, x)
+
+    def value(v: Any) -> Any:
+        one = _like(1, v)
+        is_near = te.all(v > _like(-0.5, v), v < one)
+        return (
+            _above_one(v)
+            if v.dtype == "float64"
+            else te.select(is_near, _above_one(v), te.log(v + one))
+        )
+
+    return emit_elementwise(builder, "log1p", value, x)
+
+
+def _above_one(v: Any) -> Any:
+    """log(1 + v); of float32 for v from -0.5 to 1, by the series of 2 * atanh(v / (v + 2))."""
+    if v.dtype == "float64":
+        return te.log1p(v)
+    part = v / (v + _like(2, v))
+    series = _polynomial([2 / n for n in range(15, 0, -2)], part * part)
+    return series * part
 
 
 def hypot(builder: BlockBuilder, x: Any, y: Any) -> Any:
     """sqrt(x * x + y * y), without overflow between"""
-    return emit_elementwise(builder, "hypot", te.hypot, x, y)
+
+    def value(v: Any, w: Any) -> Any:
+        v, w = te.abs(v), te.abs(w)
+        most, least = ops.maximum(v, w), ops.minimum(v, w)
+        infinity, zero = _like(math.inf, v), _like(0, v)
+        part = least / te.select(most > zero, most, _like(1, v))
+        size = most * te.sqrt(part * part + _like(1, v))
+        return te.select(te.any(v.equal(infinity), w.equal(infinity)), infinity, size)
+
+    return emit_elementwise(builder, "hypot", value, x, y)
 
 
 def atan2(builder: BlockBuilder, y: Any, x: Any) -> Any:
@@ -114,7 +155,7 @@ def log_sigmoid(builder: BlockBuilder, x: Any) -> Any:
 
 def _soft(v: Any) -> Any:
     """log(1 + exp(v))"""
-    return ops.maximum(v, _like(0, v)) + te.log1p(te.exp(_like(0, v) - te.abs(v)))
+    return ops.maximum(v, _like(0, v)) + _above_one(te.exp(_like(0, v) - te.abs(v)))
 
 
 def elu(
@@ -127,7 +168,7 @@ def elu(
     """scale * x where x >= 0, else scale * alpha * (exp(input_scale * x) - 1)."""
 
     def value(v: Any) -> Any:
-        grown = _call("expm1", v * _like(input_scale, v)) * _like(alpha * scale, v)
+        grown = _grown(v * _like(input_scale, v)) * _like(alpha * scale, v)
         return te.select(v >= _like(0, v), v * _like(scale, v), grown)
 
     return emit_elementwise(builder, "elu", value, x)
@@ -149,8 +190,12 @@ def erfc(builder: BlockBuilder, x: Any) -> Any:
     def value(v: Any) -> Any:
         size = ops.maximum(te.abs(v), _like(1, v))
         decay = te.exp(_like(0, v) - size * size)
-        tail = decay * te.select(size < _like(8, v), _ratio(_MIDDLE, size), _ratio(_FAR, size))
-        tail = te.select(decay > _like(0, v), tail, decay)  # the polynomials may be infinite
+        if v.dtype == "float64":
+            ratio = te.select(size < _like(8, v), _ratio(_MIDDLE, size), _ratio(_FAR, size))
+        else:
+            ratio = _ratio(_MIDDLE, size)
+        # Where the polynomials are infinite, nothing is left; a NaN stays.
+        tail = te.select(decay.equal(_like(0, v)), decay, decay * ratio)
         folded = te.select(v < _like(0, v), _like(2, v) - tail, tail)
         return te.select(te.abs(v) > _like(1, v), folded, _like(1, v) - te.erf(v))
 
@@ -158,8 +203,11 @@ def erfc(builder: BlockBuilder, x: Any) -> Any:
 
 
 def _ratio(coefficients: tuple[tuple[float, ...], tuple[float, ...]], x: Any) -> Any:
-    above, below = [
-        reduce(lambda found, c: found * x + _like(c, x), rest, _like(first, x))
-        for first, *rest in coefficients
-    ]
+    above, below = [_polynomial(one, x) for one in coefficients]
     return above / below
+
+
+def _polynomial(coefficients: Sequence[float], x: Any) -> Any:
+    """The value of a polynomial, the coefficient of its highest power first."""
+    first, *rest = coefficients
+    return reduce(lambda found, c: found * x + _like(c, x), rest, _like(first, x))

@@ -13,6 +13,7 @@ from typing import Any
 from te_sched import te, topi
 from te_sched.config import TO_RUN
 from te_sched.ir import dtypes, ops
+from te_sched.ir.expr import Call
 from te_sched.ir.graph import GraphCall
 from te_sched.ir.op import Op
 from te_sched.relax.block_builder import BlockBuilder
@@ -97,27 +98,49 @@ for _count in (1, 2, 3):
 
 def _floor_mod(a: Any, b: Any) -> Any:
     """The remainder of floats, with the sign of b."""
-    rest = ops.truncmod(a, b)
-    return te.select(_differs(rest, b), ops.add(rest, b), rest)
-
-
-def _differs(rest: Any, b: Any) -> Any:
-    """Whether a remainder that is not 0 has another sign than the divisor."""
-    zero = te.const(0.0, rest.dtype)
-    below = [ops.less(one, zero) for one in (rest, b)]
-    return te.all(ops.not_equal(rest, zero), ops.not_equal(*below))
+    dtype, (a, b) = a.dtype, [ops.cast("float64", one) for one in (a, b)]
+    rest = _remainder(a, b, dtype)
+    return ops.cast(dtype, te.select(_differs(rest, b), ops.add(rest, b), rest))
 
 
 def _floor_divide(a: Any, b: Any) -> Any:
     """The quotient of floats of which `_floor_mod` is the remainder: 1.0 // 0.1 is 9."""
-    rest = ops.truncmod(a, b)
-    one, half = te.const(1.0, rest.dtype), te.const(0.5, rest.dtype)
-    quotient = ops.div(ops.sub(a, rest), b)  # whole, but for rounding
-    quotient = te.select(_differs(rest, b), ops.sub(quotient, one), quotient)
-    floored = te.floor(quotient)
-    is_less = ops.greater(ops.sub(quotient, floored), half)
-    floored = te.select(is_less, ops.add(floored, one), floored)
-    return te.select(ops.equal(b, te.const(0.0, rest.dtype)), ops.div(a, b), floored)
+    dtype, (a, b) = a.dtype, [ops.cast("float64", one) for one in (a, b)]
+    rest = _remainder(a, b, dtype)
+    zero, half, one = [te.const(value, "float64") for value in (0.0, 0.5, 1.0)]
+    inverse = ops.div(one, b)
+    quotient = ops.mul(ops.sub(a, rest), inverse)  # whole, but for rounding
+    less = ops.cast("float64", _differs(rest, b))
+    floored = te.floor(ops.add(ops.sub(quotient, less), half))
+    return ops.cast(dtype, te.select(ops.equal(b, zero), ops.mul(a, inverse), floored))
+
+
+def _differs(rest: Any, b: Any) -> Any:
+    """Whether a remainder that is not 0 has another sign than the divisor."""
+    sign = te.copysign(te.const(1.0, b.dtype), b)
+    return ops.less(ops.mul(rest, sign), te.const(0.0, rest.dtype))
+
+
+_STEPS = 6  # of at least 50 bits each: quotients of float32 have at most 277
+
+
+def _remainder(a: Any, b: Any, dtype: str) -> Any:
+    """The remainder, smaller than b, of numbers of a type that are given in float64.
+
+    Quotients in float64 of numbers of at most 24 bits are so near that what they leave has few
+    bits: fused multiply-adds give it exactly, many elements at once, where fmod is a call.
+    """
+    if dtype == "float64":
+        return ops.truncmod(a, b)
+    inverse, rest = ops.div(te.const(1.0, "float64"), b), a
+    for _ in range(_STEPS):
+        quotient = te.trunc(ops.mul(rest, inverse))
+        minus = ops.mul(quotient, te.const(-1.0, "float64"))
+        rest = Call("float64", "tir.fma", (minus, b, rest))
+    too_large = ops.greater_equal(te.abs(rest), te.abs(b))  # the last quotient was rounded down
+    rest = te.select(too_large, ops.sub(te.abs(rest), te.abs(b)), rest)
+    is_whole = te.isinf(b)
+    return te.select(is_whole, ops.add(a, ops.mul(a, te.const(0.0, "float64"))), rest)
 
 
 def _elementwise(function: Callable[[Any, Any], Any], name: str) -> LegalizeFunc:
