@@ -2,7 +2,7 @@
 
     python -m benchmarks.explain                 all programs
     python -m benchmarks.explain softmax         some of them
-    python -m benchmarks.explain --rounds 3      the medians of several rounds
+    python -m benchmarks.explain --rounds 3      the shortest of several rounds
     python -m benchmarks.explain --results DIR   as JSON and Markdown too
 
 A program yields its schedule after each primitive. Explain measures all steps together; then each
@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -198,9 +197,9 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def measured(name: str, budget: float, rounds: int = 1) -> list[Row]:
-    """The steps of a program, with the medians of several rounds."""
+    """The steps of a program, with the shortest times of several rounds."""
     found = [_round(name, budget) for _ in range(rounds)]
-    return [_median(several) for several in zip(*found, strict=True)]
+    return [_shortest(several) for several in zip(*found, strict=True)]
 
 
 def _round(name: str, budget: float) -> list[Row]:
@@ -223,13 +222,13 @@ def _round(name: str, budget: float) -> list[Row]:
     return rows
 
 
-def _median(rows: Sequence[Row]) -> Row:
-    """The step with the median times of its rounds."""
+def _shortest(rows: Sequence[Row]) -> Row:
+    """The step with the shortest times of its rounds."""
     row = rows[-1]
     shown = [one.shown for one in rows if one.shown is not None]
     alone = [one.alone for one in rows if one.alone is not None]
     if shown and alone:
-        row.shown, row.alone = statistics.median(shown), statistics.median(alone)
+        row.shown, row.alone = min(shown), min(alone)
     return row
 
 
