@@ -6,7 +6,7 @@
     python -m benchmarks.explain --results DIR   as JSON and Markdown too
 
 A program yields its schedule after each primitive. Explain measures all steps together; then each
-step is built and timed alone, in the same order. A step of more than half a second is called once,
+step is built and timed alone, in the same order. A step of more than two seconds is called once,
 as explain does; others many times, and the shortest call counts, as in explain. The ratio of the
 two is at most 1.5 if the machine is quiet. Steps that explain did not measure have no ratio, and
 kernels have no time where there is no GPU; the table says why. Ends non-zero if a ratio is larger,
@@ -36,7 +36,7 @@ from te_sched.tools.table import table
 
 BUDGET = 120.0  # seconds of explain, for each program
 LIMIT = 1.5  # largest ratio of two times of a step
-_SLOW = 0.5  # seconds of a call that is made once
+_SLOW = 2.0  # seconds of a call that is made once
 _READING, _READINGS = 2e-3, 30  # seconds of a reading of the clock, and their number
 _HEADER = ["program", "step", "explain ms", "runs", "alone ms", "ratio"]
 
@@ -245,7 +245,8 @@ def seconds_alone(steps: Steps, number: int) -> float:
     if once > _SLOW:
         return once
     count = max(1, round(_READING / once))
-    evaluator = module.time_evaluator("main", te_sched.cpu(0), number=count, repeat=_READINGS)
+    repeat = max(3, min(_READINGS, round(_SLOW / once)))
+    evaluator = module.time_evaluator("main", te_sched.cpu(0), number=count, repeat=repeat)
     seconds: float = evaluator(*arrays).min
     return seconds
 

@@ -35,7 +35,7 @@ def test_steps_are_measured_and_saved(
     monkeypatch.setattr(explain, "PROGRAMS", SMALL)
     monkeypatch.setattr(explain, "LIMIT", 1e9)
     arguments = ["softmax", "GPU product", "--results", str(tmp_path), "--rounds", "2"]
-    assert explain.main([*arguments, "--budget", "2"]) == 0
+    assert explain.main([*arguments, "--budget", "0.5"]) == 0
     saved = json.loads((tmp_path / "explain.json").read_text())
     of_softmax = [row for row in saved["rows"] if row["program"] == "softmax"]
     assert all(row["shown"] and row["alone"] for row in of_softmax)
