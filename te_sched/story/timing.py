@@ -172,10 +172,9 @@ class _Clock:
     def timed(self, number: int) -> Timed:
         """The time of a program, and the outputs that differ."""
         if number not in self._readings:
-            why = self._failures.get(number)
-            return Timed(
-                Timing(note=self._why_not(number) if why is None else f"Not measured: {why}")
-            )
+            failure = self._failures.get(number)
+            note = self._why_not(number) if failure is None else f"Not measured: {failure}"
+            return Timed(Timing(note=note))
         readings = [1e3 * one for one in self._readings[number]]
         readings = readings[1:] or readings
         before = [other for other in sorted(self._readings) if other < number]
