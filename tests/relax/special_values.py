@@ -94,7 +94,13 @@ CONDITIONS = (
 SUMS = (
     *("m.softmax(1)", "m.log_softmax(1)", "n.softmax(0)", "n.log_softmax(0)", "m.logsumexp(1)"),
     *("i.logsumexp(0)", "n.logsumexp(0)", "m.sum(1)", "m.mean(1)", "m.prod(1)", "m.std(1)"),
-    *("m.var(1, unbiased=False)", "m.cumsum(1)", "m.cumprod(1)", "m.norm(2, 1)"),
+    *(
+        "m.var(1, unbiased=False)",
+        "m.var(1, correction=4)",
+        "m.cumsum(1)",
+        "m.cumprod(1)",
+        "m.norm(2, 1)",
+    ),
     *("F.layer_norm(m, (4,))", "F.normalize(m, dim=1)", "torch.linalg.vector_norm(m, INF, 1)"),
 )
 TORCH = {

@@ -597,7 +597,7 @@ def _var(
     count = math.prod([imp.shape(x)[one] for one in axes])
     dtype = imp.dtype(x)
     if isinstance(count, int):
-        ratio = const(count / (count - less) if count > less else math.nan, dtype)
+        ratio = const(count / (count - less) if count > less else math.inf, dtype)
     else:
         counts = [scalar(imp, one, dtype) for one in (count, count - less)]
         ratio = imp.emit(R.divide(*counts))
