@@ -36,6 +36,7 @@ from te_sched.ir.buffer import decl_buffer as _decl_buffer
 from te_sched.ir.expr import Expr, Node, PointerType
 from te_sched.ir.struct_info import StructInfo as _StructInfo
 from te_sched.ir.visitor import replace
+from te_sched.ir.visitor import walk as _walk
 from te_sched.script import frames as _frames
 from te_sched.script.annotations import PendingStructInfo as _PendingStructInfo
 from te_sched.script.evaluate import OpenModule as _OpenModule
@@ -837,9 +838,16 @@ def launch_thread(thread: Any, extent: Any) -> Wrapper:
     return Wrapper(var, lambda body: _S.AttrStmt(axis_of, key, size, body))
 
 
-def prefetch(buffer: _E.Buffer, bounds: Any) -> None:
-    """Prefetch a region of a buffer."""
+def prefetch(buffer: Any, bounds: Any, *kinds: Any) -> Expr | None:
+    """Prefetch a region of a buffer, as a statement; with an address, whether it is written, its
+    locality and its kind of cache, the call into which lowering turns it.
+    """
+    if kinds:
+        loads = [one for one in _walk(buffer) if type(one) is _E.BufferLoad]
+        dtype = loads[0].dtype if loads else "int32"
+        return _E.Call(dtype, "tir.prefetch", _arguments([buffer, bounds, *kinds]))
     ScriptBuilder.current().add(_S.Prefetch(buffer, tuple(map(_frames.whole_range, bounds))))
+    return None
 
 
 def llvm_lookup_intrinsic_id(name: str) -> str:

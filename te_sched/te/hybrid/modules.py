@@ -57,7 +57,7 @@ class HybridModule:
         """The output tensors for tensors and variables; the values for arrays and numbers."""
         try:
             return self._loaded()(*args)
-        except TeSchedError:
+        except (TeSchedError, AssertionError):  # of an `assert` of the script
             raise
         except Exception as error:
             raise CallError(
