@@ -7,7 +7,10 @@ imported.
 
 from __future__ import annotations
 
+import importlib
 from typing import Any, NoReturn
+
+from te_sched.compat.names import TREE, Alias
 
 # By TVM's dotted name, without "tvm."; the text of a module applies to all names below it.
 ABSENT: dict[str, str] = {
@@ -196,5 +199,23 @@ def advice(name: str) -> str:
 def message(module: str, name: str) -> str:
     """The text of the error for a name that a module does not have."""
     inside = module.partition(".")[2]
-    said = advice(f"{inside}.{name}" if inside else name)
+    path = f"{inside}.{name}" if inside else name
+    texts = [] if not _is_of_tvm(inside, name) else [_INSTALLED.format(path)]
+    if not texts or path in ABSENT:
+        texts.insert(0, advice(path))
+    said = "; ".join(filter(None, texts))
     return f"te_sched has no {module}.{name}" + (f": {said}" if said else "")
+
+
+_INSTALLED = "after te_sched.compat.install(), programs that say `import tvm` have it as tvm.{}"
+
+
+def _is_of_tvm(module: str, name: str) -> bool:
+    """Whether `compat.install` gives a module of tvm a name, or makes a module of that name."""
+    path = f"{module}.{name}" if module else name
+    if path in TREE:
+        return not TREE[path].is_absent
+    alias = TREE.get(module, Alias())
+    own = f"te_sched.{module}"
+    faces = [importlib.import_module(face) for face in alias.faces if face != own]
+    return name in alias.names or any(name in dir(face) for face in faces)

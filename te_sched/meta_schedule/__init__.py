@@ -81,3 +81,6 @@ def __getattr__(name: str) -> Any:
         module = import_module("te_sched.meta_schedule.relax_integration")
         return module if name == "relax_integration" else module.ExtractedTask
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+sys.modules["te_sched"].tell_of_absent_names(sys.modules[__name__])

@@ -4,7 +4,6 @@
 """
 
 import sys
-import typing
 
 from te_sched.script import ir as ir
 from te_sched.script import relax as relax
@@ -17,11 +16,4 @@ from te_sched.script.parser import parse as parse
 _NAMES.update(
     {"T": tir, "I": ir, "R": relax, "tir": tir, "relax": relax, "tvm": sys.modules["te_sched"]}
 )
-
-
-def __getattr__(name: str) -> typing.Any:
-    help = (
-        "; te_sched.compat.install() adds tvm.script.ir_builder, whose IRBuilder is ScriptBuilder"
-    )
-    advice = help if name == "ir_builder" else ""
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{advice}")
+sys.modules["te_sched"].tell_of_absent_names(sys.modules[__name__])

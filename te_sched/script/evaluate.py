@@ -272,7 +272,8 @@ class ScriptEvaluator(ExpressionEvaluator):
         if all(holder is not one for one in self.names.values()):
             return ()
         if isinstance(holder, ModuleType):
-            return [name for name, one in vars(holder).items() if not isinstance(one, ModuleType)]
+            loaded = vars(holder)  # a module may find its names at their first use
+            return [one for one in dir(holder) if not isinstance(loaded.get(one), ModuleType)]
         return dir(holder)
 
     def _call(self, node: ast.Call) -> Any:

@@ -146,3 +146,5 @@ _SELF = sys.modules[__name__]
 signatures.list_names(_SELF, "cuda", "generic", "image", "nn", "operators", "tag", "utils", "x86")
 signatures.check_arguments(_SELF, _SELF.__all__)
 signatures.check_arguments(utils, utils.PUBLIC)
+
+sys.modules["te_sched"].tell_of_absent_names(sys.modules[__name__])

@@ -3,6 +3,7 @@
 import pytest
 
 import te_sched as tvm
+from te_sched.compat.names import FIRST_GENERATION
 
 
 @pytest.mark.parametrize(
@@ -28,3 +29,34 @@ def test_names_that_are_loaded_late_are_there():
     assert callable(tvm.te.create_schedule)
     assert callable(tvm.te.hybrid.script)
     assert callable(tvm.runtime.load_module)
+
+
+OF_TVM = (
+    *("ir.Range", "ir.Array", "ir.transform", "tir.Any", "tir.stmt_seq", "tir.stmt_list"),
+    *("arith.ConstIntBound", "arith.ModularSet", "arith.IntervalSet", "runtime.ShapeTuple"),
+    *("transform.Pass", "target.target", "script.ir_builder", "relax.dataflow", "topi.math"),
+    *("meta_schedule.tune_te", "te.schedule", "container", "build_module"),
+)
+
+
+@pytest.mark.parametrize("name", [*OF_TVM, *sorted(FIRST_GENERATION)])
+def test_names_that_programs_of_tvm_have_lead_to_them(name):
+    *modules, last = name.split(".")
+    module = tvm
+    for one in modules:
+        module = getattr(module, one)
+    if hasattr(module, last):
+        return
+    with pytest.raises(AttributeError, match=r"after te_sched\.compat\.install\(\)"):
+        getattr(module, last)
+
+
+@pytest.mark.parametrize("name", ["nothing", "script.nothing", "tir.nothing", "topi.nothing"])
+def test_other_names_do_not(name):
+    *modules, last = name.split(".")
+    module = tvm
+    for one in modules:
+        module = getattr(module, one)
+    with pytest.raises(AttributeError, match=last) as caught:
+        getattr(module, last)
+    assert "install" not in str(caught.value)
