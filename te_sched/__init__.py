@@ -100,7 +100,7 @@ def _advice(module: str, name: str) -> str:
     return str(importlib.import_module("te_sched.compat.absent").message(module, name))
 
 
-def tell_of_absent_names(module: types.ModuleType) -> None:
+def _tell_of_absent_names(module: types.ModuleType) -> None:
     """Add the alternatives to the errors for names that a module does not have."""
     own = vars(module).get("__getattr__")
 
@@ -119,7 +119,7 @@ def tell_of_absent_names(module: types.ModuleType) -> None:
 
 _MODULES = (instrument, ir, nd, runtime, target, te, testing, tir, transform)
 for _module in (*_MODULES, sys.modules["te_sched.arith"]):
-    tell_of_absent_names(_module)
+    _tell_of_absent_names(_module)
 signatures.list_names(
     sys.modules[__name__],
     *("config", *(one.__name__.rpartition(".")[2] for one in _MODULES)),

@@ -506,6 +506,7 @@ class IRModule(Node):
         changed = {**self.functions, **functions}
         return replace_fields(self, functions=changed) if functions else self
 
+    @checked
     def with_exactly(self, functions: Mapping[str, BaseFunc]) -> IRModule:
         """The module with these functions instead of its own, in their order; its attributes,
         global infos and name are kept. The module itself if the functions are the same.

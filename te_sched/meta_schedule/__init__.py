@@ -83,4 +83,4 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-sys.modules["te_sched"].tell_of_absent_names(sys.modules[__name__])
+sys.modules["te_sched"]._tell_of_absent_names(sys.modules[__name__])

@@ -82,4 +82,4 @@ from te_sched.relax import frontend as frontend  # noqa: E402
 signatures.list_names(sys.modules[__name__])
 signatures.check_arguments(sys.modules[__name__], error=GraphTypeError)
 
-sys.modules["te_sched"].tell_of_absent_names(sys.modules[__name__])
+sys.modules["te_sched"]._tell_of_absent_names(sys.modules[__name__])

@@ -30,7 +30,7 @@ class SizeRelation(NamedTuple):
 
     >>> from te_sched import tir
     >>> SizeRelation("at least", tir.Var("n", "int64"), 3, "the size of x").condition
-    T.int64(3) <= n
+    n >= T.int64(3)
     """
 
     kind: Kind

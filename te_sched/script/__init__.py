@@ -16,4 +16,4 @@ from te_sched.script.parser import parse as parse
 _NAMES.update(
     {"T": tir, "I": ir, "R": relax, "tir": tir, "relax": relax, "tvm": sys.modules["te_sched"]}
 )
-sys.modules["te_sched"].tell_of_absent_names(sys.modules[__name__])
+sys.modules["te_sched"]._tell_of_absent_names(sys.modules[__name__])

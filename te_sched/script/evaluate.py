@@ -272,8 +272,10 @@ class ScriptEvaluator(ExpressionEvaluator):
         if all(holder is not one for one in self.names.values()):
             return ()
         if isinstance(holder, ModuleType):
-            loaded = vars(holder)  # a module may find its names at their first use
-            return [one for one in dir(holder) if not isinstance(loaded.get(one), ModuleType)]
+            # a module may find its names at their first use
+            names = (one for one in dir(holder) if not one.startswith("_"))
+            loaded = vars(holder)
+            return [one for one in names if not isinstance(loaded.get(one), ModuleType)]
         return dir(holder)
 
     def _call(self, node: ast.Call) -> Any:

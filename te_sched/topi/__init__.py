@@ -147,4 +147,4 @@ signatures.list_names(_SELF, "cuda", "generic", "image", "nn", "operators", "tag
 signatures.check_arguments(_SELF, _SELF.__all__)
 signatures.check_arguments(utils, utils.PUBLIC)
 
-sys.modules["te_sched"].tell_of_absent_names(sys.modules[__name__])
+sys.modules["te_sched"]._tell_of_absent_names(sys.modules[__name__])

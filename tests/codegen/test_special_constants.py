@@ -68,6 +68,8 @@ def test_constants_fold_to_what_memory_gives(dtype: str) -> None:
         expected = _computed(function, dtype, is_constant=False)
         found = _computed(function, dtype, is_constant=True)
         np.testing.assert_array_equal(found, expected, err_msg=name)
+        if name in ("max", "min"):  # of zeros either sign (docs/legality.md)
+            continue
         signs = [np.signbit(one[~np.isnan(expected)]) for one in (found, expected)]
         np.testing.assert_array_equal(*signs, err_msg=name)
 

@@ -38,7 +38,7 @@ CALLERS = (
     *("tir/constructors.py:Constructor.__call__", "tir/constructors.py:_by_fields.<locals>.build"),
     *("te/declare.py:compute", "te/extern.py:extern", "tir/stmt_functor.py:_Rewriter.visit_Node"),
     "runtime/libraries.py:write_library",
-    *("relax/emit_te.py:gen_call_tir_inputs", "relax/frontend/nn/core.py:NNModule.__call__"),
+    *("relax/emit_te.py:_function_and_inputs", "relax/frontend/nn/core.py:NNModule.__call__"),
     *("relax/vm/machine.py:VirtualMachine.invoke_closure", "meta_schedule/component.py:made"),
     *("signatures.py:checked.<locals>.call", "meta_schedule/component.py:made"),
     *("tir/stmt_functor.py:post_order_visit", "tir/stmt_functor.py:pre_order_visit"),

@@ -14,7 +14,7 @@ import pytest
 
 import te_sched
 from te_sched import config, te, tir
-from te_sched.errors import BuildError, LoweringError, TeSchedError
+from te_sched.errors import BuildError, CallError, LoweringError, TeSchedError
 from te_sched.script import from_source
 from te_sched.trace.trace import Trace
 from tests.tensorir.programs import GIVEN, MATMUL, OTHERS, STAGES, function, program
@@ -71,10 +71,10 @@ def test_results(name: str) -> None:
     try:
         with config.scoped(verify_passes=False):
             module = te_sched.build(sch.mod, target="cuda" if is_for_gpu else "llvm")
-    except BuildError:
+        module(*arrays)
+    except (BuildError, CallError):  # a layout of an argument has another shape
         assert not program["runs"]
         return
-    module(*arrays)
     names = [one[0] for one in program["args"][: program["inputs"]]]
     scope: dict[str, Any] = {"np": np}
     body = "".join(f"    {line}\n" for line in program["reference"].splitlines())

@@ -22,7 +22,9 @@ llvm.initialize_native_asmparser()
 triple, cpu, features, level, text, linked = json.load(sys.stdin)
 try:
     target = llvm.Target.from_triple(triple)
-    machine = target.create_target_machine(cpu=cpu, features=features, opt=level, reloc="pic")
+    machine = target.create_target_machine(
+        cpu=cpu, features=features, opt=level, reloc="pic", codemodel="default"
+    )
     header = f'target datalayout = "{machine.target_data}"\\ntarget triple = "{triple}"\\n'
     module = llvm.parse_assembly(header + text)
     for part in map(llvm.parse_assembly, linked):
