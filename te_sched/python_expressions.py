@@ -16,7 +16,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from enum import Enum
 from functools import partial
-from types import GeneratorType
+from types import GeneratorType, ModuleType
 from typing import Any, ClassVar, NoReturn
 
 from te_sched.errors import DeclarationError, kind_of
@@ -200,19 +200,18 @@ class ExpressionEvaluator:
 
     def attribute(self, holder: Any, name: str) -> Any:
         """An attribute of a value."""
-        if self.limits is not None:
-            self.check_attribute(holder, name)
-        return getattr(holder, name)
-
-    def check_attribute(self, holder: Any, name: str) -> None:
-        """Refuse an attribute that a text may not read."""
+        if self.limits is None:
+            return getattr(holder, name)
         check_public(name)
-        if name not in self.attributes_of(holder) and hasattr(holder, name):
+        value = getattr(holder, name)
+        is_inside = isinstance(value, ModuleType) and isinstance(holder, ModuleType)
+        if is_inside or name not in self.attributes_of(holder):
             raise DeclarationError(
                 f"a text cannot use the attribute {name} of {kind_of(holder)}",
                 "a text reads attributes of programs and a few of Python's",
                 "give the value by name",
             )
+        return value
 
     def attributes_of(self, holder: Any) -> Collection[str]:
         """The attributes of a value that a text may read."""

@@ -271,11 +271,6 @@ class ScriptEvaluator(ExpressionEvaluator):
         """The attributes of an object or module that the caller of from_source gives by name."""
         if all(holder is not one for one in self.names.values()):
             return ()
-        if isinstance(holder, ModuleType):
-            # a module may find its names at their first use
-            names = (one for one in dir(holder) if not one.startswith("_"))
-            loaded = vars(holder)
-            return [one for one in names if not isinstance(loaded.get(one), ModuleType)]
         return dir(holder)
 
     def _call(self, node: ast.Call) -> Any:
