@@ -52,27 +52,16 @@ def _rows(header: Sequence[str], lines: Lines) -> list[str]:
     return ["| " + " | ".join(line) + " |" for line in (header, rule, *lines)]
 
 
-# Of results that were measured before benchmarks.peer_environment.
-UNRECORDED = "numpy ran with OPENBLAS_CORETYPE=Haswell, which halves its speed on such a processor"
-
-
 def setting(figures: Figures) -> str:
     """The machine, its peaks, and the implementations."""
     machine, peaks = figures["machine"], figures["peaks"]
     versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
+    kernels = f" {machine['numpy']}." if machine["numpy"] else ""
     return (
         f"{machine['model']} ({machine['processor']}), {machine['threads']} threads; at most "
         f"{peaks['gigaflops']:.0f} GFLOP/s (float32 multiply-adds in registers) and "
-        f"{peaks['gigabytes_per_second']:.1f} GB/s (a copy). {versions}."
-        f"{_kernels(machine)}"
+        f"{peaks['gigabytes_per_second']:.1f} GB/s (a copy). {versions}.{kernels}"
     )
-
-
-def _kernels(machine: dict[str, Any]) -> str:
-    """The kernels that numpy chose, or that its figures are of a run which did not record them."""
-    if "numpy" not in machine:
-        return f" {UNRECORDED[0].upper()}{UNRECORDED[1:]}."
-    return f" {machine['numpy']}." if machine["numpy"] else ""
 
 
 def _sections(figures: Figures) -> list[tuple[str, list[str], Lines]]:
