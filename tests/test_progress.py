@@ -3,7 +3,7 @@ from types import SimpleNamespace
 
 import te_sched
 from te_sched import progress as module
-from te_sched.progress import Count, progress
+from te_sched.progress import Count, in_lines, progress
 
 
 class Terminal:
@@ -108,3 +108,26 @@ def test_line_without_tqdm_has_the_note(monkeypatch):
         count.add()
     assert "\rtuning: 2 of 4, best 3 us" in terminal.text
     assert terminal.text.endswith("\r\x1b[K")
+
+
+def test_lines_where_there_is_no_terminal(monkeypatch, capsys):
+    """At the start, every few seconds, and at the end."""
+    monkeypatch.setattr(module, "_LINE_DELAY", 0.0)
+    with in_lines(), Count("tuning", 4, is_long=True) as count:
+        count.add(1, "best 3 us")
+        monkeypatch.setattr(module, "_LINE_DELAY", 60.0)
+        count.add(1, "best 2 us")
+        count.add(2, "best 1 us")
+    lines = capsys.readouterr().err.splitlines()
+    assert lines == ["tuning: 0 of 4", "tuning: 1 of 4", "tuning: 4 of 4, best 1 us"]
+    with Count("tuning", 4, is_long=True) as count:
+        count.add(4)
+    assert capsys.readouterr().err == ""
+
+
+def test_lines_are_not_repeated(monkeypatch, capsys):
+    with in_lines(), Count("tuning", 2, is_long=True):
+        pass
+    with in_lines(), te_sched.config(progress=False), Count("tuning", 2, is_long=True):
+        pass
+    assert capsys.readouterr().err == "tuning: 0 of 2\n"

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -13,9 +16,15 @@ from te_sched.analysis.findings import Findings
 from te_sched.analysis.judge import check
 from te_sched.cli.building import build_found
 from te_sched.cli.inputs import Sizes, check_sizes, iterations, random_arguments
-from te_sched.cli.options import json_option, of_programs, sizes_option, target_option
-from te_sched.cli.problems import CommandError, ExitCode
-from te_sched.cli.programs import execute
+from te_sched.cli.options import (
+    SeveralPrograms,
+    json_option,
+    of_several_programs,
+    sizes_option,
+    target_option,
+)
+from te_sched.cli.problems import CommandError, ExitCode, flush_output
+from te_sched.cli.programs import execute, read
 from te_sched.cli.recording import Found
 from te_sched.cli.showing import show_json, show_title
 from te_sched.codegen.target import Target
@@ -45,8 +54,8 @@ class _Result:
         return bool(self.judged.refuted) or self.error is not None or is_reported or doubts
 
 
-@click.command("check")
-@of_programs
+@click.command("check", cls=SeveralPrograms)
+@of_several_programs
 @target_option
 @sizes_option
 @click.option(
@@ -65,7 +74,7 @@ class _Result:
 @click.option("--strict", is_flag=True, help="Exit with 1 also if something could not be proved.")
 @json_option
 def command(
-    program: str,
+    programs: tuple[str, ...],
     arguments: tuple[str, ...],
     schedule: str | None,
     quiet: bool,
@@ -76,14 +85,17 @@ def command(
     strict: bool,
     as_json: bool,
 ) -> int:
-    """Check each schedule that PROGRAM.py builds, lowers or makes: races, elements that are not
+    """Check each schedule that a PROGRAM.py builds, lowers or makes: races, elements that are not
     written or are read before they are written, accesses outside of tensors. Then run it with all
     accesses checked: on the processor with build(..., sanitize=True), kernels of a GPU in the
     checked mode.
 
-    Exits with 1 if something is wrong.
+    Exits with 1 if something is wrong. Of several programs, each is run in a process of its own.
     """
-    ran = execute(program, arguments, quiet)
+    if len(programs) > 1:
+        options = _words(schedule, quiet, target, sizes, run, blocks, strict)
+        return _check_each(programs, options, arguments, as_json)
+    ran = execute(programs[0], arguments, quiet)
     chosen = ran.chosen(schedule)
     check_sizes(chosen, sizes)
     results = [_check(one, target, sizes, run, blocks or None) for one in chosen]
@@ -95,6 +107,56 @@ def command(
         for one in results:
             _show(one)
     return ExitCode.FOUND if wrong else ran.code
+
+
+def _words(
+    schedule: str | None,
+    quiet: bool,
+    target: Target | None,
+    sizes: Mapping[str, int],
+    run: bool | None,
+    blocks: int,
+    strict: bool,
+) -> list[str]:
+    """The options as words of a command line."""
+    words = [f"--blocks={blocks}", *(f"--size={name}={size}" for name, size in sizes.items())]
+    words += [] if schedule is None else [f"--schedule={schedule}"]
+    words += [] if target is None else [f"--target={target}"]
+    words += [] if run is None else ["--run" if run else "--no-run"]
+    return [*words, *["--quiet"] * quiet, *["--strict"] * strict]
+
+
+def _check_each(
+    programs: Sequence[str], options: Sequence[str], arguments: Sequence[str], as_json: bool
+) -> int:
+    """Check programs in processes of their own, since what one registers or imports may differ from
+    what the next one does; the exit code is the largest of theirs.
+    """
+    for program in programs:
+        read(program)  # a wrong path is found before a program runs
+    codes, data = [], []
+    for program in programs:
+        words = ["-m", "te_sched", "check", *options, *["--json"] * as_json, program]
+        if not as_json:
+            show_title(program)
+        flush_output()
+        done = subprocess.run(
+            [sys.executable, *words, "--", *arguments],
+            stdout=subprocess.PIPE if as_json else None,
+            check=False,
+        )
+        codes.append(done.returncode)
+        if done.returncode not in (ExitCode.FINE, ExitCode.FOUND, ExitCode.MISUSED):
+            break  # stopped by Ctrl-C, or by a signal
+        if as_json:
+            nothing = {"program": program, "error": "not checked", "schedules": []}
+            data.append(json.loads(done.stdout) if done.stdout else nothing)
+    if as_json:
+        show_json(data)
+    wrong = [program for program, code in zip(programs, codes, strict=False) if code]
+    result = f"see {', '.join(wrong)}" if wrong else "nothing found"
+    click.echo(f"{len(codes)} programs checked: {result}", err=as_json)
+    return max(codes) if min(codes) >= 0 else ExitCode.FOUND
 
 
 def _check(

@@ -15,9 +15,7 @@ from te_sched.codegen.target import Target
 from te_sched.errors import BuildError
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
-_OF_PROGRAMS = (
-    click.argument("program", metavar="PROGRAM.py", type=click.Path()),
-    click.argument("arguments", metavar="[-- ARGS...]", nargs=-1, type=click.UNPROCESSED),
+_COMMON = (
     click.option(
         "--schedule",
         "-s",
@@ -26,6 +24,15 @@ _OF_PROGRAMS = (
     ),
     click.option("--quiet", "-q", is_flag=True, help="Suppress the output of the program."),
 )
+_OF_PROGRAMS = (
+    click.argument("program", metavar="PROGRAM.py", type=click.Path()),
+    click.argument("arguments", metavar="[-- ARGS...]", nargs=-1, type=click.UNPROCESSED),
+    *_COMMON,
+)
+_OF_SEVERAL = (
+    click.argument("programs", metavar="PROGRAM.py...", nargs=-1, required=True, type=click.Path()),
+    *_COMMON,
+)
 
 
 def of_programs(command: _Command) -> _Command:
@@ -33,6 +40,29 @@ def of_programs(command: _Command) -> _Command:
     for parameter in reversed(_OF_PROGRAMS):
         command = parameter(command)
     return command
+
+
+def of_several_programs(command: _Command) -> _Command:
+    """PROGRAM.py..., --schedule and --quiet, for a `SeveralPrograms`."""
+    for parameter in reversed(_OF_SEVERAL):
+        command = parameter(command)
+    return command
+
+
+class SeveralPrograms(click.Command):
+    """A command whose words are programs up to --, and then the arguments of each of them, which it
+    gets as `arguments`.
+    """
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Take the arguments of the programs out of the words."""
+        end = args.index("--") if "--" in args else len(args)
+        ctx.params["arguments"] = tuple(args[end + 1 :])
+        return super().parse_args(ctx, args[:end])
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        """The usage line."""
+        return [*super().collect_usage_pieces(ctx), "[-- ARGS...]"]
 
 
 def output_option(text: str, mark: str = "") -> Callable[[_Command], _Command]:

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 import te_sched
-from te_sched import files, tir
+from te_sched import config, files, tir
 from te_sched.cli.inputs import Sizes, check_sizes
 from te_sched.cli.options import (
     file_option,
@@ -26,6 +26,7 @@ from te_sched.codegen.target import Target
 from te_sched.errors import SourceLocation, TeSchedError
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.meta_schedule.tuning import PROGRAM_MARK, Tuned, program_of
+from te_sched.progress import in_lines
 from te_sched.story.model import PAGE_MARK
 from te_sched.story.tuning import tuning_report
 from te_sched.tensorir.schedule import BlockSchedule
@@ -91,6 +92,11 @@ def command(
     that makes it. Candidates are built and measured in other processes. What the program does to
     schedule it counts for nothing, only the declaration.
     """
+    if config.current().progress:
+        click.echo(
+            f"te-sched: tuning {program}, {trials} trials; Ctrl-C ends it with the best until then",
+            err=True,
+        )
     ran = execute(program, arguments, quiet, needs_schedules=name is None)
     searched = "post-order-apply" if space == _DEFAULT else ran.value(space, "--space")
     if not isinstance(searched, str) and not callable(searched):
@@ -99,15 +105,16 @@ def command(
         )
     try:
         func, shown, wanted = _what(ran, schedule, name, target, sizes)
-        found = te_sched.tune(
-            func,
-            target=wanted,
-            trials=trials,
-            seed=seed,
-            work_dir=work_dir,
-            space=searched,
-            name=shown,
-        )
+        with in_lines():
+            found = te_sched.tune(
+                func,
+                target=wanted,
+                trials=trials,
+                seed=seed,
+                work_dir=work_dir,
+                space=searched,
+                name=shown,
+            )
     except TeSchedError:
         raise
     except Exception as failure:  # of functions of the program

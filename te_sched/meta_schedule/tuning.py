@@ -62,6 +62,7 @@ sch = tir.Schedule(Module)
 apply_trace(sch)
 library = te_sched.build(sch.mod, target={target!r})
 """
+NO_FASTER = "No candidate is faster than the unscheduled program"
 # The instructions of a schedule as it was made.
 _NOTHING: list[list[Any]] = [["EnterPostproc", [], [], []]]
 
@@ -86,6 +87,11 @@ class Trials:
         self.candidates = [one for one in own if one is not self.unscheduled]
         valid = [one for one in own if one.is_valid]
         self.best: TuningRecord | None = min(valid, key=lambda one: one.mean, default=None)
+
+    @property
+    def is_unscheduled_best(self) -> bool:
+        """Whether no candidate is faster than the unscheduled program."""
+        return self.best is not None and self.best is self.unscheduled
 
     @property
     def latencies(self) -> list[float]:
@@ -194,6 +200,7 @@ class Tuned(Shown):
         plain = self.unscheduled_latency
         lines = [self.table()]
         lines += [] if plain is None else [f"Unscheduled (us): {plain * 1e6:.4f}"]
+        lines += [f"{NO_FASTER}."] if self.trials.is_unscheduled_best else []
         lines += [f"Failed: {count} ({what})" for what, count in self.failures.items()]
         return "\n".join(lines)
 

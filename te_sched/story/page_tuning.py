@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from te_sched.meta_schedule.tuning import Trials, schedule_text
+from te_sched.meta_schedule.tuning import NO_FASTER, Trials, schedule_text
 from te_sched.story.page import asset, page_template, policy
 from te_sched.story.page_texts import factor_text, highlighted, time_text
 from te_sched.views.highlight import css
@@ -55,8 +55,8 @@ def _summary(trials: Trials) -> str:
         return '<p class="problem">No candidate could be measured.</p>'
     best, plain = trials.best.mean, trials.unscheduled
     said = f"The best schedule takes {_time(best)}"
-    if trials.best is plain:
-        said = f"No candidate is faster than the unscheduled program, which takes {_time(best)}"
+    if trials.is_unscheduled_best:
+        said = f"{NO_FASTER}, which takes {_time(best)}"
     elif plain is not None:
         said += f"; the unscheduled program takes {_time(plain.mean)} "
         said += f"({factor_text(plain.mean / best)})"

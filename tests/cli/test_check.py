@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -136,3 +138,60 @@ def test_check_says_what_watching_will_cost(te_sched_command, program, monkeypat
     monkeypatch.setattr(checking, "_PER_SECOND", 100)
     done = te_sched_command("check", program("gemm"))
     assert re.search(r"watching [\d,]+ iterations, about \d+ s\n", done.stderr)
+
+
+def check_each(*words):
+    """The result of te-sched check in a process, whose own processes print to the same streams."""
+    command = [sys.executable, "-m", "te_sched", "check", *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+REGISTERING = """
+import sys
+import te_sched
+from te_sched import te
+te_sched.register_func("check.each", lambda: None)
+A = te.placeholder((int(sys.argv[1]),), name="A")
+B = te.compute((8,), lambda i: A[i] + 1.0, name="B")
+s = te.create_schedule(B.op)
+"""
+
+
+def test_check_several_programs(program):
+    """Each of them in a process: they register a function of the same name."""
+    first, second = program(REGISTERING, "first.py"), program(REGISTERING, "second.py")
+    wrong = program("race", "wrong.py")
+    done = check_each(first, wrong, second, "--quiet", "--", "8")
+    assert done.returncode == 1, done.stderr
+    titles = [line for line in done.stdout.splitlines() if line.endswith(".py")]
+    assert titles == [f"# {first}", f"# {wrong}", f"# {second}", f"3 programs checked: see {wrong}"]
+    assert done.stdout.count("watched with random inputs: nothing found") == 2
+    done = check_each(first, second, "--json", "--size", "n=3", "--", "8")
+    assert [one["program"] for one in json.loads(done.stdout)] == [first, second]
+    assert done.returncode == 2
+    assert "no symbolic extent named n" in done.stderr
+    assert "2 programs checked: see" in done.stderr
+
+
+def test_check_several_programs_with_the_same_options(te_sched_command, program, monkeypatch):
+    """What the processes are given is what the command was given."""
+    words = []
+    monkeypatch.setattr(
+        checking.subprocess,
+        "run",
+        lambda command, **_: words.append(command[2:]) or subprocess.CompletedProcess(command, 0),
+    )
+    path = program("gemm")
+    options = ["--size=n=3", "--schedule=1", "--target=llvm -mcpu=znver4", "--no-run"]
+    options += ["--quiet", "--strict"]
+    done = te_sched_command("check", path, *options, path, "--", "--x")
+    assert done.exit_code == 0
+    assert words == [["te_sched", "check", "--blocks=64", *options, path, "--", "--x"]] * 2
+    assert done.stdout.endswith("2 programs checked: nothing found\n")
+
+
+def test_check_finds_wrong_paths_before_programs_run(te_sched_command, program):
+    done = te_sched_command("check", program("raise SystemExit(7)"), "nothing.py")
+    assert done.exit_code == 2
+    assert "no such file: nothing.py" in done.stderr
+    assert "exited" not in done.stderr

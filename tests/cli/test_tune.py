@@ -1,6 +1,7 @@
 """te-sched tune: searches for programs in files, and what they print."""
 
 import json
+import re
 import runpy
 
 import pytest
@@ -139,3 +140,25 @@ def test_failure_of_a_function_shows_its_traceback(te_sched_command, program):
     assert "ZeroDivisionError" in done.stderr
     assert "cli/tuning.py" not in done.stderr
     assert tuning.command.name == "tune"
+
+
+def test_progress_is_shown_at_once(te_sched_command, program):
+    """Also where the error stream is not a terminal, before the program runs."""
+    path = program(GEMM + SPACE)
+    done = te_sched_command("tune", "--space", "space", "--trials", 2, "--seed", 1, path)
+    lines = done.stderr.splitlines()
+    assert lines[0].startswith(f"te-sched: tuning {path}, 2 trials; Ctrl-C ends it")
+    assert lines[1] == "a line of the program"
+    assert any(line.startswith("tuning C: 2 of 2, best ") for line in lines)
+    with te_sched.config(progress=False):
+        done = te_sched_command("tune", "--space", "space", "--trials", 1, path)
+    assert done.stderr.startswith("a line of the program\n ID |")
+
+
+def test_nothing_faster_is_said_in_the_terminal(te_sched_command, program):
+    path = program(f"{GEMM}{SPACE}\ndef nothing(sch):\n    pass\n")
+    done = te_sched_command("tune", "--space", "nothing", "--trials", 1, path)
+    assert done.exit_code == 0, done.stderr
+    is_said = "No candidate is faster than the unscheduled program.\n" in done.stderr
+    best, plain = re.findall(r"# C: ([\d.]+) us; ([\d.]+) us unscheduled", done.stdout)[0]
+    assert is_said == (best == plain)

@@ -50,6 +50,9 @@ def test_unscheduled_program_may_be_the_best():
     assert found.latency == found.unscheduled_latency == 1.0
     te_sched.ir.assert_structural_equal(found.mod, found.trials.module)
     assert found.trials.latencies == [3.0, 2.0, 4.0, 5.0]
+    last = "No candidate is faster than the unscheduled program."
+    assert str(found).splitlines()[-1] == last
+    assert last not in str(tuned(seconds=[9.0, 3.0, 2.0, 4.0, 5.0]))
 
 
 def test_result_is_shown_as_the_table_of_tasks():
