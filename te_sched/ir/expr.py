@@ -509,8 +509,14 @@ class Range(Node):
     extent: Expr = role(Role.CHILD)
 
 
+class _WeaklyReferenced:
+    """Base class of nodes that weak references may refer to."""
+
+    __slots__ = ("__weakref__",)
+
+
 @node
-class IterVar(Node, Operand):
+class IterVar(Node, Operand, _WeaklyReferenced):
     """An axis: a variable with a domain, a kind and, for threads, a tag such as "threadIdx.x".
 
     `kind` is one of ITER_KINDS. Equality is identity, so axes can be keys of dictionaries.

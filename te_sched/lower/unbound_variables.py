@@ -75,10 +75,7 @@ def unbound_error(func: PrimFunc, name: str, unbound: Collection[Var]) -> BuildE
     if names.startswith(_THREADS):
         help = "bind an axis to this thread and build for a device; a CPU has no such threads"
     else:
-        help = (
-            "add it to the arguments; or use it inside the loop that defines it: attach the stage "
-            f"there (compute_at), use a reduction axis inside of te.sum(..., axis={names})"
-        )
+        help = f"add {names} to the arguments; the variable of a loop has values inside of it only"
     fault = f"variable {names} has no value where function {name!r} uses it"
     if len(unbound) > 1:
         fault = f"variables {names} have no value where function {name!r} uses them"

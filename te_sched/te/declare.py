@@ -6,7 +6,7 @@ Checks their arguments. Must not know schedules.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, overload
 
 from te_sched.errors import DeclarationError, counted, kind_of, repr_of, why_no_text
@@ -14,9 +14,10 @@ from te_sched.ir import dtypes, ops
 from te_sched.ir.expr import Expr, IntImm, IterVar, PointerType, Range, Reduce, StringImm, Var
 from te_sched.ir.operators import declaring
 from te_sched.ir.structural import structural_equal
-from te_sched.ir.visitor import reads_data, walk
+from te_sched.ir.visitor import reads_data, variables_of, walk
 from te_sched.te.intrin_call import TensorIntrinCall
 from te_sched.te.operation import MOST_NODES, ComputeOp, PlaceholderOp
+from te_sched.te.reduction_axes import check_initial_values, check_reduced, note_reduction_axis
 from te_sched.te.tag import tag_or_current
 from te_sched.te.tensor import Tensor
 
@@ -100,7 +101,9 @@ def _as_extent(extent: Any, what: str) -> Expr:
 
 
 def _check_known(extent: Expr, what: str) -> None:
-    """Refuse an extent that depends on the elements of a tensor."""
+    """Refuse an extent that depends on the elements of a tensor or on a reduction axis."""
+    help = "use the extent of the axis, {axis}.dom.extent"
+    check_reduced(variables_of(extent), (), f"an extent of {what}", help)
     if reads_data(extent):
         raise DeclarationError(
             f"an extent of {what} reads data: {extent}",
@@ -210,6 +213,7 @@ def compute(
     if isinstance(value, TensorIntrinCall):
         rest = enumerate(extents[len(axis) :])
         axis += tuple([axis_of(extent, f"ax{at}", "Opaque") for at, extent in rest])
+        check_reduced(value.variables(), value.reduce_axis, what)
         call = value.operation(name, tag_or_current(tag), attrs, axis)
         return call.outputs if call.num_outputs > 1 else call.output(0)
     if len(axis) < len(extents):
@@ -351,12 +355,15 @@ def _check_body(body: tuple[Expr, ...], what: str) -> None:
             "it returns the value of an element, or one for each output",
             "return an expression of the indices",
         )
+    used: dict[Var, None] = {}
     for value in body:
         below = walk(value)
         if isinstance(value, Reduce):
             next(below)
         for number, node in enumerate(below):
-            if type(node) is Reduce:
+            if type(node) is Var:
+                used[node] = None
+            elif type(node) is Reduce:
                 raise DeclarationError(
                     f"{what} uses a reduction inside an expression",
                     "a reduction must be the whole body of a compute",
@@ -370,6 +377,17 @@ def _check_body(body: tuple[Expr, ...], what: str) -> None:
                 )
     if len(body) > 1 and any(isinstance(value, Reduce) for value in body):
         _check_tuple_reduction(body, what)
+    _check_axes(used, body[0], what)
+
+
+def _check_axes(used: Iterable[Var], value: Expr, what: str) -> None:
+    """Refuse reduction axes that have no value where the value of an element uses them."""
+    if isinstance(value, Reduce):
+        check_initial_values(value, what)
+        bounds = variables_of(*[axis.dom for axis in value.axis if axis.dom is not None])
+        check_reduced([*used, *bounds], value.axis, what)
+    else:
+        check_reduced(used, (), what)
 
 
 def _check_tuple_reduction(body: tuple[Expr, ...], what: str) -> None:
@@ -437,7 +455,8 @@ def reduce_axis(dom: Any, name: str = "rv", thread_tag: str = "", span: object =
     I.Range(0, 16)
     """
     domain = as_range(dom, f"reduce_axis {checked_name(name, 'reduce_axis')}")
-    return IterVar(domain, Var(name, domain.extent.dtype), "CommReduce", thread_tag)
+    var = Var(name, domain.extent.dtype)
+    return note_reduction_axis(IterVar(domain, var, "CommReduce", thread_tag))
 
 
 def thread_axis(dom: Any = None, tag: str = "", name: str = "", span: object = None) -> IterVar:

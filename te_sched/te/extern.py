@@ -11,9 +11,10 @@ from te_sched.ir.buffer import decl_buffer
 from te_sched.ir.expr import Buffer, Expr, Var
 from te_sched.ir.stmt import Evaluate, PrimFunc, Stmt
 from te_sched.ir.structural import structural_equal
-from te_sched.ir.verify import check_definitions
+from te_sched.ir.verify import check_definitions, undefined_variables
 from te_sched.te.declare import as_shape, check_function, check_labels, checked_name
 from te_sched.te.operation import ExternOp
+from te_sched.te.reduction_axes import check_reduced
 from te_sched.te.tag import tag_or_current
 from te_sched.te.tensor import Tensor
 
@@ -59,6 +60,8 @@ def extern(
     help = "return tir.call_packed(...), tir.call_extern(...) or the get() of an ir_builder"
     made = fcompute(list(ins), list(outs))
     body = as_statement(made, what, "a call or a statement", help)
+    loop = "write a loop over {axis} in the statement: with ib.for_range(...) as {axis}"
+    check_reduced(undefined_variables(body), (), what, loop)
     op = ExternOp(name, tag_or_current(tag), attrs, tensors, ins, outs, body)
     return op.output(0) if op.num_outputs == 1 else list(op.outputs)
 

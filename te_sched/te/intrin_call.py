@@ -42,6 +42,11 @@ class TensorIntrinCall:
         arguments = (self.intrin, self.inputs, self.input_regions, self.scalar_inputs)
         return TensorComputeOp(name, tag, attrs, axis, self.reduce_axis, *arguments)
 
+    def variables(self) -> set[Var]:
+        """The variables in its regions and scalar arguments."""
+        bounds = [bound for region in self.input_regions for bound in region]
+        return variables_of(*bounds, *self.scalar_inputs)
+
 
 def call_of(intrin: TensorIntrin, args: Sequence[Any], reduce_axis: Any) -> TensorIntrinCall:
     """The call of an intrinsic with these arguments, checked."""

@@ -433,6 +433,11 @@ CASES: dict[str, Case] = {
         DeclarationError,
         "tensor intrinsic add_one is called with reduce_axis but has no update",
     ),
+    "axis of another call": (
+        lambda: te.compute((8, 4), lambda i: add_one(A[k, 0:8]), name="B"),
+        DeclarationError,
+        "compute B uses reduction axis k without a reduction over it",
+    ),
     "scalar in a reset": (
         lambda: scaled_by(X, k.var * 1.0, reduce_axis=[k]),
         DeclarationError,

@@ -35,6 +35,7 @@ from te_sched.ir.expr import (
 )
 from te_sched.ir.stmt import AssertStmt, AttrStmt, Evaluate
 from te_sched.ir.structural import structural_equal
+from te_sched.ir.verify import undefined_variables
 from te_sched.ir.visitor import walk
 from te_sched.python_expressions import (
     BINARY,
@@ -47,6 +48,7 @@ from te_sched.python_expressions import (
 from te_sched.te.declare import as_shape, thread_axis
 from te_sched.te.hybrid.runtime import LOOPS, SYMBOLIC
 from te_sched.te.operation import HybridOp
+from te_sched.te.reduction_axes import check_reduced
 from te_sched.te.tag import tag_or_current
 from te_sched.te.tensor import Tensor
 
@@ -108,6 +110,8 @@ def translate(script: WrittenLoops, args: tuple[Any, ...]) -> Any:
     body = builder.get()
     for axis, extent in threads.values():
         body = AttrStmt(axis, "thread_extent", extent, body)
+    what = f"hybrid script {script.function.__name__}"
+    check_reduced(undefined_variables(body), (), what, "write a loop over {axis} in the script")
     op = HybridOp(
         script.function.__name__,
         tag_or_current(""),

@@ -692,3 +692,32 @@ def _():
         return c
 
     least(X)
+
+
+@mistake(
+    "A reduction axis without a reduction",
+    DeclarationError,
+    r"compute C uses reduction axis k without a reduction over it(.|\n)*te\.sum\(",
+)
+def free_reduction_axis():
+    te.compute((8,), lambda i: A[i, k], name="C")
+
+
+@free_reduction_axis.help
+def _():
+    te.compute((8,), lambda i: te.sum(A[i, k], axis=k), name="C")
+
+
+@mistake(
+    "A reduction over another axis",
+    DeclarationError,
+    "compute C uses reduction axis k but reduces over m(.|\n)*nothing reduces over k",
+)
+def reduction_over_another_axis():
+    m = te.reduce_axis((0, 8), name="m")
+    te.compute((8,), lambda i: te.sum(A[i, k], axis=m), name="C")
+
+
+@reduction_over_another_axis.help
+def _():
+    te.compute((8,), lambda i: te.sum(A[i, k], axis=k), name="C")
