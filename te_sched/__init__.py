@@ -1,7 +1,7 @@
 """te_sched: TVM's legacy tensor-expression schedules on today's Python.
 
-The names are TVM's: many programs only need `import te_sched as tvm`. Modules that need LLVM are
-loaded at their first use.
+The names are TVM's: many programs only need `import te_sched as tvm`. Importing it loads what
+declares programs; schedules, lowering, TensorIR, graphs and LLVM are loaded at their first use.
 """
 
 import importlib
@@ -9,18 +9,13 @@ import sys
 import types
 import typing
 
-from te_sched import instrument as instrument
 from te_sched import ir as ir
+from te_sched import lazy_loading, signatures
 from te_sched import nd as nd
 from te_sched import runtime as runtime
-from te_sched import signatures
 from te_sched import target as target
 from te_sched import te as te
-from te_sched import testing as testing
-from te_sched import tir as tir
-from te_sched import transform as transform
 from te_sched.config import SELF as _config
-from te_sched.driver import build as build
 from te_sched.errors import AccessError as AccessError
 from te_sched.errors import BuildError as BuildError
 from te_sched.errors import CallError as CallError
@@ -31,7 +26,7 @@ from te_sched.errors import ScheduleError as ScheduleError
 from te_sched.errors import TeSchedError as TeSchedError
 from te_sched.ir.expr import IterVar as IterVar
 from te_sched.ir.stmt import IRModule as IRModule
-from te_sched.lower.pipeline import lower as lower  # takes the place of the package of this name
+from te_sched.late_methods import give_methods as _give_methods
 from te_sched.runtime import DataType as DataType
 from te_sched.runtime import cl as cl
 from te_sched.runtime import cpu as cpu
@@ -51,48 +46,64 @@ from te_sched.runtime import rocm as rocm
 from te_sched.runtime import vpi as vpi
 from te_sched.runtime import vulkan as vulkan
 from te_sched.short_tracebacks import install as _shorten_tracebacks
-from te_sched.tir import Range as Range
 from te_sched.views.notebook import install as _install_views
 from te_sched.whole_tensors import give_operators as _give_operators
 
 if typing.TYPE_CHECKING:
+    from te_sched import autotvm as autotvm
+    from te_sched import compat as compat
+    from te_sched import contrib as contrib
+    from te_sched import dlight as dlight
+    from te_sched import errors as error  # noqa: F401
+    from te_sched import instrument as instrument
+    from te_sched import meta_schedule as meta_schedule
+    from te_sched import relax as relax
+    from te_sched import script as script
+    from te_sched import testing as testing
+    from te_sched import tir as tir
+    from te_sched import topi as topi
+    from te_sched import transform as transform
+    from te_sched.driver import build as build
+    from te_sched.lower.pipeline import lower as lower
     from te_sched.meta_schedule.tuning import tune as tune
     from te_sched.story.explaining import explain as explain
+    from te_sched.tir.ranges import Range as Range
 
 __version__ = "0.1.0"
 
 config = _config
 TVMError = TeSchedError
 
+_give_methods()
 _give_operators()
 _install_views()
 _shorten_tracebacks()
 
-# Modules that are loaded at their first use.
+# What is loaded at its first use.
 _LATE = {
+    "Range": "te_sched.tir.ranges:Range",
     "autotvm": "te_sched.autotvm",
-    "dlight": "te_sched.dlight",
+    "build": "te_sched.driver:build",
     "compat": "te_sched.compat",
     "contrib": "te_sched.contrib",
+    "dlight": "te_sched.dlight",
     "error": "te_sched.errors",
+    "explain": "te_sched.story.explaining:explain",
+    "instrument": "te_sched.instrument",
+    "lower": "te_sched.lower.pipeline:lower",
     "meta_schedule": "te_sched.meta_schedule",
     "relax": "te_sched.relax",
     "script": "te_sched.script",
+    "testing": "te_sched.testing",
+    "tir": "te_sched.tir",
     "topi": "te_sched.topi",
+    "transform": "te_sched.transform",
+    "tune": "te_sched.meta_schedule.tuning:tune",
 }
-# Functions whose modules are loaded at their first use.
-_LATE_FUNCTIONS = {
-    "explain": "te_sched.story.explaining",
-    "tune": "te_sched.meta_schedule.tuning",
-}
-
-
-def __getattr__(name: str) -> typing.Any:
-    if name in _LATE:
-        return importlib.import_module(_LATE[name])
-    if name in _LATE_FUNCTIONS:
-        return getattr(importlib.import_module(_LATE_FUNCTIONS[name]), name)
-    raise AttributeError(_advice("te_sched", name))
+lazy_loading.set_lazy_names(sys.modules[__name__], _LATE)
+# Python sets the name of a package when it loads it; here the function has this name.
+importlib.import_module("te_sched.lower")
+globals().pop("lower", None)
 
 
 def _advice(module: str, name: str) -> str:
@@ -117,11 +128,8 @@ def _tell_of_absent_names(module: types.ModuleType) -> None:
     vars(module)["__getattr__"] = find
 
 
-_MODULES = (instrument, ir, nd, runtime, target, te, testing, tir, transform)
-for _module in (*_MODULES, sys.modules["te_sched.arith"]):
+for _module in (ir, nd, runtime, target, te, sys.modules["te_sched.arith"], sys.modules[__name__]):
     _tell_of_absent_names(_module)
-signatures.list_names(
-    sys.modules[__name__],
-    *("config", *(one.__name__.rpartition(".")[2] for one in _MODULES)),
-    late=(*_LATE, *_LATE_FUNCTIONS),
-)
+_MODULES = ("instrument", "ir", "nd", "runtime", "target", "te", "testing", "tir", "transform")
+_FUNCTIONS = ("Range", "build", "lower")
+signatures.list_names(sys.modules[__name__], "config", *_MODULES, *_FUNCTIONS, late=_LATE)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 import time
 import warnings
 from typing import Any
@@ -181,3 +182,6 @@ class PassPrintingInstrument(PassInstrument):
         """Print the module, if the pass is listed."""
         if info.name in self.print_after_pass_names:
             PrintAfterAll().run_after_pass(mod, info)
+
+
+sys.modules["te_sched"]._tell_of_absent_names(sys.modules[__name__])

@@ -446,3 +446,6 @@ def main() -> None:
     pytest = _needed_pytest("main")
     caller = sys._getframe(1).f_globals.get("__file__", "")
     sys.exit(pytest.main([str(caller), *sys.argv[1:]]))
+
+
+sys.modules["te_sched"]._tell_of_absent_names(sys.modules[__name__])

@@ -16,6 +16,7 @@ from enum import Flag
 from typing import Any
 
 from te_sched import config as switches
+from te_sched.config import Lowering
 from te_sched.errors import DeclarationError, LoweringError, did_you_mean, kind_of, repr_of
 from te_sched.ir.stmt import IRModule, PrimFunc, Stmt
 from te_sched.passes import SCOPE, ModulePass, ModuleTransform, PassInfo, info_of, pass_of
@@ -365,7 +366,7 @@ def warn_once(option: str, reason: str) -> None:
         warnings.warn(f"{option} has no effect in te_sched: {reason}", UserWarning, stacklevel=4)
 
 
-def _lowering_of(options: Mapping[str, Any], disabled_pass: Sequence[str]) -> switches.Lowering:
+def _lowering_of(options: Mapping[str, Any], disabled_pass: Sequence[str]) -> Lowering:
     disabled = {one for name in disabled_pass for one in _pass_of(name)}
     changes: dict[str, Any] = {}
     for name, value in options.items():
@@ -383,7 +384,7 @@ def _lowering_of(options: Mapping[str, Any], disabled_pass: Sequence[str]) -> sw
             disabled.update(_pass_of(_DISABLING[name]) if _flag(name, value) else ())
         else:
             _accept(name)
-    return dataclasses.replace(switches.Lowering(), disabled_passes=frozenset(disabled), **changes)
+    return dataclasses.replace(Lowering(), disabled_passes=frozenset(disabled), **changes)
 
 
 def _accept(name: str) -> None:
@@ -549,3 +550,6 @@ def _only(mod: IRModule, pass_name: str) -> PrimFunc:
             "return the function, even if the pass changes nothing",
         )
     return functions[0]
+
+
+sys.modules["te_sched"]._tell_of_absent_names(sys.modules[__name__])

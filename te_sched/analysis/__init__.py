@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+import sys
+from typing import TYPE_CHECKING
+
+from te_sched.lazy_loading import set_lazy_names
 
 if TYPE_CHECKING:
     from te_sched.analysis.findings import Finding, Findings
     from te_sched.analysis.judge import check
 
 __all__ = ["Finding", "Findings", "check"]
-
-
-def __getattr__(name: str) -> Any:
-    """Load the names in `__all__` on first use."""
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module("te_sched.analysis.judge"), name)
+set_lazy_names(sys.modules[__name__], {name: f"te_sched.analysis.judge:{name}" for name in __all__})

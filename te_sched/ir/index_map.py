@@ -37,7 +37,7 @@ class IndexMap(Node):
     final_indices: tuple[Expr, ...] = role(Role.BODY)
     inverse_index_map: IndexMap | None = role(Role.ANNOTATION, default=None)
 
-    if TYPE_CHECKING:  # given by tir.index_map
+    if TYPE_CHECKING:  # given by late_methods
 
         def map_indices(self, indices: Sequence[Any]) -> list[Expr]: ...
         def map_shape(self, shape: Sequence[Any]) -> list[Expr]: ...

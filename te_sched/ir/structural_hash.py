@@ -17,6 +17,7 @@ from te_sched.errors import DeclarationError
 from te_sched.ir import stmt as S
 from te_sched.ir.expr import Buffer, FloatImm, IterVar, Node, Var
 from te_sched.ir.graph import DataflowVar, GraphVar
+from te_sched.ir.struct_info import StructInfo
 from te_sched.ir.structural import (
     COMPARED,
     DEFINITIONS,
@@ -24,6 +25,7 @@ from te_sched.ir.structural import (
     float_key,
     is_plain,
     plain_of,
+    structural_equal,
     symbols,
     variables_in,
 )
@@ -223,3 +225,13 @@ _METHODS: dict[type, Callable[[_Hasher, Any], None]] = {
     S.AttrStmt: _Hasher.attribute,
     S.PrimFunc: _Hasher.function,
 }
+
+
+def _equals(self: StructInfo, other: object) -> bool:
+    if self is other or not isinstance(other, StructInfo):
+        return self is other
+    return self.part_count == other.part_count and structural_equal(self, other)
+
+
+setattr(StructInfo, "__eq__", _equals)  # noqa: B010  ir.struct_info is below
+setattr(StructInfo, "__hash__", structural_hash)  # noqa: B010

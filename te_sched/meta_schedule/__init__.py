@@ -5,9 +5,8 @@ and a runner measure them in other processes, a database keeps what was measured
 """
 
 import sys
-from importlib import import_module
-from typing import Any
 
+from te_sched.lazy_loading import set_lazy_names
 from te_sched.meta_schedule import arg_info as arg_info
 from te_sched.meta_schedule import builder as builder
 from te_sched.meta_schedule import cost_model as cost_model
@@ -75,12 +74,10 @@ for _part in (sys.modules[__name__], arg_info, search_strategy, space_generator,
     check_arguments(_part)
 
 
-def __getattr__(name: str) -> Any:
-    """Load the module that needs graphs at its first use: workers that measure do without."""
-    if name in ("relax_integration", "ExtractedTask"):
-        module = import_module("te_sched.meta_schedule.relax_integration")
-        return module if name == "relax_integration" else module.ExtractedTask
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
+# The module that needs graphs, which workers that measure do without.
+_GRAPHS = "te_sched.meta_schedule.relax_integration"
+set_lazy_names(
+    sys.modules[__name__],
+    {"relax_integration": _GRAPHS, "ExtractedTask": f"{_GRAPHS}:ExtractedTask"},
+)
 sys.modules["te_sched"]._tell_of_absent_names(sys.modules[__name__])

@@ -3,11 +3,10 @@
 Modules that need LLVM are loaded at their first use.
 """
 
-import importlib
 import sys
 import typing
 
-from te_sched import signatures
+from te_sched import lazy_loading, signatures
 from te_sched.ir.ops import const as const
 from te_sched.runtime.device import Device as Device
 from te_sched.runtime.device import cl as cl
@@ -45,20 +44,14 @@ if typing.TYPE_CHECKING:
     num_threads = get_num_threads
 
 # Names of modules that load LLVM.
-_LAZY = {
-    "Function": ("te_sched.runtime.module", "Function"),
-    "Module": ("te_sched.runtime.module", "Module"),
-    "PackedFunc": ("te_sched.runtime.module", "Function"),
-    "load_module": ("te_sched.runtime.loading", "load_module"),
-    "get_num_threads": ("te_sched.runtime.threads", "get_num_threads"),
-    "num_threads": ("te_sched.runtime.threads", "get_num_threads"),
-    "set_num_threads": ("te_sched.runtime.threads", "set_num_threads"),
+_LATE = {
+    "Function": "te_sched.runtime.module:Function",
+    "Module": "te_sched.runtime.module:Module",
+    "PackedFunc": "te_sched.runtime.module:Function",
+    "load_module": "te_sched.runtime.loading:load_module",
+    "get_num_threads": "te_sched.runtime.threads:get_num_threads",
+    "num_threads": "te_sched.runtime.threads:get_num_threads",
+    "set_num_threads": "te_sched.runtime.threads:set_num_threads",
 }
-signatures.list_names(sys.modules[__name__], *_LAZY)
-
-
-def __getattr__(name: str) -> typing.Any:
-    if name not in _LAZY:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module, attribute = _LAZY[name]
-    return getattr(importlib.import_module(module), attribute)
+lazy_loading.set_lazy_names(sys.modules[__name__], _LATE)
+signatures.list_names(sys.modules[__name__], *_LATE)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from te_sched.deep_recursion import walks_deeply
 from te_sched.errors import ScheduleError, Subject, kind_of, user_place
+from te_sched.notebook_display import Shown
 from te_sched.schedule.normalize import normalize
 from te_sched.schedule.primitives.caching import CachingPrimitives
 from te_sched.schedule.primitives.checks import absent_attribute, brief, names
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from te_sched.views.comparison import Comparison
 
 
-class Schedule(CachingPrimitives, FactoringPrimitives, GroupPrimitives):
+class Schedule(CachingPrimitives, FactoringPrimitives, GroupPrimitives, Shown):
     """The schedule of a program. `s[C]` is the stage of a tensor or operation.
 
     Attributes: `outputs` (the output operations), `stages` (all stages, producers first),
@@ -236,15 +237,11 @@ def _sorted(outputs: list[Operation]) -> list[Operation]:
     return list(done)
 
 
-def _absent(self: Tensor | Operation, name: str) -> Any:
+def attribute_of_declaration(self: Tensor | Operation, name: str) -> Any:
     """Refuse an attribute of a tensor or operation; primitives are those of its stage."""
     is_unset = hasattr(type(self), name)  # of an object without __init__
     elsewhere = () if is_unset else ((Stage, "s[tensor]"), (Schedule, "s"))
     raise absent_attribute(type(self), name, elsewhere)
-
-
-for _kind in (Tensor, Operation):
-    setattr(_kind, "__getattr__", _absent)  # noqa: B010  te must not know schedules
 
 
 def _group_scan(schedule: Schedule, stage: Stage, op: ScanOp) -> None:

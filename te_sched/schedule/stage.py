@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from te_sched.ir.expr import IterVar
+from te_sched.notebook_display import Shown
 from te_sched.schedule.primitives.annotations import AnnotationPrimitives
 from te_sched.schedule.primitives.attachment import AttachmentPrimitives
 from te_sched.schedule.primitives.checks import absent_attribute
@@ -27,6 +28,7 @@ class Stage(
     AttachmentPrimitives,
     StoragePrimitives,
     RearrangingPrimitives,
+    Shown,
 ):
     """How one operation is computed: `s[C]`."""
 

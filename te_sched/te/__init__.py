@@ -4,11 +4,10 @@
 first used, since schedules are built on declarations and not the other way round.
 """
 
-import importlib
 import sys
 import typing
 
-from te_sched import signatures
+from te_sched import lazy_loading, signatures
 from te_sched.ir.index_map import AXIS_SEPARATOR as AXIS_SEPARATOR
 from te_sched.ir.intrinsics import abs as abs
 from te_sched.ir.intrinsics import acos as acos
@@ -109,7 +108,7 @@ from te_sched.te.tensor import TensorSlice as TensorSlice
 from te_sched.te.tensor_intrin import TensorIntrin as TensorIntrin
 from te_sched.te.tensor_intrin import decl_tensor_intrin as decl_tensor_intrin
 
-if typing.TYPE_CHECKING:  # see __getattr__
+if typing.TYPE_CHECKING:  # see _LATE
     from te_sched.lower.prim_func import create_prim_func as create_prim_func
     from te_sched.schedule import Schedule as Schedule
     from te_sched.schedule import Stage as Stage
@@ -120,15 +119,24 @@ indexdiv = floordiv
 indexmod = floormod
 sympy_door.open_door()
 
-_OF_SCHEDULES = ("Schedule", "Stage", "create_schedule")
-signatures.list_names(sys.modules[__name__], late=(*_OF_SCHEDULES, "create_prim_func", "hybrid"))
+# What is loaded at its first use.
+_LATE = {
+    "Schedule": "te_sched.schedule:Schedule",
+    "Stage": "te_sched.schedule:Stage",
+    "create_prim_func": "te_sched.lower.prim_func:create_prim_func",
+    "create_schedule": "te_sched.schedule:create_schedule",
+    "hybrid": "te_sched.te.hybrid",
+}
+lazy_loading.set_lazy_names(sys.modules[__name__], _LATE)
+signatures.list_names(sys.modules[__name__], late=_LATE)
 
 
-def __getattr__(name: str) -> typing.Any:
-    if name in _OF_SCHEDULES:
-        return getattr(importlib.import_module("te_sched.schedule"), name)
-    if name == "create_prim_func":
-        return importlib.import_module("te_sched.lower.prim_func").create_prim_func
-    if name == "hybrid":  # it reads Python texts, which few programs need
-        return importlib.import_module("te_sched.te.hybrid")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+def _absent_attribute(self: Tensor | Operation, name: str) -> typing.Any:
+    """Refuse an attribute of a tensor or operation."""
+    if name.startswith("_"):  # Python and notebooks look for many of these
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+    return lazy_loading.load("te_sched.schedule.schedule:attribute_of_declaration")(self, name)
+
+
+for _kind in (Tensor, Operation):
+    setattr(_kind, "__getattr__", _absent_attribute)  # noqa: B010  type checkers refuse these names

@@ -11,6 +11,7 @@ from te_sched.ir.expr import IntImm, Var
 from te_sched.ir.renew import renewed_body
 from te_sched.ir.stmt import Evaluate, For, IRModule, PrimFunc
 from te_sched.ir.visitor import parts_of
+from te_sched.notebook_display import Shown
 from te_sched.tensorir.base import integer
 from te_sched.tensorir.handles import BlockRV, LoopRV, StmtSRef
 from te_sched.tensorir.primitives.accessing import AccessPrimitives
@@ -69,6 +70,7 @@ class BlockSchedule(
     IndexPrimitives,
     AutoCopyPrimitives,
     SamplingPrimitives,
+    Shown,
 ):
     """A schedule of TensorIR: a module, transformed by primitives one after the other.
 

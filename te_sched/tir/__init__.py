@@ -118,7 +118,6 @@ from te_sched.tir.blocks import MatchBufferRegion as MatchBufferRegion
 from te_sched.tir.blocks import Prefetch as Prefetch
 from te_sched.tir.blocks import PrimFunc as PrimFunc
 from te_sched.tir.blocks import ProducerRealize as ProducerRealize
-from te_sched.tir.buffers import give_methods as _give_methods
 from te_sched.tir.constructors import EQ as EQ
 from te_sched.tir.constructors import GE as GE
 from te_sched.tir.constructors import GT as GT
@@ -173,7 +172,6 @@ from te_sched.tir.schedule import ExprRV as ExprRV
 from te_sched.tir.schedule import LoopRV as LoopRV
 from te_sched.tir.schedule import Schedule as Schedule
 from te_sched.tir.schedule import ScheduleError as ScheduleError
-from te_sched.tir.struct_info import give_methods as _give_methods_of_graphs
 
 PrimExpr = _Expr
 IterVar = _IterVar
@@ -182,9 +180,9 @@ BufferRegion = _BufferRegion
 ir_builder = _builder
 indexdiv = floordiv
 indexmod = floormod
-_give_methods()
-_give_methods_of_graphs()
 globals().update({name: getattr(_more, name) for name in _more.NAMES})
 signatures.list_names(
     sys.modules[__name__], "analysis", "ir_builder", "schedule", "stmt_functor", "transform"
 )
+
+sys.modules["te_sched"]._tell_of_absent_names(sys.modules[__name__])

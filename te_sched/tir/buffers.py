@@ -1,4 +1,4 @@
-"""Gives `Buffer` the method `offset_of`, whose results are simplified."""
+"""The method `offset_of` of `Buffer`, whose results are simplified."""
 
 from __future__ import annotations
 
@@ -78,8 +78,3 @@ def _remainder_of(
 
 def _terms(e: Expr) -> list[Expr]:
     return [*_terms(e.a), *_terms(e.b)] if isinstance(e, Add) else [e]
-
-
-def give_methods() -> None:
-    """Give `Buffer` its methods."""
-    setattr(Buffer, "offset_of", offset_of)  # noqa: B010

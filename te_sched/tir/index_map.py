@@ -189,10 +189,3 @@ def _domains(shape: Sequence[Any]) -> tuple[Range, ...]:
     return tuple(
         [one if isinstance(one, Range) else Range(IntImm(0, one.dtype), one) for one in sizes]
     )
-
-
-for _method in (
-    *(map_indices, map_shape, map_ndarray),
-    *(inverse, non_surjective_inverse, is_equivalent_to),
-):
-    setattr(index_map.IndexMap, _method.__name__, _method)

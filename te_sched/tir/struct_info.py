@@ -1,4 +1,4 @@
-"""Gives `PrimFunc` the property `struct_info`, and struct infos comparison by structure."""
+"""The property `struct_info` of `PrimFunc`."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ from te_sched.ir.struct_info import (
     TensorStructInfo,
     TupleStructInfo,
 )
-from te_sched.ir.structural import structural_equal
-from te_sched.ir.structural_hash import structural_hash
 
 
 def struct_info_of(func: PrimFunc) -> FuncStructInfo:
@@ -45,16 +43,3 @@ def _of_parameter(func: PrimFunc, param: Var) -> StructInfo:
     if param.dtype == "handle" and param.pointer is None:
         return ObjectStructInfo()
     return PrimStructInfo(param.dtype)
-
-
-def _equals(self: StructInfo, other: object) -> bool:
-    if self is other or not isinstance(other, StructInfo):
-        return self is other
-    return self.part_count == other.part_count and structural_equal(self, other)
-
-
-def give_methods() -> None:
-    """Give the classes their methods."""
-    setattr(PrimFunc, "struct_info", property(struct_info_of))  # noqa: B010
-    setattr(StructInfo, "__eq__", _equals)  # noqa: B010
-    setattr(StructInfo, "__hash__", structural_hash)  # noqa: B010

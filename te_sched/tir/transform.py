@@ -14,6 +14,7 @@ from typing import Any
 
 from te_sched import config
 from te_sched.analysis.kernels.gpu_code import host_access
+from te_sched.config import Lowering
 from te_sched.errors import BuildError, DeclarationError, LoweringError, Subject, kind_of
 from te_sched.ir.stmt import For, IRModule, PrimFunc, Stmt
 from te_sched.ir.visitor import StatementMapper, replace
@@ -130,7 +131,7 @@ __all__ = [
 ]
 
 # The passes by TVM's names.
-PASS_NAMES: Mapping[str, Callable[[PrimFunc, config.Lowering], PrimFunc]] = {
+PASS_NAMES: Mapping[str, Callable[[PrimFunc, Lowering], PrimFunc]] = {
     "tir.LowerCrossThreadReduction": lower_cross_thread,
     "tir.LowerInitBlock": lower_init,
     "tir.PlanAndUpdateBufferAllocationLocation": place_allocations,
@@ -335,7 +336,7 @@ def VectorizeLoop(enable_vectorize: bool = True) -> PrimFuncPass:
     """
 
     predicates = config.current().lowering.predicate_accesses
-    settings = config.Lowering(vectorize=enable_vectorize, predicate_accesses=predicates)
+    settings = Lowering(vectorize=enable_vectorize, predicate_accesses=predicates)
     target = Target.current(allow_none=True)
     return _named("tir.VectorizeLoop", lambda func: vectorize_loops(func, settings, target))
 

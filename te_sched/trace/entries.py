@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from te_sched.errors import SourceLocation
+from te_sched.notebook_display import Shown
 from te_sched.trace.handles import HandleReference
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ NOWHERE = SourceLocation()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Entry:
+class Entry(Shown):
     """One call of a primitive: of the part `target` of the schedule, or of the schedule (None);
     the user's line of it, and the value that was sampled, where the primitive samples one.
     """

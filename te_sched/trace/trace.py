@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from te_sched.errors import ScheduleError, kind_of
+from te_sched.notebook_display import Shown
 from te_sched.signatures import checked_as
 from te_sched.trace.entries import Entry
 from te_sched.trace.handles import Handles
@@ -21,7 +22,7 @@ _S = TypeVar("_S")
 _POSTPROC = "enter_postproc"
 
 
-class Trace:
+class Trace(Shown):
     """The history of a schedule: a sequence of entries.
 
     `str(trace)` is a Python program that makes the schedule from the declared tensors, and

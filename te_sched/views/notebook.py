@@ -1,45 +1,23 @@
 """Representations of objects: HTML in notebooks, and the loop tree of `print(s)` for a schedule.
-One table maps classes to functions of `te_sched.views`, which are loaded when an object is first
-shown, to keep the import of te_sched fast. Must not know IPython.
+One table maps classes to functions of `te_sched.views`. Neither these nor classes are loaded before
+an object is shown, to keep the import of te_sched fast. Must not know IPython.
 """
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
-from functools import wraps
 from typing import Any
 
 from te_sched.errors import TeSchedError
 from te_sched.ir.graph import Binding, BindingBlock
 from te_sched.ir.stmt import IRModule, PrimFunc
 from te_sched.ir.struct_info import GraphExpr
-from te_sched.notebook_display import HTML_OF
-from te_sched.schedule.schedule import Schedule
-from te_sched.schedule.stage import Stage
+from te_sched.lazy_loading import lazy_method, load
+from te_sched.notebook_display import register_methods
 from te_sched.te.tensor import Tensor
-from te_sched.tensorir.schedule import BlockSchedule
-from te_sched.trace.entries import Entry
-from te_sched.trace.trace import Trace
 
 _CARDS = "te_sched.views.cards"
-
-
-def _calling(module: str, name: str) -> Callable[..., Any]:
-    """A method that loads its implementation when it is called."""
-
-    def method(self: Any) -> Any:
-        return getattr(importlib.import_module(module), name)(self)
-
-    return method
-
-
-def _comparing(documented: Callable[..., Any]) -> Callable[..., Any]:
-    @wraps(documented)
-    def diff(self: Any, other: Any) -> Any:
-        return importlib.import_module("te_sched.views.comparison").compare(self, other)
-
-    return diff
+_COMPARISON = "te_sched.views.comparison"
 
 
 def _show(self: Any, style: Any = None, black_format: Any = None, **options: Any) -> None:
@@ -48,45 +26,47 @@ def _show(self: Any, style: Any = None, black_format: Any = None, **options: Any
     The options are those of `script`; `style` and `black_format`, which TVM has, change nothing.
     """
     del style, black_format
-    importlib.import_module("te_sched.views.highlight").show(self.script(**options))
+    load("te_sched.views.highlight:show")(self.script(**options))
 
 
-_PROGRAM = {"_repr_html_": _calling(_CARDS, "program_html"), "show": _show}
-# The methods of classes.
+def _html(function: str) -> dict[str, Callable[..., Any]]:
+    return {"_repr_html_": lazy_method(f"{_CARDS}:{function}")}
+
+
+def _of_schedule() -> dict[str, Callable[..., Any]]:
+    def diff(self: Any, other: Any) -> Any:
+        return load(f"{_COMPARISON}:compare")(self, other)
+
+    text = lazy_method(f"{_COMPARISON}:loops_text")
+    return {**_html("schedule_html"), "__str__": text, "diff": diff}
+
+
+# The methods of classes that are always loaded.
 _METHODS: dict[type, dict[str, Callable[..., Any]]] = {
-    Schedule: {
-        "_repr_html_": _calling(_CARDS, "schedule_html"),
-        "__str__": _calling("te_sched.views.comparison", "loops_text"),
-        "diff": _comparing(Schedule.diff),
-    },
-    BlockSchedule: {
-        "_repr_html_": _calling(_CARDS, "schedule_html"),
-        "__str__": _calling("te_sched.views.comparison", "loops_text"),
-        "diff": _comparing(BlockSchedule.diff),
-    },
-    Stage: {"_repr_html_": _calling(_CARDS, "stage_html")},
-    Tensor: {"_repr_html_": _calling(_CARDS, "tensor_html")},
-    PrimFunc: _PROGRAM,
-    IRModule: _PROGRAM,
+    Tensor: _html("tensor_html"),
+    **{kind: {**_html("program_html"), "show": _show} for kind in (PrimFunc, IRModule)},
     **{kind: {"show": _show} for kind in (GraphExpr, Binding, BindingBlock)},
-    Trace: {"_repr_html_": _calling(_CARDS, "trace_html")},
-    Entry: {
-        "_repr_html_": _calling(_CARDS, "entry_html"),
-        "__repr__": _calling(_CARDS, "call_text"),
-    },
     TeSchedError: {
-        "_repr_html_": _calling(_CARDS, "error_html"),
-        "_render_traceback_": _calling("te_sched.views.tracebacks", "rendered"),
+        **_html("error_html"),
+        "_render_traceback_": lazy_method("te_sched.views.tracebacks:rendered"),
     },
 }
-# Those whose classes are loaded late.
-_LATE = {
-    "Module": "module_html",
-    "CudaModule": "cuda_module_html",
-    "Findings": "text_html",
-    "Report": "text_html",
-    "ProfileResult": "text_html",
-    "Tuned": "tuned_html",
+# Those of classes that may be loaded later.
+_LATE_METHODS: dict[str, dict[str, Callable[..., Any]]] = {
+    "te_sched.schedule.schedule.Schedule": _of_schedule(),
+    "te_sched.tensorir.schedule.BlockSchedule": _of_schedule(),
+    "te_sched.schedule.stage.Stage": _html("stage_html"),
+    "te_sched.trace.trace.Trace": _html("trace_html"),
+    "te_sched.trace.entries.Entry": {
+        **_html("entry_html"),
+        "__repr__": lazy_method(f"{_CARDS}:call_text"),
+    },
+    "te_sched.runtime.module.Module": _html("module_html"),
+    "te_sched.runtime.cuda_module.CudaModule": _html("cuda_module_html"),
+    "te_sched.analysis.findings.Findings": _html("text_html"),
+    "te_sched.codegen.checker.report.Report": _html("text_html"),
+    "te_sched.runtime.timing.ProfileResult": _html("text_html"),
+    "te_sched.meta_schedule.tuning.Tuned": _html("tuned_html"),
 }
 
 
@@ -95,5 +75,5 @@ def install() -> None:
     for kind, methods in _METHODS.items():
         for name, method in methods.items():
             setattr(kind, name, method)
-    for name, function in _LATE.items():
-        HTML_OF[name] = _calling(_CARDS, function)
+    for class_name, methods in _LATE_METHODS.items():
+        register_methods(class_name, methods)

@@ -16,23 +16,18 @@ scheduled as `c.op.axis`. Called with numpy arrays it runs as Python. `te.hybrid
 schedule to such a script.
 """
 
-import importlib
 import sys
 import typing
 
-from te_sched import signatures
+from te_sched import lazy_loading, signatures
 from te_sched.te.hybrid import runtime as runtime
 from te_sched.te.hybrid.modules import HybridModule as HybridModule
 from te_sched.te.hybrid.scripts import Script as Script
 from te_sched.te.hybrid.scripts import script as script
 
-if typing.TYPE_CHECKING:  # see __getattr__
+if typing.TYPE_CHECKING:  # see _LATE
     from te_sched.lower.hybrid_source import build as build
 
-signatures.list_names(sys.modules[__name__], late=("build",))
-
-
-def __getattr__(name: str) -> typing.Any:
-    if name == "build":
-        return importlib.import_module("te_sched.lower.hybrid_source").build
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+_LATE = {"build": "te_sched.lower.hybrid_source:build"}
+lazy_loading.set_lazy_names(sys.modules[__name__], _LATE)
+signatures.list_names(sys.modules[__name__], late=_LATE)

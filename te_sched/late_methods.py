@@ -1,0 +1,25 @@
+"""Methods of classes of the IR that modules above it implement: they load these at their first use.
+
+Must not know what the methods do.
+"""
+
+from __future__ import annotations
+
+from te_sched.ir.expr import Buffer
+from te_sched.ir.index_map import IndexMap
+from te_sched.ir.stmt import PrimFunc
+from te_sched.lazy_loading import lazy_method
+
+_OF_MAPS = (
+    *("map_indices", "map_shape", "map_ndarray"),
+    *("inverse", "non_surjective_inverse", "is_equivalent_to"),
+)
+
+
+def give_methods() -> None:
+    """Give the classes their methods."""
+    setattr(Buffer, "offset_of", lazy_method("te_sched.tir.buffers:offset_of"))  # noqa: B010
+    struct_info = property(lazy_method("te_sched.tir.struct_info:struct_info_of"))
+    setattr(PrimFunc, "struct_info", struct_info)  # noqa: B010
+    for name in _OF_MAPS:
+        setattr(IndexMap, name, lazy_method(f"te_sched.tir.index_map:{name}"))

@@ -1,0 +1,44 @@
+"""Names of modules and methods of classes that are loaded at their first use.
+
+A place is a text, "module" or "module:attribute". Must not know what is loaded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+
+def load(place: str) -> Any:
+    """The module or the attribute of a module at a place.
+
+    >>> load("math:pi") == load("math").pi
+    True
+    """
+    module, _, attribute = place.partition(":")
+    loaded = import_module(module)
+    return getattr(loaded, attribute) if attribute else loaded
+
+
+def set_lazy_names(module: ModuleType, places: Mapping[str, str]) -> None:
+    """Give a module names that it loads from their places at their first use, and then keeps."""
+
+    def load_name(name: str) -> Any:
+        if name not in places:
+            raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
+        value = load(places[name])
+        setattr(module, name, value)
+        return value
+
+    vars(module)["__getattr__"] = load_name
+
+
+def lazy_method(place: str) -> Callable[..., Any]:
+    """A method that loads the function at a place when it is called."""
+
+    def method(self: Any, *args: Any, **options: Any) -> Any:
+        return load(place)(self, *args, **options)
+
+    return method

@@ -1,0 +1,128 @@
+"""Names and methods whose modules are loaded at their first use."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from types import ModuleType
+
+import pytest
+
+import te_sched
+from te_sched import te
+from te_sched.lazy_loading import lazy_method, load, set_lazy_names
+from te_sched.notebook_display import Shown, register_methods
+
+
+def output_of(code):
+    """What a new process prints."""
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
+
+
+def test_places_are_modules_and_their_attributes():
+    assert load("te_sched.te") is te
+    assert load("te_sched.te:compute") is te.compute
+
+
+def test_names_are_loaded_once():
+    module = ModuleType("example")
+    set_lazy_names(module, {"ratio": "math:pi"})
+    assert "ratio" not in vars(module)
+    assert module.ratio == vars(module)["ratio"] == load("math").pi
+    with pytest.raises(AttributeError, match="module 'example' has no attribute 'radius'"):
+        _ = module.radius
+
+
+def test_methods_load_their_function():
+    class Angle:
+        degrees = lazy_method("math:isinf")
+
+        def __float__(self):
+            return float("inf")
+
+    assert Angle().degrees() is True
+
+
+def test_every_lazy_name_of_the_package_exists():
+    places = te_sched._LATE
+    assert [name for name in places if getattr(te_sched, name) is not load(places[name])] == []
+    assert set(places) <= set(dir(te_sched))
+
+
+def test_lower_is_the_function_whatever_is_loaded_first():
+    code = "import te_sched{}; print(te_sched.lower.__name__, type(te_sched.lower).__name__)"
+    for more in ("", ", te_sched.lower.pipeline", ", te_sched.lower.simplify", ", te_sched.lower"):
+        assert output_of(code.format(more)) == ["lower", "function"], more
+
+
+def test_names_of_the_package_are_listed_before_they_are_loaded():
+    code = "import te_sched as t, sys; print(*dir(t)); assert 'te_sched.tir' not in sys.modules"
+    assert {"lower", "build", "tir", "transform", "relax", "explain"} <= {*output_of(code)}
+
+
+def test_threads_load_a_name_at_the_same_time():
+    code = (
+        "import sys, te_sched; from concurrent.futures import ThreadPoolExecutor\n"
+        "sys.setswitchinterval(1e-6)\n"
+        "names = ['tir', 'build', 'lower', 'transform', 'tir', 'testing', 'build', 'lower'] * 2\n"
+        "with ThreadPoolExecutor(16) as pool:\n"
+        "    values = list(pool.map(lambda name: getattr(te_sched, name), names))\n"
+        "print(all(value is getattr(te_sched, name) for name, value in zip(names, values)))"
+    )
+    assert output_of(code) == ["True"]
+
+
+def test_methods_of_the_ir_work_before_their_modules_are_loaded():
+    code = (
+        "import sys, te_sched; from te_sched.ir.buffer import decl_buffer\n"
+        "assert 'te_sched.tir' not in sys.modules\n"
+        "print(decl_buffer((4, 8)).offset_of([2, 3]))"
+    )
+    assert output_of(code) == ["[19]"]
+
+
+def test_struct_infos_are_compared_without_tir():
+    code = (
+        "import sys; from te_sched.ir.struct_info import ObjectStructInfo as info\n"
+        "assert 'te_sched.tir' not in sys.modules\n"
+        "print(info() == info(), len({info(), info()}))"
+    )
+    assert output_of(code) == ["True", "1"]
+
+
+def test_an_absent_attribute_of_a_tensor_names_the_stage_in_a_new_process():
+    code = (
+        "import te_sched.te as te\n"
+        "A = te.placeholder((8,), name='A')\n"
+        "try: A.vectorize\n"
+        "except AttributeError as error: print(error)"
+    )
+    assert " ".join(output_of(code)).endswith("use s[tensor].vectorize")
+
+
+def test_displays_are_given_to_classes_defined_before_and_after():
+    def define():
+        space = {"__module__": "te_sched.example", "__qualname__": "Example"}
+        return type("Example", (Shown,), space)
+
+    before = define()
+    assert before()._repr_html_() is None
+    register_methods("te_sched.example.Example", {"_repr_html_": lambda self: "<p/>"})
+    assert before()._repr_html_() == define()()._repr_html_() == "<p/>"
+
+
+def test_schedules_print_their_loops_in_a_new_process():
+    code = (
+        "import te_sched.te as te\n"
+        "A = te.placeholder((8,), name='A')\n"
+        "print(te.create_schedule(te.compute((8,), lambda i: A[i], name='B').op))"
+    )
+    assert " ".join(output_of(code)).startswith("main(A: float32[8], B: float32[8])")
+
+
+def test_displays_keep_the_docstrings_of_methods():
+    for kind in (te.Schedule, load("te_sched.tensorir.schedule:BlockSchedule")):
+        assert kind.diff.__doc__.startswith("What `other` does differently")
