@@ -112,7 +112,9 @@ def _advice(module: str, name: str) -> str:
 
 
 def _tell_of_absent_names(module: types.ModuleType) -> None:
-    """Add the alternatives to the errors for names that a module does not have."""
+    """Load submodules of a module at their first use, and add the alternatives to the errors for
+    names that it does not have.
+    """
     own = vars(module).get("__getattr__")
 
     def find(name: str) -> typing.Any:
@@ -123,6 +125,9 @@ def _tell_of_absent_names(module: types.ModuleType) -> None:
                 pass
         if name.startswith("__"):  # Python looks up some in every module
             raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
+        submodule = lazy_loading.submodule(module, name)
+        if submodule is not None:
+            return submodule
         raise AttributeError(_advice(module.__name__, name))
 
     vars(module)["__getattr__"] = find

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from importlib.machinery import PathFinder
 from types import ModuleType
 from typing import Any
 
@@ -33,6 +34,19 @@ def set_lazy_names(module: ModuleType, places: Mapping[str, str]) -> None:
         return value
 
     vars(module)["__getattr__"] = load_name
+
+
+def submodule(module: ModuleType, name: str) -> ModuleType | None:
+    """The module of a name in a package, which is loaded; None if there is none.
+
+    >>> import json
+    >>> submodule(json, "tool").__name__, submodule(json, "absent"), submodule(load("math"), "pi")
+    ('json.tool', None, None)
+    """
+    full_name, path = f"{module.__name__}.{name}", getattr(module, "__path__", None)
+    if path is None or PathFinder.find_spec(full_name, path) is None:
+        return None
+    return import_module(full_name)
 
 
 def lazy_method(place: str) -> Callable[..., Any]:

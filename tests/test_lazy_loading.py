@@ -126,3 +126,15 @@ def test_schedules_print_their_loops_in_a_new_process():
 def test_displays_keep_the_docstrings_of_methods():
     for kind in (te.Schedule, load("te_sched.tensorir.schedule:BlockSchedule")):
         assert kind.diff.__doc__.startswith("What `other` does differently")
+
+
+def test_submodules_are_loaded_by_their_names():
+    code = (
+        "import te_sched; print(te_sched.analysis.check.__name__, te_sched.schedule.Stage.__name__,"
+        "te_sched.arith.int_set.__name__)\n"
+        "try: te_sched.analysys\n"
+        "except AttributeError as error: print(error)"
+    )
+    *names, _te_sched, has, no, absent = output_of(code)
+    assert names == ["check", "Stage", "te_sched.arith.int_set"]
+    assert (has, no, absent) == ("has", "no", "te_sched.analysys")
