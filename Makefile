@@ -1,4 +1,4 @@
-# make demo       every primitive before and after, and a matrix product against numpy
+# make demo       a matrix product step by step beside numpy, and every primitive before and after
 # make test       the tests
 # make campaign   random programs: all samples of the tests, and new ones (MINUTES each, from SEED);
 #                 each file of tests by itself, and all in a random order

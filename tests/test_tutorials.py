@@ -41,20 +41,69 @@ def _with_wrong_reference(path):
     return SimpleNamespace(steps=module.steps, reference=lambda np, A: [A.sum(keepdims=True) + 1])
 
 
+def test_demo_shows_the_product_first(capsys, monkeypatch):
+    """Then one line about the primitives, and what to open next."""
+    few = [one for one in corpus.programs("primitives") if "fuse" in one.name]
+    monkeypatch.setattr(corpus, "programs", lambda *families: few)
+    assert demo.main(te_sched, ["--size", "64"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.index("what the step changes") < shown.index(
+        "times as fast as the loops as declared"
+    )
+    line = "before and after .\n4 of 4 texts equal TVM's, 2 programs ran"
+    assert line in shown
+    assert "08_fuse" not in shown
+    assert shown.splitlines()[-1].startswith("Next, open tutorials/00_first_schedule.ipynb")
+
+
+def test_demo_fails_when_a_product_is_wrong(capsys, monkeypatch):
+    timings = [matmul.Timing("as declared", 1.0, 1.0, False)] * (1 + len(matmul.STEPS))
+    monkeypatch.setattr(matmul, "measure", lambda tvm, size: iter(timings))
+    few = [one for one in corpus.programs("primitives") if "fuse" in one.name]
+    monkeypatch.setattr(corpus, "programs", lambda *families: few)
+    assert demo.main(te_sched, ["--table"]) == 1
+    shown = capsys.readouterr().out
+    assert "the product 'as declared' is wrong" in shown
+    assert "08_fuse" in shown
+
+
 def test_demo_fails_when_nothing_is_asked_for():
     assert demo.main(te_sched, ["no such example"]) == 1
 
 
-@pytest.mark.parametrize("step", [step for _, step in matmul.STEPS], ids=lambda step: step.__name__)
+@pytest.mark.parametrize("step", matmul.STEPS, ids=lambda step: step.program.__name__)
 def test_matmul_steps_lower(step):
-    schedule, args = step(te_sched.te, 64)
+    schedule, args = step.program(te_sched.te, 64)
     assert "def main" in str(te_sched.lower(schedule, args, simple_mode=True))
 
 
 def test_matmul_steps_are_right():
-    timings = matmul.measure(te_sched, 64)
-    assert [one.label for one in timings if not one.correct] == []
-    assert "+ vectorize" in matmul.report(timings, 64)
+    timings = list(matmul.measure(te_sched, 64))
+    assert [one.label for one in timings if not one.is_correct] == []
+    assert [one.label for one in timings] == ["numpy", *(step.label for step in matmul.STEPS)]
+
+
+def test_matmul_rows_are_aligned():
+    timing = matmul.Timing("+ vectorize", 0.002, 0.001, True, "vectors")
+    assert matmul.row(timing, 1024).split() == [
+        "+",
+        "vectorize",
+        "2.0",
+        "1073.7",
+        "0.50x",
+        "vectors",
+    ]
+    head = matmul.header().splitlines()[1]
+    assert matmul.row(timing, 1024).index("vectors") == head.index("what the step changes")
+    wrong = matmul.row(matmul.Timing("x", 1.0, 1.0, False, "vectors"), 64)
+    assert wrong.endswith("vectors: WRONG RESULT")
+
+
+def test_long_calls_are_timed_once(monkeypatch):
+    calls = []
+    monkeypatch.setattr(matmul, "_LONG", 0.0)
+    assert matmul._seconds(te_sched, lambda *arrays: calls.append(arrays), [1]) > 0
+    assert calls == [(1,)]
 
 
 def test_lowering_benchmark_reports(capsys, tmp_path):

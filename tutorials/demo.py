@@ -1,12 +1,15 @@
-"""Every schedule primitive, before and after: its text against TVM's, its results against numpy's.
+"""A matrix product scheduled step by step, and every schedule primitive before and after.
 
-    python -m tutorials.demo                 the table and the timing (what `make demo` runs)
-    python -m tutorials.demo split fuse      only the examples whose name contains one of the words
-    python -m tutorials.demo --ir split      with the lowered program before and after
+    python -m tutorials.demo               the product, timed beside numpy's, and one line about the
+                                           primitives (what `make demo` runs)
+    python -m tutorials.demo --table       a line for each primitive too
+    python -m tutorials.demo split fuse    only primitives whose name contains one of the words
+    python -m tutorials.demo --ir split    with the lowered program before and after
 
-Then a matrix product is scheduled step by step and timed beside numpy's, without variables that
-hold numpy back (benchmarks/peer_environment.py). Ends non-zero when a text or a result differs, or
-when build() refuses a program that can run, or builds one that cannot.
+numpy runs without variables that hold it back (benchmarks/peer_environment.py). The programs of the
+primitives are those of tests/golden: their texts are compared with TVM's, their results with
+numpy's. Ends non-zero when a text or a result differs, or when build() refuses a program that can
+run, or builds one that cannot.
 """
 
 from __future__ import annotations
@@ -67,19 +70,25 @@ def main(tvm: Any, arguments: Sequence[str]) -> int:
     options = _options(arguments)
     versions = f"Python {platform.python_version()}, {platform.machine()}, {os.cpu_count()} cores"
     print(f"te_sched {te_sched.__version__}, {versions}\n")
-    print("The 21 schedule primitives and the GPU matrix product")
-    print("IR as TVM printed it (two dialects), and results as numpy computes them\n")
-    examples = list(run_examples(tvm, options.words))
+    timings = [] if options.words else _timed_product(tvm, options.size)
+    examples = _run_shown(tvm, options.words)
     if options.ir:
         _print_programs(examples)
-    _print_table(examples)
-    _print_reasons(examples)
+    if options.table or options.words:
+        print()
+        _print_table(examples)
+        _print_reasons(examples)
+        print()
     problems = [p for one in examples for step in one.steps.values() for p in step.problems]
+    problems += [f"the product '{one.label}' is wrong" for one in timings if not one.is_correct]
     print("".join(f"\n{problem}\n" for problem in problems), end="")
-    timings = [] if options.words else _timed_product(tvm, options.size)
-    problems += [f"the product '{one.label}' is wrong" for one in timings if not one.correct]
-    print("\n" + _summary(examples, timings, len(problems)))
+    print(_summary(examples, len(problems)))
+    if timings:
+        print(f"\n{_NEXT}")
     return 0 if examples and not problems else 1
+
+
+_NEXT = "Next, open tutorials/00_first_schedule.ipynb (tutorials/README.md lists all tutorials)."
 
 
 def _options(arguments: Sequence[str]) -> argparse.Namespace:
@@ -87,8 +96,20 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("words", nargs="*", help="show only examples whose name contains a word")
     parser.add_argument("--ir", action="store_true", help="print the programs too")
+    parser.add_argument("--table", action="store_true", help="print a line for each primitive")
     parser.add_argument("--size", type=int, default=1024, help="of the matrices that are timed")
     return parser.parse_args(arguments)
+
+
+def _run_shown(tvm: Any, words: Sequence[str]) -> list[Example]:
+    """Run examples; a dot for each shows that the work goes on."""
+    examples = []
+    print("Running the schedule primitives, before and after ", end="", flush=True)
+    for example in run_examples(tvm, words):
+        examples.append(example)
+        print(".", end="", flush=True)
+    print()
+    return examples
 
 
 def run_examples(tvm: Any, words: Sequence[str] = ()) -> Iterator[Example]:
@@ -175,25 +196,27 @@ def _print_reasons(examples: Sequence[Example]) -> None:
 
 
 def _timed_product(tvm: Any, size: int) -> list[matmul.Timing]:
-    print("\nOne matrix product, scheduled step by step (tutorials/matmul.py)\n")
-    timings = matmul.measure(tvm, size)
-    print(matmul.report(timings, size))
-    for line in peer_environment.setting():
-        print(line)
+    count = len(matmul.STEPS)
+    print(
+        f"C = A B, {size} x {size}, float32: one declaration, {count} schedules, the time of each"
+    )
+    print("(the programs are in tutorials/matmul.py)\n")
+    timings = matmul.show(tvm, size)
+    fastest = min(timings[1:], key=lambda one: one.seconds)
+    factor = timings[1].seconds / fastest.seconds
+    print(f"\nThe fastest schedule is {factor:,.0f} times as fast as the loops as declared.\n")
     return timings
 
 
-def _summary(examples: Sequence[Example], timings: Sequence[matmul.Timing], failed: int) -> str:
+def _summary(examples: Sequence[Example], failed: int) -> str:
     steps = [step for example in examples for step in example.steps.values()]
     verdicts = [verdict for step in steps for verdict in step.verdicts.values()]
+    refused = sum(bool(step.reason) for step in steps)
     parts = [
         f"{verdicts.count(SAME)} of {len(steps) * len(corpus.DIALECTS)} texts equal TVM's",
         f"{sum(step.ran.startswith('ok') for step in steps)} programs ran and equal numpy",
-        f"{sum(bool(step.reason) for step in steps)} cannot run on a CPU",
+        *([f"build refuses the {refused} that a CPU cannot run"] if refused else []),
     ]
-    if timings:
-        best = min(one.seconds for one in timings[1:])
-        parts.append(f"the product reaches {timings[0].seconds / best:.2f} of numpy's speed")
     return ", ".join(parts) + f": {f'{failed} PROBLEMS' if failed else 'all as it should be'}."
 
 

@@ -2,8 +2,8 @@
 
     python -m tutorials.matmul [SIZE]
 
-prints the time of each step and numpy's. The first steps are those of the classic CPU tutorial:
-blocking, vectorisation, sums in registers, packing one matrix, and all cores. The last two go on to
+prints the time of each step beside numpy's. The first steps are those of the classic CPU tutorial:
+blocking, vectorization, sums in registers, packing one matrix, and all cores. The last two go on to
 the speed of a vendor's library. What counts there is where the data of the inner loop are: a tile
 of sums fills the registers, so that a vector of B serves several rows; a panel of B is read again
 for each tile below it while it is in a cache; and the block of C that is summed up has memory of
@@ -16,14 +16,13 @@ from __future__ import annotations
 import importlib
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from te_sched.tools.table import table
-
+_LONG = 0.5  # seconds of a call that is not repeated
 _SHORT = 0.1  # seconds of a call that is repeated more often
 BLOCK = 32
 ROWS = 8
@@ -75,66 +74,109 @@ def in_blocks(te: Any, size: int) -> Program:
     return _in_blocks(te, size, depth=256)
 
 
-STEPS: tuple[tuple[str, Callable[[Any, int], Program]], ...] = (
-    ("as declared", as_declared),
-    ("+ blocking", blocked),
-    ("+ vectorize", vectorized),
-    ("+ sums in registers, B packed", in_registers),
-    ("+ parallel", parallel),
-    ("wide tiles, blocks in the cache", in_panels),
-    ("+ K in parts", in_blocks),
+@dataclass(frozen=True)
+class Step:
+    """A schedule of the product."""
+
+    label: str
+    program: Callable[[Any, int], Program]
+    change: str  # what differs from the step before
+
+
+STEPS = (
+    Step("as declared", as_declared, "three loops, as the mathematics is written"),
+    Step("+ blocking", blocked, "32 x 32 of C at a time, which stay in the cache"),
+    Step("+ vectorize", vectorized, "the innermost loop runs as vector instructions"),
+    Step("+ registers, B packed", in_registers, "8 x 32 sums in registers; B in its order of use"),
+    Step("+ parallel", parallel, "the blocks on all cores"),
+    Step("wide tiles in the cache", in_panels, "4 x 64 sums; 128 x 512 of C at a time"),
+    Step("+ K in parts", in_blocks, "256 of K at a time: parts of B stay in the cache"),
 )
 
 
 @dataclass(frozen=True)
 class Timing:
-    """One way of computing the product: its shortest time, and whether it gave numpy's result."""
+    """One way of computing the product: the shortest time of a call, numpy's beside it, and whether
+    the result is numpy's.
+    """
 
     label: str
     seconds: float
-    correct: bool
+    numpy_seconds: float
+    is_correct: bool = True
+    change: str = ""
+
+    @property
+    def of_numpy(self) -> float:
+        """The speed relative to numpy's."""
+        return self.numpy_seconds / self.seconds
 
 
-def measure(tvm: Any, size: int) -> list[Timing]:
+def measure(tvm: Any, size: int) -> Iterator[Timing]:
     """numpy's time, then the time of each step, with the results checked.
 
-    The shortest call counts, since other processes disturb some; numpy is timed again beside each
-    step.
+    The shortest call counts, since other processes disturb some; numpy is timed beside each step.
     """
     generator = np.random.default_rng(0)
     a, b = (generator.random((size, size), dtype=np.float32) for _ in range(2))
     expected = a @ b
-    of_numpy, timings = [], []
-    for label, step in STEPS:
-        schedule, args = step(tvm.te, size)
+    of_numpy = _numpy_seconds(a, b)
+    yield Timing("numpy", of_numpy, of_numpy, change="a vendor's library")
+    for step in STEPS:
+        schedule, args = step.program(tvm.te, size)
         function = tvm.build(schedule, args, target="llvm")
         arrays = [tvm.nd.array(x) for x in (a, b, np.full_like(a, np.nan))]
-        function(*arrays)
-        correct = np.allclose(arrays[2].numpy(), expected, rtol=1e-4)
-        of_numpy.append(_numpy_seconds(a, b))
-        evaluator = function.time_evaluator(function.entry_name, tvm.cpu(0), number=1, repeat=3)
-        seconds = min(evaluator(*arrays).results)
-        if seconds < _SHORT:
-            seconds = min(seconds, *(min(evaluator(*arrays).results) for _ in range(3)))
-        timings.append(Timing(label, seconds, bool(correct)))
-    return [Timing("numpy", min(of_numpy), True), *timings]
+        seconds = _seconds(tvm, function, arrays)
+        is_correct = np.allclose(arrays[2].numpy(), expected, rtol=1e-4)
+        yield Timing(step.label, seconds, _numpy_seconds(a, b), bool(is_correct), step.change)
 
 
-def report(timings: list[Timing], size: int) -> str:
-    """The timings as a table."""
-    numpy_seconds = timings[0].seconds
-    rows = [
-        [
-            one.label,
-            f"{one.seconds * 1e3:.1f}",
-            f"{2 * size**3 / one.seconds / 1e9:.1f}",
-            f"{numpy_seconds / one.seconds:.2f}x",
-            "ok" if one.correct else "WRONG",
-        ]
-        for one in timings
-    ]
-    header = [f"float32, {size} x {size} x {size}", "ms", "GFLOP/s", "of numpy's speed", "result"]
-    return table(header, rows, right=[1, 2, 3])
+def _seconds(tvm: Any, function: Any, arrays: list[Any]) -> float:
+    """The shortest time of a call."""
+    start = time.perf_counter()
+    function(*arrays)
+    seconds = time.perf_counter() - start
+    if seconds > _LONG:
+        return seconds
+    evaluator = function.time_evaluator(function.entry_name, tvm.cpu(0), number=1, repeat=3)
+    rounds = 4 if seconds < _SHORT else 1
+    return min(min(evaluator(*arrays).results) for _ in range(rounds))
+
+
+def show(tvm: Any, size: int) -> list[Timing]:
+    """Measure, and print the table meanwhile: the name of a step before it runs, then its row."""
+    timings, width = [], _WIDTHS[0]
+    measured = measure(tvm, size)
+    print(header())
+    for label in ("numpy", *(step.label for step in STEPS)):
+        print(label.ljust(width), end="", flush=True)
+        timings.append(next(measured))
+        print(row(timings[-1], size)[width:], flush=True)
+    return timings
+
+
+_WIDTHS = (max(len(step.label) for step in STEPS), 8, 8, 9)
+
+
+def header() -> str:
+    """The head of a table of timings."""
+    cells = _aligned("", "", "", "as fast"), _aligned("step", "ms", "GFLOP/s", "as numpy")
+    names = f"{cells[0]}\n{cells[1]}  what the step changes"
+    return f"{names}\n{'-' * (len(cells[1]) + 2 + max(len(step.change) for step in STEPS))}"
+
+
+def row(timing: Timing, size: int) -> str:
+    """The row of a timing."""
+    milliseconds, rate = timing.seconds * 1e3, 2 * size**3 / timing.seconds / 1e9
+    cells = _aligned(timing.label, f"{milliseconds:.1f}", f"{rate:.1f}", f"{timing.of_numpy:.2f}x")
+    return f"{cells}  {timing.change}{'' if timing.is_correct else ': WRONG RESULT'}"
+
+
+def _aligned(label: str, *cells: str) -> str:
+    first, *others = _WIDTHS
+    return label.ljust(first) + "".join(
+        f" {cell:>{width}}" for cell, width in zip(cells, others, strict=True)
+    )
 
 
 def _declare(te: Any, size: int) -> tuple[Any, Any, Any, Any]:
@@ -229,7 +271,7 @@ def _numpy_seconds(a: np.ndarray, b: np.ndarray) -> float:
 def main(arguments: Sequence[str]) -> int:
     """Print the times."""
     size = int(arguments[0]) if arguments else 1024
-    print(report(measure(importlib.import_module("te_sched"), size), size))
+    show(importlib.import_module("te_sched"), size)
     return 0
 
 
